@@ -122,6 +122,7 @@ const RULES = {
   Matches: ({ pattern }) => ({ pattern }),
   Instant: () => ({ examples: ['2027-01-31', '2027-01-31T12:00:00Z'] }),
   ArrayMaxSize: (maxItems) => ({ maxItems }),
+  ArrayMinSize: (minItems) => ({ minItems }),
   NestedList: (_type, maxItems) => ({ maxItems }),
   ArrayUnique: () => ({ uniqueItems: true }),
 };
@@ -146,5 +147,5 @@ function described(symbol, checker) {
 }
 
 function isOurs(symbol) {
-  return (symbol.declarations ?? []).some((declaration) => relative('.', declaration.getSourceFile().fileName).startsWith('libs/'));
+  return (symbol.declarations ?? []).some((declaration) => /^(apps|libs)\//.test(relative('.', declaration.getSourceFile().fileName)));
 }

@@ -12,10 +12,13 @@ import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
 import { createGatewayMetrics, registerGauges } from '../../apps/gateway/src/http/gateway-metrics.js';
 import { InferenceProxyConfig } from '../../apps/inference-proxy/src/inference-proxy.config.js';
 import { ProxyMetrics } from '../../apps/inference-proxy/src/metrics/proxy-metrics.js';
+import { createPanelMetrics } from '../../apps/panel/src/http/panel-metrics.js';
+import { PanelConfig } from '../../apps/panel/src/panel.config.js';
 
 /** Pages whose links, settings and metrics are checked. */
 const PAGES = ['README.md', 'CONTRIBUTING.md', ...pagesBelow('docs'), ...pagesBelow('apps'), ...pagesBelow('libs'), ...pagesBelow('bench')];
-const OPERATIONS = readFileSync('docs/operations.md', 'utf8');
+/** Pages with tables of settings and metrics. */
+const OPERATIONS = ['docs/operations.md', 'docs/panel.md'].map((page) => readFileSync(page, 'utf8')).join('\n\n');
 
 function pagesBelow(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -57,9 +60,10 @@ test.each([
   ['metric of the gateway', gatewayMetrics],
   ['metric of billing', createBillingMetrics],
   ['metric of the catalog', createCatalogMetrics],
+  ['metric of the panel', createPanelMetrics],
   ['metric of the inference-proxy', (registry) => new ProxyMetrics(registry).watch(() => ({ routes: [], models: [] }))],
 ] as [string, (registry: Registry) => unknown][])(
-  'docs/operations.md has each metric with its type and labels, and no other: %s',
+  'the pages have each metric with its type and labels, and no other: %s',
   (title, register) => {
     const registry = new Registry();
     register(registry);
@@ -90,7 +94,9 @@ test('the pages name exactly the metrics of the code', () => {
   const inTables = OPERATIONS.matchAll(/^\| `((?:tollgate|gen_ai)_\w+)` \| (?:counter|gauge|histogram) \|/gm);
   expect([...inTables].map(([, name]) => name).sort()).toEqual([...inCode].sort());
   const named = PAGES.flatMap((page) =>
-    [...readFileSync(page, 'utf8').matchAll(/`(tollgate_(?:gateway|billing|catalog|upstream|model)_\w+)/g)].map(([, name = '']) => name),
+    [...readFileSync(page, 'utf8').matchAll(/`(tollgate_(?:gateway|billing|catalog|panel|upstream|model)_\w+)/g)].map(
+      ([, name = '']) => name,
+    ),
   );
   expect(named.filter((name) => !inCode.has(name))).toEqual([]);
 });
@@ -120,8 +126,9 @@ test.each([
   ['gateway', GatewayConfig, Object.keys(new ServiceConfig())],
   ['billing', BillingConfig, Object.keys(new ServiceConfig())],
   ['catalog', CatalogConfig, Object.keys(new ServiceConfig())],
+  ['panel', PanelConfig, Object.keys(new ServiceConfig())],
   ['inference-proxy', InferenceProxyConfig, Object.keys(new ServiceConfig())],
-] as [string, new () => object, string[]][])('docs/operations.md names each setting with its default: %s', (title, Config, shared) => {
+] as [string, new () => object, string[]][])('the pages name each setting with its default: %s', (title, Config, shared) => {
   const settings = Object.entries(new Config())
     .filter(([property]) => !shared.includes(property))
     .map(([property, initial]) => [variableOf(property), initial === '' || Number.isNaN(initial) ? 'required' : String(initial)]);
@@ -133,13 +140,14 @@ test.each([
   ['catalog', CatalogConfig],
   ['inference-proxy', InferenceProxyConfig],
   ['gateway', GatewayConfig],
+  ['panel', PanelConfig],
 ] as [string, new () => object][])(
   'the README of a service names each setting of its own, or the page that does: %s',
   (service, Config) => {
     const page = readFileSync(`apps/${service}/README.md`, 'utf8');
     const own = Object.keys(new Config()).filter((property) => !(property in new ServiceConfig()));
     const missing = own.map(variableOf).filter((name) => !page.includes(`\`${name}\``));
-    expect(page.includes('docs/operations.md#settings') ? [] : missing).toEqual([]);
+    expect(/docs\/(operations|panel)\.md#settings/.test(page) ? [] : missing).toEqual([]);
   },
 );
 
@@ -152,10 +160,10 @@ function settingsIn(title: string): [string, string][] {
   });
 }
 
-/** Cells of the table in docs/operations.md whose first heading is `title`. */
+/** Cells of the table whose first heading is `title`. */
 function tableOf(title: string): string[][] {
   const table = OPERATIONS.split(/\n\n/).find((block) => block.startsWith(`| ${title} |`));
-  if (!table) throw new Error(`docs/operations.md has no table "${title}"`);
+  if (!table) throw new Error(`no page has a table "${title}"`);
   return table.split('\n').map((row) =>
     row
       .split('|')

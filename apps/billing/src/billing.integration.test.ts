@@ -111,7 +111,10 @@ test('pages of lists do not overlap; a project or key with the same id is made o
   const keyId = randomUUID();
   await messaging.request(keyCreate, { projectId, keyId });
   await expect(messaging.request(keyCreate, { projectId, keyId })).rejects.toMatchObject({ code: 'conflict', param: 'keyId' });
-  expect((await messaging.request(keyList, { accountId, limit: 1 })).keys.map((key) => key.keyId)).toEqual([keyId]);
+  await messaging.request(keyCreate, { projectId });
+  for (const question of [{ accountId, limit: 1 }, { keyId }]) {
+    expect((await messaging.request(keyList, question)).keys.map((key) => key.keyId)).toEqual([keyId]);
+  }
 });
 
 test('pages of open holds stay complete when a hold ends between two of them', async () => {

@@ -203,7 +203,10 @@ test('after a restore of the database every service goes back with it, and follo
   await startTwo({ catalogRefreshMs: 100 });
   const applied = await startFollowers();
   for (const usd of [2, 3, 4]) await seen(applied, await applyElsewhere(usd));
-  await prisma.catalogState.update({ where: { id: 1 }, data: { revision: 2 } });
+  await prisma.$transaction([
+    prisma.catalogState.update({ where: { id: 1 }, data: { revision: 2 } }),
+    prisma.$queryRaw`SELECT catalog.record_audit('{"actor": "test"}', 'test', NULL, 'revision/2', NULL, NULL, NULL)`,
+  ]);
   await seen(applied, 2);
   expect(await applyElsewhere(5)).toBe(3);
   await seen(applied, 3);

@@ -3,7 +3,7 @@ import { ServiceConfig } from '#config/service-config.js';
 
 /** An https origin, or one of loopback: a browser sends a session over plain http to any other host in the clear. */
 const PANEL_URL = /^https:\/\/[^/?#@]+$|^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
-const ORIGINS = /^$|^https?:\/\/[^/?#@,\s]+(\s*,\s*https?:\/\/[^/?#@,\s]+)*$/;
+const ORIGINS = /^none$|^https?:\/\/[^/?#@,\s]+(\s*,\s*https?:\/\/[^/?#@,\s]+)*$/;
 
 /** Settings of the panel. Each is read from the environment variable of its name: `panelUrl` from `PANEL_URL`. */
 export class PanelConfig extends ServiceConfig {
@@ -13,9 +13,13 @@ export class PanelConfig extends ServiceConfig {
   /** Origin at which browsers reach the panel. */
   @Matches(PANEL_URL, { message: 'must be an origin such as https://panel.example.com; http only for localhost, 127.0.0.1 and [::1]' })
   panelUrl = 'http://127.0.0.1:8081';
-  /** Further origins that may call the API, separated by commas. They must be of the same site as `panelUrl`. */
-  @Matches(ORIGINS, { message: 'must be origins such as https://admin.example.com, separated by commas' }) panelOrigins = '';
+  /** Further origins that may call the API: `none`, or a list separated by commas. They must be of the same site as `panelUrl`. */
+  @Matches(ORIGINS, { message: 'must be none or origins such as https://admin.example.com, separated by commas' }) panelOrigins = 'none';
   /** Trusted proxies in front of the panel that append to `X-Forwarded-For`. 0 ignores the header, because any client can send it. */
   @IsInt() @Min(0) @Max(100) trustedProxyHops = 0;
   @IsInt() @Min(1) connectionsMax = 2_000;
+
+  get furtherOrigins(): string[] {
+    return this.panelOrigins === 'none' ? [] : this.panelOrigins.split(',').map((origin) => origin.trim());
+  }
 }

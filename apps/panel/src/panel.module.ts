@@ -3,12 +3,25 @@ import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE, Reflector } from '@ne
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
+import { AccountsController } from './api/accounts.controller.js';
+import { AuditJournals } from './api/audit/audit-journals.js';
+import { AuditController } from './api/audit.controller.js';
 import { InvitesController } from './api/invites.controller.js';
+import { KeysController } from './api/keys.controller.js';
+import { LedgerController } from './api/ledger.controller.js';
 import { MeController } from './api/me.controller.js';
 import { MembersController } from './api/members.controller.js';
-import { OperatorController } from './api/operator.controller.js';
+import { ModelsController } from './api/models.controller.js';
+import { MoneyController } from './api/money.controller.js';
+import { LOGGER, OperatorController } from './api/operator.controller.js';
+import { OverviewController } from './api/overview.controller.js';
+import { ProjectsController } from './api/projects.controller.js';
+import { RequestsController } from './api/requests.controller.js';
 import { SessionController } from './api/session.controller.js';
 import { TokensController } from './api/tokens.controller.js';
+import { UpstreamsController } from './api/upstreams.controller.js';
+import { UsageController } from './api/usage.controller.js';
+import { listAudit } from './audit/list-audit.js';
 import { CredentialsGuard } from './http/credentials.guard.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { JsonBodyInterceptor } from './http/json-body.interceptor.js';
@@ -25,6 +38,7 @@ import { SignIn } from './identity/sign-in.js';
 import { Throttle } from './identity/throttle.js';
 import { Tokens } from './identity/tokens.js';
 import type { PanelConfig } from './panel.config.js';
+import { Services } from './services/services.js';
 
 export interface PanelDependencies {
   config: PanelConfig;
@@ -40,9 +54,10 @@ class PanelModule {}
  * The composition root: every object of the panel with its dependencies. Guards run in the order of the list, then the body is read and
  * checked, then the controller works.
  */
-export function panelModule({ config, logger, prisma }: PanelDependencies): DynamicModule {
+export function panelModule({ config, logger, prisma, messaging }: PanelDependencies): DynamicModule {
   const cookie = new SessionCookie(config.panelUrl);
-  const origins = new Set([config.panelUrl, ...config.panelOrigins.split(',').map((origin) => origin.trim())].filter(Boolean));
+  const origins = new Set([config.panelUrl, ...config.furtherOrigins]);
+  const services = new Services(messaging);
   const reflector = new Reflector();
   const passwords = new Passwords();
   const sessions = new Sessions(prisma);
@@ -51,7 +66,25 @@ export function panelModule({ config, logger, prisma }: PanelDependencies): Dyna
   const value = (token: object, useValue: object) => ({ provide: token as never, useValue });
   return {
     module: PanelModule,
-    controllers: [SessionController, MeController, MembersController, InvitesController, TokensController, OperatorController],
+    controllers: [
+      SessionController,
+      MeController,
+      MembersController,
+      InvitesController,
+      TokensController,
+      OperatorController,
+      AccountsController,
+      AuditController,
+      KeysController,
+      LedgerController,
+      ModelsController,
+      MoneyController,
+      OverviewController,
+      ProjectsController,
+      RequestsController,
+      UpstreamsController,
+      UsageController,
+    ],
     providers: [
       { provide: APP_GUARD, useValue: new OriginGuard(origins) },
       { provide: APP_GUARD, useValue: new CredentialsGuard(reflector, cookie, sessions, tokens) },
@@ -59,6 +92,9 @@ export function panelModule({ config, logger, prisma }: PanelDependencies): Dyna
       { provide: APP_INTERCEPTOR, useValue: new JsonBodyInterceptor() },
       { provide: APP_PIPE, useValue: new PayloadPipe() },
       { provide: APP_FILTER, useValue: new ErrorFilter(cookie, prisma, logger) },
+      { provide: LOGGER, useValue: logger },
+      value(Services, services),
+      value(AuditJournals, new AuditJournals(services, (query) => listAudit(prisma, query))),
       value(SessionCookie, cookie),
       value(Sessions, sessions),
       value(SignIn, signIn),

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { fileURLToPath } from 'node:url';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
-import { Counter, Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import { postgresReadiness } from '#database/postgres-readiness.js';
 import { createPrismaClient } from '#database/prisma-client.js';
 import { schemaReadiness } from '#database/schema-readiness.js';
@@ -10,9 +10,11 @@ import { connectMessaging } from '#messaging/connect-messaging.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
+import { createPanelMetrics } from './http/panel-metrics.js';
 import { requestLog } from './http/request-log.js';
 import { API_PREFIX } from './http/routes.js';
 import { staticFiles } from './http/static-files.js';
+import { serveDocument } from './openapi/serve-document.js';
 import type { PanelConfig } from './panel.config.js';
 import { type PanelDependencies, panelModule } from './panel.module.js';
 
@@ -58,16 +60,10 @@ export async function createPanel(dependencies: PanelDependencies, registry: Reg
   });
   app.disable('x-powered-by').disable('etag');
   app.getHttpServer().maxConnections = config.connectionsMax;
-  if (config.panelOrigins !== '') {
-    app.enableCors({ origin: config.panelOrigins.split(',').map((origin) => origin.trim()), credentials: true });
-  }
-  const requests = new Counter({
-    name: 'tollgate_panel_requests_total',
-    help: 'Requests answered',
-    labelNames: ['method', 'status'],
-    registers: [registry],
-  });
-  app.use(requestLog({ logger, requests, trustedProxyHops: config.trustedProxyHops }));
+  const { furtherOrigins } = config;
+  if (furtherOrigins.length > 0) app.enableCors({ origin: furtherOrigins, credentials: true });
+  app.use(requestLog({ logger, metrics: createPanelMetrics(registry), trustedProxyHops: config.trustedProxyHops }));
+  app.use('/panel/openapi.json', serveDocument());
   const files = staticFiles(UI_FOLDER);
   app.use((request: { path: string }, response: { redirect(to: string): void }, next: () => void) =>
     request.path === '/' || request.path === '/panel' ? response.redirect('/panel/') : next(),

@@ -16,7 +16,7 @@ import { createPanel } from '../src/start-panel.js';
 export const PANEL_URL = 'http://127.0.0.1:8081';
 export const PASSWORD = 'a quiet orange river';
 
-const OPERATOR = { actor: 'cli/test@host', actorName: null, via: 'cli', ip: null, requestId: null };
+const OPERATOR = { caller: { actor: 'cli/test@host', actorName: null, via: 'cli', ip: null, requestId: null } };
 
 /** A signed-in person. */
 export interface SignedIn {

@@ -1,6 +1,8 @@
 import type { Role } from '../src/api/shapes/identity.js';
 import type { RouteName } from '../src/http/routes.js';
 
+const EVERY_ROLE: readonly Role[] = ['admin', 'auditor', 'owner', 'finance', 'developer', 'viewer'];
+
 /**
  * Roles that pass the guards of each route; the roles of an account in their own account. A new route needs a row. `anyone` needs no
  * credentials, `person` is every signed-in person, whatever their roles.
@@ -26,9 +28,39 @@ export const ROUTE_CALLERS: Record<RouteName, 'anyone' | 'person' | readonly Rol
   listTokens: ['admin', 'owner'],
   createToken: ['admin', 'owner'],
   revokeToken: ['admin', 'owner'],
+  listAccounts: EVERY_ROLE,
+  createAccount: ['admin'],
+  updateAccount: ['admin'],
+  showOverview: EVERY_ROLE,
+  queryUsage: EVERY_ROLE,
+  downloadUsage: EVERY_ROLE,
+  listRequests: EVERY_ROLE,
+  downloadRequests: EVERY_ROLE,
+  showRequest: EVERY_ROLE,
+  listProjects: EVERY_ROLE,
+  createProject: ['admin', 'owner', 'developer'],
+  updateProject: ['admin', 'owner', 'developer'],
+  listKeys: EVERY_ROLE,
+  listProjectKeys: EVERY_ROLE,
+  createKey: ['admin', 'owner', 'developer'],
+  revokeKey: ['admin', 'owner', 'developer'],
+  listMovements: ['admin', 'auditor', 'owner', 'finance'],
+  showStatement: ['admin', 'auditor', 'owner', 'finance'],
+  downloadStatement: ['admin', 'auditor', 'owner', 'finance'],
+  createTopup: ['admin'],
+  createRefund: ['admin'],
+  createAdjustment: ['admin'],
+  createGrant: ['admin'],
+  listModels: EVERY_ROLE,
+  applyCatalog: ['admin'],
+  listUpstreams: ['admin', 'auditor'],
+  checkLedger: ['admin'],
+  listAudit: ['admin', 'auditor', 'owner'],
+  downloadAudit: ['admin', 'auditor', 'owner'],
 };
 
 /** Routes that need a password in the last 10 minutes: they move money, change the catalog, or give rights. */
 export const CONFIRMED_ROUTES: readonly RouteName[] = [
   ...(['updateMember', 'removeMember', 'createInvite', 'withdrawInvite', 'createToken', 'revokeToken'] as const),
+  ...(['createTopup', 'createRefund', 'createAdjustment', 'createGrant', 'applyCatalog'] as const),
 ];

@@ -4,7 +4,7 @@ import type { Logger } from '#observability/logger.js';
 import { Prisma, type PrismaClient } from './prisma-client.js';
 
 /** The audit journals of the services: tables of one form, each in the schema that it is about. */
-type Journal = 'billing' | 'catalog';
+export type Journal = 'billing' | 'catalog' | 'panel';
 
 /** The sender of a change, and the log that gets its audit row. */
 export interface Author {
@@ -41,7 +41,8 @@ export async function audited<Result>(
   return result;
 }
 
-async function recordAudit(
+/** Writes the audit row of a change in its transaction. Returns it for the log. */
+export async function recordAudit(
   tx: Prisma.TransactionClient,
   journal: Journal,
   { caller }: Author,
@@ -73,10 +74,15 @@ export async function listAudit(prisma: PrismaClient, journal: Journal, request:
   const { accountId, actor, action, from, to, limit = LIMIT_DEFAULT, cursor } = request;
   const olderThan = [to && firstIdOf(to), cursor].filter((id) => id !== undefined).sort()[0];
   const where = { accountId, actor, action, id: { gte: from && firstIdOf(from), lt: olderThan } };
-  const page = { where, orderBy: { id: 'desc' }, take: limit + 1 } as const;
-  const rows = await (journal === 'billing' ? prisma.billingAudit.findMany(page) : prisma.catalogAudit.findMany(page));
+  const rows = await tableOf(prisma, journal).findMany({ where, orderBy: { id: 'desc' }, take: limit + 1 });
   const entries = rows.slice(0, limit).map(({ at, ...row }) => ({ ...row, at: at.toISOString() }) as AuditEntry);
   return { entries, nextCursor: rows.length > limit ? (entries.at(-1)?.id ?? null) : null };
+}
+
+/** Prisma's tables of the journals have one form, and types of their own. */
+function tableOf(prisma: PrismaClient, journal: Journal): PrismaClient['billingAudit'] {
+  const tables = { billing: prisma.billingAudit, catalog: prisma.catalogAudit, panel: prisma.panelAudit };
+  return tables[journal] as PrismaClient['billingAudit'];
 }
 
 /** Returns the lowest UUID v7 of a moment. Ids begin with the milliseconds of their row, so a range of time is a range of ids. */

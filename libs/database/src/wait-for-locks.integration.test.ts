@@ -59,7 +59,11 @@ test('a migration behind a long transaction logs what it waits for, does not blo
   let running = true;
   const requests = (async () => {
     while (running) {
-      await writer.query('INSERT INTO billing.account (id, name) VALUES (gen_random_uuid(), $1)', ['new']);
+      await writer.query(
+        `WITH added AS (INSERT INTO billing.account (id, name) VALUES (gen_random_uuid(), $1) RETURNING id)
+         SELECT billing.record_audit('{"actor": "test"}', 'test.add', NULL, 'account/' || id, NULL, NULL, NULL) FROM added`,
+        ['new'],
+      );
       written++;
       await delay(5);
     }

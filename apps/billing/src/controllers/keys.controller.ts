@@ -1,9 +1,9 @@
 import { Controller, Inject } from '@nestjs/common';
-import { ListRequest } from '#contracts/billing/accounts.js';
 import { keyChanged, keyRevoked } from '#contracts/billing/events.js';
 import {
   type ApiKey,
   KeyCreateRequest,
+  KeyListRequest,
   KeyResolveRequest,
   KeyRevokeRequest,
   keyCreate,
@@ -51,7 +51,7 @@ export class KeysController {
   }
 
   @Serves(keyList)
-  async list(request: ListRequest) {
+  async list(request: KeyListRequest) {
     return orUnavailable(listKeys(this.prisma, request));
   }
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { digestApiKey } from '#contracts/api-key.js';
-import type { ListRequest } from '#contracts/billing/accounts.js';
-import type { ApiKey, KeyCreateRequest, KeyListReply } from '#contracts/billing/keys.js';
+import type { ApiKey, KeyCreateRequest, KeyListReply, KeyListRequest } from '#contracts/billing/keys.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { audited } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
@@ -60,8 +59,9 @@ export async function revokeKey(prisma: PrismaClient, keyId: string, author = OW
 }
 
 /** Lists keys, oldest first, revoked ones included. */
-export async function listKeys(prisma: PrismaClient, request: ListRequest): Promise<KeyListReply> {
+export async function listKeys(prisma: PrismaClient, request: KeyListRequest): Promise<KeyListReply> {
   const where = {
+    id: request.keyId,
     projectId: request.projectId,
     ...(request.accountId && { project: { accountId: request.accountId } }),
   };

@@ -1,5 +1,6 @@
 import { type AuditEntry, type AuditListReply, billingAuditList, catalogAuditList } from '#contracts/audit.js';
 import type { CliCommand, Parameters, Values } from '../command.js';
+import { completeIds } from '../complete-ids.js';
 import { accountId, cursor, instant, optional, text, wholeNumber } from '../parameters.js';
 import { morePages, renderTable } from '../render.js';
 
@@ -23,9 +24,10 @@ export const auditCommands: readonly CliCommand[] = [
     parameters: PARAMETERS,
     examples: ['audit', 'audit --account <account-id> --from 2027-01-01', 'audit --action key.create --json'],
     async run(values, json, connect) {
-      const { account, limit = LIMIT_DEFAULT, ...filter } = values as unknown as Values<typeof PARAMETERS>;
-      const request = { ...filter, accountId: account, limit };
       const messaging = await connect();
+      const complete = await completeIds(PARAMETERS, values, messaging);
+      const { account, limit = LIMIT_DEFAULT, ...filter } = complete as unknown as Values<typeof PARAMETERS>;
+      const request = { ...filter, accountId: account, limit };
       const journals = [billingAuditList, catalogAuditList].map((endpoint) => messaging.request(endpoint, request));
       const page = merge(await Promise.all(journals), limit);
       return { text: json ? JSON.stringify(page, null, 2) : renderPage(page), failed: false };

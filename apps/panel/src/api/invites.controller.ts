@@ -1,8 +1,8 @@
 import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
 import type { Response } from 'express';
+import { authorOf, clientOf } from '../http/author-of.js';
 import { Handles } from '../http/handles.decorator.js';
 import { IdPipe } from '../http/id.pipe.js';
-import { clientOf, originOf } from '../http/origin-of.js';
 import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { SessionCookie } from '../http/session-cookie.js';
 import { Invites } from '../identity/invites.js';
@@ -30,13 +30,13 @@ export class InvitesController {
     const { email, role } = body;
     const accountId = body.accountId ?? null;
     callerOf(request).access.require('members', accountId);
-    return this.invites.create({ email, accountId, role, setsPassword: false }, originOf(request));
+    return this.invites.create({ email, accountId, role, setsPassword: false }, authorOf(request));
   }
 
   @Handles('withdrawInvite')
   async withdraw(@Req() request: PanelRequest, @Param('inviteId', IdPipe) inviteId: string): Promise<void> {
     const { access } = callerOf(request);
-    await this.invites.withdraw(inviteId, (accountId) => access.require('members', accountId), originOf(request));
+    await this.invites.withdraw(inviteId, (accountId) => access.require('members', accountId), authorOf(request));
   }
 
   @Handles('showInvite')
@@ -50,7 +50,7 @@ export class InvitesController {
     @Res({ passthrough: true }) response: Response,
     @Body() body: InviteAcceptRequest,
   ): Promise<Me> {
-    const { secret, userId } = await this.invites.accept(body, clientOf(request), originOf(request));
+    const { secret, userId } = await this.invites.accept(body, clientOf(request), authorOf(request));
     response.setHeader('set-cookie', this.cookie.set(secret));
     return this.people.show(userId);
   }

@@ -1,6 +1,6 @@
 import { Body, Controller, Req } from '@nestjs/common';
+import { authorOf } from '../http/author-of.js';
 import { Handles } from '../http/handles.decorator.js';
-import { originOf } from '../http/origin-of.js';
 import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { People } from '../identity/people.js';
 import { MeUpdateRequest } from './identity.dto.js';
@@ -19,8 +19,8 @@ export class MeController {
   @Handles('updateMe')
   async update(@Req() request: PanelRequest, @Body() { name, password, currentPassword }: MeUpdateRequest): Promise<Me> {
     const caller = callerOf(request);
-    if (password !== undefined) await this.people.changePassword(caller, currentPassword, password, originOf(request));
-    if (name !== undefined) await this.people.rename(caller, name, originOf(request));
+    if (password !== undefined) await this.people.changePassword(caller, currentPassword, password, authorOf(request));
+    if (name !== undefined) await this.people.rename(caller, name, authorOf(request));
     return this.people.show(caller.userId);
   }
 }

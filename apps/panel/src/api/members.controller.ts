@@ -1,7 +1,7 @@
 import { Body, Controller, Param, Query, Req } from '@nestjs/common';
+import { authorOf } from '../http/author-of.js';
 import { Handles } from '../http/handles.decorator.js';
 import { IdPipe } from '../http/id.pipe.js';
-import { originOf } from '../http/origin-of.js';
 import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { Members } from '../identity/members.js';
 import type { Access } from '../permissions/access.js';
@@ -24,8 +24,8 @@ export class MembersController {
     const { accountId = null, role, disabled } = body;
     access.require('members', disabled === undefined ? accountId : null);
     if (role !== undefined)
-      await this.members.setRole(userId, accountId, role, originOf(request), userId === own ? session?.id : undefined);
-    if (disabled !== undefined) await this.members.setDisabled(userId, disabled, originOf(request));
+      await this.members.setRole(userId, accountId, role, authorOf(request), userId === own ? session?.id : undefined);
+    if (disabled !== undefined) await this.members.setDisabled(userId, disabled, authorOf(request));
     return this.members.show(userId, access.accountsWith('members.read'));
   }
 
@@ -34,7 +34,7 @@ export class MembersController {
     const accountId = query.accountId ?? null;
     const { access, session, userId: own } = callerOf(request);
     access.require('members', accountId);
-    await this.members.setRole(userId, accountId, null, originOf(request), userId === own ? session?.id : undefined);
+    await this.members.setRole(userId, accountId, null, authorOf(request), userId === own ? session?.id : undefined);
   }
 }
 

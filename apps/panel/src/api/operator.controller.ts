@@ -1,4 +1,4 @@
-import { Controller } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import {
   type PanelInviteReply,
   PanelInviteRequest,
@@ -14,30 +14,34 @@ import {
   panelUserUpdate,
 } from '#contracts/panel.js';
 import { ServiceError } from '#contracts/service-error.js';
+import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
-import type { Origin } from '../audit/write-audit.js';
+import type { Logger } from '#observability/logger.js';
 import { PanelError } from '../http/panel-error.js';
 import { Invites } from '../identity/invites.js';
 import { Members } from '../identity/members.js';
 import { Sessions } from '../identity/sessions.js';
 import type { Member } from './shapes/identity.js';
 
-/** The operator on the command line, over NATS. Only the user `cli` may publish these subjects. */
-const OPERATOR: Origin = { actor: 'nats/cli', actorName: null, via: 'cli', ip: null, requestId: null };
+export const LOGGER = Symbol('logger');
 
-/** Commands with which an operator makes the first admin and helps people who cannot sign in. */
+/** Commands with which an operator makes the first admin and helps people who cannot sign in. Only the CLI may send them. */
 @Controller()
 export class OperatorController {
   constructor(
     private readonly invites: Invites,
     private readonly members: Members,
     private readonly sessions: Sessions,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   @Serves(panelInvite)
-  async invite({ role, accountId, email }: PanelInviteRequest): Promise<PanelInviteReply> {
+  async invite({ role, accountId, email }: PanelInviteRequest, { caller }: CallContext): Promise<PanelInviteReply> {
     return refusing(async () => {
-      const made = await this.invites.create({ email, accountId: accountId ?? null, role, setsPassword: true }, OPERATOR);
+      const made = await this.invites.create(
+        { email, accountId: accountId ?? null, role, setsPassword: true },
+        { caller, logger: this.logger },
+      );
       const { inviteId, link, expiresAt } = made;
       return { inviteId, email: made.email, accountId: made.accountId, role, link, expiresAt };
     });
@@ -50,19 +54,19 @@ export class OperatorController {
   }
 
   @Serves(panelUserUpdate)
-  async update({ email, disabled }: PanelUserUpdateRequest): Promise<PanelUser> {
+  async update({ email, disabled }: PanelUserUpdateRequest, { caller }: CallContext): Promise<PanelUser> {
     return refusing(async () => {
       const userId = await this.members.idOf(email);
-      await this.members.setDisabled(userId, disabled, OPERATOR);
+      await this.members.setDisabled(userId, disabled, { caller, logger: this.logger });
       return renderUser(await this.members.show(userId, 'all'));
     });
   }
 
   @Serves(panelSessionsEnd)
-  async endSessions({ email }: PanelSessionsEndRequest): Promise<PanelSessionsEndReply> {
+  async endSessions({ email }: PanelSessionsEndRequest, { caller }: CallContext): Promise<PanelSessionsEndReply> {
     return refusing(async () => {
       const userId = await this.members.idOf(email);
-      return { userId, sessionsEnded: await this.sessions.endAll(userId, OPERATOR) };
+      return { userId, sessionsEnded: await this.sessions.endAll(userId, { caller, logger: this.logger }) };
     });
   }
 }

@@ -1,8 +1,8 @@
 import { Body, Controller, Param, Req, Res } from '@nestjs/common';
 import type { Response } from 'express';
+import { authorOf, clientOf } from '../http/author-of.js';
 import { Handles } from '../http/handles.decorator.js';
 import { IdPipe } from '../http/id.pipe.js';
-import { clientOf, originOf } from '../http/origin-of.js';
 import { PanelError } from '../http/panel-error.js';
 import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { SessionCookie } from '../http/session-cookie.js';
@@ -24,7 +24,7 @@ export class SessionController {
 
   @Handles('signIn')
   async create(@Req() request: PanelRequest, @Res({ passthrough: true }) response: Response, @Body() body: SignInRequest): Promise<Me> {
-    const { secret, userId } = await this.signIn.signIn(body.email, body.password, clientOf(request), originOf(request));
+    const { secret, userId } = await this.signIn.signIn(body.email, body.password, clientOf(request), authorOf(request));
     response.setHeader('set-cookie', this.cookie.set(secret));
     return this.people.show(userId);
   }
@@ -40,7 +40,7 @@ export class SessionController {
   @Handles('signOut')
   async end(@Req() request: PanelRequest, @Res({ passthrough: true }) response: Response): Promise<void> {
     const { userId, session } = callerOf(request);
-    if (session) await this.sessions.end(userId, session.id, originOf(request));
+    if (session) await this.sessions.end(userId, session.id, authorOf(request));
     response.setHeader('set-cookie', this.cookie.cleared());
   }
 
@@ -50,7 +50,7 @@ export class SessionController {
     @Res({ passthrough: true }) response: Response,
     @Body() body: ConfirmRequest,
   ): Promise<Session> {
-    const secret = await this.signIn.confirm(callerOf(request), body.password, request.address, originOf(request));
+    const secret = await this.signIn.confirm(callerOf(request), body.password, request.address, authorOf(request));
     response.setHeader('set-cookie', this.cookie.set(secret));
     return this.show(request);
   }
@@ -64,11 +64,11 @@ export class SessionController {
   @Handles('endSessions')
   async endOthers(@Req() request: PanelRequest): Promise<void> {
     const { userId, session } = callerOf(request);
-    await this.sessions.endAll(userId, originOf(request), session?.id);
+    await this.sessions.endAll(userId, authorOf(request), session?.id);
   }
 
   @Handles('endSession')
   async endOne(@Req() request: PanelRequest, @Param('sessionId', IdPipe) sessionId: string): Promise<void> {
-    await this.sessions.end(callerOf(request).userId, sessionId, originOf(request));
+    await this.sessions.end(callerOf(request).userId, sessionId, authorOf(request));
   }
 }

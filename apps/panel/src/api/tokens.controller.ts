@@ -1,7 +1,7 @@
 import { Body, Controller, Param, Query, Req } from '@nestjs/common';
+import { authorOf } from '../http/author-of.js';
 import { Handles } from '../http/handles.decorator.js';
 import { IdPipe } from '../http/id.pipe.js';
-import { originOf } from '../http/origin-of.js';
 import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { Tokens } from '../identity/tokens.js';
 import { ScopedPageQuery, TokenCreateRequest } from './identity.dto.js';
@@ -22,12 +22,12 @@ export class TokensController {
   create(@Req() request: PanelRequest, @Body() body: TokenCreateRequest): Promise<CreatedToken> {
     const caller = callerOf(request);
     caller.access.require('tokens', body.accountId ?? null);
-    return this.tokens.create(body, caller, originOf(request));
+    return this.tokens.create(body, caller, authorOf(request));
   }
 
   @Handles('revokeToken')
   revoke(@Req() request: PanelRequest, @Param('tokenId', IdPipe) tokenId: string): Promise<Token> {
     const { access } = callerOf(request);
-    return this.tokens.revoke(tokenId, (accountId) => access.require('tokens', accountId), originOf(request));
+    return this.tokens.revoke(tokenId, (accountId) => access.require('tokens', accountId), authorOf(request));
   }
 }

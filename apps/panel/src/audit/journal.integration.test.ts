@@ -75,4 +75,8 @@ test('a change names the person, the address and the request', async () => {
       ...{ before: { name: 'admin1' }, after: { name: 'Ada' } },
     },
   ]);
+  const [{ at, ...row } = { at: new Date() }] = rows;
+  expect(panel.log.filter(({ audit }) => (audit as { action?: string })?.action === 'user.update')).toEqual([
+    expect.objectContaining({ msg: 'audit', audit: { ...row, at: at.toISOString() } }),
+  ]);
 });

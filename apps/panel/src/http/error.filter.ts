@@ -4,8 +4,8 @@ import { ServiceError } from '#contracts/service-error.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import { MessagingError } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
-import { writeAudit } from '../audit/write-audit.js';
-import { originOf } from './origin-of.js';
+import { record } from '../audit/journaled.js';
+import { authorOf } from './author-of.js';
 import { isPanelErrorCode, PanelError } from './panel-error.js';
 import type { PanelRequest } from './panel-request.js';
 import type { SessionCookie } from './session-cookie.js';
@@ -44,7 +44,7 @@ export class ErrorFilter implements ExceptionFilter {
   /** Writes a refusal to the journal. The caller does not wait for it. */
   private record(request: PanelRequest, { message: reason }: PanelError): void {
     const entry = { action: 'permission.refuse', target: `${request.method} ${request.path.slice(0, TARGET_MAX)}`, reason };
-    writeAudit(this.prisma, originOf(request), entry).catch((err: unknown) =>
+    record(this.prisma, authorOf(request), entry).catch((err: unknown) =>
       this.logger.error({ requestId: request.requestId, err }, 'refusal not recorded'),
     );
   }

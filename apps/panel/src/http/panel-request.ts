@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import type { Logger } from '#observability/logger.js';
 import type { Access } from '../permissions/access.js';
 import { PanelError } from './panel-error.js';
 
@@ -26,6 +27,8 @@ export interface PanelRequest extends Request {
   requestId: string;
   /** IP address of the client, taken from trusted proxies if any. */
   address: string;
+  /** Gets a copy of every row that the request adds to the journal. */
+  logger: Logger;
   /** Set by the credentials guard, except on public routes. */
   caller: Caller | undefined;
 }

@@ -1,13 +1,13 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { NextFunction, RequestHandler, Response } from 'express';
-import type { Counter } from 'prom-client';
 import type { Logger } from '#observability/logger.js';
 import { clientAddress } from './client-address.js';
+import type { PanelMetrics } from './panel-metrics.js';
 import type { PanelRequest } from './panel-request.js';
 
 interface RequestLogOptions {
   logger: Logger;
-  requests: Counter<'method' | 'status'>;
+  metrics: PanelMetrics;
   trustedProxyHops: number;
 }
 
@@ -15,17 +15,18 @@ interface RequestLogOptions {
  * Returns the handler that gives every request its id and address, and writes one log line when the reply ends. Queries are not logged,
  * because a search may contain anything.
  */
-export function requestLog({ logger, requests, trustedProxyHops }: RequestLogOptions): RequestHandler {
+export function requestLog({ logger, metrics, trustedProxyHops }: RequestLogOptions): RequestHandler {
   return (incoming, response: Response, next: NextFunction) => {
     const request = incoming as PanelRequest;
     const startedAt = performance.now();
     request.requestId = `req_${randomUUIDv7().replaceAll('-', '')}`;
+    request.logger = logger;
     request.address = clientAddress(request.socket.remoteAddress ?? '', request.get('x-forwarded-for'), trustedProxyHops);
     response.setHeader('x-request-id', request.requestId);
     response.once('close', () => {
       const { requestId, address, method, caller, path } = request;
       const status = response.statusCode;
-      requests.inc({ method, status: String(status) });
+      metrics.requests.inc({ method, status: String(status) });
       const totalMs = Math.round(performance.now() - startedAt);
       logger.info({ requestId, clientAddress: address, method, path, status, actor: caller?.actor, totalMs }, 'request');
     });

@@ -26,10 +26,11 @@ const get = (path: string, encoding = 'identity') =>
     .set('accept-encoding', encoding)
     .buffer(true)
     .parse(text);
-const text = (response: NodeJS.ReadableStream, done: (error: null, body: string) => void) => {
+const text = (response: request.Response, done: (error: null, body: string) => void): void => {
+  const stream = response as unknown as NodeJS.ReadableStream;
   const chunks: Buffer[] = [];
-  response.on('data', (chunk: Buffer) => chunks.push(chunk));
-  response.on('end', () => done(null, Buffer.concat(chunks).toString()));
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+  stream.on('end', () => done(null, Buffer.concat(chunks).toString()));
 };
 
 test.each(['/', '/index.html', '/keys', '/requests/req_1', '/notes.txt', '/..%2f..%2fetc%2fpasswd'])(

@@ -1,7 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto';
+import type { Author } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import type { CreatedInvite, Invite, InviteAcceptBody, InviteListReply, InviteView, Role } from '../api/shapes/identity.js';
-import { type Origin, writeAudit } from '../audit/write-audit.js';
+import { authorAs, journaled } from '../audit/journaled.js';
 import { newestFirst, type PageQuery, pageOf } from '../http/page.js';
 import { PanelError } from '../http/panel-error.js';
 import { checkRoleFits, lockRoles, setRole } from './grants.js';
@@ -33,18 +34,18 @@ export class Invites {
   ) {}
 
   /** Makes a link. An open invite of the same e-mail for the same role ends. */
-  async create({ email: typed, accountId, role, setsPassword }: NewInvite, origin: Origin): Promise<CreatedInvite> {
+  async create({ email: typed, accountId, role, setsPassword }: NewInvite, author: Author): Promise<CreatedInvite> {
     const email = typed === undefined ? null : emailOf(typed);
     checkRoleFits(role, accountId);
     const secret = makeSecret();
     const now = new Date();
     const expiresAt = new Date(now.getTime() + INVITE_MS);
     const scope = { email, accountId, role };
-    const row = await this.prisma.$transaction(async (tx) => {
+    const row = await journaled(this.prisma, author, async (tx, record) => {
       await tx.panelInvite.deleteMany({ where: { ...scope, acceptedAt: null } });
       const id = randomUUIDv7();
-      const data = { id, digest: digestOf(secret), ...scope, setsPassword, invitedBy: origin.actor, createdAt: now, expiresAt };
-      await writeAudit(tx, origin, { action: 'invite.create', accountId, target: `invite/${id}`, after: { email, role } });
+      const data = { id, digest: digestOf(secret), ...scope, setsPassword, invitedBy: author.caller.actor, createdAt: now, expiresAt };
+      await record({ action: 'invite.create', accountId, target: `invite/${id}`, after: { email, role } });
       return tx.panelInvite.create({ data });
     });
     return { ...renderInvite(row), link: `${this.panelUrl}/panel/welcome#${secret}` };
@@ -59,14 +60,14 @@ export class Invites {
   }
 
   /** @throws {PanelError} `not_found` */
-  async withdraw(inviteId: string, mayWithdraw: (accountId: string | null) => void, origin: Origin): Promise<void> {
-    await this.prisma.$transaction(async (tx) => {
+  async withdraw(inviteId: string, mayWithdraw: (accountId: string | null) => void, author: Author): Promise<void> {
+    await journaled(this.prisma, author, async (tx, record) => {
       const row = await tx.panelInvite.findFirst({ where: { id: inviteId, acceptedAt: null } });
       if (!row) throw new PanelError('not_found', 'There is no such open invite.');
       mayWithdraw(row.accountId);
       await tx.panelInvite.delete({ where: { id: inviteId } });
       const { accountId, email, role } = row;
-      await writeAudit(tx, origin, { action: 'invite.withdraw', accountId, target: `invite/${inviteId}`, before: { email, role } });
+      await record({ action: 'invite.withdraw', accountId, target: `invite/${inviteId}`, before: { email, role } });
     });
   }
 
@@ -82,17 +83,17 @@ export class Invites {
    * Gives the role to the person and signs them in. Returns the session's secret and the person's id. A link works once.
    * @throws {PanelError} `not_found` for a link that is unknown, used or over; `invalid_credentials` for a person who exists
    */
-  async accept(body: InviteAcceptBody, client: Client, origin: Origin): Promise<{ secret: string; userId: string }> {
+  async accept(body: InviteAcceptBody, client: Client, author: Author): Promise<{ secret: string; userId: string }> {
     const invite = await this.find(body.token);
     const email = invite.email ?? emailOf(body.email ?? '');
     const existing = await this.prisma.panelUser.findUnique({ where: { email } });
     if (existing?.disabledAt) throw new PanelError('permission_denied', 'This person is disabled.');
     // A link that names no e-mail must not take over the person whose e-mail is typed.
     const keepsPassword = existing !== null && !(invite.setsPassword && invite.email !== null);
-    if (keepsPassword) await this.signIn.verify(email, body.password, client.address, origin);
+    if (keepsPassword) await this.signIn.verify(email, body.password, client.address, author);
     else checkNewPassword(body.password, email);
     const passwordHash = keepsPassword ? existing.passwordHash : await this.passwords.hash(body.password);
-    return this.prisma.$transaction(async (tx) => {
+    return journaled(this.prisma, author, async (tx, record) => {
       await lockRoles(tx);
       const userId = existing?.id ?? randomUUIDv7();
       const claimed = await tx.panelInvite.updateMany({
@@ -105,11 +106,11 @@ export class Invites {
       const before = await setRole(tx, userId, invite.accountId, invite.role as Role);
       if (existing) await endSessions(tx, userId);
       const { id: sessionId, secret } = await this.sessions.start(tx, userId, client);
-      const actor = { ...origin, actor: `user/${userId}`, actorName: email };
+      const person = authorAs(author, userId, email);
       const after = { invite: invite.id, role: invite.role, ...(existing && !keepsPassword && { password: 'changed' }) };
       const entry = { accountId: invite.accountId, target: `user/${userId}`, before: { role: before }, after };
-      await writeAudit(tx, actor, { action: 'invite.accept', ...entry });
-      await writeAudit(tx, actor, { action: 'session.start', target: `session/${sessionId}` });
+      await record({ action: 'invite.accept', ...entry }, person);
+      await record({ action: 'session.start', target: `session/${sessionId}` }, person);
       return { secret, userId };
     });
   }

@@ -1,6 +1,7 @@
+import type { Author } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import type { Member, MemberListReply, Role } from '../api/shapes/identity.js';
-import { type Origin, writeAudit } from '../audit/write-audit.js';
+import { journaled } from '../audit/journaled.js';
 import { newestFirst, type PageQuery, pageOf } from '../http/page.js';
 import { PanelError } from '../http/panel-error.js';
 import { checkRoleFits, demandAnotherKeeper, lockRoles, setRole } from './grants.js';
@@ -26,22 +27,22 @@ export class Members {
    * Gives a person another role in a scope, null for none, and ends their sessions except `keptSession`.
    * @throws {PanelError} `not_found` without a role there, `conflict` for the last admin or owner
    */
-  async setRole(userId: string, accountId: string | null, role: Role | null, origin: Origin, keptSession?: string): Promise<void> {
+  async setRole(userId: string, accountId: string | null, role: Role | null, author: Author, keptSession?: string): Promise<void> {
     if (role !== null) checkRoleFits(role, accountId);
-    await this.prisma.$transaction(async (tx) => {
+    await journaled(this.prisma, author, async (tx, record) => {
       await lockRoles(tx);
       if (!(await tx.panelGrant.findFirst({ where: { userId, accountId } }))) throw noSuchMember();
       const before = await setRole(tx, userId, accountId, role);
       if (before === role) return;
       await endSessions(tx, userId, keptSession);
       const entry = { accountId, target: `user/${userId}`, before: { role: before }, after: { role } };
-      await writeAudit(tx, origin, { action: role === null ? 'member.remove' : 'member.update', ...entry });
+      await record({ action: role === null ? 'member.remove' : 'member.update', ...entry });
     });
   }
 
   /** Keeps a person from signing in and ends their sessions, or lets them in again. @throws {PanelError} `not_found`, `conflict` */
-  async setDisabled(userId: string, disabled: boolean, origin: Origin): Promise<void> {
-    await this.prisma.$transaction(async (tx) => {
+  async setDisabled(userId: string, disabled: boolean, author: Author): Promise<void> {
+    await journaled(this.prisma, author, async (tx, record) => {
       await lockRoles(tx);
       const user = await tx.panelUser.findUnique({ where: { id: userId }, include: { grants: true } });
       if (!user) throw noSuchMember();
@@ -51,7 +52,7 @@ export class Members {
       await tx.panelUser.update({ where: { id: userId }, data: { disabledAt: disabled ? new Date() : null } });
       if (disabled) await endSessions(tx, userId);
       const entry = { target: `user/${userId}`, before: { disabled: !disabled }, after: { disabled } };
-      await writeAudit(tx, origin, { action: 'user.update', ...entry });
+      await record({ action: 'user.update', ...entry });
     });
   }
 

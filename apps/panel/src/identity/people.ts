@@ -1,6 +1,7 @@
+import type { Author } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import type { Me } from '../api/shapes/identity.js';
-import { type Origin, writeAudit } from '../audit/write-audit.js';
+import { journaled } from '../audit/journaled.js';
 import { PanelError } from '../http/panel-error.js';
 import type { Caller } from '../http/panel-request.js';
 import { renderGrant } from './grants.js';
@@ -21,26 +22,26 @@ export class People {
     return renderPerson(user);
   }
 
-  async rename({ userId }: Caller, name: string, origin: Origin): Promise<void> {
-    await this.prisma.$transaction(async (tx) => {
+  async rename({ userId }: Caller, name: string, author: Author): Promise<void> {
+    await journaled(this.prisma, author, async (tx, record) => {
       const before = await tx.panelUser.findUniqueOrThrow({ where: { id: userId } });
       await tx.panelUser.update({ where: { id: userId }, data: { name } });
       const target = `user/${userId}`;
-      await writeAudit(tx, origin, { action: 'user.update', target, before: { name: before.name }, after: { name } });
+      await record({ action: 'user.update', target, before: { name: before.name }, after: { name } });
     });
   }
 
   /** Sets a new password and ends the person's other sessions. @throws {PanelError} `invalid_credentials` for a wrong present password */
-  async changePassword(caller: Caller, current: string | undefined, password: string, origin: Origin): Promise<void> {
+  async changePassword(caller: Caller, current: string | undefined, password: string, author: Author): Promise<void> {
     const { userId, actorName: email, session } = caller;
     if (current === undefined) throw new PanelError('invalid_request', 'currentPassword is missing', { param: 'currentPassword' });
     checkNewPassword(password, email);
-    await this.signIn.verify(email, current, origin.ip ?? '', origin);
+    await this.signIn.verify(email, current, author.caller.ip ?? '', author);
     const passwordHash = await this.passwords.hash(password);
-    await this.prisma.$transaction(async (tx) => {
+    await journaled(this.prisma, author, async (tx, record) => {
       await tx.panelUser.update({ where: { id: userId }, data: { passwordHash } });
       const ended = await endSessions(tx, userId, session?.id);
-      await writeAudit(tx, origin, { action: 'user.set-password', target: `user/${userId}`, after: { sessionsEnded: ended } });
+      await record({ action: 'user.set-password', target: `user/${userId}`, after: { sessionsEnded: ended } });
     });
   }
 }

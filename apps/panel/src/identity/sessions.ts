@@ -1,7 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto';
+import type { Author } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import type { Session } from '../api/shapes/identity.js';
-import { type Origin, writeAudit } from '../audit/write-audit.js';
+import { journaled } from '../audit/journaled.js';
 import { PanelError } from '../http/panel-error.js';
 import type { Caller } from '../http/panel-request.js';
 import { accessOf } from './grants.js';
@@ -77,19 +78,19 @@ export class Sessions {
   }
 
   /** Ends one session of a person. @throws {PanelError} `not_found` */
-  async end(userId: string, sessionId: string, origin: Origin): Promise<void> {
-    await this.prisma.$transaction(async (tx) => {
+  async end(userId: string, sessionId: string, author: Author): Promise<void> {
+    await journaled(this.prisma, author, async (tx, record) => {
       const { count } = await tx.panelSession.deleteMany({ where: { id: sessionId, userId } });
       if (count === 0) throw new PanelError('not_found', 'There is no such session.');
-      await writeAudit(tx, origin, { action: 'session.end', target: `session/${sessionId}` });
+      await record({ action: 'session.end', target: `session/${sessionId}` });
     });
   }
 
   /** Ends all sessions of a person, except the one that is given. Returns their number. */
-  async endAll(userId: string, origin: Origin, except?: string): Promise<number> {
-    return this.prisma.$transaction(async (tx) => {
+  async endAll(userId: string, author: Author, except?: string): Promise<number> {
+    return journaled(this.prisma, author, async (tx, record) => {
       const sessionsEnded = await endSessions(tx, userId, except);
-      await writeAudit(tx, origin, { action: 'session.end-all', target: `user/${userId}`, after: { sessionsEnded } });
+      await record({ action: 'session.end-all', target: `user/${userId}`, after: { sessionsEnded } });
       return sessionsEnded;
     });
   }

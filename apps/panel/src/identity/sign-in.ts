@@ -1,5 +1,6 @@
+import type { Author } from '#database/audit-journal.js';
 import type { PrismaClient } from '#database/prisma-client.js';
-import { type Origin, writeAudit } from '../audit/write-audit.js';
+import { authorAs, journaled, record } from '../audit/journaled.js';
 import { PanelError } from '../http/panel-error.js';
 import type { Caller } from '../http/panel-request.js';
 import type { Passwords } from './passwords.js';
@@ -20,29 +21,29 @@ export class SignIn {
    * time.
    * @throws {PanelError} `invalid_credentials`, `rate_limit_exceeded`
    */
-  async signIn(typedEmail: string, password: string, client: Client, origin: Origin): Promise<{ secret: string; userId: string }> {
+  async signIn(typedEmail: string, password: string, client: Client, author: Author): Promise<{ secret: string; userId: string }> {
     const email = typedEmail.trim().toLowerCase();
-    const user = await this.verify(email, password, client.address, origin);
-    return this.prisma.$transaction(async (tx) => {
+    const user = await this.verify(email, password, client.address, author);
+    return journaled(this.prisma, author, async (tx, record) => {
       const { id, secret } = await this.sessions.start(tx, user.id, client);
-      await writeAudit(tx, { ...origin, actor: `user/${user.id}`, actorName: email }, { action: 'session.start', target: `session/${id}` });
+      await record({ action: 'session.start', target: `session/${id}` }, authorAs(author, user.id, email));
       return { secret, userId: user.id };
     });
   }
 
   /** Checks the password of the caller again and returns the session's new secret. @throws as `signIn` */
-  async confirm({ actorName, session }: Caller, password: string, address: string, origin: Origin): Promise<string> {
+  async confirm({ actorName, session }: Caller, password: string, address: string, author: Author): Promise<string> {
     if (!session) throw new PanelError('permission_denied', 'A token has no session.');
-    await this.verify(actorName, password, address, origin);
-    return this.prisma.$transaction(async (tx) => {
+    await this.verify(actorName, password, address, author);
+    return journaled(this.prisma, author, async (tx, record) => {
       const secret = await this.sessions.confirm(tx, session.id);
-      await writeAudit(tx, origin, { action: 'session.confirm', target: `session/${session.id}` });
+      await record({ action: 'session.confirm', target: `session/${session.id}` });
       return secret;
     });
   }
 
   /** Returns the person with this e-mail and password. @throws as `signIn` */
-  async verify(email: string, password: string, address: string, origin: Origin): Promise<{ id: string }> {
+  async verify(email: string, password: string, address: string, author: Author): Promise<{ id: string }> {
     const forget = await this.throttle.attempt(email, address);
     const user = await this.prisma.panelUser.findUnique({ where: { email } });
     const isRight = await this.passwords.verify(password, user?.passwordHash);
@@ -51,7 +52,7 @@ export class SignIn {
       return user;
     }
     // Of an unknown e-mail, the journal keeps nothing that was typed.
-    await writeAudit(this.prisma, origin, { action: 'session.refuse', target: user ? `user/${user.id}` : 'user/unknown' });
+    await record(this.prisma, author, { action: 'session.refuse', target: user ? `user/${user.id}` : 'user/unknown' });
     throw new PanelError('invalid_credentials', 'The e-mail or the password is wrong.');
   }
 }

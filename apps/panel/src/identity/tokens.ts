@@ -1,7 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto';
+import type { Author } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import type { CreatedToken, Permission, Token, TokenCreateBody, TokenListReply } from '../api/shapes/identity.js';
-import { type Origin, writeAudit } from '../audit/write-audit.js';
+import { journaled } from '../audit/journaled.js';
 import { newestFirst, type PageQuery, pageOf } from '../http/page.js';
 import { PanelError } from '../http/panel-error.js';
 import type { Caller } from '../http/panel-request.js';
@@ -58,7 +59,7 @@ export class Tokens {
   }
 
   /** Makes a token. The reply is the only place that has all of it. @throws {PanelError} `invalid_request`, `permission_denied`, `conflict` */
-  async create(body: TokenCreateBody, { userId, access }: Caller, origin: Origin): Promise<CreatedToken> {
+  async create(body: TokenCreateBody, { userId, access }: Caller, author: Author): Promise<CreatedToken> {
     const { name, accountId = null, permissions } = body;
     const createdAt = new Date();
     const expiresAt = new Date(body.expiresAt);
@@ -74,27 +75,27 @@ export class Tokens {
     const id = body.tokenId ?? randomUUIDv7();
     const lastFour = token.slice(-4);
     const data = { id, digest: digestOf(token), name, lastFour, accountId, permissions, createdBy: userId, createdAt, expiresAt };
-    const row = await this.prisma.$transaction(async (tx) => {
+    const row = await journaled(this.prisma, author, async (tx, record) => {
       if (await tx.panelToken.findUnique({ where: { id } }))
         throw new PanelError('conflict', 'This token was made before, and is not shown again: revoke it and make another.', {
           param: 'tokenId',
         });
       const after = { name, lastFour, permissions, expiresAt: expiresAt.toISOString() };
-      await writeAudit(tx, origin, { action: 'token.create', accountId, target: `token/${id}`, after });
+      await record({ action: 'token.create', accountId, target: `token/${id}`, after });
       return tx.panelToken.create({ data });
     });
     return { ...renderToken(row), token };
   }
 
   /** Revokes a token permanently. Repeating it changes nothing. @throws {PanelError} `not_found` */
-  async revoke(tokenId: string, mayRevoke: (accountId: string | null) => void, origin: Origin): Promise<Token> {
-    return this.prisma.$transaction(async (tx) => {
+  async revoke(tokenId: string, mayRevoke: (accountId: string | null) => void, author: Author): Promise<Token> {
+    return journaled(this.prisma, author, async (tx, record) => {
       const row = await tx.panelToken.findUnique({ where: { id: tokenId } });
       if (!row) throw new PanelError('not_found', 'There is no such token.');
       mayRevoke(row.accountId);
       if (row.revokedAt !== null) return renderToken(row);
       const { accountId, name, lastFour } = row;
-      await writeAudit(tx, origin, { action: 'token.revoke', accountId, target: `token/${tokenId}`, before: { name, lastFour } });
+      await record({ action: 'token.revoke', accountId, target: `token/${tokenId}`, before: { name, lastFour } });
       return renderToken(await tx.panelToken.update({ where: { id: tokenId }, data: { revokedAt: new Date() } }));
     });
   }

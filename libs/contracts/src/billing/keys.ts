@@ -61,12 +61,17 @@ export interface KeyRow extends ApiKey {
   lastUsedAt: string | null;
 }
 
+export class KeyListRequest extends ListRequest {
+  /** Only this key. */
+  @IsOptional() @Id() keyId?: string;
+}
+
 export interface KeyListReply extends Paged {
   keys: KeyRow[];
 }
 
-export const keyList = new Endpoint<ListRequest, KeyListReply>(
+export const keyList = new Endpoint<KeyListRequest, KeyListReply>(
   'billing.v1.key.list',
-  ListRequest,
+  KeyListRequest,
   'Keys of one project or all, oldest first, revoked ones included',
 );

@@ -1,0 +1,55 @@
+import { Controller, Req, Res } from '@nestjs/common';
+import type { Response } from 'express';
+import { AuditListRequest } from '#contracts/audit.js';
+import { Handles } from '../http/handles.decorator.js';
+import { callerOf, type PanelRequest } from '../http/panel-request.js';
+import { pagesOf } from '../services/pages.js';
+import { AuditJournals } from './audit/audit-journals.js';
+import { type Columns, sendCsv } from './csv.js';
+import { Input } from './input.decorator.js';
+import type { AuditEntry, AuditListReply } from './shapes/audit.js';
+
+const PAGE_ROWS = 200;
+
+@Controller()
+export class AuditController {
+  constructor(private readonly journals: AuditJournals) {}
+
+  @Handles('listAudit')
+  list(@Req() request: PanelRequest, @Input(AuditListRequest) query: AuditListRequest): Promise<AuditListReply> {
+    requireAccount(request, query);
+    return this.journals.list(query);
+  }
+
+  @Handles('downloadAudit')
+  async download(@Req() request: PanelRequest, @Res() response: Response, @Input(AuditListRequest) query: AuditListRequest): Promise<void> {
+    requireAccount(request, query);
+    const pages = pagesOf(async (cursor) => {
+      const { entries, nextCursor } = await this.journals.list({ ...query, limit: PAGE_ROWS, cursor });
+      return { rows: entries, nextCursor };
+    });
+    await sendCsv(response, 'audit.csv', COLUMNS, pages);
+  }
+}
+
+/** Without an account the list is that of the platform. */
+function requireAccount(request: PanelRequest, { accountId }: AuditListRequest): void {
+  callerOf(request).access.require('audit.read', accountId ?? null);
+}
+
+const COLUMNS: Columns<AuditEntry> = {
+  id: ({ id }) => id,
+  service: ({ service }) => service,
+  at: ({ at }) => at,
+  actor: ({ actor }) => actor,
+  actorName: ({ actorName }) => actorName,
+  via: ({ via }) => via,
+  ip: ({ ip }) => ip,
+  requestId: ({ requestId }) => requestId,
+  action: ({ action }) => action,
+  accountId: ({ accountId }) => accountId,
+  target: ({ target }) => target,
+  reason: ({ reason }) => reason,
+  before: ({ before }) => before && JSON.stringify(before),
+  after: ({ after }) => after && JSON.stringify(after),
+};

@@ -1,0 +1,45 @@
+import { type AuditListRequest, billingAuditList, catalogAuditList } from '#contracts/audit.js';
+import type { Services } from '../../services/services.js';
+import type { AuditEntry, AuditListReply } from '../shapes/audit.js';
+
+const LIMIT_DEFAULT = 100;
+
+/** A page of one journal, newest first. */
+export interface JournalPage {
+  entries: Omit<AuditEntry, 'service'>[];
+  nextCursor: string | null;
+}
+
+type ReadJournal = (query: AuditListRequest) => Promise<JournalPage>;
+
+/** The audit journals of billing, catalog and the panel, as one list. Ids are UUIDs v7, so one cursor fits all journals. */
+export class AuditJournals {
+  constructor(
+    private readonly services: Services,
+    private readonly readOwn: ReadJournal,
+  ) {}
+
+  async list(query: AuditListRequest): Promise<AuditListReply> {
+    const limit = query.limit ?? LIMIT_DEFAULT;
+    const journals: Record<AuditEntry['service'], ReadJournal> = {
+      billing: (asked) => this.services.ask(billingAuditList, asked),
+      catalog: (asked) => this.services.ask(catalogAuditList, asked),
+      panel: this.readOwn,
+    };
+    const pages = await Promise.all(
+      (Object.keys(journals) as AuditEntry['service'][]).map(async (service) => {
+        const { entries, nextCursor } = await journals[service]({ ...query, limit });
+        return { entries: entries.map((entry) => ({ ...entry, service })), hasMore: nextCursor !== null };
+      }),
+    );
+    return mergePages(pages, limit);
+  }
+}
+
+/** Merges pages of as many journals, each newest first. Entries beyond `limit` come again on the next page. */
+export function mergePages(pages: readonly { entries: readonly AuditEntry[]; hasMore: boolean }[], limit: number): AuditListReply {
+  const merged = pages.flatMap(({ entries }) => entries).sort((one, other) => (one.id < other.id ? 1 : -1));
+  const entries = merged.slice(0, limit);
+  const hasMore = merged.length > limit || pages.some((page) => page.hasMore);
+  return { entries, nextCursor: hasMore ? (entries.at(-1)?.id ?? null) : null };
+}

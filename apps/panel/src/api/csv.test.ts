@@ -1,0 +1,89 @@
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import { type Columns, sendCsv } from './csv.js';
+
+interface Row {
+  name: string | null;
+  amount: string;
+}
+
+const COLUMNS: Columns<Row> = { name: ({ name }) => name, amount: ({ amount }) => amount };
+
+async function download(pages: AsyncIterable<readonly Row[]>): Promise<{ status: number; type: string | null; text: string | null }> {
+  const app = express();
+  app.get('/', (_request, response) => {
+    sendCsv(response, 'rows.csv', COLUMNS, pages).catch(() => (response.headersSent ? response.destroy() : response.sendStatus(503)));
+  });
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    const text = await response.text().catch(() => null);
+    return { status: response.status, type: response.headers.get('content-type'), text };
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+async function* pagesOfRows(...pages: (Row[] | Error)[]): AsyncGenerator<readonly Row[]> {
+  for (const page of pages) {
+    if (page instanceof Error) throw page;
+    yield page;
+  }
+}
+
+test('rows of all pages follow one head', async () => {
+  const pages = pagesOfRows([{ name: 'a', amount: '1' }], [], [{ name: null, amount: '-2.50' }]);
+  expect(await download(pages)).toEqual({ status: 200, type: 'text/csv; charset=utf-8', text: 'name,amount\r\na,1\r\n,-2.50\r\n' });
+});
+
+test.each([
+  ['a comma and quotes', 'a "b", c', '"a ""b"", c"'],
+  ['a line break', 'a\nb', '"a\nb"'],
+  ['a formula', '=1+1', "'=1+1"],
+  ['a formula behind a sign', '-1+cmd', "'-1+cmd"],
+  ['a negative amount', '-1.5', '-1.5'],
+])('%s is written so that a spreadsheet reads a text', async (_, name, cell) => {
+  expect((await download(pagesOfRows([{ name, amount: '1' }]))).text).toBe(`name,amount\r\n${cell},1\r\n`);
+});
+
+test('a failure of the first page has its own status', async () => {
+  expect((await download(pagesOfRows(new Error('away')))).status).toBe(503);
+});
+
+test('a failure of a later page breaks the connection', async () => {
+  expect((await download(pagesOfRows([{ name: 'a', amount: '1' }], new Error('away')))).text).toBeNull();
+});
+
+test('reads no further than the client does, and stops when the client leaves', async () => {
+  let read = 0;
+  const left = Promise.withResolvers<void>();
+  async function* endless(): AsyncGenerator<readonly Row[]> {
+    try {
+      for (;;) {
+        read++;
+        yield Array.from({ length: 1_000 }, () => ({ name: 'x'.repeat(100), amount: '1' }));
+      }
+    } finally {
+      left.resolve();
+    }
+  }
+  const app = express();
+  const sent = Promise.withResolvers<void>();
+  app.get('/', (_request, response) => sent.resolve(sendCsv(response, 'rows.csv', COLUMNS, endless())));
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = request({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' }).end();
+  const [response] = await once(client, 'response');
+  await once(response, 'readable');
+  client.destroy();
+  client.on('error', () => undefined);
+  await left.promise;
+  await sent.promise;
+  // Buffers of the two sockets hold a few megabytes at most.
+  expect(read).toBeLessThan(200);
+  server.close();
+});

@@ -1,0 +1,36 @@
+import { Controller, Req } from '@nestjs/common';
+import { KeyCreateRequest, KeyListRequest, KeyRevokeRequest, keyCreate, keyList, keyRevoke } from '#contracts/billing/keys.js';
+import { Handles } from '../http/handles.decorator.js';
+import { callerOf, type PanelRequest } from '../http/panel-request.js';
+import { Services } from '../services/services.js';
+import { Input } from './input.decorator.js';
+import { ownedKey, ownedProject } from './owned.js';
+import type { ApiKey, CreatedKey, KeyListReply } from './shapes/keys.js';
+
+@Controller()
+export class KeysController {
+  constructor(private readonly services: Services) {}
+
+  @Handles('listKeys')
+  list(@Input(KeyListRequest) query: KeyListRequest): Promise<KeyListReply> {
+    return this.services.ask(keyList, query);
+  }
+
+  @Handles('listProjectKeys')
+  async listOfProject(@Req() request: PanelRequest, @Input(KeyListRequest) query: KeyListRequest): Promise<KeyListReply> {
+    await ownedProject(this.services, callerOf(request).access, 'usage.read', query.projectId ?? '');
+    return this.services.ask(keyList, query);
+  }
+
+  @Handles('createKey')
+  async create(@Req() request: PanelRequest, @Input(KeyCreateRequest) message: KeyCreateRequest): Promise<CreatedKey> {
+    await ownedProject(this.services, callerOf(request).access, 'keys', message.projectId);
+    return this.services.change(request, keyCreate, message);
+  }
+
+  @Handles('revokeKey')
+  async revoke(@Req() request: PanelRequest, @Input(KeyRevokeRequest) message: KeyRevokeRequest): Promise<ApiKey> {
+    await ownedKey(this.services, callerOf(request).access, 'keys', message.keyId);
+    return this.services.change(request, keyRevoke, message);
+  }
+}

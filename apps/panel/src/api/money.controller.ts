@@ -1,0 +1,71 @@
+import { Controller, Param, Req, Res } from '@nestjs/common';
+import type { Response } from 'express';
+import {
+  AdjustmentCreateRequest,
+  adjustmentCreate,
+  PlanGrantRequest,
+  planGrant,
+  RefundCreateRequest,
+  refundCreate,
+  TopupCreateRequest,
+  topupCreate,
+} from '#contracts/billing/money.js';
+import { MovementListRequest, movementList } from '#contracts/billing/movements.js';
+import { Handles } from '../http/handles.decorator.js';
+import type { PanelRequest } from '../http/panel-request.js';
+import { onePage } from '../services/pages.js';
+import { Services } from '../services/services.js';
+import { sendCsv } from './csv.js';
+import { Input } from './input.decorator.js';
+import type {
+  AdjustmentCreateReply,
+  MovementListReply,
+  PlanGrantReply,
+  RefundCreateReply,
+  Statement,
+  TopupCreateReply,
+} from './shapes/money.js';
+import { readStatement } from './statements/read-statement.js';
+import { STATEMENT_COLUMNS, statementTable } from './statements/statement-table.js';
+
+@Controller()
+export class MoneyController {
+  constructor(private readonly services: Services) {}
+
+  @Handles('listMovements')
+  movements(@Input(MovementListRequest) query: MovementListRequest): Promise<MovementListReply> {
+    return this.services.ask(movementList, query);
+  }
+
+  // Before `showStatement`: the router takes the first method that fits, and `:month` fits `2027-01.csv`.
+  @Handles('downloadStatement')
+  async download(@Res() response: Response, @Param('accountId') accountId: string, @Param('month') month: string): Promise<void> {
+    const statement = await readStatement(this.services, accountId, month);
+    await sendCsv(response, `statement-${statement.month}.csv`, STATEMENT_COLUMNS, onePage(statementTable(statement)));
+  }
+
+  @Handles('showStatement')
+  statement(@Param('accountId') accountId: string, @Param('month') month: string): Promise<Statement> {
+    return readStatement(this.services, accountId, month);
+  }
+
+  @Handles('createTopup')
+  topUp(@Req() request: PanelRequest, @Input(TopupCreateRequest) message: TopupCreateRequest): Promise<TopupCreateReply> {
+    return this.services.change(request, topupCreate, message);
+  }
+
+  @Handles('createRefund')
+  refund(@Req() request: PanelRequest, @Input(RefundCreateRequest) message: RefundCreateRequest): Promise<RefundCreateReply> {
+    return this.services.change(request, refundCreate, message);
+  }
+
+  @Handles('createAdjustment')
+  adjust(@Req() request: PanelRequest, @Input(AdjustmentCreateRequest) message: AdjustmentCreateRequest): Promise<AdjustmentCreateReply> {
+    return this.services.change(request, adjustmentCreate, message);
+  }
+
+  @Handles('createGrant')
+  grant(@Req() request: PanelRequest, @Input(PlanGrantRequest) message: PlanGrantRequest): Promise<PlanGrantReply> {
+    return this.services.change(request, planGrant, message);
+  }
+}

@@ -1,0 +1,18 @@
+import { Controller, Req } from '@nestjs/common';
+import { Handles } from '../http/handles.decorator.js';
+import { callerOf, type PanelRequest } from '../http/panel-request.js';
+import { Services } from '../services/services.js';
+import { Input } from './input.decorator.js';
+import { OverviewQuery } from './overview/overview-query.js';
+import { readOverview } from './overview/read-overview.js';
+import type { Overview } from './shapes/overview.js';
+
+@Controller()
+export class OverviewController {
+  constructor(private readonly services: Services) {}
+
+  @Handles('showOverview')
+  show(@Req() request: PanelRequest, @Input(OverviewQuery) query: OverviewQuery): Promise<Overview> {
+    return readOverview(this.services, query, callerOf(request).access.may('upstreams.read', null));
+  }
+}

@@ -1,0 +1,48 @@
+import type { Account } from '#contracts/billing/accounts.js';
+import type { Balance } from '#contracts/billing/money.js';
+import type { RouteStatus, RouteStatusReply } from '#contracts/route-status.js';
+import { accountWarnings, openCircuits } from './overview-warnings.js';
+
+const NOW = new Date('2027-01-01T00:00:00Z');
+const ACCOUNT: Account = { accountId: 'a', name: 'Acme', status: 'active', statusReason: null, lowBalancePicoUsd: '100', createdAt: '' };
+const BALANCE: Balance = {
+  object: 'balance',
+  currency: 'USD',
+  balance_pico_usd: '500',
+  balance_usd: '0.00',
+  reserved_pico_usd: '0',
+  available_pico_usd: '500',
+  topup_balance_pico_usd: '500',
+  plan_balance_pico_usd: '0',
+  plan_expires_at: null,
+};
+
+test.each([
+  ['all is well', {}, {}, []],
+  ['no threshold', { lowBalancePicoUsd: null }, { balance_pico_usd: '1', available_pico_usd: '1' }, []],
+  ['at the threshold', {}, { balance_pico_usd: '100', available_pico_usd: '100' }, []],
+  [
+    'below the threshold',
+    {},
+    { balance_pico_usd: '99', available_pico_usd: '90' },
+    [{ kind: 'balance-low', accountId: 'a', availablePicoUsd: '90', lowBalancePicoUsd: '100' }],
+  ],
+  ['nothing available', {}, { balance_pico_usd: '99', available_pico_usd: '0' }, [{ kind: 'balance-empty', accountId: 'a' }]],
+  ['frozen', { status: 'frozen', statusReason: 'I2' }, {}, [{ kind: 'account-frozen', accountId: 'a', statusReason: 'I2' }]],
+  ['a plan of eight days', {}, { plan_expires_at: '2027-01-09T00:00:00.000Z' }, []],
+  [
+    'a plan of six days',
+    {},
+    { plan_expires_at: '2027-01-07T00:00:00.000Z', plan_balance_pico_usd: '7' },
+    [{ kind: 'plan-ends', accountId: 'a', planExpiresAt: '2027-01-07T00:00:00.000Z', planBalancePicoUsd: '7' }],
+  ],
+] as const)('%s', (_, account, balance, warnings) => {
+  expect(accountWarnings({ ...ACCOUNT, ...account }, { ...BALANCE, ...balance }, NOW)).toEqual(warnings);
+});
+
+test('an open route is one warning with the number of its replicas', () => {
+  const route = (model: string, circuit: RouteStatus['circuit']): RouteStatus => ({ model, upstream: 'local', circuit }) as RouteStatus;
+  const replica = (...routes: RouteStatus[]): RouteStatusReply => ({ replica: 'r', catalogRevision: 1, routes, waiting: [] });
+  const replicas = [replica(route('a', 'open'), route('b', 'closed')), replica(route('a', 'open'), route('b', 'half-open'))];
+  expect(openCircuits(replicas)).toEqual([{ kind: 'circuit-open', model: 'a', upstream: 'local', replicas: 2 }]);
+});

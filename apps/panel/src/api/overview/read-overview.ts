@@ -1,0 +1,74 @@
+import { type Account, accountList } from '#contracts/billing/accounts.js';
+import { balanceGet } from '#contracts/billing/money.js';
+import { type UsageGroup, type UsageRow, usageQuery } from '#contracts/billing/usage.js';
+import { PanelError } from '../../http/panel-error.js';
+import { allOf, pagesOf } from '../../services/pages.js';
+import type { Services } from '../../services/services.js';
+import type { Overview } from '../shapes/overview.js';
+import type { OverviewQuery } from './overview-query.js';
+import { accountWarnings, platformWarnings } from './overview-warnings.js';
+import { sumUsage } from './sum-usage.js';
+
+const DAY_MS = 24 * 3_600_000;
+/** Up to this long the series has hours. */
+const HOURS_MS = 7 * DAY_MS;
+/** Rows of each list of the largest spenders. */
+const TOP = 10;
+const PAGE_ROWS = 1_000;
+
+/**
+ * Reads the figures of one account, or of the platform, in one round of parallel calls. Warnings of a service that does not answer are
+ * left out, and say so; billing must answer.
+ */
+export async function readOverview(services: Services, query: OverviewQuery, isOperator: boolean, now = new Date()): Promise<Overview> {
+  const { accountId } = query;
+  const { from, to } = rangeOf(query, now);
+  const step = Date.parse(to) - Date.parse(from) <= HOURS_MS ? 'hour' : 'day';
+  const usage = (question: { from: string; to: string; step?: 'hour' | 'day'; groupBy?: UsageGroup[] }): Promise<UsageRow[]> =>
+    allOf(pagesOf((cursor) => services.ask(usageQuery, { accountId, limit: PAGE_ROWS, ...question, cursor })));
+  const spenders = async (group: UsageGroup): Promise<UsageRow[]> => mostExpensive(await usage({ from, to, groupBy: [group] }));
+  const today = now.toISOString().slice(0, 10);
+  const [account, balance, series, month, byModel, byProject, byKey, byEnding, warnings] = await Promise.all([
+    accountId ? accountOf(services, accountId) : undefined,
+    accountId ? services.ask(balanceGet, { accountId }) : null,
+    usage({ from, to, step }),
+    usage({ from: `${today.slice(0, 7)}-01`, to: now.toISOString(), step: 'day' }),
+    spenders('model'),
+    spenders('project'),
+    spenders('key'),
+    spenders('ending'),
+    isOperator ? platformWarnings(services) : [],
+  ]);
+  return {
+    from,
+    to,
+    balance,
+    total: sumUsage(series),
+    today: sumUsage(month.filter(({ start }) => start?.startsWith(today))),
+    month: sumUsage(month),
+    step,
+    series,
+    byModel,
+    byProject,
+    byKey,
+    byEnding,
+    warnings: [...(account && balance ? accountWarnings(account, balance, now) : []), ...warnings],
+  };
+}
+
+function rangeOf({ from, to }: OverviewQuery, now: Date): { from: string; to: string } {
+  const end = to ? new Date(to) : now;
+  const start = from ? new Date(from) : new Date(end.getTime() - DAY_MS);
+  if (start >= end) throw new PanelError('invalid_request', 'to must be later than from.', { param: 'to' });
+  return { from: start.toISOString(), to: end.toISOString() };
+}
+
+async function accountOf(services: Services, accountId: string): Promise<Account> {
+  const [account] = (await services.ask(accountList, { accountId })).accounts;
+  if (!account) throw new PanelError('not_found', 'There is no such account.', { param: 'accountId' });
+  return account;
+}
+
+function mostExpensive(rows: readonly UsageRow[]): UsageRow[] {
+  return rows.toSorted((one, other) => Number(BigInt(other.costPicoUsd) - BigInt(one.costPicoUsd))).slice(0, TOP);
+}

@@ -1,0 +1,45 @@
+import { keyList } from '#contracts/billing/keys.js';
+import { projectList } from '#contracts/billing/projects.js';
+import { type BilledRequest, requestShow } from '#contracts/billing/requests.js';
+import { ServiceError } from '#contracts/service-error.js';
+import { PanelError } from '../http/panel-error.js';
+import type { Access } from '../permissions/access.js';
+import type { Services } from '../services/services.js';
+import type { Permission } from './shapes/identity.js';
+import type { Project } from './shapes/projects.js';
+
+/**
+ * Rows that a path names by their own id. Each function returns the row if the caller has the permission in its account. A row that does
+ * not exist and a row of another account get the same 404, so that no caller learns which ids exist.
+ */
+
+export function ownedProject(services: Services, access: Access, permission: Permission, projectId: string): Promise<Project> {
+  return owned(access, permission, async () => (await services.ask(projectList, { projectId })).projects[0]);
+}
+
+/** Returns the project of the key. */
+export function ownedKey(services: Services, access: Access, permission: Permission, keyId: string): Promise<Project> {
+  return owned(access, permission, async () => {
+    const [key] = (await services.ask(keyList, { keyId })).keys;
+    return key && (await services.ask(projectList, { projectId: key.projectId })).projects[0];
+  });
+}
+
+export function ownedRequest(services: Services, access: Access, permission: Permission, requestId: string): Promise<BilledRequest> {
+  return owned(access, permission, () => services.ask(requestShow, { requestId }));
+}
+
+async function owned<Row extends { accountId: string }>(
+  access: Access,
+  permission: Permission,
+  find: () => Promise<Row | undefined>,
+): Promise<Row> {
+  const row = await find().catch((error) => {
+    if (error instanceof ServiceError && error.code === 'not_found') return undefined;
+    throw error;
+  });
+  // No account has the id '', so this is what another account's row gets.
+  access.require(permission, row?.accountId ?? '');
+  if (!row) throw new PanelError('not_found', 'There is no such thing, or it belongs to another account.');
+  return row;
+}

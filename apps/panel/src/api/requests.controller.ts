@@ -1,0 +1,57 @@
+import { Controller, Req, Res } from '@nestjs/common';
+import type { Response } from 'express';
+import { RequestListRequest, RequestShowRequest, requestList } from '#contracts/billing/requests.js';
+import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
+import { Handles } from '../http/handles.decorator.js';
+import { callerOf, type PanelRequest } from '../http/panel-request.js';
+import { pagesOf } from '../services/pages.js';
+import { Services } from '../services/services.js';
+import { type Columns, sendCsv } from './csv.js';
+import { Input } from './input.decorator.js';
+import { ownedRequest } from './owned.js';
+import type { BilledRequest, RequestListReply, RequestRow } from './shapes/requests.js';
+
+/** Rows on a page of a file, the most that billing returns. */
+const PAGE_ROWS = 200;
+
+@Controller()
+export class RequestsController {
+  constructor(private readonly services: Services) {}
+
+  @Handles('listRequests')
+  list(@Input(RequestListRequest) query: RequestListRequest): Promise<RequestListReply> {
+    return this.services.ask(requestList, query);
+  }
+
+  @Handles('downloadRequests')
+  async download(@Res() response: Response, @Input(RequestListRequest) query: RequestListRequest): Promise<void> {
+    const pages = pagesOf(async (cursor) => {
+      const { requests, nextCursor } = await this.services.ask(requestList, { ...query, limit: PAGE_ROWS, cursor });
+      return { rows: requests, nextCursor };
+    });
+    await sendCsv(response, 'requests.csv', COLUMNS, pages);
+  }
+
+  @Handles('showRequest')
+  show(@Req() request: PanelRequest, @Input(RequestShowRequest) { requestId }: RequestShowRequest): Promise<BilledRequest> {
+    return ownedRequest(this.services, callerOf(request).access, 'requests.read', requestId);
+  }
+}
+
+const COLUMNS: Columns<RequestRow> = {
+  requestId: ({ requestId }) => requestId,
+  accountId: ({ accountId }) => accountId,
+  projectId: ({ projectId }) => projectId,
+  keyId: ({ keyId }) => keyId,
+  model: ({ model }) => model,
+  upstream: ({ upstream }) => upstream,
+  reservedAt: ({ reservedAt }) => reservedAt,
+  settledAt: ({ settledAt }) => settledAt,
+  ending: ({ ending }) => ending ?? 'running',
+  promptTokens: ({ usage }) => usage?.promptTokens,
+  cachedTokens: ({ usage }) => usage?.cachedTokens,
+  outputTokens: ({ usage }) => usage?.outputTokens,
+  reasoningTokens: ({ usage }) => usage?.reasoningTokens,
+  heldUsd: ({ heldPicoUsd }) => renderUsd(parsePicoUsd(heldPicoUsd)),
+  costUsd: ({ costPicoUsd }) => costPicoUsd && renderUsd(parsePicoUsd(costPicoUsd)),
+};

@@ -1,0 +1,230 @@
+import { readFileSync } from 'node:fs';
+import { accountCreate, accountList, accountUpdate } from '#contracts/billing/accounts.js';
+import { keyCreate, keyList, keyRevoke } from '#contracts/billing/keys.js';
+import { topupCreate } from '#contracts/billing/money.js';
+import { projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
+import { requestShow } from '#contracts/billing/requests.js';
+import { usageQuery } from '#contracts/billing/usage.js';
+import { modelList } from '#contracts/catalog.js';
+import { ServiceError } from '#contracts/service-error.js';
+import { MessagingError } from '#messaging/messaging.js';
+import { PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
+
+const ACME = '0190a6f0-7c1e-7000-8000-00000000000a';
+const OTHER = '0190a6f0-7c1e-7000-8000-00000000000f';
+const PROJECT = '0190a6f0-7c1e-7000-8000-00000000000b';
+const KEY = '0190a6f0-7c1e-7000-8000-00000000000c';
+
+const account = (accountId: string) => ({
+  accountId,
+  name: 'Acme',
+  status: 'active' as const,
+  statusReason: null,
+  lowBalancePicoUsd: null,
+  createdAt: '2027-01-01T00:00:00.000Z',
+});
+const project = {
+  projectId: PROJECT,
+  accountId: ACME,
+  name: 'web',
+  enabled: true,
+  requestsPerMinuteMax: 600,
+  concurrencyMax: 100,
+  createdAt: '2027-01-01T00:00:00.000Z',
+};
+const key = { keyId: KEY, projectId: PROJECT, name: 'ci', lastFour: 'abcd', createdAt: '2027-01-01T00:00:00.000Z', revokedAt: null };
+
+let panel: PanelFixture;
+let admin: SignedIn;
+let owner: SignedIn;
+let viewer: SignedIn;
+let stranger: SignedIn;
+/** Messages that billing got. */
+let received: object[];
+
+beforeAll(async () => {
+  panel = await PanelFixture.open();
+  admin = await panel.person('admin');
+  owner = await panel.person('owner', ACME);
+  viewer = await panel.person('viewer', ACME);
+  stranger = await panel.person('owner', OTHER);
+});
+
+afterAll(() => panel.close());
+
+beforeEach(() => {
+  received = [];
+  const { messaging } = panel;
+  const keep = <Reply>(reply: (message: never) => Reply) => {
+    return (message: object) => {
+      received.push(message);
+      return reply(message as never);
+    };
+  };
+  messaging.answer(accountList, ({ accountId }) => ({ accounts: [account(accountId ?? ACME)], nextCursor: null }));
+  messaging.answer(
+    accountCreate,
+    keep(() => account(ACME)),
+  );
+  messaging.answer(
+    accountUpdate,
+    keep(() => account(ACME)),
+  );
+  messaging.answer(projectList, ({ projectId = PROJECT }) => ({ projects: projectId === PROJECT ? [project] : [], nextCursor: null }));
+  messaging.answer(
+    projectCreate,
+    keep(() => project),
+  );
+  messaging.answer(
+    projectUpdate,
+    keep(() => project),
+  );
+  messaging.answer(keyList, ({ keyId = KEY }) => ({ keys: keyId === KEY ? [key] : [], nextCursor: null }));
+  messaging.answer(
+    keyCreate,
+    keep(() => ({ ...key, key: 'tg_live_x' })),
+  );
+  messaging.answer(
+    keyRevoke,
+    keep(() => key),
+  );
+  messaging.answer(
+    topupCreate,
+    keep(() => ({ accountId: ACME, credited: true, topupBalancePicoUsd: '1' })),
+  );
+});
+
+test('the OpenAPI document is public, and a copy that is current is a 304', async () => {
+  const fetchDocument = async (etag?: string) =>
+    fetch(`${await panel.app.getUrl()}/panel/openapi.json`, { headers: etag === undefined ? {} : { 'if-none-match': etag } });
+  const first = await fetchDocument();
+  expect([first.status, await first.json()]).toEqual([200, JSON.parse(readFileSync('docs/panel-openapi.json', 'utf8'))]);
+  expect((await fetchDocument(first.headers.get('etag') ?? '')).status).toBe(304);
+});
+
+test('platform roles see all accounts, others their own', async () => {
+  const query = '/accounts?limit=5';
+  const all = await panel.send(query, { cookie: admin.cookie });
+  expect([all.status, all.body]).toEqual([200, { accounts: [account(ACME)], nextCursor: null }]);
+  expect((await panel.send(query, { cookie: stranger.cookie })).body).toEqual({ accounts: [account(OTHER)], nextCursor: null });
+});
+
+test('the account of the path is changed, whatever the body says', async () => {
+  const body = { accountId: OTHER, name: 'Acme Ltd' };
+  const reply = await panel.send(`/accounts/${ACME}`, { method: 'PATCH', body, cookie: admin.cookie });
+  expect([reply.status, reply.body, received]).toEqual([200, account(ACME), [{ accountId: ACME, name: 'Acme Ltd' }]]);
+});
+
+test('creating is answered with 201 and passes the id on', async () => {
+  const reply = await panel.send(`/accounts/${ACME}/projects`, {
+    method: 'POST',
+    body: { projectId: PROJECT, name: 'web' },
+    cookie: owner.cookie,
+  });
+  expect([reply.status, reply.body, received]).toEqual([201, project, [{ projectId: PROJECT, accountId: ACME, name: 'web' }]]);
+});
+
+test.each([
+  ['a project', 'PATCH', `/projects/${PROJECT}`, { name: 'x' }],
+  ['the keys of a project', 'GET', `/projects/${PROJECT}/keys`, undefined],
+  ['a new key', 'POST', `/projects/${PROJECT}/keys`, {}],
+  ['a key', 'DELETE', `/keys/${KEY}`, undefined],
+])('%s of another account is answered as one that does not exist', async (_, method, path, body) => {
+  const missing = path.replace(/0[bc]($|\/)/, '99$1');
+  const [others, none] = [
+    await panel.send(path, { method, body, cookie: stranger.cookie }),
+    await panel.send(missing, { method, body, cookie: owner.cookie }),
+  ];
+  const error = { message: expect.any(String), type: 'not_found_error', param: null, code: 'not_found' };
+  expect([others.status, others.body, received]).toEqual([404, { error }, []]);
+  expect([none.status, none.body]).toEqual([404, others.body]);
+});
+
+test('a request of another account is answered as one that does not exist', async () => {
+  panel.messaging.answer(requestShow, ({ requestId }) => {
+    if (requestId === 'req_none') throw new ServiceError('not_found', 'There is no such request.', 'requestId');
+    return { requestId, accountId: ACME } as never;
+  });
+  const show = async (id: string, { cookie }: SignedIn): Promise<unknown[]> => {
+    const { status, body } = await panel.send(`/requests/${id}`, { cookie });
+    return [status, body];
+  };
+  expect(await show('req_1', viewer)).toEqual([200, { requestId: 'req_1', accountId: ACME }]);
+  const [status] = await show('req_1', stranger);
+  expect(status).toBe(404);
+  expect(await show('req_1', stranger)).toEqual(await show('req_none', viewer));
+});
+
+test('an owner adds projects and cannot raise their limits', async () => {
+  const limits = { requestsPerMinuteMax: 100_000 };
+  const sent = [
+    await panel.send(`/projects/${PROJECT}`, { method: 'PATCH', body: limits, cookie: owner.cookie }),
+    await panel.send(`/accounts/${ACME}/projects`, { method: 'POST', body: { name: 'web', concurrencyMax: 9 }, cookie: owner.cookie }),
+  ];
+  expect(sent.map(({ status, body }) => [status, body.error?.code])).toEqual([
+    [403, 'permission_denied'],
+    [403, 'permission_denied'],
+  ]);
+  expect(received).toEqual([]);
+  expect((await panel.send(`/projects/${PROJECT}`, { method: 'PATCH', body: limits, cookie: admin.cookie })).status).toBe(200);
+});
+
+test('a service that does not answer is named; its refusals keep code, message and field', async () => {
+  panel.messaging.answer(usageQuery, () => {
+    throw new MessagingError('timeout', 'No answer.');
+  });
+  panel.messaging.answer(modelList, () => {
+    throw new MessagingError('unavailable', 'No service.');
+  });
+  panel.messaging.answer(accountCreate, () => {
+    throw new ServiceError('conflict', 'There is an account with this id and another name.', 'accountId');
+  });
+  const usage = await panel.send(`/accounts/${ACME}/usage?from=2027-01-01`, { cookie: viewer.cookie });
+  const models = await panel.send('/models', { cookie: viewer.cookie });
+  const created = await panel.send('/accounts', { method: 'POST', body: { name: 'x' }, cookie: admin.cookie });
+  const away = (service: string) => ({
+    message: `The service ${service} does not answer. Try again in a moment.`,
+    type: 'api_error',
+    param: null,
+    code: 'unavailable',
+  });
+  expect([usage.status, usage.body]).toEqual([503, { error: away('billing') }]);
+  expect([models.status, models.body]).toEqual([503, { error: away('catalog') }]);
+  const conflict = {
+    message: 'There is an account with this id and another name.',
+    type: 'conflict_error',
+    param: 'accountId',
+    code: 'conflict',
+  };
+  expect([created.status, created.body]).toEqual([409, { error: conflict }]);
+});
+
+test('money needs a recent sign-in', async () => {
+  const topUp = () => panel.send(`/accounts/${ACME}/topups`, { method: 'POST', body: { usd: '5', paymentId: 'p' }, cookie: admin.cookie });
+  expect((await topUp()).status).toBe(200);
+  await panel.sql.query(`UPDATE panel.session SET confirmed_at = confirmed_at - interval '11 minutes' WHERE user_id = $1`, [admin.userId]);
+  const late = await topUp();
+  expect([late.status, late.body.error.code, received.length]).toEqual([403, 'confirmation_required', 1]);
+});
+
+test('a file of usage has all pages', async () => {
+  const row = { requests: 1, estimatedRequests: 0, promptTokens: 2, cachedTokens: 0, outputTokens: 3, reasoningTokens: 0 };
+  const asked: object[] = [];
+  panel.messaging.answer(usageQuery, (question) => {
+    asked.push(question);
+    const isLast = question.cursor !== undefined;
+    const rows = [{ model: isLast ? 'b' : 'a', ...row, costPicoUsd: '1500000000000', forfeitedPicoUsd: '0' }];
+    return { from: question.from, to: question.to ?? '', rows, nextCursor: isLast ? null : 'c1' };
+  });
+  const path = `/accounts/${ACME}/usage.csv?from=2027-01-01&to=2027-02-01&groupBy=model`;
+  const reply = await panel.send(path, { cookie: viewer.cookie });
+  expect([reply.status, reply.headers['content-type'], reply.headers['content-disposition']]).toEqual([
+    200,
+    'text/csv; charset=utf-8',
+    'attachment; filename="usage.csv"',
+  ]);
+  const head = 'model,requests,estimatedRequests,promptTokens,cachedTokens,outputTokens,reasoningTokens,costUsd,forfeitedUsd';
+  expect(reply.text).toBe(`${head}\r\na,1,0,2,0,3,0,1.50,0.00\r\nb,1,0,2,0,3,0,1.50,0.00\r\n`);
+  const question = { accountId: ACME, from: '2027-01-01', to: '2027-02-01', groupBy: ['model'], limit: 1_000 };
+  expect(asked).toEqual([question, { ...question, cursor: 'c1' }]);
+});

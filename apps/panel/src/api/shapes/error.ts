@@ -1,0 +1,27 @@
+/** Codes of the panel's errors. Branch on them; messages are for people. */
+export type PanelErrorCode =
+  | 'invalid_json'
+  | 'invalid_request'
+  | 'authentication_required'
+  | 'invalid_credentials'
+  | 'insufficient_balance'
+  | 'origin_not_allowed'
+  | 'permission_denied'
+  | 'confirmation_required'
+  | 'not_found'
+  | 'conflict'
+  | 'request_too_large'
+  | 'rate_limit_exceeded'
+  | 'internal_error'
+  | 'unavailable';
+
+/** Body of every error. The header `x-request-id` names the call in logs and in the audit journal. */
+export interface PanelErrorBody {
+  error: {
+    message: string;
+    type: string;
+    /** The request field at fault. */
+    param: string | null;
+    code: PanelErrorCode;
+  };
+}

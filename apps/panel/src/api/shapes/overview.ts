@@ -1,0 +1,44 @@
+import type { Balance } from '#contracts/billing/money.js';
+import type { UsageRow } from '#contracts/billing/usage.js';
+
+/** `GET /accounts/{a}/overview?from&to`; `{a}` is `all` for the whole platform. Default: the last 24 hours. */
+export interface Overview {
+  from: string;
+  to: string;
+  /** Null for the whole platform. */
+  balance: AccountBalance | null;
+  /** Sums from `from` to `to`, of today and of this month, in UTC. */
+  total: UsageSums;
+  today: UsageSums;
+  month: UsageSums;
+  /** Step of `series`: hours up to 7 days, else days. */
+  step: 'hour' | 'day';
+  /** Hours or days without requests are absent. */
+  series: UsageRow[];
+  /** From `from` to `to`, most expensive first, at most ten each. */
+  byModel: UsageRow[];
+  byProject: UsageRow[];
+  byKey: UsageRow[];
+  /** By reason of the end: completed, failed and so on. */
+  byEnding: UsageRow[];
+  warnings: OverviewWarning[];
+}
+
+/** `expiredHeld` is money of ended grants that open holds may still use. It is part of no balance. */
+export type AccountBalance = Balance & { expiredHeld: string };
+
+/** Counts and amounts of a `UsageRow` that is not grouped. */
+export type UsageSums = Omit<UsageRow, 'start' | 'accountId' | 'projectId' | 'keyId' | 'model' | 'upstream' | 'ending'>;
+
+export type OverviewWarning =
+  | { kind: 'balance-low'; accountId: string; availablePicoUsd: string; lowBalancePicoUsd: string }
+  | { kind: 'balance-empty'; accountId: string }
+  | { kind: 'account-frozen'; accountId: string; statusReason: string | null }
+  /** The plan ends within 7 days. */
+  | { kind: 'plan-ends'; accountId: string; planExpiresAt: string; planBalancePicoUsd: string }
+  /** Platform only: routes that at least one replica does not call. */
+  | { kind: 'circuit-open'; model: string; upstream: string; replicas: number }
+  /** Platform only: the last check of the ledger found violations. */
+  | { kind: 'ledger-violations'; checkedAt: string; violations: number }
+  /** A warning may be missing because this service did not answer. */
+  | { kind: 'service-unavailable'; service: string };

@@ -1,0 +1,76 @@
+import { accountList } from '#contracts/billing/accounts.js';
+import { type Movement, movementList } from '#contracts/billing/movements.js';
+import { type UsageRow, usageQuery } from '#contracts/billing/usage.js';
+import { PanelError } from '../../http/panel-error.js';
+import { allOf, pagesOf } from '../../services/pages.js';
+import type { Services } from '../../services/services.js';
+import type { Statement } from '../shapes/money.js';
+import { makeStatement } from './make-statement.js';
+
+const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
+const DAY_MS = 24 * 3_600_000;
+/** Longest time of one query of usage. */
+const QUERY_MS = 366 * DAY_MS;
+const PAGE_MOVEMENTS = 200;
+
+/**
+ * Reads the statement of a month. The opening amount is the sum of all journal entries before the month, which never change, so a closed
+ * month is the same whenever it is read.
+ * @throws {PanelError} `invalid_request` for a month that has not begun, `not_found` for an unknown account.
+ */
+export async function readStatement(services: Services, accountId: string, month: string, now = new Date()): Promise<Statement> {
+  const { from, end } = monthOf(month, now);
+  const to = end < now ? end : now;
+  const [account] = (await services.ask(accountList, { accountId })).accounts;
+  if (!account) throw new PanelError('not_found', 'There is no such account.', { param: 'accountId' });
+  const [movements, before, days] = await Promise.all([
+    movementsUntil(services, accountId, to),
+    usageBetween(services, accountId, dayOf(account.createdAt), from),
+    allOf(pagesOf((cursor) => services.ask(usageQuery, { ...rangeOf(from, to), accountId, step: 'day', cursor }))),
+  ]);
+  const isBefore = ({ createdAt }: Movement): boolean => createdAt < from.toISOString();
+  const period = { accountId: account.accountId, month, ...rangeOf(from, to), isClosed: end <= now };
+  const earlier = movements.filter(isBefore).reduce((sum, { amountPicoUsd }) => sum + BigInt(amountPicoUsd), 0n);
+  return makeStatement(period, {
+    opening: earlier - before.reduce((sum, { costPicoUsd, forfeitedPicoUsd }) => sum + BigInt(costPicoUsd) + BigInt(forfeitedPicoUsd), 0n),
+    movements: movements.filter((movement) => !isBefore(movement)).reverse(),
+    days,
+  });
+}
+
+function monthOf(month: string, now: Date): { from: Date; end: Date } {
+  if (!MONTH.test(month)) throw new PanelError('invalid_request', 'month must be a month such as 2027-01', { param: 'month' });
+  const from = new Date(`${month}-01T00:00:00Z`);
+  if (from >= now) throw new PanelError('invalid_request', 'month has not begun', { param: 'month' });
+  return { from, end: new Date(Date.UTC(from.getUTCFullYear(), from.getUTCMonth() + 1)) };
+}
+
+/** Newest first. An account has few movements: payments, and two for each plan. */
+function movementsUntil(services: Services, accountId: string, to: Date): Promise<Movement[]> {
+  return allOf(
+    pagesOf(async (cursor) => {
+      const page = { accountId, to: to.toISOString(), limit: PAGE_MOVEMENTS, cursor };
+      const { movements, nextCursor } = await services.ask(movementList, page);
+      return { rows: movements, nextCursor };
+    }),
+  );
+}
+
+/** Returns the sums from `from` to before `to`, one row for each year at most. */
+async function usageBetween(services: Services, accountId: string, from: Date, to: Date): Promise<UsageRow[]> {
+  const years: UsageRow[] = [];
+  for (let start = from; start < to; start = new Date(start.getTime() + QUERY_MS)) {
+    const end = new Date(Math.min(start.getTime() + QUERY_MS, to.getTime()));
+    years.push(...(await services.ask(usageQuery, { ...rangeOf(start, end), accountId })).rows);
+  }
+  return years;
+}
+
+function rangeOf(from: Date, to: Date): { from: string; to: string } {
+  return { from: from.toISOString(), to: to.toISOString() };
+}
+
+/** Returns the day before the time, so that a clock that was set hides no entry. */
+function dayOf(time: string): Date {
+  return new Date(Math.floor(Date.parse(time) / DAY_MS) * DAY_MS - DAY_MS);
+}

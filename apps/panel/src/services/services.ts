@@ -1,0 +1,49 @@
+import type { Endpoint, EveryReplicaEndpoint } from '#contracts/endpoint.js';
+import { type Messaging, MessagingError } from '#messaging/messaging.js';
+import { PanelError } from '../http/panel-error.js';
+import { callerOf, type PanelRequest } from '../http/panel-request.js';
+
+/** Milliseconds for an answer. A sum over a year of usage takes a few seconds. */
+const ANSWER_MS = 15_000;
+
+/** Calls of billing, catalog and inference-proxy. One that does not answer is named in a `PanelError` `unavailable`. */
+export class Services {
+  constructor(private readonly messaging: Pick<Messaging, 'request' | 'requestEvery'>) {}
+
+  /** Asks and changes nothing. */
+  ask<Request extends object, Reply>(endpoint: Endpoint<Request, Reply>, payload: Request, timeoutMs = ANSWER_MS): Promise<Reply> {
+    return this.messaging.request(endpoint, payload, { timeoutMs }).catch((error) => refuse(error, endpoint.subject));
+  }
+
+  /** Asks every replica. */
+  askEvery<Request extends object, Reply>(
+    endpoint: EveryReplicaEndpoint<Request, Reply>,
+    payload: Request,
+    timeoutMs = ANSWER_MS,
+  ): Promise<Reply[]> {
+    return this.messaging.requestEvery(endpoint, payload, { timeoutMs }).catch((error) => refuse(error, endpoint.subject));
+  }
+
+  /** Changes something in the name of the caller, whom the service records in its audit journal. */
+  change<Request extends object, Reply>(request: PanelRequest, endpoint: Endpoint<Request, Reply>, payload: Request): Promise<Reply> {
+    const { actor, actorName } = callerOf(request);
+    const author = { actor, actorName, ip: request.address, requestId: request.requestId };
+    return this.messaging
+      .request(endpoint, payload, { timeoutMs: ANSWER_MS, actor: author })
+      .catch((error) => refuse(error, endpoint.subject));
+  }
+}
+
+/** Services by the first token of their subjects. */
+const SERVICES: Record<string, string> = { inference: 'inference-proxy' };
+
+/** Returns the service that answers a subject. */
+export function serviceOf(subject: string): string {
+  const [first = ''] = subject.split('.');
+  return SERVICES[first] ?? first;
+}
+
+function refuse(error: unknown, subject: string): never {
+  if (!(error instanceof MessagingError)) throw error;
+  throw new PanelError('unavailable', `The service ${serviceOf(subject)} does not answer. Try again in a moment.`, { cause: error });
+}

@@ -1,0 +1,182 @@
+const DESCRIPTION = `The panel's API, for people and programs: everything that the pages of the panel show and do.
+
+Requests and replies are JSON in UTF-8; files are CSV. Amounts are integer strings of pico-USD (10⁻¹² USD), and dollars as decimal strings
+where a field is called \`usd\`. Times are ISO 8601; a time of a request may be a day, which begins at midnight UTC.
+
+People sign in and send the session cookie; a browser may call from the panel's own origin alone. Programs send a token. Each operation
+names the permission that it needs; \`all\` as the account stands for the whole platform, where the permission must be held for it.
+
+Lists have pages: repeat the request with \`cursor\` set to \`nextCursor\` until that is null. Creating takes an optional id; a request that
+is repeated with the same id has its effect once.`;
+
+const TAGS = {
+  session: 'Signing in and out.',
+  me: 'The signed-in person.',
+  members: 'People and their roles.',
+  invites: 'One-time links that give a role.',
+  tokens: 'Tokens of programs.',
+  accounts: 'Accounts.',
+  overview: 'The figures of the first page.',
+  usage: 'Requests, tokens and costs.',
+  requests: 'Single requests and their bills.',
+  projects: 'Projects and their limits.',
+  keys: 'API keys for the gateway.',
+  money: 'Movements, statements and corrections.',
+  models: 'Models, prices and the catalog.',
+  upstreams: 'Routes to upstreams.',
+  ledger: 'Checks of the ledger.',
+  audit: 'Who changed what.',
+};
+
+/** Renders the OpenAPI 3.1 document of what `readPanel` has read. */
+export function panelDocument({ routes, handlers, errors, schemas }, version) {
+  const components = structuredClone(schemas);
+  const paths = {};
+  for (const [name, route] of Object.entries(routes)) {
+    const handler = handlers.find((one) => one.route === name);
+    if (!handler) throw new Error(`no controller handles the route ${name}`);
+    const path = `/panel/v1${route.path.replace(/:(\w+)/g, '{$1}')}`;
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(name, route, handler, components) };
+  }
+  return {
+    openapi: '3.1.1',
+    info: { title: 'Tollgate panel', version, description: DESCRIPTION, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    servers: [{ url: '/', description: 'The panel this document comes from' }],
+    tags: Object.entries(TAGS)
+      .filter(([name]) => handlers.some(({ tag }) => tag === name))
+      .map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      securitySchemes: {
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: '__Host-tollgate',
+          description: 'The session of a person; `tollgate` over plain http.',
+        },
+        token: { type: 'http', scheme: 'bearer', description: 'The token of a program, `tg_adm_…`.' },
+      },
+      headers: { RequestId: { description: 'Names the call in logs and in the audit journal.', schema: { type: 'string' } } },
+      responses: responsesOf(errors),
+      schemas: referenced(components, paths),
+    },
+  };
+}
+
+function operationOf(name, route, { tag, comment, inputs, reply }, components) {
+  const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, parameter]) => parameter);
+  const isRead = route.method === 'GET';
+  const query = isRead ? (inputs.Input ?? inputs.Query) : inputs.Query;
+  const body = isRead ? undefined : (inputs.Input ?? inputs.Body);
+  const message = body && withoutFields(body, inPath, components);
+  return {
+    operationId: name,
+    tags: [tag],
+    summary: route.summary,
+    description: [comment, permissionOf(route)].filter(Boolean).join('\n\n'),
+    security: securityOf(route),
+    parameters: [...inPath.map(pathParameter), ...(query ? queryParameters(query, [...inPath, ...withoutPages(route)], components) : [])],
+    ...(message && { requestBody: { required: true, content: { 'application/json': { schema: message } } } }),
+    responses: { [route.status ?? 200]: successOf(route, reply), ...refusalsOf(route, inPath.length > 0, message !== undefined) },
+  };
+}
+
+/** A file has all pages. */
+function withoutPages({ path }) {
+  return path.endsWith('.csv') ? ['limit', 'cursor'] : [];
+}
+
+function permissionOf({ access, confirmed }) {
+  if (access === 'public') return 'No credentials are needed.';
+  const needed = access === 'own' ? 'Needs the session of a person.' : `Needs the permission \`${access}\`.`;
+  return confirmed ? `${needed} A person must have signed in or confirmed within 10 minutes.` : needed;
+}
+
+function securityOf({ access }) {
+  if (access === 'public') return [];
+  return access === 'own' ? [{ session: [] }] : [{ session: [] }, { token: [] }];
+}
+
+function pathParameter(name) {
+  const isText = name === 'month' || name === 'requestId';
+  const description = name === 'accountId' ? 'Id of the account, or `all` where a platform role reads everything.' : PATH_FIELDS[name];
+  return {
+    name,
+    in: 'path',
+    required: true,
+    ...(description && { description }),
+    schema: { type: 'string', ...(!isText && name !== 'accountId' && { format: 'uuid' }) },
+  };
+}
+
+const PATH_FIELDS = { month: 'Month in UTC: `2027-01`.', requestId: "The `x-request-id` of the gateway's reply." };
+
+function queryParameters(reference, left, components) {
+  const { properties, required = [] } = components[nameOf(reference)];
+  return Object.entries(properties)
+    .filter(([name]) => !left.includes(name))
+    .map(([name, { description, ...schema }]) => ({
+      name,
+      in: 'query',
+      ...(required.includes(name) && { required: true }),
+      ...(description && { description }),
+      ...(schema.type === 'array' && { style: 'form', explode: false }),
+      schema,
+    }));
+}
+
+/** Takes the fields of the path out of a message. Returns its reference, or undefined when nothing is left. */
+function withoutFields(reference, names, components) {
+  const message = components[nameOf(reference)];
+  for (const name of names) delete message.properties[name];
+  if (message.required) message.required = message.required.filter((name) => !names.includes(name));
+  if (message.required?.length === 0) delete message.required;
+  return Object.keys(message.properties).length > 0 ? reference : undefined;
+}
+
+function nameOf({ $ref }) {
+  return $ref.slice('#/components/schemas/'.length);
+}
+
+function successOf({ path, status }, reply) {
+  const headers = { 'x-request-id': { $ref: '#/components/headers/RequestId' } };
+  if (path.endsWith('.csv'))
+    return { description: 'A file, written as fast as it is read.', headers, content: { 'text/csv': { schema: { type: 'string' } } } };
+  if (status === 204 || !reply) return { description: 'Done.', headers };
+  return { description: 'The reply.', headers, content: { 'application/json': { schema: reply } } };
+}
+
+function refusalsOf({ access, method }, hasPath, hasBody) {
+  const statuses = [400, 401, ...(access === 'money.write' ? [402] : []), 403, ...(hasPath ? [404] : [])];
+  statuses.push(...(method === 'GET' ? [] : [409]), ...(hasBody ? [413] : []), 429, 500, 503);
+  return Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/Refusal${status}` }]));
+}
+
+/** One response for each status, with the codes that have it. */
+function responsesOf(errors) {
+  const byStatus = Map.groupBy(Object.entries(errors), ([, { status }]) => status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [
+      `Refusal${status}`,
+      {
+        description: codes.map(([code]) => `\`${code}\``).join(', '),
+        headers: { 'x-request-id': { $ref: '#/components/headers/RequestId' } },
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/PanelErrorBody' } } },
+      },
+    ]),
+  );
+}
+
+/** The schemas that the paths and the errors use, and those that these use. */
+function referenced(schemas, paths) {
+  const kept = {};
+  const keep = (value) => {
+    for (const [, name] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+      if (kept[name]) continue;
+      kept[name] = schemas[name];
+      keep(schemas[name]);
+    }
+  };
+  keep([paths, { $ref: '#/components/schemas/PanelErrorBody' }]);
+  return Object.fromEntries(Object.entries(kept).sort(([one], [other]) => (one < other ? -1 : 1)));
+}

@@ -1,0 +1,200 @@
+import { randomUUID } from 'node:crypto';
+import { panelInvite } from '#contracts/panel.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { closed, DocumentSchemas } from '#testing/document-schemas.js';
+import { stack } from '#testing/stack.js';
+import { connectAdministrator, untilNoHolds } from '#testing/tenant.js';
+
+/** The panel's API over the running services, from an empty account to its statement. Replies are checked against the OpenAPI document. */
+
+const { gatewayUrl, panelUrl } = stack();
+const MONTH = new Date().toISOString().slice(0, 7);
+
+let administrator: Messaging;
+let schemas: DocumentSchemas;
+let admin: string;
+
+beforeAll(async () => {
+  administrator = await connectAdministrator(stack());
+  const response = await fetch(`${panelUrl}/panel/openapi.json`);
+  schemas = new DocumentSchemas(closed((await response.json()) as object));
+  admin = await signIn('admin');
+});
+afterAll(() => administrator?.close());
+
+/** Returns the cookie of a new person. */
+async function signIn(role: 'admin' | 'owner', accountId?: string): Promise<string> {
+  const email = `${randomUUID()}@example.com`;
+  const { link } = await administrator.request(panelInvite, { role, accountId, email });
+  const body = JSON.stringify({ token: link.replace(/^.*#/, ''), password: 'a quiet orange river' });
+  const headers = { origin: panelUrl, 'content-type': 'application/json' };
+  const response = await fetch(`${panelUrl}/panel/v1/invites/accept`, { method: 'POST', headers, body });
+  if (response.status !== 201) throw new Error(await response.text());
+  return response.headers.get('set-cookie')?.split(';')[0] ?? '';
+}
+
+interface Reply<Body> {
+  status: number;
+  body: Body;
+}
+
+/** Calls the API. A successful reply must have the schema that the document names. */
+async function call<Body>(
+  method: string,
+  path: string,
+  { body, cookie = admin, schema }: { body?: object; cookie?: string; schema?: string } = {},
+): Promise<Reply<Body>> {
+  const headers = { cookie, origin: panelUrl, ...(body && { 'content-type': 'application/json' }) };
+  const response = await fetch(`${panelUrl}/panel/v1${path}`, { method, headers, body: body ? JSON.stringify(body) : null });
+  const type = response.headers.get('content-type') ?? '';
+  const read = (type.startsWith('application/json') ? await response.json() : await response.text()) as Body;
+  if (schema) expect({ path, body: read, faults: schemas.component(schema, read) }).toEqual({ path, body: read, faults: [] });
+  return { status: response.status, body: read };
+}
+
+interface Created {
+  accountId: string;
+  projectId: string;
+  keyId: string;
+  key: string;
+}
+
+async function createTenant(usd: string): Promise<Created> {
+  const { accountId } = (await call<Created>('POST', '/accounts', { body: { name: 'Acme' }, schema: 'Account' })).body;
+  await call('POST', `/accounts/${accountId}/topups`, { body: { usd, paymentId: randomUUID() }, schema: 'TopupCreateReply' });
+  const { projectId } = (await call<Created>('POST', `/accounts/${accountId}/projects`, { body: { name: 'web' }, schema: 'Project' })).body;
+  const { keyId, key } = (await call<Created>('POST', `/projects/${projectId}/keys`, { body: { name: 'ci' }, schema: 'CreatedKey' })).body;
+  return { accountId, projectId, keyId, key };
+}
+
+/** Sends a request to the gateway. Returns its id. */
+async function generate(key: string, accountId: string): Promise<string> {
+  const response = await fetch(`${gatewayUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sim-fast', messages: [{ role: 'user', content: 'Hello' }] }),
+  });
+  expect(response.status).toBe(200);
+  await response.text();
+  await untilNoHolds(administrator, accountId);
+  return response.headers.get('x-request-id') ?? '';
+}
+
+interface Figures {
+  costPicoUsd: string;
+  requests: number;
+}
+interface StatementBody {
+  lines: { kind: string; requests: number | null }[];
+  openingPicoUsd: string;
+  inPicoUsd: string;
+  costPicoUsd: string;
+  closingPicoUsd: string;
+}
+
+test('one request has the same cost in overview, usage, request, statement and balance', async () => {
+  const { accountId, projectId, keyId, key } = await createTenant('5');
+  const requestId = await generate(key, accountId);
+  const { body: shown } = await call<{ accountId: string; settlement: Figures }>('GET', `/requests/${requestId}`, {
+    schema: 'BilledRequest',
+  });
+  const cost = shown.settlement.costPicoUsd;
+  expect([shown.accountId, BigInt(cost) > 0n]).toEqual([accountId, true]);
+
+  const from = new Date(Date.now() - 3_600_000).toISOString();
+  const path = `/accounts/${accountId}`;
+  const usage = await call<{ rows: Figures[] }>('GET', `${path}/usage?from=${from}&groupBy=project,key,model`, {
+    schema: 'UsageQueryReply',
+  });
+  expect(usage.body.rows).toEqual([expect.objectContaining({ projectId, keyId, model: 'sim-fast', requests: 1, costPicoUsd: cost })]);
+
+  type OverviewBody = { total: Figures; today: Figures; month: Figures; byProject: Figures[]; balance: { balance_pico_usd: string } };
+  const { body: overview } = await call<OverviewBody>('GET', `${path}/overview`, { schema: 'Overview' });
+  expect([overview.total, overview.byProject[0]].map((one) => [one?.requests, one?.costPicoUsd])).toEqual([
+    [1, cost],
+    [1, cost],
+  ]);
+  const left = String(5_000_000_000_000n - BigInt(cost));
+  expect(overview.balance.balance_pico_usd).toBe(left);
+
+  type ListBody = { requests: { requestId: string; ending: string; costPicoUsd: string }[] };
+  const { body: list } = await call<ListBody>('GET', `${path}/requests?model=sim-fast`, { schema: 'RequestListReply' });
+  expect(list.requests.map((one) => [one.requestId, one.ending, one.costPicoUsd])).toEqual([[requestId, 'completed', cost]]);
+  const { body: rows } = await call<string>('GET', `${path}/requests.csv`);
+  expect(rows.split('\r\n').map((line) => line.split(',')[0])).toEqual(['requestId', requestId, '']);
+
+  const { body: statement } = await call<StatementBody>('GET', `${path}/statements/${MONTH}`, { schema: 'Statement' });
+  const { lines, ...sums } = statement;
+  expect(sums).toMatchObject({ openingPicoUsd: '0', inPicoUsd: '5000000000000', costPicoUsd: cost, closingPicoUsd: left });
+  expect(lines.map(({ kind, requests }) => [kind, requests])).toEqual([
+    ['topup', null],
+    ['usage', 1],
+  ]);
+  const { body: file } = await call<string>('GET', `${path}/statements/${MONTH}.csv`);
+  expect(file.split('\r\n').map((line) => line.split(',')[1])).toEqual(['kind', 'opening', 'topup', 'usage', 'closing', undefined]);
+});
+
+test('creating with the same id happens once; a payment is credited once', async () => {
+  const accountId = randomUUID();
+  const open = () => call<{ accountId: string }>('POST', '/accounts', { body: { accountId, name: 'Acme' } });
+  expect([await open(), await open()].map(({ status, body }) => [status, body.accountId])).toEqual([
+    [201, accountId],
+    [201, accountId],
+  ]);
+  const pay = () => call<{ credited: boolean }>('POST', `/accounts/${accountId}/topups`, { body: { usd: '1', paymentId: accountId } });
+  expect([(await pay()).body.credited, (await pay()).body.credited]).toEqual([true, false]);
+});
+
+test('every change is one entry of the audit journal, with the person who made it', async () => {
+  const { accountId, projectId, keyId } = await createTenant('1');
+  await call('PATCH', `/projects/${projectId}`, { body: { requestsPerMinuteMax: 7 } });
+  await call('DELETE', `/keys/${keyId}`, { schema: 'ApiKey' });
+  const me = (await call<{ userId: string; email: string }>('GET', '/me')).body;
+  type Audit = {
+    entries: { action: string; service: string; actor: string; actorName: string; via: string; after: object; before: object }[];
+  };
+  const { body } = await call<Audit>('GET', `/audit?accountId=${accountId}`, { schema: 'AuditListReply' });
+  expect(body.entries.map(({ action }) => action)).toEqual([
+    'key.revoke',
+    'project.update',
+    'key.create',
+    'project.create',
+    'topup.create',
+    'account.create',
+  ]);
+  for (const { service, actor, via } of body.entries) {
+    expect({ service, actor, via }).toEqual({ service: 'billing', actor: `user/${me.userId}`, via: 'panel' });
+  }
+  expect(body.entries[1]).toMatchObject({ before: { requestsPerMinuteMax: 600 }, after: { requestsPerMinuteMax: 7 } });
+});
+
+test('an owner sees nothing of another account', async () => {
+  const [own, other] = [await createTenant('1'), await createTenant('1')];
+  const requestId = await generate(other.key, other.accountId);
+  const cookie = await signIn('owner', own.accountId);
+  const paths = [
+    `/accounts/${other.accountId}/overview`,
+    `/accounts/${other.accountId}/usage?from=2027-01-01`,
+    `/accounts/${other.accountId}/statements/${MONTH}`,
+    `/projects/${other.projectId}/keys`,
+    `/requests/${requestId}`,
+    `/audit?accountId=${other.accountId}`,
+  ];
+  const replies = await Promise.all(paths.map((path) => call<{ error: { code: string } }>('GET', path, { cookie })));
+  expect(replies.map(({ status, body }, index) => [paths[index], status, body.error.code])).toEqual(
+    paths.map((path) => [path, 404, 'not_found']),
+  );
+  const all = await call<{ error: { code: string } }>('GET', '/accounts/all/usage?from=2027-01-01', { cookie });
+  expect([all.status, all.body.error.code]).toEqual([403, 'permission_denied']);
+  const accounts = await call<{ accounts: { accountId: string }[] }>('GET', '/accounts', { cookie, schema: 'AccountListReply' });
+  expect(accounts.body.accounts.map(({ accountId }) => accountId)).toEqual([own.accountId]);
+});
+
+test('models, upstreams and a check of the ledger come from their services', async () => {
+  const models = await call<{ models: { id: string }[] }>('GET', '/models', { schema: 'ModelListReply' });
+  expect(models.body.models.map(({ id }) => id)).toContain('sim-fast');
+  const upstreams = await call<{ replicas: { routes: { model: string }[] }[] }>('GET', '/upstreams', { schema: 'UpstreamsReply' });
+  expect(upstreams.body.replicas.flatMap(({ routes }) => routes.map(({ model }) => model))).toContain('sim-fast');
+  const check = await call<{ violations: object[] }>('POST', '/ledger/checks', { schema: 'LedgerCheckReply' });
+  expect([check.status, check.body.violations]).toEqual([200, []]);
+});
