@@ -66,7 +66,10 @@ test('an administrator opens an account, a project and a key, and the key resolv
   expect(await messaging.request(accountCreate, { accountId, name: 'Acme' })).toEqual(account);
   expect(await messaging.request(accountCreate, { accountId, name: 'Acme' })).toEqual(account);
   await expect(messaging.request(accountCreate, { accountId, name: 'Other' })).rejects.toMatchObject({ code: 'conflict' });
-  expect(await messaging.request(accountList, { accountId })).toEqual({ accounts: [account], nextCursor: null });
+  expect(await messaging.request(accountList, { accountId })).toEqual({
+    accounts: [{ ...account, balance: expect.objectContaining({ object: 'balance', balance_usd: '0.00' }) }],
+    nextCursor: null,
+  });
 
   const created = await messaging.request(projectCreate, { accountId, name: 'main' });
   const { projectId } = created;
@@ -79,7 +82,7 @@ test('an administrator opens an account, a project and a key, and the key resolv
   const { key, ...apiKey } = await messaging.request(keyCreate, { projectId, name: 'ci' });
   expect(isWellFormedApiKey(key)).toBe(true);
   expect(apiKey).toEqual({ keyId: expect.any(String), projectId, name: 'ci', lastFour: key.slice(-4), createdAt: at, revokedAt: null });
-  expect(await messaging.request(keyList, { projectId })).toEqual({ keys: [apiKey], nextCursor: null });
+  expect(await messaging.request(keyList, { projectId })).toEqual({ keys: [{ ...apiKey, lastUsedAt: null }], nextCursor: null });
   expect(await messaging.request(keyResolve, { keyDigest: digestApiKey(key) })).toEqual({ keyId: apiKey.keyId, projectId, accountId });
 });
 

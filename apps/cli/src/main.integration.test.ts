@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Controller, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { type Account, type AccountListReply, accountCreate, accountList } from '#contracts/billing/accounts.js';
+import { type Account, type AccountListReply, type AccountRow, accountCreate, accountList } from '#contracts/billing/accounts.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import type { CallContext } from '#messaging/messaging.js';
@@ -26,12 +26,26 @@ const ACCOUNT: Account = {
   lowBalancePicoUsd: null,
   createdAt: '2026-11-21T00:00:00.000Z',
 };
+const ROW: AccountRow = {
+  ...ACCOUNT,
+  balance: {
+    object: 'balance',
+    currency: 'USD',
+    balance_pico_usd: '2500000000000',
+    balance_usd: '2.50',
+    reserved_pico_usd: '500000000000',
+    available_pico_usd: '2000000000000',
+    topup_balance_pico_usd: '2500000000000',
+    plan_balance_pico_usd: '0',
+    plan_expires_at: null,
+  },
+};
 const logger = createLogger('test', 'silent');
 
 @Controller()
 class FakeBilling {
   @Serves(accountList) async list(): Promise<AccountListReply> {
-    return { accounts: [ACCOUNT], nextCursor: null };
+    return { accounts: [ROW], nextCursor: null };
   }
 
   @Serves(accountCreate) async create({ name }: { name: string }, { caller }: CallContext): Promise<Account> {
@@ -98,11 +112,11 @@ function tollgate(
 test('prints a table, and with --json the reply', async () => {
   expect(await tollgate(['account', 'list'])).toEqual({
     code: 0,
-    out: `ACCOUNT                               NAME  STATUS  CREATED\n${ACCOUNT.accountId}  acme  active  ${ACCOUNT.createdAt}\n`,
+    out: `ACCOUNT                               NAME  STATUS  BALANCE  AVAILABLE  CREATED\n${ACCOUNT.accountId}  acme  active  $2.50    $2.00      ${ACCOUNT.createdAt}\n`,
     err: '',
   });
   const { out } = await tollgate(['account', 'list', '--json']);
-  expect(JSON.parse(out)).toEqual({ accounts: [ACCOUNT], nextCursor: null });
+  expect(JSON.parse(out)).toEqual({ accounts: [ROW], nextCursor: null });
 });
 
 test('needs no variables in the folder of npm start', async () => {
@@ -112,7 +126,7 @@ test('needs no variables in the folder of npm start', async () => {
   await chmod(join(folder, '.local/secrets.json'), 0o600);
   const result = await tollgate(['account', 'list', '--json'], {});
   await rm(join(folder, '.local'), { recursive: true });
-  expect(JSON.parse(result.out)).toEqual({ accounts: [ACCOUNT], nextCursor: null });
+  expect(JSON.parse(result.out)).toEqual({ accounts: [ROW], nextCursor: null });
 });
 
 test('a refusal of a service is one line and exit code 1', async () => {

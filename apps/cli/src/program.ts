@@ -23,16 +23,19 @@ export function buildProgram(
     .description('Administer Tollgate over NATS: accounts, projects, keys, money and the catalog.')
     .version(VERSION, '--version', 'show the version')
     .exitOverride()
+    // Options after a verb belong to the verb.
+    .enablePositionalOptions()
     .configureOutput({ ...output, outputError: (text, write) => write(`${text.trim().replace(/\s*\n\s*/g, ' ')}\n`) })
     .helpCommand(false)
     .addHelpText('after', GENERAL_HELP);
   for (const [first, members] of Map.groupBy(commands, ({ name }) => name.split(' ', 1)[0] ?? name)) {
     const [single] = members;
+    const verbOf = ({ name }: CliCommand): string => name.slice(first.length + 1);
     if (single?.name === first) {
-      addCommand(program, first, single, run);
+      const leaf = addCommand(program, first, single, run).enablePositionalOptions();
+      for (const member of members.slice(1)) addCommand(leaf, verbOf(member), member, run);
       continue;
     }
-    const verbOf = ({ name }: CliCommand): string => name.slice(first.length + 1);
     const group = program.command(first).description(`${groups[first] ?? ''} (${members.map(verbOf).join(', ')})`);
     group.addHelpText('after', examplesHelp(members.flatMap(({ examples }) => examples.slice(0, 1))));
     for (const member of members) addCommand(group, verbOf(member), member, run);
@@ -56,7 +59,7 @@ function examplesHelp(examples: readonly string[]): string {
   return `\nExamples:\n${examples.map((example) => `  ${CALL} ${example}`).join('\n')}`;
 }
 
-function addCommand(parent: Command, word: string, command: CliCommand, run: Runner): void {
+function addCommand(parent: Command, word: string, command: CliCommand, run: Runner): Command {
   const leaf = parent.command(word).description(command.summary);
   const argumentNames: string[] = [];
   for (const [name, parameter] of Object.entries(command.parameters)) {
@@ -74,6 +77,7 @@ function addCommand(parent: Command, word: string, command: CliCommand, run: Run
     const positional = Object.fromEntries(argumentNames.map((name, index) => [name, args[index]]));
     await run(command, { ...options, ...positional }, json === true);
   });
+  return leaf;
 }
 
 function optionOf(name: string, { kind, placeholder, description, required, parse }: Parameter<unknown>): Option {

@@ -66,6 +66,7 @@ describe('the request of each command', () => {
       { accountId: ID, name: 'web', requestsPerMinuteMax: 600, concurrencyMax: 50 },
     ],
     ['project list', 'billing.v1.project.list', {}],
+    ['usage rebuild', 'billing.v1.usage.rebuild', {}],
     [`request list --account ${ID} --ending failed --limit 7`, 'billing.v1.request.list', { accountId: ID, ending: 'failed', limit: 7 }],
     ['project list --cursor c', 'billing.v1.project.list', { cursor: 'c' }],
     ['account list --cursor c', 'billing.v1.account.list', { cursor: 'c' }],
@@ -446,8 +447,8 @@ describe('an error is one line and an exit code', () => {
       "error: option '--step <step>' argument 'week' is invalid. Must be hour or day.\n",
     ],
     [
-      `usage --account ${ID} --from 2027-01-01 --by model,upstream`,
-      "error: option '--by <what>' argument 'model,upstream' is invalid. Must be project, key or model.\n",
+      `usage --account ${ID} --from 2027-01-01 --by model,colour`,
+      "error: option '--by <what>' argument 'model,colour' is invalid. Must be account, project, key, model, upstream or ending.\n",
     ],
     [`project update ${ID}`, 'error: nothing to change: give --name, --rpm, --concurrency, --enabled or --disabled\n'],
     [`project update ${ID} --enabled --disabled`, 'error: --enabled and --disabled contradict each other\n'],

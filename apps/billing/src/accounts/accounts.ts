@@ -7,11 +7,13 @@ import type {
   AccountUpdateRequest,
   ListRequest,
 } from '#contracts/billing/accounts.js';
+import type { Balance } from '#contracts/billing/money.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { audited, changedFields } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { parseUsd } from '#money/pico-usd.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
+import { readBalances } from '../ledger/read-balance.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';
 import { isDuplicate } from './database-refusal.js';
 
@@ -69,7 +71,15 @@ export async function listAccounts(prisma: PrismaClient, request: ListRequest): 
   const { rows, nextCursor } = await pageOf(['accounts', where], request, (page) =>
     prisma.account.findMany({ where, orderBy: [...oldestFirst], ...page }),
   );
-  return { accounts: rows.map(renderAccount), nextCursor };
+  const balances = await readBalances(
+    prisma,
+    rows.map(({ id }) => id),
+  );
+  const balanceOf = (id: string): Balance => {
+    const { expiredHeld: _, ...balance } = balances.get(id) as Balance & { expiredHeld: string };
+    return balance;
+  };
+  return { accounts: rows.map((row) => ({ ...renderAccount(row), balance: balanceOf(row.id) })), nextCursor };
 }
 
 /** Throws `ServiceError('not_found')` when the account does not exist. */

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { TokenUsage } from '#contracts/billing/holds.js';
 import { OUTPUT_SOURCES, PROMPT_SOURCES } from '#inference/usage.js';
+import { picoUsd } from '#money/pico-usd.js';
 import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { grantPlan } from '../ledger/grant-plan.js';
 import { queryUsage } from '../usage/query-usage.js';
 import type { HoldLanes } from './hold-lanes.js';
 import { renewHolds } from './renew.js';
@@ -11,6 +13,8 @@ import { showRequest } from './show-request.js';
 const NOTHING = { ...usageOf(0), promptSource: 'estimated', outputSource: 'counted' };
 const AT = expect.stringMatching(/^\d{4}-.*Z$/);
 const IN_TIME = { overPicoUsd: '0', writtenOffPicoUsd: '0', settledAt: AT, reaped: null };
+
+const paidByTopup = (cost: string) => ({ costPicoUsd: cost, paid: { planPicoUsd: '0', topupPicoUsd: cost, endedPlanPicoUsd: '0' } });
 
 let ledger: LedgerFixture;
 let lanes: HoldLanes;
@@ -60,7 +64,7 @@ test.each(SOURCES)('a prompt that is $promptSource and an output that is $output
   const holdId = await hold();
   const usage = { ...usageOf(10, 5, 2), ...sources };
   await lanes.settle({ holdId, accountId: customer.accountId, reason: 'failed', usage, settledBy: 'gateway' });
-  expect(await settlementOf(holdId)).toEqual({ ...IN_TIME, reason: 'failed', settledBy: 'gateway', usage, costPicoUsd: '18' });
+  expect(await settlementOf(holdId)).toEqual({ ...IN_TIME, reason: 'failed', settledBy: 'gateway', usage, ...paidByTopup('18') });
   expect(await estimatedRequests()).toBe(sources.promptSource === 'reported' && sources.outputSource === 'reported' ? 0 : 1);
 });
 
@@ -84,7 +88,7 @@ test('a request without a usage shows none, and the service that settled it', as
     reason: 'client-disconnected',
     settledBy: 'inference-proxy',
     usage: NOTHING,
-    costPicoUsd: '0',
+    ...paidByTopup('0'),
   });
   expect(await estimatedRequests()).toBe(0);
 });
@@ -98,7 +102,7 @@ test('a usage beyond the hold shows what is not charged', async () => {
     reason: 'completed',
     settledBy: 'gateway',
     usage,
-    costPicoUsd: '20',
+    ...paidByTopup('20'),
     overPicoUsd: '6',
   });
 });
@@ -108,7 +112,7 @@ test('a reaped request shows the sources of its last meter reading', async () =>
   const usage = { ...usageOf(10, 3), outputSource: 'counted' as const };
   await renew(holdId, usage);
   await reap(holdId);
-  expect(await settlementOf(holdId)).toEqual({ ...IN_TIME, reason: 'lease-expired', settledBy: 'reaper', usage, costPicoUsd: '16' });
+  expect(await settlementOf(holdId)).toEqual({ ...IN_TIME, reason: 'lease-expired', settledBy: 'reaper', usage, ...paidByTopup('16') });
 });
 
 test('a request that was reaped before its first meter reading shows no usage, and is no estimate', async () => {
@@ -119,7 +123,7 @@ test('a request that was reaped before its first meter reading shows no usage, a
     reason: 'lease-expired',
     settledBy: 'reaper',
     usage: NOTHING,
-    costPicoUsd: '0',
+    ...paidByTopup('0'),
   });
   expect(await estimatedRequests()).toBe(0);
 });
@@ -136,8 +140,8 @@ test('a late settlement shows its own sources and service, and the bill of the r
     reason: 'completed',
     settledBy: 'gateway',
     usage,
-    costPicoUsd: '72',
-    reaped: { usage: read, costPicoUsd: '16', settledAt: AT },
+    ...paidByTopup('72'),
+    reaped: { usage: read, ...paidByTopup('16'), settledAt: AT },
   });
 });
 
@@ -153,9 +157,50 @@ test('a late settlement that the account has no money for shows what was written
     reason: 'completed',
     settledBy: 'inference-proxy',
     usage,
-    costPicoUsd: '50',
+    ...paidByTopup('50'),
     writtenOffPicoUsd: '20',
-    reaped: { usage: NOTHING, costPicoUsd: '0', settledAt: AT },
+    reaped: { usage: NOTHING, ...paidByTopup('0'), settledAt: AT },
+  });
+});
+
+describe('the money that paid', () => {
+  const grant = (amount: bigint) =>
+    grantPlan(ledger.sql, {
+      grantId: randomUUID(),
+      accountId: customer.accountId,
+      amount: picoUsd(amount),
+      endsAt: new Date(Date.now() + 3_600_000),
+    });
+  const paidFor = async (holdId: string) => (await showRequest(ledger.prisma, `req-${holdId}`)).settlement;
+
+  test('the plan, then top-ups', async () => {
+    await grant(30n);
+    const holdId = await hold(100n);
+    await lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(70) });
+    expect(await paidFor(holdId)).toMatchObject({ paid: { planPicoUsd: '30', topupPicoUsd: '40', endedPlanPicoUsd: '0' } });
+  });
+
+  test('a plan that ended meanwhile, then the plan that replaced it, then top-ups', async () => {
+    await grant(30n);
+    const holdId = await hold(100n);
+    await grant(20n);
+    await lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(70) });
+    expect(await paidFor(holdId)).toMatchObject({ paid: { planPicoUsd: '20', topupPicoUsd: '20', endedPlanPicoUsd: '30' } });
+  });
+
+  test('a late settlement beside the first: what it gave back, and what was forfeited, paid nothing', async () => {
+    await grant(30n);
+    const holdId = await hold(100n);
+    await grant(20n);
+    await renew(holdId, usageOf(70));
+    await reap(holdId);
+    await grant(1n);
+    await lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(25) });
+    expect(await paidFor(holdId)).toMatchObject({
+      costPicoUsd: '25',
+      paid: { planPicoUsd: '20', topupPicoUsd: '0', endedPlanPicoUsd: '5' },
+      reaped: { costPicoUsd: '70', paid: { planPicoUsd: '20', topupPicoUsd: '20', endedPlanPicoUsd: '30' } },
+    });
   });
 });
 
@@ -172,7 +217,7 @@ describe('rows of the previous version, with one source for both counts', () => 
       reason: 'lease-expired',
       settledBy: 'reaper',
       usage: { ...usageOf(7), ...sources },
-      costPicoUsd: '0',
+      ...paidByTopup('0'),
     });
   });
 

@@ -1,5 +1,5 @@
 import { currentReason, type SettleReason, type Settler, type TokenUsage } from '#contracts/billing/holds.js';
-import type { BilledRequest, RequestSettlement } from '#contracts/billing/requests.js';
+import type { BilledRequest, CostParts, RequestSettlement } from '#contracts/billing/requests.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { NO_USAGE } from './hold.js';
@@ -62,7 +62,7 @@ function requestFields(
 }
 
 function settlementInTime(row: Prisma.SettlementModel): RequestSettlement {
-  return { ...settlementFields(row), costPicoUsd: String(row.cost), writtenOffPicoUsd: '0', reaped: null };
+  return { ...settlementFields(row), costPicoUsd: String(row.cost), paid: partsOf(row), writtenOffPicoUsd: '0', reaped: null };
 }
 
 /** A late settlement replaces the bill of the reaper: it charged or returned the difference. */
@@ -70,8 +70,23 @@ function lateSettlement(row: Prisma.SettlementModel, late: LateRow): RequestSett
   return {
     ...settlementFields(late),
     costPicoUsd: String(row.cost + late.due - late.writeoff),
+    paid: partsOf(row, late),
     writtenOffPicoUsd: String(late.writeoff),
-    reaped: { usage: usageOfRow(row), costPicoUsd: String(row.cost), settledAt: row.settledAt.toISOString() },
+    reaped: { usage: usageOfRow(row), costPicoUsd: String(row.cost), paid: partsOf(row), settledAt: row.settledAt.toISOString() },
+  };
+}
+
+/**
+ * Returns what plan, top-up and an ended plan paid, after the changes of a late settlement. What it gave back without a live grant to take it
+ * is forfeited: plan money that paid is then no part of the cost, that of an ended plan first.
+ */
+function partsOf(row: Prisma.SettlementModel, late?: LateRow): CostParts {
+  const forfeit = late?.forfeit ?? 0n;
+  const fromEnded = forfeit < row.endedCost ? forfeit : row.endedCost;
+  return {
+    planPicoUsd: String(row.planCost + (late?.planCost ?? 0n) - (forfeit - fromEnded)),
+    topupPicoUsd: String(row.topupCost + (late?.topupCost ?? 0n)),
+    endedPlanPicoUsd: String(row.endedCost - fromEnded),
   };
 }
 

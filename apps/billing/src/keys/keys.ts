@@ -7,6 +7,7 @@ import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { isDuplicate, isMissing } from '../accounts/database-refusal.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';
+import { readLastUses } from '../usage/read-last-uses.js';
 import { storedDigest } from './key-digest.js';
 import { makeApiKey } from './make-api-key.js';
 
@@ -67,7 +68,11 @@ export async function listKeys(prisma: PrismaClient, request: KeyListRequest): P
   const { rows, nextCursor } = await pageOf(['keys', where], request, (page) =>
     prisma.apiKey.findMany({ where, orderBy: [...oldestFirst], ...page }),
   );
-  return { keys: rows.map(renderKey), nextCursor };
+  const lastUses = await readLastUses(
+    prisma,
+    rows.map(({ id }) => id),
+  );
+  return { keys: rows.map((row) => ({ ...renderKey(row), lastUsedAt: lastUses.get(row.id)?.toISOString() ?? null })), nextCursor };
 }
 
 function renderKey(row: Prisma.ApiKeyModel): ApiKey {

@@ -10,11 +10,26 @@ import { availableOf, endDueGrant, type FundsRow, fundsOf } from './funds.js';
  * @throws {ServiceError} `not_found` for an unknown account.
  */
 export async function readBalance(prisma: PrismaClient, accountId: string): Promise<Balance & { expiredHeld: string }> {
-  const [row] = await prisma.$queryRaw<(FundsRow & { now: number })[]>`
-    SELECT topup::text, topup_held::text, plan::text, plan_held::text, expired::text, grant_id::text,
+  return (await readBalances(prisma, [accountId])).get(accountId) ?? notFound();
+}
+
+/** Returns the balances by account, in one query. */
+export async function readBalances(
+  prisma: PrismaClient,
+  accountIds: readonly string[],
+): Promise<Map<string, Balance & { expiredHeld: string }>> {
+  const rows = await prisma.$queryRaw<(FundsRow & { id: string; now: number })[]>`
+    SELECT id::text, topup::text, topup_held::text, plan::text, plan_held::text, expired::text, grant_id::text,
       extract(epoch FROM grant_ends_at)::float8 * 1000 AS grant_ends_at, extract(epoch FROM clock_timestamp())::float8 * 1000 AS now
-    FROM billing.account WHERE id = ${accountId}::uuid`;
-  if (!row) throw new ServiceError('not_found', 'There is no such account.', 'accountId');
+    FROM billing.account WHERE id = ANY (${accountIds}::uuid[])`;
+  return new Map(rows.map((row) => [row.id, renderBalance(row)]));
+}
+
+function notFound(): never {
+  throw new ServiceError('not_found', 'There is no such account.', 'accountId');
+}
+
+function renderBalance(row: FundsRow & { now: number }): Balance & { expiredHeld: string } {
   const funds = fundsOf(row);
   endDueGrant(funds, row.now);
   const total = funds.topup + funds.plan;

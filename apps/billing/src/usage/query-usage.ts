@@ -14,11 +14,10 @@ import { isId, isMoment, isText, parseCursor, renderCursor } from '../paging/pag
 import { timeRange } from '../paging/time-range.js';
 import { ENTRY_COLUMNS, USAGE_ENTRIES } from './usage-entries.js';
 import { DAY_MS, type Range, usageParts } from './usage-parts.js';
+import { inUsageSnapshot, type UsageState } from './usage-snapshot.js';
 
 const LIMIT_DEFAULT = 100;
 const DAYS_MAX = 366;
-/** Milliseconds for both statements, each of which has a shorter limit of its own. */
-const TRANSACTION_TIMEOUT_MS = 25_000;
 
 /**
  * Sums the usage of one account or all from `from` to before `to`. Whole days and hours come from the rollups, parts of an hour and what is
@@ -34,7 +33,9 @@ export async function queryUsage(prisma: PrismaClient, request: UsageQueryReques
   const [settledTo, ...after] = request.cursor ? parseCursor(question, request.cursor, [isMoment, ...columns.map(({ form }) => form)]) : [];
   const to = settledTo ? new Date(settledTo) : (question.to ?? now);
   if (to <= question.from) throw new ServiceError('invalid_request', 'from must be earlier than now.', 'from');
-  const rows = await sumsOf(prisma, question, to, columns, after, limit + 1).catch(tooMuch);
+  const rows = await inUsageSnapshot(prisma, (snapshot, state) =>
+    snapshot.$queryRaw<UsageRow[]>(summing(question, to, state, columns, after, limit + 1)),
+  ).catch(tooMuch);
   if (rows.length === 0 && question.accountId) await requireAccount(prisma, question.accountId);
   const page = rows.slice(0, limit);
   const last = page.at(-1);
@@ -118,32 +119,8 @@ function tooMuch(error: unknown): never {
   throw new ServiceError('invalid_request', 'The query takes too long: use a shorter time range.', 'from', { cause: error });
 }
 
-/** Reads the bounds of the rollups and the sums in one snapshot: a slice that moves from the journal to the rollups between is counted once. */
-function sumsOf(
-  prisma: PrismaClient,
-  question: Question,
-  to: Date,
-  columns: Column[],
-  after: string[],
-  rowsMax: number,
-): Promise<UsageRow[]> {
-  return prisma.$transaction(
-    async (snapshot) => {
-      const [state] = await snapshot.$queryRaw<State[]>`SELECT closed_to AS "closedTo", newest_at AS "newestAt" FROM billing.usage_state`;
-      if (!state) throw new TypeError('billing.usage_state has no row');
-      return await snapshot.$queryRaw<UsageRow[]>(summing(question, to, state, columns, after, rowsMax));
-    },
-    { isolationLevel: Prisma.TransactionIsolationLevel.RepeatableRead, timeout: TRANSACTION_TIMEOUT_MS },
-  );
-}
-
-interface State {
-  closedTo: bigint;
-  newestAt: Date | null;
-}
-
 /** Selects the rows of the time, then their sums. */
-function summing(question: Question, to: Date, state: State, columns: Column[], after: string[], rowsMax: number): Prisma.Sql {
+function summing(question: Question, to: Date, state: UsageState, columns: Column[], after: string[], rowsMax: number): Prisma.Sql {
   // Skips the hours and days before the cursor.
   const start = columns[0]?.name === 'start' && after[0] ? new Date(after[0]) : question.from;
   const from = start > question.from ? start : question.from;
@@ -158,7 +135,7 @@ function summing(question: Question, to: Date, state: State, columns: Column[], 
     ${columns.length > 0 ? Prisma.sql`ORDER BY ${Prisma.join(keys)}` : Prisma.empty} LIMIT ${rowsMax}`;
 }
 
-function usedIn(question: Question, range: Range, { closedTo, newestAt }: State): Prisma.Sql {
+function usedIn(question: Question, range: Range, { closedTo, newestAt }: UsageState): Prisma.Sql {
   const { days, hours, tail, edges } = usageParts(range, question.step, newestAt?.getTime() ?? Number.NEGATIVE_INFINITY);
   const where = filtersOf(question);
   const from = (table: string, time: string, ranges: Range[], also = Prisma.empty): Prisma.Sql[] =>

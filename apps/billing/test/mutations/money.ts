@@ -253,7 +253,7 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
       'a database that was restored into another cluster is counted anew',
     ],
   ],
-  'apps/billing/src/usage/query-usage.ts': [
+  'apps/billing/src/usage/usage-snapshot.ts': [
     [
       'rollups and journal are read in one snapshot',
       'isolationLevel: Prisma.TransactionIsolationLevel.RepeatableRead, ',
@@ -261,6 +261,8 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
       ROLLUPS,
       'sums that are read while slices are added never differ',
     ],
+  ],
+  'apps/billing/src/usage/query-usage.ts': [
     [
       'the first page settles the end',
       'settledTo ? new Date(settledTo) : (question.to ?? now)',

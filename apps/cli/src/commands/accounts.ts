@@ -2,7 +2,7 @@ import { type Account, accountCreate, accountList, accountUpdate } from '#contra
 import { balanceGet } from '#contracts/billing/money.js';
 import { command } from '../command.js';
 import { accountId, argument, cursor, defaultingToOnly, flag, optional, required, text, usd } from '../parameters.js';
-import { morePages, renderFields, renderMoney, renderTable } from '../render.js';
+import { morePages, renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
 export const accountCommands = [
@@ -29,6 +29,8 @@ export const accountCommands = [
           ACCOUNT: (row) => row.accountId,
           NAME: (row) => row.name,
           STATUS: (row) => (row.statusReason === null ? row.status : `${row.status}: ${row.statusReason}`),
+          BALANCE: (row) => renderDollars(row.balance.balance_pico_usd),
+          AVAILABLE: (row) => renderDollars(row.balance.available_pico_usd),
           CREATED: (row) => row.createdAt,
         },
         'no accounts',

@@ -30,6 +30,7 @@ export const keyCommands = [
           NAME: (row) => row.name,
           ENDS: (row) => `…${row.lastFour}`,
           CREATED: (row) => row.createdAt,
+          'LAST USED': (row) => row.lastUsedAt,
           REVOKED: (row) => row.revokedAt,
         },
         'no keys',

@@ -20,6 +20,7 @@ const SETTLED: RequestSettlement = {
   overPicoUsd: '0',
   settledAt: AT,
   costPicoUsd: '13500000',
+  paid: { planPicoUsd: '0', topupPicoUsd: '13500000', endedPlanPicoUsd: '0' },
   writtenOffPicoUsd: '0',
   reaped: null,
 };
@@ -165,7 +166,7 @@ test.each<[title: string, settlement: Partial<RequestSettlement>, lines: string[
 });
 
 describe('a late settlement', () => {
-  const reaped = { usage: { ...BROKEN, outputTokens: 10 }, costPicoUsd: '7500000', settledAt: AT };
+  const reaped = { usage: { ...BROKEN, outputTokens: 10 }, costPicoUsd: '7500000', paid: SETTLED.paid, settledAt: AT };
   const counts =
     'for 10 tokens of prompt (estimated from the size of the prompt) and 10 tokens of output (counted from the text that was received, 4 bytes a token)';
 
@@ -189,8 +190,13 @@ describe('a late settlement', () => {
   });
 
   test('after a reaper without a meter reading', () => {
-    expect(billOf({ reaped: { usage: NOTHING, costPicoUsd: '0', settledAt: AT } }).at(-1)).toBe(
+    expect(billOf({ reaped: { usage: NOTHING, costPicoUsd: '0', paid: SETTLED.paid, settledAt: AT } }).at(-1)).toBe(
       `billed before: ${AT} by the reaper: $0.00 without a meter reading; the late settlement charged $0.0000135 more`,
     );
   });
+});
+
+test('a plan and a plan that has ended paid a part', () => {
+  const paid = { planPicoUsd: '1000000', topupPicoUsd: '12000000', endedPlanPicoUsd: '500000' };
+  expect(billOf({ paid })).toContain('paid: $0.000001 from the plan, $0.0000005 from a plan that has ended, $0.000012 from top-ups');
 });

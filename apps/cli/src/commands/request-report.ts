@@ -1,5 +1,5 @@
 import type { SettleReason, TokenUsage } from '#contracts/billing/holds.js';
-import type { BilledRequest, RequestBill, RequestSettlement } from '#contracts/billing/requests.js';
+import type { BilledRequest, CostParts, RequestBill, RequestSettlement } from '#contracts/billing/requests.js';
 import { renderDollars, renderFields, renderMoney, renderPerMillion } from '../render.js';
 
 /** Renders the bill of one request: the origin of each count, the cost as a sum, and which service settled it and why. */
@@ -30,6 +30,7 @@ function settlementFields(request: BilledRequest, settlement: RequestSettlement)
       ? 'not billed'
       : `${tokens(usage.outputTokens)}, of which ${usage.reasoningTokens} reasoning: ${OUTPUT_ORIGIN[usage.outputSource]}`,
     cost: isEmpty(usage) ? `${renderMoney(settlement.costPicoUsd)}: ${FREE_BECAUSE[reason]}` : costAsSum(request, settlement),
+    ...(isPaidByPlan(settlement.paid) && { paid: renderPaid(settlement.paid) }),
     ended: REASONS[reason],
     settled: `${settlement.settledAt}${reaped ? ', late,' : ''} by ${SETTLED_BY[settlement.settledBy ?? 'unknown']}`,
     ...(reaped && { 'billed before': replacedBill(reaped, settlement) }),
@@ -53,6 +54,22 @@ function costAsSum(
   if (overPicoUsd !== '0') parts.push(`less ${renderDollars(overPicoUsd)} beyond the held ${renderDollars(heldPicoUsd)}`);
   if (writtenOffPicoUsd !== '0') parts.push(`less ${renderDollars(writtenOffPicoUsd)} written off, because the account had no money left`);
   return parts.length === 1 ? `${parts[0]} (${costPicoUsd} pico)` : `${parts.join(', ')} = ${renderMoney(costPicoUsd)}`;
+}
+
+function isPaidByPlan({ planPicoUsd, endedPlanPicoUsd }: CostParts): boolean {
+  return planPicoUsd !== '0' || endedPlanPicoUsd !== '0';
+}
+
+function renderPaid({ planPicoUsd, topupPicoUsd, endedPlanPicoUsd }: CostParts): string {
+  const parts = [
+    ['the plan', planPicoUsd],
+    ['a plan that has ended', endedPlanPicoUsd],
+    ['top-ups', topupPicoUsd],
+  ] as const;
+  return parts
+    .filter(([, amount]) => amount !== '0')
+    .map(([from, amount]) => `${renderDollars(amount)} from ${from}`)
+    .join(', ');
 }
 
 function replacedBill(reaped: RequestBill, { costPicoUsd }: RequestSettlement): string {

@@ -1,18 +1,7 @@
-import { USAGE_GROUPS, USAGE_STEPS, type UsageRow, usageQuery } from '#contracts/billing/usage.js';
+import { ENDINGS } from '#contracts/billing/holds.js';
+import { USAGE_GROUPS, USAGE_STEPS, type UsageRow, usageQuery, usageRebuild } from '#contracts/billing/usage.js';
 import { command } from '../command.js';
-import {
-  accountId,
-  cursor,
-  defaultingToOnly,
-  instant,
-  keyId,
-  oneOf,
-  optional,
-  projectId,
-  someOf,
-  text,
-  wholeNumber,
-} from '../parameters.js';
+import { accountId, cursor, instant, keyId, oneOf, optional, projectId, someOf, text, wholeNumber } from '../parameters.js';
 import { morePages, renderDollars, renderTable } from '../render.js';
 
 /** Days of a query without `--from`. */
@@ -21,9 +10,9 @@ const DAYS_DEFAULT = 30;
 export const usageCommands = [
   command({
     name: 'usage',
-    summary: 'Show requests, tokens and costs of an account, by time, project, key and model',
+    summary: 'Show requests, tokens and costs of an account or of all, by time, project, key, model and more',
     parameters: {
-      account: defaultingToOnly(accountId, 'id of the account'),
+      account: optional(accountId, 'only this account; default: all together'),
       from: optional(instant, `start time, inclusive; default: midnight UTC, ${DAYS_DEFAULT} days before the end`),
       to: optional(instant, 'end time, exclusive; default: now'),
       step: optional(oneOf(USAGE_STEPS, 'step'), 'one row for each hour or day in UTC'),
@@ -31,6 +20,8 @@ export const usageCommands = [
       project: optional(projectId, 'only this project'),
       key: optional(keyId, 'only this key'),
       model: optional(text(256, 'model'), 'only this model'),
+      upstream: optional(text(256, 'upstream'), 'only this upstream'),
+      ending: optional(oneOf(ENDINGS, 'ending'), 'only requests that ended like this'),
       limit: optional(wholeNumber(1, 1_000), 'rows on a page; default 100'),
       cursor,
     },
@@ -50,7 +41,17 @@ export const usageCommands = [
       ...rest,
     }),
     render: ({ rows, nextCursor }) => renderTable(rows, columnsOf(rows), 'no usage') + morePages(nextCursor),
-    timeoutMs: 15_000,
+    timeoutMs: 30_000,
+  }),
+  command({
+    name: 'usage rebuild',
+    summary: 'Make the rollups of usage anew from the journal, after a violation of I12',
+    parameters: {},
+    examples: ['usage rebuild'],
+    endpoint: usageRebuild,
+    request: () => ({}),
+    render: ({ hours, days, milliseconds }) => `rebuilt ${hours} rows by hour and ${days} by day in ${milliseconds} ms`,
+    timeoutMs: 600_000,
   }),
 ];
 
@@ -67,9 +68,12 @@ function columnsOf(rows: readonly UsageRow[]): Columns {
   const [first] = rows;
   return {
     ...(first?.start && { FROM: ({ start }) => start ?? null }),
+    ...(first?.accountId && { ACCOUNT: ({ accountId }) => accountId ?? null }),
     ...(first?.projectId && { PROJECT: ({ projectId }) => projectId ?? null }),
     ...(first?.keyId && { KEY: ({ keyId }) => keyId ?? null }),
     ...(first?.model && { MODEL: ({ model }) => model ?? null }),
+    ...(first?.upstream !== undefined && { UPSTREAM: ({ upstream }) => upstream ?? null }),
+    ...(first?.ending && { ENDING: ({ ending }) => ending ?? null }),
     REQUESTS: ({ requests }) => requests,
     ESTIMATED: ({ estimatedRequests }) => estimatedRequests,
     PROMPT: ({ promptTokens }) => promptTokens,

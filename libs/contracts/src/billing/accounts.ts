@@ -1,6 +1,7 @@
 import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
 import { Id, type Paged, Text, USD } from './fields.js';
+import type { Balance } from './money.js';
 
 export class AccountCreateRequest {
   /** Repeating it with the same id opens one account. Default: a new id. */
@@ -54,12 +55,17 @@ export class ListRequest {
   @IsOptional() @Text(2_000) cursor?: string;
 }
 
+/** An account in a list, with its balance at this moment. */
+export interface AccountRow extends Account {
+  balance: Balance;
+}
+
 export interface AccountListReply extends Paged {
-  accounts: Account[];
+  accounts: AccountRow[];
 }
 
 export const accountList = new Endpoint<ListRequest, AccountListReply>(
   'billing.v1.account.list',
   ListRequest,
-  'All accounts, oldest first',
+  'All accounts with their balances, oldest first',
 );

@@ -56,13 +56,18 @@ export const keyRevoke = new Endpoint<KeyRevokeRequest, ApiKey>(
   'Revokes an API key permanently',
 );
 
+export interface KeyRow extends ApiKey {
+  /** End of the key's newest request. Null: none has ended. */
+  lastUsedAt: string | null;
+}
+
 export class KeyListRequest extends ListRequest {
   /** Only this key. */
   @IsOptional() @Id() keyId?: string;
 }
 
 export interface KeyListReply extends Paged {
-  keys: ApiKey[];
+  keys: KeyRow[];
 }
 
 export const keyList = new Endpoint<KeyListRequest, KeyListReply>(

@@ -7,10 +7,20 @@ export class RequestShowRequest {
   @Text(128) requestId!: string;
 }
 
+/** Parts of a cost by the money that paid them. */
+export interface CostParts {
+  planPicoUsd: string;
+  topupPicoUsd: string;
+  /** Plan money of a grant that ended while the request ran. */
+  endedPlanPicoUsd: string;
+}
+
 /** Bill of a request, or of its last meter reading. Usage is zero when nothing was billed. */
 export interface RequestBill {
   usage: TokenUsage;
   costPicoUsd: string;
+  /** Its parts add up to the cost. */
+  paid: CostParts;
   settledAt: string;
 }
 

@@ -1,0 +1,32 @@
+import { Prisma, type PrismaClient } from '#database/prisma-client.js';
+
+/** Milliseconds for all statements, each of which has a shorter limit of its own. */
+const TRANSACTION_TIMEOUT_MS = 25_000;
+
+/** Extent of the rollups. */
+export interface UsageState {
+  /** Journal rows with a lower transaction id are in the rollups, all others are not. */
+  closedTo: bigint;
+  /** Time of the newest settlement in the rollups. */
+  newestAt: Date | null;
+}
+
+/**
+ * Runs queries of rollups and journal in one snapshot: a slice that moves from one to the other meanwhile is counted once. The extent is read
+ * first because the index on transaction ids needs it as a value of the query.
+ */
+export function inUsageSnapshot<Result>(
+  prisma: PrismaClient,
+  work: (snapshot: Prisma.TransactionClient, state: UsageState) => Promise<Result>,
+): Promise<Result> {
+  return prisma.$transaction(
+    async (snapshot) => {
+      const [state] = await snapshot.$queryRaw<
+        UsageState[]
+      >`SELECT closed_to AS "closedTo", newest_at AS "newestAt" FROM billing.usage_state`;
+      if (!state) throw new TypeError('billing.usage_state has no row');
+      return await work(snapshot, state);
+    },
+    { isolationLevel: Prisma.TransactionIsolationLevel.RepeatableRead, timeout: TRANSACTION_TIMEOUT_MS },
+  );
+}
