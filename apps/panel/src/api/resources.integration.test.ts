@@ -23,6 +23,17 @@ const account = (accountId: string) => ({
   lowBalancePicoUsd: null,
   createdAt: '2027-01-01T00:00:00.000Z',
 });
+const BALANCE = {
+  object: 'balance' as const,
+  currency: 'USD' as const,
+  balance_pico_usd: '0',
+  balance_usd: '0.00',
+  reserved_pico_usd: '0',
+  available_pico_usd: '0',
+  topup_balance_pico_usd: '0',
+  plan_balance_pico_usd: '0',
+  plan_expires_at: null,
+};
 const project = {
   projectId: PROJECT,
   accountId: ACME,
@@ -61,7 +72,7 @@ beforeEach(() => {
       return reply(message as never);
     };
   };
-  messaging.answer(accountList, ({ accountId }) => ({ accounts: [account(accountId ?? ACME)], nextCursor: null }));
+  messaging.answer(accountList, ({ accountId }) => ({ accounts: [{ ...account(accountId ?? ACME), balance: BALANCE }], nextCursor: null }));
   messaging.answer(
     accountCreate,
     keep(() => account(ACME)),
@@ -105,8 +116,11 @@ test('the OpenAPI document is public, and a copy that is current is a 304', asyn
 test('platform roles see all accounts, others their own', async () => {
   const query = '/accounts?limit=5';
   const all = await panel.send(query, { cookie: admin.cookie });
-  expect([all.status, all.body]).toEqual([200, { accounts: [account(ACME)], nextCursor: null }]);
-  expect((await panel.send(query, { cookie: stranger.cookie })).body).toEqual({ accounts: [account(OTHER)], nextCursor: null });
+  expect([all.status, all.body]).toEqual([200, { accounts: [{ ...account(ACME), balance: BALANCE }], nextCursor: null }]);
+  expect((await panel.send(query, { cookie: stranger.cookie })).body).toEqual({
+    accounts: [{ ...account(OTHER), balance: BALANCE }],
+    nextCursor: null,
+  });
 });
 
 test('the account of the path is changed, whatever the body says', async () => {

@@ -10,8 +10,7 @@ export interface AccountListReply {
 }
 
 export interface AccountRow extends Account {
-  /** Absent from a billing service older than the field. */
-  balance?: Balance;
+  balance: Balance;
 }
 
 /** `POST /accounts`. Replies `Account`. */
