@@ -23,17 +23,6 @@ const account = (accountId: string) => ({
   lowBalancePicoUsd: null,
   createdAt: '2027-01-01T00:00:00.000Z',
 });
-const BALANCE = {
-  object: 'balance' as const,
-  currency: 'USD' as const,
-  balance_pico_usd: '0',
-  balance_usd: '0.00',
-  reserved_pico_usd: '0',
-  available_pico_usd: '0',
-  topup_balance_pico_usd: '0',
-  plan_balance_pico_usd: '0',
-  plan_expires_at: null,
-};
 const project = {
   projectId: PROJECT,
   accountId: ACME,
@@ -43,6 +32,20 @@ const project = {
   concurrencyMax: 100,
   createdAt: '2027-01-01T00:00:00.000Z',
 };
+const accountRow = (accountId: string) => ({
+  ...account(accountId),
+  balance: {
+    object: 'balance' as const,
+    currency: 'USD' as const,
+    balance_pico_usd: '0',
+    balance_usd: '0.00',
+    reserved_pico_usd: '0',
+    available_pico_usd: '0',
+    topup_balance_pico_usd: '0',
+    plan_balance_pico_usd: '0',
+    plan_expires_at: null,
+  },
+});
 const key = { keyId: KEY, projectId: PROJECT, name: 'ci', lastFour: 'abcd', createdAt: '2027-01-01T00:00:00.000Z', revokedAt: null };
 
 let panel: PanelFixture;
@@ -72,7 +75,7 @@ beforeEach(() => {
       return reply(message as never);
     };
   };
-  messaging.answer(accountList, ({ accountId }) => ({ accounts: [{ ...account(accountId ?? ACME), balance: BALANCE }], nextCursor: null }));
+  messaging.answer(accountList, ({ accountId }) => ({ accounts: [accountRow(accountId ?? ACME)], nextCursor: null }));
   messaging.answer(
     accountCreate,
     keep(() => account(ACME)),
@@ -90,7 +93,7 @@ beforeEach(() => {
     projectUpdate,
     keep(() => project),
   );
-  messaging.answer(keyList, ({ keyId = KEY }) => ({ keys: keyId === KEY ? [key] : [], nextCursor: null }));
+  messaging.answer(keyList, ({ keyId = KEY }) => ({ keys: keyId === KEY ? [{ ...key, lastUsedAt: null }] : [], nextCursor: null }));
   messaging.answer(
     keyCreate,
     keep(() => ({ ...key, key: 'tg_live_x' })),
@@ -116,11 +119,8 @@ test('the OpenAPI document is public, and a copy that is current is a 304', asyn
 test('platform roles see all accounts, others their own', async () => {
   const query = '/accounts?limit=5';
   const all = await panel.send(query, { cookie: admin.cookie });
-  expect([all.status, all.body]).toEqual([200, { accounts: [{ ...account(ACME), balance: BALANCE }], nextCursor: null }]);
-  expect((await panel.send(query, { cookie: stranger.cookie })).body).toEqual({
-    accounts: [{ ...account(OTHER), balance: BALANCE }],
-    nextCursor: null,
-  });
+  expect([all.status, all.body]).toEqual([200, { accounts: [accountRow(ACME)], nextCursor: null }]);
+  expect((await panel.send(query, { cookie: stranger.cookie })).body).toEqual({ accounts: [accountRow(OTHER)], nextCursor: null });
 });
 
 test('the account of the path is changed, whatever the body says', async () => {

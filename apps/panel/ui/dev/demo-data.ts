@@ -193,6 +193,7 @@ function request(at: number): BilledRequest {
     settlement: {
       usage,
       costPicoUsd: isFree ? '0' : `${cost}`,
+      paid: { planPicoUsd: '0', topupPicoUsd: isFree ? '0' : `${cost}`, endedPlanPicoUsd: '0' },
       settledAt: iso(at + durationMs),
       reason,
       settledBy: reason === 'lease-expired' ? 'reaper' : reason === 'client-disconnected' ? 'inference-proxy' : 'gateway',
@@ -232,6 +233,7 @@ if (late?.settlement) {
     reaped: {
       usage: { ...settlement.usage, outputTokens: 12, promptSource: 'estimated', outputSource: 'counted' },
       costPicoUsd: '96000000',
+      paid: { planPicoUsd: '0', topupPicoUsd: '96000000', endedPlanPicoUsd: '0' },
       settledAt: iso(Date.parse(settlement.settledAt) - 300),
     },
   };

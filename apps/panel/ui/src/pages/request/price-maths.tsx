@@ -5,7 +5,7 @@ import { Money } from '../../parts/money.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { exactUsd, usdPerMillion } from '../../parts/usd.js';
 import styles from './price-maths.module.css';
-import { sumOf, type Term, termsOf } from './terms.js';
+import { pursesOf, sumOf, type Term, termsOf } from './terms.js';
 
 /** The cost as a sum of tokens times prices, to the pico-dollar. */
 export function PriceMaths({ request }: { request: BilledRequest | undefined }) {
@@ -52,6 +52,11 @@ function Outcome({ settlement, sum }: { settlement: NonNullable<BilledRequest['s
       <li>
         {isExact ? `The account was charged ${exactUsd(cost)}, the sum to the last digit.` : `The account was charged ${exactUsd(cost)}.`}
       </li>
+      {pursesOf(settlement).map(({ name, amountPicoUsd }) => (
+        <li key={name}>
+          <Money pico={amountPicoUsd} /> came from {name}.
+        </li>
+      ))}
     </ul>
   );
 }

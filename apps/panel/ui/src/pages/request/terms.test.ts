@@ -26,6 +26,7 @@ const REQUEST: BilledRequest = {
   settlement: {
     usage: USAGE,
     costPicoUsd: '126000000',
+    paid: { planPicoUsd: '100000000', topupPicoUsd: '26000000', endedPlanPicoUsd: '0' },
     settledAt: '2026-11-23T13:02:33.000Z',
     reason: 'completed',
     settledBy: 'gateway',
@@ -81,6 +82,8 @@ test('the text of a request has every number of its bill', () => {
       'cached prompt: 400 × 15000 = 6000000 pico-USD',
       'output: 50 × 600000 = 30000000 pico-USD',
       'cost $0.000126',
+      'paid by plan: $0.0001',
+      'paid by top-up: $0.000026',
     ].join('\n'),
   );
   expect(asText({ ...REQUEST, upstream: null, settlement: null })).toBe(

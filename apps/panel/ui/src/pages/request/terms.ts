@@ -48,6 +48,17 @@ export function sumOf(terms: Term[]): bigint {
   return terms.reduce((sum, { amountPicoUsd }) => sum + amountPicoUsd, 0n);
 }
 
+const PURSES = [
+  ['planPicoUsd', 'plan'],
+  ['topupPicoUsd', 'top-up'],
+  ['endedPlanPicoUsd', 'a plan that ended while the request ran'],
+] as const;
+
+/** Returns the money that paid a cost, each part with its amount; nothing for a free request. */
+export function pursesOf({ paid }: Pick<RequestBill, 'paid'>): { name: string; amountPicoUsd: bigint }[] {
+  return PURSES.map(([field, name]) => ({ name, amountPicoUsd: BigInt(paid[field]) })).filter(({ amountPicoUsd }) => amountPicoUsd !== 0n);
+}
+
 /** The bill of a request as text, to paste into a message. */
 export function asText(request: BilledRequest): string {
   const { settlement, price } = request;
@@ -69,5 +80,6 @@ export function asText(request: BilledRequest): string {
     ...terms,
     ...(settlement.overPicoUsd !== '0' ? [`beyond the hold, not charged: ${settlement.overPicoUsd} pico-USD`] : []),
     `cost ${exactUsd(BigInt(settlement.costPicoUsd))}`,
+    ...pursesOf(settlement).map(({ name, amountPicoUsd }) => `paid by ${name}: ${exactUsd(amountPicoUsd)}`),
   ].join('\n');
 }
