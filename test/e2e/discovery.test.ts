@@ -5,7 +5,7 @@ import { stack } from '#testing/stack.js';
 
 const { natsUrl, natsPasswords, opsUrls, gatewayUrl } = stack();
 const { version: VERSION } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
-const SERVICES = ['billing', 'catalog', 'gateway', 'inference-proxy'] as const;
+const SERVICES = ['billing', 'catalog', 'gateway', 'inference-proxy', 'panel'] as const;
 
 let operator: NatsConnection;
 beforeAll(async () => {

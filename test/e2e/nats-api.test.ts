@@ -185,14 +185,14 @@ describe('invalid requests get typed errors', () => {
 
 test('service discovery lists exactly the subjects of the page', async () => {
   const served: string[] = [];
-  for (const service of ['billing', 'catalog']) {
+  for (const service of ['billing', 'catalog', 'panel']) {
     const { reply } = await ask('cli', `$SRV.INFO.${service}`, {});
     const subjects = (reply.endpoints as { subject: string }[]).map(({ subject }) => subject);
     served.push(...subjects.map((subject) => subject.replace(/\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, '.<replicaId>')));
   }
   const documented = [...new Set(EXAMPLES.map(({ subject }) => subject)), 'billing.v1.hold.apply.<replicaId>'];
   expect(served.sort()).toEqual(documented.sort());
-  expect(served.filter((subject) => !/^(billing|catalog)\.v1\./.test(subject))).toEqual([]);
+  expect(served.filter((subject) => !/^(billing|catalog|panel)\.v1\./.test(subject))).toEqual([]);
 });
 
 test('an unknown version of a subject has no listener', async () => {

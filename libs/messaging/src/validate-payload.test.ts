@@ -49,6 +49,7 @@ const VALUES: unknown[] = [
     'estimated',
     'gateway',
     'active',
+    'admin',
     'topup',
     'day',
     'project',
