@@ -80,6 +80,7 @@ export const GRANTS = {
       usage_hour: { select: true, insert: true, update: SUMS, delete: true },
       usage_day: { select: true, insert: true, update: SUMS, delete: true },
       usage_state: { select: true, update: ['closed_to', 'system_identifier', 'closed_at', 'newest_at'] },
+      ledger_report: { select: true, insert: true, delete: true },
     },
   },
   catalog: {

@@ -54,6 +54,7 @@ export const ROUTE_CALLERS: Record<RouteName, 'anyone' | 'person' | readonly Rol
   listModels: EVERY_ROLE,
   applyCatalog: ['admin'],
   listUpstreams: ['admin', 'auditor'],
+  listLedgerChecks: ['admin', 'auditor'],
   checkLedger: ['admin'],
   listAudit: ['admin', 'auditor', 'owner'],
   downloadAudit: ['admin', 'auditor', 'owner'],

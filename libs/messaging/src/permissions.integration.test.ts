@@ -57,6 +57,7 @@ const CALLERS: Record<string, User[]> = {
   'billing.v1.usage.query': ['cli', 'panel', 'internal'],
   'billing.v1.usage.rebuild': ['cli'],
   'billing.v1.ledger.check': ['cli', 'panel'],
+  'billing.v1.ledger.check.list': ['cli', 'panel'],
   'billing.v1.audit.list': ['cli', 'panel'],
   'billing.v1.plan.grant': ['cli', 'panel'],
   'catalog.v1.model.list': ['gateway', 'cli', 'panel', 'internal'],

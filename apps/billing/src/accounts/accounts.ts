@@ -82,6 +82,14 @@ export async function listAccounts(prisma: PrismaClient, request: ListRequest): 
   return { accounts: rows.map((row) => ({ ...renderAccount(row), balance: balanceOf(row.id) })), nextCursor };
 }
 
+const FROZEN_MAX = 200;
+
+/** Returns the frozen accounts, oldest first. */
+export async function listFrozenAccounts(prisma: PrismaClient): Promise<Account[]> {
+  const rows = await prisma.account.findMany({ where: { status: 'frozen' }, orderBy: [...oldestFirst], take: FROZEN_MAX });
+  return rows.map(renderAccount);
+}
+
 /** Throws `ServiceError('not_found')` when the account does not exist. */
 export async function requireAccount(prisma: PrismaClient, accountId: string): Promise<void> {
   const account = await prisma.account.findUnique({ where: { id: accountId }, select: { id: true } });

@@ -1,12 +1,19 @@
-import { Controller } from '@nestjs/common';
-import { ledgerCheck } from '#contracts/billing/ledger.js';
+import { Controller, Inject } from '@nestjs/common';
+import { LedgerCheckListRequest, ledgerCheck, ledgerCheckList } from '#contracts/billing/ledger.js';
 import { ServiceError } from '#contracts/service-error.js';
+import type { PrismaClient } from '#database/prisma-client.js';
 import { Serves } from '#messaging/serves.js';
+import { orUnavailable } from '../accounts/database-refusal.js';
 import { Auditor } from '../ledger/auditor.js';
+import { listReports } from '../ledger/ledger-reports.js';
+import { PRISMA } from './injected.js';
 
 @Controller()
 export class LedgerController {
-  constructor(private readonly auditor: Auditor) {}
+  constructor(
+    private readonly auditor: Auditor,
+    @Inject(PRISMA) private readonly prisma: PrismaClient,
+  ) {}
 
   @Serves(ledgerCheck)
   async check() {
@@ -22,5 +29,10 @@ export class LedgerController {
         },
       );
     }
+  }
+
+  @Serves(ledgerCheckList)
+  async list(request: LedgerCheckListRequest) {
+    return orUnavailable(listReports(this.prisma, request));
   }
 }

@@ -6,6 +6,7 @@ import { checkLedger } from './check-ledger.js';
 import { freezeAccounts } from './freeze-accounts.js';
 import { guardCheck, YieldedToMigrationError } from './guard-check.js';
 import { INVARIANTS } from './invariants.js';
+import { keepReport } from './ledger-reports.js';
 
 export interface AuditorOptions {
   /** Opens a connection for each caller: a check keeps a snapshot open, for minutes perhaps. */
@@ -26,7 +27,7 @@ const LEADER_LOCK = 7_243_003;
 /**
  * Checks the ledger on request, and on a schedule by one replica at a time. A scheduled check freezes an account whose money is wrong: its
  * reserves are refused, its running requests are stopped at their next lease renewal and billed for what they received, until an operator
- * who has found the cause activates it. A requested check changes nothing.
+ * who has found the cause activates it. A requested check freezes nothing. Both keep their report.
  */
 export class Auditor {
   private connection: PgConnection | undefined;
@@ -106,10 +107,12 @@ export class Auditor {
     }
   }
 
-  private checkOn(connection: PgConnection): Promise<LedgerCheckReply> {
+  private async checkOn(connection: PgConnection): Promise<LedgerCheckReply> {
     const { connect, overdueMs } = this.options;
     const guard = { connection, connect, stopping: this.stopping.signal };
-    return guardCheck(guard, (signal) => checkLedger(connection, overdueMs, signal));
+    const report = await guardCheck(guard, (signal) => checkLedger(connection, overdueMs, signal));
+    await keepReport(connection, report);
+    return report;
   }
 
   /** Returns the connection of the leader. This replica leads while the connection lasts. */

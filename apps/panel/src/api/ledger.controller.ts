@@ -1,8 +1,9 @@
 import { Controller } from '@nestjs/common';
-import { ledgerCheck } from '#contracts/billing/ledger.js';
+import { LedgerCheckListRequest, ledgerCheck, ledgerCheckList } from '#contracts/billing/ledger.js';
 import { Handles } from '../http/handles.decorator.js';
 import { Services } from '../services/services.js';
-import type { LedgerCheckReply } from './shapes/ledger.js';
+import { Input } from './input.decorator.js';
+import type { LedgerCheckListReply, LedgerCheckReply } from './shapes/ledger.js';
 
 /** A check of a large ledger takes minutes. */
 const CHECK_MS = 600_000;
@@ -10,6 +11,11 @@ const CHECK_MS = 600_000;
 @Controller()
 export class LedgerController {
   constructor(private readonly services: Services) {}
+
+  @Handles('listLedgerChecks')
+  list(@Input(LedgerCheckListRequest) request: LedgerCheckListRequest): Promise<LedgerCheckListReply> {
+    return this.services.ask(ledgerCheckList, request);
+  }
 
   @Handles('checkLedger')
   check(): Promise<LedgerCheckReply> {

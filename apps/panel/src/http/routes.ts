@@ -15,7 +15,8 @@ export interface Route {
   access: Permission | 'own' | 'public';
   /**
    * Where the permission must be held. `account`, the default of a path with `:accountId`: in that account, or on the whole platform for
-   * the id `all`. `platform`: on the whole platform. `any`: anywhere; the handler narrows the reply with `access.accountsWith` or calls `access.require` with the row's account.
+   * the id `all`. `platform`: on the whole platform. `any`: anywhere; the handler narrows the reply with `access.accountsWith` or calls
+   * `access.require` with the row's account.
    */
   scope?: 'account' | 'platform' | 'any';
   /** True when a person must have signed in or confirmed within 10 minutes. Does not apply to tokens. */
@@ -180,6 +181,12 @@ export const ROUTES = {
   listModels: { method: 'GET', path: '/models', access: 'models.read', scope: 'any', summary: 'Models with capabilities and prices' },
   applyCatalog: { method: 'POST', path: '/catalog/apply', access: 'catalog', confirmed: true, summary: 'Replaces the catalog by a file' },
   listUpstreams: { method: 'GET', path: '/upstreams', access: 'upstreams.read', summary: 'Routes to upstreams, as each replica sees them' },
+  listLedgerChecks: {
+    method: 'GET',
+    path: '/ledger/checks',
+    access: 'ledger.read',
+    summary: 'Last reports of the ledger check, and frozen accounts',
+  },
   checkLedger: { method: 'POST', path: '/ledger/checks', access: 'ledger', summary: 'Checks the ledger now' },
   listAudit: { method: 'GET', path: '/audit', access: 'audit.read', scope: 'any', summary: 'Changes and sign-ins, newest first' },
   downloadAudit: { method: 'GET', path: '/audit.csv', access: 'audit.read', scope: 'any', summary: 'The same as a file' },

@@ -17,8 +17,8 @@ export class SignIn {
   ) {}
 
   /**
-   * Starts a session. Returns its secret and the person's id. An unknown e-mail, a wrong password and a disabled person get the same answer after the same
-   * time.
+   * Starts a session. Returns its secret and the person's id. An unknown e-mail, a wrong password and a disabled person get the same answer
+   * after the same time.
    * @throws {PanelError} `invalid_credentials`, `rate_limit_exceeded`
    */
   async signIn(typedEmail: string, password: string, client: Client, author: Author): Promise<{ secret: string; userId: string }> {

@@ -192,7 +192,7 @@ export const ADMINISTRATION: Endpoint[] = [
   [
     'GET',
     /^\/ledger\/checks$/,
-    () => ok({ checks: [0, 1, 2, 3, 4, 5].map(check), frozen: ACCOUNTS.filter(({ status }) => status === 'frozen'), nextCursor: null }),
+    () => ok({ checks: [0, 1, 2, 3, 4, 5].map(check), frozen: ACCOUNTS.filter(({ status }) => status === 'frozen') }),
   ],
   ['POST', /^\/ledger\/checks$/, () => ok(check(0))],
   ['GET', /^\/audit$/, () => ok({ entries: AUDIT, nextCursor: null })],

@@ -1,5 +1,7 @@
+import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import { EmptyRequest } from '../catalog.js';
 import { Endpoint } from '../endpoint.js';
+import type { Account } from './accounts.js';
 
 /** Row counts of the snapshot. */
 export interface LedgerCounts {
@@ -41,9 +43,30 @@ export interface LedgerCheckReply {
   violations: LedgerViolation[];
 }
 
-/** Reads everything and changes nothing. Takes seconds on a large ledger: call with a timeout of minutes. */
+/** Reads everything and freezes nothing. Takes seconds on a large ledger: call with a timeout of minutes. */
 export const ledgerCheck = new Endpoint<EmptyRequest, LedgerCheckReply>(
   'billing.v1.ledger.check',
   EmptyRequest,
   'Checks every invariant of the ledger in one snapshot, while traffic runs',
+);
+
+/** Reports of the ledger check that billing keeps. */
+export const LEDGER_REPORTS_MAX = 100;
+
+export class LedgerCheckListRequest {
+  /** Default 20. */
+  @IsOptional() @IsInt() @Min(1) @Max(LEDGER_REPORTS_MAX) limit?: number;
+}
+
+export interface LedgerCheckListReply {
+  /** The last reports of all replicas, newest first. */
+  checks: LedgerCheckReply[];
+  /** Frozen accounts with their reasons, oldest first, at most 200. */
+  frozen: Account[];
+}
+
+export const ledgerCheckList = new Endpoint<LedgerCheckListRequest, LedgerCheckListReply>(
+  'billing.v1.ledger.check.list',
+  LedgerCheckListRequest,
+  'Last reports of the ledger check, and frozen accounts',
 );
