@@ -49,8 +49,12 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
   };
 }
 
-/** Creates the panel. `listen` opens its port. */
-export async function createPanel(dependencies: PanelDependencies, registry: Registry): Promise<NestExpressApplication> {
+/** Creates the panel, with the pages in a folder. `listen` opens its port. */
+export async function createPanel(
+  dependencies: PanelDependencies,
+  registry: Registry,
+  uiFolder = UI_FOLDER,
+): Promise<NestExpressApplication> {
   const { config, logger } = dependencies;
   const app = await NestFactory.create<NestExpressApplication>(panelModule(dependencies), new ExpressAdapter(), {
     bodyParser: false,
@@ -64,7 +68,7 @@ export async function createPanel(dependencies: PanelDependencies, registry: Reg
   if (furtherOrigins.length > 0) app.enableCors({ origin: furtherOrigins, credentials: true });
   app.use(requestLog({ logger, metrics: createPanelMetrics(registry), trustedProxyHops: config.trustedProxyHops }));
   app.use('/panel/openapi.json', serveDocument());
-  const files = staticFiles(UI_FOLDER);
+  const files = staticFiles(uiFolder);
   app.use((request: { path: string }, response: { redirect(to: string): void }, next: () => void) =>
     request.path === '/' || request.path === '/panel' ? response.redirect('/panel/') : next(),
   );

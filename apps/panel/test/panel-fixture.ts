@@ -16,6 +16,9 @@ import { createPanel } from '../src/start-panel.js';
 export const PANEL_URL = 'http://127.0.0.1:8081';
 export const PASSWORD = 'a quiet orange river';
 
+/** A folder that does not exist: the pages are not built for these tests. */
+const NO_PAGES = '/nonexistent/pages';
+
 const OPERATOR = { caller: { actor: 'cli/test@host', actorName: null, via: 'cli', ip: null, requestId: null } };
 
 /** A signed-in person. */
@@ -58,7 +61,7 @@ export class PanelFixture {
     const log: Record<string, unknown>[] = [];
     const logger = pino({ level: 'info' }, { write: (line: string) => void log.push(JSON.parse(line)) });
     const config = Object.assign(new PanelConfig(), { panelUrl: PANEL_URL, ...settings });
-    const app = await createPanel({ config, logger, prisma, messaging }, new Registry());
+    const app = await createPanel({ config, logger, prisma, messaging }, new Registry(), NO_PAGES);
     await app.listen(0, '127.0.0.1');
     return new PanelFixture(app, messaging, prisma, sql, log, async () => {
       await app.close();

@@ -103,14 +103,14 @@ test('the second batch of an account is one statement, and its rows are those of
   expect(rows[1]).toEqual(rows[0]);
 });
 
-/** Returns the rows without their random ids. */
+/** Returns the rows without their random ids and the id of their transaction. */
 async function rowsOf({ accountId, projectId }: Customer, settled: string, opened: string): Promise<unknown> {
   const all = async (sql: string, id: string) => (await ledger.sql.query(sql, [id])).rows;
   const settlement = await all('SELECT * FROM billing.settlement WHERE hold_id = $1', settled);
   const hold = await all('SELECT * FROM billing.hold WHERE id = $1', opened);
   const account = await all('SELECT * FROM billing.account WHERE id = $1', accountId);
   const project = await all('SELECT * FROM billing.project WHERE id = $1', projectId);
-  const ids = ['id', 'hold_id', 'account_id', 'project_id', 'key_id', 'request_id'];
+  const ids = ['id', 'hold_id', 'account_id', 'project_id', 'key_id', 'request_id', 'transaction_id'];
   const own = (rows: Record<string, unknown>[]) =>
     rows.map((row) => Object.fromEntries(Object.entries(row).filter(([name]) => !ids.includes(name))));
   return [

@@ -65,6 +65,7 @@ test('a request is charged its usage, the rest of the hold is returned, and requ
       overPicoUsd: '0',
       settledAt: expect.stringMatching(/Z$/),
       costPicoUsd: '140',
+      paid: { planPicoUsd: '0', topupPicoUsd: '140', endedPlanPicoUsd: '0' },
       writtenOffPicoUsd: '0',
       reaped: null,
     },

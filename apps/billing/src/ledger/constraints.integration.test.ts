@@ -167,7 +167,13 @@ const TABLES: Record<string, Table> = {
     row: () => ({ sequence: 1_000_000, audit_id: ANY_ID, digest: `''` }),
     faults: { audit_link_pkey: 'twice' },
   },
+  usage_hour: { row: () => ({ ...usage(), hour: `'2026-11-21 06:00Z'` }), faults: { usage_hour_pkey: 'twice' } },
+  usage_day: { row: () => ({ ...usage(), day: `'2026-11-21Z'` }), faults: { usage_day_pkey: 'twice' } },
+  ledger_report: { row: () => ({ checked_at: `'2026-11-21 06:00Z'`, report: `'{}'` }), faults: { ledger_report_pkey: 'twice' } },
 };
+
+/** Constraints of the table that has one row, which exists already. A test of its own violates them. */
+const ONE_ROW = ['usage_state_pkey', 'usage_state_id_check', 'usage_state_closed_to_check'];
 
 /** Constraints implied by others, for readers of the schema. */
 const IMPLIED = [
@@ -186,7 +192,8 @@ const FAULTS = Object.entries(TABLES).flatMap(([table, { faults }]) =>
 test.each(FAULTS)('$table: $constraint', async ({ table, constraint, fault }) => {
   const { row, before } = TABLES[table] as Table;
   if (before) await insert(...before());
-  const same = constraint.endsWith('_pkey') && table !== 'audit_link' ? { [primaryKey(table)]: ONE_ID } : {};
+  const key = primaryKey(table);
+  const same = constraint.endsWith('_pkey') && key in row() ? { [key]: ONE_ID } : {};
   const faultless = { ...row(), ...same };
   const faulty = fault === 'twice' ? distinct(constraint, faultless) : { ...faultless, ...fault };
 
@@ -202,11 +209,19 @@ test.each(FAULTS)('$table: $constraint', async ({ table, constraint, fault }) =>
   await insert(table, faulty);
 });
 
+test.each([
+  ['INSERT INTO billing.usage_state (id) VALUES (1)', 'usage_state_pkey'],
+  ['INSERT INTO billing.usage_state (id) VALUES (2)', 'usage_state_id_check'],
+  ['UPDATE billing.usage_state SET closed_to = -1', 'usage_state_closed_to_check'],
+])('%s: %s', async (statement, constraint) => {
+  await expect(ledger.sql.query(statement)).rejects.toMatchObject({ constraint });
+});
+
 test('every constraint has its row here', async () => {
   const { rows } = await ledger.sql.query<{ conname: string }>(
     `SELECT conname FROM pg_constraint WHERE connamespace = 'billing'::regnamespace AND contype IN ('c', 'p', 'u', 'f', 'x')`,
   );
-  expect([...FAULTS.map(({ constraint }) => constraint), ...IMPLIED].sort()).toEqual(rows.map(({ conname }) => conname).sort());
+  expect([...FAULTS.map(({ constraint }) => constraint), ...IMPLIED, ...ONE_ROW].sort()).toEqual(rows.map(({ conname }) => conname).sort());
 });
 
 function settlement(): Row {
@@ -222,6 +237,14 @@ function settlement(): Row {
       reasoning_tokens: 0,
       settled_at: 'now()',
     },
+  };
+}
+
+function usage(): Row {
+  return {
+    ...{ account_id: ONE_ID, project_id: ONE_ID, key_id: ONE_ID, model: `'m'`, upstream: `''`, ending: `'completed'` },
+    ...{ requests: 1, estimated_requests: 0, prompt_tokens: 1, cached_tokens: 0, output_tokens: 1, reasoning_tokens: 0 },
+    ...{ cost: 1, forfeit: 0, last_at: 'now()' },
   };
 }
 
