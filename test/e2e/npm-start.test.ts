@@ -11,9 +11,10 @@ import { stack } from '#testing/stack.js';
 const dataDir = resolve('.local', `test-${randomUUID()}`);
 const children: ChildProcess[] = [];
 let port: number;
+let panelPort: number;
 
 beforeAll(async () => {
-  port = await freePort();
+  [port, panelPort] = await Promise.all([freePort(), freePort()]);
 });
 afterAll(async () => {
   for (const child of children) {
@@ -31,7 +32,7 @@ interface Launch {
 
 function launch(args: string[] = [], settings: Record<string, string> = {}): Launch {
   const cleared = { NODE_OPTIONS: '', DATABASE_URL: '', NATS_URL: '' };
-  const env = { ...process.env, ...cleared, TOLLGATE_DATA: dataDir, PORT: String(port), ...settings };
+  const env = { ...process.env, ...cleared, TOLLGATE_DATA: dataDir, PORT: String(port), PANEL_PORT: String(panelPort), ...settings };
   const child = spawn(process.execPath, ['scripts/start.mjs', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   children.push(child);
   let output = '';
@@ -102,9 +103,13 @@ test('starts everything and prints how to use it', async () => {
     projectId: expect.any(String),
     databaseUrl: expect.stringMatching(/^postgres:\/\/.*@127\.0\.0\.1:/),
     natsUrl: expect.stringMatching(/^nats:\/\/127\.0\.0\.1:/),
+    panelUrl: `http://127.0.0.1:${panelPort}`,
+    panelLink: expect.stringMatching(new RegExp(`^http://127\\.0\\.0\\.1:${panelPort}/panel/welcome#[\\w-]{43}$`)),
   });
   expect(first.output()).toContain(`base URL   ${demo.gatewayUrl}/v1`);
   expect(first.output()).toContain(`demo key   ${demo.apiKey}`);
+  expect(first.output()).toContain(`panel      ${demo.panelUrl}/panel/`);
+  expect(first.output()).toContain(`sign in    ${demo.panelLink}`);
   for (const file of ['demo.json', 'secrets.json', 'pids.json']) expect(statSync(join(dataDir, file)).mode & 0o777).toBe(0o600);
 });
 
@@ -121,6 +126,7 @@ onLinux('each process has the variables it reads: secrets of upstreams are the i
     'upstream-sim': [],
     'inference-proxy': [...Object.keys(OUR_VARIABLES), 'NATS_PASSWORD'],
     gateway: ['PEEK_MS', 'NATS_PASSWORD'],
+    panel: ['DATABASE_URL', 'NATS_PASSWORD'],
   });
 });
 
@@ -156,7 +162,7 @@ test('a second start is refused in one line and changes nothing', async () => {
 
 test('asked to stop, it stops all it started', async () => {
   const pids = startedPids();
-  expect(pids).toHaveLength(7);
+  expect(pids).toHaveLength(8);
   first.child.kill('SIGINT');
   expect(await ended(first)).toMatchObject({ code: 0 });
   expect(pids.filter(isAlive)).toEqual([]);
