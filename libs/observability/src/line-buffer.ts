@@ -1,4 +1,4 @@
-/** Where lines go: `write` may return before they are written, `flushSync` writes them now. */
+/** A sink of lines. `write` may return before they are written; `flushSync` writes them now. */
 interface Destination {
   write(lines: string): unknown;
   flushSync(): void;

@@ -14,9 +14,9 @@ export interface Route {
   /** The permission it needs; `own` for a signed-in person, whatever their roles; `public` for callers without credentials. */
   access: Permission | 'own' | 'public';
   /**
-   * Where the permission must be held. `account`, the default of a path with `:accountId`: in that account, or on the whole platform for
-   * the id `all`. `platform`: on the whole platform. `any`: anywhere; the handler narrows the reply with `access.accountsWith` or calls
-   * `access.require` with the row's account.
+   * The scope in which the permission must be held. `account`, the default of a path with `:accountId`: in that account, or on the whole
+   * platform for the id `all`. `platform`: on the whole platform. `any`: anywhere; the handler narrows the reply with
+   * `access.accountsWith` or calls `access.require` with the row's account.
    */
   scope?: 'account' | 'platform' | 'any';
   /** True when a person must have signed in or confirmed within 10 minutes. Does not apply to tokens. */

@@ -9,7 +9,7 @@ import { checkNewPassword, type Passwords } from './passwords.js';
 import { endSessions } from './sessions.js';
 import type { SignIn } from './sign-in.js';
 
-/** What a signed-in person may see and change of themselves. */
+/** The data that a signed-in person may see and change about themselves. */
 export class People {
   constructor(
     private readonly prisma: PrismaClient,

@@ -51,7 +51,7 @@ export class SignIn {
       await forget();
       return user;
     }
-    // Of an unknown e-mail, the journal keeps nothing that was typed.
+    // The journal never has an unknown e-mail: people type passwords there by mistake.
     await record(this.prisma, author, { action: 'session.refuse', target: user ? `user/${user.id}` : 'user/unknown' });
     throw new PanelError('invalid_credentials', 'The e-mail or the password is wrong.');
   }

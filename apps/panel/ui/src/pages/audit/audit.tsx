@@ -24,7 +24,7 @@ const ACTIONS = [
   ...['session.start', 'session.refuse', 'permission.refuse'],
 ];
 
-/** Who changed what: the journals of all services, newest first. */
+/** Administrative changes and sign-ins: the journals of all services, newest first. */
 export function Audit() {
   const { account, accountName } = useSession();
   const [path, navigate] = useLocation();

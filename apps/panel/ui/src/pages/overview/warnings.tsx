@@ -8,7 +8,7 @@ import { Money } from '../../parts/money.js';
 import { relativeTime } from '../../parts/time.js';
 import styles from './warnings.module.css';
 
-/** What needs attention, each with the page that helps. */
+/** Facts that need attention, each with the page that helps. */
 export function Warnings({ warnings }: { warnings: OverviewWarning[] }) {
   const { hrefOf, accountName } = useSession();
   if (warnings.length === 0) return null;

@@ -16,7 +16,7 @@ interface Step {
   tone: Tone;
 }
 
-/** What happened to a request, in order, with the time since its start. */
+/** The events of a request in order, with the time since its start. */
 export function Timeline({ request }: { request: BilledRequest | undefined }) {
   const steps = request && stepsOf(request);
   return (
