@@ -19,6 +19,9 @@ const CALLER: Caller = { actor: 'cli/ann@host', actorName: null, via: 'cli', ip:
 const record = (connection: PgConnection, target: string) =>
   connection.query(`SELECT billing.record_audit($1, 'test.change', NULL, $2, NULL, NULL, NULL)`, [CALLER, target]);
 
+/** Returns the id of a row that does not exist. */
+const other = (id: string): string => id.replace(/^./, (digit) => (digit === 'f' ? '0' : 'f'));
+
 interface Change {
   constraint: string;
   target: (customer: Customer) => string;
@@ -29,8 +32,8 @@ const movementId = randomUUID();
 const CHANGES: Record<string, Change> = {
   'a new account': {
     constraint: 'account_insert_is_audited',
-    target: ({ accountId }) => `account/${accountId.replace(/^./, 'f')}`,
-    sql: ({ accountId }) => `INSERT INTO billing.account (id, name) VALUES ('${accountId.replace(/^./, 'f')}', 'x')`,
+    target: ({ accountId }) => `account/${other(accountId)}`,
+    sql: ({ accountId }) => `INSERT INTO billing.account (id, name) VALUES ('${other(accountId)}', 'x')`,
   },
   'an account': {
     constraint: 'account_update_is_audited',
@@ -39,10 +42,10 @@ const CHANGES: Record<string, Change> = {
   },
   'a new project': {
     constraint: 'project_insert_is_audited',
-    target: ({ projectId }) => `project/${projectId.replace(/^./, 'f')}`,
+    target: ({ projectId }) => `project/${other(projectId)}`,
     sql: ({ accountId, projectId }) =>
       `INSERT INTO billing.project (id, account_id, name, requests_per_minute_max, concurrency_max)
-       VALUES ('${projectId.replace(/^./, 'f')}', '${accountId}', 'x', 1, 1)`,
+       VALUES ('${other(projectId)}', '${accountId}', 'x', 1, 1)`,
   },
   'a project': {
     constraint: 'project_update_is_audited',
@@ -51,10 +54,10 @@ const CHANGES: Record<string, Change> = {
   },
   'a new key': {
     constraint: 'api_key_insert_is_audited',
-    target: ({ keyId }) => `key/${keyId.replace(/^./, 'f')}`,
+    target: ({ keyId }) => `key/${other(keyId)}`,
     sql: ({ projectId, keyId }) =>
       `INSERT INTO billing.api_key (id, project_id, digest, last_four)
-       VALUES ('${keyId.replace(/^./, 'f')}', '${projectId}', sha256('${keyId}'), 'abcd')`,
+       VALUES ('${other(keyId)}', '${projectId}', sha256('${keyId}'), 'abcd')`,
   },
   'a key': {
     constraint: 'api_key_update_is_audited',
@@ -75,7 +78,7 @@ describe.each(Object.entries(CHANGES))('%s', (_, { constraint, target, sql }) =>
   async function commit(...others: (() => Promise<unknown>)[]): Promise<void> {
     await service.query('BEGIN');
     await service.query(sql(customer));
-    for (const other of others) await other();
+    for (const statement of others) await statement();
     await service.query('COMMIT');
   }
   let customer: Customer;
