@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE, Reflector } from '@nestjs/core';
+import { listAudit } from '#database/audit-journal.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
@@ -21,7 +22,6 @@ import { SessionController } from './api/session.controller.js';
 import { TokensController } from './api/tokens.controller.js';
 import { UpstreamsController } from './api/upstreams.controller.js';
 import { UsageController } from './api/usage.controller.js';
-import { listAudit } from './audit/list-audit.js';
 import { CredentialsGuard } from './http/credentials.guard.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { JsonBodyInterceptor } from './http/json-body.interceptor.js';
@@ -94,7 +94,7 @@ export function panelModule({ config, logger, prisma, messaging }: PanelDependen
       { provide: APP_FILTER, useValue: new ErrorFilter(cookie, prisma, logger) },
       { provide: LOGGER, useValue: logger },
       value(Services, services),
-      value(AuditJournals, new AuditJournals(services, (query) => listAudit(prisma, query))),
+      value(AuditJournals, new AuditJournals(services, (query) => listAudit(prisma, 'panel', query))),
       value(SessionCookie, cookie),
       value(Sessions, sessions),
       value(SignIn, signIn),
