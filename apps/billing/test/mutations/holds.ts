@@ -34,6 +34,8 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'a renewal that the reaper waits for keeps the hold',
     ],
     ['revoked keys are left out', ' AND revoked_at IS NULL', '', LANES, 'a revoked key is refused'],
+    ['disabled keys are left out', ' AND NOT disabled', '', LANES, 'a disabled key is refused'],
+    ['a key has its end', 'row.expires_at ?? ', '', LANES, 'an expired key is refused'],
     [
       'a hold settled late is not reaped any more',
       ' AND l.hold_id IS NULL AS reaped',
@@ -78,20 +80,8 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       SHOWN,
       'a meter reading that a newer replica wrote',
     ],
-    [
-      'a revoked key stops',
-      "k.revoked_at IS NULL AND p.enabled AND a.status = 'active' AS",
-      "p.enabled AND a.status = 'active' AS",
-      LEASES,
-      'its key was revoked',
-    ],
-    [
-      'a disabled project stops',
-      "k.revoked_at IS NULL AND p.enabled AND a.status = 'active' AS",
-      "k.revoked_at IS NULL AND a.status = 'active' AS",
-      LEASES,
-      'its project was disabled',
-    ],
+    ['a key that is not active stops', 'KEY_IS_ACTIVE} AND p.enabled', "'true'} AND p.enabled", LEASES, 'its key was revoked'],
+    ['a disabled project stops', "} AND p.enabled AND a.status = 'active' AS", "} AND a.status = 'active' AS", LEASES, 'its project was disabled'],
     ['a stopped account stops', "p.enabled AND a.status = 'active' AS", 'p.enabled AS', LEASES, 'its account was stopped'],
   ],
   // ---- batches from memory ----
@@ -177,6 +167,13 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'grant.endsAt <= now',
       CACHED,
       'a plan that ends within the tolerance of the clock ends under the lock',
+    ],
+    [
+      'a key that is about to end takes the lock',
+      'key.expiresAt <= now + MOMENT_TOLERANCE_MS',
+      'key.expiresAt <= now',
+      CACHED,
+      'a key that ends within the tolerance of the clock is decided under the lock',
     ],
     [
       'a shared account takes the lock',
@@ -360,11 +357,12 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     [
       'the key is the project’s',
-      'draft.keys.get(reserve.keyId) === project.projectId',
-      'draft.keys.has(reserve.keyId)',
+      'key?.projectId !== project.projectId',
+      'key === undefined',
       FOLD,
       'the fold equals the serial model',
     ],
+    ['an expired key is refused', 'key.expiresAt <= draft.now', 'key.expiresAt < draft.now', FOLD, 'the fold equals the serial model'],
     [
       'a window of the future is kept as of now',
       'project.requestWindow = window;',

@@ -79,8 +79,12 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
     ['Retry-After is not early', 'Math.max(1, Math.ceil((lastAt', 'Math.max(1, Math.floor((lastAt', WINDOW, ''],
   ],
   // ---- keys ----
+  'apps/billing/src/keys/key-status.ts': [
+    ['a revoked key is not active', 'k.revoked_at IS NULL AND ', '', LOOKUPS, 'a revoked key is refused'],
+    ['a disabled key is not active', 'NOT k.disabled AND ', '', LOOKUPS, 'a disabled key is refused'],
+    ['an expired key is not active', 'k.expires_at > clock_timestamp()', 'true', LOOKUPS, 'an expired key is refused'],
+  ],
   'apps/billing/src/keys/key-lookups.ts': [
-    ['a revoked key is not found', ' AND k.revoked_at IS NULL', '', LOOKUPS, 'a revoked key is refused'],
     ['a key of a disabled project is not found', ' AND p.enabled', '', LOOKUPS, 'a key of a disabled project is refused'],
     [
       'an answer goes to the lookup that asked for it',
