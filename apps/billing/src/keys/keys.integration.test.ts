@@ -143,10 +143,11 @@ describe('a rotation', () => {
   });
 
   test('is made once: a key that is not active or was replaced, and an id that was used, are a conflict', async () => {
-    const [revoked, disabled, expired, replaced, free] = await Promise.all([newKey(), newKey(), newKey(), newKey(), newKey()]);
+    const [revoked, disabled, replaced, free] = await Promise.all([newKey(), newKey(), newKey(), newKey()]);
+    const expired = await newKey({ expiresAt: new Date(Date.now() + 500).toISOString() });
     await cli.request(keyRevoke, { keyId: revoked.keyId });
     await cli.request(keyUpdate, { keyId: disabled.keyId, disabled: true });
-    await cli.request(keyRotate, { keyId: expired.keyId, graceSeconds: 0 });
+    while ((await statusOf(expired.keyId)) === 'active');
     const newKeyId = randomUUID();
     const rotate = (keyId: string, id = newKeyId) => cli.request(keyRotate, { keyId, newKeyId: id, graceSeconds: 60 });
     await rotate(replaced.keyId);
