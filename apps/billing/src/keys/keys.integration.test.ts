@@ -127,7 +127,7 @@ describe('a rotation', () => {
     expect(changes).toEqual([{ keyId, projectId }]);
   });
 
-  test('never moves the end of the old key back; the new key has its end, another or none', async () => {
+  test('never lets the old key live longer; the new key has its end, another or none', async () => {
     const expiresAt = inHours(1);
     const ends: unknown[] = [];
     for (const wanted of [{}, { expiresAt: null }, { expiresAt: '2099-01-01' }]) {

@@ -1,3 +1,4 @@
+import type { KeyRow } from '../../src/api/shapes/keys.js';
 import { ADMINISTRATION } from './demo-administration.js';
 import { ACCOUNTS, EVERY_REQUEST, KEYS, makeKey, MODELS, NOW, PROJECTS, rowOf } from './demo-data.js';
 import { type Endpoint, ok } from './demo-endpoint.js';
@@ -68,7 +69,7 @@ const TRAFFIC: Endpoint[] = [
   [
     'POST',
     /^\/projects\/([^/]+)\/keys$/,
-    ({ parts: [projectId = ''], body }) => ({ status: 201, body: { ...makeKey({ projectId, ...body }), key: SECRET } }),
+    ({ parts: [projectId = ''], body }) => ({ status: 201, body: { ...makeKey({ ...(body as Partial<KeyRow>), projectId }), key: SECRET } }),
   ],
   [
     'POST',

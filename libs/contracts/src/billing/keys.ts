@@ -80,7 +80,7 @@ export const keyUpdate = new Endpoint<KeyUpdateRequest, ApiKey>(
 );
 
 /** Longest grace of a rotation: 30 days. */
-export const GRACE_SECONDS_MAX = 30 * 86_400;
+export const GRACE_SECONDS_MAX = 2_592_000;
 
 export class KeyRotateRequest {
   @Id() keyId!: string;

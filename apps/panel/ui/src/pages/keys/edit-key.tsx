@@ -8,19 +8,20 @@ import { SelectField, TextField } from '../../parts/field.js';
 import { localDay } from '../../parts/time.js';
 import { EndField } from './end-field.js';
 import { type EndChoice, endOf } from './key-end.js';
+import type { KeyAction } from './key-table.js';
 import { keyTitle } from './key-words.js';
 import styles from './keys.module.css';
 
 interface EditKeyProps {
   apiKey: KeyRow;
-  /** Absent: the key cannot be rotated. */
-  onRotate: (() => void) | undefined;
-  onRevoke: () => void;
+  mayRotate: boolean;
+  /** Opens another dialog of the key. */
+  onAction: (action: KeyAction) => void;
   onClose: () => void;
 }
 
 /** Changes name, note, end and state of a key. On narrow screens, where the list has no room for it, it leads to rotating and revoking. */
-export function EditKey({ apiKey, onRotate, onRevoke, onClose }: EditKeyProps) {
+export function EditKey({ apiKey, mayRotate, onAction, onClose }: EditKeyProps) {
   const { keyId, expiresAt, replacedBy } = apiKey;
   const [name, setName] = useState(apiKey.name ?? '');
   const [note, setNote] = useState(apiKey.note ?? '');
@@ -61,10 +62,10 @@ export function EditKey({ apiKey, onRotate, onRevoke, onClose }: EditKeyProps) {
         {saving.error && <Failure error={saving.error} />}
         <DialogActions>
           <span className={styles.narrow}>
-            <Button look="danger" onClick={onRevoke}>
+            <Button look="danger" onClick={() => onAction('revoke')}>
               Revoke
             </Button>
-            {onRotate && <Button onClick={onRotate}>Rotate</Button>}
+            {mayRotate && <Button onClick={() => onAction('rotate')}>Rotate</Button>}
           </span>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="primary" busy={saving.isPending}>
