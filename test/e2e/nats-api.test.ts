@@ -69,7 +69,9 @@ function timeless(value: unknown): unknown {
     return Object.fromEntries(
       Object.entries(value).map(([name, field]) => [
         name,
-        ['milliseconds', 'validForMs', 'lastFour', 'nextCursor', 'link', 'auditDigest', 'digest'].includes(name) && field ? '…' : timeless(field),
+        ['milliseconds', 'validForMs', 'lastFour', 'nextCursor', 'link', 'auditDigest', 'digest'].includes(name) && field
+          ? '…'
+          : timeless(field),
       ]),
     );
   }

@@ -487,10 +487,7 @@ describe('an error is one line and an exit code', () => {
     ],
     [`project update ${ID}`, 'error: nothing to change: give --name, --rpm, --concurrency, --enabled or --disabled\n'],
     [`project update ${ID} --enabled --disabled`, 'error: --enabled and --disabled contradict each other\n'],
-    [
-      `key update ${KEY_ID}`,
-      'error: nothing to change: give --name, --note, --expires, --expires-never, --enabled or --disabled\n',
-    ],
+    [`key update ${KEY_ID}`, 'error: nothing to change: give --name, --note, --expires, --expires-never, --enabled or --disabled\n'],
     [`key update ${KEY_ID} --enabled --disabled`, 'error: --enabled and --disabled contradict each other\n'],
     [`key rotate ${KEY_ID} --expires 2027-02-01 --expires-never`, 'error: --expires and --expires-never contradict each other\n'],
     ...['31d', '1w', '-1s', 'soon'].map((grace): [string, string] => [

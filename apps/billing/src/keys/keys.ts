@@ -71,7 +71,8 @@ export async function rotateKey(prisma: PrismaClient, request: KeyRotateRequest,
     audited(prisma, 'billing', author, async (tx) => {
       const { row, project, now } = await lockKey(tx, keyId);
       const old = renderKey(row);
-      if (row.replacedBy) throw new ServiceError('conflict', `The key was replaced before, by ${row.replacedBy}. Rotate that one.`, 'keyId');
+      if (row.replacedBy)
+        throw new ServiceError('conflict', `The key was replaced before, by ${row.replacedBy}. Rotate that one.`, 'keyId');
       const status = statusOf(old, now.getTime());
       if (status !== 'active') throw new ServiceError('conflict', `The key is ${status}. Only an active key can be rotated.`, 'keyId');
       const { projectId, name, note } = row;

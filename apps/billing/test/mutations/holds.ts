@@ -81,7 +81,13 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'a meter reading that a newer replica wrote',
     ],
     ['a key that is not active stops', 'KEY_IS_ACTIVE} AND p.enabled', "'true'} AND p.enabled", LEASES, 'its key was revoked'],
-    ['a disabled project stops', "} AND p.enabled AND a.status = 'active' AS", "} AND a.status = 'active' AS", LEASES, 'its project was disabled'],
+    [
+      'a disabled project stops',
+      "} AND p.enabled AND a.status = 'active' AS",
+      "} AND a.status = 'active' AS",
+      LEASES,
+      'its project was disabled',
+    ],
     ['a stopped account stops', "p.enabled AND a.status = 'active' AS", 'p.enabled AS', LEASES, 'its account was stopped'],
   ],
   // ---- batches from memory ----
@@ -355,13 +361,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       LANES,
       'a hold of more than a million dollars is refused at any balance',
     ],
-    [
-      'the key is the project’s',
-      'key?.projectId !== project.projectId',
-      'key === undefined',
-      FOLD,
-      'the fold equals the serial model',
-    ],
+    ['the key is the project’s', 'key?.projectId !== project.projectId', 'key === undefined', FOLD, 'the fold equals the serial model'],
     ['an expired key is refused', 'key.expiresAt <= draft.now', 'key.expiresAt < draft.now', FOLD, 'the fold equals the serial model'],
     [
       'a window of the future is kept as of now',

@@ -87,11 +87,11 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
   ],
   'apps/billing/src/keys/keys.ts': [
     ['the lock on a key', ' FOR NO KEY UPDATE', '', KEYS, 'of one key at the same time succeeds once'],
-    ['a key is replaced once', 'if (row.replacedBy) throw', 'if (false) throw', KEYS, 'is made once'],
+    ['a key is replaced once', 'if (row.replacedBy)', 'if (false)', KEYS, 'is made once'],
     ['only an active key is replaced', "status !== 'active'", "status === 'revoked'", KEYS, 'is made once'],
     ['a grace lengthens no life', 'row.expiresAt < graceEnd', 'false', KEYS, 'never lets the old key live longer'],
     ['a replaced key has an end', 'row.replacedBy && expiresAt === null', 'false', KEYS, 'a replaced key keeps an end'],
-    ['a revoked key stays as it is', "if (row.revokedAt) throw", 'if (false) throw', KEYS, 'a replaced key keeps an end'],
+    ['a revoked key stays as it is', 'if (row.revokedAt) throw', 'if (false) throw', KEYS, 'a replaced key keeps an end'],
     ['an end has not passed', 'end.getTime() > Date.now()', 'true', KEYS, 'an end that has passed is refused'],
   ],
   'apps/billing/src/keys/key-lookups.ts': [

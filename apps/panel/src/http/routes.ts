@@ -136,7 +136,13 @@ export const ROUTES = {
     status: 201,
     summary: 'Makes an API key, which is shown once',
   },
-  updateKey: { method: 'PATCH', path: '/keys/:keyId', access: 'keys', scope: 'any', summary: 'Changes name, note, end or state of an API key' },
+  updateKey: {
+    method: 'PATCH',
+    path: '/keys/:keyId',
+    access: 'keys',
+    scope: 'any',
+    summary: 'Changes name, note, end or state of an API key',
+  },
   rotateKey: {
     method: 'POST',
     path: '/keys/:keyId/rotate',

@@ -1,6 +1,6 @@
 import type { KeyRow } from '../../src/api/shapes/keys.js';
 import { ADMINISTRATION } from './demo-administration.js';
-import { ACCOUNTS, EVERY_REQUEST, KEYS, makeKey, MODELS, NOW, PROJECTS, rowOf } from './demo-data.js';
+import { ACCOUNTS, EVERY_REQUEST, KEYS, MODELS, makeKey, NOW, PROJECTS, rowOf } from './demo-data.js';
 import { type Endpoint, ok } from './demo-endpoint.js';
 import { MONEY } from './demo-money.js';
 import { overviewOf, usageOf } from './demo-usage.js';
@@ -69,7 +69,10 @@ const TRAFFIC: Endpoint[] = [
   [
     'POST',
     /^\/projects\/([^/]+)\/keys$/,
-    ({ parts: [projectId = ''], body }) => ({ status: 201, body: { ...makeKey({ ...(body as Partial<KeyRow>), projectId }), key: SECRET } }),
+    ({ parts: [projectId = ''], body }) => ({
+      status: 201,
+      body: { ...makeKey({ ...(body as Partial<KeyRow>), projectId }), key: SECRET },
+    }),
   ],
   [
     'POST',

@@ -15,7 +15,11 @@ test.each<[what: string, fields: Partial<KeyRow>, words: ReturnType<typeof keyWo
   ['that ends soon', { expiresAt: at(3) }, { tone: 'warn', state: 'Active', more: 'ends in 3 days' }],
   ['that ends now', { expiresAt: at(1 / 86_400) }, { tone: 'warn', state: 'Active', more: 'ends within a minute' }],
   ['in its grace', { expiresAt: at(1), replacedBy: 'n' }, { tone: 'warn', state: 'Replaced', more: 'ends in 1 day' }],
-  ['after its grace', { status: 'expired', expiresAt: at(-1), replacedBy: 'n' }, { tone: 'neutral', state: 'Replaced', more: 'ended 1 day ago' }],
+  [
+    'after its grace',
+    { status: 'expired', expiresAt: at(-1), replacedBy: 'n' },
+    { tone: 'neutral', state: 'Replaced', more: 'ended 1 day ago' },
+  ],
   ['that has expired', { status: 'expired', expiresAt: at(-2) }, { tone: 'neutral', state: 'Expired', more: 'ended 2 days ago' }],
   ['that is disabled', { status: 'disabled', disabled: true }, { tone: 'warn', state: 'Disabled', more: null }],
   ['that was revoked', { status: 'revoked', revokedAt: at(-9) }, { tone: 'neutral', state: 'Revoked', more: '9 days ago' }],
