@@ -7,7 +7,7 @@ import { topupCreate } from '#contracts/billing/money.js';
 import { requestShow } from '#contracts/billing/requests.js';
 import { panelInvite } from '#contracts/panel.js';
 import type { Messaging } from '#messaging/messaging.js';
-import { stack } from '#testing/stack.js';
+import { stack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant } from '#testing/tenant.js';
 import { describeWithBrowser, launchBrowser, openPage, PASSWORD, signInByInvite, untilSettled } from './browser.js';
 
@@ -92,6 +92,28 @@ describeWithBrowser('journeys', () => {
     await untilSettled(page);
     expect(new URL(page.url()).pathname).toBe(`/panel/a/${accountId}/money`);
     await page.context().close();
+  });
+
+  test('a panel that dies and comes back is found again by an open page', async () => {
+    const own = await startPrivateStack({ services: ['billing', 'catalog', 'panel'] });
+    const caller = await connectAdministrator(own);
+    try {
+      const { accountId } = await createTenant(caller);
+      const cookie = await signInByInvite(caller, own.panelUrl, { email: `${randomUUID()}@example.com`, role: 'owner', accountId });
+      const { page } = await openPage(browser, { origin: own.panelUrl, cookie });
+      await page.goto(`/panel/a/${accountId}/keys`);
+      await untilSettled(page);
+      await own.hold('panel');
+      await page.getByRole('link', { name: 'Money', exact: true }).click();
+      await own.resume('panel');
+      await page.getByRole('heading', { name: 'Money' }).waitFor();
+      await untilSettled(page);
+      await page.getByText('$10.00').first().waitFor();
+      await page.context().close();
+    } finally {
+      await caller.close();
+      await own.stop();
+    }
   });
 
   test('no script can read the session', async () => {
