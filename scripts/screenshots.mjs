@@ -45,7 +45,13 @@ async function takePictures(browser) {
   mkdirSync(IMAGES, { recursive: true });
   const storageState = await signIn(browser);
   for (const colorScheme of SCHEMES) {
-    const context = await browser.newContext({ baseURL: stack.panelUrl, viewport: VIEWPORT, colorScheme, storageState, deviceScaleFactor: 1.5 });
+    const context = await browser.newContext({
+      baseURL: stack.panelUrl,
+      viewport: VIEWPORT,
+      colorScheme,
+      storageState,
+      deviceScaleFactor: 1.5,
+    });
     const page = await context.newPage();
     await page.goto(`/panel/a/${stack.accountId}/overview?range=1h`);
     await picture(page, `overview-${colorScheme}`);
@@ -85,5 +91,5 @@ async function picture(page, name) {
 
 async function untilSettled(page) {
   await page.locator('main h1').first().waitFor();
-  await page.waitForFunction(() => !document.querySelector('[aria-busy="true"], [class*="skeleton" i]'));
+  await page.locator('[aria-busy="true"], [class*="skeleton" i]').first().waitFor({ state: 'detached' });
 }

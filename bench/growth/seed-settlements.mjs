@@ -2,7 +2,18 @@ import pg from 'pg';
 
 /** Rows of one statement. */
 const STEP = 100_000;
-const NOTHING = ['cost', 'plan_cost', 'topup_cost', 'ended_cost', 'forfeit', 'over', 'prompt_tokens', 'cached_tokens', 'output_tokens', 'reasoning_tokens'];
+const NOTHING = [
+  'cost',
+  'plan_cost',
+  'topup_cost',
+  'ended_cost',
+  'forfeit',
+  'over',
+  'prompt_tokens',
+  'cached_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+];
 /** Ids are UUIDv7 of one millisecond each, from September 2020 on. */
 const AT = '(1600000000000 + number)';
 

@@ -80,7 +80,10 @@ async function main() {
 
 /** One of the values: the first for every second number. @param {string[]} values */
 function pick(values) {
-  const list = values.slice(1).map((value) => `'${value}'`).join(',');
+  const list = values
+    .slice(1)
+    .map((value) => `'${value}'`)
+    .join(',');
   return `CASE WHEN number % 2 = 0 THEN '${values[0]}' ELSE (ARRAY[${list}])[1 + (number / 2) % ${values.length - 1}] END::uuid`;
 }
 
@@ -144,7 +147,9 @@ async function downloadFile(ask, account, to) {
     peak = Math.max(peak, await residentBytes(pid));
   }, 200);
   const start = performance.now();
-  const response = await ask(`/accounts/${account}/requests.csv?from=${new Date(to - spanMs).toISOString()}&to=${new Date(to).toISOString()}`);
+  const response = await ask(
+    `/accounts/${account}/requests.csv?from=${new Date(to - spanMs).toISOString()}&to=${new Date(to).toISOString()}`,
+  );
   let lines = 0;
   for await (const chunk of response.body ?? []) for (const byte of chunk) if (byte === 10) lines++;
   clearInterval(timer);

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { unpackDebianPackages } from './debian-packages.mjs';
 import { findOnPath, isExecutable, StartError, TOOLS } from './project.mjs';
@@ -40,11 +40,12 @@ async function fetchPackages() {
   writeFileSync(FONTS, fontSettings());
 }
 
-/** Folders of the unpacked libraries: usr/lib and the one of the machine's architecture. */
+/** usr/lib and two levels of folders below it: that of the machine's architecture, and those of its libraries. */
 function libraryFolders() {
   const root = join(FETCHED, 'usr/lib');
-  const below = existsSync(root) ? readdirSync(root).filter((name) => name.includes('-linux-')) : [];
-  return [root, ...below.map((name) => join(root, name))];
+  const below = (folder) =>
+    readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [join(folder, entry.name)] : []));
+  return [root, ...below(root), ...below(root).flatMap(below)];
 }
 
 /** Pages look the same on every machine that has no fonts of its own. */

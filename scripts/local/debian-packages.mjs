@@ -45,8 +45,7 @@ async function download(work, names, dependencies) {
 
 /** Returns the packages and those they depend on, without what is installed. */
 async function withDependencies(names, options) {
-  const plan = await runCommand('apt-get', [...options, '--print-uris', '-qq', '-y', '--no-install-recommends', 'install', ...names]);
-  // A line is: 'address' file size hash. The name of a file begins with that of its package.
-  const files = plan.split('\n').flatMap((line) => line.match(/^'[^']*' (\S+?)_/)?.[1] ?? []);
-  return [...new Set([...names, ...files])];
+  const plan = await runCommand('apt-get', [...options, '--simulate', '-qq', '--no-install-recommends', 'install', ...names]);
+  const needed = plan.split('\n').flatMap((line) => line.match(/^Inst (\S+)/)?.[1] ?? []);
+  return [...new Set([...names, ...needed])];
 }

@@ -22,7 +22,13 @@ export interface WatchedPage {
 
 export async function openPage(
   browser: Browser,
-  { origin, cookie, scheme = 'light', width = 1440, height = 900 }: { origin: string; cookie?: string; scheme?: Scheme; width?: number; height?: number },
+  {
+    origin,
+    cookie,
+    scheme = 'light',
+    width = 1440,
+    height = 900,
+  }: { origin: string; cookie?: string; scheme?: Scheme; width?: number; height?: number },
 ): Promise<WatchedPage> {
   const context = await browser.newContext({ baseURL: origin, viewport: { width, height }, colorScheme: scheme, reducedMotion: 'reduce' });
   if (cookie) await addCookie(context, origin, cookie);
@@ -43,7 +49,7 @@ async function addCookie(context: BrowserContext, origin: string, cookie: string
 /** Resolves when the page shows its data: it has a heading, and nothing in it is loading. */
 export async function untilSettled(page: Page): Promise<void> {
   await page.locator('main h1').first().waitFor();
-  await page.waitForFunction(() => !document.querySelector('[aria-busy="true"], [class*="skeleton" i]'));
+  await page.locator('[aria-busy="true"], [class*="skeleton" i]').first().waitFor({ state: 'detached' });
 }
 
 /** Makes a person by invite and returns the cookie of their session. */
