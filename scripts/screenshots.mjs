@@ -53,7 +53,7 @@ async function takePictures(browser) {
       deviceScaleFactor: 1.5,
     });
     const page = await context.newPage();
-    await page.goto(`/panel/a/${stack.accountId}/overview?range=1h`);
+    await page.goto(`/panel/a/${stack.accountId}/overview`);
     await picture(page, `overview-${colorScheme}`);
     await page.goto(`/panel/a/${stack.accountId}/requests`);
     await untilSettled(page);

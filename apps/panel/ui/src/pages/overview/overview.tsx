@@ -57,7 +57,13 @@ export function Overview() {
     actions: <RangePicker fallback="24h" names={['24h', '7d', '30d', 'month']} />,
   };
   // Warnings and first steps come before the figures: placeholders of figures would be pushed down by them.
-  if (!data) return <Page {...frame}>{overview.error && <Failure error={overview.error} />}</Page>;
+  if (!data) {
+    return (
+      <Page {...frame} busy={!overview.error}>
+        {overview.error && <Failure error={overview.error} />}
+      </Page>
+    );
+  }
   return (
     <Page {...frame}>
       {overview.error && <Failure error={overview.error} />}
