@@ -157,7 +157,7 @@ function readingWindow(filters: Filters, from: Date, after: Position | undefined
     )
     SELECT (SELECT count(*)::int FROM window_rows) AS read, (SELECT json_agg(f ORDER BY f."settledAt" DESC, f."holdId" DESC) FROM final f) AS matching,
       (SELECT json_build_object('settledAt', to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'holdId', hold_id)
-       FROM window_rows ORDER BY at, hold_id LIMIT 1) AS last`;
+       FROM (SELECT at, hold_id FROM window_rows ORDER BY at, hold_id LIMIT 1) oldest) AS last`;
 }
 
 /** Services of the version before store `client-left`. */
