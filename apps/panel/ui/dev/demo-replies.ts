@@ -1,4 +1,5 @@
 import { ADMINISTRATION } from './demo-administration.js';
+import { CATALOG } from './demo-catalog.js';
 import { ACCOUNTS, EVERY_REQUEST, KEYS, MODELS, NOW, PROJECTS, rowOf } from './demo-data.js';
 import { type Endpoint, ok } from './demo-endpoint.js';
 import { MONEY } from './demo-money.js';
@@ -83,7 +84,7 @@ const TRAFFIC: Endpoint[] = [
   ['GET', /^\/models$/, () => ok({ revision: 12, models: MODELS.map(modelOf) })],
 ];
 
-export const REPLIES: Endpoint[] = [...TRAFFIC, ...MONEY, ...ADMINISTRATION];
+export const REPLIES: Endpoint[] = [...TRAFFIC, ...CATALOG, ...MONEY, ...ADMINISTRATION];
 
 function modelOf({ id, ownedBy, contextTokens, maxOutputTokens, input, cached, output }: (typeof MODELS)[number], at: number) {
   return {
