@@ -76,8 +76,8 @@ test('the text has the scheduled price; applying the file of before sets its own
   const file = readFileSync('config/catalog.yaml', 'utf8');
   expect(yaml).toBe(
     file.replace(
-      /(- id: sim-fast\n[\s\S]*?inputUsdPerMTok: )"0.15"([\s\S]*?)"0.015"([\s\S]*?)"0.60"/,
-      (_, id: string, cached: string, output: string) => `${id}"0.30"${cached}"0.03"${output}"1.20"`,
+      'inputUsdPerMTok: "0.15", cachedInputUsdPerMTok: "0.015", outputUsdPerMTok: "0.60"',
+      'inputUsdPerMTok: "0.30", cachedInputUsdPerMTok: "0.03", outputUsdPerMTok: "1.20"',
     ),
   );
   expect((await administrator.request(catalogPlan, { yaml: yaml ?? '' })).changes).toBeNull();
