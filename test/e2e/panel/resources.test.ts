@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { parse, stringify } from 'yaml';
 import { panelInvite } from '#contracts/panel.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { closed, DocumentSchemas } from '#testing/document-schemas.js';
@@ -200,12 +201,14 @@ test('models, upstreams and a check of the ledger come from their services', asy
 });
 
 test('the catalog is planned without a change, and an apply of a stale revision is a 409', async () => {
-  type CatalogBody = { yaml: string; revision: number; editing: boolean };
-  const { body: catalog } = await call<CatalogBody>('GET', '/catalog', { schema: 'CatalogGetReply' });
-  const yaml = catalog.yaml.replace('outputUsdPerMTok: "0.60"', 'outputUsdPerMTok: "0.61"');
+  const { body: catalog } = await call<{ yaml: string; editing: boolean }>('GET', '/catalog', { schema: 'CatalogGetReply' });
+  const content = parse(catalog.yaml) as { models: { id: string; price: object }[] };
+  const [model] = content.models;
+  Object.assign(model?.price ?? {}, { outputUsdPerMTok: '7.654321' });
+  const yaml = stringify(content);
   type PlanBody = { revision: number; faults: object[]; changes: { repriced: { model: string }[] } };
   const { body: plan } = await call<PlanBody>('POST', '/catalog/plan', { body: { yaml }, schema: 'CatalogPlanReply' });
-  expect([catalog.editing, plan.faults, plan.changes.repriced.map(({ model }) => model)]).toEqual([true, [], ['sim-fast']]);
+  expect([catalog.editing, plan.faults, plan.changes.repriced.map(({ model }) => model)]).toEqual([true, [], [model?.id]]);
   const stale = await call<{ error: object }>('POST', '/catalog/apply', { body: { yaml, expectedRevision: plan.revision - 1 } });
   expect([stale.status, stale.body.error]).toMatchObject([409, { code: 'conflict', param: 'expectedRevision' }]);
   const { body: list } = await call<{ revisions: { revision: number }[] }>('GET', '/catalog/revisions?limit=5', {
