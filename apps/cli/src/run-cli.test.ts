@@ -402,7 +402,10 @@ more: --cursor ${ID.slice(0, -1)}2
   });
 
   test('the text of the catalog as it is, or why there is none, with exit code 1', async () => {
-    expect(await run(['catalog', 'show'], { revision: 3, yaml: '# mine\nmodels: []\n' })).toMatchObject({ out: '# mine\nmodels: []\n', code: 0 });
+    expect(await run(['catalog', 'show'], { revision: 3, yaml: '# mine\nmodels: []\n' })).toMatchObject({
+      out: '# mine\nmodels: []\n',
+      code: 0,
+    });
     expect(await run(['catalog', 'show', '--revision', '2'], { revision: 2, yaml: null })).toMatchObject({
       asked: { subject: 'catalog.v1.catalog.get', payload: { revision: 2 } },
       ...{ out: 'the text of revision 2 was not stored\n', code: 1 },
@@ -415,7 +418,15 @@ more: --cursor ${ID.slice(0, -1)}2
     const price = { version: 1, inputPicoUsd: '1', cachedInputPicoUsd: '1', outputPicoUsd: '1' };
     const revisions = [
       {
-        ...{ ...by, revision: 3, actor: 'service/catalog', actorName: null, fileName: null, scheduledPriceId: ID, reason: 'scheduled price' },
+        ...{
+          ...by,
+          revision: 3,
+          actor: 'service/catalog',
+          actorName: null,
+          fileName: null,
+          scheduledPriceId: ID,
+          reason: 'scheduled price',
+        },
         changes: { models: none, upstreams: none, repriced: [{ model: 'a', before: price, after: price }] },
       },
       {

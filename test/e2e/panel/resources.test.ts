@@ -220,7 +220,12 @@ test('the catalog is planned without a change, and an apply of a stale revision 
 test('a price is scheduled once for its id, listed, and cancelled', async () => {
   const scheduledPriceId = randomUUID();
   const price = { inputUsdPerMTok: '0.30', cachedInputUsdPerMTok: '0.03', outputUsdPerMTok: '1.20' };
-  const body = { scheduledPriceId, model: 'sim-fast', price, effectiveAt: `2098-01-01T00:00:00.${String(Date.now() % 1_000).padStart(3, '0')}Z` };
+  const body = {
+    scheduledPriceId,
+    model: 'sim-fast',
+    price,
+    effectiveAt: `2098-01-01T00:00:00.${String(Date.now() % 1_000).padStart(3, '0')}Z`,
+  };
   const first = await call('POST', '/prices/scheduled', { body, schema: 'ScheduledPrice' });
   const second = await call('POST', '/prices/scheduled', { body, schema: 'ScheduledPrice' });
   expect([first.status, second]).toEqual([201, first]);

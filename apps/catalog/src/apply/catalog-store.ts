@@ -65,13 +65,11 @@ export class CatalogStore {
   applyAtStart(wanted: WantedCatalog, digest: string, origin: ApplyOrigin): Promise<ApplyOutcome & { known: boolean }> {
     return audited(this.prisma, 'catalog', origin.author, async (tx) => {
       const { revision, startFileDigest } = await takeTurn(tx);
-      if (startFileDigest === digest) {
-        await addMissingText(tx, revision, wanted, origin.yaml);
-        return { result: { revision, changes: null, known: true }, change: null };
-      }
-      const outcome = await applyWanted(tx, wanted, origin);
-      await tx.catalogState.update({ where: { id: 1 }, data: { startFileDigest: digest } });
-      return { result: { ...outcome, known: false }, change: changeOf(revision, outcome, origin) };
+      const known = startFileDigest === digest;
+      const outcome = known ? { revision, changes: null } : await applyWanted(tx, wanted, origin);
+      if (known) await addMissingText(tx, revision, wanted, origin.yaml);
+      else await tx.catalogState.update({ where: { id: 1 }, data: { startFileDigest: digest } });
+      return { result: { ...outcome, known }, change: changeOf(revision, outcome, origin) };
     });
   }
 

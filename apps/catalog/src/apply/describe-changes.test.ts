@@ -117,7 +117,12 @@ test('differences have the values of the fields, and the routes of a model as a 
     upstreams: [upstream('u', { baseUrl: 'http://other/v1' }), upstream('v')],
     models: [
       model('a', { contextTokens: 200, routes: [{ upstream: 'v', model: 'a', weight: 2 }] }),
-      model('b', { routes: [{ upstream: 'v', model: 'b' }, { upstream: 'u', model: 'b' }] }),
+      model('b', {
+        routes: [
+          { upstream: 'v', model: 'b' },
+          { upstream: 'u', model: 'b' },
+        ],
+      }),
     ],
   };
   const wanted = parseCatalogFile(JSON.stringify(after), 'c.yaml', () => undefined);

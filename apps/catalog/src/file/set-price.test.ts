@@ -15,7 +15,10 @@ models:
       cachedInputUsdPerMTok: "0.015"
 `;
   expect(setPrice(text, 'a', PRICE)).toBe(
-    text.replace('"0.15", cachedInputUsdPerMTok: \'0.015\', outputUsdPerMTok: "0.60"', '"0.25", cachedInputUsdPerMTok: "0.00", outputUsdPerMTok: "12.00"'),
+    text.replace(
+      '"0.15", cachedInputUsdPerMTok: \'0.015\', outputUsdPerMTok: "0.60"',
+      '"0.25", cachedInputUsdPerMTok: "0.00", outputUsdPerMTok: "12.00"',
+    ),
   );
   expect(setPrice(text, 'b', PRICE)).toBe(
     text

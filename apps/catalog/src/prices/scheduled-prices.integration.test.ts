@@ -110,7 +110,9 @@ test('a price waits for its time, and is then a revision whose text has it', asy
   });
   expect([await priceOf('a'), await priceOf('b'), await prices.list()]).toEqual([priced(2, 2_500_000n), priced(1, 1_000_000n), []]);
   expect((await new Revisions(prisma).get()).yaml).toBe(
-    textOf({ a: '1', b: '1' }).replace(/"1", (.*) "1" } # of a/, '"2.50", $1 "2.50" } # of a').replace('UsdPerMTok: "0"', 'UsdPerMTok: "0.00"'),
+    textOf({ a: '1', b: '1' })
+      .replace(/"1", (.*) "1" } # of a/, '"2.50", $1 "2.50" } # of a')
+      .replace('UsdPerMTok: "0"', 'UsdPerMTok: "0.00"'),
   );
   expect(await applyDue()).toBeNull();
 });

@@ -106,7 +106,17 @@ function changeOf(action: string, id: string) {
   return { action, accountId: null, target: `price/${id}`, reason: null };
 }
 
-function render({ id, modelId, inputPrice, cachedInputPrice, outputPrice, effectiveAt, createdAt, revision, cancelledAt }: Row): ScheduledPrice {
+function render({
+  id,
+  modelId,
+  inputPrice,
+  cachedInputPrice,
+  outputPrice,
+  effectiveAt,
+  createdAt,
+  revision,
+  cancelledAt,
+}: Row): ScheduledPrice {
   return {
     scheduledPriceId: id,
     model: modelId,

@@ -181,7 +181,12 @@ export const ROUTES = {
   listModels: { method: 'GET', path: '/models', access: 'models.read', scope: 'any', summary: 'Models with capabilities and prices' },
   showCatalog: { method: 'GET', path: '/catalog', access: 'catalog.read', summary: 'Text and author of a revision of the catalog' },
   listRevisions: { method: 'GET', path: '/catalog/revisions', access: 'catalog.read', summary: 'Revisions of the catalog, newest first' },
-  planCatalog: { method: 'POST', path: '/catalog/plan', access: 'catalog', summary: 'Faults of a catalog, or the changes that it would make' },
+  planCatalog: {
+    method: 'POST',
+    path: '/catalog/plan',
+    access: 'catalog',
+    summary: 'Faults of a catalog, or the changes that it would make',
+  },
   applyCatalog: { method: 'POST', path: '/catalog/apply', access: 'catalog', confirmed: true, summary: 'Replaces the catalog by a file' },
   listScheduledPrices: { method: 'GET', path: '/prices/scheduled', access: 'catalog.read', summary: 'Prices that wait for their time' },
   schedulePrice: {

@@ -1,4 +1,11 @@
-import type { CatalogApplyReply, CatalogApplyRequest, CatalogChanges, CatalogModel, ModelListReply, PriceChange } from '#contracts/catalog.js';
+import type {
+  CatalogApplyReply,
+  CatalogApplyRequest,
+  CatalogChanges,
+  CatalogModel,
+  ModelListReply,
+  PriceChange,
+} from '#contracts/catalog.js';
 import type {
   CatalogDifferences,
   CatalogFault,
@@ -13,10 +20,8 @@ import type {
 import type { PriceListReply, PriceScheduleRequest, ScheduledPrice } from '#contracts/scheduled-prices.js';
 
 /** `GET /models`: enabled models with capabilities and prices, and the revision of the catalog. */
-export type { CatalogModel, ModelListReply };
-
 /** `GET /catalog?revision` replies `CatalogGetReply`. `GET /catalog/revisions?limit&cursor` replies `RevisionListReply`, newest first. */
-export type { CatalogChanges, CatalogGetReply, CatalogRevision, PriceChange, RevisionListReply };
+export type { CatalogChanges, CatalogGetReply, CatalogModel, CatalogRevision, ModelListReply, PriceChange, RevisionListReply };
 
 /** `POST /catalog/plan`. Replies `CatalogPlanReply`; changes nothing. */
 export type CatalogPlanBody = CatalogPlanRequest;
@@ -24,10 +29,8 @@ export type { CatalogDifferences, CatalogFault, CatalogPlanReply, EntryDifferenc
 
 /** `POST /catalog/apply`. Replies `CatalogApplyReply`; 409 `conflict` when another revision than `expectedRevision` is current. */
 export type CatalogApplyBody = CatalogApplyRequest;
-export type { CatalogApplyReply };
-
 /** `GET /prices/scheduled` replies `PriceListReply`, soonest first. `DELETE /prices/scheduled/{scheduledPriceId}` replies `ScheduledPrice`. */
-export type { PriceListReply, ScheduledPrice };
+export type { CatalogApplyReply, PriceListReply, ScheduledPrice };
 
 /** `POST /prices/scheduled`. Replies `ScheduledPrice`. */
 export type PriceScheduleBody = PriceScheduleRequest;

@@ -94,7 +94,9 @@ export function CatalogEditor({ draft, onDraft }: { draft: Draft | undefined; on
           onSubmit={compare}
           faults={plan?.faults ?? []}
         />
-        {plan && plan.faults.length > 0 && <p className={styles.note}>{plural(plan.faults.length, 'fault')}: nothing can be applied yet.</p>}
+        {plan && plan.faults.length > 0 && (
+          <p className={styles.note}>{plural(plan.faults.length, 'fault')}: nothing can be applied yet.</p>
+        )}
       </Card>
       {plan && plan.faults.length === 0 && <Difference plan={plan} onApply={() => setConfirming(true)} />}
       {isConfirming && plan?.changes && (

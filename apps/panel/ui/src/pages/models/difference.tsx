@@ -43,7 +43,12 @@ export function Difference({ plan: { revision, changes }, onApply }: { plan: Cat
           { head: 'Change', cell: ({ what }) => <Badge tone={KINDS[what].tone}>{KINDS[what].name}</Badge> },
           { head: 'Entry', cell: ({ id, noun, field }) => <TwoLines main={id} more={field || noun} /> },
           { head: 'Before', wrap: true, cell: ({ field, before }) => <span className={styles.value}>{field && textOf(before)}</span> },
-          { head: 'After', grow: true, wrap: true, cell: ({ field, after }) => <span className={styles.value}>{field && textOf(after)}</span> },
+          {
+            head: 'After',
+            grow: true,
+            wrap: true,
+            cell: ({ field, after }) => <span className={styles.value}>{field && textOf(after)}</span>,
+          },
         ]}
       />
     </Card>

@@ -25,7 +25,9 @@ export function differenceRows({ models, upstreams, repriced }: CatalogDifferenc
 
 function entryRows({ disabled, added, changed }: EntryDifferences, noun: DifferenceRow['noun'], prices: DifferenceRow[]): DifferenceRow[] {
   const whole = (what: 'disabled' | 'added', ids: string[]) => ids.map((id) => ({ what, noun, id, field: '', before: null, after: null }));
-  const fields = changed.flatMap(({ id, fields: differing }) => differing.map((field) => ({ what: 'changed' as const, noun, id, ...field })));
+  const fields = changed.flatMap(({ id, fields: differing }) =>
+    differing.map((field) => ({ what: 'changed' as const, noun, id, ...field })),
+  );
   return [...whole('disabled', disabled), ...whole('added', added), ...prices, ...fields];
 }
 

@@ -29,7 +29,9 @@ export function Models() {
     <Page
       title="Models"
       about="Prices are USD per million tokens. A request keeps the prices of its start."
-      actions={isOperator && <Segments label="Catalog" options={TABS} value={tab ?? ''} hrefOf={(value) => withQuery(path, { tab: value })} />}
+      actions={
+        isOperator && <Segments label="Catalog" options={TABS} value={tab ?? ''} hrefOf={(value) => withQuery(path, { tab: value })} />
+      }
     >
       {tab === '' && <ModelList />}
       {tab === 'scheduled' && <ScheduledPriceList />}

@@ -66,7 +66,8 @@ function RevisionText({ revision, onClose }: { revision: number; onClose: () => 
   return (
     <Dialog title={`Revision ${revision}`} onClose={onClose}>
       {error && <Failure error={error} />}
-      {data?.revision === revision && (data.yaml === null ? <p>The text of this revision was not stored.</p> : <CopyLine text={data.yaml} />)}
+      {data?.revision === revision &&
+        (data.yaml === null ? <p>The text of this revision was not stored.</p> : <CopyLine text={data.yaml} />)}
     </Dialog>
   );
 }

@@ -60,7 +60,10 @@ export function ScheduledPriceList() {
           }
           columns={[
             { head: 'Model', grow: true, cell: ({ model }) => model },
-            { head: 'Takes effect', cell: ({ effectiveAt }) => <TwoLines main={<Moment at={effectiveAt} />} more={<Countdown to={effectiveAt} />} /> },
+            {
+              head: 'Takes effect',
+              cell: ({ effectiveAt }) => <TwoLines main={<Moment at={effectiveAt} />} more={<Countdown to={effectiveAt} />} />,
+            },
             { head: 'Input', align: 'end', cell: price('inputPicoUsd') },
             { head: 'Cached', align: 'end', wide: true, cell: price('cachedInputPicoUsd') },
             { head: 'Output', align: 'end', cell: price('outputPicoUsd') },
