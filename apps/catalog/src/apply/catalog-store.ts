@@ -77,7 +77,9 @@ export class CatalogStore {
    * Makes the scheduled price that is due longest a revision. Resolves to null when none is due. Every replica may call it at once: the
    * price is marked in the transaction that applies it.
    */
-  applyDuePrice(author: Author): Promise<ApplyOutcome | null> {
+  async applyDuePrice(author: Author): Promise<ApplyOutcome | null> {
+    // Replicas look every few seconds. One that takes the lock and loses its network would keep it until the server notices.
+    if ((await duePrice(this.prisma)) === undefined) return null;
     return audited(this.prisma, 'catalog', author, async (tx) => {
       const { revision } = await takeTurn(tx);
       const due = await duePrice(tx);

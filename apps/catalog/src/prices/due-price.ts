@@ -8,7 +8,7 @@ export interface DuePrice {
   price: Price;
 }
 
-/** Returns the price that is due longest by the clock of the database. Call it under the lock of `takeTurn`. */
+/** Returns the price that is due longest by the clock of the database. To apply it, call this under the lock of `takeTurn`. */
 export async function duePrice(tx: Database): Promise<DuePrice | undefined> {
   const rows = await tx.$queryRaw<{ id: string }[]>`SELECT id::text FROM catalog.scheduled_price
     WHERE revision IS NULL AND cancelled_at IS NULL AND effective_at <= clock_timestamp() ORDER BY effective_at, id LIMIT 1`;
