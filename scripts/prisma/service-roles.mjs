@@ -126,6 +126,8 @@ export const GRANTS = {
       route: { select: true, insert: true, update: ['enabled', 'position', 'weight', 'priority', 'concurrency_max'] },
       // The price of a running request never changes.
       price: { select: true, insert: true },
+      scheduled_price: { select: true, insert: true, update: ['revision', 'cancelled_at'] },
+      revision_text: { select: true, insert: true, update: ['yaml'] },
       audit: { select: true, insert: true },
       // A trigger writes them, with the rights of the owner.
       audit_link: { select: true },

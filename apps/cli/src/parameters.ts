@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { parseUsd } from '#money/pico-usd.js';
+import { parseUsdPerMillionTokens } from '#money/price.js';
 import type { Parameter } from './command.js';
 import type { Resource } from './complete-ids.js';
 
@@ -44,6 +45,7 @@ const INSTANT = /^(\d{4})-(\d{2})-(\d{2})(T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d
 export const accountId = idOf('account');
 export const projectId = idOf('project');
 export const keyId = idOf('key');
+export const scheduledPriceId = idOf('price');
 
 function idOf(resource: Resource): Kind<string> {
   return {
@@ -87,6 +89,19 @@ export const signedUsd: Kind<string> = {
   placeholder: 'dollars',
   parse: (value) =>
     isPositiveUsd(value.replace(/^-/, '')) ? value : invalid('Must be a dollar amount other than zero such as 2.50 or -2.50.'),
+};
+
+/** A price in USD per million tokens with up to six decimals. */
+export const perMillion: Kind<string> = {
+  placeholder: 'dollars',
+  parse: (value) => {
+    try {
+      parseUsdPerMillionTokens(value);
+      return value;
+    } catch {
+      return invalid('Must be dollars per million tokens with at most six decimals, such as 0.15.');
+    }
+  },
 };
 
 export function oneOf<Word extends string>(words: readonly Word[], placeholder: string): Kind<Word> {

@@ -184,19 +184,46 @@ describe('the request of each command', () => {
     [`holds list --account ${ID} --cursor c`, 'billing.v1.hold.list', { accountId: ID, cursor: 'c' }],
     ['request show req_1', 'billing.v1.request.show', { requestId: 'req_1' }],
     ['models list', 'catalog.v1.model.list', {}],
+    ['catalog revisions --limit 5 --cursor c', 'catalog.v1.revision.list', { limit: 5, cursor: 'c' }],
+    [
+      'price schedule --model m --input 0.15 --cached 0 --output 1.5 --at 2027-01-01',
+      'catalog.v1.price.schedule',
+      {
+        model: 'm',
+        price: { inputUsdPerMTok: '0.15', cachedInputUsdPerMTok: '0', outputUsdPerMTok: '1.5' },
+        effectiveAt: '2027-01-01T00:00:00.000Z',
+      },
+    ],
+    ['price list', 'catalog.v1.price.list', {}],
+    [`price cancel ${ID}`, 'catalog.v1.price.cancel', { scheduledPriceId: ID }],
   ])('%s', async (line, subject, payload) => {
     const result = await run([...words(line), '--json'], { answer: 1 });
     expect(result).toEqual({ code: 0, out: '{\n  "answer": 1\n}\n', err: '', asked: { subject, payload }, connections: 1, closed: 1 });
   });
 
-  test('catalog apply sends the content and name of the file', async () => {
+  test('catalog apply and catalog plan send the content of the file', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'tollgate-cli-'));
     const file = join(folder, 'mine.yaml');
     writeFileSync(file, 'models: []\n');
-    const result = await run(['catalog', 'apply', file], { revision: 3, changed: true, models: 1, upstreams: 2 });
+    const applied = await run(['catalog', 'apply', file], { revision: 3, changed: true, models: 1, upstreams: 2 });
+    const stale = await run(
+      ['catalog', 'apply', file, '--expected-revision', '2'],
+      new ServiceError('conflict', 'The catalog has revision 3.', 'expectedRevision'),
+    );
+    const planned = await run(['catalog', 'plan', file], { revision: 3, faults: [{ line: 1, field: '', problem: 'bad' }], changes: null });
     await rm(folder, { recursive: true });
-    expect(result.asked).toEqual({ subject: 'catalog.v1.catalog.apply', payload: { yaml: 'models: []\n', fileName: file } });
-    expect(result.out).toBe('applied: revision 3, 1 model, 2 upstreams\n');
+    const sent = { yaml: 'models: []\n', fileName: file };
+    expect(applied.asked).toEqual({ subject: 'catalog.v1.catalog.apply', payload: sent });
+    expect(applied.out).toBe('applied: revision 3, 1 model, 2 upstreams\n');
+    expect([stale.asked?.payload, stale.err, stale.code]).toEqual([
+      { ...sent, expectedRevision: 2 },
+      'error: The catalog has revision 3.\n',
+      1,
+    ]);
+    expect(planned).toMatchObject({
+      asked: { subject: 'catalog.v1.catalog.plan', payload: { yaml: sent.yaml } },
+      ...{ out: 'line 1: bad\n', code: 1 },
+    });
   });
 });
 
@@ -409,6 +436,76 @@ more: --cursor ${ID.slice(0, -1)}2
     expect(JSON.parse(out)).toEqual({ entries: [], nextCursor: null });
   });
 
+  test('the text of the catalog as it is, or why there is none, with exit code 1', async () => {
+    expect(await run(['catalog', 'show'], { revision: 3, yaml: '# mine\nmodels: []\n' })).toMatchObject({
+      out: '# mine\nmodels: []\n',
+      code: 0,
+    });
+    expect(await run(['catalog', 'show', '--revision', '2'], { revision: 2, yaml: null })).toMatchObject({
+      asked: { subject: 'catalog.v1.catalog.get', payload: { revision: 2 } },
+      ...{ out: 'the text of revision 2 was not stored\n', code: 1 },
+    });
+  });
+
+  test('revisions of the catalog', async () => {
+    const none = { added: [], changed: [], disabled: [] };
+    const by = { at: AT, auditId: ID, via: 'cli', ip: null, requestId: null };
+    const price = { version: 1, inputPicoUsd: '1', cachedInputPicoUsd: '1', outputPicoUsd: '1' };
+    const revisions = [
+      {
+        ...{
+          ...by,
+          revision: 3,
+          actor: 'service/catalog',
+          actorName: null,
+          fileName: null,
+          scheduledPriceId: ID,
+          reason: 'scheduled price',
+        },
+        changes: { models: none, upstreams: none, repriced: [{ model: 'a', before: price, after: price }] },
+      },
+      {
+        ...{ ...by, revision: 2, actor: 'user/7', actorName: 'Ann', fileName: 'mine.yaml', scheduledPriceId: null, reason: null },
+        changes: { models: { ...none, added: ['a', 'b'], disabled: ['c'] }, upstreams: { ...none, added: ['u'] }, repriced: [] },
+      },
+      {
+        ...{ ...by, revision: 1, actor: 'me', actorName: null, fileName: null, scheduledPriceId: null, reason: null },
+        changes: null,
+      },
+    ];
+    expect((await run(['catalog', 'revisions'], { revisions, nextCursor: ID })).out).toBe(
+      `REVISION  AT                        ACTOR            SOURCE           CHANGES
+       3  ${AT}  service/catalog  scheduled price  1 model repriced
+       2  ${AT}  Ann              mine.yaml        1 model disabled, 2 models added, 1 upstream added
+       1  ${AT}  me               -                -
+more: --cursor ${ID}
+`,
+    );
+  });
+
+  test('scheduled prices', async () => {
+    const price = { inputPicoUsd: '150000', cachedInputPicoUsd: '0', outputPicoUsd: '600000' };
+    const scheduled = { scheduledPriceId: ID, model: 'm', price, effectiveAt: AT, createdAt: AT, revision: null, cancelledAt: null };
+    expect((await run(['price', 'list'], { prices: [scheduled] })).out).toBe(
+      `PRICE                                 MODEL  EFFECTIVE                 IN $/M  CACHED $/M  OUT $/M
+${ID}  m      ${AT}  $0.15   $0.00       $0.60
+`,
+    );
+    expect((await run(['price', 'list'], { prices: [] })).out).toBe('no price is scheduled\n');
+    const cancelled = await run(['price', 'cancel', ID.slice(0, 8)], (subject: string) =>
+      subject === 'catalog.v1.price.list' ? { prices: [scheduled] } : { ...scheduled, cancelledAt: AT },
+    );
+    expect(cancelled.asked?.payload).toEqual({ scheduledPriceId: ID });
+    expect(cancelled.out).toBe(`price         ${ID}
+model         m
+effective     ${AT}
+input         $0.15
+cached input  $0.00
+output        $0.60
+cancelled     ${AT}
+`);
+  });
+
   test('a list of models', async () => {
     const reply = {
       revision: 1,
@@ -438,6 +535,10 @@ sim-fast  Sim Fast  tollgate   131072        8192  text+image  no         $0.15 
 
 describe('an error is one line and an exit code', () => {
   test.each<[line: string, err: string]>([
+    [
+      'price schedule --model m --input 0.1234567 --cached 0 --output 1 --at 2027-01-01',
+      "error: option '--input <dollars>' argument '0.1234567' is invalid. Must be dollars per million tokens with at most six decimals, such as 0.15.\n",
+    ],
     ['account create', "error: required option '--name <text>' not specified\n"],
     [
       `topup --account ${ID} --usd 1e3 --payment-id p`,

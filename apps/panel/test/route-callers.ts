@@ -54,7 +54,13 @@ export const ROUTE_CALLERS: Record<RouteName, 'anyone' | 'person' | readonly Rol
   createAdjustment: ['admin'],
   createGrant: ['admin'],
   listModels: EVERY_ROLE,
+  showCatalog: ['admin', 'auditor'],
+  listRevisions: ['admin', 'auditor'],
+  planCatalog: ['admin'],
   applyCatalog: ['admin'],
+  listScheduledPrices: ['admin', 'auditor'],
+  schedulePrice: ['admin'],
+  cancelScheduledPrice: ['admin'],
   listUpstreams: ['admin', 'auditor'],
   listLedgerChecks: ['admin', 'auditor'],
   checkLedger: ['admin'],
@@ -65,5 +71,6 @@ export const ROUTE_CALLERS: Record<RouteName, 'anyone' | 'person' | readonly Rol
 /** Routes that need a password in the last 10 minutes: they move money, change the catalog, or give rights. */
 export const CONFIRMED_ROUTES: readonly RouteName[] = [
   ...(['updateMember', 'removeMember', 'createInvite', 'withdrawInvite', 'createToken', 'revokeToken'] as const),
-  ...(['createTopup', 'createRefund', 'createAdjustment', 'createGrant', 'applyCatalog'] as const),
+  ...(['createTopup', 'createRefund', 'createAdjustment', 'createGrant'] as const),
+  ...(['applyCatalog', 'schedulePrice', 'cancelScheduledPrice'] as const),
 ];

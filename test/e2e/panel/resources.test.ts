@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { parse, stringify } from 'yaml';
 import { panelInvite } from '#contracts/panel.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { closed, DocumentSchemas } from '#testing/document-schemas.js';
@@ -216,4 +217,42 @@ test('models, upstreams and a check of the ledger come from their services', asy
   expect(upstreams.body.replicas.flatMap(({ routes }) => routes.map(({ model }) => model))).toContain('sim-fast');
   const check = await call<{ violations: object[] }>('POST', '/ledger/checks', { schema: 'LedgerCheckReply' });
   expect([check.status, check.body.violations]).toEqual([200, []]);
+});
+
+test('the catalog is planned without a change, and an apply of a stale revision is a 409', async () => {
+  const { body: catalog } = await call<{ yaml: string; editing: boolean }>('GET', '/catalog', { schema: 'CatalogGetReply' });
+  const content = parse(catalog.yaml) as { models: { id: string; price: object }[] };
+  const [model] = content.models;
+  Object.assign(model?.price ?? {}, { outputUsdPerMTok: '7.654321' });
+  const yaml = stringify(content);
+  type PlanBody = { revision: number; faults: object[]; changes: { repriced: { model: string }[] } };
+  const { body: plan } = await call<PlanBody>('POST', '/catalog/plan', { body: { yaml }, schema: 'CatalogPlanReply' });
+  expect([catalog.editing, plan.faults, plan.changes.repriced.map(({ model }) => model)]).toEqual([true, [], [model?.id]]);
+  const stale = await call<{ error: object }>('POST', '/catalog/apply', { body: { yaml, expectedRevision: plan.revision - 1 } });
+  expect([stale.status, stale.body.error]).toMatchObject([409, { code: 'conflict', param: 'expectedRevision' }]);
+  const { body: list } = await call<{ revisions: { revision: number }[] }>('GET', '/catalog/revisions?limit=5', {
+    schema: 'RevisionListReply',
+  });
+  expect(list.revisions.length).toBeGreaterThan(0);
+});
+
+test('a price is scheduled once for its id, listed, and cancelled', async () => {
+  const scheduledPriceId = randomUUID();
+  const price = { inputUsdPerMTok: '0.30', cachedInputUsdPerMTok: '0.03', outputUsdPerMTok: '1.20' };
+  const body = {
+    scheduledPriceId,
+    model: 'sim-fast',
+    price,
+    effectiveAt: `2098-01-01T00:00:00.${String(Date.now() % 1_000).padStart(3, '0')}Z`,
+  };
+  const first = await call('POST', '/prices/scheduled', { body, schema: 'ScheduledPrice' });
+  const second = await call('POST', '/prices/scheduled', { body, schema: 'ScheduledPrice' });
+  expect([first.status, second]).toEqual([201, first]);
+  const listed = async () =>
+    (await call<{ prices: { scheduledPriceId: string }[] }>('GET', '/prices/scheduled', { schema: 'PriceListReply' })).body.prices.filter(
+      (one) => one.scheduledPriceId === scheduledPriceId,
+    );
+  expect(await listed()).toEqual([first.body]);
+  await call('DELETE', `/prices/scheduled/${scheduledPriceId}`, { schema: 'ScheduledPrice' });
+  expect(await listed()).toEqual([]);
 });

@@ -5,7 +5,9 @@ import { topupCreate } from '#contracts/billing/money.js';
 import { projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
 import { requestShow } from '#contracts/billing/requests.js';
 import { usageQuery } from '#contracts/billing/usage.js';
-import { modelList } from '#contracts/catalog.js';
+import { type CatalogApplyRequest, catalogApply, modelList } from '#contracts/catalog.js';
+import { catalogGet } from '#contracts/catalog-revisions.js';
+import { type PriceScheduleRequest, priceCancel, priceSchedule } from '#contracts/scheduled-prices.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { MessagingError } from '#messaging/messaging.js';
 import { PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
@@ -279,4 +281,57 @@ test('a file of usage has all pages', async () => {
   expect(reply.text).toBe(`${head}\r\na,1,0,2,0,3,0,1.50,0.00\r\nb,1,0,2,0,3,0,1.50,0.00\r\n`);
   const question = { accountId: ACME, from: '2027-01-01', to: '2027-02-01', groupBy: ['model'], limit: 1_000 };
   expect(asked).toEqual([question, { ...question, cursor: 'c1' }]);
+});
+
+test('an apply with a stale revision is a 409 of the catalog', async () => {
+  const asked: CatalogApplyRequest[] = [];
+  panel.messaging.answer(catalogApply, (message) => {
+    asked.push(message);
+    throw new ServiceError('conflict', 'The catalog has revision 14.', 'expectedRevision');
+  });
+  const body = { yaml: 'models: []', expectedRevision: 13 };
+  const reply = await panel.send('/catalog/apply', { method: 'POST', body, cookie: (await panel.person('admin')).cookie });
+  const error = { message: 'The catalog has revision 14.', type: 'conflict_error', param: 'expectedRevision', code: 'conflict' };
+  expect([reply.status, reply.body, asked]).toEqual([409, { error }, [body]]);
+});
+
+test('the revision of a catalog is asked for by its number', async () => {
+  const asked: object[] = [];
+  panel.messaging.answer(catalogGet, (message) => {
+    asked.push(message);
+    return { revision: 7 } as never;
+  });
+  const auditor = await panel.person('auditor');
+  const replies = [
+    await panel.send('/catalog?revision=7', { cookie: auditor.cookie }),
+    await panel.send('/catalog?revision=x', { cookie: auditor.cookie }),
+  ];
+  expect(replies.map(({ status }) => status)).toEqual([200, 400]);
+  expect(asked).toEqual([{ revision: 7 }]);
+});
+
+test('a price is scheduled with 201, and cancelled by its id', async () => {
+  const { cookie } = await panel.person('admin');
+  const [scheduled, cancelled]: [PriceScheduleRequest[], object[]] = [[], []];
+  panel.messaging.answer(priceSchedule, (message) => {
+    scheduled.push(message);
+    return { scheduledPriceId: KEY } as never;
+  });
+  panel.messaging.answer(priceCancel, (message) => {
+    cancelled.push(message);
+    return { scheduledPriceId: KEY } as never;
+  });
+  const price = { inputUsdPerMTok: '0.15', cachedInputUsdPerMTok: '0.015', outputUsdPerMTok: '0.60' };
+  const body = { scheduledPriceId: KEY, model: 'm', price, effectiveAt: '2099-01-01T00:00:00Z' };
+  const replies = [
+    await panel.send('/prices/scheduled', { method: 'POST', body, cookie }),
+    await panel.send('/prices/scheduled', { method: 'POST', body: { ...body, price: { ...price, outputUsdPerMTok: '$1' } }, cookie }),
+    await panel.send(`/prices/scheduled/${KEY}`, { method: 'DELETE', cookie }),
+  ];
+  expect(replies.map(({ status, body: { error } }) => [status, error?.param])).toEqual([
+    [201, undefined],
+    [400, 'price.outputUsdPerMTok'],
+    [200, undefined],
+  ]);
+  expect([scheduled, cancelled]).toEqual([[body], [{ scheduledPriceId: KEY }]]);
 });

@@ -1,5 +1,6 @@
 import type { KeyRow } from '../../src/api/shapes/keys.js';
 import { ADMINISTRATION } from './demo-administration.js';
+import { CATALOG } from './demo-catalog.js';
 import { ACCOUNTS, EVERY_REQUEST, KEYS, MODELS, makeKey, NOW, PROJECTS, rowOf } from './demo-data.js';
 import { type Endpoint, ok } from './demo-endpoint.js';
 import { MONEY } from './demo-money.js';
@@ -89,7 +90,7 @@ const TRAFFIC: Endpoint[] = [
   ['GET', /^\/models$/, () => ok({ revision: 12, models: MODELS.map(modelOf) })],
 ];
 
-export const REPLIES: Endpoint[] = [...TRAFFIC, ...MONEY, ...ADMINISTRATION];
+export const REPLIES: Endpoint[] = [...TRAFFIC, ...CATALOG, ...MONEY, ...ADMINISTRATION];
 
 function modelOf({ id, ownedBy, contextTokens, maxOutputTokens, input, cached, output }: (typeof MODELS)[number], at: number) {
   return {
