@@ -12,6 +12,7 @@ const ADMIN: Me = {
   email: 'mara@example.com',
   name: 'Mara Lindqvist',
   createdAt: iso(NOW - 60 * DAY_MS),
+  hasPassword: true,
   grants: [
     {
       accountId: null,
@@ -170,6 +171,7 @@ const SESSIONS = [true, false].map((isCurrent, at) => ({
 
 export const ADMINISTRATION: Endpoint[] = [
   ['GET', /^\/me$/, () => ok(ADMIN)],
+  ['GET', /^\/sso$/, () => ok({ passwords: true, providers: [{ name: 'keycloak', label: 'Keycloak' }] })],
   ['POST', /^\/session$/, () => ({ status: 201, body: ADMIN })],
   ['DELETE', /^\/session$/, () => ({ status: 204 })],
   ['POST', /^\/session\/confirm$/, () => ok(SESSIONS[0])],
@@ -195,6 +197,11 @@ export const ADMINISTRATION: Endpoint[] = [
     () => ok({ checks: [0, 1, 2, 3, 4, 5].map(check), frozen: ACCOUNTS.filter(({ status }) => status === 'frozen') }),
   ],
   ['POST', /^\/ledger\/checks$/, () => ok(check(0))],
+  [
+    'GET',
+    /^\/ledger\/journals$/,
+    () => ok({ journals: (['catalog', 'panel'] as const).map((service, at) => ({ service, entries: 12 + at * 61, digest: '9c1185a5', faults: [] })) }),
+  ],
   ['GET', /^\/audit$/, () => ok({ entries: AUDIT, nextCursor: null })],
   [
     'GET',
