@@ -98,7 +98,7 @@ async function accept(tx: Transaction, user: User, invite: Prisma.PanelInviteMod
   return before !== role;
 }
 
-/** Moment at which the person proved who they are, never in the future. A provider that does not say has just asked them, or knows them. */
+/** Moment at which the person proved who they are, never in the future. Now, where the provider does not say. */
 function momentOf({ authenticatedAt }: VouchedPerson): Date {
   return new Date(Math.min(Date.now(), authenticatedAt?.getTime() ?? Date.now()));
 }

@@ -62,7 +62,6 @@ export class SsoProvider {
   /** Exchanges the code with which the browser came back. @throws {SsoError} */
   redeem(query: URLSearchParams, attempt: SsoAttempt): Promise<VouchedPerson> {
     return this.ask(async (configuration) => {
-      if (query.get('state') !== stateOf(attempt, this.name)) throw new SsoError('expired', 'the state is of another sign-in');
       const tokens = await oidc.authorizationCodeGrant(configuration, new URL(`${this.redirectUri}?${query}`), {
         expectedState: stateOf(attempt, this.name),
         expectedNonce: nonceOf(attempt),
@@ -85,7 +84,8 @@ export class SsoProvider {
     // Address and verification come from one source: they belong together.
     const { email, email_verified: isVerified } = 'email_verified' in claims ? claims : further;
     const address = typeof email === 'string' ? email.toLowerCase() : '';
-    const groups = [claims[this.config.groupsClaim] ?? further[this.config.groupsClaim]].flat();
+    const claimed: unknown = claims[this.config.groupsClaim] ?? further[this.config.groupsClaim];
+    const groups: unknown[] = Array.isArray(claimed) ? claimed : [claimed];
     const name = claims.name ?? further.name;
     return {
       issuer: claims.iss,

@@ -79,7 +79,7 @@ describe('a sign-in that began elsewhere is refused:', () => {
   test('without the cookie', async () => {
     const { address } = await sso.visit(await sso.start());
     expect(failureOf(await sso.arrive({ address, cookie: '' }))).toEqual(expired());
-    expect((await refusals()).at(-1)).toEqual({ target: 'user/unknown', reason: 'acme: this browser has begun no sign-in' });
+    expect((await refusals()).at(-1)).toEqual({ target: 'user/unknown', reason: 'acme: this browser did not begin the sign-in' });
   });
 
   test('with the cookie of another sign-in', async () => {

@@ -6,7 +6,7 @@ import { PanelError } from '../../http/panel-error.js';
 import type { Client } from '../sessions.js';
 import type { Throttle } from '../throttle.js';
 import type { AdmitPerson } from './admit-person.js';
-import type { SsoAttempt } from './sso-attempt.js';
+import { type SsoAttempt, stateOf } from './sso-attempt.js';
 import { SsoError } from './sso-error.js';
 import type { SsoProvider } from './sso-provider.js';
 
@@ -39,7 +39,7 @@ export class Sso {
     const provider = this.providerOf(name);
     const forget = await this.throttle.attempt(`sso ${author.caller.requestId}`, client.address);
     try {
-      if (!attempt) throw new SsoError('expired', 'this browser has begun no sign-in');
+      if (!attempt || query.get('state') !== stateOf(attempt, name)) throw new SsoError('expired', 'this browser did not begin the sign-in');
       const person = await provider.redeem(query, attempt);
       const secret = await this.admitPerson.admit(name, person, client, author);
       await forget();

@@ -21,9 +21,9 @@ export function Interruptions({ me: { email, hasPassword } }: { me: Me }) {
     >
       <p>
         {isConfirmation
-          ? 'This change needs a proof of who you are that is not older than 10 minutes.'
+          ? 'This change needs a new proof that it is you, because you signed in more than 10 minutes ago.'
           : 'Sign in again. The page then goes on where it was.'}
-        {isConfirmation && ways.providers.length > 0 && ' After the way to a provider and back, make the change again.'}
+        {isConfirmation && ways.providers.length > 0 && ' If you confirm with a provider, make the change again afterwards.'}
       </p>
       <ProviderButtons ways={ways} confirm={isConfirmation} above={hasPassword} />
       {hasPassword && (
