@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE, Reflector } from '@nestjs/core';
-import { listAudit } from '#database/audit-journal.js';
 import { checkAuditChain } from '#database/audit-chain.js';
+import { listAudit } from '#database/audit-journal.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
@@ -40,8 +40,8 @@ import { SignIn } from './identity/sign-in.js';
 import { AdmitPerson } from './identity/sso/admit-person.js';
 import { Sso } from './identity/sso/sso.js';
 import { AttemptCookie } from './identity/sso/sso-attempt.js';
-import { SsoProvider } from './identity/sso/sso-provider.js';
 import type { SsoProviderConfig } from './identity/sso/sso-provider.config.js';
+import { SsoProvider } from './identity/sso/sso-provider.js';
 import { Throttle } from './identity/throttle.js';
 import { Tokens } from './identity/tokens.js';
 import type { PanelConfig } from './panel.config.js';
@@ -107,7 +107,10 @@ export function panelModule({ config, logger, prisma, messaging, providers }: Pa
       { provide: APP_FILTER, useValue: new ErrorFilter(cookie, prisma, logger) },
       { provide: LOGGER, useValue: logger },
       value(Services, services),
-      value(AuditJournals, new AuditJournals(services, { list: (query) => listAudit(prisma, 'panel', query), check: () => checkAuditChain(prisma, 'panel') })),
+      value(
+        AuditJournals,
+        new AuditJournals(services, { list: (query) => listAudit(prisma, 'panel', query), check: () => checkAuditChain(prisma, 'panel') }),
+      ),
       value(SessionCookie, cookie),
       value(AttemptCookie, new AttemptCookie(config.panelUrl)),
       value(Sso, sso),

@@ -28,7 +28,9 @@ const UI_FOLDER = fileURLToPath(new URL('../ui', import.meta.url));
 export async function startPanel(config: PanelConfig, logger: Logger): Promise<() => Promise<void>> {
   const providers = loadNamedConfigs(SsoProviderConfig, PROVIDERS_PREFIX);
   if (config.panelPasswords === 'off' && providers.size === 0)
-    throw new ConfigError(`PANEL_PASSWORDS: off needs a provider: set ${PROVIDERS_PREFIX}<NAME>_ISSUER and ${PROVIDERS_PREFIX}<NAME>_CLIENT_ID`);
+    throw new ConfigError(
+      `PANEL_PASSWORDS: off needs a provider: set ${PROVIDERS_PREFIX}<NAME>_ISSUER and ${PROVIDERS_PREFIX}<NAME>_CLIENT_ID`,
+    );
   const registry = new Registry();
   const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-panel' });
   let connected = (): boolean => false;

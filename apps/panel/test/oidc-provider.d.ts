@@ -6,7 +6,9 @@ declare module 'oidc-provider' {
     oidc: {
       client: { clientId: string };
       session: { accountId: string };
-      provider: { Grant: new (of: { clientId: string; accountId: string }) => { addOIDCScope(scope: string): void; save(): Promise<string> } };
+      provider: {
+        Grant: new (of: { clientId: string; accountId: string }) => { addOIDCScope(scope: string): void; save(): Promise<string> };
+      };
     };
   }
 

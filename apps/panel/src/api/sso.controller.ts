@@ -10,8 +10,8 @@ import { Sso } from '../identity/sso/sso.js';
 import { AttemptCookie } from '../identity/sso/sso-attempt.js';
 import { SsoError } from '../identity/sso/sso-error.js';
 import { LOGGER } from './operator.controller.js';
-import { SsoStartRequest } from './sso.dto.js';
 import type { SignInWays, SsoFailure } from './shapes/sso.js';
+import { SsoStartRequest } from './sso.dto.js';
 
 /** Makes a path an address that can be parsed. */
 const ANY_HOST = 'http://panel';

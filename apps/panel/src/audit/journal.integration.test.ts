@@ -53,7 +53,9 @@ test('the check of the journals finds a changed row of the panel, beside the ans
   const catalog = { entries: 2, digest: 'ab', faults: [] };
   panel.messaging.answer(catalogAuditCheck, () => catalog);
   const check = async () => (await panel.send('/ledger/journals', { cookie: admin.cookie })).body;
-  const { rows } = await panel.sql.query('SELECT id, actor, (SELECT count(*)::int FROM panel.audit) AS entries FROM panel.audit ORDER BY id LIMIT 1');
+  const { rows } = await panel.sql.query(
+    'SELECT id, actor, (SELECT count(*)::int FROM panel.audit) AS entries FROM panel.audit ORDER BY id LIMIT 1',
+  );
   const [{ id, actor, entries }] = rows;
   const sound = { service: 'panel', entries, digest: expect.stringMatching(/^[0-9a-f]{64}$/), faults: [] };
   expect(await check()).toEqual({ journals: [{ service: 'catalog', ...catalog }, sound] });

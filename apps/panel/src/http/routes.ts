@@ -206,7 +206,12 @@ export const ROUTES = {
     summary: 'Last reports of the ledger check, and frozen accounts',
   },
   checkLedger: { method: 'POST', path: '/ledger/checks', access: 'ledger', summary: 'Checks the ledger now' },
-  checkJournals: { method: 'GET', path: '/ledger/journals', access: 'ledger.read', summary: 'Checks the journals of catalog and panel now' },
+  checkJournals: {
+    method: 'GET',
+    path: '/ledger/journals',
+    access: 'ledger.read',
+    summary: 'Checks the journals of catalog and panel now',
+  },
   listAudit: { method: 'GET', path: '/audit', access: 'audit.read', scope: 'any', summary: 'Changes and sign-ins, newest first' },
   downloadAudit: { method: 'GET', path: '/audit.csv', access: 'audit.read', scope: 'any', summary: 'The same as a file' },
 } as const satisfies Record<string, Route>;

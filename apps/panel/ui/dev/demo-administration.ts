@@ -200,7 +200,15 @@ export const ADMINISTRATION: Endpoint[] = [
   [
     'GET',
     /^\/ledger\/journals$/,
-    () => ok({ journals: (['catalog', 'panel'] as const).map((service, at) => ({ service, entries: 12 + at * 61, digest: '9c1185a5', faults: [] })) }),
+    () =>
+      ok({
+        journals: (['catalog', 'panel'] as const).map((service, at) => ({
+          service,
+          entries: 12 + at * 61,
+          digest: '9c1185a5',
+          faults: [],
+        })),
+      }),
   ],
   ['GET', /^\/audit$/, () => ok({ entries: AUDIT, nextCursor: null })],
   [

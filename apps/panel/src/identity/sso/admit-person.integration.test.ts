@@ -44,7 +44,7 @@ test('a person who exists is linked by the verified e-mail, once', async () => {
   expect((await sso.panel.journal('session.start')).slice(-2)).toEqual([started, started]);
 });
 
-test.each([[false], [undefined], ['true']])('an e-mail with email_verified %j admits no one', async (verified) => {
+test.each([[false], [undefined], ['true']])('an e-mail with email_verified %j is refused', async (verified) => {
   const admin = await sso.panel.person('admin');
   expect(await refuse({ email: admin.email, email_verified: verified as boolean, groups: ['platform'] })).toBe('unverified');
   expect(await lastRefusal()).toMatchObject({ actor: 'anonymous', target: 'user/unknown', reason: 'acme: the e-mail is not verified' });
@@ -108,7 +108,12 @@ describe('an invite', () => {
     const [owner, ada] = [await sso.panel.person('owner', ACCOUNT), await sso.panel.person('auditor')];
     await invite(owner.cookie, ada.email, 'finance', ACCOUNT);
     const { me } = await signIn({ email: ada.email });
-    expect(rolesOf(me).sort()).toEqual([[null, 'auditor'], [ACCOUNT, 'finance']].sort());
+    expect(rolesOf(me).sort()).toEqual(
+      [
+        [null, 'auditor'],
+        [ACCOUNT, 'finance'],
+      ].sort(),
+    );
     expect(await status(ada.cookie)).toBe(401);
   });
 
@@ -125,7 +130,12 @@ describe('groups', () => {
 
   test('give roles, in each scope that of the first in the settings', async () => {
     const { me } = await signIn({ email, groups: ['staff', 'team', 'platform', 'others'] });
-    expect(rolesOf(me).sort()).toEqual([[null, 'admin'], [ACCOUNT, 'owner']].sort());
+    expect(rolesOf(me).sort()).toEqual(
+      [
+        [null, 'admin'],
+        [ACCOUNT, 'owner'],
+      ].sort(),
+    );
     expect((await sso.panel.journal('member.update')).map(({ reason, before, after }) => ({ reason, before, after }))).toEqual([
       { reason: 'groups of acme', before: { role: null }, after: { role: 'admin' } },
       { reason: 'groups of acme', before: { role: null }, after: { role: 'owner' } },
@@ -154,7 +164,12 @@ describe('groups', () => {
 
   test('leave alone what a person gave', async () => {
     const admin = await sso.panel.person('admin');
-    expect(rolesOf((await signIn({ email: admin.email, groups: ['team'] })).me).sort()).toEqual([[null, 'admin'], [ACCOUNT, 'owner']].sort());
+    expect(rolesOf((await signIn({ email: admin.email, groups: ['team'] })).me).sort()).toEqual(
+      [
+        [null, 'admin'],
+        [ACCOUNT, 'owner'],
+      ].sort(),
+    );
     expect(rolesOf((await signIn({ email: admin.email })).me)).toEqual([[null, 'admin']]);
   });
 

@@ -67,7 +67,8 @@ async function findOrCreate(
   const user = identity?.user ?? (await tx.panelUser.findUnique({ where: { email } }));
   if (user?.disabledAt) throw new SsoError('no-access', 'the person is disabled', user.id);
   if (user) return user;
-  if (roles.length === 0 && !isInvited) throw new SsoError('no-access', 'the person is unknown, and neither invited nor in a group with a role');
+  if (roles.length === 0 && !isInvited)
+    throw new SsoError('no-access', 'the person is unknown, and neither invited nor in a group with a role');
   const created = await tx.panelUser.create({ data: { id: randomUUIDv7(), email, name: name ?? email.replace(/@.*/, '') } });
   await recordAs(created, { action: 'user.create', target: `user/${created.id}`, after: { email, name: created.name } });
   return created;

@@ -8,9 +8,7 @@ const sentBack = (set: string) => ({ cookie: `other=1; ${set.split(';')[0]}` });
 
 test('the cookie comes back with a link of another site, is out of reach of scripts, and ends after 10 minutes', () => {
   const attempt = overHttps.begin('/panel/');
-  expect(overHttps.set(attempt)).toMatch(
-    /^__Host-tollgate-sso=[\w-]{43}\.[\w-]+; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
-  );
+  expect(overHttps.set(attempt)).toMatch(/^__Host-tollgate-sso=[\w-]{43}\.[\w-]+; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
   expect(onLoopback.set(attempt)).toMatch(/^tollgate-sso=[\w-]{43}\.[\w-]+; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/);
   expect(overHttps.cleared()).toBe('__Host-tollgate-sso=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax; Secure');
 });

@@ -25,13 +25,21 @@ test('issuer and client are enough', () => {
   ]);
 });
 
-test.each(['http://127.0.0.1:8080/realms/acme', 'http://localhost', 'http://[::1]:9000'])('the issuer %s may do without https', (issuer) => {
-  expect(load({ ISSUER: issuer }).size).toBe(1);
-});
+test.each(['http://127.0.0.1:8080/realms/acme', 'http://localhost', 'http://[::1]:9000'])(
+  'the issuer %s may do without https',
+  (issuer) => {
+    expect(load({ ISSUER: issuer }).size).toBe(1);
+  },
+);
 
-test.each(['http://id.example.com', 'http://127.0.0.1.example.com', 'https://user@id.example.com', 'https://id.example.com?x', 'id.example.com'])(
-  'the issuer %s is refused',
-  (issuer) => expect(() => load({ ISSUER: issuer })).toThrow(/^PANEL_OIDC_ACME_ISSUER: must be an https address/),
+test.each([
+  'http://id.example.com',
+  'http://127.0.0.1.example.com',
+  'https://user@id.example.com',
+  'https://id.example.com?x',
+  'id.example.com',
+])('the issuer %s is refused', (issuer) =>
+  expect(() => load({ ISSUER: issuer })).toThrow(/^PANEL_OIDC_ACME_ISSUER: must be an https address/),
 );
 
 test('a misspelt role stops the start', () => {

@@ -74,7 +74,11 @@ export class SsoProvider {
   }
 
   /** Claims that the ID token lacks: many providers put e-mail and groups behind the userinfo endpoint alone. */
-  private async furtherClaims(configuration: oidc.Configuration, accessToken: string, claims: oidc.IDToken): Promise<oidc.UserInfoResponse> {
+  private async furtherClaims(
+    configuration: oidc.Configuration,
+    accessToken: string,
+    claims: oidc.IDToken,
+  ): Promise<oidc.UserInfoResponse> {
     const isComplete = 'email_verified' in claims && (this.groupRoles.length === 0 || this.config.groupsClaim in claims);
     if (isComplete || !configuration.serverMetadata().userinfo_endpoint) return { sub: claims.sub };
     return oidc.fetchUserInfo(configuration, accessToken, claims.sub);

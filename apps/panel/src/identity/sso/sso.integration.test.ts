@@ -183,7 +183,8 @@ test('an old session at the provider is no confirmation; the provider asks again
   const seconds = Math.floor(Date.now() / 1000) - 3_600;
   sso.provider.authenticatedAt = seconds;
   const cookie = sessionOf(await sso.signIn());
-  const invite = (as: string) => sso.panel.send('/invites', { method: 'POST', cookie: as, body: { email: 'x@example.com', role: 'auditor' } });
+  const invite = (as: string) =>
+    sso.panel.send('/invites', { method: 'POST', cookie: as, body: { email: 'x@example.com', role: 'auditor' } });
   expect((await sso.panel.send('/session', { cookie })).body.confirmedAt).toBe(new Date(seconds * 1000).toISOString());
   expect((await invite(cookie)).body.error.code).toBe('confirmation_required');
   expect((await sso.start('?confirm=true')).address.searchParams.get('prompt')).toBe('login');
@@ -194,7 +195,12 @@ test('an old session at the provider is no confirmation; the provider asks again
 test('log, journal and tables have no secret and no code', async () => {
   const back = await sso.visit(await sso.start());
   const session = sessionOf(await sso.arrive(back));
-  const secrets = [CLIENT_SECRET, back.address.searchParams.get('code'), session.replace('tollgate=', ''), back.cookie.replace(/^.*=/, '').slice(0, 43)];
+  const secrets = [
+    CLIENT_SECRET,
+    back.address.searchParams.get('code'),
+    session.replace('tollgate=', ''),
+    back.cookie.replace(/^.*=/, '').slice(0, 43),
+  ];
   const tables = await Promise.all(
     ['audit', 'identity', 'session', 'login_failure'].map((table) => sso.panel.sql.query(`SELECT t::text FROM panel.${table} t`)),
   );
@@ -207,5 +213,8 @@ test('a provider that is gone leads back to the page', async () => {
   const back = await sso.visit(underway);
   await sso.provider.stop();
   expect(failureOf(await sso.arrive(back))).toEqual({ page: '/panel/profile', failure: 'unavailable', session: false });
-  expect((await refusals()).at(-1)).toEqual({ target: 'user/unknown', reason: expect.stringMatching(/^acme: (ECONNREFUSED|ECONNRESET|UND_ERR_\w+)$/) });
+  expect((await refusals()).at(-1)).toEqual({
+    target: 'user/unknown',
+    reason: expect.stringMatching(/^acme: (ECONNREFUSED|ECONNRESET|UND_ERR_\w+)$/),
+  });
 });

@@ -39,7 +39,8 @@ export class Sso {
     const provider = this.providerOf(name);
     const forget = await this.throttle.attempt(`sso ${author.caller.requestId}`, client.address);
     try {
-      if (!attempt || query.get('state') !== stateOf(attempt, name)) throw new SsoError('expired', 'this browser did not begin the sign-in');
+      if (!attempt || query.get('state') !== stateOf(attempt, name))
+        throw new SsoError('expired', 'this browser did not begin the sign-in');
       const person = await provider.redeem(query, attempt);
       const secret = await this.admitPerson.admit(name, person, client, author);
       await forget();
