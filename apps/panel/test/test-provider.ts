@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Provider, { type Context } from 'oidc-provider';
+import { createMemoryAdapter } from 'oidc-provider/lib/adapters/memory_adapter.js';
 
 export const CLIENT_ID = 'tollgate';
 export const CLIENT_SECRET = 'the secret of the client';
@@ -57,6 +58,9 @@ export class TestProvider {
         return grant;
       },
       pkce: { required: () => true },
+      // The defaults are the same; the provider would print a warning for each.
+      adapter: createMemoryAdapter(0),
+      ttl: { AccessToken: 600, AuthorizationCode: 60, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
       features: { devInteractions: { enabled: false } },
       cookies: { keys: ['a key of the test'] },
       jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256' }] },

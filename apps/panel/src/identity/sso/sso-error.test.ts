@@ -7,6 +7,11 @@ test.each<[thrown: object, failure: string, reason: string]>([
   [{ code: 'OAUTH_JWT_CLAIM_COMPARISON_FAILED' }, 'refused', 'OAUTH_JWT_CLAIM_COMPARISON_FAILED'],
   [{ code: 'OAUTH_TIMEOUT' }, 'unavailable', 'OAUTH_TIMEOUT'],
   [new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } }), 'unavailable', 'ECONNREFUSED'],
+  [
+    new Error('something went wrong', { cause: new TypeError('fetch failed', { cause: { code: 'ENOTFOUND' } }) }),
+    'unavailable',
+    'ENOTFOUND',
+  ],
   [new Error('a text of the provider'), 'unavailable', 'unknown error'],
 ])('%j is %s', (thrown, failure, reason) => {
   expect(ssoErrorOf(thrown)).toMatchObject({ failure, reason });

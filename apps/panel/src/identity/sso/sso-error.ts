@@ -24,12 +24,20 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
 ]);
 
-/** Translates an error of a call of the provider. */
+/** Translates an error of a call of the provider. Errors of the network are causes of causes. */
 export function ssoErrorOf(thrown: unknown): SsoError {
-  if (thrown instanceof SsoError) return thrown;
-  if (thrown instanceof Error && thrown.cause instanceof SsoError) return thrown.cause;
-  const { code, error, cause } = thrown as { code?: unknown; error?: unknown; cause?: { code?: unknown } };
-  // The code of OAuth, such as invalid_grant, comes from the provider: anything but a code is left out.
-  const codes = [code ?? cause?.code, error].filter((one) => typeof one === 'string' && /^\w{1,60}$/.test(one));
-  return new SsoError(REFUSALS.has(String(code)) ? 'refused' : 'unavailable', codes.join(' ') || 'unknown error');
+  for (let error = thrown as Fault | undefined; error; error = error.cause) {
+    if (error instanceof SsoError) return error;
+    if (typeof error.code !== 'string') continue;
+    // The code of OAuth, such as invalid_grant, comes from the provider: anything but a code is left out.
+    const codes = [error.code, error.error].filter((one) => typeof one === 'string' && /^\w{1,60}$/.test(one));
+    return new SsoError(REFUSALS.has(error.code) ? 'refused' : 'unavailable', codes.join(' '));
+  }
+  return new SsoError('unavailable', 'unknown error');
+}
+
+interface Fault {
+  code?: unknown;
+  error?: unknown;
+  cause?: Fault;
 }
