@@ -4,9 +4,9 @@ import { type UsageGroup, type UsageRow, usageQuery } from '#contracts/billing/u
 import { PanelError } from '../../http/panel-error.js';
 import { allOf, pagesOf } from '../../services/pages.js';
 import type { Services } from '../../services/services.js';
-import type { Overview } from '../shapes/overview.js';
+import type { Overview, OverviewWarning } from '../shapes/overview.js';
+import { accountWarnings } from './account-warnings.js';
 import type { OverviewQuery } from './overview-query.js';
-import { accountWarnings, platformWarnings } from './overview-warnings.js';
 import { sumUsage } from './sum-usage.js';
 
 const DAY_MS = 24 * 3_600_000;
@@ -17,10 +17,14 @@ const TOP = 10;
 const PAGE_ROWS = 1_000;
 
 /**
- * Reads the figures of one account, or of the platform, in one round of parallel calls. Warnings of a service that does not answer are
- * left out, and say so; billing must answer.
+ * Reads the figures of one account, or of the platform, in one round of parallel calls. `platformWarnings` are those of an operator.
  */
-export async function readOverview(services: Services, query: OverviewQuery, isOperator: boolean, now = new Date()): Promise<Overview> {
+export async function readOverview(
+  services: Services,
+  query: OverviewQuery,
+  platformWarnings: () => Promise<OverviewWarning[]>,
+  now = new Date(),
+): Promise<Overview> {
   const { accountId } = query;
   const { from, to } = rangeOf(query, now);
   const step = Date.parse(to) - Date.parse(from) <= HOURS_MS ? 'hour' : 'day';
@@ -37,7 +41,7 @@ export async function readOverview(services: Services, query: OverviewQuery, isO
     spenders('project'),
     spenders('key'),
     spenders('ending'),
-    isOperator ? platformWarnings(services) : [],
+    platformWarnings(),
   ]);
   return {
     from,
