@@ -136,10 +136,11 @@ export const GRANTS = {
   },
   panel: {
     settings: {},
-    functions: ['panel.record_audit(jsonb, text, uuid, text, text, jsonb, jsonb)'],
+    functions: ['panel.record_audit(jsonb, text, uuid, text, text, jsonb, jsonb)', 'panel.audit_digest(bytea, panel.audit)'],
     tables: {
       user: { select: true, insert: true, update: ['name', 'password_hash', 'disabled_at'] },
-      grant: { select: true, insert: true, update: ['role'], delete: true },
+      grant: { select: true, insert: true, update: ['role', 'issuer'], delete: true },
+      identity: { select: true, insert: true },
       session: { select: true, insert: true, update: ['digest', 'confirmed_at', 'seen_at'], delete: true },
       invite: { select: true, insert: true, update: ['accepted_at', 'accepted_by'], delete: true },
       token: { select: true, insert: true, update: ['revoked_at', 'used_at'] },

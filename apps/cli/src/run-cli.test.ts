@@ -340,10 +340,13 @@ ${AT}  topup   $25.00  inv-1      -        ${ID}
   const counted = `checked 2 accounts, 3 projects, 1 grants, 4 movements, 5 open holds, 6 settlements, 0 late settlements, 7 audit entries as of ${AT} in 12 ms`;
 
   const SOUND = { entries: 3, digest: 'ab', faults: [] };
+  /** Answers with a broken journal of one service. */
   const services =
-    (violations: number, catalogAudit: unknown = SOUND) =>
-    (subject: string): unknown =>
-      subject === 'billing.v1.ledger.check' ? ledgerReport(violations) : catalogAudit;
+    (violations: number, broken?: { service: string; check: unknown }) =>
+    (subject: string): unknown => {
+      if (subject === 'billing.v1.ledger.check') return ledgerReport(violations);
+      return subject === `${broken?.service}.v1.audit.check` ? broken?.check : SOUND;
+    };
 
   test('a consistent ledger', async () => {
     expect(await run(['ledger', 'check'], services(0))).toMatchObject({
@@ -358,6 +361,8 @@ I10           0  and so on
 the ledger is consistent
 
 the audit journal of the catalog is consistent: 3 entries
+
+the audit journal of the panel is consistent: 3 entries
 `,
     });
   });
@@ -378,25 +383,23 @@ INVARIANT  SUBJECT                               ACCOUNT
 I1         ${ID}  ${ID}
 
 the audit journal of the catalog is consistent: 3 entries
+
+the audit journal of the panel is consistent: 3 entries
 `,
     });
     const { code, out } = await run(['ledger', 'check', '--json'], services(1));
-    expect({ code, reply: JSON.parse(out) }).toEqual({ code: 1, reply: { ...ledgerReport(1), catalogAudit: SOUND } });
+    expect({ code, reply: JSON.parse(out) }).toEqual({ code: 1, reply: { ...ledgerReport(1), catalogAudit: SOUND, panelAudit: SOUND } });
   });
 
-  test.each<[what: string, catalogAudit: unknown, lines: string]>([
-    ['is broken', { ...SOUND, faults: [ID, KEY_ID] }, `THE AUDIT JOURNAL OF THE CATALOG IS INCONSISTENT\n${ID}\n${KEY_ID}\n`],
-    [
-      'cannot be checked',
-      new MessagingError('unavailable', 'No service.'),
-      'the audit journal of the catalog was not checked: No service.\n',
-    ],
-  ])('the audit journal of the catalog %s: exit code 1 beside a consistent ledger', async (_, catalogAudit, lines) => {
-    const { code, out } = await run(['ledger', 'check'], services(0, catalogAudit));
-    expect({ code, end: out.slice(out.indexOf('the ledger is consistent')) }).toEqual({
-      code: 1,
-      end: `the ledger is consistent\n\n${lines}`,
-    });
+  test.each<[service: string, check: unknown, line: string]>([
+    ['catalog', { ...SOUND, faults: [ID, KEY_ID] }, `THE AUDIT JOURNAL OF THE CATALOG IS INCONSISTENT\n${ID}\n${KEY_ID}\n`],
+    ['panel', { ...SOUND, faults: [ID] }, `THE AUDIT JOURNAL OF THE PANEL IS INCONSISTENT\n${ID}\n`],
+    ['catalog', new MessagingError('unavailable', 'No service.'), 'the audit journal of the catalog was not checked: No service.\n'],
+  ])('a fault in the audit journal of the %s: exit code 1 beside a consistent ledger', async (service, check, line) => {
+    const { code, out } = await run(['ledger', 'check'], services(0, { service, check }));
+    expect(code).toBe(1);
+    expect(out).toContain('the ledger is consistent\n\n');
+    expect(out).toContain(`\n\n${line}`);
   });
 
   test('the audit journals of both services, merged by time, with one cursor', async () => {

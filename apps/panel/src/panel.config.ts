@@ -1,4 +1,4 @@
-import { IsInt, IsString, Matches, Max, Min, MinLength } from 'class-validator';
+import { IsIn, IsInt, IsString, Matches, Max, Min, MinLength } from 'class-validator';
 import { ServiceConfig } from '#config/service-config.js';
 
 /** An https origin, or one of loopback: a browser sends a session over plain http to any other host in the clear. */
@@ -23,6 +23,8 @@ export class PanelConfig extends ServiceConfig {
   /** Trusted proxies in front of the panel that append to `X-Forwarded-For`. 0 ignores the header, because any client can send it. */
   @IsInt() @Min(0) @Max(100) trustedProxyHops = 0;
   @IsInt() @Min(1) connectionsMax = 2_000;
+  /** `off`: people sign in with a provider alone. */
+  @IsIn(['on', 'off']) panelPasswords = 'on';
 
   get furtherOrigins(): string[] {
     return this.panelOrigins === 'none' ? [] : this.panelOrigins.split(',').map((origin) => origin.trim());

@@ -11,6 +11,9 @@ export const ROUTE_CALLERS: Record<RouteName, 'anyone' | 'person' | readonly Rol
   signIn: 'anyone',
   showInvite: 'anyone',
   acceptInvite: 'anyone',
+  showSignInWays: 'anyone',
+  startSso: 'anyone',
+  finishSso: 'anyone',
   showSession: 'person',
   signOut: 'person',
   confirmSession: 'person',
@@ -64,6 +67,7 @@ export const ROUTE_CALLERS: Record<RouteName, 'anyone' | 'person' | readonly Rol
   listUpstreams: ['admin', 'auditor'],
   listLedgerChecks: ['admin', 'auditor'],
   checkLedger: ['admin'],
+  checkJournals: ['admin', 'auditor'],
   listAudit: ['admin', 'auditor', 'owner'],
   downloadAudit: ['admin', 'auditor', 'owner'],
 };

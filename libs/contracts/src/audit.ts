@@ -87,3 +87,9 @@ export const catalogAuditCheck = new Endpoint<EmptyRequest, AuditCheckReply>(
   EmptyRequest,
   "Checks the chain of the catalog's audit journal",
 );
+
+export const panelAuditCheck = new Endpoint<EmptyRequest, AuditCheckReply>(
+  'panel.v1.audit.check',
+  EmptyRequest,
+  "Checks the chain of the panel's audit journal",
+);

@@ -78,6 +78,7 @@ const CALLERS: Record<string, User[]> = {
   'panel.v1.user.list': ['cli'],
   'panel.v1.user.update': ['cli'],
   'panel.v1.session.end': ['cli'],
+  'panel.v1.audit.check': ['cli'],
 };
 
 /** Users that receive each event, besides `internal` and `panel`, which receive all. */

@@ -217,6 +217,13 @@ test('models, upstreams and a check of the ledger come from their services', asy
   expect(upstreams.body.replicas.flatMap(({ routes }) => routes.map(({ model }) => model))).toContain('sim-fast');
   const check = await call<{ violations: object[] }>('POST', '/ledger/checks', { schema: 'LedgerCheckReply' });
   expect([check.status, check.body.violations]).toEqual([200, []]);
+  const { body } = await call<{ journals: { service: string; faults: string[] }[] }>('GET', '/ledger/journals', {
+    schema: 'JournalCheckListReply',
+  });
+  expect(body.journals.map(({ service, faults }) => ({ service, faults }))).toEqual([
+    { service: 'catalog', faults: [] },
+    { service: 'panel', faults: [] },
+  ]);
 });
 
 test('the catalog is planned without a change, and an apply of a stale revision is a 409', async () => {

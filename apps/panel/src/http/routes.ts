@@ -21,8 +21,10 @@ export interface Route {
   scope?: 'account' | 'platform' | 'any';
   /** True when a person must have signed in or confirmed within 10 minutes. Does not apply to tokens. */
   confirmed?: true;
+  /** True for an address to which another site sends the browser. Its pages may cause the request, so the request must prove itself. */
+  fromOtherSites?: true;
   /** Status of a success. Default: 200. */
-  status?: 201 | 204;
+  status?: 201 | 204 | 303;
   summary: string;
 }
 
@@ -77,6 +79,22 @@ export const ROUTES = {
   },
   showInvite: { method: 'POST', path: '/invites/show', access: 'public', summary: 'The invite of a link' },
   acceptInvite: { method: 'POST', path: '/invites/accept', access: 'public', status: 201, summary: 'Accepts an invite and signs in' },
+  showSignInWays: { method: 'GET', path: '/sso', access: 'public', summary: 'The ways to sign in: passwords and providers' },
+  startSso: {
+    method: 'GET',
+    path: '/sso/:provider/start',
+    access: 'public',
+    status: 303,
+    summary: 'Leads the browser to a provider of OpenID Connect',
+  },
+  finishSso: {
+    method: 'GET',
+    path: '/sso/:provider/callback',
+    access: 'public',
+    fromOtherSites: true,
+    status: 303,
+    summary: 'Signs in the person whom a provider sends back',
+  },
   listTokens: { method: 'GET', path: '/tokens', access: 'tokens', scope: 'any', summary: 'Tokens of programs' },
   createToken: {
     method: 'POST',
@@ -227,6 +245,12 @@ export const ROUTES = {
     summary: 'Last reports of the ledger check, and frozen accounts',
   },
   checkLedger: { method: 'POST', path: '/ledger/checks', access: 'ledger', summary: 'Checks the ledger now' },
+  checkJournals: {
+    method: 'GET',
+    path: '/ledger/journals',
+    access: 'ledger.read',
+    summary: 'Checks the journals of catalog and panel now',
+  },
   listAudit: { method: 'GET', path: '/audit', access: 'audit.read', scope: 'any', summary: 'Changes and sign-ins, newest first' },
   downloadAudit: { method: 'GET', path: '/audit.csv', access: 'audit.read', scope: 'any', summary: 'The same as a file' },
 } as const satisfies Record<string, Route>;

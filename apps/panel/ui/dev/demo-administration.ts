@@ -13,6 +13,7 @@ const ADMIN: MeReply = {
   name: 'Mara Lindqvist',
   createdAt: iso(NOW - 60 * DAY_MS),
   gatewayUrl: 'https://ai.example.com',
+  hasPassword: true,
   grants: [
     {
       accountId: null,
@@ -171,6 +172,7 @@ const SESSIONS = [true, false].map((isCurrent, at) => ({
 
 export const ADMINISTRATION: Endpoint[] = [
   ['GET', /^\/me$/, () => ok(ADMIN)],
+  ['GET', /^\/sso$/, () => ok({ passwords: true, providers: [{ name: 'keycloak', label: 'Keycloak' }] })],
   ['POST', /^\/session$/, () => ({ status: 201, body: ADMIN })],
   ['DELETE', /^\/session$/, () => ({ status: 204 })],
   ['POST', /^\/session\/confirm$/, () => ok(SESSIONS[0])],
@@ -196,6 +198,19 @@ export const ADMINISTRATION: Endpoint[] = [
     () => ok({ checks: [0, 1, 2, 3, 4, 5].map(check), frozen: ACCOUNTS.filter(({ status }) => status === 'frozen') }),
   ],
   ['POST', /^\/ledger\/checks$/, () => ok(check(0))],
+  [
+    'GET',
+    /^\/ledger\/journals$/,
+    () =>
+      ok({
+        journals: (['catalog', 'panel'] as const).map((service, at) => ({
+          service,
+          entries: 12 + at * 61,
+          digest: '9c1185a5',
+          faults: [],
+        })),
+      }),
+  ],
   ['GET', /^\/audit$/, () => ok({ entries: AUDIT, nextCursor: null })],
   [
     'GET',

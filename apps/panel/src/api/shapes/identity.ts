@@ -42,6 +42,8 @@ export interface Me {
   name: string;
   createdAt: string;
   grants: Grant[];
+  /** False for a person who signs in with a provider alone. */
+  hasPassword: boolean;
 }
 
 /** `GET /me`. */
@@ -73,7 +75,7 @@ export interface ConfirmBody {
 export interface Session {
   sessionId: string;
   createdAt: string;
-  /** The last time that the person typed their password. Routes that need a confirmation accept it for 10 minutes. */
+  /** The last time that the person typed their password, here or at a provider. Routes that need a confirmation accept it for 10 minutes. */
   confirmedAt: string;
   seenAt: string;
   /** Ends earlier after 30 minutes without a request. */
@@ -158,8 +160,11 @@ export interface InviteView {
   accountId: string | null;
   role: Role;
   expiresAt: string;
-  /** `new`: choose a name and a password. `sign-in`: type the present password. `new-password`: choose another one. */
-  password: 'new' | 'sign-in' | 'new-password';
+  /**
+   * `new`: choose a name and a password. `sign-in`: type the present password. `new-password`: choose another one. `none`: sign in with a
+   * provider that has verified this e-mail, which accepts the invite.
+   */
+  password: 'new' | 'sign-in' | 'new-password' | 'none';
 }
 
 /** `POST /invites/accept`, without a session. Signs in and replies `Me`. */

@@ -10,6 +10,7 @@ import { Routes } from './routes.js';
 import { SessionProvider } from './session.js';
 import { Shell } from './shell.js';
 import { SignIn } from './sign-in.js';
+import { SsoFailureDialog } from './sso-failure-dialog.js';
 import { isUnreachable } from './use-api.js';
 import { Welcome } from './welcome.js';
 
@@ -34,7 +35,8 @@ export function App() {
         <Shell>
           <Routes />
         </Shell>
-        <Interruptions email={start.data.me.email} />
+        <Interruptions me={start.data.me} />
+        <SsoFailureDialog />
       </SessionProvider>
     );
   }
