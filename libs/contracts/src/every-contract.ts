@@ -11,6 +11,7 @@ import * as requests from './billing/requests.js';
 import * as usage from './billing/usage.js';
 import * as catalog from './catalog.js';
 import { Endpoint, StreamEndpoint, Topic } from './endpoint.js';
+import * as gateway from './gateway.js';
 import * as inference from './inference.js';
 import * as panel from './panel.js';
 import * as probe from './probe.js';
@@ -30,6 +31,7 @@ const MODULES = [
   audit,
   billingEvents,
   catalog,
+  gateway,
   inference,
   routeStatus,
   probe,
