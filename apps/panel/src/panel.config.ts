@@ -18,6 +18,8 @@ export class PanelConfig extends ServiceConfig {
   /** Trusted proxies in front of the panel that append to `X-Forwarded-For`. 0 ignores the header, because any client can send it. */
   @IsInt() @Min(0) @Max(100) trustedProxyHops = 0;
   @IsInt() @Min(1) connectionsMax = 2_000;
+  /** Days for which the course of each request is kept. */
+  @IsInt() @Min(1) @Max(400) activityDays = 30;
 
   get furtherOrigins(): string[] {
     return this.panelOrigins === 'none' ? [] : this.panelOrigins.split(',').map((origin) => origin.trim());

@@ -1,4 +1,5 @@
 import { Controller, Req } from '@nestjs/common';
+import { Activity } from '../activity/activity.js';
 import { Handles } from '../http/handles.decorator.js';
 import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { Services } from '../services/services.js';
@@ -9,10 +10,13 @@ import type { Overview } from './shapes/overview.js';
 
 @Controller()
 export class OverviewController {
-  constructor(private readonly services: Services) {}
+  constructor(
+    private readonly services: Services,
+    private readonly activity: Activity,
+  ) {}
 
   @Handles('showOverview')
   show(@Req() request: PanelRequest, @Input(OverviewQuery) query: OverviewQuery): Promise<Overview> {
-    return readOverview(this.services, query, callerOf(request).access.may('upstreams.read', null));
+    return readOverview(this.services, this.activity, query, callerOf(request).access.may('upstreams.read', null));
   }
 }

@@ -2,7 +2,9 @@ import { Controller, Req, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { RequestListRequest, RequestShowRequest, requestList } from '#contracts/billing/requests.js';
 import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
+import { Activity } from '../activity/activity.js';
 import { Handles } from '../http/handles.decorator.js';
+import { PanelError } from '../http/panel-error.js';
 import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { pagesOf } from '../services/pages.js';
 import { Services } from '../services/services.js';
@@ -10,13 +12,17 @@ import { type Columns, sendCsv } from './csv.js';
 import { Input } from './input.decorator.js';
 import { ownedRequest } from './owned.js';
 import type { BilledRequest, RequestListReply, RequestRow } from './shapes/requests.js';
+import type { EndedRequest } from './shapes/traffic.js';
 
 /** Rows on a page of a file, the most that billing returns. */
 const PAGE_ROWS = 200;
 
 @Controller()
 export class RequestsController {
-  constructor(private readonly services: Services) {}
+  constructor(
+    private readonly services: Services,
+    private readonly activity: Activity,
+  ) {}
 
   @Handles('listRequests')
   list(@Input(RequestListRequest) query: RequestListRequest): Promise<RequestListReply> {
@@ -35,6 +41,15 @@ export class RequestsController {
   @Handles('showRequest')
   show(@Req() request: PanelRequest, @Input(RequestShowRequest) { requestId }: RequestShowRequest): Promise<BilledRequest> {
     return ownedRequest(this.services, callerOf(request).access, 'requests.read', requestId);
+  }
+
+  /** 404 as well when no panel ran as the request ended, or when it is older than `ACTIVITY_DAYS`. */
+  @Handles('showRequestActivity')
+  async showActivity(@Req() request: PanelRequest, @Input(RequestShowRequest) { requestId }: RequestShowRequest): Promise<EndedRequest> {
+    const found = await this.activity.show(requestId);
+    callerOf(request).access.require('requests.read', found?.accountId ?? '');
+    if (!found) throw new PanelError('not_found', 'There is no such thing, or it belongs to another account.');
+    return found;
   }
 }
 

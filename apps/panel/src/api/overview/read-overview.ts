@@ -1,10 +1,11 @@
 import { type Account, accountList } from '#contracts/billing/accounts.js';
 import { balanceGet } from '#contracts/billing/money.js';
 import { type UsageGroup, type UsageRow, usageQuery } from '#contracts/billing/usage.js';
+import type { Activity } from '../../activity/activity.js';
 import { PanelError } from '../../http/panel-error.js';
 import { allOf, pagesOf } from '../../services/pages.js';
 import type { Services } from '../../services/services.js';
-import type { Overview } from '../shapes/overview.js';
+import type { Overview, OverviewTraffic } from '../shapes/overview.js';
 import type { OverviewQuery } from './overview-query.js';
 import { accountWarnings, platformWarnings } from './overview-warnings.js';
 import { sumUsage } from './sum-usage.js';
@@ -20,7 +21,13 @@ const PAGE_ROWS = 1_000;
  * Reads the figures of one account, or of the platform, in one round of parallel calls. Warnings of a service that does not answer are
  * left out, and say so; billing must answer.
  */
-export async function readOverview(services: Services, query: OverviewQuery, isOperator: boolean, now = new Date()): Promise<Overview> {
+export async function readOverview(
+  services: Services,
+  activity: Activity,
+  query: OverviewQuery,
+  isOperator: boolean,
+  now = new Date(),
+): Promise<Overview> {
   const { accountId } = query;
   const { from, to } = rangeOf(query, now);
   const step = Date.parse(to) - Date.parse(from) <= HOURS_MS ? 'hour' : 'day';
@@ -28,7 +35,7 @@ export async function readOverview(services: Services, query: OverviewQuery, isO
     allOf(pagesOf((cursor) => services.ask(usageQuery, { accountId, limit: PAGE_ROWS, ...question, cursor })));
   const spenders = async (group: UsageGroup): Promise<UsageRow[]> => mostExpensive(await usage({ from, to, groupBy: [group] }));
   const today = now.toISOString().slice(0, 10);
-  const [account, balance, series, month, byModel, byProject, byKey, byEnding, warnings] = await Promise.all([
+  const [account, balance, series, month, byModel, byProject, byKey, byEnding, traffic, warnings] = await Promise.all([
     accountId ? accountOf(services, accountId) : undefined,
     accountId ? services.ask(balanceGet, { accountId }) : null,
     usage({ from, to, step }),
@@ -37,6 +44,7 @@ export async function readOverview(services: Services, query: OverviewQuery, isO
     spenders('project'),
     spenders('key'),
     spenders('ending'),
+    trafficOf(activity, { accountId, from, to }),
     isOperator ? platformWarnings(services) : [],
   ]);
   return {
@@ -52,8 +60,14 @@ export async function readOverview(services: Services, query: OverviewQuery, isO
     byProject,
     byKey,
     byEnding,
+    traffic,
     warnings: [...(account && balance ? accountWarnings(account, balance, now) : []), ...warnings],
   };
+}
+
+async function trafficOf(activity: Activity, query: { accountId: string | undefined; from: string; to: string }): Promise<OverviewTraffic> {
+  const { rows, gaps } = await activity.traffic(query);
+  return { ...(rows[0] ?? { requests: 0, outcomes: [], firstContentMs: null, durationMs: null }), gaps };
 }
 
 function rangeOf({ from, to }: OverviewQuery, now: Date): { from: string; to: string } {
