@@ -1,5 +1,5 @@
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
-import type { TrafficGroup, TrafficOutcome, TrafficReply, TrafficRow } from '../api/shapes/traffic.js';
+import type { TrafficGroup, TrafficOutcome, TrafficReply, TrafficRow, TrafficSums } from '../api/shapes/traffic.js';
 import { PanelError } from '../http/panel-error.js';
 import { percentilesOf } from './histogram.js';
 import { readGaps } from './recording.js';
@@ -20,7 +20,7 @@ export async function queryTraffic(prisma: PrismaClient, query: TrafficQuery, no
   const { from, to } = rangeOf(query, now);
   const [sums, gaps] = await Promise.all([prisma.$queryRaw<Sum[]>(summing(query, from, to)), readGaps(prisma, from, to, now)]);
   if (sums.length > SUMS_MAX) throw new PanelError('invalid_request', 'These are too many rows: use a shorter time range.', { param: 'from' });
-  return { from: from.toISOString(), to: to.toISOString(), rows: rowsOf(sums), gaps };
+  return { from: from.toISOString(), to: to.toISOString(), total: totalOf(sums), rows: rowsOf(sums), gaps };
 }
 
 function rangeOf({ from, to, step }: TrafficQuery, now: Date): { from: Date; to: Date } {
@@ -80,20 +80,32 @@ function rowsOf(sums: readonly Sum[]): TrafficRow[] {
 function rowOf(sums: readonly Sum[]): TrafficRow {
   const { property: _, value: __, requests: ___, start, ...group } = sums[0] as Sum;
   const known = Object.entries(group).map(([name, value]) => [name, value === NO_ID || value === '' ? null : value]);
-  const outcomes = sums.filter(({ property }) => property === 'outcome').map(outcomeOf);
+  return { ...(start && { start: start.toISOString() }), ...(Object.fromEntries(known) as Partial<TrafficRow>), ...totalOf(sums) };
+}
+
+/** Adds the sums of any number of groups. */
+function totalOf(sums: readonly Sum[]): TrafficSums {
+  const byValue = (wanted: Sum['property']): Map<string, number> => {
+    const requests = new Map<string, number>();
+    for (const { property, value, requests: more } of sums) {
+      if (property === wanted) requests.set(value, (requests.get(value) ?? 0) + more);
+    }
+    return requests;
+  };
   const histogram = (wanted: Sum['property']): Map<number, number> =>
-    new Map(sums.filter(({ property }) => property === wanted).map(({ value, requests }) => [Number(value), requests]));
+    new Map([...byValue(wanted)].map(([value, requests]) => [Number(value), requests]));
+  const outcomes = [...byValue('outcome')].map(([value, requests]) => {
+    const [status, code = null] = value.split(' ');
+    return { status: Number(status), code, requests };
+  });
   return {
-    ...(start && { start: start.toISOString() }),
-    ...(Object.fromEntries(known) as Partial<TrafficRow>),
     requests: outcomes.reduce((total, { requests }) => total + requests, 0),
-    outcomes: outcomes.sort((one, other) => other.requests - one.requests || one.status - other.status),
+    outcomes: outcomes.sort((one, other) => other.requests - one.requests || compareOutcomes(one, other)),
     firstContentMs: percentilesOf(histogram('first-content')),
     durationMs: percentilesOf(histogram('duration')),
   };
 }
 
-function outcomeOf({ value, requests }: Sum): TrafficOutcome {
-  const [status, code = null] = value.split(' ');
-  return { status: Number(status), code, requests };
+function compareOutcomes(one: TrafficOutcome, other: TrafficOutcome): number {
+  return one.status - other.status || (one.code ?? '').localeCompare(other.code ?? '');
 }

@@ -66,8 +66,8 @@ export async function readOverview(
 }
 
 async function trafficOf(activity: Activity, query: { accountId: string | undefined; from: string; to: string }): Promise<OverviewTraffic> {
-  const { rows, gaps } = await activity.traffic(query);
-  return { ...(rows[0] ?? { requests: 0, outcomes: [], firstContentMs: null, durationMs: null }), gaps };
+  const { total, gaps } = await activity.traffic(query);
+  return { ...total, gaps };
 }
 
 function rangeOf({ from, to }: OverviewQuery, now: Date): { from: string; to: string } {

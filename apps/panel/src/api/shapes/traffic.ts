@@ -11,6 +11,7 @@ export interface TrafficReply {
   /** Start and end in UTC. The start is that of its minute with the step `minute`, else that of its hour. */
   from: string;
   to: string;
+  total: TrafficSums;
   /** In the order of time, then the most requests first. */
   rows: TrafficRow[];
   /** Times in which the panel recorded nothing: the numbers have none of their requests. */

@@ -1,0 +1,73 @@
+import type { EndedRequest, RequestAttempt } from '../../../../src/api/shapes/traffic.js';
+import { outcomeName, outcomeOf, outcomeTone } from '../../app/outcomes.js';
+import type { Tone } from '../../parts/badge.js';
+import { count } from '../../parts/count.js';
+import { duration } from '../../parts/time.js';
+
+/** An event of a request at its gateway. */
+export interface CourseStep {
+  /** Milliseconds since the gateway received the request. */
+  ms: number;
+  title: string;
+  about: string;
+  tone: Tone;
+}
+
+const FORMATS = { chat: 'Chat Completions', responses: 'Responses', messages: 'Messages' } as const;
+
+/** The events of a request at its gateway, without its hold and its settlement, in the order of time. */
+export function courseOf(activity: EndedRequest): CourseStep[] {
+  const { protocol, stream, model, attempts = [], firstContentMs, lastContentMs, endedMs } = activity;
+  const asked = `${FORMATS[protocol]}, ${stream ? 'streamed' : 'plain'}${model ? `, for ${model}` : ''}.`;
+  const steps: CourseStep[] = [
+    { ms: 0, title: 'Received', about: asked, tone: 'neutral' },
+    ...attempts.map((attempt, at) => stepOfAttempt(attempt, at + 1, attempts.length)),
+  ];
+  if (firstContentMs !== undefined && stream) {
+    steps.push({ ms: firstContentMs, title: 'First content', about: `After ${duration(firstContentMs)}.`, tone: 'good' });
+  }
+  if (lastContentMs !== undefined) steps.push({ ms: lastContentMs, title: 'Reply complete', about: 'The model had ended.', tone: 'good' });
+  const outcome = outcomeOf(activity);
+  steps.push({ ms: endedMs, title: outcomeTitle(activity), about: `After ${duration(endedMs)}.`, tone: outcomeTone(outcome) });
+  return steps.sort((one, other) => one.ms - other.ms);
+}
+
+function stepOfAttempt({ upstream, startMs, firstByteMs, endMs, failure }: RequestAttempt, number: number, total: number): CourseStep {
+  const parts = [
+    firstByteMs === undefined ? 'no byte came' : `first byte after ${duration(firstByteMs - startMs)}`,
+    ...(endMs === undefined ? ['read on for its usage'] : []),
+    ...(endMs !== undefined && failure ? [`failed after ${duration(endMs - startMs)}: ${failureText(failure)}`] : []),
+    ...(endMs !== undefined && !failure ? [`ended after ${duration(endMs - startMs)}`] : []),
+  ];
+  const about = `${parts.join(', ')}.`;
+  return {
+    ms: startMs,
+    title: total === 1 ? `Call of ${upstream}` : `Call ${number} of ${count(total)}, ${upstream}`,
+    about: about[0]?.toUpperCase() + about.slice(1),
+    tone: failure ? 'bad' : 'accent',
+  };
+}
+
+function outcomeTitle(activity: EndedRequest): string {
+  const outcome = outcomeOf(activity);
+  if (outcome.code === 'client_disconnected') return 'Client left';
+  return outcome.code === null ? `Answered with ${outcome.status}` : `Ended with ${outcomeName(outcome)}`;
+}
+
+const FAILURES: Record<string, string> = {
+  unreachable: 'no connection was made',
+  stale: 'a reused connection had been closed',
+  unanswered: 'the connection closed before a reply',
+  refused: 'the upstream answered with an error',
+  denied: 'the upstream refused the operator’s key',
+  rejected: 'the upstream rejected the request',
+  timeout: 'a time limit passed',
+  slow: 'the whole reply took too long',
+  broken: 'the reply ended early or was malformed',
+  empty: 'the reply had no content',
+  limit: 'the reply exceeded a limit',
+};
+
+function failureText(kind: string): string {
+  return FAILURES[kind] ?? kind;
+}
