@@ -1,7 +1,7 @@
 import type { EndedRequest } from '../../../../src/api/shapes/traffic.js';
 
 /** Rows that the live list shows. */
-export const LIVE_ROWS = 10;
+export const LIVE_ROWS = 6;
 /** Rows that one step adds, four times a second. More than 20 rows a second cannot be read. */
 export const STEP_ROWS = 5;
 /** Requests that wait to be shown. */
