@@ -29,9 +29,9 @@ test('a failover has each call with its failure, then the content and the end', 
       tone: 'bad',
     },
     { ms: 10, title: 'Call 2 of 2, local', about: 'First byte after 50 ms, ended after 859 ms.', tone: 'accent' },
-    { ms: 131, title: 'First content', about: 'After 131 ms.', tone: 'good' },
-    { ms: 870, title: 'Reply complete', about: 'The model had ended.', tone: 'good' },
-    { ms: 874, title: 'Answered with 200', about: 'After 874 ms.', tone: 'good' },
+    { ms: 131, title: 'First content', about: 'The client began to get the reply.', tone: 'good' },
+    { ms: 870, title: 'Reply complete', about: 'The model has ended.', tone: 'good' },
+    { ms: 874, title: 'Answered with 200', about: 'The reply was written.', tone: 'good' },
   ]);
 });
 
@@ -39,7 +39,7 @@ test('a refused request has its status and code', () => {
   const refused = courseOf({ requestId: 'req_1', receivedAt: '', protocol: 'messages', stream: false, status: 429, code: 'rate_limit_exceeded', endedMs: 2 });
   expect(refused.map(({ title, about, tone }) => [title, about, tone])).toEqual([
     ['Received', 'Messages, plain.', 'neutral'],
-    ['Ended with 429 rate_limit_exceeded', 'After 2 ms.', 'warn'],
+    ['Ended with 429 rate_limit_exceeded', 'The request was refused.', 'warn'],
   ]);
 });
 
@@ -49,6 +49,6 @@ test('a client that left, and a reply that is read on', () => {
   expect(courseOf({ ...request, outcome: 'client-disconnected', attempts }).map(({ title, about }) => [title, about])).toEqual([
     ['Received', 'Chat Completions, streamed, for sim-fast.'],
     ['Call of local', 'First byte after 55 ms, read on for its usage.'],
-    ['Client left', 'After 874 ms.'],
+    ['Client left', 'It closed the connection.'],
   ]);
 });

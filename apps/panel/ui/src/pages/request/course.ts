@@ -24,11 +24,10 @@ export function courseOf(activity: EndedRequest): CourseStep[] {
     ...attempts.map((attempt, at) => stepOfAttempt(attempt, at + 1, attempts.length)),
   ];
   if (firstContentMs !== undefined && stream) {
-    steps.push({ ms: firstContentMs, title: 'First content', about: `After ${duration(firstContentMs)}.`, tone: 'good' });
+    steps.push({ ms: firstContentMs, title: 'First content', about: 'The client began to get the reply.', tone: 'good' });
   }
-  if (lastContentMs !== undefined) steps.push({ ms: lastContentMs, title: 'Reply complete', about: 'The model had ended.', tone: 'good' });
-  const outcome = outcomeOf(activity);
-  steps.push({ ms: endedMs, title: outcomeTitle(activity), about: `After ${duration(endedMs)}.`, tone: outcomeTone(outcome) });
+  if (lastContentMs !== undefined) steps.push({ ms: lastContentMs, title: 'Reply complete', about: 'The model has ended.', tone: 'good' });
+  steps.push({ ms: endedMs, ...endOf(activity) });
   return steps.sort((one, other) => one.ms - other.ms);
 }
 
@@ -48,10 +47,13 @@ function stepOfAttempt({ upstream, startMs, firstByteMs, endMs, failure }: Reque
   };
 }
 
-function outcomeTitle(activity: EndedRequest): string {
+function endOf(activity: EndedRequest): Omit<CourseStep, 'ms'> {
   const outcome = outcomeOf(activity);
-  if (outcome.code === 'client_disconnected') return 'Client left';
-  return outcome.code === null ? `Answered with ${outcome.status}` : `Ended with ${outcomeName(outcome)}`;
+  const tone = outcomeTone(outcome);
+  if (outcome.code === 'client_disconnected') return { title: 'Client left', about: 'It closed the connection.', tone };
+  if (outcome.code === null) return { title: `Answered with ${outcome.status}`, about: 'The reply was written.', tone };
+  const about = activity.outcome === undefined ? 'The request was refused.' : 'The client got this error.';
+  return { title: `Ended with ${outcomeName(outcome)}`, about, tone };
 }
 
 const FAILURES: Record<string, string> = {
