@@ -113,11 +113,11 @@ function Sums({ request }: { request: BilledRequest | undefined }) {
 type Belonging = Pick<EndedRequest, 'accountId' | 'projectId' | 'keyId' | 'model' | 'holdId'>;
 
 function Facts({ request, upstream, ending }: { request: Belonging; upstream: string; ending: string }) {
-  const { accountId = '', projectId = '', keyId = '', model = '', holdId } = request;
+  const { accountId, projectId = '', keyId = '', model = '', holdId } = request;
   const { accountName, hrefOf } = useSession();
   const { projectName, keyName } = useNames(accountId);
   const facts = [
-    { name: 'Account', value: accountName(accountId), page: 'overview' },
+    { name: 'Account', value: accountName(accountId ?? ''), page: 'overview' },
     { name: 'Project', value: projectName(projectId), page: `usage?project=${projectId}` },
     { name: 'Key', value: keyName(keyId), page: `usage?key=${keyId}` },
     ...(model ? [{ name: 'Model', value: model, page: `requests?model=${encodeURIComponent(model)}` }] : []),

@@ -42,25 +42,27 @@ export function Traffic({ filters, span }: { filters: Filters; span: TimeSpan })
   const total = data?.total;
   const errors = total?.outcomes.filter(isError).reduce((sum, { requests }) => sum + requests, 0) ?? 0;
   return (
-    <Card title="Traffic" note="all requests to models, refused ones included">
+    <>
       {error && <Failure error={error} />}
       <Figures>
-        <Figure label="Errors" note={total && `${count(errors)} of ${count(total.requests)}`}>
+        <Figure label="Errors" note={total && `${count(errors)} of ${count(total.requests)}, refusals included`}>
           {total && percent(total.requests > 0 ? errors / total.requests : 0)}
         </Figure>
         <TimeFigure label="First content" percentiles={total?.firstContentMs} />
         <TimeFigure label="Whole reply" percentiles={total?.durationMs} />
       </Figures>
-      <StackChart
-        title="Requests by outcome"
-        stack={stack}
-        nameOf={(id) => id}
-        format={(value) => shortCount(Number(value))}
-        formatTicks={(values) => values.map((value) => shortCount(Number(value)))}
-        momentOf={(at) => (span.step === 'day' ? utcShortDay(at) : `${utcShortDay(at)}, ${utcHour(at)}`)}
-        shortMomentOf={span.step === 'day' ? utcShortDay : utcHour}
-      />
-      <Gaps gaps={data?.gaps} />
-    </Card>
+      <Card title="Traffic" note="by outcome, refused requests included">
+        <StackChart
+          title="Requests by outcome"
+          stack={stack}
+          nameOf={(id) => id}
+          format={(value) => shortCount(Number(value))}
+          formatTicks={(values) => values.map((value) => shortCount(Number(value)))}
+          momentOf={(at) => (span.step === 'day' ? utcShortDay(at) : `${utcShortDay(at)}, ${utcHour(at)}`)}
+          shortMomentOf={span.step === 'day' ? utcShortDay : utcHour}
+        />
+        <Gaps gaps={data?.gaps} />
+      </Card>
+    </>
   );
 }
