@@ -1,6 +1,5 @@
-import type { EndedRequest } from '#contracts/gateway.js';
+import { type EndedRequest, requestsEnded } from '#contracts/gateway.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
-import { requestsEnded } from '#contracts/gateway.js';
 import { LiveRequests } from './live-requests.js';
 import { LiveTail, UNREAD_MAX } from './live-tail.js';
 
@@ -71,4 +70,13 @@ test('gateways are listened to while a page watches', () => {
   watch('three');
   publish('4');
   expect(heard).toEqual(['one 1', 'two 1', 'two 2', 'three 4']);
+});
+
+test('the number of pages that watch has a limit', () => {
+  const live = new LiveRequests(new FakeMessaging());
+  const watch = () => live.watch(() => undefined);
+  const [stop] = Array.from({ length: 500 }, watch);
+  expect(watch).toThrow(expect.objectContaining({ code: 'unavailable' }));
+  stop?.();
+  watch();
 });

@@ -28,17 +28,22 @@ export class LiveController {
   @Handles('showLive')
   show(@Req() request: PanelRequest, @Res() response: Response, @Input(LiveQuery) { accountId }: LiveQuery): void {
     const tail = new LiveTail(response, accountId);
-    const stop = this.live.watch((requests) => tail.send(requests));
+    const unwatch = this.live.watch((requests) => tail.send(requests));
     const check = async (): Promise<void> => {
       const caller = await this.credentials.find(request, false);
-      if (caller?.access.may('requests.read', accountId ?? null)) tail.ping();
-      else response.end();
+      if (!caller?.access.may('requests.read', accountId ?? null)) end();
+      else if (!response.destroyed) tail.ping();
     };
-    const timer = setInterval(() => void check().catch(() => response.end()), PING_MS);
-    response.once('close', () => {
+    const timer = setInterval(() => void check().catch(end), PING_MS);
+    const stop = (): void => {
       clearInterval(timer);
+      unwatch();
+    };
+    const end = (): void => {
       stop();
-    });
+      response.end();
+    };
+    response.once('close', stop);
     response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' });
     tail.ping();
   }
