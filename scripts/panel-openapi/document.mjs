@@ -144,8 +144,7 @@ function successOf({ path, status }, reply) {
   const headers = { 'x-request-id': { $ref: '#/components/headers/RequestId' } };
   if (path.endsWith('.csv'))
     return { description: 'A file, written as fast as it is read.', headers, content: { 'text/csv': { schema: { type: 'string' } } } };
-  if (path.endsWith('/live'))
-    return { description: LIVE, headers, content: { 'text/event-stream': { schema: { type: 'string' } } } };
+  if (path.endsWith('/live')) return { description: LIVE, headers, content: { 'text/event-stream': { schema: { type: 'string' } } } };
   if (status === 204 || !reply) return { description: 'Done.', headers };
   return { description: 'The reply.', headers, content: { 'application/json': { schema: reply } } };
 }

@@ -43,88 +43,90 @@ function script(events: readonly StreamEvent[]): void {
 }
 
 describe('with the setting on', () => {
-beforeEach(() => start());
-afterEach(() => gateway.close());
+  beforeEach(() => start());
+  afterEach(() => gateway.close());
 
-test('a stream has its times, its quote and its calls, shifted to the moment the gateway received it', async () => {
-  script([...HELLO.slice(0, -1), REPORT, ...HELLO.slice(-1)]);
-  const response = await gateway.openStream();
-  await textOf(response);
-  const [request] = await ended();
-  const requestId = String(response.headers['x-request-id']);
-  expect(request).toEqual({
-    requestId,
-    receivedAt: expect.any(String),
-    ...TEST_CALLER,
-    protocol: 'chat',
-    model: 'test-model',
-    stream: true,
-    status: 200,
-    outcome: 'completed',
-    heldMs: MS,
-    firstContentMs: MS,
-    lastContentMs: MS,
-    endedMs: MS,
-    holdId: fakes.reserves[0]?.holdId,
-    promptTokensEstimate: fakes.opened[0]?.ticket.promptTokensEstimate,
-    outputTokensMax: fakes.opened[0]?.ticket.outputTokensMax,
-    attempts: [
-      { upstream: 'first', startMs: MS, firstByteMs: MS, endMs: MS, failure: 'refused' },
-      { upstream: 'local', startMs: MS, firstByteMs: MS, endMs: MS },
-    ],
-  });
-  const { heldMs = 0, firstContentMs = 0, lastContentMs = 0, endedMs = 0, attempts = [], receivedAt = '' } = request ?? {};
-  expect(attempts.map(({ startMs, endMs = 0 }) => [startMs - heldMs, endMs - heldMs])).toEqual([
-    [0, 3],
-    [3, 9],
-  ]);
-  const times = [0, heldMs, firstContentMs, lastContentMs, endedMs];
-  expect(times).toEqual(times.toSorted((one, other) => one - other));
-  expect(Number.parseInt(requestId.slice(4, 16), 16)).toBe(Date.parse(receivedAt));
-});
-
-test('the report of the calls is not sent to the client', async () => {
-  const timeless = ({ text }: { text: string }) => text.replace(/"id":"[^"]*"|"created":\d+/g, '');
-  const bodies = [];
-  for (const stream of [true, false]) {
-    script(HELLO);
-    const without = await gateway.chat({ stream });
+  test('a stream has its times, its quote and its calls, shifted to the moment the gateway received it', async () => {
     script([...HELLO.slice(0, -1), REPORT, ...HELLO.slice(-1)]);
-    bodies.push([timeless(await gateway.chat({ stream })), timeless(without)]);
-  }
-  for (const [body, without] of bodies) expect(body).toBe(without);
-});
+    const response = await gateway.openStream();
+    await textOf(response);
+    const [request] = await ended();
+    const requestId = String(response.headers['x-request-id']);
+    expect(request).toEqual({
+      requestId,
+      receivedAt: expect.any(String),
+      ...TEST_CALLER,
+      protocol: 'chat',
+      model: 'test-model',
+      stream: true,
+      status: 200,
+      outcome: 'completed',
+      heldMs: MS,
+      firstContentMs: MS,
+      lastContentMs: MS,
+      endedMs: MS,
+      holdId: fakes.reserves[0]?.holdId,
+      promptTokensEstimate: fakes.opened[0]?.ticket.promptTokensEstimate,
+      outputTokensMax: fakes.opened[0]?.ticket.outputTokensMax,
+      attempts: [
+        { upstream: 'first', startMs: MS, firstByteMs: MS, endMs: MS, failure: 'refused' },
+        { upstream: 'local', startMs: MS, firstByteMs: MS, endMs: MS },
+      ],
+    });
+    const { heldMs = 0, firstContentMs = 0, lastContentMs = 0, endedMs = 0, attempts = [], receivedAt = '' } = request ?? {};
+    expect(attempts.map(({ startMs, endMs = 0 }) => [startMs - heldMs, endMs - heldMs])).toEqual([
+      [0, 3],
+      [3, 9],
+    ]);
+    const times = [0, heldMs, firstContentMs, lastContentMs, endedMs];
+    expect(times).toEqual(times.toSorted((one, other) => one - other));
+    expect(Number.parseInt(requestId.slice(4, 16), 16)).toBe(Date.parse(receivedAt));
+  });
 
-test('refusals have their status and code; without a valid key there is no account', async () => {
-  await gateway.chat({ model: 'no-such-model' });
-  const lacking = { status: 'refused', code: 'insufficient_balance', requiredPicoUsd: '2', availablePicoUsd: '1' } as const;
-  fakes.reserveOutcome = ({ holdId }) => ({ ...lacking, holdId });
-  await gateway.chat();
-  await gateway.ask(CHAT, { method: 'POST', headers: { authorization: 'Bearer wrong' }, body: {} });
-  const requests = await ended(3);
-  expect(requests.map(({ status, code, accountId, model, outcome, holdId }) => ({ status, code, accountId, model, outcome, holdId }))).toEqual([
-    { status: 404, code: 'model_not_found', accountId: TEST_CALLER.accountId },
-    { status: 402, code: 'insufficient_balance', accountId: TEST_CALLER.accountId, model: 'test-model' },
-    { status: 401, code: 'invalid_api_key' },
-  ]);
-});
+  test('the report of the calls is not sent to the client', async () => {
+    const timeless = ({ text }: { text: string }) => text.replace(/"id":"[^"]*"|"created":\d+/g, '');
+    const bodies = [];
+    for (const stream of [true, false]) {
+      script(HELLO);
+      const without = await gateway.chat({ stream });
+      script([...HELLO.slice(0, -1), REPORT, ...HELLO.slice(-1)]);
+      bodies.push([timeless(await gateway.chat({ stream })), timeless(without)]);
+    }
+    for (const [body, without] of bodies) expect(body).toBe(without);
+  });
 
-test('a client that disconnects before the reply counts as 499', async () => {
-  fakes.model = () => undefined;
-  const socket = await gateway.connect();
-  const body = JSON.stringify(CHAT_BODY);
-  const head = `POST ${CHAT} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\ncontent-type: application/json\r\n`;
-  socket.write(`${head}content-length: ${body.length}\r\n\r\n${body}`);
-  await until(() => fakes.opened.length > 0);
-  socket.destroy();
-  expect((await ended()).map(({ status, outcome }) => ({ status, outcome }))).toEqual([{ status: 499, outcome: 'client-disconnected' }]);
-});
+  test('refusals have their status and code; without a valid key there is no account', async () => {
+    await gateway.chat({ model: 'no-such-model' });
+    const lacking = { status: 'refused', code: 'insufficient_balance', requiredPicoUsd: '2', availablePicoUsd: '1' } as const;
+    fakes.reserveOutcome = ({ holdId }) => ({ ...lacking, holdId });
+    await gateway.chat();
+    await gateway.ask(CHAT, { method: 'POST', headers: { authorization: 'Bearer wrong' }, body: {} });
+    const requests = await ended(3);
+    expect(
+      requests.map(({ status, code, accountId, model, outcome, holdId }) => ({ status, code, accountId, model, outcome, holdId })),
+    ).toEqual([
+      { status: 404, code: 'model_not_found', accountId: TEST_CALLER.accountId },
+      { status: 402, code: 'insufficient_balance', accountId: TEST_CALLER.accountId, model: 'test-model' },
+      { status: 401, code: 'invalid_api_key' },
+    ]);
+  });
 
-test('endpoints that run no model have no activity', async () => {
-  await gateway.ask('/v1/models', { headers: { authorization: `Bearer ${TEST_KEY}` } });
-  await gateway.chat();
-  expect((await ended()).map(({ model }) => model)).toEqual(['test-model']);
-});
+  test('a client that disconnects before the reply counts as 499', async () => {
+    fakes.model = () => undefined;
+    const socket = await gateway.connect();
+    const body = JSON.stringify(CHAT_BODY);
+    const head = `POST ${CHAT} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\ncontent-type: application/json\r\n`;
+    socket.write(`${head}content-length: ${body.length}\r\n\r\n${body}`);
+    await until(() => fakes.opened.length > 0);
+    socket.destroy();
+    expect((await ended()).map(({ status, outcome }) => ({ status, outcome }))).toEqual([{ status: 499, outcome: 'client-disconnected' }]);
+  });
+
+  test('endpoints that run no model have no activity', async () => {
+    await gateway.ask('/v1/models', { headers: { authorization: `Bearer ${TEST_KEY}` } });
+    await gateway.chat();
+    expect((await ended()).map(({ model }) => model)).toEqual(['test-model']);
+  });
 });
 
 test('nothing is published and no report is asked for when the setting is off', async () => {

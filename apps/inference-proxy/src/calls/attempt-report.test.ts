@@ -23,13 +23,7 @@ test('a failover reports both calls, with the kind of the failure, in the order 
   const second = await TestUpstream.start(streaming(chunk('saved', 'stop'), DONE));
   stopAfterwards(second);
   const events = await collect(start({ upstreams: [upstream.definition(), second.definition({ id: 'second' })] }).stream);
-  expect(events.map(({ type }) => type)).toEqual([
-    'upstream-start',
-    'text-delta',
-    'usage-report',
-    'attempts-report',
-    'completion-finish',
-  ]);
+  expect(events.map(({ type }) => type)).toEqual(['upstream-start', 'text-delta', 'usage-report', 'attempts-report', 'completion-finish']);
   const attempts = attemptsOf(events);
   expect(attempts).toEqual([
     { upstream: 'test', startMs: MS, firstByteMs: MS, endMs: MS, failure: 'refused' },

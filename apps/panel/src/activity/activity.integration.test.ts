@@ -58,7 +58,7 @@ async function record(...requests: EndedRequest[]): Promise<void> {
 const anHourAgo = (): string => new Date(Date.now() - 3_600_000).toISOString();
 const anHourAhead = (): string => new Date(Date.now() + 3_600_000).toISOString();
 
-async function traffic(query = '', account = ACME, cookie = owner.cookie): Promise<TrafficReply> {
+async function traffic(query = '', account: string = ACME, cookie = owner.cookie): Promise<TrafficReply> {
   const reply = await panel.send(`/accounts/${account}/traffic?from=${anHourAgo()}&to=${anHourAhead()}${query}`, { cookie });
   expect([reply.status, reply.body.error]).toEqual([200, undefined]);
   return reply.body as TrafficReply;
@@ -209,10 +209,9 @@ describe('the tables', () => {
     await panel.sql.query(
       "CREATE TABLE activity.request_20200101 PARTITION OF activity.request FOR VALUES FROM ('2020-01-01 00:00+00') TO ('2020-01-02 00:00+00')",
     );
-    await panel.sql.query(
-      `INSERT INTO activity.traffic_minute VALUES ($1, now() - interval '49 hours', $1, $1, '', 'outcome', '200', 1)`,
-      [ACME],
-    );
+    await panel.sql.query(`INSERT INTO activity.traffic_minute VALUES ($1, now() - interval '49 hours', $1, $1, '', 'outcome', '200', 1)`, [
+      ACME,
+    ]);
     await panel.prisma.$executeRaw`SELECT activity.keep_days(30)`;
     expect(await partitions()).toEqual(before);
     expect((await panel.sql.query('SELECT FROM activity.traffic_minute')).rowCount).toBe(0);

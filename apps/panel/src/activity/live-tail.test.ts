@@ -26,8 +26,16 @@ test('only requests of the account are sent; without one all, with those of no a
     new LiveTail(client as never, account).send([request('b'), request('a'), request(undefined)]);
   }
   const data = ({ received }: Client) => received.map((text) => JSON.parse(text.replace('event: requests\ndata: ', '')) as EndedRequest[]);
-  expect(data(own).flat().map(({ accountId }) => accountId)).toEqual(['a']);
-  expect(data(all).flat().map(({ accountId }) => accountId)).toEqual(['b', 'a', undefined]);
+  expect(
+    data(own)
+      .flat()
+      .map(({ accountId }) => accountId),
+  ).toEqual(['a']);
+  expect(
+    data(all)
+      .flat()
+      .map(({ accountId }) => accountId),
+  ).toEqual(['b', 'a', undefined]);
 });
 
 test('nothing is sent when no request is of the account', () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { type IncomingMessage, request as httpRequest } from 'node:http';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { jest } from '@jest/globals';
 import { type EndedRequest, requestsEnded } from '#contracts/gateway.js';
 import { PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
@@ -20,7 +21,17 @@ afterEach(() => jest.useRealTimers());
 afterAll(() => panel.close());
 
 /** Only the interval of the pings is moved by hand. */
-const REAL_TIMERS = ['nextTick', 'setImmediate', 'clearImmediate', 'setTimeout', 'clearTimeout', 'Date', 'performance', 'hrtime', 'queueMicrotask'] as const;
+const REAL_TIMERS = [
+  'nextTick',
+  'setImmediate',
+  'clearImmediate',
+  'setTimeout',
+  'clearTimeout',
+  'Date',
+  'performance',
+  'hrtime',
+  'queueMicrotask',
+] as const;
 
 const request = (accountId: string): EndedRequest => ({
   requestId: `req_${randomUUID()}`,
@@ -34,7 +45,7 @@ const request = (accountId: string): EndedRequest => ({
 
 /** Opens the live requests of Acme, up to the first ping. */
 async function open(cookie: string): Promise<IncomingMessage> {
-  const { port } = panel.app.getHttpServer().address();
+  const { port } = panel.app.getHttpServer().address() as AddressInfo;
   const sent = httpRequest({ port, path: `${API_PREFIX}/accounts/${ACME}/live`, headers: { cookie } }).end();
   const [reply] = (await once(sent, 'response')) as [IncomingMessage];
   reply.setEncoding('utf8');
@@ -58,7 +69,7 @@ test('requests of the account arrive as events', async () => {
 test('a stream ends with its session, and does not keep it from going idle', async () => {
   jest.useFakeTimers({ doNotFake: [...REAL_TIMERS] });
   const reply = await open(await panel.session(viewer));
-  const seen = "SELECT max(seen_at) AS at FROM panel.session";
+  const seen = 'SELECT max(seen_at) AS at FROM panel.session';
   await panel.sql.query("UPDATE panel.session SET seen_at = now() - interval '29 minutes'");
   const { rows: before } = await panel.sql.query(seen);
   const pinged = once(reply, 'data');

@@ -36,7 +36,15 @@ test('a failover has each call with its failure, then the content and the end', 
 });
 
 test('a refused request has its status and code', () => {
-  const refused = courseOf({ requestId: 'req_1', receivedAt: '', protocol: 'messages', stream: false, status: 429, code: 'rate_limit_exceeded', endedMs: 2 });
+  const refused = courseOf({
+    requestId: 'req_1',
+    receivedAt: '',
+    protocol: 'messages',
+    stream: false,
+    status: 429,
+    code: 'rate_limit_exceeded',
+    endedMs: 2,
+  });
   expect(refused.map(({ title, about, tone }) => [title, about, tone])).toEqual([
     ['Received', 'Messages, plain.', 'neutral'],
     ['Ended with 429 rate_limit_exceeded', 'The request was refused.', 'warn'],

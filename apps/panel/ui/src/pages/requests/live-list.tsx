@@ -25,11 +25,7 @@ export function LiveList({ filters }: { filters: Filters }) {
   const [isHeld, setHeld] = useState(false);
   const { shown, more } = useLiveRows(`/panel/v1/accounts/${account}/live`, filters, isHeld);
   return (
-    <Card
-      flush
-      title="Live"
-      note={more > 0 ? `${count(more)} more` : isHeld ? 'paused' : 'requests as they end, refused ones included'}
-    >
+    <Card flush title="Live" note={more > 0 ? `${count(more)} more` : isHeld ? 'paused' : 'requests as they end, refused ones included'}>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the pointer only holds the rows still; the links carry the focus. */}
       <div
         className={styles.rows}

@@ -18,8 +18,8 @@ import { Page } from '../../parts/page.js';
 import { RangePicker } from '../../parts/range-picker.js';
 import { Segments } from '../../parts/segments.js';
 import { utcHour, utcShortDay } from '../../parts/time.js';
-import styles from './usage.module.css';
 import { Traffic } from './traffic.js';
+import styles from './usage.module.css';
 import { UsageTable } from './usage-table.js';
 
 /** Cost, requests and tokens over time, by model, project, key, upstream or ending. A bar opens its requests. */
