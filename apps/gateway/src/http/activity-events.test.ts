@@ -112,7 +112,7 @@ describe('with the setting on', () => {
   });
 
   test('a client that disconnects before the reply counts as 499', async () => {
-    fakes.model = () => undefined;
+    fakes.model = (stream) => void stream.cancelled().then(() => stream.end());
     const socket = await gateway.connect();
     const body = JSON.stringify(CHAT_BODY);
     const head = `POST ${CHAT} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\ncontent-type: application/json\r\n`;
