@@ -39,7 +39,7 @@ export default {
       ...shared,
       displayName: 'e2e',
       roots: [...besideTheCode, '<rootDir>/test'],
-      testRegex: '/test/(abuse|chaos|e2e|sdk)/.*(?<!\\.long)\\.test\\.ts$',
+      testRegex: '/test/(abuse|browser|chaos|e2e|sdk)/.*(?<!\\.long)\\.test\\.ts$',
       slowTestThreshold: 30,
     },
     {

@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ensureBuilt } from './local/build.mjs';
+import { findChromium } from './local/chromium.mjs';
 import { ensureDependencies } from './local/dependencies.mjs';
 import { findNatsServer } from './local/nats.mjs';
 import { PidFile, sweep } from './local/pid-file.mjs';
@@ -162,7 +163,20 @@ async function startWhole(status) {
     signal: abort.signal,
   });
   status.say('e2e', `started a system at ${stack.gatewayUrl}`);
-  return { TEST_STACK: JSON.stringify(stack), ...(await startServers(status)) };
+  return { TEST_STACK: JSON.stringify(stack), ...(await browserVariables(status)), ...(await startServers(status)) };
+}
+
+/** Without Chromium the tests of the panel's pages are skipped, which is a failure where `CI` is set. */
+async function browserVariables(status) {
+  try {
+    return { TEST_CHROMIUM: JSON.stringify(await findChromium(status)) };
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    status.say('browser', `tests of pages are skipped: ${error.message}`);
+    const failures = process.env.CI ? [{ file: 'test/browser', title: '(preparation)', error: error.message }] : [];
+    score.add('browser', { passed: 0, failed: failures.length, failures });
+    return {};
+  }
 }
 
 function keepLogs(dataDir) {

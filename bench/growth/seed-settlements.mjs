@@ -2,33 +2,56 @@ import pg from 'pg';
 
 /** Rows of one statement. */
 const STEP = 100_000;
+const NOTHING = [
+  'cost',
+  'plan_cost',
+  'topup_cost',
+  'ended_cost',
+  'forfeit',
+  'over',
+  'prompt_tokens',
+  'cached_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+];
+/** Ids are UUIDv7 of one millisecond each, from September 2020 on. */
+const AT = '(1600000000000 + number)';
 
 /**
- * Fills the journal up to `count` settlements with copies of one that costs nothing, under ids of the past, and brings statistics up to
- * date. The ledger stays right.
+ * Fills the journal up to `count` settlements with copies of one that costs nothing, and brings statistics up to date. The ledger stays
+ * right. `columns` are SQL expressions of `number`, the number of the row, that replace those of the copied row; `millisecond` is the one
+ * of its time, which must grow with the number.
  *
  * @param {string} databaseUrl of the owner @param {number} count
+ * @param {{ columns?: Record<string, string>, millisecond?: string }} [options]
  */
-export async function seedSettlements(databaseUrl, count) {
+export async function seedSettlements(databaseUrl, count, { columns = {}, millisecond = AT } = {}) {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
     const { rows } = await client.query('SELECT count(*)::int AS present FROM billing.settlement');
-    for (let from = rows[0].present; from < count; from += STEP) await client.query(COPY, [from, Math.min(STEP, count - from)]);
+    const copy = await copyStatement(client, {
+      hold_id: `(lpad(to_hex(${millisecond}), 12, '0') || '70008000' || lpad(to_hex(number), 12, '0'))::uuid`,
+      request_id: "'seeded-' || number",
+      settled_at: `to_timestamp(${millisecond} / 1000.0)`,
+      ...Object.fromEntries(NOTHING.map((name) => [name, '0'])),
+      ...columns,
+    });
+    for (let from = rows[0].present; from < count; from += STEP) await client.query(copy, [from, Math.min(STEP, count - from)]);
     if (count > rows[0].present) await client.query('VACUUM ANALYZE billing.settlement');
   } finally {
     await client.end();
   }
 }
 
-/** Ids are UUIDv7 of one millisecond each, from September 2020 on. */
-const COPY = `
-  INSERT INTO billing.settlement
-  SELECT (jsonb_populate_record(one.row, jsonb_build_object(
-    'hold_id', lpad(to_hex(1600000000000 + number), 12, '0') || '7000800000000000' || lpad(to_hex(number % 65536), 4, '0'),
-    'request_id', 'seeded-' || number,
-    'cost', 0, 'plan_cost', 0, 'topup_cost', 0, 'ended_cost', 0, 'forfeit', 0, 'over', 0,
-    'prompt_tokens', 0, 'cached_tokens', 0, 'output_tokens', 0, 'reasoning_tokens', 0,
-    'settled_at', to_timestamp((1600000000000 + number) / 1000.0)
-  ))).*
-  FROM (SELECT settlement AS row FROM billing.settlement LIMIT 1) one, generate_series($1::bigint, $1::bigint + $2::bigint - 1) number`;
+/** @param {pg.Client} client @param {Record<string, string>} columns */
+async function copyStatement(client, columns) {
+  const { rows } = await client.query(`
+    SELECT quote_ident(column_name) AS name FROM information_schema.columns
+    WHERE table_schema = 'billing' AND table_name = 'settlement' AND column_name <> 'transaction_id'`);
+  const names = rows.map(({ name }) => name);
+  return `
+    INSERT INTO billing.settlement (${names.join(', ')})
+    SELECT ${names.map((name) => columns[name] ?? `one.${name}`).join(', ')}
+    FROM (SELECT * FROM billing.settlement LIMIT 1) one, generate_series($1::bigint, $1::bigint + $2::bigint - 1) number`;
+}

@@ -1,9 +1,8 @@
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { unpackDebianPackages } from './debian-packages.mjs';
 import { findOnPath, isExecutable, ROOT, StartError, TOOLS } from './project.mjs';
-import { runCommand } from './run-command.mjs';
 import { passwordVariable } from './secrets.mjs';
 
 const PACKAGE = 'nats-server';
@@ -43,36 +42,8 @@ export async function findNatsServer({ step }) {
 }
 
 async function fetchPackage() {
-  for (const tool of ['apt-get', 'dpkg']) if (!findOnPath(tool)) throw new StartError(`no nats-server found: ${ADVICE}`);
-  mkdirSync(TOOLS, { recursive: true });
-  const work = mkdtempSync(join(TOOLS, 'fetch-'));
   try {
-    await download(work);
-    const file = readdirSync(work).find((name) => name.endsWith('.deb'));
-    await runCommand('dpkg', ['-x', join(work, file), join(work, 'unpacked')], { failure: 'cannot unpack nats-server' });
-    rmSync(FETCHED, { recursive: true, force: true });
-    renameSync(join(work, 'unpacked'), FETCHED);
-  } finally {
-    rmSync(work, { recursive: true, force: true });
-  }
-}
-
-/** Downloads the package. If the machine has no package lists, fetches them into a folder of its own, which needs no root rights. */
-async function download(folder) {
-  const get = (options) => runCommand('apt-get', [...options, 'download', PACKAGE], { cwd: folder });
-  if (await get([]).then(Boolean, () => false)) return;
-  const lists = join(folder, 'apt');
-  for (const path of ['state/lists/partial', 'cache/archives/partial']) mkdirSync(join(lists, path), { recursive: true });
-  const options = [
-    `Dir::State=${lists}/state`,
-    `Dir::Cache=${lists}/cache`,
-    'Dir::State::status=/var/lib/dpkg/status',
-    'APT::Sandbox::User=root',
-  ];
-  const flags = options.flatMap((option) => ['-o', option]);
-  try {
-    await runCommand('apt-get', [...flags, 'update'], { failure: 'apt-get update' });
-    await get(flags);
+    await unpackDebianPackages({ names: [PACKAGE], folder: FETCHED });
   } catch (error) {
     throw new StartError(`no nats-server found, and Debian’s package cannot be fetched (${error.message}): ${ADVICE}`);
   }

@@ -19,6 +19,7 @@ import { MembersController } from './api/members.controller.js';
 import { ModelsController } from './api/models.controller.js';
 import { MoneyController } from './api/money.controller.js';
 import { LOGGER, OperatorController } from './api/operator.controller.js';
+import { PlatformWarnings } from './api/overview/platform-warnings.js';
 import { OverviewController } from './api/overview.controller.js';
 import { ProjectsController } from './api/projects.controller.js';
 import { RequestsController } from './api/requests.controller.js';
@@ -104,6 +105,7 @@ export function panelModule({ config, logger, prisma, messaging }: PanelDependen
       { provide: APP_FILTER, useValue: new ErrorFilter(cookie, prisma, logger) },
       { provide: LOGGER, useValue: logger },
       value(Services, services),
+      value(PlatformWarnings, new PlatformWarnings(services)),
       value(AuditJournals, new AuditJournals(services, (query) => listAudit(prisma, 'panel', query))),
       value(Credentials, credentials),
       value(SessionCookie, cookie),

@@ -94,7 +94,8 @@ async function readBack(
   for (let windowMs = WINDOW_MS; ; windowMs *= WINDOW_GROWTH) {
     windowTo = Math.max(windowTo - windowMs, oldest);
     const wanted = limit + 1 - rows.length;
-    const [window] = await prisma.$queryRaw<Window[]>(readingWindow(filters, new Date(windowTo), position, readMax - read, wanted));
+    const readable = isFiltered(filters) ? readMax - read : wanted;
+    const [window] = await prisma.$queryRaw<Window[]>(readingWindow(filters, new Date(windowTo), position, readable, wanted));
     if (!window) throw new TypeError('a window of the journal returned no row');
     rows.push(...(window.matching ?? []));
     if (rows.length > limit) return { rows: rows.slice(0, limit), position: positionOf(rows[limit - 1]) };
@@ -103,6 +104,11 @@ async function readBack(
     if (read >= readMax) return { rows, position };
     if (windowTo <= oldest) return { rows };
   }
+}
+
+/** False when every settlement of the time and account belongs to the list. */
+function isFiltered({ projectId, keyId, model, upstream, ending }: Filters): boolean {
+  return [projectId, keyId, model, upstream, ending].some((filter) => filter !== undefined);
 }
 
 interface Window {
@@ -116,17 +122,28 @@ interface Window {
 function readingWindow(filters: Filters, from: Date, after: Position | undefined, readMax: number, wanted: number): Prisma.Sql {
   const { accountId, projectId, keyId, model, upstream, ending, to } = filters;
   const when = (value: unknown, sql: Prisma.Sql): Prisma.Sql => (value === undefined ? Prisma.empty : sql);
+  // A late settlement may change these two.
+  const mayBeLate = upstream !== undefined || ending !== undefined;
   return Prisma.sql`
     WITH window_rows AS MATERIALIZED (
-      SELECT s.*, s.settled_at AS at FROM billing.settlement s
+      SELECT s.hold_id, s.settled_at AS at, s.project_id, s.key_id, s.model, s.upstream, s.reason FROM billing.settlement s
       WHERE s.project_id IS NOT NULL AND s.settled_at >= ${from}
         ${when(accountId, Prisma.sql`AND s.account_id = ${accountId}::uuid`)}
         ${when(to, Prisma.sql`AND s.settled_at < ${to}`)}
         ${after ? Prisma.sql`AND s.settled_at <= ${after.settledAt}::timestamptz` : Prisma.empty}
         ${after ? Prisma.sql`AND (s.settled_at, s.hold_id) < (${after.settledAt}::timestamptz, ${after.holdId}::uuid)` : Prisma.empty}
       ORDER BY s.settled_at DESC, s.hold_id DESC LIMIT ${readMax}
+    ), matching AS MATERIALIZED (
+      SELECT s.hold_id, s.at FROM window_rows s ${mayBeLate ? Prisma.sql`LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id` : Prisma.empty}
+      WHERE true
+        ${when(projectId, Prisma.sql`AND s.project_id = ${projectId}::uuid`)}
+        ${when(keyId, Prisma.sql`AND s.key_id = ${keyId}::uuid`)}
+        ${when(model, Prisma.sql`AND s.model = ${model}`)}
+        ${when(upstream, Prisma.sql`AND CASE WHEN l.hold_id IS NULL THEN s.upstream ELSE l.upstream END = ${upstream}`)}
+        ${when(ending, Prisma.sql`AND coalesce(l.reason, s.reason) = ANY (${namesOf(ending)})`)}
+      ORDER BY s.at DESC, s.hold_id DESC LIMIT ${wanted}
     ), final AS (
-      SELECT to_char(s.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "settledAt", s.hold_id AS "holdId",
+      SELECT to_char(m.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "settledAt", s.hold_id AS "holdId",
         s.request_id AS "requestId", s.account_id AS "accountId", s.project_id AS "projectId", s.key_id AS "keyId", s.model,
         coalesce(s.reserved_at, s.settled_at) AS "reservedAt", s.held::text AS held,
         CASE WHEN l.hold_id IS NULL THEN s.upstream ELSE l.upstream END AS upstream,
@@ -136,18 +153,11 @@ function readingWindow(filters: Filters, from: Date, after: Position | undefined
         CASE WHEN l.hold_id IS NULL THEN s.prompt_source ELSE l.prompt_source END AS "promptSource",
         CASE WHEN l.hold_id IS NULL THEN s.output_source ELSE l.output_source END AS "outputSource",
         CASE WHEN l.hold_id IS NULL THEN s.usage_source ELSE l.usage_source END AS "formerSource"
-      FROM window_rows s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id
-      WHERE true
-        ${when(projectId, Prisma.sql`AND s.project_id = ${projectId}::uuid`)}
-        ${when(keyId, Prisma.sql`AND s.key_id = ${keyId}::uuid`)}
-        ${when(model, Prisma.sql`AND s.model = ${model}`)}
-        ${when(upstream, Prisma.sql`AND CASE WHEN l.hold_id IS NULL THEN s.upstream ELSE l.upstream END = ${upstream}`)}
-        ${when(ending, Prisma.sql`AND coalesce(l.reason, s.reason) = ANY (${namesOf(ending)})`)}
-      ORDER BY s.at DESC, s.hold_id DESC LIMIT ${wanted}
+      FROM matching m JOIN billing.settlement s ON s.hold_id = m.hold_id LEFT JOIN billing.late_settlement l ON l.hold_id = m.hold_id
     )
     SELECT (SELECT count(*)::int FROM window_rows) AS read, (SELECT json_agg(f ORDER BY f."settledAt" DESC, f."holdId" DESC) FROM final f) AS matching,
       (SELECT json_build_object('settledAt', to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'holdId', hold_id)
-       FROM window_rows ORDER BY at, hold_id LIMIT 1) AS last`;
+       FROM (SELECT at, hold_id FROM window_rows ORDER BY at, hold_id LIMIT 1) oldest) AS last`;
 }
 
 /** Services of the version before store `client-left`. */

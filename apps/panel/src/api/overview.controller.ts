@@ -5,6 +5,7 @@ import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { Services } from '../services/services.js';
 import { Input } from './input.decorator.js';
 import { OverviewQuery } from './overview/overview-query.js';
+import { PlatformWarnings } from './overview/platform-warnings.js';
 import { readOverview } from './overview/read-overview.js';
 import type { Overview } from './shapes/overview.js';
 
@@ -13,10 +14,12 @@ export class OverviewController {
   constructor(
     private readonly services: Services,
     private readonly activity: Activity,
+    private readonly warnings: PlatformWarnings,
   ) {}
 
   @Handles('showOverview')
   show(@Req() request: PanelRequest, @Input(OverviewQuery) query: OverviewQuery): Promise<Overview> {
-    return readOverview(this.services, this.activity, query, callerOf(request).access.may('upstreams.read', null));
+    const isOperator = callerOf(request).access.may('upstreams.read', null);
+    return readOverview(this.services, this.activity, query, async () => (isOperator ? this.warnings.read() : []));
   }
 }

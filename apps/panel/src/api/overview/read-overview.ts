@@ -5,9 +5,9 @@ import type { Activity } from '../../activity/activity.js';
 import { PanelError } from '../../http/panel-error.js';
 import { allOf, pagesOf } from '../../services/pages.js';
 import type { Services } from '../../services/services.js';
-import type { Overview, OverviewTraffic } from '../shapes/overview.js';
+import type { Overview, OverviewTraffic, OverviewWarning } from '../shapes/overview.js';
+import { accountWarnings } from './account-warnings.js';
 import type { OverviewQuery } from './overview-query.js';
-import { accountWarnings, platformWarnings } from './overview-warnings.js';
 import { sumUsage } from './sum-usage.js';
 
 const DAY_MS = 24 * 3_600_000;
@@ -18,14 +18,13 @@ const TOP = 10;
 const PAGE_ROWS = 1_000;
 
 /**
- * Reads the figures of one account, or of the platform, in one round of parallel calls. Warnings of a service that does not answer are
- * left out, and say so; billing must answer.
+ * Reads the figures of one account, or of the platform, in one round of parallel calls. `platformWarnings` are those of an operator.
  */
 export async function readOverview(
   services: Services,
   activity: Activity,
   query: OverviewQuery,
-  isOperator: boolean,
+  platformWarnings: () => Promise<OverviewWarning[]>,
   now = new Date(),
 ): Promise<Overview> {
   const { accountId } = query;
@@ -45,7 +44,7 @@ export async function readOverview(
     spenders('key'),
     spenders('ending'),
     trafficOf(activity, { accountId, from, to }),
-    isOperator ? platformWarnings(services) : [],
+    platformWarnings(),
   ]);
   return {
     from,

@@ -59,17 +59,17 @@ test('a start replaces a range, and a range a start', () => {
 
 describe('the time of filters', () => {
   test.each<[Filters, number, number, 'hour' | 'day']>([
-    [{ range: '1h' }, NOW - 31_000 - 3_600_000, NOW - 31_000, 'hour'],
-    [{}, NOW - 31_000 - DAY_MS, NOW - 31_000, 'hour'],
-    [{ range: '30d' }, NOW - 31_000 - 30 * DAY_MS, NOW - 31_000, 'day'],
-    [{ range: 'month' }, Date.parse('2026-11-01T00:00:00Z'), NOW - 31_000, 'day'],
+    [{ range: '1h' }, NOW - 31_000 - 3_600_000, NOW + 89_000, 'hour'],
+    [{}, NOW - 31_000 - DAY_MS, NOW + 89_000, 'hour'],
+    [{ range: '30d' }, NOW - 31_000 - 30 * DAY_MS, NOW + 89_000, 'day'],
+    [{ range: 'month' }, Date.parse('2026-11-01T00:00:00Z'), NOW + 89_000, 'day'],
     [
       { from: '2026-11-20T00:00:00Z', to: '2026-11-21T00:00:00Z' },
       Date.parse('2026-11-20T00:00:00Z'),
       Date.parse('2026-11-21T00:00:00Z'),
       'hour',
     ],
-    [{ from: '2026-11-20T00:00:00Z' }, Date.parse('2026-11-20T00:00:00Z'), NOW - 31_000, 'day'],
+    [{ from: '2026-11-20T00:00:00Z' }, Date.parse('2026-11-20T00:00:00Z'), NOW + 89_000, 'day'],
   ])('%j', (filters, from, to, step) => {
     expect(spanOf(filters, NOW, '24h')).toEqual({ from, to, step, stepMs: step === 'hour' ? 3_600_000 : DAY_MS });
   });

@@ -74,10 +74,14 @@ export interface TimeSpan {
   stepMs: number;
 }
 
-/** Start and end in milliseconds and the step of charts. `now` is rounded down to a minute, so that an address stays the same for one. */
+/**
+ * Start and end in milliseconds and the step of charts. `now` is rounded to a minute, so that an address stays the same for one. A span
+ * without an end goes beyond now: it has what ends until the next minute asks again.
+ */
 export function spanOf({ range, from, to }: Filters, now: number, fallback: RangeName): TimeSpan {
-  const end = from && to ? Date.parse(to) : Math.floor(now / 60_000) * 60_000;
-  const start = from ? Date.parse(from) : startOf(range ?? fallback, end);
+  const minute = Math.floor(now / 60_000) * 60_000;
+  const end = from && to ? Date.parse(to) : minute + 120_000;
+  const start = from ? Date.parse(from) : startOf(range ?? fallback, minute);
   const step = end - start <= HOURS_UP_TO_MS ? 'hour' : 'day';
   return { from: start, to: end, step, stepMs: step === 'hour' ? HOUR_MS : DAY_MS };
 }

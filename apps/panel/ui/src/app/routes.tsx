@@ -1,31 +1,36 @@
-import { type ComponentType, lazy, Suspense } from 'react';
+import { type ComponentType, lazy, Suspense, useEffect, useState } from 'react';
 import { Redirect, Route, Switch } from 'wouter';
 import { Empty } from '../parts/empty.js';
 import { Page } from '../parts/page.js';
+import { loadPage } from './load-page.js';
 import { useSession } from './session.js';
+
+function page(load: () => Promise<ComponentType>): ComponentType {
+  return lazy(async () => ({ default: await loadPage(load) }));
+}
 
 /** Each page is a file of its own, loaded when it is first opened. */
 const PAGES: Record<string, ComponentType> = {
-  overview: lazy(async () => ({ default: (await import('../pages/overview/overview.js')).Overview })),
-  usage: lazy(async () => ({ default: (await import('../pages/usage/usage.js')).Usage })),
-  requests: lazy(async () => ({ default: (await import('../pages/requests/requests.js')).Requests })),
-  projects: lazy(async () => ({ default: (await import('../pages/projects/projects.js')).Projects })),
-  keys: lazy(async () => ({ default: (await import('../pages/keys/keys.js')).Keys })),
-  money: lazy(async () => ({ default: (await import('../pages/money/money.js')).MoneyPage })),
-  models: lazy(async () => ({ default: (await import('../pages/models/models.js')).Models })),
-  members: lazy(async () => ({ default: (await import('../pages/members/members.js')).Members })),
-  audit: lazy(async () => ({ default: (await import('../pages/audit/audit.js')).Audit })),
-  accounts: lazy(async () => ({ default: (await import('../pages/accounts/accounts.js')).Accounts })),
-  upstreams: lazy(async () => ({ default: (await import('../pages/upstreams/upstreams.js')).Upstreams })),
-  ledger: lazy(async () => ({ default: (await import('../pages/ledger/ledger.js')).Ledger })),
+  overview: page(async () => (await import('../pages/overview/overview.js')).Overview),
+  usage: page(async () => (await import('../pages/usage/usage.js')).Usage),
+  requests: page(async () => (await import('../pages/requests/requests.js')).Requests),
+  projects: page(async () => (await import('../pages/projects/projects.js')).Projects),
+  keys: page(async () => (await import('../pages/keys/keys.js')).Keys),
+  money: page(async () => (await import('../pages/money/money.js')).MoneyPage),
+  models: page(async () => (await import('../pages/models/models.js')).Models),
+  members: page(async () => (await import('../pages/members/members.js')).Members),
+  audit: page(async () => (await import('../pages/audit/audit.js')).Audit),
+  accounts: page(async () => (await import('../pages/accounts/accounts.js')).Accounts),
+  upstreams: page(async () => (await import('../pages/upstreams/upstreams.js')).Upstreams),
+  ledger: page(async () => (await import('../pages/ledger/ledger.js')).Ledger),
 };
-const ExplainedRequest = lazy(async () => ({ default: (await import('../pages/request/request.js')).RequestPage }));
-const Profile = lazy(async () => ({ default: (await import('../pages/profile/profile.js')).Profile }));
+const ExplainedRequest = page(async () => (await import('../pages/request/request.js')).RequestPage);
+const Profile = page(async () => (await import('../pages/profile/profile.js')).Profile);
 
 export function Routes() {
   const { hrefOf } = useSession();
   return (
-    <Suspense fallback={null}>
+    <Suspense fallback={<Loading />}>
       <Switch>
         {Object.entries(PAGES).map(([name, Content]) => (
           <Route key={name} path={`/a/:account/${name}`}>
@@ -48,5 +53,24 @@ export function Routes() {
         </Route>
       </Switch>
     </Suspense>
+  );
+}
+
+/** Milliseconds after which a page that has not loaded says so. */
+const PATIENCE_MS = 2_000;
+
+function Loading() {
+  const [isLate, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), PATIENCE_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  if (!isLate) return null;
+  return (
+    <Page title="One moment">
+      <Empty icon="search" title="The panel does not answer">
+        <p>This page opens when it is back.</p>
+      </Empty>
+    </Page>
   );
 }

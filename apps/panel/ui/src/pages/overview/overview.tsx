@@ -56,49 +56,58 @@ export function Overview() {
   );
   const usageBy = (group: 'model' | 'project' | 'key', id?: string) =>
     hrefOf('usage') + writeFilters({ ...filters, group, ...(id && { [group]: id }) });
+  const frame = {
+    title: account === 'all' ? 'All accounts' : accountName(account),
+    actions: <RangePicker fallback="24h" names={['24h', '7d', '30d', 'month']} />,
+  };
+  // Warnings and first steps come before the figures: placeholders of figures would be pushed down by them.
+  if (!data) {
+    return (
+      <Page {...frame} busy={!overview.error}>
+        {overview.error && <Failure error={overview.error} />}
+      </Page>
+    );
+  }
   return (
-    <Page
-      title={account === 'all' ? 'All accounts' : accountName(account)}
-      actions={<RangePicker fallback="24h" names={['24h', '7d', '30d', 'month']} />}
-    >
+    <Page {...frame}>
       {overview.error && <Failure error={overview.error} />}
-      {data && <Warnings warnings={data.warnings} />}
-      {account !== 'all' && <BalanceFigures balance={data?.balance ?? undefined} />}
+      <Warnings warnings={data.warnings} />
+      {account !== 'all' && <BalanceFigures balance={data.balance ?? undefined} />}
       <Figures>
-        <Figure label="Spent today" note={data && plural(data.today.requests, 'request')}>
-          {data && <Money pico={data.today.costPicoUsd} />}
+        <Figure label="Spent today" note={plural(data.today.requests, 'request')}>
+          <Money pico={data.today.costPicoUsd} />
         </Figure>
-        <Figure label="Spent this month" note={data && plural(data.month.requests, 'request')}>
-          {data && <Money pico={data.month.costPicoUsd} />}
+        <Figure label="Spent this month" note={plural(data.month.requests, 'request')}>
+          <Money pico={data.month.costPicoUsd} />
         </Figure>
-        <Figure label="Requests" note={data && `${tokensOf(data.total)} tokens`}>
-          {data && count(data.total.requests)}
+        <Figure label="Requests" note={`${tokensOf(data.total)} tokens`}>
+          {count(data.total.requests)}
         </Figure>
-        <Figure label="Not completed" note={data && notCompleted(data)}>
-          {data && percent(shareNotCompleted(data))}
+        <Figure label="Not completed" note={notCompleted(data)}>
+          {percent(shareNotCompleted(data))}
         </Figure>
         <Figure label="Errors" note={data && `${count(errors)} of ${count(data.traffic.requests)}, with refusals`}>
           {data && percent(data.traffic.requests > 0 ? errors / data.traffic.requests : 0)}
         </Figure>
         <TimeFigure label="First content" percentiles={data?.traffic.firstContentMs} />
       </Figures>
-      {data?.total.requests === 0 && account !== 'all' && <FirstSteps />}
-      <Card title="Spend" note={data && `by ${data.step}, UTC`} actions={<Link to={usageBy('model')}>Usage in detail</Link>}>
+      {data.total.requests === 0 && account !== 'all' && <FirstSteps />}
+      <Card title="Spend" note={`by ${data.step}, UTC`} actions={<Link to={usageBy('model')}>Usage in detail</Link>}>
         <StackChart
           title="Spend over time"
           stack={stack}
           nameOf={() => 'Cost'}
           format={(value) => formatMeasure(value, 'cost')}
           formatTicks={(values) => formatTicks(values, 'cost')}
-          momentOf={(at) => (data?.step === 'day' ? utcShortDay(at) : `${utcShortDay(at)}, ${utcHour(at)}`)}
-          shortMomentOf={data?.step === 'day' ? utcShortDay : utcHour}
-          hrefOf={(bar) => hrefOf('requests') + writeFilters(stepOf(bar.at, data?.step === 'day' ? 86_400_000 : 3_600_000))}
+          momentOf={(at) => (data.step === 'day' ? utcShortDay(at) : `${utcShortDay(at)}, ${utcHour(at)}`)}
+          shortMomentOf={data.step === 'day' ? utcShortDay : utcHour}
+          hrefOf={(bar) => hrefOf('requests') + writeFilters(stepOf(bar.at, data.step === 'day' ? 86_400_000 : 3_600_000))}
         />
       </Card>
       <Columns>
         {SPENDERS.map(({ group, title, field }) => (
           <Card key={group} title={title} note="by cost">
-            <SpendRanking rows={data?.[field]} group={group} nameOf={nameOf[group]} hrefOf={(id) => usageBy(group, id)} />
+            <SpendRanking rows={data[field]} group={group} nameOf={nameOf[group]} hrefOf={(id) => usageBy(group, id)} />
           </Card>
         ))}
         <Card title="Errors" note="by code, refusals included">
@@ -116,7 +125,7 @@ export function Overview() {
         <Card title="Endings" note="by number">
           <Ranking
             empty="No requests in this time."
-            rows={data?.byEnding.map((row) => ({
+            rows={data.byEnding.map((row) => ({
               id: groupIdOf(row, 'ending'),
               name: endingName(groupIdOf(row, 'ending')),
               value: BigInt(row.requests),

@@ -1,7 +1,6 @@
 import type { Account } from '#contracts/billing/accounts.js';
 import type { Balance } from '#contracts/billing/money.js';
-import type { RouteStatus, RouteStatusReply } from '#contracts/route-status.js';
-import { accountWarnings, openCircuits } from './overview-warnings.js';
+import { accountWarnings } from './account-warnings.js';
 
 const NOW = new Date('2027-01-01T00:00:00Z');
 const ACCOUNT: Account = { accountId: 'a', name: 'Acme', status: 'active', statusReason: null, lowBalancePicoUsd: '100', createdAt: '' };
@@ -38,11 +37,4 @@ test.each([
   ],
 ] as const)('%s', (_, account, balance, warnings) => {
   expect(accountWarnings({ ...ACCOUNT, ...account }, { ...BALANCE, ...balance }, NOW)).toEqual(warnings);
-});
-
-test('an open route is one warning with the number of its replicas', () => {
-  const route = (model: string, circuit: RouteStatus['circuit']): RouteStatus => ({ model, upstream: 'local', circuit }) as RouteStatus;
-  const replica = (...routes: RouteStatus[]): RouteStatusReply => ({ replica: 'r', catalogRevision: 1, routes, waiting: [] });
-  const replicas = [replica(route('a', 'open'), route('b', 'closed')), replica(route('a', 'open'), route('b', 'half-open'))];
-  expect(openCircuits(replicas)).toEqual([{ kind: 'circuit-open', model: 'a', upstream: 'local', replicas: 2 }]);
 });

@@ -1,0 +1,95 @@
+/**
+ * `npm run screenshots`: makes the pictures of docs/images from the pages of a system with demo traffic. Takes two minutes. Starts a system
+ * of its own and stops it.
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { ensureBuilt } from './local/build.mjs';
+import { findChromium } from './local/chromium.mjs';
+import { runDemoTraffic } from './local/demo-traffic.mjs';
+import { ensureDependencies } from './local/dependencies.mjs';
+import { LOCAL, ROOT } from './local/project.mjs';
+import { removeStack, startStack } from './local/stack.mjs';
+import { createStatus } from './local/status.mjs';
+
+const IMAGES = join(ROOT, 'docs/images');
+const SCHEMES = ['light', 'dark'];
+const PASSWORD = 'a quiet orange river';
+const VIEWPORT = { width: 1440, height: 900 };
+
+const status = createStatus();
+await ensureDependencies(status, { tests: true });
+await ensureBuilt(status);
+const { chromium } = await import('playwright-core');
+const { executablePath, env } = await findChromium(status);
+const dataDir = join(LOCAL, `screenshots-${randomUUID()}`);
+const abort = new AbortController();
+process.once('SIGINT', () => abort.abort());
+const stack = await startStack({ dataDir, quiet: true, signal: abort.signal });
+try {
+  await runDemoTraffic({ dataDir, stack, say: status.say, signal: abort.signal });
+  const browser = await chromium.launch({ executablePath, env: { ...process.env, ...env }, args: ['--no-sandbox'] });
+  try {
+    await takePictures(browser);
+  } finally {
+    await browser.close();
+  }
+} finally {
+  await stack.stop();
+  removeStack(dataDir);
+  rmSync(dataDir, { recursive: true, force: true });
+}
+
+async function takePictures(browser) {
+  mkdirSync(IMAGES, { recursive: true });
+  const storageState = await signIn(browser);
+  for (const colorScheme of SCHEMES) {
+    const context = await browser.newContext({
+      baseURL: stack.panelUrl,
+      viewport: VIEWPORT,
+      colorScheme,
+      storageState,
+      deviceScaleFactor: 1.5,
+    });
+    const page = await context.newPage();
+    await page.goto(`/panel/a/${stack.accountId}/overview`);
+    await picture(page, `overview-${colorScheme}`);
+    await page.goto(`/panel/a/${stack.accountId}/requests`);
+    await untilSettled(page);
+    await dearest(page).click();
+    await page.waitForURL('**/requests/*');
+    await picture(page, `request-${colorScheme}`);
+    await context.close();
+  }
+}
+
+/** Accepts the printed link. Returns the session's cookies. */
+async function signIn(browser) {
+  const page = await browser.newPage();
+  await page.goto(stack.panelLink);
+  await page.getByLabel('E-mail').fill('ada@example.com');
+  await page.getByLabel('Name').fill('Ada');
+  await page.getByLabel('Password').fill(PASSWORD);
+  await page.getByRole('button', { name: 'Go on' }).click();
+  await untilSettled(page);
+  const state = await page.context().storageState();
+  await page.close();
+  return state;
+}
+
+/** A finished request with a long reply: its page has every part. */
+function dearest(page) {
+  return page.getByRole('row').filter({ hasText: 'Completed' }).first().getByRole('link');
+}
+
+async function picture(page, name) {
+  await untilSettled(page);
+  await page.screenshot({ path: join(IMAGES, `${name}.png`) });
+  status.say('picture', `docs/images/${name}.png`);
+}
+
+async function untilSettled(page) {
+  await page.locator('main h1').first().waitFor();
+  await page.locator('[aria-busy="true"], [class*="skeleton" i]').first().waitFor({ state: 'detached' });
+}

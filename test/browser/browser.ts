@@ -1,0 +1,69 @@
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { panelInvite } from '#contracts/panel.js';
+import type { Messaging } from '#messaging/messaging.js';
+
+/** Set by `npm test` when there is a Chromium. Without one, the suite is skipped, or fails if `CI` is set. */
+const FOUND = process.env.TEST_CHROMIUM;
+export const describeWithBrowser = FOUND ? describe : describe.skip;
+
+export const PASSWORD = 'a quiet orange river';
+export type Scheme = 'light' | 'dark';
+
+export function launchBrowser(): Promise<Browser> {
+  const { executablePath, env } = JSON.parse(FOUND ?? '{}') as { executablePath: string; env: Record<string, string> };
+  return chromium.launch({ executablePath, env: { ...process.env, ...env }, args: ['--no-sandbox'] });
+}
+
+/** A page and everything that its console reported as an error or a warning: exceptions, failed loads, violations of the content policy. */
+export interface WatchedPage {
+  page: Page;
+  problems: string[];
+}
+
+export async function openPage(
+  browser: Browser,
+  {
+    origin,
+    cookie,
+    scheme = 'light',
+    width = 1440,
+    height = 900,
+  }: { origin: string; cookie?: string; scheme?: Scheme; width?: number; height?: number },
+): Promise<WatchedPage> {
+  const context = await browser.newContext({ baseURL: origin, viewport: { width, height }, colorScheme: scheme, reducedMotion: 'reduce' });
+  if (cookie) await addCookie(context, origin, cookie);
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) problems.push(message.text());
+  });
+  page.on('pageerror', (error) => problems.push(String(error)));
+  return { page, problems };
+}
+
+async function addCookie(context: BrowserContext, origin: string, cookie: string): Promise<void> {
+  const [name = '', value = ''] = cookie.split('=');
+  await context.addCookies([{ name, value, url: origin }]);
+}
+
+/** Resolves when the page shows its data: it has a heading, and nothing in it is loading. */
+export async function untilSettled(page: Page): Promise<void> {
+  await page.locator('main h1').first().waitFor();
+  await page.locator('[aria-busy="true"], [class*="skeleton" i]').first().waitFor({ state: 'detached' });
+}
+
+/** Makes a person by invite and returns the cookie of their session. */
+export async function signInByInvite(
+  administrator: Messaging,
+  panelUrl: string,
+  { email, role, accountId }: { email: string; role: 'admin' | 'owner'; accountId?: string },
+): Promise<string> {
+  const { link } = await administrator.request(panelInvite, { role, accountId, email });
+  const response = await fetch(`${panelUrl}/panel/v1/invites/accept`, {
+    method: 'POST',
+    headers: { origin: panelUrl, 'content-type': 'application/json' },
+    body: JSON.stringify({ token: new URL(link).hash.slice(1), password: PASSWORD }),
+  });
+  if (response.status !== 201) throw new Error(await response.text());
+  return response.headers.get('set-cookie')?.split(';')[0] ?? '';
+}

@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Browser, Page } from 'playwright-core';
+import type { Messaging } from '#messaging/messaging.js';
+import { stack } from '#testing/stack.js';
+import { connectAdministrator, createTenant, type Tenant, untilNoHolds } from '#testing/tenant.js';
+import { describeWithBrowser, launchBrowser, openPage, type Scheme, signInByInvite, untilSettled } from './browser.js';
+
+/** Every page with data: accessible, within the content policy, without an error, no wider than a phone, in both schemes. */
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const SCHEMES: Scheme[] = ['light', 'dark'];
+/** Pages of an account, by the names in their address. */
+const OF_ACCOUNT = ['overview', 'usage', 'requests', 'projects', 'keys', 'money', 'models', 'members', 'audit'];
+const OF_PLATFORM = ['overview', 'accounts', 'upstreams', 'ledger', 'audit'];
+const WITHOUT_SESSION = ['/panel/', '/panel/welcome#incomplete'];
+
+describeWithBrowser('pages', () => {
+  const { panelUrl: origin, gatewayUrl } = stack();
+  let administrator: Messaging;
+  let browser: Browser;
+  let cookie: string;
+  let tenant: Tenant;
+  let paths: string[];
+
+  beforeAll(async () => {
+    administrator = await connectAdministrator(stack());
+    tenant = await createTenant(administrator);
+    const requestId = await call(tenant.apiKey, 'sim-fast');
+    await call(tenant.apiKey, 'sim-fast', ' [[sim fail=500]]');
+    await untilNoHolds(administrator, tenant.accountId);
+    cookie = await signInByInvite(administrator, origin, { email: `${randomUUID()}@example.com`, role: 'admin' });
+    paths = [
+      ...OF_ACCOUNT.map((name) => `/panel/a/${tenant.accountId}/${name}`),
+      ...OF_PLATFORM.map((name) => `/panel/a/all/${name}`),
+      `/panel/requests/${requestId}`,
+      '/panel/profile',
+    ];
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await administrator?.close();
+  });
+
+  async function call(apiKey: string, model: string, directive = ''): Promise<string> {
+    const response = await fetch(`${gatewayUrl}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, messages: [{ role: 'user', content: `Hello${directive}` }] }),
+    });
+    await response.text();
+    return response.headers.get('x-request-id') ?? '';
+  }
+
+  async function axeFindings(page: Page, rules?: string[]): Promise<object[]> {
+    await page.evaluate(AXE);
+    const { violations } = (await page.evaluate(
+      `axe.run(${JSON.stringify({ ...(rules && { runOnly: rules }), resultTypes: ['violations'] })})`,
+    )) as { violations: { id: string; nodes: { html: string }[] }[] };
+    return violations.map(({ id, nodes }) => ({ id, elements: nodes.map(({ html }) => html.slice(0, 200)) }));
+  }
+
+  test('every page is accessible, causes no error, and fits a screen of 360 pixels', async () => {
+    const { page, problems } = await openPage(browser, { origin, cookie });
+    for (const path of paths) {
+      await page.setViewportSize({ width: 1440, height: 900 });
+      await page.goto(path);
+      await untilSettled(page);
+      const findings = await axeFindings(page);
+      await page.setViewportSize({ width: 360, height: 780 });
+      const excess = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+      expect({ path, problems: problems.splice(0), findings, excess }).toEqual({ path, problems: [], findings: [], excess: 0 });
+    }
+    await page.context().close();
+  });
+
+  test('every page has enough contrast in the dark scheme', async () => {
+    const { page } = await openPage(browser, { origin, cookie, scheme: 'dark' });
+    for (const path of paths) {
+      await page.goto(path);
+      await untilSettled(page);
+      expect({ path, findings: await axeFindings(page, ['color-contrast']) }).toEqual({ path, findings: [] });
+    }
+    await page.context().close();
+  });
+
+  test.each(SCHEMES)('the pages before a session are accessible, %s', async (scheme) => {
+    const { page } = await openPage(browser, { origin, scheme });
+    for (const path of WITHOUT_SESSION) {
+      await page.goto(path);
+      await page.locator('main h1').waitFor();
+      expect({ path, findings: await axeFindings(page) }).toEqual({ path, findings: [] });
+    }
+    await page.context().close();
+  });
+
+  test('the navigation leads to the pages of this test', async () => {
+    const { page } = await openPage(browser, { origin, cookie });
+    await page.goto(`/panel/a/${tenant.accountId}/overview`);
+    await untilSettled(page);
+    const names = await page
+      .getByRole('navigation', { name: 'Pages' })
+      .getByRole('link')
+      .evaluateAll((links) => links.map((link) => link.getAttribute('href')?.split('/').at(-1)));
+    expect(new Set(names)).toEqual(new Set([...OF_ACCOUNT, ...OF_PLATFORM]));
+    await page.context().close();
+  });
+});
