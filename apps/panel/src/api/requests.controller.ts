@@ -4,7 +4,6 @@ import { RequestListRequest, RequestShowRequest, requestList } from '#contracts/
 import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
 import { Activity } from '../activity/activity.js';
 import { Handles } from '../http/handles.decorator.js';
-import { PanelError } from '../http/panel-error.js';
 import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { pagesOf } from '../services/pages.js';
 import { Services } from '../services/services.js';
@@ -12,7 +11,7 @@ import { type Columns, sendCsv } from './csv.js';
 import { Input } from './input.decorator.js';
 import { ownedRequest } from './owned.js';
 import type { BilledRequest, RequestListReply, RequestRow } from './shapes/requests.js';
-import type { EndedRequest } from './shapes/traffic.js';
+import type { ActivityReply } from './shapes/traffic.js';
 
 /** Rows on a page of a file, the most that billing returns. */
 const PAGE_ROWS = 200;
@@ -43,13 +42,12 @@ export class RequestsController {
     return ownedRequest(this.services, callerOf(request).access, 'requests.read', requestId);
   }
 
-  /** 404 as well when no panel ran as the request ended, or when it is older than `ACTIVITY_DAYS`. */
+  /** Null when no panel ran as the request ended, when it is older than `ACTIVITY_DAYS`, and for a request of another account. */
   @Handles('showRequestActivity')
-  async showActivity(@Req() request: PanelRequest, @Input(RequestShowRequest) { requestId }: RequestShowRequest): Promise<EndedRequest> {
-    const found = await this.activity.show(requestId);
-    callerOf(request).access.require('requests.read', found?.accountId ?? '');
-    if (!found) throw new PanelError('not_found', 'There is no such thing, or it belongs to another account.');
-    return found;
+  async showActivity(@Req() request: PanelRequest, @Input(RequestShowRequest) { requestId }: RequestShowRequest): Promise<ActivityReply> {
+    const activity = await this.activity.show(requestId);
+    const isTheirs = activity !== undefined && callerOf(request).access.may('requests.read', activity.accountId);
+    return { activity: isTheirs ? activity : null };
   }
 }
 

@@ -71,7 +71,7 @@ const TRAFFIC: Endpoint[] = [
     ({ parts: [id] }) => {
       const at = EVERY_REQUEST.findIndex(({ requestId, settlement }) => requestId === id && settlement);
       const request = EVERY_REQUEST[at];
-      return request ? ok(activityOf(request, at)) : NOT_FOUND;
+      return ok({ activity: request ? activityOf(request, at) : null });
     },
   ],
   ['GET', /^\/accounts\/([^/]+)\/projects$/, ({ parts: [account] }) => ok({ projects: projectsOf(account), nextCursor: null })],

@@ -1,7 +1,12 @@
 import type { EndedRequest, RequestAttempt } from '#contracts/gateway.js';
 
-/** `GET /requests/{requestId}/activity` replies `EndedRequest`: what happened to a request, also to a refused one. */
 export type { EndedRequest, RequestAttempt };
+
+/** `GET /requests/{requestId}/activity`: what happened to a request, also to a refused one. */
+export interface ActivityReply {
+  /** Null: nothing is recorded. */
+  activity: EndedRequest | null;
+}
 
 export type TrafficStep = 'minute' | 'hour' | 'day';
 export type TrafficGroup = 'account' | 'project' | 'key' | 'model';

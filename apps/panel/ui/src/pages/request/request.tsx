@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { Link, useParams } from 'wouter';
 import type { BilledRequest } from '../../../../src/api/shapes/requests.js';
-import type { EndedRequest } from '../../../../src/api/shapes/traffic.js';
+import type { ActivityReply, EndedRequest } from '../../../../src/api/shapes/traffic.js';
 import { ApiError } from '../../app/api.js';
 import { ENDINGS } from '../../app/endings.js';
 import { outcomeName, outcomeOf } from '../../app/outcomes.js';
@@ -82,10 +82,11 @@ function useActivity(requestId: string, request: BilledRequest | undefined): End
   const isDue = request !== undefined && (endedAt === undefined || Date.now() - Date.parse(endedAt) < REPORTED_MS);
   const [isAwaited, setAwaited] = useState(true);
   const path = `/requests/${encodeURIComponent(requestId)}/activity`;
-  const { data, error } = useApi<EndedRequest>(path, { refetchMs: isDue && isAwaited ? RUNNING_MS : undefined });
-  const activity = data?.requestId === requestId ? data : undefined;
+  const { data } = useApi<ActivityReply>(path, { refetchMs: isDue && isAwaited ? RUNNING_MS : undefined });
+  // While another request loads, the data is that of the one before.
+  const activity = data?.activity?.requestId === requestId ? data.activity : undefined;
   if (isAwaited === Boolean(activity)) setAwaited(!activity);
-  return activity ?? (error && !isDue ? null : undefined);
+  return activity ?? (data && !isDue ? null : undefined);
 }
 
 function Sums({ request }: { request: BilledRequest | undefined }) {
