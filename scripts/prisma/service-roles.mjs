@@ -151,6 +151,18 @@ export const GRANTS = {
       audit_head: { select: true },
     },
   },
+  // A second schema of the panel. Its function makes and drops partitions, and deletes old rows.
+  activity: {
+    service: 'panel',
+    settings: {},
+    functions: ['activity.keep_days(integer)'],
+    tables: {
+      request: { select: true, insert: true },
+      traffic_minute: { select: true, insert: true, update: ['requests'] },
+      traffic_hour: { select: true, insert: true, update: ['requests'] },
+      recording: { select: true, insert: true, update: ['ends_at'] },
+    },
+  },
 };
 
 /** Advisory lock of grant changes. */
@@ -167,27 +179,27 @@ const GRANTS_LOCK = 7_243_002;
 export async function ensureServiceRoles(ownerUrl, urls) {
   const client = new pg.Client({ connectionString: ownerUrl });
   await client.connect();
-  const done = [];
+  const done = new Set();
   try {
     await client.query('BEGIN');
     await client.query(`SELECT pg_advisory_xact_lock(${GRANTS_LOCK})`);
     const owner = (
       await client.query('SELECT current_user AS name, rolcreaterole OR rolsuper AS "mayCreate" FROM pg_roles WHERE rolname = current_user')
     ).rows[0];
-    for (const [service, grants] of Object.entries(GRANTS)) {
+    for (const [schema, { service = schema, settings, ...grants }] of Object.entries(GRANTS)) {
       if (!urls[service]) continue;
       const { username, password } = new URL(urls[service]);
       const role = decodeURIComponent(username);
       if (role === owner.name) continue;
-      await ensureUser(client, { role, password: decodeURIComponent(password), mayCreate: owner.mayCreate, settings: grants.settings });
-      await grant(client, { schema: service, role, ...grants });
-      done.push(role);
+      await ensureUser(client, { role, password: decodeURIComponent(password), mayCreate: owner.mayCreate, settings });
+      await grant(client, { schema, role, ...grants });
+      done.add(role);
     }
     await client.query('COMMIT');
   } finally {
     await client.end();
   }
-  return done;
+  return [...done];
 }
 
 async function ensureUser(client, { role, password, mayCreate, settings }) {

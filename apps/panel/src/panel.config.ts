@@ -25,6 +25,8 @@ export class PanelConfig extends ServiceConfig {
   @IsInt() @Min(1) connectionsMax = 2_000;
   /** `off`: people sign in with a provider alone. */
   @IsIn(['on', 'off']) panelPasswords = 'on';
+  /** Days for which the course of each request is kept. */
+  @IsInt() @Min(1) @Max(400) activityDays = 30;
 
   get furtherOrigins(): string[] {
     return this.panelOrigins === 'none' ? [] : this.panelOrigins.split(',').map((origin) => origin.trim());

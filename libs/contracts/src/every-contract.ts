@@ -12,6 +12,7 @@ import * as usage from './billing/usage.js';
 import * as catalog from './catalog.js';
 import * as catalogRevisions from './catalog-revisions.js';
 import { Endpoint, StreamEndpoint, Topic } from './endpoint.js';
+import * as gateway from './gateway.js';
 import * as inference from './inference.js';
 import * as panel from './panel.js';
 import * as probe from './probe.js';
@@ -34,6 +35,7 @@ const MODULES = [
   catalog,
   catalogRevisions,
   scheduledPrices,
+  gateway,
   inference,
   routeStatus,
   probe,

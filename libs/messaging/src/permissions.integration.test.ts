@@ -86,6 +86,7 @@ const CACHES: Record<string, User[]> = {
   'billing.v1.event.key-changed': ['gateway'],
   'billing.v1.event.replica-ready': ['gateway'],
   'catalog.v1.event.changed': ['gateway', 'inference-proxy'],
+  'gateway.v1.event.requests-ended': [],
 };
 
 /** Readers of each stream. The inference-proxy serves all of them. */

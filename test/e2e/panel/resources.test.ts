@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
 import { panelInvite } from '#contracts/panel.js';
 import type { Messaging } from '#messaging/messaging.js';
@@ -69,13 +70,13 @@ async function createTenant(usd: string): Promise<Created> {
 }
 
 /** Sends a request to the gateway. Returns its id. */
-async function generate(key: string, accountId: string): Promise<string> {
+async function generate(key: string, accountId: string, model = 'sim-fast'): Promise<string> {
   const response = await fetch(`${gatewayUrl}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'sim-fast', messages: [{ role: 'user', content: 'Hello' }] }),
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] }),
   });
-  expect(response.status).toBe(200);
+  expect(response.status).toBe(model === 'sim-fast' ? 200 : 404);
   await response.text();
   await untilNoHolds(administrator, accountId);
   return response.headers.get('x-request-id') ?? '';
@@ -133,6 +134,50 @@ test('one request has the same cost in overview, usage, request, statement and b
   ]);
   const { body: file } = await call<string>('GET', `${path}/statements/${MONTH}.csv`);
   expect(file.split('\r\n').map((line) => line.split(',')[1])).toEqual(['kind', 'opening', 'topup', 'usage', 'closing', undefined]);
+});
+
+interface Course {
+  status: number;
+  code?: string;
+  outcome?: string;
+  attempts?: { upstream: string; startMs: number; firstByteMs?: number; endMs?: number; failure?: string }[];
+  heldMs?: number;
+  endedMs: number;
+}
+
+/** Returns what the panel has recorded of a request, which it does a moment after its end. */
+async function courseOf(requestId: string): Promise<Course> {
+  for (;;) {
+    const { body } = await call<{ activity: Course | null }>('GET', `/requests/${requestId}/activity`, { schema: 'ActivityReply' });
+    if (body.activity) return body.activity;
+    await delay(50);
+  }
+}
+
+test('the course of a request, also of a refused one, is recorded, counted and sent to pages that watch', async () => {
+  const { accountId, key } = await createTenant('1');
+  const live = await fetch(`${panelUrl}/panel/v1/accounts/${accountId}/live`, { headers: { cookie: admin } });
+  const requestId = await generate(key, accountId);
+  const refused = await generate(key, accountId, 'no-such-model');
+  let seen = '';
+  for await (const text of (live.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
+    seen += text;
+    if (seen.includes(requestId) && seen.includes(refused)) break;
+  }
+  const course = await courseOf(requestId);
+  expect(course).toMatchObject({ status: 200, outcome: 'completed', attempts: [{ upstream: 'local' }] });
+  const { startMs = 0, firstByteMs = 0, endMs = 0 } = course.attempts?.[0] ?? {};
+  const moments = [course.heldMs ?? 0, startMs, firstByteMs, endMs];
+  expect(moments).toEqual(moments.toSorted((one, other) => one - other));
+  expect(await courseOf(refused)).toMatchObject({ status: 404, code: 'model_not_found' });
+
+  const from = new Date(Date.now() - 3_600_000).toISOString();
+  type TrafficBody = { total: { requests: number; outcomes: object[] } };
+  const { body } = await call<TrafficBody>('GET', `/accounts/${accountId}/traffic?from=${from}&step=minute`, { schema: 'TrafficReply' });
+  expect(body.total.outcomes).toEqual([
+    { status: 200, code: null, requests: 1 },
+    { status: 404, code: 'model_not_found', requests: 1 },
+  ]);
 });
 
 test('creating with the same id happens once; a payment is credited once', async () => {
@@ -198,6 +243,8 @@ test('an owner sees nothing of another account', async () => {
     `/accounts/${other.accountId}/statements/${MONTH}`,
     `/projects/${other.projectId}/keys`,
     `/requests/${requestId}`,
+    `/accounts/${other.accountId}/traffic?from=2027-01-01`,
+    `/accounts/${other.accountId}/live`,
     `/audit?accountId=${other.accountId}`,
   ];
   const replies = await Promise.all(paths.map((path) => call<{ error: { code: string } }>('GET', path, { cookie })));

@@ -129,6 +129,20 @@ export const ROUTES = {
     scope: 'any',
     summary: 'What one request held, used and cost',
   },
+  showRequestActivity: {
+    method: 'GET',
+    path: '/requests/:requestId/activity',
+    access: 'requests.read',
+    scope: 'any',
+    summary: 'Times, calls of upstreams and outcome of one request, also of a refused one',
+  },
+  showLive: { method: 'GET', path: '/accounts/:accountId/live', access: 'requests.read', summary: 'Requests as they end, as events' },
+  queryTraffic: {
+    method: 'GET',
+    path: '/accounts/:accountId/traffic',
+    access: 'usage.read',
+    summary: 'Requests by outcome, and percentiles of their times',
+  },
   listProjects: { method: 'GET', path: '/accounts/:accountId/projects', access: 'usage.read', summary: 'Projects, oldest first' },
   createProject: { method: 'POST', path: '/accounts/:accountId/projects', access: 'projects', status: 201, summary: 'Adds a project' },
   updateProject: {
