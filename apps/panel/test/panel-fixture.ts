@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import pg from 'pg';
 import { pino } from 'pino';
@@ -76,15 +75,24 @@ export class PanelFixture {
     });
   }
 
-  /** Sends a request to the API as the panel's own pages do. Of a stream of events it takes the head alone. */
+  /** Sends a request to the API as the panel's own pages do. */
   async send(path: string, { method = 'GET', body, cookie, token, headers = {} }: Sent = {}): Promise<request.Response> {
+    if (path.includes('/live')) return this.open(path, { cookie, token, headers });
     const call = request(this.app.getHttpServer())[method.toLowerCase() as 'get'](API_PREFIX + path);
     if (method !== 'GET') call.set('origin', PANEL_URL);
     if (cookie) call.set('cookie', cookie);
     if (token) call.set('authorization', `Bearer ${token}`);
     call.set(headers);
-    if (path.includes('/live')) call.buffer(true).parse((reply, done) => readHead(call, reply as unknown as IncomingMessage, done));
     return body === undefined ? call : call.send(body);
+  }
+
+  /** Takes the head of a stream of events, or an error. */
+  private async open(path: string, { cookie, token, headers }: Sent): Promise<request.Response> {
+    const credentials = { ...(cookie && { cookie }), ...(token && { authorization: `Bearer ${token}` }) };
+    const reply = await fetch((await this.app.getUrl()) + API_PREFIX + path, { headers: { ...credentials, ...headers } });
+    const isStream = reply.headers.get('content-type')?.startsWith('text/event-stream');
+    const body = isStream ? await reply.body?.cancel() : await reply.json();
+    return { status: reply.status, headers: Object.fromEntries(reply.headers), body } as request.Response;
   }
 
   /** Starts another session of a person. Returns the `cookie` header. */
@@ -122,16 +130,6 @@ export class PanelFixture {
     if (reply.status !== 201) throw new Error(`no person: ${reply.text}`);
     return { userId: reply.body.userId, email, cookie: cookieOf(reply) };
   }
-}
-
-/** Parses an error, and leaves a stream of events once it has begun. */
-function readHead(call: request.Test, reply: IncomingMessage, done: (error: Error | null, body: unknown) => void): void {
-  if (reply.headers['content-type']?.startsWith('text/event-stream')) {
-    done(null, undefined);
-    call.abort();
-    return;
-  }
-  void reply.toArray().then((chunks) => done(null, JSON.parse(Buffer.concat(chunks).toString())));
 }
 
 /** Returns the `cookie` header that answers the reply's `set-cookie`. */
