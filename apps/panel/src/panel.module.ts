@@ -71,10 +71,7 @@ class PanelModule {}
  * The composition root: every object of the panel with its dependencies. Guards run in the order of the list, then the body is read and
  * checked, then the controller works.
  */
-export function panelModule(
-  { config, logger, prisma, messaging, providers }: PanelDependencies,
-  metrics: PanelMetrics,
-): DynamicModule {
+export function panelModule({ config, logger, prisma, messaging, providers }: PanelDependencies, metrics: PanelMetrics): DynamicModule {
   const cookie = new SessionCookie(config.panelUrl);
   const origins = new Set([config.panelUrl, ...config.furtherOrigins]);
   const services = new Services(messaging);
