@@ -114,6 +114,21 @@ export const instant: Kind<string> = {
   },
 };
 
+const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+
+/** A length of time such as 90s, 30m, 24h or 7d; parsed to seconds. `longest` is written the same way. */
+export function duration(longest: string): Kind<number> {
+  const secondsOf = (text: string): number => {
+    const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+    return Number(count) * (SECONDS[unit] ?? Number.NaN);
+  };
+  return {
+    placeholder: 'time',
+    parse: (text) =>
+      secondsOf(text) <= secondsOf(longest) ? secondsOf(text) : invalid(`Must be a time such as 90s, 30m, 24h or 7d, at most ${longest}.`),
+  };
+}
+
 /** Option of every paged list. */
 export const cursor = optional(text(2_000, 'cursor'), 'cursor that the previous page showed');
 

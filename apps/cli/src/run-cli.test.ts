@@ -12,6 +12,10 @@ import { runCli } from './run-cli.js';
 const ID = '0190a6f0-7c1e-7000-8000-000000000001';
 const KEY_ID = '0190a6f0-7c1e-7000-8000-000000000002';
 const AT = '2026-11-21T00:00:00.000Z';
+const NEW_KEY = {
+  ...{ key: 'tg_live_secret', keyId: KEY_ID, projectId: ID, name: null, note: null, lastFour: 'cret', createdAt: AT },
+  ...{ expiresAt: null, disabled: false, replacedBy: null, revokedAt: null },
+};
 
 interface Result {
   code: number;
@@ -82,6 +86,20 @@ describe('the request of each command', () => {
     [`key create --project ${ID}`, 'billing.v1.key.create', { projectId: ID }],
     [`key create --project ${ID} --name ci`, 'billing.v1.key.create', { projectId: ID, name: 'ci' }],
     [`key list --project ${ID}`, 'billing.v1.key.list', { projectId: ID }],
+    [
+      `key create --project ${ID} --note mine --expires 2027-02-01`,
+      'billing.v1.key.create',
+      { projectId: ID, note: 'mine', expiresAt: '2027-02-01T00:00:00.000Z' },
+    ],
+    [
+      `key update ${KEY_ID} --name cd --note mine --expires 2027-02-01 --disabled`,
+      'billing.v1.key.update',
+      { keyId: KEY_ID, name: 'cd', note: 'mine', expiresAt: '2027-02-01T00:00:00.000Z', disabled: true },
+    ],
+    [`key update ${KEY_ID} --enabled --expires-never`, 'billing.v1.key.update', { keyId: KEY_ID, expiresAt: null, disabled: false }],
+    [`key rotate ${KEY_ID}`, 'billing.v1.key.rotate', { keyId: KEY_ID, graceSeconds: 86_400 }],
+    [`key rotate ${KEY_ID} --grace 0s --expires-never`, 'billing.v1.key.rotate', { keyId: KEY_ID, graceSeconds: 0, expiresAt: null }],
+    [`key rotate ${KEY_ID} --grace 30d`, 'billing.v1.key.rotate', { keyId: KEY_ID, graceSeconds: 2_592_000 }],
     [`key revoke ${KEY_ID}`, 'billing.v1.key.revoke', { keyId: KEY_ID }],
     [
       `topup --account ${ID} --usd 25.00 --payment-id inv-1`,
@@ -208,15 +226,32 @@ plan expires  -
   });
 
   test('a new key', async () => {
-    const reply = { key: 'tg_live_secret', keyId: KEY_ID, projectId: ID, name: null, lastFour: 'cret', createdAt: AT, revokedAt: null };
-    expect((await run(['key', 'create', '--project', ID], reply)).out).toBe(
+    expect((await run(['key', 'create', '--project', ID], NEW_KEY)).out).toBe(
       `key      tg_live_secret
 key id   ${KEY_ID}
 project  ${ID}
 name     -
+expires  -
 Save the key now: it is not shown again.
 `,
     );
+  });
+
+  test('a rotated key, with the end of the old one', async () => {
+    const replaced = { ...NEW_KEY, lastFour: 'olds', expiresAt: '2027-02-01T00:00:00.000Z' };
+    expect((await run(['key', 'rotate', KEY_ID], { ...NEW_KEY, replaced })).out).toMatch(
+      /\nSave the key now: it is not shown again\.\nThe old key …olds works until 2027-02-01T00:00:00\.000Z\.\n$/,
+    );
+  });
+
+  test('keys with their state, end and last use', async () => {
+    const row = { ...NEW_KEY, name: 'ci', status: 'disabled', expiresAt: AT, lastUsedAt: AT };
+    const { out } = await run(['key', 'list'], { keys: [row], nextCursor: null });
+    expect(out.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
+      ['KEY ID', 'PROJECT', 'NAME', 'KEY', 'STATE', 'EXPIRES', 'LAST USED', 'CREATED'],
+      [KEY_ID, ID, 'ci', '…cret', 'disabled', AT, AT, AT],
+      [''],
+    ]);
   });
 
   const usage = {
@@ -452,6 +487,13 @@ describe('an error is one line and an exit code', () => {
     ],
     [`project update ${ID}`, 'error: nothing to change: give --name, --rpm, --concurrency, --enabled or --disabled\n'],
     [`project update ${ID} --enabled --disabled`, 'error: --enabled and --disabled contradict each other\n'],
+    [`key update ${KEY_ID}`, 'error: nothing to change: give --name, --note, --expires, --expires-never, --enabled or --disabled\n'],
+    [`key update ${KEY_ID} --enabled --disabled`, 'error: --enabled and --disabled contradict each other\n'],
+    [`key rotate ${KEY_ID} --expires 2027-02-01 --expires-never`, 'error: --expires and --expires-never contradict each other\n'],
+    ...['31d', '1w', '-1s', 'soon'].map((grace): [string, string] => [
+      `key rotate ${KEY_ID} --grace=${grace}`,
+      `error: option '--grace <time>' argument '${grace}' is invalid. Must be a time such as 90s, 30m, 24h or 7d, at most 30d.\n`,
+    ]),
     ['catalog apply no/such.yaml', 'error: cannot read no/such.yaml: no such file\n'],
     ['account lsit', "error: unknown command 'lsit' (Did you mean list?)\n"],
     ['account list --jsno', "error: unknown option '--jsno' (Did you mean --json?)\n"],

@@ -38,7 +38,7 @@ import { Sessions } from './identity/sessions.js';
 import { SignIn } from './identity/sign-in.js';
 import { Throttle } from './identity/throttle.js';
 import { Tokens } from './identity/tokens.js';
-import type { PanelConfig } from './panel.config.js';
+import { PanelConfig } from './panel.config.js';
 import { Services } from './services/services.js';
 
 export interface PanelDependencies {
@@ -94,6 +94,7 @@ export function panelModule({ config, logger, prisma, messaging }: PanelDependen
       { provide: APP_PIPE, useValue: new PayloadPipe() },
       { provide: APP_FILTER, useValue: new ErrorFilter(cookie, prisma, logger) },
       { provide: LOGGER, useValue: logger },
+      value(PanelConfig, config),
       value(Services, services),
       value(PlatformWarnings, new PlatformWarnings(services)),
       value(AuditJournals, new AuditJournals(services, (query) => listAudit(prisma, 'panel', query))),

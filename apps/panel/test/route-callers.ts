@@ -43,6 +43,8 @@ export const ROUTE_CALLERS: Record<RouteName, 'anyone' | 'person' | readonly Rol
   listKeys: EVERY_ROLE,
   listProjectKeys: EVERY_ROLE,
   createKey: ['admin', 'owner', 'developer'],
+  updateKey: ['admin', 'owner', 'developer'],
+  rotateKey: ['admin', 'owner', 'developer'],
   revokeKey: ['admin', 'owner', 'developer'],
   listMovements: ['admin', 'auditor', 'owner', 'finance'],
   showStatement: ['admin', 'auditor', 'owner', 'finance'],

@@ -47,6 +47,8 @@ const CALLERS: Record<string, User[]> = {
   'billing.v1.project.update': ['cli', 'panel'],
   'billing.v1.project.list': ['cli', 'panel'],
   'billing.v1.key.create': ['cli', 'panel'],
+  'billing.v1.key.update': ['cli', 'panel'],
+  'billing.v1.key.rotate': ['cli', 'panel'],
   'billing.v1.key.revoke': ['cli', 'panel'],
   'billing.v1.key.list': ['cli', 'panel'],
   'billing.v1.account.update': ['cli', 'panel'],

@@ -145,11 +145,30 @@ test('creating with the same id happens once; a payment is credited once', async
   expect([(await pay()).body.credited, (await pay()).body.credited]).toEqual([true, false]);
 });
 
+test('a key is changed and rotated, and both keys call a model until the old one is revoked', async () => {
+  const { accountId, projectId, keyId, key } = await createTenant('5');
+  const body = { note: 'of the build server', expiresAt: '2099-01-01' };
+  const changed = await call<object>('PATCH', `/keys/${keyId}`, { body, schema: 'ApiKey' });
+  expect(changed).toMatchObject({ status: 200, body: { keyId, note: body.note, expiresAt: '2099-01-01T00:00:00.000Z' } });
+  const rotation = { body: { graceSeconds: 3_600, expiresAt: null }, schema: 'RotatedKey' };
+  const { status, body: made } = await call<Created>('POST', `/keys/${keyId}/rotate`, rotation);
+  expect([status, made]).toMatchObject([201, { note: body.note, expiresAt: null, replaced: { keyId, replacedBy: made.keyId } }]);
+  for (const secret of [key, made.key]) await generate(secret, accountId);
+  await call('DELETE', `/keys/${keyId}`, { schema: 'ApiKey' });
+  type Keys = { keys: { keyId: string; status: string; lastUsedAt: string | null }[] };
+  const { body: list } = await call<Keys>('GET', `/projects/${projectId}/keys`, { schema: 'KeyListReply' });
+  expect(list.keys.map((one) => [one.keyId, one.status, one.lastUsedAt !== null])).toEqual([
+    [keyId, 'revoked', true],
+    [made.keyId, 'active', true],
+  ]);
+});
+
 test('every change is one entry of the audit journal, with the person who made it', async () => {
   const { accountId, projectId, keyId } = await createTenant('1');
   await call('PATCH', `/projects/${projectId}`, { body: { requestsPerMinuteMax: 7 } });
   await call('DELETE', `/keys/${keyId}`, { schema: 'ApiKey' });
-  const me = (await call<{ userId: string; email: string }>('GET', '/me')).body;
+  const me = (await call<{ userId: string; email: string; gatewayUrl: string }>('GET', '/me', { schema: 'MeReply' })).body;
+  expect(me.gatewayUrl).toBe(gatewayUrl);
   type Audit = {
     entries: { action: string; service: string; actor: string; actorName: string; via: string; after: object; before: object }[];
   };

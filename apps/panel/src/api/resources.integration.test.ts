@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { accountCreate, accountList, accountUpdate } from '#contracts/billing/accounts.js';
-import { keyCreate, keyList, keyRevoke } from '#contracts/billing/keys.js';
+import { keyCreate, keyList, keyRevoke, keyRotate, keyUpdate } from '#contracts/billing/keys.js';
 import { topupCreate } from '#contracts/billing/money.js';
 import { projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
 import { requestShow } from '#contracts/billing/requests.js';
@@ -46,7 +46,10 @@ const accountRow = (accountId: string) => ({
     plan_expires_at: null,
   },
 });
-const key = { keyId: KEY, projectId: PROJECT, name: 'ci', lastFour: 'abcd', createdAt: '2027-01-01T00:00:00.000Z', revokedAt: null };
+const key = {
+  ...{ keyId: KEY, projectId: PROJECT, name: 'ci', note: null, lastFour: 'abcd', createdAt: '2027-01-01T00:00:00.000Z' },
+  ...{ expiresAt: null, disabled: false, replacedBy: null, revokedAt: null },
+};
 
 let panel: PanelFixture;
 let admin: SignedIn;
@@ -93,10 +96,19 @@ beforeEach(() => {
     projectUpdate,
     keep(() => project),
   );
-  messaging.answer(keyList, ({ keyId = KEY }) => ({ keys: keyId === KEY ? [{ ...key, lastUsedAt: null }] : [], nextCursor: null }));
+  const keyRow = { ...key, status: 'active' as const, lastUsedAt: null };
+  messaging.answer(keyList, ({ keyId = KEY }) => ({ keys: keyId === KEY ? [keyRow] : [], nextCursor: null }));
   messaging.answer(
     keyCreate,
     keep(() => ({ ...key, key: 'tg_live_x' })),
+  );
+  messaging.answer(
+    keyUpdate,
+    keep(() => key),
+  );
+  messaging.answer(
+    keyRotate,
+    keep(() => ({ ...key, key: 'tg_live_x', replaced: key })),
   );
   messaging.answer(
     keyRevoke,
@@ -143,6 +155,7 @@ test.each([
   ['the keys of a project', 'GET', `/projects/${PROJECT}/keys`, undefined],
   ['a new key', 'POST', `/projects/${PROJECT}/keys`, {}],
   ['a key', 'DELETE', `/keys/${KEY}`, undefined],
+  ['a change of a key', 'PATCH', `/keys/${KEY}`, { disabled: true }],
 ])('%s of another account is answered as one that does not exist', async (_, method, path, body) => {
   const missing = path.replace(/0[bc]($|\/)/, '99$1');
   const [others, none] = [
@@ -152,6 +165,31 @@ test.each([
   const error = { message: expect.any(String), type: 'not_found_error', param: null, code: 'not_found' };
   expect([others.status, others.body, received]).toEqual([404, { error }, []]);
   expect([none.status, none.body]).toEqual([404, others.body]);
+});
+
+test('a rotation of a key of another account is answered as one of a key that does not exist', async () => {
+  const rotate = (keyId: string, { cookie }: SignedIn) =>
+    panel.send(`/keys/${keyId}/rotate`, { method: 'POST', body: { graceSeconds: 0 }, cookie });
+  const [others, none] = [await rotate(KEY, stranger), await rotate(OTHER, owner)];
+  expect([others.status, others.body, received]).toEqual([404, none.body, []]);
+});
+
+test('a key is changed and rotated, whatever the body says about its id; null clears a field', async () => {
+  const changed = await panel.send(`/keys/${KEY}`, {
+    method: 'PATCH',
+    body: { keyId: OTHER, name: null, expiresAt: '2099-01-01', disabled: true },
+    cookie: owner.cookie,
+  });
+  const rotated = await panel.send(`/keys/${KEY}/rotate`, {
+    method: 'POST',
+    body: { newKeyId: OTHER, graceSeconds: 60, expiresAt: null },
+    cookie: owner.cookie,
+  });
+  expect([changed.status, rotated.status, rotated.body]).toEqual([200, 201, { ...key, key: 'tg_live_x', replaced: key }]);
+  expect(received).toEqual([
+    { keyId: KEY, name: null, expiresAt: '2099-01-01', disabled: true },
+    { keyId: KEY, newKeyId: OTHER, graceSeconds: 60, expiresAt: null },
+  ]);
 });
 
 test('a request of another account is answered as one that does not exist', async () => {

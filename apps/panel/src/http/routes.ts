@@ -136,6 +136,21 @@ export const ROUTES = {
     status: 201,
     summary: 'Makes an API key, which is shown once',
   },
+  updateKey: {
+    method: 'PATCH',
+    path: '/keys/:keyId',
+    access: 'keys',
+    scope: 'any',
+    summary: 'Changes name, note, end or state of an API key',
+  },
+  rotateKey: {
+    method: 'POST',
+    path: '/keys/:keyId/rotate',
+    access: 'keys',
+    scope: 'any',
+    status: 201,
+    summary: 'Replaces an API key by a new one, which is shown once; the old one ends after a grace',
+  },
   revokeKey: { method: 'DELETE', path: '/keys/:keyId', access: 'keys', scope: 'any', summary: 'Revokes an API key permanently' },
   listMovements: {
     method: 'GET',

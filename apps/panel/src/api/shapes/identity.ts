@@ -35,13 +35,19 @@ export interface Grant {
   permissions: Permission[];
 }
 
-/** `GET /me`, and the reply of `POST /session` and `POST /invites/accept`. */
+/** A person. Reply of `POST /session`, `POST /invites/accept` and `PATCH /me`. */
 export interface Me {
   userId: string;
   email: string;
   name: string;
   createdAt: string;
   grants: Grant[];
+}
+
+/** `GET /me`. */
+export interface MeReply extends Me {
+  /** Address at which programs reach the gateway, without `/v1`. */
+  gatewayUrl: string;
 }
 
 /** `PATCH /me`. Replies `Me`. A new password ends all other sessions. */
