@@ -108,7 +108,7 @@ export function panelModule({ config, logger, prisma, messaging, providers }: Pa
       { provide: APP_FILTER, useValue: new ErrorFilter(cookie, prisma, logger) },
       { provide: LOGGER, useValue: logger },
       value(Services, services),
-value(PlatformWarnings, new PlatformWarnings(services)),
+      value(PlatformWarnings, new PlatformWarnings(services)),
       value(
         AuditJournals,
         new AuditJournals(services, { list: (query) => listAudit(prisma, 'panel', query), check: () => checkAuditChain(prisma, 'panel') }),
