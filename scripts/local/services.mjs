@@ -8,6 +8,8 @@ export const SERVICES = ['billing', 'catalog', 'upstream-sim', 'inference-proxy'
 export const STOP_ORDER = [['gateway', 'panel'], ['inference-proxy'], ['upstream-sim', 'billing', 'catalog']];
 
 const SHUTDOWN_GRACE_MS = 10_000;
+/** Settings of a service that differ from its defaults: the panel is there to record the activity. */
+const PREFERRED = { gateway: { ACTIVITY_EVENTS: 'true' } };
 
 /**
  * A service as a program for the supervisor. It inherits only its own settings, such as `LOG_LEVEL`; only the inference-proxy gets
@@ -21,7 +23,7 @@ export async function serviceProgram(name, { connections, ports, secrets, env = 
     name,
     command: NODE,
     args: ['--enable-source-maps', join(ROOT, `dist/apps/${name}/src/main.js`)],
-    env: { ...inherited, ...settings, ...ownSettings(name, { connections, ports, secrets }), ...env },
+    env: { ...PREFERRED[name], ...inherited, ...settings, ...ownSettings(name, { connections, ports, secrets }), ...env },
     cwd: ROOT,
     probe: () => isReady(`http://127.0.0.1:${probePort}/readyz`),
     graceMs: SHUTDOWN_GRACE_MS + 5000,
@@ -49,8 +51,9 @@ function ownSettings(name, { connections, ports, secrets }) {
     case 'gateway':
       return { HOST: '127.0.0.1', PORT: String(connections.gatewayPort) };
     case 'panel': {
-      const panelUrl = `http://127.0.0.1:${connections.panelPort}`;
-      return { DATABASE_URL: connections.databaseUrls.panel, PANEL_PORT: String(connections.panelPort), PANEL_URL: panelUrl };
+      const { databaseUrls, gatewayPort, panelPort } = connections;
+      const [panelUrl, gatewayUrl] = [panelPort, gatewayPort].map((port) => `http://127.0.0.1:${port}`);
+      return { DATABASE_URL: databaseUrls.panel, PANEL_PORT: String(panelPort), PANEL_URL: panelUrl, GATEWAY_URL: gatewayUrl };
     }
     case 'upstream-sim':
       return { HOST: '127.0.0.1', UPSTREAM_SIM_PORT: upstreamPort };

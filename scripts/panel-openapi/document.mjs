@@ -20,6 +20,8 @@ const TAGS = {
   overview: 'The figures of the first page.',
   usage: 'Requests, tokens and costs.',
   requests: 'Single requests and their bills.',
+  traffic: 'Requests by outcome, and their times.',
+  live: 'Requests as they end.',
   projects: 'Projects and their limits.',
   keys: 'API keys for the gateway.',
   money: 'Movements, statements and corrections.',
@@ -148,9 +150,13 @@ function successOf({ path, status }, reply) {
   if (path.endsWith('.csv'))
     return { description: 'A file, written as fast as it is read.', headers, content: { 'text/csv': { schema: { type: 'string' } } } };
   if (status === 303) return { description: 'The browser goes to another address.', headers };
+  if (path.endsWith('/live')) return { description: LIVE, headers, content: { 'text/event-stream': { schema: { type: 'string' } } } };
   if (status === 204 || !reply) return { description: 'Done.', headers };
   return { description: 'The reply.', headers, content: { 'application/json': { schema: reply } } };
 }
+
+const LIVE =
+  'Server-sent events: `requests` with a list of `EndedRequest`, and `skipped` with `{"count"}` for a client that reads too slowly. A comment comes every 15 seconds.';
 
 function refusalsOf({ access, method }, hasPath, hasBody) {
   const statuses = [400, 401, ...(access === 'money.write' ? [402] : []), 403, ...(hasPath ? [404] : [])];

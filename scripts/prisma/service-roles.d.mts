@@ -8,9 +8,10 @@ export interface TableRights {
   delete?: true;
 }
 
+/** Rights by schema. `service`: the service that owns the schema, by default the one of the same name. */
 export const GRANTS: Record<
-  DatabaseService,
-  { settings: Record<string, string>; functions: string[]; tables: Record<string, TableRights> }
+  DatabaseService | 'activity',
+  { service?: DatabaseService; settings: Record<string, string>; functions: string[]; tables: Record<string, TableRights> }
 >;
 
 export function ensureServiceRoles(ownerUrl: string, urls: Partial<Record<DatabaseService, string | undefined>>): Promise<string[]>;

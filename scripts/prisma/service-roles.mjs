@@ -51,7 +51,7 @@ export const GRANTS = {
         insert: true,
         update: ['name', 'enabled', 'requests_per_minute_max', 'concurrency_max', 'open_holds', 'request_window'],
       },
-      api_key: { select: true, insert: true, update: ['revoked_at'] },
+      api_key: { select: true, insert: true, update: ['name', 'note', 'disabled', 'expires_at', 'replaced_by', 'revoked_at'] },
       hold: {
         select: true,
         insert: true,
@@ -126,6 +126,8 @@ export const GRANTS = {
       route: { select: true, insert: true, update: ['enabled', 'position', 'weight', 'priority', 'concurrency_max'] },
       // The price of a running request never changes.
       price: { select: true, insert: true },
+      scheduled_price: { select: true, insert: true, update: ['revision', 'cancelled_at'] },
+      revision_text: { select: true, insert: true, update: ['yaml'] },
       audit: { select: true, insert: true },
       // A trigger writes them, with the rights of the owner.
       audit_link: { select: true },
@@ -149,6 +151,18 @@ export const GRANTS = {
       audit_head: { select: true },
     },
   },
+  // A second schema of the panel. Its function makes and drops partitions, and deletes old rows.
+  activity: {
+    service: 'panel',
+    settings: {},
+    functions: ['activity.keep_days(integer)'],
+    tables: {
+      request: { select: true, insert: true },
+      traffic_minute: { select: true, insert: true, update: ['requests'] },
+      traffic_hour: { select: true, insert: true, update: ['requests'] },
+      recording: { select: true, insert: true, update: ['ends_at'] },
+    },
+  },
 };
 
 /** Advisory lock of grant changes. */
@@ -165,27 +179,27 @@ const GRANTS_LOCK = 7_243_002;
 export async function ensureServiceRoles(ownerUrl, urls) {
   const client = new pg.Client({ connectionString: ownerUrl });
   await client.connect();
-  const done = [];
+  const done = new Set();
   try {
     await client.query('BEGIN');
     await client.query(`SELECT pg_advisory_xact_lock(${GRANTS_LOCK})`);
     const owner = (
       await client.query('SELECT current_user AS name, rolcreaterole OR rolsuper AS "mayCreate" FROM pg_roles WHERE rolname = current_user')
     ).rows[0];
-    for (const [service, grants] of Object.entries(GRANTS)) {
+    for (const [schema, { service = schema, settings, ...grants }] of Object.entries(GRANTS)) {
       if (!urls[service]) continue;
       const { username, password } = new URL(urls[service]);
       const role = decodeURIComponent(username);
       if (role === owner.name) continue;
-      await ensureUser(client, { role, password: decodeURIComponent(password), mayCreate: owner.mayCreate, settings: grants.settings });
-      await grant(client, { schema: service, role, ...grants });
-      done.push(role);
+      await ensureUser(client, { role, password: decodeURIComponent(password), mayCreate: owner.mayCreate, settings });
+      await grant(client, { schema, role, ...grants });
+      done.add(role);
     }
     await client.query('COMMIT');
   } finally {
     await client.end();
   }
-  return done;
+  return [...done];
 }
 
 async function ensureUser(client, { role, password, mayCreate, settings }) {

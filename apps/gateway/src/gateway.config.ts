@@ -1,4 +1,4 @@
-import { IsInt, IsString, Matches, Max, Min, MinLength } from 'class-validator';
+import { IsBoolean, IsInt, IsString, Matches, Max, Min, MinLength } from 'class-validator';
 import { ServiceConfig } from '#config/service-config.js';
 import { CORS_ALLOWED_ORIGINS } from './http/cors.js';
 
@@ -48,4 +48,7 @@ export class GatewayConfig extends ServiceConfig {
   @IsInt() @Min(1) settlementsPendingMax = 10_000;
   /** Milliseconds that open settlements may take at a shutdown. */
   @IsInt() @Min(0) settleFlushMs = 10_000;
+
+  /** Publishes the course of each request to a model, which the panel records. */
+  @IsBoolean() activityEvents = false;
 }

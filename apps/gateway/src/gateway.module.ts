@@ -13,6 +13,7 @@ import { CatalogClient } from './clients/catalog.js';
 import { InferenceClient } from './clients/inference.js';
 import type { GatewayConfig } from './gateway.config.js';
 import { AccessLog } from './http/access-log.js';
+import { ActivityEvents } from './http/activity-events.js';
 import { AccountController } from './http/endpoints/account.controller.js';
 import { CountTokensController } from './http/endpoints/count-tokens.controller.js';
 import { GenerationController } from './http/endpoints/generation.controller.js';
@@ -44,6 +45,7 @@ class GatewayModule {}
  * `onApplicationShutdown` (the rest).
  */
 export function gatewayModule({ config, logger, registry, messaging, startBodyWorker }: GatewayDependencies): DynamicModule {
+  const metrics = createGatewayMetrics(registry);
   return {
     module: GatewayModule,
     controllers: [GenerationController, CountTokensController, AccountController, OpenApiController],
@@ -70,7 +72,8 @@ export function gatewayModule({ config, logger, registry, messaging, startBodyWo
       provide(EmptyAccounts, [BillingClient, CatalogClient, RequestRates], (...parts) => new EmptyAccounts(...parts)),
       provide(ApiKeyGuard, [ApiKeys, RequestRates, EmptyAccounts], (...parts) => new ApiKeyGuard(...parts)),
       provide(APP_FILTER, [RequestRates], (rates) => new ErrorFilter(rates)),
-      provide(AccessLog, [], () => new AccessLog(logger, createGatewayMetrics(registry))),
+      provide(ActivityEvents, [], () => new ActivityEvents(messaging, metrics.activityDropped)),
+      provide(AccessLog, [ActivityEvents], (activity) => new AccessLog(logger, metrics, config.activityEvents ? activity : undefined)),
       provide(
         HttpServer,
         [HttpAdapterHost, AccessLog, CatalogClient],

@@ -47,6 +47,9 @@ export function grammarFault(events: readonly StreamEvent[], ending: 'terminal' 
       case 'settlement-deferred':
         if (ending === 'terminal' || at < events.length - 1) return `${where} is not the end of a stream that was left`;
         break;
+      case 'attempts-report':
+        if (at !== events.length - 2) return `${where} is not right before the last event`;
+        break;
       case 'completion-finish':
         if (calls.some((call) => !call.ended)) return `${where} leaves a call open`;
         terminal = event;

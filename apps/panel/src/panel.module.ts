@@ -5,12 +5,16 @@ import { listAudit } from '#database/audit-journal.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
+import { Activity } from './activity/activity.js';
+import { ActivityRecorder } from './activity/activity-recorder.js';
+import { LiveRequests } from './activity/live-requests.js';
 import { AccountsController } from './api/accounts.controller.js';
 import { AuditJournals } from './api/audit/audit-journals.js';
 import { AuditController } from './api/audit.controller.js';
 import { InvitesController } from './api/invites.controller.js';
 import { KeysController } from './api/keys.controller.js';
 import { LedgerController } from './api/ledger.controller.js';
+import { LiveController } from './api/live.controller.js';
 import { MeController } from './api/me.controller.js';
 import { MembersController } from './api/members.controller.js';
 import { ModelsController } from './api/models.controller.js';
@@ -23,12 +27,15 @@ import { RequestsController } from './api/requests.controller.js';
 import { SessionController } from './api/session.controller.js';
 import { SsoController } from './api/sso.controller.js';
 import { TokensController } from './api/tokens.controller.js';
+import { TrafficController } from './api/traffic.controller.js';
 import { UpstreamsController } from './api/upstreams.controller.js';
 import { UsageController } from './api/usage.controller.js';
 import { CredentialsGuard } from './http/credentials.guard.js';
+import { Credentials } from './http/credentials.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { JsonBodyInterceptor } from './http/json-body.interceptor.js';
 import { OriginGuard } from './http/origin.guard.js';
+import type { PanelMetrics } from './http/panel-metrics.js';
 import { PayloadPipe } from './http/payload.pipe.js';
 import { PermissionGuard } from './http/permission.guard.js';
 import { SessionCookie } from './http/session-cookie.js';
@@ -45,7 +52,7 @@ import type { SsoProviderConfig } from './identity/sso/sso-provider.config.js';
 import { SsoProvider } from './identity/sso/sso-provider.js';
 import { Throttle } from './identity/throttle.js';
 import { Tokens } from './identity/tokens.js';
-import type { PanelConfig } from './panel.config.js';
+import { PanelConfig } from './panel.config.js';
 import { Services } from './services/services.js';
 
 export interface PanelDependencies {
@@ -64,7 +71,7 @@ class PanelModule {}
  * The composition root: every object of the panel with its dependencies. Guards run in the order of the list, then the body is read and
  * checked, then the controller works.
  */
-export function panelModule({ config, logger, prisma, messaging, providers }: PanelDependencies): DynamicModule {
+export function panelModule({ config, logger, prisma, messaging, providers }: PanelDependencies, metrics: PanelMetrics): DynamicModule {
   const cookie = new SessionCookie(config.panelUrl);
   const origins = new Set([config.panelUrl, ...config.furtherOrigins]);
   const services = new Services(messaging);
@@ -72,6 +79,7 @@ export function panelModule({ config, logger, prisma, messaging, providers }: Pa
   const passwords = new Passwords(config.panelPasswords === 'on');
   const sessions = new Sessions(prisma);
   const tokens = new Tokens(prisma);
+  const credentials = new Credentials(cookie, sessions, tokens);
   const throttle = new Throttle(prisma);
   const signIn = new SignIn(prisma, passwords, sessions, throttle);
   const ssoProviders = new Map([...providers].map(([name, one]) => [name, new SsoProvider(name, one, config.panelUrl)]));
@@ -91,28 +99,32 @@ export function panelModule({ config, logger, prisma, messaging, providers }: Pa
       AuditController,
       KeysController,
       LedgerController,
+      LiveController,
       ModelsController,
       MoneyController,
       OverviewController,
       ProjectsController,
       RequestsController,
+      TrafficController,
       UpstreamsController,
       UsageController,
     ],
     providers: [
       { provide: APP_GUARD, useValue: new OriginGuard(reflector, origins) },
-      { provide: APP_GUARD, useValue: new CredentialsGuard(reflector, cookie, sessions, tokens) },
+      { provide: APP_GUARD, useValue: new CredentialsGuard(reflector, credentials) },
       { provide: APP_GUARD, useValue: new PermissionGuard(reflector) },
       { provide: APP_INTERCEPTOR, useValue: new JsonBodyInterceptor() },
       { provide: APP_PIPE, useValue: new PayloadPipe() },
       { provide: APP_FILTER, useValue: new ErrorFilter(cookie, prisma, logger) },
       { provide: LOGGER, useValue: logger },
+      value(PanelConfig, config),
       value(Services, services),
       value(PlatformWarnings, new PlatformWarnings(services)),
       value(
         AuditJournals,
         new AuditJournals(services, { list: (query) => listAudit(prisma, 'panel', query), check: () => checkAuditChain(prisma, 'panel') }),
       ),
+      value(Credentials, credentials),
       value(SessionCookie, cookie),
       value(AttemptCookie, new AttemptCookie(config.panelUrl)),
       value(Sso, sso),
@@ -122,6 +134,9 @@ export function panelModule({ config, logger, prisma, messaging, providers }: Pa
       value(People, new People(prisma, passwords, signIn)),
       value(Members, new Members(prisma)),
       value(Invites, new Invites(prisma, passwords, sessions, signIn, config.panelUrl)),
+      value(Activity, new Activity(prisma)),
+      value(ActivityRecorder, new ActivityRecorder(prisma, messaging, logger, metrics.activityDropped, config.activityDays)),
+      value(LiveRequests, new LiveRequests(messaging)),
     ],
   };
 }

@@ -63,7 +63,8 @@ export async function createPanel(
   uiFolder = UI_FOLDER,
 ): Promise<NestExpressApplication> {
   const { config, logger } = dependencies;
-  const app = await NestFactory.create<NestExpressApplication>(panelModule(dependencies), new ExpressAdapter(), {
+  const metrics = createPanelMetrics(registry);
+  const app = await NestFactory.create<NestExpressApplication>(panelModule(dependencies, metrics), new ExpressAdapter(), {
     bodyParser: false,
     logger: new FrameworkLogger(logger),
     abortOnError: false,
@@ -73,7 +74,7 @@ export async function createPanel(
   app.getHttpServer().maxConnections = config.connectionsMax;
   const { furtherOrigins } = config;
   if (furtherOrigins.length > 0) app.enableCors({ origin: furtherOrigins, credentials: true });
-  app.use(requestLog({ logger, metrics: createPanelMetrics(registry), trustedProxyHops: config.trustedProxyHops }));
+  app.use(requestLog({ logger, metrics, trustedProxyHops: config.trustedProxyHops }));
   app.use('/panel/openapi.json', serveDocument());
   const files = staticFiles(uiFolder);
   app.use((request: { path: string }, response: { redirect(to: string): void }, next: () => void) =>

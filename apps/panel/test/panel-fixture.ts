@@ -77,12 +77,22 @@ export class PanelFixture {
 
   /** Sends a request to the API as the panel's own pages do. */
   async send(path: string, { method = 'GET', body, cookie, token, headers = {} }: Sent = {}): Promise<request.Response> {
+    if (path.includes('/live')) return this.open(path, { cookie, token, headers });
     const call = request(this.app.getHttpServer())[method.toLowerCase() as 'get'](API_PREFIX + path);
     if (method !== 'GET') call.set('origin', PANEL_URL);
     if (cookie) call.set('cookie', cookie);
     if (token) call.set('authorization', `Bearer ${token}`);
     call.set(headers);
     return body === undefined ? call : call.send(body);
+  }
+
+  /** Takes the head of a stream of events, or an error. */
+  private async open(path: string, { cookie, token, headers }: Sent): Promise<request.Response> {
+    const credentials = { ...(cookie && { cookie }), ...(token && { authorization: `Bearer ${token}` }) };
+    const reply = await fetch((await this.app.getUrl()) + API_PREFIX + path, { headers: { ...credentials, ...headers } });
+    const isStream = reply.headers.get('content-type')?.startsWith('text/event-stream');
+    const body = isStream ? await reply.body?.cancel() : await reply.json();
+    return { status: reply.status, headers: Object.fromEntries(reply.headers), body } as request.Response;
   }
 
   /** Starts another session of a person. Returns the `cookie` header. */

@@ -34,7 +34,7 @@ export interface AuditEntry extends Caller {
   /** Subject of the call without service and version: `account.create`. */
   action: string;
   accountId: string | null;
-  /** The changed row: `account/<id>`, `project/<id>`, `key/<id>`, `movement/<id>`, `revision/<n>`. */
+  /** The changed row: `account/<id>`, `project/<id>`, `key/<id>`, `movement/<id>`, `revision/<n>`, `price/<id>`. */
   target: string;
   reason: string | null;
   /** Changed fields. Null for a new row. */

@@ -1,4 +1,4 @@
-import { IsInt, IsObject, Max, Min } from 'class-validator';
+import { IsBoolean, IsInt, IsObject, IsOptional, Max, Min } from 'class-validator';
 import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { Id, Nested, Text, TOKENS_MAX } from './billing/fields.js';
@@ -15,6 +15,8 @@ export class Ticket {
   @IsInt() @Min(1) @Max(TOKENS_MAX) promptTokensEstimate!: number;
   /** Lease of the hold, which the proxy renews. */
   @IsInt() @Min(1) leaseMs!: number;
+  /** True when the stream shall end with an `attempts-report`. */
+  @IsOptional() @IsBoolean() reportsAttempts?: boolean;
 }
 
 export class GenerateRequest {

@@ -41,6 +41,7 @@ export class CompletionCollector {
       case 'tool-call-end':
       case 'upstream-start':
       case 'settlement-deferred':
+      case 'attempts-report':
         return;
       case 'usage-report':
         this.usage = event.usage;

@@ -44,6 +44,7 @@ export class ReceivedOutput {
       case 'upstream-start':
       case 'usage-report':
       case 'settlement-deferred':
+      case 'attempts-report':
       case 'completion-finish':
       case 'completion-failure':
         return;

@@ -1,3 +1,4 @@
+import type { Attempt } from './attempt.js';
 import type { ErrorCode } from './errors.js';
 import type { ToolKey } from './tool.js';
 import type { Usage } from './usage.js';
@@ -13,6 +14,7 @@ export type FinishReason = 'stop' | 'stop-sequence' | 'length' | 'tool-calls' | 
  *
  * - There is one terminal event, and nothing follows it. A stream whose reader cancelled ends with `usage-report` or
  *   `settlement-deferred` instead.
+ * - `attempts-report` comes right before the last event, if the ticket asks for it.
  * - Calls may interleave by `index`, which counts from 0 in order of start. `tool-call-start` has the final id and name; ids are unique.
  *   The joined arguments of a function call are at least `{}`.
  * - The last `usage-report` wins. It precedes the terminal event, also a failure after content, so that gateway and inference-proxy bill
@@ -32,6 +34,8 @@ export type StreamEvent =
   | { type: 'usage-report'; usage: Usage }
   /** The client disconnected. The inference-proxy reads on for the reported usage, and settles the hold. */
   | { type: 'settlement-deferred' }
+  /** Calls of upstreams for this request, in their order. */
+  | { type: 'attempts-report'; attempts: readonly Attempt[] }
   | { type: 'completion-finish'; reason: FinishReason }
   | CompletionFailure;
 
@@ -56,6 +60,7 @@ export function isContent(event: StreamEvent): boolean {
     case 'tool-call-end':
     case 'usage-report':
     case 'settlement-deferred':
+    case 'attempts-report':
     case 'completion-finish':
     case 'completion-failure':
       return false;

@@ -176,6 +176,24 @@ describe('a connection', () => {
     release();
   });
 
+  test('of subscribers with the same queue, one receives each event; every other subscriber receives it too', async () => {
+    const topic = new Topic('test.v1.event.shared', RevisionChanged, 'Something changed');
+    const heard: string[] = [];
+    const names = ['one', 'two', 'alone'];
+    for (const name of names) {
+      const subscriber = await connections.connect(name);
+      const options = name === 'alone' ? {} : { queue: 'recorders' };
+      subscriber.subscribe(topic, ({ revision }) => heard.push(`${name === 'alone' ? 'alone' : 'queue'} ${revision}`), options);
+      await subscriber.link.connection.flush();
+    }
+    const publisher = await connections.connect('publisher');
+    const revisions = Array.from({ length: 20 }, (_, at) => at + 1);
+    for (const revision of revisions) publisher.publish(topic, { revision });
+    const expected = revisions.flatMap((revision) => [`alone ${revision}`, `queue ${revision}`]).sort();
+    await eventually(() => heard.length >= expected.length);
+    expect(heard.sort()).toEqual(expected);
+  });
+
   test('receives valid events before and after a server restart', async () => {
     const topic = new Topic('test.v1.event.changed', RevisionChanged, 'Something changed');
     const [publisher, subscriber] = await Promise.all([connections.connect('publisher'), connections.connect('subscriber')]);

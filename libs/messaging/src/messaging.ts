@@ -37,8 +37,11 @@ export interface Messaging {
 
   publish<Event extends object>(topic: Topic<Event>, event: Event): void;
 
-  /** Survives reconnects. Returns the function that unsubscribes. */
-  subscribe<Event extends object>(topic: Topic<Event>, handler: (event: Event) => void): () => void;
+  /**
+   * Survives reconnects. Returns the function that unsubscribes. Of all subscribers with the same `queue`, each event reaches one; without
+   * it, each event reaches every subscriber.
+   */
+  subscribe<Event extends object>(topic: Topic<Event>, handler: (event: Event) => void, options?: { queue?: string }): () => void;
 
   /** Called after every reconnect. Events published in between were missed, so caches must be refreshed. */
   onReconnect(handler: () => void): void;

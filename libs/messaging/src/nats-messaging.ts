@@ -74,14 +74,15 @@ export class NatsMessaging implements Messaging {
     if (this.link.connected) this.link.outbox.send(topic.subject, encodeJson(event));
   }
 
-  subscribe<Event extends object>(topic: Topic<Event>, handler: (event: Event) => void): () => void {
-    return subscribe(this.connection, topic.subject, (message) => {
+  subscribe<Event extends object>(topic: Topic<Event>, handler: (event: Event) => void, { queue }: { queue?: string } = {}): () => void {
+    const handle = (message: IncomingMessage): void => {
       try {
         handler(validatePayload(topic.event, decodeJson(message.data)));
       } catch (error) {
         this.settings.logger.error({ err: error, subject: topic.subject }, 'event handler failed');
       }
-    });
+    };
+    return subscribe(this.connection, topic.subject, handle, queue);
   }
 
   onReconnect(handler: () => void): void {

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parse, stringify } from 'yaml';
 import { panelInvite } from '#contracts/panel.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { closed, DocumentSchemas } from '#testing/document-schemas.js';
@@ -68,13 +70,13 @@ async function createTenant(usd: string): Promise<Created> {
 }
 
 /** Sends a request to the gateway. Returns its id. */
-async function generate(key: string, accountId: string): Promise<string> {
+async function generate(key: string, accountId: string, model = 'sim-fast'): Promise<string> {
   const response = await fetch(`${gatewayUrl}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'sim-fast', messages: [{ role: 'user', content: 'Hello' }] }),
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] }),
   });
-  expect(response.status).toBe(200);
+  expect(response.status).toBe(model === 'sim-fast' ? 200 : 404);
   await response.text();
   await untilNoHolds(administrator, accountId);
   return response.headers.get('x-request-id') ?? '';
@@ -134,6 +136,50 @@ test('one request has the same cost in overview, usage, request, statement and b
   expect(file.split('\r\n').map((line) => line.split(',')[1])).toEqual(['kind', 'opening', 'topup', 'usage', 'closing', undefined]);
 });
 
+interface Course {
+  status: number;
+  code?: string;
+  outcome?: string;
+  attempts?: { upstream: string; startMs: number; firstByteMs?: number; endMs?: number; failure?: string }[];
+  heldMs?: number;
+  endedMs: number;
+}
+
+/** Returns what the panel has recorded of a request, which it does a moment after its end. */
+async function courseOf(requestId: string): Promise<Course> {
+  for (;;) {
+    const { body } = await call<{ activity: Course | null }>('GET', `/requests/${requestId}/activity`, { schema: 'ActivityReply' });
+    if (body.activity) return body.activity;
+    await delay(50);
+  }
+}
+
+test('the course of a request, also of a refused one, is recorded, counted and sent to pages that watch', async () => {
+  const { accountId, key } = await createTenant('1');
+  const live = await fetch(`${panelUrl}/panel/v1/accounts/${accountId}/live`, { headers: { cookie: admin } });
+  const requestId = await generate(key, accountId);
+  const refused = await generate(key, accountId, 'no-such-model');
+  let seen = '';
+  for await (const text of (live.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
+    seen += text;
+    if (seen.includes(requestId) && seen.includes(refused)) break;
+  }
+  const course = await courseOf(requestId);
+  expect(course).toMatchObject({ status: 200, outcome: 'completed', attempts: [{ upstream: 'local' }] });
+  const { startMs = 0, firstByteMs = 0, endMs = 0 } = course.attempts?.[0] ?? {};
+  const moments = [course.heldMs ?? 0, startMs, firstByteMs, endMs];
+  expect(moments).toEqual(moments.toSorted((one, other) => one - other));
+  expect(await courseOf(refused)).toMatchObject({ status: 404, code: 'model_not_found' });
+
+  const from = new Date(Date.now() - 3_600_000).toISOString();
+  type TrafficBody = { total: { requests: number; outcomes: object[] } };
+  const { body } = await call<TrafficBody>('GET', `/accounts/${accountId}/traffic?from=${from}&step=minute`, { schema: 'TrafficReply' });
+  expect(body.total.outcomes).toEqual([
+    { status: 200, code: null, requests: 1 },
+    { status: 404, code: 'model_not_found', requests: 1 },
+  ]);
+});
+
 test('creating with the same id happens once; a payment is credited once', async () => {
   const accountId = randomUUID();
   const open = () => call<{ accountId: string }>('POST', '/accounts', { body: { accountId, name: 'Acme' } });
@@ -145,11 +191,30 @@ test('creating with the same id happens once; a payment is credited once', async
   expect([(await pay()).body.credited, (await pay()).body.credited]).toEqual([true, false]);
 });
 
+test('a key is changed and rotated, and both keys call a model until the old one is revoked', async () => {
+  const { accountId, projectId, keyId, key } = await createTenant('5');
+  const body = { note: 'of the build server', expiresAt: '2099-01-01' };
+  const changed = await call<object>('PATCH', `/keys/${keyId}`, { body, schema: 'ApiKey' });
+  expect(changed).toMatchObject({ status: 200, body: { keyId, note: body.note, expiresAt: '2099-01-01T00:00:00.000Z' } });
+  const rotation = { body: { graceSeconds: 3_600, expiresAt: null }, schema: 'RotatedKey' };
+  const { status, body: made } = await call<Created>('POST', `/keys/${keyId}/rotate`, rotation);
+  expect([status, made]).toMatchObject([201, { note: body.note, expiresAt: null, replaced: { keyId, replacedBy: made.keyId } }]);
+  for (const secret of [key, made.key]) await generate(secret, accountId);
+  await call('DELETE', `/keys/${keyId}`, { schema: 'ApiKey' });
+  type Keys = { keys: { keyId: string; status: string; lastUsedAt: string | null }[] };
+  const { body: list } = await call<Keys>('GET', `/projects/${projectId}/keys`, { schema: 'KeyListReply' });
+  expect(list.keys.map((one) => [one.keyId, one.status, one.lastUsedAt !== null])).toEqual([
+    [keyId, 'revoked', true],
+    [made.keyId, 'active', true],
+  ]);
+});
+
 test('every change is one entry of the audit journal, with the person who made it', async () => {
   const { accountId, projectId, keyId } = await createTenant('1');
   await call('PATCH', `/projects/${projectId}`, { body: { requestsPerMinuteMax: 7 } });
   await call('DELETE', `/keys/${keyId}`, { schema: 'ApiKey' });
-  const me = (await call<{ userId: string; email: string }>('GET', '/me')).body;
+  const me = (await call<{ userId: string; email: string; gatewayUrl: string }>('GET', '/me', { schema: 'MeReply' })).body;
+  expect(me.gatewayUrl).toBe(gatewayUrl);
   type Audit = {
     entries: { action: string; service: string; actor: string; actorName: string; via: string; after: object; before: object }[];
   };
@@ -178,6 +243,8 @@ test('an owner sees nothing of another account', async () => {
     `/accounts/${other.accountId}/statements/${MONTH}`,
     `/projects/${other.projectId}/keys`,
     `/requests/${requestId}`,
+    `/accounts/${other.accountId}/traffic?from=2027-01-01`,
+    `/accounts/${other.accountId}/live`,
     `/audit?accountId=${other.accountId}`,
   ];
   const replies = await Promise.all(paths.map((path) => call<{ error: { code: string } }>('GET', path, { cookie })));
@@ -204,4 +271,42 @@ test('models, upstreams and a check of the ledger come from their services', asy
     { service: 'catalog', faults: [] },
     { service: 'panel', faults: [] },
   ]);
+});
+
+test('the catalog is planned without a change, and an apply of a stale revision is a 409', async () => {
+  const { body: catalog } = await call<{ yaml: string; editing: boolean }>('GET', '/catalog', { schema: 'CatalogGetReply' });
+  const content = parse(catalog.yaml) as { models: { id: string; price: object }[] };
+  const [model] = content.models;
+  Object.assign(model?.price ?? {}, { outputUsdPerMTok: '7.654321' });
+  const yaml = stringify(content);
+  type PlanBody = { revision: number; faults: object[]; changes: { repriced: { model: string }[] } };
+  const { body: plan } = await call<PlanBody>('POST', '/catalog/plan', { body: { yaml }, schema: 'CatalogPlanReply' });
+  expect([catalog.editing, plan.faults, plan.changes.repriced.map(({ model }) => model)]).toEqual([true, [], [model?.id]]);
+  const stale = await call<{ error: object }>('POST', '/catalog/apply', { body: { yaml, expectedRevision: plan.revision - 1 } });
+  expect([stale.status, stale.body.error]).toMatchObject([409, { code: 'conflict', param: 'expectedRevision' }]);
+  const { body: list } = await call<{ revisions: { revision: number }[] }>('GET', '/catalog/revisions?limit=5', {
+    schema: 'RevisionListReply',
+  });
+  expect(list.revisions.length).toBeGreaterThan(0);
+});
+
+test('a price is scheduled once for its id, listed, and cancelled', async () => {
+  const scheduledPriceId = randomUUID();
+  const price = { inputUsdPerMTok: '0.30', cachedInputUsdPerMTok: '0.03', outputUsdPerMTok: '1.20' };
+  const body = {
+    scheduledPriceId,
+    model: 'sim-fast',
+    price,
+    effectiveAt: `2098-01-01T00:00:00.${String(Date.now() % 1_000).padStart(3, '0')}Z`,
+  };
+  const first = await call('POST', '/prices/scheduled', { body, schema: 'ScheduledPrice' });
+  const second = await call('POST', '/prices/scheduled', { body, schema: 'ScheduledPrice' });
+  expect([first.status, second]).toEqual([201, first]);
+  const listed = async () =>
+    (await call<{ prices: { scheduledPriceId: string }[] }>('GET', '/prices/scheduled', { schema: 'PriceListReply' })).body.prices.filter(
+      (one) => one.scheduledPriceId === scheduledPriceId,
+    );
+  expect(await listed()).toEqual([first.body]);
+  await call('DELETE', `/prices/scheduled/${scheduledPriceId}`, { schema: 'ScheduledPrice' });
+  expect(await listed()).toEqual([]);
 });

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from '#observability/logger.js';
+import type { ActivityEvents } from './activity-events.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
 import type { HttpExchange } from './http-exchange.js';
 
@@ -10,11 +11,16 @@ const CLIENT_DISCONNECTED = 499;
 const USER_AGENT_MAX = 200;
 const CLIENT_REQUEST_ID_MAX = 100;
 
-/** Writes one log line and one metric sample for each finished request. The fields are listed here; content and keys are never logged. */
+/**
+ * Writes one log line and one metric sample for each finished request, and passes it on as activity. The fields are listed here; content
+ * and keys are never logged.
+ */
 export class AccessLog {
   constructor(
     private readonly logger: Logger,
     private readonly metrics: GatewayMetrics,
+    /** Absent when `ACTIVITY_EVENTS` is off. */
+    private readonly activity?: ActivityEvents,
   ) {}
 
   /** `method` and `headers` are undefined for an unreadable request, `status` when none was sent. */
@@ -25,6 +31,7 @@ export class AccessLog {
   ): void {
     const { route, requestId, caller, inference, startedAt, firstContentAt, error } = exchange;
     this.count(exchange, status, endedAt);
+    this.activity?.push(exchange, status, endedAt);
     // A cause is an internal error. Upstream failures have none here: the inference-proxy logs them.
     const level = error?.cause === undefined ? 'info' : 'error';
     this.logger[level](
@@ -43,6 +50,7 @@ export class AccessLog {
         keyId: caller?.keyId,
         ...inference,
         requests: undefined,
+        activity: undefined,
         totalMs: round(endedAt - startedAt),
         firstContentMs: firstContentAt === undefined ? undefined : round(firstContentAt - startedAt),
       },

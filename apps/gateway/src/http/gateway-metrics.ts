@@ -29,6 +29,11 @@ export function createGatewayMetrics(registry: Registry) {
       registers,
     }),
     tokens: new Counter({ name: 'tollgate_gateway_tokens_total', help: 'Tokens billed', labelNames: ['model', 'kind'], registers }),
+    activityDropped: new Counter({
+      name: 'tollgate_gateway_activity_dropped_total',
+      help: 'Ended requests that were not published, because NATS was away for too long',
+      registers,
+    }),
   };
 }
 

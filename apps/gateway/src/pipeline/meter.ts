@@ -1,4 +1,5 @@
 import type { SettleRequest } from '#contracts/billing/holds.js';
+import type { Attempt } from '#inference/attempt.js';
 import { ReceivedOutput, withinCap } from '#inference/received-output.js';
 import type { CompletionFailure, FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
@@ -15,6 +16,8 @@ export class Meter {
   terminal: { type: 'completion-finish'; reason: FinishReason } | CompletionFailure | undefined;
   /** True when the inference-proxy settles the hold. */
   isDeferred = false;
+  /** Calls of upstreams, if the inference-proxy reported them. */
+  attempts: readonly Attempt[] | undefined;
   private readonly received = new ReceivedOutput();
   private reported: Usage | undefined;
 
@@ -78,6 +81,9 @@ export class Meter {
         return;
       case 'settlement-deferred':
         this.isDeferred = true;
+        return;
+      case 'attempts-report':
+        this.attempts = event.attempts;
         return;
       case 'completion-finish':
       case 'completion-failure':

@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { RequestsLeft } from '#contracts/billing/holds.js';
 import type { ResolvedKey } from '#contracts/billing/keys.js';
+import type { Attempt } from '#inference/attempt.js';
 import { GatewayError } from '#inference/errors.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
@@ -47,6 +48,18 @@ export interface InferenceRecord {
   unbilledTokens?: number;
   /** Absent if the settlement was not recorded when the reply ended. */
   costPicoUsd?: string;
+  /** Filled if present: `ACTIVITY_EVENTS` is on. It is not logged. */
+  activity?: InferenceActivity | undefined;
+}
+
+/** The course of a request. Times are of `performance.now()`. */
+export interface InferenceActivity {
+  promptTokensEstimate?: number;
+  outputTokensMax?: number;
+  heldAt?: number;
+  /** The model's reply was complete. */
+  lastContentAt?: number;
+  attempts?: readonly Attempt[];
 }
 
 /**
@@ -59,17 +72,22 @@ export async function runInference(services: InferenceServices, call: InferenceC
   const model = services.catalog.model(call.request.model);
   record.model = model.id;
   record.stream = call.request.stream;
+  const { activity } = record;
   const quote = quoteRequest(model, call.request);
+  const { promptTokensEstimate, outputTokensMax } = quote;
+  if (activity) Object.assign(activity, { promptTokensEstimate, outputTokensMax });
   services.settlements.checkBacklog();
   const hold = await reserve(services, call, model, quote, record);
+  if (activity) activity.heldAt = performance.now();
 
   const meter = new Meter(quote, model.price, call.request.stream);
   const ticket = {
     ...hold,
     accountId: call.caller.accountId,
     requestId: call.requestId,
-    outputTokensMax: quote.outputTokensMax,
-    promptTokensEstimate: quote.promptTokensEstimate,
+    outputTokensMax,
+    promptTokensEstimate,
+    ...(activity && { reportsAttempts: true }),
   };
   const open = () => services.inference.open({ ticket, request: call.request }, call.traceparent);
   const { stopped } = reply;
@@ -80,6 +98,7 @@ export async function runInference(services: InferenceServices, call: InferenceC
   const outcome: RequestOutcome = isClientDisconnected(stopped) ? 'client-disconnected' : finished && !failure ? 'completed' : 'failed';
   record.outcome = outcome;
   record.upstream = meter.upstream;
+  if (activity) Object.assign(activity, { attempts: meter.attempts, lastContentAt: finished && performance.now() });
   if (outcome === 'client-disconnected' && meter.isDeferred) {
     record.settlement = 'deferred';
     return;

@@ -28,6 +28,8 @@ const LARGE_PROMPT_TOKENS = 50_000;
 export interface CallTarget {
   client: Pick<UpstreamClient, 'adapter' | 'upstream' | 'pool' | 'basePath' | 'addressError'>;
   model: string;
+  /** Called when the head of a reply has come. */
+  onAnswer?(): void;
 }
 
 /**
@@ -71,6 +73,7 @@ export async function* callUpstream(
     },
     signal,
   );
+  target.onAnswer?.();
   const stop = (request.stop ?? []).filter((sequence) => !capabilities.stop || adapter.takesStop?.(sequence) === false);
   const shaper = new ReplyShaper(meter, { outputTokensMax: ticket.outputTokensMax, stop, mayBeEmpty: mayBeEmpty(request) });
   try {

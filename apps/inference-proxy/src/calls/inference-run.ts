@@ -10,6 +10,7 @@ import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { LeaseKeeper, LeaseLoss } from '../leases/lease-keeper.js';
 import type { SettleForGateway } from '../leases/settle-for-gateway.js';
 import type { RouteCall } from '../routing/route-state.js';
+import { AttemptReport } from './attempt-report.js';
 import { DetachableEvents } from './detachable-events.js';
 import { readOn } from './read-on.js';
 import { UsageMeter } from './usage-meter.js';
@@ -45,6 +46,7 @@ export class InferenceRun {
   private collected: StreamEvent[] = [];
   private loss: LeaseLoss | undefined;
   private failed = false;
+  private readonly attempts: AttemptReport;
   private readonly abortController = new AbortController();
   private readonly fallback: FallbackSettler;
   private readonly endLease: ReturnType<LeaseKeeper['keep']>;
@@ -55,6 +57,7 @@ export class InferenceRun {
     private readonly dependencies: RunDependencies,
   ) {
     this.meter = new UsageMeter(job.ticket);
+    this.attempts = new AttemptReport(job.ticket.reportsAttempts);
     this.fallback = new FallbackSettler(dependencies.settlements, reader, {
       settlement: () => this.settlement(),
       onReaderLeft: () => this.onReaderLeft(),
@@ -102,6 +105,7 @@ export class InferenceRun {
     const { call, meter } = this;
     if (call === undefined) return;
     this.call = undefined;
+    this.attempts.record(call, failure);
     call.end({
       outcome: failure?.code ?? (isComplete ? 'completed' : 'cancelled'),
       failure,
@@ -143,17 +147,23 @@ export class InferenceRun {
    * was returned or the reader has left, and the failure if there is one.
    */
   *lastBatches(failure: UpstreamFailure | undefined, retryAfterSeconds?: number): Generator<readonly StreamEvent[]> {
-    if (this.isReadingOn) yield this.withUpstream([{ type: 'settlement-deferred' }]);
+    if (this.isReadingOn) yield this.withAttempts(this.withUpstream([{ type: 'settlement-deferred' }]));
     if (this.isReadingOn || this.hasFinished) return;
     if (this.isAborted && this.loss === undefined) {
-      yield this.withUpstream([...this.markReturned(this.collected), { type: 'usage-report', usage: this.meter.soFar() }]);
+      const received: StreamEvent[] = [...this.markReturned(this.collected), { type: 'usage-report', usage: this.meter.soFar() }];
+      yield this.withAttempts(this.withUpstream(received));
       return;
     }
     this.failed = true;
     if (this.loss === undefined) this.upstream ??= this.failedUpstream;
     const { code, message } = this.loss ? LOSSES[this.loss] : (failure ?? UNEXPECTED);
     const events: StreamEvent[] = this.hasReturnedContent ? [{ type: 'usage-report', usage: this.meter.soFar() }] : [];
-    yield this.withUpstream([...events, { type: 'completion-failure', code, message, retryAfterSeconds }]);
+    yield this.withAttempts(this.withUpstream([...events, { type: 'completion-failure', code, message, retryAfterSeconds }]));
+  }
+
+  /** Adds the report of the calls to the last batch of the stream. */
+  withAttempts(events: readonly StreamEvent[]): readonly StreamEvent[] {
+    return this.attempts.addTo(events, this.call);
   }
 
   /** Ends the run, unless its reply is read on. A hold that the gateway does not settle is settled later. */

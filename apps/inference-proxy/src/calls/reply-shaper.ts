@@ -93,6 +93,7 @@ export class ReplyShaper {
       case 'upstream-start':
       case 'reasoning-delta':
       case 'settlement-deferred':
+      case 'attempts-report':
       case 'completion-failure':
         break;
     }

@@ -133,7 +133,7 @@ async function* attemptOn(call: RouteCall, run: InferenceRun): AsyncGenerator<Ba
   } finally {
     if (!run.isReadingOn) run.endCall(failure);
   }
-  if (failure === undefined && last.length > 0) yield last; // after the call has ended: a slow reader must not occupy the route
+  if (failure === undefined && last.length > 0) yield run.withAttempts(last); // after the call has ended: a slow reader must not occupy the route
   return failure;
 }
 

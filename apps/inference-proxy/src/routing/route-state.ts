@@ -205,6 +205,8 @@ export class RouteState {
 
 /** One call on a route. */
 export class RouteCall {
+  /** Moment of the head of the reply. */
+  answeredAt: number | undefined;
   firstContentAt: number | undefined;
 
   constructor(
@@ -220,6 +222,10 @@ export class RouteCall {
   /** The model's name at the upstream. */
   get model(): string {
     return this.route.definition.model;
+  }
+
+  onAnswer(): void {
+    this.answeredAt = performance.now();
   }
 
   /** Call on every content event; only the first is recorded. */

@@ -1,4 +1,5 @@
 import { Controller, Req } from '@nestjs/common';
+import { Activity } from '../activity/activity.js';
 import { Handles } from '../http/handles.decorator.js';
 import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { Services } from '../services/services.js';
@@ -12,12 +13,13 @@ import type { Overview } from './shapes/overview.js';
 export class OverviewController {
   constructor(
     private readonly services: Services,
+    private readonly activity: Activity,
     private readonly warnings: PlatformWarnings,
   ) {}
 
   @Handles('showOverview')
   show(@Req() request: PanelRequest, @Input(OverviewQuery) query: OverviewQuery): Promise<Overview> {
     const isOperator = callerOf(request).access.may('upstreams.read', null);
-    return readOverview(this.services, query, async () => (isOperator ? this.warnings.read() : []));
+    return readOverview(this.services, this.activity, query, async () => (isOperator ? this.warnings.read() : []));
   }
 }

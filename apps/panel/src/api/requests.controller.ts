@@ -2,6 +2,7 @@ import { Controller, Req, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { RequestListRequest, RequestShowRequest, requestList } from '#contracts/billing/requests.js';
 import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
+import { Activity } from '../activity/activity.js';
 import { Handles } from '../http/handles.decorator.js';
 import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { pagesOf } from '../services/pages.js';
@@ -10,13 +11,17 @@ import { type Columns, sendCsv } from './csv.js';
 import { Input } from './input.decorator.js';
 import { ownedRequest } from './owned.js';
 import type { BilledRequest, RequestListReply, RequestRow } from './shapes/requests.js';
+import type { ActivityReply } from './shapes/traffic.js';
 
 /** Rows on a page of a file, the most that billing returns. */
 const PAGE_ROWS = 200;
 
 @Controller()
 export class RequestsController {
-  constructor(private readonly services: Services) {}
+  constructor(
+    private readonly services: Services,
+    private readonly activity: Activity,
+  ) {}
 
   @Handles('listRequests')
   list(@Input(RequestListRequest) query: RequestListRequest): Promise<RequestListReply> {
@@ -35,6 +40,14 @@ export class RequestsController {
   @Handles('showRequest')
   show(@Req() request: PanelRequest, @Input(RequestShowRequest) { requestId }: RequestShowRequest): Promise<BilledRequest> {
     return ownedRequest(this.services, callerOf(request).access, 'requests.read', requestId);
+  }
+
+  /** Null when no panel ran as the request ended, when it is older than `ACTIVITY_DAYS`, and for a request of another account. */
+  @Handles('showRequestActivity')
+  async showActivity(@Req() request: PanelRequest, @Input(RequestShowRequest) { requestId }: RequestShowRequest): Promise<ActivityReply> {
+    const activity = await this.activity.show(requestId);
+    const isTheirs = activity !== undefined && callerOf(request).access.may('requests.read', activity.accountId);
+    return { activity: isTheirs ? activity : null };
   }
 }
 

@@ -10,5 +10,10 @@ export function createPanelMetrics(registry: Registry) {
       labelNames: ['method', 'status'],
       registers: [registry],
     }),
+    activityDropped: new Counter({
+      name: 'tollgate_panel_activity_dropped_total',
+      help: 'Ended requests that were not recorded, because the database was away for too long',
+      registers: [registry],
+    }),
   };
 }

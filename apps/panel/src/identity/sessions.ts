@@ -45,15 +45,15 @@ export class Sessions {
     return { id, secret };
   }
 
-  /** Returns the caller of a session; undefined when it is unknown, over, or of a disabled person. */
-  async find(secret: string): Promise<Caller | undefined> {
+  /** Returns the caller of a session; undefined when it is unknown, over, or of a disabled person. With `isUse` it counts as used. */
+  async find(secret: string, isUse = true): Promise<Caller | undefined> {
     const now = new Date();
     const session = await this.prisma.panelSession.findUnique({
       where: { digest: digestOf(secret) },
       include: { user: { include: { grants: true } } },
     });
     if (!session || isOver(session, now) || session.user.disabledAt !== null) return undefined;
-    if (session.seenAt < before(now, SEEN_MS)) {
+    if (isUse && session.seenAt < before(now, SEEN_MS)) {
       await this.prisma.panelSession.updateMany({
         where: { id: session.id, seenAt: { lt: before(now, SEEN_MS) } },
         data: { seenAt: now },

@@ -1,4 +1,4 @@
-import type { Me } from '../../src/api/shapes/identity.js';
+import type { MeReply } from '../../src/api/shapes/identity.js';
 import type { LedgerCheckReply } from '../../src/api/shapes/ledger.js';
 import type { RouteStatus } from '../../src/api/shapes/upstreams.js';
 import { ACCOUNTS, MODELS, NOW, PROJECTS } from './demo-data.js';
@@ -7,11 +7,12 @@ import { type Endpoint, ok } from './demo-endpoint.js';
 const DAY_MS = 86_400_000;
 const iso = (ms: number) => new Date(ms).toISOString();
 
-const ADMIN: Me = {
+const ADMIN: MeReply = {
   userId: '0195ad00-0000-7000-8000-000000000001',
   email: 'mara@example.com',
   name: 'Mara Lindqvist',
   createdAt: iso(NOW - 60 * DAY_MS),
+  gatewayUrl: 'https://ai.example.com',
   hasPassword: true,
   grants: [
     {

@@ -1,12 +1,22 @@
+import type { KeyRow } from '../../src/api/shapes/keys.js';
+import type { TrafficStep } from '../../src/api/shapes/traffic.js';
 import { ADMINISTRATION } from './demo-administration.js';
-import { ACCOUNTS, EVERY_REQUEST, KEYS, MODELS, NOW, PROJECTS, rowOf } from './demo-data.js';
-import { type Endpoint, ok } from './demo-endpoint.js';
+import { CATALOG } from './demo-catalog.js';
+import { ACCOUNTS, EVERY_REQUEST, KEYS, MODELS, makeKey, NOW, PROJECTS, rowOf } from './demo-data.js';
+import { type Endpoint, ok, type Reply } from './demo-endpoint.js';
 import { MONEY } from './demo-money.js';
+import { activityOf, trafficOf } from './demo-traffic.js';
 import { overviewOf, usageOf } from './demo-usage.js';
 
 const DAY_MS = 86_400_000;
+const SECRET = 'tg_live_8sJ2kQvY0aBzN5rTq1LxWm4cPfHd7EuG_Demo';
 const isOf = (account: string | undefined, accountId: string) => account === 'all' || account === accountId;
 const projectsOf = (account: string | undefined) => PROJECTS.filter(({ accountId }) => isOf(account, accountId));
+
+const NOT_FOUND: Reply = {
+  status: 404,
+  body: { error: { message: 'There is no such request.', type: 'not_found_error', param: null, code: 'not_found' } },
+};
 
 const TRAFFIC: Endpoint[] = [
   ['GET', /^\/accounts$/, () => ok({ accounts: ACCOUNTS, nextCursor: null })],
@@ -20,6 +30,15 @@ const TRAFFIC: Endpoint[] = [
       return ok(
         usageOf({ account, from, to, ...(step && { step }), groupBy: query.get('groupBy')?.split(',') ?? [], only: filterOf(query) }),
       );
+    },
+  ],
+  [
+    'GET',
+    /^\/accounts\/([^/]+)\/traffic$/,
+    ({ parts: [account = ''], query }) => {
+      const [from, to] = span(query);
+      const step = query.get('step') as TrafficStep | null;
+      return ok(trafficOf({ account, from, to, ...(step && { step }), only: filterOf(query) }));
     },
   ],
   [
@@ -46,12 +65,16 @@ const TRAFFIC: Endpoint[] = [
     /^\/requests\/([^/]+)$/,
     ({ parts: [id] }) => {
       const request = EVERY_REQUEST.find(({ requestId }) => requestId === id);
-      return request
-        ? ok(request)
-        : {
-            status: 404,
-            body: { error: { message: 'There is no such request.', type: 'not_found_error', param: null, code: 'not_found' } },
-          };
+      return request ? ok(request) : NOT_FOUND;
+    },
+  ],
+  [
+    'GET',
+    /^\/requests\/([^/]+)\/activity$/,
+    ({ parts: [id] }) => {
+      const at = EVERY_REQUEST.findIndex(({ requestId, settlement }) => requestId === id && settlement);
+      const request = EVERY_REQUEST[at];
+      return ok({ activity: request ? activityOf(request, at) : null });
     },
   ],
   ['GET', /^\/accounts\/([^/]+)\/projects$/, ({ parts: [account] }) => ok({ projects: projectsOf(account), nextCursor: null })],
@@ -67,23 +90,27 @@ const TRAFFIC: Endpoint[] = [
   [
     'POST',
     /^\/projects\/([^/]+)\/keys$/,
-    ({ parts: [projectId = ''], body }) => {
-      const key = {
-        keyId: crypto.randomUUID(),
-        projectId,
-        name: (body.name as string) ?? null,
-        lastFour: 'Demo',
-        createdAt: new Date().toISOString(),
-        revokedAt: null,
-      };
-      KEYS.push(key);
-      return { status: 201, body: { ...key, key: 'tg_live_8sJ2kQvY0aBzN5rTq1LxWm4cPfHd7EuG_Demo' } };
+    ({ parts: [projectId = ''], body }) => ({
+      status: 201,
+      body: { ...makeKey({ ...(body as Partial<KeyRow>), projectId }), key: SECRET },
+    }),
+  ],
+  [
+    'POST',
+    /^\/keys\/([^/]+)\/rotate$/,
+    ({ parts: [keyId], body: { graceSeconds } }) => {
+      const old = KEYS.find((key) => key.keyId === keyId) ?? makeKey({});
+      const made = makeKey({ ...old, keyId: crypto.randomUUID(), lastFour: 'Demo' });
+      const expiresAt = new Date(Date.now() + Number(graceSeconds) * 1_000).toISOString();
+      Object.assign(old, { replacedBy: made.keyId, expiresAt });
+      return { status: 201, body: { ...made, key: SECRET, replaced: old } };
     },
   ],
+  ['PATCH', /^\/keys\/([^/]+)$/, ({ parts: [keyId], body }) => ok(Object.assign(KEYS.find((key) => key.keyId === keyId) ?? {}, body))],
   ['GET', /^\/models$/, () => ok({ revision: 12, models: MODELS.map(modelOf) })],
 ];
 
-export const REPLIES: Endpoint[] = [...TRAFFIC, ...MONEY, ...ADMINISTRATION];
+export const REPLIES: Endpoint[] = [...TRAFFIC, ...CATALOG, ...MONEY, ...ADMINISTRATION];
 
 function modelOf({ id, ownedBy, contextTokens, maxOutputTokens, input, cached, output }: (typeof MODELS)[number], at: number) {
   return {

@@ -2,6 +2,7 @@ import type { Overview, UsageSums } from '../../src/api/shapes/overview.js';
 import type { BilledRequest } from '../../src/api/shapes/requests.js';
 import type { UsageQueryReply, UsageRow } from '../../src/api/shapes/usage.js';
 import { ACCOUNTS, NOW, REQUESTS } from './demo-data.js';
+import { trafficOf } from './demo-traffic.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -87,6 +88,7 @@ export function overviewOf(account: string, from: number, to: number): Overview 
     byProject: by('project'),
     byKey: by('key'),
     byEnding: by('ending').sort((a, b) => b.requests - a.requests),
+    traffic: { ...trafficOf({ account, from, to }).total, gaps: [] },
     warnings: own
       ? own.name === 'Acme Labs'
         ? [

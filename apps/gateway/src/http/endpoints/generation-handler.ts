@@ -17,7 +17,7 @@ export class GenerationHandler {
     private readonly services: InferenceServices,
     private readonly bodies: BodyReader,
     private readonly parser: BodyParser,
-    private readonly times: StreamTimes,
+    private readonly settings: StreamTimes & { activityEvents: boolean },
   ) {}
 
   /** Throws errors that become an HTTP status. Throws nothing after the first write. */
@@ -40,12 +40,12 @@ export class GenerationHandler {
     const parsed = await this.parser.parseGeneration(adapter, { bytes, owner: caller, stopped, onSent });
     const { model, stream } = parsed.request;
     const context = { id, requestId, createdSeconds: nowSeconds(), nowSeconds, model };
-    const record: InferenceRecord = {};
+    const record: InferenceRecord = { activity: this.settings.activityEvents ? {} : undefined };
     exchange.inference = record;
     const call = { request: parsed.request, caller, requestId, traceparent: traceparentOf(request) };
     const run = (reply: Reply) => runInference(this.services, call, reply, record);
     if (!stream) return run(new PlainReply(exchange, response, adapter, parsed.replyOptions, context));
-    return this.stream(new StreamReply(exchange, response, adapter.renderStream(context, parsed.replyOptions), this.times), run);
+    return this.stream(new StreamReply(exchange, response, adapter.renderStream(context, parsed.replyOptions), this.settings), run);
   }
 
   /** Rethrows a failure before the stream has begun. Later failures become an event of the stream. */

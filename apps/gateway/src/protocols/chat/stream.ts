@@ -79,6 +79,7 @@ class ChatStream implements StreamRenderer {
       case 'upstream-start':
       case 'usage-report':
       case 'settlement-deferred':
+      case 'attempts-report':
       case 'completion-finish':
       case 'completion-failure':
         return '';

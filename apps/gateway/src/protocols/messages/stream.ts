@@ -105,6 +105,7 @@ class MessageStream implements StreamRenderer {
       case 'upstream-start':
       case 'usage-report':
       case 'settlement-deferred':
+      case 'attempts-report':
       case 'completion-finish':
       case 'completion-failure':
         return '';

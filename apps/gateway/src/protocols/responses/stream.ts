@@ -100,6 +100,7 @@ class ResponsesStream implements StreamRenderer {
       case 'upstream-start':
       case 'usage-report':
       case 'settlement-deferred':
+      case 'attempts-report':
       case 'completion-finish':
       case 'completion-failure':
         return '';

@@ -80,6 +80,7 @@ export class LowOutputCap {
         return;
       case 'upstream-start':
       case 'settlement-deferred':
+      case 'attempts-report':
       case 'completion-failure':
         kept.push(event);
     }

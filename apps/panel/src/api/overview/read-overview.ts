@@ -1,10 +1,11 @@
 import { type Account, accountList } from '#contracts/billing/accounts.js';
 import { balanceGet } from '#contracts/billing/money.js';
 import { type UsageGroup, type UsageRow, usageQuery } from '#contracts/billing/usage.js';
+import type { Activity } from '../../activity/activity.js';
 import { PanelError } from '../../http/panel-error.js';
 import { allOf, pagesOf } from '../../services/pages.js';
 import type { Services } from '../../services/services.js';
-import type { Overview, OverviewWarning } from '../shapes/overview.js';
+import type { Overview, OverviewTraffic, OverviewWarning } from '../shapes/overview.js';
 import { accountWarnings } from './account-warnings.js';
 import type { OverviewQuery } from './overview-query.js';
 import { sumUsage } from './sum-usage.js';
@@ -21,6 +22,7 @@ const PAGE_ROWS = 1_000;
  */
 export async function readOverview(
   services: Services,
+  activity: Activity,
   query: OverviewQuery,
   platformWarnings: () => Promise<OverviewWarning[]>,
   now = new Date(),
@@ -32,7 +34,7 @@ export async function readOverview(
     allOf(pagesOf((cursor) => services.ask(usageQuery, { accountId, limit: PAGE_ROWS, ...question, cursor })));
   const spenders = async (group: UsageGroup): Promise<UsageRow[]> => mostExpensive(await usage({ from, to, groupBy: [group] }));
   const today = now.toISOString().slice(0, 10);
-  const [account, balance, series, month, byModel, byProject, byKey, byEnding, warnings] = await Promise.all([
+  const [account, balance, series, month, byModel, byProject, byKey, byEnding, traffic, warnings] = await Promise.all([
     accountId ? accountOf(services, accountId) : undefined,
     accountId ? services.ask(balanceGet, { accountId }) : null,
     usage({ from, to, step }),
@@ -41,6 +43,7 @@ export async function readOverview(
     spenders('project'),
     spenders('key'),
     spenders('ending'),
+    trafficOf(activity, { accountId, from, to }),
     platformWarnings(),
   ]);
   return {
@@ -56,8 +59,14 @@ export async function readOverview(
     byProject,
     byKey,
     byEnding,
+    traffic,
     warnings: [...(account && balance ? accountWarnings(account, balance, now) : []), ...warnings],
   };
+}
+
+async function trafficOf(activity: Activity, query: { accountId: string | undefined; from: string; to: string }): Promise<OverviewTraffic> {
+  const { total, gaps } = await activity.traffic(query);
+  return { ...total, gaps };
 }
 
 function rangeOf({ from, to }: OverviewQuery, now: Date): { from: string; to: string } {

@@ -35,7 +35,7 @@ export interface Grant {
   permissions: Permission[];
 }
 
-/** `GET /me`, and the reply of `POST /session` and `POST /invites/accept`. */
+/** A person. Reply of `POST /session`, `POST /invites/accept` and `PATCH /me`. */
 export interface Me {
   userId: string;
   email: string;
@@ -44,6 +44,12 @@ export interface Me {
   grants: Grant[];
   /** False for a person who signs in with a provider alone. */
   hasPassword: boolean;
+}
+
+/** `GET /me`. */
+export interface MeReply extends Me {
+  /** Address at which programs reach the gateway, without `/v1`. */
+  gatewayUrl: string;
 }
 
 /** `PATCH /me`. Replies `Me`. A new password ends all other sessions. */

@@ -1,5 +1,6 @@
 import type { Balance } from '#contracts/billing/money.js';
 import type { UsageRow } from '#contracts/billing/usage.js';
+import type { TrafficGap, TrafficSums } from './traffic.js';
 
 /** `GET /accounts/{a}/overview?from&to`; `{a}` is `all` for the whole platform. Default: the last 24 hours. */
 export interface Overview {
@@ -21,11 +22,16 @@ export interface Overview {
   byKey: UsageRow[];
   /** By reason of the end: completed, failed and so on. */
   byEnding: UsageRow[];
+  /** Requests that ended since the start of the hour of `from`, with refused ones, which no sum above has. */
+  traffic: OverviewTraffic;
   warnings: OverviewWarning[];
 }
 
 /** `expiredHeld` is money of ended grants that open holds may still use. It is part of no balance. */
 export type AccountBalance = Balance & { expiredHeld: string };
+
+/** `gaps`: times in which the panel recorded nothing. */
+export type OverviewTraffic = TrafficSums & { gaps: TrafficGap[] };
 
 /** Counts and amounts of a `UsageRow` that is not grouped. */
 export type UsageSums = Omit<UsageRow, 'start' | 'accountId' | 'projectId' | 'keyId' | 'model' | 'upstream' | 'ending'>;

@@ -5,6 +5,7 @@ import type { UsageRow } from '../../../../src/api/shapes/usage.js';
 import { withQuery } from '../../app/api.js';
 import { endingName } from '../../app/endings.js';
 import { type Group, writeFilters } from '../../app/filters.js';
+import { isError, outcomeName } from '../../app/outcomes.js';
 import { useSession } from '../../app/session.js';
 import { formatMeasure, formatTicks, groupIdOf, tokensOf } from '../../app/usage-rows.js';
 import { useApi } from '../../app/use-api.js';
@@ -16,10 +17,12 @@ import { stackOf } from '../../parts/chart/series.js';
 import { StackChart } from '../../parts/chart/stack-chart.js';
 import { count, percent, plural } from '../../parts/count.js';
 import { Failure } from '../../parts/failure.js';
+import { Gaps } from '../../parts/gaps.js';
 import { Money } from '../../parts/money.js';
 import { Columns, Page } from '../../parts/page.js';
 import { RangePicker } from '../../parts/range-picker.js';
 import { utcHour, utcShortDay } from '../../parts/time.js';
+import { TimeFigure } from '../../parts/time-figure.js';
 import { decimalsForAll } from '../../parts/usd.js';
 import { BalanceFigures } from './balance-figures.js';
 import { FirstSteps } from './first-steps.js';
@@ -37,6 +40,7 @@ export function Overview() {
   const { projectName, keyName } = useNames();
   const nameOf = { model: (id: string) => id, project: projectName, key: keyName };
   const data = overview.data;
+  const errors = data?.traffic.outcomes.filter(isError).reduce((sum, { requests }) => sum + requests, 0) ?? 0;
   const stack = useMemo(
     () =>
       data &&
@@ -82,6 +86,10 @@ export function Overview() {
         <Figure label="Not completed" note={notCompleted(data)}>
           {percent(shareNotCompleted(data))}
         </Figure>
+        <Figure label="Errors" note={data && `${count(errors)} of ${count(data.traffic.requests)}, with refusals`}>
+          {data && percent(data.traffic.requests > 0 ? errors / data.traffic.requests : 0)}
+        </Figure>
+        <TimeFigure label="First content" percentiles={data?.traffic.firstContentMs} />
       </Figures>
       {data.total.requests === 0 && account !== 'all' && <FirstSteps />}
       <Card title="Spend" note={`by ${data.step}, UTC`} actions={<Link to={usageBy('model')}>Usage in detail</Link>}>
@@ -102,6 +110,18 @@ export function Overview() {
             <SpendRanking rows={data[field]} group={group} nameOf={nameOf[group]} hrefOf={(id) => usageBy(group, id)} />
           </Card>
         ))}
+        <Card title="Errors" note="by code, refusals included">
+          <Ranking
+            empty={data?.traffic.gaps.length ? 'None is recorded.' : 'No errors in this time.'}
+            rows={data?.traffic.outcomes.filter(isError).map((outcome) => ({
+              id: outcomeName(outcome),
+              name: outcomeName(outcome),
+              value: BigInt(outcome.requests),
+              text: count(outcome.requests),
+            }))}
+          />
+          <Gaps gaps={data?.traffic.gaps} />
+        </Card>
         <Card title="Endings" note="by number">
           <Ranking
             empty="No requests in this time."

@@ -1,8 +1,10 @@
 import { useState } from 'react';
 import { Link, useParams } from 'wouter';
 import type { BilledRequest } from '../../../../src/api/shapes/requests.js';
+import type { ActivityReply, EndedRequest } from '../../../../src/api/shapes/traffic.js';
 import { ApiError } from '../../app/api.js';
 import { ENDINGS } from '../../app/endings.js';
+import { outcomeName, outcomeOf } from '../../app/outcomes.js';
 import { useSession } from '../../app/session.js';
 import { useApi } from '../../app/use-api.js';
 import { shortId, useNames } from '../../app/use-names.js';
@@ -29,28 +31,62 @@ export function RequestPage() {
   const { data: request, error } = useApi<BilledRequest>(path, { refetchMs: isRunning ? RUNNING_MS : undefined });
   if (request && request.requestId === requestId && isRunning !== !request.settlement) setRunning(!request.settlement);
   const isMissing = error instanceof ApiError && error.code === 'not_found';
+  const activity = useActivity(requestId, request);
   return (
     <Page title="Request" about={<code className={styles.id}>{requestId}</code>} actions={request && <CopyAsText request={request} />}>
       {error && !isMissing && <Failure error={error} />}
-      {isMissing && (
-        <Card title="Billing knows no request with this id">
+      {isMissing && !activity && (
+        <Card title="No request with this id is known">
           <p>
-            A request that was refused opens no hold and costs nothing: its reply has the reason. Requests of other accounts are not shown.
+            A request that was refused opens no hold and costs nothing; the panel records it for some days while it runs. Requests of other
+            accounts are not shown.
           </p>
         </Card>
+      )}
+      {isMissing && activity && (
+        <div className={styles.columns}>
+          <Timeline request={undefined} activity={activity} />
+          <Card title="Refused" note="no hold was made, and it costs nothing">
+            <Facts request={activity} upstream="none was called" ending={outcomeName(outcomeOf(activity))} />
+          </Card>
+        </div>
       )}
       {!isMissing && (
         <>
           <Sums request={request} />
           <div className={styles.columns}>
-            <Timeline request={request} />
-            <Card title="Belongs to">{request && <Facts request={request} />}</Card>
+            <Timeline request={request} activity={activity} />
+            <Card title="Belongs to">
+              {request && (
+                <Facts
+                  request={request}
+                  upstream={request.upstream ?? 'none was called'}
+                  ending={request.settlement ? ENDINGS[request.settlement.reason].meaning : 'It is running.'}
+                />
+              )}
+            </Card>
           </div>
           <PriceMaths request={request} />
         </>
       )}
     </Page>
   );
+}
+
+/** Gateways report a request a moment after its end. */
+const REPORTED_MS = 10_000;
+
+/** Returns what happened to the request; undefined while it may still be reported, null when it is not recorded. */
+function useActivity(requestId: string, request: BilledRequest | undefined): EndedRequest | null | undefined {
+  const endedAt = request?.settlement?.settledAt;
+  const isDue = request !== undefined && (endedAt === undefined || Date.now() - Date.parse(endedAt) < REPORTED_MS);
+  const [isAwaited, setAwaited] = useState(true);
+  const path = `/requests/${encodeURIComponent(requestId)}/activity`;
+  const { data } = useApi<ActivityReply>(path, { refetchMs: isDue && isAwaited ? RUNNING_MS : undefined });
+  // While another request loads, the data is that of the one before.
+  const activity = data?.activity?.requestId === requestId ? data.activity : undefined;
+  if (isAwaited === Boolean(activity)) setAwaited(!activity);
+  return activity ?? (data && !isDue ? null : undefined);
 }
 
 function Sums({ request }: { request: BilledRequest | undefined }) {
@@ -75,14 +111,17 @@ function Sums({ request }: { request: BilledRequest | undefined }) {
   );
 }
 
-function Facts({ request }: { request: BilledRequest }) {
+type Belonging = Pick<EndedRequest, 'accountId' | 'projectId' | 'keyId' | 'model' | 'holdId'>;
+
+function Facts({ request, upstream, ending }: { request: Belonging; upstream: string; ending: string }) {
+  const { accountId, projectId = '', keyId = '', model = '', holdId } = request;
   const { accountName, hrefOf } = useSession();
-  const { projectName, keyName } = useNames(request.accountId);
+  const { projectName, keyName } = useNames(accountId);
   const facts = [
-    { name: 'Account', value: accountName(request.accountId), page: 'overview' },
-    { name: 'Project', value: projectName(request.projectId), page: `usage?project=${request.projectId}` },
-    { name: 'Key', value: keyName(request.keyId), page: `usage?key=${request.keyId}` },
-    { name: 'Model', value: request.model, page: `requests?model=${encodeURIComponent(request.model)}` },
+    { name: 'Account', value: accountName(accountId ?? ''), page: 'overview' },
+    { name: 'Project', value: projectName(projectId), page: `usage?project=${projectId}` },
+    { name: 'Key', value: keyName(keyId), page: `usage?key=${keyId}` },
+    ...(model ? [{ name: 'Model', value: model, page: `requests?model=${encodeURIComponent(model)}` }] : []),
   ];
   return (
     <dl className={styles.facts}>
@@ -90,23 +129,25 @@ function Facts({ request }: { request: BilledRequest }) {
         <div key={name}>
           <dt>{name}</dt>
           <dd>
-            <Link to={hrefOf(page, request.accountId)}>{value}</Link>
+            <Link to={hrefOf(page, accountId)}>{value}</Link>
           </dd>
         </div>
       ))}
       <div>
         <dt>Upstream</dt>
-        <dd>{request.upstream ?? 'none was called'}</dd>
+        <dd>{upstream}</dd>
       </div>
-      <div>
-        <dt>Hold</dt>
-        <dd>
-          <code title={request.holdId}>{shortId(request.holdId)}</code>
-        </dd>
-      </div>
+      {holdId && (
+        <div>
+          <dt>Hold</dt>
+          <dd>
+            <code title={holdId}>{shortId(holdId)}</code>
+          </dd>
+        </div>
+      )}
       <div>
         <dt>Ending</dt>
-        <dd>{request.settlement ? ENDINGS[request.settlement.reason].meaning : 'It is running.'}</dd>
+        <dd>{ending}</dd>
       </div>
     </dl>
   );

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import type { BilledRequest } from '../../../../src/api/shapes/requests.js';
+import type { EndedRequest } from '../../../../src/api/shapes/traffic.js';
 import { ENDINGS } from '../../app/endings.js';
 import type { Tone } from '../../parts/badge.js';
 import { Card, Skeleton } from '../../parts/card.js';
@@ -7,6 +8,7 @@ import { count } from '../../parts/count.js';
 import { Moment } from '../../parts/moment.js';
 import { Money } from '../../parts/money.js';
 import { duration } from '../../parts/time.js';
+import { courseOf } from './course.js';
 import styles from './timeline.module.css';
 
 interface Step {
@@ -16,19 +18,27 @@ interface Step {
   tone: Tone;
 }
 
+interface TimelineProps {
+  /** Undefined while it loads, or for a refused request, of which billing knows nothing. */
+  request: BilledRequest | undefined;
+  /** Undefined while it loads; null when the panel did not record it. */
+  activity: EndedRequest | null | undefined;
+}
+
 /** The events of a request in order, with the time since its start. */
-export function Timeline({ request }: { request: BilledRequest | undefined }) {
-  const steps = request && stepsOf(request);
+export function Timeline({ request, activity }: TimelineProps) {
+  const steps = stepsOf(request, activity);
+  const startedAt = steps[0]?.at ?? '';
   return (
     <Card title="Timeline">
       <ol className={styles.timeline}>
-        {steps && request
+        {steps.length > 0
           ? steps.map(({ at, title, about, tone }) => (
               <li key={title} data-tone={tone}>
                 <div className={styles.when}>
                   <Moment at={at} format="time" />
                   <span className={styles.after}>
-                    {at === request.reservedAt ? '' : `+${duration(Date.parse(at) - Date.parse(request.reservedAt))}`}
+                    {at === startedAt ? '' : `+${duration(Math.max(0, Date.parse(at) - Date.parse(startedAt)))}`}
                   </span>
                 </div>
                 <div>
@@ -44,40 +54,48 @@ export function Timeline({ request }: { request: BilledRequest | undefined }) {
             ))}
       </ol>
       {request && !request.settlement && <p className={styles.running}>The request is running.</p>}
+      {request?.settlement && activity === null && (
+        <p className={styles.running}>The panel has no record of its calls: it was not running, or too long ago.</p>
+      )}
     </Card>
   );
 }
 
+function stepsOf(request: BilledRequest | undefined, activity: EndedRequest | null | undefined): Step[] {
+  const course = activity ? gatewaySteps(activity) : [];
+  if (!request) return course;
+  const [received, ...rest] = course;
+  const end = rest.splice(-1);
+  const bill = billSteps(request);
+  // The clocks of the gateway and of the database may differ, so the order is not that of the moments. A reply ends after its settlement.
+  const ending = request.settlement?.reaped ? [...end, ...bill] : [...bill, ...end];
+  return [...(received ? [received] : []), holdStep(request), ...rest, ...ending];
+}
+
+function gatewaySteps(activity: EndedRequest): Step[] {
+  const start = Date.parse(activity.receivedAt);
+  return courseOf(activity).map(({ ms, title, about, tone }) => ({ at: new Date(start + ms).toISOString(), title, about, tone }));
+}
+
+function holdStep({ reservedAt, heldPicoUsd, model }: BilledRequest): Step {
+  return {
+    at: reservedAt,
+    title: 'Hold made',
+    about: (
+      <>
+        <Money pico={heldPicoUsd} /> set aside for {model}. Key, limits and funds were in order.
+      </>
+    ),
+    tone: 'accent',
+  };
+}
+
 const SETTLERS = { gateway: 'the gateway', 'inference-proxy': 'the inference-proxy', reaper: 'the reaper' } as const;
 
-function stepsOf({ reservedAt, heldPicoUsd, settlement, model }: BilledRequest): Step[] {
-  const steps: Step[] = [
-    {
-      at: reservedAt,
-      title: 'Hold made',
-      about: (
-        <>
-          <Money pico={heldPicoUsd} /> set aside for {model}. Key, limits and funds were in order.
-        </>
-      ),
-      tone: 'accent',
-    },
-  ];
-  if (!settlement) return steps;
+function billSteps({ settlement }: BilledRequest): Step[] {
+  if (!settlement) return [];
   const { reaped, reason, settledBy, settledAt, usage } = settlement;
-  if (reaped) {
-    steps.push({
-      at: reaped.settledAt,
-      title: 'Charged by the reaper',
-      about: (
-        <>
-          The lease ended before a service settled: <Money pico={reaped.costPicoUsd} /> for the last meter reading.
-        </>
-      ),
-      tone: 'warn',
-    });
-  }
-  steps.push({
+  const charge: Step = {
     at: settledAt,
     title: reaped ? 'Corrected by a late settlement' : `${ENDINGS[reason].name}, settled`,
     about: (
@@ -87,6 +105,17 @@ function stepsOf({ reservedAt, heldPicoUsd, settlement, model }: BilledRequest):
       </>
     ),
     tone: ENDINGS[reason].tone,
-  });
-  return steps;
+  };
+  if (!reaped) return [charge];
+  const reaping: Step = {
+    at: reaped.settledAt,
+    title: 'Charged by the reaper',
+    about: (
+      <>
+        The lease ended before a service settled: <Money pico={reaped.costPicoUsd} /> for the last meter reading.
+      </>
+    ),
+    tone: 'warn',
+  };
+  return [reaping, charge];
 }

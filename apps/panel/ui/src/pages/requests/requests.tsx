@@ -21,6 +21,7 @@ import { RangePicker } from '../../parts/range-picker.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { duration } from '../../parts/time.js';
 import { decimalsForAll } from '../../parts/usd.js';
+import { LiveList } from './live-list.js';
 import styles from './requests.module.css';
 
 const ROWS = 50;
@@ -71,6 +72,7 @@ export function Requests() {
         <RangePicker fallback="24h" names={['1h', '24h', '7d', '30d']} />
       </FilterBar>
       {list.error && <Failure error={list.error} />}
+      {isLive && !filters.to && <LiveList filters={filters} />}
       <Card flush>
         <Table<RequestRow>
           caption="Requests"

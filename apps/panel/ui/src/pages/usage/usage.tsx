@@ -18,6 +18,7 @@ import { Page } from '../../parts/page.js';
 import { RangePicker } from '../../parts/range-picker.js';
 import { Segments } from '../../parts/segments.js';
 import { utcHour, utcShortDay } from '../../parts/time.js';
+import { Traffic } from './traffic.js';
 import styles from './usage.module.css';
 import { UsageTable } from './usage-table.js';
 
@@ -107,6 +108,7 @@ export function Usage() {
       <Card flush title="Sums" note={`${utcShortDay(span.from)} to ${utcShortDay(span.to)}, UTC`}>
         <UsageTable rows={data?.rows} group={group} nameOf={nameOf} hrefOf={(id) => hrefWith({ [group]: id })} />
       </Card>
+      <Traffic filters={filters} span={span} />
     </Page>
   );
 }

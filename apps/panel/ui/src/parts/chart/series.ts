@@ -1,5 +1,3 @@
-import type { UsageRow } from '../../../../src/api/shapes/usage.js';
-
 /** Series that a chart shows by name; the others are added up. */
 export const SERIES_MAX = 6;
 const COLOURS = 7;
@@ -26,10 +24,10 @@ export interface Stack {
 }
 
 /** Returns one bar for each step from `from` to `to`, empty ones included, and one series for each id, the largest first. */
-export function stackOf(options: {
-  rows: UsageRow[];
-  idOf: (row: UsageRow) => string;
-  measure: (row: UsageRow) => bigint;
+export function stackOf<Row extends { start?: string }>(options: {
+  rows: Row[];
+  idOf: (row: Row) => string;
+  measure: (row: Row) => bigint;
   from: number;
   to: number;
   stepMs: number;

@@ -1,0 +1,102 @@
+import type { Counter } from 'prom-client';
+import { ENDED_REQUESTS_MAX, type EndedRequest, requestsEnded } from '#contracts/gateway.js';
+import type { Messaging } from '#messaging/messaging.js';
+import type { ProtocolName } from '../protocols/protocol-adapter.js';
+import type { HttpExchange } from './http-exchange.js';
+import { ROUTES } from './routes.js';
+
+const INTERVAL_MS = 250;
+/** Requests that wait for NATS; about 10 MB. Further ones are dropped. */
+const WAITING_MAX = 10_000;
+
+/** Endpoints that run a model. The others have no activity. */
+const PROTOCOLS: ReadonlyMap<string, ProtocolName> = new Map(
+  [ROUTES.chatCompletions, ROUTES.responses, ROUTES.messages].map(({ path, format }) => [path, format] as const),
+);
+
+interface Ended {
+  exchange: HttpExchange;
+  status: number;
+  endedAt: number;
+}
+
+/** Publishes the course of each request to a model. A request only adds one object; a timer renders and sends them. */
+export class ActivityEvents {
+  private waiting: Ended[] = [];
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly messaging: Pick<Messaging, 'publish' | 'connected'>,
+    private readonly dropped: Counter,
+  ) {}
+
+  /** Takes a request that has ended. `endedAt` is of `performance.now()`. */
+  push(exchange: HttpExchange, status: number, endedAt: number): void {
+    if (!PROTOCOLS.has(exchange.route)) return;
+    if (this.waiting.length >= WAITING_MAX) {
+      this.dropped.inc();
+      return;
+    }
+    this.waiting.push({ exchange, status, endedAt });
+    this.timer ??= setTimeout(this.publish, INTERVAL_MS);
+  }
+
+  /** Nest lifecycle hook: sends the rest, after the last request has ended. */
+  onApplicationShutdown(): void {
+    clearTimeout(this.timer);
+    while (this.messaging.connected && this.waiting.length > 0) this.publishSome();
+  }
+
+  /** Publishes one message in a turn of the event loop, so that a long queue delays no request. */
+  private readonly publish = (): void => {
+    const { connected } = this.messaging;
+    if (connected) this.publishSome();
+    this.timer = this.waiting.length === 0 ? undefined : setTimeout(this.publish, connected ? 0 : INTERVAL_MS);
+  };
+
+  private publishSome(): void {
+    const requests = this.waiting.slice(0, ENDED_REQUESTS_MAX).map(renderEnded);
+    this.waiting = this.waiting.slice(ENDED_REQUESTS_MAX);
+    this.messaging.publish(requestsEnded, { requests });
+  }
+}
+
+function renderEnded({ exchange, status, endedAt }: Ended): EndedRequest {
+  const { id, requestId, route, caller, inference, error, startedAt, firstContentAt } = exchange;
+  const { heldAt, lastContentAt, attempts, ...quote } = inference?.activity ?? {};
+  const after = (at: number | undefined): number | undefined => (at === undefined ? undefined : Math.round(at - startedAt));
+  const heldMs = after(heldAt);
+  // The inference-proxy takes the request right after the hold.
+  const shifted = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms + (heldMs ?? 0));
+  return {
+    requestId,
+    receivedAt: new Date(millisecondsOf(id)).toISOString(),
+    accountId: caller?.accountId,
+    projectId: caller?.projectId,
+    keyId: caller?.keyId,
+    protocol: PROTOCOLS.get(route) ?? 'chat',
+    model: inference?.model,
+    stream: inference?.stream ?? false,
+    status,
+    code: error?.code,
+    outcome: inference?.outcome,
+    heldMs,
+    firstContentMs: after(firstContentAt),
+    lastContentMs: after(lastContentAt),
+    endedMs: Math.round(endedAt - startedAt),
+    holdId: inference?.holdId,
+    ...quote,
+    attempts: attempts?.map(({ upstream, startMs, firstByteMs, endMs, failure }) => ({
+      upstream,
+      startMs: startMs + (heldMs ?? 0),
+      firstByteMs: shifted(firstByteMs),
+      endMs: shifted(endMs),
+      failure,
+    })),
+  };
+}
+
+/** Returns the time in a UUIDv7 without hyphens. */
+function millisecondsOf(id: string): number {
+  return Number.parseInt(id.slice(0, 12), 16);
+}

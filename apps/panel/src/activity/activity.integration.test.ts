@@ -1,0 +1,236 @@
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
+import { accountList } from '#contracts/billing/accounts.js';
+import { balanceGet } from '#contracts/billing/money.js';
+import { usageQuery } from '#contracts/billing/usage.js';
+import { type EndedRequest, requestsEnded } from '#contracts/gateway.js';
+import { PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
+import type { TrafficReply } from '../api/shapes/traffic.js';
+import { ActivityRecorder } from './activity-recorder.js';
+
+/** The way of a gateway's report: recorded once, counted by minute and hour, and read by those who may. */
+const ACME = randomUUID();
+const OTHER = randomUUID();
+const IDS = { projectId: randomUUID(), keyId: randomUUID() };
+
+let panel: PanelFixture;
+let owner: SignedIn;
+let stranger: SignedIn;
+let admin: SignedIn;
+
+beforeAll(async () => {
+  panel = await PanelFixture.open();
+  owner = await panel.person('owner', ACME);
+  stranger = await panel.person('owner', OTHER);
+  admin = await panel.person('admin');
+});
+afterAll(() => panel.close());
+beforeEach(async () => {
+  await panel.sql.query('TRUNCATE activity.request, activity.traffic_minute, activity.traffic_hour');
+});
+
+/** A complete stream of Acme, received now. */
+function ended(over: Partial<EndedRequest> = {}): EndedRequest {
+  const id = randomUUIDv7().replaceAll('-', '');
+  return {
+    requestId: `req_${id}`,
+    receivedAt: new Date(Number.parseInt(id.slice(0, 12), 16)).toISOString(),
+    accountId: ACME,
+    ...IDS,
+    protocol: 'chat',
+    model: 'sim-fast',
+    stream: true,
+    status: 200,
+    outcome: 'completed',
+    heldMs: 2,
+    firstContentMs: 100,
+    lastContentMs: 900,
+    endedMs: 1_000,
+    attempts: [{ upstream: 'local', startMs: 3, firstByteMs: 20, endMs: 890 }],
+    ...over,
+  };
+}
+
+async function record(...requests: EndedRequest[]): Promise<void> {
+  panel.messaging.publish(requestsEnded, { requests });
+  await panel.app.get(ActivityRecorder).flush();
+}
+
+const anHourAgo = (): string => new Date(Date.now() - 3_600_000).toISOString();
+const anHourAhead = (): string => new Date(Date.now() + 3_600_000).toISOString();
+
+async function traffic(query = '', account: string = ACME, cookie = owner.cookie): Promise<TrafficReply> {
+  const reply = await panel.send(`/accounts/${account}/traffic?from=${anHourAgo()}&to=${anHourAhead()}${query}`, { cookie });
+  expect([reply.status, reply.body.error]).toEqual([200, undefined]);
+  return reply.body as TrafficReply;
+}
+
+test('a request is shown as its gateway reported it, to its account alone', async () => {
+  const request = ended();
+  await record(request);
+  const path = `/requests/${request.requestId}/activity`;
+  const [own, others] = [await panel.send(path, { cookie: owner.cookie }), await panel.send(path, { cookie: stranger.cookie })];
+  const none = await panel.send(`/requests/${ended().requestId}/activity`, { cookie: owner.cookie });
+  expect([own.status, own.body]).toEqual([200, { activity: request }]);
+  expect([others.status, others.body, none.body]).toEqual([200, { activity: null }, { activity: null }]);
+});
+
+test('requests are counted by outcome, with percentiles of those that completed', async () => {
+  const refused = { stream: false, outcome: undefined, firstContentMs: undefined, endedMs: 1 };
+  await record(
+    ended(),
+    ended({ endedMs: 2_000, firstContentMs: 400 }),
+    ended({ ...refused, status: 429, code: 'rate_limit_exceeded' }),
+    ended({ ...refused, status: 404, code: 'model_not_found', model: undefined }),
+    ended({ outcome: 'client-disconnected' }),
+    ended({ outcome: 'failed', code: 'upstream_error' }),
+  );
+  const { rows } = await traffic();
+  const near = (ms: number): number => expect.closeTo(ms, -Math.log10(ms / 10)) as never;
+  expect(rows).toEqual([
+    {
+      requests: 6,
+      outcomes: [
+        { status: 200, code: null, requests: 2 },
+        { status: 200, code: 'client_disconnected', requests: 1 },
+        { status: 200, code: 'upstream_error', requests: 1 },
+        { status: 404, code: 'model_not_found', requests: 1 },
+        { status: 429, code: 'rate_limit_exceeded', requests: 1 },
+      ],
+      firstContentMs: { p50: near(100), p95: near(400), p99: near(400) },
+      durationMs: { p50: near(1_000), p95: near(2_000), p99: near(2_000) },
+    },
+  ]);
+  const byModel = await traffic('&groupBy=model');
+  expect(byModel.rows.map(({ model, requests }) => [model, requests])).toEqual([
+    ['sim-fast', 5],
+    [null, 1],
+  ]);
+});
+
+test('a report that comes twice counts once, also within one message', async () => {
+  const request = ended();
+  await record(request, request);
+  await record(request, ended());
+  expect((await traffic()).rows.map(({ requests }) => requests)).toEqual([2]);
+});
+
+test('requests without a valid key are counted for the platform, and no row is kept of them', async () => {
+  const unkeyed = { accountId: undefined, projectId: undefined, keyId: undefined, model: undefined, outcome: undefined };
+  await record(ended({ ...unkeyed, status: 401, code: 'invalid_api_key', firstContentMs: undefined }), ended());
+  expect((await traffic()).rows.map(({ requests }) => requests)).toEqual([1]);
+  const { rows } = await traffic('&groupBy=account', 'all', admin.cookie);
+  expect(rows.map(({ accountId, outcomes }) => [accountId, outcomes.map(({ status }) => status)]).sort()).toEqual(
+    [
+      [null, [401]],
+      [ACME, [200]],
+    ].sort(),
+  );
+  expect((await panel.sql.query('SELECT count(*)::int AS kept FROM activity.request')).rows).toEqual([{ kept: 1 }]);
+});
+
+test('minutes, hours and days have the same sums, each request at its end', async () => {
+  const minutes = [0, 1, 1, 7];
+  const end = (minute: number) => Date.now() - minute * 60_000;
+  await record(...minutes.map((minute) => ended({ endedMs: 0, receivedAt: new Date(end(minute)).toISOString() })));
+  const counted = async (step: string): Promise<[number, number]> => {
+    const { rows } = await traffic(`&step=${step}`);
+    return [rows.length, rows.reduce((sum, { requests }) => sum + requests, 0)];
+  };
+  expect(await counted('minute')).toEqual([3, 4]);
+  expect((await counted('hour'))[1]).toBe(4);
+  expect((await counted('day'))[1]).toBe(4);
+});
+
+test('a question with too long or no time, or too fine a group, is refused', async () => {
+  const send = (query: string) => panel.send(`/accounts/${ACME}/traffic?${query}`, { cookie: owner.cookie });
+  const replies = [
+    await send('from=2020-01-01'),
+    await send('from=2027-01-02&to=2027-01-01'),
+    await send('from=2027-01-01&to=2027-01-02&groupBy=upstream'),
+  ];
+  expect(replies.map(({ status, body }) => [status, body.error.param])).toEqual([
+    [400, 'from'],
+    [400, 'to'],
+    [400, 'groupBy'],
+  ]);
+});
+
+test('the time before the panel ran is a gap, and the time since then is none', async () => {
+  await panel.app.get(ActivityRecorder).flush();
+  const { gaps, from } = await traffic();
+  const [{ starts_at: startsAt } = { starts_at: new Date(0) }] = (
+    await panel.sql.query<{ starts_at: Date }>('SELECT min(starts_at) AS starts_at FROM activity.recording')
+  ).rows;
+  expect(gaps).toEqual([{ from, to: startsAt.toISOString() }]);
+});
+
+test('the overview has errors by code and the percentiles of the first content', async () => {
+  await record(ended(), ended({ status: 503, code: 'model_unavailable', outcome: 'failed' }));
+  panel.messaging.answer(usageQuery, ({ from, to = '' }) => ({ from, to, rows: [], nextCursor: null }));
+  panel.messaging.answer(
+    accountList,
+    () => ({ accounts: [{ accountId: ACME, status: 'active', lowBalancePicoUsd: null }], nextCursor: null }) as never,
+  );
+  panel.messaging.answer(balanceGet, () => ({ available_pico_usd: '1', balance_pico_usd: '1', plan_expires_at: null }) as never);
+  const reply = await panel.send(`/accounts/${ACME}/overview`, { cookie: owner.cookie });
+  expect(reply.body.traffic).toEqual({
+    requests: 2,
+    outcomes: [
+      { status: 200, code: null, requests: 1 },
+      { status: 503, code: 'model_unavailable', requests: 1 },
+    ],
+    firstContentMs: expect.any(Object),
+    durationMs: expect.any(Object),
+    gaps: [expect.any(Object)],
+  });
+});
+
+test('requests wait while the database refuses them, and are written later', async () => {
+  const request = ended();
+  await panel.sql.query('ALTER TABLE activity.traffic_hour RENAME TO gone');
+  await record(request);
+  await panel.sql.query('ALTER TABLE activity.gone RENAME TO traffic_hour');
+  await panel.app.get(ActivityRecorder).flush();
+  expect((await traffic()).rows.map(({ requests }) => requests)).toEqual([1]);
+});
+
+test('a request of another day is left out, and does not stop the others', async () => {
+  await record(ended({ receivedAt: '2020-01-01T00:00:00.000Z' }), ended());
+  expect((await traffic()).rows.map(({ requests }) => requests)).toEqual([1]);
+});
+
+describe('the tables', () => {
+  const partitions = async (): Promise<string[]> =>
+    (await panel.sql.query("SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'activity.request'::regclass")).rows
+      .map(({ name }) => name as string)
+      .sort();
+
+  test('a partition older than the kept days is dropped; four days have one', async () => {
+    const before = await partitions();
+    expect(before).toHaveLength(4);
+    await panel.sql.query(
+      "CREATE TABLE activity.request_20200101 PARTITION OF activity.request FOR VALUES FROM ('2020-01-01 00:00+00') TO ('2020-01-02 00:00+00')",
+    );
+    await panel.sql.query(`INSERT INTO activity.traffic_minute VALUES ($1, now() - interval '49 hours', $1, $1, '', 'outcome', '200', 1)`, [
+      ACME,
+    ]);
+    await panel.prisma.$executeRaw`SELECT activity.keep_days(30)`;
+    expect(await partitions()).toEqual(before);
+    expect((await panel.sql.query('SELECT FROM activity.traffic_minute')).rowCount).toBe(0);
+  });
+
+  test.each([
+    'CREATE TABLE activity.mine (id integer)',
+    'DROP TABLE activity.request',
+    'DELETE FROM activity.request',
+    "UPDATE activity.request SET details = '{}'",
+    'DELETE FROM activity.traffic_hour',
+    'TRUNCATE activity.recording',
+  ])('the panel may not: %s', async (statement) => {
+    await expect(panel.prisma.$executeRawUnsafe(statement)).rejects.toThrow(/permission denied|must be owner/);
+  });
+
+  test.each(['0', '401'])('keep_days(%s) is refused', async (days) => {
+    await expect(panel.prisma.$executeRawUnsafe(`SELECT activity.keep_days(${days})`)).rejects.toThrow(/not between/);
+  });
+});

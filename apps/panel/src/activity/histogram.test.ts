@@ -1,0 +1,39 @@
+import fc from 'fast-check';
+import { testCases } from '#testing/long-run.js';
+import { bucketOf, percentilesOf } from './histogram.js';
+
+function histogram(values: readonly number[]): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (const value of values) counts.set(bucketOf(value), (counts.get(bucketOf(value)) ?? 0) + 1);
+  return counts;
+}
+
+testCases(
+  'percentiles are less than 5 % off',
+  { usual: 200, long: 20_000 },
+  fc.array(fc.double({ min: 1, max: 86_400_000, noNaN: true }), { minLength: 1, maxLength: 300 }),
+  (values) => {
+    const sorted = values.toSorted((one, other) => one - other);
+    const found = percentilesOf(histogram(values));
+    for (const [name, share] of [['p50', 0.5] as const, ['p95', 0.95] as const, ['p99', 0.99] as const]) {
+      const exact = sorted[Math.ceil(sorted.length * share) - 1] ?? 0;
+      expect(Math.abs((found?.[name] ?? 0) - exact) / exact).toBeLessThan(0.05);
+    }
+  },
+);
+
+test('histograms of parts add up to that of the whole', () => {
+  const parts = [histogram([3, 40, 500]), histogram([3, 41, 7_000])];
+  const merged = new Map<number, number>();
+  for (const part of parts) for (const [bucket, count] of part) merged.set(bucket, (merged.get(bucket) ?? 0) + count);
+  expect(percentilesOf(merged)).toEqual(percentilesOf(histogram([3, 40, 500, 3, 41, 7_000])));
+});
+
+test('no requests have no percentiles; less than a millisecond is 0; days are one bucket', () => {
+  expect([percentilesOf(new Map()), percentilesOf(histogram([0.4])), bucketOf(10 ** 9), bucketOf(10 ** 12)]).toEqual([
+    null,
+    { p50: 0, p95: 0, p99: 0 },
+    200,
+    200,
+  ]);
+});

@@ -1,0 +1,31 @@
+import type { Percentiles } from '../api/shapes/traffic.js';
+
+/** Each bucket ends 10 % above its start, so its middle is less than 5 % from any value in it. */
+const GROWTH = 1.1;
+/** Above a day, beyond which nothing is distinguished. */
+const BUCKET_MAX = 200;
+
+/** Returns the bucket of a number of milliseconds. Bucket 0 is below a millisecond. */
+export function bucketOf(ms: number): number {
+  return ms < 1 ? 0 : Math.min(1 + Math.floor(Math.log(ms) / Math.log(GROWTH)), BUCKET_MAX);
+}
+
+/** Returns the percentiles of requests by bucket; null when there are none. */
+export function percentilesOf(requests: ReadonlyMap<number, number>): Percentiles | null {
+  const buckets = [...requests].sort(([one], [other]) => one - other);
+  const total = buckets.reduce((sum, [, count]) => sum + count, 0);
+  if (total === 0) return null;
+  const percentile = (share: number): number => {
+    let left = Math.ceil(total * share);
+    const bucket = buckets.find(([, count]) => {
+      left -= count;
+      return left <= 0;
+    });
+    return middleOf(bucket?.[0] ?? 0);
+  };
+  return { p50: percentile(0.5), p95: percentile(0.95), p99: percentile(0.99) };
+}
+
+function middleOf(bucket: number): number {
+  return bucket === 0 ? 0 : Math.round(GROWTH ** (bucket - 0.5) * 100) / 100;
+}

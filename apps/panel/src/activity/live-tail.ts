@@ -1,0 +1,50 @@
+import type { Writable } from 'node:stream';
+import type { EndedRequest } from '#contracts/gateway.js';
+import type { LiveRequests, LiveSkipped } from '../api/shapes/traffic.js';
+
+/** Bytes that a client has not read beyond which its requests are skipped. */
+export const UNREAD_MAX = 64 * 1024;
+/** Requests of one event, some 30 kB. */
+const EVENT_REQUESTS_MAX = 50;
+
+/** Writes requests as server-sent events. A client that reads too slowly is told how many it missed. */
+export class LiveTail {
+  private skipped = 0;
+
+  /** `accountId`: only the requests of this account. */
+  constructor(
+    private readonly response: Pick<Writable, 'write' | 'writableLength'>,
+    private readonly accountId: string | undefined,
+  ) {}
+
+  send(ended: readonly EndedRequest[]): void {
+    const requests = this.accountId === undefined ? ended : ended.filter(({ accountId }) => accountId === this.accountId);
+    for (let at = 0; at < requests.length; at += EVENT_REQUESTS_MAX) {
+      const some: LiveRequests = requests.slice(at, at + EVENT_REQUESTS_MAX);
+      if (this.isFull) this.skipped += some.length;
+      else this.write('requests', some);
+    }
+  }
+
+  /** Keeps proxies from closing a silent connection, and shows that the client is still there. */
+  ping(): void {
+    this.response.write(': ping\n\n');
+    this.reportSkipped();
+  }
+
+  private get isFull(): boolean {
+    return this.response.writableLength > UNREAD_MAX;
+  }
+
+  private write(event: string, data: object): void {
+    this.reportSkipped();
+    this.response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  }
+
+  private reportSkipped(): void {
+    if (this.skipped === 0 || this.isFull) return;
+    const skipped: LiveSkipped = { count: this.skipped };
+    this.skipped = 0;
+    this.response.write(`event: skipped\ndata: ${JSON.stringify(skipped)}\n\n`);
+  }
+}

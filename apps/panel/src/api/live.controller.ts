@@ -1,0 +1,50 @@
+import { Controller, Req, Res } from '@nestjs/common';
+import { IsOptional } from 'class-validator';
+import type { Response } from 'express';
+import { Id } from '#contracts/billing/fields.js';
+import { LiveRequests } from '../activity/live-requests.js';
+import { LiveTail } from '../activity/live-tail.js';
+import { Credentials } from '../http/credentials.js';
+import { Handles } from '../http/handles.decorator.js';
+import type { PanelRequest } from '../http/panel-request.js';
+import { Input } from './input.decorator.js';
+
+/** Milliseconds between two pings. A session that is over ends the stream by then. */
+export const PING_MS = 15_000;
+
+class LiveQuery {
+  /** Absent: the whole platform. */
+  @IsOptional() @Id() accountId?: string;
+}
+
+@Controller()
+export class LiveController {
+  constructor(
+    private readonly live: LiveRequests,
+    private readonly credentials: Credentials,
+  ) {}
+
+  /** Ends with the session or token. A client that reads too slowly gets `skipped` with a count. */
+  @Handles('showLive')
+  show(@Req() request: PanelRequest, @Res() response: Response, @Input(LiveQuery) { accountId }: LiveQuery): void {
+    const tail = new LiveTail(response, accountId);
+    const unwatch = this.live.watch((requests) => tail.send(requests));
+    const check = async (): Promise<void> => {
+      const caller = await this.credentials.find(request, false);
+      if (!caller?.access.may('requests.read', accountId ?? null)) end();
+      else if (!response.destroyed) tail.ping();
+    };
+    const timer = setInterval(() => void check().catch(end), PING_MS);
+    const stop = (): void => {
+      clearInterval(timer);
+      unwatch();
+    };
+    const end = (): void => {
+      stop();
+      response.end();
+    };
+    response.once('close', stop);
+    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' });
+    tail.ping();
+  }
+}

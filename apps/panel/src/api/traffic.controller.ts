@@ -1,0 +1,17 @@
+import { Controller } from '@nestjs/common';
+import { Activity } from '../activity/activity.js';
+import { TrafficQuery } from '../activity/traffic-query.js';
+import { Handles } from '../http/handles.decorator.js';
+import { Input } from './input.decorator.js';
+import type { TrafficReply } from './shapes/traffic.js';
+
+@Controller()
+export class TrafficController {
+  constructor(private readonly activity: Activity) {}
+
+  /** Refused requests are included. Numbers are there for the times in which a panel ran; `gaps` has the others. */
+  @Handles('queryTraffic')
+  query(@Input(TrafficQuery) query: TrafficQuery): Promise<TrafficReply> {
+    return this.activity.traffic(query);
+  }
+}

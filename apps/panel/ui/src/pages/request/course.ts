@@ -1,0 +1,75 @@
+import type { EndedRequest, RequestAttempt } from '../../../../src/api/shapes/traffic.js';
+import { outcomeName, outcomeOf, outcomeTone } from '../../app/outcomes.js';
+import type { Tone } from '../../parts/badge.js';
+import { count } from '../../parts/count.js';
+import { duration } from '../../parts/time.js';
+
+/** An event of a request at its gateway. */
+export interface CourseStep {
+  /** Milliseconds since the gateway received the request. */
+  ms: number;
+  title: string;
+  about: string;
+  tone: Tone;
+}
+
+const FORMATS = { chat: 'Chat Completions', responses: 'Responses', messages: 'Messages' } as const;
+
+/** The events of a request at its gateway, without its hold and its settlement, in the order of time. */
+export function courseOf(activity: EndedRequest): CourseStep[] {
+  const { protocol, stream, model, attempts = [], firstContentMs, lastContentMs, endedMs } = activity;
+  const asked = `${FORMATS[protocol]}, ${stream ? 'streamed' : 'plain'}${model ? `, for ${model}` : ''}.`;
+  const steps: CourseStep[] = [
+    { ms: 0, title: 'Received', about: asked, tone: 'neutral' },
+    ...attempts.map((attempt, at) => stepOfAttempt(attempt, at + 1, attempts.length)),
+  ];
+  if (firstContentMs !== undefined && stream) {
+    steps.push({ ms: firstContentMs, title: 'First content', about: 'The client began to get the reply.', tone: 'good' });
+  }
+  if (lastContentMs !== undefined) steps.push({ ms: lastContentMs, title: 'Reply complete', about: 'The model has ended.', tone: 'good' });
+  steps.push({ ms: endedMs, ...endOf(activity) });
+  return steps.sort((one, other) => one.ms - other.ms);
+}
+
+function stepOfAttempt({ upstream, startMs, firstByteMs, endMs, failure }: RequestAttempt, number: number, total: number): CourseStep {
+  const parts = [
+    firstByteMs === undefined ? 'no byte came' : `first byte after ${duration(firstByteMs - startMs)}`,
+    ...(endMs === undefined ? ['read on for its usage'] : []),
+    ...(endMs !== undefined && failure ? [`failed after ${duration(endMs - startMs)}: ${failureText(failure)}`] : []),
+    ...(endMs !== undefined && !failure ? [`ended after ${duration(endMs - startMs)}`] : []),
+  ];
+  const about = `${parts.join(', ')}.`;
+  return {
+    ms: startMs,
+    title: total === 1 ? `Call of ${upstream}` : `Call ${number} of ${count(total)}, ${upstream}`,
+    about: about[0]?.toUpperCase() + about.slice(1),
+    tone: failure ? 'bad' : 'accent',
+  };
+}
+
+function endOf(activity: EndedRequest): Omit<CourseStep, 'ms'> {
+  const outcome = outcomeOf(activity);
+  const tone = outcomeTone(outcome);
+  if (outcome.code === 'client_disconnected') return { title: 'Client left', about: 'It closed the connection.', tone };
+  if (outcome.code === null) return { title: `Answered with ${outcome.status}`, about: 'The reply was written.', tone };
+  const about = activity.outcome === undefined ? 'The request was refused.' : 'The client got this error.';
+  return { title: `Ended with ${outcomeName(outcome)}`, about, tone };
+}
+
+const FAILURES: Record<string, string> = {
+  unreachable: 'no connection was made',
+  stale: 'a reused connection had been closed',
+  unanswered: 'the connection closed before a reply',
+  refused: 'the upstream answered with an error',
+  denied: 'the upstream refused the operator’s key',
+  rejected: 'the upstream rejected the request',
+  timeout: 'a time limit passed',
+  slow: 'the whole reply took too long',
+  broken: 'the reply ended early or was malformed',
+  empty: 'the reply had no content',
+  limit: 'the reply exceeded a limit',
+};
+
+function failureText(kind: string): string {
+  return FAILURES[kind] ?? kind;
+}

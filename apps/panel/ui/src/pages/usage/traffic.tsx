@@ -1,0 +1,68 @@
+import { useMemo } from 'react';
+import type { TrafficReply } from '../../../../src/api/shapes/traffic.js';
+import { withQuery } from '../../app/api.js';
+import type { Filters, TimeSpan } from '../../app/filters.js';
+import { isError, outcomeName } from '../../app/outcomes.js';
+import { useSession } from '../../app/session.js';
+import { useApi } from '../../app/use-api.js';
+import { Card, Figure, Figures } from '../../parts/card.js';
+import { stackOf } from '../../parts/chart/series.js';
+import { StackChart } from '../../parts/chart/stack-chart.js';
+import { count, percent, shortCount } from '../../parts/count.js';
+import { Failure } from '../../parts/failure.js';
+import { Gaps } from '../../parts/gaps.js';
+import { utcHour, utcShortDay } from '../../parts/time.js';
+import { TimeFigure } from '../../parts/time-figure.js';
+
+/** Requests by outcome over time, refused ones included, and percentiles of their times. */
+export function Traffic({ filters, span }: { filters: Filters; span: TimeSpan }) {
+  const { account } = useSession();
+  const question = {
+    from: new Date(span.from).toISOString(),
+    to: new Date(span.to).toISOString(),
+    step: span.step,
+    projectId: filters.project,
+    keyId: filters.key,
+    model: filters.model,
+  };
+  const { data, error } = useApi<TrafficReply>(withQuery(`/accounts/${account}/traffic`, question));
+  const stack = useMemo(
+    () =>
+      data &&
+      stackOf({
+        rows: data.rows.flatMap(({ start, outcomes }) => outcomes.map((outcome) => ({ ...(start && { start }), ...outcome }))),
+        idOf: outcomeName,
+        measure: ({ requests }) => BigInt(requests),
+        from: span.from,
+        to: span.to,
+        stepMs: span.stepMs,
+      }),
+    [data, span],
+  );
+  const total = data?.total;
+  const errors = total?.outcomes.filter(isError).reduce((sum, { requests }) => sum + requests, 0) ?? 0;
+  return (
+    <>
+      {error && <Failure error={error} />}
+      <Figures>
+        <Figure label="Errors" note={total && `${count(errors)} of ${count(total.requests)}, refusals included`}>
+          {total && percent(total.requests > 0 ? errors / total.requests : 0)}
+        </Figure>
+        <TimeFigure label="First content" percentiles={total?.firstContentMs} />
+        <TimeFigure label="Whole reply" percentiles={total?.durationMs} />
+      </Figures>
+      <Card title="Traffic" note="by outcome, refused requests included">
+        <StackChart
+          title="Requests by outcome"
+          stack={stack}
+          nameOf={(id) => id}
+          format={(value) => shortCount(Number(value))}
+          formatTicks={(values) => values.map((value) => shortCount(Number(value)))}
+          momentOf={(at) => (span.step === 'day' ? utcShortDay(at) : `${utcShortDay(at)}, ${utcHour(at)}`)}
+          shortMomentOf={span.step === 'day' ? utcShortDay : utcHour}
+        />
+        <Gaps gaps={data?.gaps} />
+      </Card>
+    </>
+  );
+}

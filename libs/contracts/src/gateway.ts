@@ -1,0 +1,68 @@
+import { IsBoolean, IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
+import { Id, Instant, NestedList, Text, TOKENS_MAX } from './billing/fields.js';
+import { Topic } from './endpoint.js';
+
+/** Requests of one message. Its size stays below half of the NATS server's default `max_payload`. */
+export const ENDED_REQUESTS_MAX = 500;
+/** Calls of one request: the largest `ATTEMPTS_MAX`, one on a stale connection, and room for more. */
+const ATTEMPTS_REPORTED_MAX = 16;
+
+export const REQUEST_OUTCOMES = ['completed', 'failed', 'client-disconnected'] as const;
+export const CLIENT_PROTOCOLS = ['chat', 'responses', 'messages'] as const;
+
+/** One call of an upstream. Times are milliseconds since the gateway received the request. */
+export class RequestAttempt {
+  @Text(256) upstream!: string;
+  @IsInt() @Min(0) startMs!: number;
+  /** Head of the upstream's reply, also that of an error. Absent: none came. */
+  @IsOptional() @IsInt() @Min(0) firstByteMs?: number;
+  /** Absent: the call still ran, to read the usage of a reply whose client had left. */
+  @IsOptional() @IsInt() @Min(0) endMs?: number;
+  /** Kind of the failure, as in the status of the routes. Absent: the call completed, or was cancelled. */
+  @IsOptional() @Text(32) failure?: string;
+}
+
+/** The course of one request, without content and money. Times are milliseconds since the gateway received it. */
+export class EndedRequest {
+  @Text(128) requestId!: string;
+  @Instant() receivedAt!: string;
+  /** This and the two ids below are absent when the key is not valid. */
+  @IsOptional() @Id() accountId?: string;
+  @IsOptional() @Id() projectId?: string;
+  @IsOptional() @Id() keyId?: string;
+  /** Format of the client. */
+  @IsIn(CLIENT_PROTOCOLS) protocol!: (typeof CLIENT_PROTOCOLS)[number];
+  /** Absent: the request was refused before its model was known. */
+  @IsOptional() @Text(256) model?: string;
+  @IsBoolean() stream!: boolean;
+  /** HTTP status that was sent; 499 when the client disconnected before. A stream that fails after its head keeps 200. */
+  @IsInt() @Min(100) @Max(599) status!: number;
+  /** Code of the error that the client got. */
+  @IsOptional() @Text(64) code?: string;
+  /** Absent: the request was refused. */
+  @IsOptional() @IsIn(REQUEST_OUTCOMES) outcome?: (typeof REQUEST_OUTCOMES)[number];
+  /** The hold was made. */
+  @IsOptional() @IsInt() @Min(0) heldMs?: number;
+  @IsOptional() @IsInt() @Min(0) firstContentMs?: number;
+  /** The model's reply was complete. */
+  @IsOptional() @IsInt() @Min(0) lastContentMs?: number;
+  /** The reply was written, or the client disconnected. */
+  @IsInt() @Min(0) endedMs!: number;
+  @IsOptional() @Id() holdId?: string;
+  /** Parts of the hold's quote: the estimated tokens of the prompt, and the output cap. */
+  @IsOptional() @IsInt() @Min(0) @Max(TOKENS_MAX) promptTokensEstimate?: number;
+  @IsOptional() @IsInt() @Min(0) @Max(TOKENS_MAX) outputTokensMax?: number;
+  /** Calls of upstreams in their order. Absent: none is known. */
+  @IsOptional() @NestedList(() => RequestAttempt, ATTEMPTS_REPORTED_MAX) attempts?: RequestAttempt[];
+}
+
+export class RequestsEnded {
+  @NestedList(() => EndedRequest, ENDED_REQUESTS_MAX) requests!: EndedRequest[];
+}
+
+/** Published every 250 ms while there are any, only when `ACTIVITY_EVENTS` is on. Refused requests are included. */
+export const requestsEnded = new Topic(
+  'gateway.v1.event.requests-ended',
+  RequestsEnded,
+  'Requests to models ended, several in one message',
+);
