@@ -126,7 +126,12 @@ describe('an answer that is not for this sign-in is refused:', () => {
 test('a text of the provider is neither shown nor logged', async () => {
   const { address, cookie } = await sso.start();
   const state = address.searchParams.get('state') ?? '';
-  const query = new URLSearchParams({ state, error: 'access_denied', error_description: 'call 0800', iss: sso.provider.issuer });
+  const query = new URLSearchParams({
+    state,
+    error: 'access_denied',
+    error_description: 'words of the provider',
+    iss: sso.provider.issuer,
+  });
   const reply = await sso.arrive({ address: new URL(`${PANEL_URL}/panel/v1/sso/acme/callback?${query}`), cookie });
   expect(failureOf(reply)).toEqual({ page: '/panel/', failure: 'refused', session: false });
   expect(sso.panel.log.findLast(({ msg }) => msg === 'sign-in with a provider failed')).toMatchObject({
@@ -135,18 +140,18 @@ test('a text of the provider is neither shown nor logged', async () => {
     failure: 'refused',
     reason: 'OAUTH_AUTHORIZATION_RESPONSE_ERROR access_denied',
   });
-  expect(JSON.stringify([reply.headers, sso.panel.log, await refusals()])).not.toContain('0800');
+  expect(JSON.stringify([reply.headers, sso.panel.log, await refusals()])).not.toContain('words of the provider');
 });
 
 test.each<[name: string, answer: typeof misbehave]>([
-  ['fails', { status: 500, body: { error: 'call 0800' } }],
+  ['fails', { status: 500, body: { error: 'words of the provider' } }],
   ['redirects', { status: 302, headers: { location: 'http://127.0.0.1:1/' } }],
   ['says that it is another one', { status: 200, body: { issuer: 'https://id.example.com' } }],
 ])('a provider that %s leads back to the page', async (_name, answer) => {
   misbehave = answer;
   const reply = await sso.panel.send('/sso/broken/start?returnTo=/panel/profile');
   expect(failureOf(reply)).toEqual({ page: '/panel/profile', failure: 'unavailable', session: false });
-  expect(JSON.stringify(sso.panel.log)).not.toContain('0800');
+  expect(JSON.stringify(sso.panel.log)).not.toContain('words of the provider');
 });
 
 test('a provider that names an address without https leads no browser there', async () => {
