@@ -127,7 +127,18 @@ const RULES = {
   ArrayUnique: () => ({ uniqueItems: true }),
 };
 /** Decorators that repeat the type, or that a schema cannot express. */
-const SILENT = new Set(['IsString', 'IsBoolean', 'IsArray', 'IsObject', 'IsIn', 'IsOptional', 'Nested', 'Transform', 'ValidateBy']);
+const SILENT = new Set([
+  'IsString',
+  'IsBoolean',
+  'IsArray',
+  'IsObject',
+  'IsIn',
+  'IsOptional',
+  'Clearable',
+  'Nested',
+  'Transform',
+  'ValidateBy',
+]);
 
 function evaluate(left, operator, right) {
   if (operator === '**') return left ** right;

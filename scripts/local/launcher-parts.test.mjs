@@ -123,6 +123,7 @@ describe('environment variables', () => {
     DATABASE_URL: 'postgres://secret',
     AWS_SECRET_ACCESS_KEY: 'secret',
     NODE_OPTIONS: '--inspect',
+    PANEL_OIDC_ACME_CLIENT_SECRET: 'secret',
   };
   const namesFor = (service, variables) => Object.keys(serviceEnvironment(service, variables, environment));
 
@@ -134,6 +135,10 @@ describe('environment variables', () => {
 
   test('the catalog gets upstream addresses for its file', () => {
     expect(namesFor('catalog', ['LOG_LEVEL'])).toEqual(['PATH', 'LOG_LEVEL', 'UPSTREAM_LOCAL_URL']);
+  });
+
+  test('the panel gets the settings of its providers', () => {
+    expect(namesFor('panel', ['LOG_LEVEL'])).toEqual(['PATH', 'LOG_LEVEL', 'PANEL_OIDC_ACME_CLIENT_SECRET']);
   });
 
   test('only the inference-proxy gets secrets of upstreams, which can have any name', () => {

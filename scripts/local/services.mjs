@@ -51,8 +51,9 @@ function ownSettings(name, { connections, ports, secrets }) {
     case 'gateway':
       return { HOST: '127.0.0.1', PORT: String(connections.gatewayPort) };
     case 'panel': {
-      const panelUrl = `http://127.0.0.1:${connections.panelPort}`;
-      return { DATABASE_URL: connections.databaseUrls.panel, PANEL_PORT: String(connections.panelPort), PANEL_URL: panelUrl };
+      const { databaseUrls, gatewayPort, panelPort } = connections;
+      const [panelUrl, gatewayUrl] = [panelPort, gatewayPort].map((port) => `http://127.0.0.1:${port}`);
+      return { DATABASE_URL: databaseUrls.panel, PANEL_PORT: String(panelPort), PANEL_URL: panelUrl, GATEWAY_URL: gatewayUrl };
     }
     case 'upstream-sim':
       return { HOST: '127.0.0.1', UPSTREAM_SIM_PORT: upstreamPort };

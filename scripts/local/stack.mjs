@@ -71,9 +71,11 @@ async function bringUp({
     return `ready: ${services.join(', ')}`;
   });
   const hasDemo = services.includes('gateway') && options.demo !== false;
+  // Without passwords an invite needs the e-mail that the provider knows.
+  const hasPanelLink = hasDemo && services.includes('panel') && process.env.PANEL_PASSWORDS !== 'off';
   const [demo, panelLink] = await Promise.all([
     hasDemo ? demoOf({ dataDir, gatewayUrl, natsUrl, secrets, demo: options.demo, status }) : {},
-    hasDemo && services.includes('panel') ? createPanelLink({ natsUrl, natsPassword: secrets.natsPasswords.cli }) : undefined,
+    hasPanelLink ? createPanelLink({ natsUrl, natsPassword: secrets.natsPasswords.cli }) : undefined,
   ]);
   const panel = { panelUrl: `http://127.0.0.1:${panelPort}`, ...(panelLink && { panelLink }) };
   const facts = { gatewayUrl, ...panel, ...demo, databaseUrl: databaseUrls.owner, natsUrl };

@@ -14,6 +14,7 @@ const TAGS = {
   me: 'The signed-in person.',
   members: 'People and their roles.',
   invites: 'One-time links that give a role.',
+  sso: 'Sign-in with OpenID Connect. Browsers use it; programs have tokens.',
   tokens: 'Tokens of programs.',
   accounts: 'Accounts.',
   overview: 'The figures of the first page.',
@@ -100,7 +101,7 @@ function securityOf({ access }) {
 }
 
 function pathParameter(name) {
-  const isText = name === 'month' || name === 'requestId';
+  const isText = name === 'month' || name === 'requestId' || name === 'provider';
   const description = name === 'accountId' ? 'Id of the account, or `all` where a platform role reads everything.' : PATH_FIELDS[name];
   return {
     name,
@@ -111,7 +112,11 @@ function pathParameter(name) {
   };
 }
 
-const PATH_FIELDS = { month: 'Month in UTC: `2027-01`.', requestId: "The `x-request-id` of the gateway's reply." };
+const PATH_FIELDS = {
+  month: 'Month in UTC: `2027-01`.',
+  requestId: "The `x-request-id` of the gateway's reply.",
+  provider: "Name of a provider in the panel's settings, in lower case.",
+};
 
 function queryParameters(reference, left, components) {
   const { properties, required = [] } = components[nameOf(reference)];
@@ -144,6 +149,7 @@ function successOf({ path, status }, reply) {
   const headers = { 'x-request-id': { $ref: '#/components/headers/RequestId' } };
   if (path.endsWith('.csv'))
     return { description: 'A file, written as fast as it is read.', headers, content: { 'text/csv': { schema: { type: 'string' } } } };
+  if (status === 303) return { description: 'The browser goes to another address.', headers };
   if (path.endsWith('/live')) return { description: LIVE, headers, content: { 'text/event-stream': { schema: { type: 'string' } } } };
   if (status === 204 || !reply) return { description: 'Done.', headers };
   return { description: 'The reply.', headers, content: { 'application/json': { schema: reply } } };

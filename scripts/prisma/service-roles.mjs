@@ -51,7 +51,7 @@ export const GRANTS = {
         insert: true,
         update: ['name', 'enabled', 'requests_per_minute_max', 'concurrency_max', 'open_holds', 'request_window'],
       },
-      api_key: { select: true, insert: true, update: ['revoked_at'] },
+      api_key: { select: true, insert: true, update: ['name', 'note', 'disabled', 'expires_at', 'replaced_by', 'revoked_at'] },
       hold: {
         select: true,
         insert: true,
@@ -126,6 +126,8 @@ export const GRANTS = {
       route: { select: true, insert: true, update: ['enabled', 'position', 'weight', 'priority', 'concurrency_max'] },
       // The price of a running request never changes.
       price: { select: true, insert: true },
+      scheduled_price: { select: true, insert: true, update: ['revision', 'cancelled_at'] },
+      revision_text: { select: true, insert: true, update: ['yaml'] },
       audit: { select: true, insert: true },
       // A trigger writes them, with the rights of the owner.
       audit_link: { select: true },
@@ -134,10 +136,11 @@ export const GRANTS = {
   },
   panel: {
     settings: {},
-    functions: ['panel.record_audit(jsonb, text, uuid, text, text, jsonb, jsonb)'],
+    functions: ['panel.record_audit(jsonb, text, uuid, text, text, jsonb, jsonb)', 'panel.audit_digest(bytea, panel.audit)'],
     tables: {
       user: { select: true, insert: true, update: ['name', 'password_hash', 'disabled_at'] },
-      grant: { select: true, insert: true, update: ['role'], delete: true },
+      grant: { select: true, insert: true, update: ['role', 'issuer'], delete: true },
+      identity: { select: true, insert: true },
       session: { select: true, insert: true, update: ['digest', 'confirmed_at', 'seen_at'], delete: true },
       invite: { select: true, insert: true, update: ['accepted_at', 'accepted_by'], delete: true },
       token: { select: true, insert: true, update: ['revoked_at', 'used_at'] },

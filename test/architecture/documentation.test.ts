@@ -13,6 +13,7 @@ import { createGatewayMetrics, registerGauges } from '../../apps/gateway/src/htt
 import { InferenceProxyConfig } from '../../apps/inference-proxy/src/inference-proxy.config.js';
 import { ProxyMetrics } from '../../apps/inference-proxy/src/metrics/proxy-metrics.js';
 import { createPanelMetrics } from '../../apps/panel/src/http/panel-metrics.js';
+import { SsoProviderConfig } from '../../apps/panel/src/identity/sso/sso-provider.config.js';
 import { PanelConfig } from '../../apps/panel/src/panel.config.js';
 
 /** Pages whose links, settings and metrics are checked. */
@@ -127,6 +128,7 @@ test.each([
   ['billing', BillingConfig, Object.keys(new ServiceConfig())],
   ['catalog', CatalogConfig, Object.keys(new ServiceConfig())],
   ['panel', PanelConfig, Object.keys(new ServiceConfig())],
+  ['setting of a provider', SsoProviderConfig, []],
   ['inference-proxy', InferenceProxyConfig, Object.keys(new ServiceConfig())],
 ] as [string, new () => object, string[]][])('the pages name each setting with its default: %s', (title, Config, shared) => {
   const settings = Object.entries(new Config())

@@ -4,6 +4,7 @@ import type { Messaging } from '#messaging/messaging.js';
 
 /** Set by `npm test` when there is a Chromium. Without one, the suite is skipped, or fails if `CI` is set. */
 const FOUND = process.env.TEST_CHROMIUM;
+// Left out on machines that have no Chromium and cannot fetch one.
 export const describeWithBrowser = FOUND ? describe : describe.skip;
 
 export const PASSWORD = 'a quiet orange river';

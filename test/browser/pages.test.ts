@@ -14,6 +14,8 @@ const SCHEMES: Scheme[] = ['light', 'dark'];
 /** Pages of an account, by the names in their address. */
 const OF_ACCOUNT = ['overview', 'usage', 'requests', 'projects', 'keys', 'money', 'models', 'members', 'audit'];
 const OF_PLATFORM = ['overview', 'accounts', 'upstreams', 'ledger', 'audit'];
+/** Tabs of the page Models. */
+const TABS = ['scheduled', 'file', 'history'];
 const WITHOUT_SESSION = ['/panel/', '/panel/welcome#incomplete'];
 
 describeWithBrowser('pages', () => {
@@ -34,6 +36,7 @@ describeWithBrowser('pages', () => {
     paths = [
       ...OF_ACCOUNT.map((name) => `/panel/a/${tenant.accountId}/${name}`),
       ...OF_PLATFORM.map((name) => `/panel/a/all/${name}`),
+      ...TABS.map((tab) => `/panel/a/all/models?tab=${tab}`),
       `/panel/requests/${requestId}`,
       '/panel/profile',
     ];

@@ -69,7 +69,9 @@ function timeless(value: unknown): unknown {
     return Object.fromEntries(
       Object.entries(value).map(([name, field]) => [
         name,
-        ['milliseconds', 'lastFour', 'nextCursor', 'link', 'auditDigest', 'digest'].includes(name) && field ? '…' : timeless(field),
+        ['milliseconds', 'validForMs', 'lastFour', 'nextCursor', 'link', 'auditDigest', 'digest'].includes(name) && field
+          ? '…'
+          : timeless(field),
       ]),
     );
   }
@@ -151,6 +153,7 @@ describe('the examples of the page', () => {
       ['billing.v1.refund.create', 'insufficient_balance'],
       ['panel.v1.user.update', 'not_found'],
       ['panel.v1.session.end', 'not_found'],
+      ['billing.v1.key.rotate', 'conflict'],
     ]);
   });
 });

@@ -133,7 +133,7 @@ class World {
       enabled: true,
       admitted: [],
     });
-    this.database.model.keys.set(keyId, projectId);
+    this.database.model.keys.set(keyId, { projectId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
     this.stories = scripts.map((script, index) => new RequestStory(index, script));
   }
 

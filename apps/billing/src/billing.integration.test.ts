@@ -81,8 +81,12 @@ test('an administrator opens an account, a project and a key, and the key resolv
 
   const { key, ...apiKey } = await messaging.request(keyCreate, { projectId, name: 'ci' });
   expect(isWellFormedApiKey(key)).toBe(true);
-  expect(apiKey).toEqual({ keyId: expect.any(String), projectId, name: 'ci', lastFour: key.slice(-4), createdAt: at, revokedAt: null });
-  expect(await messaging.request(keyList, { projectId })).toEqual({ keys: [{ ...apiKey, lastUsedAt: null }], nextCursor: null });
+  expect(apiKey).toEqual({
+    ...{ keyId: expect.any(String), projectId, name: 'ci', note: null, lastFour: key.slice(-4), createdAt: at },
+    ...{ expiresAt: null, disabled: false, replacedBy: null, revokedAt: null },
+  });
+  const row = { ...apiKey, status: 'active', lastUsedAt: null };
+  expect(await messaging.request(keyList, { projectId })).toEqual({ keys: [row], nextCursor: null });
   expect(await messaging.request(keyResolve, { keyDigest: digestApiKey(key) })).toEqual({ keyId: apiKey.keyId, projectId, accountId });
 });
 

@@ -1,5 +1,5 @@
 import type { TokenUsage } from '#contracts/billing/holds.js';
-import type { AccountState, Applied, Batch, BatchState, HoldTimes, ProjectState } from '../src/holds/batch.js';
+import type { AccountState, Applied, Batch, BatchState, HoldTimes, KeyState, ProjectState } from '../src/holds/batch.js';
 import { foldBatch } from '../src/holds/fold-batch.js';
 import { billableUsage, type Hold, type ReapedHold } from '../src/holds/hold.js';
 
@@ -7,7 +7,7 @@ import { billableUsage, type Hold, type ReapedHold } from '../src/holds/hold.js'
 export class MemoryLedger {
   readonly accounts = new Map<string, AccountState>();
   readonly projects = new Map<string, ProjectState>();
-  readonly keys = new Map<string, string>();
+  readonly keys = new Map<string, KeyState & { disabled: boolean }>();
   readonly holds = new Map<string, Hold>();
   readonly settlements = new Map<string, bigint>();
   readonly reaped = new Map<string, ReapedHold>();
@@ -60,7 +60,7 @@ export class MemoryLedger {
       now,
       accounts: new Map([...this.accounts].filter(([id]) => accountIds.has(id)).map(([id, account]) => [id, frozen(account)])),
       projects: new Map([...this.projects].filter(([id]) => projectIds.has(id)).map(([id, project]) => [id, frozen(project)])),
-      keys: this.keys,
+      keys: new Map([...this.keys].filter(([, { disabled }]) => !disabled)),
       holds,
       settlements: new Map([...this.settlements].filter(([id]) => ids.has(id))),
       reaped: new Map([...this.reaped].filter(([id]) => ids.has(id))),

@@ -8,6 +8,7 @@ export type Step = { now: number } & (
   | { kind: 'top-up'; accountId: string; amount: bigint }
   | { kind: 'grant'; accountId: string; grantId: string; amount: bigint; endsAt: number }
   | { kind: 'meter'; holdId: string; sequence: number; usage: TokenUsage; leaseUntil: number }
+  | { kind: 'key'; keyId: string; disabled: boolean; expiresAt: number }
 );
 
 export interface Tenant {
@@ -43,11 +44,16 @@ export class RandomTraffic {
     this.now += this.pick([0, 1, 300, 999, 5_000, 20_000, 100_000], [4, 4, 4, 3, 2, 1, 0.5]);
     const now = this.now;
     const { accountId } = this.oneOf(this.tenants);
-    const kind = this.pick(['batch', 'top-up', 'grant', 'meter'] as const, this.calm ? [36, 1, 1, 6] : [20, 1, 3, 12]);
+    const kind = this.pick(['batch', 'top-up', 'grant', 'meter', 'key'] as const, this.calm ? [36, 1, 1, 6, 1] : [20, 1, 3, 12, 1]);
     if (kind === 'top-up') return { now, kind, accountId, amount: BigInt(this.below(4 * AMOUNT_MAX)) };
     if (kind === 'grant') {
       const endsAt = now + this.oneOf([1, 5_000, 60_000, 600_000, 6_000_000]);
       return { now, kind, accountId, grantId: this.uuid(), amount: BigInt(this.below(4 * AMOUNT_MAX)), endsAt };
+    }
+    if (kind === 'key') {
+      const { keyId } = this.oneOf(this.oneOf(this.tenants).projects);
+      const expiresAt = this.pick([now, now + 1, now + 5_000, now + 60_000, Number.POSITIVE_INFINITY], [1, 1, 2, 2, 6]);
+      return { now, kind, keyId, disabled: this.chance(0.2), expiresAt };
     }
     const hold = this.recent.length > 0 ? this.oneOf(this.recent) : undefined;
     if (kind === 'meter' && hold) {

@@ -27,11 +27,18 @@ interface ModelProject {
   admitted: number[];
 }
 
+export interface ModelKey {
+  projectId: string;
+  disabled: boolean;
+  /** Infinity: the key has no end. */
+  expiresAt: number;
+}
+
 /** The ledger in its simplest form: it has no counters and sums up the open holds each time. Slow, so that it is easy to verify. */
 export class SerialModel {
   readonly accounts = new Map<string, ModelAccount>();
   readonly projects = new Map<string, ModelProject>();
-  readonly keys = new Map<string, string>();
+  readonly keys = new Map<string, ModelKey>();
   readonly holds = new Map<string, ModelHold>();
   readonly costs = new Map<string, bigint>();
   /** Holds that the reaper ended, without a late settlement. */
@@ -143,7 +150,9 @@ export class SerialModel {
     if (this.costs.has(holdId) || isOther) return { status: 'closed', holdId };
     if (open) return { status: 'held', holdId, leaseMs: this.times.leaseMs };
     const project = this.projects.get(projectId);
-    if (!project?.enabled || project.accountId !== accountId || this.keys.get(reserve.keyId) !== projectId) {
+    const key = this.keys.get(reserve.keyId);
+    const isKeyValid = key?.projectId === projectId && !key.disabled && now < key.expiresAt;
+    if (!project?.enabled || project.accountId !== accountId || !isKeyValid) {
       return { status: 'refused', holdId, code: 'invalid_api_key' };
     }
     const waits = this.waits(project, now);

@@ -1,4 +1,4 @@
-import { IsInt, IsString, Matches, Max, Min, MinLength } from 'class-validator';
+import { IsIn, IsInt, IsString, Matches, Max, Min, MinLength } from 'class-validator';
 import { ServiceConfig } from '#config/service-config.js';
 
 /** Settings of the catalog service. The name of a variable is the name of its field in capitals. */
@@ -6,6 +6,8 @@ export class CatalogConfig extends ServiceConfig {
   @IsString() @Matches(/^postgres(ql)?:\/\//, { message: 'must be a postgres:// URL' }) databaseUrl = '';
   /** Catalog file, applied at start when it has changed since the last start. */
   @IsString() @MinLength(1) catalogFile = 'config/catalog.yaml';
+  /** `off`: the file is the only source of the catalog, and applies and scheduled prices of callers are refused. */
+  @IsIn(['on', 'off']) catalogEditing: 'on' | 'off' = 'on';
   /** Milliseconds between reads of the revision, for events that were lost. */
   @IsInt() @Min(100) @Max(3_600_000) catalogRefreshMs = 5_000;
 }

@@ -5,6 +5,7 @@ import { ServiceError } from '#contracts/service-error.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import { Applier } from './apply/applier.js';
+import { Editing } from './editing.js';
 import { CatalogFileError } from './file/catalog-file-error.js';
 import { Snapshot } from './snapshot.js';
 
@@ -13,6 +14,7 @@ export class CatalogController {
   constructor(
     private readonly snapshot: Snapshot,
     private readonly applier: Applier,
+    private readonly editing: Editing,
   ) {}
 
   @Serves(modelList)
@@ -26,9 +28,10 @@ export class CatalogController {
   }
 
   @Serves(catalogApply)
-  async apply({ yaml, fileName }: CatalogApplyRequest, { caller }: CallContext) {
+  async apply(request: CatalogApplyRequest, { caller }: CallContext) {
+    this.editing.require();
     try {
-      return await this.applier.apply(yaml, fileName ?? 'catalog.yaml', caller);
+      return await this.applier.apply(request, caller);
     } catch (error) {
       if (error instanceof CatalogFileError) throw new ServiceError('invalid_request', error.message, 'yaml');
       throw error;

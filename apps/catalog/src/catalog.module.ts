@@ -13,6 +13,12 @@ import { AuditController, PRISMA } from './audit.controller.js';
 import type { CatalogConfig } from './catalog.config.js';
 import { CatalogController } from './catalog.controller.js';
 import { createCatalogMetrics } from './catalog.metrics.js';
+import { Editing } from './editing.js';
+import { PriceTimer } from './prices/price-timer.js';
+import { ScheduledPrices } from './prices/scheduled-prices.js';
+import { PricesController } from './prices.controller.js';
+import { Revisions } from './revisions/revisions.js';
+import { RevisionsController } from './revisions.controller.js';
 import { Snapshot } from './snapshot.js';
 import { applyStartFile, type StartFile } from './start-file.js';
 
@@ -25,24 +31,31 @@ interface CatalogDependencies {
   file: StartFile;
 }
 
-@Module({ controllers: [CatalogController, AuditController] })
+@Module({ controllers: [CatalogController, RevisionsController, PricesController, AuditController] })
 class CatalogModule {}
 
 /** The composition root: every object of the service with its dependencies. `BackgroundWork` starts and stops them. */
 export function catalogModule(dependencies: CatalogDependencies): DynamicModule {
-  const { logger, registry, prisma, messaging } = dependencies;
+  const { config, logger, registry, prisma, messaging } = dependencies;
   const metrics = createCatalogMetrics(registry);
   const store = new CatalogStore(prisma);
   const announcements = new Announcements(messaging);
   const snapshot = new Snapshot(store, announcements, logger, metrics);
   const applier = new Applier(store, snapshot, announcements, readSecret, metrics, logger);
+  const prices = new ScheduledPrices(prisma, logger);
+  const timer = new PriceTimer(applier, prices, config.catalogRefreshMs, logger);
   return {
     module: CatalogModule,
     providers: [
       { provide: PRISMA, useValue: prisma },
       { provide: Snapshot, useValue: snapshot },
       { provide: Applier, useValue: applier },
-      { provide: BackgroundWork, useValue: new BackgroundWork(dependencies, announcements, snapshot, applier) },
+      { provide: CatalogStore, useValue: store },
+      { provide: Editing, useValue: new Editing(config) },
+      { provide: Revisions, useValue: new Revisions(prisma) },
+      { provide: ScheduledPrices, useValue: prices },
+      { provide: PriceTimer, useValue: timer },
+      { provide: BackgroundWork, useValue: new BackgroundWork(dependencies, announcements, snapshot, applier, timer) },
     ],
   };
 }
@@ -60,6 +73,7 @@ export class BackgroundWork implements OnApplicationBootstrap, OnApplicationShut
     private readonly announcements: Announcements,
     private readonly snapshot: Snapshot,
     private readonly applier: Applier,
+    private readonly timer: PriceTimer,
   ) {}
 
   /** True when the file is applied and read back: a gateway that asked earlier would remember an empty catalog. */
@@ -80,6 +94,7 @@ export class BackgroundWork implements OnApplicationBootstrap, OnApplicationShut
     this.snapshot.startInterval(config.catalogRefreshMs);
     this.applying = applyStartFile(file, this.applier, logger, this.stopping.signal).then((applied) => {
       this.isApplied = applied;
+      this.timer.wake();
     });
   }
 
@@ -91,6 +106,6 @@ export class BackgroundWork implements OnApplicationBootstrap, OnApplicationShut
 
   async onApplicationShutdown(): Promise<void> {
     this.unsubscribe?.();
-    await this.withinGrace(Promise.all([this.applying, this.snapshot.stop()]));
+    await this.withinGrace(Promise.all([this.applying, this.timer.stop(), this.snapshot.stop()]));
   }
 }

@@ -118,7 +118,7 @@ async function startFollowers(refreshMs = HOUR_MS): Promise<{ models: ModelListR
 
 type Applied = Awaited<ReturnType<typeof startFollowers>>;
 
-const ORIGIN = { author: serviceAuthor('catalog'), fileName: 'catalog.yaml' };
+const ORIGIN = { author: serviceAuthor('catalog'), fileName: 'catalog.yaml', yaml: '' };
 
 /** Resolves to the milliseconds until both have the revision. */
 async function seen({ models, routes }: Applied, revision: number): Promise<number> {

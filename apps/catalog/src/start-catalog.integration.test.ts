@@ -5,6 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigError } from '#config/load-config.js';
 import { type AuditEntry, catalogAuditCheck, catalogAuditList } from '#contracts/audit.js';
 import { catalogApply, catalogChanged, modelList, routeList } from '#contracts/catalog.js';
+import { catalogGet, catalogPlan, revisionList } from '#contracts/catalog-revisions.js';
+import { priceList, priceSchedule } from '#contracts/scheduled-prices.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { createLogger } from '#observability/logger.js';
@@ -59,7 +61,7 @@ interface Replica {
 }
 
 /** Starts a replica with its own catalog file. It follows events alone: its interval is an hour. */
-async function startReplica(file: string): Promise<Replica> {
+async function startReplica(file: string, settings: Partial<CatalogConfig> = {}): Promise<Replica> {
   const catalogFile = join(folder, 'catalog.yaml');
   await writeFile(catalogFile, file);
   const opsPort = await freePort();
@@ -71,6 +73,7 @@ async function startReplica(file: string): Promise<Replica> {
     catalogFile,
     catalogRefreshMs: 3_600_000,
     opsPort,
+    ...settings,
   });
   let stopped: Promise<void> | undefined;
   const stopOnce = await startCatalog(config, logger);
@@ -259,4 +262,90 @@ test('no audit entry has a value of the environment or the address of an upstrea
   const { entries } = await cli.request(catalogAuditList, {});
   expect(entries).toHaveLength(1);
   expect(JSON.stringify(entries)).not.toContain('127.0.0.111');
+});
+
+const price = (usd: string) => ({ inputUsdPerMTok: usd, cachedInputUsdPerMTok: '0', outputUsdPerMTok: usd });
+const soon = (ms: number) => new Date(Date.now() + ms).toISOString();
+
+test('revisions have their texts, authors and changes, page by page', async () => {
+  await startReplica(catalog({ a: '1' }));
+  const cli = await connectAs('cli');
+  const actor = { actor: 'user/7', actorName: 'Ann', ip: '192.0.2.7', requestId: 'req_1' };
+  for (const usd of ['2', '3']) await cli.request(catalogApply, { yaml: catalog({ a: usd }), fileName: `${usd}.yaml` }, { actor });
+  const [ids, at] = [expect.any(String), expect.any(String)];
+  const none = { added: [], changed: [], disabled: [] };
+  const priced = (version: number, usd: string) => ({
+    version,
+    inputPicoUsd: `${usd}000000`,
+    cachedInputPicoUsd: '0',
+    outputPicoUsd: `${usd}000000`,
+  });
+  const latest = {
+    ...{ ...actor, via: 'cli', revision: 3, at, auditId: ids, fileName: '3.yaml', scheduledPriceId: null, reason: null },
+    changes: { models: none, upstreams: none, repriced: [{ model: 'a', before: priced(2, '2'), after: priced(3, '3') }] },
+  };
+  expect(await cli.request(catalogGet, {})).toEqual({ ...latest, yaml: catalog({ a: '3' }), currentRevision: 3, editing: true });
+  expect(await cli.request(catalogGet, { revision: 1 })).toMatchObject({
+    ...{ revision: 1, actor: 'service/catalog', reason: 'start file', yaml: catalog({ a: '1' }), currentRevision: 3 },
+  });
+  await expect(cli.request(catalogGet, { revision: 4 })).rejects.toMatchObject({ code: 'not_found', param: 'revision' });
+
+  const first = await cli.request(revisionList, { limit: 2 });
+  expect([first.revisions.map(({ revision }) => revision), first.revisions[0]]).toEqual([[3, 2], latest]);
+  const second = await cli.request(revisionList, { limit: 2, cursor: first.nextCursor ?? '' });
+  expect([second.revisions.map(({ revision }) => revision), second.nextCursor]).toEqual([[1], null]);
+});
+
+test('a plan names the changes and writes nothing; the apply of a plan that became stale is refused', async () => {
+  await startReplica(catalog({ a: '1' }));
+  const cli = await connectAs('cli');
+  const mine = catalog({ a: '2' });
+  const plan = await cli.request(catalogPlan, { yaml: mine });
+  expect(plan).toMatchObject({ revision: 1, faults: [], changes: { repriced: [{ model: 'a' }] } });
+  expect((await cli.request(catalogGet, {})).currentRevision).toBe(1);
+  await cli.request(catalogApply, { yaml: catalog({ a: '5' }) });
+  const stale = cli.request(catalogApply, { yaml: mine, expectedRevision: plan.revision });
+  await expect(stale).rejects.toMatchObject({ code: 'conflict', param: 'expectedRevision' });
+  const again = await cli.request(catalogPlan, { yaml: mine });
+  expect(await cli.request(catalogApply, { yaml: mine, expectedRevision: again.revision })).toMatchObject({ revision: 3, changed: true });
+});
+
+test('with CATALOG_EDITING off the file is applied, and nothing else', async () => {
+  await startReplica(catalog({ a: '1' }), { catalogEditing: 'off' });
+  const cli = await connectAs('cli');
+  const refusal = { code: 'conflict', message: expect.stringContaining('CATALOG_EDITING is off') };
+  await expect(cli.request(catalogApply, { yaml: catalog({ a: '2' }) })).rejects.toMatchObject(refusal);
+  const scheduled = cli.request(priceSchedule, { model: 'a', price: price('2'), effectiveAt: '2099-01-01' });
+  await expect(scheduled).rejects.toMatchObject(refusal);
+  expect(await cli.request(catalogGet, {})).toMatchObject({ revision: 1, editing: false });
+  expect(await cli.request(catalogPlan, { yaml: catalog({ a: '2' }) })).toMatchObject({ changes: { repriced: [{ model: 'a' }] } });
+});
+
+test('a scheduled price is announced at its time, as one revision of two replicas', async () => {
+  await Promise.all([startReplica(catalog({ a: '1' })), startReplica(catalog({ a: '1' }))]);
+  const [cli, gateway] = [await connectAs('cli'), await connectAs('gateway')];
+  const events: number[] = [];
+  gateway.subscribe(catalogChanged, ({ revision }) => events.push(revision));
+  const before = await gateway.request(modelList, {});
+  const effectiveAt = soon(500);
+  await cli.request(priceSchedule, { model: 'a', price: price('2'), effectiveAt });
+  await eventually(async () => events.length > 0);
+  expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(effectiveAt));
+  const after = await gateway.request(modelList, { known: events[0] });
+  expect([before, after].map(({ revision, models }) => [revision, models[0]?.price.version, models[0]?.price.inputPicoUsd])).toEqual([
+    [1, 1, '1000000'],
+    [2, 2, '2000000'],
+  ]);
+  expect((await cli.request(priceList, {})).prices).toEqual([]);
+});
+
+test('a price whose time was missed is applied at the next start', async () => {
+  const replica = await startReplica(catalog({ a: '1' }));
+  const cli = await connectAs('cli');
+  const effectiveAt = soon(300);
+  await cli.request(priceSchedule, { model: 'a', price: price('2'), effectiveAt });
+  await replica.stop();
+  await eventually(async () => Date.now() > Date.parse(effectiveAt));
+  await startReplica(catalog({ a: '1' }));
+  expect((await cli.request(modelList, {})).models[0]?.price).toMatchObject({ version: 2, inputPicoUsd: '2000000' });
 });

@@ -32,10 +32,14 @@ export async function readStartFile(name: string, variables: Variables): Promise
   return { name, text };
 }
 
-/** Applies the file, and retries until the database answers. Resolves to false when `signal` aborts first. */
+/**
+ * Applies the scheduled prices whose time was missed, then the file, which counts as later. Retries until the database answers. Resolves to
+ * false when `signal` aborts first.
+ */
 export async function applyStartFile(file: StartFile, applier: Applier, logger: Logger, signal: AbortSignal): Promise<boolean> {
   for (let attempt = 1; !signal.aborted; attempt += 1) {
     try {
+      await applier.applyDuePrices();
       await applier.applyAtStart(file.text, file.name);
       return true;
     } catch (error) {

@@ -2,6 +2,7 @@ import { accountList } from '#contracts/billing/accounts.js';
 import type { Paged } from '#contracts/billing/fields.js';
 import { keyList } from '#contracts/billing/keys.js';
 import { projectList } from '#contracts/billing/projects.js';
+import { priceList } from '#contracts/scheduled-prices.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { UsageError } from './usage-error.js';
 
@@ -30,6 +31,10 @@ const LISTS = {
   key: async (messaging: Messaging, cursor?: string): Promise<Page> => {
     const { keys, nextCursor } = await messaging.request(keyList, { cursor });
     return { rows: keys.map(({ keyId, name, lastFour }) => ({ id: keyId, name: name ?? `…${lastFour}` })), nextCursor };
+  },
+  price: async (messaging: Messaging): Promise<Page> => {
+    const { prices } = await messaging.request(priceList, {});
+    return { rows: prices.map(({ scheduledPriceId, model }) => ({ id: scheduledPriceId, name: model })), nextCursor: null };
   },
 };
 

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { parseUsd } from '#money/pico-usd.js';
+import { parseUsdPerMillionTokens } from '#money/price.js';
 import type { Parameter } from './command.js';
 import type { Resource } from './complete-ids.js';
 
@@ -44,6 +45,7 @@ const INSTANT = /^(\d{4})-(\d{2})-(\d{2})(T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d
 export const accountId = idOf('account');
 export const projectId = idOf('project');
 export const keyId = idOf('key');
+export const scheduledPriceId = idOf('price');
 
 function idOf(resource: Resource): Kind<string> {
   return {
@@ -89,6 +91,19 @@ export const signedUsd: Kind<string> = {
     isPositiveUsd(value.replace(/^-/, '')) ? value : invalid('Must be a dollar amount other than zero such as 2.50 or -2.50.'),
 };
 
+/** A price in USD per million tokens with up to six decimals. */
+export const perMillion: Kind<string> = {
+  placeholder: 'dollars',
+  parse: (value) => {
+    try {
+      parseUsdPerMillionTokens(value);
+      return value;
+    } catch {
+      return invalid('Must be dollars per million tokens with at most six decimals, such as 0.15.');
+    }
+  },
+};
+
 export function oneOf<Word extends string>(words: readonly Word[], placeholder: string): Kind<Word> {
   return {
     placeholder,
@@ -113,6 +128,21 @@ export const instant: Kind<string> = {
     return new Date(value).toISOString();
   },
 };
+
+const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+
+/** A length of time such as 90s, 30m, 24h or 7d; parsed to seconds. `longest` is written the same way. */
+export function duration(longest: string): Kind<number> {
+  const secondsOf = (text: string): number => {
+    const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+    return Number(count) * (SECONDS[unit] ?? Number.NaN);
+  };
+  return {
+    placeholder: 'time',
+    parse: (text) =>
+      secondsOf(text) <= secondsOf(longest) ? secondsOf(text) : invalid(`Must be a time such as 90s, 30m, 24h or 7d, at most ${longest}.`),
+  };
+}
 
 /** Option of every paged list. */
 export const cursor = optional(text(2_000, 'cursor'), 'cursor that the previous page showed');

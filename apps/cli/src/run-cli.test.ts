@@ -12,6 +12,10 @@ import { runCli } from './run-cli.js';
 const ID = '0190a6f0-7c1e-7000-8000-000000000001';
 const KEY_ID = '0190a6f0-7c1e-7000-8000-000000000002';
 const AT = '2026-11-21T00:00:00.000Z';
+const NEW_KEY = {
+  ...{ key: 'tg_live_secret', keyId: KEY_ID, projectId: ID, name: null, note: null, lastFour: 'cret', createdAt: AT },
+  ...{ expiresAt: null, disabled: false, replacedBy: null, revokedAt: null },
+};
 
 interface Result {
   code: number;
@@ -82,6 +86,20 @@ describe('the request of each command', () => {
     [`key create --project ${ID}`, 'billing.v1.key.create', { projectId: ID }],
     [`key create --project ${ID} --name ci`, 'billing.v1.key.create', { projectId: ID, name: 'ci' }],
     [`key list --project ${ID}`, 'billing.v1.key.list', { projectId: ID }],
+    [
+      `key create --project ${ID} --note mine --expires 2027-02-01`,
+      'billing.v1.key.create',
+      { projectId: ID, note: 'mine', expiresAt: '2027-02-01T00:00:00.000Z' },
+    ],
+    [
+      `key update ${KEY_ID} --name cd --note mine --expires 2027-02-01 --disabled`,
+      'billing.v1.key.update',
+      { keyId: KEY_ID, name: 'cd', note: 'mine', expiresAt: '2027-02-01T00:00:00.000Z', disabled: true },
+    ],
+    [`key update ${KEY_ID} --enabled --expires-never`, 'billing.v1.key.update', { keyId: KEY_ID, expiresAt: null, disabled: false }],
+    [`key rotate ${KEY_ID}`, 'billing.v1.key.rotate', { keyId: KEY_ID, graceSeconds: 86_400 }],
+    [`key rotate ${KEY_ID} --grace 0s --expires-never`, 'billing.v1.key.rotate', { keyId: KEY_ID, graceSeconds: 0, expiresAt: null }],
+    [`key rotate ${KEY_ID} --grace 30d`, 'billing.v1.key.rotate', { keyId: KEY_ID, graceSeconds: 2_592_000 }],
     [`key revoke ${KEY_ID}`, 'billing.v1.key.revoke', { keyId: KEY_ID }],
     [
       `topup --account ${ID} --usd 25.00 --payment-id inv-1`,
@@ -166,19 +184,46 @@ describe('the request of each command', () => {
     [`holds list --account ${ID} --cursor c`, 'billing.v1.hold.list', { accountId: ID, cursor: 'c' }],
     ['request show req_1', 'billing.v1.request.show', { requestId: 'req_1' }],
     ['models list', 'catalog.v1.model.list', {}],
+    ['catalog revisions --limit 5 --cursor c', 'catalog.v1.revision.list', { limit: 5, cursor: 'c' }],
+    [
+      'price schedule --model m --input 0.15 --cached 0 --output 1.5 --at 2027-01-01',
+      'catalog.v1.price.schedule',
+      {
+        model: 'm',
+        price: { inputUsdPerMTok: '0.15', cachedInputUsdPerMTok: '0', outputUsdPerMTok: '1.5' },
+        effectiveAt: '2027-01-01T00:00:00.000Z',
+      },
+    ],
+    ['price list', 'catalog.v1.price.list', {}],
+    [`price cancel ${ID}`, 'catalog.v1.price.cancel', { scheduledPriceId: ID }],
   ])('%s', async (line, subject, payload) => {
     const result = await run([...words(line), '--json'], { answer: 1 });
     expect(result).toEqual({ code: 0, out: '{\n  "answer": 1\n}\n', err: '', asked: { subject, payload }, connections: 1, closed: 1 });
   });
 
-  test('catalog apply sends the content and name of the file', async () => {
+  test('catalog apply and catalog plan send the content of the file', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'tollgate-cli-'));
     const file = join(folder, 'mine.yaml');
     writeFileSync(file, 'models: []\n');
-    const result = await run(['catalog', 'apply', file], { revision: 3, changed: true, models: 1, upstreams: 2 });
+    const applied = await run(['catalog', 'apply', file], { revision: 3, changed: true, models: 1, upstreams: 2 });
+    const stale = await run(
+      ['catalog', 'apply', file, '--expected-revision', '2'],
+      new ServiceError('conflict', 'The catalog has revision 3.', 'expectedRevision'),
+    );
+    const planned = await run(['catalog', 'plan', file], { revision: 3, faults: [{ line: 1, field: '', problem: 'bad' }], changes: null });
     await rm(folder, { recursive: true });
-    expect(result.asked).toEqual({ subject: 'catalog.v1.catalog.apply', payload: { yaml: 'models: []\n', fileName: file } });
-    expect(result.out).toBe('applied: revision 3, 1 model, 2 upstreams\n');
+    const sent = { yaml: 'models: []\n', fileName: file };
+    expect(applied.asked).toEqual({ subject: 'catalog.v1.catalog.apply', payload: sent });
+    expect(applied.out).toBe('applied: revision 3, 1 model, 2 upstreams\n');
+    expect([stale.asked?.payload, stale.err, stale.code]).toEqual([
+      { ...sent, expectedRevision: 2 },
+      'error: The catalog has revision 3.\n',
+      1,
+    ]);
+    expect(planned).toMatchObject({
+      asked: { subject: 'catalog.v1.catalog.plan', payload: { yaml: sent.yaml } },
+      ...{ out: 'line 1: bad\n', code: 1 },
+    });
   });
 });
 
@@ -208,15 +253,32 @@ plan expires  -
   });
 
   test('a new key', async () => {
-    const reply = { key: 'tg_live_secret', keyId: KEY_ID, projectId: ID, name: null, lastFour: 'cret', createdAt: AT, revokedAt: null };
-    expect((await run(['key', 'create', '--project', ID], reply)).out).toBe(
+    expect((await run(['key', 'create', '--project', ID], NEW_KEY)).out).toBe(
       `key      tg_live_secret
 key id   ${KEY_ID}
 project  ${ID}
 name     -
+expires  -
 Save the key now: it is not shown again.
 `,
     );
+  });
+
+  test('a rotated key, with the end of the old one', async () => {
+    const replaced = { ...NEW_KEY, lastFour: 'olds', expiresAt: '2027-02-01T00:00:00.000Z' };
+    expect((await run(['key', 'rotate', KEY_ID], { ...NEW_KEY, replaced })).out).toMatch(
+      /\nSave the key now: it is not shown again\.\nThe old key …olds works until 2027-02-01T00:00:00\.000Z\.\n$/,
+    );
+  });
+
+  test('keys with their state, end and last use', async () => {
+    const row = { ...NEW_KEY, name: 'ci', status: 'disabled', expiresAt: AT, lastUsedAt: AT };
+    const { out } = await run(['key', 'list'], { keys: [row], nextCursor: null });
+    expect(out.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
+      ['KEY ID', 'PROJECT', 'NAME', 'KEY', 'STATE', 'EXPIRES', 'LAST USED', 'CREATED'],
+      [KEY_ID, ID, 'ci', '…cret', 'disabled', AT, AT, AT],
+      [''],
+    ]);
   });
 
   const usage = {
@@ -278,10 +340,13 @@ ${AT}  topup   $25.00  inv-1      -        ${ID}
   const counted = `checked 2 accounts, 3 projects, 1 grants, 4 movements, 5 open holds, 6 settlements, 0 late settlements, 7 audit entries as of ${AT} in 12 ms`;
 
   const SOUND = { entries: 3, digest: 'ab', faults: [] };
+  /** Answers with a broken journal of one service. */
   const services =
-    (violations: number, catalogAudit: unknown = SOUND) =>
-    (subject: string): unknown =>
-      subject === 'billing.v1.ledger.check' ? ledgerReport(violations) : catalogAudit;
+    (violations: number, broken?: { service: string; check: unknown }) =>
+    (subject: string): unknown => {
+      if (subject === 'billing.v1.ledger.check') return ledgerReport(violations);
+      return subject === `${broken?.service}.v1.audit.check` ? broken?.check : SOUND;
+    };
 
   test('a consistent ledger', async () => {
     expect(await run(['ledger', 'check'], services(0))).toMatchObject({
@@ -296,6 +361,8 @@ I10           0  and so on
 the ledger is consistent
 
 the audit journal of the catalog is consistent: 3 entries
+
+the audit journal of the panel is consistent: 3 entries
 `,
     });
   });
@@ -316,25 +383,23 @@ INVARIANT  SUBJECT                               ACCOUNT
 I1         ${ID}  ${ID}
 
 the audit journal of the catalog is consistent: 3 entries
+
+the audit journal of the panel is consistent: 3 entries
 `,
     });
     const { code, out } = await run(['ledger', 'check', '--json'], services(1));
-    expect({ code, reply: JSON.parse(out) }).toEqual({ code: 1, reply: { ...ledgerReport(1), catalogAudit: SOUND } });
+    expect({ code, reply: JSON.parse(out) }).toEqual({ code: 1, reply: { ...ledgerReport(1), catalogAudit: SOUND, panelAudit: SOUND } });
   });
 
-  test.each<[what: string, catalogAudit: unknown, lines: string]>([
-    ['is broken', { ...SOUND, faults: [ID, KEY_ID] }, `THE AUDIT JOURNAL OF THE CATALOG IS INCONSISTENT\n${ID}\n${KEY_ID}\n`],
-    [
-      'cannot be checked',
-      new MessagingError('unavailable', 'No service.'),
-      'the audit journal of the catalog was not checked: No service.\n',
-    ],
-  ])('the audit journal of the catalog %s: exit code 1 beside a consistent ledger', async (_, catalogAudit, lines) => {
-    const { code, out } = await run(['ledger', 'check'], services(0, catalogAudit));
-    expect({ code, end: out.slice(out.indexOf('the ledger is consistent')) }).toEqual({
-      code: 1,
-      end: `the ledger is consistent\n\n${lines}`,
-    });
+  test.each<[service: string, check: unknown, line: string]>([
+    ['catalog', { ...SOUND, faults: [ID, KEY_ID] }, `THE AUDIT JOURNAL OF THE CATALOG IS INCONSISTENT\n${ID}\n${KEY_ID}\n`],
+    ['panel', { ...SOUND, faults: [ID] }, `THE AUDIT JOURNAL OF THE PANEL IS INCONSISTENT\n${ID}\n`],
+    ['catalog', new MessagingError('unavailable', 'No service.'), 'the audit journal of the catalog was not checked: No service.\n'],
+  ])('a fault in the audit journal of the %s: exit code 1 beside a consistent ledger', async (service, check, line) => {
+    const { code, out } = await run(['ledger', 'check'], services(0, { service, check }));
+    expect(code).toBe(1);
+    expect(out).toContain('the ledger is consistent\n\n');
+    expect(out).toContain(`\n\n${line}`);
   });
 
   test('the audit journals of both services, merged by time, with one cursor', async () => {
@@ -374,6 +439,76 @@ more: --cursor ${ID.slice(0, -1)}2
     expect(JSON.parse(out)).toEqual({ entries: [], nextCursor: null });
   });
 
+  test('the text of the catalog as it is, or why there is none, with exit code 1', async () => {
+    expect(await run(['catalog', 'show'], { revision: 3, yaml: '# mine\nmodels: []\n' })).toMatchObject({
+      out: '# mine\nmodels: []\n',
+      code: 0,
+    });
+    expect(await run(['catalog', 'show', '--revision', '2'], { revision: 2, yaml: null })).toMatchObject({
+      asked: { subject: 'catalog.v1.catalog.get', payload: { revision: 2 } },
+      ...{ out: 'the text of revision 2 was not stored\n', code: 1 },
+    });
+  });
+
+  test('revisions of the catalog', async () => {
+    const none = { added: [], changed: [], disabled: [] };
+    const by = { at: AT, auditId: ID, via: 'cli', ip: null, requestId: null };
+    const price = { version: 1, inputPicoUsd: '1', cachedInputPicoUsd: '1', outputPicoUsd: '1' };
+    const revisions = [
+      {
+        ...{
+          ...by,
+          revision: 3,
+          actor: 'service/catalog',
+          actorName: null,
+          fileName: null,
+          scheduledPriceId: ID,
+          reason: 'scheduled price',
+        },
+        changes: { models: none, upstreams: none, repriced: [{ model: 'a', before: price, after: price }] },
+      },
+      {
+        ...{ ...by, revision: 2, actor: 'user/7', actorName: 'Ann', fileName: 'mine.yaml', scheduledPriceId: null, reason: null },
+        changes: { models: { ...none, added: ['a', 'b'], disabled: ['c'] }, upstreams: { ...none, added: ['u'] }, repriced: [] },
+      },
+      {
+        ...{ ...by, revision: 1, actor: 'me', actorName: null, fileName: null, scheduledPriceId: null, reason: null },
+        changes: null,
+      },
+    ];
+    expect((await run(['catalog', 'revisions'], { revisions, nextCursor: ID })).out).toBe(
+      `REVISION  AT                        ACTOR            SOURCE           CHANGES
+       3  ${AT}  service/catalog  scheduled price  1 model repriced
+       2  ${AT}  Ann              mine.yaml        1 model disabled, 2 models added, 1 upstream added
+       1  ${AT}  me               -                -
+more: --cursor ${ID}
+`,
+    );
+  });
+
+  test('scheduled prices', async () => {
+    const price = { inputPicoUsd: '150000', cachedInputPicoUsd: '0', outputPicoUsd: '600000' };
+    const scheduled = { scheduledPriceId: ID, model: 'm', price, effectiveAt: AT, createdAt: AT, revision: null, cancelledAt: null };
+    expect((await run(['price', 'list'], { prices: [scheduled] })).out).toBe(
+      `PRICE                                 MODEL  EFFECTIVE                 IN $/M  CACHED $/M  OUT $/M
+${ID}  m      ${AT}  $0.15   $0.00       $0.60
+`,
+    );
+    expect((await run(['price', 'list'], { prices: [] })).out).toBe('no price is scheduled\n');
+    const cancelled = await run(['price', 'cancel', ID.slice(0, 8)], (subject: string) =>
+      subject === 'catalog.v1.price.list' ? { prices: [scheduled] } : { ...scheduled, cancelledAt: AT },
+    );
+    expect(cancelled.asked?.payload).toEqual({ scheduledPriceId: ID });
+    expect(cancelled.out).toBe(`price         ${ID}
+model         m
+effective     ${AT}
+input         $0.15
+cached input  $0.00
+output        $0.60
+cancelled     ${AT}
+`);
+  });
+
   test('a list of models', async () => {
     const reply = {
       revision: 1,
@@ -403,6 +538,10 @@ sim-fast  Sim Fast  tollgate   131072        8192  text+image  no         $0.15 
 
 describe('an error is one line and an exit code', () => {
   test.each<[line: string, err: string]>([
+    [
+      'price schedule --model m --input 0.1234567 --cached 0 --output 1 --at 2027-01-01',
+      "error: option '--input <dollars>' argument '0.1234567' is invalid. Must be dollars per million tokens with at most six decimals, such as 0.15.\n",
+    ],
     ['account create', "error: required option '--name <text>' not specified\n"],
     [
       `topup --account ${ID} --usd 1e3 --payment-id p`,
@@ -452,6 +591,13 @@ describe('an error is one line and an exit code', () => {
     ],
     [`project update ${ID}`, 'error: nothing to change: give --name, --rpm, --concurrency, --enabled or --disabled\n'],
     [`project update ${ID} --enabled --disabled`, 'error: --enabled and --disabled contradict each other\n'],
+    [`key update ${KEY_ID}`, 'error: nothing to change: give --name, --note, --expires, --expires-never, --enabled or --disabled\n'],
+    [`key update ${KEY_ID} --enabled --disabled`, 'error: --enabled and --disabled contradict each other\n'],
+    [`key rotate ${KEY_ID} --expires 2027-02-01 --expires-never`, 'error: --expires and --expires-never contradict each other\n'],
+    ...['31d', '1w', '-1s', 'soon'].map((grace): [string, string] => [
+      `key rotate ${KEY_ID} --grace=${grace}`,
+      `error: option '--grace <time>' argument '${grace}' is invalid. Must be a time such as 90s, 30m, 24h or 7d, at most 30d.\n`,
+    ]),
     ['catalog apply no/such.yaml', 'error: cannot read no/such.yaml: no such file\n'],
     ['account lsit', "error: unknown command 'lsit' (Did you mean list?)\n"],
     ['account list --jsno', "error: unknown option '--jsno' (Did you mean --json?)\n"],

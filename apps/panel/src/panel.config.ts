@@ -1,9 +1,12 @@
-import { IsInt, IsString, Matches, Max, Min, MinLength } from 'class-validator';
+import { IsIn, IsInt, IsString, Matches, Max, Min, MinLength } from 'class-validator';
 import { ServiceConfig } from '#config/service-config.js';
 
 /** An https origin, or one of loopback: a browser sends a session over plain http to any other host in the clear. */
 const PANEL_URL = /^https:\/\/[^/?#@]+$|^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
 const ORIGINS = /^none$|^https?:\/\/[^/?#@,\s]+(\s*,\s*https?:\/\/[^/?#@,\s]+)*$/;
+
+/** An address to which clients append `/v1`. */
+const GATEWAY_URL = /^https?:\/\/[^?#@\s]*[^/?#@\s](?<!\/v1)$/;
 
 /** Settings of the panel. Each is read from the environment variable of its name: `panelUrl` from `PANEL_URL`. */
 export class PanelConfig extends ServiceConfig {
@@ -15,9 +18,13 @@ export class PanelConfig extends ServiceConfig {
   panelUrl = 'http://127.0.0.1:8081';
   /** Further origins that may call the API: `none`, or a list separated by commas. They must be of the same site as `panelUrl`. */
   @Matches(ORIGINS, { message: 'must be none or origins such as https://admin.example.com, separated by commas' }) panelOrigins = 'none';
+  /** Address at which programs reach the gateway, for the calls that the panel shows with a new key. */
+  @Matches(GATEWAY_URL, { message: 'must be an address such as https://ai.example.com, without /v1' }) gatewayUrl = 'http://127.0.0.1:8080';
   /** Trusted proxies in front of the panel that append to `X-Forwarded-For`. 0 ignores the header, because any client can send it. */
   @IsInt() @Min(0) @Max(100) trustedProxyHops = 0;
   @IsInt() @Min(1) connectionsMax = 2_000;
+  /** `off`: people sign in with a provider alone. */
+  @IsIn(['on', 'off']) panelPasswords = 'on';
   /** Days for which the course of each request is kept. */
   @IsInt() @Min(1) @Max(400) activityDays = 30;
 

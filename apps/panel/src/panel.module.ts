@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE, Reflector } from '@nestjs/core';
+import { checkAuditChain } from '#database/audit-chain.js';
 import { listAudit } from '#database/audit-journal.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { Messaging } from '#messaging/messaging.js';
@@ -24,6 +25,7 @@ import { OverviewController } from './api/overview.controller.js';
 import { ProjectsController } from './api/projects.controller.js';
 import { RequestsController } from './api/requests.controller.js';
 import { SessionController } from './api/session.controller.js';
+import { SsoController } from './api/sso.controller.js';
 import { TokensController } from './api/tokens.controller.js';
 import { TrafficController } from './api/traffic.controller.js';
 import { UpstreamsController } from './api/upstreams.controller.js';
@@ -43,9 +45,14 @@ import { Passwords } from './identity/passwords.js';
 import { People } from './identity/people.js';
 import { Sessions } from './identity/sessions.js';
 import { SignIn } from './identity/sign-in.js';
+import { AdmitPerson } from './identity/sso/admit-person.js';
+import { Sso } from './identity/sso/sso.js';
+import { AttemptCookie } from './identity/sso/sso-attempt.js';
+import type { SsoProviderConfig } from './identity/sso/sso-provider.config.js';
+import { SsoProvider } from './identity/sso/sso-provider.js';
 import { Throttle } from './identity/throttle.js';
 import { Tokens } from './identity/tokens.js';
-import type { PanelConfig } from './panel.config.js';
+import { PanelConfig } from './panel.config.js';
 import { Services } from './services/services.js';
 
 export interface PanelDependencies {
@@ -53,6 +60,8 @@ export interface PanelDependencies {
   logger: Logger;
   prisma: PrismaClient;
   messaging: Messaging;
+  /** Settings of the providers of OpenID Connect by name. */
+  providers: ReadonlyMap<string, SsoProviderConfig>;
 }
 
 @Module({})
@@ -62,21 +71,25 @@ class PanelModule {}
  * The composition root: every object of the panel with its dependencies. Guards run in the order of the list, then the body is read and
  * checked, then the controller works.
  */
-export function panelModule({ config, logger, prisma, messaging }: PanelDependencies, metrics: PanelMetrics): DynamicModule {
+export function panelModule({ config, logger, prisma, messaging, providers }: PanelDependencies, metrics: PanelMetrics): DynamicModule {
   const cookie = new SessionCookie(config.panelUrl);
   const origins = new Set([config.panelUrl, ...config.furtherOrigins]);
   const services = new Services(messaging);
   const reflector = new Reflector();
-  const passwords = new Passwords();
+  const passwords = new Passwords(config.panelPasswords === 'on');
   const sessions = new Sessions(prisma);
   const tokens = new Tokens(prisma);
   const credentials = new Credentials(cookie, sessions, tokens);
-  const signIn = new SignIn(prisma, passwords, sessions, new Throttle(prisma));
+  const throttle = new Throttle(prisma);
+  const signIn = new SignIn(prisma, passwords, sessions, throttle);
+  const ssoProviders = new Map([...providers].map(([name, one]) => [name, new SsoProvider(name, one, config.panelUrl)]));
+  const sso = new Sso(prisma, ssoProviders, throttle, new AdmitPerson(prisma, sessions), passwords.isOn);
   const value = (token: object, useValue: object) => ({ provide: token as never, useValue });
   return {
     module: PanelModule,
     controllers: [
       SessionController,
+      SsoController,
       MeController,
       MembersController,
       InvitesController,
@@ -97,18 +110,24 @@ export function panelModule({ config, logger, prisma, messaging }: PanelDependen
       UsageController,
     ],
     providers: [
-      { provide: APP_GUARD, useValue: new OriginGuard(origins) },
+      { provide: APP_GUARD, useValue: new OriginGuard(reflector, origins) },
       { provide: APP_GUARD, useValue: new CredentialsGuard(reflector, credentials) },
       { provide: APP_GUARD, useValue: new PermissionGuard(reflector) },
       { provide: APP_INTERCEPTOR, useValue: new JsonBodyInterceptor() },
       { provide: APP_PIPE, useValue: new PayloadPipe() },
       { provide: APP_FILTER, useValue: new ErrorFilter(cookie, prisma, logger) },
       { provide: LOGGER, useValue: logger },
+      value(PanelConfig, config),
       value(Services, services),
       value(PlatformWarnings, new PlatformWarnings(services)),
-      value(AuditJournals, new AuditJournals(services, (query) => listAudit(prisma, 'panel', query))),
+      value(
+        AuditJournals,
+        new AuditJournals(services, { list: (query) => listAudit(prisma, 'panel', query), check: () => checkAuditChain(prisma, 'panel') }),
+      ),
       value(Credentials, credentials),
       value(SessionCookie, cookie),
+      value(AttemptCookie, new AttemptCookie(config.panelUrl)),
+      value(Sso, sso),
       value(Sessions, sessions),
       value(SignIn, signIn),
       value(Tokens, tokens),

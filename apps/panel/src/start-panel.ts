@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { Registry } from 'prom-client';
+import { ConfigError, loadNamedConfigs } from '#config/load-config.js';
 import { postgresReadiness } from '#database/postgres-readiness.js';
 import { createPrismaClient } from '#database/prisma-client.js';
 import { schemaReadiness } from '#database/schema-readiness.js';
@@ -14,6 +15,7 @@ import { createPanelMetrics } from './http/panel-metrics.js';
 import { requestLog } from './http/request-log.js';
 import { API_PREFIX } from './http/routes.js';
 import { staticFiles } from './http/static-files.js';
+import { PROVIDERS_PREFIX, SsoProviderConfig } from './identity/sso/sso-provider.config.js';
 import { serveDocument } from './openapi/serve-document.js';
 import type { PanelConfig } from './panel.config.js';
 import { type PanelDependencies, panelModule } from './panel.module.js';
@@ -24,6 +26,11 @@ const UI_FOLDER = fileURLToPath(new URL('../ui', import.meta.url));
 
 /** Starts the panel. Returns a function that stops it. */
 export async function startPanel(config: PanelConfig, logger: Logger): Promise<() => Promise<void>> {
+  const providers = loadNamedConfigs(SsoProviderConfig, PROVIDERS_PREFIX);
+  if (config.panelPasswords === 'off' && providers.size === 0)
+    throw new ConfigError(
+      `PANEL_PASSWORDS: off needs a provider: set ${PROVIDERS_PREFIX}<NAME>_ISSUER and ${PROVIDERS_PREFIX}<NAME>_CLIENT_ID`,
+    );
   const registry = new Registry();
   const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-panel' });
   let connected = (): boolean => false;
@@ -32,7 +39,7 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, checks, registry });
   const { natsUrl: url, natsUser: user, natsPassword: password, shutdownGraceMs } = config;
   const messaging = await connectMessaging({ url, user, password, service: SERVICE, logger });
-  const app = await createPanel({ config, logger, prisma, messaging }, registry);
+  const app = await createPanel({ config, logger, prisma, messaging, providers }, registry);
   app.connectMicroservice({
     strategy: new NatsTransport({ messaging, name: SERVICE, description: 'API and pages for people', logger, shutdownGraceMs }),
   });

@@ -10,6 +10,7 @@ import type { Permission, Role } from '../src/api/shapes/identity.js';
 import { API_PREFIX } from '../src/http/routes.js';
 import { Invites } from '../src/identity/invites.js';
 import { Sessions } from '../src/identity/sessions.js';
+import type { SsoProviderConfig } from '../src/identity/sso/sso-provider.config.js';
 import { PanelConfig } from '../src/panel.config.js';
 import { createPanel } from '../src/start-panel.js';
 
@@ -52,7 +53,10 @@ export class PanelFixture {
     readonly close: () => Promise<void>,
   ) {}
 
-  static async open(settings: Partial<PanelConfig> = {}): Promise<PanelFixture> {
+  static async open(
+    settings: Partial<PanelConfig> = {},
+    providers: ReadonlyMap<string, SsoProviderConfig> = new Map(),
+  ): Promise<PanelFixture> {
     const database = await createTestDatabase();
     const prisma = createPrismaClient({ url: database.serviceUrls.panel, applicationName: 'test' });
     const sql = new pg.Client({ connectionString: database.url });
@@ -61,7 +65,7 @@ export class PanelFixture {
     const log: Record<string, unknown>[] = [];
     const logger = pino({ level: 'info' }, { write: (line: string) => void log.push(JSON.parse(line)) });
     const config = Object.assign(new PanelConfig(), { panelUrl: PANEL_URL, ...settings });
-    const app = await createPanel({ config, logger, prisma, messaging }, new Registry(), NO_PAGES);
+    const app = await createPanel({ config, logger, prisma, messaging, providers }, new Registry(), NO_PAGES);
     await app.listen(0, '127.0.0.1');
     return new PanelFixture(app, messaging, prisma, sql, log, async () => {
       await app.close();

@@ -1,5 +1,5 @@
 import { IsBoolean, IsInt, IsString, Min, MinLength } from 'class-validator';
-import { ConfigError, loadConfig } from './load-config.js';
+import { ConfigError, loadConfig, loadNamedConfigs } from './load-config.js';
 
 class ExampleConfig {
   @IsString() @MinLength(1) natsUrl = '';
@@ -16,5 +16,29 @@ test('names every faulty variable without its value', () => {
   const load = () => loadConfig(ExampleConfig, { LEASE_MS: 'secret', VERBOSE: 'secret' });
   expect(load).toThrow(ConfigError);
   expect(load).toThrow(/^NATS_URL: .*\nLEASE_MS: .*\nVERBOSE: .*$/);
+  expect(load).not.toThrow(/secret/);
+});
+
+test('reads settings that are given several times by name', () => {
+  const configs = loadNamedConfigs(ExampleConfig, 'QUEUE_', {
+    QUEUE_A_NATS_URL: 'nats://a',
+    QUEUE_B2_NATS_URL: 'nats://b',
+    QUEUE_B2_LEASE_MS: '5',
+    QUEUE_C_NATS_URL: '',
+    OTHER: 'x',
+  });
+  expect([...configs].map(([name, config]) => [name, { ...config }])).toEqual([
+    ['a', { natsUrl: 'nats://a', leaseMs: 60_000, verbose: false }],
+    ['b2', { natsUrl: 'nats://b', leaseMs: 5, verbose: false }],
+  ]);
+});
+
+test.each([
+  [{ QUEUE_A_NATS_ULR: 'secret' }, 'QUEUE_A_NATS_ULR: there is no such setting'],
+  [{ QUEUE_LEASE: 'secret' }, 'QUEUE_LEASE: there is no such setting'],
+  [{ QUEUE_A_LEASE_MS: 'secret' }, 'QUEUE_A_NATS_URL: '],
+])('the variables %j are refused with their name', (variables, message) => {
+  const load = () => loadNamedConfigs(ExampleConfig, 'QUEUE_', variables);
+  expect(load).toThrow(message);
   expect(load).not.toThrow(/secret/);
 });

@@ -9,13 +9,17 @@ export class ConfigError extends Error {
 
 /**
  * Reads a service's settings from the environment: `natsUrl` from `NATS_URL`. Initial values of the class are the defaults, its decorators
- * the rules. An empty variable counts as unset.
+ * the rules. An empty variable counts as unset. With a prefix, `natsUrl` is read from `<prefix>NATS_URL`.
  */
-export function loadConfig<Config extends object>(Config: new () => Config, environment: NodeJS.ProcessEnv = process.env): Config {
+export function loadConfig<Config extends object>(
+  Config: new () => Config,
+  environment: NodeJS.ProcessEnv = process.env,
+  prefix = '',
+): Config {
   const defaults = new Config();
   const plain: Record<string, unknown> = {};
   for (const property of Object.keys(defaults)) {
-    const text = environment[variableName(property)];
+    const text = environment[prefix + variableName(property)];
     const initial = (defaults as Record<string, unknown>)[property];
     plain[property] = text === undefined || text === '' ? initial : convert(text, initial);
   }
@@ -23,10 +27,30 @@ export function loadConfig<Config extends object>(Config: new () => Config, envi
   const faults = validateSync(config, { forbidUnknownValues: false });
   if (faults.length > 0) {
     throw new ConfigError(
-      faults.map((fault) => `${variableName(fault.property)}: ${Object.values(fault.constraints ?? {}).join(', ')}`).join('\n'),
+      faults.map((fault) => `${prefix}${variableName(fault.property)}: ${Object.values(fault.constraints ?? {}).join(', ')}`).join('\n'),
     );
   }
   return config;
+}
+
+/**
+ * Reads settings that an operator may give several times, each under a name of capital letters and digits: `PANEL_OIDC_<NAME>_ISSUER` for
+ * the prefix `PANEL_OIDC_`. Returns them by name in lower case. A variable with the prefix that is no setting is refused as misspelt.
+ */
+export function loadNamedConfigs<Config extends object>(
+  Config: new () => Config,
+  prefix: string,
+  environment: NodeJS.ProcessEnv = process.env,
+): Map<string, Config> {
+  const known = new Set(variablesOf(Config));
+  const names = new Set<string>();
+  for (const variable of Object.keys(environment)) {
+    if (!variable.startsWith(prefix) || !environment[variable]) continue;
+    const [, name = '', setting = ''] = /^([A-Z0-9]+)_(.+)$/.exec(variable.slice(prefix.length)) ?? [];
+    if (!known.has(setting)) throw new ConfigError(`${variable}: there is no such setting`);
+    names.add(name);
+  }
+  return new Map([...names].map((name) => [name.toLowerCase(), loadConfig(Config, environment, `${prefix}${name}_`)]));
 }
 
 /** Names of the environment variables of a settings class. */

@@ -34,7 +34,7 @@ export interface AuditEntry extends Caller {
   /** Subject of the call without service and version: `account.create`. */
   action: string;
   accountId: string | null;
-  /** The changed row: `account/<id>`, `project/<id>`, `key/<id>`, `movement/<id>`, `revision/<n>`. */
+  /** The changed row: `account/<id>`, `project/<id>`, `key/<id>`, `movement/<id>`, `revision/<n>`, `price/<id>`. */
   target: string;
   reason: string | null;
   /** Changed fields. Null for a new row. */
@@ -86,4 +86,10 @@ export const catalogAuditCheck = new Endpoint<EmptyRequest, AuditCheckReply>(
   'catalog.v1.audit.check',
   EmptyRequest,
   "Checks the chain of the catalog's audit journal",
+);
+
+export const panelAuditCheck = new Endpoint<EmptyRequest, AuditCheckReply>(
+  'panel.v1.audit.check',
+  EmptyRequest,
+  "Checks the chain of the panel's audit journal",
 );

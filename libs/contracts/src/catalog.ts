@@ -1,6 +1,6 @@
-import { IsOptional, IsString, Length } from 'class-validator';
+import { IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import { Endpoint, EveryReplicaEndpoint, Topic } from './endpoint.js';
-import { RevisionChanged, type Revisioned, RevisionRequest } from './revisions.js';
+import { REVISION_MAX, RevisionChanged, type Revisioned, RevisionRequest } from './revisions.js';
 
 export class EmptyRequest {}
 
@@ -168,6 +168,8 @@ export class CatalogApplyRequest {
   @IsString() @Length(1, 1_000_000) yaml!: string;
   /** Name for error messages, such as `catalog.yaml`. */
   @IsOptional() @IsString() @Length(1, 500) fileName?: string;
+  /** Revision that the text was made from. A change of any other revision is refused with `conflict`. Default: none is expected. */
+  @IsOptional() @IsInt() @Min(0) @Max(REVISION_MAX) expectedRevision?: number;
 }
 
 export interface CatalogApplyReply {
@@ -205,8 +207,8 @@ export interface PriceChange {
 }
 
 /**
- * Errors: `invalid_request` with one line per fault (`catalog.yaml:12: models[0].price: …`), `unavailable` when it could not be stored.
- * Idempotent.
+ * Errors: `invalid_request` with one line per fault (`catalog.yaml:12: models[0].price: …`), `conflict` when the current revision is not the
+ * expected one or `CATALOG_EDITING` is off, `unavailable` when it could not be stored. Idempotent.
  */
 export const catalogApply = new Endpoint<CatalogApplyRequest, CatalogApplyReply>(
   'catalog.v1.catalog.apply',

@@ -10,12 +10,14 @@ import * as projects from './billing/projects.js';
 import * as requests from './billing/requests.js';
 import * as usage from './billing/usage.js';
 import * as catalog from './catalog.js';
+import * as catalogRevisions from './catalog-revisions.js';
 import { Endpoint, StreamEndpoint, Topic } from './endpoint.js';
 import * as gateway from './gateway.js';
 import * as inference from './inference.js';
 import * as panel from './panel.js';
 import * as probe from './probe.js';
 import * as routeStatus from './route-status.js';
+import * as scheduledPrices from './scheduled-prices.js';
 
 /** All contracts, for checks of every subject: permissions, documents, tests. */
 const MODULES = [
@@ -31,6 +33,8 @@ const MODULES = [
   audit,
   billingEvents,
   catalog,
+  catalogRevisions,
+  scheduledPrices,
   gateway,
   inference,
   routeStatus,

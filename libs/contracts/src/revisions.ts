@@ -1,5 +1,8 @@
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
 
+/** Largest `integer` of Postgres. */
+export const REVISION_MAX = 2 ** 31 - 1;
+
 export class RevisionRequest {
   /** The newest revision the caller knows. A replica that has an older one reads again before it answers. */
   @IsOptional() @IsInt() @Min(0) known?: number;

@@ -1,4 +1,4 @@
-const OWN = /^(NATS|OPS|TOLLGATE|POSTGRES)_|^KEY_PEPPER$|(^|_)DATABASE_(URL|PASSWORD)$|^UPSTREAM_SECRETS_DIR$/;
+const OWN = /^(NATS|OPS|PANEL|TOLLGATE|POSTGRES)_|^KEY_PEPPER$|(^|_)DATABASE_(URL|PASSWORD)$|^UPSTREAM_SECRETS_DIR$/;
 
 /**
  * True for a setting of the services of Tollgate, secrets above all. The catalog must not name one as the key of an upstream, which would

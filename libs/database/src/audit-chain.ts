@@ -1,8 +1,9 @@
 import type { AuditCheckReply } from '#contracts/audit.js';
+import type { Journal } from './audit-journal.js';
 import { Prisma, type PrismaClient } from './prisma-client.js';
 
 /** Checks the chain of a journal in one snapshot. */
-export async function checkAuditChain(prisma: PrismaClient, journal: 'billing' | 'catalog'): Promise<AuditCheckReply> {
+export async function checkAuditChain(prisma: PrismaClient, journal: Journal): Promise<AuditCheckReply> {
   const rows = await prisma.$queryRaw<AuditCheckReply[]>`SELECT coalesce(h.sequence, 0)::int AS entries,
       coalesce(encode(h.digest, 'hex'), '') AS digest,
       ARRAY(SELECT subject FROM (${Prisma.raw(auditChainFaults(journal))}) f ORDER BY subject LIMIT ${FAULTS_MAX}) AS faults
@@ -13,7 +14,7 @@ export async function checkAuditChain(prisma: PrismaClient, journal: 'billing' |
 const FAULTS_MAX = 100;
 
 /** Returns the query of the faults in the chain of a journal: rows of `subject` and `account_id`. One pass over the journal. */
-export function auditChainFaults(journal: 'billing' | 'catalog'): string {
+export function auditChainFaults(journal: Journal): string {
   return `WITH links AS (
       SELECT sequence, audit_id, digest, lag(sequence, 1, 0::bigint) OVER chain AS sequence_before, lag(digest, 1, ''::bytea) OVER chain AS previous
       FROM ${journal}.audit_link WINDOW chain AS (ORDER BY sequence)

@@ -24,20 +24,22 @@ export function serviceAuthor(service: Journal, logger?: Pick<Logger, 'info'>): 
 }
 
 /**
- * Runs `work` in one transaction with the audit row of the change that it returns. Null: nothing was changed, and nothing is recorded.
- * The row is logged after the commit.
+ * Runs `work` in one transaction with the audit rows of the changes that it returns. Null: nothing was changed, and nothing is recorded.
+ * The rows are logged after the commit.
  */
 export async function audited<Result>(
   prisma: PrismaClient,
   journal: Journal,
   author: Author,
-  work: (tx: Prisma.TransactionClient) => Promise<{ result: Result; change: AuditedChange | null }>,
+  work: (tx: Prisma.TransactionClient) => Promise<{ result: Result; change: AuditedChange | readonly AuditedChange[] | null }>,
 ): Promise<Result> {
-  const { result, row } = await prisma.$transaction(async (tx) => {
+  const { result, rows } = await prisma.$transaction(async (tx) => {
     const { result, change } = await work(tx);
-    return { result, row: change && (await recordAudit(tx, journal, author, change)) };
+    const rows: (AuditEntry | undefined)[] = [];
+    for (const one of [change ?? []].flat()) rows.push(await recordAudit(tx, journal, author, one));
+    return { result, rows };
   }, TRANSACTION_LIMITS);
-  if (row) logAudit(author, row);
+  for (const row of rows) if (row) logAudit(author, row);
   return result;
 }
 

@@ -47,6 +47,8 @@ const CALLERS: Record<string, User[]> = {
   'billing.v1.project.update': ['cli', 'panel'],
   'billing.v1.project.list': ['cli', 'panel'],
   'billing.v1.key.create': ['cli', 'panel'],
+  'billing.v1.key.update': ['cli', 'panel'],
+  'billing.v1.key.rotate': ['cli', 'panel'],
   'billing.v1.key.revoke': ['cli', 'panel'],
   'billing.v1.key.list': ['cli', 'panel'],
   'billing.v1.account.update': ['cli', 'panel'],
@@ -63,6 +65,12 @@ const CALLERS: Record<string, User[]> = {
   'catalog.v1.model.list': ['gateway', 'cli', 'panel', 'internal'],
   'catalog.v1.route.list': ['inference-proxy'],
   'catalog.v1.catalog.apply': ['cli', 'panel'],
+  'catalog.v1.catalog.get': ['cli', 'panel'],
+  'catalog.v1.catalog.plan': ['cli', 'panel'],
+  'catalog.v1.revision.list': ['cli', 'panel'],
+  'catalog.v1.price.schedule': ['cli', 'panel'],
+  'catalog.v1.price.list': ['cli', 'panel'],
+  'catalog.v1.price.cancel': ['cli', 'panel'],
   'catalog.v1.audit.list': ['cli', 'panel'],
   'catalog.v1.audit.check': ['cli', 'panel'],
   'inference.v1.route.status': ['cli', 'panel'],
@@ -70,6 +78,7 @@ const CALLERS: Record<string, User[]> = {
   'panel.v1.user.list': ['cli'],
   'panel.v1.user.update': ['cli'],
   'panel.v1.session.end': ['cli'],
+  'panel.v1.audit.check': ['cli'],
 };
 
 /** Users that receive each event, besides `internal` and `panel`, which receive all. */

@@ -2,6 +2,7 @@ import { plainToInstance } from 'class-transformer';
 import { IsDefined, IsInt, registerDecorator, ValidateIf, ValidateNested, validateSync } from 'class-validator';
 import fc from 'fast-check';
 import { HoldApplyRequest } from '#contracts/billing/holds.js';
+import { KeyUpdateRequest } from '#contracts/billing/keys.js';
 import { BalanceGetRequest } from '#contracts/billing/money.js';
 import { EmptyRequest } from '#contracts/catalog.js';
 import { everyEndpoint, everyStreamEndpoint, everyTopic } from '#contracts/every-contract.js';
@@ -16,6 +17,11 @@ test('a valid payload becomes an instance, without what is unknown or null', () 
   expect(request).toBeInstanceOf(BalanceGetRequest);
   expect(request).toEqual({ accountId: ID });
   expect(Object.keys(validatePayload(EmptyRequest, { other: 1 }))).toEqual([]);
+});
+
+test('null clears a field that may be cleared, and is dropped elsewhere', () => {
+  const cleared = { keyId: ID, name: null, expiresAt: null };
+  expect(validatePayload(KeyUpdateRequest, { ...cleared, disabled: null })).toEqual(cleared);
 });
 
 test.each([
@@ -69,7 +75,7 @@ for (const type of types) {
   testCases(`${type.name}: the verdict is that of class-validator`, { usual: 100, long: 20_000 }, messageOf(schemaOf(type)), (payload) => {
     const instance = plainToInstance(type, payload);
     const isValid = validateSync(instance, { whitelist: true, forbidUnknownValues: false }).length === 0;
-    if (isValid) expect(validatePayload(type, payload)).toEqual(withoutNull(instance));
+    if (isValid) expect(validatePayload(type, payload)).toEqual(withoutNull(instance, schemaOf(type)));
     else expect(() => validatePayload(type, payload)).toThrow(expect.objectContaining({ code: 'invalid_request' }));
   });
 }
@@ -95,10 +101,15 @@ function isAccepted(type: new () => object, name: string, value: unknown): boole
   return validateSync(plainToInstance(type, { [name]: value })).every(({ property }) => property !== name);
 }
 
-function withoutNull(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNull);
+/** Returns a message without its nulls, except those that clear a field. */
+function withoutNull(value: unknown, schema: MessageSchema | undefined): unknown {
+  if (Array.isArray(value)) return value.map((item) => withoutNull(item, schema));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).flatMap(([name, field]) => (field === null ? [] : [[name, withoutNull(field)]])));
+  const kept = Object.entries(value).flatMap(([name, content]) => {
+    const field = schema?.fields.find((one) => one.name === name);
+    return content === null && !field?.isClearable ? [] : [[name, withoutNull(content, field?.nested)]];
+  });
+  return Object.fromEntries(kept);
 }
 
 describe('a decorator that is not supported fails when the schema is made', () => {

@@ -2,12 +2,14 @@ import 'reflect-metadata';
 import { TransformationType, type TransformFnParams } from 'class-transformer';
 import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
 import { getMetadataStorage, length, type ValidationError, ValidationTypes, validateSync } from 'class-validator';
+import { CLEARABLE } from '#contracts/billing/fields.js';
 import { ServiceError } from '#contracts/service-error.js';
 
 type MessageClass<Message extends object> = new () => Message;
 
 /**
- * Returns a parsed payload as an instance of its message class: unknown fields are dropped, and null means absent.
+ * Returns a parsed payload as an instance of its message class: unknown fields are dropped, and null means absent, except in a field that it
+ * clears.
  * @throws {ServiceError} `invalid_request` with the first fault, naming the field as a path: `settles[0].usage.promptTokens`.
  */
 export function validatePayload<Message extends object>(type: MessageClass<Message>, payload: unknown): Message {
@@ -30,6 +32,8 @@ export interface MessageSchema {
 interface Field {
   name: string;
   isOptional: boolean;
+  /** True when null is a value that clears the field. */
+  isClearable: boolean;
   transforms: readonly ((params: TransformFnParams) => unknown)[];
   rules: Rule[];
   /** Schema of the field's object, or of each object of its array. */
@@ -61,11 +65,20 @@ export function schemaOf(type: MessageClass<object>): MessageSchema {
 type Decorator = ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']>[number];
 
 function fieldOf(type: MessageClass<object>, name: string, decorators: readonly Decorator[]): Field {
-  const field: Field = { name, isOptional: false, transforms: transformsOf(type, name), rules: [], nested: undefined, isList: false };
+  const field: Field = {
+    name,
+    isOptional: false,
+    isClearable: false,
+    transforms: transformsOf(type, name),
+    rules: [],
+    nested: undefined,
+    isList: false,
+  };
   for (const decorator of decorators) {
     const { groups = [], validateIf }: Partial<Decorator> = decorator;
     if (groups.length > 0 || validateIf !== undefined) throw unsupported(type, decorator);
-    if (decorator.type === ValidationTypes.CUSTOM_VALIDATION) field.rules.push(...rulesOf(type, decorator));
+    if (decorator.name === CLEARABLE) field.isClearable = true;
+    else if (decorator.type === ValidationTypes.CUSTOM_VALIDATION) field.rules.push(...rulesOf(type, decorator));
     else if (decorator.type === ValidationTypes.NESTED_VALIDATION) {
       field.nested = nestedSchema(type, decorator);
       field.isList = decorator.each;
@@ -128,15 +141,16 @@ function compile(type: MessageClass<object>, fields: readonly Field[]): Parse {
     bound[name] = value;
     return name;
   };
-  const lines = fields.map(({ name, isOptional, transforms, rules, nested, isList }) => {
+  const lines = fields.map(({ name, isOptional, isClearable, transforms, rules, nested, isList }) => {
     const key = JSON.stringify(name);
     const transformed = transforms.map(
       (one) => `value = ${bind(one)}({ value, key: ${key}, obj: payload, type: ${TransformationType.PLAIN_TO_CLASS}, options: {} });`,
     );
     const checked = rules.map((rule) => `if (!${bind(rule)}(value)) return undefined;`);
     const parsed = nested && `value = ${isList ? 'parseEach' : 'parseOne'}(value, ${bind(nested.parse)}); if (!value) return undefined;`;
+    const cleared = isClearable ? `if (value === null) message[${key}] = null; else ` : '';
     const taken = `${[...checked, parsed].join(' ')} message[${key}] = value;`;
-    return `value = payload[${key}]; ${transformed.join(' ')} ${isOptional ? `if (value !== undefined && value !== null) { ${taken} }` : taken}`;
+    return `value = payload[${key}]; ${transformed.join(' ')} ${cleared}${isOptional ? `if (value !== undefined && value !== null) { ${taken} }` : taken}`;
   });
   const code = `return (payload) => { const message = new type(); let value;\n${lines.join('\n')}\nreturn message; }`;
   return new Function(...Object.keys(bound), code)(...Object.values(bound)) as Parse;

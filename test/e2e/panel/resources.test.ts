@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { parse, stringify } from 'yaml';
 import { panelInvite } from '#contracts/panel.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { closed, DocumentSchemas } from '#testing/document-schemas.js';
@@ -190,11 +191,30 @@ test('creating with the same id happens once; a payment is credited once', async
   expect([(await pay()).body.credited, (await pay()).body.credited]).toEqual([true, false]);
 });
 
+test('a key is changed and rotated, and both keys call a model until the old one is revoked', async () => {
+  const { accountId, projectId, keyId, key } = await createTenant('5');
+  const body = { note: 'of the build server', expiresAt: '2099-01-01' };
+  const changed = await call<object>('PATCH', `/keys/${keyId}`, { body, schema: 'ApiKey' });
+  expect(changed).toMatchObject({ status: 200, body: { keyId, note: body.note, expiresAt: '2099-01-01T00:00:00.000Z' } });
+  const rotation = { body: { graceSeconds: 3_600, expiresAt: null }, schema: 'RotatedKey' };
+  const { status, body: made } = await call<Created>('POST', `/keys/${keyId}/rotate`, rotation);
+  expect([status, made]).toMatchObject([201, { note: body.note, expiresAt: null, replaced: { keyId, replacedBy: made.keyId } }]);
+  for (const secret of [key, made.key]) await generate(secret, accountId);
+  await call('DELETE', `/keys/${keyId}`, { schema: 'ApiKey' });
+  type Keys = { keys: { keyId: string; status: string; lastUsedAt: string | null }[] };
+  const { body: list } = await call<Keys>('GET', `/projects/${projectId}/keys`, { schema: 'KeyListReply' });
+  expect(list.keys.map((one) => [one.keyId, one.status, one.lastUsedAt !== null])).toEqual([
+    [keyId, 'revoked', true],
+    [made.keyId, 'active', true],
+  ]);
+});
+
 test('every change is one entry of the audit journal, with the person who made it', async () => {
   const { accountId, projectId, keyId } = await createTenant('1');
   await call('PATCH', `/projects/${projectId}`, { body: { requestsPerMinuteMax: 7 } });
   await call('DELETE', `/keys/${keyId}`, { schema: 'ApiKey' });
-  const me = (await call<{ userId: string; email: string }>('GET', '/me')).body;
+  const me = (await call<{ userId: string; email: string; gatewayUrl: string }>('GET', '/me', { schema: 'MeReply' })).body;
+  expect(me.gatewayUrl).toBe(gatewayUrl);
   type Audit = {
     entries: { action: string; service: string; actor: string; actorName: string; via: string; after: object; before: object }[];
   };
@@ -244,4 +264,49 @@ test('models, upstreams and a check of the ledger come from their services', asy
   expect(upstreams.body.replicas.flatMap(({ routes }) => routes.map(({ model }) => model))).toContain('sim-fast');
   const check = await call<{ violations: object[] }>('POST', '/ledger/checks', { schema: 'LedgerCheckReply' });
   expect([check.status, check.body.violations]).toEqual([200, []]);
+  const { body } = await call<{ journals: { service: string; faults: string[] }[] }>('GET', '/ledger/journals', {
+    schema: 'JournalCheckListReply',
+  });
+  expect(body.journals.map(({ service, faults }) => ({ service, faults }))).toEqual([
+    { service: 'catalog', faults: [] },
+    { service: 'panel', faults: [] },
+  ]);
+});
+
+test('the catalog is planned without a change, and an apply of a stale revision is a 409', async () => {
+  const { body: catalog } = await call<{ yaml: string; editing: boolean }>('GET', '/catalog', { schema: 'CatalogGetReply' });
+  const content = parse(catalog.yaml) as { models: { id: string; price: object }[] };
+  const [model] = content.models;
+  Object.assign(model?.price ?? {}, { outputUsdPerMTok: '7.654321' });
+  const yaml = stringify(content);
+  type PlanBody = { revision: number; faults: object[]; changes: { repriced: { model: string }[] } };
+  const { body: plan } = await call<PlanBody>('POST', '/catalog/plan', { body: { yaml }, schema: 'CatalogPlanReply' });
+  expect([catalog.editing, plan.faults, plan.changes.repriced.map(({ model }) => model)]).toEqual([true, [], [model?.id]]);
+  const stale = await call<{ error: object }>('POST', '/catalog/apply', { body: { yaml, expectedRevision: plan.revision - 1 } });
+  expect([stale.status, stale.body.error]).toMatchObject([409, { code: 'conflict', param: 'expectedRevision' }]);
+  const { body: list } = await call<{ revisions: { revision: number }[] }>('GET', '/catalog/revisions?limit=5', {
+    schema: 'RevisionListReply',
+  });
+  expect(list.revisions.length).toBeGreaterThan(0);
+});
+
+test('a price is scheduled once for its id, listed, and cancelled', async () => {
+  const scheduledPriceId = randomUUID();
+  const price = { inputUsdPerMTok: '0.30', cachedInputUsdPerMTok: '0.03', outputUsdPerMTok: '1.20' };
+  const body = {
+    scheduledPriceId,
+    model: 'sim-fast',
+    price,
+    effectiveAt: `2098-01-01T00:00:00.${String(Date.now() % 1_000).padStart(3, '0')}Z`,
+  };
+  const first = await call('POST', '/prices/scheduled', { body, schema: 'ScheduledPrice' });
+  const second = await call('POST', '/prices/scheduled', { body, schema: 'ScheduledPrice' });
+  expect([first.status, second]).toEqual([201, first]);
+  const listed = async () =>
+    (await call<{ prices: { scheduledPriceId: string }[] }>('GET', '/prices/scheduled', { schema: 'PriceListReply' })).body.prices.filter(
+      (one) => one.scheduledPriceId === scheduledPriceId,
+    );
+  expect(await listed()).toEqual([first.body]);
+  await call('DELETE', `/prices/scheduled/${scheduledPriceId}`, { schema: 'ScheduledPrice' });
+  expect(await listed()).toEqual([]);
 });

@@ -64,6 +64,11 @@ const CHANGES: Record<string, Change> = {
     target: ({ keyId }) => `key/${keyId}`,
     sql: ({ keyId }) => `UPDATE billing.api_key SET revoked_at = now() WHERE id = '${keyId}'`,
   },
+  'the end of a key': {
+    constraint: 'api_key_update_is_audited',
+    target: ({ keyId }) => `key/${keyId}`,
+    sql: ({ keyId }) => `UPDATE billing.api_key SET expires_at = now() WHERE id = '${keyId}'`,
+  },
   'a movement': {
     constraint: 'movement_is_audited',
     target: () => `movement/${movementId}`,

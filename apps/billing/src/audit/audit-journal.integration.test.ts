@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type AuditEntry, billingAuditList } from '#contracts/audit.js';
 import { accountCreate, accountUpdate } from '#contracts/billing/accounts.js';
-import { keyCreate, keyRevoke } from '#contracts/billing/keys.js';
+import { keyCreate, keyRevoke, keyRotate, keyUpdate } from '#contracts/billing/keys.js';
 import { adjustmentCreate, planGrant, refundCreate, topupCreate } from '#contracts/billing/money.js';
 import { movementList } from '#contracts/billing/movements.js';
 import { projectCreate, projectUpdate } from '#contracts/billing/projects.js';
@@ -92,6 +92,37 @@ describe('one entry for each change', () => {
     expect(JSON.stringify(await entriesOf(accountId))).not.toContain(key.slice(0, -4).slice(-12));
   });
 
+  test('a key is updated', async () => {
+    const { accountId } = await newAccount();
+    const { projectId } = await ask(projectCreate, { accountId, name: 'web' });
+    const { keyId } = await ask(keyCreate, { projectId, name: 'ci' });
+    const expiresAt = new Date(Date.now() + DAY_MS).toISOString();
+    await ask(keyUpdate, { keyId, name: null, expiresAt, disabled: true });
+    expect(await lastEntry(accountId)).toEqual({
+      ...AUTHOR,
+      ...{ action: 'key.update', accountId, target: `key/${keyId}`, reason: null },
+      before: { name: 'ci', expiresAt: null, disabled: false },
+      after: { name: null, expiresAt, disabled: true },
+    });
+  });
+
+  test('a key is rotated: an entry for each of the two keys, neither with a key', async () => {
+    const { accountId } = await newAccount();
+    const { projectId } = await ask(projectCreate, { accountId, name: 'web' });
+    const old = await ask(keyCreate, { projectId, name: 'ci' });
+    const { key, replaced, ...made } = await ask(keyRotate, { keyId: old.keyId, graceSeconds: 60 });
+    const newest = (await entriesOf(accountId)).slice(0, 2).map(({ id: _, at: __, ...entry }) => entry);
+    const entry = { ...AUTHOR, accountId, reason: null };
+    expect(newest.toSorted((one, other) => (one.action < other.action ? -1 : 1))).toEqual([
+      { ...entry, action: 'key.create', target: `key/${made.keyId}`, before: null, after: made },
+      {
+        ...{ ...entry, action: 'key.rotate', target: `key/${old.keyId}`, before: { expiresAt: null, replacedBy: null } },
+        after: { expiresAt: replaced.expiresAt, replacedBy: made.keyId },
+      },
+    ]);
+    expect(JSON.stringify(await entriesOf(accountId))).not.toContain(key.slice(0, -4).slice(-12));
+  });
+
   test('money is topped up, refunded and adjusted', async () => {
     const { accountId } = await newAccount();
     const paymentId = `inv-${accountId}`;
@@ -155,14 +186,15 @@ test('a repeated request and an update that changes nothing leave no entry', asy
   await twice(() => ask(projectCreate, { accountId, projectId, name: 'web' }));
   await twice(() => ask(projectUpdate, { projectId, requestsPerMinuteMax: 7 }));
   await twice(() => ask(keyCreate, { projectId, keyId }));
+  await twice(() => ask(keyUpdate, { keyId, name: 'ci' }));
   await twice(() => ask(keyRevoke, { keyId }));
   await twice(() => ask(topupCreate, { accountId, usd: '5', paymentId: accountId }));
   await twice(() => ask(refundCreate, { accountId, usd: '1', refundId: accountId }));
   await twice(() => ask(adjustmentCreate, { accountId, usd: '1', adjustmentId: accountId, reason: 'why' }));
   await twice(() => ask(planGrant, { accountId, usd: '1', expiresAt, grantKey: accountId }));
   expect((await entriesOf(accountId)).map(({ action }) => action)).toEqual([
-    ...['plan.grant', 'adjustment.create', 'refund.create', 'topup.create', 'key.revoke', 'key.create', 'project.update'],
-    ...['project.create', 'account.update', 'account.create'],
+    ...['plan.grant', 'adjustment.create', 'refund.create', 'topup.create', 'key.revoke', 'key.update', 'key.create'],
+    ...['project.update', 'project.create', 'account.update', 'account.create'],
   ]);
 });
 
@@ -178,13 +210,15 @@ test('a refused change leaves no entry', async () => {
     await refused(projectCreate, { accountId: unknown, name: 'x' }),
     await refused(projectUpdate, { projectId: unknown, name: 'x' }),
     await refused(keyCreate, { projectId: unknown }),
+    await refused(keyUpdate, { keyId: unknown }),
+    await refused(keyRotate, { keyId: unknown, graceSeconds: 0 }),
     await refused(keyRevoke, { keyId: unknown }),
     await refused(topupCreate, { accountId: unknown, usd: '1', paymentId: unknown }),
     await refused(refundCreate, { accountId, usd: '1', refundId: unknown }),
     await refused(adjustmentCreate, { accountId, usd: '-1', adjustmentId: unknown, reason: 'why' }),
     await refused(planGrant, { accountId, usd: '1', expiresAt: '2020-01-01' }),
   ]).toEqual([
-    ...['conflict', 'not_found', 'not_found', 'not_found', 'not_found', 'not_found', 'not_found'],
+    ...['conflict', 'not_found', 'not_found', 'not_found', 'not_found', 'not_found', 'not_found', 'not_found', 'not_found'],
     ...['insufficient_balance', 'insufficient_balance', 'invalid_request'],
   ]);
   expect(await count()).toBe(0);

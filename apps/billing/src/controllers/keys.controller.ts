@@ -2,14 +2,20 @@ import { Controller, Inject } from '@nestjs/common';
 import { keyChanged, keyRevoked } from '#contracts/billing/events.js';
 import {
   type ApiKey,
+  type CreatedKey,
   KeyCreateRequest,
   KeyListRequest,
   KeyResolveRequest,
   KeyRevokeRequest,
+  KeyRotateRequest,
+  KeyUpdateRequest,
   keyCreate,
   keyList,
   keyResolve,
   keyRevoke,
+  keyRotate,
+  keyUpdate,
+  type RotatedKey,
 } from '#contracts/billing/keys.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { CallContext, Messaging } from '#messaging/messaging.js';
@@ -18,7 +24,7 @@ import type { Logger } from '#observability/logger.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
 import { BillingConfig } from '../billing.config.js';
 import { KeyLookups } from '../keys/key-lookups.js';
-import { createKey, listKeys, revokeKey } from '../keys/keys.js';
+import { createKey, listKeys, revokeKey, rotateKey, updateKey } from '../keys/keys.js';
 import { LOGGER, MESSAGING, PRISMA } from './injected.js';
 
 @Controller()
@@ -37,8 +43,22 @@ export class KeysController {
   }
 
   @Serves(keyCreate)
-  async create(request: KeyCreateRequest, { caller }: CallContext): Promise<ApiKey & { key: string }> {
+  async create(request: KeyCreateRequest, { caller }: CallContext): Promise<CreatedKey> {
     return orUnavailable(createKey(this.prisma, request, this.config.keyPepper, { caller, logger: this.logger }));
+  }
+
+  @Serves(keyUpdate)
+  async update(request: KeyUpdateRequest, { caller }: CallContext): Promise<ApiKey> {
+    const key = await orUnavailable(updateKey(this.prisma, request, { caller, logger: this.logger }));
+    this.messaging.publish(keyChanged, { keyId: key.keyId, projectId: key.projectId });
+    return key;
+  }
+
+  @Serves(keyRotate)
+  async rotate(request: KeyRotateRequest, { caller }: CallContext): Promise<RotatedKey> {
+    const made = await orUnavailable(rotateKey(this.prisma, request, this.config.keyPepper, { caller, logger: this.logger }));
+    this.messaging.publish(keyChanged, { keyId: made.replaced.keyId, projectId: made.projectId });
+    return made;
   }
 
   @Serves(keyRevoke)

@@ -43,7 +43,7 @@ function commit(batch: Partial<Batch>, funds: Partial<Funds> = {}, lowBalance?: 
     now: NOW,
     accounts: new Map([[ACCOUNT, { accountId: ACCOUNT, active: true, openHolds: 1, funds: whole, ...(lowBalance && { lowBalance }) }]]),
     projects: new Map([[PROJECT, { projectId: PROJECT, accountId: ACCOUNT, enabled: true, ...limits }]]),
-    keys: new Map([[KEY, PROJECT]]),
+    keys: new Map([[KEY, { projectId: PROJECT, expiresAt: Number.POSITIVE_INFINITY }]]),
     holds: new Map([[HOLD, hold]]),
     settlements: new Map(),
     reaped: new Map(),

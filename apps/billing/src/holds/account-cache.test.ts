@@ -25,7 +25,7 @@ function batchOf(account: string, holds = 1): { batch: Batch; state: BatchState 
     now: 0,
     accounts: new Map([[account, accountState]]),
     projects: new Map([[projectId, project]]),
-    keys: new Map([[`${account}-key`, projectId]]),
+    keys: new Map([[`${account}-key`, { projectId, expiresAt: Number.POSITIVE_INFINITY }]]),
     holds: new Map(),
     settlements: new Map(),
     reaped: new Map(),

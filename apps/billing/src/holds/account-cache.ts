@@ -1,4 +1,4 @@
-import type { AccountState, Batch, BatchRows, BatchState, OpenedHold, ProjectState } from './batch.js';
+import type { AccountState, Batch, BatchRows, BatchState, KeyState, OpenedHold, ProjectState } from './batch.js';
 import { BatchClock } from './batch-clock.js';
 import type { Hold } from './hold.js';
 
@@ -32,8 +32,7 @@ interface CachedAccount {
 
 interface CachedProject {
   state: ProjectState;
-  /** Keys that are not revoked. */
-  keys: Set<string>;
+  keys: Map<string, KeyState>;
 }
 
 /**
@@ -52,14 +51,14 @@ export class AccountCache {
 
   /**
    * Returns the state to decide the batch from. Undefined when any of it is not cached, and for cases that always take the lock: a sweep,
-   * the reaper, a grant near its end.
+   * the reaper, a grant or a key near its end.
    */
   stateOf({ settles, reserves, sweeps = [] }: Batch, now: number): BatchState | undefined {
     if (sweeps.length > 0 || settles.length + reserves.length === 0) return undefined;
     const accounts = new Map<string, AccountState>();
     const projects = new Map<string, ProjectState>();
     const holds = new Map<string, Hold>();
-    const keys = new Map<string, string>();
+    const keys = new Map<string, KeyState>();
     for (const { accountId, holdId, reason } of settles) {
       const account = this.usable(accountId, now);
       const hold = account?.holds.get(holdId);
@@ -72,10 +71,12 @@ export class AccountCache {
     for (const { accountId, projectId, keyId, holdId } of reserves) {
       const account = this.usable(accountId, now);
       const project = account?.projects.get(projectId);
-      if (!account || !project?.keys.has(keyId) || account.holds.has(holdId)) return undefined;
+      const key = project?.keys.get(keyId);
+      if (!account || !project || !key || account.holds.has(holdId)) return undefined;
+      if (key.expiresAt <= now + MOMENT_TOLERANCE_MS) return undefined;
       accounts.set(accountId, account.state);
       projects.set(projectId, project.state);
-      keys.set(keyId, projectId);
+      keys.set(keyId, key);
     }
     return { now, accounts, projects, keys, holds, settlements: new Map(), reaped: new Map() };
   }
@@ -85,7 +86,7 @@ export class AccountCache {
     const touched = new Map<string, CachedAccount>();
     for (const account of state.accounts.values()) touched.set(account.accountId, this.take(account));
     for (const project of state.projects.values()) keepProject(touched.get(project.accountId), project);
-    for (const [keyId, projectId] of state.keys) projectOf(touched, state, projectId)?.keys.add(keyId);
+    for (const [keyId, key] of state.keys) projectOf(touched, state, key.projectId)?.keys.set(keyId, key);
     // An id of the batch is an open hold only if it was read as one.
     for (const { accountId, holdId } of [...batch.settles, ...batch.reserves]) touched.get(accountId)?.holds.delete(holdId);
     for (const hold of state.holds.values()) touched.get(hold.accountId)?.holds.set(hold.holdId, hold);
@@ -136,7 +137,7 @@ export class AccountCache {
 function keepProject(account: CachedAccount | undefined, state: ProjectState): void {
   const cached = account?.projects.get(state.projectId);
   if (cached && cached.state.version === state.version) cached.state = state;
-  else account?.projects.set(state.projectId, { state, keys: new Set() });
+  else account?.projects.set(state.projectId, { state, keys: new Map() });
 }
 
 /** Undefined when the project of a key was not read with it. */

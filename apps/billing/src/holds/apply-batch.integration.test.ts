@@ -118,6 +118,13 @@ async function take(step: Step, model: SerialModel): Promise<void> {
         [step.holdId, step.sequence, promptTokens, cachedTokens, outputTokens, new Date(step.leaseUntil)],
       );
       Object.assign(model.holds.get(step.holdId) ?? {}, { meter: step.usage, leaseUntil: step.leaseUntil });
+      return;
+    }
+    case 'key': {
+      const { keyId, disabled, expiresAt } = step;
+      const end = Number.isFinite(expiresAt) ? new Date(expiresAt) : null;
+      await ledger.sql.query('UPDATE billing.api_key SET disabled = $2, expires_at = $3 WHERE id = $1', [keyId, disabled, end]);
+      Object.assign(model.keys.get(keyId) ?? {}, { disabled, expiresAt });
     }
   }
 }
@@ -137,7 +144,7 @@ async function open({ accountId, projects }: Tenant, model: SerialModel): Promis
       Buffer.from(keyId),
     ]);
     model.projects.set(projectId, { accountId, enabled: true, admitted: [], requestsPerMinuteMax, concurrencyMax });
-    model.keys.set(keyId, projectId);
+    model.keys.set(keyId, { projectId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
   }
 }
 

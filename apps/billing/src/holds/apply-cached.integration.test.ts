@@ -6,7 +6,7 @@ import { type Customer, LedgerFixture, reserveOf, TIMES, usageOf } from '../../t
 import { ShiftedClock } from '../../test/shifted-clock.js';
 import { updateAccount } from '../accounts/accounts.js';
 import { updateProject } from '../accounts/projects.js';
-import { revokeKey } from '../keys/keys.js';
+import { revokeKey, updateKey } from '../keys/keys.js';
 import { adjust } from '../ledger/adjust.js';
 import { freezeAccounts } from '../ledger/freeze-accounts.js';
 import { grantPlan } from '../ledger/grant-plan.js';
@@ -128,6 +128,14 @@ describe('the next batch sees', () => {
       change: ({ keyId }) => revokeKey(ledger.prisma, keyId),
       outcome: { status: 'refused', code: 'invalid_api_key' },
     },
+    'a disabled key': {
+      change: ({ keyId }) => updateKey(ledger.prisma, { keyId, disabled: true }),
+      outcome: { status: 'refused', code: 'invalid_api_key' },
+    },
+    'a key that has got an end': {
+      change: ({ keyId }) => ledger.sql.query('UPDATE billing.api_key SET expires_at = $2 WHERE id = $1', [keyId, new Date(NOW)]),
+      outcome: { status: 'refused', code: 'invalid_api_key' },
+    },
     'a disabled project': {
       change: ({ projectId }) => updateProject(ledger.prisma, { projectId, enabled: false }),
       outcome: { status: 'refused', code: 'invalid_api_key' },
@@ -200,6 +208,23 @@ test('a plan that ends within the tolerance of the clock ends under the lock', a
     outcome: { status: 'refused', code: 'insufficient_balance' },
     sent: ['lock_accounts', 'read_batch', 'forfeit_grants', 'write_batch'],
   });
+});
+
+test('a key that ends within the tolerance of the clock is decided under the lock', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const end = NOW + 3_600_000;
+  await ledger.sql.query('UPDATE billing.api_key SET expires_at = $2 WHERE id = $1', [customer.keyId, new Date(end)]);
+  const replica = await Replica.knowing(customer);
+  const reserveAt = async (now: number): Promise<unknown[]> => {
+    const { outcome, sent } = await replica.reserve(customer, 1n, randomUUID(), now);
+    return [outcome.status, sent];
+  };
+  expect([await reserveAt(end - 251), await reserveAt(end - 250), await reserveAt(end - 1), await reserveAt(end)]).toEqual([
+    ['held', FROM_MEMORY],
+    ['held', LOCKED],
+    ['held', LOCKED],
+    ['refused', LOCKED_REFUSAL],
+  ]);
 });
 
 test('two replicas that alternate on one account: every batch counts, and neither retries its memory of a shared account', async () => {

@@ -1,5 +1,5 @@
 import { endDueGrant } from '../ledger/funds.js';
-import type { AccountState, BatchRows, BatchState, ProjectState } from './batch.js';
+import type { AccountState, BatchRows, BatchState, KeyState, ProjectState } from './batch.js';
 import type { Hold, ReapedHold } from './hold.js';
 
 /** Fields that tell a repeated reserve from another one with the same id. */
@@ -10,7 +10,7 @@ export interface BatchDraft {
   readonly now: number;
   readonly accounts: ReadonlyMap<string, AccountState>;
   readonly projects: ReadonlyMap<string, ProjectState>;
-  readonly keys: ReadonlyMap<string, string>;
+  readonly keys: ReadonlyMap<string, KeyState>;
   /** Open holds among the ids of the batch, before the batch. */
   readonly openBefore: ReadonlyMap<string, Hold>;
   /** Open holds among the ids of the batch, at this point of the fold: without those ended, with those opened. */

@@ -51,14 +51,21 @@ export interface ProjectState {
   requestWindow: RequestWindow;
 }
 
+/** A key that is neither revoked nor disabled. */
+export interface KeyState {
+  projectId: string;
+  /** Milliseconds from which on it is refused; infinity when it has no end. */
+  expiresAt: number;
+}
+
 /** Everything that a batch is decided from: read under the lock of its accounts, or cached (`AccountCache`). */
 export interface BatchState {
   /** The database's clock in milliseconds: read under the lock, or estimated (`BatchClock`). */
   now: number;
   accounts: ReadonlyMap<string, AccountState>;
   projects: ReadonlyMap<string, ProjectState>;
-  /** Project of each key that is not revoked. */
-  keys: ReadonlyMap<string, string>;
+  /** Keys that are neither revoked nor disabled, by id. */
+  keys: ReadonlyMap<string, KeyState>;
   /** Open holds among the ids of the batch. */
   holds: ReadonlyMap<string, Hold>;
   /** Costs of the settled holds among the ids of the batch, late settlements included. */

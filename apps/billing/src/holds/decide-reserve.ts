@@ -69,5 +69,7 @@ function isSame(held: Held, { accountId, projectId, amountPicoUsd }: ReserveRequ
 }
 
 function mayCall(draft: BatchDraft, account: AccountState, project: ProjectState, reserve: ReserveRequest): boolean {
-  return project.enabled && project.accountId === account.accountId && draft.keys.get(reserve.keyId) === project.projectId;
+  const key = draft.keys.get(reserve.keyId);
+  if (key?.projectId !== project.projectId || key.expiresAt <= draft.now) return false;
+  return project.enabled && project.accountId === account.accountId;
 }

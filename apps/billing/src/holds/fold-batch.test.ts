@@ -25,8 +25,7 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
     for (const { projectId, keyId, ...limits } of projects) {
       ledger.projects.set(projectId, { projectId, accountId, enabled: true, openHolds: 0, requestWindow: [], ...limits });
       model.projects.set(projectId, { accountId, enabled: true, admitted: [], ...limits });
-      ledger.keys.set(keyId, projectId);
-      model.keys.set(keyId, projectId);
+      for (const keys of [ledger.keys, model.keys]) keys.set(keyId, { projectId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
     }
   }
 
@@ -48,9 +47,20 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
         ledger.meter(step.holdId, step.usage, step.leaseUntil);
         Object.assign(model.holds.get(step.holdId) ?? {}, { meter: step.usage, leaseUntil: step.leaseUntil });
         break;
+      case 'key': {
+        const { keyId, disabled, expiresAt } = step;
+        for (const keys of [ledger.keys, model.keys]) Object.assign(keys.get(keyId) ?? {}, { disabled, expiresAt });
+        break;
+      }
       case 'batch': {
         const { outcomes, rows } = ledger.apply(step.batch, step.now);
         expect(outcomes).toEqual(model.apply(step.batch, step.now));
+        for (const [at, { keyId }] of step.batch.reserves.entries()) {
+          const key = ledger.keys.get(keyId);
+          if (!key || outcomes.reserves[at]?.status !== 'refused') continue;
+          if (key.disabled) reached.add('key disabled');
+          if (key.expiresAt <= step.now) reached.add(key.expiresAt === step.now ? 'key expires now' : 'key expired');
+        }
         for (const outcome of outcomes.reserves) reached.add(`reserve ${outcome.status === 'refused' ? outcome.code : outcome.status}`);
         for (const { status } of outcomes.settles) reached.add(`settle ${status}`);
         for (const { charge, over, reason } of rows.settled) {
@@ -91,6 +101,9 @@ test('the random traffic reached every rare path', () => {
     'given back to the plan',
     'given back to the top-up',
     'given back too late for the plan',
+    'key disabled',
+    'key expired',
+    'key expires now',
     'late from the plan',
     'late from the top-up',
     'over the hold',

@@ -206,6 +206,8 @@ test('refusals come in order: key, requests per minute, concurrency, funds [hold
 
 test.each([
   ['a revoked key', 'invalid_api_key', 'UPDATE billing.api_key SET revoked_at = now() WHERE id = $3'],
+  ['a disabled key', 'invalid_api_key', 'UPDATE billing.api_key SET disabled = true WHERE id = $3'],
+  ['an expired key', 'invalid_api_key', 'UPDATE billing.api_key SET expires_at = now() WHERE id = $3'],
   ['a disabled project', 'invalid_api_key', 'UPDATE billing.project SET enabled = false WHERE id = $2'],
   ['a frozen account', 'account_frozen', `UPDATE billing.account SET status = 'frozen' WHERE id = $1`],
 ])('%s is refused at the next reserve', async (_, code, change) => {

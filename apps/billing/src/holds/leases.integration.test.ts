@@ -218,6 +218,8 @@ test('a leader that renewals do not reach resigns to one that they reach', async
 
 test.each([
   ['its key was revoked', 'UPDATE billing.api_key SET revoked_at = now() WHERE id = $1', 'keyId'],
+  ['its key was disabled', 'UPDATE billing.api_key SET disabled = true WHERE id = $1', 'keyId'],
+  ['its key has expired', 'UPDATE billing.api_key SET expires_at = now() WHERE id = $1', 'keyId'],
   ['its project was disabled', 'UPDATE billing.project SET enabled = false WHERE id = $1', 'projectId'],
   ['its account was stopped', `UPDATE billing.account SET status = 'frozen' WHERE id = $1`, 'accountId'],
 ] as const)('the next renewal stops a running request when %s, and its hold stays open to be settled', async (_, sql, id) => {

@@ -3,7 +3,7 @@ import { allOf, type PgConnection } from '#database/pg-connection.js';
 import type { OutputSource, PromptSource } from '#inference/usage.js';
 import type { Price } from '#money/price.js';
 import { type FundsRow, fundsOf } from '../ledger/funds.js';
-import type { AccountState, Batch, BatchState, ProjectState } from './batch.js';
+import type { AccountState, Batch, BatchState, KeyState, ProjectState } from './batch.js';
 import type { Hold, ReapedHold } from './hold.js';
 import { execute, plainArray } from './pipelined-query.js';
 import { sourcesOfRow } from './usage-sources.js';
@@ -40,7 +40,8 @@ const READ_BATCH = {
         concurrency_max AS "concurrencyMax", open_holds AS "openHolds", request_window AS "requestWindow" FROM billing.project
       WHERE id = ANY ($3::uuid[] || ARRAY(SELECT project_id FROM billing.hold WHERE id = ANY ($2::uuid[])))) p) AS projects,
     (SELECT json_agg(k) FROM (
-      SELECT id, project_id FROM billing.api_key WHERE id = ANY ($4::uuid[]) AND revoked_at IS NULL) k) AS keys`,
+      SELECT id, project_id, (extract(epoch FROM expires_at) * 1000)::float8 AS expires_at
+      FROM billing.api_key WHERE id = ANY ($4::uuid[]) AND revoked_at IS NULL AND NOT disabled) k) AS keys`,
 };
 
 /**
@@ -65,7 +66,7 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
     now: now ?? Math.floor(found.now),
     accounts: new Map(accounts.rows.map((row) => [row.id, accountState(row)])),
     projects: new Map(found.projects?.map((project) => [project.projectId, project])),
-    keys: new Map(found.keys?.map((row) => [row.id, row.project_id])),
+    keys: new Map(found.keys?.map((row) => [row.id, keyState(row)])),
     holds: new Map(found.holds?.map((row) => [row.id, hold(row)])),
     settlements: new Map(found.settlements?.map((row) => [row.hold_id, BigInt(row.cost)])),
     reaped: new Map(found.settlements?.filter(({ reaped }) => reaped).map((row) => [row.hold_id, reapedHold(row)])),
@@ -78,7 +79,18 @@ interface BatchRow {
   holds: HoldRow[] | null;
   settlements: SettlementRow[] | null;
   projects: ProjectState[] | null;
-  keys: { id: string; project_id: string }[] | null;
+  keys: KeyRow[] | null;
+}
+
+interface KeyRow {
+  id: string;
+  project_id: string;
+  /** Null: the key has no end. */
+  expires_at: number | null;
+}
+
+function keyState(row: KeyRow): KeyState {
+  return { projectId: row.project_id, expiresAt: row.expires_at ?? Number.POSITIVE_INFINITY };
 }
 
 interface AccountRow extends FundsRow {

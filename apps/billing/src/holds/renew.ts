@@ -1,5 +1,6 @@
 import type { HoldRenewal } from '#contracts/billing/holds.js';
 import { allOf, type PgConnection } from '#database/pg-connection.js';
+import { KEY_IS_ACTIVE } from '../keys/key-status.js';
 import { billableUsage } from './hold.js';
 import { execute, plainArray } from './pipelined-query.js';
 
@@ -35,7 +36,7 @@ const RENEW_HOLDS = {
       LEFT JOIN billing.api_key k ON k.id = l.key_id
       LEFT JOIN billing.project p ON p.id = l.project_id
       LEFT JOIN billing.account a ON a.id = l.account_id
-    WHERE h.id = r.id RETURNING h.id, k.revoked_at IS NULL AND p.enabled AND a.status = 'active' AS may_call`,
+    WHERE h.id = r.id RETURNING h.id, ${KEY_IS_ACTIVE} AND p.enabled AND a.status = 'active' AS may_call`,
 };
 
 /** Open holds, and holds that only the reaper ended: a service with newer usage may still settle late. */

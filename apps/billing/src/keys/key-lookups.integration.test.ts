@@ -50,6 +50,8 @@ test('a key is found by its digest, with its project and account', async () => {
 test.each([
   ['an unknown key', undefined],
   ['a revoked key', 'UPDATE billing.api_key SET revoked_at = now() WHERE id = $1'],
+  ['a disabled key', 'UPDATE billing.api_key SET disabled = true WHERE id = $1'],
+  ['an expired key', 'UPDATE billing.api_key SET expires_at = now() WHERE id = $1'],
   [
     'a key of a disabled project',
     'UPDATE billing.project SET enabled = false WHERE id = (SELECT project_id FROM billing.api_key WHERE id = $1)',
@@ -58,6 +60,15 @@ test.each([
   const { digest, keyId } = await keyOf();
   if (sql) await ledger.sql.query(sql, [keyId]);
   await expect(lookups.resolve(sql ? digest : guess())).rejects.toMatchObject({ code: 'invalid_api_key' });
+});
+
+test('a key with an end is found with the milliseconds that are left', async () => {
+  const { digest, ...customer } = await keyOf();
+  await ledger.sql.query(`UPDATE billing.api_key SET expires_at = now() + interval '1 hour' WHERE id = $1`, [customer.keyId]);
+  const { validForMs = 0, ...found } = await lookups.resolve(digest);
+  expect(found).toEqual(customer);
+  expect(validForMs).toBeLessThanOrEqual(3_600_000);
+  expect(validForMs).toBeGreaterThan(3_500_000);
 });
 
 test('1,000 concurrent guesses cost ten queries, and valid keys among them are found', async () => {

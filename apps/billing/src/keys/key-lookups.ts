@@ -3,13 +3,21 @@ import { ServiceError } from '#contracts/service-error.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { Lane, type LaneOptions } from '../holds/lane.js';
 import { storedDigest } from './key-digest.js';
+import { KEY_IS_ACTIVE } from './key-status.js';
 
 const FIND_KEYS = {
   name: 'find_keys',
-  text: `SELECT encode(k.digest, 'hex') AS digest, k.id::text AS "keyId", p.id::text AS "projectId", p.account_id::text AS "accountId"
+  text: `SELECT encode(k.digest, 'hex') AS digest, k.id::text AS "keyId", p.id::text AS "projectId", p.account_id::text AS "accountId",
+      extract(epoch FROM k.expires_at - clock_timestamp())::float8 * 1000 AS "validForMs"
     FROM billing.api_key k JOIN billing.project p ON p.id = k.project_id
-    WHERE k.digest = ANY ($1::bytea[]) AND k.revoked_at IS NULL AND p.enabled`,
+    WHERE k.digest = ANY ($1::bytea[]) AND ${KEY_IS_ACTIVE} AND p.enabled`,
 };
+
+interface KeyRow extends Omit<ResolvedKey, 'validForMs'> {
+  digest: string;
+  /** Null: the key has no end. */
+  validForMs: number | null;
+}
 
 /**
  * Finds keys by their digests. Lookups that arrive during a query share the next one, so that guessing keys costs the database one query at
@@ -27,7 +35,7 @@ export class KeyLookups {
 
   /**
    * Returns the key with this digest and its owner. A frozen account is no error.
-   * @throws {ServiceError} `invalid_api_key` when the key is unknown or revoked, or its project disabled; `unavailable` when too many
+   * @throws {ServiceError} `invalid_api_key` when the key is unknown or not active, or its project disabled; `unavailable` when too many
    * lookups wait or the database is away.
    */
   async resolve(keyDigest: string): Promise<ResolvedKey> {
@@ -43,8 +51,8 @@ export class KeyLookups {
 
 async function findKeys(connection: PgConnection, digests: readonly Uint8Array[]): Promise<(ResolvedKey | undefined)[]> {
   const wanted = digests.map((digest) => Buffer.from(digest).toString('hex'));
-  const { rows } = await connection.query<ResolvedKey & { digest: string }>({ ...FIND_KEYS, values: [byteaArray([...new Set(wanted)])] });
-  const found = new Map(rows.map(({ digest, ...key }) => [digest, key]));
+  const { rows } = await connection.query<KeyRow>({ ...FIND_KEYS, values: [byteaArray([...new Set(wanted)])] });
+  const found = new Map(rows.map(({ digest, validForMs, ...key }) => [digest, validForMs === null ? key : { ...key, validForMs }]));
   return wanted.map((digest) => found.get(digest));
 }
 

@@ -1,45 +1,96 @@
 import { randomUUID } from 'node:crypto';
 import { digestApiKey } from '#contracts/api-key.js';
-import type { ApiKey, KeyCreateRequest, KeyListReply, KeyListRequest } from '#contracts/billing/keys.js';
+import type {
+  ApiKey,
+  CreatedKey,
+  KeyCreateRequest,
+  KeyListReply,
+  KeyListRequest,
+  KeyRotateRequest,
+  KeyUpdateRequest,
+  RotatedKey,
+} from '#contracts/billing/keys.js';
 import { ServiceError } from '#contracts/service-error.js';
-import { audited } from '#database/audit-journal.js';
+import { audited, changedFields } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { isDuplicate, isMissing } from '../accounts/database-refusal.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';
 import { readLastUses } from '../usage/read-last-uses.js';
 import { storedDigest } from './key-digest.js';
+import { statusOf } from './key-status.js';
 import { makeApiKey } from './make-api-key.js';
 
 /**
  * Makes a key. The reply is the only place that has the whole key.
- * @throws {ServiceError} `not_found` for an unknown project, `conflict` when the id was used before.
+ * @throws {ServiceError} `not_found` for an unknown project, `conflict` when the id was used before, `invalid_request` for an end that has
+ * passed.
  */
-export async function createKey(
-  prisma: PrismaClient,
-  request: KeyCreateRequest,
-  pepper: string,
-  author = OWN_AUTHOR,
-): Promise<ApiKey & { key: string }> {
-  const key = makeApiKey();
-  const digest = storedDigest(digestApiKey(key), pepper);
-  try {
-    const data = { id: request.keyId ?? randomUUID(), projectId: request.projectId, name: request.name, digest, lastFour: key.slice(-4) };
-    return await audited(prisma, 'billing', author, async (tx) => {
+export async function createKey(prisma: PrismaClient, request: KeyCreateRequest, pepper: string, author = OWN_AUTHOR): Promise<CreatedKey> {
+  const { keyId: id = randomUUID(), projectId, name, note } = request;
+  const expiresAt = endOf(request.expiresAt);
+  const { key, ...secret } = newSecret(pepper);
+  return onlyOnce('keyId', () =>
+    audited(prisma, 'billing', author, async (tx) => {
+      const data = { id, projectId, name, note, expiresAt, ...secret };
       const { project, ...row } = await tx.apiKey.create({ data, include: { project: true } });
       const made = renderKey(row);
-      const change = { action: 'key.create', accountId: project.accountId, target: `key/${made.keyId}`, reason: null };
-      return { result: { ...made, key }, change: { ...change, before: null, after: { ...made } } };
-    });
-  } catch (error) {
-    if (isMissing(error)) throw new ServiceError('not_found', 'There is no such project.', 'projectId', { cause: error });
-    if (isDuplicate(error)) {
-      throw new ServiceError('conflict', 'This key was made before, and is not shown again: revoke it and make another.', 'keyId', {
-        cause: error,
-      });
-    }
-    throw error;
-  }
+      return { result: { ...made, key }, change: { ...changeOf('key.create', made, project), before: null, after: { ...made } } };
+    }),
+  );
+}
+
+/**
+ * Changes the given fields; null clears one. Requests see the change from their next reserve on.
+ * @throws {ServiceError} `not_found`; `conflict` when the key is revoked, or was replaced and would have no end; `invalid_request` for an
+ * end that has passed.
+ */
+export async function updateKey(prisma: PrismaClient, request: KeyUpdateRequest, author = OWN_AUTHOR): Promise<ApiKey> {
+  const { keyId: id, name, note, disabled } = request;
+  const expiresAt = endOf(request.expiresAt);
+  return audited(prisma, 'billing', author, async (tx) => {
+    const { row, project } = await lockKey(tx, id);
+    if (row.revokedAt) throw new ServiceError('conflict', 'The key is revoked, and stays so. Make another.', 'keyId');
+    if (row.replacedBy && expiresAt === null) throw new ServiceError('conflict', 'The key was replaced: it must have an end.', 'expiresAt');
+    const key = renderKey(await tx.apiKey.update({ where: { id }, data: { name, note, disabled, expiresAt } }));
+    const changed = changedFields(renderKey(row), key);
+    return { result: key, change: changed && { ...changeOf('key.update', key, project), ...changed } };
+  });
+}
+
+/**
+ * Makes a key with the settings of another, which ends after the grace, by the database's clock. Both are valid during it.
+ * @throws {ServiceError} `not_found`; `conflict` when the key is not active or was replaced before, or the new id was used; `invalid_request`
+ * for an end that has passed.
+ */
+export async function rotateKey(prisma: PrismaClient, request: KeyRotateRequest, pepper: string, author = OWN_AUTHOR): Promise<RotatedKey> {
+  const { keyId, newKeyId: id = randomUUID(), graceSeconds } = request;
+  const newEnd = endOf(request.expiresAt);
+  const { key, ...secret } = newSecret(pepper);
+  return onlyOnce('newKeyId', () =>
+    audited(prisma, 'billing', author, async (tx) => {
+      const { row, project, now } = await lockKey(tx, keyId);
+      const old = renderKey(row);
+      if (row.replacedBy)
+        throw new ServiceError('conflict', `The key was replaced before, by ${row.replacedBy}. Rotate that one.`, 'keyId');
+      const status = statusOf(old, now.getTime());
+      if (status !== 'active') throw new ServiceError('conflict', `The key is ${status}. Only an active key can be rotated.`, 'keyId');
+      const { projectId, name, note } = row;
+      const expiresAt = newEnd === undefined ? row.expiresAt : newEnd;
+      const made = renderKey(await tx.apiKey.create({ data: { id, projectId, name, note, expiresAt, ...secret } }));
+      const graceEnd = new Date(now.getTime() + graceSeconds * 1_000);
+      const end = row.expiresAt && row.expiresAt < graceEnd ? row.expiresAt : graceEnd;
+      const replaced = renderKey(await tx.apiKey.update({ where: { id: keyId }, data: { expiresAt: end, replacedBy: id } }));
+      const changed = (one: ApiKey) => ({ expiresAt: one.expiresAt, replacedBy: one.replacedBy });
+      return {
+        result: { ...made, key, replaced },
+        change: [
+          { ...changeOf('key.create', made, project), before: null, after: { ...made } },
+          { ...changeOf('key.rotate', replaced, project), before: changed(old), after: changed(replaced) },
+        ],
+      };
+    }),
+  );
 }
 
 /**
@@ -48,17 +99,15 @@ export async function createKey(
  */
 export async function revokeKey(prisma: PrismaClient, keyId: string, author = OWN_AUTHOR): Promise<ApiKey> {
   return audited(prisma, 'billing', author, async (tx) => {
-    const { count } = await tx.apiKey.updateMany({ where: { id: keyId, revokedAt: null }, data: { revokedAt: new Date() } });
-    const row = await tx.apiKey.findUnique({ where: { id: keyId }, include: { project: true } });
-    if (!row) throw new ServiceError('not_found', 'There is no such key.', 'keyId');
-    const key = renderKey(row);
-    const change = { action: 'key.revoke', accountId: row.project.accountId, target: `key/${keyId}`, reason: null };
+    const { row, project } = await lockKey(tx, keyId);
+    if (row.revokedAt) return { result: renderKey(row), change: null };
+    const key = renderKey(await tx.apiKey.update({ where: { id: keyId }, data: { revokedAt: new Date() } }));
     const [before, after] = [{ revokedAt: null }, { revokedAt: key.revokedAt }];
-    return { result: key, change: count === 0 ? null : { ...change, before, after } };
+    return { result: key, change: { ...changeOf('key.revoke', key, project), before, after } };
   });
 }
 
-/** Lists keys, oldest first, revoked ones included. */
+/** Lists keys, oldest first, those that are not active included. */
 export async function listKeys(prisma: PrismaClient, request: KeyListRequest): Promise<KeyListReply> {
   const where = {
     id: request.keyId,
@@ -72,7 +121,57 @@ export async function listKeys(prisma: PrismaClient, request: KeyListRequest): P
     prisma,
     rows.map(({ id }) => id),
   );
-  return { keys: rows.map((row) => ({ ...renderKey(row), lastUsedAt: lastUses.get(row.id)?.toISOString() ?? null })), nextCursor };
+  const now = Date.now();
+  const keys = rows.map((row) => {
+    const key = renderKey(row);
+    return { ...key, status: statusOf(key, now), lastUsedAt: lastUses.get(row.id)?.toISOString() ?? null };
+  });
+  return { keys, nextCursor };
+}
+
+function newSecret(pepper: string): { key: string; digest: Uint8Array<ArrayBuffer>; lastFour: string } {
+  const key = makeApiKey();
+  return { key, digest: storedDigest(digestApiKey(key), pepper), lastFour: key.slice(-4) };
+}
+
+/** Returns the end of a key: null for none, undefined when the request does not name one. */
+function endOf(expiresAt: string | null | undefined): Date | null | undefined {
+  if (expiresAt === undefined || expiresAt === null) return expiresAt;
+  const end = new Date(expiresAt);
+  if (!(end.getTime() > Date.now())) throw new ServiceError('invalid_request', 'expiresAt must be in the future.', 'expiresAt');
+  return end;
+}
+
+/** Locks a key, so that `before` is the row that a change replaces. `now` is the database's clock, in whole milliseconds. */
+async function lockKey(
+  tx: Prisma.TransactionClient,
+  id: string,
+): Promise<{ row: Prisma.ApiKeyModel; project: Prisma.ProjectModel; now: Date }> {
+  const [clock] = await tx.$queryRaw<{ now: Date }[]>`SELECT date_trunc('milliseconds', clock_timestamp()) AS now
+    FROM billing.api_key WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
+  const found = clock && (await tx.apiKey.findUnique({ where: { id }, include: { project: true } }));
+  if (!found) throw new ServiceError('not_found', 'There is no such key.', 'keyId');
+  const { project, ...row } = found;
+  return { row, project, now: clock.now };
+}
+
+/** Turns the errors of an insert into refusals. `param` is the field with the id of the new key. */
+async function onlyOnce<Made>(param: string, make: () => Promise<Made>): Promise<Made> {
+  try {
+    return await make();
+  } catch (error) {
+    if (isMissing(error)) throw new ServiceError('not_found', 'There is no such project.', 'projectId', { cause: error });
+    if (isDuplicate(error)) {
+      throw new ServiceError('conflict', 'This key was made before, and is not shown again: revoke it and make another.', param, {
+        cause: error,
+      });
+    }
+    throw error;
+  }
+}
+
+function changeOf(action: string, { keyId }: ApiKey, { accountId }: { accountId: string }) {
+  return { action, accountId, target: `key/${keyId}`, reason: null };
 }
 
 function renderKey(row: Prisma.ApiKeyModel): ApiKey {
@@ -80,8 +179,12 @@ function renderKey(row: Prisma.ApiKeyModel): ApiKey {
     keyId: row.id,
     projectId: row.projectId,
     name: row.name,
+    note: row.note,
     lastFour: row.lastFour,
     createdAt: row.createdAt.toISOString(),
+    expiresAt: row.expiresAt?.toISOString() ?? null,
+    disabled: row.disabled,
+    replacedBy: row.replacedBy,
     revokedAt: row.revokedAt?.toISOString() ?? null,
   };
 }

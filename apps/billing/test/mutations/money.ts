@@ -8,6 +8,7 @@ const RACES = 'apps/billing/src/ledger/money-races.integration.test.ts';
 const AUDITOR = 'apps/billing/src/ledger/auditor.integration.test.ts';
 const ROLES = 'apps/billing/src/ledger/service-role.integration.test.ts';
 const WINDOW = 'apps/billing/src/limits/request-window.test.ts';
+const KEYS = 'apps/billing/src/keys/keys.integration.test.ts';
 const LOOKUPS = 'apps/billing/src/keys/key-lookups.integration.test.ts';
 const CURSOR = 'apps/billing/src/paging/page-cursor.test.ts';
 const ROLLUPS = 'apps/billing/src/usage/close-usage.integration.test.ts';
@@ -79,8 +80,21 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
     ['Retry-After is not early', 'Math.max(1, Math.ceil((lastAt', 'Math.max(1, Math.floor((lastAt', WINDOW, ''],
   ],
   // ---- keys ----
+  'apps/billing/src/keys/key-status.ts': [
+    ['a revoked key is not active', 'k.revoked_at IS NULL AND ', '', LOOKUPS, 'a revoked key is refused'],
+    ['a disabled key is not active', 'NOT k.disabled AND ', '', LOOKUPS, 'a disabled key is refused'],
+    ['an expired key is not active', 'k.expires_at > clock_timestamp()', 'true', LOOKUPS, 'an expired key is refused'],
+  ],
+  'apps/billing/src/keys/keys.ts': [
+    ['the lock on a key', ' FOR NO KEY UPDATE', '', KEYS, 'of one key at the same time succeeds once'],
+    ['a key is replaced once', 'if (row.replacedBy)', 'if (false)', KEYS, 'is made once'],
+    ['only an active key is replaced', "status !== 'active'", "status === 'revoked'", KEYS, 'is made once'],
+    ['a grace lengthens no life', 'row.expiresAt < graceEnd', 'false', KEYS, 'never lets the old key live longer'],
+    ['a replaced key has an end', 'row.replacedBy && expiresAt === null', 'false', KEYS, 'a replaced key keeps an end'],
+    ['a revoked key stays as it is', 'if (row.revokedAt) throw', 'if (false) throw', KEYS, 'a replaced key keeps an end'],
+    ['an end has not passed', 'end.getTime() > Date.now()', 'true', KEYS, 'an end that has passed is refused'],
+  ],
   'apps/billing/src/keys/key-lookups.ts': [
-    ['a revoked key is not found', ' AND k.revoked_at IS NULL', '', LOOKUPS, 'a revoked key is refused'],
     ['a key of a disabled project is not found', ' AND p.enabled', '', LOOKUPS, 'a key of a disabled project is refused'],
     [
       'an answer goes to the lookup that asked for it',

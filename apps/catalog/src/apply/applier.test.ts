@@ -13,9 +13,8 @@ test('the log of a refused catalog has its name and first faults, and no pasted 
   const applier = new Applier({} as CatalogStore, {} as Snapshot, {} as never, () => undefined, createCatalogMetrics(registry), logger);
   const entry = '  - { id: u, kind: openai-chat, baseUrl: "http://user:sk-secret@h/v1", apiKeyEnv: sk-secret }\n';
 
-  await expect(applier.apply(`upstreams:\n${entry.repeat(3)}models: []\n`, 'mine.yaml', serviceAuthor('catalog').caller)).rejects.toThrow(
-    'mine.yaml:2: upstreams[0].baseUrl',
-  );
+  const request = { yaml: `upstreams:\n${entry.repeat(3)}models: []\n`, fileName: 'mine.yaml' };
+  await expect(applier.apply(request, serviceAuthor('catalog').caller)).rejects.toThrow('mine.yaml:2: upstreams[0].baseUrl');
   const name = 'must be the name of an environment variable such as LOCAL_API_KEY, never the secret itself';
   const url = 'must be an http:// or https:// URL without credentials, query or fragment';
   expect(lines).toEqual([

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Caller } from '#contracts/audit.js';
-import type { CatalogApplyReply } from '#contracts/catalog.js';
+import type { CatalogApplyReply, CatalogApplyRequest } from '#contracts/catalog.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { serviceAuthor } from '#database/audit-journal.js';
 import type { Logger } from '#observability/logger.js';
@@ -28,16 +28,18 @@ export class Applier {
   /**
    * Makes the catalog equal to the text.
    * @throws {CatalogFileError} when the text is invalid; nothing is applied.
-   * @throws {ServiceError} `unavailable` when the database fails, which may be after the commit.
+   * @throws {ServiceError} `conflict` when the current revision is not the expected one; `unavailable` when the database fails, which may be
+   * after the commit.
    */
-  async apply(text: string, fileName: string, caller: Caller): Promise<CatalogApplyReply> {
-    const wanted = this.#parse(text, fileName);
-    const origin = { author: { caller, logger: this.logger }, fileName };
+  async apply({ yaml, fileName = 'catalog.yaml', expectedRevision }: CatalogApplyRequest, caller: Caller): Promise<CatalogApplyReply> {
+    const wanted = this.#parse(yaml, fileName);
+    const origin = { author: { caller, logger: this.logger }, fileName, yaml, expectedRevision };
     const outcome = await this.#counted(() => this.store.apply(wanted, origin)).catch((error: unknown) => {
+      if (error instanceof ServiceError) throw error;
       this.logger.error({ err: error, fileName }, 'catalog cannot be stored');
       throw new ServiceError('unavailable', 'The catalog could not be stored. Applying it again is safe.');
     });
-    await this.#announce(outcome, fileName);
+    await this.#announce(outcome, { fileName });
     return {
       revision: outcome.revision,
       changed: outcome.changes !== null,
@@ -50,10 +52,21 @@ export class Applier {
   /** Applies the start file if it has changed since the last start (see `CatalogStore.applyAtStart`). */
   async applyAtStart(text: string, fileName: string): Promise<void> {
     const wanted = this.#parse(text, fileName);
-    const origin = { author: serviceAuthor('catalog', this.logger), fileName, reason: 'start file' };
+    const origin = { author: serviceAuthor('catalog', this.logger), fileName, yaml: text, reason: 'start file' };
     const outcome = await this.#counted(() => this.store.applyAtStart(wanted, digestOf(text, wanted), origin));
     if (outcome.known) this.logger.info({ fileName, revision: outcome.revision }, 'catalog file unchanged since the last start');
-    await this.#announce(outcome, fileName);
+    await this.#announce(outcome, { fileName });
+  }
+
+  /** Applies the scheduled prices that are due, in the order of their times, each as a revision. */
+  async applyDuePrices(): Promise<void> {
+    const author = serviceAuthor('catalog', this.logger);
+    for (;;) {
+      const outcome = await this.store.applyDuePrice(author);
+      if (outcome === null) return;
+      this.metrics.applies.inc({ outcome: outcome.changes === null ? 'unchanged' : 'changed' });
+      await this.#announce(outcome, { reason: 'scheduled price' });
+    }
   }
 
   #parse(text: string, fileName: string): WantedCatalog {
@@ -73,7 +86,7 @@ export class Applier {
       this.metrics.applies.inc({ outcome: outcome.changes === null ? 'unchanged' : 'changed' });
       return outcome;
     } catch (error) {
-      this.metrics.applies.inc({ outcome: 'failed' });
+      this.metrics.applies.inc({ outcome: error instanceof ServiceError ? 'refused' : 'failed' });
       throw error;
     }
   }
@@ -82,11 +95,11 @@ export class Applier {
    * Publishes before this replica reads the revision: callers that then ask wait for that read. Returns when this replica answers with the
    * new revision.
    */
-  async #announce({ revision, changes }: ApplyOutcome, fileName: string): Promise<void> {
+  async #announce({ revision, changes }: ApplyOutcome, origin: { fileName: string } | { reason: string }): Promise<void> {
     if (changes !== null) this.announcements.publish(revision);
     await this.snapshot.refresh();
     if (changes === null) return;
-    this.logger.info({ fileName, revision, ...changes }, 'catalog changed');
+    this.logger.info({ ...origin, revision, ...changes }, 'catalog changed');
   }
 }
 

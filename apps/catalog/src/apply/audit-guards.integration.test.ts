@@ -65,6 +65,40 @@ test.each(Object.entries(CHANGES))('catalog.%s: a change is refused without an a
   await owner.query('ROLLBACK');
 });
 
+const PRICE = '0190a6f0-7c1e-7000-8000-000000000001';
+const SCHEDULE = `INSERT INTO catalog.scheduled_price (id, model_id, input_price, cached_input_price, output_price, effective_at)
+  VALUES ('${PRICE}', 'm', 1, 1, 1, 'infinity')`;
+
+test.each([
+  ['scheduled', SCHEDULE, 'price/0190a6f0-7c1e-7000-8000-000000000002'],
+  ['applied', 'UPDATE catalog.scheduled_price SET revision = 7', 'revision/8'],
+  ['cancelled', 'UPDATE catalog.scheduled_price SET cancelled_at = now()', 'revision/7'],
+])('a price that is %s is refused without an audit row of it or its revision', async (what, sql, other) => {
+  await tamper('DELETE FROM catalog.scheduled_price', ...(what === 'scheduled' ? [] : [SCHEDULE]));
+
+  await service.query('BEGIN');
+  await service.query(sql);
+  await record(service, other);
+  await expect(service.query('COMMIT')).rejects.toMatchObject({ code: '23514', constraint: 'scheduled_price_is_audited' });
+
+  for (const target of what === 'applied' ? ['revision/7', `price/${PRICE}`] : [`price/${PRICE}`]) {
+    await service.query('BEGIN');
+    await service.query(sql);
+    await record(service, target);
+    await service.query('SET CONSTRAINTS ALL IMMEDIATE');
+    await service.query('ROLLBACK');
+  }
+});
+
+test.each([
+  ['permission denied', 'DELETE FROM catalog.scheduled_price'],
+  ['permission denied', 'UPDATE catalog.scheduled_price SET effective_at = now()'],
+  ['permission denied', 'UPDATE catalog.scheduled_price SET input_price = 0'],
+  ['permission denied', 'DELETE FROM catalog.revision_text'],
+])('%s for the service: %s', async (message, sql) => {
+  await expect(service.query(sql)).rejects.toThrow(message);
+});
+
 test('the service may not change the journal, and the check finds a change by the owner', async () => {
   await record(service, 'revision/0');
   for (const statement of [

@@ -8,7 +8,7 @@ let database: TestDatabase;
 let prisma: PrismaClient;
 let other: PrismaClient;
 let store: CatalogStore;
-const ORIGIN: ApplyOrigin = { author: serviceAuthor('catalog'), fileName: 'c.yaml' };
+const ORIGIN: ApplyOrigin = { author: serviceAuthor('catalog'), fileName: 'c.yaml', yaml: '# a text' };
 
 beforeEach(async () => {
   database = await createTestDatabase();
@@ -156,4 +156,45 @@ test('a start applies its file once; a restart with the same file keeps a later 
     cachedInputPicoUsd: 0n,
     outputPicoUsd: 2_000_000n,
   });
+});
+
+const texts = () => prisma.revisionText.findMany({ orderBy: { revision: 'asc' } });
+
+test('each revision has its text; a text that changes nothing replaces that of the current revision', async () => {
+  await store.apply(catalog({ a: '1' }), { ...ORIGIN, yaml: '# one' });
+  await store.apply(catalog({ a: '2' }), { ...ORIGIN, yaml: '# two' });
+  await store.apply(catalog({ a: '2' }), { ...ORIGIN, yaml: '# two, with another comment' });
+  expect(await texts()).toEqual([
+    { revision: 1, yaml: '# one' },
+    { revision: 2, yaml: '# two, with another comment' },
+  ]);
+});
+
+test('a start adds the text of a revision without one, if the file is still what is applied', async () => {
+  const digest = 'a'.repeat(64);
+  const start = () => store.applyAtStart(catalog({ a: '1' }), digest, { ...ORIGIN, yaml: '# the file' });
+  const removeTexts = async () => {
+    const owner = createPrismaClient({ url: database.url, applicationName: 'test-owner' });
+    await owner.$transaction([owner.$executeRaw`SET LOCAL session_replication_role = replica`, owner.revisionText.deleteMany()]);
+    await owner.$disconnect();
+  };
+  await start();
+  await removeTexts();
+  await start();
+  expect(await texts()).toEqual([{ revision: 1, yaml: '# the file' }]);
+  await store.apply(catalog({ a: '2' }), ORIGIN);
+  await removeTexts();
+  await start();
+  expect(await texts()).toEqual([]);
+});
+
+test('a change of another revision than the expected one is refused, and nothing is written', async () => {
+  await store.apply(catalog({ a: '1' }), ORIGIN);
+  await store.apply(catalog({ a: '2' }), { ...ORIGIN, expectedRevision: 1 });
+  const stale = store.apply(catalog({ a: '3' }), { ...ORIGIN, expectedRevision: 1 });
+  await expect(stale).rejects.toMatchObject({ name: 'ServiceError', code: 'conflict', param: 'expectedRevision' });
+  expect((await store.read()).models.map(({ price }) => price.version)).toEqual([2]);
+  expect(await store.readRevision()).toBe(2);
+  // Its reply was lost: the repeated apply finds nothing to change.
+  expect(await store.apply(catalog({ a: '2' }), { ...ORIGIN, expectedRevision: 1 })).toEqual({ revision: 2, changes: null });
 });

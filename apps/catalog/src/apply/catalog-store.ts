@@ -1,11 +1,16 @@
 import type { CatalogChanges, UpstreamHealthCheck, UpstreamTls } from '#contracts/catalog.js';
+import { ServiceError } from '#contracts/service-error.js';
 import { type AuditedChange, type Author, audited } from '#database/audit-journal.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { CapabilitiesEntry, TimeoutsEntry } from '../file/catalog-file.schema.js';
 import type { WantedCatalog } from '../file/parse-catalog-file.js';
+import { setPrice } from '../file/set-price.js';
+import { type DuePrice, duePrice } from '../prices/due-price.js';
 import type { CatalogState, StoredModel, StoredUpstream } from './catalog-state.js';
 import { describeChanges } from './describe-changes.js';
-import { isEmpty, planChanges } from './plan-changes.js';
+import { type Changes, isEmpty, planChanges } from './plan-changes.js';
+import { priceVersion } from './price-version.js';
+import { takeTurn } from './take-turn.js';
 import { type Database, writeChanges } from './write-changes.js';
 
 export interface ApplyOutcome {
@@ -16,10 +21,14 @@ export interface ApplyOutcome {
 
 const TRANSACTION_LIMITS = { maxWait: 5_000, timeout: 30_000 };
 
-/** The sender of an apply, and the name of the file for the audit journal. */
+/** The sender of an apply, and the file that it sends. */
 export interface ApplyOrigin {
   author: Author;
   fileName: string;
+  /** Text of the file. */
+  yaml: string;
+  /** Revision that the sender changes. Absent: any. */
+  expectedRevision?: number;
   /** Reason of an apply that no caller asked for. */
   reason?: string;
 }
@@ -37,9 +46,16 @@ export class CatalogStore {
     return this.prisma.$transaction(readState, { ...TRANSACTION_LIMITS, isolationLevel: Prisma.TransactionIsolationLevel.RepeatableRead });
   }
 
-  /** Makes the stored catalog equal to `wanted`. Idempotent; applies of several replicas are serial. */
+  /**
+   * Makes the stored catalog equal to `wanted`. Idempotent; applies of several replicas are serial.
+   * @throws {ServiceError} `conflict` when this would change another revision than the expected one.
+   */
   apply(wanted: WantedCatalog, origin: ApplyOrigin): Promise<ApplyOutcome> {
-    return this.inTurn(origin, (tx, revision) => applyWanted(tx, revision, wanted));
+    return audited(this.prisma, 'catalog', origin.author, async (tx) => {
+      const { revision } = await takeTurn(tx);
+      const result = await applyWanted(tx, wanted, origin);
+      return { result, change: changeOf(revision, result, origin) };
+    });
   }
 
   /**
@@ -47,24 +63,29 @@ export class CatalogStore {
    * change a price.
    */
   applyAtStart(wanted: WantedCatalog, digest: string, origin: ApplyOrigin): Promise<ApplyOutcome & { known: boolean }> {
-    return this.inTurn(origin, async (tx, revision, startFileDigest) => {
-      if (startFileDigest === digest) return { revision, changes: null, known: true };
-      const outcome = await applyWanted(tx, revision, wanted);
-      await tx.catalogState.update({ where: { id: 1 }, data: { startFileDigest: digest } });
-      return { ...outcome, known: false };
+    return audited(this.prisma, 'catalog', origin.author, async (tx) => {
+      const { revision, startFileDigest } = await takeTurn(tx);
+      const known = startFileDigest === digest;
+      const outcome = known ? { revision, changes: null } : await applyWanted(tx, wanted, origin);
+      if (known) await addMissingText(tx, revision, wanted, origin.yaml);
+      else await tx.catalogState.update({ where: { id: 1 }, data: { startFileDigest: digest } });
+      return { result: { ...outcome, known }, change: changeOf(revision, outcome, origin) };
     });
   }
 
-  /** Holds the lock of the state row until the end of the transaction, so that `work` reads what the last apply left. */
-  private inTurn<Outcome extends ApplyOutcome>(
-    origin: ApplyOrigin,
-    work: (tx: Database, revision: number, startFileDigest: string | null) => Promise<Outcome>,
-  ): Promise<Outcome> {
-    return audited(this.prisma, 'catalog', origin.author, async (tx) => {
-      await tx.$queryRaw`SELECT id FROM catalog.state WHERE id = 1 FOR UPDATE`;
-      const { revision, startFileDigest } = await tx.catalogState.findUniqueOrThrow({ where: { id: 1 } });
-      const result = await work(tx, revision, startFileDigest);
-      return { result, change: changeOf(revision, result, origin) };
+  /**
+   * Makes the scheduled price that is due longest a revision. Resolves to null when none is due. Every replica may call it at once: the
+   * price is marked in the transaction that applies it.
+   */
+  async applyDuePrice(author: Author): Promise<ApplyOutcome | null> {
+    // Replicas look every few seconds. One that takes the lock and loses its network would keep it until the server notices.
+    if ((await duePrice(this.prisma)) === undefined) return null;
+    return audited(this.prisma, 'catalog', author, async (tx) => {
+      const { revision } = await takeTurn(tx);
+      const due = await duePrice(tx);
+      if (due === undefined) return { result: null, change: null };
+      const result = await applyPrice(tx, due);
+      return { result, change: priceChangeOf(revision, result, due) };
     });
   }
 }
@@ -76,13 +97,57 @@ function changeOf(before: number, { revision, changes }: ApplyOutcome, { fileNam
   return { ...change, before: { revision: before }, after: { revision, fileName, ...changes } };
 }
 
-async function applyWanted(tx: Database, revision: number, wanted: WantedCatalog): Promise<ApplyOutcome> {
+/** A price that the model has already makes no revision; its row is about the scheduled price. */
+function priceChangeOf(before: number, { revision, changes }: ApplyOutcome, { id }: DuePrice): AuditedChange {
+  const change = { action: 'price.apply', accountId: null, reason: 'scheduled price', before: { revision: before } };
+  if (changes === null) return { ...change, target: `price/${id}`, after: { revision } };
+  return { ...change, target: `revision/${revision}`, after: { revision, scheduledPriceId: id, ...changes } };
+}
+
+async function applyWanted(tx: Database, wanted: WantedCatalog, { yaml, expectedRevision }: ApplyOrigin): Promise<ApplyOutcome> {
   const current = await readState(tx);
   const changes = planChanges(current, wanted, Math.floor(Date.now() / 1000));
-  if (isEmpty(changes)) return { revision, changes: null };
-  await writeChanges(tx, changes);
-  await tx.catalogState.update({ where: { id: 1 }, data: { revision: revision + 1, changedAt: new Date() } });
-  return { revision: revision + 1, changes: describeChanges(current, changes) };
+  // A repeated apply whose first reply was lost finds nothing to change, and is no conflict.
+  if (expectedRevision !== undefined && expectedRevision !== current.revision && !isEmpty(changes)) {
+    throw new ServiceError(
+      'conflict',
+      `The catalog has revision ${current.revision}, and the text was made from revision ${expectedRevision}. Compare it again.`,
+      'expectedRevision',
+    );
+  }
+  return writeRevision(tx, current, changes, yaml);
+}
+
+async function applyPrice(tx: Database, { id, modelId, price }: DuePrice): Promise<ApplyOutcome> {
+  const current = await readState(tx);
+  const before = current.models.find((model) => model.id === modelId)?.price;
+  const next = priceVersion(before, price);
+  const prices = next.version === before?.version ? [] : [{ modelId, ...next }];
+  const text = await tx.revisionText.findUnique({ where: { revision: current.revision } });
+  const yaml = text && setPrice(text.yaml, modelId, price);
+  const outcome = await writeRevision(tx, current, { upstreams: [], models: [], prices, routes: [] }, yaml);
+  await tx.scheduledPrice.update({ where: { id }, data: { revision: outcome.revision } });
+  return outcome;
+}
+
+/** Writes the changes as the next revision, if there are any, and the text that has them, if it is known. */
+async function writeRevision(tx: Database, current: CatalogState, changes: Changes, yaml: string | null): Promise<ApplyOutcome> {
+  const isChanged = !isEmpty(changes);
+  const revision = current.revision + (isChanged ? 1 : 0);
+  if (isChanged) {
+    await writeChanges(tx, changes);
+    await tx.catalogState.update({ where: { id: 1 }, data: { revision, changedAt: new Date() } });
+  }
+  if (yaml !== null) await tx.revisionText.upsert({ where: { revision }, create: { revision, yaml }, update: { yaml } });
+  return { revision, changes: isChanged ? describeChanges(current, changes) : null };
+}
+
+/** Stores the text of a revision that is older than the storage of texts, if the text has its content. */
+async function addMissingText(tx: Database, revision: number, wanted: WantedCatalog, yaml: string): Promise<void> {
+  if (await tx.revisionText.findUnique({ where: { revision }, select: { revision: true } })) return;
+  const current = await readState(tx);
+  const changes = planChanges(current, wanted, 0);
+  if (isEmpty(changes)) await writeRevision(tx, current, changes, yaml);
 }
 
 async function readState(tx: Database): Promise<CatalogState> {

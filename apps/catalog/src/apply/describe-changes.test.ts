@@ -1,7 +1,7 @@
 import type { CatalogChanges } from '#contracts/catalog.js';
 import { parseCatalogFile } from '../file/parse-catalog-file.js';
 import type { CatalogState } from './catalog-state.js';
-import { describeChanges } from './describe-changes.js';
+import { describeChanges, describeDifferences } from './describe-changes.js';
 import { planChanges } from './plan-changes.js';
 
 interface File {
@@ -109,4 +109,45 @@ test.each<[what: string, file: Partial<File>, changes: Partial<CatalogChanges>]>
   ],
 ])('the description of an apply: %s', (_, file, changes) => {
   expect(described(file)).toEqual({ ...NONE, ...changes });
+});
+
+test('differences have the values of the fields, and the routes of a model as a whole', () => {
+  const before = stored({ ...BEFORE, models: [model('a', { displayName: 'A' }), model('b')] });
+  const after = {
+    upstreams: [upstream('u', { baseUrl: 'http://other/v1' }), upstream('v')],
+    models: [
+      model('a', { contextTokens: 200, routes: [{ upstream: 'v', model: 'a', weight: 2 }] }),
+      model('b', {
+        routes: [
+          { upstream: 'v', model: 'b' },
+          { upstream: 'u', model: 'b' },
+        ],
+      }),
+    ],
+  };
+  const wanted = parseCatalogFile(JSON.stringify(after), 'c.yaml', () => undefined);
+  const route = (upstream: string, id: string, weight = 1) => ({ upstream, model: id, weight, priority: 0, concurrencyMax: null });
+  expect(describeDifferences(before, planChanges(before, wanted, 0))).toEqual({
+    models: {
+      added: [],
+      changed: [
+        {
+          id: 'a',
+          fields: [
+            { field: 'contextTokens', before: 100, after: 200 },
+            { field: 'displayName', before: 'A', after: null },
+            { field: 'routes', before: [route('u', 'a')], after: [route('v', 'a', 2)] },
+          ],
+        },
+        { id: 'b', fields: [{ field: 'routes', before: [route('u', 'b')], after: [route('v', 'b'), route('u', 'b')] }] },
+      ],
+      disabled: [],
+    },
+    upstreams: {
+      added: [],
+      changed: [{ id: 'u', fields: [{ field: 'baseUrl', before: 'http://u/v1', after: 'http://other/v1' }] }],
+      disabled: [],
+    },
+    repriced: [],
+  });
 });

@@ -1,11 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CatalogChanges, EntryChanges } from '#contracts/catalog.js';
-import type { CatalogState, StoredModel } from './catalog-state.js';
+import type { CatalogDifferences, EntryDifferences, FieldDifference } from '#contracts/catalog-revisions.js';
+import type { CatalogState, StoredModel, StoredRoute } from './catalog-state.js';
 import type { Changes, RouteRow } from './plan-changes.js';
 import { renderPrice } from './price-version.js';
 
-/** Describes what `changes` do to `current`, for the reply and the log. */
+/** Describes what `changes` do to `current`, for the reply, the log and the audit journal: the changed fields without their values. */
 export function describeChanges(current: Pick<CatalogState, 'upstreams' | 'models'>, changes: Changes): CatalogChanges {
+  const { models, upstreams, repriced } = describeDifferences(current, changes);
+  return { models: withoutValues(models), upstreams: withoutValues(upstreams), repriced };
+}
+
+/** Describes what `changes` do to `current`, field by field with the values. */
+export function describeDifferences(current: Pick<CatalogState, 'upstreams' | 'models'>, changes: Changes): CatalogDifferences {
   const models = new Map(current.models.map((model) => [model.id, model]));
   const upstreams = new Map(current.upstreams.map((upstream) => [upstream.id, upstream]));
   const written = new Map(changes.models.map((row) => [row.id, row]));
@@ -17,7 +24,7 @@ export function describeChanges(current: Pick<CatalogState, 'upstreams' | 'model
         const before = models.get(id);
         const after = written.get(id) ?? before;
         const fields = before && after ? differing(after, before) : [];
-        if (before && routesDiffer(before, routes.get(id) ?? [])) fields.push('routes');
+        if (before) fields.push(...differingRoutes(before, routes.get(id) ?? []));
         return { id, wasEnabled: before?.enabled, isEnabled: after?.enabled === true, fields };
       }),
     ),
@@ -39,10 +46,10 @@ interface Entry {
   /** Undefined for a new entry. */
   wasEnabled: boolean | undefined;
   isEnabled: boolean;
-  fields: string[];
+  fields: FieldDifference[];
 }
 
-function sorted(entries: readonly Entry[]): EntryChanges {
+function sorted(entries: readonly Entry[]): EntryDifferences {
   const ids = (those: readonly Entry[]): string[] => those.map(({ id }) => id);
   return {
     added: ids(entries.filter(({ wasEnabled, isEnabled }) => wasEnabled === undefined || (!wasEnabled && isEnabled))),
@@ -53,16 +60,37 @@ function sorted(entries: readonly Entry[]): EntryChanges {
   };
 }
 
-/** Returns the fields that differ, except the position. */
-function differing<Row extends object>(after: Row, before: Row): string[] {
-  return (Object.keys(after) as (keyof Row & string)[]).filter(
-    (field) => field !== 'position' && !isDeepStrictEqual(after[field], before[field]),
-  );
+function withoutValues({ added, changed, disabled }: EntryDifferences): EntryChanges {
+  return { added, changed: changed.map(({ id, fields }) => ({ id, fields: fields.map(({ field }) => field) })), disabled };
 }
 
-function routesDiffer({ routes }: StoredModel, rows: readonly RouteRow[]): boolean {
-  return rows.some(({ modelId: _, ...row }) => {
-    const before = routes.find(({ upstream, model }) => upstream === row.upstream && model === row.model);
-    return before === undefined || differing(row, before).length > 0;
+/** Returns the fields that differ, except the position. */
+function differing<Row extends object>(after: Row, before: Row): FieldDifference[] {
+  return (Object.keys(after) as (keyof Row & string)[])
+    .filter((field) => field !== 'position' && !isDeepStrictEqual(after[field], before[field]))
+    .map((field) => ({ field, before: before[field] ?? null, after: after[field] ?? null }));
+}
+
+/** Returns the enabled routes before and after when one of them differs by more than its place. */
+function differingRoutes({ routes }: StoredModel, rows: readonly RouteRow[]): FieldDifference[] {
+  const written = rows.map(({ modelId: _, ...route }) => route);
+  const differs = written.some((route) => {
+    const before = routes.find((other) => isSameTarget(route, other));
+    return before === undefined || differing(route, before).length > 0;
   });
+  if (!differs) return [];
+  const after = [...written, ...routes.filter((route) => !written.some((row) => isSameTarget(row, route)))];
+  return [{ field: 'routes', before: enabledIn(routes), after: enabledIn(after) }];
+}
+
+function isSameTarget(one: StoredRoute, other: StoredRoute): boolean {
+  return one.upstream === other.upstream && one.model === other.model;
+}
+
+/** Returns the enabled routes as the file has them. */
+function enabledIn(routes: readonly StoredRoute[]): unknown[] {
+  return routes
+    .filter(({ enabled }) => enabled)
+    .sort((one, other) => one.position - other.position)
+    .map(({ enabled: _, position: __, ...route }) => route);
 }

@@ -21,6 +21,9 @@ export function readYaml(text: string, fileName: string): YamlFile {
   const fail = (...faults: Fault[]): never => {
     throw new CatalogFileError(fileName, faults);
   };
+  const nul = text.indexOf('\0');
+  // Postgres cannot store it.
+  if (nul !== -1) fail({ line: text.slice(0, nul).split('\n').length, path: '', problem: 'must not contain the character NUL' });
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, version: '1.2' });
   const errors = [...document.errors, ...document.warnings];
   const tooDeep = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION');

@@ -11,6 +11,16 @@ export function renderApplied({ revision, changed, models, upstreams, changes }:
   return [`applied: ${sum}`, ...(changes ? renderChanges(changes) : [])].join('\n');
 }
 
+/** Renders the kinds of changes in one line: `2 models changed, 1 repriced`. */
+export function summarize({ models, upstreams, repriced }: CatalogChanges): string {
+  const counted = (entries: EntryChanges, noun: string): string[] =>
+    (['disabled', 'added', 'changed'] as const).flatMap((what) =>
+      entries[what].length > 0 ? [`${count(entries[what].length, noun)} ${what}`] : [],
+    );
+  const prices = repriced.length > 0 ? [`${count(repriced.length, 'model')} repriced`] : [];
+  return [...counted(models, 'model'), ...prices, ...counted(upstreams, 'upstream')].join(', ') || 'only the order';
+}
+
 function renderChanges({ models, upstreams, repriced }: CatalogChanges): string[] {
   const lines = [...renderEntries(models, 'model'), ...renderPrices(repriced), ...renderEntries(upstreams, 'upstream')];
   return lines.length > 0 ? lines.map((line) => `  ${line}`) : ['  only the order changed'];
@@ -21,13 +31,13 @@ function renderEntries({ added, changed, disabled }: EntryChanges, noun: string)
   return [...listed('disabled', disabled, noun), ...listed('added', added, noun), ...listed('changed', fields, noun)];
 }
 
-function listed(what: string, names: readonly string[], noun: string): string[] {
+export function listed(what: string, names: readonly string[], noun: string): string[] {
   if (names.length === 0) return [];
   const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : '';
   return [`${what} ${count(names.length, noun)}: ${names.slice(0, NAMED_MAX).join(', ')}${more}`];
 }
 
-function renderPrices(repriced: readonly PriceChange[]): string[] {
+export function renderPrices(repriced: readonly PriceChange[]): string[] {
   if (repriced.length === 0) return [];
   const lines = repriced
     .slice(0, NAMED_MAX)

@@ -1,23 +1,71 @@
 import { readFile } from 'node:fs/promises';
 import { catalogApply, modelList } from '#contracts/catalog.js';
+import { catalogGet, catalogPlan, revisionList } from '#contracts/catalog-revisions.js';
+import { REVISION_MAX } from '#contracts/revisions.js';
 import { command } from '../command.js';
-import { argument, text } from '../parameters.js';
-import { renderPerMillion, renderTable } from '../render.js';
+import { argument, cursor, optional, text, wholeNumber } from '../parameters.js';
+import { morePages, renderPerMillion, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
-import { renderApplied } from './catalog-apply-report.js';
+import { renderApplied, summarize } from './catalog-apply-report.js';
+import { renderPlan } from './catalog-plan-report.js';
 
 /** Same limit as in the catalog service. */
 const CATALOG_LENGTH_MAX = 1_000_000;
+
+const revision = wholeNumber(1, REVISION_MAX);
 
 export const catalogCommands = [
   command({
     name: 'catalog apply',
     summary: 'Replace the catalog by a YAML file; entries missing in the file are disabled',
-    parameters: { file: argument(text(500, 'file'), 'such as config/catalog.yaml') },
-    examples: ['catalog apply config/catalog.yaml'],
+    parameters: {
+      file: argument(text(500, 'file'), 'such as config/catalog.yaml'),
+      expectedRevision: optional(revision, 'refuse to change another revision than this one, which catalog plan shows'),
+    },
+    examples: ['catalog apply config/catalog.yaml', 'catalog apply config/catalog.yaml --expected-revision 13'],
     endpoint: catalogApply,
-    request: async ({ file }) => ({ yaml: await readCatalog(file), fileName: file }),
+    request: async ({ file, expectedRevision }) => ({ yaml: await readCatalog(file), fileName: file, expectedRevision }),
     render: renderApplied,
+  }),
+  command({
+    name: 'catalog plan',
+    summary: 'Show the faults of a YAML file, or what applying it would change; exit code 1 on a fault',
+    parameters: { file: argument(text(500, 'file'), 'such as config/catalog.yaml') },
+    examples: ['catalog plan config/catalog.yaml'],
+    endpoint: catalogPlan,
+    request: async ({ file }) => ({ yaml: await readCatalog(file) }),
+    render: renderPlan,
+    isFailure: ({ faults }) => faults.length > 0,
+  }),
+  command({
+    name: 'catalog show',
+    summary: 'Print the YAML text of the current revision, or of an earlier one',
+    parameters: { revision: optional(revision, 'revision of the list') },
+    examples: ['catalog show > catalog.yaml', 'catalog show --revision 12'],
+    endpoint: catalogGet,
+    request: ({ revision }) => ({ revision }),
+    render: ({ yaml, revision }) => yaml?.replace(/\n$/, '') ?? `the text of revision ${revision} was not stored`,
+    isFailure: ({ yaml }) => yaml === null,
+  }),
+  command({
+    name: 'catalog revisions',
+    summary: 'List who changed the catalog and what, newest first',
+    parameters: { limit: optional(wholeNumber(1, 200), 'revisions on a page; default 50'), cursor },
+    examples: ['catalog revisions', 'catalog revisions --limit 5'],
+    endpoint: revisionList,
+    request: ({ limit, cursor }) => ({ limit, cursor }),
+    render: ({ revisions, nextCursor }) =>
+      renderTable(
+        revisions,
+        {
+          REVISION: (row) => row.revision,
+          AT: (row) => row.at,
+          ACTOR: (row) => row.actorName ?? row.actor,
+          SOURCE: (row) => row.fileName ?? row.reason,
+          CHANGES: (row) => row.changes && summarize(row.changes),
+        },
+        'no revisions',
+      ) + morePages(nextCursor),
   }),
   command({
     name: 'models list',

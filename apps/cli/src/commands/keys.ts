@@ -1,18 +1,29 @@
-import { keyCreate, keyList, keyRevoke } from '#contracts/billing/keys.js';
+import { type ApiKey, type CreatedKey, keyCreate, keyList, keyRevoke, keyRotate, keyUpdate } from '#contracts/billing/keys.js';
 import { command } from '../command.js';
-import { argument, cursor, defaultingToOnly, keyId, optional, projectId, text } from '../parameters.js';
+import { argument, cursor, defaultingToOnly, duration, flag, instant, keyId, optional, projectId, text } from '../parameters.js';
 import { morePages, renderFields, renderTable } from '../render.js';
+import { UsageError } from '../usage-error.js';
+
+const id = argument(keyId, 'id of the key, as in key list');
+const name = optional(text(200), 'display name');
+const note = optional(text(1_000), 'what the key is for');
+/** Programs have a day to take the new key. */
+const GRACE_DEFAULT_SECONDS = 86_400;
 
 export const keyCommands = [
   command({
     name: 'key create',
     summary: 'Create an API key for a project and show it once',
-    parameters: { project: defaultingToOnly(projectId, 'id of the project'), name: optional(text(200), 'display name') },
-    examples: ['key create --project <project-id>', 'key create --project <project-id> --name ci'],
+    parameters: {
+      project: defaultingToOnly(projectId, 'id of the project'),
+      name,
+      note,
+      expires: optional(instant, 'the key is refused from then on; default: no end'),
+    },
+    examples: ['key create --project <project-id>', 'key create --project <project-id> --name ci --expires 2027-01-31'],
     endpoint: keyCreate,
-    request: ({ project, name }) => ({ projectId: project, name }),
-    render: ({ key, keyId, projectId, name }) =>
-      `${renderFields({ key, 'key id': keyId, project: projectId, name })}\nSave the key now: it is not shown again.`,
+    request: ({ project, name, note, expires }) => ({ projectId: project, name, note, expiresAt: expires }),
+    render: renderCreated,
   }),
   command({
     name: 'key list',
@@ -28,21 +39,85 @@ export const keyCommands = [
           'KEY ID': (row) => row.keyId,
           PROJECT: (row) => row.projectId,
           NAME: (row) => row.name,
-          ENDS: (row) => `…${row.lastFour}`,
-          CREATED: (row) => row.createdAt,
+          KEY: (row) => `…${row.lastFour}`,
+          STATE: (row) => row.status,
+          EXPIRES: (row) => row.expiresAt,
           'LAST USED': (row) => row.lastUsedAt,
-          REVOKED: (row) => row.revokedAt,
+          CREATED: (row) => row.createdAt,
         },
         'no keys',
       ) + morePages(nextCursor),
   }),
   command({
+    name: 'key update',
+    summary: 'Change the name, note, end or state of an API key; it is in force within a second',
+    parameters: {
+      keyId: id,
+      name,
+      note,
+      expires: optional(instant, 'the key is refused from then on'),
+      expiresNever: flag('the key has no end'),
+      enabled: flag('accept it again'),
+      disabled: flag('refuse it, and stop its running requests'),
+    },
+    examples: ['key update <key-id> --disabled', 'key update <key-id> --name ci --expires 2027-01-31'],
+    endpoint: keyUpdate,
+    request: ({ keyId, name, note, expires, expiresNever, enabled, disabled }) => {
+      if (enabled && disabled) throw new UsageError('--enabled and --disabled contradict each other');
+      if ([name, note, expires, expiresNever, enabled, disabled].every((value) => value === undefined)) {
+        throw new UsageError('nothing to change: give --name, --note, --expires, --expires-never, --enabled or --disabled');
+      }
+      return { keyId, name, note, expiresAt: endOf(expires, expiresNever), disabled: disabled ?? (enabled ? false : undefined) };
+    },
+    render: renderKey,
+  }),
+  command({
+    name: 'key rotate',
+    summary: 'Replace an API key by a new one, which is shown once; the old one ends after a grace',
+    parameters: {
+      keyId: id,
+      grace: optional(duration('30d'), 'how long the old key works on, such as 90s, 30m, 24h or 7d; default: 24h'),
+      expires: optional(instant, 'end of the new key; default: that of the old one'),
+      expiresNever: flag('the new key has no end'),
+    },
+    examples: ['key rotate <key-id>', 'key rotate <key-id> --grace 7d --expires 2027-12-31', 'key rotate <key-id> --grace 0s'],
+    endpoint: keyRotate,
+    request: ({ keyId, grace = GRACE_DEFAULT_SECONDS, expires, expiresNever }) => ({
+      keyId,
+      graceSeconds: grace,
+      expiresAt: endOf(expires, expiresNever),
+    }),
+    render: ({ replaced, ...made }) => `${renderCreated(made)}\nThe old key …${replaced.lastFour} works until ${replaced.expiresAt}.`,
+  }),
+  command({
     name: 'key revoke',
     summary: 'Revoke an API key permanently; it stops working within a second',
-    parameters: { keyId: argument(keyId, 'id of the key, as in key list') },
+    parameters: { keyId: id },
     examples: ['key revoke <key-id>'],
     endpoint: keyRevoke,
     request: ({ keyId }) => ({ keyId }),
     render: ({ keyId, projectId, revokedAt }) => renderFields({ 'key id': keyId, project: projectId, revoked: revokedAt }),
   }),
 ];
+
+function endOf(expires: string | undefined, never: true | undefined): string | null | undefined {
+  if (expires && never) throw new UsageError('--expires and --expires-never contradict each other');
+  return never ? null : expires;
+}
+
+function renderCreated({ key, keyId, projectId, name, expiresAt }: CreatedKey): string {
+  return `${renderFields({ key, 'key id': keyId, project: projectId, name, expires: expiresAt })}\nSave the key now: it is not shown again.`;
+}
+
+function renderKey({ keyId, projectId, name, note, lastFour, disabled, expiresAt, createdAt }: ApiKey): string {
+  return renderFields({
+    'key id': keyId,
+    project: projectId,
+    name,
+    note,
+    key: `…${lastFour}`,
+    disabled,
+    expires: expiresAt,
+    created: createdAt,
+  });
+}

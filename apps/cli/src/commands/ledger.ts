@@ -1,39 +1,45 @@
-import { type AuditCheckReply, catalogAuditCheck } from '#contracts/audit.js';
+import { type AuditCheckReply, catalogAuditCheck, panelAuditCheck } from '#contracts/audit.js';
 import { type LedgerCheckReply, ledgerCheck } from '#contracts/billing/ledger.js';
 import type { CliCommand } from '../command.js';
 import { renderTable } from '../render.js';
 
 const CHECK_MS = 600_000;
 
-/** Asks billing for the ledger and its audit journal, and the catalog for its own. */
+/** Asks billing for the ledger and its audit journal, and the catalog and the panel for theirs. */
 export const ledgerCommands: readonly CliCommand[] = [
   {
     name: 'ledger check',
-    summary: 'Check every invariant of the ledger and both audit journals, also under traffic; exit code 1 on a violation',
+    summary: 'Check every invariant of the ledger and all audit journals, also under traffic; exit code 1 on a violation',
     parameters: {},
     examples: ['ledger check', 'ledger check --json'],
     async run(_values, json, connect) {
       const messaging = await connect();
-      const asked = messaging.request(catalogAuditCheck, {}, { timeoutMs: CHECK_MS });
-      // A catalog that is away must not hide the answer of billing.
-      const catalogAudit: CatalogAudit = await asked.catch((error: Error) => ({ notChecked: error.message }));
+      // A service that is away must not hide the answer of billing.
+      const check = (endpoint: typeof catalogAuditCheck): Promise<JournalCheck> =>
+        messaging.request(endpoint, {}, { timeoutMs: CHECK_MS }).catch((error: Error) => ({ notChecked: error.message }));
+      const catalogAudit = await check(catalogAuditCheck);
+      const panelAudit = await check(panelAuditCheck);
       const ledger = await messaging.request(ledgerCheck, {}, { timeoutMs: CHECK_MS });
-      const failed = ledger.violations.length > 0 || 'notChecked' in catalogAudit || catalogAudit.faults.length > 0;
+      const failed = ledger.violations.length > 0 || !isSound(catalogAudit) || !isSound(panelAudit);
       const text = json
-        ? JSON.stringify({ ...ledger, catalogAudit }, null, 2)
-        : [renderCheck(ledger), renderCatalogAudit(catalogAudit)].join('\n\n');
+        ? JSON.stringify({ ...ledger, catalogAudit, panelAudit }, null, 2)
+        : [renderCheck(ledger), renderJournal('catalog', catalogAudit), renderJournal('panel', panelAudit)].join('\n\n');
       return { text, failed };
     },
   },
 ];
 
-type CatalogAudit = AuditCheckReply | { notChecked: string };
+type JournalCheck = AuditCheckReply | { notChecked: string };
 
-function renderCatalogAudit(reply: CatalogAudit): string {
-  if ('notChecked' in reply) return `the audit journal of the catalog was not checked: ${reply.notChecked}`;
-  const { entries, faults } = reply;
-  if (faults.length === 0) return `the audit journal of the catalog is consistent: ${entries} entries`;
-  return ['THE AUDIT JOURNAL OF THE CATALOG IS INCONSISTENT', ...faults].join('\n');
+function isSound(check: JournalCheck): boolean {
+  return !('notChecked' in check) && check.faults.length === 0;
+}
+
+function renderJournal(service: string, check: JournalCheck): string {
+  if ('notChecked' in check) return `the audit journal of the ${service} was not checked: ${check.notChecked}`;
+  const { entries, faults } = check;
+  if (faults.length === 0) return `the audit journal of the ${service} is consistent: ${entries} entries`;
+  return [`THE AUDIT JOURNAL OF THE ${service.toUpperCase()} IS INCONSISTENT`, ...faults].join('\n');
 }
 
 function renderCheck({ checkedAt, milliseconds, checked, invariants, violations }: LedgerCheckReply): string {

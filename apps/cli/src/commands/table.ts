@@ -6,6 +6,7 @@ import { keyCommands } from './keys.js';
 import { ledgerCommands } from './ledger.js';
 import { moneyCommands } from './money.js';
 import { panelCommands } from './panel.js';
+import { priceCommands } from './prices.js';
 import { projectCommands } from './projects.js';
 import { requestCommands } from './requests.js';
 import { upstreamTestCommands } from './upstreams-probe.js';
@@ -23,6 +24,7 @@ export const COMMANDS: readonly CliCommand[] = [
   ...ledgerCommands,
   ...auditCommands,
   ...catalogCommands,
+  ...priceCommands,
   ...upstreamStatusCommands,
   ...upstreamTestCommands,
   ...panelCommands,
@@ -40,6 +42,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   request: 'Single requests',
   catalog: 'Models, prices and upstreams',
   models: 'Available models',
+  price: 'Scheduled prices',
   upstreams: 'Servers of the models',
   panel: 'People of the panel',
 };

@@ -1,5 +1,5 @@
 import { keyChanged } from '#contracts/billing/events.js';
-import { keyResolve } from '#contracts/billing/keys.js';
+import { keyResolve, type ResolvedKey } from '#contracts/billing/keys.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { MessagingError } from '#messaging/messaging.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
@@ -15,7 +15,7 @@ function setUp(entriesMax = 100) {
   const keys = new ApiKeys(messaging, 5_000, entriesMax, () => clock.now);
   keys.onModuleInit();
   let asked = 0;
-  const answer = (how: () => typeof TEST_CALLER | Promise<typeof TEST_CALLER>): void =>
+  const answer = (how: () => ResolvedKey | Promise<ResolvedKey>): void =>
     messaging.answer(keyResolve, () => {
       asked++;
       return how();
@@ -44,6 +44,32 @@ test('an answer and a refusal are cached for `cacheMs`', async () => {
   expect([await resolved(keys, GOOD), await resolved(keys, BAD), asked()]).toEqual([TEST_CALLER, 'invalid_api_key', 2]);
   clock.now = 5_000;
   expect([await resolved(keys, GOOD), await resolved(keys, BAD), asked()]).toEqual(['invalid_api_key', 'invalid_api_key', 4]);
+});
+
+test('an answer is cached no longer than its key is valid, counted from the question', async () => {
+  const { keys, clock, answer, refuse, asked } = setUp();
+  answer(() => {
+    clock.now += 100;
+    return { ...TEST_CALLER, validForMs: 2_000 };
+  });
+  expect(await resolved(keys, GOOD)).toEqual(TEST_CALLER);
+  answer(refuse);
+  clock.now = 1_999;
+  expect([await resolved(keys, GOOD), asked()]).toEqual([TEST_CALLER, 1]);
+  clock.now = 2_000;
+  expect([await resolved(keys, GOOD), asked()]).toEqual(['invalid_api_key', 2]);
+});
+
+test('a key that outlives the cache is cached for `cacheMs`', async () => {
+  const { keys, clock, answer, asked } = setUp();
+  answer(() => ({ ...TEST_CALLER, validForMs: 60_000 }));
+  await keys.resolve(GOOD);
+  clock.now = 4_999;
+  await keys.resolve(GOOD);
+  expect(asked()).toBe(1);
+  clock.now = 5_000;
+  await keys.resolve(GOOD);
+  expect(asked()).toBe(2);
 });
 
 test.each(['', 'a b', 'ümlaut', 'x'.repeat(257), `${GOOD}0`, GOOD.replace('1', '3')])('%j is refused without a look-up', async (key) => {

@@ -16,8 +16,8 @@ interface Entry<Value> {
 }
 
 /**
- * Resolves API keys to their project. Keys leave this class as SHA-256 digests only. Answers are cached for a few seconds; a pushed
- * revocation removes them at once, and billing checks the key again in every reserve.
+ * Resolves API keys to their project. Keys leave this class as SHA-256 digests only. Answers are cached for a few seconds, and no longer
+ * than the key is valid; a pushed change removes them at once, and billing checks the key again in every reserve.
  */
 export class ApiKeys {
   private readonly known = new Map<string, Entry<ResolvedKey>>();
@@ -39,7 +39,7 @@ export class ApiKeys {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** Nest lifecycle hook: subscribes to revocations. */
+  /** Nest lifecycle hook: subscribes to changes of keys. */
   onModuleInit(): void {
     this.messaging.onReconnect(() => this.forget(() => true));
     this.unsubscribe = this.messaging.subscribe(keyChanged, ({ keyId, projectId }) =>
@@ -91,9 +91,11 @@ export class ApiKeys {
 
   private async ask(digest: string): Promise<ResolvedKey> {
     const { epoch } = this;
+    const askedAt = this.now();
     try {
-      const value = await this.messaging.request(keyResolve, { keyDigest: digest });
-      if (epoch === this.epoch) this.keep(this.known, digest, value);
+      const { validForMs = Number.POSITIVE_INFINITY, ...value } = await this.messaging.request(keyResolve, { keyDigest: digest });
+      // Counted from the question, so that the key is never known for longer than it is valid.
+      if (epoch === this.epoch) this.keep(this.known, digest, value, askedAt + validForMs);
       return value;
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'invalid_api_key')) throw billingError(error);
@@ -102,14 +104,14 @@ export class ApiKeys {
     }
   }
 
-  private keep<Value>(entries: Map<string, Entry<Value>>, digest: string, value: Value): void {
+  private keep<Value>(entries: Map<string, Entry<Value>>, digest: string, value: Value, untilMax = Number.POSITIVE_INFINITY): void {
     entries.delete(digest);
     if (entries.size >= this.entriesMax) {
       // A map iterates in insertion order: the first entry is the oldest.
       const oldest = entries.keys().next();
       if (!oldest.done) entries.delete(oldest.value);
     }
-    entries.set(digest, { value, until: this.now() + this.cacheMs });
+    entries.set(digest, { value, until: Math.min(this.now() + this.cacheMs, untilMax) });
   }
 
   private forget(concerns: (key: ResolvedKey) => boolean): void {

@@ -1,11 +1,22 @@
 import { Controller, Req } from '@nestjs/common';
-import { KeyCreateRequest, KeyListRequest, KeyRevokeRequest, keyCreate, keyList, keyRevoke } from '#contracts/billing/keys.js';
+import {
+  KeyCreateRequest,
+  KeyListRequest,
+  KeyRevokeRequest,
+  KeyRotateRequest,
+  KeyUpdateRequest,
+  keyCreate,
+  keyList,
+  keyRevoke,
+  keyRotate,
+  keyUpdate,
+} from '#contracts/billing/keys.js';
 import { Handles } from '../http/handles.decorator.js';
 import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { Services } from '../services/services.js';
 import { Input } from './input.decorator.js';
 import { ownedKey, ownedProject } from './owned.js';
-import type { ApiKey, CreatedKey, KeyListReply } from './shapes/keys.js';
+import type { ApiKey, CreatedKey, KeyListReply, RotatedKey } from './shapes/keys.js';
 
 @Controller()
 export class KeysController {
@@ -26,6 +37,18 @@ export class KeysController {
   async create(@Req() request: PanelRequest, @Input(KeyCreateRequest) message: KeyCreateRequest): Promise<CreatedKey> {
     await ownedProject(this.services, callerOf(request).access, 'keys', message.projectId);
     return this.services.change(request, keyCreate, message);
+  }
+
+  @Handles('updateKey')
+  async update(@Req() request: PanelRequest, @Input(KeyUpdateRequest) message: KeyUpdateRequest): Promise<ApiKey> {
+    await ownedKey(this.services, callerOf(request).access, 'keys', message.keyId);
+    return this.services.change(request, keyUpdate, message);
+  }
+
+  @Handles('rotateKey')
+  async rotate(@Req() request: PanelRequest, @Input(KeyRotateRequest) message: KeyRotateRequest): Promise<RotatedKey> {
+    await ownedKey(this.services, callerOf(request).access, 'keys', message.keyId);
+    return this.services.change(request, keyRotate, message);
   }
 
   @Handles('revokeKey')

@@ -2,15 +2,19 @@ import { Controller } from '@nestjs/common';
 import { LedgerCheckListRequest, ledgerCheck, ledgerCheckList } from '#contracts/billing/ledger.js';
 import { Handles } from '../http/handles.decorator.js';
 import { Services } from '../services/services.js';
+import { AuditJournals } from './audit/audit-journals.js';
 import { Input } from './input.decorator.js';
-import type { LedgerCheckListReply, LedgerCheckReply } from './shapes/ledger.js';
+import type { JournalCheckListReply, LedgerCheckListReply, LedgerCheckReply } from './shapes/ledger.js';
 
 /** A check of a large ledger takes minutes. */
 const CHECK_MS = 600_000;
 
 @Controller()
 export class LedgerController {
-  constructor(private readonly services: Services) {}
+  constructor(
+    private readonly services: Services,
+    private readonly journals: AuditJournals,
+  ) {}
 
   @Handles('listLedgerChecks')
   list(@Input(LedgerCheckListRequest) request: LedgerCheckListRequest): Promise<LedgerCheckListReply> {
@@ -20,5 +24,10 @@ export class LedgerController {
   @Handles('checkLedger')
   check(): Promise<LedgerCheckReply> {
     return this.services.ask(ledgerCheck, {}, CHECK_MS);
+  }
+
+  @Handles('checkJournals')
+  checkJournals(): Promise<JournalCheckListReply> {
+    return this.journals.check();
   }
 }

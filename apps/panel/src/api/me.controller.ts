@@ -3,17 +3,21 @@ import { authorOf } from '../http/author-of.js';
 import { Handles } from '../http/handles.decorator.js';
 import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { People } from '../identity/people.js';
+import { PanelConfig } from '../panel.config.js';
 import { MeUpdateRequest } from './identity.dto.js';
-import type { Me } from './shapes/identity.js';
+import type { Me, MeReply } from './shapes/identity.js';
 
 /** The signed-in person. */
 @Controller()
 export class MeController {
-  constructor(private readonly people: People) {}
+  constructor(
+    private readonly people: People,
+    private readonly config: PanelConfig,
+  ) {}
 
   @Handles('showMe')
-  show(@Req() request: PanelRequest): Promise<Me> {
-    return this.people.show(callerOf(request).userId);
+  async show(@Req() request: PanelRequest): Promise<MeReply> {
+    return { ...(await this.people.show(callerOf(request).userId)), gatewayUrl: this.config.gatewayUrl };
   }
 
   @Handles('updateMe')

@@ -1,10 +1,27 @@
 import { Controller, Req } from '@nestjs/common';
 import { CatalogApplyRequest, catalogApply, modelList } from '#contracts/catalog.js';
+import {
+  CatalogGetRequest,
+  CatalogPlanRequest,
+  catalogGet,
+  catalogPlan,
+  RevisionListRequest,
+  revisionList,
+} from '#contracts/catalog-revisions.js';
+import { PriceCancelRequest, PriceScheduleRequest, priceCancel, priceList, priceSchedule } from '#contracts/scheduled-prices.js';
 import { Handles } from '../http/handles.decorator.js';
 import type { PanelRequest } from '../http/panel-request.js';
 import { Services } from '../services/services.js';
 import { Input } from './input.decorator.js';
-import type { CatalogApplyReply, ModelListReply } from './shapes/models.js';
+import type {
+  CatalogApplyReply,
+  CatalogGetReply,
+  CatalogPlanReply,
+  ModelListReply,
+  PriceListReply,
+  RevisionListReply,
+  ScheduledPrice,
+} from './shapes/models.js';
 
 @Controller()
 export class ModelsController {
@@ -15,8 +32,38 @@ export class ModelsController {
     return this.services.ask(modelList, {});
   }
 
+  @Handles('showCatalog')
+  show(@Input(CatalogGetRequest) query: CatalogGetRequest): Promise<CatalogGetReply> {
+    return this.services.ask(catalogGet, query);
+  }
+
+  @Handles('listRevisions')
+  revisions(@Input(RevisionListRequest) query: RevisionListRequest): Promise<RevisionListReply> {
+    return this.services.ask(revisionList, query);
+  }
+
+  @Handles('planCatalog')
+  plan(@Input(CatalogPlanRequest) message: CatalogPlanRequest): Promise<CatalogPlanReply> {
+    return this.services.ask(catalogPlan, message);
+  }
+
   @Handles('applyCatalog')
   apply(@Req() request: PanelRequest, @Input(CatalogApplyRequest) message: CatalogApplyRequest): Promise<CatalogApplyReply> {
     return this.services.change(request, catalogApply, message);
+  }
+
+  @Handles('listScheduledPrices')
+  scheduledPrices(): Promise<PriceListReply> {
+    return this.services.ask(priceList, {});
+  }
+
+  @Handles('schedulePrice')
+  schedule(@Req() request: PanelRequest, @Input(PriceScheduleRequest) message: PriceScheduleRequest): Promise<ScheduledPrice> {
+    return this.services.change(request, priceSchedule, message);
+  }
+
+  @Handles('cancelScheduledPrice')
+  cancel(@Req() request: PanelRequest, @Input(PriceCancelRequest) message: PriceCancelRequest): Promise<ScheduledPrice> {
+    return this.services.change(request, priceCancel, message);
   }
 }

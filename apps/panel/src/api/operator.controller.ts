@@ -1,4 +1,5 @@
 import { Controller, Inject } from '@nestjs/common';
+import { type AuditCheckReply, panelAuditCheck } from '#contracts/audit.js';
 import {
   type PanelInviteReply,
   PanelInviteRequest,
@@ -21,17 +22,19 @@ import { PanelError } from '../http/panel-error.js';
 import { Invites } from '../identity/invites.js';
 import { Members } from '../identity/members.js';
 import { Sessions } from '../identity/sessions.js';
+import { AuditJournals } from './audit/audit-journals.js';
 import type { Member } from './shapes/identity.js';
 
 export const LOGGER = Symbol('logger');
 
-/** Commands with which an operator makes the first admin and helps people who cannot sign in. Only the CLI may send them. */
+/** Commands with which an operator makes the first admin, helps people who cannot sign in, and checks the journal. Only the CLI may send them. */
 @Controller()
 export class OperatorController {
   constructor(
     private readonly invites: Invites,
     private readonly members: Members,
     private readonly sessions: Sessions,
+    private readonly journals: AuditJournals,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -68,6 +71,11 @@ export class OperatorController {
       const userId = await this.members.idOf(email);
       return { userId, sessionsEnded: await this.sessions.endAll(userId, { caller, logger: this.logger }) };
     });
+  }
+
+  @Serves(panelAuditCheck)
+  checkJournal(): Promise<AuditCheckReply> {
+    return this.journals.own.check();
   }
 }
 

@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { accountCreate, accountList, accountUpdate } from '#contracts/billing/accounts.js';
-import { keyCreate, keyList, keyRevoke } from '#contracts/billing/keys.js';
+import { keyCreate, keyList, keyRevoke, keyRotate, keyUpdate } from '#contracts/billing/keys.js';
 import { topupCreate } from '#contracts/billing/money.js';
 import { projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
 import { requestShow } from '#contracts/billing/requests.js';
 import { usageQuery } from '#contracts/billing/usage.js';
-import { modelList } from '#contracts/catalog.js';
+import { type CatalogApplyRequest, catalogApply, modelList } from '#contracts/catalog.js';
+import { catalogGet } from '#contracts/catalog-revisions.js';
+import { type PriceScheduleRequest, priceCancel, priceSchedule } from '#contracts/scheduled-prices.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { MessagingError } from '#messaging/messaging.js';
 import { PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
@@ -46,7 +48,10 @@ const accountRow = (accountId: string) => ({
     plan_expires_at: null,
   },
 });
-const key = { keyId: KEY, projectId: PROJECT, name: 'ci', lastFour: 'abcd', createdAt: '2027-01-01T00:00:00.000Z', revokedAt: null };
+const key = {
+  ...{ keyId: KEY, projectId: PROJECT, name: 'ci', note: null, lastFour: 'abcd', createdAt: '2027-01-01T00:00:00.000Z' },
+  ...{ expiresAt: null, disabled: false, replacedBy: null, revokedAt: null },
+};
 
 let panel: PanelFixture;
 let admin: SignedIn;
@@ -93,10 +98,19 @@ beforeEach(() => {
     projectUpdate,
     keep(() => project),
   );
-  messaging.answer(keyList, ({ keyId = KEY }) => ({ keys: keyId === KEY ? [{ ...key, lastUsedAt: null }] : [], nextCursor: null }));
+  const keyRow = { ...key, status: 'active' as const, lastUsedAt: null };
+  messaging.answer(keyList, ({ keyId = KEY }) => ({ keys: keyId === KEY ? [keyRow] : [], nextCursor: null }));
   messaging.answer(
     keyCreate,
     keep(() => ({ ...key, key: 'tg_live_x' })),
+  );
+  messaging.answer(
+    keyUpdate,
+    keep(() => key),
+  );
+  messaging.answer(
+    keyRotate,
+    keep(() => ({ ...key, key: 'tg_live_x', replaced: key })),
   );
   messaging.answer(
     keyRevoke,
@@ -143,6 +157,7 @@ test.each([
   ['the keys of a project', 'GET', `/projects/${PROJECT}/keys`, undefined],
   ['a new key', 'POST', `/projects/${PROJECT}/keys`, {}],
   ['a key', 'DELETE', `/keys/${KEY}`, undefined],
+  ['a change of a key', 'PATCH', `/keys/${KEY}`, { disabled: true }],
 ])('%s of another account is answered as one that does not exist', async (_, method, path, body) => {
   const missing = path.replace(/0[bc]($|\/)/, '99$1');
   const [others, none] = [
@@ -152,6 +167,31 @@ test.each([
   const error = { message: expect.any(String), type: 'not_found_error', param: null, code: 'not_found' };
   expect([others.status, others.body, received]).toEqual([404, { error }, []]);
   expect([none.status, none.body]).toEqual([404, others.body]);
+});
+
+test('a rotation of a key of another account is answered as one of a key that does not exist', async () => {
+  const rotate = (keyId: string, { cookie }: SignedIn) =>
+    panel.send(`/keys/${keyId}/rotate`, { method: 'POST', body: { graceSeconds: 0 }, cookie });
+  const [others, none] = [await rotate(KEY, stranger), await rotate(OTHER, owner)];
+  expect([others.status, others.body, received]).toEqual([404, none.body, []]);
+});
+
+test('a key is changed and rotated, whatever the body says about its id; null clears a field', async () => {
+  const changed = await panel.send(`/keys/${KEY}`, {
+    method: 'PATCH',
+    body: { keyId: OTHER, name: null, expiresAt: '2099-01-01', disabled: true },
+    cookie: owner.cookie,
+  });
+  const rotated = await panel.send(`/keys/${KEY}/rotate`, {
+    method: 'POST',
+    body: { newKeyId: OTHER, graceSeconds: 60, expiresAt: null },
+    cookie: owner.cookie,
+  });
+  expect([changed.status, rotated.status, rotated.body]).toEqual([200, 201, { ...key, key: 'tg_live_x', replaced: key }]);
+  expect(received).toEqual([
+    { keyId: KEY, name: null, expiresAt: '2099-01-01', disabled: true },
+    { keyId: KEY, newKeyId: OTHER, graceSeconds: 60, expiresAt: null },
+  ]);
 });
 
 test('a request of another account is answered as one that does not exist', async () => {
@@ -241,4 +281,57 @@ test('a file of usage has all pages', async () => {
   expect(reply.text).toBe(`${head}\r\na,1,0,2,0,3,0,1.50,0.00\r\nb,1,0,2,0,3,0,1.50,0.00\r\n`);
   const question = { accountId: ACME, from: '2027-01-01', to: '2027-02-01', groupBy: ['model'], limit: 1_000 };
   expect(asked).toEqual([question, { ...question, cursor: 'c1' }]);
+});
+
+test('an apply with a stale revision is a 409 of the catalog', async () => {
+  const asked: CatalogApplyRequest[] = [];
+  panel.messaging.answer(catalogApply, (message) => {
+    asked.push(message);
+    throw new ServiceError('conflict', 'The catalog has revision 14.', 'expectedRevision');
+  });
+  const body = { yaml: 'models: []', expectedRevision: 13 };
+  const reply = await panel.send('/catalog/apply', { method: 'POST', body, cookie: (await panel.person('admin')).cookie });
+  const error = { message: 'The catalog has revision 14.', type: 'conflict_error', param: 'expectedRevision', code: 'conflict' };
+  expect([reply.status, reply.body, asked]).toEqual([409, { error }, [body]]);
+});
+
+test('the revision of a catalog is asked for by its number', async () => {
+  const asked: object[] = [];
+  panel.messaging.answer(catalogGet, (message) => {
+    asked.push(message);
+    return { revision: 7 } as never;
+  });
+  const auditor = await panel.person('auditor');
+  const replies = [
+    await panel.send('/catalog?revision=7', { cookie: auditor.cookie }),
+    await panel.send('/catalog?revision=x', { cookie: auditor.cookie }),
+  ];
+  expect(replies.map(({ status }) => status)).toEqual([200, 400]);
+  expect(asked).toEqual([{ revision: 7 }]);
+});
+
+test('a price is scheduled with 201, and cancelled by its id', async () => {
+  const { cookie } = await panel.person('admin');
+  const [scheduled, cancelled]: [PriceScheduleRequest[], object[]] = [[], []];
+  panel.messaging.answer(priceSchedule, (message) => {
+    scheduled.push(message);
+    return { scheduledPriceId: KEY } as never;
+  });
+  panel.messaging.answer(priceCancel, (message) => {
+    cancelled.push(message);
+    return { scheduledPriceId: KEY } as never;
+  });
+  const price = { inputUsdPerMTok: '0.15', cachedInputUsdPerMTok: '0.015', outputUsdPerMTok: '0.60' };
+  const body = { scheduledPriceId: KEY, model: 'm', price, effectiveAt: '2099-01-01T00:00:00Z' };
+  const replies = [
+    await panel.send('/prices/scheduled', { method: 'POST', body, cookie }),
+    await panel.send('/prices/scheduled', { method: 'POST', body: { ...body, price: { ...price, outputUsdPerMTok: '$1' } }, cookie }),
+    await panel.send(`/prices/scheduled/${KEY}`, { method: 'DELETE', cookie }),
+  ];
+  expect(replies.map(({ status, body: { error } }) => [status, error?.param])).toEqual([
+    [201, undefined],
+    [400, 'price.outputUsdPerMTok'],
+    [200, undefined],
+  ]);
+  expect([scheduled, cancelled]).toEqual([[body], [{ scheduledPriceId: KEY }]]);
 });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { catalogAuditCheck } from '#contracts/audit.js';
 import { PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
 
 let panel: PanelFixture;
@@ -19,6 +20,7 @@ const CHANGES: Record<string, string> = {
   'a new role': `INSERT INTO panel."grant" (id, user_id, account_id, role) SELECT gen_random_uuid(), id, gen_random_uuid(), 'owner' FROM panel."user"`,
   'another role': `UPDATE panel."grant" SET role = 'auditor'`,
   'a removed role': 'DELETE FROM panel."grant"',
+  'a new identity': `INSERT INTO panel.identity (id, user_id, issuer, subject) SELECT gen_random_uuid(), id, 'x', 'x' FROM panel."user"`,
   'a new invite': `INSERT INTO panel.invite (id, digest, role, sets_password, invited_by, created_at, expires_at)
     VALUES (gen_random_uuid(), sha256('x'), 'admin', true, 'x', now(), now())`,
   'a new token': `INSERT INTO panel.token (id, digest, name, last_four, permissions, created_by, created_at, expires_at)
@@ -46,6 +48,27 @@ test.each(['UPDATE panel.audit SET actor = actor', 'DELETE FROM panel.audit', 'T
     await expect(panel.sql.query(statement)).rejects.toMatchObject({ code: '23001' });
   },
 );
+
+test('the check of the journals finds a changed row of the panel, beside the answer of the catalog', async () => {
+  const catalog = { entries: 2, digest: 'ab', faults: [] };
+  panel.messaging.answer(catalogAuditCheck, () => catalog);
+  const check = async () => (await panel.send('/ledger/journals', { cookie: admin.cookie })).body;
+  const { rows } = await panel.sql.query(
+    'SELECT id, actor, (SELECT count(*)::int FROM panel.audit) AS entries FROM panel.audit ORDER BY id LIMIT 1',
+  );
+  const [{ id, actor, entries }] = rows;
+  const sound = { service: 'panel', entries, digest: expect.stringMatching(/^[0-9a-f]{64}$/), faults: [] };
+  expect(await check()).toEqual({ journals: [{ service: 'catalog', ...catalog }, sound] });
+  const rewrite = async (text: string) => {
+    await panel.sql.query('ALTER TABLE panel.audit DISABLE TRIGGER audit_is_immutable');
+    await panel.sql.query('UPDATE panel.audit SET actor = $1 WHERE id = $2', [text, id]);
+    await panel.sql.query('ALTER TABLE panel.audit ENABLE TRIGGER audit_is_immutable');
+  };
+  await rewrite('user/other');
+  expect(await check()).toMatchObject({ journals: [{ faults: [] }, { faults: [id] }] });
+  await rewrite(actor);
+  expect(await check()).toMatchObject({ journals: [{ faults: [] }, { faults: [] }] });
+});
 
 test('refusals of permission are in the journal, with the route and not the body', async () => {
   const viewer = await panel.person('viewer', randomUUID());

@@ -23,7 +23,7 @@ export class PermissionGuard implements CanActivate {
     } else if (scopeOf(route) === 'any') access.requireAnywhere(route.access);
     else access.require(route.access, scopeOf(route) === 'account' ? accountOf(request) : null);
     if (route.confirmed && session && Date.now() - session.confirmedAt.getTime() > CONFIRMED_MS)
-      throw new PanelError('confirmation_required', 'Confirm with your password: the last time was over 10 minutes ago.');
+      throw new PanelError('confirmation_required', 'Confirm that it is you: the last time was over 10 minutes ago.');
     return true;
   }
 }

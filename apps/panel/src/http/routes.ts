@@ -21,8 +21,10 @@ export interface Route {
   scope?: 'account' | 'platform' | 'any';
   /** True when a person must have signed in or confirmed within 10 minutes. Does not apply to tokens. */
   confirmed?: true;
+  /** True for an address to which another site sends the browser. Its pages may cause the request, so the request must prove itself. */
+  fromOtherSites?: true;
   /** Status of a success. Default: 200. */
-  status?: 201 | 204;
+  status?: 201 | 204 | 303;
   summary: string;
 }
 
@@ -77,6 +79,22 @@ export const ROUTES = {
   },
   showInvite: { method: 'POST', path: '/invites/show', access: 'public', summary: 'The invite of a link' },
   acceptInvite: { method: 'POST', path: '/invites/accept', access: 'public', status: 201, summary: 'Accepts an invite and signs in' },
+  showSignInWays: { method: 'GET', path: '/sso', access: 'public', summary: 'The ways to sign in: passwords and providers' },
+  startSso: {
+    method: 'GET',
+    path: '/sso/:provider/start',
+    access: 'public',
+    status: 303,
+    summary: 'Leads the browser to a provider of OpenID Connect',
+  },
+  finishSso: {
+    method: 'GET',
+    path: '/sso/:provider/callback',
+    access: 'public',
+    fromOtherSites: true,
+    status: 303,
+    summary: 'Signs in the person whom a provider sends back',
+  },
   listTokens: { method: 'GET', path: '/tokens', access: 'tokens', scope: 'any', summary: 'Tokens of programs' },
   createToken: {
     method: 'POST',
@@ -150,6 +168,21 @@ export const ROUTES = {
     status: 201,
     summary: 'Makes an API key, which is shown once',
   },
+  updateKey: {
+    method: 'PATCH',
+    path: '/keys/:keyId',
+    access: 'keys',
+    scope: 'any',
+    summary: 'Changes name, note, end or state of an API key',
+  },
+  rotateKey: {
+    method: 'POST',
+    path: '/keys/:keyId/rotate',
+    access: 'keys',
+    scope: 'any',
+    status: 201,
+    summary: 'Replaces an API key by a new one, which is shown once; the old one ends after a grace',
+  },
   revokeKey: { method: 'DELETE', path: '/keys/:keyId', access: 'keys', scope: 'any', summary: 'Revokes an API key permanently' },
   listMovements: {
     method: 'GET',
@@ -193,7 +226,31 @@ export const ROUTES = {
     summary: 'Replaces the plan balance, once',
   },
   listModels: { method: 'GET', path: '/models', access: 'models.read', scope: 'any', summary: 'Models with capabilities and prices' },
+  showCatalog: { method: 'GET', path: '/catalog', access: 'catalog.read', summary: 'Text and author of a revision of the catalog' },
+  listRevisions: { method: 'GET', path: '/catalog/revisions', access: 'catalog.read', summary: 'Revisions of the catalog, newest first' },
+  planCatalog: {
+    method: 'POST',
+    path: '/catalog/plan',
+    access: 'catalog',
+    summary: 'Faults of a catalog, or the changes that it would make',
+  },
   applyCatalog: { method: 'POST', path: '/catalog/apply', access: 'catalog', confirmed: true, summary: 'Replaces the catalog by a file' },
+  listScheduledPrices: { method: 'GET', path: '/prices/scheduled', access: 'catalog.read', summary: 'Prices that wait for their time' },
+  schedulePrice: {
+    method: 'POST',
+    path: '/prices/scheduled',
+    access: 'catalog',
+    confirmed: true,
+    status: 201,
+    summary: 'Schedules a price of a model',
+  },
+  cancelScheduledPrice: {
+    method: 'DELETE',
+    path: '/prices/scheduled/:scheduledPriceId',
+    access: 'catalog',
+    confirmed: true,
+    summary: 'Cancels a scheduled price before its time',
+  },
   listUpstreams: { method: 'GET', path: '/upstreams', access: 'upstreams.read', summary: 'Routes to upstreams, as each replica sees them' },
   listLedgerChecks: {
     method: 'GET',
@@ -202,6 +259,12 @@ export const ROUTES = {
     summary: 'Last reports of the ledger check, and frozen accounts',
   },
   checkLedger: { method: 'POST', path: '/ledger/checks', access: 'ledger', summary: 'Checks the ledger now' },
+  checkJournals: {
+    method: 'GET',
+    path: '/ledger/journals',
+    access: 'ledger.read',
+    summary: 'Checks the journals of catalog and panel now',
+  },
   listAudit: { method: 'GET', path: '/audit', access: 'audit.read', scope: 'any', summary: 'Changes and sign-ins, newest first' },
   downloadAudit: { method: 'GET', path: '/audit.csv', access: 'audit.read', scope: 'any', summary: 'The same as a file' },
 } as const satisfies Record<string, Route>;

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { readCookie } from './read-cookie.js';
 
 /** Form of a session's secret: 256 bits in base64url. */
 const SECRET = /^[\w-]{43}$/;
@@ -18,12 +19,9 @@ export class SessionCookie {
   }
 
   /** Returns the cookie's value, `''` for a malformed one, and undefined when the request has none. */
-  read({ cookie }: IncomingHttpHeaders): string | undefined {
-    const prefix = `${this.name}=`;
-    const pair = cookie?.split(';').find((one) => one.trim().startsWith(prefix));
-    if (pair === undefined) return undefined;
-    const value = pair.trim().slice(prefix.length);
-    return SECRET.test(value) ? value : '';
+  read(headers: IncomingHttpHeaders): string | undefined {
+    const value = readCookie(headers, this.name);
+    return value === undefined || SECRET.test(value) ? value : '';
   }
 
   /** Returns the header that sets the cookie. It lives as long as the browser; the server ends the session. */

@@ -6,7 +6,7 @@ import { Access } from '../permissions/access.js';
 import { isPlatformRole, permissionsOf } from '../permissions/roles.js';
 
 /** Columns of `panel.grant`. A CHECK of the database limits the roles. */
-interface GrantRow {
+export interface GrantRow {
   accountId: string | null;
   role: string;
 }
@@ -47,9 +47,42 @@ export async function setRole(
   if (current?.role === role) return role;
   if (current) await demandAnotherKeeper(tx, userId, accountId, current.role);
   if (!current && role !== null) await tx.panelGrant.create({ data: { id: randomUUIDv7(), userId, accountId, role } });
-  if (current && role !== null) await tx.panelGrant.update({ where: { id: current.id }, data: { role } });
+  if (current && role !== null) await tx.panelGrant.update({ where: { id: current.id }, data: { role, issuer: null } });
   if (current && role === null) await tx.panelGrant.delete({ where: { id: current.id } });
   return (current?.role as Role | undefined) ?? null;
+}
+
+/** A change of a role in a scope. */
+interface RoleChange {
+  accountId: string | null;
+  before: string | null;
+  after: string | null;
+}
+
+/**
+ * Makes the roles that the groups of an issuer give equal to `wanted`, at most one in a scope. A role that a person gave stays, and so does
+ * its scope. The last admin or owner loses the role too: the issuer decides who is in its groups. Call after `lockRoles`.
+ */
+export async function setGroupRoles(
+  tx: Prisma.TransactionClient,
+  userId: string,
+  issuer: string,
+  wanted: readonly GrantRow[],
+): Promise<RoleChange[]> {
+  const current = await tx.panelGrant.findMany({ where: { userId } });
+  const changes: RoleChange[] = [];
+  for (const { id, accountId, role } of current.filter((grant) => grant.issuer === issuer)) {
+    const after = wanted.find((grant) => grant.accountId === accountId)?.role ?? null;
+    if (after === role) continue;
+    if (after === null) await tx.panelGrant.delete({ where: { id } });
+    else await tx.panelGrant.update({ where: { id }, data: { role: after } });
+    changes.push({ accountId, before: role, after });
+  }
+  for (const { accountId, role } of wanted.filter((grant) => !current.some((one) => one.accountId === grant.accountId))) {
+    await tx.panelGrant.create({ data: { id: randomUUIDv7(), userId, accountId, role, issuer } });
+    changes.push({ accountId, before: null, after: role });
+  }
+  return changes;
 }
 
 /** Throws when the person is the last admin of the platform, or the last owner of the account, who can sign in. */

@@ -5,6 +5,7 @@ import type { CreatedInvite, Invite, InviteAcceptBody, InviteListReply, InviteVi
 import { authorAs, journaled } from '../audit/journaled.js';
 import { newestFirst, type PageQuery, pageOf } from '../http/page.js';
 import { PanelError } from '../http/panel-error.js';
+import { EMAIL_ADDRESS } from './email-address.js';
 import { checkRoleFits, lockRoles, setRole } from './grants.js';
 import { checkNewPassword, type Passwords } from './passwords.js';
 import { digestOf, makeSecret } from './secret.js';
@@ -12,7 +13,6 @@ import { type Client, endSessions, type Sessions } from './sessions.js';
 import type { SignIn } from './sign-in.js';
 
 const INVITE_MS = 24 * 3_600_000;
-const EMAIL = /^[^@\s]{1,64}@[^@\s]{1,189}$/;
 
 interface NewInvite {
   /** Absent: the person who opens the link types it. */
@@ -36,6 +36,8 @@ export class Invites {
   /** Makes a link. An open invite of the same e-mail for the same role ends. */
   async create({ email: typed, accountId, role, setsPassword }: NewInvite, author: Author): Promise<CreatedInvite> {
     const email = typed === undefined ? null : emailOf(typed);
+    if (email === null && !this.passwords.isOn)
+      throw new PanelError('invalid_request', 'email is missing: while passwords are off, the provider must know it', { param: 'email' });
     checkRoleFits(role, accountId);
     const secret = makeSecret();
     const now = new Date();
@@ -75,15 +77,23 @@ export class Invites {
     const invite = await this.find(token);
     const { email, accountId, role, expiresAt } = invite;
     const user = email === null ? null : await this.prisma.panelUser.findUnique({ where: { email } });
-    const password = !user ? 'new' : invite.setsPassword ? 'new-password' : 'sign-in';
-    return { email, accountId, role: role as Role, expiresAt: expiresAt.toISOString(), password };
+    return { email, accountId, role: role as Role, expiresAt: expiresAt.toISOString(), password: this.passwordOf(invite, user) };
+  }
+
+  private passwordOf({ setsPassword }: Prisma.PanelInviteModel, user: Prisma.PanelUserModel | null): InviteView['password'] {
+    if (!this.passwords.isOn) return 'none';
+    if (!user) return 'new';
+    if (setsPassword) return 'new-password';
+    return user.passwordHash === null ? 'none' : 'sign-in';
   }
 
   /**
    * Gives the role to the person and signs them in. Returns the session's secret and the person's id. A link works once.
-   * @throws {PanelError} `not_found` for a link that is unknown, used or over; `invalid_credentials` for a person who exists
+   * @throws {PanelError} `not_found` for a link that is unknown, used or over; `invalid_credentials` for a person who exists;
+   * `permission_denied` while passwords are off
    */
   async accept(body: InviteAcceptBody, client: Client, author: Author): Promise<{ secret: string; userId: string }> {
+    this.passwords.demandOn();
     const invite = await this.find(body.token);
     const email = invite.email ?? emailOf(body.email ?? '');
     const existing = await this.prisma.panelUser.findUnique({ where: { email } });
@@ -128,7 +138,7 @@ function overLink(): PanelError {
 
 function emailOf(typed: string): string {
   const email = typed.trim().toLowerCase();
-  if (!EMAIL.test(email)) throw new PanelError('invalid_request', 'email must be an e-mail address', { param: 'email' });
+  if (!EMAIL_ADDRESS.test(email)) throw new PanelError('invalid_request', 'email must be an e-mail address', { param: 'email' });
   return email;
 }
 

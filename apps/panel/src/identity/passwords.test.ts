@@ -40,7 +40,7 @@ test.each([
   expect(() => checkNewPassword(password, 'ada@example.com')).toThrow(message);
 });
 
-test.each(['correct staple horse battery', 'Tr0ubad0ur & three', 'ein ruhiger Fluss', '🔑🔑🔑 keys to the door'])(
+test.each(['correct staple horse battery', 'Tr0ubad0ur & three', 'ein ruhiger Fluss', '🔑🔑🔑 keys to the door', 'summer rain in june'])(
   '%s is accepted',
   (password) => {
     expect(() => checkNewPassword(password, 'ada@example.com')).not.toThrow();
@@ -50,4 +50,13 @@ test.each(['correct staple horse battery', 'Tr0ubad0ur & three', 'ein ruhiger Fl
 test.each(['p@ssw0rd2024!', '123456789012', 'abcabcabcabc', 'qwertyuiop12', 'aaaaaaaaaaaa', '2024-letmein-', 'Welcome!12345'])(
   '%s is common',
   (password) => expect(isCommonPassword(password)).toBe(true),
+);
+
+test.each(['ILoveJessica1', 'monkeydragon', 'SummerMonday2027', 'Liverp00lManchester'])(
+  '%s is common: it has two common words and nothing else',
+  (password) => expect(isCommonPassword(password)).toBe(true),
+);
+
+test.each(['ilovejessicatoo', 'monkey-dragon-keyhole', 'summermondayrain'])('%s is not common: it has more than two words', (password) =>
+  expect(isCommonPassword(password)).toBe(false),
 );

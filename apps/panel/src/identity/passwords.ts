@@ -39,6 +39,14 @@ export class Passwords {
   /** Hash of a random password, for sign-ins with an unknown e-mail. */
   private decoy: Promise<string> | undefined;
 
+  /** `isOn` false: people sign in with a provider alone. */
+  constructor(readonly isOn = true) {}
+
+  /** @throws {PanelError} `permission_denied` while passwords are off */
+  demandOn(): void {
+    if (!this.isOn) throw new PanelError('permission_denied', 'Passwords are off in this panel. Sign in with a provider.');
+  }
+
   /** Returns the password's hash with its parameters: `$argon2id$v=19$m=…,t=…,p=1$salt$tag`. */
   async hash(password: string): Promise<string> {
     const salt = randomBytes(SALT_BYTES);
@@ -47,13 +55,13 @@ export class Passwords {
   }
 
   /** True when `stored` is the hash of the password. Without a hash it takes the same time and is false. */
-  async verify(password: string, stored: string | undefined): Promise<boolean> {
+  async verify(password: string, stored: string | null | undefined): Promise<boolean> {
     this.decoy ??= this.hash(randomBytes(SALT_BYTES).toString('hex'));
     const [, memory, passes, salt = '', tag = ''] = STORED.exec(stored ?? (await this.decoy)) ?? [];
     if (memory === undefined) throw new Error('a stored password hash is malformed');
     const expected = Buffer.from(tag, 'base64');
     const actual = await this.derive(password, Buffer.from(salt, 'base64'), Number(memory), Number(passes), expected.length);
-    return timingSafeEqual(actual, expected) && stored !== undefined;
+    return timingSafeEqual(actual, expected) && typeof stored === 'string';
   }
 
   private async derive(password: string, nonce: Buffer, memory: number, passes: number, tagLength: number): Promise<Buffer> {

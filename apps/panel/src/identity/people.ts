@@ -19,7 +19,7 @@ export class People {
 
   async show(userId: string): Promise<Me> {
     const user = await this.prisma.panelUser.findUniqueOrThrow({ where: { id: userId }, include: { grants: true } });
-    return renderPerson(user);
+    return { ...renderPerson(user), hasPassword: this.passwords.isOn && user.passwordHash !== null };
   }
 
   async rename({ userId }: Caller, name: string, author: Author): Promise<void> {
@@ -46,7 +46,9 @@ export class People {
   }
 }
 
-export function renderPerson(user: Prisma.PanelUserModel & { grants: readonly { accountId: string | null; role: string }[] }): Me {
+export function renderPerson(
+  user: Prisma.PanelUserModel & { grants: readonly { accountId: string | null; role: string }[] },
+): Omit<Me, 'hasPassword'> {
   const grants = user.grants.map(renderGrant);
   return { userId: user.id, email: user.email, name: user.name, createdAt: user.createdAt.toISOString(), grants };
 }

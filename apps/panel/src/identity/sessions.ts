@@ -27,14 +27,19 @@ export interface Client {
 export class Sessions {
   constructor(private readonly prisma: PrismaClient) {}
 
-  /** Starts a session and deletes the person's expired ones. Returns its secret. */
-  async start(tx: Prisma.TransactionClient, userId: string, { address, userAgent }: Client): Promise<{ id: string; secret: string }> {
+  /** Starts a session and deletes the person's expired ones. `confirmedAt`: when the person typed a password. Returns its secret. */
+  async start(
+    tx: Prisma.TransactionClient,
+    userId: string,
+    { address, userAgent }: Client,
+    confirmedAt = new Date(),
+  ): Promise<{ id: string; secret: string }> {
     const now = new Date();
     const expired = { OR: [{ createdAt: { lt: before(now, ABSOLUTE_MS) } }, { seenAt: { lt: before(now, IDLE_MS) } }] };
     await tx.panelSession.deleteMany({ where: { userId, ...expired } });
     const secret = makeSecret();
     const id = randomUUIDv7();
-    const times = { createdAt: now, confirmedAt: now, seenAt: now };
+    const times = { createdAt: now, confirmedAt, seenAt: now };
     const client = { address, userAgent: userAgent?.slice(0, USER_AGENT_MAX) };
     await tx.panelSession.create({ data: { id, digest: digestOf(secret), userId, ...client, ...times } });
     return { id, secret };

@@ -42,8 +42,9 @@ export class SignIn {
     });
   }
 
-  /** Returns the person with this e-mail and password. @throws as `signIn` */
+  /** Returns the person with this e-mail and password. @throws as `signIn`, and `permission_denied` while passwords are off */
   async verify(email: string, password: string, address: string, author: Author): Promise<{ id: string }> {
+    this.passwords.demandOn();
     const forget = await this.throttle.attempt(email, address);
     const user = await this.prisma.panelUser.findUnique({ where: { email } });
     const isRight = await this.passwords.verify(password, user?.passwordHash);

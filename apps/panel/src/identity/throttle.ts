@@ -17,7 +17,7 @@ const BY_ADDRESS_MAX = 50;
 export class Throttle {
   constructor(private readonly prisma: PrismaClient) {}
 
-  /** Returns the function that forgets the attempts of this e-mail. @throws {PanelError} `rate_limit_exceeded` */
+  /** Returns the function that forgets the attempts of this e-mail, or of the text in its place. @throws {PanelError} `rate_limit_exceeded` */
   async attempt(email: string, address: string): Promise<() => Promise<void>> {
     const emailDigest = digestOf(email);
     const freeAt = await this.prisma.$transaction(async (tx) => {

@@ -1,4 +1,4 @@
-import type { Me } from '../../src/api/shapes/identity.js';
+import type { MeReply } from '../../src/api/shapes/identity.js';
 import type { LedgerCheckReply } from '../../src/api/shapes/ledger.js';
 import type { RouteStatus } from '../../src/api/shapes/upstreams.js';
 import { ACCOUNTS, MODELS, NOW, PROJECTS } from './demo-data.js';
@@ -7,11 +7,13 @@ import { type Endpoint, ok } from './demo-endpoint.js';
 const DAY_MS = 86_400_000;
 const iso = (ms: number) => new Date(ms).toISOString();
 
-const ADMIN: Me = {
+const ADMIN: MeReply = {
   userId: '0195ad00-0000-7000-8000-000000000001',
   email: 'mara@example.com',
   name: 'Mara Lindqvist',
   createdAt: iso(NOW - 60 * DAY_MS),
+  gatewayUrl: 'https://ai.example.com',
+  hasPassword: true,
   grants: [
     {
       accountId: null,
@@ -170,6 +172,7 @@ const SESSIONS = [true, false].map((isCurrent, at) => ({
 
 export const ADMINISTRATION: Endpoint[] = [
   ['GET', /^\/me$/, () => ok(ADMIN)],
+  ['GET', /^\/sso$/, () => ok({ passwords: true, providers: [{ name: 'keycloak', label: 'Keycloak' }] })],
   ['POST', /^\/session$/, () => ({ status: 201, body: ADMIN })],
   ['DELETE', /^\/session$/, () => ({ status: 204 })],
   ['POST', /^\/session\/confirm$/, () => ok(SESSIONS[0])],
@@ -195,6 +198,19 @@ export const ADMINISTRATION: Endpoint[] = [
     () => ok({ checks: [0, 1, 2, 3, 4, 5].map(check), frozen: ACCOUNTS.filter(({ status }) => status === 'frozen') }),
   ],
   ['POST', /^\/ledger\/checks$/, () => ok(check(0))],
+  [
+    'GET',
+    /^\/ledger\/journals$/,
+    () =>
+      ok({
+        journals: (['catalog', 'panel'] as const).map((service, at) => ({
+          service,
+          entries: 12 + at * 61,
+          digest: '9c1185a5',
+          faults: [],
+        })),
+      }),
+  ],
   ['GET', /^\/audit$/, () => ok({ entries: AUDIT, nextCursor: null })],
   [
     'GET',

@@ -1,5 +1,5 @@
 import type { AccountRow, Balance } from '../../src/api/shapes/accounts.js';
-import type { ApiKey } from '../../src/api/shapes/keys.js';
+import type { KeyRow } from '../../src/api/shapes/keys.js';
 import type { Project } from '../../src/api/shapes/projects.js';
 import type { BilledRequest, RequestRow, SettleReason } from '../../src/api/shapes/requests.js';
 
@@ -117,23 +117,40 @@ export const PROJECTS: Project[] = [
   project(4, ACME, 'research', 300, 20),
 ];
 
-const key = (at: number, of: number, name: string | null, lastFour: string, revoked = false): ApiKey => ({
+const key = (at: number, of: number, name: string | null, lastFour: string, fields: Partial<KeyRow> = {}): KeyRow => ({
   keyId: id('c', at),
   projectId: PROJECTS[of]?.projectId ?? '',
   name,
+  note: null,
   lastFour,
   createdAt: iso(NOW - (70 - at * 7) * 24 * HOUR_MS),
-  revokedAt: revoked ? iso(NOW - 9 * 24 * HOUR_MS) : null,
+  expiresAt: null,
+  disabled: false,
+  replacedBy: null,
+  revokedAt: null,
+  status: 'active',
+  lastUsedAt: iso(NOW - at * HOUR_MS),
+  ...fields,
 });
 
-export const KEYS: ApiKey[] = [
-  key(1, 0, 'production', 'x7Qd'),
-  key(2, 0, 'staging', 'mB2k'),
+const inDays = (days: number): string => iso(NOW + days * 24 * HOUR_MS);
+
+export const KEYS: KeyRow[] = [
+  key(1, 0, 'production', 'x7Qd', { note: 'the assistant on the web site', expiresAt: inDays(120) }),
+  key(2, 0, 'staging', 'mB2k', { expiresAt: inDays(3) }),
   key(3, 1, 'ci', 'p0Za'),
-  key(4, 1, 'laptop of Ines', '9fLr', true),
-  key(5, 2, null, 'Wc4e'),
-  key(6, 3, 'notebooks', 'tT8u'),
+  key(4, 1, 'laptop of Ines', '9fLr', { status: 'revoked', revokedAt: inDays(-9) }),
+  key(5, 2, null, 'Wc4e', { status: 'disabled', disabled: true }),
+  key(6, 3, 'notebooks', 'tT8u', { expiresAt: inDays(0.5), replacedBy: id('c', 7) }),
+  key(7, 3, 'notebooks', 'pP3x', { lastUsedAt: null }),
 ];
+
+/** A key that a dialog makes. It joins the list. */
+export function makeKey(fields: Partial<KeyRow>): KeyRow {
+  const made = { ...key(8, 0, null, 'Demo'), keyId: crypto.randomUUID(), createdAt: new Date().toISOString(), lastUsedAt: null, ...fields };
+  KEYS.push(made);
+  return made;
+}
 
 const ENDINGS: SettleReason[] = [
   ...Array<SettleReason>(34).fill('completed'),
@@ -148,7 +165,7 @@ const ENDINGS: SettleReason[] = [
 /** One request, with a cost that follows from its tokens and prices. */
 function request(at: number): BilledRequest {
   const keyAt = pick([0, 0, 0, 0, 1, 2, 2, 5]);
-  const apiKey = KEYS[keyAt] as ApiKey;
+  const apiKey = KEYS[keyAt] as KeyRow;
   const model = keyAt === 2 ? pick([MODELS[0], MODELS[3]]) : pick([MODELS[0], MODELS[0], MODELS[1], MODELS[2]]);
   const reason = pick(ENDINGS);
   const isFree = reason === 'failed' || reason === 'released';

@@ -91,7 +91,7 @@ export const MONEY: Endpoint[] = [
     /^\/accounts\/[^/]+\/(topups|refunds|adjustments|grants)$/,
     () => ({
       status: 403,
-      body: { error: { message: 'Confirm with your password.', type: 'permission_error', param: null, code: 'confirmation_required' } },
+      body: { error: { message: 'Confirm that it is you.', type: 'permission_error', param: null, code: 'confirmation_required' } },
     }),
   ],
 ];

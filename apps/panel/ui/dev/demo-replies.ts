@@ -1,12 +1,15 @@
+import type { KeyRow } from '../../src/api/shapes/keys.js';
 import type { TrafficStep } from '../../src/api/shapes/traffic.js';
 import { ADMINISTRATION } from './demo-administration.js';
-import { ACCOUNTS, EVERY_REQUEST, KEYS, MODELS, NOW, PROJECTS, rowOf } from './demo-data.js';
+import { CATALOG } from './demo-catalog.js';
+import { ACCOUNTS, EVERY_REQUEST, KEYS, MODELS, makeKey, NOW, PROJECTS, rowOf } from './demo-data.js';
 import { type Endpoint, ok, type Reply } from './demo-endpoint.js';
 import { MONEY } from './demo-money.js';
 import { activityOf, trafficOf } from './demo-traffic.js';
 import { overviewOf, usageOf } from './demo-usage.js';
 
 const DAY_MS = 86_400_000;
+const SECRET = 'tg_live_8sJ2kQvY0aBzN5rTq1LxWm4cPfHd7EuG_Demo';
 const isOf = (account: string | undefined, accountId: string) => account === 'all' || account === accountId;
 const projectsOf = (account: string | undefined) => PROJECTS.filter(({ accountId }) => isOf(account, accountId));
 
@@ -87,23 +90,27 @@ const TRAFFIC: Endpoint[] = [
   [
     'POST',
     /^\/projects\/([^/]+)\/keys$/,
-    ({ parts: [projectId = ''], body }) => {
-      const key = {
-        keyId: crypto.randomUUID(),
-        projectId,
-        name: (body.name as string) ?? null,
-        lastFour: 'Demo',
-        createdAt: new Date().toISOString(),
-        revokedAt: null,
-      };
-      KEYS.push(key);
-      return { status: 201, body: { ...key, key: 'tg_live_8sJ2kQvY0aBzN5rTq1LxWm4cPfHd7EuG_Demo' } };
+    ({ parts: [projectId = ''], body }) => ({
+      status: 201,
+      body: { ...makeKey({ ...(body as Partial<KeyRow>), projectId }), key: SECRET },
+    }),
+  ],
+  [
+    'POST',
+    /^\/keys\/([^/]+)\/rotate$/,
+    ({ parts: [keyId], body: { graceSeconds } }) => {
+      const old = KEYS.find((key) => key.keyId === keyId) ?? makeKey({});
+      const made = makeKey({ ...old, keyId: crypto.randomUUID(), lastFour: 'Demo' });
+      const expiresAt = new Date(Date.now() + Number(graceSeconds) * 1_000).toISOString();
+      Object.assign(old, { replacedBy: made.keyId, expiresAt });
+      return { status: 201, body: { ...made, key: SECRET, replaced: old } };
     },
   ],
+  ['PATCH', /^\/keys\/([^/]+)$/, ({ parts: [keyId], body }) => ok(Object.assign(KEYS.find((key) => key.keyId === keyId) ?? {}, body))],
   ['GET', /^\/models$/, () => ok({ revision: 12, models: MODELS.map(modelOf) })],
 ];
 
-export const REPLIES: Endpoint[] = [...TRAFFIC, ...MONEY, ...ADMINISTRATION];
+export const REPLIES: Endpoint[] = [...TRAFFIC, ...CATALOG, ...MONEY, ...ADMINISTRATION];
 
 function modelOf({ id, ownedBy, contextTokens, maxOutputTokens, input, cached, output }: (typeof MODELS)[number], at: number) {
   return {

@@ -23,7 +23,7 @@ export class KeyChanged {
 }
 
 /** Caches must drop one key, or every key of a project. */
-export const keyChanged = new Topic('billing.v1.event.key-changed', KeyChanged, 'A key was revoked or its project changed');
+export const keyChanged = new Topic('billing.v1.event.key-changed', KeyChanged, 'A key or its project changed');
 
 export class KeyRevoked {
   @Id() keyId!: string;

@@ -1,5 +1,17 @@
 import { Transform, Type } from 'class-transformer';
-import { ArrayMaxSize, IsArray, IsISO8601, IsObject, IsString, IsUUID, Length, Matches, ValidateNested } from 'class-validator';
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsISO8601,
+  IsObject,
+  IsOptional,
+  IsString,
+  IsUUID,
+  Length,
+  Matches,
+  ValidateBy,
+  ValidateNested,
+} from 'class-validator';
 
 /** Integer string of pico-USD. */
 export const PICO_USD = /^\d{1,38}$/;
@@ -39,6 +51,14 @@ export function Text(lengthMax: number): PropertyDecorator {
 export function Instant(): PropertyDecorator {
   const message = '$property must be a date such as 2027-01-31 or a time such as 2027-01-31T12:00:00Z';
   return all(Matches(INSTANT, { message }), IsISO8601({ strict: true }, { message }));
+}
+
+/** Name of the rule by which `validatePayload` knows a field that null clears. */
+export const CLEARABLE = 'isClearable';
+
+/** An optional field that null clears. In other fields null means absent. */
+export function Clearable(): PropertyDecorator {
+  return all(IsOptional(), ValidateBy({ name: CLEARABLE, validator: { validate: () => true } }));
 }
 
 /** An object of a message class. `ValidateNested` alone accepts a missing one. */

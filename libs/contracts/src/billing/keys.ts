@@ -1,7 +1,7 @@
-import { IsOptional, Matches } from 'class-validator';
+import { IsBoolean, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
 import { ListRequest } from './accounts.js';
-import { Id, type Paged, Text } from './fields.js';
+import { Clearable, Id, Instant, type Paged, Text } from './fields.js';
 
 const SHA256_HEX = /^[0-9a-f]{64}$/;
 
@@ -14,9 +14,11 @@ export interface ResolvedKey {
   keyId: string;
   projectId: string;
   accountId: string;
+  /** Milliseconds until the key expires, by the database's clock. Absent: it has no end. */
+  validForMs?: number;
 }
 
-/** Replies `invalid_api_key` when the key is unknown, revoked, or its project is disabled. */
+/** Replies `invalid_api_key` when the key is unknown or not active, or its project is disabled. */
 export const keyResolve = new Endpoint<KeyResolveRequest, ResolvedKey>(
   'billing.v1.key.resolve',
   KeyResolveRequest,
@@ -28,22 +30,78 @@ export class KeyCreateRequest {
   @IsOptional() @Id() keyId?: string;
   @Id() projectId!: string;
   @IsOptional() @Text(200) name?: string;
+  @IsOptional() @Text(1_000) note?: string;
+  /** A moment ahead, from which on the key is refused. Default: no end. */
+  @IsOptional() @Instant() expiresAt?: string;
 }
 
 export interface ApiKey {
   keyId: string;
   projectId: string;
   name: string | null;
+  note: string | null;
   /** The last four characters. The whole key is shown once, when it is made. */
   lastFour: string;
   createdAt: string;
+  /** Moment from which on the key is refused. Null: it has no end. */
+  expiresAt: string | null;
+  /** True: the key is refused until it is enabled again. */
+  disabled: boolean;
+  /** Key that a rotation made in its place. */
+  replacedBy: string | null;
   revokedAt: string | null;
 }
 
-export const keyCreate = new Endpoint<KeyCreateRequest, ApiKey & { key: string }>(
+export interface CreatedKey extends ApiKey {
+  /** The whole key, shown once. */
+  key: string;
+}
+
+export const keyCreate = new Endpoint<KeyCreateRequest, CreatedKey>(
   'billing.v1.key.create',
   KeyCreateRequest,
   'Makes an API key and shows it once',
+);
+
+export class KeyUpdateRequest {
+  @Id() keyId!: string;
+  @Clearable() @Text(200) name?: string | null;
+  @Clearable() @Text(1_000) note?: string | null;
+  @IsOptional() @IsBoolean() disabled?: boolean;
+  /** A moment ahead. */
+  @Clearable() @Instant() expiresAt?: string | null;
+}
+
+/** Null clears a field. Replies `conflict` when the key is revoked, or was replaced and would have no end. */
+export const keyUpdate = new Endpoint<KeyUpdateRequest, ApiKey>(
+  'billing.v1.key.update',
+  KeyUpdateRequest,
+  'Changes name, note, end or state of an API key',
+);
+
+/** Longest grace of a rotation: 30 days. */
+export const GRACE_SECONDS_MAX = 2_592_000;
+
+export class KeyRotateRequest {
+  @Id() keyId!: string;
+  /** Id of the new key. Repeating it is a `conflict`, because the key is shown once. Default: a new id. */
+  @IsOptional() @Id() newKeyId?: string;
+  /** Seconds that the old key works on; it never ends later than before. */
+  @IsInt() @Min(0) @Max(GRACE_SECONDS_MAX) graceSeconds!: number;
+  /** End of the new key: a moment ahead, or null for none. Default: the end that the old key had. */
+  @Clearable() @Instant() expiresAt?: string | null;
+}
+
+export interface RotatedKey extends CreatedKey {
+  /** The old key. It is refused from its `expiresAt` on. */
+  replaced: ApiKey;
+}
+
+/** Replies `conflict` when the key is not active or was replaced before. */
+export const keyRotate = new Endpoint<KeyRotateRequest, RotatedKey>(
+  'billing.v1.key.rotate',
+  KeyRotateRequest,
+  'Replaces an API key by a new one, which is shown once, and ends the old one after a grace',
 );
 
 export class KeyRevokeRequest {
@@ -56,7 +114,11 @@ export const keyRevoke = new Endpoint<KeyRevokeRequest, ApiKey>(
   'Revokes an API key permanently',
 );
 
+/** Requests may use an `active` key. Any other is refused with `invalid_api_key`. */
+export type KeyStatus = 'active' | 'disabled' | 'expired' | 'revoked';
+
 export interface KeyRow extends ApiKey {
+  status: KeyStatus;
   /** End of the key's newest request. Null: none has ended. */
   lastUsedAt: string | null;
 }

@@ -1,6 +1,7 @@
-import { type AuditListRequest, billingAuditList, catalogAuditList } from '#contracts/audit.js';
+import { type AuditCheckReply, type AuditListRequest, billingAuditList, catalogAuditCheck, catalogAuditList } from '#contracts/audit.js';
 import type { Services } from '../../services/services.js';
 import type { AuditEntry, AuditListReply } from '../shapes/audit.js';
+import type { JournalCheckListReply } from '../shapes/ledger.js';
 
 const LIMIT_DEFAULT = 100;
 
@@ -12,11 +13,17 @@ export interface JournalPage {
 
 type ReadJournal = (query: AuditListRequest) => Promise<JournalPage>;
 
+/** The panel's own journal. */
+interface OwnJournal {
+  list: ReadJournal;
+  check: () => Promise<AuditCheckReply>;
+}
+
 /** The audit journals of billing, catalog and the panel, as one list. Ids are UUIDs v7, so one cursor fits all journals. */
 export class AuditJournals {
   constructor(
     private readonly services: Services,
-    private readonly readOwn: ReadJournal,
+    readonly own: OwnJournal,
   ) {}
 
   async list(query: AuditListRequest): Promise<AuditListReply> {
@@ -24,7 +31,7 @@ export class AuditJournals {
     const journals: Record<AuditEntry['service'], ReadJournal> = {
       billing: (asked) => this.services.ask(billingAuditList, asked),
       catalog: (asked) => this.services.ask(catalogAuditList, asked),
-      panel: this.readOwn,
+      panel: this.own.list,
     };
     const pages = await Promise.all(
       (Object.keys(journals) as AuditEntry['service'][]).map(async (service) => {
@@ -33,6 +40,17 @@ export class AuditJournals {
       }),
     );
     return mergePages(pages, limit);
+  }
+
+  /** Checks the chains of catalog and panel. Billing checks its own with the ledger. */
+  async check(): Promise<JournalCheckListReply> {
+    const [catalog, panel] = await Promise.all([this.services.ask(catalogAuditCheck, {}), this.own.check()]);
+    return {
+      journals: [
+        { service: 'catalog', ...catalog },
+        { service: 'panel', ...panel },
+      ],
+    };
   }
 }
 

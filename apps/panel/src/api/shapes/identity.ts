@@ -35,13 +35,21 @@ export interface Grant {
   permissions: Permission[];
 }
 
-/** `GET /me`, and the reply of `POST /session` and `POST /invites/accept`. */
+/** A person. Reply of `POST /session`, `POST /invites/accept` and `PATCH /me`. */
 export interface Me {
   userId: string;
   email: string;
   name: string;
   createdAt: string;
   grants: Grant[];
+  /** False for a person who signs in with a provider alone. */
+  hasPassword: boolean;
+}
+
+/** `GET /me`. */
+export interface MeReply extends Me {
+  /** Address at which programs reach the gateway, without `/v1`. */
+  gatewayUrl: string;
 }
 
 /** `PATCH /me`. Replies `Me`. A new password ends all other sessions. */
@@ -67,7 +75,7 @@ export interface ConfirmBody {
 export interface Session {
   sessionId: string;
   createdAt: string;
-  /** The last time that the person typed their password. Routes that need a confirmation accept it for 10 minutes. */
+  /** The last time that the person typed their password, here or at a provider. Routes that need a confirmation accept it for 10 minutes. */
   confirmedAt: string;
   seenAt: string;
   /** Ends earlier after 30 minutes without a request. */
@@ -152,8 +160,11 @@ export interface InviteView {
   accountId: string | null;
   role: Role;
   expiresAt: string;
-  /** `new`: choose a name and a password. `sign-in`: type the present password. `new-password`: choose another one. */
-  password: 'new' | 'sign-in' | 'new-password';
+  /**
+   * `new`: choose a name and a password. `sign-in`: type the present password. `new-password`: choose another one. `none`: sign in with a
+   * provider that has verified this e-mail, which accepts the invite.
+   */
+  password: 'new' | 'sign-in' | 'new-password' | 'none';
 }
 
 /** `POST /invites/accept`, without a session. Signs in and replies `Me`. */

@@ -1,3 +1,4 @@
+import type { AuditCheckReply } from '#contracts/audit.js';
 import type { LedgerCheckListReply, LedgerCheckReply, LedgerCounts, LedgerInvariant, LedgerViolation } from '#contracts/billing/ledger.js';
 
 /**
@@ -5,3 +6,12 @@ import type { LedgerCheckListReply, LedgerCheckReply, LedgerCounts, LedgerInvari
  * ledger.
  */
 export type { LedgerCheckListReply, LedgerCheckReply, LedgerCounts, LedgerInvariant, LedgerViolation };
+
+/** `GET /ledger/journals`: the audit journals that the check of the ledger does not include, checked for this reply. */
+export interface JournalCheckListReply {
+  journals: JournalCheck[];
+}
+
+export interface JournalCheck extends AuditCheckReply {
+  service: 'catalog' | 'panel';
+}

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useRoute } from 'wouter';
 import type { AccountListReply, AccountRow } from '../../../src/api/shapes/accounts.js';
-import type { Me } from '../../../src/api/shapes/identity.js';
+import type { MeReply } from '../../../src/api/shapes/identity.js';
 import { Failure } from '../parts/failure.js';
 import { ApiError, callOnce } from './api.js';
 import { Entrance } from './entrance.js';
@@ -10,6 +10,7 @@ import { Routes } from './routes.js';
 import { SessionProvider } from './session.js';
 import { Shell } from './shell.js';
 import { SignIn } from './sign-in.js';
+import { SsoFailureDialog } from './sso-failure-dialog.js';
 import { isUnreachable } from './use-api.js';
 import { Welcome } from './welcome.js';
 
@@ -34,7 +35,8 @@ export function App() {
         <Shell>
           <Routes />
         </Shell>
-        <Interruptions email={start.data.me.email} />
+        <Interruptions me={start.data.me} />
+        <SsoFailureDialog />
       </SessionProvider>
     );
   }
@@ -48,9 +50,9 @@ export function App() {
   );
 }
 
-async function loadStart(): Promise<{ me: Me; accounts: AccountRow[] }> {
+async function loadStart(): Promise<{ me: MeReply; accounts: AccountRow[] }> {
   const [me, { accounts }] = await Promise.all([
-    callOnce<Me>('GET', '/me'),
+    callOnce<MeReply>('GET', '/me'),
     callOnce<AccountListReply>('GET', `/accounts?limit=${ACCOUNTS_MAX}`),
   ]);
   return { me, accounts };

@@ -1,14 +1,17 @@
 import { useSyncExternalStore } from 'react';
+import type { Me } from '../../../src/api/shapes/identity.js';
 import { Button } from '../parts/button.js';
 import { Dialog, DialogActions } from '../parts/dialog.js';
 import { callOnce } from './api.js';
 import { currentInterruption, endInterruption, onInterruption } from './interruption.js';
 import { PasswordForm } from './password-form.js';
+import { ProviderButtons, useSignInWays } from './provider-buttons.js';
 
 /** The dialogs that calls wait for: a session that has ended, and a change that needs the password again. */
-export function Interruptions({ email }: { email: string }) {
+export function Interruptions({ me: { email, hasPassword } }: { me: Me }) {
   const kind = useSyncExternalStore(onInterruption, currentInterruption);
-  if (!kind) return null;
+  const { data: ways } = useSignInWays(kind !== undefined);
+  if (!kind || !ways) return null;
   const isConfirmation = kind === 'confirm';
   return (
     <Dialog
@@ -18,19 +21,23 @@ export function Interruptions({ email }: { email: string }) {
     >
       <p>
         {isConfirmation
-          ? 'This change needs your password, because you signed in more than 10 minutes ago.'
+          ? 'This change needs a new proof that it is you, because you signed in more than 10 minutes ago.'
           : 'Sign in again. The page then goes on where it was.'}
+        {isConfirmation && ways.providers.length > 0 && ' If you confirm with a provider, make the change again afterwards.'}
       </p>
-      <PasswordForm
-        email={email}
-        submit={isConfirmation ? 'Confirm' : 'Sign in'}
-        send={(body) =>
-          isConfirmation
-            ? callOnce('POST', '/session/confirm', { body: { password: body.password } })
-            : callOnce('POST', '/session', { body })
-        }
-        onDone={() => endInterruption(true)}
-      />
+      <ProviderButtons ways={ways} confirm={isConfirmation} above={hasPassword} />
+      {hasPassword && (
+        <PasswordForm
+          email={email}
+          submit={isConfirmation ? 'Confirm' : 'Sign in'}
+          send={(body) =>
+            isConfirmation
+              ? callOnce('POST', '/session/confirm', { body: { password: body.password } })
+              : callOnce('POST', '/session', { body })
+          }
+          onDone={() => endInterruption(true)}
+        />
+      )}
       {!isConfirmation && (
         <DialogActions>
           <Button look="quiet" onClick={() => location.assign(import.meta.env.BASE_URL)}>

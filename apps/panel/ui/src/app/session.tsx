@@ -1,11 +1,11 @@
 import { createContext, type ReactNode, use, useEffect, useMemo, useState } from 'react';
 import { useLocation } from 'wouter';
 import type { AccountRow } from '../../../src/api/shapes/accounts.js';
-import type { Me, Permission } from '../../../src/api/shapes/identity.js';
+import type { MeReply, Permission } from '../../../src/api/shapes/identity.js';
 
 /** The signed-in person, the accounts that they see and the one that the page shows. */
 export interface PanelSession {
-  me: Me;
+  me: MeReply;
   accounts: AccountRow[];
   /** Id of the account of the address, or `all` for the whole platform. */
   account: string;
@@ -22,7 +22,7 @@ export interface PanelSession {
 
 const Context = createContext<PanelSession | null>(null);
 
-export function SessionProvider({ me, accounts, children }: { me: Me; accounts: AccountRow[]; children: ReactNode }) {
+export function SessionProvider({ me, accounts, children }: { me: MeReply; accounts: AccountRow[]; children: ReactNode }) {
   const [path] = useLocation();
   const inAddress = /^\/a\/([^/]+)/.exec(path)?.[1];
   // Pages of no account keep the navigation of the last one.

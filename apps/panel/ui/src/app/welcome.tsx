@@ -2,16 +2,19 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import type { InviteAcceptBody, InviteView, Me } from '../../../src/api/shapes/identity.js';
+import type { SignInWays } from '../../../src/api/shapes/sso.js';
 import { Button } from '../parts/button.js';
 import { Failure } from '../parts/failure.js';
 import { TextField } from '../parts/field.js';
 import { callOnce } from './api.js';
 import { Entrance } from './entrance.js';
 import styles from './password-form.module.css';
+import { ProviderButtons, useSignInWays } from './provider-buttons.js';
 import { isUnreachable } from './use-api.js';
 
 const PASSWORD_LENGTH_MIN = 12;
 
+/** What a link asks for, by the password that it needs. */
 const PASSWORDS = {
   new: { label: 'Password', hint: '12 characters or more. A few unrelated words are easy to remember.', autoComplete: 'new-password' },
   'new-password': { label: 'New password', hint: '12 characters or more. It replaces your present one.', autoComplete: 'new-password' },
@@ -29,6 +32,7 @@ export function Welcome() {
     retry: (_, error) => isUnreachable(error),
     staleTime: Number.POSITIVE_INFINITY,
   });
+  const { data: ways } = useSignInWays();
   if (!token)
     return <Entrance title="This link is incomplete" about="The part after # is missing. Copy the whole link, or ask for a new one." />;
   if (invite.error) {
@@ -39,10 +43,31 @@ export function Welcome() {
       </Entrance>
     );
   }
-  return invite.data ? <AcceptForm token={token} invite={invite.data} /> : null;
+  if (!invite.data || !ways) return null;
+  const { password } = invite.data;
+  return password === 'none' ? (
+    <AcceptWithProvider ways={ways} email={invite.data.email} />
+  ) : (
+    <AcceptForm token={token} invite={{ ...invite.data, password }} ways={ways} />
+  );
 }
 
-function AcceptForm({ token, invite }: { token: string; invite: InviteView }) {
+/** Leads to the providers: the sign-in with the e-mail of the invite accepts it. */
+function AcceptWithProvider({ ways, email }: { ways: SignInWays; email: string | null }) {
+  if (email === null)
+    return <Entrance title="This link does not work" about="It names no e-mail address, and passwords are off. Ask for one that does." />;
+  return (
+    <Entrance title="Welcome" about={`Sign in as ${email} to accept the invite.`}>
+      <ProviderButtons ways={ways} returnTo={import.meta.env.BASE_URL} />
+    </Entrance>
+  );
+}
+
+interface InviteWithPassword extends InviteView {
+  password: keyof typeof PASSWORDS;
+}
+
+function AcceptForm({ token, invite, ways }: { token: string; invite: InviteWithPassword; ways: SignInWays }) {
   const [email, setEmail] = useState(invite.email ?? '');
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
@@ -60,6 +85,7 @@ function AcceptForm({ token, invite }: { token: string; invite: InviteView }) {
   const passwordTexts = PASSWORDS[invite.password];
   return (
     <Entrance title="Welcome" about={isNew ? 'Choose how you sign in from now on.' : 'Sign in to accept the invite.'}>
+      {invite.email !== null && <ProviderButtons ways={ways} returnTo={import.meta.env.BASE_URL} above />}
       <form
         className={styles.form}
         onSubmit={(event) => {

@@ -37,18 +37,20 @@ export function IconButton({ icon, label, ...rest }: ButtonHTMLAttributes<HTMLBu
   );
 }
 
-/** A link with the look of a button. `download`: the address is a file of the API. */
+/** A link with the look of a button. `download`: the address is a file of the API. `leaves`: it leads out of the pages. */
 export function ButtonLink({
   to,
   look = 'secondary',
   icon,
   download,
+  leaves,
   children,
 }: {
   to: string;
   look?: Look;
   icon?: IconName;
   download?: boolean;
+  leaves?: boolean;
   children: ReactNode;
 }) {
   const className = classNames(styles.button, styles[look]);
@@ -58,9 +60,9 @@ export function ButtonLink({
       {children}
     </>
   );
-  if (download) {
+  if (download || leaves) {
     return (
-      <a className={className} href={to} download>
+      <a className={className} href={to} download={download}>
         {content}
       </a>
     );

@@ -44,11 +44,3 @@ export const CALLS = {
   },
 } as const;
 export type CallName = keyof typeof CALLS;
-
-const PANEL_PORT = '8081';
-const GATEWAY_PORT = '8080';
-
-/** The gateway's address, from that of the panel: the same host, with the port of `npm start` where the panel has its own. */
-export function gatewayUrl({ origin, protocol, hostname, port }: Pick<Location, 'origin' | 'protocol' | 'hostname' | 'port'>): string {
-  return port === PANEL_PORT ? `${protocol}//${hostname}:${GATEWAY_PORT}` : origin;
-}

@@ -1,40 +1,36 @@
 import { useState } from 'react';
-import type { ApiKey } from '../../../../src/api/shapes/keys.js';
+import type { KeyRow } from '../../../../src/api/shapes/keys.js';
 import { useSession } from '../../app/session.js';
 import { useFilters } from '../../app/use-filters.js';
 import { useNames } from '../../app/use-names.js';
-import { Badge } from '../../parts/badge.js';
 import { Button, ButtonLink } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { Empty } from '../../parts/empty.js';
 import { CompactSelect } from '../../parts/field.js';
-import { Moment } from '../../parts/moment.js';
 import { Page } from '../../parts/page.js';
-import { Table, TwoLines } from '../../parts/table.js';
+import { EditKey } from './edit-key.js';
+import { type KeyAction, KeyTable, mayRotate } from './key-table.js';
 import { NewKey } from './new-key.js';
 import { RevokeKey } from './revoke-key.js';
+import { RotateKey } from './rotate-key.js';
 
-/** The API keys of an account: making, finding, revoking. */
+/** The API keys of an account: making, finding, changing, replacing, revoking. */
 export function Keys() {
-  const { may, hrefOf } = useSession();
+  const { may } = useSession();
   const { filters, change } = useFilters();
   const { projects, keys, projectName } = useNames();
   const [isMaking, setMaking] = useState(false);
-  const [revoking, setRevoking] = useState<ApiKey>();
+  const [asking, setAsking] = useState<{ action: KeyAction; apiKey: KeyRow }>();
   const shown = keys?.filter(({ projectId }) => !filters.project || projectId === filters.project).toReversed();
   const mayChange = may('keys');
-  const newKey = (
+  const hasProjects = (projects?.length ?? 1) > 0;
+  const newKey = mayChange && hasProjects && (
     <Button look="primary" icon="plus" onClick={() => setMaking(true)} disabled={!projects}>
       New key
     </Button>
   );
-  const hasProjects = (projects?.length ?? 1) > 0;
   return (
-    <Page
-      title="Keys"
-      about="A program sends its key with every request. It belongs to one project, whose limits apply."
-      actions={mayChange && hasProjects && newKey}
-    >
+    <Page title="Keys" about="A program sends its key with every request. It belongs to one project, whose limits apply." actions={newKey}>
       <Card
         flush
         actions={
@@ -50,53 +46,56 @@ export function Keys() {
           )
         }
       >
-        <Table<ApiKey>
-          caption="Keys"
-          rows={shown}
-          rowKey={({ keyId }) => keyId}
-          isMuted={({ revokedAt }) => revokedAt !== null}
+        <KeyTable
+          keys={shown}
+          projectName={projectName}
+          onAction={mayChange ? (action, apiKey) => setAsking({ action, apiKey }) : undefined}
           empty={
             hasProjects ? (
               <Empty icon="keys" title="No keys yet">
                 <p>Make one: the panel then shows lines that call a model with it.</p>
-                {mayChange && newKey}
+                {newKey}
               </Empty>
             ) : (
-              <Empty icon="projects" title="A key belongs to a project">
-                <p>Make a project first.</p>
-                {may('projects') && (
-                  <ButtonLink to={hrefOf('projects')} look="primary">
-                    Projects
-                  </ButtonLink>
-                )}
-              </Empty>
+              <NoProjects />
             )
           }
-          columns={[
-            {
-              head: 'Name',
-              grow: true,
-              cell: ({ name, lastFour }) => <TwoLines main={name ?? 'Without a name'} more={<code>tg_live_…{lastFour}</code>} />,
-            },
-            { head: 'Project', wide: true, cell: ({ projectId }) => projectName(projectId) },
-            { head: 'Made', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} format="day" /> },
-            { head: 'State', cell: ({ revokedAt }) => (revokedAt ? <Badge>Revoked</Badge> : <Badge tone="good">Active</Badge>) },
-            {
-              head: '',
-              align: 'end',
-              cell: (key) =>
-                mayChange &&
-                !key.revokedAt && (
-                  <Button look="quiet" onClick={() => setRevoking(key)}>
-                    Revoke
-                  </Button>
-                ),
-            },
-          ]}
         />
       </Card>
       {isMaking && projects && <NewKey projects={projects} projectId={filters.project} onClose={() => setMaking(false)} />}
-      {revoking && <RevokeKey apiKey={revoking} onClose={() => setRevoking(undefined)} />}
+      {asking && <KeyDialog {...asking} onAction={(action) => setAsking({ ...asking, action })} onClose={() => setAsking(undefined)} />}
     </Page>
   );
+}
+
+function NoProjects() {
+  const { may, hrefOf } = useSession();
+  return (
+    <Empty icon="projects" title="A key belongs to a project">
+      <p>Make a project first.</p>
+      {may('projects') && (
+        <ButtonLink to={hrefOf('projects')} look="primary">
+          Projects
+        </ButtonLink>
+      )}
+    </Empty>
+  );
+}
+
+interface KeyDialogProps {
+  action: KeyAction;
+  apiKey: KeyRow;
+  onAction: (action: KeyAction) => void;
+  onClose: () => void;
+}
+
+function KeyDialog({ action, apiKey, onAction, onClose }: KeyDialogProps) {
+  switch (action) {
+    case 'edit':
+      return <EditKey apiKey={apiKey} mayRotate={mayRotate(apiKey)} onAction={onAction} onClose={onClose} />;
+    case 'rotate':
+      return <RotateKey apiKey={apiKey} onClose={onClose} />;
+    case 'revoke':
+      return <RevokeKey apiKey={apiKey} onClose={onClose} />;
+  }
 }

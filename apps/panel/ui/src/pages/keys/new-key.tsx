@@ -1,15 +1,15 @@
 import { useState } from 'react';
 import type { CreatedKey, KeyCreateBody } from '../../../../src/api/shapes/keys.js';
-import type { ModelListReply } from '../../../../src/api/shapes/models.js';
 import type { Project } from '../../../../src/api/shapes/projects.js';
-import { useApi, useChange } from '../../app/use-api.js';
+import { useChange } from '../../app/use-api.js';
 import { Button } from '../../parts/button.js';
-import { CopyLine } from '../../parts/copy-line.js';
 import { Dialog, DialogActions } from '../../parts/dialog.js';
 import { Failure } from '../../parts/failure.js';
 import { SelectField, TextField } from '../../parts/field.js';
-import { CALLS, type CallName, gatewayUrl } from './calls.js';
-import styles from './new-key.module.css';
+import { EndField } from './end-field.js';
+import { type EndChoice, endOf } from './key-end.js';
+import styles from './keys.module.css';
+import { ShownOnce } from './shown-once.js';
 
 /** Makes a key and shows it once, with a call that works. */
 export function NewKey({ projects, projectId, onClose }: { projects: Project[]; projectId: string | undefined; onClose: () => void }) {
@@ -17,11 +17,12 @@ export function NewKey({ projects, projectId, onClose }: { projects: Project[]; 
   const [keyId] = useState(() => crypto.randomUUID());
   const [project, setProject] = useState(projectId ?? projects[0]?.projectId ?? '');
   const [name, setName] = useState('');
-  const making = useChange<CreatedKey>(() => ({
-    method: 'POST',
-    path: `/projects/${project}/keys`,
-    body: { keyId, ...(name && { name }) } satisfies KeyCreateBody,
-  }));
+  const [end, setEnd] = useState<EndChoice>('never');
+  const making = useChange<CreatedKey>(() => {
+    const expiresAt = endOf(end, Date.now());
+    const body: KeyCreateBody = { keyId, ...(name && { name }), ...(expiresAt && { expiresAt }) };
+    return { method: 'POST', path: `/projects/${project}/keys`, body };
+  });
   if (making.data) return <ShownOnce created={making.data} onClose={onClose} />;
   return (
     <Dialog title="New key" onClose={onClose}>
@@ -46,6 +47,7 @@ export function NewKey({ projects, projectId, onClose }: { projects: Project[]; 
           onChange={(event) => setName(event.target.value)}
           maxLength={200}
         />
+        <EndField label="Ends" value={end} onChange={setEnd} />
         {making.error && <Failure error={making.error} />}
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
@@ -54,31 +56,6 @@ export function NewKey({ projects, projectId, onClose }: { projects: Project[]; 
           </Button>
         </DialogActions>
       </form>
-    </Dialog>
-  );
-}
-
-function ShownOnce({ created, onClose }: { created: CreatedKey; onClose: () => void }) {
-  const [call, setCall] = useState<CallName>('curl');
-  const models = useApi<ModelListReply>('/models');
-  const model = models.data?.models[0]?.id ?? 'model';
-  return (
-    <Dialog title="Your new key" onClose={onClose}>
-      <p>Copy it now. The panel cannot show it again.</p>
-      <CopyLine text={created.key} label="Copy the key" wrap />
-      <div className={styles.tabs} role="tablist" aria-label="Programs">
-        {(Object.keys(CALLS) as CallName[]).map((name) => (
-          <button key={name} type="button" role="tab" aria-selected={name === call} onClick={() => setCall(name)}>
-            {CALLS[name].title}
-          </button>
-        ))}
-      </div>
-      <CopyLine text={CALLS[call].text({ url: gatewayUrl(window.location), key: created.key, model })} label="Copy the call" />
-      <DialogActions>
-        <Button look="primary" onClick={onClose}>
-          Done
-        </Button>
-      </DialogActions>
     </Dialog>
   );
 }

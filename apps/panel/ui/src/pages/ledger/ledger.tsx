@@ -1,5 +1,11 @@
 import { Link } from 'wouter';
-import type { LedgerCheckListReply, LedgerCheckReply, LedgerInvariant } from '../../../../src/api/shapes/ledger.js';
+import type {
+  JournalCheck,
+  JournalCheckListReply,
+  LedgerCheckListReply,
+  LedgerCheckReply,
+  LedgerInvariant,
+} from '../../../../src/api/shapes/ledger.js';
 import { useSession } from '../../app/session.js';
 import { useApi, useChange } from '../../app/use-api.js';
 import { Badge } from '../../parts/badge.js';
@@ -19,7 +25,9 @@ export function Ledger() {
   const { hrefOf, mayOnPlatform } = useSession();
   const { data, error } = useApi<LedgerCheckListReply>('/ledger/checks?limit=20');
   const checking = useChange<LedgerCheckReply>(() => ({ method: 'POST', path: '/ledger/checks' }));
+  const journals = useApi<JournalCheckListReply>('/ledger/journals');
   const last = data?.checks[0];
+  const failure = error ?? checking.error ?? journals.error;
   return (
     <Page
       title="Ledger"
@@ -32,7 +40,7 @@ export function Ledger() {
         )
       }
     >
-      {(error ?? checking.error) && <Failure error={error ?? checking.error} />}
+      {failure && <Failure error={failure} />}
       {data && !last ? (
         <Card>
           <Empty icon="ledger" title="No check yet">
@@ -111,8 +119,34 @@ export function Ledger() {
           />
         </Card>
       </Columns>
+      <Card flush title="Audit journals" note="checked for this page; that of billing is one of the rules">
+        <Table<JournalCheck>
+          caption="Audit journals"
+          rows={journals.data?.journals}
+          placeholders={2}
+          rowKey={({ service }) => service}
+          empty={<p />}
+          columns={[
+            { head: 'Service', cell: ({ service }) => SERVICES[service] },
+            { head: 'Says', grow: true, wrap: true, cell: faultsOf },
+            { head: 'Entries', align: 'end', cell: ({ entries }) => count(entries) },
+            {
+              head: 'Result',
+              align: 'end',
+              cell: ({ faults }) =>
+                faults.length === 0 ? <Badge tone="good">Holds</Badge> : <Badge tone="bad">{plural(faults.length, 'fault')}</Badge>,
+            },
+          ]}
+        />
+      </Card>
     </Page>
   );
+}
+
+const SERVICES: Record<JournalCheck['service'], string> = { catalog: 'Catalog', panel: 'Panel' };
+
+function faultsOf({ faults }: JournalCheck): string {
+  return faults.length === 0 ? 'the journal is an unbroken chain' : `changed, removed or inserted: ${faults.join(', ')}`;
 }
 
 function violationsOf({ invariants }: LedgerCheckReply): number {

@@ -1,58 +1,42 @@
-import { Link } from 'wouter';
-import type { CatalogModel, ModelListReply } from '../../../../src/api/shapes/models.js';
-import { writeFilters } from '../../app/filters.js';
+import { useState } from 'react';
+import { useLocation, useSearch } from 'wouter';
+import { withQuery } from '../../app/api.js';
 import { useSession } from '../../app/session.js';
-import { useApi } from '../../app/use-api.js';
-import { Card } from '../../parts/card.js';
-import { CopyLine } from '../../parts/copy-line.js';
-import { count } from '../../parts/count.js';
-import { Empty } from '../../parts/empty.js';
-import { Failure } from '../../parts/failure.js';
 import { Page } from '../../parts/page.js';
-import { Table, TwoLines } from '../../parts/table.js';
-import { usdPerMillion } from '../../parts/usd.js';
+import { Segments } from '../../parts/segments.js';
+import { CatalogEditor, type Draft } from './catalog-editor.js';
+import { ModelList } from './model-list.js';
+import { Revisions } from './revisions.js';
+import { ScheduledPriceList } from './scheduled-price-list.js';
 
-/** The enabled models with their prices and limits. */
+const TABS = [
+  { value: '', label: 'Models' },
+  { value: 'scheduled', label: 'Scheduled' },
+  { value: 'file', label: 'File' },
+  { value: 'history', label: 'History' },
+];
+
+/** Models and prices. Operators also see and change the catalog file, its history and the scheduled prices. */
 export function Models() {
-  const { hrefOf } = useSession();
-  const { data, error } = useApi<ModelListReply>('/models');
-  const price = (of: (price: CatalogModel['price']) => string) => (model: CatalogModel) => usdPerMillion(BigInt(of(model.price)));
+  const { mayOnPlatform } = useSession();
+  const [path] = useLocation();
+  const isOperator = mayOnPlatform('catalog.read');
+  const named = new URLSearchParams(useSearch()).get('tab');
+  const tab = isOperator && TABS.some(({ value }) => value === named) ? named : '';
+  // Here, so that a look at another tab keeps it.
+  const [draft, setDraft] = useState<Draft>();
   return (
-    <Page title="Models" about="Prices are USD per million tokens. A request keeps the prices of its start.">
-      {error && <Failure error={error} />}
-      <Card flush title="Prices and limits" note={data && `revision ${data.revision} of the catalog`}>
-        <Table<CatalogModel>
-          caption="Models"
-          rows={data?.models}
-          rowKey={({ id }) => id}
-          empty={
-            <Empty icon="models" title="The catalog has no enabled model">
-              <p>Apply one:</p>
-              <CopyLine text="npm run -s tollgate -- catalog apply config/catalog.yaml" />
-            </Empty>
-          }
-          columns={[
-            {
-              head: 'Model',
-              grow: true,
-              cell: ({ id, displayName, ownedBy, input, reasoning }) => (
-                <TwoLines
-                  main={<Link to={hrefOf('usage') + writeFilters({ model: id })}>{displayName ?? id}</Link>}
-                  more={[displayName && id, ownedBy, input.includes('image') && 'images', reasoning && 'reasoning']
-                    .filter(Boolean)
-                    .join(' · ')}
-                />
-              ),
-            },
-            { head: 'Context', align: 'end', wide: true, cell: ({ contextTokens }) => count(contextTokens) },
-            { head: 'Longest reply', align: 'end', wide: true, cell: ({ maxOutputTokens }) => count(maxOutputTokens) },
-            { head: 'Version', align: 'end', wide: true, cell: ({ price: { version } }) => version },
-            { head: 'Input', align: 'end', cell: price(({ inputPicoUsd }) => inputPicoUsd) },
-            { head: 'Cached', align: 'end', wide: true, cell: price(({ cachedInputPicoUsd }) => cachedInputPicoUsd) },
-            { head: 'Output', align: 'end', cell: price(({ outputPicoUsd }) => outputPicoUsd) },
-          ]}
-        />
-      </Card>
+    <Page
+      title="Models"
+      about="Prices are USD per million tokens. A request keeps the prices of its start."
+      actions={
+        isOperator && <Segments label="Catalog" options={TABS} value={tab ?? ''} hrefOf={(value) => withQuery(path, { tab: value })} />
+      }
+    >
+      {tab === '' && <ModelList />}
+      {tab === 'scheduled' && <ScheduledPriceList />}
+      {tab === 'file' && <CatalogEditor draft={draft} onDraft={setDraft} />}
+      {tab === 'history' && <Revisions />}
     </Page>
   );
 }

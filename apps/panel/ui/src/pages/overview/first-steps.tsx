@@ -16,7 +16,7 @@ export function FirstSteps() {
       name: 'Make a key',
       about: 'The panel shows a line that calls a model with it.',
       page: 'keys',
-      isDone: keys.some(({ revokedAt }) => !revokedAt),
+      isDone: keys.some(({ status }) => status === 'active'),
     },
     { name: 'Send a request', about: 'It appears here and under Requests at once.', page: 'requests', isDone: false },
   ];

@@ -24,7 +24,7 @@ export function Profile() {
       {error && <Failure error={error} />}
       <Columns>
         <NameForm me={me} />
-        <NewPasswordForm />
+        {me.hasPassword && <NewPasswordForm />}
       </Columns>
       <Card
         flush

@@ -62,7 +62,7 @@ export function Projects() {
                   main={<Link to={hrefOf('usage') + writeFilters({ project: projectId, range: 'month' })}>{name}</Link>}
                   more={
                     <Link to={hrefOf('keys') + writeFilters({ project: projectId })}>
-                      {plural(keys?.filter((key) => key.projectId === projectId && !key.revokedAt).length ?? 0, 'key')}
+                      {plural(keys?.filter((key) => key.projectId === projectId && key.status === 'active').length ?? 0, 'key')}
                     </Link>
                   }
                 />

@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto';
+import { digestApiKey } from '#contracts/api-key.js';
+import { accountCreate } from '#contracts/billing/accounts.js';
+import { keyChanged } from '#contracts/billing/events.js';
+import {
+  type CreatedKey,
+  type KeyCreateRequest,
+  type KeyRow,
+  keyCreate,
+  keyList,
+  keyResolve,
+  keyRevoke,
+  keyRotate,
+  keyUpdate,
+} from '#contracts/billing/keys.js';
+import { projectCreate } from '#contracts/billing/projects.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { type BillingService, startBillingService } from '../../test/billing-service.js';
+
+/** Keys that end, are changed and are replaced, over NATS. */
+let service: BillingService;
+let cli: Messaging;
+let gateway: Messaging;
+let projectId: string;
+beforeAll(async () => {
+  service = await startBillingService();
+  [cli, gateway] = await Promise.all([service.connect('cli'), service.connect('gateway')]);
+  const { accountId } = await cli.request(accountCreate, { name: 'Acme' });
+  ({ projectId } = await cli.request(projectCreate, { accountId, name: 'main' }));
+});
+afterAll(() => service.stop());
+
+const HOUR_MS = 3_600_000;
+const inHours = (hours: number): string => new Date(Date.now() + hours * HOUR_MS).toISOString();
+const newKey = (fields: Partial<KeyCreateRequest> = {}): Promise<CreatedKey> => cli.request(keyCreate, { projectId, ...fields });
+const read = async (keyId: string): Promise<KeyRow | undefined> => (await cli.request(keyList, { keyId })).keys[0];
+const statusOf = async (keyId: string): Promise<string | undefined> => (await read(keyId))?.status;
+const codeOf = (refused: Promise<unknown>): Promise<[string, string] | undefined> =>
+  refused.then(
+    () => undefined,
+    ({ code, param }) => [code, param],
+  );
+/** True when the gateway would accept the key. */
+const resolves = async (key: string): Promise<boolean> => {
+  const code = await codeOf(gateway.request(keyResolve, { keyDigest: digestApiKey(key) }));
+  if (code !== undefined) expect(code[0]).toBe('invalid_api_key');
+  return code === undefined;
+};
+
+test('name, note, end and state of a key change; null clears them', async () => {
+  const expiresAt = inHours(1);
+  const { key, ...made } = await newKey({ name: 'ci', note: 'of the build server', expiresAt });
+  const { keyId } = made;
+  expect(made).toEqual({
+    ...{ keyId, projectId, name: 'ci', note: 'of the build server', lastFour: key.slice(-4), createdAt: expect.any(String) },
+    ...{ expiresAt, disabled: false, replacedBy: null, revokedAt: null },
+  });
+  expect(await cli.request(keyUpdate, { keyId })).toEqual(made);
+  const later = inHours(2);
+  const changed = { ...made, name: 'cd', note: 'of the releases', expiresAt: later, disabled: true };
+  expect(await cli.request(keyUpdate, { keyId, name: 'cd', note: 'of the releases', expiresAt: later, disabled: true })).toEqual(changed);
+  const cleared = { ...changed, name: null, note: null, expiresAt: null };
+  expect(await cli.request(keyUpdate, { keyId, name: null, note: null, expiresAt: null })).toEqual(cleared);
+  expect(await read(keyId)).toEqual({ ...cleared, status: 'disabled', lastUsedAt: null });
+});
+
+test('a disabled key is refused until it is enabled again, and each change is published', async () => {
+  const { keyId, key } = await newKey();
+  const changes: unknown[] = [];
+  const unsubscribe = gateway.subscribe(keyChanged, (event) => changes.push(event));
+  await cli.request(keyUpdate, { keyId, disabled: true });
+  expect([await resolves(key), await statusOf(keyId)]).toEqual([false, 'disabled']);
+  await cli.request(keyUpdate, { keyId, disabled: false });
+  expect([await resolves(key), await statusOf(keyId)]).toEqual([true, 'active']);
+  while (changes.length < 2) await new Promise((resolve) => setImmediate(resolve));
+  unsubscribe();
+  expect(changes).toEqual([
+    { keyId, projectId },
+    { keyId, projectId },
+  ]);
+});
+
+test('a key is refused from its end on, and accepted when its end moves', async () => {
+  const expiresAt = new Date(Date.now() + 1_000).toISOString();
+  const { keyId, key } = await newKey({ expiresAt });
+  while (await resolves(key));
+  expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(expiresAt));
+  expect(await statusOf(keyId)).toBe('expired');
+  await cli.request(keyUpdate, { keyId, expiresAt: inHours(1) });
+  expect([await resolves(key), await statusOf(keyId)]).toEqual([true, 'active']);
+});
+
+test('an end that has passed is refused', async () => {
+  const { keyId } = await newKey();
+  const expiresAt = inHours(-1);
+  const refused = [
+    await codeOf(newKey({ expiresAt })),
+    await codeOf(cli.request(keyUpdate, { keyId, expiresAt })),
+    await codeOf(cli.request(keyRotate, { keyId, graceSeconds: 0, expiresAt })),
+  ];
+  expect(refused).toEqual(refused.map(() => ['invalid_request', 'expiresAt']));
+});
+
+describe('a rotation', () => {
+  test('makes a key with the same settings; both work until the grace is over', async () => {
+    const { key, ...old } = await newKey({ name: 'ci', note: 'of the build server' });
+    const newKeyId = randomUUID();
+    const before = Date.now();
+    const { key: newSecret, replaced, ...made } = await cli.request(keyRotate, { keyId: old.keyId, newKeyId, graceSeconds: 60 });
+    const createdAt = expect.any(String);
+    expect(made).toEqual({ ...old, keyId: newKeyId, lastFour: newSecret.slice(-4), createdAt });
+    expect(replaced).toEqual({ ...old, expiresAt: expect.any(String), replacedBy: newKeyId });
+    const end = Date.parse(replaced.expiresAt ?? '') - 60_000;
+    expect(end >= before - 1 && end <= Date.now() + 1).toBe(true);
+    expect([await resolves(key), await resolves(newSecret)]).toEqual([true, true]);
+    expect(await statusOf(old.keyId)).toBe('active');
+  });
+
+  test('without a grace ends the old key at once, and publishes it', async () => {
+    const { keyId, key } = await newKey();
+    const changes: unknown[] = [];
+    const unsubscribe = gateway.subscribe(keyChanged, (event) => changes.push(event));
+    const made = await cli.request(keyRotate, { keyId, graceSeconds: 0 });
+    expect([await resolves(key), await resolves(made.key), await statusOf(keyId)]).toEqual([false, true, 'expired']);
+    while (changes.length < 1) await new Promise((resolve) => setImmediate(resolve));
+    unsubscribe();
+    expect(changes).toEqual([{ keyId, projectId }]);
+  });
+
+  test('never lets the old key live longer; the new key has its end, another or none', async () => {
+    const expiresAt = inHours(1);
+    const ends: unknown[] = [];
+    for (const wanted of [{}, { expiresAt: null }, { expiresAt: '2099-01-01' }]) {
+      const { keyId } = await newKey({ expiresAt });
+      const made = await cli.request(keyRotate, { keyId, graceSeconds: 7_200, ...wanted });
+      ends.push([made.replaced.expiresAt, made.expiresAt]);
+    }
+    expect(ends).toEqual([
+      [expiresAt, expiresAt],
+      [expiresAt, null],
+      [expiresAt, '2099-01-01T00:00:00.000Z'],
+    ]);
+  });
+
+  test('is made once: a key that is not active or was replaced, and an id that was used, are a conflict', async () => {
+    const [revoked, disabled, replaced, free] = await Promise.all([newKey(), newKey(), newKey(), newKey()]);
+    const expired = await newKey({ expiresAt: new Date(Date.now() + 500).toISOString() });
+    await cli.request(keyRevoke, { keyId: revoked.keyId });
+    await cli.request(keyUpdate, { keyId: disabled.keyId, disabled: true });
+    while ((await statusOf(expired.keyId)) === 'active');
+    const newKeyId = randomUUID();
+    const rotate = (keyId: string, id = newKeyId) => cli.request(keyRotate, { keyId, newKeyId: id, graceSeconds: 60 });
+    await rotate(replaced.keyId);
+    expect({
+      revoked: await codeOf(rotate(revoked.keyId)),
+      disabled: await codeOf(rotate(disabled.keyId)),
+      expired: await codeOf(rotate(expired.keyId)),
+      again: await codeOf(rotate(replaced.keyId)),
+      'with another id': await codeOf(rotate(replaced.keyId, randomUUID())),
+      'an id that was used': await codeOf(rotate(free.keyId)),
+      unknown: await codeOf(rotate(randomUUID())),
+    }).toEqual({
+      revoked: ['conflict', 'keyId'],
+      disabled: ['conflict', 'keyId'],
+      expired: ['conflict', 'keyId'],
+      again: ['conflict', 'keyId'],
+      'with another id': ['conflict', 'keyId'],
+      'an id that was used': ['conflict', 'newKeyId'],
+      unknown: ['not_found', 'keyId'],
+    });
+    expect(await read(free.keyId)).toMatchObject({ status: 'active', replacedBy: null, expiresAt: null });
+  });
+
+  test('of one key at the same time succeeds once', async () => {
+    const { keyId } = await newKey();
+    const rotate = () => codeOf(cli.request(keyRotate, { keyId, graceSeconds: 60 }));
+    const outcomes = await Promise.all([rotate(), rotate(), rotate()]);
+    expect(outcomes.filter((code) => code === undefined)).toHaveLength(1);
+    expect(outcomes.filter((code) => code?.[0] === 'conflict')).toHaveLength(2);
+  });
+});
+
+test('a replaced key keeps an end, which may move; a revoked key does not change any more', async () => {
+  const [replaced, revoked] = await Promise.all([newKey(), newKey()]);
+  await cli.request(keyRotate, { keyId: replaced.keyId, graceSeconds: 0 });
+  expect(await codeOf(cli.request(keyUpdate, { keyId: replaced.keyId, expiresAt: null }))).toEqual(['conflict', 'expiresAt']);
+  await cli.request(keyUpdate, { keyId: replaced.keyId, expiresAt: inHours(1) });
+  expect(await resolves(replaced.key)).toBe(true);
+  await cli.request(keyRevoke, { keyId: revoked.keyId });
+  expect(await codeOf(cli.request(keyUpdate, { keyId: revoked.keyId, name: 'x' }))).toEqual(['conflict', 'keyId']);
+});

@@ -1,0 +1,69 @@
+import { parseCatalogFile } from '../file/parse-catalog-file.js';
+import type { CatalogState } from './catalog-state.js';
+import { planCatalog } from './plan-catalog.js';
+
+const TEXT = `upstreams:
+  - { id: u, kind: openai-chat, baseUrl: http://u/v1 }
+models:
+  - id: a
+    ownedBy: us
+    created: 1
+    contextTokens: 100
+    maxOutputTokens: 10
+    price: { inputUsdPerMTok: "1", cachedInputUsdPerMTok: "0", outputUsdPerMTok: "2" }
+    routes: [{ upstream: u, model: a }]
+`;
+
+/** A store that has the text as revision 7. */
+const store = {
+  read: async (): Promise<CatalogState> => {
+    const { upstreams, models } = parseCatalogFile(TEXT, 'c.yaml', () => undefined);
+    return {
+      revision: 7,
+      upstreams: upstreams.map((upstream, position) => ({ ...upstream, position })),
+      models: models.map(({ routes, ...model }, position) => ({
+        ...model,
+        created: model.created ?? 0,
+        position,
+        price: { version: 3, ...model.price },
+        routes: routes.map((route, place) => ({ ...route, enabled: true, position: place })),
+      })),
+    };
+  },
+};
+const plan = (text: string) => planCatalog(store, text, () => undefined);
+
+test('the faults of a text have their lines, in the order of the file', async () => {
+  const faulty = TEXT.replace('contextTokens: 100', 'contextTokens: many').replace('baseUrl: http://u/v1', 'baseUrl: u');
+  expect(await plan(faulty)).toEqual({
+    revision: 7,
+    faults: [
+      { line: 2, field: 'upstreams[0].baseUrl', problem: expect.stringMatching(/^must be an http/) },
+      { line: 7, field: 'models[0].contextTokens', problem: expect.stringMatching(/^must be a whole number/) },
+    ],
+    changes: null,
+  });
+});
+
+test('an equal text has neither faults nor changes', async () => {
+  expect(await plan(`# another comment\n${TEXT}`)).toEqual({ revision: 7, faults: [], changes: null });
+});
+
+test('the changes of a text have their values, and prices before and after', async () => {
+  const none = { added: [], changed: [], disabled: [] };
+  const price = (version: number, output: string) => ({
+    version,
+    inputPicoUsd: '1000000',
+    cachedInputPicoUsd: '0',
+    outputPicoUsd: output,
+  });
+  expect(await plan(TEXT.replace('outputUsdPerMTok: "2"', 'outputUsdPerMTok: "3"').replace('ownedBy: us', 'ownedBy: them'))).toEqual({
+    revision: 7,
+    faults: [],
+    changes: {
+      models: { ...none, changed: [{ id: 'a', fields: [{ field: 'ownedBy', before: 'us', after: 'them' }] }] },
+      upstreams: none,
+      repriced: [{ model: 'a', before: price(3, '2000000'), after: price(4, '3000000') }],
+    },
+  });
+});

@@ -1,0 +1,35 @@
+import type { CatalogPlanReply } from '#contracts/catalog-revisions.js';
+import { CatalogFileError } from '../file/catalog-file-error.js';
+import { parseCatalogFile, type WantedCatalog } from '../file/parse-catalog-file.js';
+import type { Variables } from '../file/substitute.js';
+import type { CatalogStore } from './catalog-store.js';
+import { describeDifferences } from './describe-changes.js';
+import { isEmpty, planChanges } from './plan-changes.js';
+
+const FAULTS_MAX = 100;
+
+/** Compares a text with the stored catalog. Changes nothing. */
+export async function planCatalog(store: Pick<CatalogStore, 'read'>, text: string, variables: Variables): Promise<CatalogPlanReply> {
+  const current = await store.read();
+  const { revision } = current;
+  const wanted = parse(text, variables);
+  if (wanted instanceof CatalogFileError) return { revision, faults: faultsOf(wanted), changes: null };
+  const changes = planChanges(current, wanted, Math.floor(Date.now() / 1000));
+  return { revision, faults: [], changes: isEmpty(changes) ? null : describeDifferences(current, changes) };
+}
+
+function parse(text: string, variables: Variables): WantedCatalog | CatalogFileError {
+  try {
+    return parseCatalogFile(text, 'catalog.yaml', variables);
+  } catch (error) {
+    if (error instanceof CatalogFileError) return error;
+    throw error;
+  }
+}
+
+function faultsOf({ faults }: CatalogFileError): CatalogPlanReply['faults'] {
+  return [...faults]
+    .sort((one, other) => one.line - other.line)
+    .slice(0, FAULTS_MAX)
+    .map(({ line, path, problem }) => ({ line, field: path, problem }));
+}

@@ -1,0 +1,34 @@
+import { Controller } from '@nestjs/common';
+import { PriceCancelRequest, PriceScheduleRequest, priceCancel, priceList, priceSchedule } from '#contracts/scheduled-prices.js';
+import type { CallContext } from '#messaging/messaging.js';
+import { Serves } from '#messaging/serves.js';
+import { Editing } from './editing.js';
+import { PriceTimer } from './prices/price-timer.js';
+import { ScheduledPrices } from './prices/scheduled-prices.js';
+
+@Controller()
+export class PricesController {
+  constructor(
+    private readonly prices: ScheduledPrices,
+    private readonly timer: PriceTimer,
+    private readonly editing: Editing,
+  ) {}
+
+  @Serves(priceSchedule)
+  async schedule(request: PriceScheduleRequest, { caller }: CallContext) {
+    this.editing.require();
+    const scheduled = await this.prices.schedule(request, caller);
+    this.timer.wake();
+    return scheduled;
+  }
+
+  @Serves(priceList)
+  async list() {
+    return { prices: await this.prices.list() };
+  }
+
+  @Serves(priceCancel)
+  cancel({ scheduledPriceId }: PriceCancelRequest, { caller }: CallContext) {
+    return this.prices.cancel(scheduledPriceId, caller);
+  }
+}

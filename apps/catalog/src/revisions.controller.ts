@@ -1,0 +1,39 @@
+import { Controller } from '@nestjs/common';
+import { readSecret } from '#config/load-config.js';
+import {
+  CatalogGetRequest,
+  CatalogPlanRequest,
+  catalogGet,
+  catalogPlan,
+  RevisionListRequest,
+  revisionList,
+} from '#contracts/catalog-revisions.js';
+import { Serves } from '#messaging/serves.js';
+import { CatalogStore } from './apply/catalog-store.js';
+import { planCatalog } from './apply/plan-catalog.js';
+import { Editing } from './editing.js';
+import { Revisions } from './revisions/revisions.js';
+
+@Controller()
+export class RevisionsController {
+  constructor(
+    private readonly revisions: Revisions,
+    private readonly store: CatalogStore,
+    private readonly editing: Editing,
+  ) {}
+
+  @Serves(catalogGet)
+  async get({ revision }: CatalogGetRequest) {
+    return { ...(await this.revisions.get(revision)), editing: this.editing.isOn };
+  }
+
+  @Serves(catalogPlan)
+  plan({ yaml }: CatalogPlanRequest) {
+    return planCatalog(this.store, yaml, readSecret);
+  }
+
+  @Serves(revisionList)
+  list(request: RevisionListRequest) {
+    return this.revisions.list(request);
+  }
+}

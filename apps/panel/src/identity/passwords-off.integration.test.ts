@@ -1,0 +1,43 @@
+import { PASSWORD } from '../../test/panel-fixture.js';
+import { SsoFixture, sessionOf } from '../../test/sso-fixture.js';
+import { PanelError } from '../http/panel-error.js';
+import { Invites } from './invites.js';
+
+const OPERATOR = { caller: { actor: 'cli/test@host', actorName: null, via: 'cli', ip: null, requestId: null } };
+
+let sso: SsoFixture;
+let token: string;
+beforeAll(async () => {
+  sso = await SsoFixture.open({ panel: { panelPasswords: 'off' } });
+  token = await sso.panel.invite('admin', null, 'ada@example.com');
+});
+afterAll(() => sso.close());
+
+const post = (path: string, body: object, cookie?: string) => sso.panel.send(path, { method: 'POST', body, cookie });
+
+test('the page offers the providers alone, and a link leads to them', async () => {
+  expect((await sso.panel.send('/sso')).body).toEqual({ passwords: false, providers: [{ name: 'acme', label: 'Acme' }] });
+  expect((await post('/invites/show', { token })).body).toMatchObject({ email: 'ada@example.com', role: 'admin', password: 'none' });
+});
+
+test('every use of a password says so, whatever the password', async () => {
+  sso.provider.claims = { email: 'ada@example.com', email_verified: true };
+  const cookie = sessionOf(await sso.signIn());
+  const replies = [
+    await post('/session', { email: 'ada@example.com', password: PASSWORD }),
+    await post('/session/confirm', { password: PASSWORD }, cookie),
+    await post('/invites/accept', { token, password: PASSWORD }),
+    await sso.panel.send('/me', { method: 'PATCH', cookie, body: { password: 'a loud purple mountain', currentPassword: PASSWORD } }),
+  ];
+  const message = 'Passwords are off in this panel. Sign in with a provider.';
+  expect(replies.map(({ status, body }) => [status, body.error])).toEqual(
+    replies.map(() => [403, { message, type: 'permission_error', param: null, code: 'permission_denied' }]),
+  );
+  expect((await sso.panel.send('/me', { cookie })).body).toMatchObject({ hasPassword: false, grants: [{ role: 'admin' }] });
+});
+
+test('an invite without an e-mail is not made: the provider could not know it', async () => {
+  const made = sso.panel.app.get(Invites).create({ accountId: null, role: 'admin', setsPassword: true }, OPERATOR);
+  await expect(made).rejects.toThrow(PanelError);
+  await expect(made).rejects.toMatchObject({ code: 'invalid_request', param: 'email' });
+});

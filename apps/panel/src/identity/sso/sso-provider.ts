@@ -1,0 +1,149 @@
+import * as oidc from 'openid-client';
+import type { SignInProvider } from '../../api/shapes/sso.js';
+import { EMAIL_ADDRESS } from '../email-address.js';
+import type { GrantRow } from '../grants.js';
+import { type GroupRole, parseGroupRoles, rolesOfGroups } from './group-roles.js';
+import { nonceOf, type SsoAttempt, stateOf, verifierOf } from './sso-attempt.js';
+import { SsoError, ssoErrorOf } from './sso-error.js';
+import type { SsoProviderConfig } from './sso-provider.config.js';
+
+const ANSWER_SECONDS = 10;
+/** Milliseconds for which the addresses and abilities of a provider are kept. */
+const DISCOVERED_MS = 3_600_000;
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/** A person as a provider vouches for them. */
+export interface VouchedPerson {
+  issuer: string;
+  subject: string;
+  /** In lower case. Undefined unless the provider says that it has verified the address. */
+  email: string | undefined;
+  name: string | undefined;
+  /** Roles that the person's groups give. */
+  roles: GrantRow[];
+  /** When the person proved to the provider who they are. Undefined when the provider does not say. */
+  authenticatedAt: Date | undefined;
+}
+
+/** One OpenID Connect provider: authorization code flow with PKCE. It is asked only when a person signs in. */
+export class SsoProvider {
+  readonly shown: SignInProvider;
+  private readonly redirectUri: string;
+  private readonly groupRoles: readonly GroupRole[];
+  private discovered: { configuration: Promise<oidc.Configuration>; at: number } | undefined;
+
+  constructor(
+    private readonly name: string,
+    private readonly config: SsoProviderConfig,
+    panelUrl: string,
+  ) {
+    this.shown = { name, label: config.label === 'none' ? name : config.label };
+    this.redirectUri = `${panelUrl}/panel/v1/sso/${name}/callback`;
+    this.groupRoles = parseGroupRoles(config.groupRoles);
+  }
+
+  /** Returns the address to which the browser goes. `confirm`: the provider asks the person again. @throws {SsoError} */
+  addressOf(attempt: SsoAttempt, confirm: boolean): Promise<URL> {
+    return this.ask(async (configuration) => {
+      const address = oidc.buildAuthorizationUrl(configuration, {
+        redirect_uri: this.redirectUri,
+        scope: this.config.scope,
+        state: stateOf(attempt, this.name),
+        nonce: nonceOf(attempt),
+        code_challenge: await oidc.calculatePKCECodeChallenge(verifierOf(attempt)),
+        code_challenge_method: 'S256',
+        ...(confirm && { prompt: 'login' }),
+      });
+      demandSecure(address);
+      return address;
+    });
+  }
+
+  /** Exchanges the code with which the browser came back. @throws {SsoError} */
+  redeem(query: URLSearchParams, attempt: SsoAttempt): Promise<VouchedPerson> {
+    return this.ask(async (configuration) => {
+      const tokens = await oidc.authorizationCodeGrant(configuration, new URL(`${this.redirectUri}?${query}`), {
+        expectedState: stateOf(attempt, this.name),
+        expectedNonce: nonceOf(attempt),
+        pkceCodeVerifier: verifierOf(attempt),
+      });
+      const claims = tokens.claims();
+      if (!claims) throw new SsoError('refused', 'no ID token');
+      return this.personOf(claims, await this.furtherClaims(configuration, tokens.access_token, claims));
+    });
+  }
+
+  /** Claims that the ID token lacks: many providers put e-mail and groups behind the userinfo endpoint alone. */
+  private async furtherClaims(
+    configuration: oidc.Configuration,
+    accessToken: string,
+    claims: oidc.IDToken,
+  ): Promise<oidc.UserInfoResponse> {
+    const isComplete = 'email_verified' in claims && (this.groupRoles.length === 0 || this.config.groupsClaim in claims);
+    if (isComplete || !configuration.serverMetadata().userinfo_endpoint) return { sub: claims.sub };
+    return oidc.fetchUserInfo(configuration, accessToken, claims.sub);
+  }
+
+  private personOf(claims: oidc.IDToken, further: oidc.UserInfoResponse): VouchedPerson {
+    // Address and verification come from one source: they belong together.
+    const { email, email_verified: isVerified } = 'email_verified' in claims ? claims : further;
+    const address = typeof email === 'string' ? email.toLowerCase() : '';
+    const claimed: unknown = claims[this.config.groupsClaim] ?? further[this.config.groupsClaim];
+    const groups: unknown[] = Array.isArray(claimed) ? claimed : [claimed];
+    const name = claims.name ?? further.name;
+    return {
+      issuer: claims.iss,
+      subject: claims.sub,
+      email: isVerified === true && EMAIL_ADDRESS.test(address) ? address : undefined,
+      name: typeof name === 'string' && name !== '' ? name.slice(0, 200) : undefined,
+      roles: rolesOfGroups(
+        groups.filter((group) => typeof group === 'string'),
+        this.groupRoles,
+      ),
+      authenticatedAt: claims.auth_time === undefined ? undefined : new Date(claims.auth_time * 1_000),
+    };
+  }
+
+  private async ask<Answer>(work: (configuration: oidc.Configuration) => Promise<Answer>): Promise<Answer> {
+    try {
+      return await work(await this.discover());
+    } catch (error) {
+      throw ssoErrorOf(error);
+    }
+  }
+
+  /** Reads the provider's discovery document; many sign-ins at once read it once. A failed discovery is repeated by the next sign-in. */
+  private discover(): Promise<oidc.Configuration> {
+    if (this.discovered && performance.now() - this.discovered.at < DISCOVERED_MS) return this.discovered.configuration;
+    const { issuer, clientId, clientSecret } = this.config;
+    const configuration = oidc.discovery(
+      new URL(issuer),
+      clientId,
+      undefined,
+      // Every provider must accept the password of a client in this way (RFC 6749).
+      clientSecret === 'none' ? oidc.None() : oidc.ClientSecretBasic(clientSecret),
+      {
+        timeout: ANSWER_SECONDS,
+        [oidc.customFetch]: fetchSecurely,
+        // Checks the signature of the ID token too, which TLS alone would vouch for.
+        execute: [oidc.enableNonRepudiationChecks, ...(issuer.startsWith('http:') ? [oidc.allowInsecureRequests] : [])],
+      },
+    );
+    this.discovered = { configuration, at: performance.now() };
+    configuration.catch(() => {
+      this.discovered = undefined;
+    });
+    return configuration;
+  }
+}
+
+/** Refuses http, except on loopback. A redirect is not followed, because openid-client asks for that and treats it as a fault. */
+const fetchSecurely: oidc.CustomFetch = async (address, options) => {
+  demandSecure(new URL(address));
+  return fetch(address, options as RequestInit);
+};
+
+function demandSecure({ protocol, hostname }: URL): void {
+  if (protocol === 'https:' || (protocol === 'http:' && LOOPBACK.has(hostname))) return;
+  throw new SsoError('unavailable', 'the provider names an address without https');
+}

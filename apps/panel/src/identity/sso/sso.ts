@@ -1,0 +1,62 @@
+import type { Author } from '#database/audit-journal.js';
+import type { PrismaClient } from '#database/prisma-client.js';
+import type { SignInWays } from '../../api/shapes/sso.js';
+import { record } from '../../audit/journaled.js';
+import { PanelError } from '../../http/panel-error.js';
+import type { Client } from '../sessions.js';
+import type { Throttle } from '../throttle.js';
+import type { AdmitPerson } from './admit-person.js';
+import { type SsoAttempt, stateOf } from './sso-attempt.js';
+import { SsoError } from './sso-error.js';
+import type { SsoProvider } from './sso-provider.js';
+
+/** Signs people in with OpenID Connect providers. */
+export class Sso {
+  constructor(
+    private readonly prisma: PrismaClient,
+    private readonly providers: ReadonlyMap<string, SsoProvider>,
+    private readonly throttle: Throttle,
+    private readonly admitPerson: AdmitPerson,
+    private readonly passwords: boolean,
+  ) {}
+
+  ways(): SignInWays {
+    const providers = [...this.providers.values()].map(({ shown }) => shown);
+    return { passwords: this.passwords, providers: providers.sort((one, other) => one.name.localeCompare(other.name)) };
+  }
+
+  /** Returns the provider's address for this attempt. @throws {SsoError}, {PanelError} `not_found` */
+  async start(name: string, attempt: SsoAttempt, confirm: boolean): Promise<URL> {
+    return this.providerOf(name).addressOf(attempt, confirm);
+  }
+
+  /**
+   * Signs in the person with whom the browser came back. Returns the session's secret. Failures count towards the limit of their address
+   * and are in the journal.
+   * @throws {SsoError}, {PanelError} `not_found`, `rate_limit_exceeded`
+   */
+  async finish(name: string, query: URLSearchParams, attempt: SsoAttempt | undefined, client: Client, author: Author): Promise<string> {
+    const provider = this.providerOf(name);
+    const forget = await this.throttle.attempt(`sso ${author.caller.requestId}`, client.address);
+    try {
+      if (!attempt || query.get('state') !== stateOf(attempt, name))
+        throw new SsoError('expired', 'this browser did not begin the sign-in');
+      const person = await provider.redeem(query, attempt);
+      const secret = await this.admitPerson.admit(name, person, client, author);
+      await forget();
+      return secret;
+    } catch (error) {
+      if (!(error instanceof SsoError)) throw error;
+      if (error.failure === 'unavailable') await forget();
+      const target = error.userId === undefined ? 'user/unknown' : `user/${error.userId}`;
+      await record(this.prisma, author, { action: 'session.refuse', target, reason: `${name}: ${error.reason}` });
+      throw error;
+    }
+  }
+
+  private providerOf(name: string): SsoProvider {
+    const provider = this.providers.get(name);
+    if (!provider) throw new PanelError('not_found', 'There is no provider with this name.');
+    return provider;
+  }
+}

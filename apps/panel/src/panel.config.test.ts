@@ -1,0 +1,15 @@
+import { loadConfig } from '#config/load-config.js';
+import { PanelConfig } from './panel.config.js';
+
+const REQUIRED = { NATS_USER: 'panel', NATS_PASSWORD: 'x', DATABASE_URL: 'postgres://localhost/tollgate' };
+
+test.each(['http://127.0.0.1:8080', 'https://ai.example.com', 'https://example.com/gateway'])('%s is an address of a gateway', (url) => {
+  expect(loadConfig(PanelConfig, { ...REQUIRED, GATEWAY_URL: url }).gatewayUrl).toBe(url);
+});
+
+test.each(['ai.example.com', 'https://', 'https://ai.example.com/', 'https://ai.example.com/v1', 'https://ai.example.com?x', 'ftp://x'])(
+  '%s is no address of a gateway',
+  (url) => {
+    expect(() => loadConfig(PanelConfig, { ...REQUIRED, GATEWAY_URL: url })).toThrow(/^GATEWAY_URL: must be an address such as/);
+  },
+);

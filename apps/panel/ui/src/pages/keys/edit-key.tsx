@@ -1,0 +1,78 @@
+import { useState } from 'react';
+import type { ApiKey, KeyRow, KeyUpdateBody } from '../../../../src/api/shapes/keys.js';
+import { useChange } from '../../app/use-api.js';
+import { Button } from '../../parts/button.js';
+import { Dialog, DialogActions } from '../../parts/dialog.js';
+import { Failure } from '../../parts/failure.js';
+import { SelectField, TextField } from '../../parts/field.js';
+import { localDay } from '../../parts/time.js';
+import { EndField } from './end-field.js';
+import { type EndChoice, endOf } from './key-end.js';
+import type { KeyAction } from './key-table.js';
+import { keyTitle } from './key-words.js';
+import styles from './keys.module.css';
+
+interface EditKeyProps {
+  apiKey: KeyRow;
+  mayRotate: boolean;
+  /** Opens another dialog of the key. */
+  onAction: (action: KeyAction) => void;
+  onClose: () => void;
+}
+
+/** Changes name, note, end and state of a key. On narrow screens, where the list has no room for it, it leads to rotating and revoking. */
+export function EditKey({ apiKey, mayRotate, onAction, onClose }: EditKeyProps) {
+  const { keyId, expiresAt, replacedBy } = apiKey;
+  const [name, setName] = useState(apiKey.name ?? '');
+  const [note, setNote] = useState(apiKey.note ?? '');
+  const [disabled, setDisabled] = useState(apiKey.disabled);
+  const [end, setEnd] = useState<EndChoice>(expiresAt ? 'keep' : 'never');
+  const saving = useChange<ApiKey>(() => {
+    const body: KeyUpdateBody = { name: name || null, note: note || null, disabled, expiresAt: endOf(end, Date.now()) };
+    return { method: 'PATCH', path: `/keys/${keyId}`, body };
+  });
+  return (
+    <Dialog title={keyTitle(apiKey)} onClose={onClose}>
+      <form
+        className={styles.form}
+        onSubmit={(event) => {
+          event.preventDefault();
+          saving.mutate(undefined, { onSuccess: onClose });
+        }}
+      >
+        <TextField label="Name" value={name} onChange={(event) => setName(event.target.value)} maxLength={200} />
+        <TextField
+          label="Note"
+          hint="For people: who uses the key, and why."
+          value={note}
+          onChange={(event) => setNote(event.target.value)}
+          maxLength={1_000}
+        />
+        <SelectField label="State" value={disabled ? 'off' : 'on'} onChange={(event) => setDisabled(event.target.value === 'off')}>
+          <option value="on">Enabled</option>
+          <option value="off">Disabled: it is refused, its running requests are stopped</option>
+        </SelectField>
+        <EndField
+          label="Ends"
+          value={end}
+          onChange={setEnd}
+          keep={expiresAt ? `As it is: ${localDay(expiresAt)}` : undefined}
+          mustEnd={replacedBy !== null}
+        />
+        {saving.error && <Failure error={saving.error} />}
+        <DialogActions>
+          <span className={styles.narrow}>
+            <Button look="danger" onClick={() => onAction('revoke')}>
+              Revoke
+            </Button>
+            {mayRotate && <Button onClick={() => onAction('rotate')}>Rotate</Button>}
+          </span>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" busy={saving.isPending}>
+            Save
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}

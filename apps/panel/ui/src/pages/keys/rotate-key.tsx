@@ -1,0 +1,92 @@
+import { useState } from 'react';
+import type { KeyRotateBody, KeyRow, RotatedKey } from '../../../../src/api/shapes/keys.js';
+import { useChange } from '../../app/use-api.js';
+import { Button } from '../../parts/button.js';
+import { Dialog, DialogActions } from '../../parts/dialog.js';
+import { Failure } from '../../parts/failure.js';
+import { SelectField } from '../../parts/field.js';
+import { Moment } from '../../parts/moment.js';
+import { localDay } from '../../parts/time.js';
+import { EndField } from './end-field.js';
+import { type EndChoice, endOf } from './key-end.js';
+import { keyTitle } from './key-words.js';
+import styles from './keys.module.css';
+import { ShownOnce } from './shown-once.js';
+
+/** Graces that a person chooses from, in seconds. */
+const GRACES = [
+  [0, 'At once'],
+  [3_600, 'After an hour'],
+  [86_400, 'After a day'],
+  [7 * 86_400, 'After 7 days'],
+  [30 * 86_400, 'After 30 days'],
+] as const;
+
+/** Replaces a key by a new one, shows that once, and says until when the old one works. */
+export function RotateKey({ apiKey, onClose }: { apiKey: KeyRow; onClose: () => void }) {
+  // Made once: a form that is sent twice makes one key.
+  const [newKeyId] = useState(() => crypto.randomUUID());
+  const [graceSeconds, setGraceSeconds] = useState<number>(86_400);
+  const [end, setEnd] = useState<EndChoice>(apiKey.expiresAt ? 'keep' : 'never');
+  const rotating = useChange<RotatedKey>(() => {
+    const body: KeyRotateBody = { newKeyId, graceSeconds, expiresAt: endOf(end, Date.now()) };
+    return { method: 'POST', path: `/keys/${apiKey.keyId}/rotate`, body };
+  });
+  if (rotating.data) {
+    return (
+      <ShownOnce created={rotating.data} onClose={onClose}>
+        <OldKey rotated={rotating.data} />
+      </ShownOnce>
+    );
+  }
+  return (
+    <Dialog title={`Rotate ${keyTitle(apiKey)}`} onClose={onClose}>
+      <form
+        className={styles.form}
+        onSubmit={(event) => {
+          event.preventDefault();
+          rotating.mutate();
+        }}
+      >
+        <p>A new key with the same project, name and note takes its place. Both work until the old one ends.</p>
+        <SelectField label="The old key ends" value={graceSeconds} onChange={(event) => setGraceSeconds(Number(event.target.value))}>
+          {GRACES.map(([seconds, text]) => (
+            <option key={seconds} value={seconds}>
+              {text}
+            </option>
+          ))}
+        </SelectField>
+        <EndField
+          label="The new key ends"
+          value={end}
+          onChange={setEnd}
+          keep={apiKey.expiresAt ? `As the old one would have: ${localDay(apiKey.expiresAt)}` : undefined}
+        />
+        {rotating.error && <Failure error={rotating.error} />}
+        <DialogActions>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" busy={rotating.isPending}>
+            Rotate key
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}
+
+function OldKey({ rotated: { replaced } }: { rotated: RotatedKey }) {
+  const { expiresAt, lastFour } = replaced;
+  if (expiresAt === null) return null;
+  return (
+    <p>
+      The old key <code>…{lastFour}</code>{' '}
+      {Date.parse(expiresAt) > Date.now() ? (
+        <>
+          works until <Moment at={expiresAt} />.
+        </>
+      ) : (
+        'has ended.'
+      )}
+    </p>
+  );
+}

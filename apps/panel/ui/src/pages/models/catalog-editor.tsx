@@ -1,0 +1,134 @@
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import type {
+  CatalogApplyBody,
+  CatalogApplyReply,
+  CatalogGetReply,
+  CatalogPlanBody,
+  CatalogPlanReply,
+} from '../../../../src/api/shapes/models.js';
+import { ApiError, callApi } from '../../app/api.js';
+import { useSession } from '../../app/session.js';
+import { useApi, useChange } from '../../app/use-api.js';
+import { Button } from '../../parts/button.js';
+import { Card } from '../../parts/card.js';
+import { plural } from '../../parts/count.js';
+import { Failure } from '../../parts/failure.js';
+import { Icon } from '../../parts/icon.js';
+import { Moment } from '../../parts/moment.js';
+import { ApplyCatalog } from './apply-catalog.js';
+import styles from './catalog-editor.module.css';
+import { Difference } from './difference.js';
+import { YamlEditor } from './yaml-editor.js';
+
+/** A text that is not applied yet. */
+export interface Draft {
+  yaml: string;
+  /** Revision whose text was changed. */
+  revision: number;
+}
+
+/** The catalog file: text → what it would change → apply. */
+export function CatalogEditor({ draft, onDraft }: { draft: Draft | undefined; onDraft: (draft: Draft | undefined) => void }) {
+  const { mayOnPlatform } = useSession();
+  const { data: stored, error, refetch } = useApi<CatalogGetReply>('/catalog');
+  const [isConfirming, setConfirming] = useState(false);
+  const planning = useMutation<CatalogPlanReply, Error, string>({
+    mutationFn: (yaml) => callApi('POST', '/catalog/plan', { body: { yaml } satisfies CatalogPlanBody }),
+    onSuccess: ({ revision }) => revision !== stored?.revision && refetch(),
+  });
+  const applying = useChange<CatalogApplyReply, CatalogApplyBody>((body) => ({ method: 'POST', path: '/catalog/apply', body }));
+  const yaml = draft?.yaml ?? stored?.yaml ?? '';
+  // A plan is about the text that was sent.
+  const plan = planning.variables === yaml ? planning.data : undefined;
+  const mayEdit = mayOnPlatform('catalog') && stored?.editing === true;
+  const compare = () => {
+    if (yaml) planning.mutate(yaml);
+  };
+  const startAgain = () => {
+    onDraft(undefined);
+    planning.reset();
+    applying.reset();
+  };
+  const apply = () =>
+    applying.mutate(
+      { yaml, fileName: 'panel', expectedRevision: plan?.revision },
+      {
+        onSuccess: startAgain,
+        onSettled: () => setConfirming(false),
+        // Another person was first: the new difference shows what an apply would undo.
+        onError: (failure) => isStale(failure) && planning.mutate(yaml),
+      },
+    );
+  return (
+    <>
+      {error && <Failure error={error} />}
+      {planning.error && <Failure error={planning.error} />}
+      {applying.error && !isStale(applying.error) && <Failure error={applying.error} />}
+      {plan && draft && plan.revision !== draft.revision && stored?.revision === plan.revision && (
+        <Meanwhile opened={draft.revision} stored={stored} onStartAgain={startAgain} />
+      )}
+      <Card
+        title="Catalog file"
+        note={stored && <Origin stored={stored} />}
+        actions={
+          mayEdit && (
+            <div className={styles.actions}>
+              {draft && <Button onClick={startAgain}>Discard changes</Button>}
+              <Button look={plan?.changes ? 'secondary' : 'primary'} busy={planning.isPending} disabled={!draft} onClick={compare}>
+                Show the difference
+              </Button>
+            </div>
+          )
+        }
+      >
+        {stored && !stored.editing && (
+          <p className={styles.note}>
+            <code>CATALOG_EDITING</code> is off: the catalog service applies its own file alone.
+          </p>
+        )}
+        {stored?.yaml === null && <p className={styles.note}>The text of this revision was not stored. Paste the file that was applied.</p>}
+        <YamlEditor
+          value={yaml}
+          onChange={mayEdit ? (text) => onDraft({ yaml: text, revision: draft?.revision ?? stored.revision }) : undefined}
+          onSubmit={compare}
+          faults={plan?.faults ?? []}
+        />
+        {plan && plan.faults.length > 0 && (
+          <p className={styles.note}>{plural(plan.faults.length, 'fault')}: nothing can be applied yet.</p>
+        )}
+      </Card>
+      {plan && plan.faults.length === 0 && <Difference plan={plan} onApply={() => setConfirming(true)} />}
+      {isConfirming && plan?.changes && (
+        <ApplyCatalog changes={plan.changes} isApplying={applying.isPending} onApply={apply} onClose={() => setConfirming(false)} />
+      )}
+    </>
+  );
+}
+
+function Origin({ stored: { revision, at, actor, actorName, scheduledPriceId } }: { stored: CatalogGetReply }) {
+  return (
+    <>
+      revision {revision}, {scheduledPriceId ? 'a scheduled price' : `by ${actorName ?? actor}`}, <Moment at={at} />
+    </>
+  );
+}
+
+/** Says that the draft was made from an older revision. */
+function Meanwhile({ opened, stored, onStartAgain }: { opened: number; stored: CatalogGetReply; onStartAgain: () => void }) {
+  return (
+    <div role="status" className={styles.meanwhile}>
+      <Icon name="warning" />
+      <p>
+        {stored.actorName ?? stored.actor} applied revision {stored.revision} meanwhile; your text was made from revision {opened}. The
+        difference below is that to revision {stored.revision}: applying your text would undo what it changed.
+      </p>
+      <Button onClick={onStartAgain}>Start again from revision {stored.revision}</Button>
+    </div>
+  );
+}
+
+/** True when the catalog got another revision after the difference was shown. */
+function isStale(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'conflict' && error.param === 'expectedRevision';
+}

@@ -1,0 +1,47 @@
+import type { CatalogChanges, CatalogDifferences, EntryDifferences, PriceChange } from '../../../../src/api/shapes/models.js';
+import { plural } from '../../parts/count.js';
+import { usdPerMillion } from '../../parts/usd.js';
+
+/** One line of the difference between a text and the catalog. */
+export interface DifferenceRow {
+  what: 'disabled' | 'added' | 'price' | 'changed';
+  noun: 'model' | 'upstream';
+  id: string;
+  /** Empty for an entry that comes or goes. */
+  field: string;
+  before: unknown;
+  after: unknown;
+}
+
+/** The difference line by line: models before upstreams, and first what goes. */
+export function differenceRows({ models, upstreams, repriced }: CatalogDifferences): DifferenceRow[] {
+  const prices = repriced.map(({ model, before, after }) => ({
+    ...{ what: 'price' as const, noun: 'model' as const, id: model, field: 'price' },
+    before: priceText(before),
+    after: priceText(after),
+  }));
+  return [...entryRows(models, 'model', prices), ...entryRows(upstreams, 'upstream', [])];
+}
+
+function entryRows({ disabled, added, changed }: EntryDifferences, noun: DifferenceRow['noun'], prices: DifferenceRow[]): DifferenceRow[] {
+  const whole = (what: 'disabled' | 'added', ids: string[]) => ids.map((id) => ({ what, noun, id, field: '', before: null, after: null }));
+  const fields = changed.flatMap(({ id, fields: differing }) =>
+    differing.map((field) => ({ what: 'changed' as const, noun, id, ...field })),
+  );
+  return [...whole('disabled', disabled), ...whole('added', added), ...prices, ...fields];
+}
+
+/** Input, cached and output price: `$0.15 / $0.015 / $0.60`. */
+export function priceText({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd }: Omit<PriceChange['before'], 'version'>): string {
+  return [inputPicoUsd, cachedInputPicoUsd, outputPicoUsd].map((price) => usdPerMillion(BigInt(price))).join(' / ');
+}
+
+/** The kinds of changes in one line: `1 model disabled, 2 models repriced`. */
+export function changesText({ models, upstreams, repriced }: CatalogChanges | CatalogDifferences): string {
+  const counted = (entries: (CatalogChanges | CatalogDifferences)['models'], noun: string) =>
+    (['disabled', 'added', 'changed'] as const).flatMap((what) =>
+      entries[what].length > 0 ? [`${plural(entries[what].length, noun)} ${what}`] : [],
+    );
+  const prices = repriced.length > 0 ? [`${plural(repriced.length, 'model')} repriced`] : [];
+  return [...counted(models, 'model'), ...prices, ...counted(upstreams, 'upstream')].join(', ') || 'Only the order';
+}

@@ -1,0 +1,110 @@
+import { useState } from 'react';
+import type { CatalogGetReply, ModelListReply, PriceListReply, ScheduledPrice } from '../../../../src/api/shapes/models.js';
+import { useSession } from '../../app/session.js';
+import { useApi, useChange } from '../../app/use-api.js';
+import { useNow } from '../../app/use-filters.js';
+import { Button } from '../../parts/button.js';
+import { Card } from '../../parts/card.js';
+import { Dialog, DialogActions } from '../../parts/dialog.js';
+import { Empty } from '../../parts/empty.js';
+import { Failure } from '../../parts/failure.js';
+import { Moment } from '../../parts/moment.js';
+import { Table, TwoLines } from '../../parts/table.js';
+import { duration } from '../../parts/time.js';
+import { usdPerMillion } from '../../parts/usd.js';
+import { SchedulePrice } from './schedule-price.js';
+
+const REFETCH_MS = 5_000;
+
+type Prices = ScheduledPrice['price'];
+
+/** Prices that wait for their time, beside the present ones. */
+export function ScheduledPriceList() {
+  const { mayOnPlatform } = useSession();
+  const { data, error } = useApi<PriceListReply>('/prices/scheduled', { refetchMs: REFETCH_MS });
+  const { data: list } = useApi<ModelListReply>('/models', { refetchMs: REFETCH_MS });
+  const { data: catalog } = useApi<CatalogGetReply>('/catalog');
+  const [isMaking, setMaking] = useState(false);
+  const [cancelling, setCancelling] = useState<ScheduledPrice>();
+  const models = list?.models ?? [];
+  const now = new Map(models.map(({ id, price }) => [id, price]));
+  const price = (field: keyof Prices) => (row: ScheduledPrice) => {
+    const before = now.get(row.model)?.[field];
+    return <TwoLines main={usdPerMillion(BigInt(row.price[field]))} more={before && `now ${usdPerMillion(BigInt(before))}`} />;
+  };
+  const mayChange = mayOnPlatform('catalog');
+  const newPrice = mayChange && catalog?.editing && models.length > 0 && (
+    <Button look="primary" icon="plus" onClick={() => setMaking(true)}>
+      Schedule a price
+    </Button>
+  );
+  return (
+    <>
+      {error && <Failure error={error} />}
+      <Card
+        flush
+        title="Scheduled prices"
+        note="A file that is applied later sets the prices of its models again."
+        actions={data && data.prices.length > 0 && newPrice}
+      >
+        <Table<ScheduledPrice>
+          caption="Scheduled prices"
+          rows={data?.prices}
+          placeholders={3}
+          rowKey={({ scheduledPriceId }) => scheduledPriceId}
+          empty={
+            <Empty icon="models" title="No price is scheduled">
+              <p>A scheduled price takes effect at its time. Requests that were held before keep theirs.</p>
+              {newPrice}
+            </Empty>
+          }
+          columns={[
+            { head: 'Model', grow: true, cell: ({ model }) => model },
+            {
+              head: 'Takes effect',
+              cell: ({ effectiveAt }) => <TwoLines main={<Moment at={effectiveAt} />} more={<Countdown to={effectiveAt} />} />,
+            },
+            { head: 'Input', align: 'end', cell: price('inputPicoUsd') },
+            { head: 'Cached', align: 'end', wide: true, cell: price('cachedInputPicoUsd') },
+            { head: 'Output', align: 'end', cell: price('outputPicoUsd') },
+            {
+              head: '',
+              align: 'end',
+              cell: (row) =>
+                mayChange && (
+                  <Button look="quiet" onClick={() => setCancelling(row)}>
+                    Cancel
+                  </Button>
+                ),
+            },
+          ]}
+        />
+      </Card>
+      {isMaking && <SchedulePrice models={models} onClose={() => setMaking(false)} />}
+      {cancelling && <CancelPrice price={cancelling} onClose={() => setCancelling(undefined)} />}
+    </>
+  );
+}
+
+/** Time left, second by second. */
+function Countdown({ to }: { to: string }) {
+  const seconds = Math.ceil((Date.parse(to) - useNow(1_000)) / 1_000);
+  if (seconds <= 0) return 'now';
+  return seconds < 60 ? `in ${seconds} s` : `in ${duration(seconds * 1_000)}`;
+}
+
+function CancelPrice({ price, onClose }: { price: ScheduledPrice; onClose: () => void }) {
+  const cancelling = useChange<ScheduledPrice>(() => ({ method: 'DELETE', path: `/prices/scheduled/${price.scheduledPriceId}` }));
+  return (
+    <Dialog title={`Cancel the price of ${price.model}?`} onClose={onClose}>
+      <p>The model keeps its present price.</p>
+      {cancelling.error && <Failure error={cancelling.error} />}
+      <DialogActions>
+        <Button onClick={onClose}>Keep it</Button>
+        <Button look="danger" busy={cancelling.isPending} onClick={() => cancelling.mutate(undefined, { onSuccess: onClose })}>
+          Cancel the price
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}

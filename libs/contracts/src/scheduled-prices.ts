@@ -1,0 +1,75 @@
+import { IsOptional, Matches } from 'class-validator';
+import { Id, Instant, Nested, Text } from './billing/fields.js';
+import { type CatalogModel, EmptyRequest } from './catalog.js';
+import { Endpoint } from './endpoint.js';
+
+/** USD per million tokens with at most six decimals, as in the catalog file. */
+const USD_PER_MILLION = /^\d{1,7}(\.\d{1,6})?$/;
+
+/** Prices in USD per million tokens, such as `"0.15"`, with the names of the catalog file. */
+export class ListPrices {
+  @Matches(USD_PER_MILLION) inputUsdPerMTok!: string;
+  @Matches(USD_PER_MILLION) cachedInputUsdPerMTok!: string;
+  @Matches(USD_PER_MILLION) outputUsdPerMTok!: string;
+}
+
+export class PriceScheduleRequest {
+  /** Repeating it with the same id schedules one price. Default: a new id. */
+  @IsOptional() @Id() scheduledPriceId?: string;
+  /** Id of an enabled model. */
+  @Text(256) model!: string;
+  @Nested(() => ListPrices) price!: ListPrices;
+  /** In the future. Requests that are held after it have the price, once the revision has reached the gateways. */
+  @Instant() effectiveAt!: string;
+}
+
+export interface ScheduledPrice {
+  scheduledPriceId: string;
+  model: string;
+  /** Pico-USD per token. */
+  price: Omit<CatalogModel['price'], 'version'>;
+  effectiveAt: string;
+  createdAt: string;
+  /** Revision that it made. Null before its time. */
+  revision: number | null;
+  /** Null unless it was cancelled. */
+  cancelledAt: string | null;
+}
+
+/** Scheduled prices that may wait at once. */
+export const SCHEDULED_PRICES_MAX = 1_000;
+
+/**
+ * At its time one replica applies the price as a revision; a time that was missed, when the service starts. A catalog file that is applied
+ * later sets the prices of the models that it names, and leaves scheduled prices as they are.
+ *
+ * Errors: `not_found` for a model that is not enabled; `conflict` for an id that was used for another price, for a second price of the model at
+ * the same time, when 1,000 wait, and when `CATALOG_EDITING` is off.
+ */
+export const priceSchedule = new Endpoint<PriceScheduleRequest, ScheduledPrice>(
+  'catalog.v1.price.schedule',
+  PriceScheduleRequest,
+  'Schedules a price of a model',
+);
+
+export interface PriceListReply {
+  /** Prices that are neither applied nor cancelled, soonest first. */
+  prices: ScheduledPrice[];
+}
+
+export const priceList = new Endpoint<EmptyRequest, PriceListReply>(
+  'catalog.v1.price.list',
+  EmptyRequest,
+  'Scheduled prices that wait for their time, soonest first',
+);
+
+export class PriceCancelRequest {
+  @Id() scheduledPriceId!: string;
+}
+
+/** Idempotent. Errors: `not_found`; `conflict` for a price that is applied. */
+export const priceCancel = new Endpoint<PriceCancelRequest, ScheduledPrice>(
+  'catalog.v1.price.cancel',
+  PriceCancelRequest,
+  'Cancels a scheduled price before its time',
+);

@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs';
+import type { Browser } from 'playwright-core';
+import { catalogApply } from '#contracts/catalog.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { type RunningStack, startPrivateStack } from '#testing/stack.js';
+import { connectAdministrator } from '#testing/tenant.js';
+import { describeWithBrowser, launchBrowser, openPage, signInByInvite, untilSettled } from './browser.js';
+
+/** The catalog in the browser, on a system of its own, because it changes prices. */
+const FILE = readFileSync('config/catalog.yaml', 'utf8');
+const PRICE = 'outputUsdPerMTok: "0.60"';
+
+describeWithBrowser('the catalog', () => {
+  let stack: RunningStack;
+  let administrator: Messaging;
+  let browser: Browser;
+  let cookie: string;
+  beforeAll(async () => {
+    stack = await startPrivateStack({ services: ['billing', 'catalog', 'panel'] });
+    administrator = await connectAdministrator(stack);
+    cookie = await signInByInvite(administrator, stack.panelUrl, { email: 'ann@example.com', role: 'admin' });
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await administrator?.close();
+    await stack?.stop();
+  });
+
+  const open = async (tab: string) => {
+    const { page, problems } = await openPage(browser, { origin: stack.panelUrl, cookie });
+    await page.goto(`/panel/a/all/models?tab=${tab}`);
+    await untilSettled(page);
+    return { page, problems };
+  };
+
+  test('a text shows its faults, then its difference; an apply that comes second shows the new difference, and then applies', async () => {
+    const { page } = await open('file');
+    const text = page.getByLabel('Text of the catalog file');
+    const compare = page.getByRole('button', { name: 'Show the difference' });
+    await text.fill(FILE.replace('contextTokens: 131072', 'contextTokens: many'));
+    await compare.click();
+    await page.getByRole('list', { name: 'Faults' }).getByRole('button', { name: 'Line 75' }).click();
+    expect(await page.evaluate('getSelection().toString().trim()')).toMatch(/^contextTokens: many/);
+
+    await text.fill(FILE.replace(PRICE, 'outputUsdPerMTok: "0.80"'));
+    await compare.click();
+    await page.getByRole('cell', { name: '$0.15 / $0.015 / $0.80' }).waitFor();
+    await administrator.request(catalogApply, { yaml: FILE.replace(PRICE, 'outputUsdPerMTok: "0.70"') });
+    const apply = async (): Promise<void> => {
+      await page.getByRole('button', { name: 'Apply', exact: true }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Apply', exact: true }).click();
+    };
+    await apply();
+    await page.getByText('applied revision 2 meanwhile').waitFor();
+    await page.getByRole('cell', { name: '$0.15 / $0.015 / $0.70' }).waitFor();
+    await apply();
+    await page.getByText('revision 3, by').waitFor();
+    expect(await text.inputValue()).toBe(FILE.replace(PRICE, 'outputUsdPerMTok: "0.80"'));
+    await page.context().close();
+  });
+
+  test('a price is scheduled with a countdown, and cancelled', async () => {
+    const { page, problems } = await open('scheduled');
+    await page.getByRole('button', { name: 'Schedule a price' }).click();
+    const form = page.getByRole('dialog');
+    await form.getByLabel('Model').selectOption('sim-reason');
+    await form.getByLabel('Output, USD').fill('2.50');
+    await form.getByLabel('Takes effect').fill('2098-01-01T12:00:00');
+    await form.getByRole('button', { name: 'Schedule', exact: true }).click();
+    const row = page.getByRole('row', { name: /sim-reason/ });
+    await row.getByText('$2.50').waitFor();
+    await row.getByText(/in \d+ days/).waitFor();
+    await row.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel the price' }).click();
+    await page.getByText('No price is scheduled').waitFor();
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+});

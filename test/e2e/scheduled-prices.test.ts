@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs';
+import { type BilledRequest, requestShow } from '#contracts/billing/requests.js';
+import { catalogApply } from '#contracts/catalog.js';
+import { catalogGet, catalogPlan } from '#contracts/catalog-revisions.js';
+import { priceSchedule } from '#contracts/scheduled-prices.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { costOf } from '#money/price.js';
+import { type RunningStack, startPrivateStack } from '#testing/stack.js';
+import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
+
+/** A scheduled price is that of requests held after its time, and of none before. */
+const AHEAD_MS = 2_000;
+/** Longer than `AHEAD_MS`, so that a stream that is held before the time ends after it. */
+const LONG_STREAM = '[[sim tokens=80 rate=20]]';
+const OLD = { version: 1, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' };
+const NEW = { version: 2, inputPicoUsd: '300000', cachedInputPicoUsd: '30000', outputPicoUsd: '1200000' };
+
+let stack: RunningStack;
+let administrator: Messaging;
+let tenant: Tenant;
+
+beforeAll(async () => {
+  stack = await startPrivateStack();
+  administrator = await connectAdministrator(stack);
+  tenant = await createTenant(administrator);
+});
+afterAll(async () => {
+  await administrator?.close();
+  await stack?.stop();
+});
+
+/** Sends a request and returns its bill. */
+async function bill(content: string): Promise<BilledRequest> {
+  const response = await fetch(`${stack.gatewayUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sim-fast', stream: true, messages: [{ role: 'user', content }] }),
+  });
+  expect([response.status, (await response.text()).endsWith('data: [DONE]\n\n')]).toEqual([200, true]);
+  return administrator.request(requestShow, { requestId: response.headers.get('x-request-id') ?? '' });
+}
+
+function expectCost({ price, settlement }: BilledRequest, expected: typeof OLD): void {
+  const { version: _, inputPicoUsd, cachedInputPicoUsd, outputPicoUsd } = expected;
+  const prices = {
+    inputPicoUsd: BigInt(inputPicoUsd),
+    cachedInputPicoUsd: BigInt(cachedInputPicoUsd),
+    outputPicoUsd: BigInt(outputPicoUsd),
+  };
+  expect([price, settlement?.costPicoUsd]).toEqual([expected, settlement && costOf(settlement.usage, prices).toString()]);
+}
+
+test('a scheduled price is that of requests held after its time, not of those before, which may end later', async () => {
+  const effectiveAt = new Date(Date.now() + AHEAD_MS).toISOString();
+  const price = { inputUsdPerMTok: '0.30', cachedInputUsdPerMTok: '0.03', outputUsdPerMTok: '1.20' };
+  await administrator.request(priceSchedule, { model: 'sim-fast', price, effectiveAt });
+  const long = bill(`Count ${LONG_STREAM}`);
+  const bills: BilledRequest[] = [];
+  while (bills.at(-1)?.price.version !== NEW.version) bills.push(await bill('Hello [[sim tokens=5]]'));
+  bills.push(await bill('Hello [[sim tokens=5]]'));
+
+  const early = bills.filter(({ reservedAt }) => reservedAt < effectiveAt);
+  expect(early.length).toBeGreaterThan(0);
+  for (const one of early) expectCost(one, OLD);
+  for (const one of bills.slice(-2)) {
+    expectCost(one, NEW);
+    expect(one.reservedAt > effectiveAt).toBe(true);
+  }
+  const across = await long;
+  expectCost(across, OLD);
+  expect([across.reservedAt < effectiveAt, (across.settlement?.settledAt ?? '') > effectiveAt]).toEqual([true, true]);
+});
+
+test('the text has the scheduled price; applying the file of before sets its own price again', async () => {
+  const { yaml } = await administrator.request(catalogGet, {});
+  const file = readFileSync('config/catalog.yaml', 'utf8');
+  expect(yaml).toBe(
+    file.replace(
+      'inputUsdPerMTok: "0.15", cachedInputUsdPerMTok: "0.015", outputUsdPerMTok: "0.60"',
+      'inputUsdPerMTok: "0.30", cachedInputUsdPerMTok: "0.03", outputUsdPerMTok: "1.20"',
+    ),
+  );
+  expect((await administrator.request(catalogPlan, { yaml: yaml ?? '' })).changes).toBeNull();
+  const { changes } = await administrator.request(catalogApply, { yaml: file });
+  expect(changes?.repriced).toEqual([{ model: 'sim-fast', before: NEW, after: { ...OLD, version: 3 } }]);
+});
