@@ -44,7 +44,7 @@ export class RandomTraffic {
     this.now += this.pick([0, 1, 300, 999, 5_000, 20_000, 100_000], [4, 4, 4, 3, 2, 1, 0.5]);
     const now = this.now;
     const { accountId } = this.oneOf(this.tenants);
-    const kind = this.pick(['batch', 'top-up', 'grant', 'meter', 'key'] as const, this.calm ? [36, 1, 1, 6, 1] : [20, 1, 3, 12, 1]);
+    const kind = this.pick(['batch', 'top-up', 'grant', 'meter', 'key'] as const, this.calm ? [36, 1, 1, 6, 1] : [20, 1, 3, 12, 2]);
     if (kind === 'top-up') return { now, kind, accountId, amount: BigInt(this.below(4 * AMOUNT_MAX)) };
     if (kind === 'grant') {
       const endsAt = now + this.oneOf([1, 5_000, 60_000, 600_000, 6_000_000]);
@@ -52,7 +52,7 @@ export class RandomTraffic {
     }
     if (kind === 'key') {
       const { keyId } = this.oneOf(this.oneOf(this.tenants).projects);
-      const expiresAt = this.pick([now, now + 1, now + 5_000, now + 60_000, Number.POSITIVE_INFINITY], [1, 1, 2, 2, 6]);
+      const expiresAt = this.pick([now, now + 1, now + 5_000, now + 60_000, Number.POSITIVE_INFINITY], [3, 3, 2, 2, 8]);
       return { now, kind, keyId, disabled: this.chance(0.2), expiresAt };
     }
     const hold = this.recent.length > 0 ? this.oneOf(this.recent) : undefined;

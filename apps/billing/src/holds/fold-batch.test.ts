@@ -55,11 +55,11 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
       case 'batch': {
         const { outcomes, rows } = ledger.apply(step.batch, step.now);
         expect(outcomes).toEqual(model.apply(step.batch, step.now));
-        for (const [at, { keyId }] of step.batch.reserves.entries()) {
+        for (const [at, { keyId, projectId }] of step.batch.reserves.entries()) {
           const key = ledger.keys.get(keyId);
-          if (!key || outcomes.reserves[at]?.status !== 'refused') continue;
+          if (key?.projectId !== projectId || outcomes.reserves[at]?.status !== 'refused') continue;
           if (key.disabled) reached.add('key disabled');
-          if (key.expiresAt <= step.now) reached.add(key.expiresAt === step.now ? 'key expires now' : 'key expired');
+          else if (key.expiresAt <= step.now) reached.add(key.expiresAt === step.now ? 'key expires now' : 'key expired');
         }
         for (const outcome of outcomes.reserves) reached.add(`reserve ${outcome.status === 'refused' ? outcome.code : outcome.status}`);
         for (const { status } of outcomes.settles) reached.add(`settle ${status}`);

@@ -52,6 +52,12 @@ export interface MeReply extends Me {
   gatewayUrl: string;
 }
 
+/** `GET /me`. */
+export interface MeReply extends Me {
+  /** Address at which programs reach the gateway, without `/v1`. */
+  gatewayUrl: string;
+}
+
 /** `PATCH /me`. Replies `Me`. A new password ends all other sessions. */
 export interface MeUpdateBody {
   name?: string;

@@ -27,7 +27,8 @@ export function ShownOnce({ created, children, onClose }: { created: CreatedKey;
           </button>
         ))}
       </div>
-      <CopyLine text={CALLS[call].text({ url: me.gatewayUrl, key: created.key, model })} label="Copy the call" />
+      {/* A call without a model that exists would not work. */}
+      {!models.isPending && <CopyLine text={CALLS[call].text({ url: me.gatewayUrl, key: created.key, model })} label="Copy the call" />}
       <DialogActions>
         <Button look="primary" onClick={onClose}>
           Done
