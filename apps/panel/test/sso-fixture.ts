@@ -4,9 +4,9 @@ import type { PanelConfig } from '../src/panel.config.js';
 import { cookieOf, PANEL_URL, PanelFixture } from './panel-fixture.js';
 import { CLIENT_ID, CLIENT_SECRET, TestProvider } from './test-provider.js';
 
-/** Where a browser is on its way to the provider and back. */
+/** A browser's position on its way to the provider and back. */
 export interface Underway {
-  /** Where it goes next. */
+  /** The address that it goes to next. */
   address: URL;
   /** Value of the `cookie` header for the panel. */
   cookie: string;

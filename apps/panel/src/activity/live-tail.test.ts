@@ -44,7 +44,7 @@ test('nothing is sent when no request is of the account', () => {
   expect(client.received).toEqual([]);
 });
 
-test('a client that does not read misses requests, and is told how many once it reads', () => {
+test('a client that does not read misses requests, and gets their number once it reads', () => {
   const client = new Client();
   const tail = new LiveTail(client as never, undefined);
   client.writableLength = UNREAD_MAX + 1;

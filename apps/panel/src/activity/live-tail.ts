@@ -7,7 +7,7 @@ export const UNREAD_MAX = 64 * 1024;
 /** Requests of one event, some 30 kB. */
 const EVENT_REQUESTS_MAX = 50;
 
-/** Writes requests as server-sent events. A client that reads too slowly is told how many it missed. */
+/** Writes requests as server-sent events. A client that reads too slowly misses some, and gets their number. */
 export class LiveTail {
   private skipped = 0;
 

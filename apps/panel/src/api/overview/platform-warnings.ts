@@ -9,7 +9,10 @@ const ANSWER_MS = 2_000;
 /** Age up to which warnings are shown while they are read again. The page asks every 15 s. */
 const SHOWN_MS = 60_000;
 
-/** What the operator should act on. Waits for all replicas, so pages get the warnings of the last look, and only the first waits for its own. */
+/**
+ * Reads what the operator should act on. The answers of all replicas take a while, so a page gets the warnings of the last look; only the
+ * first look waits.
+ */
 export class PlatformWarnings {
   private last: { readAt: number; warnings: OverviewWarning[] } | undefined;
   private reading: Promise<OverviewWarning[]> | undefined;

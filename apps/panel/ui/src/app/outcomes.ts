@@ -1,7 +1,7 @@
 import type { EndedRequest, TrafficOutcome } from '../../../src/api/shapes/traffic.js';
 import type { Tone } from '../parts/badge.js';
 
-/** What a client got: a complete reply, an error, or nothing because it had left. */
+/** The result for the client: a complete reply, an error, or nothing because it had left. */
 export function outcomeName({ status, code }: Pick<TrafficOutcome, 'status' | 'code'>): string {
   if (code === 'client_disconnected') return 'Client left';
   if (code === null) return status < 400 ? 'Completed' : `Status ${status}`;

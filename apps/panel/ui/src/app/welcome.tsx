@@ -14,7 +14,7 @@ import { isUnreachable } from './use-api.js';
 
 const PASSWORD_LENGTH_MIN = 12;
 
-/** What a link asks for, by the password that it needs. */
+/** Texts of the form, by the password that the link needs. */
 const PASSWORDS = {
   new: { label: 'Password', hint: '12 characters or more. A few unrelated words are easy to remember.', autoComplete: 'new-password' },
   'new-password': { label: 'New password', hint: '12 characters or more. It replaces your present one.', autoComplete: 'new-password' },
