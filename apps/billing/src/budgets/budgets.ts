@@ -110,16 +110,19 @@ interface BudgetRow {
   limit: string;
   spent: string;
   held: string;
-  window_start: number;
-  window_end: number;
+  /** Null: none. */
+  window_start: number | null;
+  window_end: number | null;
   created_at: Date;
   /** The database's clock. */
   now: number;
 }
 
-const SELECT_BUDGET = Prisma.sql`SELECT id, account_id, project_id, key_id, period, time_zone, limit_amount::text AS limit, spent::text, held::text,
-    (extract(epoch FROM window_start) * 1000)::float8 AS window_start, (extract(epoch FROM window_end) * 1000)::float8 AS window_end,
-    created_at, floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
+const SELECT_BUDGET = Prisma.sql`SELECT id, account_id, project_id, key_id, period, time_zone, limit_amount::text AS limit,
+    spent::text, held::text,
+    CASE WHEN isfinite(window_start) THEN (extract(epoch FROM window_start) * 1000)::float8 END AS window_start,
+    CASE WHEN isfinite(window_end) THEN (extract(epoch FROM window_end) * 1000)::float8 END AS window_end, created_at,
+    floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
   FROM billing.budget`;
 
 async function findBudget(tx: Prisma.TransactionClient, { accountId, projectId, keyId }: Counted, period: BudgetPeriod) {
@@ -155,10 +158,10 @@ async function targetOf(prisma: PrismaClient, { accountId, projectId, keyId }: B
 
 /** Renders a budget as of `now`. One whose window is over has nothing spent or held in the next, which the next request begins. */
 function renderBudget(row: BudgetRow, now: number): Budget {
-  const isOver = row.window_end <= now;
-  const { windowStart, windowEnd } = isOver
-    ? windowAt(row.period, row.time_zone, now)
-    : { windowStart: row.window_start, windowEnd: row.window_end };
+  const windowStart = row.window_start ?? Number.NEGATIVE_INFINITY;
+  const windowEnd = row.window_end ?? Number.POSITIVE_INFINITY;
+  const isOver = windowEnd <= now;
+  const window = isOver ? windowAt(row.period, row.time_zone, now) : { windowStart, windowEnd };
   return {
     budgetId: row.id,
     accountId: row.account_id,
@@ -169,8 +172,8 @@ function renderBudget(row: BudgetRow, now: number): Budget {
     limitPicoUsd: row.limit,
     spentPicoUsd: isOver ? '0' : row.spent,
     heldPicoUsd: isOver ? '0' : row.held,
-    windowStart: renderMoment(windowStart),
-    resetsAt: renderMoment(windowEnd),
+    windowStart: renderMoment(window.windowStart),
+    resetsAt: renderMoment(window.windowEnd),
     createdAt: row.created_at.toISOString(),
   };
 }

@@ -19,12 +19,13 @@ export interface SpentBefore {
  * Costs in the journals with the time of their hold. A late settlement is a row of its own. A hold is never settled before it is opened, so
  * the index by `settled_at` finds those of a window.
  */
-const COSTS = Prisma.sql`(
+export const BUDGET_COSTS = `(
     SELECT transaction_id, account_id, project_id, key_id, reserved_at, settled_at, cost FROM billing.settlement WHERE project_id IS NOT NULL
     UNION ALL
     SELECT l.transaction_id, l.account_id, s.project_id, s.key_id, s.reserved_at, l.settled_at, l.due - l.writeoff
     FROM billing.late_settlement l JOIN billing.settlement s ON s.hold_id = l.hold_id
   )`;
+const COSTS = Prisma.raw(BUDGET_COSTS);
 
 /**
  * Sums what the requests of a window have cost so far. Call it before the account is locked: it reads the whole window. A total comes from
