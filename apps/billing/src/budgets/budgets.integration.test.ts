@@ -49,6 +49,7 @@ describe('a budget', () => {
     expect(await listBudgets(ledger.prisma, { accountId })).toEqual({ budgets: [{ ...budget, limitPicoUsd: '9' }] });
     expect(await removeBudget(ledger.prisma, created.budgetId)).toEqual({ ...budget, limitPicoUsd: '9' });
     expect(await listBudgets(ledger.prisma, { accountId })).toEqual({ budgets: [] });
+    await expect(listBudgets(ledger.prisma, { accountId, budgetId: created.budgetId })).rejects.toMatchObject({ code: 'not_found' });
     await expect(removeBudget(ledger.prisma, created.budgetId)).rejects.toMatchObject({ code: 'not_found' });
     const { rows } = await ledger.sql.query('SELECT action, before, after FROM billing.audit WHERE target = $1 ORDER BY id', [
       `budget/${created.budgetId}`,
@@ -92,7 +93,12 @@ describe('a budget', () => {
       { accountId: customer.accountId, name: 'other' },
       { requestsPerMinute: 9, concurrency: 9 },
     );
-    const elsewhere = await setBudget(ledger.prisma, { ...of(customer, 'account'), projectId: project.projectId, period: 'day', limitPicoUsd: '9' });
+    const elsewhere = await setBudget(ledger.prisma, {
+      ...of(customer, 'account'),
+      projectId: project.projectId,
+      period: 'day',
+      limitPicoUsd: '9',
+    });
     const counted = await Promise.all(
       (['day', 'total'] as const).map((period) => setBudget(ledger.prisma, { ...of(customer, level), period, limitPicoUsd: '150' })),
     );
@@ -114,7 +120,9 @@ describe('a budget', () => {
       await lanes.reserve(reserve);
       await settle(lanes, customer, reserve.holdId, BigInt(count));
     });
-    const budgets = [...LEVELS].map((level) => setBudget(ledger.prisma, { ...of(customer, level), period: 'day', limitPicoUsd: '1000000' }));
+    const budgets = [...LEVELS].map((level) =>
+      setBudget(ledger.prisma, { ...of(customer, level), period: 'day', limitPicoUsd: '1000000' }),
+    );
     await Promise.all([...requests, ...budgets]);
     const { budgets: after } = await listBudgets(ledger.prisma, { accountId: customer.accountId });
     expect(after.map(({ spentPicoUsd, heldPicoUsd }) => [spentPicoUsd, heldPicoUsd])).toEqual([
@@ -221,7 +229,10 @@ test('of several budgets all must allow a request, and a refusal names the one t
   const total = await set('project', 'total', '90');
   await set('key', 'month', '80');
   expect(await lanes.reserve(reserveOf(customer, 70n))).toMatchObject({ status: 'held' });
-  expect(await lanes.reserve(reserveOf(customer, 31n))).toMatchObject({ code: 'insufficient_balance', budget: { budgetId: total.budgetId } });
+  expect(await lanes.reserve(reserveOf(customer, 31n))).toMatchObject({
+    code: 'insufficient_balance',
+    budget: { budgetId: total.budgetId },
+  });
   expect(await lanes.reserve(reserveOf(customer, 11n))).toMatchObject({ code: 'insufficient_balance', budget: { period: 'month' } });
   expect(await lanes.reserve(reserveOf(customer, 10n))).toMatchObject({ status: 'held' });
 });
@@ -234,7 +245,10 @@ test('a lowered limit refuses from then on, except what costs nothing; running r
   const running = reserveOf(customer, 60n);
   await lanes.reserve(running);
   await set('10');
-  expect(await lanes.reserve(reserveOf(customer, 1n))).toMatchObject({ status: 'refused', budget: { limitPicoUsd: '10', leftPicoUsd: '0' } });
+  expect(await lanes.reserve(reserveOf(customer, 1n))).toMatchObject({
+    status: 'refused',
+    budget: { limitPicoUsd: '10', leftPicoUsd: '0' },
+  });
   expect(await lanes.reserve(reserveOf(customer, 0n))).toMatchObject({ status: 'held' });
   expect(await settle(lanes, customer, running.holdId, 55n)).toMatchObject({ costPicoUsd: '55' });
   expect(await budgetOf(customer)).toMatchObject({ spentPicoUsd: '55', heldPicoUsd: '0' });
@@ -278,7 +292,11 @@ describe('at the reset', () => {
   test('a clock that is set back begins the window earlier, and no hold is counted twice or lost', async () => {
     const customer = await ledger.customer({ topup: 1_000n });
     const { clock, lanes, reset } = await beforeReset(customer, '100');
-    const [first, second, third] = [30n, 20n, 40n].map((amount) => reserveOf(customer, amount)) as [ReserveRequest, ReserveRequest, ReserveRequest];
+    const [first, second, third] = [30n, 20n, 40n].map((amount) => reserveOf(customer, amount)) as [
+      ReserveRequest,
+      ReserveRequest,
+      ReserveRequest,
+    ];
     await lanes.reserve(first);
     clock.now = reset;
     await lanes.reserve(second);
