@@ -17,7 +17,7 @@ interface Readiness {
   notes: string[];
 }
 
-const POLL_MS = 250;
+const POLL_MS = 100;
 
 /** Runs every check. A check that throws has failed. */
 export async function readiness(checks: readonly ReadinessCheck[]): Promise<Readiness> {
