@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
 import { ConfigError } from '#config/load-config.js';
 import { type AuditEntry, catalogAuditCheck, catalogAuditList } from '#contracts/audit.js';
 import { catalogApply, catalogChanged, modelList, routeList } from '#contracts/catalog.js';
@@ -214,6 +215,24 @@ test('on an empty database the service is not ready and names the missing migrat
   await empty.migrate();
   cleanUps.push(await starting);
   expect(await readyz()).toEqual([200, { status: 'ok', missing: [] }]);
+});
+
+test('a stop waits for a running apply for SHUTDOWN_GRACE_MS', async () => {
+  const replica = await startReplica(catalog({ a: '1' }), { shutdownGraceMs: 100 });
+  const [cli, owner] = [await connectAs('cli'), new pg.Client({ connectionString: database.url })];
+  await owner.connect();
+  await owner.query('BEGIN; LOCK TABLE catalog.model IN ACCESS EXCLUSIVE MODE'); // until the statement's own limit of 10 s
+  let answered = false;
+  const applied = cli.request(catalogApply, { yaml: catalog({ a: '2' }) }, { timeoutMs: 60_000 }).catch(() => {
+    answered = true;
+  });
+  const waiting = 'SELECT FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())';
+  await eventually(async () => (await owner.query(waiting)).rowCount !== 0);
+  await replica.stop();
+  expect(answered).toBe(false);
+  await owner.end();
+  await cli.close();
+  await applied;
 });
 
 test('a faulty file ends the start with its faults', async () => {
