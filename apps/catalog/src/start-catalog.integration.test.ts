@@ -223,16 +223,17 @@ test('a stop waits for a running apply for SHUTDOWN_GRACE_MS', async () => {
   await owner.connect();
   await owner.query('BEGIN; LOCK TABLE catalog.model IN ACCESS EXCLUSIVE MODE'); // until the statement's own limit of 10 s
   let answered = false;
-  const applied = cli.request(catalogApply, { yaml: catalog({ a: '2' }) }, { timeoutMs: 60_000 }).catch(() => {
+  const caller = new AbortController();
+  const applied = cli.request(catalogApply, { yaml: catalog({ a: '2' }) }, { timeoutMs: 60_000, signal: caller.signal }).catch(() => {
     answered = true;
   });
   const waiting = 'SELECT FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())';
   await eventually(async () => (await owner.query(waiting)).rowCount !== 0);
   await replica.stop();
   expect(answered).toBe(false);
-  await owner.end();
-  await cli.close();
+  caller.abort();
   await applied;
+  await owner.end();
 });
 
 test('a faulty file ends the start with its faults', async () => {
