@@ -83,10 +83,11 @@ function faultOf(text: string, created: ReadonlySet<string>, earlier: readonly M
   if (/^DO /.test(text)) return 'write the statements out, or make it an online migration that commits after each batch';
   if (/^(LOCK|CLUSTER|REINDEX|REFRESH)\b/.test(text)) return 'blocks requests for as long as it runs';
   if (!mayTakeAway && TAKE_AWAY.test(text)) return TAKES_AWAY;
-  const indexed = /^CREATE (?:UNIQUE )?INDEX/.test(text) ? tableAfter(String.raw`CREATE .*? ON`, text) : undefined;
+  const indexed = /^CREATE (?:UNIQUE )?INDEX/.test(text) ? tableAfter('CREATE .*? ON', text) : undefined;
   if (indexed !== undefined && !created.has(indexed)) return 'blocks writes while it reads the table: build it CONCURRENTLY, online';
   const changed = tableAfter('(?:UPDATE|DELETE FROM|TRUNCATE(?: TABLE)?|MERGE INTO)', text);
-  if (changed !== undefined && !created.has(changed)) return 'locks many rows until the end of the migration: change them in batches, online';
+  if (changed !== undefined && !created.has(changed))
+    return 'locks many rows until the end of the migration: change them in batches, online';
   const altered = tableAfter('ALTER TABLE', text);
   if (altered === undefined || created.has(altered)) return undefined;
   const actions = splitActions(text.replace(new RegExp(`^ALTER TABLE ${TABLE} `), ''));
@@ -122,7 +123,9 @@ function faultOfColumn(action: string): string | undefined {
 
 /** True when an earlier migration has validated a CHECK that the column is not null. */
 function isChecked(table: string, column: string, earlier: readonly Migration[]): boolean {
-  const texts = earlier.flatMap(({ sql }) => statementsOf(sql).map(({ text }) => text)).filter((text) => tableAfter('ALTER TABLE', text) === table);
+  const texts = earlier
+    .flatMap(({ sql }) => statementsOf(sql).map(({ text }) => text))
+    .filter((text) => tableAfter('ALTER TABLE', text) === table);
   const check = new RegExp(String.raw`ADD CONSTRAINT (\w+) CHECK \(${column} IS NOT NULL\) NOT VALID`);
   const names = texts.flatMap((text) => check.exec(text)?.[1] ?? []);
   return names.some((name) => texts.some((text) => text.endsWith(`VALIDATE CONSTRAINT ${name}`)));

@@ -48,11 +48,17 @@ test.each([
 });
 
 test.each([
-  ['a table with its index and rows', "CREATE TABLE billing.a (id uuid CHECK (id > '')); CREATE INDEX b ON billing.a (id); DELETE FROM billing.a"],
+  [
+    'a table with its index and rows',
+    "CREATE TABLE billing.a (id uuid CHECK (id > '')); CREATE INDEX b ON billing.a (id); DELETE FROM billing.a",
+  ],
   ['a column with a constant default', "ALTER TABLE billing.hold ADD COLUMN a text NOT NULL DEFAULT 'x', ADD COLUMN b numeric(2, 1)"],
   ['a constraint that is not valid yet', 'ALTER TABLE billing.hold ADD CONSTRAINT c CHECK (a IN (1, 2)) NOT VALID'],
   ['a constraint of an index', 'ALTER TABLE billing.hold ADD CONSTRAINT c UNIQUE USING INDEX c'],
-  ['a trigger and its function', 'CREATE FUNCTION billing.f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DROP TABLE x; END $$; DROP TRIGGER t ON billing.hold'],
+  [
+    'a trigger and its function',
+    'CREATE FUNCTION billing.f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DROP TABLE x; END $$; DROP TRIGGER t ON billing.hold',
+  ],
   ['an index online', '-- online: with a reason\nCREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS a ON billing.hold (id)'],
   ['VALIDATE online', '-- online\nALTER TABLE billing.hold VALIDATE CONSTRAINT c'],
   ['batches online', '-- online\nDO $$ BEGIN LOOP UPDATE billing.hold SET a = 1; COMMIT; END LOOP; END $$'],

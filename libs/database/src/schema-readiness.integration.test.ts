@@ -75,7 +75,10 @@ test('a database that a later version has taken something from is not ready for 
   const { owner, service } = await migrated();
   const [needed, removal] = ['20990101000000_new_column', '20990201000000_old_column_needs_20990101000000'];
   for (const name of [needed, removal])
-    await owner.query("INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at) VALUES (gen_random_uuid(), '', $1, now())", [name]);
+    await owner.query(
+      "INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at) VALUES (gen_random_uuid(), '', $1, now())",
+      [name],
+    );
   const text = `the database is newer than this version can serve: ${removal}`;
   expect(await ask(schemaReadiness(service))).toEqual([false, text]);
   const next = schemaReadiness(service, [...MIGRATIONS, needed]);
