@@ -101,11 +101,11 @@ function childOf({ pid }: ChildProcess): number | undefined {
   });
 });
 
-test.each(SERVICE_ARGS)('%s ends on SIGINT while it waits for NATS', async (_, args, code) => {
-  const { ended, pid } = start(args, false);
+test('a service ends on SIGINT too', async () => {
+  const { ended, pid } = start(['dist/apps/gateway/src/main.js'], false);
   while (sockets.length === 0) await delay(5);
   process.kill(await pid(), 'SIGINT');
-  expect(await ended).toBe(code);
+  expect(await ended).toBe(0);
 });
 
 describe('with NATS, a service ends within two seconds while it waits', () => {
