@@ -10,6 +10,8 @@ COPY prisma prisma
 COPY scripts scripts
 COPY libs libs
 COPY apps apps
+# The commit that --version and the metrics show: --build-arg TOLLGATE_COMMIT=$(git rev-parse --short=12 HEAD)
+ARG TOLLGATE_COMMIT=
 RUN npm run build && npm prune --workspaces=false --omit=dev --omit=peer --omit=optional
 
 FROM node:24-slim

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
@@ -10,6 +11,8 @@ const SETTINGS = ['.swcrc', 'package-lock.json'];
 /** Sources of the panel's pages, and their folder in `dist`. */
 const UI = 'apps/panel/ui';
 const BUILT_UI = 'dist/apps/panel/ui';
+/** The commit of the sources, which the programs show as theirs. */
+const COMMIT_FILE = 'dist/commit';
 const COMPRESSED = new Set(['.js', '.css', '.svg', '.html']);
 
 /** Brings the Prisma client, `dist` and the panel's pages in it up to date with the sources. */
@@ -36,6 +39,23 @@ export async function ensureBuilt({ step }) {
       return 'built';
     });
   }
+  writeCommit();
+}
+
+/** Writes `TOLLGATE_COMMIT`, which a build without git sets, or the commit of the checkout. Removes the file where there is neither. */
+function writeCommit() {
+  const commit = process.env.TOLLGATE_COMMIT || (existsSync(join(ROOT, '.git')) ? describeCheckout() : '');
+  if (commit) writeFileSync(join(ROOT, COMMIT_FILE), `${commit}\n`);
+  else rmSync(join(ROOT, COMMIT_FILE), { force: true });
+}
+
+/** Returns 12 digits of the commit, with `-dirty` for changes in tracked files. Empty without git. */
+function describeCheckout() {
+  const { status, stdout } = spawnSync('git', ['describe', '--always', '--exclude=*', '--abbrev=12', '--dirty'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  return status === 0 ? stdout.trim() : '';
 }
 
 /** Compiles into a new folder and renames it to `dist`, so that a running system is not disturbed. */

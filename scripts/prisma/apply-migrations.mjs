@@ -7,6 +7,9 @@ import { waitForLocks } from './wait-for-locks.mjs';
 /** The advisory lock of `prisma migrate deploy`, so that both exclude each other. */
 const LOCK = 72_707_369;
 
+/** First line of a migration whose one statement runs outside a transaction, for as long as it takes: it blocks no reads and writes. */
+const ONLINE = /^-- online\b/;
+
 /** A ledger check yields to a migration at once; an operator should look at any longer lock. */
 const LOCK_WAIT_MAX_MS = 600_000;
 
@@ -25,13 +28,16 @@ const TABLE = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
 /**
  * Applies the missing migrations in `folder` in the order of their names, and returns them. Its records are compatible with
  * `prisma migrate deploy`. Unlike there, a migration and its record are one transaction: after a crash the next run continues, where
- * Prisma would wait for manual repair. So a migration cannot contain statements such as CREATE INDEX CONCURRENTLY.
+ * Prisma would wait for manual repair. An online migration has one statement that may be repeated, for what a transaction cannot contain or
+ * must not hold locks for: CREATE INDEX CONCURRENTLY, VALIDATE CONSTRAINT, a DO block that commits after each batch of rows.
  *
  * Concurrent runs wait for each other. Requests never wait long behind a migration that waits for a lock (wait-for-locks.mjs).
  * @throws {Error} with the failed migration and its reason; earlier migrations stay applied.
  */
 export async function applyMigrations(ownerUrl, folder, { say = console.error, lockWaitMaxMs = LOCK_WAIT_MAX_MS } = {}) {
   const [client, watcher] = [1, 2].map(() => new pg.Client({ connectionString: ownerUrl, application_name: 'tollgate-migrate' }));
+  // A lost connection fails its running statement; an `error` without a listener would end the process.
+  for (const one of [client, watcher]) one.on('error', () => undefined);
   try {
     await Promise.all([client.connect(), watcher.connect()]);
     await client.query('SET search_path = public');
@@ -45,7 +51,9 @@ export async function applyMigrations(ownerUrl, folder, { say = console.error, l
     const pending = migrationsIn(folder).filter((name) => !applied.has(name));
     for (const name of pending) {
       const sql = readFileSync(join(folder, name, 'migration.sql'), 'utf8');
-      await waitForLocks(locking, () => apply(client, name, sql)).catch((error) => {
+      const isOnline = ONLINE.test(sql);
+      const work = isOnline ? applyOnline : applyAtOnce;
+      await waitForLocks(locking, () => work(client, name, sql), { blocksRequests: !isOnline }).catch((error) => {
         throw new Error(`${name}: ${error.message}`, { cause: error });
       });
     }
@@ -62,22 +70,42 @@ function migrationsIn(folder) {
     .sort();
 }
 
-async function apply(client, name, sql) {
+async function applyAtOnce(client, name, sql) {
   try {
     await client.query('BEGIN');
     await client.query(sql);
-    // Replaces the record of an interrupted `prisma migrate deploy`.
-    await client.query(
-      'UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = $1 AND finished_at IS NULL AND rolled_back_at IS NULL',
-      [name],
-    );
-    await client.query(
-      'INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count) VALUES ($1, $2, $3, now(), 1)',
-      [randomUUID(), createHash('sha256').update(sql).digest('hex'), name],
-    );
+    await record(client, name, sql);
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK').catch(() => undefined); // on a broken connection the server rolls back
     throw error;
   }
+}
+
+/** A run that was killed between statement and record is repeated. */
+async function applyOnline(client, name, sql) {
+  await dropUnfinishedIndex(client, sql);
+  await client.query(sql);
+  await record(client, name, sql);
+}
+
+/** Drops what an interrupted CREATE INDEX CONCURRENTLY has left: an index that queries do not use, and IF NOT EXISTS takes for a good one. */
+async function dropUnfinishedIndex(client, sql) {
+  const [, index, schema] = /CREATE (?:UNIQUE )?INDEX CONCURRENTLY IF NOT EXISTS (\w+) ON (\w+)\./.exec(sql) ?? [];
+  if (index === undefined) return;
+  const name = `${schema}.${index}`;
+  const { rowCount } = await client.query('SELECT FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid', [name]);
+  if (rowCount > 0) await client.query(`DROP INDEX CONCURRENTLY ${name}`);
+}
+
+async function record(client, name, sql) {
+  // Replaces the record of an interrupted `prisma migrate deploy`.
+  await client.query(
+    'UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = $1 AND finished_at IS NULL AND rolled_back_at IS NULL',
+    [name],
+  );
+  await client.query(
+    'INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count) VALUES ($1, $2, $3, now(), 1)',
+    [randomUUID(), createHash('sha256').update(sql).digest('hex'), name],
+  );
 }

@@ -8,27 +8,30 @@ const WATCH_MS = 50;
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
- * Retries `work` until it gets its locks. Each attempt waits for a lock for a moment only, and then lets queued requests pass. `work` must
- * roll back when it fails. `watcher` is another connection that finds the sessions with the locks; `say` gets a line for each. Throws
- * after `waitMaxMs`.
+ * Retries `work` until it gets its locks. Each attempt waits for a lock for a moment only, and then lets queued requests pass; with
+ * `blocksRequests` false there is one long attempt. `work` must leave nothing that a repetition would stumble over. `watcher` is another
+ * connection that finds the sessions with the locks; `say` gets a line for each. Throws after `waitMaxMs`.
  */
-export async function waitForLocks({ client, watcher, waitMaxMs, say }, work) {
+export async function waitForLocks({ client, watcher, waitMaxMs, say }, work, { blocksRequests = true } = {}) {
   const until = performance.now() + waitMaxMs;
-  const { rows } = await client.query(`SELECT pg_backend_pid() AS pid, set_config('lock_timeout', '${LOCK_TIMEOUT_MS}ms', false)`);
+  const lockTimeoutMs = blocksRequests ? LOCK_TIMEOUT_MS : Math.max(LOCK_TIMEOUT_MS, waitMaxMs);
+  const { rows } = await client.query(`SELECT pg_backend_pid() AS pid, set_config('lock_timeout', '${lockTimeoutMs}ms', false)`);
   const said = new Set();
+  const sayOnce = (line) => {
+    if (said.has(line)) return;
+    said.add(line);
+    say(`waiting for a lock of ${line}`);
+  };
   for (;;) {
     const attempt = new AbortController();
-    const watching = blockersOf(watcher, rows[0].pid, attempt.signal);
+    const watching = blockersOf(watcher, rows[0].pid, attempt.signal, sayOnce);
     try {
       return await work();
     } catch (error) {
       if (error.code !== LOCK_NOT_AVAILABLE) throw error;
       attempt.abort();
       const blockers = await watching;
-      for (const line of blockers.filter((blocker) => !said.has(blocker))) {
-        said.add(line);
-        say(`waiting for a lock of ${line}`);
-      }
+      blockers.forEach(sayOnce);
       if (performance.now() > until) {
         const waited = `no lock within ${Math.round(waitMaxMs / 1000)} s, because of ${blockers.join(', ') || 'another session'}`;
         throw new Error(waited, { cause: error });
@@ -40,13 +43,20 @@ export async function waitForLocks({ client, watcher, waitMaxMs, say }, work) {
   }
 }
 
-/** Describes the sessions that last blocked `pid`. Polls until `signal` aborts. Never throws. */
-async function blockersOf(watcher, pid, signal) {
+/** Describes the sessions that last blocked `pid`. Says those that block it for longer than an attempt. Polls until `signal` aborts. */
+async function blockersOf(watcher, pid, signal, say) {
   let blockers = [];
+  let blockedAt;
   while (!signal.aborted) {
     await delay(WATCH_MS, undefined, { signal }).catch(() => undefined);
     const found = await watcher.query(BLOCKERS, [pid]).catch(() => ({ rows: [] }));
-    if (found.rows.length > 0) blockers = found.rows.map(describe);
+    if (found.rows.length === 0) {
+      blockedAt = undefined;
+      continue;
+    }
+    blockers = found.rows.map(describe);
+    blockedAt ??= performance.now();
+    if (performance.now() - blockedAt > LOCK_TIMEOUT_MS) blockers.forEach(say);
   }
   return blockers;
 }

@@ -78,6 +78,17 @@ export function plainRequest(name: string, key: Story['key'], gatewayUrl: string
   return story(name, key, gatewayUrl, { format: 'chat', ask, outputTokens: 5, leaveMs: undefined });
 }
 
+/** A request without faults, of 20 tokens a second. */
+export function pacedRequest(
+  name: string,
+  key: Story['key'],
+  gatewayUrl: string,
+  { format, stream, tokens }: { format: FormatName; stream: boolean; tokens: number },
+): Story {
+  const ask = { model: 'sim-fast', text: `${name} [[sim tokens=${tokens} rate=20]]`, stream, outputTokensMax: 100, withTool: false };
+  return story(name, key, gatewayUrl, { format, ask, outputTokens: tokens, leaveMs: undefined });
+}
+
 function story(
   name: string,
   key: Story['key'],

@@ -29,6 +29,18 @@ export class ManyReplicas {
     return urls[index % urls.length] ?? '';
   }
 
+  /** URL of each gateway by its name. */
+  get gatewayUrls(): Record<string, string> {
+    return this.replicas.gatewayUrls;
+  }
+
+  /** Ends a replica, or the catalog, as an orchestrator does. Resolves when its successor is ready. */
+  async replace(name: string): Promise<void> {
+    const running = name === 'catalog' ? this.stack : this.replicas;
+    await running.kill(name as 'catalog', 'SIGTERM');
+    await running.ready(name as 'catalog');
+  }
+
   /** Sends a chat request to the gateway number `index`. Does not throw for an HTTP error. */
   async ask(apiKey: string, index: number, directives: string): Promise<Answer> {
     const sentAt = performance.now();

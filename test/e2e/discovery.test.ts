@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { connect, type NatsConnection, RequestStrategy } from 'nats';
 import { stack } from '#testing/stack.js';
 
 const { natsUrl, natsPasswords, opsUrls, gatewayUrl } = stack();
 const { version: VERSION } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+/** Written by the build; absent without git. */
+const COMMIT = existsSync('dist/commit') ? readFileSync('dist/commit', 'utf8').trim() : '';
 const SERVICES = ['billing', 'catalog', 'gateway', 'inference-proxy', 'panel'] as const;
 
 let operator: NatsConnection;
@@ -31,10 +33,15 @@ test.each(['PING', 'INFO', 'STATS'])('every service answers $SRV.%s with its nam
   expect(new Set(found.map(({ version }) => version))).toEqual(new Set([VERSION]));
 });
 
-test('every process, command and document has the same version', async () => {
+test('$SRV.INFO has the commit and the Node of each service', async () => {
+  const found = await ask<{ name: string; metadata: object }>('INFO');
+  expect(found.map(({ metadata }) => metadata)).toEqual(SERVICES.map(() => ({ commit: COMMIT, node: process.version })));
+});
+
+test('every process, command and document has the same version, every process and command the same commit', async () => {
   const metricsOf = async (service: (typeof SERVICES)[number]): Promise<string> => (await fetch(`${opsUrls[service]}/metrics`)).text();
   const metrics = await Promise.all(SERVICES.map(metricsOf));
-  const inMetrics = metrics.map((text) => /^tollgate_build_info\{version="([^"]*)",/m.exec(text)?.[1]);
+  const inMetrics = metrics.map((text) => /^tollgate_build_info\{(.*)\} 1$/m.exec(text)?.[1]);
   const commands = ['cli', 'upstream-sim', ...SERVICES].map((app) => {
     const { status, stdout } = spawnSync(process.execPath, [`dist/apps/${app}/src/main.js`, '--version'], { encoding: 'utf8', env: {} });
     return { status, stdout };
@@ -42,8 +49,8 @@ test('every process, command and document has the same version', async () => {
   const served = (await (await fetch(`${gatewayUrl}/openapi.json`)).json()) as { info: { version: string } };
   const asyncApi = /^ {2}version: (.*)$/m.exec(readFileSync('docs/asyncapi.yaml', 'utf8'))?.[1];
   expect({ inMetrics, commands, openApi: served.info.version, asyncApi }).toEqual({
-    inMetrics: SERVICES.map(() => VERSION),
-    commands: commands.map(() => ({ status: 0, stdout: `${VERSION}\n` })),
+    inMetrics: SERVICES.map(() => `version="${VERSION}",commit="${COMMIT}",node="${process.version}"`),
+    commands: commands.map(() => ({ status: 0, stdout: `${VERSION} (${COMMIT && `commit ${COMMIT}, `}Node ${process.version})\n` })),
     openApi: VERSION,
     asyncApi: VERSION,
   });

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { holdList } from '#contracts/billing/holds.js';
 import { costOf, type Price } from '#money/price.js';
-import { createTenant, readBalance, type Tenant } from '#testing/tenant.js';
+import { createTenant, readBalance, type Tenant, untilNoHolds } from '#testing/tenant.js';
 import { type Answer, ManyReplicas } from '../chaos/many-replicas.js';
+import { SteadyTraffic } from '../chaos/steady-traffic.js';
 
 /** Limits and money hold over all replicas: 4 gateways and 3 billing services are as exact as one of each. */
 const WINDOW_MS = 60_000;
@@ -127,4 +128,17 @@ test('requests per minute are limited over all replicas, and every refusal has t
       return retryAfter < least || retryAfter > most;
     });
   expect(wrong).toEqual([]);
+});
+
+test('replicas of every service are replaced under traffic, and no request in any format fails', async () => {
+  const tenant = await createTenant(system.administrator);
+  const traffic = new SteadyTraffic(system.gatewayUrls, tenant);
+  for (const service of ['billing', 'inference-proxy']) for (const number of [1, 2]) await system.replace(`${service}-${number}`);
+  await system.replace('catalog');
+  for (const gateway of ['gateway-1', 'gateway-2']) await traffic.without(gateway, () => system.replace(gateway));
+  const stories = await traffic.stop();
+  const failures = stories.filter(({ outcome }) => outcome.kind !== 'completed');
+  expect(failures.map(({ name, ask, outcome }) => ({ name, stream: ask.stream, outcome }))).toEqual([]);
+  expect(stories.length).toBeGreaterThan(40);
+  await untilNoHolds(system.administrator, tenant.accountId, 10_000);
 });

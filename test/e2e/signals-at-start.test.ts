@@ -4,6 +4,10 @@ import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { leastMs } from '#testing/least-ms.js';
+import type { TestNatsServer } from '#testing/nats-server.js';
+import { startNatsWithUsers, TEST_NATS_PASSWORD } from '#testing/nats-with-users.js';
+import { createEmptyDatabase } from '#testing/test-database.js';
 
 /** A signal ends every program at any moment of its start, also as the first process of a container. */
 const NAMESPACE = ['unshare', '--pid', '--fork', '--kill-child'] as const;
@@ -28,7 +32,7 @@ afterEach(async () => {
   await new Promise((resolve) => silent.close(resolve));
 });
 
-const SERVICE_ARGS = ['gateway', 'inference-proxy', 'billing', 'catalog'].map(
+const SERVICE_ARGS = ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel'].map(
   (name) => [name, [`dist/apps/${name}/src/main.js`], 0] as const,
 );
 const PROGRAMS = [
@@ -42,23 +46,32 @@ interface Started {
   ended: Promise<number | null>;
   /** Resolves when the program handles SIGTERM. */
   listens: Promise<unknown>;
+  /** Resolves when the program logs this. */
+  logs(text: string): Promise<void>;
   /** Pid of the program itself, not of its wrapper. */
   pid(): Promise<number>;
 }
 
-function start(args: readonly string[], isFirst: boolean): Started {
+function start(args: readonly string[], isFirst: boolean, overrides: Record<string, string> = {}): Started {
   const { port } = silent.address() as AddressInfo;
   const nats = { NATS_URL: `nats://127.0.0.1:${port}`, NATS_USER: 'user', NATS_PASSWORD: 'secret', NATS_CLI_PASSWORD: 'secret' };
   const settings = { ...nats, DATABASE_URL: `postgres://user:secret@127.0.0.1:${port}/none`, KEY_PEPPER: 'p'.repeat(32) };
-  const env = { PATH: process.env.PATH, ...settings, OPS_PORT: '0', PORT: '0' };
+  const env = { PATH: process.env.PATH, ...settings, OPS_PORT: '0', PORT: '0', PANEL_PORT: '0', ...overrides };
   const [command, ...rest] = [...(isFirst ? NAMESPACE : []), process.execPath, '--import', `data:text/javascript,${TELL}`, ...args] as [
     string,
     ...string[],
   ];
-  const child = spawn(command, rest, { env, stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
+  const child = spawn(command, rest, { env, stdio: ['ignore', 'pipe', 'ignore', 'pipe'] });
   children.push(child);
+  let output = '';
+  child.stdout?.on('data', (text) => {
+    output += text;
+  });
   return {
     listens: once(child.stdio[3] as Readable, 'data'),
+    logs: async (text) => {
+      while (!output.includes(text)) await once(child.stdout as Readable, 'data');
+    },
     ended: once(child, 'exit').then(([code]) => code as number | null),
     pid: async () => {
       while (isFirst && childOf(child) === undefined) await delay(2);
@@ -88,9 +101,48 @@ function childOf({ pid }: ChildProcess): number | undefined {
   });
 });
 
-test.each(SERVICE_ARGS)('%s ends on SIGINT while it waits for NATS', async (_, args, code) => {
-  const { ended, pid } = start(args, false);
+test('a service ends on SIGINT too', async () => {
+  const { ended, pid } = start(['dist/apps/gateway/src/main.js'], false);
   while (sockets.length === 0) await delay(5);
   process.kill(await pid(), 'SIGINT');
-  expect(await ended).toBe(code);
+  expect(await ended).toBe(0);
+});
+
+describe('with NATS, a service ends within two seconds while it waits', () => {
+  let nats: TestNatsServer;
+  let empty: Awaited<ReturnType<typeof createEmptyDatabase>>;
+  beforeAll(async () => {
+    [nats, empty] = await Promise.all([startNatsWithUsers(), createEmptyDatabase()]);
+  });
+  afterAll(() => Promise.all([nats.stop(), empty.drop()]));
+
+  /** Milliseconds from the signal to the end of a service that waits as `waits` tells. */
+  async function endMs(name: string, overrides: Record<string, string>, waits: (started: Started) => Promise<void>): Promise<number> {
+    const access = { NATS_URL: nats.url, NATS_USER: name, NATS_PASSWORD: TEST_NATS_PASSWORD };
+    const started = start([`dist/apps/${name}/src/main.js`], false, { ...access, ...overrides });
+    await waits(started);
+    const signalledAt = performance.now();
+    process.kill(await started.pid(), 'SIGTERM');
+    expect(await started.ended).toBe(0);
+    return performance.now() - signalledAt;
+  }
+
+  test.each(['billing', 'catalog', 'panel'])('for Postgres: %s', async (name) => {
+    const connected = async (): Promise<void> => {
+      for (const before = sockets.length; sockets.length === before; ) await delay(5);
+    };
+    expect(await leastMs(2_000, () => endMs(name, {}, connected))).toBeLessThan(2_000);
+  });
+
+  test('for a migration: billing', async () => {
+    const waits = (started: Started) => started.logs('_billing is missing');
+    expect(await leastMs(2_000, () => endMs('billing', { DATABASE_URL: empty.url.href }, waits))).toBeLessThan(2_000);
+  });
+
+  test.each([
+    ['gateway', '"missing":["catalog"]'],
+    ['inference-proxy', '"missing":["routes"]'],
+  ])('for the catalog: %s', async (name, missing) => {
+    expect(await leastMs(2_000, () => endMs(name, {}, (started) => started.logs(missing)))).toBeLessThan(2_000);
+  });
 });

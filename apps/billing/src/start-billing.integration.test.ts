@@ -68,20 +68,25 @@ test('a stop waits for running requests for SHUTDOWN_GRACE_MS', async () => {
   await asked;
 });
 
-test('on an empty database the service is not ready and names the missing migration; after the migration it serves without a restart', async () => {
+test('on an empty database the service is not ready, names the missing migration and takes no requests; after the migration it serves without a restart', async () => {
   const [nats, database, opsPort] = [await startNatsWithUsers(), await createEmptyDatabase(), await freePort()];
   const access = { natsUrl: nats.url, natsUser: 'billing', natsPassword: TEST_NATS_PASSWORD, databaseUrl: database.url.href };
   const settings = { ...access, keyPepper: 'p'.repeat(32), opsPort };
-  const stop = await startBilling(Object.assign(new BillingConfig(), settings), logger);
+  const starting = startBilling(Object.assign(new BillingConfig(), settings), logger);
   const readyz = async (): Promise<[number, unknown]> => {
     const response = await fetch(`http://127.0.0.1:${opsPort}/readyz`);
     return [response.status, await response.json()];
   };
+  const messaging = await connectMessaging({ url: nats.url, user: 'cli', password: TEST_NATS_PASSWORD, service: 'cli', logger });
+  while (/starting|nats/.test(JSON.stringify(await readyz().catch(() => 'starting')))) await delay(5);
   const schema = expect.stringMatching(/^schema: migration \d+_billing is missing, and \d+ after it$/);
-  expect(await readyz()).toEqual([503, { status: 'unavailable', missing: [schema] }]);
+  expect(await readyz()).toEqual([503, { status: 'unavailable', missing: [schema, 'listening'] }]);
+  await expect(messaging.request(ledgerCheck, {})).rejects.toMatchObject({ name: 'MessagingError', kind: 'unavailable' });
   await database.migrate();
-  while ((await readyz())[0] !== 200) await delay(50);
+  const stop = await starting;
   expect(await readyz()).toEqual([200, { status: 'ok', missing: [] }]);
+  expect(await messaging.request(ledgerCheck, {})).toMatchObject({ violations: [] });
+  await messaging.close();
   await stop();
   await Promise.all([nats.stop(), database.drop()]);
 });

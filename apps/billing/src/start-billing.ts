@@ -9,6 +9,7 @@ import { NatsTransport } from '#messaging/nats-transport.js';
 import { beginGrace } from '#observability/grace.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
+import { untilReady } from '#observability/readiness.js';
 import type { BillingConfig } from './billing.config.js';
 import { BackgroundWork, billingModule } from './billing.module.js';
 
@@ -19,19 +20,24 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
   const registry = new Registry();
   const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-billing' });
   let connected = (): boolean => false;
-  const checks = [{ name: 'nats', check: () => connected() }, postgresReadiness(prisma), schemaReadiness(prisma)];
+  let isListening = false;
+  const database = [postgresReadiness(prisma), schemaReadiness(prisma)];
+  const checks = [{ name: 'nats', check: () => connected() }, ...database, { name: 'listening', check: () => isListening }];
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
   const { natsUrl: url, natsUser: user, natsPassword: password, shutdownGraceMs } = config;
   const replicaId = randomUUID();
   const messaging = await connectMessaging({ url, user, password, service: SERVICE, logger });
   connected = () => messaging.connected;
+  // Subscribing earlier would take requests from replicas that can answer them.
+  await untilReady(database, logger);
   const description = 'Accounts, keys, holds, limits and the ledger';
   const app = await NestFactory.createMicroservice(billingModule({ config, logger, registry, prisma, messaging, replicaId }), {
     strategy: new NatsTransport({ messaging, name: SERVICE, description, logger, replicaId, shutdownGraceMs }),
     logger: new FrameworkLogger(logger),
   });
   await app.listen();
+  isListening = true;
   return async () => {
     ops.drain();
     const withinGrace = beginGrace(shutdownGraceMs);

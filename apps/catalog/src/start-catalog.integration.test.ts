@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
 import { ConfigError } from '#config/load-config.js';
 import { type AuditEntry, catalogAuditCheck, catalogAuditList } from '#contracts/audit.js';
 import { catalogApply, catalogChanged, modelList, routeList } from '#contracts/catalog.js';
@@ -197,21 +198,42 @@ test('without its database the catalog serves its last revision and refuses an a
   expect(await replica.readyz()).toEqual({ status: 503, body: { status: 'unavailable', missing: ['postgres'] } });
 });
 
-test('on an empty database the service is not ready and names the missing migration', async () => {
+test('on an empty database the service is not ready and names the missing migration, until the migration ran', async () => {
   const empty = await createEmptyDatabase();
   cleanUps.push(() => empty.drop());
   const [catalogFile, opsPort] = [join(folder, 'catalog.yaml'), await freePort()];
   await writeFile(catalogFile, catalog({ a: '1' }));
   const access = { natsUrl: nats.url, natsUser: 'catalog', natsPassword: TEST_NATS_PASSWORD, databaseUrl: empty.url.href };
-  cleanUps.push(await startCatalog(Object.assign(new CatalogConfig(), { ...access, catalogFile, opsPort }), logger));
+  const starting = startCatalog(Object.assign(new CatalogConfig(), { ...access, catalogFile, opsPort }), logger);
   const readyz = async () => {
     const response = await fetch(`http://127.0.0.1:${opsPort}/readyz`);
     return [response.status, (await response.json()) as unknown];
   };
   const schema = expect.stringMatching(/^schema: migration \d+_billing is missing, and \d+ after it$/);
+  await eventually(async () => !/starting|nats/.test(JSON.stringify(await readyz().catch(() => 'starting'))));
   expect(await readyz()).toEqual([503, { status: 'unavailable', missing: [schema, 'catalog'] }]);
   await empty.migrate();
-  await eventually(async () => (await readyz())[0] === 200);
+  cleanUps.push(await starting);
+  expect(await readyz()).toEqual([200, { status: 'ok', missing: [] }]);
+});
+
+test('a stop waits for a running apply for SHUTDOWN_GRACE_MS', async () => {
+  const replica = await startReplica(catalog({ a: '1' }), { shutdownGraceMs: 100 });
+  const [cli, owner] = [await connectAs('cli'), new pg.Client({ connectionString: database.url })];
+  await owner.connect();
+  await owner.query('BEGIN; LOCK TABLE catalog.model IN ACCESS EXCLUSIVE MODE'); // until the statement's own limit of 10 s
+  let answered = false;
+  const caller = new AbortController();
+  const applied = cli.request(catalogApply, { yaml: catalog({ a: '2' }) }, { timeoutMs: 60_000, signal: caller.signal }).catch(() => {
+    answered = true;
+  });
+  const waiting = 'SELECT FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())';
+  await eventually(async () => (await owner.query(waiting)).rowCount !== 0);
+  await replica.stop();
+  expect(answered).toBe(false);
+  caller.abort();
+  await applied;
+  await owner.end();
 });
 
 test('a faulty file ends the start with its faults', async () => {

@@ -9,6 +9,7 @@ import { NatsTransport } from '#messaging/nats-transport.js';
 import { beginGrace } from '#observability/grace.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
+import { untilReady } from '#observability/readiness.js';
 import type { CatalogConfig } from './catalog.config.js';
 import { BackgroundWork, catalogModule } from './catalog.module.js';
 import { readStartFile } from './start-file.js';
@@ -22,17 +23,15 @@ export async function startCatalog(config: CatalogConfig, logger: Logger): Promi
   const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-catalog' });
   let connected = (): boolean => false;
   let isReady = (): boolean => false;
-  const checks = [
-    { name: 'nats', check: () => connected() },
-    postgresReadiness(prisma),
-    schemaReadiness(prisma),
-    { name: 'catalog', check: () => isReady() },
-  ];
+  const database = [postgresReadiness(prisma), schemaReadiness(prisma)];
+  const checks = [{ name: 'nats', check: () => connected() }, ...database, { name: 'catalog', check: () => isReady() }];
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
   const { natsUrl: url, natsUser: user, natsPassword: password, shutdownGraceMs } = config;
   const messaging = await connectMessaging({ url, user, password, service: SERVICE, logger });
   connected = () => messaging.connected;
+  // Subscribing earlier would take requests from replicas that can answer them.
+  await untilReady(database, logger);
   const description = 'Models, prices, capabilities and routes';
   const app = await NestFactory.createMicroservice(catalogModule({ config, logger, registry, prisma, messaging, file }), {
     strategy: new NatsTransport({ messaging, name: SERVICE, description, logger, shutdownGraceMs }),
@@ -41,6 +40,7 @@ export async function startCatalog(config: CatalogConfig, logger: Logger): Promi
   await app.listen();
   const work = app.get(BackgroundWork);
   isReady = () => work.isReady;
+  await untilReady(checks, logger);
   return async () => {
     ops.drain();
     const withinGrace = beginGrace(shutdownGraceMs);

@@ -1,5 +1,5 @@
 import { Argument, Command, Option } from 'commander';
-import { VERSION } from '#config/version.js';
+import { BUILD } from '#config/version.js';
 import type { CliCommand, Parameter } from './command.js';
 
 export interface ProgramOutput {
@@ -21,7 +21,7 @@ export function buildProgram(
 ): Command {
   const program = new Command('tollgate')
     .description('Administer Tollgate over NATS: accounts, projects, keys, money and the catalog.')
-    .version(VERSION, '--version', 'show the version')
+    .version(BUILD, '--version', 'show version, commit and Node')
     .exitOverride()
     // Options after a verb belong to the verb.
     .enablePositionalOptions()

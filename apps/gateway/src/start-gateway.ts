@@ -6,6 +6,7 @@ import { connectMessaging } from '#messaging/connect-messaging.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
+import { untilReady } from '#observability/readiness.js';
 import { BodyWorkers } from './bodies/body-workers.js';
 import { BodyReader } from './bodies/read-body.js';
 import { CatalogClient } from './clients/catalog.js';
@@ -36,6 +37,7 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
   const port = await app.get(HttpServer).listen(config.port, config.host);
   logger.info({ port, host: config.host }, 'gateway listening');
   isReady = () => app.get(CatalogClient).loaded;
+  await untilReady(checks, logger);
   return async () => {
     ops.drain();
     await app.close();

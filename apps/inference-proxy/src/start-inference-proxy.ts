@@ -4,6 +4,7 @@ import { connectMessaging } from '#messaging/connect-messaging.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
+import { untilReady } from '#observability/readiness.js';
 import type { InferenceProxyConfig } from './inference-proxy.config.js';
 import { inferenceProxyModule } from './inference-proxy.module.js';
 import { RouteTable } from './routing/route-table.js';
@@ -32,9 +33,10 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
     strategy: new NatsTransport({ messaging, name: SERVICE, description, logger, shutdownGraceMs, largeRequestBytesMax }),
     logger: new FrameworkLogger(logger),
   });
+  await app.listen();
   const routes = app.get(RouteTable);
   areRoutesKnown = () => routes.isKnown;
-  await app.listen();
+  await untilReady(checks, logger);
   return async () => {
     ops.drain();
     await app.close();

@@ -9,12 +9,15 @@ import { createPrismaClient } from '#database/prisma-client.js';
 import { schemaReadiness } from '#database/schema-readiness.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
+import { beginGrace } from '#observability/grace.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
+import { untilReady } from '#observability/readiness.js';
 import { createPanelMetrics } from './http/panel-metrics.js';
 import { requestLog } from './http/request-log.js';
 import { API_PREFIX } from './http/routes.js';
 import { staticFiles } from './http/static-files.js';
+import { stopServing } from './http/stop-serving.js';
 import { PROVIDERS_PREFIX, SsoProviderConfig } from './identity/sso/sso-provider.config.js';
 import { serveDocument } from './openapi/serve-document.js';
 import type { PanelConfig } from './panel.config.js';
@@ -23,6 +26,9 @@ import { type PanelDependencies, panelModule } from './panel.module.js';
 const SERVICE = 'panel';
 /** Files of the built UI: beside this program in `dist`. */
 const UI_FOLDER = fileURLToPath(new URL('../ui', import.meta.url));
+
+/** Milliseconds beyond the shutdown grace in which activity that waits is written. */
+const WRITE_MS = 2_000;
 
 /** Starts the panel. Returns a function that stops it. */
 export async function startPanel(config: PanelConfig, logger: Logger): Promise<() => Promise<void>> {
@@ -34,24 +40,30 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
   const registry = new Registry();
   const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-panel' });
   let connected = (): boolean => false;
-  const checks = [{ name: 'nats', check: () => connected() }, postgresReadiness(prisma), schemaReadiness(prisma)];
+  let isListening = false;
+  const database = [postgresReadiness(prisma), schemaReadiness(prisma)];
+  const checks = [{ name: 'nats', check: () => connected() }, ...database, { name: 'listening', check: () => isListening }];
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, checks, registry });
   const { natsUrl: url, natsUser: user, natsPassword: password, shutdownGraceMs } = config;
   const messaging = await connectMessaging({ url, user, password, service: SERVICE, logger });
+  connected = () => messaging.connected;
+  await untilReady(database, logger);
   const app = await createPanel({ config, logger, prisma, messaging, providers }, registry);
   app.connectMicroservice({
     strategy: new NatsTransport({ messaging, name: SERVICE, description: 'API and pages for people', logger, shutdownGraceMs }),
   });
   await app.startAllMicroservices();
   await app.listen(config.panelPort, config.panelHost);
-  connected = () => messaging.connected;
+  isListening = true;
   logger.info({ port: config.panelPort, host: config.panelHost }, 'panel listening');
   return async () => {
     ops.drain();
-    await app.close();
+    const withinGrace = beginGrace(shutdownGraceMs + WRITE_MS);
+    await stopServing(app, shutdownGraceMs);
+    await withinGrace(app.close());
     await messaging.close();
-    await prisma.$disconnect();
+    await withinGrace(prisma.$disconnect());
     await ops.close();
   };
 }

@@ -1,15 +1,21 @@
 import { existsSync, readFileSync } from 'node:fs';
 
 /** Version of every service and document; `package.json` is its only source. */
-export const VERSION: string = readVersion();
+export const VERSION: string = (JSON.parse(readAbove('package.json') as string) as { version: string }).version;
 
-/** Searches the parent folders, because sources and build output differ in depth. */
-function readVersion(): string {
-  let file = new URL('package.json', import.meta.url);
-  while (!existsSync(file)) {
-    const above = new URL('../package.json', file);
-    if (above.href === file.href) throw new Error('found no package.json in the parent folders');
-    file = above;
+/** Commit of the build, with `-dirty` after changes that are in no commit. Empty where the build knew none, and in a run from sources. */
+export const COMMIT: string = readAbove('commit')?.trim() ?? '';
+
+/** The build as `--version` prints it. */
+export const BUILD = `${VERSION} (${COMMIT && `commit ${COMMIT}, `}Node ${process.version})`;
+
+/** Reads the first file of this name in the folders from this one to that of `package.json`: sources and build output differ in depth. */
+function readAbove(name: string): string | undefined {
+  let folder = new URL('./', import.meta.url);
+  while (!existsSync(new URL(name, folder))) {
+    const above = new URL('../', folder);
+    if (above.href === folder.href || existsSync(new URL('package.json', folder))) return undefined;
+    folder = above;
   }
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+  return readFileSync(new URL(name, folder), 'utf8');
 }

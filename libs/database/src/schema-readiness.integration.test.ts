@@ -71,6 +71,20 @@ test('a database of a later version is ready, and the unknown migration is named
   expect(await ask(readiness)).toEqual([true, `the database is newer than this version: ${LAST}`]);
 });
 
+test('a database that a later version has taken something from is not ready for this version, and ready for one with what it needs', async () => {
+  const { owner, service } = await migrated();
+  const [needed, removal] = ['20990101000000_new_column', '20990201000000_old_column_needs_20990101000000'];
+  for (const name of [needed, removal])
+    await owner.query(
+      "INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at) VALUES (gen_random_uuid(), '', $1, now())",
+      [name],
+    );
+  const text = `the database is newer than this version can serve: ${removal}`;
+  expect(await ask(schemaReadiness(service))).toEqual([false, text]);
+  const next = schemaReadiness(service, [...MIGRATIONS, needed]);
+  expect(await ask(next)).toEqual([true, `the database is newer than this version: ${removal}`]);
+});
+
 test('a user without rights yet is reported as a missing migration', async () => {
   const { owner, service } = await migrated();
   const [{ current_user: user } = { current_user: '' }] = await service.$queryRaw<{ current_user: string }[]>`SELECT current_user`;

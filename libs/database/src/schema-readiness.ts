@@ -5,18 +5,23 @@ import type { PrismaClient } from './prisma-client.js';
 const INCOMPLETE_MS = 1_000;
 const COMPLETE_MS = 60_000;
 
+/** End of the name of a migration that removes something: the time of a migration that every version which can still run has. */
+const NEEDS = /_needs_(\d{14})$/;
+
 interface SchemaState {
   /** First missing migration, and their number. */
   missing: { first: string; count: number } | undefined;
-  /** Migrations unknown to this version, joined. Tables only grow, so the service can run. */
+  /** Unknown migration that removed something which this version uses. */
+  unserved: string | undefined;
+  /** All unknown migrations, joined. Other migrations only add, so the service can run. */
   newer: string;
   /** Next read, on the clock of `performance.now()`. */
   until: number;
 }
 
 /**
- * Returns a readiness check that is true when the database has every migration of this version. `detail` names a missing migration, or
- * unknown ones. Reads the database once a second until all are there, then once a minute.
+ * Returns a readiness check that is true when the database has every migration of this version, and none that this version cannot run
+ * with. `detail` names a missing migration, or unknown ones. Reads the database once a second until all are there, then once a minute.
  */
 export function schemaReadiness(
   prisma: PrismaClient,
@@ -27,10 +32,14 @@ export function schemaReadiness(
   const read = async (): Promise<SchemaState> => {
     const applied = new Set(await appliedMigrations(prisma));
     const missing = known.filter((name) => !applied.has(name));
-    const newer = [...applied].filter((name) => !known.includes(name)).join(', ');
+    const newer = [...applied].filter((name) => !known.includes(name));
+    const unserved = newer.find((name) => {
+      const [, needed] = NEEDS.exec(name) ?? [];
+      return needed !== undefined && !known.some((one) => one.startsWith(needed));
+    });
     const [first] = missing;
     const until = performance.now() + (first === undefined ? COMPLETE_MS : INCOMPLETE_MS);
-    return { missing: first === undefined ? undefined : { first, count: missing.length }, newer, until };
+    return { missing: first === undefined ? undefined : { first, count: missing.length }, unserved, newer: newer.join(', '), until };
   };
   return {
     name: 'schema',
@@ -41,13 +50,14 @@ export function schemaReadiness(
         });
         state = await reading;
       }
-      return state.missing === undefined;
+      return state.missing === undefined && state.unserved === undefined;
     },
     detail: () => state && describe(state),
   };
 }
 
-function describe({ missing, newer }: SchemaState): string | undefined {
+function describe({ missing, unserved, newer }: SchemaState): string | undefined {
+  if (unserved !== undefined) return `the database is newer than this version can serve: ${unserved}`;
   if (missing) return `migration ${missing.first} is missing${missing.count > 1 ? `, and ${missing.count - 1} after it` : ''}`;
   return newer === '' ? undefined : `the database is newer than this version: ${newer}`;
 }

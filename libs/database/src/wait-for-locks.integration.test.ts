@@ -15,14 +15,19 @@ beforeEach(async () => {
   clients = [];
   folder = mkdtempSync(join(tmpdir(), 'tollgate-migrations-'));
   cpSync('prisma/migrations', folder, { recursive: true });
-  mkdirSync(join(folder, ADDED));
-  writeFileSync(join(folder, ADDED, 'migration.sql'), 'ALTER TABLE billing.account ADD COLUMN added integer');
+  add('ALTER TABLE billing.account ADD COLUMN added integer');
 });
 afterEach(async () => {
   await Promise.all(clients.map((client) => client.end()));
   await database.drop();
   rmSync(folder, { recursive: true });
 });
+
+/** Writes the migration that the tests apply. */
+function add(sql: string): void {
+  mkdirSync(join(folder, ADDED), { recursive: true });
+  writeFileSync(join(folder, ADDED, 'migration.sql'), sql);
+}
 
 async function connect(application: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: database.url, application_name: application });
@@ -110,4 +115,50 @@ test('a second migration waits for the first, and has nothing left to do', async
   await reader.query('COMMIT');
   expect([await first, await second]).toEqual([[ADDED], []]);
   expect(lines).toEqual([expect.stringMatching(/^waiting for a lock of tollgate-migrate \(process \d+ of user /)]);
+});
+
+describe('an online migration', () => {
+  beforeEach(() => add('-- online\nCREATE INDEX CONCURRENTLY IF NOT EXISTS account_added ON billing.account (name)'));
+
+  /** Starts a transaction that holds the lock of a writer. */
+  async function longWriter(): Promise<pg.Client> {
+    const writer = await connect('a-long-import');
+    await writer.query('BEGIN; LOCK TABLE billing.account IN ROW EXCLUSIVE MODE');
+    return writer;
+  }
+
+  /** Returns whether the index may be used; nothing without the index. */
+  async function indexIsValid(client: pg.Client): Promise<unknown[]> {
+    const { rows } = await client.query(`SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('billing.account_added')`);
+    return rows.map(({ indisvalid }) => indisvalid);
+  }
+
+  test('logs what it waits for, blocks no writes meanwhile, and ends when it can', async () => {
+    const [writer, other] = [await longWriter(), await connect('requests')];
+    const logged = Promise.withResolvers<string>();
+    const migrated = migrate({ say: logged.resolve });
+    expect(await logged.promise).toMatch(/^waiting for a lock of a-long-import \(process \d+ of user \w+, in a transaction since /);
+    await other.query(`SET lock_timeout = 100; BEGIN; LOCK TABLE billing.account IN ROW EXCLUSIVE MODE; COMMIT`);
+    await writer.query('COMMIT');
+    expect(await migrated).toEqual([ADDED]);
+    expect(await indexIsValid(other)).toEqual([true]);
+  });
+
+  test('that is killed while it builds an index builds it anew in the next run', async () => {
+    const [writer, other] = [await longWriter(), await connect('other')];
+    const failed = expect(migrate({ say: () => undefined })).rejects.toThrow(/^20991231000000_added: /);
+    const waiting = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    while ((await other.query(waiting)).rowCount === 0) await delay(5);
+    await failed;
+    await writer.query('COMMIT');
+    expect(await indexIsValid(other)).toEqual([false]);
+    expect(await migrate({ say: () => undefined })).toEqual([ADDED]);
+    expect(await indexIsValid(other)).toEqual([true]);
+  });
+
+  test('that is killed before its record runs again', async () => {
+    const other = await connect('other');
+    await other.query('CREATE INDEX account_added ON billing.account (name)');
+    expect([await migrate({ say: () => undefined }), await migrate({ say: () => undefined })]).toEqual([[ADDED], []]);
+  });
 });

@@ -1,7 +1,7 @@
 import { type CustomTransportStrategy, type MessageHandler, Server } from '@nestjs/microservices';
 import type { ServiceMsg } from 'nats';
 import { isObservable, lastValueFrom } from 'rxjs';
-import { VERSION } from '#config/version.js';
+import { COMMIT, VERSION } from '#config/version.js';
 import type { Caller } from '#contracts/audit.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { within } from '#observability/grace.js';
@@ -89,7 +89,8 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
   listen(callback: (error?: unknown) => void): void {
     const { name, description } = this.options;
     const endpoints = [...this.messageHandlers].flatMap(([subject, handler]) => this.endpointsOf(subject, handler));
-    this.registration = new ServiceRegistration(this.link.connection, { name, version: VERSION, description }, endpoints, this.log);
+    const about = { name, version: VERSION, description, metadata: { commit: COMMIT, node: process.version } };
+    this.registration = new ServiceRegistration(this.link.connection, about, endpoints, this.log);
     this.registration.open().then(() => callback(), callback);
   }
 

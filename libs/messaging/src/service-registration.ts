@@ -52,7 +52,7 @@ export class ServiceRegistration {
 
   constructor(
     private readonly connection: NatsConnection,
-    private readonly about: { name: string; version: string; description: string },
+    private readonly about: { name: string; version: string; description: string; metadata: Record<string, string> },
     private readonly endpoints: ServedEndpoint[],
     private readonly logger: Logger,
   ) {}

@@ -1,6 +1,7 @@
 import { Counter, Registry } from 'prom-client';
-import { VERSION } from '#config/version.js';
-import { type OpsServer, type ReadinessCheck, startOpsServer } from './ops-server.js';
+import { COMMIT, VERSION } from '#config/version.js';
+import { type OpsServer, startOpsServer } from './ops-server.js';
+import type { ReadinessCheck } from './readiness.js';
 
 let server: OpsServer;
 afterEach(() => server.close());
@@ -53,11 +54,11 @@ test('a draining service is live but not ready', async () => {
   expect((await get('/livez')).status).toBe(200);
 });
 
-test('serves metrics, with the running version', async () => {
+test('serves metrics, with the running build', async () => {
   const registry = new Registry();
   new Counter({ name: 'tolls_total', help: 'tolls', registers: [registry] }).inc(3);
   const get = await start([], registry);
   const { body } = await get('/metrics');
   expect(body).toContain('tolls_total 3');
-  expect(body).toContain(`tollgate_build_info{version="${VERSION}",node="${process.version}"} 1`);
+  expect(body).toContain(`tollgate_build_info{version="${VERSION}",commit="${COMMIT}",node="${process.version}"} 1`);
 });

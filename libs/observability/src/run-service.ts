@@ -1,26 +1,26 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { VERSION } from '#config/version.js';
+import { BUILD } from '#config/version.js';
 import type { Logger } from './logger.js';
 
-/** The settings of a service, and its start. `start` returns the function that stops it. */
+/** The settings of a service, and its start. `start` resolves when the service is ready, to the function that stops it. */
 interface Service<Config> {
   Config: new () => Config;
   start(config: Config, logger: Logger): Promise<() => Promise<void>>;
 }
 
-/** Milliseconds that a start may still take after a signal. A start that waits for a server never ends. */
+/** Milliseconds that a start may still take after a signal. A start that waits for a server or a migration may never end. */
 const START_MS = 1_000;
 
 /**
  * Runs a service until SIGTERM or SIGINT. Exits with 0 after a clean stop, else with 1. A signal during the start abandons the start.
- * With `--version` it prints the version and exits.
+ * With `--version` it prints the build and exits.
  *
  * A `main.ts` must import nothing else, and `load` imports the service: the kernel drops signals to the first process of a container until
  * a handler is installed, so the handlers come before anything large is loaded.
  */
 export function runService<Config extends { logLevel: string }>(name: string, load: () => Promise<Service<Config>>): void {
   if (process.argv.includes('--version')) {
-    process.stdout.write(`${VERSION}\n`);
+    process.stdout.write(`${BUILD}\n`);
     return;
   }
   let logger: Logger | undefined;

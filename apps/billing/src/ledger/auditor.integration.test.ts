@@ -350,6 +350,14 @@ describe('a long check', () => {
     await checked;
   });
 
+  test('is cancelled by an index that is built beside traffic', async () => {
+    const checked = expect(newAuditor({ connect: slowly }).check()).rejects.toThrow('a change of the schema waited for the check');
+    while (!(await asleep())) await delay(5);
+    await owner.query('CREATE INDEX CONCURRENTLY account_added ON billing.account (name)');
+    await checked;
+    await owner.query('DROP INDEX billing.account_added');
+  });
+
   test('runs again in the next round of the schedule', async () => {
     const reports: LedgerCheckReply[] = [];
     const auditor = newAuditor({ connect: slowly, onChecked: (report) => reports.push(report) });

@@ -15,7 +15,7 @@ export class YieldedToMigrationError extends Error {
 
 /**
  * Runs a check on `connection` and watches it from another. The check is cancelled when `stopping` aborts, or with
- * `YieldedToMigrationError` when a migration waits for a table that the check reads, because all other requests would wait behind it.
+ * `YieldedToMigrationError` when a migration waits for it: all requests to a table would wait behind the migration.
  * `check` gets a signal that aborts with the reason, and must throw it between its statements.
  */
 export async function guardCheck<Result>(
@@ -47,8 +47,11 @@ export async function guardCheck<Result>(
   }
 }
 
-const SCHEMA_CHANGE_WAITS = `SELECT 1 FROM pg_locks waits JOIN pg_locks has ON has.relation = waits.relation AND has.database = waits.database
-  WHERE has.pid = $1 AND has.granted AND NOT waits.granted AND waits.mode = 'AccessExclusiveLock'`;
+/** A change waits for a lock of the check, or for the end of its snapshot, as CREATE INDEX CONCURRENTLY does. */
+const SCHEMA_CHANGE_WAITS = `SELECT 1 FROM pg_locks waits JOIN pg_locks has
+    ON has.relation = waits.relation AND has.database = waits.database AND waits.mode = 'AccessExclusiveLock'
+      OR has.virtualxid = waits.virtualxid
+  WHERE has.pid = $1 AND has.granted AND NOT waits.granted`;
 
 /** Repeats the cancellation, because a cancel that arrives between two statements has no effect. Never throws. */
 async function watch(

@@ -68,7 +68,11 @@ test('gateways are listened to while a page watches', () => {
   const live = new LiveRequests(messaging);
   const heard: string[] = [];
   const publish = (requestId: string): void => messaging.publish(requestsEnded, { requests: [request('a', requestId)] });
-  const watch = (name: string) => live.watch((requests) => heard.push(...requests.map(({ requestId }) => `${name} ${requestId}`)));
+  const watch = (name: string) =>
+    live.watch(
+      (requests) => heard.push(...requests.map(({ requestId }) => `${name} ${requestId}`)),
+      () => undefined,
+    );
   const [stopOne, stopTwo] = [watch('one'), watch('two')];
   publish('1');
   stopOne();
@@ -82,7 +86,11 @@ test('gateways are listened to while a page watches', () => {
 
 test('the number of pages that watch has a limit', () => {
   const live = new LiveRequests(new FakeMessaging());
-  const watch = () => live.watch(() => undefined);
+  const watch = () =>
+    live.watch(
+      () => undefined,
+      () => undefined,
+    );
   const [stop] = Array.from({ length: 500 }, watch);
   expect(watch).toThrow(expect.objectContaining({ code: 'unavailable' }));
   stop?.();

@@ -28,7 +28,11 @@ export class LiveController {
   @Handles('showLive')
   show(@Req() request: PanelRequest, @Res() response: Response, @Input(LiveQuery) { accountId }: LiveQuery): void {
     const tail = new LiveTail(response, accountId);
-    const unwatch = this.live.watch((requests) => tail.send(requests));
+    const end = (): void => {
+      stop();
+      response.end();
+    };
+    const unwatch = this.live.watch((requests) => tail.send(requests), end);
     const check = async (): Promise<void> => {
       const caller = await this.credentials.find(request, false);
       if (!caller?.access.may('requests.read', accountId ?? null)) end();
@@ -38,10 +42,6 @@ export class LiveController {
     const stop = (): void => {
       clearInterval(timer);
       unwatch();
-    };
-    const end = (): void => {
-      stop();
-      response.end();
     };
     response.once('close', stop);
     response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' });

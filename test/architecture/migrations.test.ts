@@ -1,0 +1,87 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { type Migration, statementsOf, unsafeStatements } from './migration-rules.js';
+
+/** Earlier migrations were applied before this rule, and applied migrations are never edited. */
+const SINCE = '20261124';
+
+const MIGRATIONS: Migration[] = readdirSync('prisma/migrations', { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => ({ name, sql: readFileSync(`prisma/migrations/${name}/migration.sql`, 'utf8') }))
+  .sort((one, other) => one.name.localeCompare(other.name));
+
+test('no migration stops traffic, and each survives an interruption', () => {
+  expect(MIGRATIONS.length).toBeGreaterThan(20);
+  expect(unsafeStatements(MIGRATIONS, SINCE)).toEqual([]);
+});
+
+/** Returns the complaints about a migration that follows `earlier`, without its name. */
+function faults(sql: string, { name = '20270101000000_new', earlier = [] as string[] } = {}): string[] {
+  const before = earlier.map((text, index) => ({ name: `2026010100000${index}_earlier`, sql: text }));
+  return unsafeStatements([...before, { name, sql }], '2027').map((text) => text.replace(`${name}: `, ''));
+}
+
+test.each([
+  ['an index', 'CREATE INDEX a ON billing.hold (id)', /build it CONCURRENTLY, online$/],
+  ['a concurrent index', 'CREATE INDEX CONCURRENTLY IF NOT EXISTS a ON billing.hold (id)', /make it an online migration$/],
+  ['a volatile default', 'ALTER TABLE billing.hold ADD COLUMN a uuid DEFAULT gen_random_uuid()', /rewrites the table/],
+  ['a generated column', 'ALTER TABLE billing.hold ADD COLUMN a int GENERATED ALWAYS AS (1) STORED', /rewrites the table/],
+  ['a serial column', 'ALTER TABLE billing.hold ADD COLUMN a bigserial', /rewrites the table/],
+  ['another type', 'ALTER TABLE billing.hold ADD COLUMN b int, ALTER COLUMN a TYPE bigint', /rewrites the table/],
+  ['a required column without a default', 'ALTER TABLE billing.hold ADD COLUMN a int NOT NULL', /fails if the table has rows/],
+  ['a column with a CHECK', 'ALTER TABLE billing.hold ADD COLUMN a int CHECK (a > 0)', /add it NOT VALID/],
+  ['a column with a reference', 'ALTER TABLE billing.hold ADD COLUMN a uuid REFERENCES billing.hold (id)', /add it NOT VALID/],
+  ['a CHECK', 'ALTER TABLE billing.hold ADD CONSTRAINT c CHECK (a > 0)', /add it NOT VALID/],
+  ['a UNIQUE', 'ALTER TABLE billing.hold ADD CONSTRAINT c UNIQUE (a)', /USING INDEX$/],
+  ['NOT NULL', 'ALTER TABLE billing.hold ALTER COLUMN a SET NOT NULL', /first validate a CHECK \(a IS NOT NULL\)$/],
+  ['VALIDATE in a transaction', 'ALTER TABLE billing.hold VALIDATE CONSTRAINT c', /make it an online migration$/],
+  ['an UPDATE', "UPDATE billing.hold SET model = 'a;b'", /in batches, online$/],
+  ['a DO block', 'DO $$ BEGIN UPDATE billing.hold SET a = 1; END $$', /commits after each batch$/],
+  ['a LOCK', 'LOCK TABLE billing.hold', /blocks requests/],
+  ['a dropped column', 'ALTER TABLE billing.hold DROP COLUMN a', /_needs_/],
+  ['a renamed table', 'ALTER TABLE billing.hold RENAME TO holds', /_needs_/],
+  ['a dropped function', 'DROP FUNCTION billing.demand(boolean, text)', /_needs_/],
+  ['two statements online', '-- online\nDO $$ BEGIN COMMIT; END $$; SELECT 1', /^an online migration has one statement$/],
+  ['an index online that cannot be repeated', '-- online\nCREATE INDEX CONCURRENTLY a ON billing.hold (id)', /cannot be repeated/],
+  ['batches online without COMMIT', '-- online\nDO $$ BEGIN UPDATE billing.hold SET a = 1; END $$', /cannot be repeated/],
+])('%s is refused', (_, sql, fault) => {
+  expect(faults(sql)).toEqual([expect.stringMatching(fault)]);
+});
+
+test.each([
+  [
+    'a table with its index and rows',
+    "CREATE TABLE billing.a (id uuid CHECK (id > '')); CREATE INDEX b ON billing.a (id); DELETE FROM billing.a",
+  ],
+  ['a column with a constant default', "ALTER TABLE billing.hold ADD COLUMN a text NOT NULL DEFAULT 'x', ADD COLUMN b numeric(2, 1)"],
+  ['a constraint that is not valid yet', 'ALTER TABLE billing.hold ADD CONSTRAINT c CHECK (a IN (1, 2)) NOT VALID'],
+  ['a constraint of an index', 'ALTER TABLE billing.hold ADD CONSTRAINT c UNIQUE USING INDEX c'],
+  [
+    'a trigger and its function',
+    'CREATE FUNCTION billing.f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DROP TABLE x; END $$; DROP TRIGGER t ON billing.hold',
+  ],
+  ['an index online', '-- online: with a reason\nCREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS a ON billing.hold (id)'],
+  ['VALIDATE online', '-- online\nALTER TABLE billing.hold VALIDATE CONSTRAINT c'],
+  ['batches online', '-- online\nDO $$ BEGIN LOOP UPDATE billing.hold SET a = 1; COMMIT; END LOOP; END $$'],
+])('%s passes', (_, sql) => {
+  expect(faults(sql)).toEqual([]);
+});
+
+test('NOT NULL passes after a validated CHECK of the column', () => {
+  const check = 'ALTER TABLE billing.hold ADD CONSTRAINT c CHECK (a IS NOT NULL) NOT VALID';
+  const validate = '-- online\nALTER TABLE billing.hold VALIDATE CONSTRAINT c';
+  const required = 'ALTER TABLE billing.hold ALTER COLUMN a SET NOT NULL';
+  expect([faults(required, { earlier: [check, validate] }), faults(required, { earlier: [check] })]).toEqual([[], [expect.any(String)]]);
+});
+
+test('a migration that takes something away names a migration of the oldest version that can run with it', () => {
+  const sql = 'ALTER TABLE billing.hold DROP COLUMN a';
+  const named = (time: string) => faults(sql, { name: `20270101000000_drop_needs_${time}`, earlier: ['SELECT 1'] });
+  expect([named('20260101000000'), named('20260101000009')]).toEqual([[], ['there is no earlier migration of 20260101000009']]);
+});
+
+test('statements are read without comments, strings and bodies', () => {
+  expect(statementsOf("-- a; b\nSELECT 'it''s; c' /* d; */ ,\n  1; DO $x$ e; $x$")).toEqual([
+    { text: "SELECT '' , 1", body: '' },
+    { text: 'DO $0$', body: ' e; ' },
+  ]);
+});
