@@ -1,0 +1,103 @@
+import type { CatalogModel } from '../../../../src/api/shapes/models.js';
+import type { Project } from '../../../../src/api/shapes/projects.js';
+import { Card } from '../../parts/card.js';
+import { count } from '../../parts/count.js';
+import { AreaField, SelectField, TextField } from '../../parts/field.js';
+import { usdPerMillion } from '../../parts/usd.js';
+import styles from './playground.module.css';
+
+/** What a person types beside the conversation. */
+export interface Options {
+  system: string;
+  maxTokens: string;
+  temperature: string;
+}
+
+export function startOptions(): Options {
+  return { system: '', maxTokens: '1024', temperature: '' };
+}
+
+interface ReadOptions {
+  maxTokens?: number;
+  temperature?: number;
+  faults: { maxTokens?: string; temperature?: string };
+}
+
+/** Reads the numbers. A fault says what is allowed. */
+export function optionsOf({ maxTokens, temperature }: Options, { maxOutputTokens }: CatalogModel): ReadOptions {
+  const tokens = Number(maxTokens);
+  const degrees = Number(temperature);
+  const areTokensFine = Number.isInteger(tokens) && tokens >= 1 && tokens <= maxOutputTokens;
+  const isTemperatureFine = degrees >= 0 && degrees <= 2;
+  return {
+    ...(areTokensFine && { maxTokens: tokens }),
+    ...(temperature.trim() !== '' && isTemperatureFine && { temperature: degrees }),
+    faults: {
+      ...(!areTokensFine && { maxTokens: `From 1 to ${count(maxOutputTokens)}.` }),
+      ...(!isTemperatureFine && { temperature: 'From 0 to 2.' }),
+    },
+  };
+}
+
+interface OptionsCardProps {
+  projects: Project[];
+  models: CatalogModel[];
+  /** Id of the chosen project. */
+  project: string;
+  model: CatalogModel;
+  onChoose: (choice: { project?: string; model?: string }) => void;
+  options: Options;
+  faults: ReadOptions['faults'];
+  onChange: (options: Options) => void;
+}
+
+export function OptionsCard({ projects, models, project, model, onChoose, options, faults, onChange }: OptionsCardProps) {
+  const { inputPicoUsd, outputPicoUsd } = model.price;
+  return (
+    <Card>
+      <div className={styles.options}>
+        <SelectField label="Project" value={project} onChange={(event) => onChoose({ project: event.target.value })}>
+          {projects.map(({ projectId, name }) => (
+            <option key={projectId} value={projectId}>
+              {name}
+            </option>
+          ))}
+        </SelectField>
+        <div className={styles.model}>
+          <SelectField label="Model" value={model.id} onChange={(event) => onChoose({ model: event.target.value })}>
+            {models.map(({ id, displayName }) => (
+              <option key={id} value={id}>
+                {displayName ?? id}
+              </option>
+            ))}
+          </SelectField>
+          <p className={styles.faint}>
+            {usdPerMillion(BigInt(inputPicoUsd))} in, {usdPerMillion(BigInt(outputPicoUsd))} out per million tokens
+          </p>
+        </div>
+        <AreaField
+          label="System text"
+          placeholder="None"
+          value={options.system}
+          onChange={(event) => onChange({ ...options, system: event.target.value })}
+        />
+        <TextField
+          label="Longest reply in tokens"
+          inputMode="numeric"
+          value={options.maxTokens}
+          fault={faults.maxTokens}
+          hint={`Up to ${count(model.maxOutputTokens)}. All of it is held.`}
+          onChange={(event) => onChange({ ...options, maxTokens: event.target.value })}
+        />
+        <TextField
+          label="Temperature"
+          inputMode="decimal"
+          placeholder="The model’s own"
+          value={options.temperature}
+          fault={faults.temperature}
+          onChange={(event) => onChange({ ...options, temperature: event.target.value })}
+        />
+      </div>
+    </Card>
+  );
+}
