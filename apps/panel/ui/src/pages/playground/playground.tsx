@@ -17,7 +17,8 @@ import { Composer } from './composer.js';
 import { Conversation, messagesOf } from './conversation.js';
 import { mostItCosts } from './exchange.js';
 import { ExchangeList } from './exchange-list.js';
-import { type Options, OptionsCard, optionsOf, startOptions } from './options-card.js';
+import { type Options, optionsOf, startOptions } from './options.js';
+import { OptionsCard } from './options-card.js';
 import styles from './playground.module.css';
 
 /** Conversations by account, until the page is loaded anew. */
