@@ -9,7 +9,8 @@ export interface Call {
   /** Absent: the program reads it from the variable TOLLGATE_KEY. */
   key?: string;
   model: string;
-  messages?: readonly ChatMessage[];
+  /** Absent: a greeting. */
+  messages?: readonly ChatMessage[] | undefined;
   maxTokens?: number | undefined;
   temperature?: number | undefined;
 }

@@ -2,6 +2,7 @@ import { useState, useSyncExternalStore } from 'react';
 import type { ModelListReply } from '../../../../src/api/shapes/models.js';
 import type { BilledRequest } from '../../../../src/api/shapes/requests.js';
 import { callApi, openEvents } from '../../app/api.js';
+import type { Call } from '../../app/calls.js';
 import { useSession } from '../../app/session.js';
 import { useApi } from '../../app/use-api.js';
 import { useFilters } from '../../app/use-filters.js';
@@ -143,19 +144,20 @@ function OpenPlayground({ projects, models }: Choices) {
         />
       </div>
       {isCodeShown && (
-        <Dialog title="The same request in code" onClose={() => setCodeShown(false)}>
-          <p>With a key of the project in the variable TOLLGATE_KEY.</p>
-          <CallLines
-            call={{
-              url: me.gatewayUrl,
-              model: model.id,
-              ...(messages.length > 0 && { messages }),
-              maxTokens: maxTokens || undefined,
-              temperature,
-            }}
-          />
-        </Dialog>
+        <CodeDialog
+          call={{ url: me.gatewayUrl, model: model.id, messages, maxTokens: maxTokens || undefined, temperature }}
+          onClose={() => setCodeShown(false)}
+        />
       )}
     </Page>
+  );
+}
+
+function CodeDialog({ call, onClose }: { call: Call; onClose: () => void }) {
+  return (
+    <Dialog title="The same request in code" onClose={onClose}>
+      <p>With a key of the project in the variable TOLLGATE_KEY.</p>
+      <CallLines call={{ ...call, ...(call.messages?.length === 0 && { messages: undefined }) }} />
+    </Dialog>
   );
 }
