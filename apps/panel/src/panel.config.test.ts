@@ -22,5 +22,7 @@ test.each([
 });
 
 test('an address for the panel itself follows the same rule', () => {
-  expect(() => loadConfig(PanelConfig, { ...REQUIRED, GATEWAY_INTERNAL_URL: 'gateway' })).toThrow(/^GATEWAY_INTERNAL_URL: must be an address/);
+  expect(() => loadConfig(PanelConfig, { ...REQUIRED, GATEWAY_INTERNAL_URL: 'gateway' })).toThrow(
+    /^GATEWAY_INTERNAL_URL: must be an address/,
+  );
 });

@@ -332,7 +332,7 @@ test('the playground bills like any client, with a key that ends with the sessio
   const { accountId, projectId } = await createTenant('1');
   const cookie = await signIn('owner', accountId);
   const reply = await play(cookie, projectId, 'Hello');
-  expect(await reply.text()).toMatch(/"content":[^]*"usage":\{[^]*data: \[DONE\]\n\n$/);
+  expect(await reply.text()).toMatch(/"content":.*"usage":\{.*data: \[DONE\]\n\n$/s);
   const path = `/requests/${reply.headers.get('x-gateway-request-id')}`;
   const { body: bill } = await call<Bill>('GET', path, { cookie, schema: 'BilledRequest' });
   expect([bill.settlement.reason, BigInt(bill.settlement.costPicoUsd) > 0n]).toEqual(['completed', true]);
@@ -342,7 +342,9 @@ test('the playground bills like any client, with a key that ends with the sessio
 
   type Keys = { keys: { keyId: string; name: string; status: string }[] };
   const keys = async () => (await call<Keys>('GET', `/projects/${projectId}/keys`)).body.keys.slice(1);
-  expect(await keys()).toMatchObject([{ keyId: bill.keyId, name: expect.stringMatching(/^Playground of .*@example\.com$/), status: 'active' }]);
+  expect(await keys()).toMatchObject([
+    { keyId: bill.keyId, name: expect.stringMatching(/^Playground of .*@example\.com$/), status: 'active' },
+  ]);
   await call('DELETE', '/session', { cookie });
   while ((await keys())[0]?.status === 'active') await delay(200);
   type Audit = { entries: { action: string; actor: string; target: string }[] };

@@ -347,7 +347,8 @@ describe('the test of an upstream', () => {
   };
   const event = (one: UpstreamProbeEvent): string => `event: ${one.type}\ndata: ${JSON.stringify(one)}\n\n`;
   const path = '/upstreams/local%2Fone/test';
-  const send = () => panel.send(path, { method: 'POST', cookie: admin.cookie, body: { model: 'm', candidate: { baseUrl: 'http://evil' } } });
+  const send = () =>
+    panel.send(path, { method: 'POST', cookie: admin.cookie, body: { model: 'm', candidate: { baseUrl: 'http://evil' } } });
 
   test('is passed on check by check, and goes to an upstream of the catalog alone', async () => {
     let asked: object = {};
@@ -375,7 +376,9 @@ describe('the test of an upstream', () => {
     });
     const broken = await send();
     expect([refused.status, refused.body.error.code, broken.status]).toEqual([404, 'not_found', 200]);
-    expect(broken.text).toMatch(/^event: test-start\n.*\n\nevent: error\ndata: \{"error":\{"message":"The service inference-proxy .*\}\}\n\n$/);
+    expect(broken.text).toMatch(
+      /^event: test-start\n.*\n\nevent: error\ndata: \{"error":\{"message":"The service inference-proxy .*\}\}\n\n$/,
+    );
   });
 
   test('stops when the client leaves', async () => {

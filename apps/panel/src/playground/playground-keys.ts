@@ -88,7 +88,10 @@ export class PlaygroundKeys {
     }
   }
 
-  private make(request: PanelRequest, made: Pick<PlaygroundKey, 'keyId' | 'projectId' | 'holder' | 'sessionId' | 'expiresAt'>): PlaygroundKey {
+  private make(
+    request: PanelRequest,
+    made: Pick<PlaygroundKey, 'keyId' | 'projectId' | 'holder' | 'sessionId' | 'expiresAt'>,
+  ): PlaygroundKey {
     if (this.held.size >= KEYS_MAX) throw new PanelError('unavailable', 'The playground is busy. Try again later.');
     const { keyId, projectId } = made;
     const name = `Playground of ${callerOf(request).actorName}`.slice(0, NAME_LENGTH_MAX);

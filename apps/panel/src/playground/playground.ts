@@ -45,7 +45,8 @@ export class Playground {
       response.writeHead(200, EVENT_STREAM_HEADERS);
       await relayEvents(reply.body, response, signal).catch((error) => {
         const reason = signal.aborted ? signal.reason : error;
-        if (!(reason instanceof PanelError || reason === CLIENT_LEFT)) logger.warn({ requestId, err: reason }, 'reply of the gateway broke');
+        if (!(reason instanceof PanelError || reason === CLIENT_LEFT))
+          logger.warn({ requestId, err: reason }, 'reply of the gateway broke');
         response.write(failureEvent(reason));
       });
       response.end();

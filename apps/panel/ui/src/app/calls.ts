@@ -38,7 +38,9 @@ export const CALLS = {
         `const client = new OpenAI({ baseURL: '${call.url}/v1', apiKey: ${call.key ? `'${call.key}'` : 'process.env.TOLLGATE_KEY'} });`,
         'const completion = await client.chat.completions.create({',
         ...Object.entries(chatRequest(call)).flatMap(([name, value]) =>
-          Array.isArray(value) ? [`  ${name}: [`, ...value.map((one) => `    ${inScript(one)},`), '  ],'] : [`  ${name}: ${inScript(value)},`],
+          Array.isArray(value)
+            ? [`  ${name}: [`, ...value.map((one) => `    ${inScript(one)},`), '  ],']
+            : [`  ${name}: ${inScript(value)},`],
         ),
         '});',
         'console.log(completion.choices[0].message.content);',

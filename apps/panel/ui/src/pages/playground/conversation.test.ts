@@ -45,7 +45,9 @@ const EXPECTED = {
 
 test('a reply grows with its events, and ends with its bill', async () => {
   const end = JSON.stringify({ choices: [{ delta: {}, finish_reason: 'stop' }] });
-  const { exchange, heard } = await sent(reply([content('Hi'), content(' there'), end, JSON.stringify({ choices: [], usage: {} }), '[DONE]']));
+  const { exchange, heard } = await sent(
+    reply([content('Hi'), content(' there'), end, JSON.stringify({ choices: [], usage: {} }), '[DONE]']),
+  );
   expect(exchange).toEqual(EXPECTED);
   expect(heard).toBeGreaterThan(5);
 });

@@ -55,7 +55,11 @@ const ENCODER = new TextEncoder();
 
 /** The most that a request can cost, which is held before it starts: a token for each byte of text, and the whole output. */
 export function mostItCosts({ price, maxOutputTokens }: CatalogModel, messages: readonly ChatMessage[], maxTokens: number): bigint {
-  const [input, cached, output] = [price.inputPicoUsd, price.cachedInputPicoUsd, price.outputPicoUsd].map(BigInt) as [bigint, bigint, bigint];
+  const [input, cached, output] = [price.inputPicoUsd, price.cachedInputPicoUsd, price.outputPicoUsd].map(BigInt) as [
+    bigint,
+    bigint,
+    bigint,
+  ];
   const bytes = messages.reduce((sum, { content }) => sum + ENCODER.encode(content).length, 0);
   return BigInt(bytes) * (input > cached ? input : cached) + BigInt(Math.min(maxTokens, maxOutputTokens)) * output;
 }

@@ -47,7 +47,8 @@ function RunningTest({ upstream, model }: { upstream: string; model: string }) {
     const abort = new AbortController();
     const change = (changed: (now: Progress) => Partial<Progress>) => setProgress((now) => ({ ...now, ...changed(now) }));
     const run = async () => {
-      for await (const { name, data } of (await openEvents(`/upstreams/${encodeURIComponent(upstream)}/test`, { model }, abort.signal)).events) {
+      for await (const { name, data } of (await openEvents(`/upstreams/${encodeURIComponent(upstream)}/test`, { model }, abort.signal))
+        .events) {
         const event = JSON.parse(data);
         if (name === 'check-end') change((now) => ({ checks: [...now.checks, event.check as UpstreamCheck] }));
         if (name === 'test-end') change(() => ({ end: event as UpstreamProbeEnd }));
