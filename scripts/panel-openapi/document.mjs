@@ -24,6 +24,7 @@ const TAGS = {
   live: 'Requests as they end.',
   projects: 'Projects and their limits.',
   keys: 'API keys for the gateway.',
+  playground: 'Requests to models that people send.',
   money: 'Movements, statements and corrections.',
   models: 'Models, prices and the catalog.',
   upstreams: 'Routes to upstreams.',
@@ -80,7 +81,7 @@ function operationOf(name, route, { tag, comment, inputs, reply }, components) {
     security: securityOf(route),
     parameters: [...inPath.map(pathParameter), ...(query ? queryParameters(query, [...inPath, ...withoutPages(route)], components) : [])],
     ...(message && { requestBody: { required: true, content: { 'application/json': { schema: message } } } }),
-    responses: { [route.status ?? 200]: successOf(route, reply), ...refusalsOf(route, inPath.length > 0, message !== undefined) },
+    responses: { [route.status ?? 200]: successOf(name, route, reply), ...refusalsOf(route, inPath.length > 0, message !== undefined) },
   };
 }
 
@@ -101,7 +102,7 @@ function securityOf({ access }) {
 }
 
 function pathParameter(name) {
-  const isText = name === 'month' || name === 'requestId' || name === 'provider';
+  const isText = ['month', 'requestId', 'provider', 'upstreamId'].includes(name);
   const description = name === 'accountId' ? 'Id of the account, or `all` where a platform role reads everything.' : PATH_FIELDS[name];
   return {
     name,
@@ -115,6 +116,7 @@ function pathParameter(name) {
 const PATH_FIELDS = {
   month: 'Month in UTC: `2027-01`.',
   requestId: "The `x-request-id` of the gateway's reply.",
+  upstreamId: 'Id of the upstream in the catalog.',
   provider: "Name of a provider in the panel's settings, in lower case.",
 };
 
@@ -145,22 +147,48 @@ function nameOf({ $ref }) {
   return $ref.slice('#/components/schemas/'.length);
 }
 
-function successOf({ path, status }, reply) {
+function successOf(name, { path, status }, reply) {
   const headers = { 'x-request-id': { $ref: '#/components/headers/RequestId' } };
   if (path.endsWith('.csv'))
     return { description: 'A file, written as fast as it is read.', headers, content: { 'text/csv': { schema: { type: 'string' } } } };
   if (status === 303) return { description: 'The browser goes to another address.', headers };
-  if (path.endsWith('/live')) return { description: LIVE, headers, content: { 'text/event-stream': { schema: { type: 'string' } } } };
+  const events = EVENTS[name];
+  if (events)
+    return {
+      description: `Server-sent events: ${events.description}`,
+      headers: { ...headers, ...events.headers },
+      content: { 'text/event-stream': { schema: { type: 'string' } } },
+    };
   if (status === 204 || !reply) return { description: 'Done.', headers };
   return { description: 'The reply.', headers, content: { 'application/json': { schema: reply } } };
 }
 
-const LIVE =
-  'Server-sent events: `requests` with a list of `EndedRequest`, and `skipped` with `{"count"}` for a client that reads too slowly. A comment comes every 15 seconds.';
+/** Routes whose reply is a stream of events. */
+const EVENTS = {
+  showLive: {
+    description:
+      '`requests` with a list of `EndedRequest`, and `skipped` with `{"count"}` for a client that reads too slowly. A comment comes every 15 seconds.',
+  },
+  runPlayground: {
+    description:
+      "those of the gateway's `POST /v1/chat/completions`, as they come. A failure after the start is one more event with the body of an error, without `[DONE]` after it.",
+    headers: {
+      'x-gateway-request-id': {
+        description: 'Id of the request at the gateway, for `GET /requests/{requestId}`. Refusals of the gateway have it too.',
+        schema: { type: 'string' },
+      },
+    },
+  },
+  testUpstream: {
+    description:
+      '`test-start`, a `check-end` for each check, and `test-end`, each with the object of its name in the NATS API, or `error` with the body of an error. A comment comes every 15 seconds.',
+  },
+};
 
 function refusalsOf({ access, method }, hasPath, hasBody) {
-  const statuses = [400, 401, ...(access === 'money.write' ? [402] : []), 403, ...(hasPath ? [404] : [])];
-  statuses.push(...(method === 'GET' ? [] : [409]), ...(hasBody ? [413] : []), 429, 500, 503);
+  const isPlayground = access === 'playground';
+  const statuses = [400, 401, ...(access === 'money.write' || isPlayground ? [402] : []), 403, ...(hasPath || isPlayground ? [404] : [])];
+  statuses.push(...(method === 'GET' ? [] : [409]), ...(hasBody ? [413] : []), 429, 500, ...(isPlayground ? [502, 504] : []), 503);
   return Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/Refusal${status}` }]));
 }
 

@@ -10,7 +10,7 @@ interface Selector {
 
 interface Rule {
   from?: { podSelector?: Selector; namespaceSelector?: Selector }[];
-  to?: { namespaceSelector?: Selector; ipBlock?: { cidr: string; except?: string[] } }[];
+  to?: { podSelector?: Selector; namespaceSelector?: Selector; ipBlock?: { cidr: string; except?: string[] } }[];
   ports: { protocol: string; port: number | string; endPort?: number }[];
 }
 
@@ -43,16 +43,17 @@ test.each(names)('%s is closed in both directions except for its policies', (nam
   expect([...new Set(types)].sort()).toEqual(['Egress', 'Ingress']);
 });
 
-test('egress: NATS for services, Postgres for services with tables, the internet for the inference-proxy', () => {
+test('egress: NATS for services, Postgres for services with tables, the gateway for the panel, the internet for the inference-proxy', () => {
   const opened = rulesOut.map(({ who, rule: { to, ports } }) => ({
     who,
-    to: to?.map(({ ipBlock }) => ipBlock?.cidr ?? 'names') ?? 'anywhere',
+    to: to?.map(({ podSelector, ipBlock }) => (podSelector ? selected(podSelector).join() : (ipBlock?.cidr ?? 'names'))) ?? 'anywhere',
     ports: [...new Set(ports.map(({ port, endPort = port }) => `${port}-${endPort}`))],
   }));
   expect(opened).toEqual([
     { who: ['billing', 'catalog', 'gateway', 'inference-proxy', 'migrate', 'panel'], to: ['names', '169.254.20.10/32'], ports: ['53-53'] },
     { who: clientsOf('nats', 'backbone'), to: 'anywhere', ports: ['4222-4222'] },
     { who: clientsOf('postgres', 'data'), to: 'anywhere', ports: ['5432-5432'] },
+    { who: ['panel'], to: ['gateway'], ports: ['8080-8080'] },
     { who: clientsOf('upstream-sim', 'upstreams'), to: ['0.0.0.0/0', '::/0'], ports: ['1-65535'] },
   ]);
 });

@@ -97,6 +97,46 @@ describeWithBrowser('journeys', () => {
     await page.context().close();
   });
 
+  test('a message in the playground holds what was announced, and its cost is explained', async () => {
+    const { accountId } = await createTenant(administrator);
+    const cookie = await signInByInvite(administrator, origin, { email: `${randomUUID()}@example.com`, role: 'owner', accountId });
+    const { page, problems } = await openPage(browser, { origin, cookie });
+    await page.goto(`/panel/a/${accountId}/playground?model=sim-fast`);
+    await untilSettled(page);
+    await page.getByLabel('System text').fill('Be brief.');
+    await page.getByLabel('Longest reply in tokens').fill('300');
+    await page.getByLabel('Message', { exact: true }).fill('Hello [[sim tokens=300 rate=50]]');
+    const announced = await page.getByText('Holds at most').locator('data').getAttribute('value');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Stop' }).waitFor();
+    await page.locator('[class*="playground_text"]').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('Stopped').waitFor();
+    await page.getByLabel('Message', { exact: true }).fill('Thanks');
+    await page.keyboard.press('Enter');
+    await page.getByText('2 requests cost').waitFor();
+    const bills = page.getByRole('log').getByText('Cost', { exact: false }).locator('data');
+    expect([await bills.nth(1).getAttribute('value'), problems]).toEqual([announced, []]);
+    await page.getByRole('link', { name: 'Explain' }).first().click();
+    await page.waitForURL('**/requests/req_*');
+    await untilSettled(page);
+    await page.goBack();
+    await page.getByText('2 requests cost').waitFor();
+    await page.context().close();
+  });
+
+  test('an upstream is tested from its page', async () => {
+    const cookie = await signInByInvite(administrator, origin, { email: `${randomUUID()}@example.com`, role: 'admin' });
+    const { page, problems } = await openPage(browser, { origin, cookie });
+    await page.goto('/panel/a/all/upstreams');
+    await untilSettled(page);
+    await page.getByRole('button', { name: 'Test sim-fast at local', exact: true }).click();
+    await page.getByRole('button', { name: 'Start test' }).click();
+    await page.getByText('Serves text').waitFor();
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
   test('a panel that dies and comes back is found again by an open page', async () => {
     const own = await startPrivateStack({ services: ['billing', 'catalog', 'panel'] });
     const caller = await connectAdministrator(own);

@@ -12,7 +12,7 @@ import { describeWithBrowser, launchBrowser, openPage, type Scheme, signInByInvi
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const SCHEMES: Scheme[] = ['light', 'dark'];
 /** Pages of an account, by the names in their address. */
-const OF_ACCOUNT = ['overview', 'usage', 'requests', 'projects', 'keys', 'money', 'models', 'members', 'audit'];
+const OF_ACCOUNT = ['overview', 'usage', 'requests', 'projects', 'keys', 'playground', 'money', 'models', 'members', 'audit'];
 const OF_PLATFORM = ['overview', 'accounts', 'upstreams', 'ledger', 'audit'];
 /** Tabs of the page Models. */
 const TABS = ['scheduled', 'file', 'history'];

@@ -13,3 +13,16 @@ test.each(['ai.example.com', 'https://', 'https://ai.example.com/', 'https://ai.
     expect(() => loadConfig(PanelConfig, { ...REQUIRED, GATEWAY_URL: url })).toThrow(/^GATEWAY_URL: must be an address such as/);
   },
 );
+
+test.each([
+  [{}, 'https://ai.example.com'],
+  [{ GATEWAY_INTERNAL_URL: 'http://gateway' }, 'http://gateway'],
+])('the panel itself reaches the gateway: %j', (settings, url) => {
+  expect(loadConfig(PanelConfig, { ...REQUIRED, GATEWAY_URL: 'https://ai.example.com', ...settings }).ownGatewayUrl).toBe(url);
+});
+
+test('an address for the panel itself follows the same rule', () => {
+  expect(() => loadConfig(PanelConfig, { ...REQUIRED, GATEWAY_INTERNAL_URL: 'gateway' })).toThrow(
+    /^GATEWAY_INTERNAL_URL: must be an address/,
+  );
+});

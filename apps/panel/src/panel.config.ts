@@ -7,6 +7,7 @@ const ORIGINS = /^none$|^https?:\/\/[^/?#@,\s]+(\s*,\s*https?:\/\/[^/?#@,\s]+)*$
 
 /** An address to which clients append `/v1`. */
 const GATEWAY_URL = /^https?:\/\/[^?#@\s]*[^/?#@\s](?<!\/v1)$/;
+const GATEWAY_URL_RULE = { message: 'must be an address such as https://ai.example.com, without /v1' };
 
 /** Settings of the panel. Each is read from the environment variable of its name: `panelUrl` from `PANEL_URL`. */
 export class PanelConfig extends ServiceConfig {
@@ -19,7 +20,9 @@ export class PanelConfig extends ServiceConfig {
   /** Further origins that may call the API: `none`, or a list separated by commas. They must be of the same site as `panelUrl`. */
   @Matches(ORIGINS, { message: 'must be none or origins such as https://admin.example.com, separated by commas' }) panelOrigins = 'none';
   /** Address at which programs reach the gateway, for the calls that the panel shows with a new key. */
-  @Matches(GATEWAY_URL, { message: 'must be an address such as https://ai.example.com, without /v1' }) gatewayUrl = 'http://127.0.0.1:8080';
+  @Matches(GATEWAY_URL, GATEWAY_URL_RULE) gatewayUrl = 'http://127.0.0.1:8080';
+  /** Address at which the panel itself reaches the gateway, for the playground. `none`: `gatewayUrl`. */
+  @Matches(new RegExp(`^none$|${GATEWAY_URL.source}`), GATEWAY_URL_RULE) gatewayInternalUrl = 'none';
   /** Trusted proxies in front of the panel that append to `X-Forwarded-For`. 0 ignores the header, because any client can send it. */
   @IsInt() @Min(0) @Max(100) trustedProxyHops = 0;
   @IsInt() @Min(1) connectionsMax = 2_000;
@@ -27,6 +30,10 @@ export class PanelConfig extends ServiceConfig {
   @IsIn(['on', 'off']) panelPasswords = 'on';
   /** Days for which the course of each request is kept. */
   @IsInt() @Min(1) @Max(400) activityDays = 30;
+
+  get ownGatewayUrl(): string {
+    return this.gatewayInternalUrl === 'none' ? this.gatewayUrl : this.gatewayInternalUrl;
+  }
 
   get furtherOrigins(): string[] {
     return this.panelOrigins === 'none' ? [] : this.panelOrigins.split(',').map((origin) => origin.trim());

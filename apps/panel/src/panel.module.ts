@@ -22,6 +22,7 @@ import { MoneyController } from './api/money.controller.js';
 import { LOGGER, OperatorController } from './api/operator.controller.js';
 import { PlatformWarnings } from './api/overview/platform-warnings.js';
 import { OverviewController } from './api/overview.controller.js';
+import { PlaygroundController } from './api/playground.controller.js';
 import { ProjectsController } from './api/projects.controller.js';
 import { RequestsController } from './api/requests.controller.js';
 import { SessionController } from './api/session.controller.js';
@@ -53,6 +54,8 @@ import { SsoProvider } from './identity/sso/sso-provider.js';
 import { Throttle } from './identity/throttle.js';
 import { Tokens } from './identity/tokens.js';
 import { PanelConfig } from './panel.config.js';
+import { Playground } from './playground/playground.js';
+import { PlaygroundKeys } from './playground/playground-keys.js';
 import { Services } from './services/services.js';
 
 export interface PanelDependencies {
@@ -84,6 +87,7 @@ export function panelModule({ config, logger, prisma, messaging, providers }: Pa
   const signIn = new SignIn(prisma, passwords, sessions, throttle);
   const ssoProviders = new Map([...providers].map(([name, one]) => [name, new SsoProvider(name, one, config.panelUrl)]));
   const sso = new Sso(prisma, ssoProviders, throttle, new AdmitPerson(prisma, sessions), passwords.isOn);
+  const playgroundKeys = new PlaygroundKeys(services, sessions, logger);
   const value = (token: object, useValue: object) => ({ provide: token as never, useValue });
   return {
     module: PanelModule,
@@ -103,6 +107,7 @@ export function panelModule({ config, logger, prisma, messaging, providers }: Pa
       ModelsController,
       MoneyController,
       OverviewController,
+      PlaygroundController,
       ProjectsController,
       RequestsController,
       TrafficController,
@@ -137,6 +142,8 @@ export function panelModule({ config, logger, prisma, messaging, providers }: Pa
       value(Activity, new Activity(prisma)),
       value(ActivityRecorder, new ActivityRecorder(prisma, messaging, logger, metrics.activityDropped, config.activityDays)),
       value(LiveRequests, new LiveRequests(messaging)),
+      value(PlaygroundKeys, playgroundKeys),
+      value(Playground, new Playground(playgroundKeys, config.ownGatewayUrl)),
     ],
   };
 }

@@ -40,11 +40,12 @@ export class FakeMessaging implements Messaging {
   openStream<Request extends object, Event>(
     endpoint: StreamEndpoint<Request, Event>,
     payload: Request | EncodedJson,
-    _options?: CallOptions,
+    { signal }: CallOptions = {},
   ): EventStream<Event> {
     const serve = this.streams.get(endpoint.subject);
     if (!serve) throw new Error(`the test does not serve ${endpoint.subject}`);
     const stream = new FakeEventStream<Event>();
+    signal?.addEventListener('abort', () => stream.cancel());
     serve(received(payload) as never, stream as unknown as FakeEventStream<never>);
     return stream;
   }

@@ -310,3 +310,75 @@ test('a price is scheduled once for its id, listed, and cancelled', async () => 
   await call('DELETE', `/prices/scheduled/${scheduledPriceId}`, { schema: 'ScheduledPrice' });
   expect(await listed()).toEqual([]);
 });
+
+/** Sends a question from the playground. */
+function play(
+  cookie: string,
+  projectId: string,
+  content: string,
+  { model = 'sim-fast', signal }: { model?: string; signal?: AbortSignal } = {},
+): Promise<Response> {
+  const request = { model, messages: [{ role: 'user', content }], max_tokens: 200 };
+  const headers = { cookie, origin: panelUrl, 'content-type': 'application/json' };
+  return fetch(`${panelUrl}/panel/v1/playground`, { method: 'POST', headers, body: JSON.stringify({ projectId, request }), signal });
+}
+
+interface Bill {
+  keyId: string;
+  settlement: { reason: string; costPicoUsd: string; usage: { outputTokens: number } };
+}
+
+test('the playground bills like any client, with a key that ends with the session', async () => {
+  const { accountId, projectId } = await createTenant('1');
+  const cookie = await signIn('owner', accountId);
+  const reply = await play(cookie, projectId, 'Hello');
+  expect(await reply.text()).toMatch(/"content":.*"usage":\{.*data: \[DONE\]\n\n$/s);
+  const path = `/requests/${reply.headers.get('x-gateway-request-id')}`;
+  const { body: bill } = await call<Bill>('GET', path, { cookie, schema: 'BilledRequest' });
+  expect([bill.settlement.reason, BigInt(bill.settlement.costPicoUsd) > 0n]).toEqual(['completed', true]);
+
+  const refused = await play(cookie, projectId, 'Hello', { model: 'no-such-model' });
+  expect([refused.status, await refused.json()]).toMatchObject([404, { error: { code: 'model_not_found', param: 'model' } }]);
+
+  type Keys = { keys: { keyId: string; name: string; status: string }[] };
+  const keys = async () => (await call<Keys>('GET', `/projects/${projectId}/keys`)).body.keys.slice(1);
+  expect(await keys()).toMatchObject([
+    { keyId: bill.keyId, name: expect.stringMatching(/^Playground of .*@example\.com$/), status: 'active' },
+  ]);
+  await call('DELETE', '/session', { cookie });
+  while ((await keys())[0]?.status === 'active') await delay(200);
+  type Audit = { entries: { action: string; actor: string; target: string }[] };
+  const { body } = await call<Audit>('GET', `/audit?accountId=${accountId}`);
+  expect(body.entries.filter(({ target }) => target === `key/${bill.keyId}`).map(({ action, actor }) => [action, actor])).toEqual([
+    ['key.revoke', 'service/panel'],
+    ['key.create', expect.stringMatching(/^user\//)],
+  ]);
+});
+
+test('who leaves the playground pays for what was received', async () => {
+  const { accountId, projectId } = await createTenant('1');
+  const abort = new AbortController();
+  const reply = await play(admin, projectId, 'Hello [[sim tokens=200 rate=20]]', { signal: abort.signal });
+  await (reply.body as ReadableStream<Uint8Array>).getReader().read();
+  abort.abort();
+  await untilNoHolds(administrator, accountId);
+  const { body } = await call<Bill>('GET', `/requests/${reply.headers.get('x-gateway-request-id')}`);
+  const { reason, usage } = body.settlement;
+  expect([reason, usage.outputTokens > 0, usage.outputTokens < 200]).toEqual(['client-disconnected', true, true]);
+});
+
+test('the test of an upstream shows its checks as they end', async () => {
+  const abort = new AbortController();
+  const headers = { cookie: admin, origin: panelUrl };
+  const reply = await fetch(`${panelUrl}/panel/v1/upstreams/local/test`, { method: 'POST', headers, signal: abort.signal });
+  let seen = '';
+  for await (const text of (reply.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
+    seen += text;
+    if (seen.includes('"id":"plain"')) break;
+  }
+  abort.abort();
+  expect(seen).toMatch(/^event: test-start\ndata: \{"type":"test-start","upstreamId":"local"/);
+  expect([...seen.matchAll(/"id":"(\w+)"[^}]*"verdict":"(\w+)"/g)].map(([, id, verdict]) => [id, verdict]).slice(0, 4)).toEqual(
+    ['reachable', 'key', 'model', 'plain'].map((id) => [id, 'yes']),
+  );
+});

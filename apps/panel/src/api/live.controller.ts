@@ -5,6 +5,7 @@ import { Id } from '#contracts/billing/fields.js';
 import { LiveRequests } from '../activity/live-requests.js';
 import { LiveTail } from '../activity/live-tail.js';
 import { Credentials } from '../http/credentials.js';
+import { EVENT_STREAM_HEADERS } from '../http/event-stream.js';
 import { Handles } from '../http/handles.decorator.js';
 import type { PanelRequest } from '../http/panel-request.js';
 import { Input } from './input.decorator.js';
@@ -44,7 +45,7 @@ export class LiveController {
       unwatch();
     };
     response.once('close', stop);
-    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' });
+    response.writeHead(200, EVENT_STREAM_HEADERS);
     tail.ping();
   }
 }

@@ -7,10 +7,13 @@ import { requestShow } from '#contracts/billing/requests.js';
 import { usageQuery } from '#contracts/billing/usage.js';
 import { type CatalogApplyRequest, catalogApply, modelList } from '#contracts/catalog.js';
 import { catalogGet } from '#contracts/catalog-revisions.js';
+import { type UpstreamProbeEvent, upstreamProbe } from '#contracts/probe.js';
 import { type PriceScheduleRequest, priceCancel, priceSchedule } from '#contracts/scheduled-prices.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { MessagingError } from '#messaging/messaging.js';
-import { PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
+import type { FakeEventStream } from '#testing/fake-messaging.js';
+import { PANEL_URL, PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
+import { API_PREFIX } from '../http/routes.js';
 
 const ACME = '0190a6f0-7c1e-7000-8000-00000000000a';
 const OTHER = '0190a6f0-7c1e-7000-8000-00000000000f';
@@ -334,4 +337,62 @@ test('a price is scheduled with 201, and cancelled by its id', async () => {
     [200, undefined],
   ]);
   expect([scheduled, cancelled]).toEqual([[body], [{ scheduledPriceId: KEY }]]);
+});
+
+describe('the test of an upstream', () => {
+  const START: UpstreamProbeEvent = { type: 'test-start', upstreamId: 'local/one', kind: 'openai-chat', model: 'm', isInCatalog: true };
+  const CHECK: UpstreamProbeEvent = {
+    type: 'check-end',
+    check: { id: 'reachable', title: 'reachable', verdict: 'no', evidence: 'nothing listens', milliseconds: 3 },
+  };
+  const event = (one: UpstreamProbeEvent): string => `event: ${one.type}\ndata: ${JSON.stringify(one)}\n\n`;
+  const path = '/upstreams/local%2Fone/test';
+  const send = () =>
+    panel.send(path, { method: 'POST', cookie: admin.cookie, body: { model: 'm', candidate: { baseUrl: 'http://evil' } } });
+
+  test('is passed on check by check, and goes to an upstream of the catalog alone', async () => {
+    let asked: object = {};
+    panel.messaging.serve(upstreamProbe, (payload, stream) => {
+      asked = { ...payload };
+      stream.write(START);
+      stream.write(CHECK);
+      stream.end();
+    });
+    const { status, text, headers } = await send();
+    expect({ asked, status, text, type: headers['content-type'] }).toEqual({
+      asked: { upstreamId: 'local/one', model: 'm' },
+      status: 200,
+      text: event(START) + event(CHECK),
+      type: 'text/event-stream; charset=utf-8',
+    });
+  });
+
+  test('is refused with a status before its start, and with an event after it', async () => {
+    panel.messaging.serve(upstreamProbe, (_payload, stream) => stream.fail(new ServiceError('not_found', 'no upstream')));
+    const refused = await send();
+    panel.messaging.serve(upstreamProbe, (_payload, stream) => {
+      stream.write(START);
+      stream.fail(new MessagingError('broken', 'lost'));
+    });
+    const broken = await send();
+    expect([refused.status, refused.body.error.code, broken.status]).toEqual([404, 'not_found', 200]);
+    expect(broken.text).toMatch(
+      /^event: test-start\n.*\n\nevent: error\ndata: \{"error":\{"message":"The service inference-proxy .*\}\}\n\n$/,
+    );
+  });
+
+  test('stops when the client leaves', async () => {
+    const probe = Promise.withResolvers<FakeEventStream<UpstreamProbeEvent>>();
+    panel.messaging.serve(upstreamProbe, (_payload, stream) => {
+      stream.write(START);
+      probe.resolve(stream);
+    });
+    const abort = new AbortController();
+    const headers = { cookie: admin.cookie, origin: PANEL_URL };
+    await fetch(`${await panel.app.getUrl()}${API_PREFIX}${path}`, { method: 'POST', headers, signal: abort.signal });
+    abort.abort();
+    const stream = await probe.promise;
+    await stream.cancelled();
+    stream.end();
+  });
 });

@@ -1,8 +1,13 @@
-import { Controller } from '@nestjs/common';
+import { Controller, Res } from '@nestjs/common';
+import type { Response } from 'express';
+import { upstreamProbe } from '#contracts/probe.js';
 import { routeStatus } from '#contracts/route-status.js';
+import { sendEvents } from '../http/event-stream.js';
 import { Handles } from '../http/handles.decorator.js';
 import { Services } from '../services/services.js';
+import { Input } from './input.decorator.js';
 import type { UpstreamsReply } from './shapes/upstreams.js';
+import { UpstreamTestRequest } from './upstreams.dto.js';
 
 /** Replicas answer at once; one that does not is down. */
 const ANSWER_MS = 3_000;
@@ -15,5 +20,16 @@ export class UpstreamsController {
   async list(): Promise<UpstreamsReply> {
     const replicas = await this.services.askEvery(routeStatus, {}, ANSWER_MS);
     return { replicas: replicas.sort((one, other) => one.replica.localeCompare(other.replica)) };
+  }
+
+  /**
+   * Sends some 30 small requests to the upstream, billed to no account. Only an upstream of the catalog is tested: a caller cannot have its
+   * key sent to another address. The test stops when the client disconnects.
+   */
+  @Handles('testUpstream')
+  async test(@Res() response: Response, @Input(UpstreamTestRequest) { upstreamId, model }: UpstreamTestRequest): Promise<void> {
+    const left = new AbortController();
+    response.once('close', () => left.abort());
+    await sendEvents(response, this.services.stream(upstreamProbe, { upstreamId, model }, left.signal));
   }
 }

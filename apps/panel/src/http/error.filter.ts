@@ -1,12 +1,11 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { Response } from 'express';
-import { ServiceError } from '#contracts/service-error.js';
 import type { PrismaClient } from '#database/prisma-client.js';
-import { MessagingError } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
 import { record } from '../audit/journaled.js';
 import { authorOf } from './author-of.js';
-import { isPanelErrorCode, PanelError } from './panel-error.js';
+import { PanelError } from './panel-error.js';
+import { panelErrorOf } from './panel-error-of.js';
 import type { PanelRequest } from './panel-request.js';
 import type { SessionCookie } from './session-cookie.js';
 
@@ -37,8 +36,7 @@ export class ErrorFilter implements ExceptionFilter {
     if (error.retryAfterSeconds !== undefined) response.setHeader('retry-after', String(error.retryAfterSeconds));
     // The rest of the body was not read, and must not be taken for the next request.
     if (hasUnreadBody(request)) response.setHeader('connection', 'close');
-    const { message, type, param, code } = error;
-    response.status(error.status).json({ error: { message, type, param: param ?? null, code } });
+    response.status(error.status).json(error.body);
   }
 
   /** Writes a refusal to the journal. The caller does not wait for it. */
@@ -55,23 +53,11 @@ function hasUnreadBody({ complete, headers }: PanelRequest): boolean {
 }
 
 function translate(thrown: unknown, request: PanelRequest): PanelError {
-  if (thrown instanceof PanelError) return thrown;
-  if (thrown instanceof ServiceError) return ofService(thrown);
-  if (thrown instanceof MessagingError) {
-    return new PanelError('unavailable', 'A service of Tollgate does not answer. Try again in a moment.', { cause: thrown });
-  }
   if (thrown instanceof HttpException && thrown.getStatus() === 404) {
     return new PanelError('not_found', `There is nothing at ${request.method} ${request.path.slice(0, 200)}.`);
   }
   if (thrown instanceof HttpException && thrown.getStatus() < 500) {
     return new PanelError('invalid_request', 'The URL is not valid.', { status: thrown.getStatus() });
   }
-  return new PanelError('internal_error', 'The panel failed. The request id leads to what happened.', { cause: thrown });
-}
-
-/** Translates a refusal of another service. Its message is written for callers. */
-function ofService(error: ServiceError): PanelError {
-  const { code, message, param } = error;
-  if (isPanelErrorCode(code)) return new PanelError(code, message, { param, cause: error });
-  return new PanelError('unavailable', message, { param, cause: error });
+  return panelErrorOf(thrown);
 }

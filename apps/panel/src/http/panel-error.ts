@@ -1,4 +1,5 @@
 import { ERROR_CODES, type ErrorCode } from '#inference/errors.js';
+import type { PanelErrorBody } from '../api/shapes/error.js';
 
 type ErrorType = (typeof ERROR_CODES)[ErrorCode]['type'] | 'conflict_error';
 
@@ -18,6 +19,16 @@ export const PANEL_ERROR_CODES = {
   rate_limit_exceeded: ERROR_CODES.rate_limit_exceeded,
   internal_error: ERROR_CODES.internal_error,
   unavailable: { status: 503, type: 'api_error' },
+  // Refusals of the gateway, which the playground passes on.
+  unsupported_content: ERROR_CODES.unsupported_content,
+  image_url_not_supported: ERROR_CODES.image_url_not_supported,
+  context_length_exceeded: ERROR_CODES.context_length_exceeded,
+  model_not_found: ERROR_CODES.model_not_found,
+  concurrency_limit: ERROR_CODES.concurrency_limit,
+  model_capacity: ERROR_CODES.model_capacity,
+  upstream_error: ERROR_CODES.upstream_error,
+  model_unavailable: ERROR_CODES.model_unavailable,
+  upstream_timeout: ERROR_CODES.upstream_timeout,
 } as const satisfies Record<string, { status: number; type: ErrorType }>;
 
 export type PanelErrorCode = keyof typeof PANEL_ERROR_CODES;
@@ -55,7 +66,9 @@ export class PanelError extends Error {
     this.retryAfterSeconds = retryAfterSeconds;
   }
 
-  get type(): ErrorType {
-    return PANEL_ERROR_CODES[this.code].type;
+  /** The body of the reply. */
+  get body(): PanelErrorBody {
+    const { code, message, param = null } = this;
+    return { error: { message, type: PANEL_ERROR_CODES[code].type, param, code } };
   }
 }

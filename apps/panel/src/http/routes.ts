@@ -184,6 +184,13 @@ export const ROUTES = {
     summary: 'Replaces an API key by a new one, which is shown once; the old one ends after a grace',
   },
   revokeKey: { method: 'DELETE', path: '/keys/:keyId', access: 'keys', scope: 'any', summary: 'Revokes an API key permanently' },
+  runPlayground: {
+    method: 'POST',
+    path: '/playground',
+    access: 'playground',
+    scope: 'any',
+    summary: 'Sends a request to a model and streams the reply',
+  },
   listMovements: {
     method: 'GET',
     path: '/accounts/:accountId/movements',
@@ -252,6 +259,12 @@ export const ROUTES = {
     summary: 'Cancels a scheduled price before its time',
   },
   listUpstreams: { method: 'GET', path: '/upstreams', access: 'upstreams.read', summary: 'Routes to upstreams, as each replica sees them' },
+  testUpstream: {
+    method: 'POST',
+    path: '/upstreams/:upstreamId/test',
+    access: 'upstreams',
+    summary: 'Tests what an upstream of the catalog supports, check by check',
+  },
   listLedgerChecks: {
     method: 'GET',
     path: '/ledger/checks',

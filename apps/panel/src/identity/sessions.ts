@@ -69,6 +69,13 @@ export class Sessions {
     };
   }
 
+  /** Returns those of the sessions that are not over. */
+  async alive(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const rows = await this.prisma.panelSession.findMany({ where: { id: { in: [...ids] } } });
+    const now = new Date();
+    return new Set(rows.filter((row) => !isOver(row, now)).map(({ id }) => id));
+  }
+
   /** Gives a session a new secret after its person confirmed the password. The old secret ends. Returns the new one. */
   async confirm(tx: Prisma.TransactionClient, sessionId: string): Promise<string> {
     const secret = makeSecret();

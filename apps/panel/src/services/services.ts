@@ -1,4 +1,5 @@
-import type { Endpoint, EveryReplicaEndpoint } from '#contracts/endpoint.js';
+import type { Actor } from '#contracts/audit.js';
+import type { Endpoint, EveryReplicaEndpoint, StreamEndpoint } from '#contracts/endpoint.js';
 import { type Messaging, MessagingError } from '#messaging/messaging.js';
 import { PanelError } from '../http/panel-error.js';
 import { callerOf, type PanelRequest } from '../http/panel-request.js';
@@ -8,7 +9,7 @@ const ANSWER_MS = 15_000;
 
 /** Calls of billing, catalog and inference-proxy. One that does not answer is named in a `PanelError` `unavailable`. */
 export class Services {
-  constructor(private readonly messaging: Pick<Messaging, 'request' | 'requestEvery'>) {}
+  constructor(private readonly messaging: Pick<Messaging, 'request' | 'requestEvery' | 'openStream'>) {}
 
   /** Asks and changes nothing. */
   ask<Request extends object, Reply>(endpoint: Endpoint<Request, Reply>, payload: Request, timeoutMs = ANSWER_MS): Promise<Reply> {
@@ -24,13 +25,28 @@ export class Services {
     return this.messaging.requestEvery(endpoint, payload, { timeoutMs }).catch((error) => refuse(error, endpoint.subject));
   }
 
+  /** Opens a stream and yields its events in batches. The signal cancels it. */
+  async *stream<Request extends object, Event>(
+    endpoint: StreamEndpoint<Request, Event>,
+    payload: Request,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly Event[]> {
+    try {
+      yield* this.messaging.openStream(endpoint, payload, { signal });
+    } catch (error) {
+      refuse(error, endpoint.subject);
+    }
+  }
+
   /** Changes something in the name of the caller, whom the service records in its audit journal. */
   change<Request extends object, Reply>(request: PanelRequest, endpoint: Endpoint<Request, Reply>, payload: Request): Promise<Reply> {
     const { actor, actorName } = callerOf(request);
-    const author = { actor, actorName, ip: request.address, requestId: request.requestId };
-    return this.messaging
-      .request(endpoint, payload, { timeoutMs: ANSWER_MS, actor: author })
-      .catch((error) => refuse(error, endpoint.subject));
+    return this.changeAs({ actor, actorName, ip: request.address, requestId: request.requestId }, endpoint, payload);
+  }
+
+  /** Changes something in the name of an author. */
+  changeAs<Request extends object, Reply>(actor: Actor, endpoint: Endpoint<Request, Reply>, payload: Request): Promise<Reply> {
+    return this.messaging.request(endpoint, payload, { timeoutMs: ANSWER_MS, actor }).catch((error) => refuse(error, endpoint.subject));
   }
 }
 

@@ -44,7 +44,16 @@ const NOT_FOUND: Reply = {
   body: { error: { message: 'There is no such thing.', type: 'not_found_error', param: null, code: 'not_found' } },
 };
 
-function send(response: ServerResponse, { status, body }: Reply): void {
+const EVENT_MS = 60;
+
+function send(response: ServerResponse, { status, body, events }: Reply): void {
+  if (events) {
+    response.writeHead(status, { 'content-type': 'text/event-stream', 'x-gateway-request-id': events.requestId ?? '' });
+    const texts = [...events.texts];
+    const timer = setInterval(() => (texts.length > 0 ? response.write(`${texts.shift()}\n\n`) : response.end()), EVENT_MS);
+    response.once('close', () => clearInterval(timer));
+    return;
+  }
   response.writeHead(status, { 'content-type': 'application/json', 'x-request-id': 'req_01j9demo7q4w' });
   response.end(body === undefined ? undefined : JSON.stringify(body));
 }

@@ -1,6 +1,8 @@
 export interface Reply {
   status: number;
   body?: unknown;
+  /** Server-sent events instead of a body, and the gateway's id of the request. */
+  events?: { texts: string[]; requestId?: string | undefined };
 }
 
 export interface Call {

@@ -107,6 +107,16 @@ const TRAFFIC: Endpoint[] = [
     },
   ],
   ['PATCH', /^\/keys\/([^/]+)$/, ({ parts: [keyId], body }) => ok(Object.assign(KEYS.find((key) => key.keyId === keyId) ?? {}, body))],
+  [
+    'POST',
+    /^\/playground$/,
+    () => {
+      const chunk = (content: string) => `data: ${JSON.stringify({ choices: [{ delta: { content }, finish_reason: null }] })}`;
+      const words = 'The toll is held before the gate opens, and only what was used is charged.'.split(/(?<= )/);
+      const requestId = EVERY_REQUEST.find(({ settlement }) => settlement)?.requestId;
+      return { status: 200, events: { texts: [...words.map(chunk), 'data: [DONE]'], requestId } };
+    },
+  ],
   ['GET', /^\/models$/, () => ok({ revision: 12, models: MODELS.map(modelOf) })],
 ];
 

@@ -13,7 +13,20 @@ export type PanelErrorCode =
   | 'request_too_large'
   | 'rate_limit_exceeded'
   | 'internal_error'
-  | 'unavailable';
+  | 'unavailable'
+  | GatewayRefusalCode;
+
+/** Codes of the gateway that the playground passes on. */
+type GatewayRefusalCode =
+  | 'unsupported_content'
+  | 'image_url_not_supported'
+  | 'context_length_exceeded'
+  | 'model_not_found'
+  | 'concurrency_limit'
+  | 'model_capacity'
+  | 'upstream_error'
+  | 'model_unavailable'
+  | 'upstream_timeout';
 
 /** Body of every error. The header `x-request-id` names the call in logs and in the audit journal. */
 export interface PanelErrorBody {

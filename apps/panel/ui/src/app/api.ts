@@ -1,5 +1,6 @@
 import type { PanelErrorBody, PanelErrorCode } from '../../../src/api/shapes/error.js';
 import { type Interruption, interrupt } from './interruption.js';
+import { readEvents, type ServerEvent } from './server-events.js';
 
 /** Failure of a call of the panel's API. */
 export class ApiError extends Error {
@@ -8,12 +9,16 @@ export class ApiError extends Error {
     /** `unreachable`: the panel did not answer. */
     readonly code: PanelErrorCode | 'unreachable',
     readonly param: string | null = null,
-    /** Names the call in the panel's log. Null when it did not answer. */
+    /** Names the call in the panel's log, or in the gateway's when that refused it. Null when the panel did not answer. */
     readonly requestId: string | null = null,
+    /** True when the id is the gateway's: its request can be explained. */
+    readonly isOfGateway = false,
   ) {
     super(message);
   }
 }
+
+const GATEWAY_REQUEST_ID = 'x-gateway-request-id';
 
 /** Errors that the person can cure in a dialog, after which the call is made again. */
 const CURES: Partial<Record<ApiError['code'], Interruption>> = {
@@ -27,10 +32,30 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
  * Calls `/panel/v1` and returns the reply. A session that has ended, and a change that needs the password again, ask in a dialog and go on
  * with the call afterwards. Throws `ApiError`.
  */
-export async function callApi<T>(method: Method, path: string, options: { body?: unknown; signal?: AbortSignal } = {}): Promise<T> {
+export function callApi<T>(method: Method, path: string, options: { body?: unknown; signal?: AbortSignal } = {}): Promise<T> {
+  return withCures(() => callOnce<T>(method, path, options));
+}
+
+/** The reply of a route that sends events. */
+export interface EventReply {
+  /** The gateway's id of the request, where the panel passes one on. */
+  gatewayRequestId: string | null;
+  events: AsyncIterable<ServerEvent>;
+}
+
+/** As `callApi`, for a `POST` that replies server-sent events. The signal ends them. */
+export function openEvents(path: string, body: unknown, signal: AbortSignal): Promise<EventReply> {
+  return withCures(async () => {
+    const reply = await send('POST', path, body, signal);
+    if (!reply.ok || !reply.body) throw errorOf(reply, await reply.text());
+    return { gatewayRequestId: reply.headers.get(GATEWAY_REQUEST_ID), events: readEvents(reply.body) };
+  });
+}
+
+async function withCures<T>(call: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
-      return await callOnce<T>(method, path, options);
+      return await call();
     } catch (error) {
       const cure = error instanceof ApiError ? CURES[error.code] : undefined;
       if (!cure || !(await interrupt(cure))) throw error;
@@ -64,10 +89,11 @@ async function send(method: Method, path: string, body: unknown, signal?: AbortS
 }
 
 function errorOf(reply: Response, text: string): ApiError {
-  const requestId = reply.headers.get('x-request-id');
+  const gatewayRequestId = reply.headers.get(GATEWAY_REQUEST_ID);
+  const requestId = gatewayRequestId ?? reply.headers.get('x-request-id');
   try {
     const { error } = JSON.parse(text) as PanelErrorBody;
-    return new ApiError(error.message, error.code, error.param, requestId);
+    return new ApiError(error.message, error.code, error.param, requestId, gatewayRequestId !== null);
   } catch {
     // A proxy in front of the panel answered with a page of its own.
     return new ApiError(`The panel's address answered with status ${reply.status}.`, 'unreachable', null, requestId);

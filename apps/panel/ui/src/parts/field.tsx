@@ -1,4 +1,4 @@
-import { type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes, useId } from 'react';
+import { type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes, type TextareaHTMLAttributes, useId } from 'react';
 import styles from './field.module.css';
 
 /** A label, its input and a line below it: the fault, or else the hint. */
@@ -24,6 +24,17 @@ export function TextField({
           {fault || hint}
         </p>
       )}
+    </div>
+  );
+}
+
+/** A label and an area that grows with its text. */
+export function AreaField({ label, ...rest }: TextareaHTMLAttributes<HTMLTextAreaElement> & { label: string }) {
+  const id = useId();
+  return (
+    <div className={styles.field}>
+      <label htmlFor={id}>{label}</label>
+      <textarea {...rest} id={id} className={styles.area} />
     </div>
   );
 }

@@ -18,7 +18,7 @@ export function FirstSteps() {
       page: 'keys',
       isDone: keys.some(({ status }) => status === 'active'),
     },
-    { name: 'Send a request', about: 'It appears here and under Requests at once.', page: 'requests', isDone: false },
+    { name: 'Send a request', about: 'From your program or the playground. It appears here at once.', page: 'playground', isDone: false },
   ];
   const next = steps.findIndex(({ isDone }) => !isDone);
   return (

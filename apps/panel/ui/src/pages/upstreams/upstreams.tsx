@@ -1,6 +1,9 @@
+import { useState } from 'react';
 import type { RouteStatus, UpstreamsReply } from '../../../../src/api/shapes/upstreams.js';
+import { useSession } from '../../app/session.js';
 import { useApi } from '../../app/use-api.js';
 import { Badge } from '../../parts/badge.js';
+import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { CopyLine } from '../../parts/copy-line.js';
 import { count, plural } from '../../parts/count.js';
@@ -10,13 +13,16 @@ import { Icon } from '../../parts/icon.js';
 import { Page } from '../../parts/page.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { duration } from '../../parts/time.js';
+import { TestUpstream } from './test-upstream.js';
 import styles from './upstreams.module.css';
 
 const REFETCH_MS = 5_000;
 
 /** The routes as each replica of the inference-proxy sees them: circuits and queues are its own. */
 export function Upstreams() {
+  const { mayOnPlatform } = useSession();
   const { data, error } = useApi<UpstreamsReply>('/upstreams', { refetchMs: REFETCH_MS });
+  const [tested, setTested] = useState<RouteStatus>();
   return (
     <Page title="Upstreams" about="Routes to the models, as each replica of the inference-proxy sees them. Averages are of the last calls.">
       {error && <Failure error={error} />}
@@ -83,11 +89,22 @@ export function Upstreams() {
                 cell: ({ tokensPerSecond }) => (tokensPerSecond === null ? '–' : Math.round(tokensPerSecond)),
               },
               { head: 'Errors', wide: true, cell: ({ errors }) => errorsOf(errors) },
+              {
+                head: '',
+                align: 'end',
+                cell: (route) =>
+                  mayOnPlatform('upstreams') && (
+                    <Button look="quiet" aria-label={`Test ${route.upstreamModel} at ${route.upstream}`} onClick={() => setTested(route)}>
+                      Test
+                    </Button>
+                  ),
+              },
             ]}
           />
           <Failures routes={replica?.routes ?? []} />
         </Card>
       ))}
+      {tested && <TestUpstream upstream={tested.upstream} model={tested.upstreamModel} onClose={() => setTested(undefined)} />}
     </Page>
   );
 }

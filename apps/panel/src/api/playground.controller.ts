@@ -1,0 +1,29 @@
+import { Body, Controller, Req, Res } from '@nestjs/common';
+import type { Response } from 'express';
+import { Handles } from '../http/handles.decorator.js';
+import { PanelError } from '../http/panel-error.js';
+import { callerOf, type PanelRequest } from '../http/panel-request.js';
+import { Playground } from '../playground/playground.js';
+import { Services } from '../services/services.js';
+import { ownedProject } from './owned.js';
+import { PlaygroundRequest } from './playground.dto.js';
+
+@Controller()
+export class PlaygroundController {
+  constructor(
+    private readonly services: Services,
+    private readonly playground: Playground,
+  ) {}
+
+  /**
+   * The gateway holds, streams and bills the request like any other. It is sent with a key of one hour, which the panel makes for the
+   * session and revokes at its end. A client that disconnects stops the request and pays for what it received. At most three requests of
+   * a caller run at once, each for up to ten minutes.
+   */
+  @Handles('runPlayground')
+  async run(@Req() request: PanelRequest, @Res() response: Response, @Body() body: PlaygroundRequest): Promise<void> {
+    const project = await ownedProject(this.services, callerOf(request).access, 'playground', body.projectId);
+    if (!project.enabled) throw new PanelError('conflict', 'The project is disabled.', { param: 'projectId' });
+    await this.playground.run(request, response, body);
+  }
+}

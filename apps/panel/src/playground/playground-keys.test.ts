@@ -1,0 +1,79 @@
+import { jest } from '@jest/globals';
+import { pino } from 'pino';
+import type { PanelRequest } from '../http/panel-request.js';
+import { PlaygroundKeys, RUN_MS_MAX } from './playground-keys.js';
+
+const HOUR_MS = 3_600_000;
+
+let alive: Set<string>;
+let calls: string[];
+let failure: Error | undefined;
+let keys: PlaygroundKeys;
+
+beforeEach(() => {
+  jest.useFakeTimers({ now: 0 });
+  alive = new Set(['one', 'two']);
+  calls = [];
+  failure = undefined;
+  const answer = async (call: string) => {
+    calls.push(call);
+    if (failure) throw failure;
+    return {} as never;
+  };
+  const services = {
+    change: (_request: unknown, { subject }: { subject: string }) => answer(subject),
+    changeAs: ({ actor }: { actor: string }, { subject }: { subject: string }, { keyId }: { keyId?: string }) =>
+      answer(`${subject} ${keyId} by ${actor}`),
+  };
+  keys = new PlaygroundKeys(services as never, { alive: async () => alive }, pino({ level: 'silent' }));
+});
+afterEach(() => jest.useRealTimers());
+
+const request = (session: string | undefined): PanelRequest =>
+  ({ caller: { actor: 'token/x', actorName: 'ada@example.com', session: session && { id: session } } }) as never;
+const revocation = (keyId: string): string => `billing.v1.key.revoke ${keyId} by service/panel`;
+
+test('a key that would end during a request is left to its end, and another is made', () => {
+  const first = keys.take(request('one'), 'web');
+  jest.setSystemTime(HOUR_MS - RUN_MS_MAX - 1);
+  expect(keys.take(request('one'), 'web')).toBe(first);
+  jest.setSystemTime(HOUR_MS - RUN_MS_MAX);
+  expect(keys.take(request('one'), 'web')).not.toBe(first);
+});
+
+test('a key that could not be made is made anew', async () => {
+  failure = new Error('no answer');
+  const failed = keys.take(request('one'), 'web');
+  await expect(failed.created).rejects.toBe(failure);
+  expect(keys.take(request('one'), 'web')).not.toBe(failed);
+});
+
+test('keys of sessions that are over are revoked, also those about to end; a failed revocation is repeated', async () => {
+  const [old, other] = [keys.take(request('one'), 'web'), keys.take(request('two'), 'web')];
+  jest.setSystemTime(HOUR_MS - 1);
+  const fresh = keys.take(request('one'), 'web');
+  calls = [];
+  alive.delete('one');
+  failure = new Error('no answer');
+  await keys.sweep();
+  failure = undefined;
+  await keys.sweep();
+  await keys.sweep();
+  const both = [revocation(old.keyId), revocation(fresh.keyId)];
+  expect(calls).toEqual([...both, ...both]);
+  expect([old, fresh, other].map(({ over }) => over.signal.aborted)).toEqual([true, true, false]);
+});
+
+test('keys of tokens live until their end', async () => {
+  const key = keys.take(request(undefined), 'web');
+  alive.clear();
+  await keys.sweep();
+  expect(keys.take(request(undefined), 'web')).toBe(key);
+});
+
+test('a panel that stops revokes every key', async () => {
+  const held = [keys.take(request('one'), 'web'), keys.take(request(undefined), 'web')];
+  calls = [];
+  await keys.onApplicationShutdown();
+  expect(calls).toEqual(held.map(({ keyId }) => revocation(keyId)));
+});

@@ -1,0 +1,98 @@
+import type { Response as ExpressResponse } from 'express';
+import type { PlaygroundBody } from '../api/shapes/playground.js';
+import { EVENT_STREAM_HEADERS } from '../http/event-stream.js';
+import { PanelError } from '../http/panel-error.js';
+import { callerOf, type PanelRequest } from '../http/panel-request.js';
+import { askGateway, readRefusal } from './ask-gateway.js';
+import { type PlaygroundKeys, RUN_MS_MAX } from './playground-keys.js';
+import { relayEvents } from './relay-events.js';
+
+/** Header with the gateway's id of the request, by which the panel explains it. */
+export const GATEWAY_REQUEST_ID = 'x-gateway-request-id';
+/** Requests of one caller that run at once: one in a tab, and some room for what was just stopped. */
+export const RUNNING_MAX = 3;
+
+const CLIENT_LEFT = new Error('The client has left.');
+
+/** Requests to models that people send from the panel. Neither prompts nor replies are kept. */
+export class Playground {
+  private readonly running = new Map<string, number>();
+
+  constructor(
+    private readonly keys: PlaygroundKeys,
+    /** Address at which the panel reaches the gateway, without `/v1`. */
+    private readonly gatewayUrl: string,
+  ) {}
+
+  /**
+   * Relays the gateway's reply to a request. Ends with the client, the session or after `RUN_MS_MAX`; the gateway then bills what was
+   * received.
+   * @throws {PanelError} before the reply has begun: the refusal of the gateway, `rate_limit_exceeded` or `unavailable`
+   */
+  async run(request: PanelRequest, response: ExpressResponse, body: PlaygroundBody): Promise<void> {
+    // Its event `close` has passed.
+    if (response.destroyed) return;
+    const { requestId, logger } = request;
+    const leave = this.enter(callerOf(request).actor);
+    const end = new AbortController();
+    response.once('close', () => end.abort(CLIENT_LEFT));
+    const tooLong = new PanelError('upstream_timeout', `The playground stops a reply after ${RUN_MS_MAX / 60_000} minutes.`);
+    const timer = setTimeout(() => end.abort(tooLong), RUN_MS_MAX);
+    try {
+      const { reply, signal } = await this.ask(request, body, end.signal);
+      response.setHeader(GATEWAY_REQUEST_ID, reply.headers.get('x-request-id') ?? '');
+      if (!reply.ok || !reply.body) throw await readRefusal(reply);
+      response.writeHead(200, EVENT_STREAM_HEADERS);
+      await relayEvents(reply.body, response, signal).catch((error) => {
+        const reason = signal.aborted ? signal.reason : error;
+        if (!(reason instanceof PanelError || reason === CLIENT_LEFT))
+          logger.warn({ requestId, err: reason }, 'reply of the gateway broke');
+        response.write(failureEvent(reason));
+      });
+      response.end();
+    } catch (error) {
+      if (end.signal.reason !== CLIENT_LEFT) throw error;
+    } finally {
+      clearTimeout(timer);
+      leave();
+    }
+  }
+
+  /** Counts a request of a caller. Returns the function that ends it. @throws {PanelError} `rate_limit_exceeded` */
+  private enter(actor: string): () => void {
+    const running = this.running.get(actor) ?? 0;
+    if (running >= RUNNING_MAX)
+      throw new PanelError('rate_limit_exceeded', `${RUNNING_MAX} of your requests run in the playground. Stop one, or wait for its end.`);
+    this.running.set(actor, running + 1);
+    return () => {
+      const left = (this.running.get(actor) ?? 1) - 1;
+      if (left > 0) this.running.set(actor, left);
+      else this.running.delete(actor);
+    };
+  }
+
+  /** Sends the request with the caller's key. A key that was revoked on the page Keys is replaced, once. */
+  private async ask(
+    request: PanelRequest,
+    { projectId, request: body }: PlaygroundBody,
+    end: AbortSignal,
+  ): Promise<{ reply: Response; signal: AbortSignal }> {
+    const { requestId } = request;
+    for (let attempt = 1; ; attempt += 1) {
+      const held = this.keys.take(request, projectId);
+      const signal = AbortSignal.any([end, held.over.signal]);
+      const { key } = await held.created;
+      const reply = await askGateway({ url: this.gatewayUrl, key, body, requestId }, signal);
+      if (reply.status !== 401 || attempt > 1) return { reply, signal };
+      this.keys.drop(held);
+      await reply.body?.cancel();
+    }
+  }
+}
+
+/** An event as the gateway sends it when a reply fails after its start. */
+function failureEvent(error: unknown): string {
+  const failure =
+    error instanceof PanelError ? error : new PanelError('unavailable', 'The connection to the gateway was lost.', { cause: error });
+  return `data: ${JSON.stringify(failure.body)}\n\n`;
+}

@@ -1,0 +1,65 @@
+import type { PanelErrorBody } from '../../../../src/api/shapes/error.js';
+import type { CatalogModel } from '../../../../src/api/shapes/models.js';
+import type { BilledRequest } from '../../../../src/api/shapes/requests.js';
+import { ApiError } from '../../app/api.js';
+import type { ChatMessage } from '../../app/calls.js';
+
+/** A question and its reply. */
+export interface Exchange {
+  id: number;
+  question: string;
+  model: string;
+  state: 'running' | 'complete' | 'stopped' | 'failed';
+  text: string;
+  reasoning: string;
+  /** `stop`, `length`, `tool_calls`; null before the end. */
+  finishReason: string | null;
+  /** The gateway's id. Null before the reply, or when the panel refused. */
+  requestId: string | null;
+  firstContentMs: number | null;
+  tookMs: number | null;
+  failure: ApiError | null;
+  /** Hold and cost. Null before the settlement, and when nothing was held. */
+  bill: BilledRequest | null;
+}
+
+let lastId = 0;
+
+export function newExchange(question: string, model: string): Exchange {
+  lastId += 1;
+  const empty = { finishReason: null, requestId: null, firstContentMs: null, tookMs: null, failure: null, bill: null };
+  return { id: lastId, question, model, state: 'running', text: '', reasoning: '', ...empty };
+}
+
+interface Chunk {
+  choices?: { delta?: { content?: string | null; reasoning_content?: string }; finish_reason?: string | null }[];
+  error?: PanelErrorBody['error'];
+}
+
+/** Returns what an event of the reply changes, `ms` after its start. */
+export function addEvent({ text, reasoning, firstContentMs, requestId }: Exchange, data: string, ms: number): Partial<Exchange> {
+  if (data === '[DONE]') return { state: 'complete' };
+  const { choices, error } = JSON.parse(data) as Chunk;
+  if (error) return { state: 'failed', failure: new ApiError(error.message, error.code, error.param, requestId) };
+  const choice = choices?.[0];
+  const [more, thought] = [choice?.delta?.content ?? '', choice?.delta?.reasoning_content ?? ''];
+  return {
+    ...(more && { text: text + more }),
+    ...(thought && { reasoning: reasoning + thought }),
+    ...((more || thought) && firstContentMs === null && { firstContentMs: ms }),
+    ...(choice?.finish_reason && { finishReason: choice.finish_reason }),
+  };
+}
+
+const ENCODER = new TextEncoder();
+
+/** The most that a request can cost, which is held before it starts: a token for each byte of text, and the whole output. */
+export function mostItCosts({ price, maxOutputTokens }: CatalogModel, messages: readonly ChatMessage[], maxTokens: number): bigint {
+  const [input, cached, output] = [price.inputPicoUsd, price.cachedInputPicoUsd, price.outputPicoUsd].map(BigInt) as [
+    bigint,
+    bigint,
+    bigint,
+  ];
+  const bytes = messages.reduce((sum, { content }) => sum + ENCODER.encode(content).length, 0);
+  return BigInt(bytes) * (input > cached ? input : cached) + BigInt(Math.min(maxTokens, maxOutputTokens)) * output;
+}

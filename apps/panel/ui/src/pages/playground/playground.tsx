@@ -1,0 +1,163 @@
+import { useState, useSyncExternalStore } from 'react';
+import type { ModelListReply } from '../../../../src/api/shapes/models.js';
+import type { BilledRequest } from '../../../../src/api/shapes/requests.js';
+import { callApi, openEvents } from '../../app/api.js';
+import type { Call } from '../../app/calls.js';
+import { useSession } from '../../app/session.js';
+import { useApi } from '../../app/use-api.js';
+import { useFilters } from '../../app/use-filters.js';
+import { useNames } from '../../app/use-names.js';
+import { Button, ButtonLink } from '../../parts/button.js';
+import { CallLines } from '../../parts/call-lines.js';
+import { Card } from '../../parts/card.js';
+import { Dialog } from '../../parts/dialog.js';
+import { Empty } from '../../parts/empty.js';
+import { Failure } from '../../parts/failure.js';
+import { Page } from '../../parts/page.js';
+import { Composer } from './composer.js';
+import { Conversation, messagesOf } from './conversation.js';
+import { mostItCosts } from './exchange.js';
+import { ExchangeList } from './exchange-list.js';
+import { type Options, optionsOf, startOptions } from './options.js';
+import { OptionsCard } from './options-card.js';
+import styles from './playground.module.css';
+
+/** Conversations by account, until the page is loaded anew. */
+const conversations = new Map<string, { conversation: Conversation; options: Options }>();
+
+function conversationOf(account: string) {
+  const known = conversations.get(account);
+  if (known) return known;
+  const conversation = new Conversation({
+    open: (projectId, request, signal) => openEvents('/playground', { projectId, request }, signal),
+    bill: (requestId) => callApi<BilledRequest>('GET', `/requests/${requestId}`),
+  });
+  const made = { conversation, options: startOptions() };
+  conversations.set(account, made);
+  return made;
+}
+
+/** Requests to models by hand, with their hold and cost. */
+export function Playground() {
+  const { may, account, hrefOf } = useSession();
+  const { projects } = useNames();
+  const { data, error } = useApi<ModelListReply>('/models');
+  const enabled = projects?.filter((project) => project.enabled);
+  const missing = !may('playground') ? (
+    <Empty icon="playground" title="Your role does not include the playground">
+      <p>Owners and developers of an account have it.</p>
+    </Empty>
+  ) : enabled?.length === 0 ? (
+    <Empty icon="projects" title="A request belongs to a project">
+      <p>Make a project first: its limits apply, and its account pays.</p>
+      <ButtonLink to={hrefOf('projects')} look="primary">
+        Projects
+      </ButtonLink>
+    </Empty>
+  ) : (
+    data?.models.length === 0 && (
+      <Empty icon="models" title="The catalog has no enabled model">
+        <p>An operator adds one on the page Models, or with the command line.</p>
+      </Empty>
+    )
+  );
+  if (missing || !enabled || !data) {
+    return (
+      <Page title="Playground" about={ABOUT} busy={!missing && !error}>
+        {error && <Failure error={error} />}
+        {missing && <Card>{missing}</Card>}
+      </Page>
+    );
+  }
+  return <OpenPlayground key={account} projects={enabled} models={data.models} />;
+}
+
+const ABOUT = 'Try a model. Prompts and replies stay in this tab and are stored nowhere; requests are billed to the project.';
+
+type Choices = Pick<Parameters<typeof OptionsCard>[0], 'projects' | 'models'>;
+
+function OpenPlayground({ projects, models }: Choices) {
+  const { account, me } = useSession();
+  const { filters, change } = useFilters();
+  const kept = conversationOf(account);
+  const { conversation } = kept;
+  const exchanges = useSyncExternalStore(conversation.subscribe, () => conversation.exchanges);
+  const [options, setOptions] = useState(kept.options);
+  const [draft, setDraft] = useState('');
+  const [isCodeShown, setCodeShown] = useState(false);
+  const project = projects.find(({ projectId }) => projectId === filters.project) ?? projects[0];
+  const model = models.find(({ id }) => id === filters.model) ?? models[0];
+  if (!project || !model) return null;
+  const { system } = options;
+  const { faults, maxTokens = 0, temperature } = optionsOf(options, model);
+  const isRunning = exchanges.some(({ state }) => state === 'running');
+  const messages = messagesOf(system, exchanges, draft);
+  const ask = (text: string) =>
+    void conversation.send({ text, projectId: project.projectId, model: model.id, system, maxTokens, temperature });
+  return (
+    <Page
+      title="Playground"
+      about={ABOUT}
+      actions={
+        <>
+          <Button onClick={() => setCodeShown(true)}>Code</Button>
+          <Button icon="plus" onClick={() => conversation.clear()} disabled={exchanges.length === 0}>
+            New conversation
+          </Button>
+        </>
+      }
+    >
+      <div className={styles.layout}>
+        <section className={styles.conversation} aria-label="Conversation">
+          <ExchangeList
+            exchanges={exchanges}
+            onRetry={(question) => {
+              conversation.takeBack();
+              ask(question);
+            }}
+          />
+          <Composer
+            value={draft}
+            onChange={setDraft}
+            heldAtMost={mostItCosts(model, messages, maxTokens)}
+            isRunning={isRunning}
+            isReady={!faults.maxTokens && !faults.temperature}
+            onSend={() => {
+              ask(draft);
+              setDraft('');
+            }}
+            onStop={() => conversation.stop()}
+          />
+        </section>
+        <OptionsCard
+          projects={projects}
+          models={models}
+          project={project.projectId}
+          model={model}
+          onChoose={change}
+          options={options}
+          faults={faults}
+          onChange={(changed) => {
+            kept.options = changed;
+            setOptions(changed);
+          }}
+        />
+      </div>
+      {isCodeShown && (
+        <CodeDialog
+          call={{ url: me.gatewayUrl, model: model.id, messages, maxTokens: maxTokens || undefined, temperature }}
+          onClose={() => setCodeShown(false)}
+        />
+      )}
+    </Page>
+  );
+}
+
+function CodeDialog({ call, onClose }: { call: Call; onClose: () => void }) {
+  return (
+    <Dialog title="The same request in code" onClose={onClose}>
+      <p>With a key of the project in the variable TOLLGATE_KEY.</p>
+      <CallLines call={{ ...call, ...(call.messages?.length === 0 && { messages: undefined }) }} />
+    </Dialog>
+  );
+}
