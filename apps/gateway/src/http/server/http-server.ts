@@ -161,8 +161,12 @@ export class HttpServer {
     if (this.shutdownError) exchange.stop(this.shutdownError);
     // A write after the client disconnects. The `close` event handles it.
     response.on('error', () => undefined);
-    // Node restarts this timeout with every byte sent and clears it after the last one.
-    response.once('prefinish', () => response.setTimeout(this.limits.drainMs, () => response.destroy()));
+    response.once('prefinish', () => {
+      // The operating system has taken the whole reply, as nearly always.
+      if (request.socket.writableLength === 0) return;
+      // Node restarts this timeout with every byte sent and clears it after the last one.
+      response.setTimeout(this.limits.drainMs, () => response.destroy());
+    });
     response.once('close', () => {
       if (!response.writableEnded) exchange.stop();
       void this.end(request, response);
