@@ -165,7 +165,7 @@ function expectSame(actual: Outcome, expected: Outcome): void {
   if (JSON.stringify(actual) !== JSON.stringify(expected)) expect(actual).toEqual(expected);
 }
 
-/** Reads a stream like `streamed-reply.ts`, up to its end. */
+/** Reads a stream like `call-upstream.ts`, up to its end. */
 function readStream(adapter: UpstreamAdapter, call: UpstreamCall, chunks: Buffer[]): Outcome {
   return outcomeOf((events) => {
     const [lines, parser] = [new SseParser(), adapter.openStream(call)];

@@ -4,13 +4,13 @@ import type { StreamEvent } from '#inference/stream-event.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { UpstreamClient } from '../routing/upstream-client.js';
 import { GrowingBuffer } from '../transport/growing-buffer.js';
-import { HeldBytes } from '../transport/held-bytes.js';
+import { HeldBytes, type HeldShare } from '../transport/held-bytes.js';
 import { postStream, type TransferLimits, type UpstreamReply } from '../transport/post-stream.js';
-import type { RenderedRequest, UpstreamAdapter, UpstreamCall } from '../upstreams/upstream-adapter.js';
+import { SseParser } from '../transport/sse-parser.js';
+import type { StreamParser, UpstreamAdapter, UpstreamCall } from '../upstreams/upstream-adapter.js';
 import { encodeJsonInSlices } from './encode-json.js';
-import { NoEventsTimeout } from './no-events-timeout.js';
+import { EventLoopBudget } from './event-loop-budget.js';
 import { mayBeEmpty, ReplyShaper } from './reply-shaper.js';
-import { StreamedReply } from './streamed-reply.js';
 import type { UsageMeter } from './usage-meter.js';
 
 const MIB = 1024 * 1024;
@@ -33,126 +33,64 @@ export interface CallTarget {
 }
 
 /**
- * Calls one upstream and returns its events, a batch for each read of the socket, up to the terminal event. The first `next` sends the
- * request. Throws `UpstreamFailure` after the events that preceded it, or the signal's reason when `signal` fires. Closes the socket when
- * the caller stops iterating.
+ * Calls one upstream and yields its events, a batch for each read of the socket, up to the terminal event. Throws
+ * `UpstreamFailure` after the events that preceded it, or the signal's reason when `signal` fires. Closes the socket when the
+ * caller stops iterating.
  */
-export function callUpstream(
+export async function* callUpstream(
   target: CallTarget,
-  job: GenerateRequest,
+  { request, ticket }: GenerateRequest,
   meter: UsageMeter,
   apiKey: string | undefined,
   signal: AbortSignal,
-): AsyncIterableIterator<StreamEvent[], void, undefined> {
-  return new CallEvents(target, job, meter, apiKey, signal);
-}
-
-type Step = IteratorResult<StreamEvent[], void>;
-
-const DONE: Step = { done: true, value: undefined };
-
-/** An iterator by hand: each batch would pass through two or three promises of every generator on its way. */
-class CallEvents implements AsyncIterableIterator<StreamEvent[], void, undefined> {
-  private readonly shaper: ReplyShaper;
-  private reply: UpstreamReply | undefined;
-  /** Set when the reply is a stream. */
-  private streamed: StreamedReply | undefined;
-  private isOver = false;
-
-  constructor(
-    private readonly target: CallTarget,
-    private readonly job: GenerateRequest,
-    private readonly meter: UsageMeter,
-    private readonly apiKey: string | undefined,
-    private readonly signal: AbortSignal,
-  ) {
-    const { request, ticket } = job;
-    const { adapter, upstream } = target.client;
-    const stop = (request.stop ?? []).filter((sequence) => !upstream.capabilities.stop || adapter.takesStop?.(sequence) === false);
-    this.shaper = new ReplyShaper(meter, { outputTokensMax: ticket.outputTokensMax, stop, mayBeEmpty: mayBeEmpty(request) });
+): AsyncGenerator<StreamEvent[], void, undefined> {
+  const { client, model } = target;
+  const { adapter, upstream } = client;
+  if (client.addressError !== undefined) {
+    const { message: detail } = client.addressError;
+    throw new UpstreamFailure('unreachable', 'model_unavailable', { detail, cause: client.addressError, isOperatorsFault: true });
   }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  async next(): Promise<Step> {
-    if (this.isOver) return DONE;
-    const { shaper } = this;
-    try {
-      const value = await (this.streamed === undefined ? this.open() : this.streamed.next());
-      if (shaper.finished || this.streamed === undefined) this.end();
-      return { done: false, value };
-    } catch (error) {
-      // For the client, the reply was complete at the stop sequence.
-      const isComplete = shaper.metStopSequence && !this.signal.aborted && error instanceof UpstreamFailure;
-      const value = isComplete ? shaper.endStopped() : undefined;
-      this.end();
-      if (value === undefined) throw error;
-      return { done: false, value };
-    }
-  }
-
-  async return(): Promise<Step> {
-    this.end();
-    return DONE;
-  }
-
-  /** Sends the request. Returns the whole plain reply, or the first batch of a streamed one. */
-  private async open(): Promise<StreamEvent[]> {
-    const { target, meter, shaper } = this;
-    const { request, ticket } = this.job;
-    const { adapter, upstream, addressError } = target.client;
-    if (addressError !== undefined) {
-      const { message: detail } = addressError;
-      throw new UpstreamFailure('unreachable', 'model_unavailable', { detail, cause: addressError, isOperatorsFault: true });
-    }
-    const { baseUrl, capabilities, timeouts } = upstream;
-    const stream = request.stream || capabilities.streamPlainRequests;
-    const call: UpstreamCall = { request, model: target.model, baseUrl, outputTokensMax: ticket.outputTokensMax, stream, capabilities };
-    const rendered = adapter.renderRequest(call, this.apiKey);
-    const body = ticket.promptTokensEstimate > LARGE_PROMPT_TOKENS ? await encodeLarge(rendered.body) : JSON.stringify(rendered.body);
-    const { length } = body;
-    const limitsOf = (isStream: boolean): TransferLimits => (isStream ? streamLimits(call, timeouts) : plainLimits(call, timeouts, length));
-    const reply = await this.post(rendered, body, stream, limitsOf(stream));
-    this.reply = reply;
-    target.onAnswer?.();
+  const { baseUrl, capabilities, timeouts } = upstream;
+  const stream = request.stream || capabilities.streamPlainRequests;
+  const call: UpstreamCall = { request, model, baseUrl, outputTokensMax: ticket.outputTokensMax, stream, capabilities };
+  const rendered = adapter.renderRequest(call, apiKey);
+  const body = ticket.promptTokensEstimate > LARGE_PROMPT_TOKENS ? await encodeLarge(rendered.body) : JSON.stringify(rendered.body);
+  const { length } = body;
+  const limitsOf = (isStream: boolean): TransferLimits => (isStream ? streamLimits(call, timeouts) : plainLimits(call, timeouts, length));
+  const reply = await postStream(
+    client.pool,
+    {
+      path: client.basePath + rendered.path,
+      headers: {
+        ...rendered.headers,
+        accept: stream ? 'text/event-stream' : 'application/json',
+        'content-type': 'application/json',
+        'user-agent': 'tollgate',
+      },
+      body,
+      onSent: () => meter.sent(),
+      ...limitsOf(stream),
+    },
+    signal,
+  );
+  target.onAnswer?.();
+  const stop = (request.stop ?? []).filter((sequence) => !capabilities.stop || adapter.takesStop?.(sequence) === false);
+  const shaper = new ReplyShaper(meter, { outputTokensMax: ticket.outputTokensMax, stop, mayBeEmpty: mayBeEmpty(request) });
+  try {
     await assertGood(reply, adapter, call);
     meter.answered();
     const first = await firstBytes(reply, timeouts.totalMs);
     const isStream = isEventStream(reply, first);
     if (isStream !== stream) reply.limitTo(limitsOf(isStream));
-    if (!isStream) return parseWhole(await reply.readAll(ticket.accountId, first), adapter, call, shaper);
-    const held = LONG_EVENTS.open(ticket.accountId);
-    this.streamed = new StreamedReply(reply, first, { parser: adapter.openStream(call), shaper, meter, held, totalMs: timeouts.totalMs });
-    return this.streamed.next();
-  }
-
-  private post(
-    { path, headers }: RenderedRequest,
-    body: string | Buffer,
-    stream: boolean,
-    limits: TransferLimits,
-  ): Promise<UpstreamReply> {
-    const { pool, basePath } = this.target.client;
-    const accept = stream ? 'text/event-stream' : 'application/json';
-    const options = {
-      path: basePath + path,
-      headers: { ...headers, accept, 'content-type': 'application/json', 'user-agent': 'tollgate' },
-      body,
-      onSent: () => this.meter.sent(),
-      ...limits,
-    };
-    return postStream(pool, options, this.signal);
-  }
-
-  private end(): void {
-    if (this.isOver) return;
-    this.isOver = true;
-    this.streamed?.close();
-    const isComplete = this.shaper.finished && !this.shaper.wasCut;
-    if (isComplete) this.reply?.drain(); // so that the socket can be used again
-    else this.reply?.close();
+    if (isStream) yield* readEvents(reply, first, client, call, shaper, meter, LONG_EVENTS.open(ticket.accountId));
+    else yield parseWhole(await reply.readAll(ticket.accountId, first), adapter, call, shaper);
+  } catch (error) {
+    if (!shaper.metStopSequence || signal.aborted || !(error instanceof UpstreamFailure)) throw error;
+    yield shaper.endStopped(); // for the client, the reply was complete at the stop sequence
+  } finally {
+    if (shaper.finished && !shaper.wasCut)
+      reply.drain(); // so that the socket can be used again
+    else reply.close();
   }
 }
 
@@ -210,6 +148,25 @@ async function firstBytes(reply: UpstreamReply, totalMs: number): Promise<Buffer
   return [];
 }
 
+/** Limits how long an upstream may send bytes that yield no event. Any byte resets `idleMs`, but not this timeout. */
+class NoEventsTimeout {
+  /** When the first read without an event ended. */
+  private since: number | undefined;
+
+  constructor(private readonly msMax: number) {}
+
+  extend(): void {
+    this.since = undefined;
+  }
+
+  /** Call after each read without an event. Throws `UpstreamFailure` when there was none for too long. */
+  check(): void {
+    const now = performance.now();
+    this.since ??= now;
+    if (now - this.since > this.msMax) throw new UpstreamFailure('timeout', 'upstream_timeout', { detail: 'no events within totalMs' });
+  }
+}
+
 function isBlank(chunk: Buffer): boolean {
   return chunk.every((byte) => byte <= 0x20);
 }
@@ -225,6 +182,60 @@ function isEventStream(reply: UpstreamReply, first: readonly Buffer[]): boolean 
     if (byte !== undefined) return !OPENING.has(byte);
   }
   return false;
+}
+
+/** Yields a batch for each read of the socket, up to the terminal event. */
+async function* readEvents(
+  reply: UpstreamReply,
+  first: Buffer[],
+  { adapter, upstream }: CallTarget['client'],
+  call: UpstreamCall,
+  shaper: ReplyShaper,
+  meter: UsageMeter,
+  held: HeldShare,
+): AsyncGenerator<StreamEvent[], void, undefined> {
+  const lines = new SseParser();
+  const parser = adapter.openStream(call);
+  const timeout = new NoEventsTimeout(upstream.timeouts.totalMs);
+  const budget = new EventLoopBudget();
+  try {
+    for (let chunks: Buffer[] | undefined = first; ; chunks = await reply.read()) {
+      const events: StreamEvent[] = [];
+      const failure = readChunks(chunks, lines, parser, events);
+      const shaped = shaper.shape(events);
+      const counts = parser.usageSoFar;
+      if (counts !== undefined) meter.noteCounts(counts);
+      if (shaped.length > 0) yield shaped;
+      if (shaper.finished) return;
+      if (failure !== undefined) throw failure;
+      if (events.length > 0) timeout.extend();
+      else timeout.check();
+      held.set(lines.heldBytes);
+      if (shaper.metStopSequence) await budget.yieldWhenSpent();
+    }
+  } finally {
+    held.release();
+  }
+}
+
+/** Appends the events of the chunks; no chunks mean that the upstream has closed. Returns the failure that followed them, if any. */
+function readChunks(
+  chunks: Buffer[] | undefined,
+  lines: SseParser,
+  parser: StreamParser,
+  events: StreamEvent[],
+): UpstreamFailure | undefined {
+  const closed = chunks === undefined || chunks.length === 0;
+  const take = (payload: string): void => parser.push(payload, events);
+  try {
+    if (closed) lines.end(take);
+    else lines.push(Buffer.concat(chunks), take); // one push of many small chunks is cheaper than many
+    if (closed) parser.end(events);
+    return undefined;
+  } catch (error) {
+    if (error instanceof UpstreamFailure) return error;
+    throw error;
+  }
 }
 
 function parseWhole(body: Buffer, adapter: UpstreamAdapter, call: UpstreamCall, shaper: ReplyShaper): StreamEvent[] {

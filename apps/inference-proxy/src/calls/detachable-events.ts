@@ -6,12 +6,16 @@ type Step = IteratorResult<Batch, void>;
 const DONE: Step = { done: true, value: undefined };
 
 /** Events of an upstream call that can be taken from their reader at any moment, also while it waits for the next batch. */
-export class DetachableEvents implements AsyncIterator<Batch, void, undefined> {
+export class DetachableEvents implements AsyncIterableIterator<Batch, void, undefined> {
   private awaited: Promise<Step> | undefined;
   private endForReader: () => void = () => undefined;
   private isDetached = false;
 
-  constructor(private readonly source: AsyncIterator<Batch, void, undefined>) {}
+  constructor(private readonly source: AsyncGenerator<Batch, void, undefined>) {}
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
 
   next(): Promise<Step> {
     if (this.isDetached) return Promise.resolve(DONE);
@@ -24,8 +28,7 @@ export class DetachableEvents implements AsyncIterator<Batch, void, undefined> {
   }
 
   async return(): Promise<Step> {
-    if (!this.isDetached) await this.source.return?.();
-    return DONE;
+    return this.isDetached ? DONE : this.source.return();
   }
 
   /** Ends the reader's iteration and returns the rest, beginning with the batch that the reader waited for or had just received. */

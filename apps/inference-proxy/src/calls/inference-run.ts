@@ -15,8 +15,6 @@ import { DetachableEvents } from './detachable-events.js';
 import { readOn } from './read-on.js';
 import { UsageMeter } from './usage-meter.js';
 
-type CallIterator = AsyncIterator<readonly StreamEvent[], void, undefined>;
-
 /** The gateway that reads the stream, for its client. */
 export type Reader = Pick<CallContext, 'signal' | 'callerIsThere'>;
 
@@ -91,7 +89,7 @@ export class InferenceRun {
   }
 
   /** Makes the events of the call detachable if the upstream may be read on. */
-  detachable(events: CallIterator): CallIterator {
+  detachable(events: AsyncGenerator<readonly StreamEvent[], void, undefined>): AsyncIterable<readonly StreamEvent[]> {
     const limits = this.call && readOnLimits(this.call.client.upstream);
     if (limits === undefined) return events;
     const detachable = new DetachableEvents(events);

@@ -8,7 +8,6 @@ import type { RouteTable } from '../routing/route-table.js';
 import { readApiKey } from '../transport/api-key.js';
 import { callUpstream } from './call-upstream.js';
 import { InferenceRun, type Reader, type RunDependencies } from './inference-run.js';
-import type { UsageMeter } from './usage-meter.js';
 
 export interface InferenceDependencies extends RunDependencies {
   routes: Pick<RouteTable, 'acquire' | 'retryAfterSeconds'>;
@@ -35,7 +34,6 @@ export async function* streamInference(
 ): AsyncGenerator<Batch, void, undefined> {
   const run = new InferenceRun(job, reader, dependencies);
   const attempts = new Attempts(dependencies);
-  let attempt: AttemptReader | undefined;
   try {
     let failure: UpstreamFailure | undefined;
     while (!run.isAborted) {
@@ -44,16 +42,13 @@ export async function* streamInference(
         failure = call ?? failure;
         break;
       }
-      attempt = new AttemptReader(call, run);
-      for (let batch = await attempt.next(); batch !== undefined; batch = await attempt.next()) yield batch;
-      const { failure: failed } = attempt;
+      const failed = yield* attemptOn(call, run);
       // The rejection by one dialect says more than the failure of another.
       failure = failed && failure?.code === 'invalid_request' ? failure : failed;
       if (failed === undefined || run.hasReturnedContent || !attempts.recordFailure(call, failed)) break;
     }
     yield* run.lastBatches(failure, failure && retryAfterSeconds(failure, job, dependencies));
   } finally {
-    attempt?.close();
     run.end();
   }
 }
@@ -111,58 +106,35 @@ async function acquireRoute(
   }
 }
 
-/** Makes one call on one route and reads its events for the gateway. */
-class AttemptReader {
-  /** Failure of the call; undefined while it runs, and when it was complete or cancelled. */
-  failure: UpstreamFailure | undefined;
-  private readonly meter: UsageMeter;
-  private events: AsyncIterator<Batch, void, undefined> | undefined;
-  private isOver = false;
-
-  constructor(
-    private readonly call: RouteCall,
-    private readonly run: InferenceRun,
-  ) {
-    this.meter = run.startAttempt(call);
-  }
-
-  /** Returns the next batch, for a plain request all events as one; undefined at the end. Never rejects. */
-  async next(): Promise<Batch | undefined> {
-    if (this.isOver) return undefined;
-    const { run } = this;
-    let batch: Batch | undefined;
-    try {
-      batch = await this.read();
-    } catch (error) {
-      if (!run.isAborted && !run.isReadingOn) this.failure = asFailure(error);
-    }
-    if (batch !== undefined && run.job.request.stream && !run.hasFinished) return batch;
-    this.close(); // before the last batch is taken: a slow reader must not occupy the route
-    return batch?.length ? run.withAttempts(batch) : undefined;
-  }
-
-  /** Ends the call. Later calls have no effect. */
-  close(): void {
-    if (this.isOver) return;
-    this.isOver = true;
-    void this.events?.return?.();
-    if (!this.run.isReadingOn) this.run.endCall(this.failure);
-  }
-
-  private async read(): Promise<Batch | undefined> {
-    const { call, run } = this;
-    const { stream } = run.job.request;
-    this.events ??= run.detachable(callUpstream(call, run.job, this.meter, readApiKey(call.client.upstream), run.abortSignal));
-    for (;;) {
-      const step = await this.events.next();
-      if (run.isReadingOn) return undefined;
-      if (step.done) return stream ? undefined : run.returnCollected();
-      const { value: events } = step;
+/** Makes one call on one route. Returns why it failed; undefined when it completed or was cancelled. */
+async function* attemptOn(call: RouteCall, run: InferenceRun): AsyncGenerator<Batch, UpstreamFailure | undefined, undefined> {
+  const { request } = run.job;
+  const meter = run.startAttempt(call);
+  let failure: UpstreamFailure | undefined;
+  let last: Batch = [];
+  try {
+    for await (const events of run.detachable(callUpstream(call, run.job, meter, readApiKey(call.client.upstream), run.abortSignal))) {
+      if (run.isReadingOn) break;
       if (call.firstContentAt === undefined && events.some(isContent)) call.onContent();
-      if (stream) return run.markReturned(events);
-      run.collect(events);
+      if (!request.stream) {
+        run.collect(events);
+        continue;
+      }
+      const batch = run.markReturned(events);
+      if (run.hasFinished) {
+        last = batch;
+        break;
+      }
+      yield batch;
     }
+    if (!request.stream && !run.isReadingOn) last = run.returnCollected();
+  } catch (error) {
+    if (!run.isAborted && !run.isReadingOn) failure = asFailure(error);
+  } finally {
+    if (!run.isReadingOn) run.endCall(failure);
   }
+  if (failure === undefined && last.length > 0) yield run.withAttempts(last); // after the call has ended: a slow reader must not occupy the route
+  return failure;
 }
 
 /** Returns when a temporary failure may be retried. The routes know best: they include the upstream's own `Retry-After`. */
