@@ -53,24 +53,6 @@ describe('bodies', () => {
     expect((await gateway.chat({ user: 'x'.repeat(1_001 - empty) })).status).toBe(413);
   });
 
-  test.each(['content-length', 'chunked'])('that come together with their head have the same limits (%s) [limit-body-size]', async (framing) => {
-    gateway = await startTestGateway({ bodyBytesMax: 1_000, bodiesInFlightBytesMax: 1_000 });
-    const statusOf = async (body: string): Promise<string> => {
-      const size = body.length;
-      const framed = framing === 'chunked' ? `transfer-encoding: chunked\r\n\r\n${size.toString(16)}\r\n${body}\r\n0` : `content-length: ${size}\r\n\r\n${body}`;
-      const socket = await gateway.connect();
-      socket.write(`POST ${CHAT} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\nconnection: close\r\n${framed}\r\n\r\n`);
-      return (await textOf(socket)).slice(0, 'HTTP/1.1 200'.length);
-    };
-    const body = JSON.stringify(CHAT_BODY);
-    expect([await statusOf(body.padEnd(1_000)), await statusOf(body.padEnd(1_001)), await statusOf(body)]).toEqual([
-      'HTTP/1.1 200',
-      'HTTP/1.1 413',
-      'HTTP/1.1 200',
-    ]);
-    expect(await bytesInFlight()).toBe(0);
-  });
-
   test('get 100 Continue only when they will be read', async () => {
     gateway = await startTestGateway({ bodyBytesMax: 1_000 });
     const expecting = { ...KEY, ...JSON_TYPE, expect: '100-continue' };

@@ -53,8 +53,7 @@ export class BodyReader {
       exchange.awaitsContinue = false;
       response.writeContinue();
     }
-    const declaredBytes = declared === undefined ? undefined : Number(declared);
-    const body = request.complete ? this.takeReceived(request, declaredBytes) : await this.collect(request, declaredBytes);
+    const body = await this.collect(request, declared === undefined ? undefined : Number(declared));
     if (declared === undefined) checkMediaType(headers);
     return body;
   }
@@ -72,14 +71,6 @@ export class BodyReader {
   private take({ exchange }: GatewayRequest, bytes: number): void {
     this.budget.take(accountOf(exchange), bytes, exchange.bodyBytes + bytes);
     exchange.bodyBytes += bytes;
-  }
-
-  /** Returns a body that came together with its head, as most do. Node buffers the whole body, so that it needs no listeners. */
-  private takeReceived(request: GatewayRequest, declaredBytes: number | undefined): Buffer {
-    const body: Buffer = request.read() ?? Buffer.alloc(0);
-    if (body.length > this.limits.bodyBytesMax) throw this.tooLarge();
-    if (declaredBytes === undefined) this.take(request, body.length);
-    return body;
   }
 
   private collect(request: GatewayRequest, declaredBytes: number | undefined): Promise<Buffer> {
