@@ -11,6 +11,7 @@ import { type Route, routeAt } from '../routes.js';
 import { clientAddress } from './client-address.js';
 import { type ClientSocket, type Connection, TOO_MANY_PIPELINED } from './connection.js';
 import { Connections } from './connections.js';
+import { messageClasses } from './message-classes.js';
 import { answerProbe, isProbe } from './probes.js';
 import { renderRefusal, unreadable } from './unreadable-request.js';
 
@@ -65,7 +66,7 @@ export class HttpServer {
   ) {
     this.connections = new Connections(limits.connectionsMax);
     const admit = (request: IncomingMessage, response: ServerResponse): void => this.admit(request, response, false);
-    this.server = createServer(LIMITS, admit);
+    this.server = createServer({ ...LIMITS, ...messageClasses(handler) }, admit);
     // `100 Continue` is sent when the body is about to be read: a client whose request is refused earlier need not send it.
     this.server.on('checkContinue', (request, response) => this.admit(request, response, true));
     this.server.on('checkExpectation', admit);
