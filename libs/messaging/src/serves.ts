@@ -1,5 +1,6 @@
 import 'reflect-metadata';
-import { Ctx, MessagePattern, Payload, RpcException } from '@nestjs/microservices';
+import { MessagePattern, RpcException } from '@nestjs/microservices';
+import { PARAM_ARGS_METADATA } from '@nestjs/microservices/constants.js';
 import { type Endpoint, EveryReplicaEndpoint, ReplicaEndpoint, StreamEndpoint } from '#contracts/endpoint.js';
 import type { CallContext } from './messaging.js';
 
@@ -56,8 +57,8 @@ export function Serves(
     const method = descriptor as TypedPropertyDescriptor<unknown> as TypedPropertyDescriptor<Method>;
     if (method.value === undefined) throw new TypeError(`@Serves on ${String(key)}, which is not a method`);
     method.value = keepErrors(method.value);
-    Payload()(target, key, 0);
-    Ctx()(target, key, 1);
+    // With parameters to resolve, Nest would make a promise for each; without, it passes the arguments on unchanged.
+    Reflect.defineMetadata(PARAM_ARGS_METADATA, {}, target.constructor, key);
     MessagePattern(endpoint.subject, { ...extras })(target, key, method as TypedPropertyDescriptor<unknown>);
   };
 }

@@ -136,12 +136,14 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
       this.breakOff(`${this.peer} sent something that is not a frame.`);
       return;
     }
-    if (message.reply && !isInbox(message.reply)) {
+    // Read once: the client decodes it anew for a message without one.
+    const { reply } = message;
+    if (reply && !isInbox(reply)) {
       this.breakOff(`${this.peer} sent a reply subject outside of an inbox.`);
       return;
     }
     this.silentTicks = 0;
-    if (message.reply) this.meetWriter(message.reply);
+    if (reply) this.meetWriter(reply);
     const expected = frame.kind === 'heartbeat' ? this.sequence : this.sequence + 1;
     if (frame.sequence !== expected) {
       this.breakOff(`Frame ${expected} of ${this.peer} was lost; received frame ${frame.sequence}.`);

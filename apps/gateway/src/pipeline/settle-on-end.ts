@@ -44,18 +44,17 @@ export class SettleOnEnd {
    * Resolves with the recorded outcome; with undefined when billing refuses, or after `settleAnswerMs`, while the attempts continue. Never
    * rejects.
    */
-  async settle(request: SettleRequest): Promise<SettleOutcome | undefined> {
+  settle(request: SettleRequest): Promise<SettleOutcome | undefined> {
     const answered = this.untilAnswered(request);
     this.pendingSettlements.add(answered);
-    let timer: NodeJS.Timeout | undefined;
-    const tooLong = new Promise<undefined>((resolve) => {
-      timer = setTimeout(() => resolve(undefined), this.limits.settleAnswerMs);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(undefined), this.limits.settleAnswerMs);
+      void answered.then((outcome) => {
+        clearTimeout(timer);
+        this.pendingSettlements.delete(answered);
+        resolve(outcome);
+      });
     });
-    const outcome = answered.finally(() => {
-      clearTimeout(timer);
-      this.pendingSettlements.delete(answered);
-    });
-    return Promise.race([outcome, tooLong]);
   }
 
   /** Nest lifecycle hook: runs after all requests have ended. */

@@ -178,8 +178,9 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
       return;
     }
     if (!this.hasDeadline) {
-      if (this.totalBytes === 0) this.startBodyTimer();
-      else if (this.chunks.length === 0 && this.limits.timeouts.idleMs !== undefined) this.timer?.refresh();
+      const { firstByteMs, idleMs } = this.limits.timeouts;
+      if (this.totalBytes === 0 && firstByteMs !== undefined) this.startBodyTimer();
+      else if (this.chunks.length === 0 && idleMs !== undefined) this.timer?.refresh();
     }
     this.totalBytes += chunk.length;
     if (this.totalBytes > this.limits.bytesMax) {

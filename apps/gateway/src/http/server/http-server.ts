@@ -11,6 +11,7 @@ import { type Route, routeAt } from '../routes.js';
 import { clientAddress } from './client-address.js';
 import { type ClientSocket, type Connection, TOO_MANY_PIPELINED } from './connection.js';
 import { Connections } from './connections.js';
+import { messageClasses } from './message-classes.js';
 import { answerProbe, isProbe } from './probes.js';
 import { renderRefusal, unreadable } from './unreadable-request.js';
 
@@ -65,7 +66,7 @@ export class HttpServer {
   ) {
     this.connections = new Connections(limits.connectionsMax);
     const admit = (request: IncomingMessage, response: ServerResponse): void => this.admit(request, response, false);
-    this.server = createServer(LIMITS, admit);
+    this.server = createServer({ ...LIMITS, ...messageClasses(handler) }, admit);
     // `100 Continue` is sent when the body is about to be read: a client whose request is refused earlier need not send it.
     this.server.on('checkContinue', (request, response) => this.admit(request, response, true));
     this.server.on('checkExpectation', admit);
@@ -161,8 +162,12 @@ export class HttpServer {
     if (this.shutdownError) exchange.stop(this.shutdownError);
     // A write after the client disconnects. The `close` event handles it.
     response.on('error', () => undefined);
-    // Node restarts this timeout with every byte sent and clears it after the last one.
-    response.once('prefinish', () => response.setTimeout(this.limits.drainMs, () => response.destroy()));
+    response.once('prefinish', () => {
+      // The operating system has taken the whole reply, as nearly always.
+      if (request.socket.writableLength === 0) return;
+      // Node restarts this timeout with every byte sent and clears it after the last one.
+      response.setTimeout(this.limits.drainMs, () => response.destroy());
+    });
     response.once('close', () => {
       if (!response.writableEnded) exchange.stop();
       void this.end(request, response);
