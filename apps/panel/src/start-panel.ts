@@ -13,6 +13,7 @@ import { beginGrace } from '#observability/grace.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
 import { untilReady } from '#observability/readiness.js';
+import { LiveRequests } from './activity/live-requests.js';
 import { createPanelMetrics } from './http/panel-metrics.js';
 import { requestLog } from './http/request-log.js';
 import { API_PREFIX } from './http/routes.js';
@@ -60,7 +61,7 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
   return async () => {
     ops.drain();
     const withinGrace = beginGrace(shutdownGraceMs + WRITE_MS);
-    await stopServing(app, shutdownGraceMs);
+    await stopServing(app.getHttpServer(), app.get(LiveRequests), shutdownGraceMs);
     await withinGrace(app.close());
     await messaging.close();
     await withinGrace(prisma.$disconnect());

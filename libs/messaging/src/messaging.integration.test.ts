@@ -1,6 +1,6 @@
 import { Controller, type INestMicroservice } from '@nestjs/common';
 import { connect, headers, type NatsConnection } from 'nats';
-import { VERSION } from '#config/version.js';
+import { COMMIT, VERSION } from '#config/version.js';
 import { Topic } from '#contracts/endpoint.js';
 import { RevisionChanged } from '#contracts/revisions.js';
 import { ServiceError } from '#contracts/service-error.js';
@@ -288,6 +288,7 @@ describe('service discovery', () => {
       id: expect.any(String),
       version: VERSION,
       description: 'A service of a test',
+      metadata: { commit: COMMIT, node: process.version },
       endpoints: [
         {
           subject: 'test.v1.count.double',

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
+import { LiveRequests } from '../activity/live-requests.js';
 import { API_PREFIX } from './routes.js';
 import { stopServing } from './stop-serving.js';
 
@@ -19,7 +20,7 @@ afterEach(() => panel.close());
 
 const get = (path: string) => fetch(url + path, { headers: { cookie: admin.cookie } });
 
-/** Sends a request that waits for a lock until `panel.sql` rolls back. */
+/** Sends a request that waits for a lock until the owner of the database rolls back. */
 async function waitingRequest(): Promise<{ reply: Promise<Response> }> {
   await panel.sql.query('BEGIN; LOCK TABLE panel.token IN ACCESS EXCLUSIVE MODE');
   const reply = get('/tokens');
@@ -31,7 +32,7 @@ async function waitingRequest(): Promise<{ reply: Promise<Response> }> {
 test('at a stop a running request is answered, live requests end, and new connections are refused', async () => {
   const live = await get(`/accounts/${randomUUID()}/live`);
   const { reply } = await waitingRequest();
-  const stopped = stopServing(panel.app, 60_000);
+  const stopped = stopServing(panel.app.getHttpServer(), panel.app.get(LiveRequests), 60_000);
   expect(await live.text()).toBe(': ping\n\n');
   await expect(fetch(url)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
   await panel.sql.query('ROLLBACK');
@@ -41,7 +42,7 @@ test('at a stop a running request is answered, live requests end, and new connec
 
 test('after the grace the stop waits no longer, and a request that still runs is cut off', async () => {
   await waitingRequest();
-  await stopServing(panel.app, 50);
+  await stopServing(panel.app.getHttpServer(), panel.app.get(LiveRequests), 50);
   const cut = once(panel.app.getHttpServer(), 'close');
   const closing = panel.app.close();
   await cut;
