@@ -109,7 +109,7 @@ describeWithBrowser('journeys', () => {
     const announced = await page.getByText('Holds at most').locator('data').getAttribute('value');
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Stop' }).waitFor();
-    await page.locator('[class*="playground_text"]').waitFor();
+    await page.locator('[class*="playground-module_text"]').waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByText('Stopped').waitFor();
     await page.getByLabel('Message', { exact: true }).fill('Thanks');

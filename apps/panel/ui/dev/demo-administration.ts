@@ -7,6 +7,16 @@ import { type Endpoint, ok } from './demo-endpoint.js';
 const DAY_MS = 86_400_000;
 const iso = (ms: number) => new Date(ms).toISOString();
 
+const PROBED = [
+  ['reachable', 'yes', 'gpu-cluster-a:8000 answers, 210 ms for a reply'],
+  ['key', 'yes', 'HOSTED_API_KEY is taken'],
+  ['model', 'yes', 'on its list'],
+  ['plain reply', 'yes', '42 bytes of text in 210 ms, finish stop'],
+  ['streams', 'yes', '32 tokens, finish stop'],
+  ['accepts seed', 'no', '400: seed is not supported'],
+  ['accepts images', 'skipped', 'the model takes no images'],
+];
+
 const ADMIN: MeReply = {
   userId: '0195ad00-0000-7000-8000-000000000001',
   email: 'mara@example.com',
@@ -179,6 +189,17 @@ export const ADMINISTRATION: Endpoint[] = [
   ['GET', /^\/sessions$/, () => ok({ sessions: SESSIONS })],
   ['POST', /^\/invites\/show$/, () => ok({ email: null, accountId: null, role: 'admin', expiresAt: iso(NOW + DAY_MS), password: 'new' })],
   ['POST', /^\/invites\/accept$/, () => ok(ADMIN)],
+  [
+    'POST',
+    /^\/upstreams\/[^/]+\/test$/,
+    () => {
+      const event = (type: string, data: object) => `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}`;
+      const checks = PROBED.map(([title, verdict, evidence]) => event('check-end', { check: { id: title, title, verdict, evidence } }));
+      const speed = { firstContentMs: 182, tokensPerSecond: 74, requests: 29, promptTokens: 4_512, outputTokens: 618 };
+      const changes = [{ name: 'seed', catalog: true, found: false }];
+      return { status: 200, events: { texts: [...checks, event('test-end', { servesText: true, ...speed, changes })] } };
+    },
+  ],
   [
     'GET',
     /^\/upstreams$/,

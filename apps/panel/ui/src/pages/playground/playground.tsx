@@ -109,6 +109,7 @@ function OpenPlayground({ projects, models }: Choices) {
     >
       <div className={styles.layout}>
         <section className={styles.conversation} aria-label="Conversation">
+          <h2 className={styles.heading}>Conversation</h2>
           <ExchangeList
             exchanges={exchanges}
             onRetry={(question) => {

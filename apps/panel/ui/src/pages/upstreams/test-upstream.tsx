@@ -68,7 +68,7 @@ function RunningTest({ upstream, model }: { upstream: string; model: string }) {
           <li key={check.id}>
             <Badge tone={toneOf(check)}>{check.verdict}</Badge>
             <span>
-              {check.title}
+              <span className={styles.title}>{check.title}</span>
               <span className={styles.evidence}>{check.evidence}</span>
             </span>
           </li>
