@@ -11,7 +11,21 @@ export type { Logger } from 'pino';
 export function createLogger(service: string, level: string): Logger {
   const destination = new LineBuffer(pino.destination({ dest: 1, sync: false }));
   const formatters = { level: (label: string) => ({ level: label }) };
-  return pino({ level, base: { service }, timestamp: pino.stdTimeFunctions.isoTime, formatters }, destination);
+  return pino({ level, base: { service }, timestamp: isoTime, formatters }, destination);
+}
+
+let second = Number.NaN;
+let textOfSecond = '';
+
+/** Returns the time of a line as pino wants it. The text of a second is made once: a `Date` costs an eighth of the line. */
+export function isoTime(): string {
+  const now = Date.now();
+  const milliseconds = now % 1_000;
+  if (now - milliseconds !== second) {
+    second = now - milliseconds;
+    textOfSecond = new Date(second).toISOString().slice(0, -'000Z'.length);
+  }
+  return `,"time":"${textOfSecond}${String(milliseconds).padStart(3, '0')}Z"`;
 }
 
 /** Sends Nest's log lines to the service's logger. Its start-up lines become `debug`. */

@@ -1,11 +1,11 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Upstream } from '#contracts/catalog.js';
 import type { RouteStatus } from '#contracts/route-status.js';
+import { BoundHistogram } from '#observability/bound-histogram.js';
 import { type CallHistograms, providerOf, RouteMetrics } from './route-metrics.js';
 
 /** Labels of a route. A series stays for as long as the process runs, so there are as many as the catalog has had routes. */
 const LABELS = ['upstream', 'model', 'upstream_model'] as const;
-const GEN_AI_LABELS = ['upstream', 'model', 'gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'];
 
 // Bucket bounds that OpenTelemetry's conventions recommend.
 const OPERATION_SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
@@ -46,13 +46,12 @@ export class ProxyMetrics {
 
   constructor(private readonly registry: Registry) {
     const registers = [registry];
-    const histogram = (name: string, help: string, buckets: number[], label?: string): Histogram =>
-      new Histogram({ name, help, labelNames: label === undefined ? GEN_AI_LABELS : [...GEN_AI_LABELS, label], buckets, registers });
+    const histogram = (name: string, help: string, buckets: number[]) => new BoundHistogram({ name, help, buckets, registers });
     this.histograms = {
-      duration: histogram('gen_ai_client_operation_duration_seconds', 'Duration of upstream calls', OPERATION_SECONDS, 'error_type'),
+      duration: histogram('gen_ai_client_operation_duration_seconds', 'Duration of upstream calls', OPERATION_SECONDS),
       firstToken: histogram('gen_ai_server_time_to_first_token_seconds', 'Time to first content of streams', FIRST_TOKEN_SECONDS),
       perToken: histogram('gen_ai_server_time_per_output_token_seconds', 'Mean time per output token after the first', TOKEN_SECONDS),
-      tokenUsage: histogram('gen_ai_client_token_usage', 'Tokens of calls that returned content', TOKENS, 'gen_ai_token_type'),
+      tokenUsage: histogram('gen_ai_client_token_usage', 'Tokens of calls that returned content', TOKENS),
     };
     this.waits = new Histogram({
       name: 'tollgate_model_wait_seconds',

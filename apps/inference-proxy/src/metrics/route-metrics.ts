@@ -1,6 +1,6 @@
-import type { Histogram } from 'prom-client';
 import type { Upstream } from '#contracts/catalog.js';
 import type { Usage } from '#inference/usage.js';
+import type { BoundHistogram, HistogramSeries } from '#observability/bound-histogram.js';
 import { FAILURE_CODES, FAILURE_KINDS, type FailureKind, type UpstreamFailure } from '../failures/upstream-failure.js';
 
 /** The end of an upstream call. */
@@ -21,10 +21,10 @@ export interface EndedCall extends CallEnd {
 
 /** Histograms that all routes share. */
 export interface CallHistograms {
-  duration: Histogram;
-  firstToken: Histogram;
-  perToken: Histogram;
-  tokenUsage: Histogram;
+  duration: BoundHistogram;
+  firstToken: BoundHistogram;
+  perToken: BoundHistogram;
+  tokenUsage: BoundHistogram;
 }
 
 /** Values of `gen_ai.provider.name` in OpenTelemetry's conventions. */
@@ -46,34 +46,32 @@ export class RouteMetrics {
   readonly outcomes = new Map<string, number>(['completed', 'cancelled', ...FAILURE_CODES].map((outcome) => [outcome, 0]));
   readonly errors = new Map<FailureKind, number>(FAILURE_KINDS.map((kind) => [kind, 0]));
   readonly tokens = { prompt: 0, cached: 0, output: 0, reasoning: 0 };
-  private readonly genAi: Record<string, string>;
-  private readonly input: Record<string, string>;
-  private readonly output: Record<string, string>;
+  private readonly durationOf: (errorType: string | undefined) => HistogramSeries;
+  private readonly firstToken: HistogramSeries;
+  private readonly perToken: HistogramSeries;
+  private readonly inputTokens: HistogramSeries;
+  private readonly outputTokens: HistogramSeries;
 
-  constructor(
-    upstream: Pick<Upstream, 'id' | 'kind'>,
-    model: string,
-    upstreamModel: string,
-    private readonly histograms: CallHistograms,
-  ) {
+  constructor(upstream: Pick<Upstream, 'id' | 'kind'>, model: string, upstreamModel: string, histograms: CallHistograms) {
     this.labels = { upstream: upstream.id, model, upstream_model: upstreamModel };
     const conventional = { gen_ai_operation_name: 'chat', gen_ai_provider_name: providerOf(upstream), gen_ai_request_model: upstreamModel };
-    this.genAi = { upstream: upstream.id, model, ...conventional };
-    this.input = { ...this.genAi, gen_ai_token_type: 'input' };
-    this.output = { ...this.genAi, gen_ai_token_type: 'output' };
+    const genAi = { upstream: upstream.id, model, ...conventional };
+    this.durationOf = seriesByError(histograms.duration, genAi);
+    this.firstToken = histograms.firstToken.bind(genAi);
+    this.perToken = histograms.perToken.bind(genAi);
+    this.inputTokens = histograms.tokenUsage.bind({ ...genAi, gen_ai_token_type: 'input' });
+    this.outputTokens = histograms.tokenUsage.bind({ ...genAi, gen_ai_token_type: 'output' });
   }
 
   ended({ outcome, failure, isStream, durationMs, firstContentMs, usage }: EndedCall): void {
-    const { genAi, histograms } = this;
     this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1);
     if (failure !== undefined) this.errors.set(failure.kind, (this.errors.get(failure.kind) ?? 0) + 1);
-    const isComplete = outcome === 'completed';
-    histograms.duration.observe(isComplete ? genAi : { ...genAi, error_type: failure?.kind ?? outcome }, durationMs / 1_000);
+    this.durationOf(outcome === 'completed' ? undefined : (failure?.kind ?? outcome)).observe(durationMs / 1_000);
     if (usage !== undefined) this.count(usage);
     if (!isStream || firstContentMs === undefined) return;
-    histograms.firstToken.observe(genAi, firstContentMs / 1_000);
+    this.firstToken.observe(firstContentMs / 1_000);
     const outputTokens = usage?.outputTokens ?? 0;
-    if (outputTokens > 1) histograms.perToken.observe(genAi, (durationMs - firstContentMs) / (outputTokens - 1) / 1_000);
+    if (outputTokens > 1) this.perToken.observe((durationMs - firstContentMs) / (outputTokens - 1) / 1_000);
   }
 
   private count({ promptTokens, cachedTokens, outputTokens, reasoningTokens }: Usage): void {
@@ -82,7 +80,17 @@ export class RouteMetrics {
     tokens.cached += cachedTokens;
     tokens.output += outputTokens;
     tokens.reasoning += reasoningTokens;
-    this.histograms.tokenUsage.observe(this.input, promptTokens);
-    this.histograms.tokenUsage.observe(this.output, outputTokens);
+    this.inputTokens.observe(promptTokens);
+    this.outputTokens.observe(outputTokens);
   }
+}
+
+/** Returns a function that finds or binds the series of an `error_type`. */
+function seriesByError(histogram: BoundHistogram, labels: Record<string, string>): (errorType: string | undefined) => HistogramSeries {
+  const all = new Map<string | undefined, HistogramSeries>();
+  return (errorType) => {
+    const series = all.get(errorType) ?? histogram.bind(errorType === undefined ? labels : { ...labels, error_type: errorType });
+    all.set(errorType, series);
+    return series;
+  };
 }
