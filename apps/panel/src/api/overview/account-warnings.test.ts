@@ -1,4 +1,5 @@
 import type { Account } from '#contracts/billing/accounts.js';
+import type { KeyRow } from '#contracts/billing/keys.js';
 import type { Balance } from '#contracts/billing/money.js';
 import { accountWarnings } from './account-warnings.js';
 
@@ -36,5 +37,21 @@ test.each([
     [{ kind: 'plan-ends', accountId: 'a', planExpiresAt: '2027-01-07T00:00:00.000Z', planBalancePicoUsd: '7' }],
   ],
 ] as const)('%s', (_, account, balance, warnings) => {
-  expect(accountWarnings({ ...ACCOUNT, ...account }, { ...BALANCE, ...balance }, NOW)).toEqual(warnings);
+  const state = { account: { ...ACCOUNT, ...account }, balance: { ...BALANCE, ...balance }, endingKeys: [] };
+  expect(accountWarnings(state, NOW)).toEqual(warnings);
+});
+
+test('keys that end are one warning, soonest first, without those that were replaced', () => {
+  const key = (keyId: string, expiresAt: string, replacedBy: string | null = null): KeyRow => ({
+    ...{ keyId, projectId: 'p', name: null, note: null, lastFour: 'abcd', createdAt: '', expiresAt, replacedBy },
+    ...{ disabled: false, revokedAt: null, status: 'active', lastUsedAt: null },
+  });
+  const [soon, sooner] = ['2027-01-06T00:00:00.000Z', '2027-01-02T00:00:00.000Z'];
+  const endingKeys = [key('a', soon), key('b', sooner), key('c', sooner, 'd')];
+  const named = { name: null, lastFour: 'abcd' };
+  const keys = [
+    { keyId: 'b', ...named, expiresAt: sooner },
+    { keyId: 'a', ...named, expiresAt: soon },
+  ];
+  expect(accountWarnings({ account: ACCOUNT, balance: BALANCE, endingKeys }, NOW)).toEqual([{ kind: 'keys-end', accountId: 'a', keys }]);
 });

@@ -1,4 +1,5 @@
 import { type Account, accountList } from '#contracts/billing/accounts.js';
+import { keyList } from '#contracts/billing/keys.js';
 import { balanceGet } from '#contracts/billing/money.js';
 import { type UsageGroup, type UsageRow, usageQuery } from '#contracts/billing/usage.js';
 import type { Activity } from '../../activity/activity.js';
@@ -6,7 +7,7 @@ import { PanelError } from '../../http/panel-error.js';
 import { allOf, pagesOf } from '../../services/pages.js';
 import type { Services } from '../../services/services.js';
 import type { Overview, OverviewTraffic, OverviewWarning } from '../shapes/overview.js';
-import { accountWarnings } from './account-warnings.js';
+import { accountWarnings, ENDS_SOON_MS } from './account-warnings.js';
 import type { OverviewQuery } from './overview-query.js';
 import { sumUsage } from './sum-usage.js';
 
@@ -34,9 +35,11 @@ export async function readOverview(
     allOf(pagesOf((cursor) => services.ask(usageQuery, { accountId, limit: PAGE_ROWS, ...question, cursor })));
   const spenders = async (group: UsageGroup): Promise<UsageRow[]> => mostExpensive(await usage({ from, to, groupBy: [group] }));
   const today = now.toISOString().slice(0, 10);
-  const [account, balance, series, month, byModel, byProject, byKey, byEnding, traffic, warnings] = await Promise.all([
+  const endsBefore = new Date(now.getTime() + ENDS_SOON_MS).toISOString();
+  const [account, balance, ending, series, month, byModel, byProject, byKey, byEnding, traffic, warnings] = await Promise.all([
     accountId ? accountOf(services, accountId) : undefined,
     accountId ? services.ask(balanceGet, { accountId }) : null,
+    accountId ? services.ask(keyList, { accountId, endsBefore }) : undefined,
     usage({ from, to, step }),
     usage({ from: `${today.slice(0, 7)}-01`, to: now.toISOString(), step: 'day' }),
     spenders('model'),
@@ -60,7 +63,7 @@ export async function readOverview(
     byKey,
     byEnding,
     traffic,
-    warnings: [...(account && balance ? accountWarnings(account, balance, now) : []), ...warnings],
+    warnings: [...(account && balance && ending ? accountWarnings({ account, balance, endingKeys: ending.keys }, now) : []), ...warnings],
   };
 }
 

@@ -1,3 +1,4 @@
+import type { KeyRow } from '#contracts/billing/keys.js';
 import type { Balance } from '#contracts/billing/money.js';
 import type { UsageRow } from '#contracts/billing/usage.js';
 import type { TrafficGap, TrafficSums } from './traffic.js';
@@ -42,9 +43,14 @@ export type OverviewWarning =
   | { kind: 'account-frozen'; accountId: string; statusReason: string | null }
   /** The plan ends within 7 days. */
   | { kind: 'plan-ends'; accountId: string; planExpiresAt: string; planBalancePicoUsd: string }
+  /** Soonest first. */
+  | { kind: 'keys-end'; accountId: string; keys: EndingKey[] }
   /** Platform only: routes that at least one replica does not call. */
   | { kind: 'circuit-open'; model: string; upstream: string; replicas: number }
   /** Platform only: the last check of the ledger found violations. */
   | { kind: 'ledger-violations'; checkedAt: string; violations: number }
   /** A warning may be missing because this service did not answer. */
   | { kind: 'service-unavailable'; service: string };
+
+/** An active key that ends within 7 days and was not replaced. */
+export type EndingKey = Pick<KeyRow, 'keyId' | 'name' | 'lastFour'> & { expiresAt: string };

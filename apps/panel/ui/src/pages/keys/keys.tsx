@@ -7,6 +7,7 @@ import { Button, ButtonLink } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { Empty } from '../../parts/empty.js';
 import { CompactSelect } from '../../parts/field.js';
+import { Chosen } from '../../parts/filter-bar.js';
 import { Page } from '../../parts/page.js';
 import { EditKey } from './edit-key.js';
 import { type KeyAction, KeyTable, mayRotate } from './key-table.js';
@@ -18,10 +19,12 @@ import { RotateKey } from './rotate-key.js';
 export function Keys() {
   const { may } = useSession();
   const { filters, change } = useFilters();
-  const { projects, keys, projectName } = useNames();
+  const { projects, keys, projectName, keyName } = useNames();
   const [isMaking, setMaking] = useState(false);
   const [asking, setAsking] = useState<{ action: KeyAction; apiKey: KeyRow }>();
-  const shown = keys?.filter(({ projectId }) => !filters.project || projectId === filters.project).toReversed();
+  const shown = keys
+    ?.filter(({ keyId, projectId }) => (!filters.key || keyId === filters.key) && (!filters.project || projectId === filters.project))
+    .toReversed();
   const mayChange = may('keys');
   const hasProjects = (projects?.length ?? 1) > 0;
   const newKey = mayChange && hasProjects && (
@@ -29,23 +32,23 @@ export function Keys() {
       New key
     </Button>
   );
+  const choice = filters.key ? (
+    <Chosen onRemove={() => change({ key: undefined })}>{keyName(filters.key)}</Chosen>
+  ) : (
+    (projects?.length ?? 0) > 1 && (
+      <CompactSelect label="Project" value={filters.project ?? ''} onChange={(event) => change({ project: event.target.value })}>
+        <option value="">All projects</option>
+        {projects?.map(({ projectId, name }) => (
+          <option key={projectId} value={projectId}>
+            {name}
+          </option>
+        ))}
+      </CompactSelect>
+    )
+  );
   return (
     <Page title="Keys" about="A program sends its key with every request. It belongs to one project, whose limits apply." actions={newKey}>
-      <Card
-        flush
-        actions={
-          (projects?.length ?? 0) > 1 && (
-            <CompactSelect label="Project" value={filters.project ?? ''} onChange={(event) => change({ project: event.target.value })}>
-              <option value="">All projects</option>
-              {projects?.map(({ projectId, name }) => (
-                <option key={projectId} value={projectId}>
-                  {name}
-                </option>
-              ))}
-            </CompactSelect>
-          )
-        }
-      >
+      <Card flush actions={choice}>
         <KeyTable
           keys={shown}
           projectName={projectName}
