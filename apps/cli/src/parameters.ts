@@ -68,6 +68,11 @@ export function text(lengthMax: number, placeholder = 'text'): Kind<string> {
   };
 }
 
+/** A value that an empty text clears; parsed to null. */
+export function clearable<Value>(kind: Kind<Value>): Kind<Value | null> {
+  return { ...kind, parse: (value) => (value === '' ? null : kind.parse(value)) };
+}
+
 export function wholeNumber(min: number, max: number): Kind<number> {
   return {
     placeholder: 'n',
