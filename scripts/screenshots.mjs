@@ -12,6 +12,7 @@ import { ensureDependencies } from './local/dependencies.mjs';
 import { LOCAL, ROOT } from './local/project.mjs';
 import { removeStack, startStack } from './local/stack.mjs';
 import { createStatus } from './local/status.mjs';
+import { untilSettled } from './local/until-settled.mjs';
 
 const IMAGES = join(ROOT, 'docs/images');
 const SCHEMES = ['light', 'dark'];
@@ -87,9 +88,4 @@ async function picture(page, name) {
   await untilSettled(page);
   await page.screenshot({ path: join(IMAGES, `${name}.png`) });
   status.say('picture', `docs/images/${name}.png`);
-}
-
-async function untilSettled(page) {
-  await page.locator('main h1').first().waitFor();
-  await page.locator('[aria-busy="true"], [class*="skeleton" i]').first().waitFor({ state: 'detached' });
 }
