@@ -113,7 +113,7 @@ export function panelModule({ config, logger, prisma, messaging, providers }: Pa
       { provide: APP_GUARD, useValue: new OriginGuard(reflector, origins) },
       { provide: APP_GUARD, useValue: new CredentialsGuard(reflector, credentials) },
       { provide: APP_GUARD, useValue: new PermissionGuard(reflector) },
-      { provide: APP_INTERCEPTOR, useValue: new JsonBodyInterceptor() },
+      { provide: APP_INTERCEPTOR, useValue: new JsonBodyInterceptor(reflector) },
       { provide: APP_PIPE, useValue: new PayloadPipe() },
       { provide: APP_FILTER, useValue: new ErrorFilter(cookie, prisma, logger) },
       { provide: LOGGER, useValue: logger },
