@@ -68,6 +68,12 @@ export const GRANTS = {
         ],
         delete: true,
       },
+      budget: {
+        select: true,
+        insert: true,
+        update: ['time_zone', 'limit_amount', 'spent', 'held', 'window_start', 'window_end'],
+        delete: true,
+      },
       // Journals: the role and the triggers both refuse updates.
       settlement: { select: true, insert: true },
       late_settlement: { select: true, insert: true },

@@ -9,6 +9,7 @@ import { BillingConfig } from './billing.config.js';
 import { createBillingMetrics, forgetLedgerCheck, recordBatch, recordLedgerCheck } from './billing.metrics.js';
 import { AccountsController } from './controllers/accounts.controller.js';
 import { AuditController } from './controllers/audit.controller.js';
+import { BudgetsController } from './controllers/budgets.controller.js';
 import { HoldsController } from './controllers/holds.controller.js';
 import { LOGGER, MESSAGING, PRISMA } from './controllers/injected.js';
 import { KeysController } from './controllers/keys.controller.js';
@@ -124,7 +125,16 @@ export function billingModule({ config, logger, registry, prisma, messaging, rep
   const announcements = new ReplicaAnnouncements(replicaId, messaging, lanes);
   return {
     module: BillingModule,
-    controllers: [HoldsController, MoneyController, KeysController, AccountsController, UsageController, LedgerController, AuditController],
+    controllers: [
+      HoldsController,
+      MoneyController,
+      KeysController,
+      AccountsController,
+      BudgetsController,
+      UsageController,
+      LedgerController,
+      AuditController,
+    ],
     providers: [
       { provide: BillingConfig, useValue: config },
       { provide: PRISMA, useValue: prisma },

@@ -1,6 +1,7 @@
 import type { PinnedPrice, ReserveRequest, TokenUsage } from '#contracts/billing/holds.js';
 import { OUTPUT_SOURCES, PROMPT_SOURCES } from '#inference/usage.js';
 import type { Batch, Settle } from '../src/holds/batch.js';
+import type { ModelBudget } from './serial-model.js';
 
 /** A step of random traffic, at a time of a virtual clock. */
 export type Step = { now: number } & (
@@ -9,6 +10,7 @@ export type Step = { now: number } & (
   | { kind: 'grant'; accountId: string; grantId: string; amount: bigint; endsAt: number }
   | { kind: 'meter'; holdId: string; sequence: number; usage: TokenUsage; leaseUntil: number }
   | { kind: 'key'; keyId: string; disabled: boolean; expiresAt: number }
+  | { kind: 'budget'; budget: ModelBudget }
 );
 
 export interface Tenant {
@@ -16,14 +18,15 @@ export interface Tenant {
   projects: { projectId: string; keyId: string; requestsPerMinuteMax: number; concurrencyMax: number }[];
 }
 
-/** A fixed time in 2027. */
-const CLOCK_START = 1_800_000_000_000;
+/** Five minutes before a day of this zone in 2027, so that the budgets of a day reset once. */
+const CLOCK_START = Date.parse('2027-01-15T07:55:00Z');
+const BUDGET_ZONE = 'America/Los_Angeles';
 
 const AMOUNT_MAX = 1_000;
 
 /** Deterministic traffic: the same seed makes the same steps. */
 export class RandomTraffic {
-  private now = CLOCK_START;
+  now = CLOCK_START;
   private sequence = 0;
   private readonly recent: { holdId: string; accountId: string }[] = [];
   private readonly reserved: ReserveRequest[] = [];
@@ -32,6 +35,8 @@ export class RandomTraffic {
   /** Holds with a meter reading; true when a reaper has seen them since, so that they are settled late. */
   private metered: { holdId: string; accountId: string }[] = [];
   private lost: { holdId: string; accountId: string }[] = [];
+  /** Budgets whose limits the traffic changes. */
+  readonly budgets: ModelBudget[] = [];
 
   constructor(
     private state: number,
@@ -44,7 +49,10 @@ export class RandomTraffic {
     this.now += this.pick([0, 1, 300, 999, 5_000, 20_000, 100_000], [4, 4, 4, 3, 2, 1, 0.5]);
     const now = this.now;
     const { accountId } = this.oneOf(this.tenants);
-    const kind = this.pick(['batch', 'top-up', 'grant', 'meter', 'key'] as const, this.calm ? [36, 1, 1, 6, 1] : [20, 1, 3, 12, 2]);
+    const kinds = ['batch', 'top-up', 'grant', 'budget', 'meter', 'key'] as const;
+    const changes = this.budgets.length > 0 ? 1 : 0;
+    const kind = this.pick(kinds, this.calm ? [36, 1, 1, changes, 6, 1] : [20, 1, 3, changes, 12, 2]);
+    if (kind === 'budget') return { now, kind, budget: { ...this.oneOf(this.budgets), limit: BigInt(this.below(8 * AMOUNT_MAX)) } };
     if (kind === 'top-up') return { now, kind, accountId, amount: BigInt(this.below(4 * AMOUNT_MAX)) };
     if (kind === 'grant') {
       const endsAt = now + this.oneOf([1, 5_000, 60_000, 600_000, 6_000_000]);
@@ -207,5 +215,33 @@ export function makeTenants(traffic: { uuid(): string }): Tenant[] {
   return [
     { accountId: traffic.uuid(), projects: [project(6, 100), project(1_000, 3)] },
     { accountId: traffic.uuid(), projects: [project(1_000, 1_000)] },
+  ];
+}
+
+/** Returns budgets of each level and period, which bind at times. The second customer has few. */
+export function makeBudgets(traffic: { uuid(): string }, [first, second]: readonly Tenant[]): ModelBudget[] {
+  const budget = (
+    tenant: Tenant | undefined,
+    period: ModelBudget['period'],
+    limit: bigint,
+    of?: { projectId: string; keyId?: string },
+  ): ModelBudget => ({
+    budgetId: traffic.uuid(),
+    accountId: tenant?.accountId ?? '',
+    projectId: of?.projectId ?? null,
+    keyId: of?.keyId ?? null,
+    period,
+    timeZone: BUDGET_ZONE,
+    limit,
+  });
+  const [tight, roomy] = first?.projects ?? [];
+  const [alone] = second?.projects ?? [];
+  return [
+    budget(first, 'day', 4_000n),
+    budget(first, 'total', 12_000n),
+    budget(first, 'day', 1_500n, tight && { projectId: tight.projectId }),
+    budget(first, 'month', 3_000n, roomy),
+    budget(second, 'week', 8_000n),
+    budget(second, 'day', 2_000n, alone && { projectId: alone.projectId }),
   ];
 }

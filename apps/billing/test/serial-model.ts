@@ -1,9 +1,13 @@
+import type { BudgetPeriod } from '#contracts/billing/budgets.js';
 import type { ReserveOutcome, ReserveRequest, SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
+import { windowAt } from '../src/budgets/budget-window.js';
 import type { Batch, BatchOutcomes, HoldTimes, Settle } from '../src/holds/batch.js';
 
 interface ModelHold {
   accountId: string;
   projectId: string;
+  keyId: string;
+  openedAt: number;
   amount: bigint;
   planPart: bigint;
   grantId: string | null;
@@ -34,13 +38,26 @@ export interface ModelKey {
   expiresAt: number;
 }
 
-/** The ledger in its simplest form: it has no counters and sums up the open holds each time. Slow, so that it is easy to verify. */
+export interface ModelBudget {
+  budgetId: string;
+  accountId: string;
+  projectId: string | null;
+  keyId: string | null;
+  period: BudgetPeriod;
+  timeZone: string;
+  limit: bigint;
+}
+
+/** The ledger in its simplest form: it has no counters and sums up the holds each time. Slow, so that it is easy to verify. */
 export class SerialModel {
   readonly accounts = new Map<string, ModelAccount>();
   readonly projects = new Map<string, ModelProject>();
   readonly keys = new Map<string, ModelKey>();
+  readonly budgets = new Map<string, ModelBudget>();
   readonly holds = new Map<string, ModelHold>();
   readonly costs = new Map<string, bigint>();
+  /** Every hold that was opened, for the budgets. */
+  private readonly opened = new Map<string, ModelHold>();
   /** Holds that the reaper ended, without a late settlement. */
   readonly reaped = new Map<string, ModelHold>();
   /** Sources of the bills of the reaper. */
@@ -71,6 +88,16 @@ export class SerialModel {
 
   openHoldsOf(projectId: string): number {
     return [...this.holds.values()].filter((hold) => hold.projectId === projectId).length;
+  }
+
+  /** Returns what the holds of the budget's window have cost, and what those that are open hold. */
+  usedOf(budget: ModelBudget, now: number): { spent: bigint; held: bigint } {
+    const { windowStart } = windowAt(budget.period, budget.timeZone, now);
+    const counted = [...this.opened].filter(([, hold]) => hold.openedAt >= windowStart && countsIn(budget, hold));
+    return {
+      spent: sum(counted.map(([holdId]) => this.costs.get(holdId) ?? 0n)),
+      held: sum(counted.filter(([holdId]) => this.holds.has(holdId)).map(([, { amount }]) => amount)),
+    };
   }
 
   private settle(settles: readonly Settle[], now: number): SettleOutcome[] {
@@ -120,8 +147,9 @@ export class SerialModel {
     for (const { holdId, accountId, due } of late) {
       const account = this.account(accountId);
       const { planHeld, topupHeld } = this.heldOf(accountId);
-      const fromPlan = least(due, account.plan - planHeld);
-      const fromTopup = least(due - fromPlan, account.topup - topupHeld);
+      const cost = least(due, this.leftForLate(holdId, now) ?? due);
+      const fromPlan = least(cost, account.plan - planHeld);
+      const fromTopup = least(cost - fromPlan, account.topup - topupHeld);
       account.plan -= fromPlan;
       account.topup -= fromTopup;
       this.costs.set(holdId, (this.costs.get(holdId) ?? 0n) + fromPlan + fromTopup);
@@ -130,6 +158,38 @@ export class SerialModel {
       const status = statuses.get(settle) ?? 'unknown';
       return { status, holdId: settle.holdId, costPicoUsd: String(status === 'unknown' ? 0n : this.costs.get(settle.holdId)) };
     });
+  }
+
+  /** What the budgets of a hold have left. Nothing where its window is over. Undefined: it has no budget. */
+  private leftForLate(holdId: string, now: number): bigint | undefined {
+    const hold = this.opened.get(holdId) as ModelHold;
+    const isOver = ({ period, timeZone }: ModelBudget): boolean => hold.openedAt < windowAt(period, timeZone, now).windowStart;
+    const left = this.budgetsOf(hold).map((budget) => (isOver(budget) ? 0n : this.leftOf(budget, now)));
+    return left.length > 0 ? left.reduce(least) : undefined;
+  }
+
+  private leftOf(budget: ModelBudget, now: number): bigint {
+    const { spent, held } = this.usedOf(budget, now);
+    return budget.limit > spent + held ? budget.limit - spent - held : 0n;
+  }
+
+  /** Those of the account first, then those of the project, then those of the key; each by name of the period. */
+  private budgetsOf(payer: { accountId: string; projectId: string; keyId: string }): ModelBudget[] {
+    const width = ({ projectId, keyId }: ModelBudget): number => (keyId !== null ? 2 : projectId !== null ? 1 : 0);
+    return [...this.budgets.values()]
+      .filter((budget) => countsIn(budget, payer))
+      .sort((a, b) => width(a) - width(b) || (a.period < b.period ? -1 : 1));
+  }
+
+  /** Returns the last budget to reset of those that have less than `amount` left. */
+  private exceeded(reserve: ReserveRequest, amount: bigint, now: number) {
+    const endOf = ({ period, timeZone }: ModelBudget): number => windowAt(period, timeZone, now).windowEnd;
+    const tooLittle = this.budgetsOf(reserve).filter((budget) => amount > this.leftOf(budget, now));
+    const budget = tooLittle.findLast((one) => tooLittle.every((other) => endOf(other) <= endOf(one)));
+    if (!budget) return undefined;
+    const { budgetId, projectId, keyId, period, limit } = budget;
+    const resetsAt = period === 'total' ? null : new Date(endOf(budget)).toISOString();
+    return { budgetId, projectId, keyId, period, limitPicoUsd: String(limit), leftPicoUsd: String(this.leftOf(budget, now)), resetsAt };
   }
 
   /** Returns money to the top-up first, then to the plan if it is the same. */
@@ -178,19 +238,28 @@ export class SerialModel {
         availablePicoUsd: String(available),
       };
     }
+    const budget = this.exceeded(reserve, amount, now);
+    if (budget) {
+      const amounts = { requiredPicoUsd: reserve.amountPicoUsd, availablePicoUsd: String(available) };
+      return { status: 'refused', holdId, code: 'insufficient_balance', ...amounts, budget };
+    }
     const planPart = least(amount, account.plan - planHeld);
     const { inputPicoUsd, cachedInputPicoUsd, outputPicoUsd } = reserve.price;
     project.admitted.push(now);
-    this.holds.set(holdId, {
+    const hold = {
       accountId,
       projectId,
+      keyId: reserve.keyId,
+      openedAt: now,
       amount,
       planPart,
       grantId: planPart > 0n && account.grant ? account.grant.id : null,
       prices: [BigInt(inputPicoUsd), BigInt(cachedInputPicoUsd), BigInt(outputPicoUsd)],
       leaseUntil: now + this.times.leaseMs,
       meter: undefined,
-    });
+    };
+    this.holds.set(holdId, hold);
+    this.opened.set(holdId, hold);
     const limit = project.requestsPerMinuteMax;
     const requests = { limit, remaining: limit - waits.length - 1, resetSeconds: 60 };
     return { status: 'held', holdId, leaseMs: this.times.leaseMs, requests };
@@ -216,6 +285,11 @@ export class SerialModel {
     if (!account) throw new Error(`no account ${id}`);
     return account;
   }
+}
+
+function countsIn(budget: ModelBudget, payer: { accountId: string; projectId: string; keyId: string }): boolean {
+  if (budget.accountId !== payer.accountId) return false;
+  return (budget.projectId ?? payer.projectId) === payer.projectId && (budget.keyId ?? payer.keyId) === payer.keyId;
 }
 
 function billed(hold: ModelHold, usage: TokenUsage | undefined): bigint {

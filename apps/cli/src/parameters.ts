@@ -47,6 +47,12 @@ export const projectId = idOf('project');
 export const keyId = idOf('key');
 export const scheduledPriceId = idOf('price');
 
+/** A whole id. Budgets are listed by account, so that the start of an id cannot be searched. */
+export const budgetId: Kind<string> = {
+  placeholder: 'id',
+  parse: (text) => (UUID.test(text) ? text.toLowerCase() : invalid(`Must be a whole id such as ${EXAMPLE_ID}.`)),
+};
+
 function idOf(resource: Resource): Kind<string> {
   return {
     placeholder: 'id',
@@ -87,6 +93,18 @@ export function wholeNumber(min: number, max: number): Kind<number> {
 export const usd: Kind<string> = {
   placeholder: 'dollars',
   parse: (value) => (isPositiveUsd(value) ? value : invalid('Must be a dollar amount above zero such as 25 or 12.50.')),
+};
+
+/** A dollar amount, zero included; parsed to pico-USD. */
+export const usdAsPico: Kind<string> = {
+  placeholder: 'dollars',
+  parse: (value) => {
+    try {
+      return String(parseUsd(value));
+    } catch {
+      return invalid('Must be a dollar amount such as 25 or 12.50.');
+    }
+  },
 };
 
 /** A dollar amount other than zero. */

@@ -107,6 +107,19 @@ describe('the request of each command', () => {
     [`key rotate ${KEY_ID} --grace 30d`, 'billing.v1.key.rotate', { keyId: KEY_ID, graceSeconds: 2_592_000 }],
     [`key revoke ${KEY_ID}`, 'billing.v1.key.revoke', { keyId: KEY_ID }],
     [
+      `budget set --account ${ID} --key ${KEY_ID} --period day --limit 5.00 --time-zone Europe/Berlin`,
+      'billing.v1.budget.set',
+      { accountId: ID, keyId: KEY_ID, period: 'day', limitPicoUsd: '5000000000000', timeZone: 'Europe/Berlin' },
+    ],
+    [
+      `budget set --account ${ID} --project ${ID} --period total --limit 0`,
+      'billing.v1.budget.set',
+      { accountId: ID, projectId: ID, period: 'total', limitPicoUsd: '0' },
+    ],
+    [`budget list --account ${ID}`, 'billing.v1.budget.list', { accountId: ID }],
+    [`budget show ${KEY_ID} --account ${ID}`, 'billing.v1.budget.list', { accountId: ID, budgetId: KEY_ID }],
+    [`budget remove ${KEY_ID}`, 'billing.v1.budget.remove', { budgetId: KEY_ID }],
+    [
       `topup --account ${ID} --usd 25.00 --payment-id inv-1`,
       'billing.v1.topup.create',
       { accountId: ID, usd: '25.00', paymentId: 'inv-1' },

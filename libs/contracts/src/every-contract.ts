@@ -1,5 +1,6 @@
 import * as audit from './audit.js';
 import * as accounts from './billing/accounts.js';
+import * as budgets from './billing/budgets.js';
 import * as billingEvents from './billing/events.js';
 import * as holds from './billing/holds.js';
 import * as keys from './billing/keys.js';
@@ -24,6 +25,7 @@ const MODULES = [
   accounts,
   projects,
   keys,
+  budgets,
   money,
   movements,
   usage,

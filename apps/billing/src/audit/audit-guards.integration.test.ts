@@ -25,6 +25,8 @@ const other = (id: string): string => id.replace(/^./, (digit) => (digit === 'f'
 interface Change {
   constraint: string;
   target: (customer: Customer) => string;
+  /** Makes the row that the change is of. */
+  before?: (customer: Customer) => string;
   sql: (customer: Customer) => string;
 }
 
@@ -69,6 +71,17 @@ const CHANGES: Record<string, Change> = {
     target: ({ keyId }) => `key/${keyId}`,
     sql: ({ keyId }) => `UPDATE billing.api_key SET expires_at = now() WHERE id = '${keyId}'`,
   },
+  'a new budget': {
+    constraint: 'budget_insert_is_audited',
+    target: ({ accountId }) => `budget/${other(accountId)}`,
+    sql: ({ accountId }) => addBudget(other(accountId), accountId),
+  },
+  'the limit of a budget': {
+    constraint: 'budget_update_is_audited',
+    target: ({ accountId }) => `budget/${accountId}`,
+    before: ({ accountId }) => addBudget(accountId, accountId),
+    sql: ({ accountId }) => `UPDATE billing.budget SET limit_amount = 2 WHERE account_id = '${accountId}'`,
+  },
   'a movement': {
     constraint: 'movement_is_audited',
     target: () => `movement/${movementId}`,
@@ -78,7 +91,12 @@ const CHANGES: Record<string, Change> = {
   },
 };
 
-describe.each(Object.entries(CHANGES))('%s', (_, { constraint, target, sql }) => {
+function addBudget(budgetId: string, accountId: string): string {
+  return `INSERT INTO billing.budget (id, account_id, period, time_zone, limit_amount, spent, held, window_start, window_end)
+    VALUES ('${budgetId}', '${accountId}', 'total', 'UTC', 1, 0, 0, '-infinity', 'infinity')`;
+}
+
+describe.each(Object.entries(CHANGES))('%s', (_, { constraint, target, before, sql }) => {
   /** Runs the change and other statements in one transaction, then undoes a commit that was accepted. */
   async function commit(...others: (() => Promise<unknown>)[]): Promise<void> {
     await service.query('BEGIN');
@@ -89,6 +107,11 @@ describe.each(Object.entries(CHANGES))('%s', (_, { constraint, target, sql }) =>
   let customer: Customer;
   beforeEach(async () => {
     customer = await ledger.customer();
+    if (before === undefined) return;
+    await service.query('BEGIN');
+    await service.query(before(customer));
+    await record(service, target(customer));
+    await service.query('COMMIT');
   });
 
   test('is refused without an audit row of the same transaction that names it', async () => {

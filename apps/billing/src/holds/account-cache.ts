@@ -1,3 +1,5 @@
+import { type BudgetState, type BudgetsOfAccount, type Payer, targetOf, targetsOf } from '../budgets/budget.js';
+import { isWithin } from '../budgets/budget-window.js';
 import type { AccountState, Batch, BatchRows, BatchState, KeyState, OpenedHold, ProjectState } from './batch.js';
 import { BatchClock } from './batch-clock.js';
 import type { Hold } from './hold.js';
@@ -26,6 +28,8 @@ interface CachedAccount {
   /** On the process's monotonic clock, in milliseconds. */
   usedAt: number;
   projects: Map<string, CachedProject>;
+  /** By target. Only of accounts that have some. */
+  budgets: Map<string, readonly BudgetState[]>;
   /** Open holds by id. Lease and meter change in the database, but only the reaper reads them. */
   holds: Map<string, Hold>;
 }
@@ -51,7 +55,7 @@ export class AccountCache {
 
   /**
    * Returns the state to decide the batch from. Undefined when any of it is not cached, and for cases that always take the lock: a sweep,
-   * the reaper, a grant or a key near its end.
+   * the reaper, a grant, a key or the window of a budget near its end.
    */
   stateOf({ settles, reserves, sweeps = [] }: Batch, now: number): BatchState | undefined {
     if (sweeps.length > 0 || settles.length + reserves.length === 0) return undefined;
@@ -59,11 +63,12 @@ export class AccountCache {
     const projects = new Map<string, ProjectState>();
     const holds = new Map<string, Hold>();
     const keys = new Map<string, KeyState>();
+    const budgets = new Map<string, Map<string, readonly BudgetState[]>>();
     for (const { accountId, holdId, reason } of settles) {
       const account = this.usable(accountId, now);
       const hold = account?.holds.get(holdId);
       const project = hold && account?.projects.get(hold.projectId);
-      if (!account || !project || reason === 'lease-expired') return undefined;
+      if (!account || !project || reason === 'lease-expired' || !addBudgets(budgets, account, hold, now)) return undefined;
       accounts.set(accountId, account.state);
       projects.set(hold.projectId, project.state);
       holds.set(holdId, hold);
@@ -73,12 +78,12 @@ export class AccountCache {
       const project = account?.projects.get(projectId);
       const key = project?.keys.get(keyId);
       if (!account || !project || !key || account.holds.has(holdId)) return undefined;
-      if (key.expiresAt <= now + MOMENT_TOLERANCE_MS) return undefined;
+      if (key.expiresAt <= now + MOMENT_TOLERANCE_MS || !addBudgets(budgets, account, { accountId, projectId, keyId }, now)) return undefined;
       accounts.set(accountId, account.state);
       projects.set(projectId, project.state);
       keys.set(keyId, key);
     }
-    return { now, accounts, projects, keys, holds, settlements: new Map(), reaped: new Map() };
+    return { now, accounts, projects, keys, budgets, holds, settlements: new Map(), reaped: new Map() };
   }
 
   /** Keeps what a committed batch read and wrote. `version` is that of the accounts in `rows`. */
@@ -87,14 +92,16 @@ export class AccountCache {
     for (const account of state.accounts.values()) touched.set(account.accountId, this.take(account));
     for (const project of state.projects.values()) keepProject(touched.get(project.accountId), project);
     for (const [keyId, key] of state.keys) projectOf(touched, state, key.projectId)?.keys.set(keyId, key);
+    for (const [accountId, ofAccount] of state.budgets) keepBudgets(touched.get(accountId), ofAccount);
     // An id of the batch is an open hold only if it was read as one.
     for (const { accountId, holdId } of [...batch.settles, ...batch.reserves]) touched.get(accountId)?.holds.delete(holdId);
     for (const hold of state.holds.values()) touched.get(hold.accountId)?.holds.set(hold.holdId, hold);
 
     for (const account of rows.accounts) (touched.get(account.accountId) as CachedAccount).state = { ...account, version };
     for (const project of rows.projects) keepProject(touched.get(project.accountId), project);
+    for (const budget of rows.budgets) keepBudget(touched.get(budget.accountId), budget);
     for (const { holdId } of rows.settled) touched.get(state.holds.get(holdId)?.accountId ?? '')?.holds.delete(holdId);
-    for (const opened of rows.opened) touched.get(opened.reserve.accountId)?.holds.set(opened.reserve.holdId, holdOf(opened));
+    for (const opened of rows.opened) touched.get(opened.reserve.accountId)?.holds.set(opened.reserve.holdId, holdOf(opened, state.now));
     for (const account of touched.values()) this.put(account);
     this.evict();
   }
@@ -111,7 +118,8 @@ export class AccountCache {
   private take(state: AccountState): CachedAccount {
     const cached = this.accounts.get(state.accountId);
     const usedAt = performance.now();
-    const fresh = { state, unchangedBatches: UNCHANGED_BATCHES_MIN, usedAt, projects: new Map(), holds: new Map() };
+    const nothing = { projects: new Map(), budgets: new Map(), holds: new Map() };
+    const fresh = { state, unchangedBatches: UNCHANGED_BATCHES_MIN, usedAt, ...nothing };
     if (!cached) return fresh;
     this.accounts.delete(state.accountId);
     this.holds -= cached.holds.size;
@@ -140,17 +148,49 @@ function keepProject(account: CachedAccount | undefined, state: ProjectState): v
   else account?.projects.set(state.projectId, { state, keys: new Map() });
 }
 
+/** Adds the budgets that a request counts in. False when some are not cached, or a window begins or ends near `now`. */
+function addBudgets(
+  budgets: Map<string, Map<string, readonly BudgetState[]>>,
+  { state, budgets: cached }: CachedAccount,
+  payer: Payer,
+  now: number,
+): boolean {
+  if (!state.budgetCount) return true;
+  const ofAccount = budgets.get(state.accountId) ?? new Map<string, readonly BudgetState[]>();
+  budgets.set(state.accountId, ofAccount);
+  return targetsOf(payer).every((target) => {
+    const ofTarget = cached.get(target);
+    if (ofTarget) ofAccount.set(target, ofTarget);
+    return ofTarget?.every((budget) => isWithin(budget, now, now + MOMENT_TOLERANCE_MS)) === true;
+  });
+}
+
+function keepBudgets(account: CachedAccount | undefined, budgets: BudgetsOfAccount): void {
+  for (const [target, ofTarget] of budgets) account?.budgets.set(target, ofTarget);
+}
+
+function keepBudget(account: CachedAccount | undefined, changed: BudgetState): void {
+  const target = targetOf(changed);
+  const ofTarget = account?.budgets.get(target) ?? [];
+  account?.budgets.set(
+    target,
+    ofTarget.map((budget) => (budget.budgetId === changed.budgetId ? changed : budget)),
+  );
+}
+
 /** Undefined when the project of a key was not read with it. */
 function projectOf(touched: ReadonlyMap<string, CachedAccount>, state: BatchState, projectId: string): CachedProject | undefined {
   return touched.get(state.projects.get(projectId)?.accountId ?? '')?.projects.get(projectId);
 }
 
-function holdOf({ reserve, planPart, grantId, leaseUntil }: OpenedHold): Hold {
-  const { holdId, accountId, projectId, amountPicoUsd, price } = reserve;
+function holdOf({ reserve, planPart, grantId, leaseUntil }: OpenedHold, createdAt: number): Hold {
+  const { holdId, accountId, projectId, keyId, amountPicoUsd, price } = reserve;
   return {
     holdId,
     accountId,
     projectId,
+    keyId,
+    createdAt,
     amount: BigInt(amountPicoUsd),
     planPart,
     grantId,

@@ -2,14 +2,15 @@ import type { PgConnection } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
 import { longOr } from '#testing/long-run.js';
 import { LedgerFixture, TIMES } from '../../test/ledger-fixture.js';
-import { makeTenants, RandomTraffic, type Step, type Tenant } from '../../test/random-traffic.js';
-import { type ModelAccount, SerialModel } from '../../test/serial-model.js';
+import { makeBudgets, makeTenants, RandomTraffic, type Step, type Tenant } from '../../test/random-traffic.js';
+import { type ModelAccount, type ModelBudget, SerialModel } from '../../test/serial-model.js';
+import { windowAt } from '../budgets/budget-window.js';
 import { grantPlan } from '../ledger/grant-plan.js';
 import { topUp } from '../ledger/top-up.js';
 import { applyBatch } from './apply-batch.js';
 import { billableUsage } from './hold.js';
 
-/** Each seed is the history of two customers. */
+/** Each seed is the history of two customers. Odd seeds have budgets. */
 const SEEDS = longOr(40, 500);
 const SEEDS_IN_MEMORY = longOr(15, 300);
 const SEEDS_WITHOUT_MEMORY = longOr(3, 50);
@@ -48,7 +49,7 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed + 1_000))(
       await ledger.close();
       await openDatabase();
     }
-    await takeAll(new RandomTraffic(seed, []));
+    await takeAll(new RandomTraffic(seed, []), seed);
   },
 );
 
@@ -57,7 +58,7 @@ test.each(Array.from({ length: SEEDS_IN_MEMORY }, (_, seed) => seed + 5_000))(
   async (seed) => {
     batches = 0;
     locked = 0;
-    await takeAll(new RandomTraffic(seed, [], true));
+    await takeAll(new RandomTraffic(seed, [], true), seed);
     expect(batches - locked).toBeGreaterThan(0);
   },
   60_000,
@@ -68,7 +69,7 @@ test.each(Array.from({ length: SEEDS_WITHOUT_MEMORY }, (_, seed) => seed + 6_000
   async (seed) => {
     batches = 0;
     locked = 0;
-    await takeAll(new RandomTraffic(seed, [], true), async () => {
+    await takeAll(new RandomTraffic(seed, [], true), seed, async () => {
       await lane.end();
       lane = await openLane();
     });
@@ -77,16 +78,23 @@ test.each(Array.from({ length: SEEDS_WITHOUT_MEMORY }, (_, seed) => seed + 6_000
   60_000,
 );
 
-async function takeAll(traffic: RandomTraffic, between?: () => Promise<void>): Promise<void> {
+async function takeAll(traffic: RandomTraffic, seed: number, between?: () => Promise<void>): Promise<void> {
   const tenants = makeTenants(traffic);
   traffic.tenants.push(...tenants);
   const model = new SerialModel(TIMES);
   for (const tenant of tenants) await open(tenant, model);
+  if (seed % 2 === 1) traffic.budgets.push(...makeBudgets(traffic, tenants));
+  for (const budget of traffic.budgets) await addBudget(budget, model, traffic.now);
   for (let count = 1; count <= STEPS; count++) {
-    await take(traffic.next(), model);
+    const step = traffic.next();
+    await take(step, model);
     await between?.();
     if (count % STEPS_A_CHECK === 0) expect(await ledger.violations()).toEqual([]);
     for (const { accountId } of tenants) expect(await fundsOf(accountId)).toEqual(modelFunds(model, accountId));
+    for (const budget of model.budgets.values()) {
+      const { spent, held } = model.usedOf(budget, step.now);
+      expect(await usedOf(budget, step.now)).toEqual({ spent: String(spent), held: String(held) });
+    }
   }
 }
 
@@ -125,6 +133,12 @@ async function take(step: Step, model: SerialModel): Promise<void> {
       const end = Number.isFinite(expiresAt) ? new Date(expiresAt) : null;
       await ledger.sql.query('UPDATE billing.api_key SET disabled = $2, expires_at = $3 WHERE id = $1', [keyId, disabled, end]);
       Object.assign(model.keys.get(keyId) ?? {}, { disabled, expiresAt });
+      return;
+    }
+    case 'budget': {
+      const { budgetId, limit } = step.budget;
+      await ledger.sql.query('UPDATE billing.budget SET limit_amount = $2 WHERE id = $1', [budgetId, String(limit)]);
+      Object.assign(model.budgets.get(budgetId) ?? {}, { limit });
     }
   }
 }
@@ -146,6 +160,28 @@ async function open({ accountId, projects }: Tenant, model: SerialModel): Promis
     model.projects.set(projectId, { accountId, enabled: true, admitted: [], requestsPerMinuteMax, concurrencyMax });
     model.keys.set(keyId, { projectId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
   }
+}
+
+async function addBudget(budget: ModelBudget, model: SerialModel, now: number): Promise<void> {
+  const { budgetId, accountId, projectId, keyId, period, timeZone, limit } = budget;
+  const { windowStart, windowEnd } = windowAt(period, timeZone, now);
+  const [start, end] = period === 'total' ? ['-infinity', 'infinity'] : [new Date(windowStart), new Date(windowEnd)];
+  await ledger.sql.query(
+    `INSERT INTO billing.budget (id, account_id, project_id, key_id, period, time_zone, limit_amount, spent, held, window_start, window_end)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, $8, $9)`,
+    [budgetId, accountId, projectId, keyId, period, timeZone, String(limit), start, end],
+  );
+  model.budgets.set(budgetId, { ...budget });
+}
+
+/** Returns what is spent and held at a time: nothing when the window is over, and no request has begun the next. */
+async function usedOf({ budgetId }: ModelBudget, now: number): Promise<unknown> {
+  const { rows } = await ledger.sql.query(
+    `SELECT CASE WHEN over THEN '0' ELSE spent::text END AS spent, CASE WHEN over THEN '0' ELSE held::text END AS held
+     FROM (SELECT *, window_end <= $2 AS over FROM billing.budget WHERE id = $1) b`,
+    [budgetId, new Date(now)],
+  );
+  return rows[0];
 }
 
 async function fundsOf(accountId: string): Promise<unknown> {

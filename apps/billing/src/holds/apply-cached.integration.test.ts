@@ -6,6 +6,7 @@ import { type Customer, LedgerFixture, reserveOf, TIMES, usageOf } from '../../t
 import { ShiftedClock } from '../../test/shifted-clock.js';
 import { updateAccount } from '../accounts/accounts.js';
 import { updateProject } from '../accounts/projects.js';
+import { setBudget } from '../budgets/budgets.js';
 import { revokeKey, updateKey } from '../keys/keys.js';
 import { adjust } from '../ledger/adjust.js';
 import { freezeAccounts } from '../ledger/freeze-accounts.js';
@@ -192,6 +193,51 @@ describe('the next batch sees', () => {
     const next = await reserve(replica, customer, 500n);
     expect(next.outcome).toMatchObject({ status: 'held' });
     expect(next.sent).toEqual([...FROM_MEMORY, ...LOCKED]);
+  });
+});
+
+describe('an account with budgets', () => {
+  const LOCKED_WITH_BUDGETS = ['lock_accounts', 'read_batch', 'read_budgets', 'write_budgets', 'write_batch'];
+  const FROM_MEMORY_WITH_BUDGETS = ['write_cached_batch_and_budgets'];
+
+  test('is decided from memory, and the next batch sees a changed budget', async () => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    const { accountId, projectId, keyId } = customer;
+    for (const target of [{}, { projectId }, { keyId }])
+      await setBudget(ledger.prisma, { accountId, ...target, period: 'total', limitPicoUsd: '250' });
+    const replica = await Replica.open();
+    const holdId = randomUUID();
+    const sent = [
+      (await replica.reserve(customer, 100n, holdId)).sent,
+      (await replica.reserve(customer, 100n)).sent,
+      (await replica.settle(customer, holdId, 90)).sent,
+    ];
+    expect(sent).toEqual([LOCKED_WITH_BUDGETS, FROM_MEMORY_WITH_BUDGETS, FROM_MEMORY_WITH_BUDGETS]);
+    expect(await replica.reserve(customer, 61n)).toMatchObject({
+      outcome: { status: 'refused', code: 'insufficient_balance', budget: { keyId, leftPicoUsd: '60' } },
+      sent: FROM_MEMORY,
+    });
+    await setBudget(ledger.prisma, { accountId, keyId, period: 'total', limitPicoUsd: '240' });
+    expect(await replica.reserve(customer, 51n)).toMatchObject({
+      outcome: { status: 'refused', code: 'insufficient_balance', budget: { keyId, leftPicoUsd: '50' } },
+      sent: [...FROM_MEMORY, 'lock_accounts', 'read_batch', 'read_budgets'],
+    });
+  });
+
+  test('takes the lock near the end of a window', async () => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    const { accountId } = customer;
+    const { resetsAt } = await setBudget(ledger.prisma, { accountId, period: 'day', limitPicoUsd: '250' });
+    const end = Date.parse(resetsAt ?? '');
+    const replica = await Replica.open();
+    const sentAt = async (now: number) => (await replica.reserve(customer, 1n, randomUUID(), now)).sent;
+    expect([await sentAt(end - 252), await sentAt(end - 251), await sentAt(end - 250), await sentAt(end), await sentAt(end)]).toEqual([
+      LOCKED_WITH_BUDGETS,
+      FROM_MEMORY_WITH_BUDGETS,
+      LOCKED_WITH_BUDGETS,
+      ['lock_accounts', 'read_batch', 'read_budgets', 'open_budget_windows', 'write_budgets', 'write_batch'],
+      FROM_MEMORY_WITH_BUDGETS,
+    ]);
   });
 });
 

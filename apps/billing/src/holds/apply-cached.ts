@@ -1,12 +1,21 @@
 import type { PgConnection } from '#database/pg-connection.js';
 import { type AccountCache, MOMENT_TOLERANCE_MS } from './account-cache.js';
-import type { AccountState, Batch, Committed, HoldTimes, OpenedHold, ProjectState, Settlement } from './batch.js';
+import type { Batch, BatchRows, Committed, HoldTimes } from './batch.js';
 import { foldBatch } from './fold-batch.js';
 import { execute, plainArray } from './pipelined-query.js';
-import { ACCOUNT_SET, accountColumns, CLOSE_AND_OPEN_HOLDS, holdColumns, PROJECT_SET, projectColumns } from './write-rows.js';
+import {
+  ACCOUNT_SET,
+  accountColumns,
+  BUDGET_SET,
+  budgetColumns,
+  CLOSE_AND_OPEN_HOLDS,
+  holdColumns,
+  PROJECT_SET,
+  projectColumns,
+} from './write-rows.js';
 
 /**
- * Writes a batch that was decided from the cache, in one statement and so one transaction, and fails if the database has changed.
+ * Returns the statement that writes a batch that was decided from the cache: one transaction, which fails if the database has changed.
  * `billing.demand` raises when its condition is not true; `billing.demand_new` raises when an id to reserve is already open or settled.
  * Postgres evaluates the demands in their order. The first one locks the accounts, for which other batches wait. An UPDATE that waited for
  * a lock compares the new row, and `demand_new` takes its own snapshots, so both see what was committed meanwhile.
@@ -17,9 +26,8 @@ import { ACCOUNT_SET, accountColumns, CLOSE_AND_OPEN_HOLDS, holdColumns, PROJECT
  * the accounts, $45 those of the projects, $46 and $47 how far the batch's time may be after and before the clock, in milliseconds, $48 the
  * ids to reserve, $49 those of them that open no hold.
  */
-const WRITE_CACHED_BATCH = {
-  name: 'write_cached_batch',
-  text: `WITH changed_accounts AS (
+function writeCachedBatch(name: string, changedBudgets: string, demandBudgets: string) {
+  const text = `WITH changed_accounts AS (
       UPDATE billing.account a SET ${ACCOUNT_SET}
       FROM unnest($33::uuid[], $34::numeric[], $35::numeric[], $36::numeric[], $37::numeric[], $38::numeric[], $39::uuid[], $40::int4[],
           $44::xid[])
@@ -29,15 +37,32 @@ const WRITE_CACHED_BATCH = {
       UPDATE billing.project p SET ${PROJECT_SET}
       FROM unnest($41::uuid[], $42::int4[], $43::json[], $45::int8[]) AS s (id, open_holds, request_window, version)
       WHERE p.id = s.id AND p.version = s.version RETURNING 1
-    ), ${CLOSE_AND_OPEN_HOLDS}
+    ), ${changedBudgets} ${CLOSE_AND_OPEN_HOLDS}
     SELECT billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($33), 'an account has changed'),
       billing.demand(extract(epoch FROM clock_timestamp() - $1::timestamptz)::float8 * 1000 BETWEEN -$46::float8 AND $47::float8,
         'the batch is of another moment'),
       billing.demand_new($48, $49),
       billing.demand((SELECT count(*) FROM changed_projects) = cardinality($41), 'a project has changed'),
       billing.demand((SELECT count(*) FROM settled) = cardinality($2), 'a hold to end was not there'),
-      pg_current_xact_id()::xid::text AS version, extract(epoch FROM clock_timestamp())::float8 * 1000 AS now`,
-};
+      ${demandBudgets}
+      pg_current_xact_id()::xid::text AS version, extract(epoch FROM clock_timestamp())::float8 * 1000 AS now`;
+  return { name, text };
+}
+
+const WRITE_CACHED_BATCH = writeCachedBatch('write_cached_batch', '', '');
+
+/**
+ * The statement of a batch that changes budgets, $50 to $52. Their values need no version of their own: every change of a budget writes the
+ * row of its account.
+ */
+const WRITE_CACHED_BATCH_AND_BUDGETS = writeCachedBatch(
+  'write_cached_batch_and_budgets',
+  `changed_budgets AS (
+      UPDATE billing.budget b SET ${BUDGET_SET} FROM unnest($50::uuid[], $51::numeric[], $52::numeric[]) AS s (id, spent, held)
+      WHERE b.id = s.id RETURNING 1
+    ),`,
+  `billing.demand((SELECT count(*) FROM changed_budgets) = cardinality($50), 'a budget was not there'),`,
+);
 
 /**
  * Applies a batch in one round trip, decided from what earlier batches left. Returns undefined, with nothing done, when the cache lacks a
@@ -62,9 +87,13 @@ export async function applyCached(
     // Ascending: all transactions lock holds in this order.
     settled: applied.rows.settled.toSorted((a, b) => (a.holdId < b.holdId ? -1 : 1)),
     opened: applied.rows.opened,
+    budgets: applied.rows.budgets,
   };
+  const values = valuesOf(batch, rows, state.now, now === undefined);
   try {
-    const { rows: answers } = await execute<Answer>(connection, WRITE_CACHED_BATCH, valuesOf(batch, rows, state.now, now === undefined));
+    const { rows: answers } = await (rows.budgets.length === 0
+      ? execute<Answer>(connection, WRITE_CACHED_BATCH, values)
+      : execute<Answer>(connection, WRITE_CACHED_BATCH_AND_BUDGETS, [...values, ...budgetColumns(rows.budgets)]));
     const [answer] = answers;
     if (now === undefined && answer) cache.clock.observe(answer.now);
     cache.learn(batch, state, rows, answer?.version);
@@ -80,12 +109,7 @@ interface Answer {
   now: number;
 }
 
-interface Rows {
-  accounts: AccountState[];
-  projects: ProjectState[];
-  settled: Settlement[];
-  opened: OpenedHold[];
-}
+type Rows = Omit<BatchRows, 'late' | 'tombstones' | 'forfeits'>;
 
 function valuesOf({ reserves }: Batch, rows: Rows, now: number, checksTime: boolean): unknown[] {
   const opened = new Set(rows.opened.map(({ reserve }) => reserve.holdId));

@@ -1,3 +1,4 @@
+import type { BudgetState, BudgetsOfAccount } from '../budgets/budget.js';
 import { endDueGrant } from '../ledger/funds.js';
 import type { AccountState, BatchRows, BatchState, KeyState, ProjectState } from './batch.js';
 import type { Hold, ReapedHold } from './hold.js';
@@ -11,6 +12,7 @@ export interface BatchDraft {
   readonly accounts: ReadonlyMap<string, AccountState>;
   readonly projects: ReadonlyMap<string, ProjectState>;
   readonly keys: ReadonlyMap<string, KeyState>;
+  readonly budgets: BatchState['budgets'];
   /** Open holds among the ids of the batch, before the batch. */
   readonly openBefore: ReadonlyMap<string, Hold>;
   /** Open holds among the ids of the batch, at this point of the fold: without those ended, with those opened. */
@@ -19,8 +21,8 @@ export interface BatchDraft {
   readonly settlements: Map<string, bigint>;
   /** Holds that may be settled late, once. */
   readonly reaped: Map<string, ReapedHold>;
-  readonly rows: Omit<BatchRows, 'accounts' | 'projects'>;
-  readonly changed: Set<AccountState | ProjectState>;
+  readonly rows: Omit<BatchRows, 'accounts' | 'projects' | 'budgets'>;
+  readonly changed: Set<AccountState | ProjectState | BudgetState>;
 }
 
 /** Copies the state, and ends every plan grant that is due. */
@@ -30,6 +32,7 @@ export function startDraft(state: BatchState): BatchDraft {
     accounts: new Map(Array.from(state.accounts, ([id, account]) => [id, { ...account, funds: { ...account.funds } }])),
     projects: new Map(Array.from(state.projects, ([id, project]) => [id, { ...project }])),
     keys: state.keys,
+    budgets: new Map(Array.from(state.budgets, ([id, ofAccount]) => [id, copiesOf(ofAccount)])),
     openBefore: state.holds,
     openNow: new Map(state.holds),
     settlements: new Map(state.settlements),
@@ -50,6 +53,32 @@ export function rowsOf(draft: BatchDraft): BatchRows {
   return {
     accounts: [...draft.accounts.values()].filter((account) => draft.changed.has(account)),
     projects: [...draft.projects.values()].filter((project) => draft.changed.has(project)),
+    budgets: [...draft.budgets.values()].flatMap((ofAccount) => [...ofAccount.values()].flat().filter((budget) => draft.changed.has(budget))),
     ...draft.rows,
   };
+}
+
+/**
+ * Adds to what is held and spent in budgets. The account is written too: its version tells other replicas of the change. No sum becomes
+ * negative: a settlement must not fail because a replica of a release without budgets opened its hold.
+ */
+export function countInBudgets(
+  draft: BatchDraft,
+  budgets: readonly BudgetState[],
+  account: AccountState,
+  { held = 0n, spent = 0n }: { held?: bigint; spent?: bigint },
+): void {
+  for (const budget of budgets) {
+    budget.held = notNegative(budget.held + held);
+    budget.spent = notNegative(budget.spent + spent);
+    draft.changed.add(budget).add(account);
+  }
+}
+
+function notNegative(amount: bigint): bigint {
+  return amount > 0n ? amount : 0n;
+}
+
+function copiesOf(ofAccount: BudgetsOfAccount): BudgetsOfAccount {
+  return new Map(Array.from(ofAccount, ([target, budgets]) => [target, budgets.map((budget) => ({ ...budget }))]));
 }

@@ -1,4 +1,5 @@
 import type { ReserveOutcome, ReserveRequest, SettleOutcome, SettleReason, Settler, TokenUsage } from '#contracts/billing/holds.js';
+import type { Budgets, BudgetState } from '../budgets/budget.js';
 import type { Charge, Funds, LateCharge } from '../ledger/funds.js';
 import type { RequestWindow } from '../limits/request-window.js';
 import type { Hold, ReapedHold } from './hold.js';
@@ -35,6 +36,8 @@ export interface AccountState {
   funds: Funds;
   /** Threshold of the event `balance-low`. Absent: no event. Batches never write it. */
   lowBalance?: bigint;
+  /** Number of budgets of the account, its projects and its keys. Absent: none. Batches never write it. */
+  budgetCount?: number;
 }
 
 export interface ProjectState {
@@ -66,6 +69,8 @@ export interface BatchState {
   projects: ReadonlyMap<string, ProjectState>;
   /** Keys that are neither revoked nor disabled, by id. */
   keys: ReadonlyMap<string, KeyState>;
+  /** Budgets that the holds and reserves of the batch count in, each in the window that contains `now`. */
+  budgets: Budgets;
   /** Open holds among the ids of the batch. */
   holds: ReadonlyMap<string, Hold>;
   /** Costs of the settled holds among the ids of the batch, late settlements included. */
@@ -119,10 +124,11 @@ export interface Forfeit {
   amount: bigint;
 }
 
-/** Rows that a batch writes. Accounts and projects are the changed ones, with all their columns. */
+/** Rows that a batch writes. Accounts, projects and budgets are the changed ones, with all their columns. */
 export interface BatchRows {
   accounts: AccountState[];
   projects: ProjectState[];
+  budgets: BudgetState[];
   opened: OpenedHold[];
   settled: Settlement[];
   late: LateSettlement[];

@@ -1,15 +1,16 @@
 import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
 import { HOLD_MAX } from '#money/price.js';
+import { type BudgetState, budgetsOf, exceededBudget } from '../budgets/budget.js';
 import { availableOf, takeHold } from '../ledger/funds.js';
 import { admitRequest, countRequests, isAhead, requestsLeft, retryAfterSeconds, slideWindow } from '../limits/request-window.js';
 import type { AccountState, HoldTimes, ProjectState } from './batch.js';
-import type { BatchDraft, Held } from './batch-draft.js';
+import { type BatchDraft, countInBudgets, type Held } from './batch-draft.js';
 
 /** A place becomes free when any running request ends, which cannot be predicted. */
 const CONCURRENCY_RETRY_AFTER_SECONDS = 1;
 
 /**
- * Opens a hold or refuses it, checking in this order: key, requests per minute, concurrency, funds. A reserve repeated while its hold is
+ * Opens a hold or refuses it, checking in this order: key, requests per minute, concurrency, funds, budgets. A reserve repeated while its hold is
  * open gets `held` again, even if limits have changed; a refused one is decided anew. A different reserve under the id of an open hold is
  * `closed`: its work would not be paid for.
  */
@@ -45,12 +46,9 @@ export function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times:
     return { status: 'refused', holdId, code: 'concurrency_limit', limit, retryAfterSeconds: CONCURRENCY_RETRY_AFTER_SECONDS };
   }
   const amount = BigInt(reserve.amountPicoUsd);
-  const available = availableOf(account.funds);
-  // Above `HOLD_MAX` ($1M) no balance is enough.
-  if (amount > available || amount > HOLD_MAX) {
-    const requiredPicoUsd = reserve.amountPicoUsd;
-    return { status: 'refused', holdId, code: 'insufficient_balance', requiredPicoUsd, availablePicoUsd: String(available) };
-  }
+  const budgets = budgetsOf(draft.budgets, reserve);
+  const tooMuch = refuseAmount(amount, availableOf(account.funds), budgets);
+  if (tooMuch) return { status: 'refused', holdId, ...tooMuch };
 
   // Nothing below can fail.
   const parts = takeHold(account.funds, amount);
@@ -58,10 +56,19 @@ export function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times:
   project.openHolds += 1;
   project.requestWindow = admitRequest(window, draft.now);
   draft.changed.add(account).add(project);
+  countInBudgets(draft, budgets, account, { held: amount });
   draft.openNow.set(holdId, { accountId: account.accountId, projectId: project.projectId, amount });
   draft.rows.opened.push({ reserve, planPart: parts.plan, grantId: parts.grantId, leaseUntil: draft.now + times.leaseMs });
   const requests = requestsLeft(project.requestWindow, project.requestsPerMinuteMax, draft.now);
   return { status: 'held', holdId, leaseMs: times.leaseMs, requests };
+}
+
+function refuseAmount(amount: bigint, available: bigint, budgets: readonly BudgetState[]) {
+  const refusal = { code: 'insufficient_balance', requiredPicoUsd: String(amount), availablePicoUsd: String(available) } as const;
+  // Above `HOLD_MAX` ($1M) no balance is enough.
+  if (amount > available || amount > HOLD_MAX) return refusal;
+  const budget = exceededBudget(budgets, amount);
+  return budget && { ...refusal, budget };
 }
 
 function isSame(held: Held, { accountId, projectId, amountPicoUsd }: ReserveRequest): boolean {

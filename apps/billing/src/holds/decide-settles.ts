@@ -1,7 +1,8 @@
 import type { SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
+import { budgetsOf, budgetsOfHold, leftOf } from '../budgets/budget.js';
 import { charge, chargeLate, giveBack, type HeldParts, type LateCharge, returnHold } from '../ledger/funds.js';
 import type { AccountState, HoldTimes, Settle } from './batch.js';
-import type { BatchDraft } from './batch-draft.js';
+import { type BatchDraft, countInBudgets } from './batch-draft.js';
 import { billableUsage, costWithin, type Hold, NO_USAGE, type ReapedHold } from './hold.js';
 
 /**
@@ -62,6 +63,7 @@ function endHold(draft: BatchDraft, settle: Settle, times: HoldTimes): EndedHold
   returnHold(account.funds, parts);
   account.openHolds -= 1;
   draft.changed.add(account);
+  countInBudgets(draft, budgetsOfHold(draft.budgets, hold), account, { held: -hold.amount });
   const project = draft.projects.get(hold.projectId);
   if (!project) throw new RangeError(`project of hold ${holdId} was not read`);
   project.openHolds -= 1;
@@ -76,6 +78,7 @@ function chargeHold(draft: BatchDraft, { settle, hold, account, parts }: EndedHo
   const usage = reported ? billableUsage(reported) : NO_USAGE;
   const { cost, over } = costWithin(hold, usage);
   draft.settlements.set(hold.holdId, cost);
+  countInBudgets(draft, budgetsOfHold(draft.budgets, hold), account, { spent: cost });
   draft.rows.settled.push({
     holdId: hold.holdId,
     reason: settle.reason,
@@ -104,10 +107,20 @@ function takeReaped(draft: BatchDraft, settle: Settle, account: AccountState): P
 }
 
 function recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, due, returned }: PendingLateSettlement): void {
-  const parts = returned ?? chargeLate(account.funds, due);
+  const parts = returned ?? chargeLate(account.funds, due, leftForLate(draft, reaped));
   if (parts.planCost !== 0n || parts.topupCost !== 0n) draft.changed.add(account);
+  countInBudgets(draft, budgetsOfHold(draft.budgets, reaped), account, { spent: due - parts.writeoff });
   draft.settlements.set(settle.holdId, reaped.billed + due - parts.writeoff);
   draft.rows.late.push({ settle, hold: reaped, due, over, charge: parts, usage, metered: settle.usage !== undefined });
+}
+
+/**
+ * Returns what a late settlement may charge within the budgets of its hold; undefined when there are none. Nothing when a window of the hold
+ * is over: what others spent in it is not known any more.
+ */
+function leftForLate(draft: BatchDraft, reaped: ReapedHold): bigint | undefined {
+  const left = budgetsOf(draft.budgets, reaped).map((budget) => (budget.windowStart <= reaped.createdAt ? leftOf(budget) : 0n));
+  return left.length > 0 ? left.reduce((least, amount) => (amount < least ? amount : least)) : undefined;
 }
 
 function recordTombstone(draft: BatchDraft, settle: Settle): void {

@@ -1,8 +1,10 @@
 import { longOr } from '#testing/long-run.js';
 import { MemoryLedger } from '../../test/memory-ledger.js';
-import { makeTenants, RandomTraffic } from '../../test/random-traffic.js';
+import { makeBudgets, makeTenants, RandomTraffic } from '../../test/random-traffic.js';
 import { type ModelAccount, SerialModel } from '../../test/serial-model.js';
-import { endGrant } from '../ledger/funds.js';
+import type { BudgetState } from '../budgets/budget.js';
+import { windowAt } from '../budgets/budget-window.js';
+import { availableOf, endGrant } from '../ledger/funds.js';
 import type { AccountState } from './batch.js';
 
 const TIMES = { leaseMs: 60_000, reaperGraceMs: 30_000 };
@@ -12,6 +14,7 @@ const STEPS = 150;
 /** Rare paths that the traffic must reach, or the comparison proves little. */
 const reached = new Set<string>();
 
+/** Odd seeds have budgets. */
 test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold equals the serial model', (seed) => {
   const traffic = new RandomTraffic(seed, []);
   const tenants = makeTenants(traffic);
@@ -27,6 +30,12 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
       model.projects.set(projectId, { accountId, enabled: true, admitted: [], ...limits });
       for (const keys of [ledger.keys, model.keys]) keys.set(keyId, { projectId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
     }
+  }
+
+  if (seed % 2 === 1) traffic.budgets.push(...makeBudgets(traffic, tenants));
+  for (const budget of traffic.budgets) {
+    model.budgets.set(budget.budgetId, budget);
+    ledger.budgets.set(budget.budgetId, { ...budget, spent: 0n, held: 0n, ...windowAt(budget.period, budget.timeZone, traffic.now) });
   }
 
   for (let count = 0; count < STEPS; count++) {
@@ -52,7 +61,13 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
         for (const keys of [ledger.keys, model.keys]) Object.assign(keys.get(keyId) ?? {}, { disabled, expiresAt });
         break;
       }
+      case 'budget': {
+        const { budgetId, limit } = step.budget;
+        for (const budgets of [ledger.budgets, model.budgets]) Object.assign(budgets.get(budgetId) ?? {}, { limit });
+        break;
+      }
       case 'batch': {
+        const windows = [...ledger.budgets.values()].map(({ windowStart }) => windowStart);
         const { outcomes, rows } = ledger.apply(step.batch, step.now);
         expect(outcomes).toEqual(model.apply(step.batch, step.now));
         for (const [at, { keyId, projectId }] of step.batch.reserves.entries()) {
@@ -61,7 +76,11 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
           if (key.disabled) reached.add('key disabled');
           else if (key.expiresAt <= step.now) reached.add(key.expiresAt === step.now ? 'key expires now' : 'key expired');
         }
-        for (const outcome of outcomes.reserves) reached.add(`reserve ${outcome.status === 'refused' ? outcome.code : outcome.status}`);
+        for (const outcome of outcomes.reserves) {
+          reached.add(`reserve ${outcome.status === 'refused' ? outcome.code : outcome.status}`);
+          if ('budget' in outcome && outcome.budget) reached.add(`reserve above the budget of a ${outcome.budget.period}`);
+        }
+        if ([...ledger.budgets.values()].some(({ windowStart }, at) => windowStart !== windows[at])) reached.add('budget reset');
         for (const { status } of outcomes.settles) reached.add(`settle ${status}`);
         for (const { charge, over, reason } of rows.settled) {
           if (charge.endedCost > 0n) reached.add('cost from an ended grant');
@@ -70,7 +89,7 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
           if (over > 0n) reached.add('over the hold');
           if (reason === 'lease-expired') reached.add('reaped');
         }
-        for (const { due, charge } of rows.late) {
+        for (const { settle, due, charge } of rows.late) {
           reached.add(due === 0n ? 'settled late, nothing due' : 'settled late');
           if (charge.topupCost < 0n) reached.add('given back to the top-up');
           if (charge.planCost < 0n) reached.add('given back to the plan');
@@ -78,6 +97,7 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
           if (charge.planCost > 0n) reached.add('late from the plan');
           if (charge.topupCost > 0n) reached.add('late from the top-up');
           if (charge.writeoff > 0n) reached.add('written off');
+          if (charge.writeoff > 0n && availableOf(accountOf(ledger, settle.accountId).funds) > 0n) reached.add('written off for a budget');
         }
         if (rows.forfeits.length > 0) reached.add('plan ended');
         break;
@@ -88,6 +108,10 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
       const { topup, plan, grant } = modelAccount(model, accountId);
       expect({ ...funds, openHolds }).toEqual({ topup, plan, grant, ...model.heldOf(accountId) });
       expect(funds.topupHeld <= funds.topup && funds.planHeld <= funds.plan).toBe(true);
+      for (const budget of model.budgets.values()) {
+        const { spent, held } = ledger.budgetAt(ledger.budgets.get(budget.budgetId) as BudgetState, step.now);
+        expect({ spent, held }).toEqual(model.usedOf(budget, step.now));
+      }
       for (const { projectId } of projects) expect(ledger.projects.get(projectId)?.openHolds).toBe(model.openHoldsOf(projectId));
     }
   }
@@ -95,6 +119,7 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
 
 test('the random traffic reached every rare path', () => {
   expect([...reached].sort()).toEqual([
+    'budget reset',
     'cost from an ended grant',
     'cost from plan and top-up',
     'forfeit at settle',
@@ -109,6 +134,10 @@ test('the random traffic reached every rare path', () => {
     'over the hold',
     'plan ended',
     'reaped',
+    'reserve above the budget of a day',
+    'reserve above the budget of a month',
+    'reserve above the budget of a total',
+    'reserve above the budget of a week',
     'reserve closed',
     'reserve concurrency_limit',
     'reserve held',
@@ -121,6 +150,7 @@ test('the random traffic reached every rare path', () => {
     'settled late',
     'settled late, nothing due',
     'written off',
+    'written off for a budget',
   ]);
 });
 

@@ -10,6 +10,9 @@ export interface Hold {
   holdId: string;
   accountId: string;
   projectId: string;
+  keyId: string;
+  /** Milliseconds. The hold counts in the budgets whose window had begun. */
+  createdAt: number;
   amount: bigint;
   planPart: bigint;
   grantId: string | null;
@@ -24,6 +27,10 @@ export interface Hold {
 /** A hold that the reaper ended, with what a late settlement needs. */
 export interface ReapedHold {
   accountId: string;
+  projectId: string;
+  keyId: string;
+  /** Milliseconds. */
+  createdAt: number;
   amount: bigint;
   /** Amount billed by the reaper. */
   billed: bigint;

@@ -2,6 +2,8 @@ import { ESTIMATED_SOURCES } from '#contracts/billing/holds.js';
 import { allOf, type PgConnection } from '#database/pg-connection.js';
 import type { OutputSource, PromptSource } from '#inference/usage.js';
 import type { Price } from '#money/price.js';
+import type { Budgets } from '../budgets/budget.js';
+import { readBudgets } from '../budgets/read-budgets.js';
 import { type FundsRow, fundsOf } from '../ledger/funds.js';
 import type { AccountState, Batch, BatchState, KeyState, ProjectState } from './batch.js';
 import type { Hold, ReapedHold } from './hold.js';
@@ -12,7 +14,7 @@ import { sourcesOfRow } from './usage-sources.js';
 const LOCK_ACCOUNTS = {
   name: 'lock_accounts',
   text: `SELECT id, xmin::text AS version, status = 'active' AS active, open_holds, topup, topup_held, plan, plan_held, expired, grant_id,
-      extract(epoch FROM grant_ends_at)::float8 * 1000 AS grant_ends_at, low_balance
+      extract(epoch FROM grant_ends_at)::float8 * 1000 AS grant_ends_at, low_balance, budget_count
     FROM billing.account WHERE id = ANY ($1::uuid[]) ORDER BY id FOR NO KEY UPDATE`,
 };
 
@@ -25,14 +27,14 @@ const READ_BATCH = {
   name: 'read_batch',
   text: `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now,
     (SELECT json_agg(h) FROM (
-      SELECT id, account_id, project_id, amount::text, plan_part::text, grant_id, input_price::text, cached_input_price::text,
+      SELECT id, account_id, project_id, key_id, (extract(epoch FROM created_at) * 1000)::float8 AS created_at, amount::text, plan_part::text, grant_id, input_price::text, cached_input_price::text,
         output_price::text, meter_sequence, meter_prompt_tokens, meter_cached_tokens, meter_output_tokens, meter_reasoning_tokens, meter_prompt_source,
         meter_output_source, meter_source,
         extract(epoch FROM lease_until)::float8 * 1000 AS lease_until
       FROM billing.hold WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE) h) AS holds,
     (SELECT json_agg(s) FROM (
       SELECT s.hold_id, (s.cost + coalesce(l.due - l.writeoff, 0))::text AS cost, s.reason = 'lease-expired' AND l.hold_id IS NULL AS reaped,
-        s.account_id, s.held::text, s.plan_cost::text, s.live_grant_id, s.topup_cost::text, s.input_price::text, s.cached_input_price::text, s.output_price::text
+        s.account_id, s.project_id, s.key_id, (extract(epoch FROM s.reserved_at) * 1000)::float8 AS created_at, s.held::text, s.plan_cost::text, s.live_grant_id, s.topup_cost::text, s.input_price::text, s.cached_input_price::text, s.output_price::text
       FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id
       WHERE s.hold_id = ANY ($1::uuid[])) s) AS settlements,
     (SELECT json_agg(p) FROM (
@@ -62,16 +64,24 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
   ]);
   const [found] = read.rows;
   if (found === undefined) throw new TypeError('reading a batch returned no row');
+  const moment = now ?? Math.floor(found.now);
+  const holds = new Map(found.holds?.map((row) => [row.id, hold(row)]));
+  const reaped = new Map(found.settlements?.filter(({ reaped }) => reaped).map((row) => [row.hold_id, reapedHold(row)]));
+  const budgeted = accounts.rows.filter((row) => row.budget_count > 0).map(({ id }) => id);
+  const payers = [...holds.values(), ...reaped.values(), ...reserves];
   return {
-    now: now ?? Math.floor(found.now),
+    now: moment,
     accounts: new Map(accounts.rows.map((row) => [row.id, accountState(row)])),
     projects: new Map(found.projects?.map((project) => [project.projectId, project])),
     keys: new Map(found.keys?.map((row) => [row.id, keyState(row)])),
-    holds: new Map(found.holds?.map((row) => [row.id, hold(row)])),
+    budgets: budgeted.length > 0 ? await readBudgets(connection, budgeted, payers, moment) : NO_BUDGETS,
+    holds,
     settlements: new Map(found.settlements?.map((row) => [row.hold_id, BigInt(row.cost)])),
-    reaped: new Map(found.settlements?.filter(({ reaped }) => reaped).map((row) => [row.hold_id, reapedHold(row)])),
+    reaped,
   };
 }
+
+const NO_BUDGETS: Budgets = new Map();
 
 /** Null: no rows. */
 interface BatchRow {
@@ -99,6 +109,7 @@ interface AccountRow extends FundsRow {
   active: boolean;
   open_holds: number;
   low_balance: string | null;
+  budget_count: number;
 }
 
 function accountState(row: AccountRow): AccountState {
@@ -108,6 +119,7 @@ function accountState(row: AccountRow): AccountState {
     active: row.active,
     openHolds: row.open_holds,
     ...(row.low_balance !== null && { lowBalance: BigInt(row.low_balance) }),
+    ...(row.budget_count > 0 && { budgetCount: row.budget_count }),
     funds: fundsOf(row),
   };
 }
@@ -116,6 +128,8 @@ interface HoldRow {
   id: string;
   account_id: string;
   project_id: string;
+  key_id: string;
+  created_at: number;
   amount: string;
   plan_part: string;
   grant_id: string | null;
@@ -138,6 +152,8 @@ function hold(row: HoldRow): Hold {
     holdId: row.id,
     accountId: row.account_id,
     projectId: row.project_id,
+    keyId: row.key_id,
+    createdAt: row.created_at,
     amount: BigInt(row.amount),
     planPart: BigInt(row.plan_part),
     grantId: row.grant_id,
@@ -163,6 +179,10 @@ function reading(row: HoldRow): Hold['meter'] {
 interface SettlementRow {
   hold_id: string;
   account_id: string;
+  /** Null for tombstones, which are never reaped, like the key, the time and the prices. */
+  project_id: string | null;
+  key_id: string | null;
+  created_at: number | null;
   held: string;
   cost: string;
   /** True when the reaper ended the hold and no late settlement followed. */
@@ -170,7 +190,6 @@ interface SettlementRow {
   plan_cost: string;
   live_grant_id: string | null;
   topup_cost: string;
-  /** Null for tombstones, which are never reaped. */
   input_price: string | null;
   cached_input_price: string | null;
   output_price: string | null;
@@ -179,6 +198,9 @@ interface SettlementRow {
 function reapedHold(row: SettlementRow): ReapedHold {
   return {
     accountId: row.account_id,
+    projectId: row.project_id ?? '',
+    keyId: row.key_id ?? '',
+    createdAt: row.created_at ?? 0,
     amount: BigInt(row.held),
     billed: BigInt(row.cost),
     charged: { planCost: BigInt(row.plan_cost), liveGrantId: row.live_grant_id, topupCost: BigInt(row.topup_cost) },

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { LedgerFixture, usageOf } from '../../test/ledger-fixture.js';
+import type { BudgetState } from '../budgets/budget.js';
 import type { AccountState, BatchRows, ProjectState, Settlement } from './batch.js';
 import { writeRows } from './write-rows.js';
 
@@ -11,7 +12,7 @@ beforeAll(async () => {
 afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());
 
-const NOTHING: BatchRows = { accounts: [], projects: [], opened: [], settled: [], late: [], tombstones: [], forfeits: [] };
+const NOTHING: BatchRows = { accounts: [], projects: [], budgets: [], opened: [], settled: [], late: [], tombstones: [], forfeits: [] };
 const FUNDS = { topup: 0n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null };
 
 const settlement: Settlement = {
@@ -36,10 +37,16 @@ const project: ProjectState = {
   requestWindow: [],
 };
 
+const budget: BudgetState = {
+  ...{ budgetId: randomUUID(), accountId: account.accountId, projectId: null, keyId: null, period: 'total', timeZone: 'UTC' },
+  ...{ limit: 1n, spent: 0n, held: 0n, windowStart: Number.NEGATIVE_INFINITY, windowEnd: Number.POSITIVE_INFINITY },
+};
+
 test.each([
   ['a hold to end', { settled: [settlement] }],
   ['an account', { accounts: [account] }],
   ['a project', { projects: [project] }],
+  ['a budget', { budgets: [budget] }],
 ])('%s that is not there undoes the batch', async (_, rows) => {
   const connection = await ledger.connect();
   const tombstone = { holdId: randomUUID(), accountId: account.accountId, reason: 'released' as const };

@@ -1,4 +1,5 @@
 import { allOf, type PgConnection } from '#database/pg-connection.js';
+import type { BudgetState } from '../budgets/budget.js';
 import type { AccountState, BatchRows, Forfeit, LateSettlement, OpenedHold, ProjectState, Settle, Settlement } from './batch.js';
 import { execute, plainArray } from './pipelined-query.js';
 
@@ -56,6 +57,17 @@ const WRITE_BATCH = {
       billing.demand((SELECT count(*) FROM changed_projects) = cardinality($41), 'a project was not there')`,
 };
 
+/** A batch begins windows where it reads them (`readBudgets`). */
+export const BUDGET_SET = 'spent = s.spent, held = s.held';
+
+const WRITE_BUDGETS = {
+  name: 'write_budgets',
+  text: `WITH changed AS (
+      UPDATE billing.budget b SET ${BUDGET_SET} FROM unnest($1::uuid[], $2::numeric[], $3::numeric[]) AS s (id, spent, held)
+      WHERE b.id = s.id RETURNING 1
+    ) SELECT billing.demand((SELECT count(*) FROM changed) = cardinality($1), 'a budget was not there')`,
+};
+
 const RECORD_TOMBSTONES = {
   name: 'record_tombstones',
   text: `INSERT INTO billing.settlement (hold_id, account_id, reason, upstream, held, cost, plan_cost, ended_cost, forfeit, topup_cost, over,
@@ -91,6 +103,7 @@ export async function writeRows(connection: PgConnection, rows: BatchRows, now: 
   if (rows.tombstones.length > 0) others.push(execute(connection, RECORD_TOMBSTONES, tombstoneColumns(rows.tombstones, at)));
   if (rows.late.length > 0) others.push(execute(connection, SETTLE_LATE, lateColumns(rows.late, at)));
   if (rows.forfeits.length > 0) others.push(execute(connection, FORFEIT, forfeitColumns(rows.forfeits, at)));
+  if (rows.budgets.length > 0) others.push(execute(connection, WRITE_BUDGETS, budgetColumns(rows.budgets)));
   const changes = rows.settled.length + rows.opened.length + rows.accounts.length + rows.projects.length > 0;
   const values = (): unknown[] => [at, ...holdColumns(rows), ...accountColumns(rows.accounts), ...projectColumns(rows.projects)];
   const written = changes ? execute<{ version: string }>(connection, WRITE_BATCH, values()) : undefined;
@@ -207,5 +220,13 @@ export function projectColumns(projects: readonly ProjectState[]): unknown[] {
     plainArray(projects.map((row) => row.projectId)),
     plainArray(projects.map((row) => row.openHolds)),
     projects.map((row) => JSON.stringify(row.requestWindow)),
+  ];
+}
+
+export function budgetColumns(budgets: readonly BudgetState[]): unknown[] {
+  return [
+    plainArray(budgets.map((row) => row.budgetId)),
+    plainArray(budgets.map((row) => row.spent)),
+    plainArray(budgets.map((row) => row.held)),
   ];
 }

@@ -161,7 +161,21 @@ describe('each invariant detects its violation', () => {
       'a changed audit row',
       ({ accountId }) => [`UPDATE billing.audit SET actor = 'other' WHERE account_id = '${accountId}' AND action = 'refund.create'`],
     ],
+    ['I14', 'a budget that holds what no request holds', (customer) => [budgetRow(customer, 'day', 'now()', { held: '1' })]],
+    ['I14', 'a budget that has spent what no request cost', (customer) => [budgetRow(customer, 'day', 'now()', { spent: '1' })]],
+    [
+      'I14',
+      'a total that misses a cost',
+      (customer) => [
+        budgetRow(customer, 'total', `'-infinity'`, {
+          held: `(SELECT sum(amount) FROM billing.hold WHERE account_id = '${customer.accountId}')`,
+        }),
+      ],
+    ],
   ];
+  const budgetRow = ({ accountId }: Customer, period: string, start: string, { spent = '0', held = '0' }): string =>
+    `INSERT INTO billing.budget (id, account_id, period, time_zone, limit_amount, spent, held, window_start, window_end)
+     VALUES (gen_random_uuid(), '${accountId}', '${period}', 'UTC', 1, ${spent}, ${held}, ${start}, 'infinity')`;
   const usageRow = (unit: 'hour' | 'day', { accountId, projectId, keyId }: Customer): string =>
     `INSERT INTO billing.usage_${unit} VALUES ('${accountId}', '2026-03-02', '${projectId}', '${keyId}', 'sim-fast', '', 'completed', 1, 0, 1, 0, 0, 0, 1, 0, '2026-03-02')`;
   test.each(cases)('%s: %s', async (id, _, sql) => {

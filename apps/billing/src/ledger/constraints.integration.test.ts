@@ -41,6 +41,7 @@ const TABLES: Record<string, Table> = {
       account_plan_has_grant: { grant_id: 'NULL' },
       account_expired_not_negative: { expired: -1 },
       account_open_holds_not_negative: { open_holds: -1 },
+      account_budget_count_not_negative: { budget_count: -1 },
     },
   },
   project: {
@@ -65,6 +66,25 @@ const TABLES: Record<string, Table> = {
       api_key_replaced_by_fkey: { replaced_by: ANY_ID, expires_at: 'now()' },
       api_key_replaced_by_another: { id: ONE_ID, replaced_by: ONE_ID, expires_at: 'now()' },
       api_key_replaced_key_ends: { replaced_by: '(SELECT id FROM billing.api_key LIMIT 1)' },
+    },
+  },
+  budget: {
+    row: () => ({
+      ...{ id: ANY_ID, account_id: `'${ids.accountId}'`, project_id: `'${ids.projectId}'`, period: `'day'`, time_zone: `'UTC'` },
+      ...{ limit_amount: 1, spent: 0, held: 0, window_start: `'2026-11-23Z'`, window_end: `'2026-11-24Z'` },
+    }),
+    faults: {
+      budget_pkey: 'twice',
+      budget_once_a_period: 'twice',
+      budget_account_id_fkey: { account_id: ANY_ID },
+      budget_project_id_fkey: { project_id: ANY_ID },
+      budget_key_id_fkey: { key_id: ANY_ID },
+      budget_key_has_project: { project_id: 'NULL', key_id: '(SELECT id FROM billing.api_key LIMIT 1)' },
+      budget_period_check: { period: `'year'` },
+      budget_limit_amount_check: { limit_amount: -1 },
+      budget_spent_not_negative: { spent: -1 },
+      budget_held_not_negative: { held: -1 },
+      budget_window_in_order: { window_end: `'2026-11-23Z'` },
     },
   },
   hold: {
@@ -255,6 +275,7 @@ function usage(): Row {
 /** Returns the same row, different in all other unique columns. */
 function distinct(constraint: string, row: Row): Row {
   if (constraint === 'api_key_pkey') return { ...row, digest: `sha256('another key')` };
+  if (constraint === 'budget_pkey') return { ...row, period: `'week'` };
   if (constraint === 'movement_pkey') return { ...row, idempotency_key: `'another key'` };
   return row;
 }

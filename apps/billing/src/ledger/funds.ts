@@ -103,10 +103,11 @@ export function charge(funds: Funds, parts: HeldParts, cost: bigint): Charge {
   return { planCost, liveGrantId: planCost > 0n && funds.grant ? funds.grant.id : null, endedCost, topupCost, forfeit: ended - endedCost };
 }
 
-/** Takes what is due for a returned hold from free money, plan first, and writes off the rest. */
-export function chargeLate(funds: Funds, due: bigint): LateCharge {
-  const planCost = min(due, freePlan(funds));
-  const topupCost = min(due - planCost, funds.topup - funds.topupHeld);
+/** Takes what is due for a returned hold, at most `costMax`, from free money, plan first, and writes off the rest. */
+export function chargeLate(funds: Funds, due: bigint, costMax = due): LateCharge {
+  const cost = min(due, costMax);
+  const planCost = min(cost, freePlan(funds));
+  const topupCost = min(cost - planCost, funds.topup - funds.topupHeld);
   funds.plan -= planCost;
   funds.topup -= topupCost;
   const liveGrantId = planCost > 0n && funds.grant ? funds.grant.id : null;

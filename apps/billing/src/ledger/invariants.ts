@@ -1,4 +1,5 @@
 import { auditChainFaults } from '#database/audit-chain.js';
+import { BUDGET_COSTS } from '../budgets/count-spent.js';
 import { DIMENSIONS, MEASURES, USAGE_ENTRIES } from '../usage/usage-entries.js';
 
 /** An invariant of the ledger, as the query that finds its violations: rows of `subject` and `account_id`. */
@@ -9,6 +10,10 @@ export interface Invariant {
   freezesAccount: boolean;
   sql: string;
 }
+
+/** True for the rows `x` that a budget `b` counts, at any time. */
+const OF_BUDGET = `x.account_id = b.account_id AND x.project_id = coalesce(b.project_id, x.project_id)
+            AND x.key_id = coalesce(b.key_id, x.key_id)`;
 
 const ROLLUP_COLUMNS = [...DIMENSIONS, ...MEASURES].join(', ');
 
@@ -146,6 +151,21 @@ export const INVARIANTS: readonly Invariant[] = [
     rule: 'the audit journal is an unbroken chain: no row was changed, removed or inserted',
     freezesAccount: false,
     sql: auditChainFaults('billing'),
+  },
+  {
+    id: 'I14',
+    rule: 'a budget is what the requests of its window cost and hold',
+    // Not money. A clock that was set back across the start of a window breaks it until the window ends.
+    freezesAccount: false,
+    // Windows that are not over, so that each reads the end of the journal of its account. What is total comes from the rollups.
+    sql: `SELECT b.id AS subject, b.account_id FROM billing.budget b WHERE b.window_end > now() AND (
+        b.held <> (SELECT coalesce(sum(x.amount), 0) FROM billing.hold x WHERE x.created_at >= b.window_start AND ${OF_BUDGET})
+        OR b.spent <> CASE WHEN b.period = 'total'
+          THEN (SELECT coalesce(sum(x.cost), 0) FROM billing.usage_day x WHERE ${OF_BUDGET})
+            + (SELECT coalesce(sum(x.cost), 0) FROM ${BUDGET_COSTS} x
+              WHERE x.transaction_id >= (SELECT closed_to FROM billing.usage_state) AND ${OF_BUDGET})
+          ELSE (SELECT coalesce(sum(x.cost), 0) FROM ${BUDGET_COSTS} x
+            WHERE x.settled_at >= b.window_start AND x.reserved_at >= b.window_start AND ${OF_BUDGET}) END)`,
   },
 ];
 

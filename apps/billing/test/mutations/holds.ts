@@ -310,8 +310,8 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     [
       'late, and given back before anything is charged',
-      ', ...(due < 0n && { returned: giveBack(account.funds, reaped.charged, -due) }) };\n}\n\nfunction recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, due, returned }: PendingLateSettlement): void {\n  const parts = returned ?? chargeLate(account.funds, due);',
-      ' };\n}\n\nfunction recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, due }: PendingLateSettlement): void {\n  const parts = due < 0n ? giveBack(account.funds, reaped.charged, -due) : chargeLate(account.funds, due);',
+      ', ...(due < 0n && { returned: giveBack(account.funds, reaped.charged, -due) }) };\n}\n\nfunction recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, due, returned }: PendingLateSettlement): void {\n  const parts = returned ?? chargeLate(account.funds, due, leftForLate(draft, reaped));',
+      ' };\n}\n\nfunction recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, due }: PendingLateSettlement): void {\n  const parts = due < 0n ? giveBack(account.funds, reaped.charged, -due) : chargeLate(account.funds, due, leftForLate(draft, reaped));',
       LATER,
       'returned money pays for late settlements of the same batch',
     ],

@@ -50,8 +50,8 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
     ],
     [
       'late, and only from what is free',
-      'min(due - planCost, funds.topup - funds.topupHeld)',
-      'due - planCost',
+      'min(cost - planCost, funds.topup - funds.topupHeld)',
+      'cost - planCost',
       LATER,
       'a late settlement writes off what other holds need: the balance is never negative',
     ],

@@ -1,6 +1,7 @@
 import type { CliCommand } from '../command.js';
 import { accountCommands } from './accounts.js';
 import { auditCommands } from './audit.js';
+import { budgetCommands } from './budgets.js';
 import { catalogCommands } from './catalog.js';
 import { keyCommands } from './keys.js';
 import { ledgerCommands } from './ledger.js';
@@ -18,6 +19,7 @@ export const COMMANDS: readonly CliCommand[] = [
   ...accountCommands,
   ...projectCommands,
   ...keyCommands,
+  ...budgetCommands,
   ...moneyCommands,
   ...usageCommands,
   ...requestCommands,
@@ -35,6 +37,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   account: 'Customers; each has one balance',
   project: 'Projects of an account; each has its limits',
   key: 'API keys of a project',
+  budget: 'Limits on what an account, a project or a key may cost',
   plan: 'Plan balances, which expire',
   movements: 'Statements of account',
   ledger: 'Consistency of the ledger',

@@ -1,6 +1,7 @@
-import type { ReserveOutcome } from '#contracts/billing/holds.js';
+import type { BudgetPeriod } from '#contracts/billing/budgets.js';
+import type { ExceededBudget, ReserveOutcome } from '#contracts/billing/holds.js';
 import { GatewayError } from '#inference/errors.js';
-import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
+import { type PicoUsd, parsePicoUsd, renderUsd } from '#money/pico-usd.js';
 import type { Price } from '#money/price.js';
 import type { Quote } from './quote.js';
 
@@ -23,7 +24,7 @@ export function reserveError(outcome: NotHeld, quote: Quote, price: Price): Gate
     case 'concurrency_limit':
       return limitError(outcome, `${outcome.limit} requests at once`);
     case 'insufficient_balance':
-      return balanceError(outcome, quote, price);
+      return outcome.budget ? budgetError(outcome.budget, outcome, quote, price) : balanceError(outcome, quote, price);
   }
 }
 
@@ -41,12 +42,35 @@ function limitError(
 function balanceError(refused: { requiredPicoUsd: string; availablePicoUsd: string }, quote: Quote, price: Price): GatewayError {
   const required = parsePicoUsd(refused.requiredPicoUsd);
   const available = parsePicoUsd(refused.availablePicoUsd);
-  // With free output only a shorter prompt helps.
-  const affordable = price.outputPicoUsd === 0n ? 0n : (available - quote.promptAmount) / price.outputPicoUsd;
+  const affordable = affordableTokens(available, quote, price);
   return new GatewayError(
     'insufficient_balance',
     `The request may cost up to $${renderUsd(required)} (${quote.outputTokensMax} output tokens), but only ` +
       `$${renderUsd(available)} of the balance is available. ` +
       (affordable > 0n ? `Lower the output limit to ${affordable} tokens or less, or top up.` : 'Shorten the prompt or top up.'),
   );
+}
+
+const ADJECTIVES: Record<BudgetPeriod, string> = { day: 'daily', week: 'weekly', month: 'monthly', total: 'total' };
+
+/** Amounts of the account's own budget are left out: they would tell the owner of one key what other projects spend. */
+function budgetError(budget: ExceededBudget, refused: { requiredPicoUsd: string }, quote: Quote, price: Price): GatewayError {
+  const { projectId, keyId, period, resetsAt } = budget;
+  const [limit, left] = [parsePicoUsd(budget.limitPicoUsd), parsePicoUsd(budget.leftPicoUsd)];
+  const cost = `up to $${renderUsd(parsePicoUsd(refused.requiredPicoUsd))} (${quote.outputTokensMax} output tokens)`;
+  const affordable = affordableTokens(left, quote, price);
+  const owner = keyId !== null ? `key ${keyId}` : projectId !== null ? `project ${projectId}` : undefined;
+  const sentences = [
+    owner === undefined
+      ? `The ${ADJECTIVES[period]} budget of the account does not cover this request, which may cost ${cost}.`
+      : `The ${ADJECTIVES[period]} budget of ${owner} has $${renderUsd(left)} of $${renderUsd(limit)} left; this request may cost ${cost}.`,
+    resetsAt === null ? 'The budget does not reset.' : `The budget resets at ${resetsAt.replace('.000Z', 'Z')}.`,
+    ...(owner !== undefined && affordable > 0n ? [`Lower the output limit to ${affordable} tokens or less.`] : []),
+  ];
+  return new GatewayError('insufficient_balance', sentences.join(' '));
+}
+
+/** Returns the output tokens that an amount pays for besides the prompt. With free output only a shorter prompt helps: 0. */
+function affordableTokens(amount: PicoUsd, quote: Quote, price: Price): bigint {
+  return price.outputPicoUsd === 0n ? 0n : (amount - quote.promptAmount) / price.outputPicoUsd;
 }

@@ -498,6 +498,41 @@ test.each([
     { code: 'insufficient_balance', message: expect.stringMatching(/Shorten the prompt or top up/) },
   ],
   [
+    {
+      status: 'refused',
+      code: 'insufficient_balance',
+      requiredPicoUsd: '312600000',
+      availablePicoUsd: '900000000',
+      budget: {
+        ...{ budgetId: 'b', projectId: 'project-1', keyId: null, period: 'day', limitPicoUsd: '1000000000000', leftPicoUsd: '136650000' },
+        resetsAt: '2026-11-24T00:00:00.000Z',
+      },
+    },
+    {
+      code: 'insufficient_balance',
+      message: expect.stringMatching(
+        /^The daily budget of project project-1 has \$0\.00013665 of \$1\.00 left; this request may cost up to \$0\.0003126 \(\d+ output tokens\)\. The budget resets at 2026-11-24T00:00:00Z\. Lower the output limit to 224 tokens or less\.$/,
+      ),
+    },
+  ],
+  [
+    {
+      status: 'refused',
+      code: 'insufficient_balance',
+      requiredPicoUsd: '312600000',
+      availablePicoUsd: '900000000',
+      budget: {
+        ...{ budgetId: 'b', projectId: null, keyId: null, period: 'total', limitPicoUsd: '7', leftPicoUsd: '6', resetsAt: null },
+      },
+    },
+    {
+      code: 'insufficient_balance',
+      message: expect.stringMatching(
+        /^The total budget of the account does not cover this request, which may cost up to \$0\.0003126 \(\d+ output tokens\)\. The budget does not reset\.$/,
+      ),
+    },
+  ],
+  [
     { status: 'refused', code: 'rate_limit_exceeded', limit: 60, retryAfterSeconds: 12 },
     { code: 'rate_limit_exceeded', retryAfterSeconds: 12, message: expect.stringMatching(/60 requests per minute .*try again in 12s/) },
   ],

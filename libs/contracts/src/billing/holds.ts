@@ -3,6 +3,7 @@ import { ArrayMaxSize, IsArray, IsBoolean, IsIn, IsInt, IsOptional, Matches, Max
 import { OUTPUT_SOURCES, type OutputSource, PROMPT_SOURCES, type PromptSource } from '#inference/usage.js';
 import { Endpoint, ReplicaEndpoint } from '../endpoint.js';
 import type { ServiceErrorCode } from '../service-error.js';
+import type { BudgetPeriod } from './budgets.js';
 import { Id, Nested, NestedList, type Paged, PICO_USD, Text, TOKEN_PRICE, TOKENS_MAX } from './fields.js';
 
 /** The price stored in a hold: pico-USD per token as integer strings. */
@@ -38,6 +39,21 @@ export interface RequestsLeft {
   resetSeconds: number;
 }
 
+/** The budget that refuses a reserve, as of the refusal. Of several, the one that resets last. */
+export interface ExceededBudget {
+  budgetId: string;
+  /** Null: the budget of the whole account. */
+  projectId: string | null;
+  /** Null: the budget of the whole project or account. */
+  keyId: string | null;
+  period: BudgetPeriod;
+  limitPicoUsd: string;
+  /** What a request may cost at most. */
+  leftPicoUsd: string;
+  /** Null: it never resets. */
+  resetsAt: string | null;
+}
+
 /** Outcome of a reserve. A failure to decide is a `ServiceError` instead. */
 export type ReserveOutcome =
   /**
@@ -60,7 +76,16 @@ export type ReserveOutcome =
       /** For `rate_limit_exceeded`. Absent from a billing service older than the field. */
       requests?: RequestsLeft;
     }
-  | { status: 'refused'; holdId: string; code: 'insufficient_balance'; requiredPicoUsd: string; availablePicoUsd: string };
+  | {
+      status: 'refused';
+      holdId: string;
+      code: 'insufficient_balance';
+      requiredPicoUsd: string;
+      /** Money of the account. With a `budget` it covers the request. */
+      availablePicoUsd: string;
+      /** Absent: the account has too little money. */
+      budget?: ExceededBudget;
+    };
 
 export class TokenUsage {
   @IsInt() @Min(0) @Max(TOKENS_MAX) promptTokens!: number;

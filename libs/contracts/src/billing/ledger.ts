@@ -16,7 +16,7 @@ export interface LedgerCounts {
 }
 
 export interface LedgerInvariant {
-  /** `I1` to `I13`. */
+  /** `I1` to `I14`. */
   id: string;
   rule: string;
   violations: number;

@@ -1,0 +1,319 @@
+import { randomUUID } from 'node:crypto';
+import type { Budget, BudgetSetRequest } from '#contracts/billing/budgets.js';
+import type { ReserveOutcome } from '#contracts/billing/holds.js';
+import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { createProject } from '../accounts/projects.js';
+import type { HoldLanes } from '../holds/hold-lanes.js';
+import { listBudgets, removeBudget, setBudget } from './budgets.js';
+
+let ledger: LedgerFixture;
+beforeAll(async () => {
+  ledger = await LedgerFixture.open({ guarded: true });
+});
+afterEach(async () => expect(await ledger.violations()).toEqual([]));
+afterAll(() => ledger.close());
+
+const USD = 10n ** 12n;
+
+type Level = 'account' | 'project' | 'key';
+const LEVELS: Level[] = ['account', 'project', 'key'];
+
+function of(customer: Customer, level: Level): Pick<BudgetSetRequest, 'accountId' | 'projectId' | 'keyId'> {
+  const { accountId, projectId, keyId } = customer;
+  return { accountId, ...(level !== 'account' && { projectId }), ...(level === 'key' && { keyId }) };
+}
+
+async function budgetOf({ accountId }: Customer): Promise<Budget> {
+  const { budgets } = await listBudgets(ledger.prisma, { accountId });
+  return budgets[0] as Budget;
+}
+
+async function settle(lanes: HoldLanes, customer: Customer, holdId: string, cost: bigint) {
+  const { accountId } = customer;
+  return lanes.settle({ holdId, accountId, reason: 'completed', usage: usageOf(Number(cost)) });
+}
+
+describe('a budget', () => {
+  test('is set once for a target and period: a repeated request changes its limit, and each change is audited', async () => {
+    const customer = await ledger.customer({ topup: 10n });
+    const { accountId, projectId, keyId } = customer;
+    const set = (limitPicoUsd: string) => setBudget(ledger.prisma, { accountId, keyId, period: 'day', limitPicoUsd });
+    const created = await set('7');
+    const budget = {
+      ...{ budgetId: created.budgetId, accountId, projectId, keyId, period: 'day', timeZone: 'UTC', limitPicoUsd: '7' },
+      ...{ spentPicoUsd: '0', heldPicoUsd: '0', createdAt: expect.any(String) },
+      ...{ windowStart: expect.stringMatching(/T00:00:00\.000Z$/), resetsAt: expect.stringMatching(/T00:00:00\.000Z$/) },
+    };
+    expect(created).toEqual(budget);
+    expect([await set('7'), await set('9')]).toEqual([budget, { ...budget, limitPicoUsd: '9' }]);
+    expect(await listBudgets(ledger.prisma, { accountId })).toEqual({ budgets: [{ ...budget, limitPicoUsd: '9' }] });
+    expect(await removeBudget(ledger.prisma, created.budgetId)).toEqual({ ...budget, limitPicoUsd: '9' });
+    expect(await listBudgets(ledger.prisma, { accountId })).toEqual({ budgets: [] });
+    await expect(removeBudget(ledger.prisma, created.budgetId)).rejects.toMatchObject({ code: 'not_found' });
+    const { rows } = await ledger.sql.query('SELECT action, before, after FROM billing.audit WHERE target = $1 ORDER BY id', [
+      `budget/${created.budgetId}`,
+    ]);
+    const settings = { budgetId: created.budgetId, accountId, projectId, keyId, period: 'day', timeZone: 'UTC' };
+    expect(rows).toEqual([
+      { action: 'budget.create', before: null, after: { ...settings, limitPicoUsd: '7' } },
+      { action: 'budget.update', before: { limitPicoUsd: '7' }, after: { limitPicoUsd: '9' } },
+      { action: 'budget.remove', before: { ...settings, limitPicoUsd: '9' }, after: null },
+    ]);
+  });
+
+  test('is of a project or key of the account, and in a time zone that exists', async () => {
+    const [customer, other] = [await ledger.customer(), await ledger.customer()];
+    const { accountId } = customer;
+    const set = (request: Partial<BudgetSetRequest>) =>
+      setBudget(ledger.prisma, { accountId, period: 'day', limitPicoUsd: '1', ...request }).catch((error) => [error.code, error.param]);
+    expect([
+      await set({ accountId: randomUUID() }),
+      await set({ projectId: other.projectId }),
+      await set({ keyId: other.keyId }),
+      await set({ projectId: other.projectId, keyId: customer.keyId }),
+      await set({ timeZone: 'Europe/Nowhere' }),
+    ]).toEqual([
+      ['not_found', 'accountId'],
+      ['not_found', 'projectId'],
+      ['not_found', 'keyId'],
+      ['not_found', 'keyId'],
+      ['invalid_request', 'timeZone'],
+    ]);
+  });
+
+  test.each(LEVELS)('of %s that is set later counts what was spent and what is held', async (level) => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    const lanes = ledger.newLanes();
+    const [settled, open] = [reserveOf(customer, 100n), reserveOf(customer, 30n)];
+    for (const reserve of [settled, open]) await lanes.reserve(reserve);
+    await settle(lanes, customer, settled.holdId, 70n);
+    const project = await createProject(
+      ledger.prisma,
+      { accountId: customer.accountId, name: 'other' },
+      { requestsPerMinute: 9, concurrency: 9 },
+    );
+    const elsewhere = await setBudget(ledger.prisma, { ...of(customer, 'account'), projectId: project.projectId, period: 'day', limitPicoUsd: '9' });
+    const counted = await Promise.all(
+      (['day', 'total'] as const).map((period) => setBudget(ledger.prisma, { ...of(customer, level), period, limitPicoUsd: '150' })),
+    );
+    expect([elsewhere, ...counted].map(({ spentPicoUsd, heldPicoUsd }) => [spentPicoUsd, heldPicoUsd])).toEqual([
+      ['0', '0'],
+      ['70', '30'],
+      ['70', '30'],
+    ]);
+    expect(await lanes.reserve(reserveOf(customer, 51n))).toMatchObject({ status: 'refused', budget: { leftPicoUsd: '50' } });
+    await settle(lanes, customer, open.holdId, 1n);
+    expect(await lanes.reserve(reserveOf(customer, 79n))).toMatchObject({ status: 'held' });
+  });
+
+  test('that is set while requests run is exact', async () => {
+    const customer = await ledger.customer({ topup: 100_000n });
+    const lanes = ledger.newLanes({ batchMax: 3 });
+    const requests = Array.from({ length: 60 }, async (_, count) => {
+      const reserve = reserveOf(customer, 100n);
+      await lanes.reserve(reserve);
+      await settle(lanes, customer, reserve.holdId, BigInt(count));
+    });
+    const budgets = [...LEVELS].map((level) => setBudget(ledger.prisma, { ...of(customer, level), period: 'day', limitPicoUsd: '1000000' }));
+    await Promise.all([...requests, ...budgets]);
+    const { budgets: after } = await listBudgets(ledger.prisma, { accountId: customer.accountId });
+    expect(after.map(({ spentPicoUsd, heldPicoUsd }) => [spentPicoUsd, heldPicoUsd])).toEqual([
+      ['1770', '0'],
+      ['1770', '0'],
+      ['1770', '0'],
+    ]);
+  });
+
+  test('in another time zone has another window, counted anew', async () => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    const lanes = ledger.newLanes();
+    const reserve = reserveOf(customer, 100n);
+    await lanes.reserve(reserve);
+    await settle(lanes, customer, reserve.holdId, 70n);
+    const set = (timeZone?: string) => setBudget(ledger.prisma, { ...of(customer, 'key'), period: 'month', limitPicoUsd: '100', timeZone });
+    const first = await set();
+    const moved = await set('Asia/Kathmandu');
+    expect(moved).toEqual({
+      ...first,
+      timeZone: 'Asia/Kathmandu',
+      windowStart: expect.stringMatching(/T18:15:00\.000Z$/),
+      resetsAt: expect.stringMatching(/T18:15:00\.000Z$/),
+    });
+    expect([moved.spentPicoUsd, await set()]).toEqual(['70', moved]);
+  });
+});
+
+describe.each(LEVELS)('500 requests at once on a budget of $1 of one %s, over two replicas', (level) => {
+  test('never exceed it, and the last that fits is admitted', async () => {
+    const customer = await ledger.customer({ topup: 100n * USD });
+    await setBudget(ledger.prisma, { ...of(customer, level), period: 'day', limitPicoUsd: String(USD) });
+    const replicas = [ledger.newLanes({ batchMax: 7 }), ledger.newLanes()] as const;
+    const smallest = 1_000_000_007n;
+    const costs = await Promise.all(
+      Array.from({ length: 500 }, async (_, count) => {
+        const lanes = replicas[count % 2] as HoldLanes;
+        // Up to a hundredth of a dollar; a third costs all that it holds.
+        const amount = smallest + BigInt(count) * 17_999_983n;
+        const cost = count % 3 === 0 ? amount : amount / 3n;
+        const reserve = reserveOf(customer, amount);
+        return (await lanes.reserve(reserve)).status === 'held' ? (await settleLarge(lanes, customer, reserve.holdId, cost), cost) : 0n;
+      }),
+    );
+    let spent = costs.reduce((sum, cost) => sum + cost);
+    expect(spent).toBeLessThanOrEqual(USD);
+    expect(costs).toContain(0n);
+    // Nothing else runs: requests are admitted as long as they fit.
+    let outcome: ReserveOutcome;
+    for (;;) {
+      const reserve = reserveOf(customer, smallest);
+      outcome = await replicas[0].reserve(reserve);
+      if (outcome.status !== 'held') break;
+      await settleLarge(replicas[0], customer, reserve.holdId, smallest);
+      spent += smallest;
+    }
+    const { budgetId, limitPicoUsd, resetsAt } = await budgetOf(customer);
+    const { projectId = null, keyId = null } = of(customer, level);
+    expect(USD - spent).toBeLessThan(smallest);
+    expect(outcome).toEqual({
+      status: 'refused',
+      holdId: expect.any(String),
+      code: 'insufficient_balance',
+      requiredPicoUsd: String(smallest),
+      availablePicoUsd: String(100n * USD - spent),
+      budget: { budgetId, projectId, keyId, period: 'day', limitPicoUsd, leftPicoUsd: String(USD - spent), resetsAt },
+    });
+    // Another key is refused only by a budget of the account or the project.
+    const other = { ...customer, keyId: await addKey(customer) };
+    expect(await replicas[0].reserve(reserveOf(other, smallest))).toMatchObject({ status: level === 'key' ? 'held' : 'refused' });
+  });
+});
+
+async function addKey({ projectId }: Customer): Promise<string> {
+  const keyId = randomUUID();
+  await ledger.sql.query(
+    `WITH added AS (INSERT INTO billing.api_key (id, project_id, digest, last_four) VALUES ($1, $2, sha256($3), 'abcd') RETURNING id)
+     SELECT billing.record_audit('{"actor": "test"}', 'test.add', NULL, 'key/' || id, NULL, NULL, NULL) FROM added`,
+    [keyId, projectId, Buffer.from(keyId)],
+  );
+  return keyId;
+}
+
+/** Settles with a cost above the largest number of tokens: the price of a token of output is 2. */
+async function settleLarge(lanes: HoldLanes, customer: Customer, holdId: string, cost: bigint): Promise<void> {
+  const outputTokens = cost / 2n;
+  const usage = { ...usageOf(0), promptTokens: Number(cost - 2n * outputTokens), outputTokens: Number(outputTokens) };
+  await lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage });
+}
+
+test('of several budgets all must allow a request, and a refusal names the one that resets last', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const lanes = ledger.newLanes();
+  const set = (level: Level, period: BudgetSetRequest['period'], limitPicoUsd: string) =>
+    setBudget(ledger.prisma, { ...of(customer, level), period, limitPicoUsd });
+  await set('account', 'day', '100');
+  const total = await set('project', 'total', '90');
+  await set('key', 'month', '80');
+  expect(await lanes.reserve(reserveOf(customer, 70n))).toMatchObject({ status: 'held' });
+  expect(await lanes.reserve(reserveOf(customer, 31n))).toMatchObject({ code: 'insufficient_balance', budget: { budgetId: total.budgetId } });
+  expect(await lanes.reserve(reserveOf(customer, 11n))).toMatchObject({ code: 'insufficient_balance', budget: { period: 'month' } });
+  expect(await lanes.reserve(reserveOf(customer, 10n))).toMatchObject({ status: 'held' });
+});
+
+test('a lowered limit refuses from then on, except what costs nothing; running requests are settled', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const lanes = ledger.newLanes();
+  const set = (limitPicoUsd: string) => setBudget(ledger.prisma, { ...of(customer, 'project'), period: 'week', limitPicoUsd });
+  await set('100');
+  const running = reserveOf(customer, 60n);
+  await lanes.reserve(running);
+  await set('10');
+  expect(await lanes.reserve(reserveOf(customer, 1n))).toMatchObject({ status: 'refused', budget: { limitPicoUsd: '10', leftPicoUsd: '0' } });
+  expect(await lanes.reserve(reserveOf(customer, 0n))).toMatchObject({ status: 'held' });
+  expect(await settle(lanes, customer, running.holdId, 55n)).toMatchObject({ costPicoUsd: '55' });
+  expect(await budgetOf(customer)).toMatchObject({ spentPicoUsd: '55', heldPicoUsd: '0' });
+});
+
+describe('at the reset', () => {
+  /** Returns lanes whose clock the test sets, from a second before the reset on. */
+  async function beforeReset(customer: Customer, limitPicoUsd: string) {
+    const budget = await setBudget(ledger.prisma, { ...of(customer, 'key'), period: 'day', limitPicoUsd });
+    const clock = { now: Date.parse(budget.resetsAt ?? '') - 1_000 };
+    return { clock, lanes: ledger.newLanes({ now: () => clock.now }), reset: clock.now + 1_000 };
+  }
+
+  test('the budget is whole again, and what was held before counts in the old window', async () => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    const { clock, lanes, reset } = await beforeReset(customer, '100');
+    const [settled, open] = [reserveOf(customer, 60n), reserveOf(customer, 40n)];
+    for (const reserve of [settled, open]) await lanes.reserve(reserve);
+    await settle(lanes, customer, settled.holdId, 50n);
+    clock.now = reset - 1;
+    expect(await lanes.reserve(reserveOf(customer, 11n))).toMatchObject({ status: 'refused' });
+    clock.now = reset;
+    expect(await lanes.reserve(reserveOf(customer, 100n))).toMatchObject({ status: 'held' });
+    expect(await settle(lanes, customer, open.holdId, 39n)).toMatchObject({ costPicoUsd: '39' });
+    expect(await budgetOf(customer)).toMatchObject({
+      ...{ spentPicoUsd: '0', heldPicoUsd: '100' },
+      windowStart: new Date(reset).toISOString(),
+    });
+  });
+
+  test('a hold that the reaper ends counts in its own window', async () => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    const { clock, lanes, reset } = await beforeReset(customer, '100');
+    const { holdId, accountId } = reserveOf(customer, 60n);
+    await lanes.reserve(reserveOf(customer, 60n, holdId));
+    clock.now = reset + 3_600_000;
+    expect(await lanes.settle({ holdId, accountId, reason: 'lease-expired' })).toMatchObject({ status: 'settled' });
+    expect(await lanes.reserve(reserveOf(customer, 100n))).toMatchObject({ status: 'held' });
+  });
+
+  test('a clock that is set back begins the window earlier, and no hold is counted twice or lost', async () => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    const { clock, lanes, reset } = await beforeReset(customer, '100');
+    const [first, second, third] = [30n, 20n, 40n].map((amount) => reserveOf(customer, amount)) as [never, never, never];
+    await lanes.reserve(first);
+    clock.now = reset;
+    await lanes.reserve(second);
+    clock.now = reset - 2_000;
+    await lanes.reserve(third);
+    expect(await budgetOf(customer)).toMatchObject({ heldPicoUsd: '90', resetsAt: new Date(reset + 86_400_000).toISOString() });
+    expect(await lanes.reserve(reserveOf(customer, 11n))).toMatchObject({ status: 'refused', budget: { leftPicoUsd: '10' } });
+    for (const { holdId } of [first, second, third]) await settle(lanes, customer, holdId, 5n);
+    expect(await budgetOf(customer)).toMatchObject({ spentPicoUsd: '15', heldPicoUsd: '0' });
+  });
+});
+
+describe('a late settlement', () => {
+  /** A hold of 100 that the reaper has billed with nothing. */
+  async function reaped(customer: Customer, limitPicoUsd: string) {
+    const budget = await setBudget(ledger.prisma, { ...of(customer, 'account'), period: 'day', limitPicoUsd });
+    const clock = { now: Date.parse(budget.resetsAt ?? '') - 7_200_000 };
+    const lanes = ledger.newLanes({ now: () => clock.now });
+    const { holdId, accountId } = reserveOf(customer, 100n);
+    await lanes.reserve(reserveOf(customer, 100n, holdId));
+    clock.now += 3_600_000;
+    await lanes.settle({ holdId, accountId, reason: 'lease-expired' });
+    return { clock, lanes, holdId };
+  }
+  const writtenOff = async (holdId: string) =>
+    (await ledger.sql.query('SELECT due, writeoff FROM billing.late_settlement WHERE hold_id = $1', [holdId])).rows;
+
+  test('charges what the budget has left, and the rest is written off', async () => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    const { lanes, holdId } = await reaped(customer, '150');
+    await lanes.reserve(reserveOf(customer, 120n));
+    expect(await settle(lanes, customer, holdId, 80n)).toMatchObject({ status: 'settled', costPicoUsd: '30' });
+    expect(await writtenOff(holdId)).toEqual([{ due: '80', writeoff: '50' }]);
+    expect(await budgetOf(customer)).toMatchObject({ spentPicoUsd: '30', heldPicoUsd: '120' });
+  });
+
+  test('after the reset charges nothing more', async () => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    const { clock, lanes, holdId } = await reaped(customer, '150');
+    clock.now += 7_200_000;
+    expect(await settle(lanes, customer, holdId, 80n)).toMatchObject({ status: 'settled', costPicoUsd: '0' });
+    expect(await writtenOff(holdId)).toEqual([{ due: '80', writeoff: '80' }]);
+    expect(await budgetOf(customer)).toMatchObject({ spentPicoUsd: '0', heldPicoUsd: '0' });
+  });
+});

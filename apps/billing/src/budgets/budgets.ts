@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto';
+import type { Budget, BudgetListReply, BudgetListRequest, BudgetPeriod, BudgetSetRequest } from '#contracts/billing/budgets.js';
+import { ServiceError } from '#contracts/service-error.js';
+import { type Author, audited, changedFields } from '#database/audit-journal.js';
+import { Prisma, type PrismaClient } from '#database/prisma-client.js';
+import { requireAccount } from '../accounts/accounts.js';
+import { OWN_AUTHOR } from '../audit/own-author.js';
+import { renderMoment } from './budget.js';
+import { type BudgetWindow, isTimeZone, isWithin, windowAt } from './budget-window.js';
+import { type Counted, countHeld, countSpent, countSpentSince, type SpentBefore } from './count-spent.js';
+
+/** Batches read all budgets of an account. */
+const BUDGETS_MAX = 1_000;
+const TIME_ZONE_DEFAULT = 'UTC';
+
+/**
+ * Sets the budget of a target for a period. A new budget counts what was spent and is held in its window already. A repeated request changes
+ * the limit; another time zone begins another window, which is counted anew. Requests see the change from their next reserve on.
+ * @throws {ServiceError} `not_found` for an unknown account, project or key, `invalid_request` for a time zone, `conflict` when the account
+ * has `BUDGETS_MAX` budgets.
+ */
+export async function setBudget(prisma: PrismaClient, request: BudgetSetRequest, author: Author = OWN_AUTHOR): Promise<Budget> {
+  const { period, limitPicoUsd: limit } = request;
+  if (request.timeZone !== undefined && !isTimeZone(request.timeZone)) {
+    throw new ServiceError('invalid_request', 'timeZone must be the name of a time zone such as Europe/Berlin', 'timeZone');
+  }
+  const counted = await targetOf(prisma, request);
+  const known = await findBudget(prisma, counted, period);
+  const timeZone = request.timeZone ?? known?.time_zone ?? TIME_ZONE_DEFAULT;
+  const window = windowAt(period, timeZone, await clockOf(prisma));
+  const before = known?.time_zone === timeZone ? undefined : await countSpent(prisma, counted, window);
+  return audited(prisma, 'billing', author, async (tx) => {
+    const now = await lockAccount(tx, counted.accountId);
+    const row = await findBudget(tx, counted, period);
+    if (row && row.time_zone === timeZone) {
+      await tx.$executeRaw`UPDATE billing.budget SET limit_amount = ${limit}::numeric WHERE id = ${row.id}::uuid`;
+    } else {
+      if (!before || !isWithin(window, now, now)) throw new ServiceError('conflict', 'The budget was changed meanwhile. Try again.', 'period');
+      await beginBudget(tx, { counted, period, timeZone, limit, window, before }, row);
+    }
+    const changed = (await findBudget(tx, counted, period)) as BudgetRow;
+    return { result: renderBudget(changed, now), change: changeOf(row, changed) };
+  });
+}
+
+interface NewBudget {
+  counted: Counted;
+  period: BudgetPeriod;
+  timeZone: string;
+  limit: string;
+  window: BudgetWindow;
+  before: SpentBefore;
+}
+
+/** Writes a budget with what its window has spent and holds: a new row, or one whose time zone changes. */
+async function beginBudget(
+  tx: Prisma.TransactionClient,
+  { counted, period, timeZone, limit, window, before }: NewBudget,
+  row: BudgetRow | undefined,
+): Promise<void> {
+  const spent = String(await countSpentSince(tx, counted, window, before));
+  const held = String(await countHeld(tx, counted, window));
+  const [start, end] = [renderMoment(window.windowStart) ?? '-infinity', renderMoment(window.windowEnd) ?? 'infinity'];
+  if (row) {
+    await tx.$executeRaw`UPDATE billing.budget SET time_zone = ${timeZone}, limit_amount = ${limit}::numeric, spent = ${spent}::numeric,
+      held = ${held}::numeric, window_start = ${start}::timestamptz, window_end = ${end}::timestamptz WHERE id = ${row.id}::uuid`;
+    return;
+  }
+  const { accountId, projectId, keyId } = counted;
+  const budgets = await tx.$queryRaw<{ count: number }[]>`SELECT budget_count AS count FROM billing.account WHERE id = ${accountId}::uuid`;
+  if ((budgets[0]?.count ?? 0) >= BUDGETS_MAX) {
+    throw new ServiceError('conflict', `The account has ${BUDGETS_MAX} budgets, which is the most.`, 'accountId');
+  }
+  await tx.$executeRaw`INSERT INTO billing.budget
+      (id, account_id, project_id, key_id, period, time_zone, limit_amount, spent, held, window_start, window_end)
+    VALUES (${randomUUID()}::uuid, ${accountId}::uuid, ${projectId}::uuid, ${keyId}::uuid, ${period}, ${timeZone}, ${limit}::numeric,
+      ${spent}::numeric, ${held}::numeric, ${start}::timestamptz, ${end}::timestamptz)`;
+}
+
+/** Lists the budgets of an account: its own, then those of its projects and keys. Throws `ServiceError('not_found')`. */
+export async function listBudgets(prisma: PrismaClient, { accountId, budgetId }: BudgetListRequest): Promise<BudgetListReply> {
+  const one = budgetId === undefined ? Prisma.empty : Prisma.sql`AND id = ${budgetId}::uuid`;
+  const rows = await prisma.$queryRaw<BudgetRow[]>`${SELECT_BUDGET} WHERE account_id = ${accountId}::uuid ${one}
+    ORDER BY project_id NULLS FIRST, key_id NULLS FIRST, limit_amount, id`;
+  if (rows.length === 0) await requireAccount(prisma, accountId);
+  return { budgets: rows.map((row) => renderBudget(row, row.now)) };
+}
+
+/** Removes a budget and returns it. Throws `ServiceError('not_found')`. */
+export async function removeBudget(prisma: PrismaClient, budgetId: string, author: Author = OWN_AUTHOR): Promise<Budget> {
+  return audited(prisma, 'billing', author, async (tx) => {
+    const read = async () => (await tx.$queryRaw<BudgetRow[]>`${SELECT_BUDGET} WHERE id = ${budgetId}::uuid`)[0];
+    const found = await read();
+    const now = found && (await lockAccount(tx, found.account_id));
+    const row = await read();
+    if (!row || now === undefined) throw new ServiceError('not_found', 'There is no such budget.', 'budgetId');
+    await tx.$executeRaw`DELETE FROM billing.budget WHERE id = ${budgetId}::uuid`;
+    return { result: renderBudget(row, now), change: changeOf(row, undefined) };
+  });
+}
+
+/** A row of `SELECT_BUDGET`: amounts as text, times in milliseconds. */
+interface BudgetRow {
+  id: string;
+  account_id: string;
+  project_id: string | null;
+  key_id: string | null;
+  period: BudgetPeriod;
+  time_zone: string;
+  limit: string;
+  spent: string;
+  held: string;
+  /** Null: none. */
+  window_start: number | null;
+  window_end: number | null;
+  created_at: Date;
+  /** The database's clock. */
+  now: number;
+}
+
+const SELECT_BUDGET = Prisma.sql`SELECT id, account_id, project_id, key_id, period, time_zone, limit_amount::text AS limit,
+    spent::text, held::text,
+    CASE WHEN isfinite(window_start) THEN (extract(epoch FROM window_start) * 1000)::float8 END AS window_start,
+    CASE WHEN isfinite(window_end) THEN (extract(epoch FROM window_end) * 1000)::float8 END AS window_end, created_at,
+    floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
+  FROM billing.budget`;
+
+async function findBudget(tx: Prisma.TransactionClient, { accountId, projectId, keyId }: Counted, period: BudgetPeriod) {
+  const rows = await tx.$queryRaw<BudgetRow[]>`${SELECT_BUDGET} WHERE account_id = ${accountId}::uuid
+    AND project_id IS NOT DISTINCT FROM ${projectId}::uuid AND key_id IS NOT DISTINCT FROM ${keyId}::uuid AND period = ${period}`;
+  return rows[0];
+}
+
+/** Locks the account, and returns the database's clock. */
+async function lockAccount(tx: Prisma.TransactionClient, accountId: string): Promise<number> {
+  await tx.$queryRaw`SELECT FROM billing.account WHERE id = ${accountId}::uuid FOR NO KEY UPDATE`;
+  return clockOf(tx);
+}
+
+async function clockOf(tx: Prisma.TransactionClient): Promise<number> {
+  const rows = await tx.$queryRaw<{ now: number }[]>`SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now`;
+  return rows[0]?.now ?? Number.NaN;
+}
+
+/** Returns the target of a request. The budget of a key has the project of the key. */
+async function targetOf(prisma: PrismaClient, { accountId, projectId, keyId }: BudgetSetRequest): Promise<Counted> {
+  await requireAccount(prisma, accountId);
+  if (keyId !== undefined) {
+    const key = await prisma.apiKey.findFirst({ where: { id: keyId, project: { accountId, id: projectId } } });
+    if (!key) throw new ServiceError('not_found', 'The account has no such key.', 'keyId');
+    return { accountId, projectId: key.projectId, keyId };
+  }
+  if (projectId === undefined) return { accountId, projectId: null, keyId: null };
+  const project = await prisma.project.findFirst({ where: { id: projectId, accountId } });
+  if (!project) throw new ServiceError('not_found', 'The account has no such project.', 'projectId');
+  return { accountId, projectId, keyId: null };
+}
+
+/** Renders a budget as of `now`. One whose window is over has nothing spent or held in the next, which the next request begins. */
+function renderBudget(row: BudgetRow, now: number): Budget {
+  const windowStart = row.window_start ?? Number.NEGATIVE_INFINITY;
+  const windowEnd = row.window_end ?? Number.POSITIVE_INFINITY;
+  const isOver = windowEnd <= now;
+  const window = isOver ? windowAt(row.period, row.time_zone, now) : { windowStart, windowEnd };
+  return {
+    budgetId: row.id,
+    accountId: row.account_id,
+    projectId: row.project_id,
+    keyId: row.key_id,
+    period: row.period,
+    timeZone: row.time_zone,
+    limitPicoUsd: row.limit,
+    spentPicoUsd: isOver ? '0' : row.spent,
+    heldPicoUsd: isOver ? '0' : row.held,
+    windowStart: renderMoment(window.windowStart),
+    resetsAt: renderMoment(window.windowEnd),
+    createdAt: row.created_at.toISOString(),
+  };
+}
+
+/** Returns the audit entry of a change: the settings of the budget, without what is spent. Null when nothing has changed. */
+function changeOf(before: BudgetRow | undefined, after: BudgetRow | undefined) {
+  const { id, account_id: accountId } = (after ?? before) as BudgetRow;
+  const action = !before ? 'budget.create' : after ? 'budget.update' : 'budget.remove';
+  const change = { action, accountId, target: `budget/${id}`, reason: null };
+  if (!before || !after) return { ...change, before: before ? settingsOf(before) : null, after: after ? settingsOf(after) : null };
+  const changed = changedFields(settingsOf(before), settingsOf(after));
+  return changed && { ...change, ...changed };
+}
+
+function settingsOf(row: BudgetRow): Record<string, unknown> {
+  const { id: budgetId, account_id: accountId, project_id: projectId, key_id: keyId, period, time_zone: timeZone, limit: limitPicoUsd } = row;
+  return { budgetId, accountId, projectId, keyId, period, timeZone, limitPicoUsd };
+}

@@ -1,0 +1,100 @@
+import type { BudgetPeriod } from '#contracts/billing/budgets.js';
+import type { PgConnection } from '#database/pg-connection.js';
+import { execute, plainArray } from '../holds/pipelined-query.js';
+import { type BudgetState, type BudgetsOfAccount, type Payer, targetOf, targetsOf } from './budget.js';
+import { isWithin, windowAt } from './budget-window.js';
+
+const READ_BUDGETS = {
+  name: 'read_budgets',
+  text: `SELECT id, account_id, project_id, key_id, period, time_zone, limit_amount::text, spent::text, held::text,
+      (extract(epoch FROM window_start) * 1000)::float8 AS window_start, (extract(epoch FROM window_end) * 1000)::float8 AS window_end
+    FROM billing.budget WHERE account_id = ANY ($1::uuid[]) AND (project_id IS NULL OR project_id = ANY ($2::uuid[]))
+      AND (key_id IS NULL OR key_id = ANY ($3::uuid[])) ORDER BY period`,
+};
+
+/**
+ * Begins a new window. Its holds are counted: there are some when the database's clock was set back. Then the window begins earlier, and
+ * keeps what was spent.
+ */
+const OPEN_WINDOWS = {
+  name: 'open_budget_windows',
+  text: `UPDATE billing.budget b SET window_start = w.window_start, window_end = w.window_end,
+      spent = CASE WHEN w.window_start < b.window_start THEN b.spent ELSE 0 END,
+      held = (SELECT coalesce(sum(h.amount), 0) FROM billing.hold h WHERE h.account_id = b.account_id
+        AND h.project_id = coalesce(b.project_id, h.project_id) AND h.key_id = coalesce(b.key_id, h.key_id) AND h.created_at >= w.window_start)
+    FROM unnest($1::uuid[], $2::timestamptz[], $3::timestamptz[]) AS w (id, window_start, window_end)
+    WHERE b.id = w.id RETURNING b.id, b.spent::text, b.held::text`,
+};
+
+/**
+ * Reads the budgets that requests count in, by account, in the transaction that has locked the accounts. Each is in the window that contains
+ * `now`: one whose window is over begins the next, in the database too.
+ */
+export async function readBudgets(
+  connection: PgConnection,
+  accountIds: readonly string[],
+  requests: Iterable<Payer>,
+  now: number,
+): Promise<Map<string, BudgetsOfAccount>> {
+  const budgets = new Map(accountIds.map((accountId) => [accountId, new Map<string, BudgetState[]>()]));
+  const payers = [...requests].filter(({ accountId }) => budgets.has(accountId));
+  for (const payer of payers) for (const target of targetsOf(payer)) budgets.get(payer.accountId)?.set(target, []);
+  const { rows } = await execute<BudgetRow>(connection, READ_BUDGETS, [
+    plainArray(accountIds),
+    plainArray(payers.map(({ projectId }) => projectId)),
+    plainArray(payers.map(({ keyId }) => keyId)),
+  ]);
+  for (const budget of await inCurrentWindow(connection, rows.map(budgetState), now)) {
+    budgets.get(budget.accountId)?.get(targetOf(budget))?.push(budget);
+  }
+  return budgets;
+}
+
+async function inCurrentWindow(connection: PgConnection, budgets: BudgetState[], now: number): Promise<BudgetState[]> {
+  const over = budgets.filter((budget) => !isWithin(budget, now, now));
+  if (over.length === 0) return budgets;
+  const windows = new Map(over.map((budget) => [budget.budgetId, nextWindow(budget, now)]));
+  const { rows } = await execute<Pick<BudgetRow, 'id' | 'spent' | 'held'>>(connection, OPEN_WINDOWS, [
+    plainArray([...windows.keys()]),
+    plainArray([...windows.values()].map(({ windowStart }) => new Date(windowStart).toISOString())),
+    plainArray([...windows.values()].map(({ windowEnd }) => new Date(windowEnd).toISOString())),
+  ]);
+  const counted = new Map(rows.map(({ id, spent, held }) => [id, { spent: BigInt(spent), held: BigInt(held), ...windows.get(id) }]));
+  return budgets.map((budget) => ({ ...budget, ...counted.get(budget.budgetId) }));
+}
+
+/** Returns the window that contains `now`. Before the current one, when the clock was set back, the current one begins earlier. */
+function nextWindow({ period, timeZone, windowStart, windowEnd }: BudgetState, now: number): Pick<BudgetState, 'windowStart' | 'windowEnd'> {
+  return now < windowStart ? { windowStart: now, windowEnd } : windowAt(period, timeZone, now);
+}
+
+/** Columns of `billing.budget`, amounts as text, times in milliseconds. */
+interface BudgetRow {
+  id: string;
+  account_id: string;
+  project_id: string | null;
+  key_id: string | null;
+  period: BudgetPeriod;
+  time_zone: string;
+  limit_amount: string;
+  spent: string;
+  held: string;
+  window_start: number;
+  window_end: number;
+}
+
+function budgetState(row: BudgetRow): BudgetState {
+  return {
+    budgetId: row.id,
+    accountId: row.account_id,
+    projectId: row.project_id,
+    keyId: row.key_id,
+    period: row.period,
+    timeZone: row.time_zone,
+    limit: BigInt(row.limit_amount),
+    spent: BigInt(row.spent),
+    held: BigInt(row.held),
+    windowStart: row.window_start,
+    windowEnd: row.window_end,
+  };
+}

@@ -1,0 +1,40 @@
+import { Controller, Inject } from '@nestjs/common';
+import {
+  type Budget,
+  BudgetListRequest,
+  BudgetRemoveRequest,
+  BudgetSetRequest,
+  budgetList,
+  budgetRemove,
+  budgetSet,
+} from '#contracts/billing/budgets.js';
+import type { PrismaClient } from '#database/prisma-client.js';
+import type { CallContext } from '#messaging/messaging.js';
+import { Serves } from '#messaging/serves.js';
+import type { Logger } from '#observability/logger.js';
+import { orUnavailable } from '../accounts/database-refusal.js';
+import { listBudgets, removeBudget, setBudget } from '../budgets/budgets.js';
+import { LOGGER, PRISMA } from './injected.js';
+
+@Controller()
+export class BudgetsController {
+  constructor(
+    @Inject(PRISMA) private readonly prisma: PrismaClient,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  @Serves(budgetSet)
+  async set(request: BudgetSetRequest, { caller }: CallContext): Promise<Budget> {
+    return orUnavailable(setBudget(this.prisma, request, { caller, logger: this.logger }));
+  }
+
+  @Serves(budgetList)
+  async list(request: BudgetListRequest) {
+    return orUnavailable(listBudgets(this.prisma, request));
+  }
+
+  @Serves(budgetRemove)
+  async remove({ budgetId }: BudgetRemoveRequest, { caller }: CallContext): Promise<Budget> {
+    return orUnavailable(removeBudget(this.prisma, budgetId, { caller, logger: this.logger }));
+  }
+}

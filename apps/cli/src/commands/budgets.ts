@@ -1,0 +1,98 @@
+import { BUDGET_PERIODS, type Budget, budgetList, budgetRemove, budgetSet } from '#contracts/billing/budgets.js';
+import { command } from '../command.js';
+import { accountId, argument, budgetId, defaultingToOnly, keyId, oneOf, optional, projectId, required, text, usdAsPico } from '../parameters.js';
+import { renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
+
+const account = defaultingToOnly(accountId, 'id of the account');
+
+export const budgetCommands = [
+  command({
+    name: 'budget set',
+    summary: 'Limit what an account, a project or a key may cost in a period, or change the limit',
+    parameters: {
+      account,
+      project: optional(projectId, 'only requests of this project'),
+      key: optional(keyId, 'only requests of this key'),
+      period: required(oneOf(BUDGET_PERIODS, 'period'), `${BUDGET_PERIODS.join(', ')}; weeks begin on Monday`),
+      limit: required(usdAsPico, 'most that the requests of a period may cost; 0 refuses all that cost something'),
+      timeZone: optional(text(64, 'zone'), 'time zone in which the period begins, such as Europe/Berlin; default UTC'),
+    },
+    examples: [
+      'budget set --account <account-id> --period month --limit 500 --time-zone Europe/Berlin',
+      'budget set --account <account-id> --project <project-id> --period day --limit 5.00',
+      'budget set --account <account-id> --key <key-id> --period total --limit 20',
+    ],
+    endpoint: budgetSet,
+    request: ({ account, project, key, period, limit, timeZone }) => ({
+      accountId: account,
+      projectId: project,
+      keyId: key,
+      period,
+      timeZone,
+      limitPicoUsd: limit,
+    }),
+    render: renderBudget,
+  }),
+  command({
+    name: 'budget list',
+    summary: 'List the budgets of an account, its projects and its keys, with what is spent and held',
+    parameters: { account },
+    examples: ['budget list --account <account-id>'],
+    endpoint: budgetList,
+    request: ({ account }) => ({ accountId: account }),
+    render: ({ budgets }) =>
+      renderTable(
+        budgets,
+        {
+          BUDGET: (row) => row.budgetId,
+          OF: ownerOf,
+          PERIOD: (row) => row.period,
+          LIMIT: (row) => renderDollars(row.limitPicoUsd),
+          SPENT: (row) => renderDollars(row.spentPicoUsd),
+          HELD: (row) => renderDollars(row.heldPicoUsd),
+          RESETS: (row) => row.resetsAt,
+        },
+        'no budgets',
+      ),
+  }),
+  command({
+    name: 'budget show',
+    summary: 'Show one budget',
+    parameters: { budgetId: argument(budgetId, 'id of the budget'), account },
+    examples: ['budget show <budget-id> --account <account-id>'],
+    endpoint: budgetList,
+    request: ({ budgetId, account }) => ({ accountId: account, budgetId }),
+    render: ({ budgets: [budget] }) => (budget ? renderBudget(budget) : 'the account has no such budget'),
+    isFailure: ({ budgets }) => budgets.length === 0,
+  }),
+  command({
+    name: 'budget remove',
+    summary: 'Remove a budget; running requests are not affected',
+    parameters: { budgetId: argument(budgetId, 'id of the budget') },
+    examples: ['budget remove <budget-id>'],
+    endpoint: budgetRemove,
+    request: ({ budgetId }) => ({ budgetId }),
+    render: (budget) => `removed\n${renderBudget(budget)}`,
+  }),
+];
+
+function ownerOf({ projectId, keyId }: Budget): string {
+  if (keyId !== null) return `key ${keyId}`;
+  return projectId === null ? 'account' : `project ${projectId}`;
+}
+
+function renderBudget(budget: Budget): string {
+  return renderFields({
+    budget: budget.budgetId,
+    account: budget.accountId,
+    of: ownerOf(budget),
+    period: budget.period,
+    'time zone': budget.timeZone,
+    limit: renderMoney(budget.limitPicoUsd),
+    spent: renderMoney(budget.spentPicoUsd),
+    held: renderMoney(budget.heldPicoUsd),
+    'window began': budget.windowStart,
+    resets: budget.resetsAt,
+    created: budget.createdAt,
+  });
+}
