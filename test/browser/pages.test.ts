@@ -11,7 +11,7 @@ import { describeWithBrowser, openPage, type Scheme, sharedBrowser, signInByInvi
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const SCHEMES: Scheme[] = ['light', 'dark'];
 /** Pages of an account, by the names in their address. */
-const OF_ACCOUNT = ['overview', 'usage', 'requests', 'projects', 'keys', 'money', 'models', 'members', 'audit'];
+const OF_ACCOUNT = ['overview', 'usage', 'requests', 'projects', 'keys', 'budgets', 'money', 'models', 'members', 'audit'];
 const OF_PLATFORM = ['overview', 'accounts', 'upstreams', 'ledger', 'audit'];
 /** Tabs of the page Models. */
 const TABS = ['scheduled', 'file', 'history'];

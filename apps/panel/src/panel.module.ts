@@ -11,6 +11,7 @@ import { LiveRequests } from './activity/live-requests.js';
 import { AccountsController } from './api/accounts.controller.js';
 import { AuditJournals } from './api/audit/audit-journals.js';
 import { AuditController } from './api/audit.controller.js';
+import { BudgetsController } from './api/budgets.controller.js';
 import { InvitesController } from './api/invites.controller.js';
 import { KeysController } from './api/keys.controller.js';
 import { LedgerController } from './api/ledger.controller.js';
@@ -97,6 +98,7 @@ export function panelModule({ config, logger, prisma, messaging, providers }: Pa
       OperatorController,
       AccountsController,
       AuditController,
+      BudgetsController,
       KeysController,
       LedgerController,
       LiveController,

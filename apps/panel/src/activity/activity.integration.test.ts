@@ -1,5 +1,6 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { accountList } from '#contracts/billing/accounts.js';
+import { budgetList } from '#contracts/billing/budgets.js';
 import { keyList } from '#contracts/billing/keys.js';
 import { balanceGet } from '#contracts/billing/money.js';
 import { usageQuery } from '#contracts/billing/usage.js';
@@ -193,6 +194,7 @@ test('the overview has errors by code and the percentiles of the first content',
     () => ({ accounts: [{ accountId: ACME, status: 'active', lowBalancePicoUsd: null }], nextCursor: null }) as never,
   );
   panel.messaging.answer(balanceGet, () => ({ available_pico_usd: '1', balance_pico_usd: '1', plan_expires_at: null }) as never);
+  panel.messaging.answer(budgetList, () => ({ budgets: [] }));
   panel.messaging.answer(keyList, () => ({ keys: [], nextCursor: null }));
   const reply = await panel.send(`/accounts/${ACME}/overview`, { cookie: owner.cookie });
   expect(reply.body.traffic).toEqual({

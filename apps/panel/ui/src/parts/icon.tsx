@@ -7,6 +7,7 @@ export type IconName =
   | 'requests'
   | 'projects'
   | 'keys'
+  | 'budgets'
   | 'money'
   | 'models'
   | 'upstreams'

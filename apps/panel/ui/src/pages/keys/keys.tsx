@@ -1,6 +1,8 @@
 import { useState } from 'react';
+import type { BudgetListReply } from '../../../../src/api/shapes/budgets.js';
 import type { KeyRow } from '../../../../src/api/shapes/keys.js';
 import { useSession } from '../../app/session.js';
+import { useApi } from '../../app/use-api.js';
 import { useFilters } from '../../app/use-filters.js';
 import { useNames } from '../../app/use-names.js';
 import { Button, ButtonLink } from '../../parts/button.js';
@@ -17,9 +19,10 @@ import { RotateKey } from './rotate-key.js';
 
 /** The API keys of an account: making, finding, changing, replacing, revoking. */
 export function Keys() {
-  const { may } = useSession();
+  const { account, may } = useSession();
   const { filters, change } = useFilters();
   const { projects, keys, projectName, keyName } = useNames();
+  const { data: budgets } = useApi<BudgetListReply>(`/accounts/${account}/budgets`);
   const [isMaking, setMaking] = useState(false);
   const [asking, setAsking] = useState<{ action: KeyAction; apiKey: KeyRow }>();
   const shown = keys
@@ -51,6 +54,7 @@ export function Keys() {
       <Card flush actions={choice}>
         <KeyTable
           keys={shown}
+          budgets={budgets?.budgets}
           projectName={projectName}
           onAction={mayChange ? (action, apiKey) => setAsking({ action, apiKey }) : undefined}
           empty={

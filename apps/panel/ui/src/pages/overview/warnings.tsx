@@ -1,9 +1,12 @@
 import { Fragment, type ReactNode } from 'react';
 import { Link } from 'wouter';
+import type { Budget } from '../../../../src/api/shapes/budgets.js';
 import type { EndingKey, OverviewWarning } from '../../../../src/api/shapes/overview.js';
+import { PERIODS, shareSpent } from '../../app/budgets.js';
 import { writeFilters } from '../../app/filters.js';
 import { useSession } from '../../app/session.js';
-import { count, plural } from '../../parts/count.js';
+import { useBudgetTargets } from '../../app/use-budget-targets.js';
+import { count, percent, plural } from '../../parts/count.js';
 import { Icon } from '../../parts/icon.js';
 import { Money } from '../../parts/money.js';
 import { relativeTime } from '../../parts/time.js';
@@ -61,6 +64,9 @@ function describe(warning: OverviewWarning, accountName: (id: string) => string)
         page: 'money',
         account: warning.accountId,
       };
+    case 'budget-low':
+    case 'budget-empty':
+      return { text: <BudgetWarning {...warning} />, page: 'budgets', account: warning.accountId };
     case 'keys-end':
       return { text: <EndingKeys keys={warning.keys} />, page: 'keys', account: warning.accountId };
     case 'circuit-open':
@@ -73,6 +79,28 @@ function describe(warning: OverviewWarning, accountName: (id: string) => string)
     case 'service-unavailable':
       return { text: `${warning.service} does not answer, so a warning may be missing.` };
   }
+}
+
+function BudgetWarning({ kind, budget }: { kind: 'budget-low' | 'budget-empty'; budget: Budget }) {
+  const { targetName } = useBudgetTargets();
+  const spent = (
+    <>
+      <Money pico={budget.spentPicoUsd} decimals={2} /> of <Money pico={budget.limitPicoUsd} /> {PERIODS[budget.period].now}
+    </>
+  );
+  if (kind === 'budget-low') {
+    return (
+      <>
+        {targetName(budget)} has spent {percent(shareSpent(budget))} of its budget: {spent}.
+      </>
+    );
+  }
+  return (
+    <>
+      {targetName(budget)} has spent its budget: {spent}. Its requests are refused
+      {budget.resetsAt && ` until it resets ${relativeTime(budget.resetsAt, Date.now())}`}.
+    </>
+  );
 }
 
 const KEYS_MAX = 4;
