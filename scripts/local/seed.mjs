@@ -81,7 +81,8 @@ export async function keyWorks(gatewayUrl, apiKey) {
   return response.ok;
 }
 
-function commandLine({ natsUrl, natsPassword }) {
+/** Returns a function that runs a command of the CLI, given its words, and returns its JSON. */
+export function commandLine({ natsUrl, natsPassword }) {
   const environment = { ...commonEnvironment(), NATS_URL: natsUrl, NATS_CLI_PASSWORD: natsPassword };
   return async (...words) => {
     const options = { cwd: ROOT, env: environment, failure: `tollgate ${words.slice(0, 2).join(' ')}` };

@@ -67,7 +67,11 @@ describeWithBrowser('pages', () => {
 
   test('the first page loads at most 160 kB of compressed script and shows its data without a jump', async () => {
     const { accountId } = await createTenant(shared.administrator);
-    const ownCookie = await signInByInvite(shared.administrator, origin, { email: `${randomUUID()}@example.com`, role: 'owner', accountId });
+    const ownCookie = await signInByInvite(shared.administrator, origin, {
+      email: `${randomUUID()}@example.com`,
+      role: 'owner',
+      accountId,
+    });
     const { page } = await openPage(shared.browser, { origin, cookie: ownCookie });
     let bytes = 0;
     page.on('response', async (response) => {

@@ -67,8 +67,7 @@ test('name, note, end and state of a key change; null clears them', async () => 
 test('the keys that end before a moment are the active ones alone', async () => {
   const { accountId } = await cli.request(accountCreate, { name: 'of ends' });
   const { projectId } = await cli.request(projectCreate, { accountId, name: 'main' });
-  const keyOf = async (name: string, end?: number) =>
-    (await newKey({ projectId, name, ...(end && { expiresAt: inHours(end) }) })).keyId;
+  const keyOf = async (name: string, end?: number) => (await newKey({ projectId, name, ...(end && { expiresAt: inHours(end) }) })).keyId;
   await keyOf('never');
   await keyOf('later', 3);
   const soon = [await keyOf('soon', 1), await keyOf('sooner', 0.5)];

@@ -195,7 +195,14 @@ test('a budget is set in the account of the path, and removed there alone', asyn
   const remove = (accountId: string, { cookie }: SignedIn) =>
     panel.send(`/accounts/${accountId}/budgets/${budgetId}`, { method: 'DELETE', cookie });
   const [others, own] = [await remove(OTHER, stranger), await remove(ACME, owner)];
-  expect([set.status, set.body, list.body, others.status, own.status, own.body]).toEqual([200, budget, { budgets: [budget] }, 404, 200, budget]);
+  expect([set.status, set.body, list.body, others.status, own.status, own.body]).toEqual([
+    200,
+    budget,
+    { budgets: [budget] },
+    404,
+    200,
+    budget,
+  ]);
   expect(calls).toEqual([{ ...body, accountId: ACME }, { budgetId }]);
 });
 

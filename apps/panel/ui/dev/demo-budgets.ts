@@ -7,7 +7,12 @@ const CENT = 10_000_000_000n;
 
 const resets = { day: 1, week: 4, month: 8, total: 0 };
 
-function budget(at: number, target: Pick<Budget, 'projectId' | 'keyId'>, period: Budget['period'], cents: [bigint, bigint, bigint]): Budget {
+function budget(
+  at: number,
+  target: Pick<Budget, 'projectId' | 'keyId'>,
+  period: Budget['period'],
+  cents: [bigint, bigint, bigint],
+): Budget {
   const [limit, spent, held] = cents.map((amount) => `${amount * CENT}`) as [string, string, string];
   const today = Math.floor(NOW / DAY_MS) * DAY_MS;
   const isTotal = period === 'total';

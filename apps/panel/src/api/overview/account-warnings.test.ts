@@ -70,5 +70,7 @@ test('keys that end are one warning, soonest first, without those that were repl
     { keyId: 'b', ...named, expiresAt: sooner },
     { keyId: 'a', ...named, expiresAt: soon },
   ];
-  expect(accountWarnings({ account: ACCOUNT, balance: BALANCE, budgets: [], endingKeys }, NOW)).toEqual([{ kind: 'keys-end', accountId: 'a', keys }]);
+  expect(accountWarnings({ account: ACCOUNT, balance: BALANCE, budgets: [], endingKeys }, NOW)).toEqual([
+    { kind: 'keys-end', accountId: 'a', keys },
+  ]);
 });

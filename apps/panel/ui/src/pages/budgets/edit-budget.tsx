@@ -76,7 +76,10 @@ export function EditBudget({ budget, onClose }: { budget?: Budget; onClose: () =
         value={usd}
         onChange={(event) => setUsd(event.target.value)}
         fault={usd && (limit ?? -1n) < 0n ? 'An amount such as 25 or 0.50, with at most 12 decimals.' : null}
-        hint={budget && `${exactUsd(BigInt(budget.spentPicoUsd))} is spent ${PERIODS[period].now}, ${exactUsd(BigInt(budget.heldPicoUsd))} is held.`}
+        hint={
+          budget &&
+          `${exactUsd(BigInt(budget.spentPicoUsd))} is spent ${PERIODS[period].now}, ${exactUsd(BigInt(budget.heldPicoUsd))} is held.`
+        }
         placeholder="25.00"
         required
       />
