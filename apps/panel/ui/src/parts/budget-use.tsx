@@ -11,8 +11,8 @@ import { exactUsd } from './usd.js';
 const WARNS_FROM = 0.8;
 const FULL_FROM = 0.995;
 
-/** `$3.20 of $10 this month` and a bar of what is spent, what is held and what is left. */
-export function BudgetUse({ budget, href }: { budget: Budget; href?: string }) {
+/** `$3.20 of $10 this month` and a bar of what is spent, what is held and what is left. `name`: stands before it. */
+export function BudgetUse({ budget, name, href }: { budget: Budget; name?: string; href?: string }) {
   const { limitPicoUsd, spentPicoUsd, heldPicoUsd, period } = budget;
   const share = shareSpent(budget);
   const tone = share >= FULL_FROM ? 'bad' : share >= WARNS_FROM ? 'warn' : undefined;
@@ -25,7 +25,10 @@ export function BudgetUse({ budget, href }: { budget: Budget; href?: string }) {
   );
   return (
     <div className={styles.use} data-tone={tone}>
-      {href ? <Link to={href}>{text}</Link> : text}
+      <div className={styles.line}>
+        {name && <span className={styles.name}>{name}</span>}
+        <span>{href ? <Link to={href}>{text}</Link> : text}</span>
+      </div>
       <svg className={styles.bar} aria-hidden="true">
         <rect width="100%" height="4" rx="2" />
         <rect className={styles.held} width={widthOf(used)} height="4" rx="2" />

@@ -15,7 +15,6 @@ import { Money } from '../../parts/money.js';
 import { Page } from '../../parts/page.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { relativeTime } from '../../parts/time.js';
-import { decimalsForAll } from '../../parts/usd.js';
 import { EditBudget } from './edit-budget.js';
 
 /** What is spent changes with every request. */
@@ -27,7 +26,6 @@ export function Budgets() {
   const { data, error } = useApi<BudgetListReply>(`/accounts/${account}/budgets`, { refetchMs: REFETCH_MS });
   const { targetName, targetHref } = useBudgetTargets();
   const [editing, setEditing] = useState<Budget | 'new'>();
-  const decimals = decimalsForAll((data?.budgets ?? []).flatMap((budget) => [BigInt(budget.heldPicoUsd), leftOf(budget)]));
   const newBudget = may('budgets') && (
     <Button look="primary" icon="plus" onClick={() => setEditing('new')}>
       New budget
@@ -36,7 +34,7 @@ export function Budgets() {
   return (
     <Page
       title="Budgets"
-      about="A budget is the most that an account, a project or a key may spend in a time. A request that could exceed it is refused."
+      about="The most that an account, a project or a key may spend. A request that could exceed it is refused."
       actions={newBudget}
     >
       {error && <Failure error={error} />}
@@ -65,9 +63,9 @@ export function Budgets() {
               head: 'Held',
               align: 'end',
               wide: true,
-              cell: ({ heldPicoUsd }) => <Money pico={heldPicoUsd} decimals={decimals} plain />,
+              cell: ({ heldPicoUsd }) => <Money pico={heldPicoUsd} decimals={2} plain />,
             },
-            { head: 'Left', align: 'end', wide: true, cell: (budget) => <Money pico={leftOf(budget)} decimals={decimals} plain /> },
+            { head: 'Left', align: 'end', wide: true, cell: (budget) => <Money pico={leftOf(budget)} decimals={2} plain /> },
             { head: 'Resets', wide: true, cell: (budget) => <Reset budget={budget} /> },
             {
               head: '',

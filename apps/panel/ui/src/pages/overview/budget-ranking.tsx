@@ -14,8 +14,7 @@ export function BudgetRanking({ budgets }: { budgets: Budget[] }) {
     <ol className={styles.budgets}>
       {shown.map((budget) => (
         <li key={budget.budgetId}>
-          <span className={styles.name}>{targetName(budget)}</span>
-          <BudgetUse budget={budget} />
+          <BudgetUse budget={budget} name={targetName(budget)} />
         </li>
       ))}
     </ol>
