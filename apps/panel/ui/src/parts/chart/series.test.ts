@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { UsageRow } from '../../../../src/api/shapes/usage.js';
-import { type Bar, coloursOf, partsOf, stackOf, ticksOf, ratio } from './series.js';
+import { type Bar, coloursOf, partsOf, ratio, stackOf, ticksOf } from './series.js';
 
 const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-11-23T10:00:00Z');
