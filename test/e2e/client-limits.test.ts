@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { budgetSet } from '#contracts/billing/budgets.js';
 import { keyCreate } from '#contracts/billing/keys.js';
 import { adjustmentCreate, topupCreate } from '#contracts/billing/money.js';
 import type { Messaging } from '#messaging/messaging.js';
@@ -80,6 +81,33 @@ test('a new key works while its address guesses keys [limit-key-lookups]', async
     return found;
   });
   expect(statuses).toEqual(Array(20).fill(200));
+});
+
+test('a budget refuses with 402 in each format, and names itself to the owner of the key [limit-budget]', async () => {
+  const { accountId, projectId, apiKey } = await createTenant(administrator, { usd: '1.00' });
+  const { resetsAt } = await administrator.request(budgetSet, { accountId, projectId, period: 'day', limitPicoUsd: '1' });
+  const body = { model: 'sim-fast', messages: MESSAGES, input: 'Hello', max_tokens: 9, max_output_tokens: 9 };
+  const replies = await Promise.all(
+    ['/v1/chat/completions', '/v1/responses', '/v1/messages'].map(async (path) => {
+      const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+      const response = await fetch(`${running.gatewayUrl}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+      return [response.status, response.headers.get('x-should-retry'), await response.json()];
+    }),
+  );
+  const message = expect.stringMatching(
+    new RegExp(
+      `^The daily budget of project ${projectId} has \\$0\\.000000000001 of \\$0\\.000000000001 left; ` +
+        `this request may cost up to \\$[\\d.]+ \\(9 output tokens\\)\\. The budget resets at ${resetsAt?.slice(0, 10)}T00:00:00Z\\.$`,
+    ),
+  );
+  const error = { message, type: 'insufficient_balance_error', param: null, code: 'insufficient_balance' };
+  expect(replies).toEqual([
+    [402, 'false', { error }],
+    [402, 'false', { error }],
+    [402, 'false', { type: 'error', error: { type: 'billing_error', message }, request_id: expect.any(String) }],
+  ]);
+  await administrator.request(budgetSet, { accountId, projectId, period: 'day', limitPicoUsd: String(10n ** 12n) });
+  expect(await chat(apiKey)).toBe(200);
 });
 
 test('without NATS the gateway answers 503 with `Retry-After` in each format, and then serves again', async () => {

@@ -118,6 +118,7 @@ describe('the examples of the page', () => {
     expect(faultsOf(subject, 'request', request)).toBeUndefined();
     const { reply, error } = await ask(user, subject, request);
     if (typeof reply.key === 'string') known.KEY_DIGEST = createHash('sha256').update(reply.key).digest('hex');
+    if (typeof reply.budgetId === 'string') known.BUDGET_ID = reply.budgetId;
     expect(faultsOf(subject, error ? 'error' : 'reply', reply)).toBeUndefined();
     expect(timeless(reply)).toEqual(timeless(expected));
   });

@@ -92,6 +92,9 @@ async function inVirtualTime<Result>(seed: number, run: (time: VirtualTime, rand
   }
 }
 
+/** A budget of the key, less than the money of a scarce account. */
+const BUDGET = { ...TEST_CALLER, budgetId: 'budget', period: 'total', timeZone: 'UTC', limit: 4_000_000_000n } as const;
+
 interface WorldOptions {
   random: Random;
   /** Upstream script of each request. */
@@ -134,6 +137,7 @@ class World {
       admitted: [],
     });
     this.database.model.keys.set(keyId, { projectId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
+    if (isScarce) this.database.model.budgets.set('budget', BUDGET);
     this.stories = scripts.map((script, index) => new RequestStory(index, script));
   }
 
@@ -169,6 +173,7 @@ class World {
     const { model } = this.database;
     for (const holdId of model.holds.keys()) this.faults.push(`${this.byHold.get(holdId)?.requestId}: the hold is still open`);
     const charged = [...model.costs.values()].reduce((sum, cost) => sum + cost, 0n);
+    if (this.isScarce && charged > BUDGET.limit) this.faults.push(`${charged} was charged on a budget of ${BUDGET.limit}`);
     const left = model.accounts.get(TEST_CALLER.accountId)?.topup ?? 0n;
     if (this.initialPicoUsd - left !== charged) this.faults.push(`${this.initialPicoUsd - left} left the account, ${charged} was charged`);
     for (const story of this.stories) this.faults.push(...judge(story, model.costs.get(story.holdId ?? ''), this.isScarce));

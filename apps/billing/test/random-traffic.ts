@@ -240,7 +240,7 @@ export function makeBudgets(traffic: { uuid(): string }, [first, second]: readon
     budget(first, 'day', 4_000n),
     budget(first, 'total', 12_000n),
     budget(first, 'day', 1_500n, tight && { projectId: tight.projectId }),
-    budget(first, 'month', 3_000n, roomy),
+    budget(first, 'month', 500n, roomy),
     budget(second, 'week', 8_000n),
     budget(second, 'day', 2_000n, alone && { projectId: alone.projectId }),
   ];

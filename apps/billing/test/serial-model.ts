@@ -246,7 +246,7 @@ export class SerialModel {
     const planPart = least(amount, account.plan - planHeld);
     const { inputPicoUsd, cachedInputPicoUsd, outputPicoUsd } = reserve.price;
     project.admitted.push(now);
-    const hold = {
+    const hold: ModelHold = {
       accountId,
       projectId,
       keyId: reserve.keyId,

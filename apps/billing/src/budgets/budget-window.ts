@@ -13,12 +13,22 @@ const DAYS_FROM_MONDAY = 3;
 /** Clocks are at most 14 hours ahead of UTC and 12 behind. */
 const OFFSET_MAX_MS = 15 * HOUR_MS;
 
+/** The last window of each period and zone: most budgets share theirs, and the search for one takes up to a millisecond. */
+const lastWindows = new Map<string, BudgetWindow>();
+const LAST_WINDOWS_MAX = 1_000;
+
 /** Returns the day, week or month of the zone that contains `now`. Weeks begin on Monday. */
 export function windowAt(period: BudgetPeriod, timeZone: string, now: number): BudgetWindow {
   if (period === 'total') return { windowStart: Number.NEGATIVE_INFINITY, windowEnd: Number.POSITIVE_INFINITY };
+  const name = `${period} ${timeZone}`;
+  const last = lastWindows.get(name);
+  if (last && isWithin(last, now, now)) return last;
   const dayAt = calendarOf(timeZone);
   const [first, next] = daysOf(period, dayAt(now));
-  return { windowStart: startOf(first, dayAt), windowEnd: startOf(next, dayAt) };
+  const window = { windowStart: startOf(first, dayAt), windowEnd: startOf(next, dayAt) };
+  if (lastWindows.size >= LAST_WINDOWS_MAX) lastWindows.clear();
+  lastWindows.set(name, window);
+  return window;
 }
 
 /** True when the window contains every moment from `from` to `to`. */

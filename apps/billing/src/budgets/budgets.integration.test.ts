@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Budget, BudgetSetRequest } from '#contracts/billing/budgets.js';
-import type { ReserveOutcome } from '#contracts/billing/holds.js';
-import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
+import { type Customer, LedgerFixture, PRICE, reserveOf, usageOf } from '../../test/ledger-fixture.js';
 import { createProject } from '../accounts/projects.js';
 import type { HoldLanes } from '../holds/hold-lanes.js';
 import { listBudgets, removeBudget, setBudget } from './budgets.js';
@@ -49,6 +49,7 @@ describe('a budget', () => {
     expect(await listBudgets(ledger.prisma, { accountId })).toEqual({ budgets: [{ ...budget, limitPicoUsd: '9' }] });
     expect(await removeBudget(ledger.prisma, created.budgetId)).toEqual({ ...budget, limitPicoUsd: '9' });
     expect(await listBudgets(ledger.prisma, { accountId })).toEqual({ budgets: [] });
+    await expect(listBudgets(ledger.prisma, { accountId, budgetId: created.budgetId })).rejects.toMatchObject({ code: 'not_found' });
     await expect(removeBudget(ledger.prisma, created.budgetId)).rejects.toMatchObject({ code: 'not_found' });
     const { rows } = await ledger.sql.query('SELECT action, before, after FROM billing.audit WHERE target = $1 ORDER BY id', [
       `budget/${created.budgetId}`,
@@ -92,7 +93,12 @@ describe('a budget', () => {
       { accountId: customer.accountId, name: 'other' },
       { requestsPerMinute: 9, concurrency: 9 },
     );
-    const elsewhere = await setBudget(ledger.prisma, { ...of(customer, 'account'), projectId: project.projectId, period: 'day', limitPicoUsd: '9' });
+    const elsewhere = await setBudget(ledger.prisma, {
+      ...of(customer, 'account'),
+      projectId: project.projectId,
+      period: 'day',
+      limitPicoUsd: '9',
+    });
     const counted = await Promise.all(
       (['day', 'total'] as const).map((period) => setBudget(ledger.prisma, { ...of(customer, level), period, limitPicoUsd: '150' })),
     );
@@ -114,7 +120,9 @@ describe('a budget', () => {
       await lanes.reserve(reserve);
       await settle(lanes, customer, reserve.holdId, BigInt(count));
     });
-    const budgets = [...LEVELS].map((level) => setBudget(ledger.prisma, { ...of(customer, level), period: 'day', limitPicoUsd: '1000000' }));
+    const budgets = [...LEVELS].map((level) =>
+      setBudget(ledger.prisma, { ...of(customer, level), period: 'day', limitPicoUsd: '1000000' }),
+    );
     await Promise.all([...requests, ...budgets]);
     const { budgets: after } = await listBudgets(ledger.prisma, { accountId: customer.accountId });
     expect(after.map(({ spentPicoUsd, heldPicoUsd }) => [spentPicoUsd, heldPicoUsd])).toEqual([
@@ -144,19 +152,21 @@ describe('a budget', () => {
 });
 
 describe.each(LEVELS)('500 requests at once on a budget of $1 of one %s, over two replicas', (level) => {
-  test('never exceed it, and the last that fits is admitted', async () => {
+  test('never exceed it, and the last that fits is admitted [limit-budget]', async () => {
     const customer = await ledger.customer({ topup: 100n * USD });
     await setBudget(ledger.prisma, { ...of(customer, level), period: 'day', limitPicoUsd: String(USD) });
     const replicas = [ledger.newLanes({ batchMax: 7 }), ledger.newLanes()] as const;
-    const smallest = 1_000_000_007n;
+    const smallest = 5_000_000_007n;
     const costs = await Promise.all(
       Array.from({ length: 500 }, async (_, count) => {
         const lanes = replicas[count % 2] as HoldLanes;
-        // Up to a hundredth of a dollar; a third costs all that it holds.
-        const amount = smallest + BigInt(count) * 17_999_983n;
+        // Up to a cent; a third costs all that it holds.
+        const amount = smallest + BigInt(count) * 9_999_983n;
         const cost = count % 3 === 0 ? amount : amount / 3n;
-        const reserve = reserveOf(customer, amount);
-        return (await lanes.reserve(reserve)).status === 'held' ? (await settleLarge(lanes, customer, reserve.holdId, cost), cost) : 0n;
+        const reserve = largeReserveOf(customer, amount);
+        if ((await lanes.reserve(reserve)).status !== 'held') return 0n;
+        await settleLarge(lanes, customer, reserve.holdId, cost);
+        return cost;
       }),
     );
     let spent = costs.reduce((sum, cost) => sum + cost);
@@ -165,7 +175,7 @@ describe.each(LEVELS)('500 requests at once on a budget of $1 of one %s, over tw
     // Nothing else runs: requests are admitted as long as they fit.
     let outcome: ReserveOutcome;
     for (;;) {
-      const reserve = reserveOf(customer, smallest);
+      const reserve = largeReserveOf(customer, smallest);
       outcome = await replicas[0].reserve(reserve);
       if (outcome.status !== 'held') break;
       await settleLarge(replicas[0], customer, reserve.holdId, smallest);
@@ -198,10 +208,15 @@ async function addKey({ projectId }: Customer): Promise<string> {
   return keyId;
 }
 
-/** Settles with a cost above the largest number of tokens: the price of a token of output is 2. */
+const OUTPUT_PRICE = 1_000_000n;
+
+function largeReserveOf(customer: Customer, amount: bigint): ReserveRequest {
+  return { ...reserveOf(customer, amount), price: { ...PRICE, outputPicoUsd: String(OUTPUT_PRICE) } };
+}
+
+/** Settles a hold of `largeReserveOf`. */
 async function settleLarge(lanes: HoldLanes, customer: Customer, holdId: string, cost: bigint): Promise<void> {
-  const outputTokens = cost / 2n;
-  const usage = { ...usageOf(0), promptTokens: Number(cost - 2n * outputTokens), outputTokens: Number(outputTokens) };
+  const usage = usageOf(Number(cost % OUTPUT_PRICE), Number(cost / OUTPUT_PRICE));
   await lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage });
 }
 
@@ -214,7 +229,10 @@ test('of several budgets all must allow a request, and a refusal names the one t
   const total = await set('project', 'total', '90');
   await set('key', 'month', '80');
   expect(await lanes.reserve(reserveOf(customer, 70n))).toMatchObject({ status: 'held' });
-  expect(await lanes.reserve(reserveOf(customer, 31n))).toMatchObject({ code: 'insufficient_balance', budget: { budgetId: total.budgetId } });
+  expect(await lanes.reserve(reserveOf(customer, 31n))).toMatchObject({
+    code: 'insufficient_balance',
+    budget: { budgetId: total.budgetId },
+  });
   expect(await lanes.reserve(reserveOf(customer, 11n))).toMatchObject({ code: 'insufficient_balance', budget: { period: 'month' } });
   expect(await lanes.reserve(reserveOf(customer, 10n))).toMatchObject({ status: 'held' });
 });
@@ -227,7 +245,10 @@ test('a lowered limit refuses from then on, except what costs nothing; running r
   const running = reserveOf(customer, 60n);
   await lanes.reserve(running);
   await set('10');
-  expect(await lanes.reserve(reserveOf(customer, 1n))).toMatchObject({ status: 'refused', budget: { limitPicoUsd: '10', leftPicoUsd: '0' } });
+  expect(await lanes.reserve(reserveOf(customer, 1n))).toMatchObject({
+    status: 'refused',
+    budget: { limitPicoUsd: '10', leftPicoUsd: '0' },
+  });
   expect(await lanes.reserve(reserveOf(customer, 0n))).toMatchObject({ status: 'held' });
   expect(await settle(lanes, customer, running.holdId, 55n)).toMatchObject({ costPicoUsd: '55' });
   expect(await budgetOf(customer)).toMatchObject({ spentPicoUsd: '55', heldPicoUsd: '0' });
@@ -271,7 +292,11 @@ describe('at the reset', () => {
   test('a clock that is set back begins the window earlier, and no hold is counted twice or lost', async () => {
     const customer = await ledger.customer({ topup: 1_000n });
     const { clock, lanes, reset } = await beforeReset(customer, '100');
-    const [first, second, third] = [30n, 20n, 40n].map((amount) => reserveOf(customer, amount)) as [never, never, never];
+    const [first, second, third] = [30n, 20n, 40n].map((amount) => reserveOf(customer, amount)) as [
+      ReserveRequest,
+      ReserveRequest,
+      ReserveRequest,
+    ];
     await lanes.reserve(first);
     clock.now = reset;
     await lanes.reserve(second);

@@ -35,7 +35,8 @@ export async function setBudget(prisma: PrismaClient, request: BudgetSetRequest,
     if (row && row.time_zone === timeZone) {
       await tx.$executeRaw`UPDATE billing.budget SET limit_amount = ${limit}::numeric WHERE id = ${row.id}::uuid`;
     } else {
-      if (!before || !isWithin(window, now, now)) throw new ServiceError('conflict', 'The budget was changed meanwhile. Try again.', 'period');
+      if (!before || !isWithin(window, now, now))
+        throw new ServiceError('conflict', 'The budget was changed meanwhile. Try again.', 'period');
       await beginBudget(tx, { counted, period, timeZone, limit, window, before }, row);
     }
     const changed = (await findBudget(tx, counted, period)) as BudgetRow;
@@ -83,6 +84,7 @@ export async function listBudgets(prisma: PrismaClient, { accountId, budgetId }:
   const rows = await prisma.$queryRaw<BudgetRow[]>`${SELECT_BUDGET} WHERE account_id = ${accountId}::uuid ${one}
     ORDER BY project_id NULLS FIRST, key_id NULLS FIRST, limit_amount, id`;
   if (rows.length === 0) await requireAccount(prisma, accountId);
+  if (rows.length === 0 && budgetId !== undefined) throw new ServiceError('not_found', 'The account has no such budget.', 'budgetId');
   return { budgets: rows.map((row) => renderBudget(row, row.now)) };
 }
 
@@ -189,6 +191,14 @@ function changeOf(before: BudgetRow | undefined, after: BudgetRow | undefined) {
 }
 
 function settingsOf(row: BudgetRow): Record<string, unknown> {
-  const { id: budgetId, account_id: accountId, project_id: projectId, key_id: keyId, period, time_zone: timeZone, limit: limitPicoUsd } = row;
+  const {
+    id: budgetId,
+    account_id: accountId,
+    project_id: projectId,
+    key_id: keyId,
+    period,
+    time_zone: timeZone,
+    limit: limitPicoUsd,
+  } = row;
   return { budgetId, accountId, projectId, keyId, period, timeZone, limitPicoUsd };
 }

@@ -64,7 +64,10 @@ async function inCurrentWindow(connection: PgConnection, budgets: BudgetState[],
 }
 
 /** Returns the window that contains `now`. Before the current one, when the clock was set back, the current one begins earlier. */
-function nextWindow({ period, timeZone, windowStart, windowEnd }: BudgetState, now: number): Pick<BudgetState, 'windowStart' | 'windowEnd'> {
+function nextWindow(
+  { period, timeZone, windowStart, windowEnd }: BudgetState,
+  now: number,
+): Pick<BudgetState, 'windowStart' | 'windowEnd'> {
   return now < windowStart ? { windowStart: now, windowEnd } : windowAt(period, timeZone, now);
 }
 

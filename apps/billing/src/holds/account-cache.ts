@@ -68,7 +68,8 @@ export class AccountCache {
       const account = this.usable(accountId, now);
       const hold = account?.holds.get(holdId);
       const project = hold && account?.projects.get(hold.projectId);
-      if (!account || !project || reason === 'lease-expired' || !addBudgets(budgets, account, hold, now)) return undefined;
+      if (!account || !project || reason === 'lease-expired') return undefined;
+      if (!addBudgets(budgets, account, hold, now)) return undefined;
       accounts.set(accountId, account.state);
       projects.set(hold.projectId, project.state);
       holds.set(holdId, hold);
@@ -78,7 +79,8 @@ export class AccountCache {
       const project = account?.projects.get(projectId);
       const key = project?.keys.get(keyId);
       if (!account || !project || !key || account.holds.has(holdId)) return undefined;
-      if (key.expiresAt <= now + MOMENT_TOLERANCE_MS || !addBudgets(budgets, account, { accountId, projectId, keyId }, now)) return undefined;
+      if (key.expiresAt <= now + MOMENT_TOLERANCE_MS || !addBudgets(budgets, account, { accountId, projectId, keyId }, now))
+        return undefined;
       accounts.set(accountId, account.state);
       projects.set(projectId, project.state);
       keys.set(keyId, key);

@@ -220,7 +220,7 @@ describe('an account with budgets', () => {
     await setBudget(ledger.prisma, { accountId, keyId, period: 'total', limitPicoUsd: '240' });
     expect(await replica.reserve(customer, 51n)).toMatchObject({
       outcome: { status: 'refused', code: 'insufficient_balance', budget: { keyId, leftPicoUsd: '50' } },
-      sent: [...FROM_MEMORY, 'lock_accounts', 'read_batch', 'read_budgets'],
+      sent: [...FROM_MEMORY_WITH_BUDGETS, 'lock_accounts', 'read_batch', 'read_budgets'],
     });
   });
 

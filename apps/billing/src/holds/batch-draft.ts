@@ -53,7 +53,9 @@ export function rowsOf(draft: BatchDraft): BatchRows {
   return {
     accounts: [...draft.accounts.values()].filter((account) => draft.changed.has(account)),
     projects: [...draft.projects.values()].filter((project) => draft.changed.has(project)),
-    budgets: [...draft.budgets.values()].flatMap((ofAccount) => [...ofAccount.values()].flat().filter((budget) => draft.changed.has(budget))),
+    budgets: [...draft.budgets.values()].flatMap((ofAccount) =>
+      [...ofAccount.values()].flat().filter((budget) => draft.changed.has(budget)),
+    ),
     ...draft.rows,
   };
 }

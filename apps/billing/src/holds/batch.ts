@@ -1,5 +1,5 @@
 import type { ReserveOutcome, ReserveRequest, SettleOutcome, SettleReason, Settler, TokenUsage } from '#contracts/billing/holds.js';
-import type { Budgets, BudgetState } from '../budgets/budget.js';
+import type { BudgetState, Budgets } from '../budgets/budget.js';
 import type { Charge, Funds, LateCharge } from '../ledger/funds.js';
 import type { RequestWindow } from '../limits/request-window.js';
 import type { Hold, ReapedHold } from './hold.js';

@@ -1,6 +1,18 @@
 import { BUDGET_PERIODS, type Budget, budgetList, budgetRemove, budgetSet } from '#contracts/billing/budgets.js';
 import { command } from '../command.js';
-import { accountId, argument, budgetId, defaultingToOnly, keyId, oneOf, optional, projectId, required, text, usdAsPico } from '../parameters.js';
+import {
+  accountId,
+  argument,
+  budgetId,
+  defaultingToOnly,
+  keyId,
+  oneOf,
+  optional,
+  projectId,
+  required,
+  text,
+  usdAsPico,
+} from '../parameters.js';
 import { renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
 
 const account = defaultingToOnly(accountId, 'id of the account');
@@ -62,8 +74,7 @@ export const budgetCommands = [
     examples: ['budget show <budget-id> --account <account-id>'],
     endpoint: budgetList,
     request: ({ budgetId, account }) => ({ accountId: account, budgetId }),
-    render: ({ budgets: [budget] }) => (budget ? renderBudget(budget) : 'the account has no such budget'),
-    isFailure: ({ budgets }) => budgets.length === 0,
+    render: ({ budgets }) => budgets.map(renderBudget).join(),
   }),
   command({
     name: 'budget remove',

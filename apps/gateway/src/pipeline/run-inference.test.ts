@@ -504,7 +504,12 @@ test.each([
       requiredPicoUsd: '312600000',
       availablePicoUsd: '900000000',
       budget: {
-        ...{ budgetId: 'b', projectId: 'project-1', keyId: null, period: 'day', limitPicoUsd: '1000000000000', leftPicoUsd: '136650000' },
+        budgetId: 'b',
+        projectId: 'project-1',
+        keyId: null,
+        period: 'day',
+        limitPicoUsd: '1000000000000',
+        leftPicoUsd: '136650000',
         resetsAt: '2026-11-24T00:00:00.000Z',
       },
     },
@@ -522,7 +527,13 @@ test.each([
       requiredPicoUsd: '312600000',
       availablePicoUsd: '900000000',
       budget: {
-        ...{ budgetId: 'b', projectId: null, keyId: null, period: 'total', limitPicoUsd: '7', leftPicoUsd: '6', resetsAt: null },
+        budgetId: 'b',
+        projectId: null,
+        keyId: null,
+        period: 'total',
+        limitPicoUsd: '7',
+        leftPicoUsd: '6',
+        resetsAt: null,
       },
     },
     {

@@ -49,7 +49,7 @@ export const budgetSet = new Endpoint<BudgetSetRequest, Budget>(
 
 export class BudgetListRequest {
   @Id() accountId!: string;
-  /** Only this budget. */
+  /** Only this budget; `not_found` when the account has none with this id. */
   @IsOptional() @Id() budgetId?: string;
 }
 
