@@ -74,9 +74,9 @@ export function text(lengthMax: number, placeholder = 'text'): Kind<string> {
   };
 }
 
-/** A value that an empty text clears; parsed to null. */
-export function clearable<Value>(kind: Kind<Value>): Kind<Value | null> {
-  return { ...kind, parse: (value) => (value === '' ? null : kind.parse(value)) };
+/** A text, or an empty one, which clears the field. Commander has no use for null as a value. */
+export function clearable(kind: Kind<string>): Kind<string> {
+  return { ...kind, parse: (value) => (value === '' ? value : kind.parse(value)) };
 }
 
 export function wholeNumber(min: number, max: number): Kind<number> {

@@ -71,7 +71,13 @@ export const keyCommands = [
       if ([name, note, expires, expiresNever, enabled, disabled].every((value) => value === undefined)) {
         throw new UsageError('nothing to change: give --name, --note, --expires, --expires-never, --enabled or --disabled');
       }
-      return { keyId, name, note, expiresAt: endOf(expires, expiresNever), disabled: disabled ?? (enabled ? false : undefined) };
+      return {
+        keyId,
+        name: name === '' ? null : name,
+        note: note === '' ? null : note,
+        expiresAt: endOf(expires, expiresNever),
+        disabled: disabled ?? (enabled ? false : undefined),
+      };
     },
     render: renderKey,
   }),
