@@ -10,8 +10,10 @@ import { findChromium } from './local/chromium.mjs';
 import { runDemoTraffic } from './local/demo-traffic.mjs';
 import { ensureDependencies } from './local/dependencies.mjs';
 import { LOCAL, ROOT } from './local/project.mjs';
+import { commandLine } from './local/seed.mjs';
 import { removeStack, startStack } from './local/stack.mjs';
 import { createStatus } from './local/status.mjs';
+import { untilSettled } from './local/until-settled.mjs';
 
 const IMAGES = join(ROOT, 'docs/images');
 const SCHEMES = ['light', 'dark'];
@@ -22,6 +24,7 @@ const status = createStatus();
 await ensureDependencies(status, { tests: true });
 await ensureBuilt(status);
 const { chromium } = await import('playwright-core');
+const { default: pg } = await import('pg');
 const { executablePath, env } = await findChromium(status);
 const dataDir = join(LOCAL, `screenshots-${randomUUID()}`);
 const abort = new AbortController();
@@ -29,6 +32,7 @@ process.once('SIGINT', () => abort.abort());
 const stack = await startStack({ dataDir, quiet: true, signal: abort.signal });
 try {
   await runDemoTraffic({ dataDir, stack, say: status.say, signal: abort.signal });
+  await spreadOverDay();
   const browser = await chromium.launch({ executablePath, env: { ...process.env, ...env }, args: ['--no-sandbox'] });
   try {
     await takePictures(browser);
@@ -39,6 +43,24 @@ try {
   await stack.stop();
   removeStack(dataDir);
   rmSync(dataDir, { recursive: true, force: true });
+}
+
+/** Moves most of the bills back by up to a day, so that a chart by hours has more than the bar of these two minutes. */
+async function spreadOverDay() {
+  const database = new pg.Client({ connectionString: stack.databaseUrl });
+  await database.connect();
+  try {
+    await database.query(`
+      ALTER TABLE billing.settlement DISABLE TRIGGER settlement_is_immutable;
+      UPDATE billing.settlement SET settled_at = settled_at - back, reserved_at = reserved_at - back
+      FROM (SELECT hold_id AS id, interval '1 hour' * floor(24 * power((hashtext(hold_id::text) & 1023) / 1024.0, 1.3)) AS back
+            FROM billing.settlement) moved
+      WHERE id = hold_id;
+      ALTER TABLE billing.settlement ENABLE TRIGGER settlement_is_immutable`);
+  } finally {
+    await database.end();
+  }
+  await commandLine({ natsUrl: stack.natsUrl, natsPassword: stack.natsPasswords.cli })('usage', 'rebuild');
 }
 
 async function takePictures(browser) {
@@ -87,9 +109,4 @@ async function picture(page, name) {
   await untilSettled(page);
   await page.screenshot({ path: join(IMAGES, `${name}.png`) });
   status.say('picture', `docs/images/${name}.png`);
-}
-
-async function untilSettled(page) {
-  await page.locator('main h1').first().waitFor();
-  await page.locator('[aria-busy="true"], [class*="skeleton" i]').first().waitFor({ state: 'detached' });
 }

@@ -10,10 +10,13 @@ export const DEMO_KEYS = {
 };
 export const RETIRED_KEY = 'web-retired';
 
-/** Limits of the projects. Those of `research` are low enough for its batch to be refused in part. */
+/**
+ * Limits and budgets of the projects. The limits of `research` are low enough for its batch to be refused in part; the traffic of one run
+ * spends a part of each budget.
+ */
 export const DEMO_PROJECTS = {
-  web: { requestsPerMinute: 1200, concurrency: 100 },
-  research: { requestsPerMinute: 120, concurrency: 12 },
+  web: { requestsPerMinute: 1200, concurrency: 100, budget: { period: 'month', usd: '1' } },
+  research: { requestsPerMinute: 120, concurrency: 12, budget: { period: 'day', usd: '0.50' } },
 };
 
 const REQUESTS_PER_SECOND = 6;

@@ -31,16 +31,20 @@ const PLAN_DAYS = 20;
 const DAY_MS = 86_400_000;
 
 /**
- * Creates the projects and keys of the demo traffic in an account, and movements of each kind on its statement. Returns the API keys by
+ * Creates the projects, keys and budgets of the demo traffic in an account, and movements of each kind on its statement. Returns the API keys by
  * their names in `DEMO_KEYS`.
  */
 export async function createDemoProjects({ natsUrl, natsPassword, accountId }) {
   const tollgate = commandLine({ natsUrl, natsPassword });
   const account = ['--account', accountId];
-  const projects = await eachOf(DEMO_PROJECTS, async (name, { requestsPerMinute, concurrency }) => {
+  const setBudget = (period, usd, ...of) => tollgate('budget', 'set', ...account, '--period', period, '--limit', usd, ...of);
+  const projects = await eachOf(DEMO_PROJECTS, async (name, { requestsPerMinute, concurrency, budget }) => {
     const limits = ['--rpm', String(requestsPerMinute), '--concurrency', String(concurrency)];
-    return (await tollgate('project', 'create', ...account, '--name', name, ...limits)).projectId;
+    const { projectId } = await tollgate('project', 'create', ...account, '--name', name, ...limits);
+    await setBudget(budget.period, budget.usd, '--project', projectId);
+    return projectId;
   });
+  await setBudget('month', '5');
   const keys = await eachOf(DEMO_KEYS, (name, project) => tollgate('key', 'create', '--project', projects[project], '--name', name));
   await tollgate('key', 'revoke', keys[RETIRED_KEY].keyId);
   const id = (what) => `demo-${what}-${accountId}`;
@@ -77,7 +81,8 @@ export async function keyWorks(gatewayUrl, apiKey) {
   return response.ok;
 }
 
-function commandLine({ natsUrl, natsPassword }) {
+/** Returns a function that runs a command of the CLI, given its words, and returns its JSON. */
+export function commandLine({ natsUrl, natsPassword }) {
   const environment = { ...commonEnvironment(), NATS_URL: natsUrl, NATS_CLI_PASSWORD: natsPassword };
   return async (...words) => {
     const options = { cwd: ROOT, env: environment, failure: `tollgate ${words.slice(0, 2).join(' ')}` };

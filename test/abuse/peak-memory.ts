@@ -5,7 +5,7 @@ import { statedMemory } from './stated-memory.js';
 /** Stated limit of resident memory of each program in bytes, with default settings. */
 export const STATED_MEMORY: Partial<Record<ProgramName, number>> = statedMemory();
 
-/** Peak resident memory of each program since `watch`. Linux only. */
+/** Peak resident memory of each running program since `watch`. Linux only. */
 export class PeakMemory {
   private constructor(
     private readonly stack: RunningStack,
@@ -13,8 +13,11 @@ export class PeakMemory {
   ) {}
 
   static async watch(stack: RunningStack): Promise<PeakMemory> {
-    const names = Object.keys(STATED_MEMORY) as ProgramName[];
-    const pids = new Map(names.map((name) => [name, stack.pid(name) ?? 0]));
+    const pids = new Map<ProgramName, number>();
+    for (const name of Object.keys(STATED_MEMORY) as ProgramName[]) {
+      const pid = stack.pid(name);
+      if (pid !== undefined) pids.set(name, pid);
+    }
     // "5" resets the peak to the current value.
     await Promise.all([...pids.values()].map((pid) => writeFile(`/proc/${pid}/clear_refs`, '5').catch(() => undefined)));
     return new PeakMemory(stack, pids);

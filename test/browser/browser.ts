@@ -1,6 +1,10 @@
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { panelInvite } from '#contracts/panel.js';
 import type { Messaging } from '#messaging/messaging.js';
+import { stack } from '#testing/stack.js';
+import { connectAdministrator } from '#testing/tenant.js';
+
+export { untilSettled } from '../../scripts/local/until-settled.mjs';
 
 /** Set by `npm test` when there is a Chromium. Without one, the suite is skipped, or fails if `CI` is set. */
 const FOUND = process.env.TEST_CHROMIUM;
@@ -13,6 +17,25 @@ export type Scheme = 'light' | 'dark';
 export function launchBrowser(): Promise<Browser> {
   const { executablePath, env } = JSON.parse(FOUND ?? '{}') as { executablePath: string; env: Record<string, string> };
   return chromium.launch({ executablePath, env: { ...process.env, ...env }, args: ['--no-sandbox'] });
+}
+
+interface Shared {
+  browser: Browser;
+  administrator: Messaging;
+}
+
+/** Opens a browser and an operator's connection to the shared system before the tests of a suite, and closes them afterwards. */
+export function sharedBrowser(): Shared {
+  const shared = {} as Shared;
+  beforeAll(async () => {
+    shared.administrator = await connectAdministrator(stack());
+    shared.browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await shared.browser?.close();
+    await shared.administrator?.close();
+  });
+  return shared;
 }
 
 /** A page and everything that its console reported as an error or a warning: exceptions, failed loads, violations of the content policy. */
@@ -45,12 +68,6 @@ export async function openPage(
 async function addCookie(context: BrowserContext, origin: string, cookie: string): Promise<void> {
   const [name = '', value = ''] = cookie.split('=');
   await context.addCookies([{ name, value, url: origin }]);
-}
-
-/** Resolves when the page shows its data: it has a heading, and nothing in it is loading. */
-export async function untilSettled(page: Page): Promise<void> {
-  await page.locator('main h1').first().waitFor();
-  await page.locator('[aria-busy="true"], [class*="skeleton" i]').first().waitFor({ state: 'detached' });
 }
 
 /** Makes a person by invite and returns the cookie of their session. */

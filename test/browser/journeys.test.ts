@@ -1,36 +1,25 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
-import type { Browser } from 'playwright-core';
 import { accountCreate } from '#contracts/billing/accounts.js';
 import { topupCreate } from '#contracts/billing/money.js';
 import { requestShow } from '#contracts/billing/requests.js';
 import { panelInvite } from '#contracts/panel.js';
-import type { Messaging } from '#messaging/messaging.js';
 import { stack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant } from '#testing/tenant.js';
-import { describeWithBrowser, launchBrowser, openPage, PASSWORD, signInByInvite, untilSettled } from './browser.js';
+import { describeWithBrowser, openPage, PASSWORD, sharedBrowser, signInByInvite, untilSettled } from './browser.js';
 
 const run = promisify(execFile);
 
 describeWithBrowser('journeys', () => {
   const { panelUrl: origin } = stack();
-  let administrator: Messaging;
-  let browser: Browser;
-  beforeAll(async () => {
-    administrator = await connectAdministrator(stack());
-    browser = await launchBrowser();
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await administrator?.close();
-  });
+  const shared = sharedBrowser();
 
   test('from the link to a paid call and its explained cost, by keyboard alone', async () => {
-    const { accountId } = await administrator.request(accountCreate, { name: 'newcomer' });
-    await administrator.request(topupCreate, { accountId, paymentId: randomUUID(), usd: '10.00' });
-    const { link } = await administrator.request(panelInvite, { role: 'owner', accountId, email: `${randomUUID()}@example.com` });
-    const { page, problems } = await openPage(browser, { origin });
+    const { accountId } = await shared.administrator.request(accountCreate, { name: 'newcomer' });
+    await shared.administrator.request(topupCreate, { accountId, paymentId: randomUUID(), usd: '10.00' });
+    const { link } = await shared.administrator.request(panelInvite, { role: 'owner', accountId, email: `${randomUUID()}@example.com` });
+    const { page, problems } = await openPage(shared.browser, { origin });
     const press = (key: string) => page.keyboard.press(key);
     const type = (text: string) => page.keyboard.type(text);
 
@@ -70,7 +59,7 @@ describeWithBrowser('journeys', () => {
     await press('Enter');
     await page.waitForURL(`**/requests/${requestId}`);
     await untilSettled(page);
-    const { settlement } = await administrator.request(requestShow, { requestId });
+    const { settlement } = await shared.administrator.request(requestShow, { requestId });
     await page
       .getByText(usd(settlement?.costPicoUsd ?? '0'))
       .first()
@@ -80,10 +69,10 @@ describeWithBrowser('journeys', () => {
   });
 
   test('a session that ends elsewhere asks to sign in, and the page goes on', async () => {
-    const { accountId } = await createTenant(administrator);
+    const { accountId } = await createTenant(shared.administrator);
     const email = `${randomUUID()}@example.com`;
-    const cookie = await signInByInvite(administrator, origin, { email, role: 'owner', accountId });
-    const { page } = await openPage(browser, { origin, cookie });
+    const cookie = await signInByInvite(shared.administrator, origin, { email, role: 'owner', accountId });
+    const { page } = await openPage(shared.browser, { origin, cookie });
     await page.goto(`/panel/a/${accountId}/keys`);
     await untilSettled(page);
     await fetch(`${origin}/panel/v1/session`, { method: 'DELETE', headers: { cookie, origin } });
@@ -143,7 +132,7 @@ describeWithBrowser('journeys', () => {
     try {
       const { accountId } = await createTenant(caller);
       const cookie = await signInByInvite(caller, own.panelUrl, { email: `${randomUUID()}@example.com`, role: 'owner', accountId });
-      const { page } = await openPage(browser, { origin: own.panelUrl, cookie });
+      const { page } = await openPage(shared.browser, { origin: own.panelUrl, cookie });
       await page.goto(`/panel/a/${accountId}/keys`);
       await untilSettled(page);
       await own.hold('panel');
@@ -160,10 +149,10 @@ describeWithBrowser('journeys', () => {
   });
 
   test('no script can read the session', async () => {
-    const { accountId } = await createTenant(administrator);
+    const { accountId } = await createTenant(shared.administrator);
     const email = `${randomUUID()}@example.com`;
-    await signInByInvite(administrator, origin, { email, role: 'owner', accountId });
-    const { page } = await openPage(browser, { origin });
+    await signInByInvite(shared.administrator, origin, { email, role: 'owner', accountId });
+    const { page } = await openPage(shared.browser, { origin });
     await page.goto('/panel/');
     await page.getByLabel('E-mail').fill(email);
     await page.getByLabel('Password').fill(PASSWORD);

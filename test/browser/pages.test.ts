@@ -1,33 +1,38 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { Browser, Page } from 'playwright-core';
-import type { Messaging } from '#messaging/messaging.js';
+import type { Page } from 'playwright-core';
 import { stack } from '#testing/stack.js';
-import { connectAdministrator, createTenant, type Tenant, untilNoHolds } from '#testing/tenant.js';
-import { describeWithBrowser, launchBrowser, openPage, type Scheme, signInByInvite, untilSettled } from './browser.js';
+import { createTenant, type Tenant, untilNoHolds } from '#testing/tenant.js';
+import { describeWithBrowser, openPage, type Scheme, sharedBrowser, signInByInvite, untilSettled } from './browser.js';
 
 /** Every page with data: accessible, within the content policy, without an error, no wider than a phone, in both schemes. */
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const SCHEMES: Scheme[] = ['light', 'dark'];
 /** Pages of an account, by the names in their address. */
-const OF_ACCOUNT = ['overview', 'usage', 'requests', 'projects', 'keys', 'playground', 'money', 'models', 'members', 'audit'];
+const OF_ACCOUNT = ['overview', 'usage', 'requests', 'projects', 'keys', 'playground', 'budgets', 'money', 'models', 'members', 'audit'];
 const OF_PLATFORM = ['overview', 'accounts', 'upstreams', 'ledger', 'audit'];
 /** Tabs of the page Models. */
 const TABS = ['scheduled', 'file', 'history'];
 const WITHOUT_SESSION = ['/panel/', '/panel/welcome#incomplete'];
 
+/** Script of a page: notes what moved while it loaded. */
+const NOTE_SHIFTS = `
+  shifts = [];
+  new PerformanceObserver((list) => {
+    for (const { value, sources } of list.getEntries()) shifts.push({ value, moved: sources.map(({ node }) => node?.outerHTML?.slice(0, 200)) });
+  }).observe({ type: 'layout-shift', buffered: true });`;
+
 describeWithBrowser('pages', () => {
   const { panelUrl: origin, gatewayUrl } = stack();
-  let administrator: Messaging;
-  let browser: Browser;
+  const shared = sharedBrowser();
   let cookie: string;
   let tenant: Tenant;
   let paths: string[];
 
   beforeAll(async () => {
-    administrator = await connectAdministrator(stack());
+    const { administrator } = shared;
     tenant = await createTenant(administrator);
     const requestId = await call(tenant.apiKey, 'sim-fast');
     await call(tenant.apiKey, 'sim-fast', ' [[sim fail=500]]');
@@ -40,11 +45,6 @@ describeWithBrowser('pages', () => {
       `/panel/requests/${requestId}`,
       '/panel/profile',
     ];
-    browser = await launchBrowser();
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await administrator?.close();
   });
 
   async function call(apiKey: string, model: string, directive = ''): Promise<string> {
@@ -65,8 +65,28 @@ describeWithBrowser('pages', () => {
     return violations.map(({ id, nodes }) => ({ id, elements: nodes.map(({ html }) => html.slice(0, 200)) }));
   }
 
+  test('the first page loads at most 160 kB of compressed script and shows its data without a jump', async () => {
+    const { accountId } = await createTenant(shared.administrator);
+    const ownCookie = await signInByInvite(shared.administrator, origin, {
+      email: `${randomUUID()}@example.com`,
+      role: 'owner',
+      accountId,
+    });
+    const { page } = await openPage(shared.browser, { origin, cookie: ownCookie });
+    let bytes = 0;
+    page.on('response', async (response) => {
+      if (response.request().resourceType() === 'script') bytes += Number((await response.allHeaders())['content-length'] ?? Number.NaN);
+    });
+    await page.addInitScript(NOTE_SHIFTS);
+    await page.goto(`/panel/a/${accountId}/overview`);
+    await untilSettled(page);
+    const shifts = await page.evaluate('shifts');
+    expect({ isSmall: bytes > 0 && bytes <= 160_000, shifts }).toEqual({ isSmall: true, shifts: [] });
+    await page.context().close();
+  });
+
   test('every page is accessible, has enough contrast in the dark scheme, causes no error, and fits a screen of 360 pixels', async () => {
-    const { page, problems } = await openPage(browser, { origin, cookie });
+    const { page, problems } = await openPage(shared.browser, { origin, cookie });
     for (const path of paths) {
       await page.setViewportSize({ width: 1440, height: 900 });
       await page.emulateMedia({ colorScheme: 'light' });
@@ -84,7 +104,7 @@ describeWithBrowser('pages', () => {
   });
 
   test.each(SCHEMES)('the pages before a session are accessible, %s', async (scheme) => {
-    const { page } = await openPage(browser, { origin, scheme });
+    const { page } = await openPage(shared.browser, { origin, scheme });
     for (const path of WITHOUT_SESSION) {
       await page.goto(path);
       await page.locator('main h1').waitFor();
@@ -94,7 +114,7 @@ describeWithBrowser('pages', () => {
   });
 
   test('the navigation leads to the pages of this test', async () => {
-    const { page } = await openPage(browser, { origin, cookie });
+    const { page } = await openPage(shared.browser, { origin, cookie });
     await page.goto(`/panel/a/${tenant.accountId}/overview`);
     await untilSettled(page);
     const names = await page

@@ -74,6 +74,11 @@ export function text(lengthMax: number, placeholder = 'text'): Kind<string> {
   };
 }
 
+/** A text, or an empty one, which clears the field. Commander has no use for null as a value. */
+export function clearable(kind: Kind<string>): Kind<string> {
+  return { ...kind, parse: (value) => (value === '' ? value : kind.parse(value)) };
+}
+
 export function wholeNumber(min: number, max: number): Kind<number> {
   return {
     placeholder: 'n',

@@ -97,6 +97,11 @@ describe('the request of each command', () => {
       { keyId: KEY_ID, name: 'cd', note: 'mine', expiresAt: '2027-02-01T00:00:00.000Z', disabled: true },
     ],
     [`key update ${KEY_ID} --enabled --expires-never`, 'billing.v1.key.update', { keyId: KEY_ID, expiresAt: null, disabled: false }],
+    [
+      `key update ${KEY_ID} --name= --note= --expires-never`,
+      'billing.v1.key.update',
+      { keyId: KEY_ID, name: null, note: null, expiresAt: null },
+    ],
     [`key rotate ${KEY_ID}`, 'billing.v1.key.rotate', { keyId: KEY_ID, graceSeconds: 86_400 }],
     [`key rotate ${KEY_ID} --grace 0s --expires-never`, 'billing.v1.key.rotate', { keyId: KEY_ID, graceSeconds: 0, expiresAt: null }],
     [`key rotate ${KEY_ID} --grace 30d`, 'billing.v1.key.rotate', { keyId: KEY_ID, graceSeconds: 2_592_000 }],

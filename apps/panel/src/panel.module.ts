@@ -11,6 +11,7 @@ import { LiveRequests } from './activity/live-requests.js';
 import { AccountsController } from './api/accounts.controller.js';
 import { AuditJournals } from './api/audit/audit-journals.js';
 import { AuditController } from './api/audit.controller.js';
+import { BudgetsController } from './api/budgets.controller.js';
 import { InvitesController } from './api/invites.controller.js';
 import { KeysController } from './api/keys.controller.js';
 import { LedgerController } from './api/ledger.controller.js';
@@ -101,6 +102,7 @@ export function panelModule({ config, logger, prisma, messaging, providers }: Pa
       OperatorController,
       AccountsController,
       AuditController,
+      BudgetsController,
       KeysController,
       LedgerController,
       LiveController,
@@ -118,7 +120,7 @@ export function panelModule({ config, logger, prisma, messaging, providers }: Pa
       { provide: APP_GUARD, useValue: new OriginGuard(reflector, origins) },
       { provide: APP_GUARD, useValue: new CredentialsGuard(reflector, credentials) },
       { provide: APP_GUARD, useValue: new PermissionGuard(reflector) },
-      { provide: APP_INTERCEPTOR, useValue: new JsonBodyInterceptor() },
+      { provide: APP_INTERCEPTOR, useValue: new JsonBodyInterceptor(reflector) },
       { provide: APP_PIPE, useValue: new PayloadPipe() },
       { provide: APP_FILTER, useValue: new ErrorFilter(cookie, prisma, logger) },
       { provide: LOGGER, useValue: logger },

@@ -209,6 +209,30 @@ test('a key is changed and rotated, and both keys call a model until the old one
   ]);
 });
 
+test('a budget counts what its project spends, is in the overview, and is set and removed in the journal', async () => {
+  const { accountId, projectId, keyId, key } = await createTenant('5');
+  const path = `/accounts/${accountId}/budgets`;
+  const body = { projectId, period: 'month', limitPicoUsd: '1000000000000' };
+  const set = await call<{ budgetId: string }>('PUT', path, { body, schema: 'Budget' });
+  const requestId = await generate(key, accountId);
+  const { body: shown } = await call<{ settlement: Figures }>('GET', `/requests/${requestId}`);
+  const { body: list } = await call<{ budgets: object[] }>('GET', path, { schema: 'BudgetListReply' });
+  expect(list.budgets).toEqual([{ ...set.body, spentPicoUsd: shown.settlement.costPicoUsd }]);
+
+  const expiresAt = new Date(Date.now() + 3 * 86_400_000).toISOString();
+  await call('PATCH', `/keys/${keyId}`, { body: { expiresAt } });
+  type OverviewBody = { budgets: object[]; warnings: object[] };
+  const { body: overview } = await call<OverviewBody>('GET', `/accounts/${accountId}/overview`, { schema: 'Overview' });
+  const ending = { keyId, name: 'ci', lastFour: key.slice(-4), expiresAt };
+  expect(overview).toMatchObject({ budgets: list.budgets, warnings: [{ kind: 'keys-end', accountId, keys: [ending] }] });
+
+  const { budgetId } = set.body;
+  const removed = await call('DELETE', `${path}/${budgetId}`, { schema: 'Budget' });
+  const { body: audit } = await call<{ entries: { action: string; target: string }[] }>('GET', `/audit?accountId=${accountId}`);
+  const changes = audit.entries.filter(({ target }) => target === `budget/${budgetId}`).map(({ action }) => action);
+  expect([set.status, removed.status, changes]).toEqual([200, 200, ['budget.remove', 'budget.create']]);
+});
+
 test('every change is one entry of the audit journal, with the person who made it', async () => {
   const { accountId, projectId, keyId } = await createTenant('1');
   await call('PATCH', `/projects/${projectId}`, { body: { requestsPerMinuteMax: 7 } });
@@ -242,6 +266,7 @@ test('an owner sees nothing of another account', async () => {
     `/accounts/${other.accountId}/usage?from=2027-01-01`,
     `/accounts/${other.accountId}/statements/${MONTH}`,
     `/projects/${other.projectId}/keys`,
+    `/accounts/${other.accountId}/budgets`,
     `/requests/${requestId}`,
     `/accounts/${other.accountId}/traffic?from=2027-01-01`,
     `/accounts/${other.accountId}/live`,

@@ -64,6 +64,19 @@ test('name, note, end and state of a key change; null clears them', async () => 
   expect(await read(keyId)).toEqual({ ...cleared, status: 'disabled', lastUsedAt: null });
 });
 
+test('the keys that end before a moment are the active ones alone', async () => {
+  const { accountId } = await cli.request(accountCreate, { name: 'of ends' });
+  const { projectId } = await cli.request(projectCreate, { accountId, name: 'main' });
+  const keyOf = async (name: string, end?: number) => (await newKey({ projectId, name, ...(end && { expiresAt: inHours(end) }) })).keyId;
+  await keyOf('never');
+  await keyOf('later', 3);
+  const soon = [await keyOf('soon', 1), await keyOf('sooner', 0.5)];
+  await cli.request(keyUpdate, { keyId: await keyOf('disabled', 1), disabled: true });
+  await cli.request(keyRevoke, { keyId: await keyOf('revoked', 1) });
+  const { keys } = await cli.request(keyList, { accountId, endsBefore: inHours(2) });
+  expect(keys.map(({ keyId }) => keyId)).toEqual(soon);
+});
+
 test('a disabled key is refused until it is enabled again, and each change is published', async () => {
   const { keyId, key } = await newKey();
   const changes: unknown[] = [];

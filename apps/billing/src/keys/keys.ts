@@ -109,19 +109,21 @@ export async function revokeKey(prisma: PrismaClient, keyId: string, author = OW
 
 /** Lists keys, oldest first, those that are not active included. */
 export async function listKeys(prisma: PrismaClient, request: KeyListRequest): Promise<KeyListReply> {
+  const { keyId: id, projectId, accountId, endsBefore } = request;
+  const now = Date.now();
   const where = {
-    id: request.keyId,
-    projectId: request.projectId,
-    ...(request.accountId && { project: { accountId: request.accountId } }),
+    id,
+    projectId,
+    ...(accountId && { project: { accountId } }),
+    ...(endsBefore && { expiresAt: { gt: new Date(now), lt: new Date(endsBefore) }, disabled: false, revokedAt: null }),
   };
-  const { rows, nextCursor } = await pageOf(['keys', where], request, (page) =>
+  const { rows, nextCursor } = await pageOf(['keys', id, projectId, accountId, endsBefore], request, (page) =>
     prisma.apiKey.findMany({ where, orderBy: [...oldestFirst], ...page }),
   );
   const lastUses = await readLastUses(
     prisma,
     rows.map(({ id }) => id),
   );
-  const now = Date.now();
   const keys = rows.map((row) => {
     const key = renderKey(row);
     return { ...key, status: statusOf(key, now), lastUsedAt: lastUses.get(row.id)?.toISOString() ?? null };

@@ -2,6 +2,7 @@ import type { LedgerCheckReply } from '#contracts/billing/ledger.js';
 import { serviceAuthor } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
+import { Rounds } from '../rounds.js';
 import { checkLedger } from './check-ledger.js';
 import { freezeAccounts } from './freeze-accounts.js';
 import { guardCheck, YieldedToMigrationError } from './guard-check.js';
@@ -31,29 +32,23 @@ const LEADER_LOCK = 7_243_003;
  */
 export class Auditor {
   private connection: PgConnection | undefined;
-  private timer: NodeJS.Timeout | undefined;
-  private ticking: Promise<void> | undefined;
+  private readonly rounds: Rounds;
   private readonly stopping = new AbortController();
   private asked: Promise<LedgerCheckReply> | undefined;
   private waiting: Promise<LedgerCheckReply> | undefined;
 
-  constructor(private readonly options: AuditorOptions) {}
+  constructor(private readonly options: AuditorOptions) {
+    this.rounds = new Rounds(() => this.tick(), options.intervalMs);
+  }
 
   start(): void {
-    const tick = (): void => {
-      this.ticking ??= this.tick().finally(() => {
-        this.ticking = undefined;
-      });
-    };
-    tick();
-    this.timer = setInterval(tick, this.options.intervalMs);
+    this.rounds.start();
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.timer);
     // A check may take minutes and changes nothing, so it is cancelled.
     this.stopping.abort();
-    await this.ticking;
+    await this.rounds.stop();
     await this.asked?.catch(() => undefined);
     await this.connection?.end().catch(() => undefined);
   }

@@ -2,6 +2,7 @@ import type { UsageRebuildReply } from '#contracts/billing/usage.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
 import { guardCheck, YieldedToMigrationError } from '../ledger/guard-check.js';
+import { Rounds } from '../rounds.js';
 import { closeUsage, rebuildUsage } from './close-usage.js';
 
 export interface UsageCloserOptions {
@@ -15,28 +16,22 @@ export interface UsageCloserOptions {
 
 /** Adds the journal to the rollups of usage on a schedule, and makes them anew on request. A round yields to a migration. */
 export class UsageCloser {
-  private timer: NodeJS.Timeout | undefined;
-  private ticking: Promise<void> | undefined;
+  private readonly rounds: Rounds;
   private rebuilding: Promise<UsageRebuildReply> | undefined;
   private readonly stopping = new AbortController();
 
-  constructor(private readonly options: UsageCloserOptions) {}
+  constructor(private readonly options: UsageCloserOptions) {
+    this.rounds = new Rounds(() => this.tick(), options.intervalMs);
+  }
 
   start(): void {
-    const tick = (): void => {
-      this.ticking ??= this.tick().finally(() => {
-        this.ticking = undefined;
-      });
-    };
-    tick();
-    this.timer = setInterval(tick, this.options.intervalMs);
+    this.rounds.start();
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.timer);
     // A round that is cancelled changes nothing.
     this.stopping.abort();
-    await this.ticking;
+    await this.rounds.stop();
     await this.rebuilding?.catch(() => undefined);
   }
 

@@ -1,12 +1,12 @@
 import { type ApiKey, type CreatedKey, keyCreate, keyList, keyRevoke, keyRotate, keyUpdate } from '#contracts/billing/keys.js';
 import { command } from '../command.js';
-import { argument, cursor, defaultingToOnly, duration, flag, instant, keyId, optional, projectId, text } from '../parameters.js';
+import { argument, clearable, cursor, defaultingToOnly, duration, flag, instant, keyId, optional, projectId, text } from '../parameters.js';
 import { morePages, renderFields, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
 const id = argument(keyId, 'id of the key, as in key list');
-const name = optional(text(200), 'display name');
-const note = optional(text(1_000), 'what the key is for');
+const name = text(200);
+const note = text(1_000);
 /** Programs have a day to take the new key. */
 const GRACE_DEFAULT_SECONDS = 86_400;
 
@@ -16,8 +16,8 @@ export const keyCommands = [
     summary: 'Create an API key for a project and show it once',
     parameters: {
       project: defaultingToOnly(projectId, 'id of the project'),
-      name,
-      note,
+      name: optional(name, 'display name'),
+      note: optional(note, 'what the key is for'),
       expires: optional(instant, 'the key is refused from then on; default: no end'),
     },
     examples: ['key create --project <project-id>', 'key create --project <project-id> --name ci --expires 2027-01-31'],
@@ -53,21 +53,31 @@ export const keyCommands = [
     summary: 'Change the name, note, end or state of an API key; it is in force within a second',
     parameters: {
       keyId: id,
-      name,
-      note,
+      name: optional(clearable(name), "display name; '' clears it"),
+      note: optional(clearable(note), "what the key is for; '' clears it"),
       expires: optional(instant, 'the key is refused from then on'),
       expiresNever: flag('the key has no end'),
       enabled: flag('accept it again'),
       disabled: flag('refuse it, and stop its running requests'),
     },
-    examples: ['key update <key-id> --disabled', 'key update <key-id> --name ci --expires 2027-01-31'],
+    examples: [
+      'key update <key-id> --disabled',
+      'key update <key-id> --name ci --expires 2027-01-31',
+      "key update <key-id> --note '' --expires-never",
+    ],
     endpoint: keyUpdate,
     request: ({ keyId, name, note, expires, expiresNever, enabled, disabled }) => {
       if (enabled && disabled) throw new UsageError('--enabled and --disabled contradict each other');
       if ([name, note, expires, expiresNever, enabled, disabled].every((value) => value === undefined)) {
         throw new UsageError('nothing to change: give --name, --note, --expires, --expires-never, --enabled or --disabled');
       }
-      return { keyId, name, note, expiresAt: endOf(expires, expiresNever), disabled: disabled ?? (enabled ? false : undefined) };
+      return {
+        keyId,
+        name: name === '' ? null : name,
+        note: note === '' ? null : note,
+        expiresAt: endOf(expires, expiresNever),
+        disabled: disabled ?? (enabled ? false : undefined),
+      };
     },
     render: renderKey,
   }),

@@ -1,5 +1,7 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { accountList } from '#contracts/billing/accounts.js';
+import { budgetList } from '#contracts/billing/budgets.js';
+import { keyList } from '#contracts/billing/keys.js';
 import { balanceGet } from '#contracts/billing/money.js';
 import { usageQuery } from '#contracts/billing/usage.js';
 import { type EndedRequest, requestsEnded } from '#contracts/gateway.js';
@@ -55,8 +57,9 @@ async function record(...requests: EndedRequest[]): Promise<void> {
   await panel.app.get(ActivityRecorder).flush();
 }
 
-const anHourAgo = (): string => new Date(Date.now() - 3_600_000).toISOString();
-const anHourAhead = (): string => new Date(Date.now() + 3_600_000).toISOString();
+const HOUR_MS = 3_600_000;
+const anHourAgo = (): string => new Date(Date.now() - HOUR_MS).toISOString();
+const anHourAhead = (): string => new Date(Date.now() + HOUR_MS).toISOString();
 
 async function traffic(query = '', account: string = ACME, cookie = owner.cookie): Promise<TrafficReply> {
   const reply = await panel.send(`/accounts/${account}/traffic?from=${anHourAgo()}&to=${anHourAhead()}${query}`, { cookie });
@@ -79,6 +82,7 @@ test('requests are counted by outcome, with percentiles of those that completed'
   await record(
     ended(),
     ended({ endedMs: 2_000, firstContentMs: 400 }),
+    ended({ endedMs: 5_000, firstContentMs: 5_000, stream: false }),
     ended({ ...refused, status: 429, code: 'rate_limit_exceeded' }),
     ended({ ...refused, status: 404, code: 'model_not_found', model: undefined }),
     ended({ outcome: 'client-disconnected' }),
@@ -88,23 +92,41 @@ test('requests are counted by outcome, with percentiles of those that completed'
   const near = (ms: number): number => expect.closeTo(ms, -Math.log10(ms / 10)) as never;
   expect(rows).toEqual([
     {
-      requests: 6,
+      requests: 7,
       outcomes: [
-        { status: 200, code: null, requests: 2 },
+        { status: 200, code: null, requests: 3 },
         { status: 200, code: 'client_disconnected', requests: 1 },
         { status: 200, code: 'upstream_error', requests: 1 },
         { status: 404, code: 'model_not_found', requests: 1 },
         { status: 429, code: 'rate_limit_exceeded', requests: 1 },
       ],
       firstContentMs: { p50: near(100), p95: near(400), p99: near(400) },
-      durationMs: { p50: near(1_000), p95: near(2_000), p99: near(2_000) },
+      durationMs: { p50: near(2_000), p95: near(5_000), p99: near(5_000) },
     },
   ]);
   const byModel = await traffic('&groupBy=model');
   expect(byModel.rows.map(({ model, requests }) => [model, requests])).toEqual([
-    ['sim-fast', 5],
+    ['sim-fast', 6],
     [null, 1],
   ]);
+});
+
+test('only the requests of a project, a key or a model are counted', async () => {
+  const [projectId, keyId] = [randomUUID(), randomUUID()];
+  await record(ended(), ended({ projectId }), ended({ keyId }), ended({ keyId, model: 'sim-slow' }));
+  const counted = async (query: string) => (await traffic(query)).total.requests;
+  expect([await counted(`&projectId=${projectId}`), await counted(`&keyId=${keyId}`), await counted('&model=sim-slow')]).toEqual([1, 2, 1]);
+});
+
+test('the start of a time is counted, and its end is not', async () => {
+  const request = ended();
+  await record(request);
+  const hour = Math.floor((Date.parse(request.receivedAt) + request.endedMs) / HOUR_MS) * HOUR_MS;
+  const counted = async (from: number, to: number): Promise<number> => {
+    const span = `from=${new Date(from).toISOString()}&to=${new Date(to).toISOString()}`;
+    return (await panel.send(`/accounts/${ACME}/traffic?${span}`, { cookie: owner.cookie })).body.total.requests;
+  };
+  expect([await counted(hour - HOUR_MS, hour), await counted(hour, hour + HOUR_MS)]).toEqual([0, 1]);
 });
 
 test('a report that comes twice counts once, also within one message', async () => {
@@ -172,6 +194,8 @@ test('the overview has errors by code and the percentiles of the first content',
     () => ({ accounts: [{ accountId: ACME, status: 'active', lowBalancePicoUsd: null }], nextCursor: null }) as never,
   );
   panel.messaging.answer(balanceGet, () => ({ available_pico_usd: '1', balance_pico_usd: '1', plan_expires_at: null }) as never);
+  panel.messaging.answer(budgetList, () => ({ budgets: [] }));
+  panel.messaging.answer(keyList, () => ({ keys: [], nextCursor: null }));
   const reply = await panel.send(`/accounts/${ACME}/overview`, { cookie: owner.cookie });
   expect(reply.body.traffic).toEqual({
     requests: 2,
@@ -194,8 +218,11 @@ test('requests wait while the database refuses them, and are written later', asy
   expect((await traffic()).rows.map(({ requests }) => requests)).toEqual([1]);
 });
 
-test('a request of another day is left out, and does not stop the others', async () => {
-  await record(ended({ receivedAt: '2020-01-01T00:00:00.000Z' }), ended());
+test.each([
+  ['years ago', -60_000],
+  ['in three days', 72],
+])('a request of another day, %s, is left out, and does not stop the others', async (_when, hours) => {
+  await record(ended({ receivedAt: new Date(Date.now() + hours * HOUR_MS).toISOString() }), ended());
   expect((await traffic()).rows.map(({ requests }) => requests)).toEqual([1]);
 });
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { accountCreate, accountList, accountUpdate } from '#contracts/billing/accounts.js';
+import { type Budget, type BudgetListReply, budgetList, budgetRemove, budgetSet } from '#contracts/billing/budgets.js';
 import { keyCreate, keyList, keyRevoke, keyRotate, keyUpdate } from '#contracts/billing/keys.js';
 import { topupCreate } from '#contracts/billing/money.js';
 import { projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
@@ -170,6 +171,42 @@ test.each([
   const error = { message: expect.any(String), type: 'not_found_error', param: null, code: 'not_found' };
   expect([others.status, others.body, received]).toEqual([404, { error }, []]);
   expect([none.status, none.body]).toEqual([404, others.body]);
+});
+
+test('a budget is set in the account of the path, and removed there alone', async () => {
+  const budgetId = KEY;
+  const budget: Budget = {
+    ...{ budgetId, accountId: ACME, projectId: PROJECT, keyId: null, period: 'month', timeZone: 'UTC', createdAt: '' },
+    ...{ limitPicoUsd: '5', spentPicoUsd: '0', heldPicoUsd: '0', windowStart: null, resetsAt: null },
+  };
+  const calls: object[] = [];
+  const keep = <Reply>(reply: Reply) => {
+    return (message: object): Reply => {
+      calls.push(message);
+      return reply;
+    };
+  };
+  panel.messaging.answer(
+    budgetList,
+    ({ accountId, budgetId: id }): BudgetListReply => ({ budgets: accountId === ACME && (id ?? budgetId) === budgetId ? [budget] : [] }),
+  );
+  panel.messaging.answer(budgetSet, keep(budget));
+  panel.messaging.answer(budgetRemove, keep(budget));
+  const body = { accountId: OTHER, projectId: PROJECT, period: 'month', limitPicoUsd: '5' };
+  const set = await panel.send(`/accounts/${ACME}/budgets`, { method: 'PUT', body, cookie: owner.cookie });
+  const list = await panel.send(`/accounts/${ACME}/budgets`, { cookie: viewer.cookie });
+  const remove = (accountId: string, { cookie }: SignedIn) =>
+    panel.send(`/accounts/${accountId}/budgets/${budgetId}`, { method: 'DELETE', cookie });
+  const [others, own] = [await remove(OTHER, stranger), await remove(ACME, owner)];
+  expect([set.status, set.body, list.body, others.status, own.status, own.body]).toEqual([
+    200,
+    budget,
+    { budgets: [budget] },
+    404,
+    200,
+    budget,
+  ]);
+  expect(calls).toEqual([{ ...body, accountId: ACME }, { budgetId }]);
 });
 
 test('a rotation of a key of another account is answered as one of a key that does not exist', async () => {

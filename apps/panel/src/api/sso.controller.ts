@@ -64,12 +64,13 @@ export class SsoController {
     }
   }
 
-  /** Leads to a page that explains a failed sign-in. */
-  private comeBack({ requestId, params }: PanelRequest, response: Response, returnTo: string, error: unknown): void {
+  /** Leads to a page that explains a failed sign-in: a person came here in a browser, for which JSON is no answer. */
+  private comeBack({ requestId, params: { provider } }: PanelRequest, response: Response, returnTo: string, error: unknown): void {
     const failure = failureOf(error);
     if (failure === undefined) throw error;
-    const reason = error instanceof SsoError ? error.reason : undefined;
-    this.logger.warn({ requestId, provider: params.provider, failure, reason }, 'sign-in with a provider failed');
+    const fields = { requestId, provider, failure };
+    if (failure === 'internal') this.logger.error({ ...fields, err: error }, 'sign-in with a provider failed');
+    else this.logger.warn({ ...fields, ...(error instanceof SsoError && { reason: error.reason }) }, 'sign-in with a provider failed');
     const page = new URL(returnTo, ANY_HOST);
     page.searchParams.set('sso', failure);
     page.searchParams.set('request', requestId);
@@ -77,7 +78,10 @@ export class SsoController {
   }
 }
 
+/** Returns undefined for an unknown provider, whose address is that of no page. */
 function failureOf(error: unknown): SsoFailure | undefined {
   if (error instanceof SsoError) return error.failure;
-  return error instanceof PanelError && error.code === 'rate_limit_exceeded' ? 'too-many' : undefined;
+  if (!(error instanceof PanelError)) return 'internal';
+  if (error.code === 'not_found') return undefined;
+  return error.code === 'rate_limit_exceeded' ? 'too-many' : 'internal';
 }

@@ -21,12 +21,12 @@ export class ErrorFilter implements ExceptionFilter {
     private readonly logger: Logger,
   ) {}
 
-  catch(thrown: unknown, host: ArgumentsHost): void {
+  async catch(thrown: unknown, host: ArgumentsHost): Promise<void> {
     const request = host.switchToHttp().getRequest<PanelRequest>();
     const response = host.switchToHttp().getResponse<Response>();
     const error = translate(thrown, request);
     if (error.status >= 500) this.logger.error({ requestId: request.requestId, err: error.cause ?? error }, error.message);
-    if (error.code === 'permission_denied' && request.caller) this.record(request, error);
+    if (error.code === 'permission_denied' && request.caller) await this.record(request, error);
     if (response.headersSent) {
       response.destroy();
       return;
@@ -39,12 +39,14 @@ export class ErrorFilter implements ExceptionFilter {
     response.status(error.status).json(error.body);
   }
 
-  /** Writes a refusal to the journal. The caller does not wait for it. */
-  private record(request: PanelRequest, { message: reason }: PanelError): void {
+  /** Writes a refusal to the journal before the reply, so that a caller who has the reply finds its row. Never throws. */
+  private async record(request: PanelRequest, { message: reason }: PanelError): Promise<void> {
     const entry = { action: 'permission.refuse', target: `${request.method} ${request.path.slice(0, TARGET_MAX)}`, reason };
-    record(this.prisma, authorOf(request), entry).catch((err: unknown) =>
-      this.logger.error({ requestId: request.requestId, err }, 'refusal not recorded'),
-    );
+    try {
+      await record(this.prisma, authorOf(request), entry);
+    } catch (err) {
+      this.logger.error({ requestId: request.requestId, err }, 'refusal not recorded');
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { NextFunction, RequestHandler, Response } from 'express';
+import { clientAddress } from '#observability/client-address.js';
 import type { Logger } from '#observability/logger.js';
-import { clientAddress } from './client-address.js';
 import type { PanelMetrics } from './panel-metrics.js';
 import type { PanelRequest } from './panel-request.js';
 

@@ -191,6 +191,24 @@ export const ROUTES = {
     scope: 'any',
     summary: 'Sends a request to a model and streams the reply',
   },
+  listBudgets: {
+    method: 'GET',
+    path: '/accounts/:accountId/budgets',
+    access: 'usage.read',
+    summary: 'Budgets of an account, its projects and its keys, with what is spent and held of each',
+  },
+  setBudget: {
+    method: 'PUT',
+    path: '/accounts/:accountId/budgets',
+    access: 'budgets',
+    summary: 'Sets the budget of the account, a project or a key for a period, or changes its limit',
+  },
+  removeBudget: {
+    method: 'DELETE',
+    path: '/accounts/:accountId/budgets/:budgetId',
+    access: 'budgets',
+    summary: 'Removes a budget; running requests are not affected',
+  },
   listMovements: {
     method: 'GET',
     path: '/accounts/:accountId/movements',

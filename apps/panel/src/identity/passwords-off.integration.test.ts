@@ -1,5 +1,5 @@
 import { PASSWORD } from '../../test/panel-fixture.js';
-import { SsoFixture, sessionOf } from '../../test/sso-fixture.js';
+import { failureOf, SsoFixture, sessionOf } from '../../test/sso-fixture.js';
 import { PanelError } from '../http/panel-error.js';
 import { Invites } from './invites.js';
 
@@ -34,6 +34,19 @@ test('every use of a password says so, whatever the password', async () => {
     replies.map(() => [403, { message, type: 'permission_error', param: null, code: 'permission_denied' }]),
   );
   expect((await sso.panel.send('/me', { cookie })).body).toMatchObject({ hasPassword: false, grants: [{ role: 'admin' }] });
+});
+
+test('an error of the panel itself at the callback leads to the page, and the log has its cause', async () => {
+  const back = await sso.visit(await sso.start('?returnTo=/panel/profile'));
+  await sso.panel.sql.query('ALTER TABLE panel.login_failure RENAME TO gone');
+  const reply = await sso.arrive(back);
+  await sso.panel.sql.query('ALTER TABLE panel.gone RENAME TO login_failure');
+  expect(failureOf(reply)).toEqual({ page: '/panel/profile', failure: 'internal', session: false });
+  expect(sso.panel.log.findLast(({ msg }) => msg === 'sign-in with a provider failed')).toMatchObject({
+    requestId: reply.headers['x-request-id'],
+    failure: 'internal',
+    err: { message: expect.stringContaining('login_failure') },
+  });
 });
 
 test('an invite without an e-mail is not made: the provider could not know it', async () => {

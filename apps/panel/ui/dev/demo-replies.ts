@@ -1,6 +1,7 @@
 import type { KeyRow } from '../../src/api/shapes/keys.js';
 import type { TrafficStep } from '../../src/api/shapes/traffic.js';
 import { ADMINISTRATION } from './demo-administration.js';
+import { BUDGETS } from './demo-budgets.js';
 import { CATALOG } from './demo-catalog.js';
 import { ACCOUNTS, EVERY_REQUEST, KEYS, MODELS, makeKey, NOW, PROJECTS, rowOf } from './demo-data.js';
 import { type Endpoint, ok, type Reply } from './demo-endpoint.js';
@@ -120,7 +121,7 @@ const TRAFFIC: Endpoint[] = [
   ['GET', /^\/models$/, () => ok({ revision: 12, models: MODELS.map(modelOf) })],
 ];
 
-export const REPLIES: Endpoint[] = [...TRAFFIC, ...CATALOG, ...MONEY, ...ADMINISTRATION];
+export const REPLIES: Endpoint[] = [...TRAFFIC, ...CATALOG, ...MONEY, ...BUDGETS, ...ADMINISTRATION];
 
 function modelOf({ id, ownedBy, contextTokens, maxOutputTokens, input, cached, output }: (typeof MODELS)[number], at: number) {
   return {

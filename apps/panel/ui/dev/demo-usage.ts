@@ -1,6 +1,7 @@
 import type { Overview, UsageSums } from '../../src/api/shapes/overview.js';
 import type { BilledRequest } from '../../src/api/shapes/requests.js';
 import type { UsageQueryReply, UsageRow } from '../../src/api/shapes/usage.js';
+import { budgetsOf } from './demo-budgets.js';
 import { ACCOUNTS, NOW, REQUESTS } from './demo-data.js';
 import { trafficOf } from './demo-traffic.js';
 
@@ -79,6 +80,7 @@ export function overviewOf(account: string, from: number, to: number): Overview 
     from: new Date(from).toISOString(),
     to: new Date(to).toISOString(),
     balance: own?.balance ?? null,
+    budgets: budgetsOf(account),
     total: sums(from),
     today: sums(today),
     month: sums(month),

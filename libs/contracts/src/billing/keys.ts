@@ -126,6 +126,8 @@ export interface KeyRow extends ApiKey {
 export class KeyListRequest extends ListRequest {
   /** Only this key. */
   @IsOptional() @Id() keyId?: string;
+  /** Only active keys that end before this moment. */
+  @IsOptional() @Instant() endsBefore?: string;
 }
 
 export interface KeyListReply extends Paged {

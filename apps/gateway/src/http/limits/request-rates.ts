@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { GatewayError } from '#inference/errors.js';
 import { callerOf, type HttpExchange } from '../http-exchange.js';
-import { addressGroup } from '../server/client-address.js';
+import { addressGroup } from '../server/address-group.js';
 import { RateLimiter } from './rate-limiter.js';
 
 /** Burst of a client, in seconds of its rate. */

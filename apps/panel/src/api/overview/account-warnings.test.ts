@@ -1,10 +1,13 @@
 import type { Account } from '#contracts/billing/accounts.js';
-import type { Balance } from '#contracts/billing/money.js';
+import type { Budget } from '#contracts/billing/budgets.js';
+import type { KeyRow } from '#contracts/billing/keys.js';
+import type { AccountBalance } from '../shapes/overview.js';
 import { accountWarnings } from './account-warnings.js';
 
 const NOW = new Date('2027-01-01T00:00:00Z');
 const ACCOUNT: Account = { accountId: 'a', name: 'Acme', status: 'active', statusReason: null, lowBalancePicoUsd: '100', createdAt: '' };
-const BALANCE: Balance = {
+const BALANCE: AccountBalance = {
+  expiredHeld: '0',
   object: 'balance',
   currency: 'USD',
   balance_pico_usd: '500',
@@ -36,5 +39,38 @@ test.each([
     [{ kind: 'plan-ends', accountId: 'a', planExpiresAt: '2027-01-07T00:00:00.000Z', planBalancePicoUsd: '7' }],
   ],
 ] as const)('%s', (_, account, balance, warnings) => {
-  expect(accountWarnings({ ...ACCOUNT, ...account }, { ...BALANCE, ...balance }, NOW)).toEqual(warnings);
+  const state = { account: { ...ACCOUNT, ...account }, balance: { ...BALANCE, ...balance }, budgets: [], endingKeys: [] };
+  expect(accountWarnings(state, NOW)).toEqual(warnings);
+});
+
+test.each([
+  ['799', []],
+  ['800', ['budget-low']],
+  ['994', ['budget-low']],
+  ['995', ['budget-empty']],
+  ['1200', ['budget-empty']],
+])('%s of a budget of 1000 spent', (spentPicoUsd, kinds) => {
+  const budget: Budget = {
+    ...{ budgetId: 'b', accountId: 'a', projectId: null, keyId: null, period: 'month', timeZone: 'UTC', createdAt: '' },
+    ...{ limitPicoUsd: '1000', spentPicoUsd, heldPicoUsd: '900', windowStart: null, resetsAt: null },
+  };
+  const warnings = kinds.map((kind) => ({ kind, accountId: 'a', budget }));
+  expect(accountWarnings({ account: ACCOUNT, balance: BALANCE, budgets: [budget], endingKeys: [] }, NOW)).toEqual(warnings);
+});
+
+test('keys that end are one warning, soonest first, without those that were replaced', () => {
+  const key = (keyId: string, expiresAt: string, replacedBy: string | null = null): KeyRow => ({
+    ...{ keyId, projectId: 'p', name: null, note: null, lastFour: 'abcd', createdAt: '', expiresAt, replacedBy },
+    ...{ disabled: false, revokedAt: null, status: 'active', lastUsedAt: null },
+  });
+  const [soon, sooner] = ['2027-01-06T00:00:00.000Z', '2027-01-02T00:00:00.000Z'];
+  const endingKeys = [key('a', soon), key('b', sooner), key('c', sooner, 'd')];
+  const named = { name: null, lastFour: 'abcd' };
+  const keys = [
+    { keyId: 'b', ...named, expiresAt: sooner },
+    { keyId: 'a', ...named, expiresAt: soon },
+  ];
+  expect(accountWarnings({ account: ACCOUNT, balance: BALANCE, budgets: [], endingKeys }, NOW)).toEqual([
+    { kind: 'keys-end', accountId: 'a', keys },
+  ]);
 });

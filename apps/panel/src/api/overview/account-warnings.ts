@@ -1,21 +1,52 @@
 import type { Account } from '#contracts/billing/accounts.js';
-import type { Balance } from '#contracts/billing/money.js';
-import type { OverviewWarning } from '../shapes/overview.js';
+import type { Budget } from '#contracts/billing/budgets.js';
+import type { KeyRow } from '#contracts/billing/keys.js';
+import type { AccountBalance, OverviewWarning } from '../shapes/overview.js';
 
-/** Milliseconds before the end of a plan at which the overview warns of it. */
-const PLAN_ENDS_MS = 7 * 24 * 3_600_000;
+/** Milliseconds before the end of a plan or a key at which the overview warns of it. */
+export const ENDS_SOON_MS = 7 * 24 * 3_600_000;
+
+/** Thousandths of a limit from which on a budget is low, and empty. What is left of an empty one holds hardly any request. */
+const BUDGET_LOW = 800n;
+const BUDGET_EMPTY = 995n;
+
+export interface AccountState {
+  account: Account;
+  balance: AccountBalance;
+  budgets: Budget[];
+  /** Active keys that end within `ENDS_SOON_MS`. */
+  endingKeys: readonly KeyRow[];
+}
 
 /** Returns what the owner of an account should act on. */
-export function accountWarnings(account: Account, balance: Balance, now: Date): OverviewWarning[] {
+export function accountWarnings({ account, balance, budgets, endingKeys }: AccountState, now: Date): OverviewWarning[] {
   const { accountId, status, statusReason, lowBalancePicoUsd } = account;
   const { available_pico_usd: availablePicoUsd, plan_balance_pico_usd: planBalancePicoUsd, plan_expires_at: planExpiresAt } = balance;
   const available = BigInt(availablePicoUsd);
   const isLow = lowBalancePicoUsd !== null && BigInt(balance.balance_pico_usd) < BigInt(lowBalancePicoUsd);
-  const endsSoon = planExpiresAt !== null && Date.parse(planExpiresAt) - now.getTime() < PLAN_ENDS_MS;
+  const endsSoon = planExpiresAt !== null && Date.parse(planExpiresAt) - now.getTime() < ENDS_SOON_MS;
   return [
     ...(status === 'frozen' ? [{ kind: 'account-frozen', accountId, statusReason } as const] : []),
     ...(available <= 0n ? [{ kind: 'balance-empty', accountId } as const] : []),
     ...(available > 0n && isLow ? [{ kind: 'balance-low', accountId, availablePicoUsd, lowBalancePicoUsd } as const] : []),
     ...(endsSoon ? [{ kind: 'plan-ends', accountId, planExpiresAt, planBalancePicoUsd } as const] : []),
+    ...budgets.flatMap(budgetWarning),
+    ...keysEnd(accountId, endingKeys),
   ];
+}
+
+function budgetWarning(budget: Budget): OverviewWarning[] {
+  const { accountId, spentPicoUsd, limitPicoUsd } = budget;
+  const [spent, limit] = [1_000n * BigInt(spentPicoUsd), BigInt(limitPicoUsd)];
+  if (spent >= BUDGET_EMPTY * limit) return [{ kind: 'budget-empty', accountId, budget }];
+  return spent >= BUDGET_LOW * limit ? [{ kind: 'budget-low', accountId, budget }] : [];
+}
+
+/** The end of a replaced key is known to the person who replaced it, so it is left out. */
+function keysEnd(accountId: string, endingKeys: readonly KeyRow[]): OverviewWarning[] {
+  const keys = endingKeys.flatMap(({ keyId, name, lastFour, expiresAt, replacedBy }) =>
+    expiresAt === null || replacedBy !== null ? [] : [{ keyId, name, lastFour, expiresAt }],
+  );
+  if (keys.length === 0) return [];
+  return [{ kind: 'keys-end', accountId, keys: keys.sort((one, other) => one.expiresAt.localeCompare(other.expiresAt)) }];
 }

@@ -1,4 +1,6 @@
-import { type Account, accountList } from '#contracts/billing/accounts.js';
+import { accountList } from '#contracts/billing/accounts.js';
+import { budgetList } from '#contracts/billing/budgets.js';
+import { keyList } from '#contracts/billing/keys.js';
 import { balanceGet } from '#contracts/billing/money.js';
 import { type UsageGroup, type UsageRow, usageQuery } from '#contracts/billing/usage.js';
 import type { Activity } from '../../activity/activity.js';
@@ -6,7 +8,7 @@ import { PanelError } from '../../http/panel-error.js';
 import { allOf, pagesOf } from '../../services/pages.js';
 import type { Services } from '../../services/services.js';
 import type { Overview, OverviewTraffic, OverviewWarning } from '../shapes/overview.js';
-import { accountWarnings } from './account-warnings.js';
+import { type AccountState, accountWarnings, ENDS_SOON_MS } from './account-warnings.js';
 import type { OverviewQuery } from './overview-query.js';
 import { sumUsage } from './sum-usage.js';
 
@@ -34,9 +36,8 @@ export async function readOverview(
     allOf(pagesOf((cursor) => services.ask(usageQuery, { accountId, limit: PAGE_ROWS, ...question, cursor })));
   const spenders = async (group: UsageGroup): Promise<UsageRow[]> => mostExpensive(await usage({ from, to, groupBy: [group] }));
   const today = now.toISOString().slice(0, 10);
-  const [account, balance, series, month, byModel, byProject, byKey, byEnding, traffic, warnings] = await Promise.all([
-    accountId ? accountOf(services, accountId) : undefined,
-    accountId ? services.ask(balanceGet, { accountId }) : null,
+  const [state, series, month, byModel, byProject, byKey, byEnding, traffic, warnings] = await Promise.all([
+    accountId ? readAccount(services, accountId, now) : undefined,
     usage({ from, to, step }),
     usage({ from: `${today.slice(0, 7)}-01`, to: now.toISOString(), step: 'day' }),
     spenders('model'),
@@ -49,7 +50,8 @@ export async function readOverview(
   return {
     from,
     to,
-    balance,
+    balance: state?.balance ?? null,
+    budgets: state?.budgets ?? [],
     total: sumUsage(series),
     today: sumUsage(month.filter(({ start }) => start?.startsWith(today))),
     month: sumUsage(month),
@@ -60,7 +62,7 @@ export async function readOverview(
     byKey,
     byEnding,
     traffic,
-    warnings: [...(account && balance ? accountWarnings(account, balance, now) : []), ...warnings],
+    warnings: [...(state ? accountWarnings(state, now) : []), ...warnings],
   };
 }
 
@@ -76,10 +78,17 @@ function rangeOf({ from, to }: OverviewQuery, now: Date): { from: string; to: st
   return { from: start.toISOString(), to: end.toISOString() };
 }
 
-async function accountOf(services: Services, accountId: string): Promise<Account> {
-  const [account] = (await services.ask(accountList, { accountId })).accounts;
+async function readAccount(services: Services, accountId: string, now: Date): Promise<AccountState> {
+  const endsBefore = new Date(now.getTime() + ENDS_SOON_MS).toISOString();
+  const [{ accounts }, balance, { budgets }, { keys: endingKeys }] = await Promise.all([
+    services.ask(accountList, { accountId }),
+    services.ask(balanceGet, { accountId }),
+    services.ask(budgetList, { accountId }),
+    services.ask(keyList, { accountId, endsBefore }),
+  ]);
+  const [account] = accounts;
   if (!account) throw new PanelError('not_found', 'There is no such account.', { param: 'accountId' });
-  return account;
+  return { account, balance, budgets, endingKeys };
 }
 
 function mostExpensive(rows: readonly UsageRow[]): UsageRow[] {

@@ -1,3 +1,5 @@
+import type { Budget } from '#contracts/billing/budgets.js';
+import type { KeyRow } from '#contracts/billing/keys.js';
 import type { Balance } from '#contracts/billing/money.js';
 import type { UsageRow } from '#contracts/billing/usage.js';
 import type { TrafficGap, TrafficSums } from './traffic.js';
@@ -8,6 +10,8 @@ export interface Overview {
   to: string;
   /** Null for the whole platform. */
   balance: AccountBalance | null;
+  /** Those of the account, then of its projects and keys. Empty for the whole platform. */
+  budgets: Budget[];
   /** Sums from `from` to `to`, of today and of this month, in UTC. */
   total: UsageSums;
   today: UsageSums;
@@ -42,9 +46,18 @@ export type OverviewWarning =
   | { kind: 'account-frozen'; accountId: string; statusReason: string | null }
   /** The plan ends within 7 days. */
   | { kind: 'plan-ends'; accountId: string; planExpiresAt: string; planBalancePicoUsd: string }
+  /** At least 80 % of the limit is spent. */
+  | { kind: 'budget-low'; accountId: string; budget: Budget }
+  /** The limit is spent, but for less than 0.5 %, which hardly a request fits in. */
+  | { kind: 'budget-empty'; accountId: string; budget: Budget }
+  /** Soonest first. */
+  | { kind: 'keys-end'; accountId: string; keys: EndingKey[] }
   /** Platform only: routes that at least one replica does not call. */
   | { kind: 'circuit-open'; model: string; upstream: string; replicas: number }
   /** Platform only: the last check of the ledger found violations. */
   | { kind: 'ledger-violations'; checkedAt: string; violations: number }
   /** A warning may be missing because this service did not answer. */
   | { kind: 'service-unavailable'; service: string };
+
+/** An active key that ends within 7 days and was not replaced. */
+export type EndingKey = Pick<KeyRow, 'keyId' | 'name' | 'lastFour'> & { expiresAt: string };

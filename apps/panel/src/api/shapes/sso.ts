@@ -24,6 +24,6 @@ export interface SsoStartQuery {
  * Reason of a failed sign-in, in the parameter `sso` of the page to which the browser comes back, beside `request`, the request id.
  * `expired`: this browser did not begin the sign-in, or too long ago. `refused`: the provider said no, or its answer was not for this
  * sign-in. `unverified`: the provider has not verified the e-mail. `no-access`: the person is unknown, disabled, or without a role.
- * `unavailable`: the provider does not answer as it should. `too-many`: too many failed sign-ins.
+ * `unavailable`: the provider does not answer as it should. `too-many`: too many failed sign-ins. `internal`: the panel itself failed.
  */
-export type SsoFailure = 'expired' | 'refused' | 'unverified' | 'no-access' | 'unavailable' | 'too-many';
+export type SsoFailure = 'expired' | 'refused' | 'unverified' | 'no-access' | 'unavailable' | 'too-many' | 'internal';

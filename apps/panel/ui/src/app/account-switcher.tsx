@@ -53,5 +53,5 @@ export function AccountSwitcher() {
 
 /** Pages of one account have none for all accounts. */
 function ofEvery(page: string, { value }: Choice): string {
-  return value === 'all' && ['projects', 'keys', 'money'].includes(page) ? 'overview' : page;
+  return value === 'all' && ['projects', 'keys', 'budgets', 'money'].includes(page) ? 'overview' : page;
 }

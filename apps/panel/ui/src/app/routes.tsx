@@ -17,6 +17,7 @@ const PAGES: Record<string, ComponentType> = {
   projects: page(async () => (await import('../pages/projects/projects.js')).Projects),
   keys: page(async () => (await import('../pages/keys/keys.js')).Keys),
   playground: page(async () => (await import('../pages/playground/playground.js')).Playground),
+  budgets: page(async () => (await import('../pages/budgets/budgets.js')).Budgets),
   money: page(async () => (await import('../pages/money/money.js')).MoneyPage),
   models: page(async () => (await import('../pages/models/models.js')).Models),
   members: page(async () => (await import('../pages/members/members.js')).Members),

@@ -26,6 +26,7 @@ const OF_ONE: Entry[] = [
   { page: 'projects', name: 'Projects', icon: 'projects', permission: 'usage.read' },
   { page: 'keys', name: 'Keys', icon: 'keys', permission: 'usage.read' },
   { page: 'playground', name: 'Playground', icon: 'playground', permission: 'playground' },
+  { page: 'budgets', name: 'Budgets', icon: 'budgets', permission: 'usage.read' },
   { page: 'money', name: 'Money', icon: 'money', permission: 'money.read' },
 ];
 const OF_PEOPLE: Entry[] = [

@@ -8,6 +8,7 @@ const TEXTS: Record<SsoFailure, string> = {
   'no-access': 'You have no access to this panel. Ask an admin to invite the e-mail address that the provider knows.',
   unavailable: 'The provider does not answer, or not as it should. Try again in a moment.',
   'too-many': 'Too many failed sign-ins. Try again in 15 minutes.',
+  internal: 'The panel failed. Try again; its log has the reason, with the request id.',
 };
 
 /** Returns the failure with which a provider sent the browser back; undefined without one. The address has codes alone, no text. */

@@ -67,7 +67,8 @@ export function FilterBar({ children }: { children?: ReactNode }) {
   );
 }
 
-function Chosen({ children, onRemove }: { children: string; onRemove: () => void }) {
+/** A filter that is set, with the button that removes it. */
+export function Chosen({ children, onRemove }: { children: string; onRemove: () => void }) {
   return (
     <Button className={styles.chosen} icon="close" onClick={onRemove} aria-label={`Remove the filter ${children}`}>
       {children}

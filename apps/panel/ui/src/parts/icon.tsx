@@ -8,6 +8,7 @@ export type IconName =
   | 'projects'
   | 'keys'
   | 'playground'
+  | 'budgets'
   | 'money'
   | 'models'
   | 'upstreams'

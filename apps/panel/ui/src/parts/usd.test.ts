@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { decimalsFor, decimalsForAll, exactUsd, parseUsd, roundedUsd, shareOf, usdPerMillion } from './usd.js';
+import { decimalsFor, decimalsForAll, exactUsd, parseUsd, roundedUsd, usdPerMillion } from './usd.js';
 
 const USD = 1_000_000_000_000n;
 
@@ -58,8 +58,4 @@ test('a column has the decimals of its smallest amount', () => {
 
 test('the price of a million tokens is exact', () => {
   expect([150_000n, 1n, 0n, 2_190_000n].map(usdPerMillion)).toEqual(['$0.15', '$0.000001', '$0.00', '$2.19']);
-});
-
-test('a share of nothing is nothing', () => {
-  expect([shareOf(1n, 0n), shareOf(1n, 4n), shareOf(USD, USD)]).toEqual([0, 0.25, 1]);
 });

@@ -48,12 +48,6 @@ export function usdPerMillion(picoPerToken: bigint): string {
   return exactUsd(picoPerToken * 1_000_000n);
 }
 
-/** `amount` as a share of `whole` from 0 to 1, for drawing only. */
-export function shareOf(amount: bigint, whole: bigint): number {
-  if (whole <= 0n) return 0;
-  return Number((amount * 1_000_000n) / whole) / 1_000_000;
-}
-
 function parts(pico: bigint): { sign: string; whole: string; fraction: string } {
   const absolute = pico < 0n ? -pico : pico;
   const whole = (absolute / PICO_PER_USD).toString().replace(/\B(?=(\d{3})+$)/g, ',');

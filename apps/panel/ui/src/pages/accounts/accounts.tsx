@@ -1,13 +1,12 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { Account, AccountCreateBody, AccountListReply, AccountRow } from '../../../../src/api/shapes/accounts.js';
-import formStyles from '../../app/password-form.module.css';
 import { useSession } from '../../app/session.js';
 import { useChange, usePages } from '../../app/use-api.js';
 import { Badge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
-import { Dialog, DialogActions } from '../../parts/dialog.js';
+import { DialogForm } from '../../parts/dialog-form.js';
 import { Failure } from '../../parts/failure.js';
 import { TextField } from '../../parts/field.js';
 import { Moment } from '../../parts/moment.js';
@@ -78,23 +77,8 @@ function NewAccount({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState('');
   const making = useChange<Account>(() => ({ method: 'POST', path: '/accounts', body: { accountId, name } satisfies AccountCreateBody }));
   return (
-    <Dialog title="New account" onClose={onClose}>
-      <form
-        className={formStyles.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          making.mutate(undefined, { onSuccess: onClose });
-        }}
-      >
-        <TextField label="Name" value={name} onChange={(event) => setName(event.target.value)} maxLength={200} required />
-        {making.error && <Failure error={making.error} />}
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={making.isPending}>
-            Open account
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+    <DialogForm title="New account" submit="Open account" change={making} onDone={onClose} onClose={onClose}>
+      <TextField label="Name" value={name} onChange={(event) => setName(event.target.value)} maxLength={200} required />
+    </DialogForm>
   );
 }

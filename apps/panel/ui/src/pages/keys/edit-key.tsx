@@ -2,8 +2,7 @@ import { useState } from 'react';
 import type { ApiKey, KeyRow, KeyUpdateBody } from '../../../../src/api/shapes/keys.js';
 import { useChange } from '../../app/use-api.js';
 import { Button } from '../../parts/button.js';
-import { Dialog, DialogActions } from '../../parts/dialog.js';
-import { Failure } from '../../parts/failure.js';
+import { DialogForm } from '../../parts/dialog-form.js';
 import { SelectField, TextField } from '../../parts/field.js';
 import { localDay } from '../../parts/time.js';
 import { EndField } from './end-field.js';
@@ -32,47 +31,40 @@ export function EditKey({ apiKey, mayRotate, onAction, onClose }: EditKeyProps) 
     return { method: 'PATCH', path: `/keys/${keyId}`, body };
   });
   return (
-    <Dialog title={keyTitle(apiKey)} onClose={onClose}>
-      <form
-        className={styles.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          saving.mutate(undefined, { onSuccess: onClose });
-        }}
-      >
-        <TextField label="Name" value={name} onChange={(event) => setName(event.target.value)} maxLength={200} />
-        <TextField
-          label="Note"
-          hint="For people: who uses the key, and why."
-          value={note}
-          onChange={(event) => setNote(event.target.value)}
-          maxLength={1_000}
-        />
-        <SelectField label="State" value={disabled ? 'off' : 'on'} onChange={(event) => setDisabled(event.target.value === 'off')}>
-          <option value="on">Enabled</option>
-          <option value="off">Disabled: it is refused, its running requests are stopped</option>
-        </SelectField>
-        <EndField
-          label="Ends"
-          value={end}
-          onChange={setEnd}
-          keep={expiresAt ? `As it is: ${localDay(expiresAt)}` : undefined}
-          mustEnd={replacedBy !== null}
-        />
-        {saving.error && <Failure error={saving.error} />}
-        <DialogActions>
-          <span className={styles.narrow}>
-            <Button look="danger" onClick={() => onAction('revoke')}>
-              Revoke
-            </Button>
-            {mayRotate && <Button onClick={() => onAction('rotate')}>Rotate</Button>}
-          </span>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={saving.isPending}>
-            Save
+    <DialogForm
+      title={keyTitle(apiKey)}
+      submit="Save"
+      change={saving}
+      onDone={onClose}
+      onClose={onClose}
+      actions={
+        <span className={styles.narrow}>
+          <Button look="danger" onClick={() => onAction('revoke')}>
+            Revoke
           </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+          {mayRotate && <Button onClick={() => onAction('rotate')}>Rotate</Button>}
+        </span>
+      }
+    >
+      <TextField label="Name" value={name} onChange={(event) => setName(event.target.value)} maxLength={200} />
+      <TextField
+        label="Note"
+        hint="For people: who uses the key, and why."
+        value={note}
+        onChange={(event) => setNote(event.target.value)}
+        maxLength={1_000}
+      />
+      <SelectField label="State" value={disabled ? 'off' : 'on'} onChange={(event) => setDisabled(event.target.value === 'off')}>
+        <option value="on">Enabled</option>
+        <option value="off">Disabled: it is refused, its running requests are stopped</option>
+      </SelectField>
+      <EndField
+        label="Ends"
+        value={end}
+        onChange={setEnd}
+        keep={expiresAt ? `As it is: ${localDay(expiresAt)}` : undefined}
+        mustEnd={replacedBy !== null}
+      />
+    </DialogForm>
   );
 }

@@ -1,6 +1,8 @@
 import type { ReactNode } from 'react';
+import type { Budget } from '../../../../src/api/shapes/budgets.js';
 import type { KeyRow } from '../../../../src/api/shapes/keys.js';
 import { Badge } from '../../parts/badge.js';
+import { TightestBudget } from '../../parts/budget-use.js';
 import { Button } from '../../parts/button.js';
 import { Moment } from '../../parts/moment.js';
 import { Table, TwoLines } from '../../parts/table.js';
@@ -13,13 +15,15 @@ export type KeyAction = 'edit' | 'rotate' | 'revoke';
 interface KeyTableProps {
   /** Undefined while loading. */
   keys: KeyRow[] | undefined;
+  /** Undefined while loading. */
+  budgets: Budget[] | undefined;
   projectName: (projectId: string) => string;
   /** Opens the dialog of an action. Absent: the person may only read. */
   onAction: ((action: KeyAction, key: KeyRow) => void) | undefined;
   empty: ReactNode;
 }
 
-export function KeyTable({ keys, projectName, onAction, empty }: KeyTableProps) {
+export function KeyTable({ keys, budgets, projectName, onAction, empty }: KeyTableProps) {
   return (
     <Table<KeyRow>
       caption="Keys"
@@ -32,6 +36,7 @@ export function KeyTable({ keys, projectName, onAction, empty }: KeyTableProps) 
         { head: 'Project', wide: true, cell: ({ projectId }) => projectName(projectId) },
         { head: 'Made', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} format="day" /> },
         { head: 'Last use', wide: true, cell: ({ lastUsedAt }) => (lastUsedAt ? relativeTime(lastUsedAt, Date.now()) : 'never') },
+        { head: 'Budget', wide: true, cell: ({ keyId }) => <TightestBudget budgets={budgets} of={{ keyId }} /> },
         { head: 'State', cell: (key) => <State apiKey={key} /> },
         {
           head: '',

@@ -1,12 +1,15 @@
 import { useState } from 'react';
+import type { BudgetListReply } from '../../../../src/api/shapes/budgets.js';
 import type { KeyRow } from '../../../../src/api/shapes/keys.js';
 import { useSession } from '../../app/session.js';
+import { useApi } from '../../app/use-api.js';
 import { useFilters } from '../../app/use-filters.js';
 import { useNames } from '../../app/use-names.js';
 import { Button, ButtonLink } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { Empty } from '../../parts/empty.js';
 import { CompactSelect } from '../../parts/field.js';
+import { Chosen } from '../../parts/filter-bar.js';
 import { Page } from '../../parts/page.js';
 import { EditKey } from './edit-key.js';
 import { type KeyAction, KeyTable, mayRotate } from './key-table.js';
@@ -16,12 +19,15 @@ import { RotateKey } from './rotate-key.js';
 
 /** The API keys of an account: making, finding, changing, replacing, revoking. */
 export function Keys() {
-  const { may } = useSession();
+  const { account, may } = useSession();
   const { filters, change } = useFilters();
-  const { projects, keys, projectName } = useNames();
+  const { projects, keys, projectName, keyName } = useNames();
+  const { data: budgets } = useApi<BudgetListReply>(`/accounts/${account}/budgets`);
   const [isMaking, setMaking] = useState(false);
   const [asking, setAsking] = useState<{ action: KeyAction; apiKey: KeyRow }>();
-  const shown = keys?.filter(({ projectId }) => !filters.project || projectId === filters.project).toReversed();
+  const shown = keys
+    ?.filter(({ keyId, projectId }) => (!filters.key || keyId === filters.key) && (!filters.project || projectId === filters.project))
+    .toReversed();
   const mayChange = may('keys');
   const hasProjects = (projects?.length ?? 1) > 0;
   const newKey = mayChange && hasProjects && (
@@ -29,25 +35,26 @@ export function Keys() {
       New key
     </Button>
   );
+  const choice = filters.key ? (
+    <Chosen onRemove={() => change({ key: undefined })}>{keyName(filters.key)}</Chosen>
+  ) : (
+    (projects?.length ?? 0) > 1 && (
+      <CompactSelect label="Project" value={filters.project ?? ''} onChange={(event) => change({ project: event.target.value })}>
+        <option value="">All projects</option>
+        {projects?.map(({ projectId, name }) => (
+          <option key={projectId} value={projectId}>
+            {name}
+          </option>
+        ))}
+      </CompactSelect>
+    )
+  );
   return (
     <Page title="Keys" about="A program sends its key with every request. It belongs to one project, whose limits apply." actions={newKey}>
-      <Card
-        flush
-        actions={
-          (projects?.length ?? 0) > 1 && (
-            <CompactSelect label="Project" value={filters.project ?? ''} onChange={(event) => change({ project: event.target.value })}>
-              <option value="">All projects</option>
-              {projects?.map(({ projectId, name }) => (
-                <option key={projectId} value={projectId}>
-                  {name}
-                </option>
-              ))}
-            </CompactSelect>
-          )
-        }
-      >
+      <Card flush actions={choice}>
         <KeyTable
           keys={shown}
+          budgets={budgets?.budgets}
           projectName={projectName}
           onAction={mayChange ? (action, apiKey) => setAsking({ action, apiKey }) : undefined}
           empty={

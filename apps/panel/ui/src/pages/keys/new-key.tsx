@@ -2,13 +2,10 @@ import { useState } from 'react';
 import type { CreatedKey, KeyCreateBody } from '../../../../src/api/shapes/keys.js';
 import type { Project } from '../../../../src/api/shapes/projects.js';
 import { useChange } from '../../app/use-api.js';
-import { Button } from '../../parts/button.js';
-import { Dialog, DialogActions } from '../../parts/dialog.js';
-import { Failure } from '../../parts/failure.js';
+import { DialogForm } from '../../parts/dialog-form.js';
 import { SelectField, TextField } from '../../parts/field.js';
 import { EndField } from './end-field.js';
 import { type EndChoice, endOf } from './key-end.js';
-import styles from './keys.module.css';
 import { ShownOnce } from './shown-once.js';
 
 /** Makes a key and shows it once, with a call that works. */
@@ -25,37 +22,22 @@ export function NewKey({ projects, projectId, onClose }: { projects: Project[]; 
   });
   if (making.data) return <ShownOnce created={making.data} onClose={onClose} />;
   return (
-    <Dialog title="New key" onClose={onClose}>
-      <form
-        className={styles.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          making.mutate();
-        }}
-      >
-        <SelectField label="Project" value={project} onChange={(event) => setProject(event.target.value)}>
-          {projects.map((each) => (
-            <option key={each.projectId} value={each.projectId}>
-              {each.name}
-            </option>
-          ))}
-        </SelectField>
-        <TextField
-          label="Name"
-          hint="Where the key is used, such as production."
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-          maxLength={200}
-        />
-        <EndField label="Ends" value={end} onChange={setEnd} />
-        {making.error && <Failure error={making.error} />}
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={making.isPending}>
-            Make key
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+    <DialogForm title="New key" submit="Make key" change={making} onClose={onClose}>
+      <SelectField label="Project" value={project} onChange={(event) => setProject(event.target.value)}>
+        {projects.map((each) => (
+          <option key={each.projectId} value={each.projectId}>
+            {each.name}
+          </option>
+        ))}
+      </SelectField>
+      <TextField
+        label="Name"
+        hint="Where the key is used, such as production."
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+        maxLength={200}
+      />
+      <EndField label="Ends" value={end} onChange={setEnd} />
+    </DialogForm>
   );
 }

@@ -1,16 +1,13 @@
 import { useState } from 'react';
 import type { KeyRotateBody, KeyRow, RotatedKey } from '../../../../src/api/shapes/keys.js';
 import { useChange } from '../../app/use-api.js';
-import { Button } from '../../parts/button.js';
-import { Dialog, DialogActions } from '../../parts/dialog.js';
-import { Failure } from '../../parts/failure.js';
+import { DialogForm } from '../../parts/dialog-form.js';
 import { SelectField } from '../../parts/field.js';
 import { Moment } from '../../parts/moment.js';
 import { localDay } from '../../parts/time.js';
 import { EndField } from './end-field.js';
 import { type EndChoice, endOf } from './key-end.js';
 import { keyTitle } from './key-words.js';
-import styles from './keys.module.css';
 import { ShownOnce } from './shown-once.js';
 
 /** Graces that a person chooses from, in seconds. */
@@ -40,37 +37,22 @@ export function RotateKey({ apiKey, onClose }: { apiKey: KeyRow; onClose: () => 
     );
   }
   return (
-    <Dialog title={`Rotate ${keyTitle(apiKey)}`} onClose={onClose}>
-      <form
-        className={styles.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          rotating.mutate();
-        }}
-      >
-        <p>A new key with the same project, name and note takes its place. Both work until the old one ends.</p>
-        <SelectField label="The old key ends" value={graceSeconds} onChange={(event) => setGraceSeconds(Number(event.target.value))}>
-          {GRACES.map(([seconds, text]) => (
-            <option key={seconds} value={seconds}>
-              {text}
-            </option>
-          ))}
-        </SelectField>
-        <EndField
-          label="The new key ends"
-          value={end}
-          onChange={setEnd}
-          keep={apiKey.expiresAt ? `As the old one would have: ${localDay(apiKey.expiresAt)}` : undefined}
-        />
-        {rotating.error && <Failure error={rotating.error} />}
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={rotating.isPending}>
-            Rotate key
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+    <DialogForm title={`Rotate ${keyTitle(apiKey)}`} submit="Rotate key" change={rotating} onClose={onClose}>
+      <p>A new key with the same project, name and note takes its place. Both work until the old one ends.</p>
+      <SelectField label="The old key ends" value={graceSeconds} onChange={(event) => setGraceSeconds(Number(event.target.value))}>
+        {GRACES.map(([seconds, text]) => (
+          <option key={seconds} value={seconds}>
+            {text}
+          </option>
+        ))}
+      </SelectField>
+      <EndField
+        label="The new key ends"
+        value={end}
+        onChange={setEnd}
+        keep={apiKey.expiresAt ? `As the old one would have: ${localDay(apiKey.expiresAt)}` : undefined}
+      />
+    </DialogForm>
   );
 }
 

@@ -6,13 +6,13 @@ import { useApi } from '../../app/use-api.js';
 import { Badge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
+import { Confirm } from '../../parts/confirm.js';
 import { Empty } from '../../parts/empty.js';
 import { Failure } from '../../parts/failure.js';
 import { Moment } from '../../parts/moment.js';
 import { Page } from '../../parts/page.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { relativeTime } from '../../parts/time.js';
-import { Confirm } from './confirm.js';
 import { NewInvite } from './new-invite.js';
 import { NewToken } from './new-token.js';
 

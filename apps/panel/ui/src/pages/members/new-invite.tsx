@@ -1,12 +1,11 @@
 import { useState } from 'react';
 import type { CreatedInvite, InviteCreateBody, Role } from '../../../../src/api/shapes/identity.js';
-import formStyles from '../../app/password-form.module.css';
 import { useSession } from '../../app/session.js';
 import { useChange } from '../../app/use-api.js';
 import { Button } from '../../parts/button.js';
 import { CopyLine } from '../../parts/copy-line.js';
 import { Dialog, DialogActions } from '../../parts/dialog.js';
-import { Failure } from '../../parts/failure.js';
+import { DialogForm } from '../../parts/dialog-form.js';
 import { SelectField, TextField } from '../../parts/field.js';
 
 const PLATFORM_ROLES: [Role, string][] = [
@@ -45,30 +44,20 @@ export function NewInvite({ accountId, onClose }: { accountId: string | undefine
     );
   }
   return (
-    <Dialog title={accountId ? `Invite to ${accountName(accountId)}` : 'Invite to the platform'} onClose={onClose}>
-      <form
-        className={formStyles.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          inviting.mutate();
-        }}
-      >
-        <TextField label="E-mail" type="email" value={email} onChange={(event) => setEmail(event.target.value)} required />
-        <SelectField label="Role" value={role} onChange={(event) => setRole(event.target.value as Role)}>
-          {roles.map(([value, label]) => (
-            <option key={value} value={value}>
-              {label}
-            </option>
-          ))}
-        </SelectField>
-        {inviting.error && <Failure error={inviting.error} />}
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={inviting.isPending}>
-            Make link
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+    <DialogForm
+      title={accountId ? `Invite to ${accountName(accountId)}` : 'Invite to the platform'}
+      submit="Make link"
+      change={inviting}
+      onClose={onClose}
+    >
+      <TextField label="E-mail" type="email" value={email} onChange={(event) => setEmail(event.target.value)} required />
+      <SelectField label="Role" value={role} onChange={(event) => setRole(event.target.value as Role)}>
+        {roles.map(([value, label]) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </SelectField>
+    </DialogForm>
   );
 }

@@ -1,12 +1,11 @@
 import { useState } from 'react';
 import type { CreatedToken, Permission, TokenCreateBody } from '../../../../src/api/shapes/identity.js';
-import formStyles from '../../app/password-form.module.css';
 import { useSession } from '../../app/session.js';
 import { useChange } from '../../app/use-api.js';
 import { Button } from '../../parts/button.js';
 import { CopyLine } from '../../parts/copy-line.js';
 import { Dialog, DialogActions } from '../../parts/dialog.js';
-import { Failure } from '../../parts/failure.js';
+import { DialogForm } from '../../parts/dialog-form.js';
 import { SelectField, TextField } from '../../parts/field.js';
 import styles from './new-token.module.css';
 
@@ -54,52 +53,37 @@ export function NewToken({ accountId, onClose }: { accountId: string | undefined
     );
   }
   return (
-    <Dialog title="New token" onClose={onClose}>
-      <form
-        className={formStyles.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          making.mutate();
-        }}
-      >
-        <TextField
-          label="Name"
-          hint="The program that uses it."
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-          maxLength={200}
-          required
-        />
-        <fieldset className={styles.permissions}>
-          <legend>It may</legend>
-          {offered.map((permission) => (
-            <label key={permission}>
-              <input
-                type="checkbox"
-                checked={permissions.includes(permission)}
-                onChange={(event) =>
-                  setPermissions(event.target.checked ? [...permissions, permission] : permissions.filter((each) => each !== permission))
-                }
-              />
-              {permission}
-            </label>
-          ))}
-        </fieldset>
-        <SelectField label="Ends" value={days} onChange={(event) => setDays(Number(event.target.value))}>
-          {LIFETIMES.map((each) => (
-            <option key={each} value={each}>
-              in {each} days
-            </option>
-          ))}
-        </SelectField>
-        {making.error && <Failure error={making.error} />}
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={making.isPending} disabled={permissions.length === 0}>
-            Make token
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+    <DialogForm title="New token" submit="Make token" change={making} onClose={onClose} disabled={permissions.length === 0}>
+      <TextField
+        label="Name"
+        hint="The program that uses it."
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+        maxLength={200}
+        required
+      />
+      <fieldset className={styles.permissions}>
+        <legend>It may</legend>
+        {offered.map((permission) => (
+          <label key={permission}>
+            <input
+              type="checkbox"
+              checked={permissions.includes(permission)}
+              onChange={(event) =>
+                setPermissions(event.target.checked ? [...permissions, permission] : permissions.filter((each) => each !== permission))
+              }
+            />
+            {permission}
+          </label>
+        ))}
+      </fieldset>
+      <SelectField label="Ends" value={days} onChange={(event) => setDays(Number(event.target.value))}>
+        {LIFETIMES.map((each) => (
+          <option key={each} value={each}>
+            in {each} days
+          </option>
+        ))}
+      </SelectField>
+    </DialogForm>
   );
 }

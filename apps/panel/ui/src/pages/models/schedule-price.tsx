@@ -1,10 +1,7 @@
 import { useState } from 'react';
 import type { CatalogModel, PriceScheduleBody, ScheduledPrice } from '../../../../src/api/shapes/models.js';
-import styles from '../../app/password-form.module.css';
 import { useChange } from '../../app/use-api.js';
-import { Button } from '../../parts/button.js';
-import { Dialog, DialogActions } from '../../parts/dialog.js';
-import { Failure } from '../../parts/failure.js';
+import { DialogForm } from '../../parts/dialog-form.js';
 import { SelectField, TextField } from '../../parts/field.js';
 import { inUtc } from '../../parts/time.js';
 import { usdPerMillion } from '../../parts/usd.js';
@@ -28,57 +25,42 @@ export function SchedulePrice({ models, onClose }: { models: CatalogModel[]; onC
   }));
   const isValid = effectiveAt !== undefined && Object.values(price).every((text) => PRICE.test(text));
   return (
-    <Dialog title="Schedule a price" onClose={onClose}>
-      <form
-        className={styles.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          scheduling.mutate(undefined, { onSuccess: onClose });
+    <DialogForm title="Schedule a price" submit="Schedule" change={scheduling} onDone={onClose} onClose={onClose} disabled={!isValid}>
+      <SelectField
+        label="Model"
+        value={model}
+        onChange={(event) => {
+          setModel(event.target.value);
+          setPrice(pricesOf(models.find(({ id }) => id === event.target.value)));
         }}
       >
-        <SelectField
-          label="Model"
-          value={model}
-          onChange={(event) => {
-            setModel(event.target.value);
-            setPrice(pricesOf(models.find(({ id }) => id === event.target.value)));
-          }}
-        >
-          {models.map(({ id }) => (
-            <option key={id} value={id}>
-              {id}
-            </option>
-          ))}
-        </SelectField>
-        {Object.entries(FIELDS).map(([field, label]) => (
-          <TextField
-            key={field}
-            label={`${label}, USD per million tokens`}
-            inputMode="decimal"
-            value={price[field as keyof Prices]}
-            onChange={(event) => setPrice({ ...price, [field]: event.target.value.trim() })}
-            fault={PRICE.test(price[field as keyof Prices]) ? null : 'A price such as 0.15, with at most 6 decimals.'}
-            required
-          />
+        {models.map(({ id }) => (
+          <option key={id} value={id}>
+            {id}
+          </option>
         ))}
+      </SelectField>
+      {Object.entries(FIELDS).map(([field, label]) => (
         <TextField
-          label="Takes effect (your time zone)"
-          type="datetime-local"
-          step={1}
-          value={at}
-          onChange={(event) => setAt(event.target.value)}
-          hint={effectiveAt ? inUtc(effectiveAt) : 'Requests that are held after it have the price.'}
+          key={field}
+          label={`${label}, USD per million tokens`}
+          inputMode="decimal"
+          value={price[field as keyof Prices]}
+          onChange={(event) => setPrice({ ...price, [field]: event.target.value.trim() })}
+          fault={PRICE.test(price[field as keyof Prices]) ? null : 'A price such as 0.15, with at most 6 decimals.'}
           required
         />
-        {scheduling.error && <Failure error={scheduling.error} />}
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={scheduling.isPending} disabled={!isValid}>
-            Schedule
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+      ))}
+      <TextField
+        label="Takes effect (your time zone)"
+        type="datetime-local"
+        step={1}
+        value={at}
+        onChange={(event) => setAt(event.target.value)}
+        hint={effectiveAt ? inUtc(effectiveAt) : 'Requests that are held after it have the price.'}
+        required
+      />
+    </DialogForm>
   );
 }
 

@@ -1,11 +1,11 @@
 import { useState } from 'react';
 import type { CatalogGetReply, ModelListReply, PriceListReply, ScheduledPrice } from '../../../../src/api/shapes/models.js';
 import { useSession } from '../../app/session.js';
-import { useApi, useChange } from '../../app/use-api.js';
+import { useApi } from '../../app/use-api.js';
 import { useNow } from '../../app/use-filters.js';
 import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
-import { Dialog, DialogActions } from '../../parts/dialog.js';
+import { Confirm } from '../../parts/confirm.js';
 import { Empty } from '../../parts/empty.js';
 import { Failure } from '../../parts/failure.js';
 import { Moment } from '../../parts/moment.js';
@@ -81,7 +81,16 @@ export function ScheduledPriceList() {
         />
       </Card>
       {isMaking && <SchedulePrice models={models} onClose={() => setMaking(false)} />}
-      {cancelling && <CancelPrice price={cancelling} onClose={() => setCancelling(undefined)} />}
+      {cancelling && (
+        <Confirm
+          title={`Cancel the price of ${cancelling.model}?`}
+          text="The model keeps its present price."
+          action="Cancel the price"
+          keep="Keep it"
+          path={`/prices/scheduled/${cancelling.scheduledPriceId}`}
+          onClose={() => setCancelling(undefined)}
+        />
+      )}
     </>
   );
 }
@@ -91,20 +100,4 @@ function Countdown({ to }: { to: string }) {
   const seconds = Math.ceil((Date.parse(to) - useNow(1_000)) / 1_000);
   if (seconds <= 0) return 'now';
   return seconds < 60 ? `in ${seconds} s` : `in ${duration(seconds * 1_000)}`;
-}
-
-function CancelPrice({ price, onClose }: { price: ScheduledPrice; onClose: () => void }) {
-  const cancelling = useChange<ScheduledPrice>(() => ({ method: 'DELETE', path: `/prices/scheduled/${price.scheduledPriceId}` }));
-  return (
-    <Dialog title={`Cancel the price of ${price.model}?`} onClose={onClose}>
-      <p>The model keeps its present price.</p>
-      {cancelling.error && <Failure error={cancelling.error} />}
-      <DialogActions>
-        <Button onClick={onClose}>Keep it</Button>
-        <Button look="danger" busy={cancelling.isPending} onClick={() => cancelling.mutate(undefined, { onSuccess: onClose })}>
-          Cancel the price
-        </Button>
-      </DialogActions>
-    </Dialog>
-  );
 }

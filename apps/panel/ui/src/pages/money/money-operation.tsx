@@ -3,9 +3,7 @@ import type { Balance } from '../../../../src/api/shapes/accounts.js';
 import type { AdjustmentBody, GrantBody, RefundBody, TopupBody } from '../../../../src/api/shapes/money.js';
 import { useSession } from '../../app/session.js';
 import { useChange } from '../../app/use-api.js';
-import { Button } from '../../parts/button.js';
-import { Dialog, DialogActions } from '../../parts/dialog.js';
-import { Failure } from '../../parts/failure.js';
+import { DialogForm } from '../../parts/dialog-form.js';
 import { TextField } from '../../parts/field.js';
 import { exactUsd, parseUsd } from '../../parts/usd.js';
 import styles from './money-operation.module.css';
@@ -82,68 +80,60 @@ export function MoneyOperation({ name, balance, onClose }: { name: OperationName
     body: operation.bodyOf({ ...entry, usd: plainUsd(entry.usd) }),
   }));
   return (
-    <Dialog title={`${operation.title}: ${accountName(account)}`} onClose={onClose}>
+    <DialogForm
+      title={`${operation.title}: ${accountName(account)}`}
+      submit={operation.title}
+      change={making}
+      onDone={onClose}
+      onClose={onClose}
+      disabled={amount === undefined || (after ?? 0n) < 0n}
+    >
       <p>{operation.about}</p>
-      <form
-        className={styles.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          making.mutate(undefined, { onSuccess: onClose });
-        }}
-      >
+      <TextField
+        label="Amount in USD"
+        inputMode="decimal"
+        value={entry.usd}
+        onChange={(event) => set({ usd: event.target.value })}
+        fault={entry.usd && amount === undefined ? 'An amount such as 25 or 0.000001, with at most 12 decimals.' : null}
+        placeholder="25.00"
+        required
+      />
+      {operation.expires && (
         <TextField
-          label="Amount in USD"
-          inputMode="decimal"
-          value={entry.usd}
-          onChange={(event) => set({ usd: event.target.value })}
-          fault={entry.usd && amount === undefined ? 'An amount such as 25 or 0.000001, with at most 12 decimals.' : null}
-          placeholder="25.00"
+          label="Ends (UTC)"
+          type="date"
+          value={entry.expiresAt}
+          onChange={(event) => set({ expiresAt: event.target.value })}
           required
         />
-        {operation.expires && (
-          <TextField
-            label="Ends (UTC)"
-            type="date"
-            value={entry.expiresAt}
-            onChange={(event) => set({ expiresAt: event.target.value })}
-            required
-          />
-        )}
-        {operation.idLabel && (
-          <TextField
-            label={operation.idLabel}
-            hint="The same id is booked once."
-            value={entry.id}
-            onChange={(event) => set({ id: event.target.value })}
-            maxLength={200}
-            required
-          />
-        )}
-        {operation.reason && (
-          <TextField
-            label="Reason"
-            hint="Shown in the statement."
-            value={entry.reason}
-            onChange={(event) => set({ reason: event.target.value })}
-            maxLength={500}
-            required={operation.reason === 'required'}
-          />
-        )}
-        <dl className={styles.preview}>
-          <dt>Balance now</dt>
-          <dd>{exactUsd(purses.topup + purses.plan)}</dd>
-          <dt>Balance after</dt>
-          <dd>{after === undefined ? '–' : exactUsd(after)}</dd>
-        </dl>
-        {making.error && <Failure error={making.error} />}
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={making.isPending} disabled={amount === undefined || (after ?? 0n) < 0n}>
-            {operation.title}
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+      )}
+      {operation.idLabel && (
+        <TextField
+          label={operation.idLabel}
+          hint="The same id is booked once."
+          value={entry.id}
+          onChange={(event) => set({ id: event.target.value })}
+          maxLength={200}
+          required
+        />
+      )}
+      {operation.reason && (
+        <TextField
+          label="Reason"
+          hint="Shown in the statement."
+          value={entry.reason}
+          onChange={(event) => set({ reason: event.target.value })}
+          maxLength={500}
+          required={operation.reason === 'required'}
+        />
+      )}
+      <dl className={styles.preview}>
+        <dt>Balance now</dt>
+        <dd>{exactUsd(purses.topup + purses.plan)}</dd>
+        <dt>Balance after</dt>
+        <dd>{after === undefined ? '–' : exactUsd(after)}</dd>
+      </dl>
+    </DialogForm>
   );
 }
 

@@ -25,6 +25,7 @@ import { utcHour, utcShortDay } from '../../parts/time.js';
 import { TimeFigure } from '../../parts/time-figure.js';
 import { decimalsForAll } from '../../parts/usd.js';
 import { BalanceFigures } from './balance-figures.js';
+import { BudgetRanking } from './budget-ranking.js';
 import { FirstSteps } from './first-steps.js';
 import { Warnings } from './warnings.js';
 
@@ -110,6 +111,11 @@ export function Overview() {
             <SpendRanking rows={data[field]} group={group} nameOf={nameOf[group]} hrefOf={(id) => usageBy(group, id)} />
           </Card>
         ))}
+        {data.budgets.length > 0 && (
+          <Card title="Budgets" actions={<Link to={hrefOf('budgets')}>All budgets</Link>}>
+            <BudgetRanking budgets={data.budgets} />
+          </Card>
+        )}
         <Card title="Errors" note="by code, refusals included">
           <Ranking
             empty={data?.traffic.gaps.length ? 'None is recorded.' : 'No errors in this time.'}

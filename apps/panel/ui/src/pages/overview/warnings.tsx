@@ -1,11 +1,16 @@
-import type { ReactNode } from 'react';
+import { Fragment, type ReactNode } from 'react';
 import { Link } from 'wouter';
-import type { OverviewWarning } from '../../../../src/api/shapes/overview.js';
+import type { Budget } from '../../../../src/api/shapes/budgets.js';
+import type { EndingKey, OverviewWarning } from '../../../../src/api/shapes/overview.js';
+import { PERIODS, shareSpent } from '../../app/budgets.js';
+import { writeFilters } from '../../app/filters.js';
 import { useSession } from '../../app/session.js';
-import { plural } from '../../parts/count.js';
+import { useBudgetTargets } from '../../app/use-budget-targets.js';
+import { count, percent, plural } from '../../parts/count.js';
 import { Icon } from '../../parts/icon.js';
 import { Money } from '../../parts/money.js';
 import { relativeTime } from '../../parts/time.js';
+import { keyTitle } from '../keys/key-words.js';
 import styles from './warnings.module.css';
 
 /** Facts that need attention, each with the page that helps. */
@@ -59,6 +64,11 @@ function describe(warning: OverviewWarning, accountName: (id: string) => string)
         page: 'money',
         account: warning.accountId,
       };
+    case 'budget-low':
+    case 'budget-empty':
+      return { text: <BudgetWarning {...warning} />, page: 'budgets', account: warning.accountId };
+    case 'keys-end':
+      return { text: <EndingKeys keys={warning.keys} />, page: 'keys', account: warning.accountId };
     case 'circuit-open':
       return {
         text: `The circuit of ${warning.model} at ${warning.upstream} is open in ${plural(warning.replicas, 'replica')}.`,
@@ -69,4 +79,46 @@ function describe(warning: OverviewWarning, accountName: (id: string) => string)
     case 'service-unavailable':
       return { text: `${warning.service} does not answer, so a warning may be missing.` };
   }
+}
+
+function BudgetWarning({ kind, budget }: { kind: 'budget-low' | 'budget-empty'; budget: Budget }) {
+  const { targetName } = useBudgetTargets();
+  const spent = (
+    <>
+      <Money pico={budget.spentPicoUsd} decimals={2} /> of <Money pico={budget.limitPicoUsd} /> {PERIODS[budget.period].now}
+    </>
+  );
+  if (kind === 'budget-low') {
+    return (
+      <>
+        {targetName(budget)} has spent {percent(shareSpent(budget))} of its budget: {spent}.
+      </>
+    );
+  }
+  return (
+    <>
+      {targetName(budget)} has spent its budget: {spent}. Its requests are refused
+      {budget.resetsAt && ` until it resets ${relativeTime(budget.resetsAt, Date.now())}`}.
+    </>
+  );
+}
+
+const KEYS_MAX = 4;
+
+/** Names the keys that end first, each with a link to its row. */
+function EndingKeys({ keys }: { keys: EndingKey[] }) {
+  const { hrefOf } = useSession();
+  const more = keys.length - KEYS_MAX;
+  return (
+    <>
+      {keys.length === 1 ? 'A key ends soon: ' : `${count(keys.length)} keys end soon: `}
+      {keys.slice(0, KEYS_MAX).map((key, at) => (
+        <Fragment key={key.keyId}>
+          {at > 0 && ', '}
+          <Link to={hrefOf('keys') + writeFilters({ key: key.keyId })}>{keyTitle(key)}</Link> {relativeTime(key.expiresAt, Date.now())}
+        </Fragment>
+      ))}
+      {more > 0 ? ` and ${count(more)} more.` : '.'}
+    </>
+  );
 }

@@ -1,11 +1,8 @@
 import { useState } from 'react';
 import type { Project, ProjectCreateBody, ProjectUpdateBody } from '../../../../src/api/shapes/projects.js';
-import styles from '../../app/password-form.module.css';
 import { useSession } from '../../app/session.js';
 import { useChange } from '../../app/use-api.js';
-import { Button } from '../../parts/button.js';
-import { Dialog, DialogActions } from '../../parts/dialog.js';
-import { Failure } from '../../parts/failure.js';
+import { DialogForm } from '../../parts/dialog-form.js';
 import { SelectField, TextField } from '../../parts/field.js';
 
 /** Makes a project, or changes one. Limits are the operator's. */
@@ -28,51 +25,42 @@ export function EditProject({ project, onClose }: { project?: Project; onClose: 
       : { method: 'POST', path: `/accounts/${account}/projects`, body: { projectId, name, ...limits } satisfies ProjectCreateBody },
   );
   return (
-    <Dialog title={project ? project.name : 'New project'} onClose={onClose}>
-      <form
-        className={styles.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          saving.mutate(undefined, { onSuccess: onClose });
-        }}
-      >
-        <TextField label="Name" value={name} onChange={(event) => setName(event.target.value)} maxLength={200} required />
-        {project && (
-          <SelectField label="State" value={enabled ? 'on' : 'off'} onChange={(event) => setEnabled(event.target.value === 'on')}>
-            <option value="on">Enabled</option>
-            <option value="off">Disabled: its keys are refused, its running requests stopped</option>
-          </SelectField>
-        )}
-        {maySetLimits && (
-          <>
-            <TextField
-              label="Requests a minute"
-              type="number"
-              min={1}
-              max={1_000_000}
-              value={perMinute}
-              onChange={(event) => setPerMinute(event.target.value)}
-              placeholder="Default of the platform"
-            />
-            <TextField
-              label="Requests at once"
-              type="number"
-              min={1}
-              max={100_000}
-              value={atOnce}
-              onChange={(event) => setAtOnce(event.target.value)}
-              placeholder="Default of the platform"
-            />
-          </>
-        )}
-        {saving.error && <Failure error={saving.error} />}
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={saving.isPending}>
-            {project ? 'Save' : 'Make project'}
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+    <DialogForm
+      title={project ? project.name : 'New project'}
+      submit={project ? 'Save' : 'Make project'}
+      change={saving}
+      onDone={onClose}
+      onClose={onClose}
+    >
+      <TextField label="Name" value={name} onChange={(event) => setName(event.target.value)} maxLength={200} required />
+      {project && (
+        <SelectField label="State" value={enabled ? 'on' : 'off'} onChange={(event) => setEnabled(event.target.value === 'on')}>
+          <option value="on">Enabled</option>
+          <option value="off">Disabled: its keys are refused, its running requests stopped</option>
+        </SelectField>
+      )}
+      {maySetLimits && (
+        <>
+          <TextField
+            label="Requests a minute"
+            type="number"
+            min={1}
+            max={1_000_000}
+            value={perMinute}
+            onChange={(event) => setPerMinute(event.target.value)}
+            placeholder="Default of the platform"
+          />
+          <TextField
+            label="Requests at once"
+            type="number"
+            min={1}
+            max={100_000}
+            value={atOnce}
+            onChange={(event) => setAtOnce(event.target.value)}
+            placeholder="Default of the platform"
+          />
+        </>
+      )}
+    </DialogForm>
   );
 }

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
+import type { BudgetListReply } from '../../../../src/api/shapes/budgets.js';
 import type { Project } from '../../../../src/api/shapes/projects.js';
 import type { UsageQueryReply } from '../../../../src/api/shapes/usage.js';
 import { withQuery } from '../../app/api.js';
@@ -9,6 +10,7 @@ import { useApi } from '../../app/use-api.js';
 import { useNow } from '../../app/use-filters.js';
 import { useNames } from '../../app/use-names.js';
 import { Badge } from '../../parts/badge.js';
+import { TightestBudget } from '../../parts/budget-use.js';
 import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { count, plural } from '../../parts/count.js';
@@ -27,6 +29,7 @@ export function Projects() {
   const usage = useApi<UsageQueryReply>(
     withQuery(`/accounts/${account}/usage`, { from: new Date(from).toISOString(), groupBy: 'project' }),
   );
+  const budgets = useApi<BudgetListReply>(`/accounts/${account}/budgets`);
   const [editing, setEditing] = useState<Project | 'new'>();
   const usageOf = (id: string) => usage.data?.rows.find(({ projectId }) => projectId === id);
   const decimals = decimalsForAll(usage.data?.rows.map(({ costPicoUsd }) => BigInt(costPicoUsd)) ?? []);
@@ -81,6 +84,11 @@ export function Projects() {
               head: 'Cost this month',
               align: 'end',
               cell: ({ projectId }) => usage.data && <Money pico={usageOf(projectId)?.costPicoUsd ?? '0'} decimals={decimals} plain />,
+            },
+            {
+              head: 'Budget',
+              wide: true,
+              cell: ({ projectId }) => <TightestBudget budgets={budgets.data?.budgets} of={{ projectId }} />,
             },
             {
               head: '',

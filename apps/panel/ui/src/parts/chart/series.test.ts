@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { UsageRow } from '../../../../src/api/shapes/usage.js';
-import { type Bar, coloursOf, partsOf, stackOf, ticksOf } from './series.js';
+import { type Bar, coloursOf, partsOf, ratio, stackOf, ticksOf } from './series.js';
 
 const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-11-23T10:00:00Z');
@@ -94,4 +94,8 @@ test('ticks are round, few, and reach the largest value', () => {
       expect((ticks.at(-1) ?? 0n) >= max).toBe(true);
     }),
   );
+});
+
+test('a ratio to nothing is nothing', () => {
+  expect([ratio(1n, 0n), ratio(1n, 4n), ratio(3n, 3n)]).toEqual([0, 0.25, 1]);
 });

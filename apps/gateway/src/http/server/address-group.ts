@@ -1,15 +1,4 @@
-import { isIP, isIPv6 } from 'node:net';
-
-/**
- * Returns the client's address. Each trusted proxy appends its peer's address to `X-Forwarded-For`, so the client is the entry
- * `trustedHops` from the right; entries further left may be forged. Returns the socket's address when there is no trusted proxy or no
- * such entry.
- */
-export function clientAddress(socketAddress: string, forwardedFor: string | undefined, trustedHops: number): string {
-  if (trustedHops === 0 || forwardedFor === undefined) return socketAddress;
-  const entry = forwardedFor.split(',').at(-trustedHops)?.trim() ?? '';
-  return isIP(entry) === 0 ? socketAddress : entry;
-}
+import { isIPv6 } from 'node:net';
 
 /** Returns the key of a rate limit: an IPv4 address, or the /64 network of an IPv6 address, because one client owns all of it. */
 export function addressGroup(address: string): string {

@@ -1,0 +1,43 @@
+import { Controller, Param, Req } from '@nestjs/common';
+import {
+  BudgetListRequest,
+  BudgetRemoveRequest,
+  BudgetSetRequest,
+  budgetList,
+  budgetRemove,
+  budgetSet,
+} from '#contracts/billing/budgets.js';
+import { Handles } from '../http/handles.decorator.js';
+import { IdPipe } from '../http/id.pipe.js';
+import { PanelError } from '../http/panel-error.js';
+import type { PanelRequest } from '../http/panel-request.js';
+import { Services } from '../services/services.js';
+import { Input } from './input.decorator.js';
+import type { Budget, BudgetListReply } from './shapes/budgets.js';
+
+@Controller()
+export class BudgetsController {
+  constructor(private readonly services: Services) {}
+
+  @Handles('listBudgets')
+  list(@Input(BudgetListRequest) query: BudgetListRequest): Promise<BudgetListReply> {
+    return this.services.ask(budgetList, query);
+  }
+
+  @Handles('setBudget')
+  set(@Req() request: PanelRequest, @Input(BudgetSetRequest) message: BudgetSetRequest): Promise<Budget> {
+    return this.services.change(request, budgetSet, message);
+  }
+
+  @Handles('removeBudget')
+  async remove(
+    @Req() request: PanelRequest,
+    @Param('accountId', IdPipe) accountId: string,
+    @Input(BudgetRemoveRequest) message: BudgetRemoveRequest,
+  ): Promise<Budget> {
+    // The guards have checked the account of the path, not that of the budget.
+    const { budgets } = await this.services.ask(budgetList, { accountId, ...message });
+    if (budgets.length === 0) throw new PanelError('not_found', 'There is no such thing, or it belongs to another account.');
+    return this.services.change(request, budgetRemove, message);
+  }
+}

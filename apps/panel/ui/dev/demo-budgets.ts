@@ -1,0 +1,63 @@
+import type { Budget, BudgetSetBody } from '../../src/api/shapes/budgets.js';
+import { ACCOUNTS, KEYS, NOW, PROJECTS } from './demo-data.js';
+import { type Endpoint, ok } from './demo-endpoint.js';
+
+const DAY_MS = 86_400_000;
+const CENT = 10_000_000_000n;
+
+const resets = { day: 1, week: 4, month: 8, total: 0 };
+
+function budget(
+  at: number,
+  target: Pick<Budget, 'projectId' | 'keyId'>,
+  period: Budget['period'],
+  cents: [bigint, bigint, bigint],
+): Budget {
+  const [limit, spent, held] = cents.map((amount) => `${amount * CENT}`) as [string, string, string];
+  const today = Math.floor(NOW / DAY_MS) * DAY_MS;
+  const isTotal = period === 'total';
+  return {
+    ...{ budgetId: `0195ad00-0000-7000-8000-${at.toString(16).padStart(12, '0')}`, accountId: ACCOUNTS[0]?.accountId ?? '', ...target },
+    ...{ period, timeZone: 'UTC', limitPicoUsd: limit, spentPicoUsd: spent, heldPicoUsd: held },
+    windowStart: isTotal ? null : new Date(today).toISOString(),
+    resetsAt: isTotal ? null : new Date(today + resets[period] * DAY_MS).toISOString(),
+    createdAt: new Date(NOW - 30 * DAY_MS).toISOString(),
+  };
+}
+
+const project = (at: number) => ({ projectId: PROJECTS[at]?.projectId ?? '', keyId: null });
+
+let budgets: Budget[] = [
+  budget(1, { projectId: null, keyId: null }, 'month', [25_000n, 11_842n, 120n]),
+  budget(2, project(0), 'month', [9_000n, 7_561n, 88n]),
+  budget(3, project(1), 'day', [500n, 499n, 0n]),
+  budget(4, { projectId: PROJECTS[0]?.projectId ?? '', keyId: KEYS[1]?.keyId ?? '' }, 'total', [1_000n, 132n, 21n]),
+];
+
+export function budgetsOf(accountId: string): Budget[] {
+  return budgets.filter((one) => one.accountId === accountId);
+}
+
+export const BUDGETS: Endpoint[] = [
+  ['GET', /^\/accounts\/([^/]+)\/budgets$/, ({ parts: [account = ''] }) => ok({ budgets: budgetsOf(account) })],
+  [
+    'PUT',
+    /^\/accounts\/[^/]+\/budgets$/,
+    ({ body }) => {
+      const { projectId = null, keyId = null, period, limitPicoUsd } = body as unknown as BudgetSetBody;
+      const old = budgets.find((one) => one.projectId === projectId && one.keyId === keyId && one.period === period);
+      const set = { ...(old ?? budget(budgets.length + 1, { projectId, keyId }, period, [0n, 0n, 0n])), limitPicoUsd };
+      budgets = [...budgets.filter((one) => one !== old), set];
+      return ok(set);
+    },
+  ],
+  [
+    'DELETE',
+    /^\/accounts\/[^/]+\/budgets\/([^/]+)$/,
+    ({ parts: [id] }) => {
+      const removed = budgets.find(({ budgetId }) => budgetId === id);
+      budgets = budgets.filter((one) => one !== removed);
+      return ok(removed);
+    },
+  ],
+];

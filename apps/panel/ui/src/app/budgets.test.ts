@@ -1,0 +1,28 @@
+import type { Budget } from '../../../src/api/shapes/budgets.js';
+import { leftOf, shareSpent, tightestOf } from './budgets.js';
+
+const BUDGET: Budget = {
+  ...{ budgetId: 'b', accountId: 'a', projectId: null, keyId: null, period: 'month', timeZone: 'UTC' },
+  ...{ limitPicoUsd: '100', spentPicoUsd: '30', heldPicoUsd: '20', windowStart: null, resetsAt: null, createdAt: '' },
+};
+
+test.each<[what: string, fields: Partial<Budget>, left: bigint, share: number]>([
+  ['a part is held', {}, 50n, 0.3],
+  ['all of it is spent', { spentPicoUsd: '100', heldPicoUsd: '0' }, 0n, 1],
+  ['the limit was lowered', { limitPicoUsd: '15', heldPicoUsd: '0' }, 0n, 2],
+  ['the limit is zero', { limitPicoUsd: '0', spentPicoUsd: '0', heldPicoUsd: '0' }, 0n, 1],
+])('what is left and spent: %s', (_what, fields, left, share) => {
+  expect([leftOf({ ...BUDGET, ...fields }), shareSpent({ ...BUDGET, ...fields })]).toEqual([left, share]);
+});
+
+test('the tightest budget of a target is the one with the largest share spent', () => {
+  const ofProject = { ...BUDGET, projectId: 'p' };
+  const budgets = [
+    { ...BUDGET, spentPicoUsd: '99' },
+    { ...ofProject, spentPicoUsd: '10' },
+    { ...ofProject, period: 'day' as const, limitPicoUsd: '10', spentPicoUsd: '5' },
+    { ...ofProject, keyId: 'k', spentPicoUsd: '80' },
+  ];
+  expect([tightestOf(budgets, { projectId: 'p' }), tightestOf(budgets, { keyId: 'k' })]).toEqual([budgets[2], budgets[3]]);
+  expect([tightestOf(budgets, { keyId: 'x' }), tightestOf(undefined, { keyId: 'k' })]).toEqual([undefined, undefined]);
+});

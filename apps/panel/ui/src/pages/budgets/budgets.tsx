@@ -1,0 +1,101 @@
+import { useState } from 'react';
+import { Link } from 'wouter';
+import type { Budget, BudgetListReply } from '../../../../src/api/shapes/budgets.js';
+import { leftOf, PERIODS } from '../../app/budgets.js';
+import { useSession } from '../../app/session.js';
+import { useApi } from '../../app/use-api.js';
+import { useBudgetTargets } from '../../app/use-budget-targets.js';
+import { BudgetUse } from '../../parts/budget-use.js';
+import { Button } from '../../parts/button.js';
+import { Card } from '../../parts/card.js';
+import { Empty } from '../../parts/empty.js';
+import { Failure } from '../../parts/failure.js';
+import { Moment } from '../../parts/moment.js';
+import { Money } from '../../parts/money.js';
+import { Page } from '../../parts/page.js';
+import { Table, TwoLines } from '../../parts/table.js';
+import { relativeTime } from '../../parts/time.js';
+import { EditBudget } from './edit-budget.js';
+
+/** What is spent changes with every request. */
+const REFETCH_MS = 15_000;
+
+/** The budgets of an account, its projects and its keys: what is spent, held and left of each. */
+export function Budgets() {
+  const { account, may } = useSession();
+  const { data, error } = useApi<BudgetListReply>(`/accounts/${account}/budgets`, { refetchMs: REFETCH_MS });
+  const { targetName, targetHref } = useBudgetTargets();
+  const [editing, setEditing] = useState<Budget | 'new'>();
+  const newBudget = may('budgets') && (
+    <Button look="primary" icon="plus" onClick={() => setEditing('new')}>
+      New budget
+    </Button>
+  );
+  return (
+    <Page
+      title="Budgets"
+      about="The most that an account, a project or a key may spend. A request that could exceed it is refused."
+      actions={newBudget}
+    >
+      {error && <Failure error={error} />}
+      <Card flush>
+        <Table<Budget>
+          caption="Budgets"
+          rows={data?.budgets}
+          placeholders={3}
+          rowKey={({ budgetId }) => budgetId}
+          empty={
+            <Empty icon="budgets" title="No budgets yet">
+              <p>Without one, only the balance of the account limits what is spent.</p>
+              {newBudget}
+            </Empty>
+          }
+          columns={[
+            {
+              head: 'Budget of',
+              grow: true,
+              cell: (budget) => (
+                <TwoLines main={<Link to={targetHref(budget)}>{targetName(budget)}</Link>} more={PERIODS[budget.period].each} />
+              ),
+            },
+            { head: 'Spent', cell: (budget) => <BudgetUse budget={budget} /> },
+            {
+              head: 'Held',
+              align: 'end',
+              wide: true,
+              cell: ({ heldPicoUsd }) => <Money pico={heldPicoUsd} decimals={2} plain />,
+            },
+            { head: 'Left', align: 'end', wide: true, cell: (budget) => <Money pico={leftOf(budget)} decimals={2} plain /> },
+            { head: 'Resets', wide: true, cell: (budget) => <Reset budget={budget} /> },
+            {
+              head: '',
+              align: 'end',
+              cell: (budget) =>
+                may('budgets') && (
+                  <Button look="quiet" aria-label={`Change the budget of ${targetName(budget)}`} onClick={() => setEditing(budget)}>
+                    Change
+                  </Button>
+                ),
+            },
+          ]}
+        />
+      </Card>
+      {editing && <EditBudget budget={editing === 'new' ? undefined : editing} onClose={() => setEditing(undefined)} />}
+    </Page>
+  );
+}
+
+function Reset({ budget: { resetsAt, timeZone } }: { budget: Budget }) {
+  if (resetsAt === null) return 'never';
+  return (
+    <TwoLines
+      main={relativeTime(resetsAt, Date.now())}
+      more={
+        <>
+          <Moment at={resetsAt} />
+          {timeZone !== 'UTC' && `, ${timeZone}`}
+        </>
+      }
+    />
+  );
+}

@@ -1,0 +1,39 @@
+import { useNames } from '../../app/use-names.js';
+import { SelectField } from '../../parts/field.js';
+
+interface Target {
+  projectId?: string;
+  keyId?: string;
+}
+
+/** Parses a choice of `TargetField`: `account`, `projectId/…` or `keyId/…`. */
+export function targetOf(choice: string): Target {
+  const [field = '', id] = choice.split('/');
+  return id ? { [field]: id } : {};
+}
+
+/** The choice of what a budget is of: the account, one of its projects, or one of its keys. */
+export function TargetField({ value, onChange }: { value: string; onChange: (choice: string) => void }) {
+  const { projects = [], keys = [], projectName, keyName } = useNames();
+  return (
+    <SelectField label="Budget of" value={value} onChange={(event) => onChange(event.target.value)}>
+      <option value="account">The whole account</option>
+      <optgroup label="Projects">
+        {projects.map(({ projectId, name }) => (
+          <option key={projectId} value={`projectId/${projectId}`}>
+            {name}
+          </option>
+        ))}
+      </optgroup>
+      <optgroup label="Keys">
+        {keys
+          .filter(({ status }) => status === 'active')
+          .map(({ keyId, projectId }) => (
+            <option key={keyId} value={`keyId/${keyId}`}>
+              {`${keyName(keyId)}, ${projectName(projectId)}`}
+            </option>
+          ))}
+      </optgroup>
+    </SelectField>
+  );
+}

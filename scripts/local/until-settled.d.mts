@@ -1,0 +1,3 @@
+import type { Page } from 'playwright-core';
+
+export function untilSettled(page: Page): Promise<void>;
