@@ -28,7 +28,7 @@ interface CatalogDependencies {
   registry: Registry;
   prisma: PrismaClient;
   messaging: Messaging;
-  file: StartFile;
+  file: StartFile | undefined;
 }
 
 @Module({ controllers: [CatalogController, RevisionsController, PricesController, AuditController] })
