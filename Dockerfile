@@ -1,7 +1,7 @@
 # One image for every service: node dist/apps/<app>/src/main.js
 # It also runs migrations: node scripts/prisma/migrate-deploy.mjs
 
-FROM node:24-slim AS build
+FROM node:24.21.0-trixie-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --include=dev --workspaces=false
@@ -10,14 +10,24 @@ COPY prisma prisma
 COPY scripts scripts
 COPY libs libs
 COPY apps apps
-RUN npm run build && npm prune --workspaces=false --omit=dev --omit=peer --omit=optional
+RUN npm run build && npm prune --workspaces=false --omit=dev --omit=peer --omit=optional && npm run -s sbom > sbom.cdx.json
 
-FROM node:24-slim
+FROM node:24.21.0-trixie-slim
+# The image runs Node and nothing that installs packages.
+RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /opt/yarn*
+ARG TOLLGATE_COMMIT=
+LABEL org.opencontainers.image.title="Tollgate" \
+      org.opencontainers.image.description="A language-model gateway that bills exactly" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.revision="$TOLLGATE_COMMIT"
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
+# The packages of the image, as CycloneDX.
+COPY --from=build /app/sbom.cdx.json ./
 COPY config config
 COPY docs/panel-openapi.json docs/
 COPY prisma/migrations prisma/migrations

@@ -15,7 +15,6 @@ const SECRETS = {
   upstreamKeys: 'tollgate-upstream-keys',
   upstreamFiles: 'tollgate-upstream-files',
   tls: 'tollgate-tls',
-  postgresOwner: 'tollgate-postgres-owner',
 };
 
 /** Texts of the objects that are values, by the key or keys that they stand under. */
