@@ -10,7 +10,9 @@ COPY prisma prisma
 COPY scripts scripts
 COPY libs libs
 COPY apps apps
-RUN npm run build && npm prune --workspaces=false --omit=dev --omit=peer --omit=optional && npm run -s sbom > sbom.cdx.json
+RUN npm run build && npm prune --workspaces=false --omit=dev --omit=peer --omit=optional
+# The packages of the image, as CycloneDX.
+RUN npm run -s sbom > sbom.cdx.json
 
 FROM node:24.21.0-trixie-slim
 # The image runs Node and nothing that installs packages.
@@ -26,7 +28,6 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
-# The packages of the image, as CycloneDX.
 COPY --from=build /app/sbom.cdx.json ./
 COPY config config
 COPY docs/panel-openapi.json docs/
