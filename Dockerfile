@@ -12,7 +12,7 @@ COPY libs libs
 COPY apps apps
 RUN npm run build && npm prune --workspaces=false --omit=dev --omit=peer --omit=optional
 # The packages of the image, as CycloneDX.
-RUN npm run -s sbom > sbom.cdx.json
+RUN node scripts/sbom.mjs > sbom.cdx.json
 
 FROM node:24.21.0-trixie-slim
 # The image runs Node and nothing that installs packages.

@@ -24,7 +24,6 @@ const TEXTS = [
   { keys: ['host', 'hosts', 'hostnames', 'dnsNames'], text: 'tollgate.example.com', place: inText('host') },
   { keys: ['value'], text: 'http://127.0.0.1:8081', place: inText('panelUrl') },
   { keys: ['value'], text: 'http://127.0.0.1:8080', place: inText('gatewayUrl') },
-  { keys: ['name'], within: 'parentRefs', text: 'tollgate', place: inText('components.gatewayApi.gateway') },
   { keys: ['ingressClassName'], text: 'nginx', place: inText('components.ingressNginx.className') },
   { keys: ['kind'], within: 'issuerRef', text: 'ClusterIssuer', place: inText('components.certManager.issuerKind') },
   { keys: ['name'], within: 'issuerRef', text: 'letsencrypt', place: inText('components.certManager.issuer') },
@@ -38,6 +37,7 @@ export function withValues(object) {
   const copy = withTexts(object);
   const { kind, metadata, spec } = copy;
   if (kind === 'ServiceAccount') copy.imagePullSecrets = new Hole('optional', '.Values.imagePullSecrets');
+  if (kind === 'HTTPRoute') spec.parentRefs = new Hole('block', '.Values.components.gatewayApi.parentRefs');
   if (kind !== 'Deployment' || !SERVICES.includes(metadata.name)) return copy;
   const place = `.Values.${camelCase(metadata.name)}`;
   if (spec.replicas !== undefined) spec.replicas = new Hole('text', `{{ ${place}.replicas }}`);
@@ -54,7 +54,7 @@ export function valuesText(objects, components) {
     return stringify({ [camelCase(name)]: { replicas: spec.replicas, resources: spec.template.spec.containers[0].resources, env: [] } });
   });
   const options = {
-    'gateway-api': { gateway: 'tollgate' },
+    'gateway-api': { parentRefs: [{ name: 'tollgate' }] },
     'ingress-nginx': { className: 'nginx' },
     'cert-manager': { issuerKind: 'ClusterIssuer', issuer: 'letsencrypt' },
     'external-secrets': { storeKind: 'SecretStore', store: 'tollgate' },

@@ -12,11 +12,20 @@ export const COMPONENTS = readdirSync(join(KUBERNETES, 'components')).sort();
 /** False on a machine without kubectl. */
 export const hasKubectl = !spawnSync('kubectl', ['version', '--client']).error;
 
+/** Rendered objects by their components. */
+const rendered = new Map();
+
 /**
  * Returns the objects of k8s/base with these components, as `kubectl kustomize` renders them.
  * @throws {Error} with the complaint of kubectl.
  */
 export function renderObjects(components) {
+  const key = components.join();
+  if (!rendered.has(key)) rendered.set(key, renderBase(components));
+  return structuredClone(rendered.get(key));
+}
+
+function renderBase(components) {
   mkdirSync(LOCAL, { recursive: true });
   const folder = mkdtempSync(join(LOCAL, 'kustomize-'));
   const path = (name) => relative(folder, join(KUBERNETES, name));

@@ -37,10 +37,24 @@ export function guarded(condition, lines) {
  */
 export function mapLines(base, variants, pad = '') {
   const lines = Object.entries(base).flatMap(([key, value]) =>
-    entryLines(labelOf(key), value, membersOf(variants, (map) => map[key]), pad),
+    entryLines(
+      labelOf(key),
+      value,
+      membersOf(variants, (map) => map[key]),
+      pad,
+    ),
   );
   const added = new Set(variants.flatMap(({ value }) => Object.keys(value)).filter((key) => !(key in base)));
-  return [...lines, ...[...added].flatMap((key) => addedLines(labelOf(key), membersOf(variants, (map) => map[key]), pad))];
+  return [
+    ...lines,
+    ...[...added].flatMap((key) =>
+      addedLines(
+        labelOf(key),
+        membersOf(variants, (map) => map[key]),
+        pad,
+      ),
+    ),
+  ];
 }
 
 /** Items are the same when they have the same name, or else when they are equal. Added items stand after their predecessor. */
@@ -56,7 +70,12 @@ function listLines(base, variants, pad) {
   }
   const addedAt = (slot) => [...slots[slot].values()].flatMap((members) => addedLines('-', members, pad));
   const itemLines = (item) =>
-    entryLines('-', item, membersOf(variants, (items) => items.find((other) => identity(other) === identity(item))), pad);
+    entryLines(
+      '-',
+      item,
+      membersOf(variants, (items) => items.find((other) => identity(other) === identity(item))),
+      pad,
+    );
   return [...addedAt(0), ...base.flatMap((item, at) => [...itemLines(item), ...addedAt(at + 1)])];
 }
 
@@ -72,11 +91,7 @@ function entryLines(label, value, variants, pad) {
   if (values.every(isMap)) return headed(label, mapLines(value, changed, `${pad}  `), pad);
   if (changed.length > 1) throw new Error(`${label} of ${changed.map(({ component }) => component).join(' and ')} differ`);
   const [other] = changed;
-  return guarded(anyEnabled([other.component]), [
-    ...plainLines(label, other.value, pad),
-    '{{- else }}',
-    ...plainLines(label, value, pad),
-  ]);
+  return guarded(anyEnabled([other.component]), [...plainLines(label, other.value, pad), '{{- else }}', ...plainLines(label, value, pad)]);
 }
 
 /** Lines of one key or item that only components have. */
@@ -90,7 +105,11 @@ function addedLines(label, variants, pad) {
 function plainLines(label, value, pad) {
   if (value instanceof Hole) return holeLines(label, value, pad);
   if (Array.isArray(value) && value.length > 0) {
-    return headed(label, value.flatMap((item) => plainLines('-', item, `${pad}  `)), pad);
+    return headed(
+      label,
+      value.flatMap((item) => plainLines('-', item, `${pad}  `)),
+      pad,
+    );
   }
   if (isMap(value) && Object.keys(value).length > 0) return headed(label, mapLines(value, [], `${pad}  `), pad);
   if (JSON.stringify(value).includes('{{')) throw new Error(`${label} looks like a template`);

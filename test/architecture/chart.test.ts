@@ -45,7 +45,7 @@ test('values reach their places; the tag of the image is by default that of the 
       env: [{ name: 'BODY_WORKERS', value: '4' }],
     });
     Object.assign(values.secrets as object, { nats: 'of-the-team' });
-    Object.assign(values.components.gatewayApi ?? {}, { enabled: true, gateway: 'shared' });
+    Object.assign(values.components.gatewayApi ?? {}, { enabled: true, parentRefs: [{ name: 'shared', namespace: 'gateways' }] });
   });
   const find = (kind: string, name: string) => objects.find((object) => object.kind === kind && object.metadata.name === name);
   const { replicas, template } = find('Deployment', 'gateway')?.spec ?? {};
@@ -60,7 +60,10 @@ test('values reach their places; the tag of the image is by default that of the 
     name: 'NATS_PASSWORD',
     valueFrom: { secretKeyRef: { name: 'of-the-team', key: 'NATS_GATEWAY_PASSWORD' } },
   });
-  expect(find('HTTPRoute', 'gateway')?.spec).toMatchObject({ parentRefs: [{ name: 'shared' }], hostnames: ['ai.example.org'] });
+  expect(find('HTTPRoute', 'gateway')?.spec).toMatchObject({
+    parentRefs: [{ name: 'shared', namespace: 'gateways' }],
+    hostnames: ['ai.example.org'],
+  });
   expect(find('ServiceAccount', 'panel')?.imagePullSecrets).toEqual([{ name: 'registry' }]);
 });
 
@@ -75,7 +78,9 @@ function renderChart(change: (values: ChartValues) => void): KubernetesObject[] 
   change(values);
   return Object.entries(committed)
     .filter(([path]) => path.startsWith('templates/'))
-    .flatMap(([, text]) => parseAllDocuments(renderTemplate(text, values, VERSION)).map((document) => document.toJS() as KubernetesObject | null))
+    .flatMap(([, text]) =>
+      parseAllDocuments(renderTemplate(text, values, VERSION)).map((document) => document.toJS() as KubernetesObject | null),
+    )
     .filter((object) => object !== null);
 }
 

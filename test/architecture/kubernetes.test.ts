@@ -78,7 +78,9 @@ withKubectl('Kubernetes', () => {
     test('pods are closed in both directions except for their policies, and every policy has pods', () => {
       const policies = ofKind(objects, 'NetworkPolicy').map(({ metadata, spec }) => ({ name: metadata.name, ...spec }));
       const closed = pods.map((pod) => {
-        const types = policies.filter(({ podSelector }) => isSelected(podSelector, labelsOf(pod))).flatMap(({ policyTypes }) => policyTypes);
+        const types = policies
+          .filter(({ podSelector }) => isSelected(podSelector, labelsOf(pod)))
+          .flatMap(({ policyTypes }) => policyTypes);
         return { name: pod.metadata.name, types: [...new Set(types)].sort() };
       });
       expect(closed).toEqual(pods.map(({ metadata }) => ({ name: metadata.name, types: ['Egress', 'Ingress'] })));
@@ -116,7 +118,9 @@ withKubectl('Kubernetes', () => {
     test('a pod that uses tables starts after the migration, which alone has the URL of the owner', () => {
       const databaseKeys = (container: { env?: { valueFrom?: { secretKeyRef?: { name: string; key: string } } }[] }) =>
         (container.env ?? []).flatMap(({ valueFrom }) =>
-          valueFrom?.secretKeyRef && /^tollgate-(database|postgres-app)/.test(valueFrom.secretKeyRef.name) ? [valueFrom.secretKeyRef.key] : [],
+          valueFrom?.secretKeyRef && /^tollgate-(database|postgres-app)/.test(valueFrom.secretKeyRef.name)
+            ? [valueFrom.secretKeyRef.key]
+            : [],
         );
       const found = pods
         .filter(({ metadata }) => SERVICES.includes(metadata.name))
@@ -125,7 +129,12 @@ withKubectl('Kubernetes', () => {
           before: (template.spec.initContainers ?? []).map(databaseKeys),
           keys: template.spec.containers.flatMap(databaseKeys),
         }));
-      const owner = [rendering === 'postgres-cloudnativepg' ? 'uri' : 'DATABASE_URL', 'BILLING_DATABASE_URL', 'CATALOG_DATABASE_URL', 'PANEL_DATABASE_URL'];
+      const owner = [
+        rendering === 'postgres-cloudnativepg' ? 'uri' : 'DATABASE_URL',
+        'BILLING_DATABASE_URL',
+        'CATALOG_DATABASE_URL',
+        'PANEL_DATABASE_URL',
+      ];
       expect(found).toEqual([
         { name: 'billing', before: [owner], keys: ['BILLING_DATABASE_URL'] },
         { name: 'catalog', before: [owner], keys: ['CATALOG_DATABASE_URL'] },
@@ -258,8 +267,12 @@ function referencesOf({ kind, spec }: KubernetesObject): string[] {
   return [
     ...(pod?.serviceAccountName ? [`ServiceAccount/${pod.serviceAccountName}`] : []),
     ...[...text.matchAll(/"secret(?:Key)?Ref":\{[^}]*"name":"([^"]+)"(?![^}]*"optional":true)/g)].map(([, name]) => `Secret/${name}`),
-    ...(pod?.volumes ?? []).flatMap((volume: { configMap?: { name: string } }) => (volume.configMap ? [`ConfigMap/${volume.configMap.name}`] : [])),
-    ...(kind === 'HTTPRoute' ? spec.rules.flatMap(({ backendRefs }: { backendRefs: { name: string }[] }) => backendRefs.map(({ name }) => `Service/${name}`)) : []),
+    ...(pod?.volumes ?? []).flatMap((volume: { configMap?: { name: string } }) =>
+      volume.configMap ? [`ConfigMap/${volume.configMap.name}`] : [],
+    ),
+    ...(kind === 'HTTPRoute'
+      ? spec.rules.flatMap(({ backendRefs }: { backendRefs: { name: string }[] }) => backendRefs.map(({ name }) => `Service/${name}`))
+      : []),
     ...(kind === 'Ingress'
       ? [
           ...spec.tls.map(({ secretName }: { secretName: string }) => `Secret/${secretName}`),

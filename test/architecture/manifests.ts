@@ -50,5 +50,6 @@ export const workloads = new Map(
 );
 
 /** The container that migrates before the services with tables. */
-export const migration = (parse(readFileSync('k8s/base/migrate.yaml', 'utf8')) as { spec: { template: { spec: { initContainers: [Container] } } } })
-  .spec.template.spec.initContainers[0];
+export const migration = (
+  parse(readFileSync('k8s/base/migrate.yaml', 'utf8')) as { spec: { template: { spec: { initContainers: [Container] } } } }
+).spec.template.spec.initContainers[0];

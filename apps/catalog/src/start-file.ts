@@ -38,12 +38,7 @@ export async function readStartFile(name: string, variables: Variables): Promise
  * Applies the scheduled prices whose time was missed, then the file, if there is one, which counts as later. Retries until the database
  * answers. Resolves to false when `signal` aborts first.
  */
-export async function applyStartFile(
-  file: StartFile | undefined,
-  applier: Applier,
-  logger: Logger,
-  signal: AbortSignal,
-): Promise<boolean> {
+export async function applyStartFile(file: StartFile | undefined, applier: Applier, logger: Logger, signal: AbortSignal): Promise<boolean> {
   for (let attempt = 1; !signal.aborted; attempt += 1) {
     try {
       await applier.applyDuePrices();

@@ -84,7 +84,10 @@ test('without CREATEROLE a missing service user is an error; once created it get
 });
 
 test('an older version leaves the rights of a newer one', async () => {
-  await select(single, "INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at) VALUES ('2', '', '29990101000000', now())");
+  await select(
+    single,
+    "INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at) VALUES ('2', '', '29990101000000', now())",
+  );
   await select(single, `GRANT DELETE ON billing.account TO ${name}_service`);
   expect(await migrate({ DATABASE_URL: single, BILLING_DATABASE_URL: service })).toBe(
     'database users: unchanged, because the database is newer than this version\nmigrated: nothing pending\n',
