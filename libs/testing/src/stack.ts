@@ -8,6 +8,8 @@ import { requiredVariable } from './test-environment.js';
 export type StackInfo = StackFacts;
 export type { ProgramName, RunningStack, ServiceName };
 
+/** What requests for models need. */
+const REQUEST_PATH: ServiceName[] = ['billing', 'catalog', 'upstream-sim', 'inference-proxy', 'gateway'];
 const LOCAL = fileURLToPath(new URL('../../../.local/', import.meta.url));
 
 /** The system that all end-to-end tests share. Create a tenant of your own in it, and keep it running. */
@@ -17,7 +19,8 @@ export function stack(): StackInfo {
 
 /**
  * Starts a system of the test's own, to kill its parts or change settings; takes a few seconds. `env` goes to every service,
- * `serviceEnv` to one. Set `durable` to kill Postgres without losing its last commits. There is no demo account. `stop` removes the data.
+ * `serviceEnv` to one. Set `durable` to kill Postgres without losing its last commits. There is no demo account, and the panel runs only if `services` names
+ * it. `stop` removes the data.
  */
 export async function startPrivateStack(
   options: {
@@ -29,7 +32,7 @@ export async function startPrivateStack(
 ): Promise<RunningStack> {
   const { removeStack, startStack } = await import('../../../scripts/local/stack.mjs');
   const dataDir = `${LOCAL}test-${randomUUID()}`;
-  const running = await startStack({ durable: false, demo: false, ...options, dataDir, quiet: true });
+  const running = await startStack({ durable: false, demo: false, services: REQUEST_PATH, ...options, dataDir, quiet: true });
   return {
     ...running,
     stop: async () => {
