@@ -63,7 +63,8 @@ test('the list of packages is that of the image: all that no other part of the p
   };
   // The marks of npm, which `npm prune` follows in the Dockerfile.
   const kept = Object.entries(packages).filter(
-    ([path, { dev, optional, devOptional, peer, link }]) => path.startsWith('node_modules/') && !dev && !optional && !devOptional && !peer && !link,
+    ([path, { dev, optional, devOptional, peer, link }]) =>
+      path.startsWith('node_modules/') && !dev && !optional && !devOptional && !peer && !link,
   );
   const listed = bom.components.map(({ name, version }) => `${name}@${version}`);
   expect(listed.sort()).toEqual(kept.map(([path, { version }]) => `${path.replace(/.*node_modules\//, '')}@${version}`).sort());
