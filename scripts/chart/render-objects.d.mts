@@ -1,7 +1,7 @@
 export interface KubernetesObject {
   apiVersion: string;
   kind: string;
-  metadata: { name: string; labels?: Record<string, string> };
+  metadata: { name: string; namespace?: string; labels?: Record<string, string> };
   // biome-ignore lint/suspicious/noExplicitAny: objects have the fields of their kind.
   [field: string]: any;
 }

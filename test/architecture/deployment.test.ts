@@ -224,7 +224,7 @@ const kubectl = spawnSync('kubectl', ['kustomize', 'k8s/overlays/local'], { enco
   const text = (name: string, file: string): string | undefined =>
     rendered.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.startsWith(name))?.data?.[file];
   expect(text('tollgate-nats', 'nats.conf')).toBe(readFileSync('config/nats.conf', 'utf8'));
-  expect(text('tollgate-catalog', 'catalog.yaml')).toBe(readFileSync('config/catalog.yaml', 'utf8'));
+  expect(text('tollgate-demo-catalog', 'catalog.yaml')).toBe(readFileSync('config/catalog.yaml', 'utf8'));
 });
 
 function ofContainer({ image, command, args, ports, env, envFrom }: Container): Workload {

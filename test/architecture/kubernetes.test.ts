@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { COMPONENTS, hasKubectl, type KubernetesObject, renderFolder, renderObjects } from '../../scripts/chart/render-objects.mjs';
 import { typeErrors } from './kubernetes-types.js';
@@ -39,7 +40,7 @@ withKubectl('Kubernetes', () => {
 
   test('the base names no namespace, and brings no catalog and no secret', () => {
     const [, objects = []] = renderings[0] ?? [];
-    expect(objects.filter(({ metadata }) => 'namespace' in metadata)).toEqual([]);
+    expect(objects.filter(({ metadata }) => metadata.namespace !== undefined)).toEqual([]);
     expect([...new Set(objects.map(({ kind }) => kind))].sort()).toEqual([
       'Deployment',
       'NetworkPolicy',
@@ -169,6 +170,32 @@ withKubectl('Kubernetes', () => {
         return selected.length === 0 || selected.some((pod) => !portsOf(pod).includes(port));
       });
       expect(broken).toEqual([]);
+    });
+  });
+
+  test('the overlay of docs/kubernetes.md renders', () => {
+    const [, example = ''] = /```yaml\n([\s\S]*?)```/.exec(readFileSync('docs/kubernetes.md', 'utf8')) ?? [];
+    const folder = mkdtempSync('.local/overlay-');
+    writeFileSync(join(folder, 'kustomization.yaml'), example.replaceAll('tollgate/k8s', '../../k8s'));
+    writeFileSync(join(folder, 'catalog.yaml'), 'models: []\n');
+    copyFileSync('k8s/overlays/local/namespace.yaml', join(folder, 'namespace.yaml'));
+    const objects = renderFolder(folder);
+    rmSync(folder, { recursive: true });
+    expect(objects.filter(({ kind, metadata }) => kind !== 'Namespace' && metadata.namespace !== 'tollgate')).toEqual([]);
+    const catalogs = ofKind(objects, 'ConfigMap').filter(({ metadata }) => metadata.name.startsWith('tollgate-catalog'));
+    const pod = (name: string) => ofKind(objects, 'Deployment').find(({ metadata }) => metadata.name === name)?.spec.template.spec;
+    expect({
+      catalog: catalogs.map(({ data }) => data),
+      mounted: pod('catalog').volumes[0].configMap.name,
+      image: pod('gateway').containers[0].image,
+      panel: pod('panel').containers[0].env,
+      hosts: ofKind(objects, 'HTTPRoute').map(({ spec }) => spec.hostnames),
+    }).toEqual({
+      catalog: [{ 'catalog.yaml': 'models: []\n' }],
+      mounted: catalogs[0]?.metadata.name,
+      image: 'registry.example.com/tollgate:0.1.0',
+      panel: expect.arrayContaining([{ name: 'PANEL_URL', value: 'https://ai.example.com' }]),
+      hosts: [['ai.example.com'], ['ai.example.com']],
     });
   });
 
