@@ -1,7 +1,7 @@
 # One image for every service: node dist/apps/<app>/src/main.js
 # It also runs migrations: node scripts/prisma/migrate-deploy.mjs
 
-FROM node:24-slim AS build
+FROM node:24.21.0-trixie-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --include=dev --workspaces=false
@@ -13,13 +13,24 @@ COPY apps apps
 # The commit that --version and the metrics show: --build-arg TOLLGATE_COMMIT=$(git rev-parse --short=12 HEAD)
 ARG TOLLGATE_COMMIT=
 RUN npm run build && npm prune --workspaces=false --omit=dev --omit=peer --omit=optional
+# The packages of the image, as CycloneDX.
+RUN node scripts/sbom.mjs > sbom.cdx.json
 
-FROM node:24-slim
+FROM node:24.21.0-trixie-slim
+# The image runs Node and nothing that installs packages.
+RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /opt/yarn*
+ARG TOLLGATE_COMMIT=
+LABEL org.opencontainers.image.title="Tollgate" \
+      org.opencontainers.image.description="A language-model gateway that bills exactly" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.revision="$TOLLGATE_COMMIT"
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
+COPY --from=build /app/sbom.cdx.json ./
 COPY config config
 COPY docs/panel-openapi.json docs/
 COPY prisma/migrations prisma/migrations

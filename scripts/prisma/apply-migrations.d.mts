@@ -5,5 +5,8 @@ export interface MigrationOptions {
   lockWaitMaxMs?: number;
 }
 
+/** Names of the migrations in `folder`, in order. */
+export function migrationsIn(folder: string): string[];
+
 /** Returns the names of the applied migrations. */
 export function applyMigrations(ownerUrl: string, folder: string, options?: MigrationOptions): Promise<string[]>;

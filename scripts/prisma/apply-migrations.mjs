@@ -63,7 +63,8 @@ export async function applyMigrations(ownerUrl, folder, { say = console.error, l
   }
 }
 
-function migrationsIn(folder) {
+/** Names of the migrations in `folder`, in order. */
+export function migrationsIn(folder) {
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name)

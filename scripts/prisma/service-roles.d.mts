@@ -14,4 +14,8 @@ export const GRANTS: Record<
   { service?: DatabaseService; settings: Record<string, string>; functions: string[]; tables: Record<string, TableRights> }
 >;
 
-export function ensureServiceRoles(ownerUrl: string, urls: Partial<Record<DatabaseService, string | undefined>>): Promise<string[]>;
+export function ensureServiceRoles(
+  ownerUrl: string,
+  urls: Partial<Record<DatabaseService, string | undefined>>,
+  options?: { known?: string[] },
+): Promise<string[]>;

@@ -180,15 +180,22 @@ const GRANTS_LOCK = 7_243_002;
  * constraints alone.
  *
  * `ownerUrl` is the user that migrates. It needs CREATEROLE; without it the users must exist, with passwords of their own.
+ * With `known`, the migrations of this version, it changes nothing when the database has others: a newer version has run, and this one would
+ * revoke the grants that it does not know.
+ *
  * Returns the names of the configured users.
  */
-export async function ensureServiceRoles(ownerUrl, urls) {
+export async function ensureServiceRoles(ownerUrl, urls, { known } = {}) {
   const client = new pg.Client({ connectionString: ownerUrl });
   await client.connect();
   const done = new Set();
   try {
     await client.query('BEGIN');
     await client.query(`SELECT pg_advisory_xact_lock(${GRANTS_LOCK})`);
+    if (known && (await hasNewer(client, known))) {
+      console.log('database users: unchanged, because the database is newer than this version');
+      return [];
+    }
     const owner = (
       await client.query('SELECT current_user AS name, rolcreaterole OR rolsuper AS "mayCreate" FROM pg_roles WHERE rolname = current_user')
     ).rows[0];
@@ -206,6 +213,11 @@ export async function ensureServiceRoles(ownerUrl, urls) {
     await client.end();
   }
   return [...done];
+}
+
+async function hasNewer(client, known) {
+  const sql = 'SELECT 1 FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL AND migration_name <> ALL ($1)';
+  return (await client.query(sql, [known])).rowCount > 0;
 }
 
 async function ensureUser(client, { role, password, mayCreate, settings }) {

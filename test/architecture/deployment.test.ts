@@ -6,7 +6,7 @@ import { isOwnVariable } from '#contracts/upstream-rules.js';
 import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
 import { FORCED_CLOSE_MS } from '../../apps/gateway/src/http/server/http-server.js';
 import { statedMemory } from '../abuse/stated-memory.js';
-import { type Container, type Manifest, manifests, workloads } from './manifests.js';
+import { type Container, type Manifest, manifests, migration, workloads } from './manifests.js';
 
 /** Configuration of a container in Compose and Kubernetes. */
 interface Workload {
@@ -41,7 +41,7 @@ const compose = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true 
   networks: Record<string, { internal?: boolean }>;
 };
 const containers = new Map(
-  [...workloads.values()].flatMap((spec) => spec.containers.map((container) => [container.name, container] as const)),
+  [...[...workloads.values()].flatMap((spec) => spec.containers), migration].map((container) => [container.name, container]),
 );
 /** The services of Compose without the CLI. */
 const services = Object.entries(compose.services).filter(([name]) => name !== 'cli');
@@ -55,7 +55,7 @@ test('every app of the code has a service in Compose and a workload in Kubernete
 });
 
 test('Compose and Kubernetes run the same workloads', () => {
-  expect([...workloads.keys()].sort()).toEqual(services.map(([name]) => name).sort());
+  expect([...workloads.keys(), 'migrate'].sort()).toEqual(services.map(([name]) => name).sort());
 });
 
 test.each(services)('%s: the same image, command, ports and settings in both', (name, service) => {
@@ -165,7 +165,7 @@ test.each(Object.entries(statedMemory()))(
   },
 );
 
-test.each([...workloads].filter(([name]) => name !== 'migrate'))('%s is probed, and has time to shut down', (_name, spec) => {
+test.each([...workloads])('%s is probed, and has time to shut down', (_name, spec) => {
   for (const container of spec.containers) {
     expect(container).toMatchObject({ readinessProbe: expect.anything(), livenessProbe: expect.anything() });
     const waited = Number(container.lifecycle?.preStop.exec.command[1] ?? 0);
@@ -220,11 +220,11 @@ const kubectl = spawnSync('kubectl', ['kustomize', 'k8s/overlays/local'], { enco
   expect({ status: kubectl.status, stderr: kubectl.stderr }).toEqual({ status: 0, stderr: '' });
   const rendered = parseAllDocuments(kubectl.stdout).map((document) => document.toJS() as Manifest);
   const names = rendered.map(({ kind, metadata }) => `${kind}/${metadata.name.replace(/-[a-z0-9]{10}$/, '')}`);
-  for (const [name] of workloads) expect(names).toContainEqual(expect.stringMatching(`^(Deployment|StatefulSet|Job)/${name}$`));
+  for (const [name] of workloads) expect(names).toContainEqual(expect.stringMatching(`^(Deployment|StatefulSet)/${name}$`));
   const text = (name: string, file: string): string | undefined =>
     rendered.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.startsWith(name))?.data?.[file];
   expect(text('tollgate-nats', 'nats.conf')).toBe(readFileSync('config/nats.conf', 'utf8'));
-  expect(text('tollgate-catalog', 'catalog.yaml')).toBe(readFileSync('config/catalog.yaml', 'utf8'));
+  expect(text('tollgate-demo-catalog', 'catalog.yaml')).toBe(readFileSync('config/catalog.yaml', 'utf8'));
 });
 
 function ofContainer({ image, command, args, ports, env, envFrom }: Container): Workload {

@@ -17,7 +17,16 @@ import { SsoProviderConfig } from '../../apps/panel/src/identity/sso/sso-provide
 import { PanelConfig } from '../../apps/panel/src/panel.config.js';
 
 /** Pages whose links, settings and metrics are checked. */
-const PAGES = ['README.md', 'CONTRIBUTING.md', ...pagesBelow('docs'), ...pagesBelow('apps'), ...pagesBelow('libs'), ...pagesBelow('bench')];
+const PAGES = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'CHANGELOG.md',
+  ...pagesBelow('docs'),
+  ...pagesBelow('apps'),
+  ...pagesBelow('libs'),
+  ...pagesBelow('bench'),
+];
 /** Pages with tables of settings and metrics. */
 const OPERATIONS = ['docs/operations.md', 'docs/panel.md'].map((page) => readFileSync(page, 'utf8')).join('\n\n');
 

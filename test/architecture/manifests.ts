@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 
 /** The fields of a Kubernetes object that the tests read. Each kind has some of them. */
 export interface Manifest {
@@ -40,7 +40,7 @@ export interface Container {
 export const manifests: Manifest[] = ['k8s/base', 'k8s/overlays/local']
   .flatMap((folder) =>
     readdirSync(folder)
-      .filter((name) => !/^(kustomization|secrets\.example)/.test(name))
+      .filter((name) => !/^(kustomization|secrets\.example|migrate)/.test(name))
       .map((name) => `${folder}/${name}`),
   )
   .flatMap((file) => parseAllDocuments(readFileSync(file, 'utf8')).map((document) => document.toJS() as Manifest));
@@ -48,3 +48,8 @@ export const manifests: Manifest[] = ['k8s/base', 'k8s/overlays/local']
 export const workloads = new Map(
   manifests.flatMap(({ metadata, spec }) => (spec?.template ? [[metadata.name, spec.template.spec] as const] : [])),
 );
+
+/** The container that migrates before the services with tables. */
+export const migration = (
+  parse(readFileSync('k8s/base/migrate.yaml', 'utf8')) as { spec: { template: { spec: { initContainers: [Container] } } } }
+).spec.template.spec.initContainers[0];

@@ -50,7 +50,7 @@ test('egress: NATS for services, Postgres for services with tables, the gateway 
     ports: [...new Set(ports.map(({ port, endPort = port }) => `${port}-${endPort}`))],
   }));
   expect(opened).toEqual([
-    { who: ['billing', 'catalog', 'gateway', 'inference-proxy', 'migrate', 'panel'], to: ['names', '169.254.20.10/32'], ports: ['53-53'] },
+    { who: ['billing', 'catalog', 'gateway', 'inference-proxy', 'panel'], to: ['names', '169.254.20.10/32'], ports: ['53-53'] },
     { who: clientsOf('nats', 'backbone'), to: 'anywhere', ports: ['4222-4222'] },
     { who: clientsOf('postgres', 'data'), to: 'anywhere', ports: ['5432-5432'] },
     { who: ['panel'], to: ['gateway'], ports: ['8080-8080'] },

@@ -4,7 +4,7 @@ import { ServiceConfig } from '#config/service-config.js';
 /** Settings of the catalog service. The name of a variable is the name of its field in capitals. */
 export class CatalogConfig extends ServiceConfig {
   @IsString() @Matches(/^postgres(ql)?:\/\//, { message: 'must be a postgres:// URL' }) databaseUrl = '';
-  /** Catalog file, applied at start when it has changed since the last start. */
+  /** Catalog file, applied at start when it has changed since the last start; `none`: the catalog comes from requests alone. */
   @IsString() @MinLength(1) catalogFile = 'config/catalog.yaml';
   /** `off`: the file is the only source of the catalog, and applies and scheduled prices of callers are refused. */
   @IsIn(['on', 'off']) catalogEditing: 'on' | 'off' = 'on';

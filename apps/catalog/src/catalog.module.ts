@@ -28,7 +28,7 @@ interface CatalogDependencies {
   registry: Registry;
   prisma: PrismaClient;
   messaging: Messaging;
-  file: StartFile;
+  file: StartFile | undefined;
 }
 
 @Module({ controllers: [CatalogController, RevisionsController, PricesController, AuditController] })
@@ -94,6 +94,7 @@ export class BackgroundWork implements OnApplicationBootstrap, OnApplicationShut
     this.snapshot.startInterval(config.catalogRefreshMs);
     this.applying = applyStartFile(file, this.applier, logger, this.stopping.signal).then((applied) => {
       this.isApplied = applied;
+      if (!file) void this.snapshot.refresh(); // an apply has read it
       this.timer.wake();
     });
   }

@@ -130,6 +130,13 @@ test('a start applies its file: the gateway gets models and prices, the inferenc
   });
 });
 
+test('without a file the catalog is empty until a request changes it', async () => {
+  await startReplica('', { catalogFile: 'none' });
+  const cli = await connectAs('cli');
+  expect(await cli.request(modelList, {})).toEqual({ revision: 0, models: [] });
+  expect(await cli.request(catalogApply, { yaml: catalog({ a: '1' }) })).toMatchObject({ revision: 1, models: 1 });
+});
+
 test('an apply returns the new revision and publishes it once, or not at all when nothing changed', async () => {
   await startReplica(catalog({ a: '1' }));
   const [cli, gateway] = [await connectAs('cli'), await connectAs('gateway')];

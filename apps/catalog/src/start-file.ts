@@ -16,10 +16,12 @@ export interface StartFile {
 const RETRY_MS = 1_000;
 
 /**
- * Reads and checks the file before anything else starts, so that a service never runs with another catalog than the one given.
+ * Reads and checks the file before anything else starts, so that a service never runs with another catalog than the one given. Undefined
+ * for `none`.
  * @throws {ConfigError} with one line per fault.
  */
-export async function readStartFile(name: string, variables: Variables): Promise<StartFile> {
+export async function readStartFile(name: string, variables: Variables): Promise<StartFile | undefined> {
+  if (name === 'none') return undefined;
   const text = await readFile(name, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new ConfigError(`CATALOG_FILE: cannot read ${name} (${error.code})`);
   });
@@ -33,14 +35,14 @@ export async function readStartFile(name: string, variables: Variables): Promise
 }
 
 /**
- * Applies the scheduled prices whose time was missed, then the file, which counts as later. Retries until the database answers. Resolves to
- * false when `signal` aborts first.
+ * Applies the scheduled prices whose time was missed, then the file, if there is one, which counts as later. Retries until the database
+ * answers. Resolves to false when `signal` aborts first.
  */
-export async function applyStartFile(file: StartFile, applier: Applier, logger: Logger, signal: AbortSignal): Promise<boolean> {
+export async function applyStartFile(file: StartFile | undefined, applier: Applier, logger: Logger, signal: AbortSignal): Promise<boolean> {
   for (let attempt = 1; !signal.aborted; attempt += 1) {
     try {
       await applier.applyDuePrices();
-      await applier.applyAtStart(file.text, file.name);
+      if (file) await applier.applyAtStart(file.text, file.name);
       return true;
     } catch (error) {
       if (attempt === 1) logger.warn({ err: error }, 'catalog file not applied; retrying until the database answers');

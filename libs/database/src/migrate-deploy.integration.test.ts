@@ -82,3 +82,15 @@ test('without CREATEROLE a missing service user is an error; once created it get
   expect(await select(service, 'SELECT count(*)::int AS accounts FROM billing.account')).toEqual([{ accounts: 0 }]);
   await expect(select(service, 'DELETE FROM billing.account')).rejects.toMatchObject({ code: '42501' });
 });
+
+test('an older version leaves the rights of a newer one', async () => {
+  await select(
+    single,
+    "INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at) VALUES ('2', '', '29990101000000', now())",
+  );
+  await select(single, `GRANT DELETE ON billing.account TO ${name}_service`);
+  expect(await migrate({ DATABASE_URL: single, BILLING_DATABASE_URL: service })).toBe(
+    'database users: unchanged, because the database is newer than this version\nmigrated: nothing pending\n',
+  );
+  expect(await select(service, 'DELETE FROM billing.account RETURNING id')).toEqual([]);
+});

@@ -1,0 +1,2 @@
+/** Returns the text of each file of charts/tollgate by its path there. Needs kubectl. */
+export function chartFiles(): Record<string, string>;

@@ -1,0 +1,103 @@
+/** The values of the chart: where they stand in the objects, and what they are by default. */
+import { stringify } from 'yaml';
+import { camelCase, Hole } from './template-lines.mjs';
+
+/** Services whose replicas, resources and settings are values. */
+const SERVICES = ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel'];
+
+const IMAGE = 'tollgate:local';
+
+/** Secrets by the key of their name in the values. */
+const SECRETS = {
+  nats: 'tollgate-nats',
+  database: 'tollgate-database',
+  billing: 'tollgate-billing',
+  upstreamKeys: 'tollgate-upstream-keys',
+  upstreamFiles: 'tollgate-upstream-files',
+  tls: 'tollgate-tls',
+};
+
+/** Texts of the objects that are values, by the key or keys that they stand under. */
+const TEXTS = [
+  { keys: ['image'], text: IMAGE, place: '"{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}"' },
+  ...Object.entries(SECRETS).map(([key, text]) => ({ keys: ['name', 'secretName'], text, place: inText(`secrets.${key}`) })),
+  { keys: ['host', 'hosts', 'hostnames', 'dnsNames'], text: 'tollgate.example.com', place: inText('host') },
+  { keys: ['value'], text: 'http://127.0.0.1:8081', place: inText('panelUrl') },
+  { keys: ['value'], text: 'http://127.0.0.1:8080', place: inText('gatewayUrl') },
+  { keys: ['ingressClassName'], text: 'nginx', place: inText('components.ingressNginx.className') },
+  { keys: ['kind'], within: 'issuerRef', text: 'ClusterIssuer', place: inText('components.certManager.issuerKind') },
+  { keys: ['name'], within: 'issuerRef', text: 'letsencrypt', place: inText('components.certManager.issuer') },
+  { keys: ['kind'], within: 'secretStoreRef', text: 'SecretStore', place: inText('components.externalSecrets.storeKind') },
+  { keys: ['name'], within: 'secretStoreRef', text: 'tollgate', place: inText('components.externalSecrets.store') },
+  { keys: ['serverAddress'], text: 'http://prometheus-operated.monitoring.svc:9090', place: inText('components.keda.prometheus') },
+];
+
+/** Returns the object with holes in the places of values. */
+export function withValues(object) {
+  const copy = withTexts(object);
+  const { kind, metadata, spec } = copy;
+  if (kind === 'ServiceAccount') copy.imagePullSecrets = new Hole('optional', '.Values.imagePullSecrets');
+  if (kind === 'HTTPRoute') spec.parentRefs = new Hole('block', '.Values.components.gatewayApi.parentRefs');
+  if (kind !== 'Deployment' || !SERVICES.includes(metadata.name)) return copy;
+  const place = `.Values.${camelCase(metadata.name)}`;
+  if (spec.replicas !== undefined) spec.replicas = new Hole('text', `{{ ${place}.replicas }}`);
+  const [container] = spec.template.spec.containers;
+  container.resources = new Hole('block', `${place}.resources`);
+  container.env.push(new Hole('append', `${place}.env`));
+  return copy;
+}
+
+/** Text of values.yaml for the objects of the base. */
+export function valuesText(objects, components) {
+  const services = SERVICES.map((name) => {
+    const { spec } = objects.find((object) => object.kind === 'Deployment' && object.metadata.name === name);
+    return stringify({ [camelCase(name)]: { replicas: spec.replicas, resources: spec.template.spec.containers[0].resources, env: [] } });
+  });
+  const options = {
+    'gateway-api': { parentRefs: [{ name: 'tollgate' }] },
+    'ingress-nginx': { className: 'nginx' },
+    'cert-manager': { issuerKind: 'ClusterIssuer', issuer: 'letsencrypt' },
+    'external-secrets': { storeKind: 'SecretStore', store: 'tollgate' },
+    keda: { prometheus: 'http://prometheus-operated.monitoring.svc:9090' },
+  };
+  const switches = Object.fromEntries(components.map((name) => [camelCase(name), { enabled: false, ...options[name] }]));
+  return `# Written by scripts/chart.mjs from k8s/base and k8s/components.
+
+# The image. Without a tag it is that of the chart's version.
+image:
+  repository: tollgate
+  tag: ''
+imagePullSecrets: []
+
+# The host of clients and people, for the components with routes and certificates.
+host: tollgate.example.com
+# The https origin of the panel in browsers, and the address of the gateway that it shows.
+panelUrl: http://127.0.0.1:8081
+gatewayUrl: http://127.0.0.1:8080
+
+# Names of secrets in the namespace of the release, with the keys of k8s/base/secrets.example.yaml. The chart holds no secret.
+secrets:
+${indented(stringify(SECRETS))}
+# The services. \`env\` adds settings (docs/operations.md) as a list of \`{ name, value }\`.
+${services.join('')}
+# What the cluster offers (docs/kubernetes.md).
+components:
+${indented(stringify(switches))}`;
+}
+
+function withTexts(value, key = '', within = '') {
+  if (Array.isArray(value)) return value.map((item) => withTexts(item, key, within));
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withTexts(member, name, key)]));
+  }
+  const found = TEXTS.find((text) => text.text === value && text.keys.includes(key) && (text.within ?? within) === within);
+  return found ? new Hole('text', found.place) : value;
+}
+
+function inText(path) {
+  return `"{{ .Values.${path} }}"`;
+}
+
+function indented(text) {
+  return text.replace(/^(?=.)/gm, '  ');
+}

@@ -1,0 +1,46 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { LOCAL, ROOT } from '../local/project.mjs';
+
+const KUBERNETES = join(ROOT, 'k8s');
+
+/** Folders of k8s/components. */
+export const COMPONENTS = readdirSync(join(KUBERNETES, 'components')).sort();
+
+/** False on a machine without kubectl. */
+export const hasKubectl = !spawnSync('kubectl', ['version', '--client']).error;
+
+/** Rendered objects by their components. */
+const rendered = new Map();
+
+/**
+ * Returns the objects of k8s/base with these components, as `kubectl kustomize` renders them.
+ * @throws {Error} with the complaint of kubectl.
+ */
+export function renderObjects(components) {
+  const key = components.join();
+  if (!rendered.has(key)) rendered.set(key, renderBase(components));
+  return structuredClone(rendered.get(key));
+}
+
+function renderBase(components) {
+  mkdirSync(LOCAL, { recursive: true });
+  const folder = mkdtempSync(join(LOCAL, 'kustomize-'));
+  const path = (name) => relative(folder, join(KUBERNETES, name));
+  try {
+    const kustomization = { resources: [path('base')], components: components.map((name) => path(`components/${name}`)) };
+    writeFileSync(join(folder, 'kustomization.yaml'), JSON.stringify(kustomization));
+    return renderFolder(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Returns the objects of a folder with a kustomization. @throws {Error} with the complaint of kubectl. */
+export function renderFolder(folder) {
+  const { status, stdout, stderr, error } = spawnSync('kubectl', ['kustomize', folder], { encoding: 'utf8', maxBuffer: 16 * 1024 * 1024 });
+  if (error ?? (status !== 0 || stderr !== '')) throw error ?? new Error(`kubectl kustomize ${folder}: ${stderr}`);
+  return parseAllDocuments(stdout).map((document) => document.toJS());
+}

@@ -1,0 +1,61 @@
+/**
+ * Prints the packages that the services run with, as CycloneDX: those that `dependencies` of package.json need, from the lock file. It is
+ * not `npm sbom`, which leaves out each package that development needs too.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from './local/project.mjs';
+
+const read = (file) => JSON.parse(readFileSync(join(ROOT, file), 'utf8'));
+const project = read('package.json');
+const { packages } = read('package-lock.json');
+
+/** Dependencies of each used package by its path in the lock file, as paths. */
+const graph = new Map();
+visit('', Object.keys(project.dependencies));
+
+const bom = {
+  bomFormat: 'CycloneDX',
+  specVersion: '1.5',
+  version: 1,
+  metadata: { component: { ...component(project.name, project), type: 'application' } },
+  components: [...graph.keys()].filter((path) => path !== '').map((path) => component(nameOf(path), packages[path])),
+  dependencies: [...graph].map(([path, needed]) => ({ ref: reference(path), dependsOn: needed.map(reference) })),
+};
+process.stdout.write(`${JSON.stringify(bom, null, 2)}\n`);
+
+function visit(path, names) {
+  if (graph.has(path)) return;
+  const needed = names.map((name) => locate(path, name));
+  graph.set(path, needed);
+  for (const one of needed) visit(one, Object.keys(packages[one].dependencies ?? {}));
+}
+
+/** Path of the package that `name` means for the package at `path`: the nearest `node_modules` above it that has one. */
+function locate(path, name) {
+  for (let folder = path; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/node_modules/')))) {
+    const candidate = folder === '' ? `node_modules/${name}` : `${folder}/node_modules/${name}`;
+    if (packages[candidate]) return candidate;
+    if (folder === '') throw new Error(`the lock file has no ${name} for ${path}`);
+  }
+}
+
+function component(name, { version, license, integrity }) {
+  return {
+    type: 'library',
+    'bom-ref': `${name}@${version}`,
+    name,
+    version,
+    purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
+    ...(license && { licenses: [{ expression: license }] }),
+    ...(integrity && { hashes: [{ alg: 'SHA-512', content: Buffer.from(integrity.replace('sha512-', ''), 'base64').toString('hex') }] }),
+  };
+}
+
+function reference(path) {
+  return path === '' ? `${project.name}@${project.version}` : `${nameOf(path)}@${packages[path].version}`;
+}
+
+function nameOf(path) {
+  return path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+}

@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse, parseAllDocuments } from 'yaml';
+import { chartFiles } from '../../scripts/chart/chart-files.mjs';
+import { COMPONENTS, hasKubectl, type KubernetesObject, renderObjects } from '../../scripts/chart/render-objects.mjs';
+import { camelCase } from '../../scripts/chart/template-lines.mjs';
+import { renderTemplate } from './render-template.js';
+
+interface ChartValues {
+  [key: string]: unknown;
+  image: { tag: string };
+  components: Record<string, { enabled: boolean }>;
+}
+
+const CHART = 'charts/tollgate';
+const committed = Object.fromEntries(filesIn(CHART).map((path) => [path.slice(CHART.length + 1), readFileSync(path, 'utf8')]));
+const VERSION = (JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }).version;
+
+/** Components by themselves and together; `keda` stands for `hpa`. */
+const CASES = [[], ...COMPONENTS.map((name) => [name]), COMPONENTS.filter((name) => name !== 'keda')];
+
+// Skipped without kubectl, which renders the objects.
+const withKubectl = hasKubectl ? describe : describe.skip;
+
+withKubectl('the chart', () => {
+  test('is what `node scripts/chart.mjs` writes', () => {
+    expect(committed).toEqual(chartFiles());
+  });
+
+  test.each(CASES)('renders the objects of kustomize: %s %s', (...components) => {
+    const objects = renderChart((values) => {
+      values.image.tag = 'local';
+      for (const name of components) Object.assign(values.components[camelCase(name)] ?? {}, { enabled: true });
+    });
+    expect(sorted(objects)).toEqual(sorted(renderObjects(components)));
+  });
+});
+
+test('values reach their places; the tag of the image is by default that of the chart', () => {
+  const objects = renderChart((values) => {
+    Object.assign(values, { host: 'ai.example.org', imagePullSecrets: [{ name: 'registry' }] });
+    Object.assign(values.gateway as object, {
+      replicas: 7,
+      resources: { limits: { memory: '4Gi' } },
+      env: [{ name: 'BODY_WORKERS', value: '4' }],
+    });
+    Object.assign(values.secrets as object, { nats: 'of-the-team' });
+    Object.assign(values.components.gatewayApi ?? {}, { enabled: true, parentRefs: [{ name: 'shared', namespace: 'gateways' }] });
+  });
+  const find = (kind: string, name: string) => objects.find((object) => object.kind === kind && object.metadata.name === name);
+  const { replicas, template } = find('Deployment', 'gateway')?.spec ?? {};
+  const [container] = template.spec.containers;
+  expect({ replicas, image: container.image, resources: container.resources, last: container.env.at(-1) }).toEqual({
+    replicas: 7,
+    image: `tollgate:${VERSION}`,
+    resources: { limits: { memory: '4Gi' } },
+    last: { name: 'BODY_WORKERS', value: '4' },
+  });
+  expect(container.env).toContainEqual({
+    name: 'NATS_PASSWORD',
+    valueFrom: { secretKeyRef: { name: 'of-the-team', key: 'NATS_GATEWAY_PASSWORD' } },
+  });
+  expect(find('HTTPRoute', 'gateway')?.spec).toMatchObject({
+    parentRefs: [{ name: 'shared', namespace: 'gateways' }],
+    hostnames: ['ai.example.org'],
+  });
+  expect(find('ServiceAccount', 'panel')?.imagePullSecrets).toEqual([{ name: 'registry' }]);
+});
+
+test('a template in another form than those of the generator is refused', () => {
+  for (const line of ['{{ include "tollgate.name" . }}', 'a: {{ .Values.missing }}', '{{- if eq .Values.a "b" }}', '{{- if .Values.a }}'])
+    expect(() => renderTemplate(line, { a: true }, VERSION)).toThrow();
+});
+
+/** The objects of the committed chart with changed values. */
+function renderChart(change: (values: ChartValues) => void): KubernetesObject[] {
+  const values = parse(committed['values.yaml'] ?? '') as ChartValues;
+  change(values);
+  return Object.entries(committed)
+    .filter(([path]) => path.startsWith('templates/'))
+    .flatMap(([, text]) =>
+      parseAllDocuments(renderTemplate(text, values, VERSION)).map((document) => document.toJS() as KubernetesObject | null),
+    )
+    .filter((object) => object !== null);
+}
+
+function sorted(objects: KubernetesObject[]): KubernetesObject[] {
+  const key = ({ kind, metadata }: KubernetesObject) => `${kind}/${metadata.name}`;
+  return [...objects].sort((one, other) => key(one).localeCompare(key(other)));
+}
+
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((path) => join(folder, path))
+    .filter((path) => statSync(path).isFile());
+}

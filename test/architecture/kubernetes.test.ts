@@ -1,0 +1,307 @@
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { COMPONENTS, hasKubectl, type KubernetesObject, renderFolder, renderObjects } from '../../scripts/chart/render-objects.mjs';
+import { typeErrors } from './kubernetes-types.js';
+
+const NAME = 'app.kubernetes.io/name';
+const SERVICES = ['billing', 'catalog', 'gateway', 'inference-proxy', 'panel'];
+
+/** Kinds without published types; their fields were compared with the operator's documentation by hand. */
+const UNTYPED = new Set(['postgresql.cnpg.io/v1']);
+
+/** Objects that an operator makes or you bring, beside the secrets of secrets.example.yaml. */
+const BROUGHT = new Set(['ConfigMap/tollgate-catalog', 'Secret/tollgate-tls', 'Secret/tollgate-postgres-app']);
+
+// Skipped without kubectl, which renders the objects.
+const withKubectl = hasKubectl ? describe : describe.skip;
+const renderings: [string, KubernetesObject[]][] = hasKubectl
+  ? [
+      ['the base', renderObjects([])],
+      ...COMPONENTS.map((name): [string, KubernetesObject[]] => [name, renderObjects([name])]),
+      ['overlays/local', renderFolder('k8s/overlays/local')],
+    ]
+  : [];
+const secrets = new Map(
+  parseAllDocuments(readFileSync('k8s/base/secrets.example.yaml', 'utf8')).map((document) => {
+    const { metadata, stringData } = document.toJS() as KubernetesObject;
+    return [metadata.name, Object.keys(stringData as object)];
+  }),
+);
+
+withKubectl('Kubernetes', () => {
+  test('every object has only fields of its API, with their types; one with another field is found', () => {
+    const objects = renderings.flatMap(([, rendered]) => rendered).filter(({ apiVersion }) => !UNTYPED.has(apiVersion));
+    const distinct = [...new Map(objects.map((object) => [JSON.stringify(object), object])).values()];
+    const broken = structuredClone(ofKind(distinct, 'Deployment')[0]) as KubernetesObject;
+    broken.spec.template.spec.containers[0].ports[0].portName = 'http';
+    expect(typeErrors([...distinct, broken])).toEqual([expect.stringMatching(/^Deployment billing: .*'"?portName"?' does not exist/)]);
+  });
+
+  test('the base names no namespace, and brings no catalog and no secret', () => {
+    const [, objects = []] = renderings[0] ?? [];
+    expect(objects.filter(({ metadata }) => metadata.namespace !== undefined)).toEqual([]);
+    expect([...new Set(objects.map(({ kind }) => kind))].sort()).toEqual([
+      'Deployment',
+      'NetworkPolicy',
+      'PodDisruptionBudget',
+      'Service',
+      'ServiceAccount',
+    ]);
+  });
+
+  describe.each(renderings)('%s', (rendering, objects) => {
+    const pods = objects.filter(({ spec }) => spec?.template?.spec);
+    const labelsOf = ({ spec }: KubernetesObject) => spec.template.metadata.labels as Record<string, string>;
+
+    test('pods meet the restricted pod security standard, with limits and without a token', () => {
+      for (const { metadata, spec } of pods) {
+        const pod = spec.template.spec;
+        expect({ name: metadata.name, ...pod }).toMatchObject({
+          automountServiceAccountToken: false,
+          enableServiceLinks: false,
+          securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+        });
+        for (const container of [...(pod.initContainers ?? []), ...pod.containers]) {
+          expect(container).toMatchObject({
+            securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
+            resources: { requests: { cpu: expect.anything(), memory: expect.anything() }, limits: { memory: expect.anything() } },
+          });
+        }
+      }
+    });
+
+    test('pods are closed in both directions except for their policies, and every policy has pods', () => {
+      const policies = ofKind(objects, 'NetworkPolicy').map(({ metadata, spec }) => ({ name: metadata.name, ...spec }));
+      const closed = pods.map((pod) => {
+        const types = policies
+          .filter(({ podSelector }) => isSelected(podSelector, labelsOf(pod)))
+          .flatMap(({ policyTypes }) => policyTypes);
+        return { name: pod.metadata.name, types: [...new Set(types)].sort() };
+      });
+      expect(closed).toEqual(pods.map(({ metadata }) => ({ name: metadata.name, types: ['Egress', 'Ingress'] })));
+      const ofOperators = new Set(['cnpg.io/cluster']);
+      const idle = policies.filter(
+        ({ podSelector }) =>
+          !Object.keys(podSelector.matchLabels ?? {}).some((label) => ofOperators.has(label)) &&
+          !pods.some((pod) => isSelected(podSelector, labelsOf(pod))),
+      );
+      expect(idle).toEqual([]);
+    });
+
+    test('a drain takes one pod of a service at a time, and pods of one version are spread over zones and hosts', () => {
+      const budgets = ofKind(objects, 'PodDisruptionBudget').map(({ spec }) => spec);
+      for (const name of SERVICES) {
+        expect(budgets).toContainEqual({
+          maxUnavailable: 1,
+          unhealthyPodEvictionPolicy: 'AlwaysAllow',
+          selector: { matchLabels: { [NAME]: name } },
+        });
+        const pod = pods.find(({ metadata }) => metadata.name === name)?.spec.template.spec;
+        expect(pod.topologySpreadConstraints).toEqual(
+          ['topology.kubernetes.io/zone', 'kubernetes.io/hostname'].map((topologyKey) => ({
+            maxSkew: 1,
+            topologyKey,
+            whenUnsatisfiable: 'ScheduleAnyway',
+            labelSelector: { matchLabels: { [NAME]: name } },
+            matchLabelKeys: ['pod-template-hash'],
+          })),
+        );
+        expect(pod.serviceAccountName).toBe(name);
+      }
+    });
+
+    test('a pod that uses tables starts after the migration, which alone has the URL of the owner', () => {
+      const databaseKeys = (container: { env?: { valueFrom?: { secretKeyRef?: { name: string; key: string } } }[] }) =>
+        (container.env ?? []).flatMap(({ valueFrom }) =>
+          valueFrom?.secretKeyRef && /^tollgate-(database|postgres-app)/.test(valueFrom.secretKeyRef.name)
+            ? [valueFrom.secretKeyRef.key]
+            : [],
+        );
+      const found = pods
+        .filter(({ metadata }) => SERVICES.includes(metadata.name))
+        .map(({ metadata, spec: { template } }) => ({
+          name: metadata.name,
+          before: (template.spec.initContainers ?? []).map(databaseKeys),
+          keys: template.spec.containers.flatMap(databaseKeys),
+        }));
+      const owner = [
+        rendering === 'postgres-cloudnativepg' ? 'uri' : 'DATABASE_URL',
+        'BILLING_DATABASE_URL',
+        'CATALOG_DATABASE_URL',
+        'PANEL_DATABASE_URL',
+      ];
+      expect(found).toEqual([
+        { name: 'billing', before: [owner], keys: ['BILLING_DATABASE_URL'] },
+        { name: 'catalog', before: [owner], keys: ['CATALOG_DATABASE_URL'] },
+        { name: 'gateway', before: [], keys: [] },
+        { name: 'inference-proxy', before: [], keys: [] },
+        { name: 'panel', before: [owner], keys: ['PANEL_DATABASE_URL'] },
+      ]);
+    });
+
+    test('what an object names exists', () => {
+      const present = new Set([...BROUGHT, ...[...secrets.keys()].map((name) => `Secret/${name}`), ...objects.map(idOf)]);
+      const missing = objects.flatMap((object) => referencesOf(object).filter((id) => !present.has(id)));
+      expect(missing).toEqual([]);
+    });
+
+    test('ports of services and policies exist on the pods that they select', () => {
+      const wanted = [
+        ...ofKind(objects, 'Service').flatMap(({ metadata, spec }) =>
+          spec.ports.map(({ targetPort }: { targetPort: string }) => ({
+            from: `Service ${metadata.name}`,
+            selector: { matchLabels: spec.selector },
+            port: targetPort,
+          })),
+        ),
+        ...ofKind(objects, 'NetworkPolicy').flatMap(({ metadata, spec }) =>
+          (spec.ingress ?? []).flatMap(({ ports }: { ports: { port: string | number }[] }) =>
+            ports
+              .filter(({ port }) => typeof port === 'string')
+              .map(({ port }) => ({ from: `NetworkPolicy ${metadata.name}`, selector: spec.podSelector, port })),
+          ),
+        ),
+      ];
+      const portsOf = ({ spec }: KubernetesObject) =>
+        spec.template.spec.containers.flatMap(({ ports = [] }: { ports?: { name: string }[] }) => ports.map(({ name }) => name));
+      const broken = wanted.filter(({ selector, port }) => {
+        const selected = pods.filter((pod) => isSelected(selector, labelsOf(pod)));
+        return selected.length === 0 || selected.some((pod) => !portsOf(pod).includes(port));
+      });
+      expect(broken).toEqual([]);
+    });
+  });
+
+  test('the overlay of docs/kubernetes.md renders', () => {
+    const [, example = ''] = /```yaml\n([\s\S]*?)```/.exec(readFileSync('docs/kubernetes.md', 'utf8')) ?? [];
+    const folder = mkdtempSync('.local/overlay-');
+    writeFileSync(join(folder, 'kustomization.yaml'), example.replaceAll('tollgate/k8s', '../../k8s'));
+    writeFileSync(join(folder, 'catalog.yaml'), 'models: []\n');
+    copyFileSync('k8s/overlays/local/namespace.yaml', join(folder, 'namespace.yaml'));
+    const objects = renderFolder(folder);
+    rmSync(folder, { recursive: true });
+    expect(objects.filter(({ kind, metadata }) => kind !== 'Namespace' && metadata.namespace !== 'tollgate')).toEqual([]);
+    const catalogs = ofKind(objects, 'ConfigMap').filter(({ metadata }) => metadata.name.startsWith('tollgate-catalog'));
+    const pod = (name: string) => ofKind(objects, 'Deployment').find(({ metadata }) => metadata.name === name)?.spec.template.spec;
+    expect({
+      catalog: catalogs.map(({ data }) => data),
+      mounted: pod('catalog').volumes[0].configMap.name,
+      image: pod('gateway').containers[0].image,
+      panel: pod('panel').containers[0].env,
+      hosts: ofKind(objects, 'HTTPRoute').map(({ spec }) => spec.hostnames),
+    }).toEqual({
+      catalog: [{ 'catalog.yaml': 'models: []\n' }],
+      mounted: catalogs[0]?.metadata.name,
+      image: 'registry.example.com/tollgate:0.1.0',
+      panel: expect.arrayContaining([{ name: 'PANEL_URL', value: 'https://ai.example.com' }]),
+      hosts: [['ai.example.com'], ['ai.example.com']],
+    });
+  });
+
+  test('metrics of autoscalers and alerts exist', () => {
+    const objects = renderings.flatMap(([, rendered]) => rendered);
+    const watching = objects.filter(({ kind }) => ['HorizontalPodAutoscaler', 'ScaledObject', 'PrometheusRule'].includes(kind));
+    const named = new Set(JSON.stringify(watching).match(/tollgate_\w+/g));
+    expect(named.size).toBeGreaterThan(10);
+    const page = readFileSync('docs/operations.md', 'utf8');
+    expect([...named].filter((name) => !page.includes(`| \`${name}\` |`))).toEqual([]);
+  });
+
+  test('routes neither buffer nor end a stream, and the services trust their one proxy', () => {
+    const objectsOf = (name: string) => renderings.find(([rendering]) => rendering === name)?.[1] ?? [];
+    const rules = ofKind(objectsOf('gateway-api'), 'HTTPRoute').flatMap(({ spec }) => spec.rules);
+    expect(rules.map(({ timeouts }) => timeouts)).toEqual(rules.map(() => ({ request: '0s', backendRequest: '0s' })));
+    const [ingress] = ofKind(objectsOf('ingress-nginx'), 'Ingress');
+    expect(ingress?.metadata).toMatchObject({
+      annotations: {
+        'nginx.ingress.kubernetes.io/proxy-buffering': 'off',
+        'nginx.ingress.kubernetes.io/proxy-request-buffering': 'off',
+        'nginx.ingress.kubernetes.io/proxy-body-size': '0',
+      },
+    });
+    for (const component of ['gateway-api', 'ingress-nginx']) {
+      const trusting = ofKind(objectsOf(component), 'Deployment').filter(({ spec }) =>
+        JSON.stringify(spec).includes('{"name":"TRUSTED_PROXY_HOPS","value":"1"}'),
+      );
+      expect(trusting.map(({ metadata }) => metadata.name)).toEqual(['gateway', 'panel']);
+    }
+  });
+
+  test('each autoscaler sets the replicas alone, and takes one pod at a time', () => {
+    for (const [component, kind] of [
+      ['hpa', 'HorizontalPodAutoscaler'],
+      ['keda', 'ScaledObject'],
+    ]) {
+      const objects = renderings.find(([name]) => name === component)?.[1] ?? [];
+      const scalers = ofKind(objects, kind ?? '');
+      const free = ofKind(objects, 'Deployment').filter(({ spec }) => spec.replicas === undefined);
+      expect(scalers.map(({ spec }) => spec.scaleTargetRef.name)).toEqual(['gateway', 'inference-proxy']);
+      expect(free.map(({ metadata }) => metadata.name)).toEqual(['gateway', 'inference-proxy']);
+      const behaviors = scalers.map(({ spec }) => (spec.advanced?.horizontalPodAutoscalerConfig ?? spec).behavior.scaleDown);
+      const slow = { stabilizationWindowSeconds: 900, policies: [{ type: 'Pods', value: 1, periodSeconds: 300 }] };
+      expect(behaviors).toEqual([slow, slow]);
+    }
+  });
+
+  test('external secrets are those that the services read', () => {
+    const objects = renderings.find(([name]) => name === 'external-secrets')?.[1] ?? [];
+    const made = ofKind(objects, 'ExternalSecret').map(({ spec }) => spec.target.name);
+    expect(made.sort()).toEqual([...secrets.keys()].sort());
+  });
+
+  test('every key of a secret that a pod reads is in secrets.example.yaml', () => {
+    const read = renderings
+      .filter(([name]) => name !== 'overlays/local')
+      .flatMap(([, objects]) => JSON.stringify(objects).match(/"secretKeyRef":\{[^}]+\}/g) ?? [])
+      .map((text) => (JSON.parse(`{${text}}`) as { secretKeyRef: { name: string; key: string } }).secretKeyRef);
+    expect(read.length).toBeGreaterThan(10);
+    const brought = read.filter(({ name }) => !BROUGHT.has(`Secret/${name}`));
+    expect(brought.filter(({ name, key }) => !secrets.get(name)?.includes(key))).toEqual([]);
+  });
+});
+
+function ofKind(objects: KubernetesObject[], kind: string): KubernetesObject[] {
+  return objects.filter((object) => object.kind === kind);
+}
+
+function idOf({ kind, metadata }: KubernetesObject): string {
+  return `${kind}/${metadata.name}`;
+}
+
+interface Selector {
+  matchLabels?: Record<string, string>;
+  matchExpressions?: { key: string; operator: string; values: string[] }[];
+}
+
+function isSelected({ matchLabels = {}, matchExpressions = [] }: Selector, labels: Record<string, string>): boolean {
+  return (
+    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
+    matchExpressions.every(({ key, operator, values }) => operator === 'In' && values.includes(labels[key] ?? ''))
+  );
+}
+
+/** Objects that this one names, as `Kind/name`. Optional secrets do not count. */
+function referencesOf({ kind, spec }: KubernetesObject): string[] {
+  const pod = spec?.template?.spec;
+  const containers = [...(pod?.initContainers ?? []), ...(pod?.containers ?? [])];
+  const text = JSON.stringify(containers);
+  return [
+    ...(pod?.serviceAccountName ? [`ServiceAccount/${pod.serviceAccountName}`] : []),
+    ...[...text.matchAll(/"secret(?:Key)?Ref":\{[^}]*"name":"([^"]+)"(?![^}]*"optional":true)/g)].map(([, name]) => `Secret/${name}`),
+    ...(pod?.volumes ?? []).flatMap((volume: { configMap?: { name: string } }) =>
+      volume.configMap ? [`ConfigMap/${volume.configMap.name}`] : [],
+    ),
+    ...(kind === 'HTTPRoute'
+      ? spec.rules.flatMap(({ backendRefs }: { backendRefs: { name: string }[] }) => backendRefs.map(({ name }) => `Service/${name}`))
+      : []),
+    ...(kind === 'Ingress'
+      ? [
+          ...spec.tls.map(({ secretName }: { secretName: string }) => `Secret/${secretName}`),
+          ...spec.rules[0].http.paths.map(({ backend }: { backend: { service: { name: string } } }) => `Service/${backend.service.name}`),
+        ]
+      : []),
+    ...(kind === 'HorizontalPodAutoscaler' || kind === 'ScaledObject' ? [`Deployment/${spec.scaleTargetRef.name}`] : []),
+    ...(kind === 'StatefulSet' ? [`Service/${spec.serviceName}`] : []),
+  ];
+}
