@@ -87,9 +87,9 @@ describeWithBrowser('journeys', () => {
   });
 
   test('a message in the playground holds what was announced, and its cost is explained', async () => {
-    const { accountId } = await createTenant(administrator);
-    const cookie = await signInByInvite(administrator, origin, { email: `${randomUUID()}@example.com`, role: 'owner', accountId });
-    const { page, problems } = await openPage(browser, { origin, cookie });
+    const { accountId } = await createTenant(shared.administrator);
+    const cookie = await signInByInvite(shared.administrator, origin, { email: `${randomUUID()}@example.com`, role: 'owner', accountId });
+    const { page, problems } = await openPage(shared.browser, { origin, cookie });
     await page.goto(`/panel/a/${accountId}/playground?model=sim-fast`);
     await untilSettled(page);
     await page.getByLabel('System text').fill('Be brief.');
@@ -115,8 +115,8 @@ describeWithBrowser('journeys', () => {
   });
 
   test('an upstream is tested from its page', async () => {
-    const cookie = await signInByInvite(administrator, origin, { email: `${randomUUID()}@example.com`, role: 'admin' });
-    const { page, problems } = await openPage(browser, { origin, cookie });
+    const cookie = await signInByInvite(shared.administrator, origin, { email: `${randomUUID()}@example.com`, role: 'admin' });
+    const { page, problems } = await openPage(shared.browser, { origin, cookie });
     await page.goto('/panel/a/all/upstreams');
     await untilSettled(page);
     await page.getByRole('button', { name: 'Test sim-fast at local', exact: true }).click();
