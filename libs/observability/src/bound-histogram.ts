@@ -23,8 +23,8 @@ export class HistogramSeries {
 }
 
 /**
- * A histogram whose series are bound to their labels once. The library's own makes a text of all labels for each value, which costs a
- * request more than its routing; here the text is made by each scrape.
+ * A histogram whose series are bound to their labels once. The library's own makes a text of all labels for each value, which takes about
+ * two microseconds; here each scrape makes it.
  */
 export class BoundHistogram extends Histogram {
   private readonly series: HistogramSeries[] = [];
