@@ -13,7 +13,7 @@ export class BudgetSetRequest {
   /** The budget of this key alone. */
   @IsOptional() @Id() keyId?: string;
   @IsIn(BUDGET_PERIODS) period!: BudgetPeriod;
-  /** IANA name of the zone in which days, weeks and months begin. Default: UTC. */
+  /** IANA name of the zone in which days, weeks and months begin. Default: that of the budget, or UTC for a new one. */
   @IsOptional() @Text(64) timeZone?: string;
   @Matches(PICO_USD) limitPicoUsd!: string;
 }
