@@ -71,8 +71,15 @@ export function Audit() {
           }
           columns={[
             { head: 'Time', cell: ({ at }) => <Moment at={at} /> },
-            { head: 'Who', cell: ({ actor, actorName, via }) => <TwoLines main={actorName ?? actor} more={via ? `over ${via}` : ''} /> },
-            { head: 'Action', cell: ({ action: name }) => <code>{name}</code> },
+            {
+              head: 'Who',
+              wide: true,
+              cell: ({ actor, actorName, via }) => <TwoLines main={actorName ?? actor} more={via ? `over ${via}` : ''} />,
+            },
+            {
+              head: 'Action',
+              cell: ({ action: name, actor, actorName }) => <TwoLines main={<code>{name}</code>} more={actorName ?? actor} narrow />,
+            },
             {
               head: 'Change',
               grow: true,

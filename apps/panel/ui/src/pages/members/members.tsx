@@ -66,7 +66,7 @@ export function Members() {
           empty={<Empty icon="members" title="No one has a role here" />}
           columns={[
             { head: 'Name', grow: true, cell: ({ name, email }) => <TwoLines main={name} more={email} /> },
-            { head: 'Role', cell: roleOf },
+            { head: 'Role', wrap: true, cell: roleOf },
             { head: 'Since', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} format="day" /> },
             {
               head: 'State',
@@ -98,7 +98,7 @@ export function Members() {
             columns={[
               { head: 'E-mail', grow: true, cell: ({ email }) => email ?? 'any' },
               { head: 'Role', cell: ({ role, accountId: of }) => (of === null ? `${role} of the platform` : role) },
-              { head: 'Ends', cell: ({ expiresAt }) => relativeTime(expiresAt, Date.now()) },
+              { head: 'Ends', wide: true, cell: ({ expiresAt }) => relativeTime(expiresAt, Date.now()) },
               {
                 head: '',
                 align: 'end',
