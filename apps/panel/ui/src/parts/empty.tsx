@@ -9,7 +9,7 @@ export function Empty({ icon, title, children }: { icon: IconName; title: string
       <span className={styles.icon}>
         <Icon name={icon} />
       </span>
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       {children}
     </div>
   );
