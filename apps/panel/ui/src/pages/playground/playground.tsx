@@ -109,7 +109,6 @@ function OpenPlayground({ projects, models }: Choices) {
     >
       <div className={styles.layout}>
         <section className={styles.conversation} aria-label="Conversation">
-          <h2 className={styles.heading}>Conversation</h2>
           <ExchangeList
             exchanges={exchanges}
             onRetry={(question) => {
