@@ -7,7 +7,7 @@ import { typeErrors } from './kubernetes-types.js';
 const NAME = 'app.kubernetes.io/name';
 const SERVICES = ['billing', 'catalog', 'gateway', 'inference-proxy', 'panel'];
 
-/** Kinds without published types; their fields were compared with the operator's documentation by hand. */
+/** Kinds without a package of types; their fields were compared with published clusters by hand. */
 const UNTYPED = new Set(['postgresql.cnpg.io/v1']);
 
 /** Objects that an operator makes or you bring, beside the secrets of secrets.example.yaml. */
