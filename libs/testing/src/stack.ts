@@ -8,7 +8,7 @@ import { requiredVariable } from './test-environment.js';
 export type StackInfo = StackFacts;
 export type { ProgramName, RunningStack, ServiceName };
 
-/** What requests for models need. */
+/** The services of a request to a model. */
 const REQUEST_PATH: ServiceName[] = ['billing', 'catalog', 'upstream-sim', 'inference-proxy', 'gateway'];
 const LOCAL = fileURLToPath(new URL('../../../.local/', import.meta.url));
 

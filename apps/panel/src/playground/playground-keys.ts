@@ -73,7 +73,7 @@ export class PlaygroundKeys {
     this.held.delete(key);
   }
 
-  /** Revokes the keys of sessions that are over, whoever ended them and wherever. Forgets keys that have ended. */
+  /** Revokes the keys of sessions that are over, also those that another replica ended. Forgets keys that have ended. */
   async sweep(): Promise<void> {
     const now = Date.now();
     for (const key of this.held) if (key.expiresAt <= now) this.drop(key);

@@ -31,7 +31,7 @@ export interface Budget {
   limitPicoUsd: string;
   /** Cost of the settled requests of the window. Above the limit only after the limit was lowered. */
   spentPicoUsd: string;
-  /** What the running requests of the window may cost at most. */
+  /** The most that the running requests of the window may cost. */
   heldPicoUsd: string;
   /** The current window. Null for `total`. */
   windowStart: string | null;

@@ -48,7 +48,7 @@ export interface ExceededBudget {
   keyId: string | null;
   period: BudgetPeriod;
   limitPicoUsd: string;
-  /** What a request may cost at most. */
+  /** The most that a request may cost now. */
   leftPicoUsd: string;
   /** Null: it never resets. */
   resetsAt: string | null;

@@ -10,7 +10,7 @@ export interface Overview {
   to: string;
   /** Null for the whole platform. */
   balance: AccountBalance | null;
-  /** Those of the account, then of its projects and keys. Empty for the whole platform. */
+  /** Budgets of the account, then of its projects and keys. Empty for the whole platform. */
   budgets: Budget[];
   /** Sums from `from` to `to`, of today and of this month, in UTC. */
   total: UsageSums;

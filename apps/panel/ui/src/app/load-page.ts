@@ -1,7 +1,7 @@
 import { ApiError, callOnce } from './api.js';
 
 const RETRY_MS = 2_000;
-/** Least milliseconds between two loads of the document, so that a file that is missing for good causes no busy loop. */
+/** Least milliseconds between two loads of the document, so that a file that stays missing causes no busy loop. */
 const RELOAD_MS = 10_000;
 
 /**

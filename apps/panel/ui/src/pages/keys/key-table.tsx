@@ -29,7 +29,7 @@ export function KeyTable({ keys, budgets, projectName, onAction, empty }: KeyTab
       caption="Keys"
       rows={keys}
       rowKey={({ keyId }) => keyId}
-      isMuted={({ status }) => status === 'revoked' || status === 'expired'}
+      isMuted={hasEnded}
       empty={empty}
       columns={[
         { head: 'Name', grow: true, cell: (key) => <TwoLines main={key.name ?? 'Without a name'} more={<Hint apiKey={key} />} /> },
@@ -46,6 +46,10 @@ export function KeyTable({ keys, budgets, projectName, onAction, empty }: KeyTab
       ]}
     />
   );
+}
+
+export function hasEnded({ status }: KeyRow): boolean {
+  return status === 'revoked' || status === 'expired';
 }
 
 /** A key is rotated once, while it is active. */

@@ -7,12 +7,13 @@ import { useFilters } from '../../app/use-filters.js';
 import { useNames } from '../../app/use-names.js';
 import { Button, ButtonLink } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
+import { plural } from '../../parts/count.js';
 import { Empty } from '../../parts/empty.js';
 import { CompactSelect } from '../../parts/field.js';
 import { Chosen } from '../../parts/filter-bar.js';
 import { Page } from '../../parts/page.js';
 import { EditKey } from './edit-key.js';
-import { type KeyAction, KeyTable, mayRotate } from './key-table.js';
+import { hasEnded, type KeyAction, KeyTable, mayRotate } from './key-table.js';
 import { NewKey } from './new-key.js';
 import { RevokeKey } from './revoke-key.js';
 import { RotateKey } from './rotate-key.js';
@@ -25,9 +26,12 @@ export function Keys() {
   const { data: budgets } = useApi<BudgetListReply>(`/accounts/${account}/budgets`);
   const [isMaking, setMaking] = useState(false);
   const [asking, setAsking] = useState<{ action: KeyAction; apiKey: KeyRow }>();
-  const shown = keys
+  const [showsEnded, setShowsEnded] = useState(false);
+  const chosen = keys
     ?.filter(({ keyId, projectId }) => (!filters.key || keyId === filters.key) && (!filters.project || projectId === filters.project))
     .toReversed();
+  const shown = showsEnded || filters.key ? chosen : chosen?.filter((key) => !hasEnded(key));
+  const hidden = (chosen?.length ?? 0) - (shown?.length ?? 0);
   const mayChange = may('keys');
   const hasProjects = (projects?.length ?? 1) > 0;
   const newKey = mayChange && hasProjects && (
@@ -59,7 +63,7 @@ export function Keys() {
           onAction={mayChange ? (action, apiKey) => setAsking({ action, apiKey }) : undefined}
           empty={
             hasProjects ? (
-              <Empty icon="keys" title="No keys yet">
+              <Empty icon="keys" title={hidden > 0 ? 'No keys in use' : 'No keys yet'}>
                 <p>Make one: the panel then shows lines that call a model with it.</p>
                 {newKey}
               </Empty>
@@ -69,6 +73,7 @@ export function Keys() {
           }
         />
       </Card>
+      {hidden > 0 && <Button onClick={() => setShowsEnded(true)}>{`Show ${plural(hidden, 'ended key')}`}</Button>}
       {isMaking && projects && <NewKey projects={projects} projectId={filters.project} onClose={() => setMaking(false)} />}
       {asking && <KeyDialog {...asking} onAction={(action) => setAsking({ ...asking, action })} onClose={() => setAsking(undefined)} />}
     </Page>

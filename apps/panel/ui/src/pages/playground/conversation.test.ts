@@ -1,6 +1,6 @@
 import { ApiError } from '../../app/api.js';
 import { Conversation, type ConversationCalls, messagesOf } from './conversation.js';
-import { newExchange } from './exchange.js';
+import { newTurn } from './turn.js';
 
 const QUESTION = { text: 'Hello', projectId: 'web', model: 'sim-fast', system: 'Be brief.', maxTokens: 5, temperature: undefined };
 const BILL = { heldPicoUsd: '9', settlement: { costPicoUsd: '3' } } as never;
@@ -8,13 +8,13 @@ const BILL = { heldPicoUsd: '9', settlement: { costPicoUsd: '3' } } as never;
 const content = (text: string) => JSON.stringify({ choices: [{ delta: { content: text }, finish_reason: null }] });
 
 /** A reply of these events, which then waits for an abort. */
-function reply(events: string[], { goesOn = false } = {}): ConversationCalls['open'] {
+function reply(events: string[], { staysOpen = false } = {}): ConversationCalls['open'] {
   return async (_projectId, _request, signal) => ({
     gatewayRequestId: 'req_1',
     events: (async function* () {
       for (const data of events) yield { name: 'message', data };
       signal.throwIfAborted();
-      if (goesOn) await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      if (staysOpen) await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     })(),
   });
 }
@@ -24,11 +24,11 @@ async function sent(open: ConversationCalls['open'], during: (conversation: Conv
   let heard = 0;
   conversation.subscribe(() => {
     heard += 1;
-    if (conversation.exchanges[0]?.text !== '') during(conversation);
+    if (conversation.turns[0]?.text !== '') during(conversation);
   });
   await conversation.send(QUESTION);
-  const { id: _, firstContentMs: __, tookMs: ___, ...exchange } = conversation.exchanges[0] ?? newExchange('', '');
-  return { heard, exchange };
+  const { id: _, firstContentMs: __, tookMs: ___, ...turn } = conversation.turns[0] ?? newTurn('', '');
+  return { heard, turn };
 }
 
 const EXPECTED = {
@@ -45,16 +45,14 @@ const EXPECTED = {
 
 test('a reply grows with its events, and ends with its bill', async () => {
   const end = JSON.stringify({ choices: [{ delta: {}, finish_reason: 'stop' }] });
-  const { exchange, heard } = await sent(
-    reply([content('Hi'), content(' there'), end, JSON.stringify({ choices: [], usage: {} }), '[DONE]']),
-  );
-  expect(exchange).toEqual(EXPECTED);
+  const { turn, heard } = await sent(reply([content('Hi'), content(' there'), end, JSON.stringify({ choices: [], usage: {} }), '[DONE]']));
+  expect(turn).toEqual(EXPECTED);
   expect(heard).toBeGreaterThan(5);
 });
 
 test('a stopped reply keeps its text and is billed', async () => {
-  const { exchange } = await sent(reply([content('Hi there')], { goesOn: true }), (conversation) => conversation.stop());
-  expect(exchange).toEqual({ ...EXPECTED, state: 'stopped', finishReason: null });
+  const { turn } = await sent(reply([content('Hi there')], { staysOpen: true }), (conversation) => conversation.stop());
+  expect(turn).toEqual({ ...EXPECTED, state: 'stopped', finishReason: null });
 });
 
 const BROKEN = new ApiError('The reply broke off.', 'unavailable');
@@ -63,8 +61,8 @@ test.each<[string, string[], ApiError]>([
   ['that breaks off', [content('Hi there')], BROKEN],
   ['with an error', [content('Hi there'), '{"error":{"message":"The model failed.","code":"upstream_error","param":null}}'], FAILED],
 ])('a reply %s has failed', async (_name, events, failure) => {
-  const { exchange } = await sent(reply(events));
-  expect({ ...exchange, failure: [exchange.failure?.message, exchange.failure?.code] }).toEqual({
+  const { turn } = await sent(reply(events));
+  expect({ ...turn, failure: [turn.failure?.message, turn.failure?.code] }).toEqual({
     ...EXPECTED,
     state: 'failed',
     finishReason: null,
@@ -76,13 +74,13 @@ test('a refusal of the gateway can be explained, one of the panel cannot', async
   const ids = [];
   for (const isOfGateway of [true, false]) {
     const refusal = new ApiError('No.', 'rate_limit_exceeded', null, 'req_2', isOfGateway);
-    ids.push((await sent(() => Promise.reject(refusal))).exchange.requestId);
+    ids.push((await sent(() => Promise.reject(refusal))).turn.requestId);
   }
   expect(ids).toEqual(['req_2', null]);
 });
 
 test('the model gets the system text and the whole conversation, without replies that have no text', () => {
-  const [answered, failed] = [{ ...newExchange('one', 'm'), text: 'two' }, newExchange('three', 'm')];
+  const [answered, failed] = [{ ...newTurn('one', 'm'), text: 'two' }, newTurn('three', 'm')];
   expect(messagesOf('', [answered, failed], 'four').map((message) => Object.values(message))).toEqual([
     ['user', 'one'],
     ['assistant', 'two'],

@@ -1,7 +1,7 @@
 import type { BilledRequest } from '../../../../src/api/shapes/requests.js';
 import { ApiError, type EventReply } from '../../app/api.js';
 import { type ChatMessage, chatRequest } from '../../app/calls.js';
-import { addEvent, type Exchange, newExchange } from './exchange.js';
+import { addEvent, newTurn, type Turn } from './turn.js';
 
 /** Milliseconds between two looks at the bill of a request, which a stopped one gets a moment after its end. */
 const BILL_MS = 1_000;
@@ -24,7 +24,7 @@ export interface Question {
 
 /** Questions and replies, in the memory of this tab alone. A reply goes on while another page is shown. */
 export class Conversation {
-  exchanges: readonly Exchange[] = [];
+  turns: readonly Turn[] = [];
   private running: AbortController | undefined;
   private readonly listeners = new Set<() => void>();
 
@@ -37,13 +37,13 @@ export class Conversation {
 
   /** Asks a question after those before, and resolves when its bill is there. */
   async send({ text, projectId, system, ...call }: Question): Promise<void> {
-    const request = chatRequest({ ...call, messages: messagesOf(system, this.exchanges, text) });
-    const exchange = newExchange(text, call.model);
+    const request = chatRequest({ ...call, messages: messagesOf(system, this.turns, text) });
+    const turn = newTurn(text, call.model);
     const abort = new AbortController();
     this.running = abort;
-    this.set([...this.exchanges, exchange]);
+    this.set([...this.turns, turn]);
     const startedAt = performance.now();
-    const change = (changed: (now: Exchange) => Partial<Exchange>) => this.change(exchange.id, changed);
+    const change = (changed: (now: Turn) => Partial<Turn>) => this.change(turn.id, changed);
     try {
       const { gatewayRequestId: requestId, events } = await this.calls.open(projectId, request, abort.signal);
       change(() => ({ requestId }));
@@ -54,7 +54,7 @@ export class Conversation {
     }
     change(() => ({ tookMs: performance.now() - startedAt }));
     if (this.running === abort) this.running = undefined;
-    await this.readBill(exchange.id);
+    await this.readBill(turn.id);
   }
 
   stop(): void {
@@ -63,7 +63,7 @@ export class Conversation {
 
   /** Takes back the last question. */
   takeBack(): void {
-    this.set(this.exchanges.slice(0, -1));
+    this.set(this.turns.slice(0, -1));
   }
 
   clear(): void {
@@ -73,7 +73,7 @@ export class Conversation {
 
   private async readBill(id: number): Promise<void> {
     for (let attempt = 0; attempt < BILL_ATTEMPTS_MAX; attempt += 1) {
-      const requestId = this.exchanges.find((exchange) => exchange.id === id)?.requestId;
+      const requestId = this.turns.find((turn) => turn.id === id)?.requestId;
       if (!requestId) return;
       try {
         const bill = await this.calls.bill(requestId);
@@ -86,21 +86,21 @@ export class Conversation {
     }
   }
 
-  private change(id: number, changed: (now: Exchange) => Partial<Exchange>): void {
-    this.set(this.exchanges.map((exchange) => (exchange.id === id ? { ...exchange, ...changed(exchange) } : exchange)));
+  private change(id: number, changed: (now: Turn) => Partial<Turn>): void {
+    this.set(this.turns.map((turn) => (turn.id === id ? { ...turn, ...changed(turn) } : turn)));
   }
 
-  private set(exchanges: readonly Exchange[]): void {
-    this.exchanges = exchanges;
+  private set(turns: readonly Turn[]): void {
+    this.turns = turns;
     for (const listener of this.listeners) listener();
   }
 }
 
 /** The whole conversation as the model gets it. Replies without text are left out. */
-export function messagesOf(system: string, exchanges: readonly Exchange[], text: string): ChatMessage[] {
+export function messagesOf(system: string, turns: readonly Turn[], text: string): ChatMessage[] {
   return [
     { role: 'system' as const, content: system },
-    ...exchanges.flatMap(({ question, text: reply }) => [
+    ...turns.flatMap(({ question, text: reply }) => [
       { role: 'user' as const, content: question },
       { role: 'assistant' as const, content: reply },
     ]),
@@ -108,7 +108,7 @@ export function messagesOf(system: string, exchanges: readonly Exchange[], text:
   ].filter(({ content }) => content.trim() !== '');
 }
 
-function failed(error: unknown): Partial<Exchange> {
+function failed(error: unknown): Partial<Turn> {
   const answered = error instanceof ApiError && error.code !== 'unreachable' ? error : undefined;
   const failure = answered ?? new ApiError('The connection to the panel broke.', 'unavailable');
   return { state: 'failed', failure, ...(failure.isOfGateway && { requestId: failure.requestId }) };

@@ -1,7 +1,7 @@
 import type { CatalogModel } from '../../../../src/api/shapes/models.js';
 import { count } from '../../parts/count.js';
 
-/** What a person types beside the conversation. */
+/** The fields that a person fills in beside the conversation. */
 export interface Options {
   system: string;
   maxTokens: string;

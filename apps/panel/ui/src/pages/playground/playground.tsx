@@ -16,11 +16,11 @@ import { Failure } from '../../parts/failure.js';
 import { Page } from '../../parts/page.js';
 import { Composer } from './composer.js';
 import { Conversation, messagesOf } from './conversation.js';
-import { mostItCosts } from './exchange.js';
-import { ExchangeList } from './exchange-list.js';
 import { type Options, optionsOf, startOptions } from './options.js';
 import { OptionsCard } from './options-card.js';
 import styles from './playground.module.css';
+import { mostItCosts } from './turn.js';
+import { TurnList } from './turn-list.js';
 
 /** Conversations by account, until the page is loaded anew. */
 const conversations = new Map<string, { conversation: Conversation; options: Options }>();
@@ -81,7 +81,7 @@ function OpenPlayground({ projects, models }: Choices) {
   const { filters, change } = useFilters();
   const kept = conversationOf(account);
   const { conversation } = kept;
-  const exchanges = useSyncExternalStore(conversation.subscribe, () => conversation.exchanges);
+  const turns = useSyncExternalStore(conversation.subscribe, () => conversation.turns);
   const [options, setOptions] = useState(kept.options);
   const [draft, setDraft] = useState('');
   const [isCodeShown, setCodeShown] = useState(false);
@@ -90,8 +90,8 @@ function OpenPlayground({ projects, models }: Choices) {
   if (!project || !model) return null;
   const { system } = options;
   const { faults, maxTokens = 0, temperature } = optionsOf(options, model);
-  const isRunning = exchanges.some(({ state }) => state === 'running');
-  const messages = messagesOf(system, exchanges, draft);
+  const isRunning = turns.some(({ state }) => state === 'running');
+  const messages = messagesOf(system, turns, draft);
   const ask = (text: string) =>
     void conversation.send({ text, projectId: project.projectId, model: model.id, system, maxTokens, temperature });
   return (
@@ -101,7 +101,7 @@ function OpenPlayground({ projects, models }: Choices) {
       actions={
         <>
           <Button onClick={() => setCodeShown(true)}>Code</Button>
-          <Button icon="plus" onClick={() => conversation.clear()} disabled={exchanges.length === 0}>
+          <Button icon="plus" onClick={() => conversation.clear()} disabled={turns.length === 0}>
             New conversation
           </Button>
         </>
@@ -109,8 +109,8 @@ function OpenPlayground({ projects, models }: Choices) {
     >
       <div className={styles.layout}>
         <section className={styles.conversation} aria-label="Conversation">
-          <ExchangeList
-            exchanges={exchanges}
+          <TurnList
+            turns={turns}
             onRetry={(question) => {
               conversation.takeBack();
               ask(question);

@@ -6,12 +6,12 @@ import { Empty } from '../../parts/empty.js';
 import { Failure } from '../../parts/failure.js';
 import { Money } from '../../parts/money.js';
 import { duration } from '../../parts/time.js';
-import type { Exchange } from './exchange.js';
 import styles from './playground.module.css';
+import type { Turn } from './turn.js';
 
 /** The conversation, its end in sight while it grows. */
-export function ExchangeList({ exchanges, onRetry }: { exchanges: readonly Exchange[]; onRetry: (question: string) => void }) {
-  if (exchanges.length === 0) {
+export function TurnList({ turns, onRetry }: { turns: readonly Turn[]; onRetry: (question: string) => void }) {
+  if (turns.length === 0) {
     return (
       <div className={styles.empty}>
         <Empty icon="playground" title="Ask a model something">
@@ -20,28 +20,22 @@ export function ExchangeList({ exchanges, onRetry }: { exchanges: readonly Excha
       </div>
     );
   }
-  const isRunning = exchanges.some(({ state }) => state === 'running');
+  const isRunning = turns.some(({ state }) => state === 'running');
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it.
     <div className={styles.scroll} tabIndex={0} role="log" aria-label="Messages" aria-busy={isRunning}>
-      <div className={styles.exchanges}>
-        {exchanges.map((exchange, at) => (
-          <ExchangeView key={exchange.id} exchange={exchange} onRetry={at === exchanges.length - 1 ? onRetry : undefined} />
+      <div className={styles.turns}>
+        {turns.map((turn, at) => (
+          <TurnView key={turn.id} turn={turn} onRetry={at === turns.length - 1 ? onRetry : undefined} />
         ))}
-        <Total exchanges={exchanges} />
+        <Total turns={turns} />
       </div>
     </div>
   );
 }
 
-const ExchangeView = memo(function ExchangeView({
-  exchange,
-  onRetry,
-}: {
-  exchange: Exchange;
-  onRetry: ((question: string) => void) | undefined;
-}) {
-  const { question, model, state, text, reasoning, failure } = exchange;
+const TurnView = memo(function TurnView({ turn, onRetry }: { turn: Turn; onRetry: ((question: string) => void) | undefined }) {
+  const { question, model, state, text, reasoning, failure } = turn;
   return (
     <>
       <p className={styles.question}>{question}</p>
@@ -56,14 +50,14 @@ const ExchangeView = memo(function ExchangeView({
         {text && <p className={styles.text}>{text}</p>}
         {state === 'running' && !text && <p className={styles.faint}>Waiting for the model…</p>}
         {failure && <Failure error={failure} onRetry={onRetry && (() => onRetry(question))} />}
-        {state !== 'running' && <Facts exchange={exchange} />}
+        {state !== 'running' && <Facts turn={turn} />}
       </div>
     </>
   );
 });
 
 /** What a reply cost and how long it took, with the way to its explanation. */
-function Facts({ exchange: { state, bill, finishReason, firstContentMs, tookMs, requestId } }: { exchange: Exchange }) {
+function Facts({ turn: { state, bill, finishReason, firstContentMs, tookMs, requestId } }: { turn: Turn }) {
   const settlement = bill?.settlement;
   return (
     <p className={styles.facts}>
@@ -86,8 +80,8 @@ function Facts({ exchange: { state, bill, finishReason, firstContentMs, tookMs, 
   );
 }
 
-function Total({ exchanges }: { exchanges: readonly Exchange[] }) {
-  const costs = exchanges.flatMap(({ bill }) => bill?.settlement?.costPicoUsd ?? []);
+function Total({ turns }: { turns: readonly Turn[] }) {
+  const costs = turns.flatMap(({ bill }) => bill?.settlement?.costPicoUsd ?? []);
   if (costs.length < 2) return null;
   return (
     <p className={styles.total}>

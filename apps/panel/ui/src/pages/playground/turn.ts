@@ -5,7 +5,7 @@ import { ApiError } from '../../app/api.js';
 import type { ChatMessage } from '../../app/calls.js';
 
 /** A question and its reply. */
-export interface Exchange {
+export interface Turn {
   id: number;
   question: string;
   model: string;
@@ -25,7 +25,7 @@ export interface Exchange {
 
 let lastId = 0;
 
-export function newExchange(question: string, model: string): Exchange {
+export function newTurn(question: string, model: string): Turn {
   lastId += 1;
   const empty = { finishReason: null, requestId: null, firstContentMs: null, tookMs: null, failure: null, bill: null };
   return { id: lastId, question, model, state: 'running', text: '', reasoning: '', ...empty };
@@ -37,7 +37,7 @@ interface Chunk {
 }
 
 /** Returns what an event of the reply changes, `ms` after its start. */
-export function addEvent({ text, reasoning, firstContentMs, requestId }: Exchange, data: string, ms: number): Partial<Exchange> {
+export function addEvent({ text, reasoning, firstContentMs, requestId }: Turn, data: string, ms: number): Partial<Turn> {
   if (data === '[DONE]') return { state: 'complete' };
   const { choices, error } = JSON.parse(data) as Chunk;
   if (error) return { state: 'failed', failure: new ApiError(error.message, error.code, error.param, requestId) };

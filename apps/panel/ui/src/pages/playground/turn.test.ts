@@ -1,5 +1,5 @@
 import type { CatalogModel } from '../../../../src/api/shapes/models.js';
-import { mostItCosts } from './exchange.js';
+import { mostItCosts } from './turn.js';
 
 const model = (inputPicoUsd: string, cachedInputPicoUsd: string): CatalogModel =>
   ({ maxOutputTokens: 100, price: { inputPicoUsd, cachedInputPicoUsd, outputPicoUsd: '10' } }) as CatalogModel;
