@@ -58,13 +58,28 @@ test.each([
   expect(accountWarnings({ account: ACCOUNT, balance: BALANCE, budgets: [budget], endingKeys: [] }, NOW)).toEqual(warnings);
 });
 
-test('keys that end are one warning, soonest first, without those that were replaced', () => {
-  const key = (keyId: string, expiresAt: string, replacedBy: string | null = null): KeyRow => ({
-    ...{ keyId, projectId: 'p', name: null, note: null, lastFour: 'abcd', createdAt: '', expiresAt, replacedBy },
+test('keys that end are one warning, soonest first, without those that were replaced or live for less than a day', () => {
+  const key = (keyId: string, expiresAt: string, rest: Partial<KeyRow> = {}): KeyRow => ({
+    ...{
+      keyId,
+      projectId: 'p',
+      name: null,
+      note: null,
+      lastFour: 'abcd',
+      createdAt: '2026-12-01T00:00:00.000Z',
+      expiresAt,
+      replacedBy: null,
+    },
     ...{ disabled: false, revokedAt: null, status: 'active', lastUsedAt: null },
+    ...rest,
   });
   const [soon, sooner] = ['2027-01-06T00:00:00.000Z', '2027-01-02T00:00:00.000Z'];
-  const endingKeys = [key('a', soon), key('b', sooner), key('c', sooner, 'd')];
+  const endingKeys = [
+    key('a', soon),
+    key('b', sooner),
+    key('c', sooner, { replacedBy: 'd' }),
+    key('e', sooner, { createdAt: '2027-01-01T23:00:00.000Z' }),
+  ];
   const named = { name: null, lastFour: 'abcd' };
   const keys = [
     { keyId: 'b', ...named, expiresAt: sooner },

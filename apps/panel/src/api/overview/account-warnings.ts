@@ -5,6 +5,8 @@ import type { AccountBalance, OverviewWarning } from '../shapes/overview.js';
 
 /** Milliseconds before the end of a plan or a key at which the overview warns of it. */
 export const ENDS_SOON_MS = 7 * 24 * 3_600_000;
+/** Lifetime, in milliseconds, of a key that is meant to end soon, such as one of the playground. */
+const SHORT_LIFE_MS = 24 * 3_600_000;
 
 /** Thousandths of a limit from which on a budget is low, and empty. What is left of an empty one holds hardly any request. */
 const BUDGET_LOW = 800n;
@@ -42,11 +44,12 @@ function budgetWarning(budget: Budget): OverviewWarning[] {
   return spent >= BUDGET_LOW * limit ? [{ kind: 'budget-low', accountId, budget }] : [];
 }
 
-/** The end of a replaced key is known to the person who replaced it, so it is left out. */
+/** Replaced and short-lived keys are left out: their end is meant. */
 function keysEnd(accountId: string, endingKeys: readonly KeyRow[]): OverviewWarning[] {
-  const keys = endingKeys.flatMap(({ keyId, name, lastFour, expiresAt, replacedBy }) =>
-    expiresAt === null || replacedBy !== null ? [] : [{ keyId, name, lastFour, expiresAt }],
-  );
+  const keys = endingKeys.flatMap(({ keyId, name, lastFour, createdAt, expiresAt, replacedBy }) => {
+    const isMeant = expiresAt === null || replacedBy !== null || Date.parse(expiresAt) - Date.parse(createdAt) < SHORT_LIFE_MS;
+    return isMeant ? [] : [{ keyId, name, lastFour, expiresAt }];
+  });
   if (keys.length === 0) return [];
   return [{ kind: 'keys-end', accountId, keys: keys.sort((one, other) => one.expiresAt.localeCompare(other.expiresAt)) }];
 }

@@ -11,6 +11,12 @@ test('a change lists the fields that differ', () => {
   expect(changesOf({ before: null, after: null })).toEqual([]);
 });
 
+test('amounts are in USD', () => {
+  expect(changesOf({ before: { limitPicoUsd: null }, after: { limitPicoUsd: '100000000' } })).toEqual([
+    { field: 'limit', before: null, after: '$0.0001' },
+  ]);
+});
+
 test('values are one line', () => {
   expect([textOf('a'), textOf(null), textOf(undefined), textOf(0), textOf(['x'])]).toEqual(['a', '–', '–', '0', '["x"]']);
 });

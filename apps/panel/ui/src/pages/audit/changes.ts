@@ -1,4 +1,5 @@
 import type { AuditEntry } from '../../../../src/api/shapes/audit.js';
+import { exactUsd } from '../../parts/usd.js';
 
 export interface FieldChange {
   field: string;
@@ -12,7 +13,16 @@ export function changesOf({ before, after }: Pick<AuditEntry, 'before' | 'after'
   const fields = [...new Set([...Object.keys(after ?? {}), ...Object.keys(before ?? {})])];
   return fields
     .map((field) => ({ field, before: before?.[field], after: after?.[field] }))
+    .map(inUsd)
     .filter((change) => textOf(change.before) !== textOf(change.after));
+}
+
+/** Shows an amount in pico-USD as people write it: `limitPicoUsd: 100000000` becomes `limit: $0.0001`. */
+function inUsd({ field, before, after }: FieldChange): FieldChange {
+  const name = field.replace(/PicoUsd$/, '');
+  if (name === field) return { field, before, after };
+  const usd = (pico: unknown): unknown => (typeof pico === 'string' && /^-?\d+$/.test(pico) ? exactUsd(BigInt(pico)) : pico);
+  return { field: name, before: usd(before), after: usd(after) };
 }
 
 /** The changes in one line, without ids and the time of creation, which the entry has already. */

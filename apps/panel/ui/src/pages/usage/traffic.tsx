@@ -48,8 +48,8 @@ export function Traffic({ filters, span }: { filters: Filters; span: TimeSpan })
         <Figure label="Errors" note={total && `${count(errors)} of ${count(total.requests)}, refusals included`}>
           {total && percent(total.requests > 0 ? errors / total.requests : 0)}
         </Figure>
-        <TimeFigure label="First content" percentiles={total?.firstContentMs} />
-        <TimeFigure label="Whole reply" percentiles={total?.durationMs} />
+        <TimeFigure label="First content" none="no completed streams" percentiles={total?.firstContentMs} />
+        <TimeFigure label="Whole reply" none="none completed" percentiles={total?.durationMs} />
       </Figures>
       <Card title="Traffic" note="by outcome, refused requests included">
         <StackChart

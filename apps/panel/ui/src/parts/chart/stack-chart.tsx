@@ -11,6 +11,9 @@ import type { StackChartProps } from './stack-chart-props.js';
 
 const HEIGHT = 232;
 const MARGIN = { top: 12, right: 0, bottom: 24, left: 56 };
+/** Pixels between a text of the axis and the bars, and of one of its digits. */
+const TICK_GAP = 10;
+const TICK_DIGIT = 7;
 /** Pixels that a label below the bars needs. */
 const LABEL_WIDTH = 64;
 
@@ -49,16 +52,18 @@ function Drawing(props: DrawingProps) {
   const ticks = ticksOf(stack.max);
   const tickTexts = formatTicks(ticks);
   const top = ticks.at(-1) ?? 0n;
-  const inner = { width: Math.max(0, width - MARGIN.left - MARGIN.right), height: HEIGHT - MARGIN.top - MARGIN.bottom };
+  // Small amounts have many digits.
+  const left = Math.max(MARGIN.left, TICK_GAP + TICK_DIGIT * Math.max(...tickTexts.map(({ length }) => length)));
+  const inner = { width: Math.max(0, width - left - MARGIN.right), height: HEIGHT - MARGIN.top - MARGIN.bottom };
   const x = scaleBand({ domain: stack.bars.map((_, at) => at), range: [0, inner.width], paddingInner: 0.25, paddingOuter: 0.1 });
   const y = scaleLinear({ domain: [0, 1], range: [inner.height, 0] });
   const labelEvery = Math.max(1, Math.ceil(stack.bars.length / Math.max(1, Math.floor(inner.width / LABEL_WIDTH))));
   return (
-    <Group left={MARGIN.left} top={MARGIN.top}>
+    <Group left={left} top={MARGIN.top}>
       {ticks.map((tick, at) => (
         <g key={`${tick}`} className={styles.tick}>
           <line x1={0} x2={inner.width} y1={y(ratio(tick, top))} y2={y(ratio(tick, top))} />
-          <text x={-10} y={y(ratio(tick, top))} dy="0.32em" textAnchor="end">
+          <text x={-TICK_GAP} y={y(ratio(tick, top))} dy="0.32em" textAnchor="end">
             {tickTexts[at]}
           </text>
         </g>
