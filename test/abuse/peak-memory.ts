@@ -14,8 +14,9 @@ export class PeakMemory {
 
   static async watch(stack: RunningStack): Promise<PeakMemory> {
     const pids = new Map<ProgramName, number>();
+    const running = stack.pids();
     for (const name of Object.keys(STATED_MEMORY) as ProgramName[]) {
-      const pid = stack.pid(name);
+      const pid = running[name];
       if (pid !== undefined) pids.set(name, pid);
     }
     // "5" resets the peak to the current value.

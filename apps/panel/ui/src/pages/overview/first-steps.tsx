@@ -5,22 +5,22 @@ import { Card } from '../../parts/card.js';
 import { Icon } from '../../parts/icon.js';
 import styles from './first-steps.module.css';
 
-/** The way to the first request, for an account without requests in the chosen time. */
+/** The way to the first request, for an account without requests in the chosen time. Has its height before it knows what is done. */
 export function FirstSteps() {
   const { hrefOf, may } = useSession();
   const { projects, keys } = useNames();
-  if (!projects || !keys || !may('keys')) return null;
+  if (!may('keys')) return null;
   const steps = [
-    { name: 'Make a project', about: 'It has its own limits and keys.', page: 'projects', isDone: projects.length > 0 },
+    { name: 'Make a project', about: 'It has its own limits and keys.', page: 'projects', isDone: projects && projects.length > 0 },
     {
       name: 'Make a key',
       about: 'The panel shows a line that calls a model with it.',
       page: 'keys',
-      isDone: keys.some(({ status }) => status === 'active'),
+      isDone: keys?.some(({ status }) => status === 'active'),
     },
     { name: 'Send a request', about: 'From your program or the playground. It appears here at once.', page: 'playground', isDone: false },
   ];
-  const next = steps.findIndex(({ isDone }) => !isDone);
+  const next = steps.findIndex(({ isDone }) => isDone === false);
   return (
     <Card title="First steps">
       <ol className={styles.steps}>

@@ -90,7 +90,7 @@ export function Overview() {
         <Figure label="Errors" note={data && `${count(errors)} of ${count(data.traffic.requests)}, with refusals`}>
           {data && percent(data.traffic.requests > 0 ? errors / data.traffic.requests : 0)}
         </Figure>
-        <TimeFigure label="First content" none="no completed streams" percentiles={data?.traffic.firstContentMs} />
+        <TimeFigure label="First content" none="none streamed" percentiles={data?.traffic.firstContentMs} />
       </Figures>
       {data.total.requests === 0 && account !== 'all' && <FirstSteps />}
       <Card title="Spend" note={`by ${data.step}, UTC`} actions={<Link to={usageBy('model')}>Usage in detail</Link>}>

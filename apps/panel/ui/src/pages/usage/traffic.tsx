@@ -48,7 +48,7 @@ export function Traffic({ filters, span }: { filters: Filters; span: TimeSpan })
         <Figure label="Errors" note={total && `${count(errors)} of ${count(total.requests)}, refusals included`}>
           {total && percent(total.requests > 0 ? errors / total.requests : 0)}
         </Figure>
-        <TimeFigure label="First content" none="no completed streams" percentiles={total?.firstContentMs} />
+        <TimeFigure label="First content" none="none streamed" percentiles={total?.firstContentMs} />
         <TimeFigure label="Whole reply" none="none completed" percentiles={total?.durationMs} />
       </Figures>
       <Card title="Traffic" note="by outcome, refused requests included">
