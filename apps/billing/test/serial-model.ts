@@ -160,7 +160,7 @@ export class SerialModel {
     });
   }
 
-  /** What the budgets of a hold have left. Nothing where its window is over. Undefined: it has no budget. */
+  /** Returns the least that a budget of the hold has left, zero when its window is over; undefined when the hold has no budget. */
   private leftForLate(holdId: string, now: number): bigint | undefined {
     const hold = this.opened.get(holdId) as ModelHold;
     const isOver = ({ period, timeZone }: ModelBudget): boolean => hold.openedAt < windowAt(period, timeZone, now).windowStart;
@@ -173,7 +173,7 @@ export class SerialModel {
     return budget.limit > spent + held ? budget.limit - spent - held : 0n;
   }
 
-  /** Those of the account first, then those of the project, then those of the key; each by name of the period. */
+  /** Budgets of the account first, then those of the project, then those of the key; each by name of the period. */
   private budgetsOf(payer: { accountId: string; projectId: string; keyId: string }): ModelBudget[] {
     const width = ({ projectId, keyId }: ModelBudget): number => (keyId !== null ? 2 : projectId !== null ? 1 : 0);
     return [...this.budgets.values()]

@@ -8,7 +8,7 @@ interface DialogFormProps {
   title: string;
   /** Text of the button that makes the change. */
   submit: string;
-  /** Of `useChange`. */
+  /** The result of `useChange`. */
   change: { mutate: (input: undefined, options?: { onSuccess?: () => void }) => void; error: Error | null; isPending: boolean };
   /** Called when the change is made. */
   onDone?: () => void;

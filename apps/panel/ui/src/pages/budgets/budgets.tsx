@@ -17,7 +17,7 @@ import { Table, TwoLines } from '../../parts/table.js';
 import { relativeTime } from '../../parts/time.js';
 import { EditBudget } from './edit-budget.js';
 
-/** What is spent changes with every request. */
+/** The sums change with every request. */
 const REFETCH_MS = 15_000;
 
 /** The budgets of an account, its projects and its keys: what is spent, held and left of each. */

@@ -56,7 +56,7 @@ const TurnView = memo(function TurnView({ turn, onRetry }: { turn: Turn; onRetry
   );
 });
 
-/** What a reply cost and how long it took, with the way to its explanation. */
+/** The cost and the time of a reply, with a link to its explanation. */
 function Facts({ turn: { state, bill, finishReason, firstContentMs, tookMs, requestId } }: { turn: Turn }) {
   const settlement = bill?.settlement;
   return (
