@@ -15,6 +15,18 @@ export interface BudgetState extends BudgetWindow {
   held: bigint;
 }
 
+/** Columns of `billing.budget` that every query reads. Sums are text, in pico-USD. */
+export interface BudgetColumns {
+  id: string;
+  account_id: string;
+  project_id: string | null;
+  key_id: string | null;
+  period: BudgetPeriod;
+  time_zone: string;
+  spent: string;
+  held: string;
+}
+
 /** The account, project and key that a request counts for. */
 export interface Payer {
   accountId: string;

@@ -5,7 +5,7 @@ import { type Author, audited, changedFields } from '#database/audit-journal.js'
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { requireAccount } from '../accounts/accounts.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
-import { renderMoment } from './budget.js';
+import { type BudgetColumns, renderMoment } from './budget.js';
 import { type BudgetWindow, isTimeZone, isWithin, windowAt } from './budget-window.js';
 import { type Counted, countHeld, countSpent, countSpentSince, type SpentBefore } from './count-spent.js';
 
@@ -101,17 +101,9 @@ export async function removeBudget(prisma: PrismaClient, budgetId: string, autho
   });
 }
 
-/** A row of `SELECT_BUDGET`: amounts as text, times in milliseconds. */
-interface BudgetRow {
-  id: string;
-  account_id: string;
-  project_id: string | null;
-  key_id: string | null;
-  period: BudgetPeriod;
-  time_zone: string;
+/** A row of `SELECT_BUDGET`: the limit as text, times in milliseconds. */
+interface BudgetRow extends BudgetColumns {
   limit: string;
-  spent: string;
-  held: string;
   /** Null: none. */
   window_start: number | null;
   window_end: number | null;

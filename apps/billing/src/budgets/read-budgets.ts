@@ -1,7 +1,6 @@
-import type { BudgetPeriod } from '#contracts/billing/budgets.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { execute, plainArray } from '../holds/pipelined-query.js';
-import { type BudgetState, type BudgetsOfAccount, type Payer, targetOf, targetsOf } from './budget.js';
+import { type BudgetColumns, type BudgetState, type BudgetsOfAccount, type Payer, targetOf, targetsOf } from './budget.js';
 import { isWithin, windowAt } from './budget-window.js';
 
 const READ_BUDGETS = {
@@ -71,17 +70,9 @@ function nextWindow(
   return now < windowStart ? { windowStart: now, windowEnd } : windowAt(period, timeZone, now);
 }
 
-/** Columns of `billing.budget`, amounts as text, times in milliseconds. */
-interface BudgetRow {
-  id: string;
-  account_id: string;
-  project_id: string | null;
-  key_id: string | null;
-  period: BudgetPeriod;
-  time_zone: string;
+/** A row of `READ_BUDGETS`. Times are in milliseconds; a window without ends has infinities. */
+interface BudgetRow extends BudgetColumns {
   limit_amount: string;
-  spent: string;
-  held: string;
   window_start: number;
   window_end: number;
 }
