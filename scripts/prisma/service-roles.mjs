@@ -24,6 +24,7 @@ export const GRANTS = {
     functions: [
       'billing.demand(boolean, text)',
       'billing.demand_new(uuid[], uuid[])',
+      'billing.demand_new(uuid[], uuid[], boolean[])',
       'billing.record_audit(jsonb, text, uuid, text, text, jsonb, jsonb)',
       'billing.audit_digest(bytea, billing.audit)',
     ],
