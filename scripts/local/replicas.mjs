@@ -20,17 +20,23 @@ export async function startReplicas(stack, replicas) {
     rmSync(dataDir, { recursive: true, force: true });
   };
   const secrets = loadSecrets(stackDir);
-  const gatewayUrls = {};
+  const [gatewayUrls, opsPorts, gatewayPorts] = [{}, {}, {}];
+  let replace;
   try {
-    const programs = replicas.map(async ({ name, service, env, via = {} }) => {
-      const [opsPort, gatewayPort] = [await freePort(), await freePort()];
+    const programOf = async ({ name, service, env, root, via = {} }) => {
+      const opsPort = (opsPorts[name] ??= await freePort());
+      const gatewayPort = (gatewayPorts[name] ??= await freePort());
       if (service === 'gateway') gatewayUrls[name] = `http://127.0.0.1:${gatewayPort}`;
       const databaseUrl = (owner) => throughPort(serviceUrl(stack.databaseUrl, owner, secrets), via.postgres);
       const databaseUrls = { billing: databaseUrl('billing'), catalog: databaseUrl('catalog') };
       const connections = { natsUrl: throughPort(stack.natsUrl, via.nats), databaseUrls, gatewayPort };
-      return { ...(await serviceProgram(service, { connections, ports: { [service]: opsPort }, secrets, env })), name };
-    });
-    await Promise.all(programs.map(async (program) => supervisor.start(await program)));
+      return { ...(await serviceProgram(service, { connections, ports: { [service]: opsPort }, secrets, env, root })), name };
+    };
+    replace = async (name, root) => {
+      await supervisor.hold(name);
+      await supervisor.start(await programOf({ ...replicas.find((replica) => replica.name === name), root }));
+    };
+    await Promise.all(replicas.map(async (replica) => supervisor.start(await programOf(replica))));
   } catch (error) {
     await stop();
     throw error;
@@ -39,7 +45,9 @@ export async function startReplicas(stack, replicas) {
     gatewayUrls,
     logDir: join(dataDir, 'logs'),
     pid: (name) => supervisor.pid(name),
+    pids: () => supervisor.pids(),
     kill: (name, signal) => supervisor.kill(name, signal),
+    replace,
     ready: (name) => supervisor.ready(name),
     stop,
   };
