@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant, untilNoHolds } from '#testing/tenant.js';
 import type { Replica, RunningReplicas } from '../../scripts/local/replicas.mjs';
-import type { Story } from '../chaos/chaos-client.js';
+import { latencies } from '../chaos/latencies.js';
 import { SteadyTraffic } from '../chaos/steady-traffic.js';
 
 /** Two replicas of each service, 100 requests a second in all formats, and replicas that end in turn. No request may fail. */
@@ -52,16 +52,7 @@ async function expectNoFailure(replaced: number): Promise<void> {
   const administrator = await connectAdministrator(stack);
   await untilNoHolds(administrator, tenant.accountId, 10_000);
   await administrator.close();
-  console.info(`${stories.length} requests, ${replaced} replicas replaced; ${latencies(stories)}`);
-}
-
-/** Percentiles of the time that requests of four tokens took: they last 150 ms at the simulator's pace. */
-function latencies(stories: readonly Story[]): string {
-  const took = stories
-    .filter(({ outputTokens }) => outputTokens === 4)
-    .map(({ beganAt, endedAt }) => endedAt - beganAt)
-    .sort((a, b) => a - b);
-  return [0.5, 0.99, 1].map((share) => `p${share * 100} ${Math.round(took[Math.ceil(share * took.length) - 1] ?? 0)} ms`).join(', ');
+  console.info(`${stories.length} requests, ${replaced} replicas replaced; added ms: ${JSON.stringify(latencies(stories))}`);
 }
 
 test('replicas of every service are replaced in turn for five minutes at 100 requests a second, and no request fails', async () => {
