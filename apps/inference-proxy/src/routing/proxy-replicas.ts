@@ -81,6 +81,7 @@ export class ProxyReplicas {
   }
 
   private announce(): void {
+    if (!this.messaging.connected) return;
     const overShare = this.routes.overShare().slice(0, ROUTES_OVER_SHARE_MAX);
     this.messaging.publish(proxyReplicaReady, { replicaId: this.replicaId, ...(overShare.length > 0 && { overShare }) });
     this.announcedAt = performance.now();
