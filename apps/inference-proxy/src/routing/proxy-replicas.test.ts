@@ -12,8 +12,8 @@ beforeEach(() => {
 });
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
   jest.useRealTimers();
+  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
 });
 
 /** A replica with one route of `LIMIT` calls. Those of one `messaging` hear one another at once. */
