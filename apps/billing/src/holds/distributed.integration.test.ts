@@ -8,7 +8,7 @@ import { applyBatch, LANE_SETTINGS } from './apply-batch.js';
  * The hot path on tables that are distributed by account: hash partitions of one database stand for the shards of several. The plans are those
  * that ran, as Postgres reports them.
  */
-const ROWS = 20_000;
+const ROWS = 10_000;
 
 let ledger: LedgerFixture;
 let lane: TracedLane;
@@ -111,18 +111,20 @@ async function addBudget({ accountId }: Customer): Promise<void> {
 
 /** As many rows of others that reading a table costs more than looking for the rows of a batch. */
 async function fillTables(): Promise<void> {
-  await ledger.sql.query(`
-    INSERT INTO billing.account (id, name) SELECT gen_random_uuid(), 'other' FROM generate_series(1, ${ROWS});
-    INSERT INTO billing.project (id, account_id, name, requests_per_minute_max, concurrency_max)
-      SELECT gen_random_uuid(), id, 'other', 1, 1 FROM billing.account WHERE name = 'other';
-    INSERT INTO billing.budget (id, account_id, period, time_zone, limit_amount, spent, held, window_start, window_end)
-      SELECT gen_random_uuid(), id, 'total', 'UTC', 1, 0, 0, '-infinity', 'infinity' FROM billing.account WHERE name = 'other';
-    INSERT INTO billing.hold (id, account_id, project_id, key_id, request_id, model, amount, plan_part, price_version, input_price,
+  for (const statement of [
+    'SET session_replication_role = replica', // without triggers and foreign keys
+    `INSERT INTO billing.account (id, name, open_holds) SELECT gen_random_uuid(), 'other', 1 FROM generate_series(1, ${ROWS})`,
+    `INSERT INTO billing.project (id, account_id, name, requests_per_minute_max, concurrency_max, open_holds)
+      SELECT gen_random_uuid(), id, 'other', 1, 1, 1 FROM billing.account WHERE name = 'other'`,
+    `INSERT INTO billing.budget (id, account_id, period, time_zone, limit_amount, spent, held, window_start, window_end)
+      SELECT gen_random_uuid(), id, 'total', 'UTC', 1, 0, 0, '-infinity', 'infinity' FROM billing.account WHERE name = 'other'`,
+    `INSERT INTO billing.hold (id, account_id, project_id, key_id, request_id, model, amount, plan_part, price_version, input_price,
         cached_input_price, output_price, lease_until, created_at)
-      SELECT gen_random_uuid(), account_id, id, id, 'other', 'm', 0, 0, 1, 1, 1, 1, 'infinity', now() FROM billing.project WHERE name = 'other';
-    UPDATE billing.project SET open_holds = 1 WHERE name = 'other';
-    UPDATE billing.account SET open_holds = 1 WHERE name = 'other';
-    ANALYZE`);
+      SELECT gen_random_uuid(), account_id, id, id, 'other', 'm', 0, 0, 1, 1, 1, 1, 'infinity', now() FROM billing.project WHERE name = 'other'`,
+    'RESET session_replication_role',
+    'ANALYZE billing.account, billing.project, billing.budget, billing.hold',
+  ])
+    await ledger.sql.query(statement);
 }
 
 const settleOf = (customer: Customer, holdId: string) => ({ ...customer, holdId, reason: 'completed' as const, usage: usageOf(10) });
