@@ -9,7 +9,31 @@ const DISTRIBUTED: Record<string, string> = {
   settlement: 'account_id',
   late_settlement: 'account_id',
 };
-export const SHARDS = 8;
+const SHARDS = 8;
+
+/** The functions that know the keys: a hold is known by its account and id. */
+const FUNCTIONS = [
+  `CREATE OR REPLACE FUNCTION billing.demand_new(reserved uuid[], reserved_of uuid[], refused uuid[], refused_of uuid[])
+  RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (
+    SELECT FROM unnest(reserved, reserved_of) AS r (hold_id, payer_id),
+      LATERAL (SELECT FROM billing.settlement WHERE hold_id = r.hold_id AND account_id = r.payer_id LIMIT 1) AS s
+  ) OR EXISTS (
+    SELECT FROM unnest(refused, refused_of) AS r (hold_id, payer_id),
+      LATERAL (SELECT FROM billing.hold WHERE id = r.hold_id AND account_id = r.payer_id LIMIT 1) AS h
+  ) THEN
+    RAISE EXCEPTION 'billing: a reserve was decided before' USING ERRCODE = 'assert_failure';
+  END IF;
+  RETURN true;
+END
+$$`,
+  `CREATE OR REPLACE FUNCTION billing.used_elsewhere(holds uuid[], accounts uuid[]) RETURNS SETOF uuid LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN;
+END
+$$`,
+];
 
 /** Texts that make the constraints, indexes and triggers of a table. */
 interface Parts {
@@ -21,7 +45,8 @@ interface Parts {
 
 /**
  * Replaces the tables of an empty database by tables of hash partitions that stand for shards, `hold_0` to `hold_7`: with the same columns,
- * constraints, indexes and triggers, but with the account in every primary and unique key. Foreign keys of `api_key` and `movement` go.
+ * constraints, indexes and triggers, but with the account in every primary and unique key. Foreign keys of `api_key` and `movement` go, and
+ * `FUNCTIONS` replace those of one database.
  */
 export async function distributeByAccount(sql: PgConnection): Promise<void> {
   const parts: Parts[] = [];
@@ -38,6 +63,7 @@ export async function distributeByAccount(sql: PgConnection): Promise<void> {
   for (const { table, keys } of parts) for (const key of keys) await sql.query(`ALTER TABLE billing.${table} ADD ${key}`);
   for (const { table, foreignKeys } of parts) for (const key of foreignKeys) await sql.query(`ALTER TABLE billing.${table} ADD ${key}`);
   for (const { others } of parts) for (const statement of others) await sql.query(statement);
+  for (const statement of FUNCTIONS) await sql.query(statement);
 }
 
 async function partsOf(sql: PgConnection, table: string): Promise<Parts> {

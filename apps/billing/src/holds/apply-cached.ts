@@ -24,7 +24,7 @@ import {
  *
  * $1 is the time of the batch, $2 to $33 are `holdColumns`, $34 to $41 `accountColumns`, $42 to $45 `projectColumns`, $46 the versions of
  * the accounts, $47 those of the projects, $48 and $49 how far the batch's time may be after and before the clock, in milliseconds, $50 the
- * ids to reserve, $51 their accounts, $52 true for those that the batch opens.
+ * ids to reserve, $51 their accounts, $52 those of them that open no hold, $53 their accounts.
  */
 function writeCachedBatch(name: string, changedBudgets: string, demandBudgets: string) {
   const text = `WITH changed_accounts AS (
@@ -41,7 +41,7 @@ function writeCachedBatch(name: string, changedBudgets: string, demandBudgets: s
     SELECT billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($34), 'an account has changed'),
       billing.demand(extract(epoch FROM clock_timestamp() - $1::timestamptz)::float8 * 1000 BETWEEN -$48::float8 AND $49::float8,
         'the batch is of another moment'),
-      billing.demand_new($50, $51, $52),
+      billing.demand_new($50, $51, $52, $53),
       billing.demand((SELECT count(*) FROM changed_projects) = cardinality($42), 'a project has changed'),
       billing.demand((SELECT count(*) FROM settled) = cardinality($2), 'a hold to end was not there'),
       ${demandBudgets}
@@ -52,16 +52,17 @@ function writeCachedBatch(name: string, changedBudgets: string, demandBudgets: s
 const WRITE_CACHED_BATCH = writeCachedBatch('write_cached_batch', '', '');
 
 /**
- * The statement of a batch that changes budgets, $53 to $56. Their values need no version of their own: every change of a budget writes the
+ * The statement of a batch that changes budgets, $54 to $57. Their values need no version of their own: every change of a budget writes the
  * row of its account.
  */
 const WRITE_CACHED_BATCH_AND_BUDGETS = writeCachedBatch(
   'write_cached_batch_and_budgets',
   `changed_budgets AS (
-      UPDATE billing.budget b SET ${BUDGET_SET} FROM unnest($53::uuid[], $54::uuid[], $55::numeric[], $56::numeric[]) AS s (id, payer_id, spent, held)
+      UPDATE billing.budget b SET ${BUDGET_SET} FROM unnest($54::uuid[], $55::uuid[], $56::numeric[], $57::numeric[])
+        AS s (id, payer_id, spent, held)
       WHERE b.id = s.id AND b.account_id = s.payer_id RETURNING 1
     ),`,
-  `billing.demand((SELECT count(*) FROM changed_budgets) = cardinality($53), 'a budget was not there'),`,
+  `billing.demand((SELECT count(*) FROM changed_budgets) = cardinality($54), 'a budget was not there'),`,
 );
 
 /**
@@ -113,6 +114,7 @@ type Rows = Omit<BatchRows, 'late' | 'tombstones' | 'forfeits'>;
 
 function valuesOf({ reserves }: Batch, rows: Rows, now: number, checksTime: boolean): unknown[] {
   const opened = new Set(rows.opened.map(({ reserve }) => reserve.holdId));
+  const refused = reserves.filter(({ holdId }) => !opened.has(holdId));
   return [
     new Date(now).toISOString(),
     ...holdColumns(rows),
@@ -125,7 +127,8 @@ function valuesOf({ reserves }: Batch, rows: Rows, now: number, checksTime: bool
     plainArray(reserves.map(({ holdId }) => holdId)),
     plainArray(reserves.map(({ accountId }) => accountId)),
     // The holds that the batch opens are checked by their primary key.
-    plainArray(reserves.map(({ holdId }) => String(opened.has(holdId)))),
+    plainArray(refused.map(({ holdId }) => holdId)),
+    plainArray(refused.map(({ accountId }) => accountId)),
   ];
 }
 

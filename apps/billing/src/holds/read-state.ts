@@ -5,7 +5,7 @@ import type { Price } from '#money/price.js';
 import type { Budgets } from '../budgets/budget.js';
 import { readBudgets } from '../budgets/read-budgets.js';
 import { type FundsRow, fundsOf } from '../ledger/funds.js';
-import type { AccountState, Batch, BatchState, KeyState, ProjectState, Settle } from './batch.js';
+import type { AccountState, Batch, BatchState, KeyState, ProjectState } from './batch.js';
 import type { Hold, ReapedHold } from './hold.js';
 import { execute, plainArray } from './pipelined-query.js';
 import { sourcesOfRow } from './usage-sources.js';
@@ -62,10 +62,11 @@ const READ_BATCH = {
         LATERAL (SELECT * FROM billing.project WHERE id = b.own_id AND account_id = b.payer_id LIMIT 1) AS p) p) AS projects,
     (SELECT json_agg(k) FROM (
       SELECT id, project_id, (extract(epoch FROM expires_at) * 1000)::float8 AS expires_at
-      FROM billing.api_key WHERE id = ANY ($7::uuid[]) AND revoked_at IS NULL AND NOT disabled) k) AS keys`,
+      FROM billing.api_key WHERE id = ANY ($7::uuid[]) AND revoked_at IS NULL AND NOT disabled) k) AS keys,
+    (SELECT json_agg(e) FROM billing.used_elsewhere($1, $2) e) AS elsewhere`,
 };
 
-/** Looks for holds that the accounts of their settles do not have. Rare: a release that came before its reserve, or a wrong account. */
+/** Reads holds of other accounts than those named with them: only a faulty caller does so. */
 const READ_ELSEWHERE = {
   name: 'read_elsewhere',
   text: `SELECT
@@ -95,7 +96,7 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
   ]);
   const [found] = read.rows;
   if (found === undefined) throw new TypeError('reading a batch returned no row');
-  await addElsewhere(connection, settles, found);
+  if (found.elsewhere) await addElsewhere(connection, found, found.elsewhere);
   const moment = now ?? Math.floor(found.now);
   const holds = new Map(found.holds?.map((row) => [row.id, hold(row)]));
   const reaped = new Map(found.settlements?.filter(({ reaped }) => reaped).map((row) => [row.hold_id, reapedHold(row)]));
@@ -113,12 +114,8 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
   };
 }
 
-/** Adds the holds and settlements of settles that name another account than theirs. */
-async function addElsewhere(connection: PgConnection, settles: readonly Settle[], found: BatchRow): Promise<void> {
-  const known = new Set([...(found.holds ?? []).map(({ id }) => id), ...(found.settlements ?? []).map(({ hold_id }) => hold_id)]);
-  const unknown = unique(settles.map(({ holdId }) => holdId)).filter((holdId) => !known.has(holdId));
-  if (unknown.length === 0) return;
-  const { rows } = await execute<Pick<BatchRow, 'holds' | 'settlements'>>(connection, READ_ELSEWHERE, [plainArray(unknown)]);
+async function addElsewhere(connection: PgConnection, found: BatchRow, holdIds: readonly string[]): Promise<void> {
+  const { rows } = await execute<Pick<BatchRow, 'holds' | 'settlements'>>(connection, READ_ELSEWHERE, [plainArray(holdIds)]);
   const [elsewhere] = rows;
   found.holds = [...(found.holds ?? []), ...(elsewhere?.holds ?? [])];
   found.settlements = [...(found.settlements ?? []), ...(elsewhere?.settlements ?? [])];
@@ -133,6 +130,8 @@ interface BatchRow {
   settlements: SettlementRow[] | null;
   projects: ProjectState[] | null;
   keys: KeyRow[] | null;
+  /** Ids of the batch that are of other accounts. */
+  elsewhere: string[] | null;
 }
 
 interface KeyRow {
