@@ -176,14 +176,15 @@ function announce(when, { mode, connections }, target, { requestsPerSecond, erro
  */
 async function measure(loader, target, { mode, connections }, text, duration) {
   const stream = mode === 'streamed';
+  const origins = target.origins ?? [target.origin];
   loader.send({
-    origins: target.origins ?? [target.origin],
+    origins,
     path: '/v1/chat/completions',
     headers: target.headers,
     body: requestBody(stream),
     text,
     stream,
-    connections,
+    connections: connections * origins.length,
     seconds: duration,
   });
   await once(loader, 'message'); // connected
