@@ -20,22 +20,22 @@ export async function startReplicas(stack, replicas) {
     rmSync(dataDir, { recursive: true, force: true });
   };
   const secrets = loadSecrets(stackDir);
-  const [gatewayUrls, opsPorts, gatewayPorts] = [{}, {}, {}];
-  let replace;
+  const gatewayUrls = {};
+  const ports = new Map();
+  const programOf = async ({ name, service, env, root, via = {} }) => {
+    if (!ports.has(name)) ports.set(name, [await freePort(), await freePort()]);
+    const [opsPort, gatewayPort] = ports.get(name);
+    if (service === 'gateway') gatewayUrls[name] = `http://127.0.0.1:${gatewayPort}`;
+    const databaseUrl = (owner) => throughPort(serviceUrl(stack.databaseUrl, owner, secrets), via.postgres);
+    const databaseUrls = { billing: databaseUrl('billing'), catalog: databaseUrl('catalog') };
+    const connections = { natsUrl: throughPort(stack.natsUrl, via.nats), databaseUrls, gatewayPort };
+    return { ...(await serviceProgram(service, { connections, ports: { [service]: opsPort }, secrets, env, root })), name };
+  };
+  const replace = async (name, root) => {
+    await supervisor.hold(name);
+    await supervisor.start(await programOf({ ...replicas.find((replica) => replica.name === name), root }));
+  };
   try {
-    const programOf = async ({ name, service, env, root, via = {} }) => {
-      const opsPort = (opsPorts[name] ??= await freePort());
-      const gatewayPort = (gatewayPorts[name] ??= await freePort());
-      if (service === 'gateway') gatewayUrls[name] = `http://127.0.0.1:${gatewayPort}`;
-      const databaseUrl = (owner) => throughPort(serviceUrl(stack.databaseUrl, owner, secrets), via.postgres);
-      const databaseUrls = { billing: databaseUrl('billing'), catalog: databaseUrl('catalog') };
-      const connections = { natsUrl: throughPort(stack.natsUrl, via.nats), databaseUrls, gatewayPort };
-      return { ...(await serviceProgram(service, { connections, ports: { [service]: opsPort }, secrets, env, root })), name };
-    };
-    replace = async (name, root) => {
-      await supervisor.hold(name);
-      await supervisor.start(await programOf({ ...replicas.find((replica) => replica.name === name), root }));
-    };
     await Promise.all(replicas.map(async (replica) => supervisor.start(await programOf(replica))));
   } catch (error) {
     await stop();

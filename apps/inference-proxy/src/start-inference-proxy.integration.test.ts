@@ -272,7 +272,10 @@ test('two replicas share the concurrencyMax of a route: no more calls run at onc
     response.end(`${chunk('lo', 'stop')}${DONE}`);
   });
   const limited = routesTo([upstream.definition({ id: 'limited' })], 2);
-  routes = { ...limited, models: limited.models.map(({ id, routes: [route] }) => ({ id, routes: [{ ...route, concurrencyMax: 4 } as Route] })) };
+  routes = {
+    ...limited,
+    models: limited.models.map(({ id, routes: [route] }) => ({ id, routes: [{ ...route, concurrencyMax: 4 } as Route] })),
+  };
   catalog.publish(catalogChanged, { revision: 2 });
   const cli = await connectAs('cli');
   const untilShares = async (...shares: number[]): Promise<void> => {

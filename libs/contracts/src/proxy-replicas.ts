@@ -25,4 +25,8 @@ export class ProxyReplicaReady {
 }
 
 /** Published by every replica of the inference-proxy each second until its last call has ended: they divide the caps of routes. */
-export const proxyReplicaReady = new Topic('inference.v1.event.replica-ready', ProxyReplicaReady, 'A replica of the inference-proxy answers');
+export const proxyReplicaReady = new Topic(
+  'inference.v1.event.replica-ready',
+  ProxyReplicaReady,
+  'A replica of the inference-proxy answers',
+);

@@ -55,7 +55,10 @@ class TracedLane {
     }) as typeof connection.query;
     connection.on('notice', ({ message = '' }) => {
       if (!message.startsWith('duration: ')) return;
-      const { 'Query Text': text, Plan: plan } = JSON.parse(message.slice(message.indexOf('{'))) as { 'Query Text': string; Plan: PlanNode };
+      const { 'Query Text': text, Plan: plan } = JSON.parse(message.slice(message.indexOf('{'))) as {
+        'Query Text': string;
+        Plan: PlanNode;
+      };
       this.ran.push({ statement: this.names.get(text) ?? 'within a function', shards: shardsOf(plan) });
     });
   }
@@ -175,5 +178,11 @@ test('a reaped hold is settled late in its own shard', async () => {
   const late = await lane.during(() =>
     applyBatch(lane.connection, { settles: [settleOf(second, hold.holdId)], reserves: [] }, TIMES, now + 1_000_001),
   );
-  expect(late).toEqual({ lock_accounts: [shard], read_batch: [shard], settle_late: [], 'within a function': [shard], write_batch: [shard] });
+  expect(late).toEqual({
+    lock_accounts: [shard],
+    read_batch: [shard],
+    settle_late: [],
+    'within a function': [shard],
+    write_batch: [shard],
+  });
 });

@@ -259,7 +259,10 @@ function priceOf(row: Pick<SettlementRow, 'input_price' | 'cached_input_price' |
 }
 
 /** Returns ids and the accounts that they are of, each pair once. */
-function pairs<Item extends { accountId: string }>(items: readonly Item[], idOf: (item: Item) => string): [ids: string, accountIds: string] {
+function pairs<Item extends { accountId: string }>(
+  items: readonly Item[],
+  idOf: (item: Item) => string,
+): [ids: string, accountIds: string] {
   const found = [...new Map(items.map((item) => [`${idOf(item)} ${item.accountId}`, item])).values()];
   return [plainArray(found.map(idOf)), plainArray(found.map(({ accountId }) => accountId))];
 }

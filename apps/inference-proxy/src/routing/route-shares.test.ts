@@ -29,7 +29,9 @@ testCases(
 );
 
 test('routes of one place each give it to different replicas', () => {
-  const owners = Array.from({ length: 30 }, (_, route) => replicas(3).findIndex((one) => one.shareOf(routeKey('m', `${route}`, 'x'), 1) === 1));
+  const owners = Array.from({ length: 30 }, (_, route) =>
+    replicas(3).findIndex((one) => one.shareOf(routeKey('m', `${route}`, 'x'), 1) === 1),
+  );
   expect([...new Set(owners)].sort()).toEqual([0, 1, 2]);
 });
 
