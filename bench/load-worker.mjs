@@ -5,7 +5,7 @@
 import { Client } from 'undici';
 
 /**
- * @typedef {{ origin: string, path: string, headers: Record<string, string>, body: string, text: string, stream: boolean,
+ * @typedef {{ origins: string[], path: string, headers: Record<string, string>, body: string, text: string, stream: boolean,
  *   connections: number, seconds: number }} Job
  * @typedef {{ requests: number, seconds: number, p50: number, p99: number, errors: number, firstError?: string }} Outcome
  */
@@ -22,7 +22,11 @@ process.on('message', (/** @type {Job} */ job) => {
 
 /** @param {Job} job @returns {Promise<Outcome>} */
 async function runJob(job) {
-  const clients = Array.from({ length: job.connections }, () => new Client(job.origin, { pipelining: 1, keepAliveTimeout: 60_000 }));
+  const originOf = (/** @type {number} */ index) => job.origins[index % job.origins.length] ?? '';
+  const clients = Array.from(
+    { length: job.connections },
+    (_, index) => new Client(originOf(index), { pipelining: 1, keepAliveTimeout: 60_000 }),
+  );
   const tally = new Tally(job);
   await Promise.all(clients.map((client) => once(client, tally))); // connects; not measured
   process.send?.('connected');

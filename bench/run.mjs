@@ -2,7 +2,7 @@
  * Starts what it measures, loads each target in turn in short rounds, and prints a table of medians. See README.md for the method.
  *
  *   node bench/run.mjs [--quick] [--rounds N] [--seconds S] [--warm-up S] [--connections 1,32,128] [--modes plain,streamed]
- *                      [--targets direct,minimal,portkey,tollgate] [--before DIRECTORY] [--out NAME]
+ *                      [--targets direct,minimal,portkey,tollgate] [--replicas 1,2,4] [--before DIRECTORY] [--out NAME]
  *                      [--profile DIRECTORY]
  */
 import { fork } from 'node:child_process';
@@ -35,6 +35,7 @@ const { values: flags } = parseArgs({
     connections: { type: 'string', default: '1,32,128' },
     modes: { type: 'string', default: 'plain,streamed' },
     targets: { type: 'string', default: 'direct,minimal,portkey,tollgate' },
+    replicas: { type: 'string', default: '1' },
     before: { type: 'string' },
     out: { type: 'string' },
     profile: { type: 'string' },
@@ -76,8 +77,7 @@ async function main() {
   });
   stops.push(() => stopChild(loader));
   const text = await expectedText(/** @type {Target} */ (targets[0]));
-  const isMeasured = (/** @type {Target} */ { name }) =>
-    name === 'before' || wanted.includes(name === 'minimal proxy' ? 'minimal' : name.toLowerCase());
+  const isMeasured = (/** @type {Target} */ { name }) => name === 'before' || wanted.includes(/\w+/.exec(name.toLowerCase())?.[0] ?? '');
   const measured = targets.filter(isMeasured);
   /** @type {Series[]} */
   const series = scenarios.flatMap((scenario) => measured.map((target) => ({ scenario, target: target.name, samples: [] })));
@@ -97,7 +97,8 @@ async function startTargets() {
   const targets = [upstream];
   if (wanted.includes('minimal')) targets.push(await started(startMinimalProxy(upstream)));
   if (wanted.includes('portkey')) targets.push(await started(startPortkey(upstream)));
-  if (wanted.includes('tollgate')) targets.push(await started(startTollgate(upstream, flags.profile)));
+  if (wanted.includes('tollgate'))
+    for (const count of flags.replicas.split(',')) targets.push(await started(startTollgate(upstream, flags.profile, Number(count))));
   if (flags.before) targets.push(await started(startBefore(flags.before, upstream)));
   return targets;
 }
@@ -175,14 +176,15 @@ function announce(when, { mode, connections }, target, { requestsPerSecond, erro
  */
 async function measure(loader, target, { mode, connections }, text, duration) {
   const stream = mode === 'streamed';
+  const origins = target.origins ?? [target.origin];
   loader.send({
-    origin: target.origin,
+    origins,
     path: '/v1/chat/completions',
     headers: target.headers,
     body: requestBody(stream),
     text,
     stream,
-    connections,
+    connections: connections * origins.length,
     seconds: duration,
   });
   await once(loader, 'message'); // connected
@@ -203,8 +205,16 @@ async function measure(loader, target, { mode, connections }, text, duration) {
     errors: outcome.errors,
     firstError: outcome.firstError,
     noise: Math.max(0, others) / (machineAfter.available - machineBefore.available),
-    cpu: Object.fromEntries(Object.keys(before).map((name) => [name, perThousand((after[name] ?? 0) - (before[name] ?? 0))])),
+    cpu: ofReplicasTogether(
+      Object.fromEntries(Object.keys(before).map((name) => [name, perThousand((after[name] ?? 0) - (before[name] ?? 0))])),
+    ),
   };
+}
+
+/** Adds up `billing`, `billing-2` and so on. @param {Record<string, number>} parts @returns {Record<string, number>} */
+function ofReplicasTogether(parts) {
+  const names = Map.groupBy(Object.entries(parts), ([name]) => name.replace(/-\d+$/, ''));
+  return Object.fromEntries([...names].map(([name, entries]) => [name, sum(Object.fromEntries(entries))]));
 }
 
 /** @param {Record<string, number>} parts */
@@ -236,7 +246,10 @@ async function expectedText(upstream) {
 
 /** @param {Series[]} series @param {Target[]} targets */
 function renderReport(series, targets) {
-  const tollgate = renderCpu(series, 'Tollgate');
+  const tollgate = targets.flatMap(({ name }) => {
+    const cpu = name.startsWith('Tollgate') ? renderCpu(series, name) : '';
+    return cpu ? [`CPU-seconds of ${name} per 1,000 requests, by process:`, cpu] : [];
+  });
   const before = renderCpu(series, 'before');
   const versions = targets.map((target) => target.name).join(', ');
   return [
@@ -246,7 +259,7 @@ function renderReport(series, targets) {
       'CPU-seconds are those of the target’s own processes, without upstream and load generator (for "direct": the upstream).',
     renderNoise(series),
     renderTable(series),
-    ...(tollgate ? ['Tollgate’s CPU-seconds per 1,000 requests, by process:', tollgate] : []),
+    ...tollgate,
     ...(before ? ['Those of the state before:', before] : []),
     '',
   ].join('\n\n');

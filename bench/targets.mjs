@@ -7,9 +7,10 @@ import { freePort, startNode } from './child-process.mjs';
 const run = promisify(execFile);
 
 /**
- * A server of POST /v1/chat/completions, with the headers it needs and the processes whose CPU time counts.
+ * A server of POST /v1/chat/completions, with the headers it needs and the processes whose CPU time counts. `origins` are those of its
+ * replicas, which share the connections.
  *
- * @typedef {{ name: string, origin: string, headers: Record<string, string>, pids: Record<string, number>, stop(): Promise<void> }} Target
+ * @typedef {{ name: string, origin: string, origins?: string[], headers: Record<string, string>, pids: Record<string, number>, stop(): Promise<void> }} Target
  */
 
 const JSON_HEADERS = { 'content-type': 'application/json' };

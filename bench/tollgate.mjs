@@ -1,42 +1,55 @@
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { startReplicas } from '../scripts/local/replicas.mjs';
 import { removeStack, startStack } from '../scripts/local/stack.mjs';
 
 const DATA_DIR = fileURLToPath(new URL('../.local/bench', import.meta.url));
 const CATALOG_FILE = fileURLToPath(new URL('catalog.yaml', import.meta.url));
 /** Without the simulator: all targets share that of the benchmark. */
 const SERVICES = /** @type {const} */ (['billing', 'catalog', 'inference-proxy', 'gateway']);
+/** Services of which a target may have several. */
+const REPLICATED = /** @type {const} */ (['billing', 'inference-proxy', 'gateway']);
 
 /**
  * The whole stack as `npm start` runs it, in front of `upstream`, with a new database, and without effective limits. With `profileDir`
- * the services write CPU profiles there when they stop.
+ * the services write CPU profiles there when they stop. `count` is the number of replicas of gateway, inference-proxy and billing.
  *
- * @param {import('./targets.mjs').Target} upstream @param {string | undefined} profileDir @returns {Promise<import('./targets.mjs').Target>}
+ * @param {import('./targets.mjs').Target} upstream @param {string | undefined} profileDir @param {number} [count]
+ * @returns {Promise<import('./targets.mjs').Target>}
  */
-export async function startTollgate(upstream, profileDir) {
+export async function startTollgate(upstream, profileDir, count = 1) {
+  const dataDir = count === 1 ? DATA_DIR : `${DATA_DIR}-${count}`;
   if (profileDir) mkdirSync(profileDir, { recursive: true });
-  removeStack(DATA_DIR);
+  removeStack(dataDir);
+  const env = {
+    NODE_ENV: 'production',
+    LOG_LEVEL: 'info',
+    ...(profileDir ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(profileDir)}` } : {}),
+  };
   const stack = await startStack({
-    dataDir: DATA_DIR,
+    dataDir,
     services: [...SERVICES],
     quiet: true,
-    env: {
-      NODE_ENV: 'production',
-      LOG_LEVEL: 'info',
-      ...(profileDir ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(profileDir)}` } : {}),
-    },
+    env,
     serviceEnv: { catalog: { CATALOG_FILE, UPSTREAM_LOCAL_URL: `${upstream.origin}/v1` } },
     demo: { usd: '1000000.00', requestsPerMinute: 1_000_000, concurrency: 10_000 },
   });
+  const others = Array.from({ length: count - 1 }, (_, index) => index + 2);
+  const replicas = await startReplicas(
+    stack,
+    others.flatMap((number) => REPLICATED.map((service) => ({ name: `${service}-${number}`, service, env }))),
+  );
   return {
-    name: 'Tollgate',
+    name: count === 1 ? 'Tollgate' : `Tollgate, ${count} replicas`,
     origin: stack.gatewayUrl,
+    origins: [stack.gatewayUrl, ...Object.values(replicas.gatewayUrls)],
     headers: { 'content-type': 'application/json', authorization: `Bearer ${stack.apiKey}` },
-    pids: stack.pids(),
+    pids: { ...stack.pids(), ...replicas.pids() },
     stop: async () => {
+      await replicas.stop();
       await stack.stop();
-      removeStack(DATA_DIR);
+      removeStack(dataDir);
     },
   };
 }

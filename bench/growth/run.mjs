@@ -159,7 +159,7 @@ async function measureConversation(stack, headers, messages) {
   const body = JSON.stringify({ model: 'sim-fast', max_tokens: 16, messages: [...turns, { role: 'user', content: '[[sim tokens=1]]' }] });
   const reply = await fetch(`${stack.gatewayUrl}/v1/chat/completions`, { method: 'POST', headers, body });
   const text = (await reply.json()).choices[0].message.content;
-  const job = { origin: stack.gatewayUrl, path: '/v1/chat/completions', headers, body, text, stream: false, connections: 8, seconds };
+  const job = { origins: [stack.gatewayUrl], path: '/v1/chat/completions', headers, body, text, stream: false, connections: 8, seconds };
   return perUnit(stack, '../load-worker.mjs', job, ({ requests }) => (requests * Buffer.byteLength(body)) / 1024);
 }
 

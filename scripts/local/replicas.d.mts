@@ -6,6 +6,8 @@ export interface Replica {
   service: 'gateway' | 'inference-proxy' | 'billing' | 'catalog';
   /** Overrides of its settings. */
   env?: Record<string, string>;
+  /** Another checkout, installed and built, whose program runs. Default: this one. */
+  root?: string;
   /** Ports of 127.0.0.1 that replace those of the servers. */
   via?: { nats?: number; postgres?: number };
 }
@@ -16,9 +18,12 @@ export interface RunningReplicas {
   logDir: string;
   /** Undefined between the end of a process and its restart. */
   pid(name: string): number | undefined;
+  pids(): Record<string, number>;
   /** Sends a signal, SIGKILL by default, and resolves when the process has ended. The supervisor restarts it: see `ready`. */
   kill(name: string, signal?: NodeJS.Signals): Promise<void>;
   ready(name: string): Promise<void>;
+  /** Stops a replica gracefully and starts it from the checkout `root`; from this one without it. Resolves when it is ready. */
+  replace(name: string, root?: string): Promise<void>;
   stop(): Promise<void>;
 }
 

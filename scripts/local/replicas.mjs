@@ -21,16 +21,22 @@ export async function startReplicas(stack, replicas) {
   };
   const secrets = loadSecrets(stackDir);
   const gatewayUrls = {};
+  const ports = new Map();
+  const programOf = async ({ name, service, env, root, via = {} }) => {
+    if (!ports.has(name)) ports.set(name, [await freePort(), await freePort()]);
+    const [opsPort, gatewayPort] = ports.get(name);
+    if (service === 'gateway') gatewayUrls[name] = `http://127.0.0.1:${gatewayPort}`;
+    const databaseUrl = (owner) => throughPort(serviceUrl(stack.databaseUrl, owner, secrets), via.postgres);
+    const databaseUrls = { billing: databaseUrl('billing'), catalog: databaseUrl('catalog') };
+    const connections = { natsUrl: throughPort(stack.natsUrl, via.nats), databaseUrls, gatewayPort };
+    return { ...(await serviceProgram(service, { connections, ports: { [service]: opsPort }, secrets, env, root })), name };
+  };
+  const replace = async (name, root) => {
+    await supervisor.hold(name);
+    await supervisor.start(await programOf({ ...replicas.find((replica) => replica.name === name), root }));
+  };
   try {
-    const programs = replicas.map(async ({ name, service, env, via = {} }) => {
-      const [opsPort, gatewayPort] = [await freePort(), await freePort()];
-      if (service === 'gateway') gatewayUrls[name] = `http://127.0.0.1:${gatewayPort}`;
-      const databaseUrl = (owner) => throughPort(serviceUrl(stack.databaseUrl, owner, secrets), via.postgres);
-      const databaseUrls = { billing: databaseUrl('billing'), catalog: databaseUrl('catalog') };
-      const connections = { natsUrl: throughPort(stack.natsUrl, via.nats), databaseUrls, gatewayPort };
-      return { ...(await serviceProgram(service, { connections, ports: { [service]: opsPort }, secrets, env })), name };
-    });
-    await Promise.all(programs.map(async (program) => supervisor.start(await program)));
+    await Promise.all(replicas.map(async (replica) => supervisor.start(await programOf(replica))));
   } catch (error) {
     await stop();
     throw error;
@@ -39,7 +45,9 @@ export async function startReplicas(stack, replicas) {
     gatewayUrls,
     logDir: join(dataDir, 'logs'),
     pid: (name) => supervisor.pid(name),
+    pids: () => supervisor.pids(),
     kill: (name, signal) => supervisor.kill(name, signal),
+    replace,
     ready: (name) => supervisor.ready(name),
     stop,
   };

@@ -15,16 +15,16 @@ const PREFERRED = { gateway: { ACTIVITY_EVENTS: 'true' } };
 
 /**
  * A service as a program for the supervisor. It inherits only its own settings, such as `LOG_LEVEL`; only the inference-proxy gets
- * upstream keys. `env` overrides everything. `dist` must be built.
+ * upstream keys. `env` overrides everything. `root` is the checkout whose `dist` runs, which must be built.
  */
-export async function serviceProgram(name, { connections, ports, secrets, env = {} }) {
+export async function serviceProgram(name, { connections, ports, secrets, env = {}, root = ROOT }) {
   const probePort = ports[name];
   const inherited = serviceEnvironment(name, await settingsOf(name));
   const settings = name === 'upstream-sim' ? {} : natsSettings(name, { connections, ports, secrets });
   return {
     name,
     command: NODE,
-    args: ['--enable-source-maps', join(ROOT, `dist/apps/${name}/src/main.js`)],
+    args: ['--enable-source-maps', join(root, `dist/apps/${name}/src/main.js`)],
     env: {
       NODE_COMPILE_CACHE: COMPILE_CACHE,
       ...PREFERRED[name],
@@ -33,7 +33,7 @@ export async function serviceProgram(name, { connections, ports, secrets, env = 
       ...ownSettings(name, { connections, ports, secrets }),
       ...env,
     },
-    cwd: ROOT,
+    cwd: root,
     probe: () => isReady(`http://127.0.0.1:${probePort}/readyz`),
     graceMs: SHUTDOWN_GRACE_MS + 5000,
   };

@@ -24,6 +24,8 @@ export const GRANTS = {
     functions: [
       'billing.demand(boolean, text)',
       'billing.demand_new(uuid[], uuid[])',
+      'billing.demand_new(uuid[], uuid[], uuid[], uuid[])',
+      'billing.used_elsewhere(uuid[], uuid[])',
       'billing.record_audit(jsonb, text, uuid, text, text, jsonb, jsonb)',
       'billing.audit_digest(bytea, billing.audit)',
     ],

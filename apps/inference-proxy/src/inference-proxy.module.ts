@@ -11,6 +11,7 @@ import { LeaseKeeper } from './leases/lease-keeper.js';
 import { SettleForGateway } from './leases/settle-for-gateway.js';
 import { ProxyMetrics } from './metrics/proxy-metrics.js';
 import { ProbeRunner } from './probe/probe-runner.js';
+import { ProxyReplicas } from './routing/proxy-replicas.js';
 import { RouteTable, type RoutingOptions } from './routing/route-table.js';
 
 /** Milliseconds that settlements may take at shutdown. Billing may be away; the reaper settles what is left. */
@@ -41,7 +42,7 @@ export function inferenceProxyModule({ config, logger, registry, messaging }: In
       { provide: INFERENCE_DEPENDENCIES, useValue: { routes, leases, settlements, logger, attemptsMax, failoverMs } },
       { provide: RouteTable, useValue: routes },
       { provide: ProbeRunner, useValue: new ProbeRunner(messaging, logger) },
-      { provide: BackgroundWork, useValue: new BackgroundWork(follow, routes, leases, settlements) },
+      { provide: BackgroundWork, useValue: new BackgroundWork(follow, new ProxyReplicas(messaging, routes), routes, leases, settlements) },
     ],
   };
 }
@@ -57,17 +58,20 @@ class BackgroundWork implements OnApplicationBootstrap, OnApplicationShutdown {
 
   constructor(
     private readonly followCatalog: () => () => void,
+    private readonly replicas: ProxyReplicas,
     private readonly routes: RouteTable,
     private readonly leases: LeaseKeeper,
     private readonly settlements: SettleForGateway,
   ) {}
 
   onApplicationBootstrap(): void {
+    this.replicas.start();
     this.stopFollowing = this.followCatalog();
   }
 
   /** Settles what gateways have left unsettled, then closes the sockets to the upstreams. */
   async onApplicationShutdown(): Promise<void> {
+    this.replicas.stop();
     this.stopFollowing();
     const withinFlush = beginGrace(SETTLE_FLUSH_MS);
     await withinFlush(this.leases.flush());

@@ -11,8 +11,9 @@ import {
   type SettleOutcome,
   type SettleRequest,
 } from '#contracts/billing/holds.js';
-import { catalogChanged, type RouteListReply, routeList, type Upstream } from '#contracts/catalog.js';
+import { catalogChanged, type Route, type RouteListReply, routeList, type Upstream } from '#contracts/catalog.js';
 import { type GenerateRequest, generate } from '#contracts/inference.js';
+import { routeStatus } from '#contracts/route-status.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import type { Messaging } from '#messaging/messaging.js';
@@ -102,7 +103,7 @@ beforeEach(async () => {
   await serveAs('billing', BillingModule);
   gateway = await connectAs('gateway');
   opsPort = await freePort();
-  stopProxy = await startProxy();
+  stopProxy = await startProxy(opsPort);
 });
 
 afterEach(async () => {
@@ -132,7 +133,7 @@ async function serveAs(user: string, module: new () => object): Promise<Messagin
   return messaging;
 }
 
-async function startProxy(): Promise<() => Promise<void>> {
+async function startProxy(opsPort: number): Promise<() => Promise<void>> {
   const config = Object.assign(new InferenceProxyConfig(), {
     natsUrl: nats.url,
     natsUser: 'inference-proxy',
@@ -256,6 +257,46 @@ test('an announced catalog is used at once', async () => {
   let first: StreamEvent | undefined;
   while (first?.type !== 'upstream-start') [first] = await collect(gateway.openStream(generate, job('new-model')));
   expect(first).toEqual({ type: 'upstream-start', upstream: 'new' });
+});
+
+test('two replicas share the concurrencyMax of a route: no more calls run at once, also while the second one joins', async () => {
+  let running = 0;
+  let most = 0;
+  upstream.behave(async (_request, response) => {
+    running += 1;
+    most = Math.max(most, running);
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(chunk('Hel'));
+    await once(asked, 'go on');
+    running -= 1; // before the end reaches the proxy, which may then start another call
+    response.end(`${chunk('lo', 'stop')}${DONE}`);
+  });
+  const limited = routesTo([upstream.definition({ id: 'limited' })], 2);
+  routes = {
+    ...limited,
+    models: limited.models.map(({ id, routes: [route] }) => ({ id, routes: [{ ...route, concurrencyMax: 4 } as Route] })),
+  };
+  catalog.publish(catalogChanged, { revision: 2 });
+  const cli = await connectAs('cli');
+  const untilShares = async (...shares: number[]): Promise<void> => {
+    for (let seen: unknown; seen !== `${shares}`; ) {
+      const replicas = await cli.requestEvery(routeStatus, {});
+      seen = `${replicas.map(({ routes: [route] }) => route?.concurrencyMax).sort()}`;
+    }
+  };
+  const ask = (count: number) => Array.from({ length: count }, () => collect(gateway.openStream(generate, job('limited-model'))));
+
+  await untilShares(4);
+  const first = ask(4);
+  while (running < 4) await new Promise(setImmediate);
+  await startProxy(await freePort());
+  await untilShares(0, 2);
+  const all = Promise.all([...first, ...ask(8)]);
+  const going = setInterval(() => asked.emit('go on'), 20);
+  const ends = (await all).map((events) => events.at(-1)?.type);
+  await untilShares(2, 2);
+  clearInterval(going);
+  expect({ most, ends }).toEqual({ most: 4, ends: Array(12).fill('completion-finish') });
 });
 
 test('a stop waits for what runs, and takes nothing new', async () => {

@@ -147,7 +147,7 @@ export interface Route {
   weight: number;
   /** Lower is tried first. Default 0. */
   priority: number;
-  /** Concurrent calls of one proxy replica on this route. Absent from a catalog service older than the field. Default null: no limit. */
+  /** Concurrent calls on this route, of all proxy replicas. Absent from a catalog service older than the field. Default null: no limit. */
   concurrencyMax?: number | null;
 }
 

@@ -17,6 +17,7 @@ import * as gateway from './gateway.js';
 import * as inference from './inference.js';
 import * as panel from './panel.js';
 import * as probe from './probe.js';
+import * as proxyReplicas from './proxy-replicas.js';
 import * as routeStatus from './route-status.js';
 import * as scheduledPrices from './scheduled-prices.js';
 
@@ -39,6 +40,7 @@ const MODULES = [
   scheduledPrices,
   gateway,
   inference,
+  proxyReplicas,
   routeStatus,
   probe,
   panel,

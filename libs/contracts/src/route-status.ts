@@ -17,6 +17,7 @@ export interface RouteStatus {
   /** False while the upstream's health check fails. */
   isHealthy: boolean;
   inFlight: number;
+  /** Calls that this replica may have: its share of the route's `concurrencyMax`. Null: no limit. */
   concurrencyMax: number | null;
   /** Calls under way on all routes to the upstream. */
   upstreamInFlight: number;

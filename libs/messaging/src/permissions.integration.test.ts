@@ -90,6 +90,7 @@ const CACHES: Record<string, User[]> = {
   'billing.v1.event.replica-ready': ['gateway'],
   'catalog.v1.event.changed': ['gateway', 'inference-proxy'],
   'gateway.v1.event.requests-ended': [],
+  'inference.v1.event.replica-ready': [],
 };
 
 /** Readers of each stream. The inference-proxy serves all of them. */
@@ -268,7 +269,8 @@ describe('as a user', () => {
   test.each(topics.map((topic) => [topic.subject, topic] as const))(
     '%s reaches its receivers, only from its owner',
     async (subject, topic) => {
-      const owner = subject.split('.')[0] as User;
+      const [area] = subject.split('.');
+      const owner = (area === 'inference' ? 'inference-proxy' : area) as User;
       const listeners: User[] = [...(CACHES[subject] ?? []), 'panel', 'internal'];
       const heard: unknown[] = [];
       // The owner may subscribe to all of its subjects, so it is left out.

@@ -94,6 +94,7 @@ export interface OpenedHold {
 
 export interface Settlement {
   holdId: string;
+  accountId: string;
   reason: SettleReason;
   upstream: string | null;
   /** Null: the reaper, a release, or a service that this version does not know. */

@@ -81,6 +81,7 @@ function chargeHold(draft: BatchDraft, { settle, hold, account, parts }: EndedHo
   countInBudgets(draft, budgetsOfHold(draft.budgets, hold), account, { spent: cost });
   draft.rows.settled.push({
     holdId: hold.holdId,
+    accountId: hold.accountId,
     reason: settle.reason,
     upstream: settle.upstream ?? null,
     settledBy: settle.settledBy ?? null,

@@ -17,6 +17,7 @@ const FUNDS = { topup: 0n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, g
 
 const settlement: Settlement = {
   holdId: randomUUID(),
+  accountId: randomUUID(),
   reason: 'completed',
   upstream: null,
   settledBy: null,

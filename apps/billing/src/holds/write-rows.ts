@@ -5,15 +5,16 @@ import { execute, plainArray } from './pipelined-query.js';
 
 /**
  * Common table expressions of the statement that writes a batch. A hold is deleted once and its settlement inserted once, from the deleted
- * row: nothing else ends a hold. $1 is the time of the batch, $2 to $32 are `holdColumns`.
+ * row: nothing else ends a hold. $1 is the time of the batch, $2 to $33 are `holdColumns`.
+ * Each row is found by its account too: see `read-state.ts`.
  */
 export const CLOSE_AND_OPEN_HOLDS = `closed AS (
       DELETE FROM billing.hold h
       USING unnest($2::uuid[], $3::text[], $4::text[], $5::int8[], $6::numeric[], $7::int8[], $8::uuid[], $9::int8[], $10::int8[],
-          $11::int8[], $12::int4[], $13::int4[], $14::int4[], $15::int4[], $16::text[], $17::text[], $18::text[])
+          $11::int8[], $12::int4[], $13::int4[], $14::int4[], $15::int4[], $16::text[], $17::text[], $18::text[], $19::uuid[])
         AS s (hold_id, reason, upstream, cost, over, plan_cost, live_grant_id, ended_cost, forfeit,
-          topup_cost, prompt_tokens, cached_tokens, output_tokens, reasoning_tokens, prompt_source, output_source, settled_by)
-      WHERE h.id = s.hold_id
+          topup_cost, prompt_tokens, cached_tokens, output_tokens, reasoning_tokens, prompt_source, output_source, settled_by, payer_id)
+      WHERE h.id = s.hold_id AND h.account_id = s.payer_id
       RETURNING h.*, s.*
     ), settled AS (
       INSERT INTO billing.settlement (hold_id, account_id, project_id, key_id, request_id, model, upstream, reason, held, cost,
@@ -28,8 +29,8 @@ export const CLOSE_AND_OPEN_HOLDS = `closed AS (
     ), opened AS (
       INSERT INTO billing.hold (id, account_id, project_id, key_id, request_id, model, amount, plan_part, grant_id,
         price_version, input_price, cached_input_price, output_price, lease_until, created_at)
-      SELECT *, $1::timestamptz FROM unnest($19::uuid[], $20::uuid[], $21::uuid[], $22::uuid[], $23::text[], $24::text[], $25::int8[],
-        $26::int8[], $27::uuid[], $28::int4[], $29::int8[], $30::int8[], $31::int8[], $32::timestamptz[])
+      SELECT *, $1::timestamptz FROM unnest($20::uuid[], $21::uuid[], $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::int8[],
+        $27::int8[], $28::uuid[], $29::int4[], $30::int8[], $31::int8[], $32::int8[], $33::timestamptz[])
     )`;
 /** A batch can end a grant, never start one. */
 export const ACCOUNT_SET = `topup = s.topup, topup_held = s.topup_held, plan = s.plan, plan_held = s.plan_held,
@@ -43,18 +44,18 @@ const WRITE_BATCH = {
   name: 'write_batch',
   text: `WITH ${CLOSE_AND_OPEN_HOLDS}, changed_accounts AS (
       UPDATE billing.account a SET ${ACCOUNT_SET}
-      FROM unnest($33::uuid[], $34::numeric[], $35::numeric[], $36::numeric[], $37::numeric[], $38::numeric[], $39::uuid[], $40::int4[])
+      FROM unnest($34::uuid[], $35::numeric[], $36::numeric[], $37::numeric[], $38::numeric[], $39::numeric[], $40::uuid[], $41::int4[])
         AS s (id, topup, topup_held, plan, plan_held, expired, grant_id, open_holds)
       WHERE a.id = s.id RETURNING 1
     ), changed_projects AS (
       UPDATE billing.project p SET ${PROJECT_SET}
-      FROM unnest($41::uuid[], $42::int4[], $43::json[]) AS s (id, open_holds, request_window)
-      WHERE p.id = s.id RETURNING 1
+      FROM unnest($42::uuid[], $43::uuid[], $44::int4[], $45::json[]) AS s (id, payer_id, open_holds, request_window)
+      WHERE p.id = s.id AND p.account_id = s.payer_id RETURNING 1
     )
     SELECT pg_current_xact_id()::xid::text AS version,
       billing.demand((SELECT count(*) FROM settled) = cardinality($2), 'a hold to end was not there'),
-      billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($33), 'an account was not there'),
-      billing.demand((SELECT count(*) FROM changed_projects) = cardinality($41), 'a project was not there')`,
+      billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($34), 'an account was not there'),
+      billing.demand((SELECT count(*) FROM changed_projects) = cardinality($42), 'a project was not there')`,
 };
 
 /** A batch begins windows where it reads them (`readBudgets`). */
@@ -63,8 +64,8 @@ export const BUDGET_SET = 'spent = s.spent, held = s.held';
 const WRITE_BUDGETS = {
   name: 'write_budgets',
   text: `WITH changed AS (
-      UPDATE billing.budget b SET ${BUDGET_SET} FROM unnest($1::uuid[], $2::numeric[], $3::numeric[]) AS s (id, spent, held)
-      WHERE b.id = s.id RETURNING 1
+      UPDATE billing.budget b SET ${BUDGET_SET} FROM unnest($1::uuid[], $2::uuid[], $3::numeric[], $4::numeric[]) AS s (id, payer_id, spent, held)
+      WHERE b.id = s.id AND b.account_id = s.payer_id RETURNING 1
     ) SELECT billing.demand((SELECT count(*) FROM changed) = cardinality($1), 'a budget was not there')`,
 };
 
@@ -111,7 +112,7 @@ export async function writeRows(connection: PgConnection, rows: BatchRows, now: 
   return (await written)?.rows[0]?.version;
 }
 
-/** Values of $2 to $32. */
+/** Values of $2 to $33. */
 export function holdColumns({ settled, opened }: Pick<BatchRows, 'settled' | 'opened'>): unknown[] {
   return [...settledColumns(settled), ...openedColumns(opened)];
 }
@@ -135,6 +136,7 @@ function settledColumns(settled: readonly Settlement[]): unknown[] {
     settled.map((row) => (row.metered ? row.usage.promptSource : null)),
     settled.map((row) => (row.metered ? row.usage.outputSource : null)),
     settled.map((row) => row.settledBy),
+    plainArray(settled.map((row) => row.accountId)),
   ];
 }
 
@@ -218,6 +220,7 @@ export function accountColumns(accounts: readonly AccountState[]): unknown[] {
 export function projectColumns(projects: readonly ProjectState[]): unknown[] {
   return [
     plainArray(projects.map((row) => row.projectId)),
+    plainArray(projects.map((row) => row.accountId)),
     plainArray(projects.map((row) => row.openHolds)),
     projects.map((row) => JSON.stringify(row.requestWindow)),
   ];
@@ -226,6 +229,7 @@ export function projectColumns(projects: readonly ProjectState[]): unknown[] {
 export function budgetColumns(budgets: readonly BudgetState[]): unknown[] {
   return [
     plainArray(budgets.map((row) => row.budgetId)),
+    plainArray(budgets.map((row) => row.accountId)),
     plainArray(budgets.map((row) => row.spent)),
     plainArray(budgets.map((row) => row.held)),
   ];

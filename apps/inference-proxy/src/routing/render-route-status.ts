@@ -4,7 +4,7 @@ import type { LastFailure } from './route-statistics.js';
 
 /** Renders what this replica knows about a route of a model. */
 export function renderRouteStatus(model: string, route: RouteState, now: number): RouteStatus {
-  const { upstream, client, definition, inFlight, statistics } = route;
+  const { upstream, client, definition, inFlight, concurrencyMax, statistics } = route;
   const { calls, errors, durationMs, firstContentMs, tokensPerSecond, lastFailure } = statistics;
   return {
     model,
@@ -16,7 +16,7 @@ export function renderRouteStatus(model: string, route: RouteState, now: number)
     cooldownMs: Math.round(route.cooldownMs(now)),
     isHealthy: upstream.isHealthy,
     inFlight,
-    concurrencyMax: definition.concurrencyMax ?? null,
+    concurrencyMax,
     upstreamInFlight: upstream.calls.inUse,
     upstreamConnectionsMax: client.upstream.connectionsMax,
     calls,

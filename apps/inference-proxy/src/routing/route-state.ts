@@ -52,6 +52,8 @@ export class RouteState {
     private metrics: RouteMetrics,
     private readonly options: RouteOptions,
     private readonly observer: RouteObserver,
+    /** Returns this replica's places of a limit of all replicas. */
+    private readonly placesOf: (limit: number) => number = (limit) => limit,
   ) {
     this.client = upstream.client;
     this.hash = hashOf(`${definition.upstream}\n${definition.model}`);
@@ -59,6 +61,12 @@ export class RouteState {
 
   get inFlight(): number {
     return this.calls.inUse;
+  }
+
+  /** Calls that this replica may have: its share of the route's `concurrencyMax`. Null: no limit. */
+  get concurrencyMax(): number | null {
+    const { concurrencyMax } = this.definition;
+    return concurrencyMax == null ? null : this.placesOf(concurrencyMax);
   }
 
   /**
@@ -108,8 +116,8 @@ export class RouteState {
 
   /** True while the account may begin another call, by the caps of the upstream and of the route. */
   hasRoom(accountId: string): boolean {
-    const { concurrencyMax } = this.definition;
-    return this.upstream.hasRoom(accountId) && (concurrencyMax == null || this.calls.admits(accountId, concurrencyMax));
+    const { concurrencyMax } = this;
+    return this.upstream.hasRoom(accountId) && (concurrencyMax === null || this.calls.admits(accountId, concurrencyMax));
   }
 
   /**

@@ -1,12 +1,15 @@
 import type { Route, RouteListReply } from '#contracts/catalog.js';
+import type { RouteOverShare } from '#contracts/proxy-replicas.js';
 import type { RouteStatus, RouteStatusReply } from '#contracts/route-status.js';
 import type { Logger } from '#observability/logger.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { ProxyMetrics } from '../metrics/proxy-metrics.js';
+import type { RouteMetrics } from '../metrics/route-metrics.js';
 import type { QueueOptions } from './admission-queue.js';
 import { ModelRouter, type RouteRequest } from './model-router.js';
 import { renderRouteStatus } from './render-route-status.js';
 import type { RetryOptions } from './retry-budget.js';
+import { type Division, RouteShares, routeKey } from './route-shares.js';
 import { type RouteCall, type RouteObserver, type RouteOptions, RouteState } from './route-state.js';
 import { UpstreamState } from './upstream-state.js';
 
@@ -22,6 +25,7 @@ export class RouteTable {
   private readonly upstreams = new Map<string, UpstreamState>();
   private readonly routes = new Map<string, RouteState>();
   private readonly waiting = new Set<ModelRouter>();
+  private readonly shares = new RouteShares();
   private applied: string | undefined;
   private revision: number | null = null;
 
@@ -93,6 +97,22 @@ export class RouteTable {
     this.serveWaiting(); // once everything is in place
   }
 
+  /** Sets the share of `concurrencyMax` that this replica has on each route. Calls beyond it run on. */
+  share(division: Division): void {
+    this.shares.set(division);
+    this.serveWaiting();
+  }
+
+  /** Returns the routes with more calls of this replica than its share. */
+  overShare(): RouteOverShare[] {
+    return [...this.models.values()].flatMap(({ id, routes }) =>
+      routes.flatMap(({ inFlight, definition: { upstream, model: upstreamModel, concurrencyMax } }) => {
+        const share = concurrencyMax == null ? inFlight : this.shares.shareOf(routeKey(id, upstream, upstreamModel), concurrencyMax);
+        return inFlight > share ? [{ model: id, upstream, upstreamModel, calls: inFlight - share }] : [];
+      }),
+    );
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.upstreams.values()].map((upstream) => upstream.close()));
   }
@@ -120,8 +140,8 @@ export class RouteTable {
     const upstream = this.upstreams.get(route.upstream);
     if (upstream === undefined || upstream.client.isClosed) return [];
     const metrics = this.metrics.ofRoute(upstream.client.upstream, model, route.model);
-    const key = `${model}\n${route.upstream}\n${route.model}`;
-    const known = this.routes.get(key) ?? new RouteState(upstream, route, metrics, this.options, this.observer(model));
+    const key = routeKey(model, route.upstream, route.model);
+    const known = this.routes.get(key) ?? this.newRoute(key, model, upstream, route, metrics);
     if (known.redefine(route, metrics))
       this.logger.info(
         { model, upstream: route.upstream, upstreamModel: route.model },
@@ -129,6 +149,11 @@ export class RouteTable {
       );
     this.routes.set(key, known);
     return [known];
+  }
+
+  private newRoute(key: string, model: string, upstream: UpstreamState, route: Route, metrics: RouteMetrics): RouteState {
+    const placesOf = (limit: number): number => this.shares.placesOf(key, limit);
+    return new RouteState(upstream, route, metrics, this.options, this.observer(model), placesOf);
   }
 
   private observer(model: string): RouteObserver {

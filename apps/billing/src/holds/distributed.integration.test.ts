@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto';
+import { connectPg, type PgConnection } from '#database/pg-connection.js';
+import { distributeByAccount } from '../../test/distribute-by-account.js';
+import { type Customer, LedgerFixture, reserveOf, TIMES, usageOf } from '../../test/ledger-fixture.js';
+import { applyBatch, LANE_SETTINGS } from './apply-batch.js';
+
+/**
+ * The hot path on tables that are distributed by account: hash partitions of one database stand for the shards of several. The plans are those
+ * that ran, as Postgres reports them.
+ */
+const ROWS = 10_000;
+
+let ledger: LedgerFixture;
+let lane: TracedLane;
+let first: Customer;
+let second: Customer;
+let budgeted: Customer;
+
+beforeAll(async () => {
+  ledger = await LedgerFixture.open();
+  await distributeByAccount(ledger.sql);
+  [first, second, budgeted] = await customersOfDifferentShards();
+  await addBudget(budgeted);
+  await fillTables();
+  lane = await TracedLane.open();
+}, 60_000);
+afterAll(async () => {
+  await lane?.connection.end();
+  await ledger?.close();
+});
+
+/** A statement that ran, and the shards whose rows its plan looked for. */
+interface Ran {
+  statement: string;
+  shards: number[];
+}
+
+interface PlanNode {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Actual Loops': number;
+  Plans?: PlanNode[];
+}
+
+/** A connection of a lane that keeps the plan of each statement, those within functions included. */
+class TracedLane {
+  private readonly names = new Map<string, string>();
+  private ran: Ran[] = [];
+
+  private constructor(readonly connection: PgConnection) {
+    const query = connection.query.bind(connection) as (...args: unknown[]) => unknown;
+    connection.query = ((statement: string | { name: string; text: string }, ...rest: unknown[]) => {
+      if (typeof statement === 'object') this.names.set(statement.text, statement.name);
+      return query(statement, ...rest);
+    }) as typeof connection.query;
+    connection.on('notice', ({ message = '' }) => {
+      if (!message.startsWith('duration: ')) return;
+      const { 'Query Text': text, Plan: plan } = JSON.parse(message.slice(message.indexOf('{'))) as {
+        'Query Text': string;
+        Plan: PlanNode;
+      };
+      this.ran.push({ statement: this.names.get(text) ?? 'within a function', shards: shardsOf(plan) });
+    });
+  }
+
+  static async open(): Promise<TracedLane> {
+    const connection = await connectPg({ url: ledger.ownerUrl, applicationName: 'test-lane', settings: LANE_SETTINGS });
+    await connection.query(`LOAD 'auto_explain'; SET auto_explain.log_level = notice; SET auto_explain.log_min_duration = 0;
+      SET auto_explain.log_analyze = on; SET auto_explain.log_nested_statements = on; SET auto_explain.log_format = json`);
+    return new TracedLane(connection);
+  }
+
+  /** Returns the statements that ran during `work`, with their shards. */
+  async during(work: () => Promise<unknown>): Promise<Record<string, number[]>> {
+    this.ran = [];
+    await work();
+    const byStatement = Map.groupBy(this.ran, ({ statement }) => statement);
+    return Object.fromEntries([...byStatement].map(([statement, runs]) => [statement, inOrder(runs.flatMap(({ shards }) => shards))]));
+  }
+}
+
+function inOrder(shards: readonly number[]): number[] {
+  return [...new Set(shards)].sort();
+}
+
+function shardsOf(node: PlanNode): number[] {
+  const [, shard] = /_(\d)$/.exec(node['Relation Name'] ?? '') ?? [];
+  const own = shard !== undefined && node['Node Type'].endsWith('Scan') && node['Actual Loops'] > 0 ? [Number(shard)] : [];
+  return [...own, ...(node.Plans ?? []).flatMap(shardsOf)];
+}
+
+async function shardOf({ accountId }: Customer): Promise<number> {
+  const { rows } = await ledger.sql.query('SELECT tableoid::regclass::text AS shard FROM billing.account WHERE id = $1', [accountId]);
+  return Number(rows[0]?.shard.slice(-1));
+}
+
+async function customersOfDifferentShards(): Promise<[Customer, Customer, Customer]> {
+  const found = new Map<number, Customer>();
+  while (found.size < 3) {
+    const customer = await ledger.customer({ topup: 1_000_000n });
+    found.set(await shardOf(customer), customer);
+  }
+  return [...found.values()] as [Customer, Customer, Customer];
+}
+
+/** A budget whose window is over, so that the next batch begins another. */
+async function addBudget({ accountId }: Customer): Promise<void> {
+  await ledger.sql.query(
+    `INSERT INTO billing.budget (id, account_id, period, time_zone, limit_amount, spent, held, window_start, window_end)
+      VALUES (gen_random_uuid(), $1, 'day', 'UTC', 1000000, 0, 0, now() - interval '3 days', now() - interval '2 days')`,
+    [accountId],
+  );
+}
+
+/** As many rows of others that reading a table costs more than looking for the rows of a batch. */
+async function fillTables(): Promise<void> {
+  for (const statement of [
+    'SET session_replication_role = replica', // without triggers and foreign keys
+    `INSERT INTO billing.account (id, name, open_holds) SELECT gen_random_uuid(), 'other', 1 FROM generate_series(1, ${ROWS})`,
+    `INSERT INTO billing.project (id, account_id, name, requests_per_minute_max, concurrency_max, open_holds)
+      SELECT gen_random_uuid(), id, 'other', 1, 1, 1 FROM billing.account WHERE name = 'other'`,
+    `INSERT INTO billing.budget (id, account_id, period, time_zone, limit_amount, spent, held, window_start, window_end)
+      SELECT gen_random_uuid(), id, 'total', 'UTC', 1, 0, 0, '-infinity', 'infinity' FROM billing.account WHERE name = 'other'`,
+    `INSERT INTO billing.hold (id, account_id, project_id, key_id, request_id, model, amount, plan_part, price_version, input_price,
+        cached_input_price, output_price, lease_until, created_at)
+      SELECT gen_random_uuid(), account_id, id, id, 'other', 'm', 0, 0, 1, 1, 1, 1, 'infinity', now() FROM billing.project WHERE name = 'other'`,
+    'RESET session_replication_role',
+    'ANALYZE billing.account, billing.project, billing.budget, billing.hold',
+  ])
+    await ledger.sql.query(statement);
+}
+
+const settleOf = (customer: Customer, holdId: string) => ({ ...customer, holdId, reason: 'completed' as const, usage: usageOf(10) });
+
+test('statements of a batch look only into the shards of its accounts: under the lock, and decided from memory', async () => {
+  const [a, b] = [await shardOf(first), await shardOf(second)];
+  const both = inOrder([a, b]);
+  const holds = [reserveOf(first, 100n), reserveOf(second, 100n)] as const;
+  const locked = await lane.during(() => applyBatch(lane.connection, { settles: [], reserves: holds }, TIMES));
+  expect(locked).toEqual({ lock_accounts: both, read_batch: both, write_batch: both });
+
+  const settles = [settleOf(first, holds[0].holdId)];
+  const cached = await lane.during(() => applyBatch(lane.connection, { settles, reserves: [reserveOf(first, 50n)] }, TIMES));
+  expect(cached).toEqual({ write_cached_batch: [a], 'within a function': [a] });
+
+  const unknown = await lane.during(() => applyBatch(lane.connection, { settles: [settleOf(second, randomUUID())], reserves: [] }, TIMES));
+  expect(unknown).toEqual({ lock_accounts: [b], read_batch: [b], record_tombstones: [] });
+});
+
+test('so do those of budgets', async () => {
+  const shard = await shardOf(budgeted);
+  const holds = [1, 2, 3].map(() => reserveOf(budgeted, 100n));
+  const locked = await lane.during(() => applyBatch(lane.connection, { settles: [], reserves: holds }, TIMES));
+  expect(locked).toEqual({
+    lock_accounts: [shard],
+    read_batch: [shard],
+    read_budgets: [shard],
+    open_budget_windows: [shard],
+    'within a function': [shard],
+    write_budgets: [shard],
+    write_batch: [shard],
+  });
+  // A new window writes the account: batches take the lock until two have found it unchanged.
+  const settle = ({ holdId }: { holdId: string }) =>
+    lane.during(() => applyBatch(lane.connection, { settles: [settleOf(budgeted, holdId)], reserves: [] }, TIMES));
+  const settled: Record<string, number[]>[] = [];
+  for (const hold of holds) settled.push(await settle(hold));
+  expect(settled.at(-1)).toEqual({ write_cached_batch_and_budgets: [shard], 'within a function': [] });
+});
+
+test('a reaped hold is settled late in its own shard', async () => {
+  const shard = await shardOf(second);
+  const hold = reserveOf(second, 100n);
+  const now = Date.now();
+  await applyBatch(lane.connection, { settles: [], reserves: [hold] }, TIMES, now);
+  const reaped = [{ ...settleOf(second, hold.holdId), reason: 'lease-expired' as const }];
+  await applyBatch(lane.connection, { settles: reaped, reserves: [] }, TIMES, now + 1_000_000);
+  const late = await lane.during(() =>
+    applyBatch(lane.connection, { settles: [settleOf(second, hold.holdId)], reserves: [] }, TIMES, now + 1_000_001),
+  );
+  expect(late).toEqual({
+    lock_accounts: [shard],
+    read_batch: [shard],
+    settle_late: [],
+    'within a function': [shard],
+    write_batch: [shard],
+  });
+});

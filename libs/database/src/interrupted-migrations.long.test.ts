@@ -1,0 +1,68 @@
+import { jest } from '@jest/globals';
+import pg from 'pg';
+import { createEmptyDatabase } from '#testing/test-database.js';
+
+const { applyMigrations, migrationsIn } = await import('../../../scripts/prisma/apply-migrations.mjs');
+const FOLDER = 'prisma/migrations';
+
+/** Schema and applied migrations as Postgres describes them, one line for each part. */
+const DESCRIPTION = `
+  SELECT format('column %s.%s.%s %s %s %s', table_schema, table_name, column_name, data_type, column_default, is_nullable) AS line
+    FROM information_schema.columns WHERE table_schema IN ('billing', 'catalog', 'panel', 'activity')
+  UNION ALL SELECT format('constraint %s %s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid), convalidated)
+    FROM pg_constraint WHERE connamespace::regnamespace::text IN ('billing', 'catalog', 'panel', 'activity')
+  UNION ALL SELECT format('index %s %s', pg_get_indexdef(indexrelid), indisvalid)
+    FROM pg_index JOIN pg_class ON oid = indexrelid WHERE relnamespace::regnamespace::text IN ('billing', 'catalog', 'panel', 'activity')
+  UNION ALL SELECT format('trigger %s', pg_get_triggerdef(oid)) FROM pg_trigger WHERE NOT tgisinternal
+  UNION ALL SELECT format('function %s', pg_get_functiondef(oid))
+    FROM pg_proc WHERE pronamespace::regnamespace::text IN ('billing', 'catalog', 'panel', 'activity')
+  UNION ALL SELECT format('migration %s', migration_name) FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL
+  ORDER BY line`;
+
+const quiet = { say: () => undefined };
+
+async function describeSchema(url: string): Promise<string[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(DESCRIPTION)).rows.map(({ line }) => line as string);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Applies the migrations and breaks the connection after statement number `last`. Returns false when there are fewer statements. */
+async function migrateUntil(url: string, last: number): Promise<boolean> {
+  const { query } = pg.Client.prototype;
+  let sent = 0;
+  const counting = jest.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...args: unknown[]) {
+    const answer = (query as (...args: unknown[]) => unknown).apply(this, args);
+    if (++sent === last) (this as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+    return answer;
+  } as never);
+  try {
+    await applyMigrations(url, FOLDER, quiet);
+    return sent >= last;
+  } catch {
+    return true;
+  } finally {
+    counting.mockRestore();
+  }
+}
+
+test('a run that is broken after any of its statements leaves what the next run completes', async () => {
+  const whole = await createEmptyDatabase();
+  await whole.migrate();
+  const expected = await describeSchema(whole.url.href);
+  await whole.drop();
+  let statements = 0;
+  for (let isBroken = true; isBroken; ) {
+    const database = await createEmptyDatabase();
+    isBroken = await migrateUntil(database.url.href, statements + 1);
+    if (isBroken) statements++;
+    await database.migrate();
+    expect({ statements, schema: await describeSchema(database.url.href) }).toEqual({ statements, schema: expected });
+    await database.drop();
+  }
+  expect(statements).toBeGreaterThan(migrationsIn(FOLDER).length);
+});

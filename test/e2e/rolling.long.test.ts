@@ -1,0 +1,79 @@
+import { resolve } from 'node:path';
+import { type RunningStack, startPrivateStack } from '#testing/stack.js';
+import { connectAdministrator, createTenant, type Tenant, untilNoHolds } from '#testing/tenant.js';
+import type { Replica, RunningReplicas } from '../../scripts/local/replicas.mjs';
+import { latencies } from '../chaos/latencies.js';
+import { SteadyTraffic } from '../chaos/steady-traffic.js';
+
+/** Two replicas of each service, 100 requests a second in all formats, and replicas that end in turn. No request may fail. */
+const MINUTES = 5;
+const PER_SECOND = 100;
+const SERVICES = ['gateway', 'inference-proxy', 'billing', 'catalog'] as const;
+/** Checkout of the version before, installed and built. */
+const PREVIOUS = process.env.TEST_PREVIOUS_CHECKOUT;
+
+let stack: RunningStack;
+let replicas: RunningReplicas;
+let tenant: Tenant;
+let traffic: SteadyTraffic;
+
+afterEach(async () => {
+  await traffic?.stop();
+  await replicas?.stop();
+  await stack?.stop();
+});
+
+async function start(root?: string): Promise<void> {
+  stack = await startPrivateStack({ services: ['upstream-sim'] });
+  const { startReplicas } = await import('../../scripts/local/replicas.mjs');
+  const env = { UPSTREAM_LOCAL_URL: `${stack.upstreamUrl}/v1` };
+  const pair = (service: Replica['service']): Replica[] => [1, 2].map((number) => ({ name: `${service}-${number}`, service, root, env }));
+  replicas = await startReplicas(stack, SERVICES.flatMap(pair));
+  const administrator = await connectAdministrator(stack);
+  tenant = await createTenant(administrator, { usd: '1000.00' });
+  await administrator.close();
+  traffic = new SteadyTraffic(replicas.gatewayUrls, tenant, { perSecond: PER_SECOND });
+}
+
+/** Replaces both replicas of each service, one after the other, by the program of the checkout `root`. */
+async function replaceAll(services: readonly string[], root?: string): Promise<void> {
+  for (const name of services.flatMap((service) => [`${service}-1`, `${service}-2`])) {
+    const replace = () => replicas.replace(name, root);
+    await (name.startsWith('gateway') ? traffic.without(name, replace) : replace());
+  }
+}
+
+/** Ends the traffic, and checks that every request was completed and no hold is left. */
+async function expectNoFailure(replaced: number): Promise<void> {
+  const stories = await traffic.stop();
+  const failures = stories.filter(({ outcome }) => outcome.kind !== 'completed');
+  expect(failures.map(({ name, outcome }) => ({ name, outcome }))).toEqual([]);
+  expect(stories.length).toBeGreaterThan(1_000);
+  const administrator = await connectAdministrator(stack);
+  await untilNoHolds(administrator, tenant.accountId, 10_000);
+  await administrator.close();
+  console.info(`${stories.length} requests, ${replaced} replicas replaced; added ms: ${JSON.stringify(latencies(stories))}`);
+}
+
+test('replicas of every service are replaced in turn for five minutes at 100 requests a second, and no request fails', async () => {
+  await start();
+  let replaced = 0;
+  for (const until = performance.now() + MINUTES * 60_000; performance.now() < until; replaced += 2 * SERVICES.length)
+    await replaceAll(SERVICES);
+  await expectNoFailure(replaced);
+});
+
+// Needs a checkout of the version before in TEST_PREVIOUS_CHECKOUT, installed and built.
+(PREVIOUS ? describe : describe.skip)('beside the version before', () => {
+  const previous = resolve(PREVIOUS ?? '.');
+
+  test.each([
+    ['gateway first', SERVICES],
+    ['gateway last', SERVICES.toReversed()],
+  ])('an upgrade and the way back, %s, fail no request', async (_order, services) => {
+    await start(previous);
+    await replaceAll(services);
+    await replaceAll(services, previous);
+    await expectNoFailure(4 * SERVICES.length);
+  });
+});
