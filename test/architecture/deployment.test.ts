@@ -46,7 +46,7 @@ const containers = new Map(
 /** The services of Compose without the CLI. */
 const services = Object.entries(compose.services).filter(([name]) => name !== 'cli');
 /** Settings that differ between Compose and Kubernetes. */
-const ONE_SIDED = new Set(['UPSTREAM_LOCAL_URL', 'PGDATA']);
+const ONE_SIDED = new Set(['UPSTREAM_LOCAL_URL', 'PGDATA', 'NATS_PASSWORD']);
 
 test('every app of the code has a service in Compose and a workload in Kubernetes', () => {
   const apps = readdirSync('apps');
@@ -81,10 +81,7 @@ test('only the inference-proxy gets secrets of upstreams; other services get onl
   const inKubernetes = [...containers].flatMap(([name, { envFrom }]) => (envFrom ? [[name, envFrom[0]?.secretRef.name]] : []));
   expect({ inCompose, inKubernetes }).toEqual({
     inCompose: [['inference-proxy', '.env.upstreams']],
-    inKubernetes: [
-      ['inference-proxy', 'tollgate-upstream-keys'],
-      ['nats', 'tollgate-nats'], // the server has the passwords of all users
-    ],
+    inKubernetes: [['inference-proxy', 'tollgate-upstream-keys']],
   });
 });
 
@@ -123,14 +120,14 @@ test('Compose contains no secret, and .env.example names each', () => {
   const needed = [...text.matchAll(/\$\{([A-Z_]+)/g)].map(([, name]) => name);
   const named = [...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name);
   expect([...new Set(needed)].sort()).toEqual(named.sort());
-  expect(text).not.toMatch(/(PASSWORD|PEPPER): (?!\$\{)/);
+  expect(text).not.toMatch(/(PASSWORD|PEPPER|SEED): (?!\$\{)/);
 });
 
 test('no secret of Tollgate can be used as the key of an upstream', () => {
   const secrets = parseAllDocuments(readFileSync('k8s/base/secrets.example.yaml', 'utf8')).map((document) => document.toJS() as Secret);
   const named = [
     ...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=$/gm),
-    ...readFileSync('docker-compose.yml', 'utf8').matchAll(/^ +([A-Z_]*(?:PASSWORD|PEPPER|DATABASE_URL)):/gm),
+    ...readFileSync('docker-compose.yml', 'utf8').matchAll(/^ +([A-Z_]*(?:PASSWORD|PEPPER|SEED|DATABASE_URL)):/gm),
   ].map(([, name = '']) => name);
   named.push(...secrets.flatMap(({ stringData }) => Object.keys(stringData)));
   expect(named.length).toBeGreaterThan(20);
@@ -227,13 +224,12 @@ const kubectl = spawnSync('kubectl', ['kustomize', 'k8s/overlays/local'], { enco
   expect(text('tollgate-demo-catalog', 'catalog.yaml')).toBe(readFileSync('config/catalog.yaml', 'utf8'));
 });
 
-function ofContainer({ image, command, args, ports, env, envFrom }: Container): Workload {
-  const fromSecret = envFrom?.some(({ secretRef }) => secretRef.name === 'tollgate-nats') ? natsPasswords() : [];
+function ofContainer({ image, command, args, ports, env }: Container): Workload {
   return {
     image: image === 'tollgate' ? 'tollgate:local' : image,
     command: command ?? args ?? [],
     ports: (ports ?? []).map(({ containerPort }) => containerPort).sort(),
-    variables: [...(env ?? []).map(({ name }) => name), ...fromSecret].filter((name) => !ONE_SIDED.has(name)).sort(),
+    variables: (env ?? []).flatMap(({ name }) => (ONE_SIDED.has(name) ? [] : [name])).sort(),
   };
 }
 
@@ -267,8 +263,4 @@ function shutdownSeconds(settings: Record<string, string>): number {
 function bytesOf(quantity = ''): number {
   const [, count, unit] = /^(\d+)(m|Mi|Gi)$/.exec(quantity) ?? [];
   return Number(count) * (unit === 'Gi' ? 2 ** 30 : 2 ** 20);
-}
-
-function natsPasswords(): string[] {
-  return [...readFileSync('config/nats.conf', 'utf8').matchAll(/\$(NATS_[A-Z_]+_PASSWORD)/g)].flatMap(([, name]) => name ?? []);
 }
