@@ -1,10 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, normalize } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { isOwnVariable } from '#contracts/upstream-rules.js';
 import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
 import { FORCED_CLOSE_MS } from '../../apps/gateway/src/http/server/http-server.js';
+import { writeNatsKeys } from '../../scripts/local/nats-keys.mjs';
+import { NATS_USERS, natsVariable } from '../../scripts/local/secrets.mjs';
 import { statedMemory } from '../abuse/stated-memory.js';
 import { type Container, type Manifest, manifests, migration, workloads } from './manifests.js';
 
@@ -219,9 +222,32 @@ const kubectl = spawnSync('kubectl', ['kustomize', 'k8s/overlays/local'], { enco
   const names = rendered.map(({ kind, metadata }) => `${kind}/${metadata.name.replace(/-[a-z0-9]{10}$/, '')}`);
   for (const [name] of workloads) expect(names).toContainEqual(expect.stringMatching(`^(Deployment|StatefulSet)/${name}$`));
   const text = (name: string, file: string): string | undefined =>
-    rendered.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.startsWith(name))?.data?.[file];
+    rendered.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.replace(/-[a-z0-9]{10}$/, '') === name)?.data?.[file];
+  expect(text('tollgate-nats-keys', 'nats-keys.conf')).toBe(readFileSync('k8s/overlays/local/nats-keys.conf', 'utf8'));
   expect(text('tollgate-nats', 'nats.conf')).toBe(readFileSync('config/nats.conf', 'utf8'));
   expect(text('tollgate-demo-catalog', 'catalog.yaml')).toBe(readFileSync('config/catalog.yaml', 'utf8'));
+});
+
+test('every user of config/nats.conf has a password for npm start, and a seed and its public key in the local overlay', () => {
+  const conf = (path: string) => readFileSync(path, 'utf8');
+  const users = [...conf('config/nats.conf').matchAll(/^([\w-]+) \{$/gm)].map(([, user]) => user);
+  expect(users).toEqual(NATS_USERS);
+  const withPasswords = NATS_USERS.map(
+    (user) => `    { user: ${user}, password: $${natsVariable(user, 'PASSWORD')}, permissions: $${user} }\n`,
+  );
+  expect(conf('config/nats-passwords.conf')).toContain(`  users = [\n${withPasswords.join('')}  ]\n`);
+
+  const folder = mkdtempSync(join(tmpdir(), 'nats-keys-'));
+  const [seedsFile, usersFile] = ['nats-seeds.env', 'nats-keys.conf'].map((name) => {
+    copyFileSync(join('k8s/overlays/local', name), join(folder, name));
+    return join(folder, name);
+  }) as [string, string];
+  writeNatsKeys({ seedsFile, usersFile }); // completes seeds, and writes the keys of all
+  expect([conf(seedsFile), conf(usersFile)]).toEqual([
+    conf('k8s/overlays/local/nats-seeds.env'),
+    conf('k8s/overlays/local/nats-keys.conf'),
+  ]);
+  rmSync(folder, { recursive: true });
 });
 
 function ofContainer({ image, command, args, ports, env }: Container): Workload {
