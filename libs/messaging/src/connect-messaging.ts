@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import type { Actor } from '#contracts/audit.js';
 import type { Logger } from '#observability/logger.js';
 import { MessagingError } from './messaging.js';
-import { accessOptions, describeFailure, failureOf, isAuthenticationFailure, type NatsAccess } from './nats-access.js';
+import { accessOptions, checkAccess, describeFailure, failureOf, isAuthenticationFailure, type NatsAccess } from './nats-access.js';
 import { NatsMessaging } from './nats-messaging.js';
 import { createNatsMetrics, type NatsMetrics } from './nats-metrics.js';
 import { TIMEOUT_DEFAULT_MS } from './wire.js';
@@ -41,8 +41,9 @@ const PING_INTERVAL_MS = 10_000;
  */
 export async function connectMessaging(options: ConnectOptions): Promise<NatsMessaging> {
   const { logger, service } = options;
-  const log = new ConnectionLog(logger, options);
+  checkAccess(options);
   const metrics = createNatsMetrics(options.registry ?? new Registry());
+  const log = new ConnectionLog(logger, options, metrics);
   const connection = await firstConnection(options, log);
   const messaging = new NatsMessaging(connection, {
     service,
@@ -52,18 +53,17 @@ export async function connectMessaging(options: ConnectOptions): Promise<NatsMes
     payloadBytesMax: options.payloadBytesMax ?? PAYLOAD_BYTES_MAX,
     closeGraceMs: options.closeGraceMs ?? CLOSE_GRACE_MS,
   });
-  metrics.watch({ get connected() { return messaging.connected; }, ping: () => connection.flush() });
-  void follow(connection, messaging, log, metrics);
+  metrics.watch(messaging);
+  void follow(connection, messaging, log);
   log.connected(connection);
   return messaging;
 }
 
 async function firstConnection(options: ConnectOptions, log: ConnectionLog): Promise<NatsConnection> {
   const giveUpAt = options.connectTimeoutMs === undefined ? undefined : Date.now() + options.connectTimeoutMs;
-  const settings = connectionOptions(options);
   for (;;) {
     try {
-      return await connect(settings);
+      return await connect(connectionOptions(options));
     } catch (error) {
       const failure = failureOf(error);
       if (giveUpAt !== undefined && (isAuthenticationFailure(failure.code) || Date.now() >= giveUpAt)) {
@@ -96,7 +96,7 @@ function connectionOptions(options: ConnectOptions): ConnectionOptions {
 }
 
 /** Reports every change of the connection to `messaging`, until the connection closes. */
-async function follow(connection: NatsConnection, messaging: NatsMessaging, log: ConnectionLog, metrics: NatsMetrics): Promise<void> {
+async function follow(connection: NatsConnection, messaging: NatsMessaging, log: ConnectionLog): Promise<void> {
   for await (const status of connection.status() as AsyncIterable<
     Status & { permissionContext?: { operation: string; subject: string } }
   >) {
@@ -106,12 +106,11 @@ async function follow(connection: NatsConnection, messaging: NatsMessaging, log:
         log.lost();
         break;
       case Events.Reconnect:
-        metrics.reconnects.inc();
         log.connected(connection);
         messaging.connectionRestored();
         break;
       case Events.LDM:
-        metrics.lameDucks.inc();
+        log.draining();
         break;
       case Events.Error:
         log.failure({ code: String(status.data), message: '' }, status.permissionContext);
@@ -123,18 +122,26 @@ async function follow(connection: NatsConnection, messaging: NatsMessaging, log:
   }
 }
 
-/** Logs each kind of failure once, until the connection is restored. Never logs the URL, which may contain a password. */
+/** Logs each kind of failure once, until the connection is restored, and counts. Never logs the URL, which may contain a password. */
 class ConnectionLog {
   private readonly said = new Set<string>();
+  private wasConnected = false;
 
   constructor(
     private readonly logger: Logger,
     private readonly access: NatsAccess,
+    private readonly metrics: NatsMetrics,
   ) {}
 
   connected(connection: NatsConnection): void {
     this.said.clear();
+    if (this.wasConnected) this.metrics.reconnects.inc();
+    this.wasConnected = true;
     this.logger.info({ server: connection.getServer() }, 'connected to NATS');
+  }
+
+  draining(): void {
+    this.metrics.lameDucks.inc();
   }
 
   lost(): void {

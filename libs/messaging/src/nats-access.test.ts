@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { nkeys } from 'nats';
 import { ConfigError, loadConfig } from '#config/load-config.js';
 import { ServiceConfig } from '#config/service-config.js';
-import { accessOptions, natsAccess, requiresTls } from './nats-access.js';
+import { accessOptions, checkAccess, natsAccess, requiresTls } from './nats-access.js';
 
 const SEED = Buffer.from(nkeys.createUser().getSeed()).toString();
 const ACCESS = { url: 'nats://127.0.0.1:4222', user: 'gateway' };
@@ -41,9 +41,9 @@ test.each<[string, object, string]>([
   ['a file that is not there', { seed: SEED, caFile: '/missing/ca.pem' }, 'cannot read /missing/ca.pem: ENOENT'],
   ['a seed file that is not there', { seedFile: '/missing/seed' }, 'cannot read /missing/seed: ENOENT'],
   ['a text that is no seed', { seed: 'SUAM' }, 'the seed of NATS user "gateway" is not the seed of an NKey'],
-  ['a certificate without its key', { certFile: '/cert' }, 'a client certificate for NATS needs its key, and a key its certificate'],
+  ['a certificate without its key', { certFile: '/dev/null' }, 'a client certificate for NATS needs its key, and a key its certificate'],
 ])('%s ends the start with one line, without the secret', (_, access, message) => {
-  expect(() => accessOptions({ ...ACCESS, ...access })).toThrow(new ConfigError(message));
+  expect(() => checkAccess({ ...ACCESS, ...access })).toThrow(new ConfigError(message));
 });
 
 test('a new seed in the file is used at the next connect; a broken file is passed over', () => {

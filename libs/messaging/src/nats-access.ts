@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
-import { type ConnectionOptions, ErrorCode, NatsError, nkeyAuthenticator, nkeys } from 'nats';
+import { type Authenticator, type ConnectionOptions, ErrorCode, NatsError, nkeyAuthenticator, nkeys } from 'nats';
 import { ConfigError } from '#config/load-config.js';
 import type { ServiceConfig } from '#config/service-config.js';
 
@@ -43,10 +43,20 @@ export function natsAccess(settings: NatsSettings): NatsAccess {
   return { url: settings.natsUrl, user: settings.natsUser, ...Object.fromEntries(given) };
 }
 
-/** Returns the options of the client. @throws {ConfigError} for a file that cannot be read and for a text that is no seed. */
+/** @throws {ConfigError} for a file that cannot be read, a text that is no seed, and a certificate without its key. */
+export function checkAccess(access: NatsAccess): void {
+  const { caFile, certFile, keyFile } = access;
+  if (usesKey(access)) readSeed(access);
+  for (const file of [caFile, certFile, keyFile]) if (file !== undefined) readText(file);
+  if ((certFile === undefined) !== (keyFile === undefined))
+    throw new ConfigError('a client certificate for NATS needs its key, and a key its certificate');
+}
+
+/** Returns the options of the client. They may serve any number of connections: the client reads the files at every connect. */
 export function accessOptions(access: NatsAccess): Pick<ConnectionOptions, 'servers' | 'user' | 'pass' | 'authenticator' | 'tls'> {
   const servers = access.url.split(',').map((server) => server.trim());
-  return { servers, ...credentials(access), tls: requiresTls(access) ? tlsOptions(access, servers) : undefined };
+  const credentials = usesKey(access) ? { authenticator: signInWith(access) } : { user: access.user, pass: access.password };
+  return { servers, ...credentials, tls: requiresTls(access) ? tlsOptions(access, servers) : undefined };
 }
 
 /** True when a server without TLS must be refused. */
@@ -85,18 +95,17 @@ function usesKey({ seed, seedFile }: NatsAccess): boolean {
   return seed !== undefined || seedFile !== undefined;
 }
 
-function credentials(access: NatsAccess): Pick<ConnectionOptions, 'user' | 'pass' | 'authenticator'> {
-  if (!usesKey(access)) return { user: access.user, pass: access.password };
-  let seed = readSeed(access);
-  const current = (): Uint8Array => {
+function signInWith(access: NatsAccess): Authenticator {
+  let seed: Uint8Array | undefined;
+  const sign = nkeyAuthenticator(() => seed as Uint8Array);
+  return (nonce) => {
     try {
       seed = readSeed(access);
     } catch {
       // An error would close the connection permanently; the last seed may still be valid.
     }
-    return seed;
+    return seed && sign(nonce);
   };
-  return { authenticator: nkeyAuthenticator(current) };
 }
 
 function readSeed({ user, seed, seedFile }: NatsAccess): Uint8Array {
@@ -110,14 +119,12 @@ function readSeed({ user, seed, seedFile }: NatsAccess): Uint8Array {
 }
 
 function tlsOptions({ caFile, certFile, keyFile }: NatsAccess, servers: string[]): ConnectionOptions['tls'] {
-  if ((certFile === undefined) !== (keyFile === undefined)) throw new ConfigError('a client certificate for NATS needs its key, and a key its certificate');
-  for (const file of [caFile, certFile, keyFile]) if (file !== undefined) readText(file);
   const hosts = servers.map(hostOf);
   const options = {
     caFile,
     certFile,
     keyFile,
-    // The client checks the name of the server alone: for an address that is `localhost`, and for one learnt from a cluster another server's.
+    // By itself the client expects the name `localhost` of a server at an address.
     checkServerIdentity: (_name: string, certificate: PeerCertificate): Error | undefined => {
       const faults = hosts.map((host) => checkServerIdentity(host, certificate));
       return faults.includes(undefined) ? undefined : faults[0];

@@ -1,11 +1,11 @@
+import type { NatsConnection } from 'nats';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { within } from '#observability/grace.js';
 
 /** A connection whose state is read when Prometheus scrapes. */
 interface WatchedConnection {
   readonly connected: boolean;
-  /** Resolves when NATS has answered a ping. */
-  ping(): Promise<void>;
+  readonly link: { readonly connection: Pick<NatsConnection, 'flush'> };
 }
 
 export type NatsMetrics = ReturnType<typeof createNatsMetrics>;
@@ -31,7 +31,7 @@ export function createNatsMetrics(registry: Registry) {
     registers,
     async collect() {
       const startedAt = performance.now();
-      if (watched?.connected) await within(PING_MS, watched.ping());
+      if (watched?.connected) await within(PING_MS, watched.link.connection.flush());
       this.set(watched?.connected ? Math.min(PING_MS, performance.now() - startedAt) / 1000 : 0);
     },
   });
