@@ -33,7 +33,10 @@ export function writeNatsKeys({ seedsFile, usersFile, renewed = [] }) {
   }
   writeFileSync(seedsFile, seeds, { mode: 0o600 });
   // In place: a container that mounts the file would keep seeing a replaced one.
-  writeFileSync(usersFile, users.replace(LIST, () => listOf(keys)));
+  writeFileSync(
+    usersFile,
+    users.replace(LIST, () => listOf(keys)),
+  );
 }
 
 /** Public keys by user, the oldest first. */

@@ -11,7 +11,12 @@ const SERVICES = ['billing', 'catalog', 'gateway', 'inference-proxy', 'panel'];
 const UNTYPED = new Set(['postgresql.cnpg.io/v1']);
 
 /** Objects that an operator makes or you bring, beside the secrets of secrets.example.yaml. */
-const BROUGHT = new Set(['ConfigMap/tollgate-catalog', 'ConfigMap/tollgate-nats-keys', 'Secret/tollgate-tls', 'Secret/tollgate-postgres-app']);
+const BROUGHT = new Set([
+  'ConfigMap/tollgate-catalog',
+  'ConfigMap/tollgate-nats-keys',
+  'Secret/tollgate-tls',
+  'Secret/tollgate-postgres-app',
+]);
 
 // Skipped without kubectl, which renders the objects.
 const withKubectl = hasKubectl ? describe : describe.skip;

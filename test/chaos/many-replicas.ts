@@ -12,7 +12,13 @@ export class ManyReplicas {
   ) {}
 
   /** `natsUrl` is a NATS server of the test; `envOf` returns further settings of a replica. */
-  static async start({ natsUrl, envOf }: { natsUrl?: string; envOf?: (service: string) => Record<string, string> } = {}): Promise<ManyReplicas> {
+  static async start({
+    natsUrl,
+    envOf,
+  }: {
+    natsUrl?: string;
+    envOf?: (service: string) => Record<string, string>;
+  } = {}): Promise<ManyReplicas> {
     const stack = await startPrivateStack({ services: ['catalog', 'upstream-sim'], natsUrl });
     try {
       const { startReplicas } = await import('../../scripts/local/replicas.mjs');
