@@ -32,6 +32,8 @@ const CLOSE_GRACE_MS = 5_000;
 const RETRY_MS = 250;
 const RETRY_JITTER_MS = 200;
 const DIAL_TIMEOUT_MS = 5_000;
+/** Longer than a restart of the server. */
+const EXPLAIN_MS = 2_000;
 /** Two unanswered pings end a dead connection. */
 const PING_INTERVAL_MS = 10_000;
 
@@ -54,7 +56,7 @@ export async function connectMessaging(options: ConnectOptions): Promise<NatsMes
     closeGraceMs: options.closeGraceMs ?? CLOSE_GRACE_MS,
   });
   metrics.watch(messaging);
-  void follow(connection, messaging, log);
+  void follow(connection, messaging, log, options);
   log.connected(connection);
   return messaging;
 }
@@ -96,7 +98,7 @@ function connectionOptions(options: ConnectOptions): ConnectionOptions {
 }
 
 /** Reports every change of the connection to `messaging`, until the connection closes. */
-async function follow(connection: NatsConnection, messaging: NatsMessaging, log: ConnectionLog): Promise<void> {
+async function follow(connection: NatsConnection, messaging: NatsMessaging, log: ConnectionLog, options: ConnectOptions): Promise<void> {
   for await (const status of connection.status() as AsyncIterable<
     Status & { permissionContext?: { operation: string; subject: string } }
   >) {
@@ -104,6 +106,7 @@ async function follow(connection: NatsConnection, messaging: NatsMessaging, log:
       case Events.Disconnect:
         messaging.connectionLost();
         log.lost();
+        void explain(connection, messaging, log, options);
         break;
       case Events.Reconnect:
         log.connected(connection);
@@ -119,6 +122,18 @@ async function follow(connection: NatsConnection, messaging: NatsMessaging, log:
       default:
         break;
     }
+  }
+}
+
+/** Logs the reason when the connection does not come back. The client, which tries again and again, keeps it to itself. */
+async function explain(connection: NatsConnection, messaging: NatsMessaging, log: ConnectionLog, options: ConnectOptions): Promise<void> {
+  await delay(EXPLAIN_MS, undefined, { ref: false });
+  if (messaging.connected || connection.isClosed()) return;
+  try {
+    const other = await connect({ ...connectionOptions(options), reconnect: false });
+    await other.close();
+  } catch (error) {
+    log.failure(failureOf(error));
   }
 }
 

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Controller } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import { Endpoint } from '#contracts/endpoint.js';
-import { startNatsServer, type TestNatsServer } from '#testing/nats-server.js';
+import { freePort, startNatsServer, type TestNatsServer } from '#testing/nats-server.js';
 import { TestAuthority, type TestCertificate } from '#testing/test-certificates.js';
 import { Connections, CountRequest, eventually, serve } from '../testing/test-services.js';
 import { MessagingError } from './messaging.js';
@@ -102,6 +102,19 @@ describe('TLS', () => {
     expect(refused.message).toMatch(reason);
   });
 
+  test('a certificate that has expired when the connection is lost is the reason in the log', async () => {
+    await writeCertificates(authority.issue('server', { hosts: HOSTS }), authority.issue('client'), authority);
+    const server = await startServer(tls());
+    const reasons: string[] = [];
+    const note = (_fields: object, message: string): number => reasons.push(message);
+    const logger = { error: note, warn: () => undefined, info: () => undefined } as never;
+    await connections.connect('caller', { ...files({ caFile: 'ca.pem' }), logger });
+    await writeCertificates(authority.issue('server', { hosts: HOSTS, isExpired: true }), authority.issue('client'), authority);
+    await server.restart();
+    await eventually(() => reasons.length > 0);
+    expect(reasons).toEqual(['the certificate of the NATS server is not accepted: certificate has expired']);
+  });
+
   test('a client certificate that the server does not accept is named as the likely reason', async () => {
     await writeCertificates(authority.issue('server', { hosts: HOSTS }), other.issue('client'), authority);
     await startServer(verifying());
@@ -137,10 +150,10 @@ describe('NKeys', () => {
     return new RegExp(`^NATS_${user.toUpperCase()}_SEED=(.*)$`, 'm').exec(readFileSync(seedsFile(), 'utf8'))?.[1] ?? '';
   }
 
-  async function startWithKeys(): Promise<TestNatsServer> {
+  async function startWithKeys(configuration = usersFile(), environment = {}): Promise<TestNatsServer> {
     await copyFile(new URL('../../../config/nats.conf', import.meta.url), inFolder('nats.conf'));
     await makeKeys();
-    const server = await startNatsServer(['-c', usersFile()]);
+    const server = await startNatsServer(['-c', configuration], environment);
     servers.push(server);
     return server;
   }
@@ -167,6 +180,19 @@ describe('NKeys', () => {
     await expect(gateway.request(forbidden, { count: 4 })).rejects.toThrow('Publishing to billing.v1.account.create is not permitted.');
   });
 
+  test('a server of components/nats-cluster takes new keys without a restart', async () => {
+    const port = await freePort();
+    const cluster = await readFile(new URL('../../../k8s/components/nats-cluster/nats-cluster.conf', import.meta.url), 'utf8');
+    await writeFile(inFolder('nats-cluster.conf'), cluster.replace('0.0.0.0:6222', `127.0.0.1:${port}`));
+    const routes = `[nats://routes:secret@127.0.0.1:${port}]`;
+    const environment = { POD_NAME: 'nats-0', NATS_ROUTES_PASSWORD: 'secret', NATS_ROUTES: routes };
+    const server = await startWithKeys(inFolder('nats-cluster.conf'), environment);
+    await makeKeys('gateway');
+    server.reload();
+    const gateway = await connectWith('gateway', seedOf('gateway'));
+    expect(gateway.connected).toBe(true);
+  });
+
   test('a service whose key is removed goes on with the new seed of its file, without a restart', async () => {
     const server = await startWithKeys();
     const seedFile = inFolder('seed');
@@ -191,7 +217,7 @@ describe('NKeys', () => {
     const before = [await startReplica(), await startReplica()];
     let gateway = await connectWith('gateway', old.gateway);
     let [answers, isOver] = [0, false];
-    const load = Array.from({ length: 8 }, async () => {
+    const load = Array.from({ length: 3 }, async () => {
       for (; !isOver; answers++) expect(await gateway.request(ask, { count: answers })).toEqual({ doubled: expect.any(Number) });
     });
     const traffic = Promise.all(load); // rejects with the first failed request

@@ -111,7 +111,7 @@ function signInWith(access: NatsAccess): Authenticator {
 function readSeed({ user, seed, seedFile }: NatsAccess): Uint8Array {
   const text = Buffer.from((seed ?? readText(seedFile as string)).trim());
   try {
-    nkeys.fromSeed(text).getPublicKey();
+    nkeys.fromSeed(text);
   } catch {
     throw new ConfigError(`the seed of NATS user "${user}" is not the seed of an NKey`);
   }
