@@ -26,7 +26,7 @@ starts the services and a simulated upstream, and creates a demo account. Ctrl-C
   DATABASE_URL  an existing PostgreSQL database, which is migrated. The services connect with it, or with the users in
                 BILLING_DATABASE_URL, CATALOG_DATABASE_URL and PANEL_DATABASE_URL, which are created if DATABASE_URL has
                 the right to
-  NATS_URL      an existing NATS server with the users of config/nats.conf. Their passwords: NATS_GATEWAY_PASSWORD,
+  NATS_URL      an existing NATS server with config/nats-passwords.conf, and the passwords of its users: NATS_GATEWAY_PASSWORD,
                 NATS_BILLING_PASSWORD, NATS_CATALOG_PASSWORD, NATS_INFERENCE_PROXY_PASSWORD, NATS_PANEL_PASSWORD, NATS_CLI_PASSWORD,
                 NATS_INTERNAL_PASSWORD
 `;

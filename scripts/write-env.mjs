@@ -1,16 +1,26 @@
-/** Writes `.env` for docker-compose.yml from `.env.example`, with a secret for every empty setting. Never overwrites `.env`. */
+/**
+ * Writes `.env` for docker-compose.yml from `.env.example`, with a secret for every empty setting, and the public keys of the NATS users.
+ * A `.env` that exists only gets the settings that it lacks.
+ */
 import { randomBytes } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeNatsKeys } from './local/nats-keys.mjs';
 import { ROOT } from './local/project.mjs';
 
+const FILE = join(ROOT, '.env');
+
 const example = readFileSync(join(ROOT, '.env.example'), 'utf8');
-const filled = example.replace(/^([A-Z_]+)=$/gm, (_, name) => `${name}=s${randomBytes(32).toString('hex')}`);
-try {
-  writeFileSync(join(ROOT, '.env'), filled, { mode: 0o600, flag: 'wx' });
-  console.log('wrote .env');
-} catch (error) {
-  if (error.code !== 'EEXIST') throw error;
-  console.error('.env exists: remove it first to create new secrets');
-  process.exit(1);
+const isNew = !existsSync(FILE);
+const before = isNew ? '' : readFileSync(FILE, 'utf8').trimEnd();
+const nameOf = (line) => /^([A-Z_]+)=/.exec(line)?.[1];
+const present = new Set(before.split('\n').map(nameOf));
+const added = isNew ? example.trimEnd().split('\n') : example.split('\n').filter((line) => nameOf(line) && !present.has(nameOf(line)));
+writeFileSync(FILE, `${[...(isNew ? [] : [before]), ...added.map(filled)].join('\n')}\n`, { mode: 0o600 });
+writeNatsKeys({ seedsFile: FILE, usersFile: join(ROOT, 'config/nats-keys.conf') });
+console.log(isNew ? 'wrote .env' : `.env exists; added ${added.map(nameOf).join(', ') || 'nothing'}`);
+
+/** Seeds have a form of their own: they stay empty here. */
+function filled(line) {
+  return /^[A-Z_]+(?<!_SEED)=$/.test(line) ? `${line}s${randomBytes(32).toString('hex')}` : line;
 }

@@ -26,7 +26,10 @@ export function asyncApiDocument({ contracts, schemas }, users, version) {
     operations: Object.fromEntries(contracts.map((contract) => [contract.name, operationOf(contract, users)])),
     components: {
       securitySchemes: {
-        user: { type: 'userPassword', description: 'The users of config/nats.conf. Each may use only the subjects it needs.' },
+        user: {
+          type: 'userPassword',
+          description: 'The users of config/nats.conf, with an NKey or a password. Each may use only the subjects it needs.',
+        },
       },
       messages: {
         error: {

@@ -1,14 +1,11 @@
 /** Parses config/nats.conf. Returns functions that list the users who may publish or subscribe to a subject. */
 export function readUsers(text) {
   const plain = text.replace(/^\s*#.*$/gm, '');
-  const users = plain
-    .split(/\buser:\s*/)
-    .slice(1)
-    .map((block) => ({
-      name: /^\S+/.exec(block)[0],
-      publish: subjectsIn(/publish\s*\{\s*allow:\s*\[([^\]]*)\]/.exec(block)?.[1]),
-      subscribe: subjectsIn(/subscribe\s*\{\s*allow:\s*\[([^\]]*)\]/.exec(block)?.[1]),
-    }));
+  const users = [...plain.matchAll(/^([\w-]+) \{\n([\s\S]*?)^\}/gm)].map(([, name, permissions]) => ({
+    name,
+    publish: subjectsIn(/publish\s*\{\s*allow:\s*\[([^\]]*)\]/.exec(permissions)?.[1]),
+    subscribe: subjectsIn(/subscribe\s*\{\s*allow:\s*\[([^\]]*)\]/.exec(permissions)?.[1]),
+  }));
   const allowedBy = (kind) => (subject) =>
     users.filter((user) => user[kind].some((pattern) => covers(pattern, subject))).map(({ name }) => name);
   return { mayPublish: allowedBy('publish'), mayListen: allowedBy('subscribe') };

@@ -10,6 +10,8 @@ const IMAGE = 'tollgate:local';
 /** Secrets by the key of their name in the values. */
 const SECRETS = {
   nats: 'tollgate-nats',
+  natsTls: 'tollgate-nats-tls',
+  natsClientTls: 'tollgate-nats-client-tls',
   database: 'tollgate-database',
   billing: 'tollgate-billing',
   upstreamKeys: 'tollgate-upstream-keys',

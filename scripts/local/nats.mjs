@@ -10,7 +10,7 @@ const FETCHED = join(TOOLS, PACKAGE);
 const BINARY = join(FETCHED, 'usr/sbin/nats-server');
 const ADVICE = 'install Debian’s package nats-server, put a nats-server on PATH, or set NATS_URL';
 
-/** A NATS server with the users of config/nats.conf, as a program for the supervisor. */
+/** A NATS server with the users of config/nats-passwords.conf, as a program for the supervisor. */
 export async function localNats({ port, passwords, step }) {
   const command = await findNatsServer({ step });
   const environment = Object.fromEntries(Object.entries(passwords).map(([user, password]) => [passwordVariable(user), password]));
@@ -19,7 +19,7 @@ export async function localNats({ port, passwords, step }) {
     program: {
       name: 'nats',
       command,
-      args: ['-c', join(ROOT, 'config/nats.conf'), '-a', '127.0.0.1', '-p', String(port)],
+      args: ['-c', join(ROOT, 'config/nats-passwords.conf'), '-a', '127.0.0.1', '-p', String(port)],
       // On a machine shared with all services, more threads only mean more wake-ups for the same messages.
       env: { PATH: '/usr/bin:/bin', GOMAXPROCS: String(Math.max(1, Math.floor(availableParallelism() / 2))), ...environment },
       cwd: ROOT,

@@ -9,9 +9,14 @@ export const NATS_USERS = ['gateway', 'billing', 'catalog', 'inference-proxy', '
 /** Services with tables, each with its own database user. */
 export const DATABASE_SERVICES = ['billing', 'catalog', 'panel'];
 
-/** Variable of a user's password in config/nats.conf, such as `NATS_INFERENCE_PROXY_PASSWORD`. */
+/** Variable of a user's password in config/nats-passwords.conf, such as `NATS_INFERENCE_PROXY_PASSWORD`. */
 export function passwordVariable(user) {
-  return `NATS_${user.toUpperCase().replaceAll('-', '_')}_PASSWORD`;
+  return natsVariable(user, 'PASSWORD');
+}
+
+/** Variable of a user's secret: `SEED` or `PASSWORD`. */
+export function natsVariable(user, secret) {
+  return `NATS_${user.toUpperCase().replaceAll('-', '_')}_${secret}`;
 }
 
 /** Secrets of a local installation, created at its first start in `secrets.json` (mode 0600). */

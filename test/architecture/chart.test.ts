@@ -57,8 +57,8 @@ test('values reach their places; the tag of the image is by default that of the 
     last: { name: 'BODY_WORKERS', value: '4' },
   });
   expect(container.env).toContainEqual({
-    name: 'NATS_PASSWORD',
-    valueFrom: { secretKeyRef: { name: 'of-the-team', key: 'NATS_GATEWAY_PASSWORD' } },
+    name: 'NATS_SEED',
+    valueFrom: { secretKeyRef: { name: 'of-the-team', key: 'NATS_GATEWAY_SEED', optional: true } },
   });
   expect(find('HTTPRoute', 'gateway')?.spec).toMatchObject({
     parentRefs: [{ name: 'shared', namespace: 'gateways' }],

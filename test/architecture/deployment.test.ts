@@ -1,10 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, normalize } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { isOwnVariable } from '#contracts/upstream-rules.js';
 import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
 import { FORCED_CLOSE_MS } from '../../apps/gateway/src/http/server/http-server.js';
+import { writeNatsKeys } from '../../scripts/local/nats-keys.mjs';
+import { NATS_USERS, natsVariable } from '../../scripts/local/secrets.mjs';
 import { statedMemory } from '../abuse/stated-memory.js';
 import { type Container, type Manifest, manifests, migration, workloads } from './manifests.js';
 
@@ -46,7 +49,7 @@ const containers = new Map(
 /** The services of Compose without the CLI. */
 const services = Object.entries(compose.services).filter(([name]) => name !== 'cli');
 /** Settings that differ between Compose and Kubernetes. */
-const ONE_SIDED = new Set(['UPSTREAM_LOCAL_URL', 'PGDATA']);
+const ONE_SIDED = new Set(['UPSTREAM_LOCAL_URL', 'PGDATA', 'NATS_PASSWORD']);
 
 test('every app of the code has a service in Compose and a workload in Kubernetes', () => {
   const apps = readdirSync('apps');
@@ -81,10 +84,7 @@ test('only the inference-proxy gets secrets of upstreams; other services get onl
   const inKubernetes = [...containers].flatMap(([name, { envFrom }]) => (envFrom ? [[name, envFrom[0]?.secretRef.name]] : []));
   expect({ inCompose, inKubernetes }).toEqual({
     inCompose: [['inference-proxy', '.env.upstreams']],
-    inKubernetes: [
-      ['inference-proxy', 'tollgate-upstream-keys'],
-      ['nats', 'tollgate-nats'], // the server has the passwords of all users
-    ],
+    inKubernetes: [['inference-proxy', 'tollgate-upstream-keys']],
   });
 });
 
@@ -123,14 +123,14 @@ test('Compose contains no secret, and .env.example names each', () => {
   const needed = [...text.matchAll(/\$\{([A-Z_]+)/g)].map(([, name]) => name);
   const named = [...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name);
   expect([...new Set(needed)].sort()).toEqual(named.sort());
-  expect(text).not.toMatch(/(PASSWORD|PEPPER): (?!\$\{)/);
+  expect(text).not.toMatch(/(PASSWORD|PEPPER|SEED): (?!\$\{)/);
 });
 
 test('no secret of Tollgate can be used as the key of an upstream', () => {
   const secrets = parseAllDocuments(readFileSync('k8s/base/secrets.example.yaml', 'utf8')).map((document) => document.toJS() as Secret);
   const named = [
     ...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=$/gm),
-    ...readFileSync('docker-compose.yml', 'utf8').matchAll(/^ +([A-Z_]*(?:PASSWORD|PEPPER|DATABASE_URL)):/gm),
+    ...readFileSync('docker-compose.yml', 'utf8').matchAll(/^ +([A-Z_]*(?:PASSWORD|PEPPER|SEED|DATABASE_URL)):/gm),
   ].map(([, name = '']) => name);
   named.push(...secrets.flatMap(({ stringData }) => Object.keys(stringData)));
   expect(named.length).toBeGreaterThan(20);
@@ -222,18 +222,40 @@ const kubectl = spawnSync('kubectl', ['kustomize', 'k8s/overlays/local'], { enco
   const names = rendered.map(({ kind, metadata }) => `${kind}/${metadata.name.replace(/-[a-z0-9]{10}$/, '')}`);
   for (const [name] of workloads) expect(names).toContainEqual(expect.stringMatching(`^(Deployment|StatefulSet)/${name}$`));
   const text = (name: string, file: string): string | undefined =>
-    rendered.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.startsWith(name))?.data?.[file];
+    rendered.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.replace(/-[a-z0-9]{10}$/, '') === name)?.data?.[file];
+  expect(text('tollgate-nats-keys', 'nats-keys.conf')).toBe(readFileSync('k8s/overlays/local/nats-keys.conf', 'utf8'));
   expect(text('tollgate-nats', 'nats.conf')).toBe(readFileSync('config/nats.conf', 'utf8'));
   expect(text('tollgate-demo-catalog', 'catalog.yaml')).toBe(readFileSync('config/catalog.yaml', 'utf8'));
 });
 
-function ofContainer({ image, command, args, ports, env, envFrom }: Container): Workload {
-  const fromSecret = envFrom?.some(({ secretRef }) => secretRef.name === 'tollgate-nats') ? natsPasswords() : [];
+test('every user of config/nats.conf has a password for npm start, and a seed and its public key in the local overlay', () => {
+  const conf = (path: string) => readFileSync(path, 'utf8');
+  const users = [...conf('config/nats.conf').matchAll(/^([\w-]+) \{$/gm)].map(([, user]) => user);
+  expect(users).toEqual(NATS_USERS);
+  const withPasswords = NATS_USERS.map(
+    (user) => `    { user: ${user}, password: $${natsVariable(user, 'PASSWORD')}, permissions: $${user} }\n`,
+  );
+  expect(conf('config/nats-passwords.conf')).toContain(`  users = [\n${withPasswords.join('')}  ]\n`);
+
+  const folder = mkdtempSync(join(tmpdir(), 'nats-keys-'));
+  const [seedsFile, usersFile] = ['nats-seeds.env', 'nats-keys.conf'].map((name) => {
+    copyFileSync(join('k8s/overlays/local', name), join(folder, name));
+    return join(folder, name);
+  }) as [string, string];
+  writeNatsKeys({ seedsFile, usersFile }); // completes seeds, and writes the keys of all
+  expect([conf(seedsFile), conf(usersFile)]).toEqual([
+    conf('k8s/overlays/local/nats-seeds.env'),
+    conf('k8s/overlays/local/nats-keys.conf'),
+  ]);
+  rmSync(folder, { recursive: true });
+});
+
+function ofContainer({ image, command, args, ports, env }: Container): Workload {
   return {
     image: image === 'tollgate' ? 'tollgate:local' : image,
     command: command ?? args ?? [],
     ports: (ports ?? []).map(({ containerPort }) => containerPort).sort(),
-    variables: [...(env ?? []).map(({ name }) => name), ...fromSecret].filter((name) => !ONE_SIDED.has(name)).sort(),
+    variables: (env ?? []).flatMap(({ name }) => (ONE_SIDED.has(name) ? [] : [name])).sort(),
   };
 }
 
@@ -267,8 +289,4 @@ function shutdownSeconds(settings: Record<string, string>): number {
 function bytesOf(quantity = ''): number {
   const [, count, unit] = /^(\d+)(m|Mi|Gi)$/.exec(quantity) ?? [];
   return Number(count) * (unit === 'Gi' ? 2 ** 30 : 2 ** 20);
-}
-
-function natsPasswords(): string[] {
-  return [...readFileSync('config/nats.conf', 'utf8').matchAll(/\$(NATS_[A-Z_]+_PASSWORD)/g)].flatMap(([, name]) => name ?? []);
 }

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Registry } from 'prom-client';
 import { ServiceConfig } from '#config/service-config.js';
+import { createNatsMetrics } from '#messaging/nats-metrics.js';
 import { registerBuildInfo } from '#observability/ops-server.js';
 import { BillingConfig } from '../../apps/billing/src/billing.config.js';
 import { createBillingMetrics } from '../../apps/billing/src/billing.metrics.js';
@@ -66,7 +67,13 @@ test('every file and folder that a page names exists', () => {
 });
 
 test.each([
-  ['metric of every service', registerBuildInfo],
+  [
+    'metric of every service',
+    (registry) => {
+      registerBuildInfo(registry);
+      createNatsMetrics(registry);
+    },
+  ],
   ['metric of the gateway', gatewayMetrics],
   ['metric of billing', createBillingMetrics],
   ['metric of the catalog', createCatalogMetrics],
@@ -104,7 +111,7 @@ test('the pages name exactly the metrics of the code', () => {
   const inTables = OPERATIONS.matchAll(/^\| `((?:tollgate|gen_ai)_\w+)` \| (?:counter|gauge|histogram) \|/gm);
   expect([...inTables].map(([, name]) => name).sort()).toEqual([...inCode].sort());
   const named = PAGES.flatMap((page) =>
-    [...readFileSync(page, 'utf8').matchAll(/`(tollgate_(?:gateway|billing|catalog|panel|upstream|model)_\w+)/g)].map(
+    [...readFileSync(page, 'utf8').matchAll(/`(tollgate_(?:nats|gateway|billing|catalog|panel|upstream|model)_\w+)/g)].map(
       ([, name = '']) => name,
     ),
   );

@@ -40,7 +40,7 @@ export interface Container {
 export const manifests: Manifest[] = ['k8s/base', 'k8s/overlays/local']
   .flatMap((folder) =>
     readdirSync(folder)
-      .filter((name) => !/^(kustomization|secrets\.example|migrate)/.test(name))
+      .filter((name) => /\.yaml$/.test(name) && !/^(kustomization|secrets\.example|migrate)/.test(name))
       .map((name) => `${folder}/${name}`),
   )
   .flatMap((file) => parseAllDocuments(readFileSync(file, 'utf8')).map((document) => document.toJS() as Manifest));

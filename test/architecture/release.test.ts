@@ -98,7 +98,7 @@ test('the table of supported versions is that of the tests, the images and the c
   expect(rows).toEqual({
     Node: [major, NODE, `the image: ${NODE}`],
     Postgres: ['15 or newer', postgres, `Compose and components: ${postgres}`],
-    NATS: ['2.9 or newer', "Debian's, 2.9 or newer", 'Compose and components: 2.12'],
+    NATS: ['2.12 or newer; 2.9 works', "Debian's: 2.9.10 of Debian 12, or newer", 'Compose and components: 2.12'],
     Kubernetes: [`${/>=(\d+\.\d+)/.exec(kubeVersion)?.[1]} or newer`, "objects checked with the API's own types", '–'],
   });
 });

@@ -11,11 +11,22 @@ export class ManyReplicas {
     readonly administrator: Messaging,
   ) {}
 
-  static async start(): Promise<ManyReplicas> {
-    const stack = await startPrivateStack({ services: ['catalog', 'upstream-sim'] });
+  /** `natsUrl` is a NATS server of the test; `envOf` returns further settings of a replica. */
+  static async start({
+    natsUrl,
+    envOf,
+  }: {
+    natsUrl?: string;
+    envOf?: (service: string) => Record<string, string>;
+  } = {}): Promise<ManyReplicas> {
+    const stack = await startPrivateStack({ services: ['catalog', 'upstream-sim'], natsUrl });
     try {
       const { startReplicas } = await import('../../scripts/local/replicas.mjs');
-      const replicas = await startReplicas(stack, [...copies('gateway', 4), ...copies('billing', 3), ...copies('inference-proxy', 2)]);
+      const all = [...copies('gateway', 4), ...copies('billing', 3), ...copies('inference-proxy', 2)];
+      const replicas = await startReplicas(
+        stack,
+        all.map((replica) => ({ ...replica, env: envOf?.(replica.service) })),
+      );
       return new ManyReplicas(stack, replicas, await connectAdministrator(stack));
     } catch (error) {
       await stack.stop();

@@ -5,6 +5,7 @@ import { postgresReadiness } from '#database/postgres-readiness.js';
 import { createPrismaClient } from '#database/prisma-client.js';
 import { schemaReadiness } from '#database/schema-readiness.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
+import { natsAccess } from '#messaging/nats-access.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
 import { beginGrace } from '#observability/grace.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
@@ -27,8 +28,8 @@ export async function startCatalog(config: CatalogConfig, logger: Logger): Promi
   const checks = [{ name: 'nats', check: () => connected() }, ...database, { name: 'catalog', check: () => isReady() }];
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
-  const { natsUrl: url, natsUser: user, natsPassword: password, shutdownGraceMs } = config;
-  const messaging = await connectMessaging({ url, user, password, service: SERVICE, logger });
+  const { shutdownGraceMs } = config;
+  const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry });
   connected = () => messaging.connected;
   // Subscribing earlier would take requests from replicas that can answer them.
   await untilReady(database, logger);

@@ -1,7 +1,13 @@
 import { IsString } from 'class-validator';
 
-/** Settings of the command line. If empty, they are read from `.local/`, where `npm start` writes them. */
+/** Settings of the command line. Without an address or a credential it is read from `.local/`, where `npm start` writes it. */
 export class CliConfig {
   @IsString() natsUrl = '';
   @IsString() natsCliPassword = '';
+  /** Seed of the NKey of user `cli`, in place of the password. */
+  @IsString() natsCliSeed = '';
+  /** As of the services: authorities of NATS, and a client certificate with its key. */
+  @IsString() natsCaFile = '';
+  @IsString() natsCertFile = '';
+  @IsString() natsKeyFile = '';
 }

@@ -4,35 +4,34 @@ import { join } from 'node:path';
 import { ConfigError } from '#config/load-config.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import { type Messaging, MessagingError } from '#messaging/messaging.js';
+import { type NatsAccess, natsAccess } from '#messaging/nats-access.js';
 import { createLogger } from '#observability/logger.js';
 import type { CliConfig } from './cli.config.js';
 
+const USER = 'cli';
 const CONNECT_TIMEOUT_MS = 2_000;
 const ANSWER_TIMEOUT_MS = 5_000;
 
-interface ConnectionSettings {
-  url: string;
-  password: string;
-}
+type ConnectionSettings = Omit<NatsAccess, 'user'>;
 
 /** Returns the settings, or those that `npm start` wrote to `.local/` of `folder`. @throws ConfigError that names missing settings */
 export function connectionSettings(config: CliConfig, folder: string): ConnectionSettings {
-  const url = config.natsUrl || readLocal(folder, 'demo.json')?.natsUrl;
-  const password = config.natsCliPassword || readLocal(folder, 'secrets.json')?.natsPasswords?.cli;
-  if (!url || !password) {
-    const missing = [...(url ? [] : ['NATS_URL']), ...(password ? [] : ['NATS_CLI_PASSWORD'])];
+  const { natsCliSeed: natsSeed, natsCaFile, natsCertFile, natsKeyFile } = config;
+  const natsUrl = config.natsUrl || readLocal(folder, 'demo.json')?.natsUrl;
+  const natsPassword = config.natsCliPassword || (natsSeed ? '' : readLocal(folder, 'secrets.json')?.natsPasswords?.cli);
+  if (!natsUrl || !(natsPassword || natsSeed)) {
+    const missing = [...(natsUrl ? [] : ['NATS_URL']), ...(natsPassword || natsSeed ? [] : ['NATS_CLI_SEED or NATS_CLI_PASSWORD'])];
     throw new ConfigError(`${missing.join(' and ')} not set, and not found in ${folder}/.local, where npm start writes it`);
   }
-  return { url, password };
+  return natsAccess({ natsUrl, natsUser: USER, natsPassword, natsSeed, natsCaFile, natsCertFile, natsKeyFile });
 }
 
-/** Connects as user `cli`. Fails after two seconds, and at once on a wrong password. */
-export async function connectCli({ url, password }: ConnectionSettings): Promise<Messaging> {
+/** Connects as user `cli`. Fails after two seconds, and at once on refused credentials. */
+export async function connectCli(settings: ConnectionSettings): Promise<Messaging> {
   try {
     return await connectMessaging({
-      url,
-      user: 'cli',
-      password,
+      ...settings,
+      user: USER,
       service: 'cli',
       logger: createLogger('cli', 'silent'),
       actor: { actor: `cli/${osUser()}@${hostname()}` },
@@ -41,7 +40,7 @@ export async function connectCli({ url, password }: ConnectionSettings): Promise
     });
   } catch (error) {
     if (!(error instanceof MessagingError)) throw error;
-    throw new MessagingError(error.kind, `${hostsOf(url)}: ${error.message}`, { cause: error });
+    throw new MessagingError(error.kind, `${hostsOf(settings.url)}: ${error.message}`, { cause: error });
   }
 }
 

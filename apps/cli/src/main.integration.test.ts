@@ -172,7 +172,7 @@ test('missing settings give exit code 1, a wrong command line exit code 2', asyn
   expect(await tollgate(['account', 'list'], {})).toMatchObject({
     code: 1,
     out: '',
-    err: expect.stringMatching(/^error: NATS_URL and NATS_CLI_PASSWORD not set.*\n$/),
+    err: expect.stringMatching(/^error: NATS_URL and NATS_CLI_SEED or NATS_CLI_PASSWORD not set.*\n$/),
   });
   expect(await tollgate(['account', 'burn'], {})).toEqual({ code: 2, out: '', err: "error: unknown command 'burn'\n" });
 });

@@ -54,7 +54,7 @@ Examples:
 Every command has --help with its options and examples, and --json for scripts.
 An id may be shortened to a start that no other id has. --account and --project may be left out where there is one.
 A request id has to be whole: it starts with its time, so the requests of a minute all start alike.
-Commands connect to NATS_URL as user cli with NATS_CLI_PASSWORD. After npm start neither has to be set.`;
+Commands connect to NATS_URL as user cli with NATS_CLI_SEED or NATS_CLI_PASSWORD. After npm start none has to be set.`;
 
 function examplesHelp(examples: readonly string[]): string {
   return `\nExamples:\n${examples.map((example) => `  ${CALL} ${example}`).join('\n')}`;

@@ -3,6 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { Registry } from 'prom-client';
 import { connectMessaging } from '#messaging/connect-messaging.js';
+import { natsAccess } from '#messaging/nats-access.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
@@ -26,8 +27,7 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
   const checks = [{ name: 'catalog', check: () => isReady() }];
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, checks, registry });
-  const { natsUrl: url, natsUser: user, natsPassword: password } = config;
-  const messaging = await connectMessaging({ url, user, password, service: SERVICE, logger });
+  const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry });
   const app = await createGateway({ config, logger, registry, messaging });
   // Serves no subject. NATS service discovery lists the gateway and its version.
   app.connectMicroservice({

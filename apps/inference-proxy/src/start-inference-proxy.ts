@@ -1,6 +1,7 @@
 import { NestFactory } from '@nestjs/core';
 import { Registry } from 'prom-client';
 import { connectMessaging } from '#messaging/connect-messaging.js';
+import { natsAccess } from '#messaging/nats-access.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
@@ -25,8 +26,8 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
   ];
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
-  const { natsUrl: url, natsUser: user, natsPassword: password, shutdownGraceMs, largeRequestBytesMax } = config;
-  const messaging = await connectMessaging({ url, user, password, service: SERVICE, logger });
+  const { shutdownGraceMs, largeRequestBytesMax } = config;
+  const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry });
   isConnected = () => messaging.connected;
   const description = 'Runs requests on upstreams and streams what they say';
   const app = await NestFactory.createMicroservice(inferenceProxyModule({ config, logger, registry, messaging }), {

@@ -8,6 +8,7 @@ import { postgresReadiness } from '#database/postgres-readiness.js';
 import { createPrismaClient } from '#database/prisma-client.js';
 import { schemaReadiness } from '#database/schema-readiness.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
+import { natsAccess } from '#messaging/nats-access.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
 import { beginGrace } from '#observability/grace.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
@@ -46,8 +47,8 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
   const checks = [{ name: 'nats', check: () => connected() }, ...database, { name: 'listening', check: () => isListening }];
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, checks, registry });
-  const { natsUrl: url, natsUser: user, natsPassword: password, shutdownGraceMs } = config;
-  const messaging = await connectMessaging({ url, user, password, service: SERVICE, logger });
+  const { shutdownGraceMs } = config;
+  const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry });
   connected = () => messaging.connected;
   await untilReady(database, logger);
   const app = await createPanel({ config, logger, prisma, messaging, providers }, registry);

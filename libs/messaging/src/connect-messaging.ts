@@ -1,19 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ConnectionOptions, connect, ErrorCode, Events, type NatsConnection, NatsError, type Status } from 'nats';
+import { type ConnectionOptions, connect, Events, type NatsConnection, type Status } from 'nats';
+import { Registry } from 'prom-client';
 import type { Actor } from '#contracts/audit.js';
 import type { Logger } from '#observability/logger.js';
 import { MessagingError } from './messaging.js';
+import { accessOptions, checkAccess, describeFailure, failureOf, isAuthenticationFailure, type NatsAccess } from './nats-access.js';
 import { NatsMessaging } from './nats-messaging.js';
+import { createNatsMetrics, type NatsMetrics } from './nats-metrics.js';
 import { TIMEOUT_DEFAULT_MS } from './wire.js';
 
-export interface ConnectOptions {
-  /** `nats://host:port`; several are separated by commas. */
-  url: string;
-  user: string;
-  password: string;
+export interface ConnectOptions extends NatsAccess {
   /** Names the connection, the queue group and the inbox: `_INBOX.<service>.>` must be permitted to this user. */
   service: string;
   logger: Logger;
+  /** Gets the metrics of the connection. Default: they are not kept. */
+  registry?: Registry;
   /** Actor of every call that names none. Default: none. */
   actor?: Actor;
   /** Default 5,000. */
@@ -31,16 +32,20 @@ const CLOSE_GRACE_MS = 5_000;
 const RETRY_MS = 250;
 const RETRY_JITTER_MS = 200;
 const DIAL_TIMEOUT_MS = 5_000;
+/** Longer than a restart of the server. */
+const EXPLAIN_MS = 2_000;
 /** Two unanswered pings end a dead connection. */
 const PING_INTERVAL_MS = 10_000;
 
 /**
  * Connects to NATS and reconnects without limit. Logs each kind of failure once. Throws `MessagingError('unavailable')` only with
- * `connectTimeoutMs`.
+ * `connectTimeoutMs`, and `ConfigError` for files and seeds that cannot be used.
  */
 export async function connectMessaging(options: ConnectOptions): Promise<NatsMessaging> {
   const { logger, service } = options;
-  const log = new ConnectionLog(logger, options.user);
+  checkAccess(options);
+  const metrics = createNatsMetrics(options.registry ?? new Registry());
+  const log = new ConnectionLog(logger, options, metrics);
   const connection = await firstConnection(options, log);
   const messaging = new NatsMessaging(connection, {
     service,
@@ -50,7 +55,8 @@ export async function connectMessaging(options: ConnectOptions): Promise<NatsMes
     payloadBytesMax: options.payloadBytesMax ?? PAYLOAD_BYTES_MAX,
     closeGraceMs: options.closeGraceMs ?? CLOSE_GRACE_MS,
   });
-  void follow(connection, messaging, log);
+  metrics.watch(messaging);
+  void follow(connection, messaging, log, options);
   log.connected(connection);
   return messaging;
 }
@@ -61,29 +67,28 @@ async function firstConnection(options: ConnectOptions, log: ConnectionLog): Pro
     try {
       return await connect(connectionOptions(options));
     } catch (error) {
-      const code = error instanceof NatsError ? error.code : 'UNKNOWN';
-      if (giveUpAt !== undefined && (isAuthenticationFailure(code) || Date.now() >= giveUpAt)) {
-        throw new MessagingError('unavailable', log.describe(code), { cause: error });
+      const failure = failureOf(error);
+      if (giveUpAt !== undefined && (isAuthenticationFailure(failure.code) || Date.now() >= giveUpAt)) {
+        throw new MessagingError('unavailable', describeFailure(failure, options), { cause: error });
       }
-      log.failure(code);
+      log.failure(failure);
       await delay(RETRY_MS + Math.random() * RETRY_JITTER_MS);
     }
   }
 }
 
-function connectionOptions({ url, user, password, service }: ConnectOptions): ConnectionOptions {
+function connectionOptions(options: ConnectOptions): ConnectionOptions {
   return {
-    servers: url.split(',').map((server) => server.trim()),
-    user,
-    pass: password,
-    name: service,
-    inboxPrefix: `_INBOX.${service}`,
+    ...accessOptions(options),
+    name: options.service,
+    inboxPrefix: `_INBOX.${options.service}`,
     timeout: DIAL_TIMEOUT_MS,
     pingInterval: PING_INTERVAL_MS,
     maxPingOut: 2,
     maxReconnectAttempts: -1,
     reconnectTimeWait: RETRY_MS,
     reconnectJitter: RETRY_JITTER_MS,
+    reconnectJitterTLS: RETRY_JITTER_MS,
     // A server refuses its users for a moment while its configuration changes.
     ignoreAuthErrorAbort: true,
     // The client's own resolver ignores /etc/hosts and search domains.
@@ -93,7 +98,7 @@ function connectionOptions({ url, user, password, service }: ConnectOptions): Co
 }
 
 /** Reports every change of the connection to `messaging`, until the connection closes. */
-async function follow(connection: NatsConnection, messaging: NatsMessaging, log: ConnectionLog): Promise<void> {
+async function follow(connection: NatsConnection, messaging: NatsMessaging, log: ConnectionLog, options: ConnectOptions): Promise<void> {
   for await (const status of connection.status() as AsyncIterable<
     Status & { permissionContext?: { operation: string; subject: string } }
   >) {
@@ -101,13 +106,17 @@ async function follow(connection: NatsConnection, messaging: NatsMessaging, log:
       case Events.Disconnect:
         messaging.connectionLost();
         log.lost();
+        void explain(connection, messaging, log, options);
         break;
       case Events.Reconnect:
         log.connected(connection);
         messaging.connectionRestored();
         break;
+      case Events.LDM:
+        log.draining();
+        break;
       case Events.Error:
-        log.failure(String(status.data), status.permissionContext);
+        log.failure({ code: String(status.data), message: '' }, status.permissionContext);
         if (status.permissionContext?.operation === 'publish') messaging.publishRefused(status.permissionContext.subject);
         break;
       default:
@@ -116,44 +125,55 @@ async function follow(connection: NatsConnection, messaging: NatsMessaging, log:
   }
 }
 
-function isAuthenticationFailure(code: string): boolean {
-  return code === ErrorCode.AuthorizationViolation || code === ErrorCode.AuthenticationExpired || code === ErrorCode.AuthenticationTimeout;
+/** Logs the reason when the connection does not come back. The client, which tries again and again, keeps it to itself. */
+async function explain(connection: NatsConnection, messaging: NatsMessaging, log: ConnectionLog, options: ConnectOptions): Promise<void> {
+  await delay(EXPLAIN_MS, undefined, { ref: false });
+  if (messaging.connected || connection.isClosed()) return;
+  try {
+    const other = await connect({ ...connectionOptions(options), reconnect: false });
+    await other.close();
+  } catch (error) {
+    log.failure(failureOf(error));
+  }
 }
 
-/** Logs each kind of failure once, until the connection is restored. Never logs the URL, which may contain a password. */
+/** Logs each kind of failure once, until the connection is restored, and counts. Never logs the URL, which may contain a password. */
 class ConnectionLog {
   private readonly said = new Set<string>();
+  private wasConnected = false;
 
   constructor(
     private readonly logger: Logger,
-    private readonly user: string,
+    private readonly access: NatsAccess,
+    private readonly metrics: NatsMetrics,
   ) {}
 
   connected(connection: NatsConnection): void {
     this.said.clear();
+    if (this.wasConnected) this.metrics.reconnects.inc();
+    this.wasConnected = true;
     this.logger.info({ server: connection.getServer() }, 'connected to NATS');
+  }
+
+  draining(): void {
+    this.metrics.lameDucks.inc();
   }
 
   lost(): void {
     if (this.once('lost')) this.logger.warn('connection to NATS lost; reconnecting');
   }
 
-  failure(code: string, refused?: { operation: string; subject: string }): void {
+  failure(failure: { code: string; message: string }, refused?: { operation: string; subject: string }): void {
     if (refused !== undefined) {
       // Inbox subjects are random: log their prefix, once.
       const subject = refused.subject.replace(/^(_INBOX\.[^.]+)\..*/, '$1.>');
       if (this.once(`${refused.operation} ${subject}`)) {
-        this.logger.error({ user: this.user, operation: refused.operation, subject }, 'NATS permission denied');
+        this.logger.error({ user: this.access.user, operation: refused.operation, subject }, 'NATS permission denied');
       }
       return;
     }
-    if (this.once(code)) this.logger.error({ code }, this.describe(code));
-  }
-
-  describe(code: string): string {
-    if (isAuthenticationFailure(code)) return `NATS authentication failed for user "${this.user}": wrong user or password`;
-    if (code === ErrorCode.ConnectionRefused) return 'connection to NATS refused: no server at this address';
-    return `no connection to NATS: ${code}`;
+    const { code } = failure;
+    if (this.once(code)) this.logger.error({ code }, describeFailure(failure, this.access));
   }
 
   private once(what: string): boolean {

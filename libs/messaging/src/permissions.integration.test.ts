@@ -14,7 +14,7 @@ import { Serves } from './serves.js';
 import { subscribe } from './subscribe.js';
 import { decodeJson } from './wire.js';
 
-const CONFIG = new URL('../../../config/nats.conf', import.meta.url).pathname;
+const CONFIG = new URL('../../../config/nats-passwords.conf', import.meta.url).pathname;
 const USERS = ['gateway', 'billing', 'catalog', 'inference-proxy', 'panel', 'cli', 'internal'] as const;
 type User = (typeof USERS)[number];
 

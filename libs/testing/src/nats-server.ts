@@ -8,6 +8,10 @@ export interface TestNatsServer {
   readonly url: string;
   /** Kills the server with SIGKILL and starts it again on the same port. */
   restart(): Promise<void>;
+  /** Has the server read its configuration again. It does so some milliseconds later. */
+  reload(): void;
+  /** Puts the server in lame duck mode: it tells its clients to go, and stops when its configuration says. */
+  drain(): void;
   /** Kills the server; `restart` brings it back. */
   kill(): Promise<void>;
   stop(): Promise<void>;
@@ -38,6 +42,8 @@ export async function startNatsServer(args: string[] = [], environment: Record<s
     url: `nats://127.0.0.1:${port}`,
     kill,
     stop: kill,
+    reload: () => void child.kill('SIGHUP'),
+    drain: () => void child.kill('SIGUSR2'),
     restart: async () => {
       await kill();
       child = await start();

@@ -19,7 +19,7 @@ export function stack(): StackInfo {
 
 /**
  * Starts a system of the test's own, to kill its parts or change settings; takes a few seconds. `env` goes to every service,
- * `serviceEnv` to one. Set `durable` to kill Postgres without losing its last commits. There is no demo account, and the panel runs only if `services` names
+ * `serviceEnv` to one. `natsUrl` is a server of the test, with the passwords of its users in the environment. Set `durable` to kill Postgres without losing its last commits. There is no demo account, and the panel runs only if `services` names
  * it. `stop` removes the data.
  */
 export async function startPrivateStack(
@@ -27,6 +27,7 @@ export async function startPrivateStack(
     env?: Record<string, string>;
     serviceEnv?: Partial<Record<ServiceName, Record<string, string>>>;
     services?: ServiceName[];
+    natsUrl?: string;
     durable?: boolean;
   } = {},
 ): Promise<RunningStack> {

@@ -1,0 +1,27 @@
+/** Makes the NKeys of the NATS users, and replaces them. */
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { writeNatsKeys } from './local/nats-keys.mjs';
+import { ROOT } from './local/project.mjs';
+
+const HELP = `node scripts/nats-keys.mjs [--seeds .env] [--users config/nats-keys.conf] [user…]
+
+Writes the seed of each NATS user to a file of variables, and their public keys to the configuration of nats-server.
+Without names it makes what is missing, and only the keys of the seeds stay valid. Each named user gets a new seed, and the
+key before it stays valid too, so that services can change from one to the other (docs/deployment.md, "NATS keys").
+`;
+
+const options = { seeds: { type: 'string' }, users: { type: 'string' }, help: { type: 'boolean', short: 'h' } };
+try {
+  const { values, positionals: renewed } = parseArgs({ options, allowPositionals: true });
+  if (values.help) {
+    process.stdout.write(HELP);
+  } else {
+    const { seeds = join(ROOT, '.env'), users = join(ROOT, 'config/nats-keys.conf') } = values;
+    writeNatsKeys({ seedsFile: seeds, usersFile: users, renewed });
+    console.log(`wrote ${seeds} and ${users}: reload nats-server`);
+  }
+} catch (error) {
+  console.error(error.message);
+  process.exit(1);
+}
