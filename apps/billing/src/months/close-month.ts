@@ -58,12 +58,12 @@ async function requireNext(query: Query, month: string, expected: string | undef
        clock_timestamp() >= ${moment(startOf(monthAfter(month)) + OPEN_AFTER_END_MS)} AS "isOver"`,
     [],
   );
-  const next = expected ?? now?.first ?? month;
-  if (month !== next) throw new ServiceError('conflict', `The next month to close is ${next}.`, 'month');
   if (!now?.isOver) {
     const from = new Date(startOf(monthAfter(month)) + OPEN_AFTER_END_MS).toISOString();
     throw new ServiceError('conflict', `The month can be closed from ${from} on.`, 'month');
   }
+  const next = expected ?? now.first ?? month;
+  if (month !== next) throw new ServiceError('conflict', `The next month to close is ${next}.`, 'month');
 }
 
 /** After the month is closed, the scheduled check no longer reads its rows. */
