@@ -22,7 +22,7 @@ export const ledgerCommands: readonly CliCommand[] = [
         messaging.request(endpoint, {}, { timeoutMs: CHECK_MS }).catch((error: Error) => ({ notChecked: error.message }));
       const catalogAudit = await check(catalogAuditCheck);
       const panelAudit = await check(panelAuditCheck);
-      const ledger = await messaging.request(ledgerCheck, { full: full === true }, { timeoutMs: full ? FULL_CHECK_MS : CHECK_MS });
+      const ledger = await messaging.request(ledgerCheck, full ? { full: true } : {}, { timeoutMs: full ? FULL_CHECK_MS : CHECK_MS });
       const failed = ledger.violations.length > 0 || !isSound(catalogAudit) || !isSound(panelAudit);
       const text = json
         ? JSON.stringify({ ...ledger, catalogAudit, panelAudit }, null, 2)
