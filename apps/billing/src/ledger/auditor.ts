@@ -54,7 +54,7 @@ export class Auditor {
   }
 
   /** Returns a check that starts now or, when one is running, after it; one for all callers that wait. `full` reads closed months again. */
-  check({ full = false }: { full?: boolean | undefined } = {}): Promise<LedgerCheckReply> {
+  check({ full = false }: { full?: boolean } = {}): Promise<LedgerCheckReply> {
     const report = full ? this.checks.full() : this.checks.partial();
     this.requested.add(report);
     report.catch(() => undefined).finally(() => this.requested.delete(report));

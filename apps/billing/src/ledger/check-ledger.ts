@@ -11,9 +11,9 @@ const SHOWN_MAX = 100;
 
 export interface CheckOptions {
   /** True: reads closed months again. */
-  full?: boolean | undefined;
+  full?: boolean;
   /** Ends the check after the current statement. */
-  signal?: AbortSignal | undefined;
+  signal?: AbortSignal;
 }
 
 /**

@@ -15,8 +15,8 @@ export interface MonthEnd {
 
 /** Rows after the end of one month, up to the end of another; without a bound, from the first row or to the last. */
 export interface MonthRange {
-  after?: MonthEnd | undefined;
-  to?: MonthEnd | undefined;
+  after?: MonthEnd;
+  to?: MonthEnd;
 }
 
 /** Returns the rows of a journal as a source of FROM. The bounds are literals of the plan, so that the indexes on transaction ids are used. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { MONTH_FILES, type MonthColumn, type MonthFile, type MonthFileName, monthFileHeader } from '#contracts/billing/months.js';
 import type { PgConnection } from '#database/pg-connection.js';
-import { JOURNALS, type Journal, type MonthRange, moment, rowsOf } from './journal-rows.js';
+import { JOURNALS, type Journal, type MonthEnd, type MonthRange, moment } from './journal-rows.js';
 
 /** Runs one statement. */
 export type Query = <Row>(sql: string, values: readonly unknown[]) => Promise<Row[]>;
@@ -14,7 +14,7 @@ export function queryOn(connection: PgConnection): Query {
 export interface MonthRows {
   month: string;
   start: number;
-  range: MonthRange & { to: NonNullable<MonthRange['to']> };
+  range: MonthRange & { to: MonthEnd };
 }
 
 export interface FilePage {
