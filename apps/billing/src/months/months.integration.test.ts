@@ -196,9 +196,7 @@ describe('after a month was closed', () => {
     expect([await violations(), await violations(true)]).toEqual([[], []]);
   });
 
-  test('nothing changes it, and no row is added without an audit row', async () => {
-    for (const table of ['month', 'month_account', 'month_grant'])
-      await expect(ledger.sql.query(`DELETE FROM billing.${table}`)).rejects.toMatchObject({ message: expect.stringContaining('is a journal') });
+  test('none is added without an audit row', async () => {
     await expect(ledger.sql.query(`INSERT INTO billing.month (id, manifest) VALUES ('2026-01', '')`)).rejects.toMatchObject({
       constraint: 'month_is_audited',
     });
