@@ -91,7 +91,10 @@ async function main() {
   rows.push(['closing a month', describe(closing)]);
   rows.push(['scheduled check, all months closed', await timed(Number(flags.rounds), () => sound(check(false)))]);
   const usage = { from: new Date(monthStart(1)).toISOString(), to: new Date(monthStart(0)).toISOString(), groupBy: ['account'] };
-  rows.push(['usage of a month, all accounts', await timed(Number(flags.rounds), () => messaging.request(usageQuery, usage, { timeoutMs }))]);
+  rows.push([
+    'usage of a month, all accounts',
+    await timed(Number(flags.rounds), () => messaging.request(usageQuery, usage, { timeoutMs })),
+  ]);
   rows.push(['full check', await timed(1, () => sound(check(true)))]);
   const { months } = await messaging.request(monthList, {});
   const before = process.memoryUsage().rss;

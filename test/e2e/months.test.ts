@@ -28,7 +28,13 @@ beforeAll(async () => {
   running = await startPrivateStack({ services: ['billing'] });
   folder = await mkdtemp(join(tmpdir(), 'tollgate-months-'));
   const { natsUrl: url, natsPasswords } = running;
-  gateway = await connectMessaging({ url, user: 'gateway', password: natsPasswords.gateway, service: 'gateway', logger: createLogger('test', 'silent') });
+  gateway = await connectMessaging({
+    url,
+    user: 'gateway',
+    password: natsPasswords.gateway,
+    service: 'gateway',
+    logger: createLogger('test', 'silent'),
+  });
   const administrator = await connectAdministrator(running);
   tenants = [await createTenant(administrator, { usd: '10000000.00' }), await createTenant(administrator, { usd: '100000.000000000001' })];
   await administrator.close();
@@ -83,7 +89,10 @@ test('a closed month is exported twice with the same bytes, and DuckDB sums its 
   expect(closed).toMatchObject({ code: 0 });
   const { digest, files } = JSON.parse(closed.out) as { digest: string; files: { file: string; sha256: string }[] };
   const [first, second] = [join(folder, 'first'), join(folder, 'second')];
-  expect(await tollgate('month', 'export', MONTH, '--out', first)).toMatchObject({ code: 0, out: expect.stringContaining('what was closed') });
+  expect(await tollgate('month', 'export', MONTH, '--out', first)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('what was closed'),
+  });
   await tollgate('month', 'export', MONTH, '--out', second);
   const written = await contents(first);
   expect(await contents(second)).toEqual(written);
@@ -96,7 +105,9 @@ test('a closed month is exported twice with the same bytes, and DuckDB sums its 
   const sums = await rows(
     `SELECT account_id::text, sum(cost)::text, count(*)::text FROM ${parquet('settlements')} GROUP BY ALL ORDER BY account_id::text`,
   );
-  const statements = await rows(`SELECT account_id::text, cost::text, requests::text FROM ${parquet('statements')} ORDER BY account_id::text`);
+  const statements = await rows(
+    `SELECT account_id::text, cost::text, requests::text FROM ${parquet('statements')} ORDER BY account_id::text`,
+  );
   expect(sums).toEqual(statements);
   expect(sums).toEqual(tenants.map(({ accountId }) => [accountId, String(3n * COST), '3']).sort());
   const closing = await rows(`SELECT sum(closing)::text, sum(topups)::text FROM ${parquet('statements')}`);

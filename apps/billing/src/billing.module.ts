@@ -154,7 +154,12 @@ export function billingModule({ config, logger, registry, prisma, messaging, rep
       { provide: BillingEvents, useValue: events },
       {
         provide: BackgroundWork,
-        useValue: new BackgroundWork(config, { auditor, reaper, usageCloser, months, announcements }, [lanes, renewals, lookups, moneyLane]),
+        useValue: new BackgroundWork(config, { auditor, reaper, usageCloser, months, announcements }, [
+          lanes,
+          renewals,
+          lookups,
+          moneyLane,
+        ]),
       },
     ],
   };
@@ -167,7 +172,13 @@ export class BackgroundWork implements OnApplicationBootstrap, OnApplicationShut
 
   constructor(
     private readonly config: BillingConfig,
-    private readonly work: { auditor: Auditor; reaper: Reaper; usageCloser: UsageCloser; months: Months; announcements: ReplicaAnnouncements },
+    private readonly work: {
+      auditor: Auditor;
+      reaper: Reaper;
+      usageCloser: UsageCloser;
+      months: Months;
+      announcements: ReplicaAnnouncements;
+    },
     private readonly lanes: readonly { close(): Promise<void> }[],
   ) {}
 

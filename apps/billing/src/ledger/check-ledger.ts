@@ -2,8 +2,8 @@ import type { LedgerCheckReply, LedgerCounts, LedgerInvariant, LedgerViolation }
 import type { MonthFileName } from '#contracts/billing/months.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { endOf, readMonths, type StoredMonth } from '../months/closed-months.js';
-import { queryOn } from '../months/month-files.js';
 import { MONTHS_RULE, monthFaults } from '../months/month-faults.js';
+import { queryOn } from '../months/month-files.js';
 import { countsOf, INVARIANTS, type Invariant, type Scope, WHOLE } from './invariants.js';
 
 /** A bug breaks a rule in many rows at once: the first rows and a count are enough. */

@@ -131,7 +131,9 @@ export const INVARIANTS: readonly Invariant[] = [
     id: 'I10',
     rule: 'only a reaped hold is settled late, and it gives back no more plan or top-up money than it took',
     freezesAccount: true,
-    sql: ({ range }) => `SELECT l.hold_id AS subject, l.account_id FROM ${rowsOf('late_settlement', range)} l LEFT JOIN billing.settlement s ON s.hold_id = l.hold_id
+    sql: ({
+      range,
+    }) => `SELECT l.hold_id AS subject, l.account_id FROM ${rowsOf('late_settlement', range)} l LEFT JOIN billing.settlement s ON s.hold_id = l.hold_id
       WHERE (s.reason = 'lease-expired' AND s.account_id = l.account_id AND s.held = l.held AND s.cost = l.billed
         AND s.topup_cost + l.topup_cost >= 0 AND s.plan_cost + l.plan_cost >= 0
         AND (l.plan_cost >= 0 OR s.live_grant_id = l.live_grant_id)) IS NOT TRUE`,

@@ -7,7 +7,7 @@ import type { PgConnection } from '#database/pg-connection.js';
 import { checkLedger } from '../ledger/check-ledger.js';
 import { endOf, readMonths, renderMonth } from './closed-months.js';
 import { accountEntries, grantEntries, STATEMENT_SUMS } from './journal-entries.js';
-import { JOURNALS, type Journal, type MonthEnd, monthAfter, moment, startOf } from './journal-rows.js';
+import { JOURNALS, type Journal, type MonthEnd, moment, monthAfter, startOf } from './journal-rows.js';
 import { digestOf, renderManifest } from './manifest.js';
 import { digestFile, type MonthRows, type Query, queryOn } from './month-files.js';
 
@@ -71,7 +71,10 @@ async function requireConsistent(connection: PgConnection, signal: AbortSignal |
   const { invariants } = await checkLedger(connection, 0, { signal });
   const broken = invariants.filter(({ id, violations }) => violations > 0 && !OF_OTHER_ROWS.includes(id)).map(({ id }) => id);
   if (broken.length > 0) {
-    throw new ServiceError('conflict', `The ledger check found violations of ${broken.join(', ')}: repair them first (docs/operations.md).`);
+    throw new ServiceError(
+      'conflict',
+      `The ledger check found violations of ${broken.join(', ')}: repair them first (docs/operations.md).`,
+    );
   }
 }
 
@@ -85,10 +88,10 @@ async function transactionEnd(query: Query, at: number, after: MonthEnd | undefi
     return `(SELECT max(transaction_id) + 1 FROM billing.${journal} WHERE ${JOURNALS[journal]} < ${moment(at)}${from})`;
   });
   const [found] = await query<{ next: string; end: string }>(
-    `SELECT next::text, greatest(next, ${highest.join(', ')})::text AS end FROM (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next) s`,
+    `SELECT next::text, greatest(next, ${highest.join(', ')})::text AS end FROM (SELECT pg_current_xact_id()::text::bigint AS next) s`,
     [],
   );
-  if (!found) throw new TypeError('the snapshot has no transaction id');
+  if (!found) throw new TypeError('the statement has no transaction id');
   const deadline = performance.now() + TRANSACTIONS_END_MS;
   const haveEnded = async (): Promise<boolean> =>
     (await query('SELECT WHERE pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= $1::bigint', [found.next])).length > 0;

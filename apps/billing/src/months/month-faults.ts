@@ -12,7 +12,10 @@ const SUMS: readonly MonthFileName[] = ['statements', 'grants'];
  * Compares closed months with their digests, the digests with each other and with the audit journal. Reads the sums of the last month, and
  * with `full` every file of every month. Returns what differs.
  */
-export async function monthFaults(query: Query, { full = false, signal }: { full?: boolean; signal?: AbortSignal } = {}): Promise<string[]> {
+export async function monthFaults(
+  query: Query,
+  { full = false, signal }: { full?: boolean; signal?: AbortSignal } = {},
+): Promise<string[]> {
   const months = await readMonths(query);
   const audited = await query<{ id: string; digest: string | null }>(
     `SELECT substring(target FROM 7) AS id, after ->> 'digest' AS digest FROM billing.audit WHERE action = 'month.close' AND target LIKE 'month/%'`,

@@ -20,18 +20,24 @@ const OVERDUE_MS = 10 * 365 * 24 * 3_600_000;
 const FIRST = monthsAgo(3);
 const SECOND = monthsAgo(2);
 
-beforeEach(async () => {
+async function open(): Promise<void> {
   ledger = await LedgerFixture.open({ guarded: true });
   months = new Months({ connect: () => connectPg({ url: ledger.url, applicationName: 'test-months' }), prisma: ledger.prisma });
   customer = await ledger.customer({ topup: 1_000n });
   grantId = randomUUID();
   await grantPlan(ledger.sql, { grantId, accountId: customer.accountId, amount: picoUsd(100n), endsAt: new Date(Date.now() + 3_600_000) });
-  await refund(ledger.sql, { accountId: customer.accountId, refundId: randomUUID(), amount: picoUsd(10n), reason: 'a "reason",\nin two lines' });
-});
-afterEach(async () => {
+  await refund(ledger.sql, {
+    accountId: customer.accountId,
+    refundId: randomUUID(),
+    amount: picoUsd(10n),
+    reason: 'a "reason",\nin two lines',
+  });
+}
+
+async function shut(): Promise<void> {
   await months.stop();
   await ledger.close();
-});
+}
 
 function monthsAgo(count: number): string {
   const now = new Date();
@@ -71,9 +77,22 @@ async function tamper(...statements: string[]): Promise<void> {
   await ledger.sql.query('SET session_replication_role = DEFAULT');
 }
 
-async function violations(full = false): Promise<[invariant: string, subject: string][]> {
-  const report = await checkLedger(ledger.sql, OVERDUE_MS, { full });
+async function violations(full = false, connection = ledger.sql): Promise<[invariant: string, subject: string][]> {
+  const report = await checkLedger(connection, OVERDUE_MS, { full });
   return report.violations.map(({ invariant, subject }) => [invariant, subject]);
+}
+
+/** Returns what a scheduled and a full check find after a statement, and undoes it. */
+async function foundAfter(statement: string): Promise<{ scheduled: [string, string][]; full: [string, string][] }> {
+  const query = (text: string, values?: unknown[]) => (/^(BEGIN|ROLLBACK)/.test(text) ? Promise.resolve() : ledger.sql.query(text, values));
+  const connection = { query } as unknown as PgConnection;
+  await ledger.sql.query('BEGIN');
+  try {
+    await tamper(statement);
+    return { scheduled: await violations(false, connection), full: await violations(true, connection) };
+  } finally {
+    await ledger.sql.query('ROLLBACK');
+  }
 }
 
 async function readWhole(month: string, file: MonthFileName): Promise<string> {
@@ -95,73 +114,72 @@ async function statement(month: string): Promise<Record<string, string>> {
 
 const close = (month: string) => months.close(month, OWN_AUTHOR);
 
-test('two months: each request, late settlement and movement counts in the month of its own time, and statements follow one another', async () => {
-  const { late } = await requests(120);
-  await moveBack(3);
-  await close(FIRST);
-  await settleLate(late);
-  await moveBack(2);
-  await requests(40);
-  await closeUsage(ledger.sql);
-  await close(SECOND);
-  const nothing = { topups: '0', grants: '0', credits: '0', refunds: '0', debits: '0', forfeited: '0', requests: '0' };
-  const { accountId: account_id } = customer;
-  expect([await statement(FIRST), await statement(SECOND)]).toEqual([
-    {
-      ...{ ...nothing, account_id, opening: '0', topups: '1000', grants: '100', refunds: '10', requests: '2', cost: '120' },
-      ...{ closing: '970', topup_closing: '970', refundable: '990' },
-    },
-    { ...nothing, account_id, opening: '970', cost: '7', closing: '963', topup_closing: '963', refundable: '990' },
-  ]);
-  expect([await violations(), await violations(true)]).toEqual([[], []]);
-  const report = await checkLedger(ledger.sql, OVERDUE_MS);
-  expect(report.checked).toMatchObject({ settlements: 4, lateSettlements: 1 });
-});
+describe('two months', () => {
+  beforeAll(open);
+  afterAll(shut);
 
-test('a month is closed once: its files have the digests of its manifest, and a repeated call replies the same', async () => {
-  await requests(120);
-  await moveBack(3);
-  const { closed, ...month } = await close(FIRST);
-  expect([closed, await close(FIRST), await months.list()]).toEqual([true, { ...month, closed: false }, { months: [month] }]);
-  expect(month).toMatchObject({ month: FIRST, digest: createHash('sha256').update(month.manifest).digest('hex') });
-  for (const file of MONTH_FILE_NAMES) {
-    const text = await readWhole(FIRST, file);
-    expect(month.files).toContainEqual({ file, rows: expect.any(Number), sha256: createHash('sha256').update(text).digest('hex') });
-    expect(await readWhole(FIRST, file)).toBe(text);
-  }
-  expect(await readWhole(FIRST, 'movements')).toContain(',"a ""reason"",\nin two lines",');
-  expect(await readWhole(FIRST, 'grants')).toBe(`${monthFileHeader('grants')}${grantId},${customer.accountId},100,100,false\n`);
+  test('each request, late settlement and movement counts in the month of its own time, and statements follow one another', async () => {
+    const { late } = await requests(120);
+    await moveBack(3);
+    await close(FIRST);
+    await settleLate(late);
+    await moveBack(2);
+    await requests(40);
+    await closeUsage(ledger.sql);
+    await close(SECOND);
+    const nothing = { topups: '0', grants: '0', credits: '0', refunds: '0', debits: '0', forfeited: '0', requests: '0' };
+    const { accountId: account_id } = customer;
+    expect([await statement(FIRST), await statement(SECOND)]).toEqual([
+      {
+        ...{ ...nothing, account_id, opening: '0', topups: '1000', grants: '100', refunds: '10', requests: '2', cost: '120' },
+        ...{ closing: '970', topup_closing: '970', refundable: '990' },
+      },
+      { ...nothing, account_id, opening: '970', cost: '7', closing: '963', topup_closing: '963', refundable: '990' },
+    ]);
+    expect([await violations(), await violations(true)]).toEqual([[], []]);
+    const report = await checkLedger(ledger.sql, OVERDUE_MS);
+    expect(report.checked).toMatchObject({ settlements: 4, lateSettlements: 1 });
+  });
 });
 
 describe('after a month was closed', () => {
   let settled: string;
   let live: string;
-  beforeEach(async () => {
+  beforeAll(async () => {
+    await open();
     ({ settled } = await requests(120));
     await moveBack(3);
     await close(FIRST);
     ({ settled: live } = await requests(40));
   });
+  afterAll(shut);
 
   test('every check finds a change of the rows since', async () => {
-    await tamper(`UPDATE billing.settlement SET cost = cost + 1, topup_cost = topup_cost + 1 WHERE hold_id = '${live}'`);
     const found = [
       ['I2', customer.accountId],
       ['I6', 'all accounts'],
       ['I9', live],
     ];
-    expect([await violations(), await violations(true)]).toEqual([found, found]);
+    expect(
+      await foundAfter(`UPDATE billing.settlement SET cost = cost + 1, topup_cost = topup_cost + 1 WHERE hold_id = '${live}'`),
+    ).toEqual({
+      scheduled: found,
+      full: found,
+    });
   });
 
   test('a full check finds one flipped cost of the month; the scheduled one reads its sums alone', async () => {
-    await tamper(`UPDATE billing.settlement SET cost = cost - 1, topup_cost = topup_cost - 1 WHERE hold_id = '${settled}'`);
-    expect(await violations()).toEqual([]);
-    expect(await violations(true)).toEqual([
-      ['I2', customer.accountId],
-      ['I6', 'all accounts'],
-      ['I9', settled],
-      ['I15', `${FIRST} settlements`],
-    ]);
+    expect(
+      await foundAfter(`UPDATE billing.settlement SET cost = cost - 1, topup_cost = topup_cost - 1 WHERE hold_id = '${settled}'`),
+    ).toEqual({
+      scheduled: [],
+      full: [
+        ['I2', customer.accountId],
+        ['I6', 'all accounts'],
+        ['I9', settled],
+        ['I15', `${FIRST} settlements`],
+      ],
+    });
   });
 
   test.each<[what: string, statement: () => string, found: string]>([
@@ -172,20 +190,24 @@ describe('after a month was closed', () => {
       () => `UPDATE billing.settlement SET settled_at = now() WHERE hold_id = '${settled}'`,
       'settlements',
     ],
-  ])('a full check finds %s', async (_, change, found) => {
-    await tamper(change());
-    expect(await violations(true)).toContainEqual(['I15', `${FIRST} ${found}`]);
+  ])('a full check finds %s', async (_, statement, found) => {
+    expect((await foundAfter(statement())).full).toContainEqual(['I15', `${FIRST} ${found}`]);
   });
 
-  test.each<[what: string, statement: () => string, found: string]>([
-    ['changed sums', () => 'UPDATE billing.month_account SET opening = opening + 1, closing = closing + 1', `${FIRST} statements`],
-    ['a changed grant', () => 'UPDATE billing.month_grant SET gone = 99', `${FIRST} grants`],
-    ['a changed manifest', () => `UPDATE billing.month SET manifest = replace(manifest, 'settlements.csv 2', 'settlements.csv 1')`, `${FIRST} manifest`],
-    ['a manifest that is none', () => `UPDATE billing.month SET manifest = ''`, `${FIRST} manifest`],
-    ['a month that is gone', () => 'DELETE FROM billing.month', `${FIRST} is missing`],
-  ])('every check finds %s', async (_, change, found) => {
-    await tamper(change());
-    expect(await violations()).toContainEqual(['I15', found]);
+  test.each<[what: string, statement: string, found: string]>([
+    ['changed sums', 'UPDATE billing.month_account SET opening = opening + 1, closing = closing + 1', 'statements'],
+    ['a changed grant', 'UPDATE billing.month_grant SET gone = 99', 'grants'],
+    ['a changed manifest', `UPDATE billing.month SET manifest = replace(manifest, 'settlements.csv 2', 'settlements.csv 1')`, 'manifest'],
+    ['a manifest that is none', `UPDATE billing.month SET manifest = ''`, 'manifest'],
+    ['a month that is gone', 'DELETE FROM billing.month', 'is missing'],
+  ])('every check finds %s', async (_, statement, found) => {
+    expect((await foundAfter(statement)).scheduled).toContainEqual(['I15', `${FIRST} ${found}`]);
+  });
+
+  test('none is added without an audit row', async () => {
+    await expect(ledger.sql.query(`INSERT INTO billing.month (id, manifest) VALUES ('2026-01', '')`)).rejects.toMatchObject({
+      constraint: 'month_is_audited',
+    });
   });
 
   test('a row that a clock set back puts into it belongs to the next month', async () => {
@@ -195,45 +217,44 @@ describe('after a month was closed', () => {
     expect(await readWhole(SECOND, 'settlements')).toContain(live);
     expect([await violations(), await violations(true)]).toEqual([[], []]);
   });
-
-  test('none is added without an audit row', async () => {
-    await expect(ledger.sql.query(`INSERT INTO billing.month (id, manifest) VALUES ('2026-01', '')`)).rejects.toMatchObject({
-      constraint: 'month_is_audited',
-    });
-  });
 });
 
 describe('a month is not closed', () => {
   const conflict = (message: string) => expect.objectContaining({ code: 'conflict', message: expect.stringContaining(message) });
-
-  test('while it is not over, or before the month before', async () => {
-    await expect(close(monthsAgo(0))).rejects.toEqual(conflict('The month can be closed from'));
+  let settled: string;
+  beforeAll(async () => {
+    await open();
+    ({ settled } = await requests(120));
     await moveBack(3);
-    await expect(close(SECOND)).rejects.toEqual(conflict(`The next month to close is ${FIRST}.`));
-    await close(FIRST);
-    await expect(close(monthsAgo(1))).rejects.toEqual(conflict(`The next month to close is ${SECOND}.`));
+  });
+  afterAll(shut);
+
+  test('while it is not over', async () => {
+    await expect(close(monthsAgo(0))).rejects.toEqual(conflict('The month can be closed from'));
   });
 
   test('while the ledger is inconsistent', async () => {
-    const { settled } = await requests(120);
-    await moveBack(3);
-    await tamper(`UPDATE billing.settlement SET output_tokens = 1 WHERE hold_id = '${settled}'`);
+    const setTokens = (count: number) => tamper(`UPDATE billing.settlement SET output_tokens = ${count} WHERE hold_id = '${settled}'`);
+    await setTokens(1);
     await expect(close(FIRST)).rejects.toEqual(conflict('violations of I9'));
+    await setTokens(0);
   });
 
   test('before the transactions have ended that were running', async () => {
-    await moveBack(3);
     const slow = await connectPg({ url: ledger.ownerUrl, applicationName: 'test-slow' });
     await slow.query('BEGIN');
     await slow.query('SELECT pg_current_xact_id()');
-    let isClosed = false;
-    const closing = close(FIRST).then(() => {
-      isClosed = true;
-    });
-    while (!(await isWaiting())) await new Promise((resolve) => setImmediate(resolve));
-    expect(isClosed).toBe(false);
+    const log: string[] = [];
+    const closing = close(FIRST).then(() => log.push('closed'));
+    while (!(await isWaiting()) && log.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    log.push('the transaction ends');
     await slow.end();
     await closing;
+    expect(log).toEqual(['the transaction ends', 'closed']);
+  });
+
+  test('before the month before', async () => {
+    await expect(close(monthsAgo(1))).rejects.toEqual(conflict(`The next month to close is ${SECOND}.`));
   });
 
   const isWaiting = async (): Promise<boolean> =>
@@ -245,19 +266,43 @@ describe('a month is not closed', () => {
     ).rowCount === 1;
 });
 
-test.each([
-  ...['pg_snapshot_xmax', 'FROM billing.movement', 'INSERT INTO billing.month_account', 'INSERT INTO billing.month_grant'],
-  ...['FROM billing.month_grant WHERE', 'INSERT INTO billing.month (', 'record_audit', 'COMMIT'],
-])('a service that dies at %s leaves nothing, and the call is repeated', async (statement) => {
-  await requests(120);
-  await moveBack(3);
-  await expect(new Months({ connect: () => dyingAt(statement), prisma: ledger.prisma }).close(FIRST, OWN_AUTHOR)).rejects.toThrow();
-  const { rows } = await ledger.sql.query(
-    'SELECT (SELECT count(*)::int FROM billing.month) AS months, (SELECT count(*)::int FROM billing.month_account) AS accounts',
-  );
-  expect(rows).toEqual([{ months: 0, accounts: 0 }]);
-  expect(await close(FIRST)).toMatchObject({ closed: true });
-  expect(await violations(true)).toEqual([]);
+describe('closing a month', () => {
+  beforeAll(async () => {
+    await open();
+    await requests(120);
+    await moveBack(3);
+  });
+  afterAll(shut);
+
+  test.each([
+    'INSERT INTO billing.month_account',
+    'FROM billing.month_grant WHERE',
+    'INSERT INTO billing.month (',
+    'record_audit',
+    'COMMIT',
+  ])('a service that dies at %s leaves nothing', async (statement) => {
+    await expect(new Months({ connect: () => dyingAt(statement), prisma: ledger.prisma }).close(FIRST, OWN_AUTHOR)).rejects.toThrow();
+    const { rows } = await ledger.sql.query(
+      `SELECT (SELECT count(*)::int FROM billing.month) AS months, (SELECT count(*)::int FROM billing.month_account) AS accounts,
+           (SELECT count(*)::int FROM billing.audit WHERE action = 'month.close') AS audited`,
+    );
+    expect(rows).toEqual([{ months: 0, accounts: 0, audited: 0 }]);
+  });
+
+  test('it is closed once: its files have the digests of its manifest, and a repeated call replies the same', async () => {
+    await requests(120);
+    await moveBack(3);
+    const { closed, ...month } = await close(FIRST);
+    expect([closed, await close(FIRST), await months.list()]).toEqual([true, { ...month, closed: false }, { months: [month] }]);
+    expect(month).toMatchObject({ month: FIRST, digest: createHash('sha256').update(month.manifest).digest('hex') });
+    for (const file of MONTH_FILE_NAMES) {
+      const text = await readWhole(FIRST, file);
+      expect(month.files).toContainEqual({ file, rows: expect.any(Number), sha256: createHash('sha256').update(text).digest('hex') });
+      expect(await readWhole(FIRST, file)).toBe(text);
+    }
+    expect(await readWhole(FIRST, 'movements')).toContain(',"a ""reason"",\nin two lines",');
+    expect(await readWhole(FIRST, 'grants')).toBe(`${monthFileHeader('grants')}${grantId},${customer.accountId},100,100,false\n`);
+  });
 });
 
 /** Opens a connection whose session ends before the first statement that contains `text`. */

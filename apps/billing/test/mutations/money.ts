@@ -313,11 +313,18 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
       MONTHS,
       'before the transactions have ended that were running',
     ],
-    ['an inconsistent month is not sealed', 'if (broken.length > 0) {', 'if (false as boolean) {', MONTHS, 'while the ledger is inconsistent'],
+    [
+      'an inconsistent month is not sealed',
+      'if (broken.length > 0) {',
+      'if (false as boolean) {',
+      MONTHS,
+      'while the ledger is inconsistent',
+    ],
   ],
   'apps/billing/src/months/journal-rows.ts': [
     [
       'a row of a clock that was set back is checked',
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: source code
       ' OR transaction_id >= ${after.transactionEnd})`',
       ')`',
       MONTHS,
@@ -325,14 +332,14 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
     ],
   ],
   'apps/billing/src/months/month-faults.ts': [
-    ['the sums of the last month are checked', 'position === months.length - 1 ? SUMS : []', '[]', MONTHS, 'every check finds changed sums'],
     [
-      'the audit journal has the digest',
-      ' || digests.get(month.id) !== month.digest',
-      '',
+      'the sums of the last month are checked',
+      'position === months.length - 1 ? SUMS : []',
+      '[]',
       MONTHS,
-      'every check finds a changed manifest',
+      'every check finds changed sums',
     ],
+    ['the audit journal has the digest', ' || digests.get(month.id) !== month.digest', '', MONTHS, 'every check finds a changed manifest'],
   ],
   // ---- rights ----
   'libs/contracts/src/billing/holds.ts': [

@@ -13,7 +13,10 @@ const rowsOf = ({ files }: ClosedMonth, name: string): number => files.find(({ f
 const exportCommand: CliCommand = {
   name: 'month export',
   summary: 'Write a closed month as CSV and Parquet files, and check them against its digest; exit code 1 if they differ',
-  parameters: { month: argument(month, 'closed month'), out: required(text(4_096, 'folder'), 'folder in which the folder of the month is made') },
+  parameters: {
+    month: argument(month, 'closed month'),
+    out: required(text(4_096, 'folder'), 'folder in which the folder of the month is made'),
+  },
   examples: ['month export 2027-01 --out exports'],
   async run({ month, out }, json, connect) {
     const messaging = await connect();

@@ -43,7 +43,11 @@ export class ParquetFile {
     this.forms = Object.values(columns).map((column) => FORMS[column]);
     const fields = this.names.map((name, index) => ({ name, repetition_type: 'OPTIONAL', ...this.forms[index]?.type }));
     const schema = [{ name: 'root', num_children: fields.length }, ...fields];
-    this.writer = new ParquetWriter({ writer: fileWriter(path), schema: schema as ConstructorParameters<typeof ParquetWriter>[0]['schema'], statistics: false });
+    this.writer = new ParquetWriter({
+      writer: fileWriter(path),
+      schema: schema as ConstructorParameters<typeof ParquetWriter>[0]['schema'],
+      statistics: false,
+    });
     this.columns = this.forms.map(() => []);
   }
 
