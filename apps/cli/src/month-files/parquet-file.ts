@@ -4,7 +4,7 @@ import type { MonthColumn } from '#contracts/billing/months.js';
 /** Rows of a row group. They are in memory until the group is written. */
 const GROUP_ROWS = 20_000;
 
-type Value = string | bigint | boolean | Uint8Array | null;
+type Value = string | bigint | boolean | null;
 
 interface Form {
   /** Type of the column in the schema of Parquet. */
@@ -25,8 +25,8 @@ const FORMS: Record<MonthColumn, Form> = {
   count: { type: INT64, parse: BigInt },
   amount: { type: INT64, parse: BigInt },
   sum: {
-    type: { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, logical_type: { type: 'DECIMAL', precision: 38, scale: 0 } },
-    parse: (text) => bigEndian(BigInt(text)),
+    type: { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, converted_type: 'DECIMAL', precision: 38, scale: 0 },
+    parse: BigInt,
   },
   flag: { type: { type: 'BOOLEAN' }, parse: (text) => text === 'true' },
 };
@@ -68,13 +68,4 @@ export class ParquetFile {
     this.columns = this.forms.map(() => []);
     await this.writer.write({ columnData, rowGroupSize: GROUP_ROWS });
   }
-}
-
-/** Returns the 16 bytes of a two's complement number, the highest byte first. */
-function bigEndian(value: bigint): Uint8Array {
-  const bytes = new Uint8Array(16);
-  const view = new DataView(bytes.buffer);
-  view.setBigInt64(0, value >> 64n);
-  view.setBigUint64(8, BigInt.asUintN(64, value));
-  return bytes;
 }

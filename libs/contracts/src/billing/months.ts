@@ -3,12 +3,9 @@ import { EmptyRequest } from '../catalog.js';
 import { Endpoint } from '../endpoint.js';
 import { type Paged, Text } from './fields.js';
 
-const MONTH = /^2\d{3}-(0[1-9]|1[0-2])$/;
-
 /** `2027-01`, a month in UTC. */
-function Month(): PropertyDecorator {
-  return Matches(MONTH, { message: '$property must be a month such as 2027-01' });
-}
+const MONTH = /^2\d{3}-(0[1-9]|1[0-2])$/;
+const MONTH_MESSAGE = '$property must be a month such as 2027-01';
 
 /**
  * Form of a column: `amount` is pico-USD within 64 bits, `sum` pico-USD of up to 38 digits, `count` a whole number within 64 bits, `time` has
@@ -68,7 +65,7 @@ export interface ClosedMonth {
 }
 
 export class MonthCloseRequest {
-  @Month() month!: string;
+  @Matches(MONTH, { message: MONTH_MESSAGE }) month!: string;
 }
 
 export interface MonthCloseReply extends ClosedMonth {
@@ -95,7 +92,7 @@ export const monthList = new Endpoint<EmptyRequest, MonthListReply>(
 );
 
 export class MonthReadRequest {
-  @Month() month!: string;
+  @Matches(MONTH, { message: MONTH_MESSAGE }) month!: string;
   @IsIn(MONTH_FILE_NAMES) file!: MonthFileName;
   /** `nextCursor` of the page before, of the same file. */
   @IsOptional() @Text(2_000) cursor?: string;
