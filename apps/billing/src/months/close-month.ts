@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AuditEntry } from '#contracts/audit.js';
-import { MONTH_FILE_NAMES, type MonthCloseReply, type MonthFile } from '#contracts/billing/months.js';
+import type { MonthCloseReply, MonthFile } from '#contracts/billing/months.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { type Author, logAudit } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
@@ -9,7 +9,7 @@ import { endOf, readMonths, renderMonth } from './closed-months.js';
 import { accountEntries, grantEntries, STATEMENT_SUMS } from './journal-entries.js';
 import { JOURNALS, type Journal, type MonthEnd, moment, monthAfter, startOf } from './journal-rows.js';
 import { digestOf, renderManifest } from './manifest.js';
-import { digestFile, type MonthRows, type Query, queryOn } from './month-files.js';
+import { digestFile, JOURNAL_FILES, type MonthRows, type Query, queryOn, SUM_FILES } from './month-files.js';
 
 /** Milliseconds after the end of a month in which it stays open: longer than any statement runs. */
 const OPEN_AFTER_END_MS = 3_600_000;
@@ -46,7 +46,7 @@ export async function closeMonth(connection: PgConnection, month: string, { auth
   const to = { at: startOf(monthAfter(month)), transactionEnd: await transactionEnd(query, startOf(monthAfter(month)), after) };
   const rows: MonthRows = { month, start: startOf(month), range: { after, to } };
   const files: MonthFile[] = [];
-  for (const file of MONTH_FILE_NAMES.slice(0, 3)) files.push(await digestFile(query, file, rows, signal));
+  for (const file of JOURNAL_FILES) files.push(await digestFile(query, file, rows, signal));
   signal?.throwIfAborted();
   return seal(connection, { rows, files, before: last, author });
 }
@@ -116,7 +116,7 @@ async function seal(connection: PgConnection, { rows, files, before, author }: S
   try {
     await query(addStatements(rows), [month, before?.id ?? '']);
     await query(addGrants(rows), [month, before?.id ?? '']);
-    for (const file of MONTH_FILE_NAMES.slice(3)) files.push(await digestFile(query, file, rows));
+    for (const file of SUM_FILES) files.push(await digestFile(query, file, rows));
     const manifest = { month, before: before?.digest ?? '', transactionEnd: range.to.transactionEnd, files };
     const text = renderManifest(manifest);
     const digest = digestOf(text);

@@ -1,12 +1,9 @@
 import { MONTH_FILE_NAMES, type MonthFileName } from '#contracts/billing/months.js';
 import { readMonths, rowsOfMonth, type StoredMonth } from './closed-months.js';
 import { monthAfter } from './journal-rows.js';
-import { digestFile, type Query } from './month-files.js';
+import { digestFile, type Query, SUM_FILES } from './month-files.js';
 
 export const MONTHS_RULE = { id: 'I15', rule: 'a closed month is what it was when it was closed' };
-
-/** Files that every check reads: the sums that it starts from. */
-const SUMS: readonly MonthFileName[] = ['statements', 'grants'];
 
 /**
  * Compares closed months with their digests, the digests with each other and with the audit journal. Reads the sums of the last month, and
@@ -25,7 +22,7 @@ export async function monthFaults(
   const faults = audited.filter(({ id }) => !months.some((month) => month.id === id)).map(({ id }) => `${id} is missing`);
   for (const [position, month] of months.entries()) {
     if (!isSealed(month, months[position - 1]) || digests.get(month.id) !== month.digest) faults.push(`${month.id} manifest`);
-    const files = full ? MONTH_FILE_NAMES : position === months.length - 1 ? SUMS : [];
+    const files = full ? MONTH_FILE_NAMES : position === months.length - 1 ? SUM_FILES : [];
     for (const file of files) if (await differs(query, months, position, file, signal)) faults.push(`${month.id} ${file}`);
   }
   return faults;

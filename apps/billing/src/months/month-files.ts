@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto';
-import { MONTH_FILES, type MonthColumn, type MonthFile, type MonthFileName, monthFileHeader } from '#contracts/billing/months.js';
+import {
+  MONTH_FILE_NAMES,
+  MONTH_FILES,
+  type MonthColumn,
+  type MonthFile,
+  type MonthFileName,
+  monthFileHeader,
+} from '#contracts/billing/months.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { JOURNALS, type Journal, type MonthEnd, type MonthRange, moment } from './journal-rows.js';
 
@@ -17,11 +24,18 @@ export interface MonthRows {
   range: MonthRange & { to: MonthEnd };
 }
 
+export interface FilePosition {
+  /** Values of the key columns of the last line read. Null: none was read. */
+  after: readonly string[] | null;
+  /** Milliseconds of time in which the next rows are looked for. */
+  windowMs: number;
+}
+
 export interface FilePage {
   /** Lines as CSV, each with its line end. */
   lines: string[];
-  /** Values of the key columns of the last line. Null: the file has no more lines. */
-  after: string[] | null;
+  /** Undefined: the file has no more lines. */
+  next: FilePosition | undefined;
 }
 
 /** Journal of a file, or table of sums; and the columns by which its rows are ordered. */
@@ -33,8 +47,13 @@ const SOURCES: Record<MonthFileName, { journal?: Journal; table?: string; keys: 
   grants: { table: 'month_grant', keys: ['grant_id', 'account_id'] },
 };
 
-/** Milliseconds of the first window of time in which rows are looked for. Each empty window doubles it. */
-const WINDOW_MS = 1_000;
+/** Files of rows, and files of sums of them. */
+export const JOURNAL_FILES = MONTH_FILE_NAMES.filter((file) => SOURCES[file].journal);
+export const SUM_FILES = MONTH_FILE_NAMES.filter((file) => SOURCES[file].table);
+
+/** Limits of a window of time: it fits the rows of a page between the most and the least traffic. */
+const WINDOW_MS = { min: 1_000, max: 40 * 86_400_000 };
+export const FILE_START: FilePosition = { after: null, windowMs: 3_600_000 };
 
 const DIGEST_PAGE_ROWS = 10_000;
 
@@ -43,33 +62,37 @@ export function keyColumnsOf(file: MonthFileName): readonly MonthColumn[] {
   return SOURCES[file].keys.map((key) => columns[key] as MonthColumn);
 }
 
-/** Reads up to `limit` lines after a key, in the order of the keys. Rows never change, so pages need no common snapshot. */
+/** Reads up to `limit` lines after a position, in the order of the keys. Rows never change, so pages need no common snapshot. */
 export async function readPage(
   query: Query,
   file: MonthFileName,
   rows: MonthRows,
-  after: readonly string[] | null,
+  position: FilePosition,
   limit: number,
 ): Promise<FilePage> {
-  const { journal } = SOURCES[file];
-  const page = journal
-    ? await readJournal(query, file, journal, rows, after, limit)
-    : await readRows(query, file, { from: `billing.${SOURCES[file].table} WHERE month = '${rows.month}'`, after, limit });
-  return { lines: page.map(({ line }) => `${line}\n`), after: page.length < limit ? null : (page.at(-1)?.key ?? null) };
+  const { journal, table } = SOURCES[file];
+  const { found, windowMs } = journal
+    ? await readJournal(query, { file, journal, rows, position, limit })
+    : {
+        found: await readRows(query, file, { from: `billing.${table} WHERE month = '${rows.month}'`, after: position.after, limit }),
+        windowMs: position.windowMs,
+      };
+  const last = found.at(-1);
+  return { lines: found.map(({ line }) => `${line}\n`), next: last && found.length === limit ? { after: last.key, windowMs } : undefined };
 }
 
 /** Reads the whole file and returns its digest. */
 export async function digestFile(query: Query, file: MonthFileName, rows: MonthRows, signal?: AbortSignal): Promise<MonthFile> {
   const hash = createHash('sha256').update(monthFileHeader(file));
   let count = 0;
-  let after: string[] | null = null;
-  do {
+  let position: FilePosition | undefined = FILE_START;
+  while (position) {
     signal?.throwIfAborted();
-    const page: FilePage = await readPage(query, file, rows, after, DIGEST_PAGE_ROWS);
+    const page: FilePage = await readPage(query, file, rows, position, DIGEST_PAGE_ROWS);
     hash.update(page.lines.join(''));
     count += page.lines.length;
-    after = page.after;
-  } while (after !== null);
+    position = page.next;
+  }
   return { file, rows: count, sha256: hash.digest('hex') };
 }
 
@@ -78,38 +101,46 @@ interface Line {
   key: string[];
 }
 
+interface JournalPage {
+  file: MonthFileName;
+  journal: Journal;
+  rows: MonthRows;
+  position: FilePosition;
+  limit: number;
+}
+
 /**
- * Reads rows in windows of time that grow until they hold enough, because the journals have no index in the order of time. The first window
- * has the rows before the month: those of a clock that was set back, and in the first month those before it.
+ * Reads rows in windows of time, because the journals have no index in the order of time. A window that has too few rows doubles the next
+ * one, and one that alone fills the page halves it. The first window has the rows before the month: those of a clock that was set back, and
+ * in the first month those before it.
  */
 async function readJournal(
   query: Query,
-  file: MonthFileName,
-  journal: Journal,
-  { start, range }: MonthRows,
-  after: readonly string[] | null,
-  limit: number,
-): Promise<Line[]> {
+  { file, journal, rows: { start, range }, position: { after, windowMs }, limit }: JournalPage,
+): Promise<{ found: Line[]; windowMs: number }> {
   const at = JOURNALS[journal];
-  const below = `transaction_id < ${range.to.transactionEnd}`;
-  const lines: Line[] = [];
+  const found: Line[] = [];
   const read = async (condition: string): Promise<boolean> => {
-    const from = `billing.${journal} WHERE ${condition} AND ${below}`;
-    lines.push(...(await readRows(query, file, { from, after, limit: limit - lines.length })));
-    return lines.length === limit;
+    const from = `billing.${journal} WHERE ${condition} AND transaction_id < ${range.to.transactionEnd}`;
+    found.push(...(await readRows(query, file, { from, after, limit: limit - found.length })));
+    return found.length === limit;
   };
   let from = after?.[0] === undefined ? Number.NEGATIVE_INFINITY : Date.parse(after[0]);
   if (from < start) {
     const added = range.after ? ` AND transaction_id >= ${range.after.transactionEnd}` : '';
-    if (await read(`${at} < ${moment(start)}${added}`)) return lines;
+    if (await read(`${at} < ${moment(start)}${added}`)) return { found, windowMs };
     from = start;
   }
-  for (let width = WINDOW_MS; from < range.to.at; width *= 2) {
+  let width = windowMs;
+  while (from < range.to.at) {
     const to = Math.min(from + width, range.to.at);
-    if (await read(`${at} >= ${moment(from)} AND ${at} < ${moment(to)}`)) return lines;
+    const before = found.length;
+    const isFull = await read(`${at} >= ${moment(from)} AND ${at} < ${moment(to)}`);
+    if (isFull) return { found, windowMs: before === 0 ? Math.max(Math.round(width / 2), WINDOW_MS.min) : width };
     from = to;
+    width = Math.min(width * 2, WINDOW_MS.max);
   }
-  return lines;
+  return { found, windowMs: width };
 }
 
 async function readRows(

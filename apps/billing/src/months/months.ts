@@ -7,10 +7,12 @@ import { guardCheck } from '../ledger/guard-check.js';
 import { isId, isMoment, parseCursor, renderCursor } from '../paging/page-cursor.js';
 import { closeMonth } from './close-month.js';
 import { readMonths, renderMonth, rowsOfMonth } from './closed-months.js';
-import { keyColumnsOf, type Query, readPage } from './month-files.js';
+import { FILE_START, keyColumnsOf, type Query, readPage } from './month-files.js';
 
 /** Lines on a page: some 700 kB of settlements. */
 const PAGE_LINES = 2_000;
+
+const isWindow = (value: string): boolean => /^[1-9]\d{0,11}$/.test(value);
 
 export interface MonthsOptions {
   /** Opens a connection for each month that is closed: it reads the month, for minutes perhaps. */
@@ -51,13 +53,17 @@ export class Months {
   /** @throws {ServiceError} `not_found` for a month that is not closed. */
   async read({ month, file, cursor }: MonthReadRequest): Promise<MonthReadReply> {
     const months = await readMonths(this.query);
-    const position = months.findIndex(({ id }) => id === month);
-    const rows = rowsOfMonth(months, position);
+    const rows = rowsOfMonth(
+      months,
+      months.findIndex(({ id }) => id === month),
+    );
     if (!rows) throw new ServiceError('not_found', 'The month is not closed.', 'month');
-    const forms = keyColumnsOf(file).map((column) => (column === 'time' ? isMoment : isId));
-    const after = cursor ? parseCursor({ month, file }, cursor, forms) : null;
-    const page = await readPage(this.query, file, rows, after, PAGE_LINES);
-    return { lines: page.lines.join(''), nextCursor: page.after && renderCursor({ month, file }, page.after) };
+    const forms = [...keyColumnsOf(file).map((column) => (column === 'time' ? isMoment : isId)), isWindow];
+    const values = cursor ? parseCursor({ month, file }, cursor, forms) : [];
+    const position = cursor ? { after: values.slice(0, -1), windowMs: Number(values.at(-1)) } : FILE_START;
+    const { lines, next } = await readPage(this.query, file, rows, position, PAGE_LINES);
+    const nextCursor = next ? renderCursor({ month, file }, [...(next.after ?? []), String(next.windowMs)]) : null;
+    return { lines: lines.join(''), nextCursor };
   }
 
   private async closeOnce(month: string, author: Author): Promise<MonthCloseReply> {

@@ -334,7 +334,7 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
   'apps/billing/src/months/month-faults.ts': [
     [
       'the sums of the last month are checked',
-      'position === months.length - 1 ? SUMS : []',
+      'position === months.length - 1 ? SUM_FILES : []',
       '[]',
       MONTHS,
       'every check finds changed sums',
