@@ -70,6 +70,18 @@ async function moveBack(count: number): Promise<void> {
   );
 }
 
+/** Adds rows to the first month: two at each time, most of them at its end. */
+async function addTombstones(count: number): Promise<void> {
+  await ledger.sql.query(
+    `INSERT INTO billing.settlement (hold_id, account_id, reason, held, cost, plan_cost, ended_cost, forfeit, topup_cost, over, prompt_tokens,
+       cached_tokens, output_tokens, reasoning_tokens, settled_at)
+     SELECT gen_random_uuid(), $1, 'released', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+       '${FIRST}-28Z'::timestamptz - interval '20 days' * power((number / 2) / ${count / 2}::float8, 8)
+     FROM generate_series(0, ${count - 1}) number`,
+    [customer.accountId],
+  );
+}
+
 /** Runs statements that triggers would refuse. */
 async function tamper(...statements: string[]): Promise<void> {
   await ledger.sql.query('SET session_replication_role = replica');
@@ -271,6 +283,7 @@ describe('closing a month', () => {
     await open();
     await requests(120);
     await moveBack(3);
+    await addTombstones(4_500);
   });
   afterAll(shut);
 
