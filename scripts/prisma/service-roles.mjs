@@ -88,6 +88,10 @@ export const GRANTS = {
       usage_hour: { select: true, insert: true, update: SUMS, delete: true },
       usage_day: { select: true, insert: true, update: SUMS, delete: true },
       usage_state: { select: true, update: ['closed_to', 'system_identifier', 'closed_at', 'newest_at'] },
+      // Closed months are never changed.
+      month: { select: true, insert: true },
+      month_account: { select: true, insert: true },
+      month_grant: { select: true, insert: true },
       ledger_report: { select: true, insert: true, delete: true },
     },
   },

@@ -15,6 +15,7 @@ import { LOGGER, MESSAGING, PRISMA } from './controllers/injected.js';
 import { KeysController } from './controllers/keys.controller.js';
 import { LedgerController } from './controllers/ledger.controller.js';
 import { MoneyController } from './controllers/money.controller.js';
+import { MonthsController } from './controllers/months.controller.js';
 import { UsageController } from './controllers/usage.controller.js';
 import { BillingEvents } from './events/billing-events.js';
 import { readThreshold } from './events/read-threshold.js';
@@ -27,6 +28,7 @@ import { Renewals } from './holds/renewals.js';
 import { KeyLookups } from './keys/key-lookups.js';
 import { Auditor } from './ledger/auditor.js';
 import { MoneyOperations, type OnConnection } from './ledger/money-operations.js';
+import { Months } from './months/months.js';
 import { UsageCloser } from './usage/usage-closer.js';
 
 /** Renewals are many and small: those of a whole proxy fit in one batch. */
@@ -122,6 +124,7 @@ export function billingModule({ config, logger, registry, prisma, messaging, rep
     onFollowing: () => forgetLedgerCheck(metrics),
     logger,
   });
+  const months = new Months({ connect: connectForMinutes, prisma });
   const announcements = new ReplicaAnnouncements(replicaId, messaging, lanes);
   return {
     module: BillingModule,
@@ -133,6 +136,7 @@ export function billingModule({ config, logger, registry, prisma, messaging, rep
       BudgetsController,
       UsageController,
       LedgerController,
+      MonthsController,
       AuditController,
     ],
     providers: [
@@ -146,10 +150,16 @@ export function billingModule({ config, logger, registry, prisma, messaging, rep
       { provide: MoneyOperations, useValue: new MoneyOperations(((work) => moneyLane.push(work)) as OnConnection, events) },
       { provide: Auditor, useValue: auditor },
       { provide: UsageCloser, useValue: usageCloser },
+      { provide: Months, useValue: months },
       { provide: BillingEvents, useValue: events },
       {
         provide: BackgroundWork,
-        useValue: new BackgroundWork(config, auditor, reaper, usageCloser, announcements, [lanes, renewals, lookups, moneyLane]),
+        useValue: new BackgroundWork(config, { auditor, reaper, usageCloser, months, announcements }, [
+          lanes,
+          renewals,
+          lookups,
+          moneyLane,
+        ]),
       },
     ],
   };
@@ -162,18 +172,22 @@ export class BackgroundWork implements OnApplicationBootstrap, OnApplicationShut
 
   constructor(
     private readonly config: BillingConfig,
-    private readonly auditor: Auditor,
-    private readonly reaper: Reaper,
-    private readonly usageCloser: UsageCloser,
-    private readonly announcements: ReplicaAnnouncements,
+    private readonly work: {
+      auditor: Auditor;
+      reaper: Reaper;
+      usageCloser: UsageCloser;
+      months: Months;
+      announcements: ReplicaAnnouncements;
+    },
     private readonly lanes: readonly { close(): Promise<void> }[],
   ) {}
 
   onApplicationBootstrap(): void {
-    this.reaper.start();
-    this.usageCloser.start();
-    this.announcements.start();
-    if (this.config.ledgerCheckIntervalMs > 0) this.auditor.start();
+    const { auditor, reaper, usageCloser, announcements } = this.work;
+    reaper.start();
+    usageCloser.start();
+    announcements.start();
+    if (this.config.ledgerCheckIntervalMs > 0) auditor.start();
   }
 
   /**
@@ -182,8 +196,9 @@ export class BackgroundWork implements OnApplicationBootstrap, OnApplicationShut
    */
   cancel(): void {
     this.withinGrace = beginGrace(this.config.shutdownGraceMs);
-    this.announcements.stop();
-    this.stopped = Promise.all([this.auditor.stop(), this.reaper.stop(), this.usageCloser.stop()]);
+    const { auditor, reaper, usageCloser, months, announcements } = this.work;
+    announcements.stop();
+    this.stopped = Promise.all([auditor.stop(), reaper.stop(), usageCloser.stop(), months.stop()]);
   }
 
   async onApplicationShutdown(): Promise<void> {

@@ -140,6 +140,12 @@ export function someOf<Word extends string>(words: readonly Word[], placeholder:
   return { placeholder, parse: (value) => [...new Set(value.split(',').map(word.parse))] };
 }
 
+/** A month in UTC. */
+export const month: Kind<string> = {
+  placeholder: 'month',
+  parse: (value) => (/^2\d{3}-(0[1-9]|1[0-2])$/.test(value) ? value : invalid('Must be a month such as 2027-01.')),
+};
+
 /** A day (its midnight in UTC) or a time with its zone; parsed to UTC. */
 export const instant: Kind<string> = {
   placeholder: 'time',

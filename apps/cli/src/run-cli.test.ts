@@ -71,6 +71,8 @@ describe('the request of each command', () => {
     ],
     ['project list', 'billing.v1.project.list', {}],
     ['usage rebuild', 'billing.v1.usage.rebuild', {}],
+    ['month close 2027-01', 'billing.v1.month.close', { month: '2027-01' }],
+    ['month list', 'billing.v1.month.list', {}],
     [`request list --account ${ID} --ending failed --limit 7`, 'billing.v1.request.list', { accountId: ID, ending: 'failed', limit: 7 }],
     ['project list --cursor c', 'billing.v1.project.list', { cursor: 'c' }],
     ['account list --cursor c', 'billing.v1.account.list', { cursor: 'c' }],
@@ -405,8 +407,17 @@ the audit journal of the catalog is consistent: 3 entries
 the audit journal of the panel is consistent: 3 entries
 `,
     });
-    const { code, out } = await run(['ledger', 'check', '--json'], services(1));
+    const { code, out, asked } = await run(['ledger', 'check', '--full', '--json'], services(1));
+    expect(asked).toEqual({ subject: 'billing.v1.ledger.check', payload: { full: true } });
     expect({ code, reply: JSON.parse(out) }).toEqual({ code: 1, reply: { ...ledgerReport(1), catalogAudit: SOUND, panelAudit: SOUND } });
+  });
+
+  test('a month that is not closed cannot be exported', async () => {
+    expect(await run(words('month export 2027-01 --out exports'), { months: [] })).toMatchObject({
+      code: 1,
+      out: '',
+      err: 'error: The month is not closed.\n',
+    });
   });
 
   test.each<[service: string, check: unknown, line: string]>([

@@ -6,6 +6,7 @@ import * as holds from './billing/holds.js';
 import * as keys from './billing/keys.js';
 import * as ledger from './billing/ledger.js';
 import * as money from './billing/money.js';
+import * as months from './billing/months.js';
 import * as movements from './billing/movements.js';
 import * as projects from './billing/projects.js';
 import * as requests from './billing/requests.js';
@@ -33,6 +34,7 @@ const MODULES = [
   holds,
   requests,
   ledger,
+  months,
   audit,
   billingEvents,
   catalog,

@@ -58,6 +58,8 @@ const VALUES: unknown[] = [
     'admin',
     'topup',
     'day',
+    '2027-01',
+    'settlements',
     'project',
     'openai-chat',
     'chat',

@@ -1,5 +1,5 @@
 import { Controller, Inject } from '@nestjs/common';
-import { LedgerCheckListRequest, ledgerCheck, ledgerCheckList } from '#contracts/billing/ledger.js';
+import { LedgerCheckListRequest, LedgerCheckRequest, ledgerCheck, ledgerCheckList } from '#contracts/billing/ledger.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import { Serves } from '#messaging/serves.js';
@@ -16,9 +16,9 @@ export class LedgerController {
   ) {}
 
   @Serves(ledgerCheck)
-  async check() {
+  async check(request: LedgerCheckRequest) {
     try {
-      return await this.auditor.check();
+      return await this.auditor.check(request);
     } catch (error) {
       throw new ServiceError(
         'unavailable',

@@ -4,10 +4,11 @@ import type { LedgerCheckReply } from '#contracts/billing/ledger.js';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
 import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { MONTHS_RULE } from '../months/month-faults.js';
 import { Auditor, type AuditorOptions } from './auditor.js';
 import { checkLedger } from './check-ledger.js';
 import { grantPlan } from './grant-plan.js';
-import { INVARIANTS } from './invariants.js';
+import { INVARIANTS, WHOLE } from './invariants.js';
 import { refund } from './refund.js';
 
 const OVERDUE_MS = 90_000;
@@ -79,7 +80,9 @@ test('a correct ledger: counts, and no violation', async () => {
     milliseconds: expect.any(Number),
     checked: Object.fromEntries(expected),
     auditDigest: expect.stringMatching(/^[0-9a-f]{64}$/),
-    invariants: INVARIANTS.map(({ id, rule }) => ({ id, rule, violations: 0 })),
+    full: false,
+    monthDigest: '',
+    invariants: [...INVARIANTS, MONTHS_RULE].map(({ id, rule }) => ({ id, rule, violations: 0 })),
     violations: [],
   });
 });
@@ -322,7 +325,7 @@ describe('a long check', () => {
   async function slowly(): Promise<PgConnection> {
     const connection = await connectPg({ url: ledger.url, applicationName: 'test-auditor', statementTimeoutMs: 60_000 });
     const query = connection.query.bind(connection) as (sql: string, values?: unknown[]) => unknown;
-    const slow = INVARIANTS.find(({ id }) => id === 'I5')?.sql ?? '';
+    const slow = INVARIANTS.find(({ id }) => id === 'I5')?.sql(WHOLE) ?? '';
     connection.query = ((sql: string, values?: unknown[]) =>
       query(
         isSlow ? sql.replace(slow, 'SELECT NULL AS subject, NULL AS account_id FROM pg_sleep(59)') : sql,

@@ -34,8 +34,8 @@ export class Auditor {
   private connection: PgConnection | undefined;
   private readonly rounds: Rounds;
   private readonly stopping = new AbortController();
-  private asked: Promise<LedgerCheckReply> | undefined;
-  private waiting: Promise<LedgerCheckReply> | undefined;
+  private readonly requested = new Set<Promise<unknown>>();
+  private readonly checks = { partial: shared(() => this.checkOnce(false)), full: shared(() => this.checkOnce(true)) };
 
   constructor(private readonly options: AuditorOptions) {
     this.rounds = new Rounds(() => this.tick(), options.intervalMs);
@@ -49,24 +49,16 @@ export class Auditor {
     // A check may take minutes and changes nothing, so it is cancelled.
     this.stopping.abort();
     await this.rounds.stop();
-    await this.asked?.catch(() => undefined);
+    await Promise.allSettled(this.requested);
     await this.connection?.end().catch(() => undefined);
   }
 
-  /** Returns a check that starts now or, when one is running, after it; one for all callers that wait. */
-  check(): Promise<LedgerCheckReply> {
-    if (!this.asked) {
-      this.asked = this.checkOnce().finally(() => {
-        this.asked = undefined;
-      });
-      return this.asked;
-    }
-    const again = (): Promise<LedgerCheckReply> => {
-      this.waiting = undefined;
-      return this.check();
-    };
-    this.waiting ??= this.asked.then(again, again);
-    return this.waiting;
+  /** Returns a check that starts now or, when one is running, after it; one for all callers that wait. `full` reads closed months again. */
+  check({ full = false }: { full?: boolean } = {}): Promise<LedgerCheckReply> {
+    const report = full ? this.checks.full() : this.checks.partial();
+    this.requested.add(report);
+    report.catch(() => undefined).finally(() => this.requested.delete(report));
+    return report;
   }
 
   /** One round. Never throws: the next round retries. */
@@ -76,9 +68,9 @@ export class Auditor {
       const connection = await this.lead();
       if (!connection) return this.options.onFollowing?.();
       const report = await this.checkOn(connection);
-      const { milliseconds, checked, auditDigest, invariants, violations } = report;
+      const { milliseconds, checked, auditDigest, monthDigest, invariants, violations } = report;
       const broken = invariants.filter((invariant) => invariant.violations > 0);
-      if (violations.length === 0) logger.info({ milliseconds, ...checked, auditDigest }, 'ledger check passed');
+      if (violations.length === 0) logger.info({ milliseconds, ...checked, auditDigest, monthDigest }, 'ledger check passed');
       else logger.error({ milliseconds, broken, violations }, 'LEDGER CHECK FAILED');
       const newlyFrozen = await freezeAccounts(connection, accountsToFreeze(report), serviceAuthor('billing', logger));
       if (newlyFrozen.length > 0) logger.error({ accounts: newlyFrozen }, 'accounts frozen by the ledger check');
@@ -92,20 +84,20 @@ export class Auditor {
     }
   }
 
-  private async checkOnce(): Promise<LedgerCheckReply> {
+  private async checkOnce(full: boolean): Promise<LedgerCheckReply> {
     this.stopping.signal.throwIfAborted();
     const connection = await this.options.connect();
     try {
-      return await this.checkOn(connection);
+      return await this.checkOn(connection, full);
     } finally {
       await connection.end().catch(() => undefined);
     }
   }
 
-  private async checkOn(connection: PgConnection): Promise<LedgerCheckReply> {
+  private async checkOn(connection: PgConnection, full = false): Promise<LedgerCheckReply> {
     const { connect, overdueMs } = this.options;
     const guard = { connection, connect, stopping: this.stopping.signal };
-    const report = await guardCheck(guard, (signal) => checkLedger(connection, overdueMs, signal));
+    const report = await guardCheck(guard, (signal) => checkLedger(connection, overdueMs, { full, signal }));
     await keepReport(connection, report);
     return report;
   }
@@ -124,6 +116,27 @@ export class Auditor {
     this.connection = connection;
     return connection;
   }
+}
+
+/** Returns a function that starts `work` now or, while it runs, after it; once for all callers that wait. */
+function shared<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let running: Promise<Result> | undefined;
+  let waiting: Promise<Result> | undefined;
+  const start = (): Promise<Result> => {
+    if (!running) {
+      running = work().finally(() => {
+        running = undefined;
+      });
+      return running;
+    }
+    const again = (): Promise<Result> => {
+      waiting = undefined;
+      return start();
+    };
+    waiting ??= running.then(again, again);
+    return waiting;
+  };
+  return start;
 }
 
 /** Returns the reason by account, for violations that freeze their account. */

@@ -1,57 +1,99 @@
 import type { LedgerCheckReply, LedgerCounts, LedgerInvariant, LedgerViolation } from '#contracts/billing/ledger.js';
+import type { MonthFileName } from '#contracts/billing/months.js';
 import type { PgConnection } from '#database/pg-connection.js';
-import { COUNTS, INVARIANTS, type Invariant } from './invariants.js';
+import { endOf, readMonths, type StoredMonth } from '../months/closed-months.js';
+import { MONTHS_RULE, monthFaults } from '../months/month-faults.js';
+import { queryOn } from '../months/month-files.js';
+import { countsOf, INVARIANTS, type Invariant, type Scope, WHOLE } from './invariants.js';
 
 /** A bug breaks a rule in many rows at once: the first rows and a count are enough. */
 const SHOWN_MAX = 100;
 
+export interface CheckOptions {
+  /** True: reads closed months again. */
+  full?: boolean;
+  /** Ends the check after the current statement. */
+  signal?: AbortSignal;
+}
+
 /**
- * Checks the invariants on the rows, in one snapshot and without locks, while traffic runs. A hold may be open for `overdueMs` after its
- * lease. The connection serves nothing else meanwhile. `signal` ends the check after the current statement.
+ * Checks the invariants on the rows after the last closed month and the sums of that month, in one snapshot and without locks, while traffic
+ * runs; then the closed months. A hold may be open for `overdueMs` after its lease. The connection serves nothing else meanwhile.
  */
-export async function checkLedger(connection: PgConnection, overdueMs: number, signal?: AbortSignal): Promise<LedgerCheckReply> {
+export async function checkLedger(
+  connection: PgConnection,
+  overdueMs: number,
+  { full = false, signal }: CheckOptions = {},
+): Promise<LedgerCheckReply> {
   const start = performance.now();
-  await connection.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-  try {
-    const { at, auditDigest, ...checked } = await count(connection);
-    const invariants: LedgerInvariant[] = [];
-    const violations: LedgerViolation[] = [];
+  const { months, at, auditDigest, checked, found } = await inSnapshot(connection, async () => {
+    const months = await readMonths(queryOn(connection));
+    const scope = full ? WHOLE : scopeAfter(months.at(-1));
+    const { at, auditDigest, ...checked } = await count(connection, scope, months);
+    const found: Found[] = [];
     for (const invariant of INVARIANTS) {
       signal?.throwIfAborted();
-      const found = await violationsOf(connection, invariant, overdueMs);
-      invariants.push({ id: invariant.id, rule: invariant.rule, violations: found.total });
-      violations.push(...found.first);
+      found.push(await violationsOf(connection, invariant, scope, overdueMs));
     }
-    return {
-      checkedAt: at.toISOString(),
-      milliseconds: Math.round(performance.now() - start),
-      checked,
-      auditDigest,
-      invariants,
-      violations,
-    };
+    return { months, at, auditDigest, checked, found };
+  });
+  // Closed months never change, so they need no snapshot, which a migration would wait for.
+  const faults = await monthFaults(queryOn(connection), { full, signal });
+  const ofMonths = faults.slice(0, SHOWN_MAX).map((subject) => ({ invariant: MONTHS_RULE.id, subject, accountId: null }));
+  return {
+    checkedAt: at.toISOString(),
+    milliseconds: Math.round(performance.now() - start),
+    full,
+    checked,
+    auditDigest,
+    monthDigest: months.at(-1)?.digest ?? '',
+    invariants: [...found.map(({ invariant }) => invariant), { ...MONTHS_RULE, violations: faults.length }],
+    violations: [...found.flatMap(({ first }) => first), ...ofMonths],
+  };
+}
+
+async function inSnapshot<Result>(connection: PgConnection, work: () => Promise<Result>): Promise<Result> {
+  await connection.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+  try {
+    return await work();
   } finally {
     await connection.query('ROLLBACK').catch(() => undefined); // the server rolls back by itself when the connection breaks
   }
 }
 
-type Snapshot = LedgerCounts & { at: Date; auditDigest: string };
-
-async function count(connection: PgConnection): Promise<Snapshot> {
-  const { rows } = await connection.query<Snapshot>(COUNTS);
-  if (!rows[0]) throw new TypeError('counting the ledger returned no row');
-  return rows[0];
+/** Returns the rows after a month; all, when its manifest was changed. */
+function scopeAfter(month: StoredMonth | undefined): Scope {
+  const after = endOf(month);
+  return month && after ? { month: month.id, range: { after } } : WHOLE;
 }
 
-async function violationsOf(
-  connection: PgConnection,
-  { id, sql }: Invariant,
-  overdueMs: number,
-): Promise<{ total: number; first: LedgerViolation[] }> {
+type Snapshot = LedgerCounts & { at: Date; auditDigest: string };
+
+/** Counts the rows of the snapshot; those of closed months as their manifests do. */
+async function count(connection: PgConnection, scope: Scope, months: readonly StoredMonth[]): Promise<Snapshot> {
+  const { rows } = await connection.query<Snapshot>(countsOf(scope));
+  if (!rows[0]) throw new TypeError('counting the ledger returned no row');
+  const closed = (file: MonthFileName): number =>
+    scope === WHOLE ? 0 : months.reduce((sum, { manifest }) => sum + (manifest?.files.find((one) => one.file === file)?.rows ?? 0), 0);
+  const { settlements, lateSettlements } = rows[0];
+  return {
+    ...rows[0],
+    settlements: settlements + closed('settlements'),
+    lateSettlements: lateSettlements + closed('late-settlements'),
+  };
+}
+
+interface Found {
+  invariant: LedgerInvariant;
+  first: LedgerViolation[];
+}
+
+async function violationsOf(connection: PgConnection, { id, rule, sql }: Invariant, scope: Scope, overdueMs: number): Promise<Found> {
+  const query = sql(scope);
   const { rows } = await connection.query<{ subject: string; account_id: string | null; total: number }>(
-    `SELECT subject::text, account_id::text, count(*) OVER ()::int AS total FROM (${sql}) v ORDER BY subject LIMIT ${SHOWN_MAX}`,
-    sql.includes('$1') ? [overdueMs] : [],
+    `SELECT subject::text, account_id::text, count(*) OVER ()::int AS total FROM (${query}) v ORDER BY subject LIMIT ${SHOWN_MAX}`,
+    query.includes('$1') ? [overdueMs] : [],
   );
   const first = rows.map(({ subject, account_id: accountId }) => ({ invariant: id, subject, accountId }));
-  return { total: rows[0]?.total ?? 0, first };
+  return { invariant: { id, rule, violations: rows[0]?.total ?? 0 }, first };
 }

@@ -193,6 +193,21 @@ const TABLES: Record<string, Table> = {
   },
   usage_hour: { row: () => ({ ...usage(), hour: `'2026-11-21 06:00Z'` }), faults: { usage_hour_pkey: 'twice' } },
   usage_day: { row: () => ({ ...usage(), day: `'2026-11-21Z'` }), faults: { usage_day_pkey: 'twice' } },
+  month: {
+    row: () => ({ id: `'2026-11'`, manifest: `''` }),
+    faults: { month_pkey: 'twice', month_id_check: { id: `'2026-13'` } },
+  },
+  month_account: {
+    row: () => ({
+      ...{ month: `'2026-11'`, account_id: ONE_ID, requests: 1, opening: 10, topups: 5, grants: 0, credits: 0, refunds: 0, debits: 0 },
+      ...{ forfeited: 0, cost: 7, closing: 8, topup_closing: 8, refundable: 15 },
+    }),
+    faults: { month_account_pkey: 'twice', month_account_adds_up: { closing: 9 } },
+  },
+  month_grant: {
+    row: () => ({ month: `'2026-11'`, grant_id: ONE_ID, account_id: ONE_ID, amount: 10, gone: 1, ended: 'false' }),
+    faults: { month_grant_pkey: 'twice' },
+  },
   ledger_report: { row: () => ({ checked_at: `'2026-11-21 06:00Z'`, report: `'{}'` }), faults: { ledger_report_pkey: 'twice' } },
 };
 
@@ -286,5 +301,6 @@ async function insert(table: string, row: Row): Promise<void> {
 }
 
 function primaryKey(table: string): string {
+  if (table === 'month') return '';
   return table === 'settlement' || table === 'late_settlement' ? 'hold_id' : 'id';
 }

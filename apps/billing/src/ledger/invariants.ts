@@ -1,5 +1,7 @@
 import { auditChainFaults } from '#database/audit-chain.js';
 import { BUDGET_COSTS } from '../budgets/count-spent.js';
+import { accountEntries, grantEntries } from '../months/journal-entries.js';
+import { type MonthRange, moment, rowsOf } from '../months/journal-rows.js';
 import { DIMENSIONS, MEASURES, USAGE_ENTRIES } from '../usage/usage-entries.js';
 
 /** An invariant of the ledger, as the query that finds its violations: rows of `subject` and `account_id`. */
@@ -8,8 +10,17 @@ export interface Invariant {
   rule: string;
   /** True when a violation freezes its account: money, or a counter that admits requests, is wrong. */
   freezesAccount: boolean;
-  sql: string;
+  sql: (scope: Scope) => string;
 }
+
+/** Rows that are checked: those after a closed month, with the sums of that month; or all. */
+export interface Scope {
+  /** The closed month; empty: none. */
+  month: string;
+  range: MonthRange;
+}
+
+export const WHOLE: Scope = { month: '', range: {} };
 
 /** True for the rows `x` that a budget `b` counts, at any time. */
 const OF_BUDGET = `x.account_id = b.account_id AND x.project_id = coalesce(b.project_id, x.project_id)
@@ -18,11 +29,16 @@ const OF_BUDGET = `x.account_id = b.account_id AND x.project_id = coalesce(b.pro
 const ROLLUP_COLUMNS = [...DIMENSIONS, ...MEASURES].join(', ');
 
 /** Selects the groups of a rollup whose sums differ from those of `rows`: both are added up, one of them with the opposite sign. */
-function differing(unit: 'hour' | 'day', rows: string): string {
+function differing(unit: 'hour' | 'day', rows: string, range: MonthRange): string {
   return `SELECT account_id FROM (${rows}
-      UNION ALL SELECT ${unit}, last_at, -1, ${ROLLUP_COLUMNS} FROM billing.usage_${unit}) both_sides
+      UNION ALL SELECT ${unit}, last_at, -1, ${ROLLUP_COLUMNS} FROM billing.usage_${unit} WHERE ${since(unit, range)}) both_sides
     GROUP BY start, ${DIMENSIONS.join(', ')} HAVING ${MEASURES.map((column) => `sum(sign * ${column}) <> 0`).join(' OR ')}
       OR max(last_at) FILTER (WHERE sign = 1) IS DISTINCT FROM max(last_at) FILTER (WHERE sign = -1)`;
+}
+
+/** Condition on a time that is after the closed month. Rollups have the rows of a clock that was set back at their own time. */
+function since(column: string, { after }: MonthRange): string {
+  return after ? `${column} >= ${moment(after.at)}` : 'true';
 }
 
 /** Each query is one pass over the tables it sums: a subquery per account would read the journal once per account. */
@@ -31,7 +47,7 @@ export const INVARIANTS: readonly Invariant[] = [
     id: 'I1',
     rule: 'held money is the sum of the open holds',
     freezesAccount: true,
-    sql: `SELECT a.id AS subject, a.id AS account_id FROM billing.account a LEFT JOIN billing.hold h ON h.account_id = a.id GROUP BY a.id
+    sql: () => `SELECT a.id AS subject, a.id AS account_id FROM billing.account a LEFT JOIN billing.hold h ON h.account_id = a.id GROUP BY a.id
       HAVING a.topup_held <> coalesce(sum(h.amount - h.plan_part), 0)
         OR a.plan_held <> coalesce(sum(h.plan_part) FILTER (WHERE h.grant_id = a.grant_id), 0)
         OR a.expired <> coalesce(sum(h.plan_part) FILTER (WHERE h.grant_id IS DISTINCT FROM a.grant_id), 0)
@@ -41,39 +57,35 @@ export const INVARIANTS: readonly Invariant[] = [
     id: 'I2',
     rule: 'top-up money is top-ups less refunds and charges',
     freezesAccount: true,
-    sql: `SELECT a.id AS subject, a.id AS account_id FROM billing.account a
-      LEFT JOIN (SELECT account_id, sum(CASE WHEN kind IN ('topup', 'credit') THEN amount ELSE -amount END) AS came FROM billing.movement
-        WHERE kind IN ('topup', 'credit', 'refund', 'debit') GROUP BY account_id) m ON m.account_id = a.id
-      LEFT JOIN (SELECT account_id, sum(topup_cost) AS charged FROM (
-          SELECT account_id, topup_cost FROM billing.settlement UNION ALL SELECT account_id, topup_cost FROM billing.late_settlement) c
-        GROUP BY account_id) c ON c.account_id = a.id
-      WHERE a.topup <> coalesce(m.came, 0) - coalesce(c.charged, 0)`,
+    sql: ({ month, range }) => `SELECT a.id AS subject, a.id AS account_id FROM billing.account a LEFT JOIN (
+        SELECT account_id, sum(topup) AS topup FROM (
+          SELECT account_id, topup_closing AS topup FROM billing.month_account WHERE month = '${month}'
+          UNION ALL SELECT account_id, topup_change FROM ${accountEntries(range)} e) entries GROUP BY account_id) t ON t.account_id = a.id
+      WHERE a.topup <> coalesce(t.topup, 0)`,
   },
   {
     id: 'I3',
     rule: 'a grant is the sum of its charges, its forfeits and what is left',
     freezesAccount: true,
-    sql: `SELECT g.grant_id AS subject, g.account_id FROM billing.movement g JOIN billing.account a ON a.id = g.account_id
-      LEFT JOIN (SELECT grant_id, sum(amount) AS gone FROM (
-          SELECT live_grant_id AS grant_id, plan_cost AS amount FROM billing.settlement WHERE live_grant_id IS NOT NULL
-          UNION ALL SELECT live_grant_id, plan_cost FROM billing.late_settlement WHERE live_grant_id IS NOT NULL
-          UNION ALL SELECT grant_id, ended_cost + forfeit FROM billing.settlement WHERE grant_id IS NOT NULL
-          UNION ALL SELECT grant_id, amount FROM billing.movement WHERE kind = 'forfeit') p GROUP BY grant_id) p ON p.grant_id = g.grant_id
+    sql: ({ month, range }) => `SELECT g.grant_id AS subject, g.account_id FROM (
+        SELECT grant_id, account_id, sum(amount) AS amount, sum(gone) AS gone FROM (
+          SELECT grant_id, account_id, amount, gone FROM billing.month_grant WHERE month = '${month}'
+          UNION ALL SELECT grant_id, account_id, amount, gone FROM ${grantEntries(range)} e) entries GROUP BY grant_id, account_id) g
+      JOIN billing.account a ON a.id = g.account_id
       LEFT JOIN (SELECT grant_id, sum(plan_part) AS held FROM billing.hold GROUP BY grant_id) h ON h.grant_id = g.grant_id
-      WHERE g.kind = 'grant'
-        AND g.amount <> coalesce(p.gone, 0) + CASE WHEN a.grant_id = g.grant_id THEN a.plan ELSE coalesce(h.held, 0) END`,
+      WHERE g.amount <> g.gone + CASE WHEN a.grant_id = g.grant_id THEN a.plan ELSE coalesce(h.held, 0) END`,
   },
   {
     id: 'I4',
     rule: 'no hold is both open and settled',
     freezesAccount: true,
-    sql: `SELECT h.id AS subject, h.account_id FROM billing.hold h JOIN billing.settlement s ON s.hold_id = h.id`,
+    sql: () => `SELECT h.id AS subject, h.account_id FROM billing.hold h JOIN billing.settlement s ON s.hold_id = h.id`,
   },
   {
     id: 'I5',
     rule: "a project's counter is the number of its open holds",
     freezesAccount: true,
-    sql: `SELECT p.id AS subject, p.account_id FROM billing.project p LEFT JOIN billing.hold h ON h.project_id = p.id GROUP BY p.id
+    sql: () => `SELECT p.id AS subject, p.account_id FROM billing.project p LEFT JOIN billing.hold h ON h.project_id = p.id GROUP BY p.id
       HAVING p.open_holds <> count(h.id)`,
   },
   {
@@ -81,23 +93,22 @@ export const INVARIANTS: readonly Invariant[] = [
     rule: 'no money appears or vanishes',
     freezesAccount: true,
     // A sum over all accounts: reported, freezes none.
-    sql: `SELECT 'all accounts' AS subject, NULL AS account_id
+    sql: ({ month, range }) => `SELECT 'all accounts' AS subject, NULL AS account_id
       WHERE (SELECT coalesce(sum(topup + plan + expired), 0) FROM billing.account)
-        + (SELECT coalesce(sum(cost + forfeit), 0) FROM billing.settlement)
-        + (SELECT coalesce(sum(plan_cost + topup_cost), 0) FROM billing.late_settlement)
-        <> (SELECT coalesce(sum(CASE WHEN kind IN ('topup', 'grant', 'credit') THEN amount ELSE -amount END), 0) FROM billing.movement)`,
+        <> (SELECT coalesce(sum(closing), 0) FROM billing.month_account WHERE month = '${month}')
+        + (SELECT coalesce(sum(change), 0) FROM ${accountEntries(range)} e)`,
   },
   {
     id: 'I7',
     rule: 'no hold is open long after its lease',
     freezesAccount: false,
-    sql: `SELECT h.id AS subject, h.account_id FROM billing.hold h WHERE h.lease_until < now() - $1 * interval '1 millisecond'`,
+    sql: () => `SELECT h.id AS subject, h.account_id FROM billing.hold h WHERE h.lease_until < now() - $1 * interval '1 millisecond'`,
   },
   {
     id: 'I8',
     rule: 'a request window has positive counts in ascending time',
     freezesAccount: false,
-    sql: `SELECT p.id AS subject, p.account_id FROM billing.project p CROSS JOIN LATERAL (
+    sql: () => `SELECT p.id AS subject, p.account_id FROM billing.project p CROSS JOIN LATERAL (
         SELECT (e.value ->> 1)::int AS requests, (e.value ->> 0)::float8 AS at, lag((e.value ->> 0)::float8) OVER (ORDER BY e.position) AS before
         FROM json_array_elements(p.request_window) WITH ORDINALITY e (value, position)) w
       GROUP BY p.id HAVING NOT bool_and(w.requests > 0 AND (w.before IS NULL OR w.before <= w.at))`,
@@ -107,18 +118,22 @@ export const INVARIANTS: readonly Invariant[] = [
     // A null `forfeit` was written by a release whose late settlements gave nothing back.
     rule: 'cost plus excess is usage times the price of the hold',
     freezesAccount: true,
-    sql: `SELECT s.hold_id AS subject, s.account_id FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id
-      WHERE s.project_id IS NOT NULL AND (
-        s.cost + s.over IS DISTINCT FROM (s.prompt_tokens - s.cached_tokens)::numeric * s.input_price
-          + s.cached_tokens::numeric * s.cached_input_price + s.output_tokens::numeric * s.output_price
-        OR l.billed + l.due + l.over <> greatest(CASE WHEN l.forfeit IS NULL THEN l.billed END, (l.prompt_tokens - l.cached_tokens)::numeric * s.input_price
-          + l.cached_tokens::numeric * s.cached_input_price + l.output_tokens::numeric * s.output_price))`,
+    sql: ({ range }) => `SELECT s.hold_id AS subject, s.account_id FROM ${rowsOf('settlement', range)} s
+      WHERE s.project_id IS NOT NULL AND s.cost + s.over IS DISTINCT FROM (s.prompt_tokens - s.cached_tokens)::numeric * s.input_price
+        + s.cached_tokens::numeric * s.cached_input_price + s.output_tokens::numeric * s.output_price
+      UNION
+      SELECT l.hold_id, l.account_id FROM ${rowsOf('late_settlement', range)} l JOIN billing.settlement s ON s.hold_id = l.hold_id
+      WHERE s.project_id IS NOT NULL AND l.billed + l.due + l.over <> greatest(CASE WHEN l.forfeit IS NULL THEN l.billed END,
+        (l.prompt_tokens - l.cached_tokens)::numeric * s.input_price
+        + l.cached_tokens::numeric * s.cached_input_price + l.output_tokens::numeric * s.output_price)`,
   },
   {
     id: 'I10',
     rule: 'only a reaped hold is settled late, and it gives back no more plan or top-up money than it took',
     freezesAccount: true,
-    sql: `SELECT l.hold_id AS subject, l.account_id FROM billing.late_settlement l LEFT JOIN billing.settlement s ON s.hold_id = l.hold_id
+    sql: ({
+      range,
+    }) => `SELECT l.hold_id AS subject, l.account_id FROM ${rowsOf('late_settlement', range)} l LEFT JOIN billing.settlement s ON s.hold_id = l.hold_id
       WHERE (s.reason = 'lease-expired' AND s.account_id = l.account_id AND s.held = l.held AND s.cost = l.billed
         AND s.topup_cost + l.topup_cost >= 0 AND s.plan_cost + l.plan_cost >= 0
         AND (l.plan_cost >= 0 OR s.live_grant_id = l.live_grant_id)) IS NOT TRUE`,
@@ -127,30 +142,35 @@ export const INVARIANTS: readonly Invariant[] = [
     id: 'I11',
     rule: 'refunds of a top-up do not exceed it',
     freezesAccount: true,
-    sql: `SELECT m.account_id AS subject, m.account_id FROM billing.movement m WHERE m.kind IN ('topup', 'refund') GROUP BY m.account_id
-        HAVING sum(CASE m.kind WHEN 'topup' THEN m.amount ELSE -m.amount END) < 0
+    sql: ({ month, range }) => `SELECT account_id AS subject, account_id FROM (
+          SELECT account_id, refundable FROM billing.month_account WHERE month = '${month}'
+          UNION ALL
+          SELECT account_id, CASE kind WHEN 'topup' THEN amount ELSE -amount END FROM ${rowsOf('movement', range)} m
+          WHERE kind IN ('topup', 'refund')) entries GROUP BY account_id HAVING sum(refundable) < 0
       UNION ALL
-      SELECT t.id, t.account_id FROM billing.movement r JOIN billing.movement t ON t.id = r.refund_of GROUP BY t.id
+      SELECT t.id, t.account_id FROM billing.movement r JOIN billing.movement t ON t.id = r.refund_of
+        WHERE r.refund_of IN (SELECT refund_of FROM ${rowsOf('movement', range)} m) GROUP BY t.id
         HAVING sum(r.amount) > t.amount OR t.kind <> 'topup' OR bool_or(r.account_id <> t.account_id)`,
   },
   {
     id: 'I12',
     rule: 'the rollups of usage are the sums of the journal',
     freezesAccount: false,
-    sql: `SELECT DISTINCT account_id AS subject, account_id FROM (
+    sql: ({ range }) => `SELECT DISTINCT account_id AS subject, account_id FROM (
         ${differing(
           'hour',
           `SELECT date_trunc('hour', at, 'UTC') AS start, at AS last_at, 1 AS sign, ${ROLLUP_COLUMNS} FROM ${USAGE_ENTRIES} e
-          WHERE transaction_id < (SELECT closed_to FROM billing.usage_state)`,
+          WHERE transaction_id < (SELECT closed_to FROM billing.usage_state) AND ${since('at', range)}`,
+          range,
         )}
         UNION ALL
-        ${differing('day', `SELECT date_trunc('day', hour, 'UTC') AS start, last_at, 1 AS sign, ${ROLLUP_COLUMNS} FROM billing.usage_hour`)}) d`,
+        ${differing('day', `SELECT date_trunc('day', hour, 'UTC') AS start, last_at, 1 AS sign, ${ROLLUP_COLUMNS} FROM billing.usage_hour WHERE ${since('hour', range)}`, range)}) d`,
   },
   {
     id: 'I13',
     rule: 'the audit journal is an unbroken chain: no row was changed, removed or inserted',
     freezesAccount: false,
-    sql: auditChainFaults('billing'),
+    sql: () => auditChainFaults('billing'),
   },
   {
     id: 'I14',
@@ -158,7 +178,7 @@ export const INVARIANTS: readonly Invariant[] = [
     // Not money. A clock that was set back across the start of a window breaks it until the window ends.
     freezesAccount: false,
     // Windows that are not over, so that each reads the end of the journal of its account. What is total comes from the rollups.
-    sql: `SELECT b.id AS subject, b.account_id FROM billing.budget b WHERE b.window_end > now() AND (
+    sql: () => `SELECT b.id AS subject, b.account_id FROM billing.budget b WHERE b.window_end > now() AND (
         b.held <> (SELECT coalesce(sum(x.amount), 0) FROM billing.hold x WHERE x.created_at >= b.window_start AND ${OF_BUDGET})
         OR b.spent <> CASE WHEN b.period = 'total'
           THEN (SELECT coalesce(sum(x.cost), 0) FROM billing.usage_day x WHERE ${OF_BUDGET})
@@ -169,10 +189,12 @@ export const INVARIANTS: readonly Invariant[] = [
   },
 ];
 
-/** Row counts of the snapshot, its time, and the end of the audit chain. */
-export const COUNTS = `SELECT now() AS at,
+/** Returns row counts of the snapshot, its time, and the end of the audit chain. Settlements are counted after the closed month. */
+export function countsOf({ range }: Scope): string {
+  return `SELECT now() AS at,
   (SELECT count(*)::int FROM billing.account) AS accounts, (SELECT count(*)::int FROM billing.project) AS projects,
   (SELECT count(*)::int FROM billing.movement WHERE kind = 'grant') AS grants, (SELECT count(*)::int FROM billing.movement) AS movements,
-  (SELECT count(*)::int FROM billing.hold) AS "openHolds", (SELECT count(*)::int FROM billing.settlement) AS settlements,
-  (SELECT count(*)::int FROM billing.late_settlement) AS "lateSettlements",
+  (SELECT count(*)::int FROM billing.hold) AS "openHolds", (SELECT count(*)::int FROM ${rowsOf('settlement', range)} s) AS settlements,
+  (SELECT count(*)::int FROM ${rowsOf('late_settlement', range)} l) AS "lateSettlements",
   (SELECT count(*)::int FROM billing.audit) AS "auditEntries", coalesce((SELECT encode(digest, 'hex') FROM billing.audit_head), '') AS "auditDigest"`;
+}

@@ -19,13 +19,15 @@ afterAll(async () => {
   await ledger.close();
 });
 
-const JOURNALS = ['settlement', 'late_settlement', 'movement', 'audit', 'audit_link'];
+const JOURNALS = ['settlement', 'late_settlement', 'movement', 'audit', 'audit_link', 'month', 'month_account', 'month_grant'];
+/** A column of the journals that have no account. */
+const COLUMNS: Record<string, string> = { audit_link: 'audit_id', month: 'manifest' };
 
 test.each(JOURNALS.flatMap((journal) => ['UPDATE', 'DELETE', 'TRUNCATE'].map((verb) => [verb, journal] as const)))(
   '%s on %s: the service may not, and the owner is stopped by a trigger',
   async (verb, journal) => {
     const table = `billing.${journal}`;
-    const column = journal === 'audit_link' ? 'audit_id' : 'account_id';
+    const column = COLUMNS[journal] ?? 'account_id';
     const statement: Record<string, string> = {
       UPDATE: `UPDATE ${table} SET ${column} = ${column}`,
       DELETE: `DELETE FROM ${table}`,

@@ -13,6 +13,7 @@ const LOOKUPS = 'apps/billing/src/keys/key-lookups.integration.test.ts';
 const CURSOR = 'apps/billing/src/paging/page-cursor.test.ts';
 const ROLLUPS = 'apps/billing/src/usage/close-usage.integration.test.ts';
 const USAGE = 'apps/billing/src/usage/query-usage.integration.test.ts';
+const MONTHS = 'apps/billing/src/months/months.integration.test.ts';
 const SERVICE = 'apps/billing/src/billing.integration.test.ts';
 
 /** Mutations of balances, limits, money operations, checks and rights. */
@@ -303,6 +304,42 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
       AUDITOR,
       'does not freeze for a hold that is open too long, or a window out of order',
     ],
+  ],
+  'apps/billing/src/months/close-month.ts': [
+    [
+      'no transaction runs that could add a row',
+      'while (!(await haveEnded())) {',
+      'while (false as boolean) {',
+      MONTHS,
+      'before the transactions have ended that were running',
+    ],
+    [
+      'an inconsistent month is not sealed',
+      'if (broken.length > 0) {',
+      'if (false as boolean) {',
+      MONTHS,
+      'while the ledger is inconsistent',
+    ],
+  ],
+  'apps/billing/src/months/journal-rows.ts': [
+    [
+      'a row of a clock that was set back is checked',
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: source code
+      ' OR transaction_id >= ${after.transactionEnd})`',
+      ')`',
+      MONTHS,
+      'a row that a clock set back puts into it belongs to the next month',
+    ],
+  ],
+  'apps/billing/src/months/month-faults.ts': [
+    [
+      'the sums of the last month are checked',
+      'position === months.length - 1 ? SUM_FILES : []',
+      '[]',
+      MONTHS,
+      'every check finds changed sums',
+    ],
+    ['the audit journal has the digest', ' || digests.get(month.id) !== month.digest', '', MONTHS, 'every check finds a changed manifest'],
   ],
   // ---- rights ----
   'libs/contracts/src/billing/holds.ts': [

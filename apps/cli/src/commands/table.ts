@@ -6,6 +6,7 @@ import { catalogCommands } from './catalog.js';
 import { keyCommands } from './keys.js';
 import { ledgerCommands } from './ledger.js';
 import { moneyCommands } from './money.js';
+import { monthCommands } from './months.js';
 import { panelCommands } from './panel.js';
 import { priceCommands } from './prices.js';
 import { projectCommands } from './projects.js';
@@ -24,6 +25,7 @@ export const COMMANDS: readonly CliCommand[] = [
   ...usageCommands,
   ...requestCommands,
   ...ledgerCommands,
+  ...monthCommands,
   ...auditCommands,
   ...catalogCommands,
   ...priceCommands,
@@ -41,6 +43,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   plan: 'Plan balances, which expire',
   movements: 'Statements of account',
   ledger: 'Consistency of the ledger',
+  month: 'Closed months: digests, statements and files',
   holds: 'Open holds of running requests',
   request: 'Single requests',
   catalog: 'Models, prices and upstreams',

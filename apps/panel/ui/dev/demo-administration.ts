@@ -77,7 +77,9 @@ const RULES: [id: string, rule: string][] = [
 const check = (at: number): LedgerCheckReply => ({
   checkedAt: iso(NOW - at * 3_600_000 - 340_000),
   milliseconds: 640 + at * 7,
+  full: false,
   auditDigest: '5f2c9a0e',
+  monthDigest: '',
   checked: {
     accounts: 3,
     projects: 4,

@@ -1,5 +1,4 @@
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
-import { EmptyRequest } from '../catalog.js';
+import { IsBoolean, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
 import type { Account } from './accounts.js';
 
@@ -16,7 +15,7 @@ export interface LedgerCounts {
 }
 
 export interface LedgerInvariant {
-  /** `I1` to `I14`. */
+  /** `I1` to `I15`. */
   id: string;
   rule: string;
   violations: number;
@@ -31,22 +30,31 @@ export interface LedgerViolation {
   accountId: string | null;
 }
 
+export class LedgerCheckRequest {
+  /** True: also reads closed months again, row by row. Default: starts from the sums of the last closed month. */
+  @IsOptional() @IsBoolean() full?: boolean;
+}
+
 export interface LedgerCheckReply {
   /** Time of the snapshot. */
   checkedAt: string;
   milliseconds: number;
+  /** True when closed months were read again. */
+  full: boolean;
   checked: LedgerCounts;
   invariants: LedgerInvariant[];
   /** Digest of the last audit row, which covers all rows. Kept elsewhere, it shows when the whole journal was rewritten. */
   auditDigest: string;
+  /** Digest of the last closed month, which covers all closed months. Empty without one. */
+  monthDigest: string;
   /** The first hundred of each invariant. Empty: the ledger is correct. */
   violations: LedgerViolation[];
 }
 
-/** Reads everything and freezes nothing. Takes seconds on a large ledger: call with a timeout of minutes. */
-export const ledgerCheck = new Endpoint<EmptyRequest, LedgerCheckReply>(
+/** Freezes nothing. A full check takes minutes on a large ledger: call with such a timeout. */
+export const ledgerCheck = new Endpoint<LedgerCheckRequest, LedgerCheckReply>(
   'billing.v1.ledger.check',
-  EmptyRequest,
+  LedgerCheckRequest,
   'Checks every invariant of the ledger in one snapshot, while traffic runs',
 );
 

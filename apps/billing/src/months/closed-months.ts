@@ -1,0 +1,39 @@
+import type { ClosedMonth } from '#contracts/billing/months.js';
+import { type MonthEnd, monthAfter, startOf } from './journal-rows.js';
+import { digestOf, type Manifest, parseManifest } from './manifest.js';
+import type { MonthRows, Query } from './month-files.js';
+
+export interface StoredMonth {
+  id: string;
+  text: string;
+  digest: string;
+  closedAt: Date;
+  /** Undefined: the text was changed. */
+  manifest: Manifest | undefined;
+}
+
+/** Reads all closed months, the first one first. */
+export async function readMonths(query: Query): Promise<StoredMonth[]> {
+  const rows = await query<{ id: string; text: string; closedAt: Date }>(
+    'SELECT id, manifest AS text, closed_at AS "closedAt" FROM billing.month ORDER BY id',
+    [],
+  );
+  return rows.map(({ id, text, closedAt }) => ({ id, text, digest: digestOf(text), closedAt, manifest: parseManifest(text) }));
+}
+
+/** Returns the end of a month; undefined without one. */
+export function endOf(month: StoredMonth | undefined): MonthEnd | undefined {
+  return month?.manifest && { at: startOf(monthAfter(month.id)), transactionEnd: month.manifest.transactionEnd };
+}
+
+/** Returns the journal rows of one of `months`, which are in order. Undefined when its text, or that of the month before, was changed. */
+export function rowsOfMonth(months: readonly StoredMonth[], position: number): MonthRows | undefined {
+  const [before, month] = [months[position - 1], months[position]];
+  const [after, to] = [endOf(before), endOf(month)];
+  if (!month || !to || (before && !after)) return undefined;
+  return { month: month.id, start: startOf(month.id), range: { after, to } };
+}
+
+export function renderMonth({ id, text, digest, closedAt, manifest }: StoredMonth): ClosedMonth {
+  return { month: id, digest, manifest: text, files: manifest?.files ?? [], closedAt: closedAt.toISOString() };
+}

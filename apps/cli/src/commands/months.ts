@@ -1,0 +1,77 @@
+import { type ClosedMonth, monthClose, monthList } from '#contracts/billing/months.js';
+import { ServiceError } from '#contracts/service-error.js';
+import { type CliCommand, command } from '../command.js';
+import { exportMonth } from '../month-files/export-month.js';
+import { argument, month, required, text } from '../parameters.js';
+import { renderFields, renderTable } from '../render.js';
+
+/** Closing reads each row of the month once. */
+const CLOSE_MS = 3_600_000;
+
+const rowsOf = ({ files }: ClosedMonth, name: string): number => files.find(({ file }) => file === name)?.rows ?? 0;
+
+const exportCommand: CliCommand = {
+  name: 'month export',
+  summary: 'Write a closed month as CSV and Parquet files, and check them against its digest; exit code 1 if they differ',
+  parameters: {
+    month: argument(month, 'closed month'),
+    out: required(text(4_096, 'folder'), 'folder in which the folder of the month is made'),
+  },
+  examples: ['month export 2027-01 --out exports'],
+  async run({ month, out }, json, connect) {
+    const messaging = await connect();
+    const { months } = await messaging.request(monthList, {});
+    const closed = months.find((one) => one.month === month);
+    if (!closed) throw new ServiceError('not_found', 'The month is not closed.');
+    const { folder, differing } = await exportMonth(messaging, closed, String(out));
+    const failed = differing.length > 0;
+    const rows = closed.files.map(({ file, rows, sha256 }) => ({ file: `${file}.csv`, rows, sha256 }));
+    const verdict = failed ? `NOT WHAT WAS CLOSED: ${differing.join(', ')}` : 'the files are what was closed';
+    const table = renderTable(rows, { FILE: ({ file }) => file, ROWS: (row) => row.rows, SHA256: (row) => row.sha256 }, '');
+    return { text: json ? JSON.stringify({ folder, differing, ...closed }, null, 2) : [folder, table, verdict].join('\n\n'), failed };
+  },
+};
+
+export const monthCommands: readonly CliCommand[] = [
+  command({
+    name: 'month close',
+    summary: 'Close a month that is over: seal its rows with a digest, and write the statements of its accounts',
+    parameters: { month: argument(month, 'month after the last closed one') },
+    examples: ['month close 2027-01'],
+    endpoint: monthClose,
+    request: ({ month }) => ({ month }),
+    render: ({ closed, ...month }) =>
+      renderFields({
+        month: month.month,
+        closed: closed ? month.closedAt : `before, at ${month.closedAt}`,
+        digest: month.digest,
+        settlements: rowsOf(month, 'settlements'),
+        'late settlements': rowsOf(month, 'late-settlements'),
+        movements: rowsOf(month, 'movements'),
+        statements: rowsOf(month, 'statements'),
+      }),
+    timeoutMs: CLOSE_MS,
+  }),
+  command({
+    name: 'month list',
+    summary: 'List closed months with their digests, the last one first',
+    parameters: {},
+    examples: ['month list'],
+    endpoint: monthList,
+    request: () => ({}),
+    render: ({ months }) =>
+      renderTable(
+        months,
+        {
+          MONTH: (row) => row.month,
+          SETTLEMENTS: (row) => rowsOf(row, 'settlements'),
+          MOVEMENTS: (row) => rowsOf(row, 'movements'),
+          ACCOUNTS: (row) => rowsOf(row, 'statements'),
+          'CLOSED AT': (row) => row.closedAt,
+          DIGEST: (row) => row.digest,
+        },
+        'no month is closed',
+      ),
+  }),
+  exportCommand,
+];

@@ -1,0 +1,205 @@
+/**
+ * Benchmark of closed months on a large journal: the scheduled ledger check before and after the months are closed, closing, the full check,
+ * a month's usage, and an export. See ../README.md, "Months".
+ *
+ *   node bench/months/run.mjs [--settlements N] [--months N] [--rounds N] [--out NAME]
+ */
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { ensureBuilt } from '../../scripts/local/build.mjs';
+import { removeStack, startStack } from '../../scripts/local/stack.mjs';
+import { makeAccounts } from '../billing/accounts.mjs';
+import { seedSettlements } from '../growth/seed-settlements.mjs';
+import { describeMachine, markdown, median } from '../report.mjs';
+
+const { values: flags } = parseArgs({
+  options: {
+    settlements: { type: 'string', default: '20000000' },
+    months: { type: 'string', default: '12' },
+    rounds: { type: 'string', default: '3' },
+    out: { type: 'string', default: 'months' },
+  },
+});
+const settlements = Number(flags.settlements);
+const ACCOUNTS = 20;
+/** Pico-USD of a settlement: a prompt of 333 tokens at 1 each. */
+const COST = 333;
+const HOUR_MS = 3_600_000;
+const DATA_DIR = fileURLToPath(new URL('../../.local/bench-months', import.meta.url));
+const EXPORTS = `${DATA_DIR}-exports`;
+
+const now = new Date();
+/** First moment of the month so many months ago. */
+const monthStart = (/** @type {number} */ ago) => Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - ago, 1);
+const from = monthStart(Number(flags.months));
+
+await ensureBuilt({ step: (/** @type {string} */ _name, /** @type {() => Promise<unknown>} */ work) => work() });
+const { connectMessaging } = await import('../../dist/libs/messaging/src/connect-messaging.js');
+const { createLogger } = await import('../../dist/libs/observability/src/logger.js');
+const { ledgerCheck } = await import('../../dist/libs/contracts/src/billing/ledger.js');
+const { monthClose, monthList } = await import('../../dist/libs/contracts/src/billing/months.js');
+const { usageQuery } = await import('../../dist/libs/contracts/src/billing/usage.js');
+const { exportMonth } = await import('../../dist/apps/cli/src/month-files/export-month.js');
+
+removeStack(DATA_DIR);
+const stack = await startStack({
+  dataDir: DATA_DIR,
+  quiet: true,
+  demo: false,
+  services: ['billing'],
+  env: { NODE_ENV: 'production', LOG_LEVEL: 'info' },
+  // Statements of the first rollup and of a full check read the whole journal.
+  serviceEnv: { billing: { LEDGER_CHECK_INTERVAL_MS: '0', LEDGER_CHECK_TIMEOUT_MS: '3600000' } },
+});
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(signal, () => void stop().then(() => process.exit(130)));
+const logger = createLogger('bench', 'warn');
+const messaging = await connectMessaging({
+  url: stack.natsUrl,
+  user: 'cli',
+  password: stack.natsPasswords.cli,
+  service: 'cli',
+  logger,
+});
+const timeoutMs = 3_600_000;
+try {
+  await main();
+} finally {
+  await stop();
+}
+
+async function stop() {
+  await messaging.close();
+  await stack.stop();
+  removeStack(DATA_DIR);
+  await rm(EXPORTS, { recursive: true, force: true });
+}
+
+async function main() {
+  console.error(`fills the journal with ${settlements.toLocaleString('en')} settlements of ${flags.months} months`);
+  await fill(await makeAccounts({ natsUrl: stack.natsUrl, password: stack.natsPasswords.cli, count: ACCOUNTS }));
+  await untilCounted();
+  const check = (/** @type {boolean} */ full) => messaging.request(ledgerCheck, { full }, { timeoutMs });
+  const rows = [['scheduled check, no month closed', await timed(1, () => sound(check(false)))]];
+  const closing = [];
+  for (let ago = Number(flags.months); ago > 0; ago--) {
+    const month = new Date(monthStart(ago)).toISOString().slice(0, 7);
+    closing.push(await millisecondsOf(() => messaging.request(monthClose, { month }, { timeoutMs })));
+    console.error(`closed ${month} in ${closing.at(-1)?.toFixed(0)} ms`);
+  }
+  rows.push(['closing a month', describe(closing)]);
+  rows.push(['scheduled check, all months closed', await timed(Number(flags.rounds), () => sound(check(false)))]);
+  const usage = { from: new Date(monthStart(1)).toISOString(), to: new Date(monthStart(0)).toISOString(), groupBy: ['account'] };
+  rows.push([
+    'usage of a month, all accounts',
+    await timed(Number(flags.rounds), () => messaging.request(usageQuery, usage, { timeoutMs })),
+  ]);
+  rows.push(['full check', await timed(1, () => sound(check(true)))]);
+  const { months } = await messaging.request(monthList, {});
+  const before = process.memoryUsage().rss;
+  rows.push(['export of a month', await timed(1, () => exportMonth(messaging, months[0], EXPORTS))]);
+  const growth = (process.resourceUsage().maxRSS * 1024 - before) / 2 ** 20;
+  await flip();
+  const { violations } = await check(true);
+  const found = violations.map((/** @type {{ invariant: string, subject: string }} */ one) => `${one.invariant} ${one.subject}`).join(', ');
+  await report(rows, growth, found);
+}
+
+/** @param {{ accountId: string, projectId: string, keyId: string }[]} accounts */
+async function fill(accounts) {
+  const [first] = accounts;
+  await sql(
+    `INSERT INTO billing.settlement (hold_id, account_id, project_id, key_id, request_id, model, upstream, reason, held, cost, plan_cost, ended_cost,
+       forfeit, topup_cost, over, prompt_tokens, cached_tokens, output_tokens, reasoning_tokens, prompt_source, output_source, settled_by,
+       price_version, input_price, cached_input_price, output_price, reserved_at, settled_at)
+     VALUES (gen_random_uuid(), '${first?.accountId}', '${first?.projectId}', '${first?.keyId}', 'first', 'sim-fast', 'local', 'completed', ${COST}, 0, 0,
+       0, 0, 0, 0, 0, 0, 0, 0, 'reported', 'reported', 'gateway', 1, 1, 0, 0, now(), to_timestamp(${from / 1_000}))`,
+  );
+  const pick = (/** @type {'accountId' | 'projectId' | 'keyId'} */ name) =>
+    `(ARRAY[${accounts.map((one) => `'${one[name]}'`).join(',')}])[1 + number % ${ACCOUNTS}]::uuid`;
+  await seedSettlements(stack.databaseUrl, settlements, {
+    millisecond: `(${from}::bigint + number * ${(Date.now() - HOUR_MS - from) / settlements})::bigint`,
+    columns: {
+      ...{ account_id: pick('accountId'), project_id: pick('projectId'), key_id: pick('keyId') },
+      ...{ cost: String(COST), topup_cost: String(COST), prompt_tokens: String(COST) },
+    },
+  });
+  await sql(
+    `SET session_replication_role = replica; UPDATE billing.movement SET created_at = to_timestamp(${from / 1_000});
+     UPDATE billing.account a SET topup = topup - s.cost
+     FROM (SELECT account_id, sum(topup_cost) AS cost FROM billing.settlement GROUP BY account_id) s WHERE s.account_id = a.id`,
+  );
+}
+
+/** Changes one cost in the first month, past all triggers. */
+function flip() {
+  return sql(
+    `SET session_replication_role = replica; UPDATE billing.settlement SET cost = cost - 1, topup_cost = topup_cost - 1
+     WHERE hold_id = (SELECT hold_id FROM billing.settlement WHERE request_id = 'seeded-1000')`,
+  );
+}
+
+async function untilCounted() {
+  for (;;) {
+    const { rows } = await sql('SELECT count(*)::int AS missing FROM billing.usage_state WHERE newest_at IS NULL');
+    if (rows[0].missing === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
+  }
+}
+
+/** @param {string} text @returns {Promise<any>} */
+async function sql(text) {
+  const client = new pg.Client({ connectionString: stack.databaseUrl });
+  await client.connect();
+  try {
+    return await client.query(text);
+  } finally {
+    await client.end();
+  }
+}
+
+/** @param {Promise<{ violations: object[] }>} check */
+async function sound(check) {
+  const { violations } = await check;
+  if (violations.length > 0) throw new Error(JSON.stringify(violations.slice(0, 5)));
+}
+
+/** @param {number} rounds @param {() => Promise<unknown>} work */
+async function timed(rounds, work) {
+  const taken = [];
+  for (let round = 0; round < rounds; round++) taken.push(await millisecondsOf(work));
+  return describe(taken);
+}
+
+/** @param {() => Promise<unknown>} work */
+async function millisecondsOf(work) {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
+
+/** @param {number[]} taken */
+function describe(taken) {
+  return `${(median(taken) / 1_000).toFixed(2)} s (${taken.length})`;
+}
+
+/** @param {string[][]} rows @param {number} growth @param {string} found */
+async function report(rows, growth, found) {
+  const day = now.toISOString().slice(0, 10);
+  const text = `# ${day}: closed months, ${settlements.toLocaleString('en')} settlements of ${flags.months} months
+
+Machine: ${describeMachine()}. Journal, service and client share it.
+
+Method: \`bench/README.md\`, "Months".
+
+${markdown(['work', 'median (runs)'], rows)}
+
+The memory of the export grew by ${growth.toFixed(0)} MiB. After one cost of the first month was changed, the full check found: ${found}.
+`;
+  const results = fileURLToPath(new URL('../results', import.meta.url));
+  await mkdir(results, { recursive: true });
+  const name = `${day}-${flags.out}.md`;
+  await writeFile(`${results}/${name}`, text);
+  console.log(`${text}\nwritten to bench/results/${name}`);
+}

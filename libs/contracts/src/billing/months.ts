@@ -1,0 +1,110 @@
+import { IsIn, IsOptional, Matches } from 'class-validator';
+import { EmptyRequest } from '../catalog.js';
+import { Endpoint } from '../endpoint.js';
+import { type Paged, Text } from './fields.js';
+
+/** `2027-01`, a month in UTC. */
+const MONTH = /^2\d{3}-(0[1-9]|1[0-2])$/;
+const MONTH_MESSAGE = '$property must be a month such as 2027-01';
+
+/**
+ * Form of a column: `amount` is pico-USD within 64 bits, `sum` pico-USD of up to 38 digits, `count` a whole number within 64 bits, `time` has
+ * microseconds and is UTC.
+ */
+export type MonthColumn = 'id' | 'text' | 'time' | 'count' | 'amount' | 'sum' | 'flag';
+
+const COUNTS = { prompt_tokens: 'count', cached_tokens: 'count', output_tokens: 'count', reasoning_tokens: 'count' } as const;
+const SOURCES = { usage_source: 'text', prompt_source: 'text', output_source: 'text', settled_by: 'text' } as const;
+
+/** Files of a month with their columns. Never changed: the digests of closed months cover them. */
+export const MONTH_FILES = {
+  settlements: {
+    ...{ hold_id: 'id', account_id: 'id', project_id: 'id', key_id: 'id', request_id: 'text', model: 'text', upstream: 'text' },
+    ...{ reason: 'text', held: 'amount', cost: 'amount', plan_cost: 'amount', live_grant_id: 'id', ended_cost: 'amount' },
+    ...{ forfeit: 'amount', grant_id: 'id', topup_cost: 'amount', over: 'sum', ...COUNTS, ...SOURCES, price_version: 'count' },
+    ...{ input_price: 'amount', cached_input_price: 'amount', output_price: 'amount', reserved_at: 'time', settled_at: 'time' },
+  },
+  'late-settlements': {
+    ...{ hold_id: 'id', account_id: 'id', reason: 'text', upstream: 'text', held: 'amount', billed: 'amount', due: 'amount' },
+    ...{ plan_cost: 'amount', live_grant_id: 'id', topup_cost: 'amount', writeoff: 'amount', forfeit: 'amount', over: 'sum' },
+    ...{ ...COUNTS, ...SOURCES, settled_at: 'time' },
+  },
+  movements: {
+    ...{ id: 'id', account_id: 'id', kind: 'text', amount: 'sum', grant_id: 'id', grant_ends_at: 'time' },
+    ...{ idempotency_key: 'text', reason: 'text', refund_of: 'id', created_at: 'time' },
+  },
+  statements: {
+    ...{ account_id: 'id', requests: 'count', opening: 'sum', topups: 'sum', grants: 'sum', credits: 'sum', refunds: 'sum' },
+    ...{ debits: 'sum', forfeited: 'sum', cost: 'sum', closing: 'sum', topup_closing: 'sum', refundable: 'sum' },
+  },
+  grants: { grant_id: 'id', account_id: 'id', amount: 'sum', gone: 'sum', ended: 'flag' },
+} as const satisfies Record<string, Record<string, MonthColumn>>;
+
+export type MonthFileName = keyof typeof MONTH_FILES;
+export const MONTH_FILE_NAMES = Object.keys(MONTH_FILES) as MonthFileName[];
+
+/** First line of a file: the names of its columns. */
+export function monthFileHeader(file: MonthFileName): string {
+  return `${Object.keys(MONTH_FILES[file]).join(',')}\n`;
+}
+
+export interface MonthFile {
+  file: MonthFileName;
+  rows: number;
+  /** SHA-256 of the CSV file, its first line included. */
+  sha256: string;
+}
+
+export interface ClosedMonth {
+  month: string;
+  /** SHA-256 of the manifest. It covers all files of this month, and the digest of the month before. */
+  digest: string;
+  manifest: string;
+  files: MonthFile[];
+  closedAt: string;
+}
+
+export class MonthCloseRequest {
+  @Matches(MONTH, { message: MONTH_MESSAGE }) month!: string;
+}
+
+export interface MonthCloseReply extends ClosedMonth {
+  /** False: it was closed before. */
+  closed: boolean;
+}
+
+/** Takes seconds for each million settlements: call with a timeout of minutes. A call that is lost may be repeated. */
+export const monthClose = new Endpoint<MonthCloseRequest, MonthCloseReply>(
+  'billing.v1.month.close',
+  MonthCloseRequest,
+  'Closes a month: seals its journal rows with a digest, and writes the statements of its accounts',
+);
+
+export interface MonthListReply {
+  /** Closed months, the last one first. */
+  months: ClosedMonth[];
+}
+
+export const monthList = new Endpoint<EmptyRequest, MonthListReply>(
+  'billing.v1.month.list',
+  EmptyRequest,
+  'Closed months with their digests, the last one first',
+);
+
+export class MonthReadRequest {
+  @Matches(MONTH, { message: MONTH_MESSAGE }) month!: string;
+  @IsIn(MONTH_FILE_NAMES) file!: MonthFileName;
+  /** `nextCursor` of the page before, of the same file. */
+  @IsOptional() @Text(2_000) cursor?: string;
+}
+
+export interface MonthReadReply extends Paged {
+  /** Lines of the CSV file after its first one, each with its line end. */
+  lines: string;
+}
+
+export const monthRead = new Endpoint<MonthReadRequest, MonthReadReply>(
+  'billing.v1.month.read',
+  MonthReadRequest,
+  'A file of a closed month as CSV, page by page',
+);
