@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,7 +12,6 @@ import { connectPg } from './pg-connection.js';
 import { refuseTransactionPooler } from './transaction-pooler.js';
 
 const { findDebianTool } = await import('../../../scripts/local/debian-tool.mjs');
-const { postgresAnswers } = await import('../../../scripts/local/postgres.mjs');
 const { unprivilegedAccount } = await import('../../../scripts/local/unprivileged.mjs');
 const pgbouncer = await findDebianTool('pgbouncer');
 /** Skipped where Debian's PgBouncer is not to be had. */
@@ -19,13 +19,13 @@ const withPooler = pgbouncer ? test : test.skip;
 
 const server = new URL(requiredVariable('TEST_POSTGRES_URL'));
 let folder: string;
-let child: ChildProcess;
+let child: ChildProcess | undefined;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tollgate-pgbouncer-'));
   await chmod(folder, 0o755);
 });
 afterEach(async () => {
-  if (child.exitCode === null && child.kill('SIGKILL')) await once(child, 'exit');
+  if (child?.exitCode === null && child.kill('SIGKILL')) await once(child, 'exit');
   await rm(folder, { recursive: true });
 });
 
@@ -43,13 +43,21 @@ async function startPooler(settings: string[]): Promise<string> {
   await writeFile(file, `${lines.join('\n')}\n`);
   child = spawn(pgbouncer?.path ?? '', [file], { ...unprivilegedAccount(), cwd: '/', env: { ...pgbouncer?.env }, stdio: 'ignore' });
   const url = `postgres://${server.username}@127.0.0.1:${port}/${name}`;
-  while (!(await answers(port))) await delay(10);
+  while (!(await listens(port))) {
+    if (child.exitCode !== null) throw new Error(`pgbouncer exited with ${child.exitCode}`);
+    await delay(10);
+  }
   return url;
 }
 
-async function answers(port: number): Promise<boolean> {
-  if (child.exitCode !== null) throw new Error(`pgbouncer exited with ${child.exitCode}`);
-  return postgresAnswers('127.0.0.1', port);
+async function listens(port: number): Promise<boolean> {
+  const socket = createConnection(port, '127.0.0.1');
+  const open = await once(socket, 'connect').then(
+    () => true,
+    () => false,
+  );
+  socket.destroy();
+  return open;
 }
 
 const PASSES_SETTINGS = 'ignore_startup_parameters = statement_timeout,options';

@@ -28,6 +28,8 @@ export async function startPrivateStack(
     serviceEnv?: Partial<Record<ServiceName, Record<string, string>>>;
     services?: ServiceName[];
     durable?: boolean;
+    /** A Postgres of the test's own, with one user for all services. */
+    databaseUrl?: string;
   } = {},
 ): Promise<RunningStack> {
   const { removeStack, startStack } = await import('../../../scripts/local/stack.mjs');
