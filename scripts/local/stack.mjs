@@ -136,7 +136,7 @@ async function nats({ natsUrl, port, passwords, supervisor, status }) {
   return local.url;
 }
 
-/** Host and port of an existing server, the first of several. @throws {StartError} when the URL is not like `example`, or no server answers. */
+/** Host and port of an existing server, the first of several. @throws {StartError} when the URL is unlike `example`, or no server answers. */
 async function serverAt(variable, url, example, answers) {
   const first = url.replace(/,[^/?#@]*(?=[/?#]|$)/, ''); // of several hosts
   const { protocol, hostname, port } = URL.canParse(first) ? new URL(first) : {};

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { chmod, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
@@ -25,15 +25,14 @@ const postgres = await TestPostgres.create();
 const baseBackup = join(postgres.bin, 'pg_basebackup');
 /** Skipped with the Postgres of npm, which has no pg_basebackup. */
 const withBaseBackup = existsSync(baseBackup) ? test : test.skip;
-const folder = dirname(postgres.data);
-const [archive, backup] = [join(folder, 'archive'), join(folder, 'backup')];
+const [archive, backup] = [join(postgres.folder, 'archive'), join(postgres.folder, 'backup')];
 
 let stack: RunningStack;
 let administrator: Messaging;
 let tenant: Tenant;
 beforeAll(async () => {
-  await mkdir(archive, { mode: 0o777 });
-  await run('chmod', ['777', archive, folder]);
+  await mkdir(archive);
+  await chmod(archive, 0o777);
   await postgres.start({ archive_mode: 'on', archive_command: `cp %p ${archive}/%f` });
   stack = await startPrivateStack({ env: SETTINGS, databaseUrl: postgres.url });
   administrator = await connectAdministrator(stack);

@@ -51,6 +51,12 @@ async function connect(url: string): Promise<PgConnection> {
   return connection;
 }
 
+/** The check of a service with a pool of its own. */
+function readinessOf(url: string): ReturnType<typeof postgresReadiness> {
+  prisma = createPrismaClient({ url, applicationName: 'test' });
+  return postgresReadiness(prisma, url);
+}
+
 async function portOf(connection: PgConnection): Promise<number | undefined> {
   return (await connection.query<{ port: number }>('SELECT inet_server_port() AS port')).rows[0]?.port;
 }
@@ -59,10 +65,10 @@ const READ_ONLY = 'the server is a standby or read-only';
 
 test('of several hosts the one that takes writes is used', async () => {
   const url = urlOf([standby, primary], 'choice');
-  const readiness = postgresReadiness((prisma = createPrismaClient({ url, applicationName: 'test' })), url);
+  const readiness = readinessOf(url);
   expect([await readiness.check(), readiness.detail()]).toEqual([false, `127.0.0.1:${standby.port}: ${READ_ONLY}`]);
   expect([await readiness.check(), readiness.detail()]).toEqual([true, undefined]);
-  expect(await prisma.$queryRaw`SELECT inet_server_port() AS port`).toEqual([{ port: primary.port }]);
+  expect(await prisma?.$queryRaw`SELECT inet_server_port() AS port`).toEqual([{ port: primary.port }]);
   expect(await portOf(await connect(urlOf([standby, primary], 'another-choice')))).toBe(primary.port);
 });
 
@@ -72,7 +78,7 @@ test('a standby alone is refused', async () => {
 
 test('when a primary turns read-only, all connections to it are dropped, and the promoted standby is used', async () => {
   const url = urlOf([primary, standby], 'demoted');
-  const readiness = postgresReadiness((prisma = createPrismaClient({ url, applicationName: 'test' })), url);
+  const readiness = readinessOf(url);
   const [writing, idle] = [await connect(url), await connect(url)];
   expect(await readiness.check()).toBe(true);
   const dropped = Promise.all([once(writing, 'end'), once(idle, 'end')]);

@@ -107,12 +107,13 @@ export class PrimaryClient extends pg.Client {
     const { rows } = await this.query<{ readOnly: boolean; pid: number }>(
       `SELECT current_setting('transaction_read_only')::boolean AS "readOnly", pg_backend_pid() AS pid`,
     );
-    if (rows[0]?.readOnly !== false) {
+    const [session] = rows;
+    if (session?.readOnly !== false) {
       const error = new NotPrimaryError();
       this.refused(error);
       throw error;
     }
-    this.isPooled = rows[0].pid !== (this as unknown as { processID: number }).processID;
+    this.isPooled = session.pid !== (this as unknown as { processID: number }).processID;
     this.state = 'accepted';
     this.server.fault = undefined;
     this.servers.connections.add(this);

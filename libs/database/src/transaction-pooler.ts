@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigError } from '#config/load-config.js';
-import { CONNECT_TIMEOUT_MS } from './database-options.js';
 import { connectPrimary, type PrimaryClient } from './primary-client.js';
 
 /** Milliseconds until a notification counts as lost. Postgres delivers it before it answers the statement after it. */
@@ -17,7 +16,7 @@ const HEARD_MS = 2_000;
 export async function refuseTransactionPooler(url: string, applicationName: string): Promise<void> {
   const open: PrimaryClient[] = [];
   const connect = async (): Promise<PrimaryClient> => {
-    const client = await connectPrimary({ connectionString: url, application_name: applicationName, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+    const client = await connectPrimary({ connectionString: url, application_name: applicationName });
     open.push(client);
     return client;
   };
@@ -30,7 +29,7 @@ export async function refuseTransactionPooler(url: string, applicationName: stri
     });
     await listener.query(`LISTEN ${channel}`);
     await (await connect()).query(`NOTIFY ${channel}`);
-    if (await Promise.race([heard, delay(HEARD_MS, false)])) return;
+    if (await Promise.race([heard, delay(HEARD_MS, false, { ref: false })])) return;
     throw new ConfigError(
       'DATABASE_URL: leads to a pooler in transaction mode, which breaks session locks: use Postgres itself, or a pooler in session mode',
     );

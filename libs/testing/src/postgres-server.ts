@@ -25,9 +25,10 @@ export class TestPostgres {
   private child: ChildProcess | undefined;
 
   private constructor(
-    readonly port: number,
-    /** The data folder of the server. */
+    /** Has the data folder, and may have other files. The server's account may write into it. */
+    readonly folder: string,
     readonly data: string,
+    readonly port: number,
     private readonly program: LocalPostgres['program'],
   ) {}
 
@@ -36,11 +37,15 @@ export class TestPostgres {
     const { localPostgres } = await import('../../../scripts/local/postgres.mjs');
     const [folder, port] = await Promise.all([openFolder(), freePort()]);
     const { program } = await localPostgres({ dataDir: folder, port, password: 'test', durable: false, step: (_name, work) => work() });
-    return new TestPostgres(port, program.args[1] ?? '', program);
+    return new TestPostgres(folder, program.args[1] ?? '', port, program);
   }
 
   get url(): string {
     return `postgres://tollgate:test@127.0.0.1:${this.port}/tollgate`;
+  }
+
+  private get log(): string {
+    return join(this.folder, 'log');
   }
 
   /** Folder of the server's programs. */
@@ -58,7 +63,7 @@ export class TestPostgres {
   async start(settings: Record<string, string> = {}): Promise<void> {
     const { postgresAnswers } = await import('../../../scripts/local/postgres.mjs');
     const options = Object.entries({ ...SETTINGS, ...settings }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const log = openSync(`${this.data}.log`, 'a');
+    const log = openSync(this.log, 'a');
     const child = spawn(this.program.command, ['-D', this.data, '-p', String(this.port), ...options], {
       ...this.account,
       cwd: '/',
@@ -68,7 +73,7 @@ export class TestPostgres {
     closeSync(log);
     this.child = child;
     while (!(await postgresAnswers('127.0.0.1', this.port))) {
-      if (child.exitCode !== null) throw new Error(`postgres exited: ${await readFile(`${this.data}.log`, 'utf8')}`);
+      if (child.exitCode !== null) throw new Error(`postgres exited: ${await readFile(this.log, 'utf8')}`);
       await delay(POLL_MS);
     }
   }
@@ -96,19 +101,19 @@ export class TestPostgres {
     const [folder, port] = await Promise.all([openFolder(), freePort()]);
     const data = join(folder, 'data');
     await run('cp', ['-a', from, data]);
-    return new TestPostgres(port, data, this.program);
+    return new TestPostgres(folder, data, port, this.program);
   }
 
   /** Stops the server and removes its data. */
   async remove(): Promise<void> {
     await this.stop();
-    await rm(dirname(this.data), { recursive: true, force: true });
+    await rm(this.folder, { recursive: true, force: true });
   }
 }
 
-/** A folder that the server's account may enter. */
+/** A folder that the server's account may write into. */
 async function openFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-postgres-'));
-  await chmod(folder, 0o755);
+  await chmod(folder, 0o777);
   return folder;
 }
