@@ -93,7 +93,11 @@ test.each([
   const { outcomes, outageMs } = await underLoad(() => change(patroni));
   process.stderr.write(`   ${name}: ${JSON.stringify(outcomes)}, 503 for ${outageMs} ms\n`);
   const { completed = 0, 'refused 503': refused = 0, ...others } = outcomes;
-  expect({ others, isServed: completed > refused, isShort: outageMs < OUTAGE_MAX_MS }).toEqual({ others: {}, isServed: true, isShort: true });
+  expect({ others, isServed: completed > refused, isShort: outageMs < OUTAGE_MAX_MS }).toEqual({
+    others: {},
+    isServed: true,
+    isShort: true,
+  });
   await untilNoHolds(administrator, tenant.accountId, 120_000);
   const database = new pg.Client({ connectionString: await patroni.primaryUrl() });
   await database.connect();

@@ -49,7 +49,12 @@ export class PatroniCluster {
     await own(folder, account);
     const nodes: Node[] = [];
     for (let index = 1; index <= NODES; index++) {
-      const node = { name: `node${index}`, folder: join(folder, `node${index}`), postgresPort: await freePort(), restPort: await freePort() };
+      const node = {
+        name: `node${index}`,
+        folder: join(folder, `node${index}`),
+        postgresPort: await freePort(),
+        restPort: await freePort(),
+      };
       await mkdir(node.folder);
       await own(node.folder, account);
       nodes.push(node);

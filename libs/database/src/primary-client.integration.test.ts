@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { TestPostgres } from '#testing/postgres-server.js';
@@ -68,7 +67,7 @@ test('of several hosts the one that takes writes is used', async () => {
   const readiness = readinessOf(url);
   expect([await readiness.check(), readiness.detail()]).toEqual([false, `127.0.0.1:${standby.port}: ${READ_ONLY}`]);
   expect([await readiness.check(), readiness.detail()]).toEqual([true, undefined]);
-  expect(await prisma?.$queryRaw`SELECT inet_server_port() AS port`).toEqual([{ port: primary.port }]);
+  expect(await (prisma as PrismaClient).$queryRaw`SELECT inet_server_port() AS port`).toEqual([{ port: primary.port }]);
   expect(await portOf(await connect(urlOf([standby, primary], 'another-choice')))).toBe(primary.port);
 });
 
@@ -81,7 +80,7 @@ test('when a primary turns read-only, all connections to it are dropped, and the
   const readiness = readinessOf(url);
   const [writing, idle] = [await connect(url), await connect(url)];
   expect(await readiness.check()).toBe(true);
-  const dropped = Promise.all([once(writing, 'end'), once(idle, 'end')]);
+  const dropped = Promise.all([writing, idle].map((connection) => new Promise<void>((resolve) => connection.once('end', resolve))));
   await query(primary, 'ALTER SYSTEM SET default_transaction_read_only = on');
   await query(primary, 'SELECT pg_reload_conf()');
   while ((await query(primary, 'SHOW default_transaction_read_only')).rows[0].default_transaction_read_only !== 'on') await delay(5);
