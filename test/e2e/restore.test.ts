@@ -23,7 +23,7 @@ const run = promisify(execFile);
 
 const postgres = await TestPostgres.create();
 const baseBackup = join(postgres.bin, 'pg_basebackup');
-/** Skipped with the Postgres of npm, which has no pg_basebackup. */
+// Skipped with the Postgres of npm, which has no pg_basebackup.
 const withBaseBackup = existsSync(baseBackup) ? test : test.skip;
 const [archive, backup] = [join(postgres.folder, 'archive'), join(postgres.folder, 'backup')];
 

@@ -18,7 +18,9 @@ export function createPrismaClient(options: DatabaseOptions & { connectionsMax?:
   const adapter = new PrismaPg({
     connectionString: options.url,
     Client: PrimaryClient,
-    onConnect: (client) => (client as PrimaryClient).accept(),
+    verify: (client, done) => {
+      (client as PrimaryClient & typeof client).accept().then(() => done(), done);
+    },
     application_name: options.applicationName,
     statement_timeout: statementTimeoutMs,
     // An unreachable server cannot enforce its own limit.

@@ -14,7 +14,7 @@ import { refuseTransactionPooler } from './transaction-pooler.js';
 const { findDebianTool } = await import('../../../scripts/local/debian-tool.mjs');
 const { unprivilegedAccount } = await import('../../../scripts/local/unprivileged.mjs');
 const pgbouncer = await findDebianTool('pgbouncer');
-/** Skipped where Debian's PgBouncer is not to be had. */
+// Skipped where Debian's PgBouncer is not to be had.
 const withPooler = pgbouncer ? test : test.skip;
 
 const server = new URL(requiredVariable('TEST_POSTGRES_URL'));
