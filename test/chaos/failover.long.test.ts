@@ -17,6 +17,8 @@ const PAUSE_MS = 150;
 /** Traffic before and after each change of the primary. */
 const BEFORE_MS = 4_000;
 const AFTER_MS = 12_000;
+/** Longer than Patroni waits for the primary: the standby is promoted. */
+const CUT_OFF_MS = 9_000;
 /** Longest time in which requests may get 503. */
 const OUTAGE_MAX_MS = 10_000;
 
@@ -65,7 +67,7 @@ async function traffic(signal: AbortSignal): Promise<Story[]> {
 }
 
 /** Changes the primary under load. Returns the outcomes of the requests, and the time from the first to the end of the last refused one. */
-async function underLoad(change: () => Promise<void>): Promise<{ outcomes: Record<string, number>; outageMs: number }> {
+async function underLoad(change: () => Promise<unknown>): Promise<{ outcomes: Record<string, number>; outageMs: number }> {
   const stopping = new AbortController();
   const running = traffic(stopping.signal);
   await delay(BEFORE_MS);
@@ -87,6 +89,13 @@ async function underLoad(change: () => Promise<void>): Promise<{ outcomes: Recor
 test.each([
   ['switchover', (patroni: PatroniCluster) => patroni.switchOver()],
   ['kill of the primary', (patroni: PatroniCluster) => patroni.killPrimary()],
+  [
+    'host of the primary cut off, and back',
+    async (patroni: PatroniCluster) => {
+      const resume = await patroni.freezePrimary();
+      setTimeout(resume, CUT_OFF_MS);
+    },
+  ],
 ])('%s: requests get 503 for less than 10 s, and every bill is exact', async (name, change) => {
   const patroni = cluster as PatroniCluster;
   await patroni.untilSynchronous();

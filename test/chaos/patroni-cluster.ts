@@ -9,6 +9,7 @@ import pg from 'pg';
 import { stringify } from 'yaml';
 import { freePort } from '#testing/nats-server.js';
 import type { DebianTool } from '../../scripts/local/debian-tool.mjs';
+import { childrenOf } from './chaos-system.js';
 
 const DEBIAN = '/usr/lib/postgresql';
 const POLL_MS = 50;
@@ -94,9 +95,19 @@ export class PatroniCluster {
 
   /** Kills the primary's postmaster; its sessions end with it. */
   async killPrimary(): Promise<void> {
-    const { folder } = await this.primary();
-    const [pid] = (await readFile(join(folder, 'data/postmaster.pid'), 'utf8')).split('\n');
-    process.kill(Number(pid), 'SIGKILL');
+    process.kill(await postmasterOf(await this.primary()), 'SIGKILL');
+  }
+
+  /** Stops the primary's Patroni and all its sessions, like a host that is cut off. Returns the function that lets them go on. */
+  async freezePrimary(): Promise<() => void> {
+    const node = await this.primary();
+    const patroni = this.processes[1 + this.nodes.indexOf(node)]?.pid ?? Number.NaN;
+    const postmaster = await postmasterOf(node);
+    const pids = [patroni, postmaster, ...childrenOf(postmaster)];
+    for (const pid of pids) process.kill(pid, 'SIGSTOP');
+    return () => {
+      for (const pid of pids) process.kill(pid, 'SIGCONT');
+    };
   }
 
   async stop(): Promise<void> {
@@ -106,6 +117,8 @@ export class PatroniCluster {
       child.kill('SIGTERM');
       await exited;
     }
+    // A Patroni that ends while it starts Postgres leaves it running.
+    for (const node of this.nodes) await endPostmaster(node);
     await rm(this.folder, { recursive: true, force: true });
   }
 
@@ -144,13 +157,29 @@ export class PatroniCluster {
 
   private async members(): Promise<Member[]> {
     for (const { restPort } of this.nodes) {
-      const reply = await fetch(`http://127.0.0.1:${restPort}/cluster`).then(
+      const reply = await fetch(`http://127.0.0.1:${restPort}/cluster`, { signal: AbortSignal.timeout(1_000) }).then(
         (response) => response.json() as Promise<{ members?: Member[] }>,
         () => undefined,
       );
       if (reply?.members) return reply.members;
     }
     return [];
+  }
+}
+
+async function postmasterOf({ folder }: Node): Promise<number> {
+  return Number((await readFile(join(folder, 'data/postmaster.pid'), 'utf8')).split('\n')[0]);
+}
+
+/** Resolves when the server has removed its `postmaster.pid`, or has died without. */
+async function endPostmaster(node: Node): Promise<void> {
+  try {
+    for (;;) {
+      process.kill(await postmasterOf(node), 'SIGQUIT');
+      await delay(POLL_MS);
+    }
+  } catch {
+    // It has ended.
   }
 }
 
@@ -163,7 +192,8 @@ function configuration({ name, folder, postgresPort, restPort }: Node, etcd: str
     etcd3: { host: etcd },
     bootstrap: {
       dcs: {
-        ...{ ttl: 20, loop_wait: 1, retry_timeout: 3, maximum_lag_on_failover: 1_048_576 },
+        // A host that is cut off is replaced after `ttl` seconds.
+        ...{ ttl: 5, loop_wait: 1, retry_timeout: 2, maximum_lag_on_failover: 1_048_576 },
         // A primary that has died is replaced at once instead of started again.
         ...{ primary_start_timeout: 0, master_start_timeout: 0 },
         synchronous_mode: true,

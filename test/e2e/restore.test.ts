@@ -17,7 +17,7 @@ import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant, untilNoHolds } from '#testing/tenant.js';
 
 /** The steps of docs/restore.md. Seconds instead of minutes, so that leases and caches expire within the test. */
-const SETTINGS = { LEASE_MS: '3000', REAPER_INTERVAL_MS: '250', REAPER_GRACE_MS: '500', KEY_CACHE_MS: '100', CATALOG_REFRESH_MS: '500' };
+const SETTINGS = { LEASE_MS: '2000', REAPER_INTERVAL_MS: '250', REAPER_GRACE_MS: '500', KEY_CACHE_MS: '100', CATALOG_REFRESH_MS: '500' };
 const POLL_MS = 20;
 const run = promisify(execFile);
 
@@ -99,7 +99,7 @@ withBaseBackup('a restore to a point in time with open holds comes back consiste
   await run(baseBackup, ['-d', postgres.url, '-D', backup, '--checkpoint=fast', '--no-sync'], { ...account, cwd: '/' });
   expect(await ask(apiKey, 'tokens=3')).toBe(200);
   const other = await administrator.request(keyCreate, { projectId });
-  const running = Array.from({ length: 3 }, () => ask(apiKey, 'tokens=30 rate=10'));
+  const running = Array.from({ length: 3 }, () => ask(apiKey, 'tokens=20 rate=10'));
   await until(async () => (await administrator.request(holdList, { accountId })).holds.length === 3);
   const before = await administrator.request(catalogGet, {});
   await query(`SELECT pg_create_restore_point('the point')`);
