@@ -136,9 +136,10 @@ async function nats({ natsUrl, port, passwords, supervisor, status }) {
   return local.url;
 }
 
-/** Host and port of an existing server. @throws {StartError} when the URL is not like `example`, or no server answers. */
+/** Host and port of an existing server, the first of several. @throws {StartError} when the URL is unlike `example`, or no server answers. */
 async function serverAt(variable, url, example, answers) {
-  const { protocol, hostname, port } = URL.canParse(url) ? new URL(url) : {};
+  const first = url.replace(/,[^/?#@]*(?=[/?#]|$)/, ''); // of several hosts
+  const { protocol, hostname, port } = URL.canParse(first) ? new URL(first) : {};
   const wanted = new URL(example);
   if (!hostname || protocol.replace('postgresql:', 'postgres:') !== wanted.protocol)
     throw new StartError(`${variable} must be a URL such as ${example}`);

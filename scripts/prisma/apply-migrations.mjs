@@ -1,8 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
+import { connectPrimary } from '#database/primary-client.js';
+import { refuseTransactionPooler } from '#database/transaction-pooler.js';
 import { waitForLocks } from './wait-for-locks.mjs';
+
+const APPLICATION_NAME = 'tollgate-migrate';
 
 /** The advisory lock of `prisma migrate deploy`, so that both exclude each other. */
 const LOCK = 72_707_369;
@@ -35,11 +38,10 @@ const TABLE = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
  * @throws {Error} with the failed migration and its reason; earlier migrations stay applied.
  */
 export async function applyMigrations(ownerUrl, folder, { say = console.error, lockWaitMaxMs = LOCK_WAIT_MAX_MS } = {}) {
-  const [client, watcher] = [1, 2].map(() => new pg.Client({ connectionString: ownerUrl, application_name: 'tollgate-migrate' }));
-  // A lost connection fails its running statement; an `error` without a listener would end the process.
-  for (const one of [client, watcher]) one.on('error', () => undefined);
+  await refuseTransactionPooler(ownerUrl, APPLICATION_NAME);
+  const connect = () => connectPrimary({ connectionString: ownerUrl, application_name: APPLICATION_NAME });
+  const [client, watcher] = await Promise.all([connect(), connect()]);
   try {
-    await Promise.all([client.connect(), watcher.connect()]);
     await client.query('SET search_path = public');
     const locking = { client, watcher, waitMaxMs: lockWaitMaxMs, say };
     await waitForLocks(locking, () => client.query('SELECT pg_advisory_lock($1)', [LOCK]));

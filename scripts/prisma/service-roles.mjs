@@ -1,5 +1,6 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
-import pg from 'pg';
+import { serverUrls } from '#database/postgres-url.js';
+import { connectPrimary } from '#database/primary-client.js';
 
 const SUMS = [
   'requests',
@@ -192,8 +193,7 @@ const GRANTS_LOCK = 7_243_002;
  * Returns the names of the configured users.
  */
 export async function ensureServiceRoles(ownerUrl, urls, { known } = {}) {
-  const client = new pg.Client({ connectionString: ownerUrl });
-  await client.connect();
+  const client = await connectPrimary({ connectionString: ownerUrl });
   const done = new Set();
   try {
     await client.query('BEGIN');
@@ -207,7 +207,7 @@ export async function ensureServiceRoles(ownerUrl, urls, { known } = {}) {
     ).rows[0];
     for (const [schema, { service = schema, settings, ...grants }] of Object.entries(GRANTS)) {
       if (!urls[service]) continue;
-      const { username, password } = new URL(urls[service]);
+      const { username, password } = new URL(serverUrls(urls[service])[0]);
       const role = decodeURIComponent(username);
       if (role === owner.name) continue;
       await ensureUser(client, { role, password: decodeURIComponent(password), mayCreate: owner.mayCreate, settings });

@@ -31,6 +31,6 @@ test('the scripts of npm start and of the image use only packages that npm start
   const named = [...files, 'scripts/start.mjs', 'scripts/build.mjs', 'prisma.config.ts'].flatMap((file) =>
     [...readFileSync(file, 'utf8').matchAll(PACKAGE)].map(([, name = '']) => ({ file, name })),
   );
-  expect(named.map(({ name }) => name)).toEqual(expect.arrayContaining(['prisma', '@swc/cli', 'pg', 'openai']));
+  expect(named.map(({ name }) => name)).toEqual(expect.arrayContaining(['prisma', '@swc/cli', 'openai']));
   expect(named.filter(({ name }) => !ofStart.has(name))).toEqual([]);
 });

@@ -121,7 +121,7 @@ function isServer(name: string): name is Server {
 }
 
 /** Child processes; Postgres has one for each session. */
-function childrenOf(pid: number): number[] {
+export function childrenOf(pid: number): number[] {
   try {
     return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
   } catch {

@@ -4,6 +4,7 @@ import { Registry } from 'prom-client';
 import { postgresReadiness } from '#database/postgres-readiness.js';
 import { createPrismaClient } from '#database/prisma-client.js';
 import { schemaReadiness } from '#database/schema-readiness.js';
+import { refuseTransactionPooler } from '#database/transaction-pooler.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import { natsAccess } from '#messaging/nats-access.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
@@ -22,7 +23,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
   const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-billing' });
   let connected = (): boolean => false;
   let isListening = false;
-  const database = [postgresReadiness(prisma), schemaReadiness(prisma)];
+  const database = [postgresReadiness(prisma, config.databaseUrl), schemaReadiness(prisma)];
   const checks = [{ name: 'nats', check: () => connected() }, ...database, { name: 'listening', check: () => isListening }];
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
@@ -32,6 +33,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
   connected = () => messaging.connected;
   // Subscribing earlier would take requests from replicas that can answer them.
   await untilReady(database, logger);
+  await refuseTransactionPooler(config.databaseUrl, 'tollgate-billing');
   const description = 'Accounts, keys, holds, limits and the ledger';
   const app = await NestFactory.createMicroservice(billingModule({ config, logger, registry, prisma, messaging, replicaId }), {
     strategy: new NatsTransport({ messaging, name: SERVICE, description, logger, replicaId, shutdownGraceMs }),

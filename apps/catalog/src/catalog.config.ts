@@ -1,9 +1,10 @@
-import { IsIn, IsInt, IsString, Matches, Max, Min, MinLength } from 'class-validator';
+import { IsIn, IsInt, IsString, Max, Min, MinLength } from 'class-validator';
 import { ServiceConfig } from '#config/service-config.js';
+import { IsPostgresUrl } from '#database/postgres-url.js';
 
 /** Settings of the catalog service. The name of a variable is the name of its field in capitals. */
 export class CatalogConfig extends ServiceConfig {
-  @IsString() @Matches(/^postgres(ql)?:\/\//, { message: 'must be a postgres:// URL' }) databaseUrl = '';
+  @IsPostgresUrl() databaseUrl = '';
   /** Catalog file, applied at start when it has changed since the last start; `none`: the catalog comes from requests alone. */
   @IsString() @MinLength(1) catalogFile = 'config/catalog.yaml';
   /** `off`: the file is the only source of the catalog, and applies and scheduled prices of callers are refused. */

@@ -4,6 +4,7 @@ import { readSecret } from '#config/load-config.js';
 import { postgresReadiness } from '#database/postgres-readiness.js';
 import { createPrismaClient } from '#database/prisma-client.js';
 import { schemaReadiness } from '#database/schema-readiness.js';
+import { refuseTransactionPooler } from '#database/transaction-pooler.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import { natsAccess } from '#messaging/nats-access.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
@@ -24,7 +25,7 @@ export async function startCatalog(config: CatalogConfig, logger: Logger): Promi
   const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-catalog' });
   let connected = (): boolean => false;
   let isReady = (): boolean => false;
-  const database = [postgresReadiness(prisma), schemaReadiness(prisma)];
+  const database = [postgresReadiness(prisma, config.databaseUrl), schemaReadiness(prisma)];
   const checks = [{ name: 'nats', check: () => connected() }, ...database, { name: 'catalog', check: () => isReady() }];
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
@@ -33,6 +34,7 @@ export async function startCatalog(config: CatalogConfig, logger: Logger): Promi
   connected = () => messaging.connected;
   // Subscribing earlier would take requests from replicas that can answer them.
   await untilReady(database, logger);
+  await refuseTransactionPooler(config.databaseUrl, 'tollgate-catalog');
   const description = 'Models, prices, capabilities and routes';
   const app = await NestFactory.createMicroservice(catalogModule({ config, logger, registry, prisma, messaging, file }), {
     strategy: new NatsTransport({ messaging, name: SERVICE, description, logger, shutdownGraceMs }),

@@ -1,5 +1,6 @@
 import { IsIn, IsInt, IsString, Matches, Max, Min, MinLength } from 'class-validator';
 import { ServiceConfig } from '#config/service-config.js';
+import { IsPostgresUrl } from '#database/postgres-url.js';
 
 /** An https origin, or one of loopback: a browser sends a session over plain http to any other host in the clear. */
 const PANEL_URL = /^https:\/\/[^/?#@]+$|^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
@@ -11,7 +12,7 @@ const GATEWAY_URL_RULE = { message: 'must be an address such as https://ai.examp
 
 /** Settings of the panel. Each is read from the environment variable of its name: `panelUrl` from `PANEL_URL`. */
 export class PanelConfig extends ServiceConfig {
-  @IsString() @Matches(/^postgres(ql)?:\/\//, { message: 'must be a postgres:// URL' }) databaseUrl = '';
+  @IsPostgresUrl() databaseUrl = '';
   @IsInt() @Min(0) @Max(65535) panelPort = 8081;
   @IsString() @MinLength(1) panelHost = '127.0.0.1';
   /** Origin at which browsers reach the panel. */

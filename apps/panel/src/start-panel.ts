@@ -7,6 +7,7 @@ import { ConfigError, loadNamedConfigs } from '#config/load-config.js';
 import { postgresReadiness } from '#database/postgres-readiness.js';
 import { createPrismaClient } from '#database/prisma-client.js';
 import { schemaReadiness } from '#database/schema-readiness.js';
+import { refuseTransactionPooler } from '#database/transaction-pooler.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import { natsAccess } from '#messaging/nats-access.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
@@ -43,7 +44,7 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
   const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-panel' });
   let connected = (): boolean => false;
   let isListening = false;
-  const database = [postgresReadiness(prisma), schemaReadiness(prisma)];
+  const database = [postgresReadiness(prisma, config.databaseUrl), schemaReadiness(prisma)];
   const checks = [{ name: 'nats', check: () => connected() }, ...database, { name: 'listening', check: () => isListening }];
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, checks, registry });
@@ -51,6 +52,7 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
   const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry });
   connected = () => messaging.connected;
   await untilReady(database, logger);
+  await refuseTransactionPooler(config.databaseUrl, 'tollgate-panel');
   const app = await createPanel({ config, logger, prisma, messaging, providers }, registry);
   app.connectMicroservice({
     strategy: new NatsTransport({ messaging, name: SERVICE, description: 'API and pages for people', logger, shutdownGraceMs }),

@@ -1,6 +1,6 @@
 /** Connection of a service to its database. The server enforces the time limits. */
 export interface DatabaseOptions {
-  /** `postgres://user:password@host:port/database`. */
+  /** `postgres://user:password@host:port/database`, with one host or several (postgres-url.ts). */
   url: string;
   /** Shown in `pg_stat_activity`. */
   applicationName: string;

@@ -1,11 +1,12 @@
 import type { Duplex } from 'node:stream';
-import pg from 'pg';
+import type pg from 'pg';
 import { CONNECT_TIMEOUT_MS, type DatabaseOptions, STATEMENT_TIMEOUT_MS } from './database-options.js';
+import { connectPrimary } from './primary-client.js';
 
 export type PgConnection = pg.Client;
 
 /**
- * Opens a pipelined connection: statements are sent without waiting for earlier answers, so a transaction of several costs one round trip.
+ * Opens a pipelined connection to the primary: statements are sent without waiting for earlier answers, so a transaction of several costs one round trip.
  * A failed statement between BEGIN and COMMIT turns the COMMIT into a rollback.
  *
  * `settings` are parameters of the session, such as `{ jit: 'off' }`. A connection lost while idle emits `error`, and the next statement
@@ -13,7 +14,7 @@ export type PgConnection = pg.Client;
  */
 export async function connectPg(options: DatabaseOptions & { settings?: Record<string, string> }): Promise<PgConnection> {
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
-  const connection = new pg.Client({
+  const connection = await connectPrimary({
     connectionString: options.url,
     application_name: options.applicationName,
     statement_timeout: statementTimeoutMs,
@@ -26,9 +27,6 @@ export async function connectPg(options: DatabaseOptions & { settings?: Record<s
       .map(([name, value]) => `-c ${name}=${value}`)
       .join(' '),
   });
-  // The server may end the session before the caller listens, and an unhandled `error` ends the process.
-  connection.on('error', () => undefined);
-  await connection.connect();
   sendTogether(connection);
   return connection;
 }

@@ -1,22 +1,30 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { CONNECT_TIMEOUT_MS, type DatabaseOptions, STATEMENT_TIMEOUT_MS } from './database-options.js';
 import { PrismaClient } from './generated/client.js';
+import { PrimaryClient } from './primary-client.js';
 
 export type { PrismaClient } from './generated/client.js';
 export { Prisma } from './generated/client.js';
 
 /**
- * Creates a Prisma client over a pool of `pg` connections, for everything off the hot path. It connects on first use and reconnects by
+ * Creates a Prisma client over a pool of `pg` connections to the primary, for everything off the hot path. It connects on first use and reconnects by
  * itself.
  *
  * Money columns arrive as `Prisma.Decimal`, which rounds results to 20 digits: read them as `::text`, or convert with
  * `BigInt(decimal.toFixed(0))` first.
  */
 export function createPrismaClient(options: DatabaseOptions & { connectionsMax?: number }): PrismaClient {
+  const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
   const adapter = new PrismaPg({
     connectionString: options.url,
+    Client: PrimaryClient,
+    verify: (client, done) => {
+      (client as PrimaryClient & typeof client).accept().then(() => done(), done);
+    },
     application_name: options.applicationName,
-    statement_timeout: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
+    statement_timeout: statementTimeoutMs,
+    // An unreachable server cannot enforce its own limit.
+    query_timeout: statementTimeoutMs + 1_000,
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     max: options.connectionsMax ?? 5,
     keepAlive: true,

@@ -29,6 +29,8 @@ export async function startPrivateStack(
     services?: ServiceName[];
     natsUrl?: string;
     durable?: boolean;
+    /** A Postgres of the test's own, with one user for all services. */
+    databaseUrl?: string;
   } = {},
 ): Promise<RunningStack> {
   const { removeStack, startStack } = await import('../../../scripts/local/stack.mjs');
