@@ -25,9 +25,9 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
   const checks = [{ name: 'nats', check: () => connected() }, ...database, { name: 'listening', check: () => isListening }];
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
-  const { natsUrl: url, natsUser: user, natsPassword: password, shutdownGraceMs } = config;
+  const { natsUrl: url, natsUser: user, natsPassword: password, streamResumeMs: resumeMs, shutdownGraceMs } = config;
   const replicaId = randomUUID();
-  const messaging = await connectMessaging({ url, user, password, service: SERVICE, logger });
+  const messaging = await connectMessaging({ url, user, password, service: SERVICE, logger, resumeMs });
   connected = () => messaging.connected;
   // Subscribing earlier would take requests from replicas that can answer them.
   await untilReady(database, logger);

@@ -27,8 +27,8 @@ export async function startCatalog(config: CatalogConfig, logger: Logger): Promi
   const checks = [{ name: 'nats', check: () => connected() }, ...database, { name: 'catalog', check: () => isReady() }];
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
-  const { natsUrl: url, natsUser: user, natsPassword: password, shutdownGraceMs } = config;
-  const messaging = await connectMessaging({ url, user, password, service: SERVICE, logger });
+  const { natsUrl: url, natsUser: user, natsPassword: password, streamResumeMs: resumeMs, shutdownGraceMs } = config;
+  const messaging = await connectMessaging({ url, user, password, service: SERVICE, logger, resumeMs });
   connected = () => messaging.connected;
   // Subscribing earlier would take requests from replicas that can answer them.
   await untilReady(database, logger);

@@ -26,8 +26,8 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
   const checks = [{ name: 'catalog', check: () => isReady() }];
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, checks, registry });
-  const { natsUrl: url, natsUser: user, natsPassword: password } = config;
-  const messaging = await connectMessaging({ url, user, password, service: SERVICE, logger });
+  const { natsUrl: url, natsUser: user, natsPassword: password, streamResumeMs: resumeMs } = config;
+  const messaging = await connectMessaging({ url, user, password, service: SERVICE, logger, resumeMs });
   const app = await createGateway({ config, logger, registry, messaging });
   // Serves no subject. NATS service discovery lists the gateway and its version.
   app.connectMicroservice({

@@ -25,8 +25,8 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
   ];
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
-  const { natsUrl: url, natsUser: user, natsPassword: password, shutdownGraceMs, largeRequestBytesMax } = config;
-  const messaging = await connectMessaging({ url, user, password, service: SERVICE, logger });
+  const { natsUrl: url, natsUser: user, natsPassword: password, streamResumeMs: resumeMs, shutdownGraceMs, largeRequestBytesMax } = config;
+  const messaging = await connectMessaging({ url, user, password, service: SERVICE, logger, resumeMs });
   isConnected = () => messaging.connected;
   const description = 'Runs requests on upstreams and streams what they say';
   const app = await NestFactory.createMicroservice(inferenceProxyModule({ config, logger, registry, messaging }), {

@@ -46,8 +46,8 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
   const checks = [{ name: 'nats', check: () => connected() }, ...database, { name: 'listening', check: () => isListening }];
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, checks, registry });
-  const { natsUrl: url, natsUser: user, natsPassword: password, shutdownGraceMs } = config;
-  const messaging = await connectMessaging({ url, user, password, service: SERVICE, logger });
+  const { natsUrl: url, natsUser: user, natsPassword: password, streamResumeMs: resumeMs, shutdownGraceMs } = config;
+  const messaging = await connectMessaging({ url, user, password, service: SERVICE, logger, resumeMs });
   connected = () => messaging.connected;
   await untilReady(database, logger);
   const app = await createPanel({ config, logger, prisma, messaging, providers }, registry);

@@ -24,10 +24,15 @@ export interface ConnectOptions {
   payloadBytesMax?: number;
   /** Milliseconds that `close` waits for running calls and streams. Default 5,000. */
   closeGraceMs?: number;
+  /** Milliseconds for which calls and streams outlive a lost connection or a change of the cluster. 0: they fail at once. Default 5,000. */
+  resumeMs?: number;
 }
 
 const PAYLOAD_BYTES_MAX = 16 * 1024 * 1024;
 const CLOSE_GRACE_MS = 5_000;
+const RESUME_MS = 5_000;
+/** Spreads the clients of a server that drains. It gives them ten seconds before it closes the first connection. */
+const MOVE_JITTER_MS = 1_000;
 const RETRY_MS = 250;
 const RETRY_JITTER_MS = 200;
 const DIAL_TIMEOUT_MS = 5_000;
@@ -49,8 +54,9 @@ export async function connectMessaging(options: ConnectOptions): Promise<NatsMes
     requestTimeoutMs: options.requestTimeoutMs ?? TIMEOUT_DEFAULT_MS,
     payloadBytesMax: options.payloadBytesMax ?? PAYLOAD_BYTES_MAX,
     closeGraceMs: options.closeGraceMs ?? CLOSE_GRACE_MS,
+    resumeMs: options.resumeMs ?? RESUME_MS,
   });
-  void follow(connection, messaging, log);
+  void follow(connection, messaging, log, options);
   log.connected(connection);
   return messaging;
 }
@@ -92,19 +98,32 @@ function connectionOptions({ url, user, password, service }: ConnectOptions): Co
   };
 }
 
-/** Reports every change of the connection to `messaging`, until the connection closes. */
-async function follow(connection: NatsConnection, messaging: NatsMessaging, log: ConnectionLog): Promise<void> {
+/** Reports every change of the connection to `messaging`, while it is in use. */
+async function follow(connection: NatsConnection, messaging: NatsMessaging, log: ConnectionLog, options: ConnectOptions): Promise<void> {
+  let servers = serversOf(connection);
+  let isLeaving = false;
   for await (const status of connection.status() as AsyncIterable<
     Status & { permissionContext?: { operation: string; subject: string } }
   >) {
+    if (messaging.link.connection !== connection) continue;
     switch (status.type) {
       case Events.Disconnect:
         messaging.connectionLost();
         log.lost();
         break;
       case Events.Reconnect:
+        isLeaving = false;
         log.connected(connection);
         messaging.connectionRestored();
+        break;
+      case Events.Update:
+        if (serversOf(connection) === servers) break;
+        servers = serversOf(connection);
+        messaging.link.clusterChanged();
+        break;
+      case Events.LDM:
+        if (!isLeaving) void leave(connection, messaging, log, options);
+        isLeaving = true;
         break;
       case Events.Error:
         log.failure(String(status.data), status.permissionContext);
@@ -113,6 +132,39 @@ async function follow(connection: NatsConnection, messaging: NatsMessaging, log:
       default:
         break;
     }
+  }
+}
+
+/** The servers of the cluster that take clients, as the server of this connection reports them. */
+function serversOf(connection: NatsConnection): string {
+  return (connection.info?.connect_urls ?? []).toSorted().join();
+}
+
+/** Moves to another server, because the server of this connection drains (lame duck mode). */
+async function leave(connection: NatsConnection, messaging: NatsMessaging, log: ConnectionLog, options: ConnectOptions): Promise<void> {
+  log.draining();
+  await delay(Math.random() * MOVE_JITTER_MS);
+  // Without another server, the client reconnects when this one closes the connection.
+  const isDraining = (): boolean => !messaging.isClosing && connection.info?.ldm === true;
+  while (isDraining()) {
+    const next = await connectElsewhere(connection, options);
+    if (next === undefined) await delay(RETRY_MS);
+    else {
+      void follow(next, messaging, log, options);
+      await messaging.link.moveTo(next);
+      if (messaging.link.connection === next) log.connected(next);
+      return;
+    }
+  }
+}
+
+/** Returns undefined when no server takes the connection. The draining server refuses it. */
+async function connectElsewhere(connection: NatsConnection, options: ConnectOptions): Promise<NatsConnection | undefined> {
+  const { servers, ...rest } = connectionOptions(options);
+  try {
+    return await connect({ ...rest, servers: [...(servers ?? []), ...(connection.info?.connect_urls ?? [])] });
+  } catch {
+    return undefined;
   }
 }
 
@@ -132,6 +184,10 @@ class ConnectionLog {
   connected(connection: NatsConnection): void {
     this.said.clear();
     this.logger.info({ server: connection.getServer() }, 'connected to NATS');
+  }
+
+  draining(): void {
+    this.logger.info('the NATS server drains; connecting to another');
   }
 
   lost(): void {
