@@ -19,8 +19,8 @@ export function stack(): StackInfo {
 
 /**
  * Starts a system of the test's own, to kill its parts or change settings; takes a few seconds. `env` goes to every service,
- * `serviceEnv` to one. Set `durable` to kill Postgres without losing its last commits. There is no demo account, and the panel runs only if `services` names
- * it. `stop` removes the data.
+ * `serviceEnv` to one. Set `durable` to kill Postgres without losing its last commits. `natsUrl` is a server of the test's own, with the passwords in
+ * variables of this process. There is no demo account, and the panel runs only if `services` names it. `stop` removes the data.
  */
 export async function startPrivateStack(
   options: {
@@ -28,6 +28,7 @@ export async function startPrivateStack(
     serviceEnv?: Partial<Record<ServiceName, Record<string, string>>>;
     services?: ServiceName[];
     durable?: boolean;
+    natsUrl?: string;
   } = {},
 ): Promise<RunningStack> {
   const { removeStack, startStack } = await import('../../../scripts/local/stack.mjs');
