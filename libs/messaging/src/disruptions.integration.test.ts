@@ -30,7 +30,7 @@ class Counter {
   }
 
   @Serves(double) async double({ count }: CountRequest): Promise<{ doubled: number }> {
-    await delay(1_000);
+    await delay(1_500);
     return { doubled: 2 * count };
   }
 }
@@ -55,6 +55,11 @@ describe('in a cluster', () => {
   beforeAll(async () => {
     cluster = await startNatsCluster(2);
   });
+  afterEach(async () => {
+    await connections.closeAll();
+    await cluster.servers[0]?.restart();
+    await cluster.whole();
+  });
   afterAll(() => cluster.stop());
 
   const STREAMS = 20;
@@ -62,13 +67,22 @@ describe('in a cluster', () => {
   const GAP_MS = 2_000;
 
   /** A service on one server, and its caller on another. */
-  async function start(readerAt: number, writerAt: number): Promise<NatsMessaging> {
+  async function start(readerAt: number, writerAt: number): Promise<{ caller: NatsMessaging; service: NatsMessaging }> {
     const at = (index: number) => ({ url: cluster.servers[index]?.url ?? '' });
     const service = await connections.connect('test', at(writerAt));
     await serve(service, [Counter]);
     const caller = await connections.connect('caller', at(readerAt));
     while ((await caller.request(square, { count: 2 }).catch(() => undefined)) === undefined) await delay(10);
-    return caller;
+    return { caller, service };
+  }
+
+  /** Drains the first server. Kills it when no process uses it any more. */
+  async function drain(processes: NatsMessaging[]): Promise<void> {
+    const [server] = cluster.servers;
+    const leaving = processes.map(({ link }) => link.connection).filter((one) => server?.url.endsWith(one.getServer()));
+    server?.drain();
+    await eventually(() => leaving.every((connection) => connection.isClosed()));
+    await server?.kill();
   }
 
   /** Asks one request after the other until `done`. Returns the wrong answers. */
@@ -87,34 +101,31 @@ describe('in a cluster', () => {
       ['the writer', 1, 0],
       ['both ends', 0, 0],
     ])('with %s breaks no stream and no repeatable request', async (_name, readerAt, writerAt) => {
-      const caller = await start(readerAt, writerAt);
+      const { caller, service } = await start(readerAt, writerAt);
+      let reconnects = 0;
+      for (const one of [caller, service]) one.onReconnect(() => reconnects++);
       const streams = Promise.all(numbers(STREAMS).map(() => collect(caller.openStream(countUp, { count: COUNT }))));
       let isDone = false;
       const requests = ask(caller, () => isDone);
       await delay(500);
-      const server = cluster.servers[0] as TestNatsServer;
-      if (what === 'drains') server.drain();
-      else await server.kill();
+      if (what === 'drains') await drain([caller, service]);
+      else await cluster.servers[0]?.kill();
       const read = await streams;
       const late = await collect(caller.openStream(countUp, { count: 3 }));
       isDone = true;
       expect([...read, late].map(({ events }) => events)).toEqual([...Array(STREAMS).fill(numbers(COUNT)), numbers(3)]);
       expect(Math.max(...read.map(({ gapMs }) => gapMs))).toBeLessThan(GAP_MS);
       expect(await requests).toEqual([]);
-      await connections.closeAll();
-      await server.restart();
-      await cluster.whole();
+      const lost = [readerAt, writerAt].filter((at) => at === 0).length;
+      expect(reconnects).toBe(what === 'drains' ? 0 : lost);
     });
   });
 
   test('a server that drains hands over requests under way', async () => {
-    const caller = await start(1, 0);
+    const { caller, service } = await start(1, 0);
     const pending = caller.request(double, { count: 7 });
-    cluster.servers[0]?.drain();
+    await drain([caller, service]);
     expect(await pending).toEqual({ doubled: 14 });
-    await connections.closeAll();
-    await cluster.servers[0]?.restart();
-    await cluster.whole();
   });
 });
 

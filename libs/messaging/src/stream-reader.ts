@@ -171,7 +171,7 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
 
   resume(): void {
     this.request?.resume();
-    this.watch.resume();
+    this.watch.missed(); // perhaps; an answer in sequence ends it
     if (this.cancelled !== undefined) this.sendToWriter(this.cancelled);
     this.askForMore();
   }

@@ -132,7 +132,6 @@ export class StreamWriter<Event> implements Receiver, Heartbeating, Flushable {
 
   /** Shows itself to the reader, which asks for the frames that it has missed. */
   resume(): void {
-    this.readerSilentTicks = 0;
     this.sendHeartbeat();
   }
 

@@ -38,12 +38,6 @@ export class WriterWatch {
     this.gapTicks = undefined;
   }
 
-  /** Frames may be missing after a disruption. */
-  resume(): void {
-    this.silentTicks = 0;
-    this.gapTicks = 0;
-  }
-
   /** Returns `ask` when the reader must ask for later frames, or why the stream is broken. */
   tick(): 'ask' | 'silent' | 'gone' | 'lost' | undefined {
     this.silentTicks++;
