@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ledgerCheck } from '#contracts/billing/ledger.js';
+import { catalogApply } from '#contracts/catalog.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { startNatsCluster, type TestNatsCluster, type TestNatsServer } from '#testing/nats-server.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
-import { connectAdministrator, createTenant, type Tenant, untilNoHolds } from '#testing/tenant.js';
+import { connectAdministrator, createTenant, type Tenant, untilNoHolds, untilOffered } from '#testing/tenant.js';
 import { CLIENT_FORMATS, dataOf, type FormatName } from '../chaos/client-format.js';
 
 /**
@@ -33,7 +34,9 @@ beforeAll(async () => {
     serviceEnv: { gateway: { NATS_URL: first }, 'inference-proxy': { NATS_URL: second }, billing: { NATS_URL: second } },
   });
   administrator = await connectAdministrator(stack);
-  tenant = await createTenant(administrator, { usd: '10000.00', requestsPerMinuteMax: 100_000, concurrencyMax: 1_000 });
+  tenant = await createTenant(administrator, { usd: '10000.00' });
+  await administrator.request(catalogApply, { yaml: catalogOf(`${stack.upstreamUrl}/v1`) });
+  await untilOffered(stack.gatewayUrl, tenant.apiKey, ['story']);
 }, 120_000);
 afterAll(async () => {
   await administrator?.close();
@@ -41,12 +44,23 @@ afterAll(async () => {
   await cluster?.stop();
 }, 60_000);
 
+/** The model `story`, with connections for all streams. */
+function catalogOf(baseUrl: string): string {
+  const connectionsMax = 4 * FORMATS.length * STREAMS_A_FORMAT;
+  const price = { inputUsdPerMTok: '1', cachedInputUsdPerMTok: '0.1', outputUsdPerMTok: '3' };
+  const size = { contextTokens: 100_000, maxOutputTokens: 1_000, defaultOutputTokens: 400 };
+  return JSON.stringify({
+    upstreams: [{ id: 'sim', kind: 'openai-chat', baseUrl, allowPrivateNetwork: true, connectionsMax }],
+    models: [{ id: 'story', ownedBy: 'tollgate', ...size, price, routes: [{ upstream: 'sim', model: 'sim-fast' }] }],
+  });
+}
+
 function post(format: FormatName, text: string, stream: boolean): Promise<Response> {
   const { path, body } = CLIENT_FORMATS[format];
   return fetch(stack.gatewayUrl + path, {
     method: 'POST',
     headers: { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body({ model: 'sim-fast', text, stream, outputTokensMax: 400, withTool: false })),
+    body: JSON.stringify(body({ model: 'story', text, stream, outputTokensMax: 400, withTool: false })),
   });
 }
 
