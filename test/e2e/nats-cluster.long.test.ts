@@ -24,6 +24,7 @@ let cluster: TestNatsCluster;
 let stack: RunningStack;
 let administrator: Messaging;
 let tenant: Tenant;
+let isAsking = false;
 
 beforeAll(async () => {
   cluster = await startNatsCluster(2, ['-c', CONFIG], PASSWORDS);
@@ -38,6 +39,9 @@ beforeAll(async () => {
   await administrator.request(catalogApply, { yaml: catalogOf(`${stack.upstreamUrl}/v1`) });
   await untilOffered(stack.gatewayUrl, tenant.apiKey, ['story']);
 }, 120_000);
+afterEach(() => {
+  isAsking = false;
+});
 afterAll(async () => {
   await administrator?.close();
   await stack?.stop();
@@ -107,11 +111,11 @@ async function textOf(text: string): Promise<string> {
   return choices[0]?.message.content ?? '';
 }
 
-/** Asks one plain request after the other until `done`. Returns the number of requests, and the statuses other than 200. */
-async function askPlain(format: FormatName, done: () => boolean): Promise<{ asked: number; refused: number[] }> {
+/** Asks one plain request after the other while `isAsking`. Returns the number of requests, and the statuses other than 200. */
+async function askPlain(format: FormatName): Promise<{ asked: number; refused: number[] }> {
   const refused: number[] = [];
   let asked = 0;
-  for (; !done(); asked++) {
+  for (; isAsking; asked++) {
     const response = await post(format, 'Hello [[sim tokens=5]]', false);
     await response.arrayBuffer();
     if (response.status !== 200) refused.push(response.status);
@@ -128,8 +132,8 @@ test.each([
     const prompts = Array.from({ length: STREAMS_A_FORMAT }, (_, index) => `Story ${index} of servers that are ${what}. ${STREAM_TEXT}`);
     const streams = prompts.flatMap((text) => FORMATS.map((format) => readStream(format, text)));
     const texts = prompts.map(textOf);
-    let isDone = false;
-    const plain = FORMATS.map((format) => askPlain(format, () => isDone));
+    isAsking = true;
+    const plain = FORMATS.map((format) => askPlain(format));
     for (const server of cluster.servers) {
       await delay(6_000);
       await disturb(server);
@@ -138,7 +142,7 @@ test.each([
       await cluster.whole();
     }
     const received = await Promise.all(streams);
-    isDone = true;
+    isAsking = false;
     const asked = await Promise.all(plain);
     const gapMs = Math.round(Math.max(...received.map((stream) => stream.gapMs)));
     console.log(`${what}: ${received.length} streams, longest gap ${gapMs} ms; plain requests: ${JSON.stringify(asked)}`);

@@ -51,11 +51,13 @@ async function collect<Event>(stream: EventStream<Event>): Promise<{ events: Eve
 
 describe('in a cluster', () => {
   let cluster: TestNatsCluster;
+  let isAsking = false;
 
   beforeAll(async () => {
     cluster = await startNatsCluster(2);
   });
   afterEach(async () => {
+    isAsking = false;
     await connections.closeAll();
     await cluster.servers[0]?.restart();
     await cluster.whole();
@@ -85,10 +87,11 @@ describe('in a cluster', () => {
     await server?.kill();
   }
 
-  /** Asks one request after the other until `done`. Returns the wrong answers. */
-  async function ask(caller: NatsMessaging, done: () => boolean): Promise<unknown[]> {
+  /** Asks one request after the other while `isAsking`. Returns the wrong answers. */
+  async function ask(caller: NatsMessaging): Promise<unknown[]> {
     const wrong: unknown[] = [];
-    for (let count = 1; !done(); count++) {
+    isAsking = true;
+    for (let count = 1; isAsking; count++) {
       const answer = await caller.request(square, { count }).catch((error) => error);
       if (answer.squared !== count * count) wrong.push(answer);
     }
@@ -105,14 +108,13 @@ describe('in a cluster', () => {
       let reconnects = 0;
       for (const one of [caller, service]) one.onReconnect(() => reconnects++);
       const streams = Promise.all(numbers(STREAMS).map(() => collect(caller.openStream(countUp, { count: COUNT }))));
-      let isDone = false;
-      const requests = ask(caller, () => isDone);
+      const requests = ask(caller);
       await delay(500);
       if (what === 'drains') await drain([caller, service]);
       else await cluster.servers[0]?.kill();
       const read = await streams;
       const late = await collect(caller.openStream(countUp, { count: 3 }));
-      isDone = true;
+      isAsking = false;
       expect([...read, late].map(({ events }) => events)).toEqual([...Array(STREAMS).fill(numbers(COUNT)), numbers(3)]);
       expect(Math.max(...read.map(({ gapMs }) => gapMs))).toBeLessThan(GAP_MS);
       expect(await requests).toEqual([]);
