@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Controller } from '@nestjs/common';
 import { connect, type NatsConnection } from 'nats';
 import { startNatsCluster, startNatsServer, type TestNatsCluster, type TestNatsServer } from '#testing/nats-server.js';
+import { TcpLink } from '#testing/tcp-link.js';
 import { Connections, CountRequest, countUp, double, eventually, serve, square } from '../testing/test-services.js';
 import type { CallContext, EventStream } from './messaging.js';
 import type { NatsMessaging } from './nats-messaging.js';
@@ -165,6 +166,19 @@ describe('with one server', () => {
     ]);
   });
 
+  test.each(['test', 'caller'])('streams outlive a reset of the connection of %s alone', async (which) => {
+    const link = await TcpLink.to(Number(new URL(server.url).port));
+    const urlOf = (name: string): string => (name === which ? `nats://127.0.0.1:${link.port}` : server.url);
+    await serve(await connections.connect('test', { url: urlOf('test') }), [Counter]);
+    const caller = await connections.connect('caller', { url: urlOf('caller') });
+    const streams = Promise.all(numbers(5).map(() => collect(caller.openStream(countUp, { count: 100 }))));
+    await delay(300);
+    link.reset();
+    expect((await streams).map(({ events }) => events)).toEqual(Array(5).fill(numbers(100)));
+    await connections.closeAll();
+    link.close();
+  });
+
   test('a stream, a request and a new request fail when it is away for longer than the bound', async () => {
     const { caller } = await start(300);
     const kindOf = (call: Promise<unknown>): Promise<unknown> => call.catch(({ kind }) => kind);
@@ -223,6 +237,28 @@ describe('on the wire', () => {
     const caller = await connections.connect('caller', { url: server.url });
     expect((await collect(caller.openStream(countUp, { count: 4 }))).events).toEqual([1, 2, 3, 4]);
     expect(controls).toEqual(['R1']);
+  });
+
+  test('the request of a stream that was lost is sent again, and its first run is stopped', async () => {
+    const readers: string[] = [];
+    const controls: string[] = [];
+    raw.subscribe(countUp.subject, { callback: (_error, message) => readers.push(message.reply ?? '') });
+    raw.subscribe('_INBOX.first', { callback: (_error, message) => controls.push(message.string()) });
+    await raw.flush();
+    const link = await TcpLink.to(Number(new URL(server.url).port));
+    const caller = await connections.connect('caller', { url: `nats://127.0.0.1:${link.port}` });
+    const stream = collect(caller.openStream(countUp, { count: 1 }));
+    await eventually(() => readers.length === 1);
+    link.reset();
+    await eventually(() => readers.length === 2);
+    const [first = '', second = ''] = readers;
+    raw.publish(first, 'E1\n[7]', { reply: '_INBOX.first' });
+    raw.publish(second, 'L1\n[1]');
+    expect((await stream).events).toEqual([1]);
+    await eventually(() => controls.length > 0);
+    expect(controls).toEqual(['S']);
+    await connections.closeAll();
+    link.close();
   });
 
   test('a reader that misses frames for longer than the bound breaks', async () => {
