@@ -29,7 +29,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
   const { shutdownGraceMs } = config;
   const replicaId = randomUUID();
-  const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry });
+  const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry, resumeMs: config.streamResumeMs });
   connected = () => messaging.connected;
   // Subscribing earlier would take requests from replicas that can answer them.
   await untilReady(database, logger);

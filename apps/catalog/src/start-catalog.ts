@@ -30,7 +30,7 @@ export async function startCatalog(config: CatalogConfig, logger: Logger): Promi
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
   const { shutdownGraceMs } = config;
-  const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry });
+  const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry, resumeMs: config.streamResumeMs });
   connected = () => messaging.connected;
   // Subscribing earlier would take requests from replicas that can answer them.
   await untilReady(database, logger);

@@ -27,7 +27,7 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
   const checks = [{ name: 'catalog', check: () => isReady() }];
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, checks, registry });
-  const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry });
+  const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry, resumeMs: config.streamResumeMs });
   const app = await createGateway({ config, logger, registry, messaging });
   // Serves no subject. NATS service discovery lists the gateway and its version.
   app.connectMicroservice({

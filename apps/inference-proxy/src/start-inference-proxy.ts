@@ -27,7 +27,7 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
   const { shutdownGraceMs, largeRequestBytesMax } = config;
-  const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry });
+  const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry, resumeMs: config.streamResumeMs });
   isConnected = () => messaging.connected;
   const description = 'Runs requests on upstreams and streams what they say';
   const app = await NestFactory.createMicroservice(inferenceProxyModule({ config, logger, registry, messaging }), {

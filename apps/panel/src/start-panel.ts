@@ -49,7 +49,7 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, checks, registry });
   const { shutdownGraceMs } = config;
-  const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry });
+  const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry, resumeMs: config.streamResumeMs });
   connected = () => messaging.connected;
   await untilReady(database, logger);
   await refuseTransactionPooler(config.databaseUrl, 'tollgate-panel');

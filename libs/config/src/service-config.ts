@@ -23,6 +23,8 @@ export class ServiceConfig {
   /** Port of `/livez`, `/readyz` and `/metrics`. 0 takes a free port. */
   @IsInt() @Min(0) @Max(65535) opsPort = 9090;
   @IsString() @MinLength(1) opsHost = '127.0.0.1';
+  /** Milliseconds for which streams and calls outlive a lost connection to NATS. 0: they fail at once. */
+  @IsInt() @Min(0) @Max(60_000) streamResumeMs = 5_000;
   @IsIn(LOG_LEVELS) logLevel: LogLevel = 'info';
   /** Milliseconds that running work may take after SIGTERM. */
   @IsInt() @Min(0) shutdownGraceMs = 30_000;

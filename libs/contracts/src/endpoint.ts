@@ -1,6 +1,13 @@
 // Decorators of nested types need it, and every contract imports this file.
 import 'reflect-metadata';
 
+interface EndpointRules {
+  /** A request may be sent again, to any replica: it changes nothing, or its ids make it happen once. */
+  isRepeatable?: boolean;
+  /** One replica answers; another subject reaches the others. */
+  isDirected?: boolean;
+}
+
 /**
  * A request/reply subject. `request` is a class-validator DTO, checked by the service that answers; unknown fields are ignored. `Reply` is
  * the compile-time shape of plain JSON.
@@ -8,12 +15,18 @@ import 'reflect-metadata';
 export class Endpoint<Request extends object, Reply> {
   /** Type only, absent at run time. */
   declare readonly reply: Reply;
+  readonly isRepeatable: boolean;
+  readonly isDirected: boolean;
 
   constructor(
     readonly subject: string,
     readonly request: new () => Request,
     readonly description: string,
-  ) {}
+    { isRepeatable = false, isDirected = false }: EndpointRules = {},
+  ) {
+    this.isRepeatable = isRepeatable;
+    this.isDirected = isDirected;
+  }
 }
 
 /** A subject that every replica of its service answers. `Messaging.requestEvery` collects all answers, `request` takes the first. */
@@ -26,7 +39,8 @@ export class EveryReplicaEndpoint<Request extends object, Reply> extends Endpoin
 export class ReplicaEndpoint<Request extends object, Reply> extends Endpoint<Request, Reply> {
   /** Returns the variant of one replica, with the subject `<subject>.<replicaId>`. */
   at(replicaId: string): Endpoint<Request, Reply> {
-    return new Endpoint<Request, Reply>(`${this.subject}.${replicaId}`, this.request, this.description);
+    const { isRepeatable } = this;
+    return new Endpoint<Request, Reply>(`${this.subject}.${replicaId}`, this.request, this.description, { isRepeatable, isDirected: true });
   }
 }
 

@@ -1,4 +1,5 @@
 import type { MsgHdrs } from 'nats';
+import { TICK_MS } from './heartbeat.js';
 import type { Link } from './link.js';
 import { MessagingError } from './messaging.js';
 import { type IncomingMessage, isNoResponders, type Receiver } from './receiver.js';
@@ -7,13 +8,18 @@ export interface RequestOptions {
   timeoutMs: number;
   headers?: MsgHdrs;
   signal?: AbortSignal;
+  /** The request may be sent again, to any replica. */
+  isRepeatable?: boolean;
+  /** Another subject reaches other replicas: "no responders" is reported at once, also during a disruption. */
+  isDirected?: boolean;
 }
 
 /**
  * Publishes a request and waits for its reply. Cheaper than the client's own `request()`: no subscription, and no `Error` object unless
  * the call fails. `read` parses the reply, or throws the error in it.
  *
- * Rejects at once with `unavailable` when the subject has no listener, or when publishing to it is not permitted.
+ * Rejects at once with `unavailable` when the subject has no listener, or when publishing to it is not permitted. During a disruption it
+ * waits for a listener, and sends a repeatable request again.
  */
 export function call<Result>(
   link: Link,
@@ -42,31 +48,42 @@ const LISTENING_TIMEOUT_MS = 1_000;
 
 /** A request that waits in its inbox until it is answered, times out or is aborted. */
 export abstract class PendingCall implements Receiver {
+  readonly survivesLoss: boolean;
+  /** `Link.disruptions` when it was sent last. */
+  since = 0;
+  private isRepeated = false;
   private readonly inbox: string;
   private readonly timer: NodeJS.Timeout;
+  private retryTimer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly link: Link,
     readonly peer: string,
-    body: Uint8Array,
+    private readonly body: Uint8Array,
     private readonly options: RequestOptions,
     protected readonly reject: (error: unknown) => void,
   ) {
+    this.survivesLoss = options.isRepeatable ?? false;
     this.inbox = link.inbox.add('call', this);
     this.timer = setTimeout(onTimeout, Math.max(1, options.timeoutMs), this);
     options.signal?.addEventListener('abort', this.onAbort);
-    link.outbox.send(peer, body, this.inbox, options.headers);
+    this.send();
   }
 
   receive(reply: IncomingMessage): void {
-    if (reply.headers !== undefined && isNoResponders(reply))
-      this.fail(new MessagingError('unavailable', `No service listens on ${this.peer}.`));
+    if (reply.headers !== undefined && isNoResponders(reply)) this.notFound();
     else this.answered(reply);
   }
 
   fail(error: MessagingError): void {
     this.cleanUp();
     this.reject(error);
+  }
+
+  resume(): void {
+    if (!this.survivesLoss || this.since === this.link.disruptions) return;
+    this.isRepeated = true;
+    this.send();
   }
 
   timedOut(): void {
@@ -79,8 +96,20 @@ export abstract class PendingCall implements Receiver {
 
   protected abstract answered(reply: IncomingMessage): void;
 
+  private send(): void {
+    clearTimeout(this.retryTimer);
+    this.since = this.link.disruptions;
+    this.link.outbox.send(this.peer, this.body, this.inbox, this.options.headers);
+  }
+
+  private notFound(): void {
+    if (this.link.isDisrupted && !this.options.isDirected) this.retryTimer = setTimeout(() => this.send(), TICK_MS);
+    else this.fail(new MessagingError(this.isRepeated ? 'broken' : 'unavailable', `No service listens on ${this.peer}.`));
+  }
+
   protected cleanUp(): void {
     clearTimeout(this.timer);
+    clearTimeout(this.retryTimer);
     this.options.signal?.removeEventListener('abort', this.onAbort);
     this.link.inbox.remove(this.inbox);
   }

@@ -25,10 +25,15 @@ export interface ConnectOptions extends NatsAccess {
   payloadBytesMax?: number;
   /** Milliseconds that `close` waits for running calls and streams. Default 5,000. */
   closeGraceMs?: number;
+  /** Milliseconds for which calls and streams outlive a lost connection or a change of the cluster. 0: they fail at once. Default 5,000. */
+  resumeMs?: number;
 }
 
 const PAYLOAD_BYTES_MAX = 16 * 1024 * 1024;
 const CLOSE_GRACE_MS = 5_000;
+const RESUME_MS = 5_000;
+/** Spreads the clients of a server that drains. It gives them ten seconds before it closes the first connection. */
+const MOVE_JITTER_MS = 1_000;
 const RETRY_MS = 250;
 const RETRY_JITTER_MS = 200;
 const DIAL_TIMEOUT_MS = 5_000;
@@ -54,6 +59,7 @@ export async function connectMessaging(options: ConnectOptions): Promise<NatsMes
     requestTimeoutMs: options.requestTimeoutMs ?? TIMEOUT_DEFAULT_MS,
     payloadBytesMax: options.payloadBytesMax ?? PAYLOAD_BYTES_MAX,
     closeGraceMs: options.closeGraceMs ?? CLOSE_GRACE_MS,
+    resumeMs: options.resumeMs ?? RESUME_MS,
   });
   metrics.watch(messaging);
   void follow(connection, messaging, log, options);
@@ -97,11 +103,14 @@ function connectionOptions(options: ConnectOptions): ConnectionOptions {
   };
 }
 
-/** Reports every change of the connection to `messaging`, until the connection closes. */
+/** Reports every change of the connection to `messaging`, while it is in use. */
 async function follow(connection: NatsConnection, messaging: NatsMessaging, log: ConnectionLog, options: ConnectOptions): Promise<void> {
+  let servers = serversOf(connection);
+  let isLeaving = false;
   for await (const status of connection.status() as AsyncIterable<
     Status & { permissionContext?: { operation: string; subject: string } }
   >) {
+    if (messaging.link.connection !== connection) continue;
     switch (status.type) {
       case Events.Disconnect:
         messaging.connectionLost();
@@ -109,11 +118,18 @@ async function follow(connection: NatsConnection, messaging: NatsMessaging, log:
         void explain(connection, messaging, log, options);
         break;
       case Events.Reconnect:
+        isLeaving = false;
         log.connected(connection);
         messaging.connectionRestored();
         break;
+      case Events.Update:
+        if (serversOf(connection) === servers) break;
+        servers = serversOf(connection);
+        messaging.link.clusterChanged();
+        break;
       case Events.LDM:
-        log.draining();
+        if (!isLeaving) void leave(connection, messaging, log, options);
+        isLeaving = true;
         break;
       case Events.Error:
         log.failure({ code: String(status.data), message: '' }, status.permissionContext);
@@ -137,6 +153,39 @@ async function explain(connection: NatsConnection, messaging: NatsMessaging, log
   }
 }
 
+/** The servers of the cluster that take clients, as the server of this connection reports them. */
+function serversOf(connection: NatsConnection): string {
+  return (connection.info?.connect_urls ?? []).toSorted().join();
+}
+
+/** Moves to another server, because the server of this connection drains (lame duck mode). */
+async function leave(connection: NatsConnection, messaging: NatsMessaging, log: ConnectionLog, options: ConnectOptions): Promise<void> {
+  log.draining();
+  await delay(Math.random() * MOVE_JITTER_MS);
+  // Without another server, the client reconnects when this one closes the connection.
+  const isDraining = (): boolean => !messaging.isClosing && connection.info?.ldm === true;
+  while (isDraining()) {
+    const next = await connectElsewhere(connection, options);
+    if (next === undefined) await delay(RETRY_MS);
+    else {
+      void follow(next, messaging, log, options);
+      await messaging.link.moveTo(next);
+      if (messaging.link.connection === next) log.connected(next);
+      return;
+    }
+  }
+}
+
+/** Returns undefined when no server takes the connection. The draining server refuses it. */
+async function connectElsewhere(connection: NatsConnection, options: ConnectOptions): Promise<NatsConnection | undefined> {
+  const { servers, ...rest } = connectionOptions(options);
+  try {
+    return await connect({ ...rest, servers: [...(servers ?? []), ...(connection.info?.connect_urls ?? [])] });
+  } catch {
+    return undefined;
+  }
+}
+
 /** Logs each kind of failure once, until the connection is restored, and counts. Never logs the URL, which may contain a password. */
 class ConnectionLog {
   private readonly said = new Set<string>();
@@ -157,6 +206,7 @@ class ConnectionLog {
 
   draining(): void {
     this.metrics.lameDucks.inc();
+    this.logger.info('the NATS server drains; connecting to another');
   }
 
   lost(): void {

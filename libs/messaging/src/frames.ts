@@ -5,7 +5,8 @@
  *
  * `kind` is one letter. `sequence` is a decimal number from 1 that grows by one with each frame; a heartbeat repeats the last one. Every
  * frame but the last has the writer's subject as its reply subject. The reader sends there `C<sequence>` (credit: has consumed every frame
- * up to this one), `S` (stop) and `SD` (stop, and the work may continue without a reader).
+ * up to this one), `R<sequence>` (resume: has every frame up to this one; send the later ones again), `S` (stop) and `SD` (stop, and the
+ * work may continue without a reader).
  */
 const FRAME_KINDS = {
   /** A JSON array of events. */
@@ -21,6 +22,12 @@ const FRAME_KINDS = {
 } as const;
 
 export type FrameKind = keyof typeof FRAME_KINDS;
+
+/** A frame that is ready to be sent: text, or bytes if it is a part. */
+export type RenderedFrame = string | Buffer;
+
+/** A message of the reader to the writer. */
+export type Control = { kind: 'credit' | 'resume'; sequence: number } | { kind: 'stop' | 'detach' };
 
 export interface Frame {
   kind: FrameKind;
@@ -41,17 +48,20 @@ export const STOP = Buffer.from('S');
 export const DETACH = Buffer.from('SD');
 
 const PREFIX_BYTES_MAX = 20;
+/** Most bytes of one character of a JavaScript string in UTF-8. */
+const CHARACTER_BYTES_MAX = 3;
 const NEWLINE = 10;
 const KIND_OF_LETTER = new Map(Object.entries(FRAME_KINDS).map(([kind, letter]) => [letter.charCodeAt(0), kind as FrameKind]));
 const CREDIT_LETTER = 'C'.charCodeAt(0);
+const RESUME_LETTER = 'R'.charCodeAt(0);
 const STOP_LETTER = 'S'.charCodeAt(0);
 const DETACH_LETTER = 'D'.charCodeAt(0);
 
 /** Renders one frame, or several parts of at most `bytesMax`; `sequence` is that of the first. */
-export function renderFrames(kind: FrameKind, sequence: number, body: string, bytesMax: number): Buffer[] {
-  const whole = Buffer.from(`${FRAME_KINDS[kind]}${sequence}\n${body}`);
-  if (whole.length <= bytesMax) return [whole];
-  const bytes = whole.subarray(whole.indexOf(NEWLINE) + 1);
+export function renderFrames(kind: FrameKind, sequence: number, body: string, bytesMax: number): RenderedFrame[] {
+  const whole = `${FRAME_KINDS[kind]}${sequence}\n${body}`;
+  if (whole.length * CHARACTER_BYTES_MAX <= bytesMax || Buffer.byteLength(whole) <= bytesMax) return [whole];
+  const bytes = Buffer.from(body);
   const pieceBytes = bytesMax - PREFIX_BYTES_MAX;
   const frames: Buffer[] = [];
   for (let start = 0; start < bytes.length; start += pieceBytes) {
@@ -59,6 +69,15 @@ export function renderFrames(kind: FrameKind, sequence: number, body: string, by
     frames.push(Buffer.concat([Buffer.from(`${letter}${sequence + frames.length}\n`), bytes.subarray(start, start + pieceBytes)]));
   }
   return frames;
+}
+
+export function bytesOf(frame: RenderedFrame): Buffer {
+  return typeof frame === 'string' ? Buffer.from(frame) : frame;
+}
+
+/** The writer is alive and has sent everything up to `sequence`. */
+export function renderHeartbeat(sequence: number): Buffer {
+  return Buffer.from(`H${sequence}\n`);
 }
 
 /** Returns undefined for anything else than a frame. */
@@ -74,12 +93,17 @@ export function renderCredit(sequence: number): Buffer {
   return Buffer.from(`C${sequence}`);
 }
 
-/** Parses a message of the reader: the sequence it has consumed, `stop`, `detach`, or undefined for anything else. */
-export function parseControl(data: Uint8Array): number | 'stop' | 'detach' | undefined {
-  if (data[0] === STOP_LETTER) return data[1] === DETACH_LETTER ? 'detach' : 'stop';
-  if (data[0] !== CREDIT_LETTER) return undefined;
+/** Asks for every frame after `sequence`. Older writers ignore it. */
+export function renderResume(sequence: number): Buffer {
+  return Buffer.from(`R${sequence}`);
+}
+
+/** Parses a message of the reader. Returns undefined for anything else. */
+export function parseControl(data: Uint8Array): Control | undefined {
+  if (data[0] === STOP_LETTER) return { kind: data[1] === DETACH_LETTER ? 'detach' : 'stop' };
+  if (data[0] !== CREDIT_LETTER && data[0] !== RESUME_LETTER) return undefined;
   const sequence = parseDecimal(data, 1, data.length);
-  return sequence < 0 ? undefined : sequence;
+  return sequence < 0 ? undefined : { kind: data[0] === CREDIT_LETTER ? 'credit' : 'resume', sequence };
 }
 
 function parseDecimal(data: Uint8Array, start: number, end: number): number {

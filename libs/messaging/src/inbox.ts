@@ -1,9 +1,7 @@
-import type { NatsConnection } from 'nats';
 import { readBundle } from './bundle.js';
 import { goneConnection, isBundle, isReader, newSubject, type ReceiverKind } from './inbox-subject.js';
 import type { MessagingError } from './messaging.js';
 import { type IncomingMessage, isNoResponders, type Receiver } from './receiver.js';
-import { subscribe } from './subscribe.js';
 
 /** The one subscription for all messages to this connection: `<address>.*`. */
 export class Inbox {
@@ -12,11 +10,13 @@ export class Inbox {
 
   /** `address`: `_INBOX.<service>.<random>`. Calls `onStray` for stream frames without a reader. */
   constructor(
-    connection: NatsConnection,
     private readonly address: string,
     private readonly onStray: (message: IncomingMessage) => void,
-  ) {
-    subscribe(connection, `${address}.*`, (message) => this.receive(message));
+  ) {}
+
+  /** Subject of the subscription. Its messages go to `receive`. */
+  get subject(): string {
+    return `${this.address}.*`;
   }
 
   /** Returns the subject that reaches `receiver` until it is removed. */
@@ -30,11 +30,21 @@ export class Inbox {
     if (this.receivers.delete(subject) && this.receivers.size === 0) this.whenEmpty?.();
   }
 
-  /** Fails every receiver, or only those that publish to `peer`. */
-  failAll(error: MessagingError, peer?: string): void {
+  /** Gives a subject to another receiver. */
+  replace(subject: string, receiver: Receiver): void {
+    this.receivers.set(subject, receiver);
+  }
+
+  /** Fails every receiver for which `errorOf` returns an error. */
+  failAll(errorOf: (receiver: Receiver) => MessagingError | undefined): void {
     for (const receiver of [...this.receivers.values()]) {
-      if (peer === undefined || receiver.peer === peer) receiver.fail(error);
+      const error = errorOf(receiver);
+      if (error !== undefined) receiver.fail(error);
     }
+  }
+
+  resumeAll(): void {
+    for (const receiver of [...this.receivers.values()]) receiver.resume();
   }
 
   /** Resolves when there is no receiver. */
@@ -42,12 +52,13 @@ export class Inbox {
     if (this.receivers.size > 0) await new Promise<void>((resolve) => (this.whenEmpty = resolve));
   }
 
-  private receive(message: IncomingMessage): void {
+  /** Passes on a message of the subscription. */
+  readonly receive = (message: IncomingMessage): void => {
     const token = message.subject.slice(this.address.length + 1);
     if (isBundle(token)) this.receiveBundle(message.data);
     else if (this.deliver(message, token)) return;
     else if (isNoResponders(message)) this.receiveGone(goneConnection(token), message);
-  }
+  };
 
   private receiveBundle(bundle: Uint8Array): void {
     readBundle(bundle, (sender, { token, replyToken, data }) => {

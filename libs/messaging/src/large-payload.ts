@@ -76,7 +76,7 @@ async function fetchPieces(link: Link, from: string, bytes: number): Promise<Buf
 
 async function fetchPiece(link: Link, from: string, offset: number): Promise<Uint8Array> {
   try {
-    return await call(link, from, Buffer.from(String(offset)), { timeoutMs: PIECE_TIMEOUT_MS }, (reply) => reply.data);
+    return await call(link, from, Buffer.from(String(offset)), { timeoutMs: PIECE_TIMEOUT_MS, isRepeatable: true }, (reply) => reply.data);
   } catch (error) {
     throw new MessagingError('broken', 'A large payload did not arrive.', { cause: error });
   }
@@ -84,6 +84,7 @@ async function fetchPiece(link: Link, from: string, offset: number): Promise<Uin
 
 class Offer implements Receiver, Heartbeating {
   readonly peer = '';
+  readonly survivesLoss = true;
   readonly subject: string;
   private idleTicks = 0;
 
@@ -107,6 +108,10 @@ class Offer implements Receiver, Heartbeating {
 
   fail(): void {
     this.withdraw();
+  }
+
+  resume(): void {
+    this.idleTicks = 0;
   }
 
   tick(): void {

@@ -48,10 +48,10 @@ class Calculator {
   }
 }
 
-async function start(logger?: Logger) {
-  const service = await connections.connect('test');
+async function start(logger?: Logger, options: { resumeMs?: number } = {}) {
+  const service = await connections.connect('test', options);
   const app = await serve(service, [Calculator], { logger });
-  const caller = await connections.connect('caller');
+  const caller = await connections.connect('caller', options);
   return { app, service, caller };
 }
 
@@ -159,8 +159,8 @@ describe('a request', () => {
 });
 
 describe('a connection', () => {
-  test('that is lost fails running calls, refuses new calls, and recovers', async () => {
-    const { caller, service } = await start();
+  test('that is lost without resumption fails running calls, refuses new calls, and recovers', async () => {
+    const { caller, service } = await start(undefined, { resumeMs: 0 });
     const reconnected = new Promise<void>((resolve) => caller.onReconnect(resolve));
     const pending = caller.request(double, { count: 15 });
     pending.catch(() => undefined);

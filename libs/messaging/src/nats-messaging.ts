@@ -7,11 +7,11 @@ import { call } from './call.js';
 import { callEvery } from './call-every.js';
 import { EncodedJson } from './encoded-json.js';
 import { announcedBytes, offerPayload, withPayload } from './large-payload.js';
-import { Link } from './link.js';
+import { Link, NO_CONNECTION } from './link.js';
 import { type CallOptions, type EventStream, type Messaging, MessagingError } from './messaging.js';
 import type { IncomingMessage } from './receiver.js';
-import { type PackedRequest, StreamReader } from './stream-reader.js';
-import { subscribe } from './subscribe.js';
+import { StreamReader } from './stream-reader.js';
+import type { PackedRequest } from './stream-request.js';
 import { validatePayload } from './validate-payload.js';
 import { decodeJson, encodeJson, readError, requestHeaders, TIMEOUT_DEFAULT_MS } from './wire.js';
 
@@ -22,9 +22,10 @@ interface MessagingSettings {
   requestTimeoutMs: number;
   payloadBytesMax: number;
   closeGraceMs: number;
+  resumeMs: number;
 }
 
-/** `Messaging` over one NATS connection. */
+/** `Messaging` over NATS, one connection at a time. */
 export class NatsMessaging implements Messaging {
   /** Used by the transport, which answers on the same connection. */
   readonly link: Link;
@@ -32,10 +33,10 @@ export class NatsMessaging implements Messaging {
   private closing: Promise<void> | undefined;
 
   constructor(
-    private readonly connection: NatsConnection,
+    connection: NatsConnection,
     private readonly settings: MessagingSettings,
   ) {
-    this.link = new Link(connection, settings.service, settings.logger, settings.payloadBytesMax);
+    this.link = new Link(connection, settings);
   }
 
   get connected(): boolean {
@@ -43,7 +44,7 @@ export class NatsMessaging implements Messaging {
   }
 
   request<Request extends object, Reply>(endpoint: Endpoint<Request, Reply>, payload: Request, options: CallOptions = {}): Promise<Reply> {
-    return this.ask(call<Reply>, endpoint.subject, payload, options);
+    return this.ask(call<Reply>, endpoint, payload, options);
   }
 
   requestEvery<Request extends object, Reply>(
@@ -51,7 +52,7 @@ export class NatsMessaging implements Messaging {
     payload: Request,
     options: CallOptions = {},
   ): Promise<Reply[]> {
-    return this.ask(callEvery<Reply>, endpoint.subject, payload, options);
+    return this.ask(callEvery<Reply>, endpoint, payload, options);
   }
 
   openStream<Request extends object, Event>(
@@ -71,7 +72,7 @@ export class NatsMessaging implements Messaging {
   }
 
   publish<Event extends object>(topic: Topic<Event>, event: Event): void {
-    if (this.link.connected) this.link.outbox.send(topic.subject, encodeJson(event));
+    if (!this.link.isLost) this.link.outbox.send(topic.subject, encodeJson(event));
   }
 
   subscribe<Event extends object>(topic: Topic<Event>, handler: (event: Event) => void, { queue }: { queue?: string } = {}): () => void {
@@ -82,11 +83,15 @@ export class NatsMessaging implements Messaging {
         this.settings.logger.error({ err: error, subject: topic.subject }, 'event handler failed');
       }
     };
-    return subscribe(this.connection, topic.subject, handle, queue);
+    return this.link.subscribe(topic.subject, handle, queue);
   }
 
   onReconnect(handler: () => void): void {
     this.reconnectHandlers.push(handler);
+  }
+
+  get isClosing(): boolean {
+    return this.closing !== undefined;
   }
 
   close(): Promise<void> {
@@ -97,12 +102,11 @@ export class NatsMessaging implements Messaging {
   // ---- called by connectMessaging ----
 
   connectionLost(): void {
-    this.link.connected = false;
-    this.link.inbox.failAll(new MessagingError('broken', 'The connection to NATS was lost.'));
+    this.link.lost();
   }
 
   connectionRestored(): void {
-    this.link.connected = true;
+    this.link.restored();
     for (const handler of this.reconnectHandlers) {
       try {
         handler();
@@ -114,14 +118,15 @@ export class NatsMessaging implements Messaging {
 
   /** The server refused a message to `subject`. */
   publishRefused(subject: string): void {
-    this.link.inbox.failAll(new MessagingError('unavailable', `Publishing to ${subject} is not permitted.`), subject);
+    const refused = new MessagingError('unavailable', `Publishing to ${subject} is not permitted.`);
+    this.link.inbox.failAll(({ peer }) => (peer === subject ? refused : undefined));
   }
 
   // ---- private ----
 
   private ask<Reply, Answer>(
     send: (...args: Parameters<typeof call<Reply>>) => Promise<Answer>,
-    subject: string,
+    { subject, isRepeatable, isDirected }: Endpoint<object, unknown>,
     payload: object,
     options: CallOptions,
   ): Promise<Answer> {
@@ -129,14 +134,15 @@ export class NatsMessaging implements Messaging {
     if (refusal !== undefined) return Promise.reject(refusal);
     const timeoutMs = options.timeoutMs ?? this.settings.requestTimeoutMs;
     const { body, headers, withdraw } = this.pack(payload, timeoutMs === TIMEOUT_DEFAULT_MS ? undefined : timeoutMs, options);
-    const answer = send(this.link, subject, body, { timeoutMs, headers, signal: options.signal }, this.readReply<Reply>);
+    const requestOptions = { timeoutMs, headers, signal: options.signal, isRepeatable, isDirected };
+    const answer = send(this.link, subject, body, requestOptions, this.readReply<Reply>);
     return withdraw === undefined ? answer : answer.finally(withdraw);
   }
 
   private refusal(signal: AbortSignal | undefined): MessagingError | undefined {
-    if (this.closing !== undefined) return new MessagingError('closed', 'This service is shutting down.');
+    if (this.isClosing) return new MessagingError('closed', 'This service is shutting down.');
     if (signal?.aborted) return new MessagingError('closed', 'The caller aborted.');
-    if (!this.link.connected) return new MessagingError('unavailable', 'There is no connection to NATS.');
+    if (this.link.isLost) return new MessagingError('unavailable', NO_CONNECTION);
     return undefined;
   }
 
@@ -144,10 +150,7 @@ export class NatsMessaging implements Messaging {
     const encoded = payload instanceof EncodedJson ? payload : undefined;
     const body = encoded?.bytes ?? encodeJson(payload);
     const headers = requestHeaders(timeoutMs, options.traceparent, options.actor ?? this.settings.actor);
-    if (body.length <= this.link.messageBytesMax - HEADER_BYTES_RESERVED) {
-      encoded?.onSent();
-      return { body, headers };
-    }
+    if (body.length <= this.link.messageBytesMax - HEADER_BYTES_RESERVED) return { body, headers, onReleased: encoded?.onSent };
     const offer = offerPayload(this.link, body, headers, encoded?.onSent);
     return { body: Buffer.alloc(0), headers: offer.announcement, withdraw: offer.withdraw };
   }
@@ -163,11 +166,15 @@ export class NatsMessaging implements Messaging {
   };
 
   private async shutDown(): Promise<void> {
-    await within(this.settings.closeGraceMs, this.link.inbox.emptied());
-    this.link.inbox.failAll(new MessagingError('closed', 'This service is shutting down.'));
-    this.link.outbox.flush();
-    if (this.link.connected) await within(FLUSH_MS, this.connection.flush());
-    await this.connection.close();
+    const { link } = this;
+    link.ended.clear();
+    await within(this.settings.closeGraceMs, link.inbox.emptied());
+    link.close();
+    const closed = new MessagingError('closed', 'This service is shutting down.');
+    link.inbox.failAll(() => closed);
+    link.outbox.flush();
+    if (link.connected) await within(FLUSH_MS, link.connection.flush());
+    await link.connection.close();
   }
 }
 

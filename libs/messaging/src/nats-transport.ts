@@ -90,7 +90,7 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
     const { name, description } = this.options;
     const endpoints = [...this.messageHandlers].flatMap(([subject, handler]) => this.endpointsOf(subject, handler));
     const about = { name, version: VERSION, description, metadata: { commit: COMMIT, node: process.version } };
-    this.registration = new ServiceRegistration(this.link.connection, about, endpoints, this.log);
+    this.registration = new ServiceRegistration(this.link, about, endpoints, this.log);
     this.registration.open().then(() => callback(), callback);
   }
 

@@ -17,10 +17,16 @@ interface Outgoing {
 /** A larger bundle would delay the first of its messages. */
 const BUNDLE_BYTES_MAX = 64 * 1024;
 
+/** The connection in use. */
+interface Carrier {
+  readonly connection: NatsConnection;
+  readonly connected: boolean;
+}
+
 /**
  * Sends all messages of one turn of the event loop together. The NATS client alone would flush after every microtask queue: a socket
  * write for nearly every message, which was the largest single cost in the benchmarks. Stream messages to the same connection share a
- * message.
+ * message. Without a connection everything waits for `flush` or `clear`.
  */
 export class Outbox {
   private outgoing: Outgoing[] = [];
@@ -31,7 +37,7 @@ export class Outbox {
 
   /** `address`: the connection of this service, `_INBOX.<service>.<random>`. */
   constructor(
-    private readonly connection: NatsConnection,
+    private readonly carrier: Carrier,
     private readonly address: string,
     private readonly logger: Logger,
   ) {}
@@ -63,6 +69,7 @@ export class Outbox {
   /** Hands all messages to the NATS client now. */
   flush = (): void => {
     this.scheduled = false;
+    if (!this.carrier.connected) return;
     const collecting = this.collecting;
     this.collecting = [];
     for (const collector of collecting) collector.flush();
@@ -73,6 +80,12 @@ export class Outbox {
     this.streamed = new Map();
     for (const [connection, messages] of streamed) this.publishStreamed(connection, messages);
   };
+
+  /** Drops the messages that wait for a connection. */
+  clear(): void {
+    this.outgoing = [];
+    this.streamed.clear();
+  }
 
   private schedule(): void {
     if (this.scheduled) return;
@@ -108,7 +121,7 @@ export class Outbox {
 
   private publish(subject: string, data: Uint8Array, options: Outgoing['options']): void {
     try {
-      this.connection.publish(subject, data, options);
+      this.carrier.connection.publish(subject, data, options);
     } catch (error) {
       // A closed connection or an oversized message. The caller of a request gets a timeout.
       this.logger.warn({ err: error, subject }, 'message not published');

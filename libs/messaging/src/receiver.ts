@@ -15,10 +15,16 @@ export interface Receiver {
   readonly peer: string;
   /** The other end of a stream, once it is known. */
   readonly otherEnd?: StreamAddress | undefined;
+  /** True when it can go on after a lost connection. Any other fails at once. */
+  readonly survivesLoss: boolean;
+  /** `Link.disruptions` when its request was sent last. Set while the request may be sent again. */
+  readonly since?: number | undefined;
   /** Must not throw. */
   receive(message: IncomingMessage): void;
   /** Called when the connection is lost, refused or closing, and nothing more will arrive. */
   fail(error: MessagingError): void;
+  /** Called after a disruption, when the connection works: messages may have been lost. */
+  resume(): void;
 }
 
 /** True for the answer of the server to a message that had no subscriber. */

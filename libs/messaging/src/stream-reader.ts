@@ -1,27 +1,17 @@
-import type { MsgHdrs } from 'nats';
-import { DETACH, type Frame, parseFrame, renderCredit, STOP, WINDOW_BYTES, WINDOW_FRAMES } from './frames.js';
+import { DETACH, type Frame, parseFrame, renderCredit, renderResume, STOP, WINDOW_BYTES, WINDOW_FRAMES } from './frames.js';
 import { type Heartbeating, TICK_MS } from './heartbeat.js';
 import { isInbox, type StreamAddress, streamAddress } from './inbox-subject.js';
 import type { Link } from './link.js';
 import { type EventStream, MessagingError } from './messaging.js';
 import { type IncomingMessage, isNoResponders, type Receiver } from './receiver.js';
+import { type PackedRequest, StreamRequest } from './stream-request.js';
 import { decodeJson, fromWireError } from './wire.js';
+import { WriterWatch } from './writer-watch.js';
 
 /** Milliseconds that the writer may take to end after a cancel. */
 const CANCEL_GRACE_MS = 1_000;
 /** Credit is sent at least this often while frames arrive, so that the writer sees a live reader. */
 const CREDIT_TICKS = 1_000 / TICK_MS;
-/** Silence after which the reader asks the server whether the writer still listens. */
-const PROBE_TICKS = 1_500 / TICK_MS;
-/** Silence after which the writer counts as dead. */
-const SILENCE_TICKS_MAX = 5_000 / TICK_MS;
-
-/** A request ready to be sent. `withdraw` releases the offer of a large body. */
-export interface PackedRequest {
-  body: Uint8Array;
-  headers?: MsgHdrs;
-  withdraw?: () => void;
-}
 
 /** Most bytes of waiting frames that one batch merges; a single frame may be larger. */
 const BATCH_BYTES_MAX = 16 * 1024;
@@ -40,9 +30,12 @@ interface Waiter<Event> {
 
 /** The reading end of one framed stream. `frames.ts` describes the wire format. */
 export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<readonly Event[]>, Receiver, Heartbeating {
-  private readonly inbox: string;
+  readonly survivesLoss = true;
+  private inbox: string;
   /** The writer, from its first frame. */
   otherEnd: StreamAddress | undefined;
+  /** The request, until the first frame. */
+  private request: StreamRequest | undefined;
   private ready: ReadyFrame<Event>[] = [];
   private waiter: Waiter<Event> | undefined;
   private parts: Uint8Array[] = [];
@@ -53,7 +46,7 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
   private consumed = { sequence: 0, bytes: 0 };
   private credited = { sequence: 0, bytes: 0 };
 
-  private silentTicks = 0;
+  private readonly watch: WriterWatch;
   private uncreditedTicks = 0;
   private withdraw: (() => void) | undefined;
   private cancelTimer: NodeJS.Timeout | undefined;
@@ -67,14 +60,20 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
     readonly peer: string,
     private readonly signal: AbortSignal | undefined,
   ) {
+    this.watch = new WriterWatch(link);
     this.inbox = link.inbox.add('reader', this);
     link.heartbeat.add(this);
     signal?.addEventListener('abort', this.onAbort);
   }
 
-  open({ body, headers, withdraw }: PackedRequest): void {
-    this.withdraw = withdraw;
-    this.link.outbox.send(this.peer, body, this.inbox, headers);
+  open(packed: PackedRequest): void {
+    this.request = new StreamRequest(this.link, this.peer, packed);
+    this.withdraw = packed.withdraw;
+    this.request.send(this.inbox);
+  }
+
+  get since(): number | undefined {
+    return this.request?.since;
   }
 
   // ---- iteration ----
@@ -124,11 +123,7 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
 
   receive(message: IncomingMessage): void {
     if (message.headers !== undefined && isNoResponders(message)) {
-      this.end(
-        this.otherEnd === undefined
-          ? new MessagingError('unavailable', `No service listens on ${this.peer}.`)
-          : new MessagingError('broken', `The writer of ${this.peer} is gone.`),
-      );
+      this.notFound();
       return;
     }
     const frame = parseFrame(message.data);
@@ -142,13 +137,16 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
       this.breakOff(`${this.peer} sent a reply subject outside of an inbox.`);
       return;
     }
-    this.silentTicks = 0;
+    this.watch.heard();
+    this.releaseRequest();
     if (reply) this.meetWriter(reply);
-    const expected = frame.kind === 'heartbeat' ? this.sequence : this.sequence + 1;
-    if (frame.sequence !== expected) {
-      this.breakOff(`Frame ${expected} of ${this.peer} was lost; received frame ${frame.sequence}.`);
+    const before = frame.kind === 'heartbeat' ? frame.sequence : frame.sequence - 1;
+    if (before < this.sequence) return; // repeated
+    if (before > this.sequence) {
+      this.missed();
       return;
     }
+    this.watch.complete();
     this.sequence = frame.sequence;
     this.receivedBytes += frame.body.length;
     try {
@@ -163,15 +161,57 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
   }
 
   tick(): void {
-    this.silentTicks++;
+    if (!this.link.connected) return;
     this.uncreditedTicks++;
-    if (this.silentTicks >= SILENCE_TICKS_MAX) this.breakOff(`The writer of ${this.peer} is silent.`);
-    else if (this.silentTicks >= PROBE_TICKS && this.otherEnd !== undefined) {
-      this.link.outbox.sendStreamed(this.otherEnd, renderCredit(this.credited.sequence), this.inbox);
-    }
+    if (this.request?.tick()) this.openAgain(this.request);
+    const finding = this.watch.tick();
+    if (finding === 'ask') this.askForMore();
+    else if (finding !== undefined) this.breakOff(this.fault(finding));
+  }
+
+  resume(): void {
+    this.request?.resume();
+    this.watch.missed(); // perhaps; an answer in sequence ends it
+    if (this.cancelled !== undefined) this.sendToWriter(this.cancelled);
+    this.askForMore();
   }
 
   // ---- private ----
+
+  /** The server has found no listener. */
+  private notFound(): void {
+    if (this.otherEnd !== undefined) {
+      if (this.watch.notFound()) this.breakOff(this.fault('gone'));
+    } else if (!this.request?.notFound()) {
+      const kind = this.request?.isRepeated ? 'broken' : 'unavailable';
+      this.end(new MessagingError(kind, `No service listens on ${this.peer}.`));
+    }
+  }
+
+  private openAgain(request: StreamRequest): void {
+    const { inbox } = this;
+    this.inbox = this.link.inbox.add('reader', this);
+    this.link.inbox.remove(inbox);
+    request.send(this.inbox);
+  }
+
+  private releaseRequest(): void {
+    this.request?.packed.onReleased?.();
+    this.request = undefined;
+  }
+
+  private missed(): void {
+    if (this.link.resumeMs === 0) this.breakOff(this.fault('lost'));
+    else if (this.watch.missed()) this.askForMore();
+  }
+
+  private askForMore(): void {
+    if (this.otherEnd !== undefined) this.link.outbox.sendStreamed(this.otherEnd, renderResume(this.sequence), this.inbox);
+  }
+
+  private fault(finding: 'silent' | 'gone' | 'lost'): string {
+    return finding === 'lost' ? `Frame ${this.sequence + 1} of ${this.peer} was lost.` : `The writer of ${this.peer} is ${finding}.`;
+  }
 
   private take(frame: Frame): void {
     switch (frame.kind) {
@@ -282,6 +322,7 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
     clearTimeout(this.cancelTimer);
     this.signal?.removeEventListener('abort', this.onAbort);
     this.withdraw?.();
+    this.releaseRequest();
     this.link.inbox.remove(this.inbox);
     this.link.heartbeat.remove(this);
     const { waiter } = this;

@@ -1,11 +1,22 @@
 import { ServiceError } from '#contracts/service-error.js';
-import { type FrameKind, parseControl, renderFrames, WINDOW_BYTES, WINDOW_FRAMES } from './frames.js';
+import { Absence } from './absence.js';
+import {
+  bytesOf,
+  type FrameKind,
+  parseControl,
+  type RenderedFrame,
+  renderFrames,
+  renderHeartbeat,
+  WINDOW_BYTES,
+  WINDOW_FRAMES,
+} from './frames.js';
 import { type Heartbeating, TICK_MS } from './heartbeat.js';
 import { type StreamAddress, streamAddress } from './inbox-subject.js';
 import type { Link } from './link.js';
 import { DETACHED, type MessagingError } from './messaging.js';
 import type { Flushable } from './outbox.js';
 import { type IncomingMessage, isNoResponders, type Receiver } from './receiver.js';
+import { SentFrames } from './sent-frames.js';
 import { toWireError } from './wire.js';
 
 /** Delay of the first heartbeat of a slow source. The reader cannot cancel before it knows the writer's subject. */
@@ -13,8 +24,6 @@ const ACCEPT_MS = 50;
 /** Milliseconds that the source may continue after a cancel, to yield its last events. */
 const CANCEL_GRACE_MS = 1_000;
 const HEARTBEAT_TICKS = 1_000 / TICK_MS;
-/** Silence after which the reader counts as dead; a live reader answers every heartbeat. */
-const READER_SILENCE_TICKS_MAX = 5_000 / TICK_MS;
 /** Limits of one turn, for a source that never waits. The last batch may exceed the bytes. */
 const TURN_BATCHES_MAX = 64;
 const TURN_BYTES_MAX = 16 * 1024;
@@ -27,6 +36,7 @@ const TURN_BYTES_MAX = 16 * 1024;
  * calls its `return()` and does not wait for it.
  */
 export class StreamWriter<Event> implements Receiver, Heartbeating, Flushable {
+  readonly survivesLoss = true;
   readonly otherEnd: StreamAddress;
   private readonly inbox: string;
   private readonly controller = new AbortController();
@@ -44,16 +54,15 @@ export class StreamWriter<Event> implements Receiver, Heartbeating, Flushable {
   private batchBytes = 0;
   private collecting = false;
   /** Rendered frames that wait for credit; more than one only for a body in parts. */
-  private frames: Buffer[] = [];
+  private frames: RenderedFrame[] = [];
   /** The last frame has been rendered. */
   private complete = false;
-  private sent = 0;
-  /** Sizes of the frames that the reader has not consumed; the last is frame `sent`. */
-  private unconsumed: number[] = [];
-  private unconsumedBytes = 0;
+  private readonly window = new SentFrames();
 
   private idleTicks = 0;
+  /** A live reader answers every heartbeat. */
   private readerSilentTicks = 0;
+  private readonly absence: Absence;
 
   /** `onEnd` is called once, with the error of the source, if it failed. */
   constructor(
@@ -62,6 +71,7 @@ export class StreamWriter<Event> implements Receiver, Heartbeating, Flushable {
     private readonly onEnd: (failure: unknown) => void,
   ) {
     this.otherEnd = streamAddress(peer);
+    this.absence = new Absence(link);
     this.inbox = link.inbox.add('writer', this);
     link.heartbeat.add(this);
     this.acceptTimer = setTimeout(() => this.sendHeartbeat(), ACCEPT_MS);
@@ -94,24 +104,35 @@ export class StreamWriter<Event> implements Receiver, Heartbeating, Flushable {
   // ---- messages of the connection ----
 
   receive(message: IncomingMessage): void {
-    const isGone = message.headers !== undefined && isNoResponders(message);
-    const control = isGone ? 'stop' : parseControl(message.data);
+    if (message.headers !== undefined && isNoResponders(message)) {
+      if (this.absence.begin()) this.cancel();
+      return;
+    }
     this.readerSilentTicks = 0;
-    if (control === 'stop') this.cancel();
-    else if (control === 'detach') this.cancel(DETACHED);
-    else if (control !== undefined) this.consume(control);
+    this.absence.end();
+    const control = parseControl(message.data);
+    if (control?.kind === 'stop') this.cancel();
+    else if (control?.kind === 'detach') this.cancel(DETACHED);
+    else if (control?.kind === 'credit') this.consume(control.sequence);
+    else if (control?.kind === 'resume') this.sendAgain(control.sequence);
   }
 
   fail(_error: MessagingError): void {
     this.cancel();
   }
 
-  /** Sends a heartbeat when the writer is idle, or when the reader has been silent. */
+  /** Sends a heartbeat when the writer is idle, or when the reader has been silent or absent. */
   tick(): void {
+    if (!this.link.connected) return;
     this.idleTicks++;
     this.readerSilentTicks++;
-    if (this.readerSilentTicks >= READER_SILENCE_TICKS_MAX) this.cancel();
-    if (this.idleTicks >= HEARTBEAT_TICKS || this.readerSilentTicks % HEARTBEAT_TICKS === 0) this.sendHeartbeat();
+    if (this.readerSilentTicks >= this.link.silenceTicksMax || this.absence.tick()) this.cancel();
+    if (this.idleTicks >= HEARTBEAT_TICKS || this.readerSilentTicks % HEARTBEAT_TICKS === 0 || this.absence.isOpen) this.sendHeartbeat();
+  }
+
+  /** Shows itself to the reader, which asks for the frames that it has missed. */
+  resume(): void {
+    this.sendHeartbeat();
   }
 
   flush(): void {
@@ -178,7 +199,7 @@ export class StreamWriter<Event> implements Receiver, Heartbeating, Flushable {
   }
 
   private hasCredit(): boolean {
-    return this.unconsumed.length < WINDOW_FRAMES && this.unconsumedBytes < WINDOW_BYTES;
+    return this.window.count < WINDOW_FRAMES && this.window.bytes < WINDOW_BYTES;
   }
 
   // ---- frames ----
@@ -200,7 +221,7 @@ export class StreamWriter<Event> implements Receiver, Heartbeating, Flushable {
   }
 
   private render(kind: FrameKind, body: string): void {
-    const frames = renderFrames(kind, this.sent + this.frames.length + 1, body, this.link.messageBytesMax);
+    const frames = renderFrames(kind, this.window.sent + this.frames.length + 1, body, this.link.messageBytesMax);
     this.frames.push(...frames);
   }
 
@@ -208,30 +229,34 @@ export class StreamWriter<Event> implements Receiver, Heartbeating, Flushable {
     while (this.hasCredit()) {
       const frame = this.frames.shift();
       if (frame === undefined) return;
-      this.sent++;
       const isLast = this.complete && this.frames.length === 0;
-      this.link.outbox.sendStreamed(this.otherEnd, frame, isLast ? undefined : this.inbox);
+      const data = bytesOf(frame);
+      this.window.add(frame, data.length);
+      this.link.outbox.sendStreamed(this.otherEnd, data, isLast ? undefined : this.inbox);
       if (isLast) {
+        this.link.ended.keep(this.inbox, this.otherEnd, this.window);
         this.end();
         return;
       }
-      this.unconsumed.push(frame.length);
-      this.unconsumedBytes += frame.length;
       this.noteSent();
     }
   }
 
   private consume(sequence: number): void {
-    const count = this.unconsumed.length - (this.sent - sequence);
-    if (count <= 0) return;
-    for (const bytes of this.unconsumed.splice(0, count)) this.unconsumedBytes -= bytes;
+    if (!this.window.acknowledge(sequence)) return;
     this.sendFrames();
     this.pull();
   }
 
+  private sendAgain(sequence: number): void {
+    const frames = this.window.after(sequence);
+    for (const frame of frames) this.link.outbox.sendStreamed(this.otherEnd, frame, this.inbox);
+    if (frames.length === 0) this.sendHeartbeat();
+  }
+
   private sendHeartbeat(): void {
     if (this.ended) return;
-    this.link.outbox.sendStreamed(this.otherEnd, Buffer.from(`H${this.sent}\n`), this.inbox);
+    this.link.outbox.sendStreamed(this.otherEnd, renderHeartbeat(this.window.sent), this.inbox);
     this.noteSent();
   }
 
@@ -248,7 +273,6 @@ export class StreamWriter<Event> implements Receiver, Heartbeating, Flushable {
     this.ended = true;
     clearTimeout(this.acceptTimer);
     clearTimeout(this.graceTimer);
-    this.link.inbox.remove(this.inbox);
     this.link.heartbeat.remove(this);
     this.batches = [];
     this.frames = [];
@@ -260,9 +284,10 @@ export class StreamWriter<Event> implements Receiver, Heartbeating, Flushable {
   private cutOff(): void {
     if (this.outcome === undefined) this.abandonSource();
     const failure = toWireError(new ServiceError('unavailable', 'The stream was cut off.'));
-    for (const frame of renderFrames('failure', this.sent + 1, JSON.stringify(failure), this.link.messageBytesMax)) {
-      this.link.outbox.sendStreamed(this.otherEnd, frame);
+    for (const frame of renderFrames('failure', this.window.sent + 1, JSON.stringify(failure), this.link.messageBytesMax)) {
+      this.link.outbox.sendStreamed(this.otherEnd, bytesOf(frame));
     }
+    this.link.inbox.remove(this.inbox);
     this.end();
   }
 

@@ -16,6 +16,9 @@ export class TextRequest {
 }
 
 export const double = new Endpoint<CountRequest, { doubled: number }>('test.v1.count.double', CountRequest, 'Doubles a number');
+export const square = new Endpoint<CountRequest, { squared: number }>('test.v1.count.square', CountRequest, 'Squares a number', {
+  isRepeatable: true,
+});
 export const echo = new Endpoint<TextRequest, TextRequest>('test.v1.text.echo', TextRequest, 'Says it again');
 export const rollCall = new EveryReplicaEndpoint<TextRequest, { name: string }>('test.v1.roll.call', TextRequest, 'Says who is there');
 export const whoIs = new ReplicaEndpoint<TextRequest, { name: string }>('test.v1.who.is', TextRequest, 'Says who answers');

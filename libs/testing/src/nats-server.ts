@@ -10,10 +10,10 @@ export interface TestNatsServer {
   restart(): Promise<void>;
   /** Has the server read its configuration again. It does so some milliseconds later. */
   reload(): void;
-  /** Puts the server in lame duck mode: it tells its clients to go, and stops when its configuration says. */
-  drain(): void;
   /** Kills the server; `restart` brings it back. */
   kill(): Promise<void>;
+  /** Starts lame duck mode: the server takes no new clients, and asks the others to leave. */
+  drain(): void;
   stop(): Promise<void>;
 }
 
@@ -22,7 +22,41 @@ export interface TestNatsServer {
  * start.
  */
 export async function startNatsServer(args: string[] = [], environment: Record<string, string> = {}): Promise<TestNatsServer> {
-  const port = await freePort();
+  return startServer(await freePort(), args, environment);
+}
+
+export interface TestNatsCluster {
+  readonly servers: readonly TestNatsServer[];
+  /** Resolves when all servers run and know one another. */
+  whole(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts a cluster of `count` servers, which know one another. */
+export async function startNatsCluster(count: number, ...options: Parameters<typeof startNatsServer>): Promise<TestNatsCluster> {
+  const [args = [], environment = {}] = options;
+  const ports = await Promise.all(Array.from({ length: count }, () => Promise.all([freePort(), freePort()])));
+  const routes = ports.map(([, port]) => `nats://127.0.0.1:${port}`);
+  const servers = await Promise.all(
+    ports.map(([port], index) => {
+      const cluster = ['--cluster_name', 'test', '--cluster', routes[index] ?? '', '--routes', routes.join()];
+      return startServer(port, [...args, ...cluster], environment);
+    }),
+  );
+  const whole = async (): Promise<void> => {
+    await Promise.all(ports.map(([port]) => untilClustered(port, count)));
+  };
+  await whole();
+  return {
+    servers,
+    whole,
+    stop: async () => {
+      await Promise.all(servers.map((server) => server.stop()));
+    },
+  };
+}
+
+async function startServer(port: number, args: string[], environment: Record<string, string>): Promise<TestNatsServer> {
   const start = async (): Promise<ChildProcess> => {
     const child = spawn(requiredVariable('TEST_NATS_SERVER'), ['-a', '127.0.0.1', '-p', String(port), ...args], {
       stdio: 'ignore',
@@ -68,5 +102,17 @@ async function reachable(port: number, child: ChildProcess): Promise<void> {
     socket.destroy();
     if (open) return;
     await delay(10);
+  }
+}
+
+/** Resolves when the server tells clients of `count` servers. */
+async function untilClustered(port: number, count: number): Promise<void> {
+  for (;;) {
+    const socket = connect(port, '127.0.0.1');
+    const [greeting] = (await once(socket, 'data')) as [Buffer];
+    socket.destroy();
+    const { connect_urls: urls } = JSON.parse(greeting.toString().slice('INFO '.length)) as { connect_urls?: string[] };
+    if (urls?.length === count) return;
+    await delay(20);
   }
 }

@@ -19,8 +19,8 @@ export function stack(): StackInfo {
 
 /**
  * Starts a system of the test's own, to kill its parts or change settings; takes a few seconds. `env` goes to every service,
- * `serviceEnv` to one. `natsUrl` is a server of the test, with the passwords of its users in the environment. Set `durable` to kill Postgres without losing its last commits. There is no demo account, and the panel runs only if `services` names
- * it. `stop` removes the data.
+ * `serviceEnv` to one. Set `durable` to kill Postgres without losing its last commits. `natsUrl` is a server of the test's own, with the
+ * passwords in variables of this process. There is no demo account, and the panel runs only if `services` names it. `stop` removes the data.
  */
 export async function startPrivateStack(
   options: {

@@ -180,18 +180,21 @@ export const holdApply = new ReplicaEndpoint<HoldApplyRequest, HoldApplyReply>(
   'billing.v1.hold.apply',
   HoldApplyRequest,
   'Settles, then reserves, several requests in one message',
+  { isRepeatable: true },
 );
 
 export const holdReserve = new Endpoint<ReserveRequest, ReserveOutcome>(
   'billing.v1.hold.reserve',
   ReserveRequest,
   'Holds the maximum cost of a request, or refuses',
+  { isRepeatable: true },
 );
 
 export const holdSettle = new Endpoint<SettleRequest, SettleOutcome>(
   'billing.v1.hold.settle',
   SettleRequest,
   'Ends a hold and charges the usage',
+  { isRepeatable: true },
 );
 
 export class HoldReleaseRequest {
@@ -203,6 +206,7 @@ export const holdRelease = new Endpoint<HoldReleaseRequest, SettleOutcome>(
   'billing.v1.hold.release',
   HoldReleaseRequest,
   'Ends a hold and charges nothing',
+  { isRepeatable: true },
 );
 
 export class HoldRenewal {
@@ -233,6 +237,7 @@ export const holdRenew = new Endpoint<HoldRenewRequest, HoldRenewReply>(
   'billing.v1.hold.renew',
   HoldRenewRequest,
   'Extends leases and stores meter readings; returns which requests must stop, and which ended ones are not settled',
+  { isRepeatable: true },
 );
 
 export class HoldListRequest {

@@ -23,6 +23,7 @@ export const keyResolve = new Endpoint<KeyResolveRequest, ResolvedKey>(
   'billing.v1.key.resolve',
   KeyResolveRequest,
   'Returns the project and account of an API key',
+  { isRepeatable: true },
 );
 
 export class KeyCreateRequest {

@@ -23,6 +23,7 @@ export const balanceGet = new Endpoint<BalanceGetRequest, Balance & { expiredHel
   'billing.v1.balance.get',
   BalanceGetRequest,
   'Balance of an account: total, held and available, exact at this moment',
+  { isRepeatable: true },
 );
 
 export class TopupCreateRequest {
