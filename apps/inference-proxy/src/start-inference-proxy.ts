@@ -5,6 +5,7 @@ import { NatsTransport } from '#messaging/nats-transport.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
 import { untilReady } from '#observability/readiness.js';
+import { startTracing } from '#tracing/start-tracing.js';
 import type { InferenceProxyConfig } from './inference-proxy.config.js';
 import { inferenceProxyModule } from './inference-proxy.module.js';
 import { RouteTable } from './routing/route-table.js';
@@ -29,7 +30,8 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
   const messaging = await connectMessaging({ url, user, password, service: SERVICE, logger });
   isConnected = () => messaging.connected;
   const description = 'Runs requests on upstreams and streams what they say';
-  const app = await NestFactory.createMicroservice(inferenceProxyModule({ config, logger, registry, messaging }), {
+  const tracer = await startTracing({ name: SERVICE, registry, logger });
+  const app = await NestFactory.createMicroservice(inferenceProxyModule({ config, logger, registry, messaging, tracer }), {
     strategy: new NatsTransport({ messaging, name: SERVICE, description, logger, shutdownGraceMs, largeRequestBytesMax }),
     logger: new FrameworkLogger(logger),
   });
@@ -41,6 +43,7 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
     ops.drain();
     await app.close();
     await messaging.close();
+    await tracer?.close();
     await ops.close();
   };
 }

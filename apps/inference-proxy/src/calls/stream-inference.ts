@@ -100,8 +100,12 @@ async function acquireRoute(
   } catch (error) {
     if (run.isAborted) return undefined;
     const failure = asFailure(error);
+    run.trace.noRoute(failure);
     if (earlier === undefined)
-      logger.warn({ requestId: ticket.requestId, model: request.model, detail: failure.detail }, 'no route available');
+      logger.warn(
+        { requestId: ticket.requestId, traceId: run.trace.traceId, model: request.model, detail: failure.detail },
+        'no route available',
+      );
     return earlier ?? failure;
   }
 }
