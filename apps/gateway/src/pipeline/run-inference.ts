@@ -8,7 +8,7 @@ import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { type EventStream, MessagingError } from '#messaging/messaging.js';
-import type { TraceContext } from '#tracing/trace-context.js';
+import { type TraceContext, traceIdOf } from '#tracing/trace-context.js';
 import { type Span, underSpan } from '#tracing/tracer.js';
 import type { BillingClient } from '../clients/billing.js';
 import type { CatalogClient, Model } from '../clients/catalog.js';
@@ -18,7 +18,7 @@ import { Meter, type RequestOutcome } from './meter.js';
 import { type Quote, quoteRequest } from './quote.js';
 import { type Reply, stopError } from './reply.js';
 import { reserveError } from './reserve-error.js';
-import type { SettleOnEnd } from './settle-on-end.js';
+import type { RequestFields, SettleOnEnd } from './settle-on-end.js';
 
 export interface InferenceServices {
   catalog: CatalogClient;
@@ -90,6 +90,7 @@ export async function runInference(services: InferenceServices, call: InferenceC
     ...hold,
     accountId: call.caller.accountId,
     requestId: call.requestId,
+    keyId: call.caller.keyId,
     outputTokensMax,
     promptTokensEstimate,
     ...(activity && { reportsAttempts: true }),
@@ -142,7 +143,8 @@ async function reserve(
   };
   // Called when billing gave no answer: the hold may exist, or may still be made. A release ends it, or leaves a tombstone that refuses
   // the late reserve.
-  const release = () => void services.settlements.settle({ holdId, accountId: call.caller.accountId, reason: 'released' });
+  const released = { holdId, accountId: call.caller.accountId, reason: 'released' } as const;
+  const release = () => void services.settlements.settle(released, logFields(call));
   const reserved = await underSpan(span, () => services.billing.reserve(request, release));
   if ('requests' in reserved) record.requests = reserved.requests;
   if (reserved.status !== 'held') throw reserveError(reserved, quote, model.price);
@@ -150,12 +152,17 @@ async function reserve(
   return { holdId, leaseMs: reserved.leaseMs };
 }
 
-async function settle({ settlements }: InferenceServices, { span: parent }: InferenceCall, settlement: SettleRequest) {
+async function settle({ settlements }: InferenceServices, call: InferenceCall, settlement: SettleRequest) {
+  const { span: parent } = call;
   const span = parent?.startChild('settle', 'client', { 'tollgate.hold_id': settlement.holdId, 'tollgate.reason': settlement.reason });
-  const settled = await settlements.settle({ ...settlement, ...carried(span) });
+  const settled = await settlements.settle({ ...settlement, ...carried(span) }, logFields(call));
   span?.set({ 'tollgate.status': settled?.status ?? 'pending' });
   span?.end();
   return settled;
+}
+
+function logFields({ requestId, trace, span, caller }: InferenceCall): RequestFields {
+  return { requestId, traceId: span?.traceId ?? (trace && traceIdOf(trace)), keyId: caller.keyId };
 }
 
 /** Returns the context that an item of a batch for billing carries: a message serves many traces, so its headers cannot. */
@@ -177,7 +184,7 @@ async function relay(
   const span = parent?.startChild('inference', 'client', { 'gen_ai.request.model': request.model });
   const failure = await forward(() => inference.open({ ticket, request }, span?.context ?? trace), meter, reply);
   span?.set({ 'tollgate.upstream': meter.upstream });
-  if (failure !== undefined) span?.fail(failure.code);
+  if (failure !== undefined && !isClientDisconnected(reply.stopped)) span?.fail(failure.code);
   span?.end();
   return failure;
 }

@@ -225,15 +225,7 @@ export class InferenceRun {
   }
 
   private logFields(call: RouteCall) {
-    const { requestId, holdId } = this.job.ticket;
-    return {
-      requestId,
-      traceId: this.trace.traceId,
-      holdId,
-      upstream: call.client.upstream.id,
-      model: this.job.request.model,
-      upstreamModel: call.model,
-    };
+    return { ...this.trace.fields, upstream: call.client.upstream.id, model: this.job.request.model, upstreamModel: call.model };
   }
 
   private halt(why: string): void {

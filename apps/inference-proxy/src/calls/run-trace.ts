@@ -16,8 +16,8 @@ export interface TraceDependencies {
 
 /** The spans of one run: its own, and one for each upstream call by OpenTelemetry's conventions for generative AI. Never holds content. */
 export class RunTrace {
-  /** Trace id for log lines, also while traces are not exported. */
-  readonly traceId: string | undefined;
+  /** Fields that the log lines of a run share. There is a trace id also while traces are not exported, if the client sent one. */
+  readonly fields: { requestId: string; traceId: string | undefined; keyId: string | undefined; holdId: string };
   private readonly span: Span | undefined;
   private attempt: Span | undefined;
   private attempts = 0;
@@ -34,7 +34,8 @@ export class RunTrace {
       parent: trace,
       attributes: { 'tollgate.request_id': ticket.requestId, 'tollgate.hold_id': ticket.holdId, 'gen_ai.request.model': request.model },
     });
-    this.traceId = this.span?.traceId ?? (trace && traceIdOf(trace));
+    const traceId = this.span?.traceId ?? (trace && traceIdOf(trace));
+    this.fields = { requestId: ticket.requestId, traceId, keyId: ticket.keyId, holdId: ticket.holdId };
   }
 
   /** Context of the run for its settlement, if it is exported. */
