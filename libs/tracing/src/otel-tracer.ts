@@ -25,11 +25,11 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { VERSION } from '#config/version.js';
 import { within } from '#observability/grace.js';
-import { type SpanCounts, SpanQueue } from './span-queue.js';
-import type { TracedService } from './start-tracing.js';
+import type { Logger } from '#observability/logger.js';
+import { registerSpanCounts, SpanQueue } from './span-queue.js';
 import { LOCAL_TRACE, LocalTrace, TailProcessor } from './tail-processor.js';
 import type { TraceContext } from './trace-context.js';
 import type { RootOptions, Span, SpanAttributes, SpanKind, Tracer } from './tracer.js';
@@ -42,6 +42,14 @@ const TEXT_MAX = 256;
 
 const KINDS: Record<SpanKind, OtelKind> = { server: OtelKind.SERVER, client: OtelKind.CLIENT };
 
+/** The part of a service that traces need. */
+export interface TracedService {
+  /** Name of the service; in a trace it is `tollgate-<name>` unless `OTEL_SERVICE_NAME` says otherwise. */
+  name: string;
+  registry: Registry;
+  logger: Logger;
+}
+
 /** Returns the tracer that exports to the endpoint of `OTEL_EXPORTER_OTLP_ENDPOINT`. */
 export function createTracer(service: TracedService, config: TracingConfig): Tracer {
   const { otelBspMaxQueueSize, otelBspMaxExportBatchSize, otelBspScheduleDelay, otelBspExportTimeout, tracesSlowMs } = config;
@@ -52,7 +60,7 @@ export function createTracer(service: TracedService, config: TracingConfig): Tra
     exportTimeoutMs: otelBspExportTimeout,
   };
   const queue = new SpanQueue(new OTLPTraceExporter(), limits, service.logger);
-  countSpans(service.registry, queue.counts);
+  registerSpanCounts(service.registry, queue.counts);
   const provider = new TracerProvider({
     resource: resourceOf(service.name),
     sampler: new TailSampler(samplerOf(config.otelTracesSampler, config.otelTracesSamplerArg), tracesSlowMs > 0),
@@ -60,19 +68,6 @@ export function createTracer(service: TracedService, config: TracingConfig): Tra
     spanLimits: { attributeValueLengthLimit: TEXT_MAX },
   });
   return new OtelTracer(provider.getTracer('tollgate', VERSION), queue);
-}
-
-function countSpans(registry: Registry, counts: SpanCounts): void {
-  new Counter({
-    name: 'tollgate_trace_spans_total',
-    help: 'Spans by their end: exported, failed (the collector did not take them), dropped (no room)',
-    labelNames: ['outcome'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [outcome, count] of Object.entries(counts)) this.inc({ outcome }, count);
-    },
-  });
 }
 
 function resourceOf(service: string) {

@@ -1,4 +1,5 @@
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
+import { Counter, type Registry } from 'prom-client';
 import type { Logger } from '#observability/logger.js';
 
 /** `ExportResultCode.SUCCESS` of OpenTelemetry. */
@@ -107,6 +108,20 @@ export class SpanQueue {
     if (failure === undefined && this.isFailing) this.logger.info(this.counts, 'trace collector takes spans again');
     this.isFailing = failure !== undefined;
   }
+}
+
+/** Registers the counter of spans. */
+export function registerSpanCounts(registry: Registry, counts: SpanCounts): void {
+  new Counter({
+    name: 'tollgate_trace_spans_total',
+    help: 'Spans by their end: exported, failed (the collector did not take them), dropped (no room)',
+    labelNames: ['outcome'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [outcome, count] of Object.entries(counts)) this.inc({ outcome }, count);
+    },
+  });
 }
 
 /** Bytes of ids, times and objects of a span, and of each event and link. */

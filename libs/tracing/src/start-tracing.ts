@@ -1,16 +1,7 @@
-import type { Registry } from 'prom-client';
 import { loadConfig } from '#config/load-config.js';
-import type { Logger } from '#observability/logger.js';
+import type { TracedService } from './otel-tracer.js';
 import type { Tracer } from './tracer.js';
 import { TracingConfig, TracingSwitches } from './tracing.config.js';
-
-/** The part of a service that traces need. */
-export interface TracedService {
-  /** Name of the service; in a trace it is `tollgate-<name>` unless `OTEL_SERVICE_NAME` says otherwise. */
-  name: string;
-  registry: Registry;
-  logger: Logger;
-}
 
 /** Returns the tracer of a service; undefined while no endpoint is set. OpenTelemetry is not even loaded then. */
 export async function startTracing(service: TracedService): Promise<Tracer | undefined> {
