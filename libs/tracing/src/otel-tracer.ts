@@ -67,7 +67,7 @@ export function createTracer(service: TracedService, config: TracingConfig): Tra
     spanProcessors: [new TailProcessor(queue, tracesSlowMs)],
     spanLimits: { attributeValueLengthLimit: TEXT_MAX },
   });
-  return new OtelTracer(provider.getTracer('tollgate', VERSION), queue);
+  return new OtelTracer(provider.getTracer('tollgate', VERSION), queue, tracesSlowMs > 0);
 }
 
 function resourceOf(service: string) {
@@ -113,10 +113,12 @@ class OtelTracer implements Tracer {
   constructor(
     private readonly tracer: OtelApiTracer,
     private readonly queue: SpanQueue,
+    /** True when spans that are not sampled may be exported too. */
+    private readonly recordsAll: boolean,
   ) {}
 
   startRoot(name: string, kind: SpanKind, { parent, attributes = {}, links = [] }: RootOptions = {}): Span {
-    const local = ROOT_CONTEXT.setValue(LOCAL_TRACE, new LocalTrace());
+    const local = this.recordsAll ? ROOT_CONTEXT.setValue(LOCAL_TRACE, new LocalTrace()) : ROOT_CONTEXT;
     const context = parent === undefined ? local : trace.setSpanContext(local, remoteContext(parent));
     const linked = links.map((link) => ({ context: spanContextOf(link) }));
     return new OtelSpan(this.tracer, context, name, kind, attributes, linked);
@@ -129,6 +131,7 @@ class OtelTracer implements Tracer {
 
 class OtelSpan implements Span {
   private readonly span: OtelApiSpan;
+  private readonly isRecorded: boolean;
 
   constructor(
     private readonly tracer: OtelApiTracer,
@@ -139,6 +142,7 @@ class OtelSpan implements Span {
     links: Link[] = [],
   ) {
     this.span = tracer.startSpan(name, { kind: KINDS[kind], links }, parent);
+    this.isRecorded = this.span.isRecording();
     this.set(attributes);
   }
 
@@ -159,11 +163,14 @@ class OtelSpan implements Span {
     return { traceparent: `00-${traceId}-${spanId}-${this.isSampled ? '01' : '00'}`, tracestate: traceState?.serialize() || undefined };
   }
 
+  /** Returns this span if nothing of the trace is recorded: its context says so to the services behind. */
   startChild(name: string, kind: SpanKind, attributes: SpanAttributes = {}): Span {
+    if (!this.isRecorded) return this;
     return new OtelSpan(this.tracer, trace.setSpan(this.parent, this.span), name, kind, attributes);
   }
 
   set(attributes: SpanAttributes): void {
+    if (!this.isRecorded) return;
     for (const key in attributes) {
       const value = attributes[key];
       if (value !== undefined) this.span.setAttribute(key, value);

@@ -136,7 +136,7 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
     ],
   ],
   'apps/gateway/src/pipeline/run-inference.ts': [
-    ['settle, then finish', 'const settled = await settle', 'const settled = settle', PIPELINE, 'the reply is finished only after'],
+    ['settle, then finish', 'const settled = await settle(', 'const settled = settle(', PIPELINE, 'the reply is finished only after'],
     [
       'the gateway does not settle what the proxy settles',
       "if (outcome === 'client-disconnected' && meter.isDeferred) {",
