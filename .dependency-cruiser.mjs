@@ -123,6 +123,13 @@ export const forbidden = [
     to: { path: npm('pg', '@prisma', 'prisma'), dependencyTypesNot: ['type-only'] },
   },
   {
+    name: 'opentelemetry-behind-tracing',
+    comment: 'Other code makes spans through the interface of libs/tracing, so that nothing is loaded while traces are off.',
+    severity: 'error',
+    from: { path: PRODUCTION, pathNot: [TESTS, '^libs/tracing/'] },
+    to: { path: npm('@opentelemetry') },
+  },
+  {
     name: 'gateway-and-proxy-own-no-tables',
     comment: 'Billing, the catalog and the panel own a schema each.',
     severity: 'error',

@@ -5,6 +5,8 @@ import { Registry } from 'prom-client';
 import { ServiceConfig } from '#config/service-config.js';
 import { createNatsMetrics } from '#messaging/nats-metrics.js';
 import { registerBuildInfo } from '#observability/ops-server.js';
+import { registerSpanCounts } from '#tracing/span-queue.js';
+import { TracingConfig } from '#tracing/tracing.config.js';
 import { BillingConfig } from '../../apps/billing/src/billing.config.js';
 import { createBillingMetrics } from '../../apps/billing/src/billing.metrics.js';
 import { CatalogConfig } from '../../apps/catalog/src/catalog.config.js';
@@ -29,7 +31,7 @@ const PAGES = [
   ...pagesBelow('bench'),
 ];
 /** Pages with tables of settings and metrics. */
-const OPERATIONS = ['docs/operations.md', 'docs/panel.md'].map((page) => readFileSync(page, 'utf8')).join('\n\n');
+const OPERATIONS = ['docs/operations.md', 'docs/panel.md', 'docs/tracing.md'].map((page) => readFileSync(page, 'utf8')).join('\n\n');
 
 function pagesBelow(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -78,6 +80,7 @@ test.each([
   ['metric of billing', createBillingMetrics],
   ['metric of the catalog', createCatalogMetrics],
   ['metric of the panel', createPanelMetrics],
+  ['metric of traces', (registry) => registerSpanCounts(registry, { exported: 0, failed: 0, dropped: 0 })],
   ['metric of the inference-proxy', (registry) => new ProxyMetrics(registry).watch(() => ({ routes: [], models: [] }))],
 ] as [string, (registry: Registry) => unknown][])(
   'the pages have each metric with its type and labels, and no other: %s',
@@ -146,6 +149,7 @@ test.each([
   ['panel', PanelConfig, Object.keys(new ServiceConfig())],
   ['setting of a provider', SsoProviderConfig, []],
   ['inference-proxy', InferenceProxyConfig, Object.keys(new ServiceConfig())],
+  ['setting of traces', TracingConfig, ['otelExporterOtlpEndpoint', 'otelExporterOtlpTracesEndpoint']],
 ] as [string, new () => object, string[]][])('the pages name each setting with its default: %s', (title, Config, shared) => {
   const settings = Object.entries(new Config())
     .filter(([property]) => !shared.includes(property))

@@ -42,6 +42,7 @@ const BROKEN: Record<string, Record<string, string>> = {
   'nest-at-the-edge': { 'apps/billing/src/holds/a12.ts': "import '@nestjs/common';" },
   'nats-behind-messaging': { 'apps/gateway/src/clients/a13.ts': "import 'nats';" },
   'postgres-behind-database': { 'apps/billing/src/holds/a14.ts': "import 'pg';" },
+  'opentelemetry-behind-tracing': { 'apps/gateway/src/a22.ts': "import '@opentelemetry/api';" },
   'gateway-and-proxy-own-no-tables': { 'apps/gateway/src/a15.ts': "import '#database/b15.js';", 'libs/database/src/b15.ts': '' },
   'panel-ui-knows-only-shapes': { 'apps/panel/ui/src/a20.ts': "import '#money/b20.js';", 'libs/money/src/b20.ts': '' },
   'panel-server-knows-no-ui': { 'apps/panel/src/a21.ts': "import '../ui/src/b21.js';", 'apps/panel/ui/src/b21.ts': '' },

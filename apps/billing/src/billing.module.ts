@@ -5,6 +5,7 @@ import type { PrismaClient } from '#database/prisma-client.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { beginGrace } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
+import type { Tracer } from '#tracing/tracer.js';
 import { BillingConfig } from './billing.config.js';
 import { createBillingMetrics, forgetLedgerCheck, recordBatch, recordLedgerCheck } from './billing.metrics.js';
 import { AccountsController } from './controllers/accounts.controller.js';
@@ -48,13 +49,15 @@ interface BillingDependencies {
   prisma: PrismaClient;
   messaging: Messaging;
   replicaId: string;
+  /** Absent while traces are not exported. */
+  tracer?: Tracer | undefined;
 }
 
 @Module({})
 class BillingModule {}
 
 /** The composition root: every object of the service with its dependencies. `BackgroundWork` starts and stops them. */
-export function billingModule({ config, logger, registry, prisma, messaging, replicaId }: BillingDependencies): DynamicModule {
+export function billingModule({ config, logger, registry, prisma, messaging, replicaId, tracer }: BillingDependencies): DynamicModule {
   const { databaseUrl: url, leaseMs, reaperGraceMs, batchMax, queueMax, accountQueueMax, applyDeadlineMs: deadlineMs } = config;
   const metrics = createBillingMetrics(registry);
   const connect = (): Promise<PgConnection> => {
@@ -76,6 +79,7 @@ export function billingModule({ config, logger, registry, prisma, messaging, rep
     accountQueueMax,
     deadlineMs,
     logger,
+    tracer,
     onApplied: (applied, milliseconds) => {
       recordBatch(metrics, applied, milliseconds, lanes.queued);
       events.applied(applied);

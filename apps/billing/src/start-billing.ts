@@ -12,6 +12,7 @@ import { beginGrace } from '#observability/grace.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
 import { untilReady } from '#observability/readiness.js';
+import { startTracing } from '#tracing/start-tracing.js';
 import type { BillingConfig } from './billing.config.js';
 import { BackgroundWork, billingModule } from './billing.module.js';
 
@@ -35,7 +36,8 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
   await untilReady(database, logger);
   await refuseTransactionPooler(config.databaseUrl, 'tollgate-billing');
   const description = 'Accounts, keys, holds, limits and the ledger';
-  const app = await NestFactory.createMicroservice(billingModule({ config, logger, registry, prisma, messaging, replicaId }), {
+  const tracer = await startTracing({ name: SERVICE, registry, logger });
+  const app = await NestFactory.createMicroservice(billingModule({ config, logger, registry, prisma, messaging, replicaId, tracer }), {
     strategy: new NatsTransport({ messaging, name: SERVICE, description, logger, replicaId, shutdownGraceMs }),
     logger: new FrameworkLogger(logger),
   });
@@ -47,6 +49,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
     app.get(BackgroundWork).cancel();
     await app.close();
     await messaging.close();
+    await tracer?.close();
     await withinGrace(prisma.$disconnect());
     await ops.close();
   };

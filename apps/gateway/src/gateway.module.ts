@@ -3,6 +3,7 @@ import { APP_FILTER, HttpAdapterHost } from '@nestjs/core';
 import type { Registry } from 'prom-client';
 import type { Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
+import type { Tracer } from '#tracing/tracer.js';
 import { BodyParser } from './bodies/body-parser.js';
 import { BodyWorkers, type StartWorker } from './bodies/body-workers.js';
 import { BodyReader } from './bodies/read-body.js';
@@ -32,6 +33,8 @@ export interface GatewayDependencies {
   logger: Logger;
   registry: Registry;
   messaging: Messaging;
+  /** Absent while traces are not exported. */
+  tracer?: Tracer | undefined;
   /** Default: the worker of the build. Tests start one that runs TypeScript. */
   startBodyWorker?: StartWorker;
 }
@@ -44,7 +47,7 @@ class GatewayModule {}
  * `onModuleInit` at the start; at shutdown `onModuleDestroy` (requests end), `beforeApplicationShutdown` (settlements end),
  * `onApplicationShutdown` (the rest).
  */
-export function gatewayModule({ config, logger, registry, messaging, startBodyWorker }: GatewayDependencies): DynamicModule {
+export function gatewayModule({ config, logger, registry, messaging, tracer, startBodyWorker }: GatewayDependencies): DynamicModule {
   const metrics = createGatewayMetrics(registry);
   return {
     module: GatewayModule,
@@ -77,7 +80,8 @@ export function gatewayModule({ config, logger, registry, messaging, startBodyWo
       provide(
         HttpServer,
         [HttpAdapterHost, AccessLog, CatalogClient],
-        ({ httpAdapter }, accessLog, catalog) => new HttpServer(httpAdapter.getInstance(), accessLog, logger, config, () => catalog.loaded),
+        ({ httpAdapter }, accessLog, catalog) =>
+          new HttpServer(httpAdapter.getInstance(), accessLog, logger, config, () => catalog.loaded, tracer),
       ),
     ],
   };

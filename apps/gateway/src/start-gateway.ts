@@ -8,6 +8,7 @@ import { NatsTransport } from '#messaging/nats-transport.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
 import { untilReady } from '#observability/readiness.js';
+import { startTracing } from '#tracing/start-tracing.js';
 import { BodyWorkers } from './bodies/body-workers.js';
 import { BodyReader } from './bodies/read-body.js';
 import { CatalogClient } from './clients/catalog.js';
@@ -28,7 +29,8 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, checks, registry });
   const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry, resumeMs: config.streamResumeMs });
-  const app = await createGateway({ config, logger, registry, messaging });
+  const tracer = await startTracing({ name: SERVICE, registry, logger });
+  const app = await createGateway({ config, logger, registry, messaging, tracer });
   // Serves no subject. NATS service discovery lists the gateway and its version.
   app.connectMicroservice({
     strategy: new NatsTransport({ messaging, name: SERVICE, description: 'Speaks the client formats over HTTP', logger }),
@@ -42,6 +44,7 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
     ops.drain();
     await app.close();
     await messaging.close();
+    await tracer?.close();
     await ops.close();
   };
 }

@@ -1,4 +1,4 @@
-import { IsInt, Max, Min } from 'class-validator';
+import { IsInt, IsString, Max, Min } from 'class-validator';
 import { ServiceConfig } from '#config/service-config.js';
 
 export class InferenceProxyConfig extends ServiceConfig {
@@ -22,6 +22,8 @@ export class InferenceProxyConfig extends ServiceConfig {
   @IsInt() @Min(0) queueWaitMs = 2_000;
   /** Bytes of requests above 64 KiB in progress. Each takes up to three times as much memory; at least two of the largest must fit. */
   @IsInt() @Min(16 * 1024 * 1024) largeRequestBytesMax = 128 * 1024 * 1024;
+  /** Ids of the upstreams that get the trace context of each call in the header `traceparent`, separated by commas, or `none`. */
+  @IsString() tracedUpstreams = 'none';
   /** Milliseconds that a gateway has to settle a stream it has left before the proxy settles it. */
   @IsInt() @Min(0) settleAfterAbortMs = 3_000;
 }

@@ -5,6 +5,7 @@ import type { Messaging } from '#messaging/messaging.js';
 import { RevisionFollower } from '#messaging/revision-follower.js';
 import { beginGrace } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
+import type { Tracer } from '#tracing/tracer.js';
 import type { InferenceProxyConfig } from './inference-proxy.config.js';
 import { INFERENCE_DEPENDENCIES, InferenceProxyController } from './inference-proxy.controller.js';
 import { LeaseKeeper } from './leases/lease-keeper.js';
@@ -22,14 +23,17 @@ interface InferenceProxyDependencies {
   logger: Logger;
   registry: Registry;
   messaging: Messaging;
+  /** Absent while traces are not exported. */
+  tracer?: Tracer | undefined;
 }
 
 @Module({})
 class InferenceProxyModule {}
 
 /** The composition root: every object of the service with its dependencies. `BackgroundWork` starts and stops them. */
-export function inferenceProxyModule({ config, logger, registry, messaging }: InferenceProxyDependencies): DynamicModule {
+export function inferenceProxyModule({ config, logger, registry, messaging, tracer }: InferenceProxyDependencies): DynamicModule {
   const { attemptsMax, failoverMs, settleAfterAbortMs, catalogRefreshMs: refreshMs } = config;
+  const tracedUpstreams = new Set(config.tracedUpstreams.split(',').map((id) => id.trim()));
   const routes = new RouteTable(new ProxyMetrics(registry), routingOptions(config), logger);
   const leases = new LeaseKeeper(messaging, logger, undefined, settleAfterAbortMs);
   const settlements = new SettleForGateway(messaging, logger, settleAfterAbortMs);
@@ -39,7 +43,10 @@ export function inferenceProxyModule({ config, logger, registry, messaging }: In
     module: InferenceProxyModule,
     controllers: [InferenceProxyController],
     providers: [
-      { provide: INFERENCE_DEPENDENCIES, useValue: { routes, leases, settlements, logger, attemptsMax, failoverMs } },
+      {
+        provide: INFERENCE_DEPENDENCIES,
+        useValue: { routes, leases, settlements, logger, tracer, tracedUpstreams, attemptsMax, failoverMs },
+      },
       { provide: RouteTable, useValue: routes },
       { provide: ProbeRunner, useValue: new ProbeRunner(messaging, logger) },
       { provide: BackgroundWork, useValue: new BackgroundWork(follow, new ProxyReplicas(messaging, routes), routes, leases, settlements) },

@@ -6,6 +6,7 @@ import { NatsTransport } from '#messaging/nats-transport.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
 import { untilReady } from '#observability/readiness.js';
+import { startTracing } from '#tracing/start-tracing.js';
 import type { InferenceProxyConfig } from './inference-proxy.config.js';
 import { inferenceProxyModule } from './inference-proxy.module.js';
 import { RouteTable } from './routing/route-table.js';
@@ -30,7 +31,8 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
   const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry, resumeMs: config.streamResumeMs });
   isConnected = () => messaging.connected;
   const description = 'Runs requests on upstreams and streams what they say';
-  const app = await NestFactory.createMicroservice(inferenceProxyModule({ config, logger, registry, messaging }), {
+  const tracer = await startTracing({ name: SERVICE, registry, logger });
+  const app = await NestFactory.createMicroservice(inferenceProxyModule({ config, logger, registry, messaging, tracer }), {
     strategy: new NatsTransport({ messaging, name: SERVICE, description, logger, shutdownGraceMs, largeRequestBytesMax }),
     logger: new FrameworkLogger(logger),
   });
@@ -42,6 +44,7 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
     ops.drain();
     await app.close();
     await messaging.close();
+    await tracer?.close();
     await ops.close();
   };
 }

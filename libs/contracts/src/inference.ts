@@ -9,6 +9,8 @@ export class Ticket {
   @Id() holdId!: string;
   @Id() accountId!: string;
   @Text(128) requestId!: string;
+  /** For log lines. Absent from a gateway older than the field. */
+  @IsOptional() @Id() keyId?: string;
   /** Sent upstream as the output cap. */
   @IsInt() @Min(1) @Max(TOKENS_MAX) outputTokensMax!: number;
   /** Estimated prompt tokens, used when the upstream reports no usage. */

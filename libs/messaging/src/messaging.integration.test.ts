@@ -65,11 +65,11 @@ describe('a request', () => {
   test('returns the reply, and passes the context', async () => {
     const { caller } = await start();
     seen.length = 0;
-    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'vendor=1' };
     const actor = { actor: 'user/7', actorName: 'Ann', ip: '192.0.2.7', requestId: 'req_1' };
-    expect(await caller.request(double, { count: 4 }, { traceparent, actor })).toEqual({ doubled: 8 });
-    expect(seen.map(({ subject, traceparent, caller, signal }) => ({ subject, traceparent, caller, aborted: signal.aborted }))).toEqual([
-      { subject: 'test.v1.count.double', traceparent, caller: { ...actor, via: 'caller' }, aborted: false },
+    expect(await caller.request(double, { count: 4 }, { trace, actor })).toEqual({ doubled: 8 });
+    expect(seen.map(({ subject, trace, caller, signal }) => ({ subject, trace, caller, aborted: signal.aborted }))).toEqual([
+      { subject: 'test.v1.count.double', trace, caller: { ...actor, via: 'caller' }, aborted: false },
     ]);
   });
 

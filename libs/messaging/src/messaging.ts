@@ -1,5 +1,6 @@
 import type { Actor, Caller } from '#contracts/audit.js';
 import type { Endpoint, EveryReplicaEndpoint, StreamEndpoint, Topic } from '#contracts/endpoint.js';
+import type { TraceContext } from '#tracing/trace-context.js';
 import type { EncodedJson } from './encoded-json.js';
 
 export interface CallOptions {
@@ -7,8 +8,8 @@ export interface CallOptions {
   timeoutMs?: number;
   /** Rejects a request with a `MessagingError` of kind `closed`; cancels a stream. */
   signal?: AbortSignal;
-  /** W3C trace context, sent in a header. */
-  traceparent?: string;
+  /** Sent in headers. */
+  trace?: TraceContext | undefined;
   /** The person or program behind an administrative change, sent in headers: the audit journal records it. */
   actor?: Actor;
 }
@@ -92,7 +93,8 @@ export class MessagingError extends Error {
 /** Second argument of a handler. */
 export interface CallContext {
   readonly subject: string;
-  readonly traceparent: string | undefined;
+  /** Trace context of the sender, if there is a valid one. */
+  readonly trace: TraceContext | undefined;
   /** The sender, for the audit journal. Parsed on demand: most handlers do not use it. */
   readonly caller: Caller;
   /** Aborts when the caller cancelled or died, with reason `DETACHED` where the work may continue. Never aborts for plain requests. */

@@ -149,7 +149,7 @@ export class NatsMessaging implements Messaging {
   private pack(payload: object, timeoutMs: number | undefined, options: CallOptions): PackedRequest {
     const encoded = payload instanceof EncodedJson ? payload : undefined;
     const body = encoded?.bytes ?? encodeJson(payload);
-    const headers = requestHeaders(timeoutMs, options.traceparent, options.actor ?? this.settings.actor);
+    const headers = requestHeaders(timeoutMs, options.trace, options.actor ?? this.settings.actor);
     if (body.length <= this.link.messageBytesMax - HEADER_BYTES_RESERVED) return { body, headers, onReleased: encoded?.onSent };
     const offer = offerPayload(this.link, body, headers, encoded?.onSent);
     return { body: Buffer.alloc(0), headers: offer.announcement, withdraw: offer.withdraw };

@@ -6,6 +6,7 @@ import type { Caller } from '#contracts/audit.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { within } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
+import type { TraceContext } from '#tracing/trace-context.js';
 import { isListening } from './call.js';
 import { FairShares } from './fair-shares.js';
 import { isInbox, sharesInbox } from './inbox-subject.js';
@@ -164,7 +165,7 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
       const { reply: peer } = message;
       const context: CallContext = {
         subject: route.subject,
-        traceparent: readTrace(message),
+        trace: readTrace(message),
         get caller() {
           return readCaller(message);
         },
@@ -264,15 +265,16 @@ function parsePayload(data: Uint8Array): unknown {
 
 /** Creates its signal only on demand: most handlers of plain requests do not use it. */
 class PlainContext implements CallContext {
-  readonly traceparent: string | undefined;
   private controller: AbortController | undefined;
 
   constructor(
     private readonly link: Link,
     readonly subject: string,
     private readonly message: IncomingMessage,
-  ) {
-    this.traceparent = readTrace(message);
+  ) {}
+
+  get trace(): TraceContext | undefined {
+    return readTrace(this.message);
   }
 
   get caller(): Caller {

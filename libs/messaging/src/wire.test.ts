@@ -22,8 +22,9 @@ test('encodes undefined as null, and decodes an empty body as {}', () => {
 
 test('sends headers only if they are needed', () => {
   expect(requestHeaders(undefined, undefined)).toBeUndefined();
-  const both = message('', requestHeaders(250, '00-abc\r\n'));
-  expect([readTimeout(both), readTrace(both)]).toEqual([250, '00-abc']);
+  const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'vendor=1' };
+  const both = message('', requestHeaders(250, trace));
+  expect([readTimeout(both), readTrace(both)]).toEqual([250, trace]);
   expect([readTimeout(message('')), readTrace(message(''))]).toEqual([undefined, undefined]);
 });
 

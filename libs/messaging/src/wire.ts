@@ -2,6 +2,7 @@ import { headers, type MsgHdrs } from 'nats';
 import type { Actor, Caller } from '#contracts/audit.js';
 import { ServiceError, type ServiceErrorCode, type ServiceErrorDetails } from '#contracts/service-error.js';
 import { ERROR_CODES, isErrorCode } from '#inference/errors.js';
+import { parseTraceContext, type TraceContext } from '#tracing/trace-context.js';
 import { ownerOf } from './inbox-subject.js';
 import type { IncomingMessage } from './receiver.js';
 
@@ -10,6 +11,7 @@ const TIMEOUT_HEADER = 'Tollgate-Timeout-Ms';
 export const TIMEOUT_DEFAULT_MS = 5_000;
 /** W3C trace context. */
 const TRACE_HEADER = 'traceparent';
+const TRACE_STATE_HEADER = 'tracestate';
 /** The person or program behind the call. */
 const ACTOR_HEADER = 'Tollgate-Actor';
 const ACTOR_NAME_HEADER = 'Tollgate-Actor-Name';
@@ -41,11 +43,12 @@ export function decodeJson(data: Uint8Array): unknown {
 }
 
 /** `timeoutMs` undefined: the default, or for a stream no limit. */
-export function requestHeaders(timeoutMs: number | undefined, traceparent: string | undefined, actor?: Actor): MsgHdrs | undefined {
-  if (timeoutMs === undefined && traceparent === undefined && actor === undefined) return undefined;
+export function requestHeaders(timeoutMs: number | undefined, trace: TraceContext | undefined, actor?: Actor): MsgHdrs | undefined {
+  if (timeoutMs === undefined && trace === undefined && actor === undefined) return undefined;
   const result = headers();
   if (timeoutMs !== undefined) result.set(TIMEOUT_HEADER, String(timeoutMs));
-  if (traceparent !== undefined) result.set(TRACE_HEADER, oneLine(traceparent));
+  if (trace !== undefined) result.set(TRACE_HEADER, trace.traceparent);
+  if (trace?.tracestate !== undefined) result.set(TRACE_STATE_HEADER, trace.tracestate);
   if (actor !== undefined) setActor(result, actor);
   return result;
 }
@@ -77,8 +80,9 @@ export function readTimeout(message: IncomingMessage): number | undefined {
   return Number.isFinite(timeoutMs) ? timeoutMs : undefined;
 }
 
-export function readTrace(message: IncomingMessage): string | undefined {
-  return message.headers?.get(TRACE_HEADER) || undefined;
+/** Returns the sender's trace context; undefined when there is none, or none that is valid. */
+export function readTrace({ headers }: IncomingMessage): TraceContext | undefined {
+  return headers === undefined ? undefined : parseTraceContext(headers.get(TRACE_HEADER), headers.get(TRACE_STATE_HEADER));
 }
 
 // ---- errors ---------------------------------------------------------------------------------------------------------

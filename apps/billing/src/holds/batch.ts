@@ -12,6 +12,8 @@ export interface Settle {
   usage?: TokenUsage;
   upstream?: string;
   settledBy?: Settler;
+  /** Trace context of a sampled caller. */
+  traceparent?: string;
 }
 
 /** Requests that are decided together: settles before reserves. `sweeps` are accounts whose plan may be due to end. */

@@ -1,11 +1,13 @@
 import type { ReserveOutcome, ReserveRequest, SettleOutcome } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
+import { type Span, type Tracer, underSpan } from '#tracing/tracer.js';
 import { applyBatch } from './apply-batch.js';
 import type { Batch, Committed, HoldTimes, Settle } from './batch.js';
+import { endWithOutcome, spanOf, spanOfBatch } from './batch-trace.js';
 import { Lane, type LaneOptions } from './lane.js';
 
 /** Work of a lane: end a hold, open one, or end the plan of an account if it is due. */
-type LaneItem = { settle: Settle } | { reserve: ReserveRequest } | { sweep: string };
+type LaneItem = ({ settle: Settle } | { reserve: ReserveRequest } | { sweep: string }) & { span?: Span | undefined };
 type Outcome = SettleOutcome | ReserveOutcome | undefined;
 
 export interface HoldLanesOptions extends Omit<LaneOptions<LaneItem, Outcome>, 'work' | 'share' | 'isPerishable'> {
@@ -17,6 +19,8 @@ export interface HoldLanesOptions extends Omit<LaneOptions<LaneItem, Outcome>, '
   onApplied?: (applied: Committed, milliseconds: number) => void;
   /** Replaces the database's clock in tests. */
   now?: () => number;
+  /** Absent while traces are not exported. */
+  tracer?: Tracer | undefined;
 }
 
 /** Sends requests to `applyBatch`. All requests of an account use one lane, so that they share batches. */
@@ -42,11 +46,15 @@ export class HoldLanes {
   }
 
   reserve(reserve: ReserveRequest): Promise<ReserveOutcome> {
-    return this.laneOf(reserve.accountId).push({ reserve }) as Promise<ReserveOutcome>;
+    const span = spanOf('apply reserve', reserve, this.options.tracer);
+    const outcome = this.laneOf(reserve.accountId).push({ reserve, span }) as Promise<ReserveOutcome>;
+    return span === undefined ? outcome : endWithOutcome(span, outcome);
   }
 
   settle(settle: Settle): Promise<SettleOutcome> {
-    return this.laneOf(settle.accountId).push({ settle }) as Promise<SettleOutcome>;
+    const span = spanOf('apply settle', settle, this.options.tracer);
+    const outcome = this.laneOf(settle.accountId).push({ settle, span }) as Promise<SettleOutcome>;
+    return span === undefined ? outcome : endWithOutcome(span, outcome);
   }
 
   async sweep(accountId: string): Promise<void> {
@@ -65,7 +73,9 @@ export class HoldLanes {
       sweeps: requests.flatMap((request) => ('sweep' in request ? [request.sweep] : [])),
     } satisfies Batch;
     const start = performance.now();
-    const applied = await applyBatch(connection, batch, this.options.times, this.options.now?.());
+    const { times, now, tracer } = this.options;
+    const span = tracer && spanOfBatch(requests, tracer);
+    const applied = await underSpan(span, () => applyBatch(connection, batch, times, now?.()));
     this.options.onApplied?.(applied, performance.now() - start);
     const settles = applied.outcomes.settles.values();
     const reserves = applied.outcomes.reserves.values();

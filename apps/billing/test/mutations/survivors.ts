@@ -136,7 +136,7 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
     ],
   ],
   'apps/gateway/src/pipeline/run-inference.ts': [
-    ['settle, then finish', 'const settled = await services', 'const settled = services', PIPELINE, 'the reply is finished only after'],
+    ['settle, then finish', 'const settled = await settle(', 'const settled = settle(', PIPELINE, 'the reply is finished only after'],
     [
       'the gateway does not settle what the proxy settles',
       "if (outcome === 'client-disconnected' && meter.isDeferred) {",
@@ -153,8 +153,8 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
     ],
     [
       'a hold with an unknown outcome is released',
-      "() => void services.settlements.settle({ holdId, accountId: call.caller.accountId, reason: 'released' }),",
-      '() => undefined,',
+      '() => void services.settlements.settle(released, logFields(call))',
+      '() => undefined',
       PIPELINE,
       'with an unknown outcome',
     ],

@@ -5,6 +5,7 @@ import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { EncodedJson } from '#messaging/encoded-json.js';
 import { type EventStream, type Messaging, MessagingError } from '#messaging/messaging.js';
+import type { TraceContext } from '#tracing/trace-context.js';
 import { EncodedRequest } from '../encoded-request.js';
 
 /** Sends generation requests to the inference-proxy. */
@@ -14,10 +15,10 @@ export class InferenceClient {
   /** Sends the request and returns its event stream, to be iterated once. `inferenceError` translates its errors for the client. */
   open(
     { ticket, request }: { ticket: Ticket; request: InferenceRequest | EncodedRequest },
-    traceparent?: string,
+    trace?: TraceContext,
   ): EventStream<StreamEvent> {
     const payload = request instanceof EncodedRequest ? encodeWork(ticket, request) : { ticket, request };
-    return this.messaging.openStream(generate, payload, { traceparent });
+    return this.messaging.openStream(generate, payload, { trace });
   }
 }
 

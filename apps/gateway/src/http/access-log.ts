@@ -37,6 +37,7 @@ export class AccessLog {
     this.logger[level](
       {
         requestId,
+        traceId: exchange.traceId,
         clientRequestId: printable(headers?.['x-request-id'], CLIENT_REQUEST_ID_MAX),
         clientAddress: exchange.address,
         userAgent: printable(headers?.['user-agent'], USER_AGENT_MAX),

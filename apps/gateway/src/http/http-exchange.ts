@@ -2,6 +2,8 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { ResolvedKey } from '#contracts/billing/keys.js';
 import { GatewayError } from '#inference/errors.js';
+import { type TraceContext, traceIdOf } from '#tracing/trace-context.js';
+import type { Span } from '#tracing/tracer.js';
 import type { InferenceRecord } from '../pipeline/run-inference.js';
 
 /** State of one HTTP request and its reply, shared by all layers and written to the access log. */
@@ -25,6 +27,10 @@ export class HttpExchange {
   /** The error sent to the client, as a status or within the stream. */
   error: GatewayError | undefined;
   firstContentAt: number | undefined;
+  /** Trace context that the client sent, if it is valid. */
+  trace: TraceContext | undefined;
+  /** Span of the request while traces are exported. */
+  span: Span | undefined;
   /** Set on generation requests. */
   inference: InferenceRecord | undefined;
   /** Work that may outlive the connection, such as the settlement for a disconnected client. */
@@ -36,6 +42,11 @@ export class HttpExchange {
   /** Aborts when the exchange must end. `stopError` returns the error for the client, if any. */
   get stopped(): AbortSignal {
     return this.stopping.signal;
+  }
+
+  /** Trace id of the span, or of the client without one; undefined when there is neither. */
+  get traceId(): string | undefined {
+    return this.span?.traceId ?? (this.trace && traceIdOf(this.trace));
   }
 
   /** Stops the exchange with an error for the client, or without one for a disconnected client. Only the first call has an effect. */

@@ -334,6 +334,7 @@ test('the hold, the ticket and the price are those of the quote [hold-then-charg
         leaseMs: 60_000,
         accountId: TEST_CALLER.accountId,
         requestId: 'req_1',
+        keyId: TEST_CALLER.keyId,
         outputTokensMax: 1_000,
         promptTokensEstimate: 3,
       },

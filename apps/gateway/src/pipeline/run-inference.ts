@@ -1,12 +1,15 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { RequestsLeft } from '#contracts/billing/holds.js';
+import type { RequestsLeft, SettleRequest } from '#contracts/billing/holds.js';
 import type { ResolvedKey } from '#contracts/billing/keys.js';
+import type { Ticket } from '#contracts/inference.js';
 import type { Attempt } from '#inference/attempt.js';
 import { GatewayError } from '#inference/errors.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { type EventStream, MessagingError } from '#messaging/messaging.js';
+import { type TraceContext, traceIdOf } from '#tracing/trace-context.js';
+import { type Span, underSpan } from '#tracing/tracer.js';
 import type { BillingClient } from '../clients/billing.js';
 import type { CatalogClient, Model } from '../clients/catalog.js';
 import { type InferenceClient, inferenceError } from '../clients/inference.js';
@@ -15,7 +18,7 @@ import { Meter, type RequestOutcome } from './meter.js';
 import { type Quote, quoteRequest } from './quote.js';
 import { type Reply, stopError } from './reply.js';
 import { reserveError } from './reserve-error.js';
-import type { SettleOnEnd } from './settle-on-end.js';
+import type { RequestFields, SettleOnEnd } from './settle-on-end.js';
 
 export interface InferenceServices {
   catalog: CatalogClient;
@@ -28,8 +31,10 @@ interface InferenceCall {
   request: InferenceRequest | EncodedRequest;
   caller: ResolvedKey;
   requestId: string;
-  /** W3C trace context of the client, forwarded to the upstream. */
-  traceparent?: string;
+  /** Trace context of the client, for a request without a span. */
+  trace?: TraceContext | undefined;
+  /** Absent while traces are not exported. */
+  span?: Span | undefined;
 }
 
 /** Facts about a request for the access log. Fields are set as they become known. */
@@ -85,14 +90,14 @@ export async function runInference(services: InferenceServices, call: InferenceC
     ...hold,
     accountId: call.caller.accountId,
     requestId: call.requestId,
+    keyId: call.caller.keyId,
     outputTokensMax,
     promptTokensEstimate,
     ...(activity && { reportsAttempts: true }),
   };
-  const open = () => services.inference.open({ ticket, request: call.request }, call.traceparent);
   const { stopped } = reply;
   // Stopped while the hold was made: the upstream is not called.
-  const failure = stopped.aborted ? stopError(stopped) : await relay(open, meter, reply);
+  const failure = stopped.aborted ? stopError(stopped) : await relay(services, { ticket, ...call }, meter, reply);
 
   const finished = meter.terminal?.type === 'completion-finish' ? meter.terminal : undefined;
   const outcome: RequestOutcome = isClientDisconnected(stopped) ? 'client-disconnected' : finished && !failure ? 'completed' : 'failed';
@@ -107,13 +112,8 @@ export async function runInference(services: InferenceServices, call: InferenceC
   record.usage = usage;
   if (usage && meter.unbilledTokens > 0) record.unbilledTokens = meter.unbilledTokens;
   const { upstream } = meter;
-  const settled = await services.settlements.settle({
-    holdId: ticket.holdId,
-    accountId: ticket.accountId,
-    reason: outcome,
-    usage,
-    upstream,
-  });
+  const settlement = { holdId: ticket.holdId, accountId: ticket.accountId, reason: outcome, usage, upstream };
+  const settled = await settle(services, call, settlement);
   record.costPicoUsd = settled?.costPicoUsd;
 
   if (outcome === 'client-disconnected') return;
@@ -129,25 +129,45 @@ async function reserve(
   record: InferenceRecord,
 ): Promise<{ holdId: string; leaseMs: number }> {
   const holdId = randomUUIDv7();
-  const reserved = await services.billing.reserve(
-    {
-      holdId,
-      keyId: call.caller.keyId,
-      projectId: call.caller.projectId,
-      accountId: call.caller.accountId,
-      requestId: call.requestId,
-      model: model.id,
-      amountPicoUsd: quote.amount.toString(),
-      price: model.pinnedPrice,
-    },
-    // Called when billing gave no answer: the hold may exist, or may still be made. A release ends it, or leaves a tombstone that refuses
-    // the late reserve.
-    () => void services.settlements.settle({ holdId, accountId: call.caller.accountId, reason: 'released' }),
-  );
+  const span = call.span?.startChild('reserve', 'client', { 'tollgate.hold_id': holdId });
+  const request = {
+    holdId,
+    keyId: call.caller.keyId,
+    projectId: call.caller.projectId,
+    accountId: call.caller.accountId,
+    requestId: call.requestId,
+    model: model.id,
+    amountPicoUsd: quote.amount.toString(),
+    price: model.pinnedPrice,
+    ...carried(span),
+  };
+  // Called when billing gave no answer: the hold may exist, or may still be made. A release ends it, or leaves a tombstone that refuses
+  // the late reserve.
+  const released = { holdId, accountId: call.caller.accountId, reason: 'released' } as const;
+  const release = () => void services.settlements.settle(released, logFields(call));
+  const reserved = await underSpan(span, () => services.billing.reserve(request, release));
   if ('requests' in reserved) record.requests = reserved.requests;
   if (reserved.status !== 'held') throw reserveError(reserved, quote, model.price);
   record.holdId = holdId;
   return { holdId, leaseMs: reserved.leaseMs };
+}
+
+async function settle({ settlements }: InferenceServices, call: InferenceCall, settlement: SettleRequest) {
+  const { span: parent } = call;
+  const span = parent?.startChild('settle', 'client', { 'tollgate.hold_id': settlement.holdId, 'tollgate.reason': settlement.reason });
+  const settled = await settlements.settle({ ...settlement, ...carried(span) }, logFields(call));
+  span?.set({ 'tollgate.status': settled?.status ?? 'pending' });
+  span?.end();
+  return settled;
+}
+
+function logFields({ requestId, trace, span, caller }: InferenceCall): RequestFields {
+  return { requestId, traceId: span?.traceId ?? (trace && traceIdOf(trace)), keyId: caller.keyId };
+}
+
+/** Returns the context that an item of a batch for billing carries: a message serves many traces, so its headers cannot. */
+function carried(span: Span | undefined): { traceparent: string } | undefined {
+  return span?.isSampled ? { traceparent: span.context.traceparent } : undefined;
 }
 
 /**
@@ -155,7 +175,21 @@ async function reserve(
  * remaining events are read, because they are billed; a connected client still gets them. For a disconnected client the inference-proxy
  * may read on (`detach`) and settle itself.
  */
-async function relay(open: () => EventStream<StreamEvent>, meter: Meter, reply: Reply): Promise<GatewayError | undefined> {
+async function relay(
+  { inference }: InferenceServices,
+  { ticket, request, trace, span: parent }: InferenceCall & { ticket: Ticket },
+  meter: Meter,
+  reply: Reply,
+): Promise<GatewayError | undefined> {
+  const span = parent?.startChild('inference', 'client', { 'gen_ai.request.model': request.model });
+  const failure = await forward(() => inference.open({ ticket, request }, span?.context ?? trace), meter, reply);
+  span?.set({ 'tollgate.upstream': meter.upstream });
+  if (failure !== undefined && !isClientDisconnected(reply.stopped)) span?.fail(failure.code);
+  span?.end();
+  return failure;
+}
+
+async function forward(open: () => EventStream<StreamEvent>, meter: Meter, reply: Reply): Promise<GatewayError | undefined> {
   let stream: EventStream<StreamEvent> | undefined;
   const { stopped } = reply;
   const cancel = (): void => stream?.cancel({ detach: isClientDisconnected(stopped) });

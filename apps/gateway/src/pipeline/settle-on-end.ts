@@ -16,6 +16,13 @@ interface SettlementLimits {
   settleFlushMs: number;
 }
 
+/** Fields that the log lines of a request share. */
+export interface RequestFields {
+  requestId: string;
+  traceId: string | undefined;
+  keyId: string;
+}
+
 /**
  * Settles holds, and repeats a failed attempt until billing answers. Repeating is safe, because billing answers a repeated request with
  * what it recorded first. A hold whose settlement is refused, or is still pending at the end of a shutdown, ends with its lease.
@@ -44,8 +51,8 @@ export class SettleOnEnd {
    * Resolves with the recorded outcome; with undefined when billing refuses, or after `settleAnswerMs`, while the attempts continue. Never
    * rejects.
    */
-  settle(request: SettleRequest): Promise<SettleOutcome | undefined> {
-    const answered = this.untilAnswered(request);
+  settle(request: SettleRequest, fields?: RequestFields): Promise<SettleOutcome | undefined> {
+    const answered = this.untilAnswered(request, fields);
     this.pendingSettlements.add(answered);
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(undefined), this.limits.settleAnswerMs);
@@ -71,17 +78,17 @@ export class SettleOnEnd {
     return this.pendingSettlements.size;
   }
 
-  private async untilAnswered(request: SettleRequest): Promise<SettleOutcome | undefined> {
+  private async untilAnswered(request: SettleRequest, fields: RequestFields | undefined): Promise<SettleOutcome | undefined> {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS)) {
       try {
         return await this.billing.settle(request);
       } catch (error) {
         const { holdId } = request;
         if (!isTransient(error)) {
-          this.logger.error({ holdId, err: error }, 'settlement refused by billing: the hold ends with its lease');
+          this.logger.error({ ...fields, holdId, err: error }, 'settlement refused by billing: the hold ends with its lease');
           return undefined;
         }
-        this.logger.warn({ holdId, err: error, pauseMs }, 'settlement failed: retrying');
+        this.logger.warn({ ...fields, holdId, err: error, pauseMs }, 'settlement failed: retrying');
         await delay(pauseMs / 2 + (Math.random() * pauseMs) / 2);
       }
     }

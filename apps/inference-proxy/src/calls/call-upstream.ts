@@ -28,6 +28,8 @@ const LARGE_PROMPT_TOKENS = 50_000;
 export interface CallTarget {
   client: Pick<UpstreamClient, 'adapter' | 'upstream' | 'pool' | 'basePath' | 'addressError'>;
   model: string;
+  /** Sent to the upstream if present. */
+  traceparent?: string | undefined;
   /** Called when the head of a reply has come. */
   onAnswer?(): void;
 }
@@ -66,6 +68,7 @@ export async function* callUpstream(
         accept: stream ? 'text/event-stream' : 'application/json',
         'content-type': 'application/json',
         'user-agent': 'tollgate',
+        ...(target.traceparent !== undefined && { traceparent: target.traceparent }),
       },
       body,
       onSent: () => meter.sent(),

@@ -13,12 +13,13 @@ import type { RouteCall } from '../routing/route-state.js';
 import { AttemptReport } from './attempt-report.js';
 import { DetachableEvents } from './detachable-events.js';
 import { readOn } from './read-on.js';
+import { RunTrace, type TraceDependencies } from './run-trace.js';
 import { UsageMeter } from './usage-meter.js';
 
 /** The gateway that reads the stream, for its client. */
-export type Reader = Pick<CallContext, 'signal' | 'callerIsThere'>;
+export type Reader = Pick<CallContext, 'signal' | 'callerIsThere'> & Partial<Pick<CallContext, 'trace'>>;
 
-export interface RunDependencies {
+export interface RunDependencies extends TraceDependencies {
   leases: Pick<LeaseKeeper, 'keep'>;
   settlements: Pick<SettleForGateway, 'schedule' | 'settleAfter'>;
   logger: Logger;
@@ -47,6 +48,7 @@ export class InferenceRun {
   private loss: LeaseLoss | undefined;
   private failed = false;
   private readonly attempts: AttemptReport;
+  readonly trace: RunTrace;
   private readonly abortController = new AbortController();
   private readonly fallback: FallbackSettler;
   private readonly endLease: ReturnType<LeaseKeeper['keep']>;
@@ -58,6 +60,7 @@ export class InferenceRun {
   ) {
     this.meter = new UsageMeter(job.ticket);
     this.attempts = new AttemptReport(job.ticket.reportsAttempts);
+    this.trace = new RunTrace(job, reader.trace, dependencies);
     this.fallback = new FallbackSettler(dependencies.settlements, reader, {
       settlement: () => this.settlement(),
       onReaderLeft: () => this.onReaderLeft(),
@@ -85,6 +88,7 @@ export class InferenceRun {
     this.call = call;
     this.readable = undefined;
     this.upstream = call.client.upstream.id;
+    this.trace.startAttempt(call);
     return this.meter;
   }
 
@@ -106,11 +110,10 @@ export class InferenceRun {
     if (call === undefined) return;
     this.call = undefined;
     this.attempts.record(call, failure);
-    call.end({
-      outcome: failure?.code ?? (isComplete ? 'completed' : 'cancelled'),
-      failure,
-      usage: meter.hasContent ? meter.soFar() : undefined,
-    });
+    const outcome = failure?.code ?? (isComplete ? 'completed' : 'cancelled');
+    const end = { outcome, failure, usage: meter.hasContent ? meter.soFar() : undefined };
+    call.end(end);
+    this.trace.endAttempt(call, end);
     if (failure !== undefined) logFailure(this.dependencies.logger, failure, this.logFields(call));
     if (meter.outputTokensOver > 0) {
       const { outputTokensMax } = this.job.ticket;
@@ -157,6 +160,7 @@ export class InferenceRun {
     this.failed = true;
     if (this.loss === undefined) this.upstream ??= this.failedUpstream;
     const { code, message } = this.loss ? LOSSES[this.loss] : (failure ?? UNEXPECTED);
+    this.trace.failed(code);
     const events: StreamEvent[] = this.hasReturnedContent ? [{ type: 'usage-report', usage: this.meter.soFar() }] : [];
     yield this.withAttempts(this.withUpstream([...events, { type: 'completion-failure', code, message, retryAfterSeconds }]));
   }
@@ -172,6 +176,7 @@ export class InferenceRun {
     this.endCall();
     this.endLease(this.fallback.end(this.settlement()));
     if (!this.hasFinished) this.halt('given up');
+    this.trace.end();
   }
 
   /** Returns true when the reply is read on: the run then settles the hold itself, by what the upstream reports. */
@@ -215,12 +220,12 @@ export class InferenceRun {
     else if (request.stream && meter.hasContent) usage = meter.soFar();
     if (end === 'complete' || end === 'aborted') this.endCall(undefined, end === 'complete');
     else this.endCall(end);
-    return { holdId: ticket.holdId, accountId: ticket.accountId, reason: 'client-disconnected', usage, upstream };
+    this.trace.end();
+    return { holdId: ticket.holdId, accountId: ticket.accountId, reason: 'client-disconnected', usage, upstream, ...this.trace.carried };
   }
 
   private logFields(call: RouteCall) {
-    const { requestId, holdId } = this.job.ticket;
-    return { requestId, holdId, upstream: call.client.upstream.id, model: this.job.request.model, upstreamModel: call.model };
+    return { ...this.trace.fields, upstream: call.client.upstream.id, model: this.job.request.model, upstreamModel: call.model };
   }
 
   private halt(why: string): void {
@@ -241,7 +246,7 @@ export class InferenceRun {
     const { holdId, accountId } = this.job.ticket;
     const reason = this.hasFinished ? 'completed' : this.failed ? 'failed' : 'client-disconnected';
     const billed = this.hasFinished ? this.meter.final() : this.failed && !this.hasReturnedContent ? undefined : this.meter.soFar();
-    return { holdId, accountId, reason, usage: billed, upstream: this.upstream };
+    return { holdId, accountId, reason, usage: billed, upstream: this.upstream, ...this.trace.carried };
   }
 }
 

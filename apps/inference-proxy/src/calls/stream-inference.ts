@@ -100,8 +100,8 @@ async function acquireRoute(
   } catch (error) {
     if (run.isAborted) return undefined;
     const failure = asFailure(error);
-    if (earlier === undefined)
-      logger.warn({ requestId: ticket.requestId, model: request.model, detail: failure.detail }, 'no route available');
+    run.trace.noRoute(failure);
+    if (earlier === undefined) logger.warn({ ...run.trace.fields, model: request.model, detail: failure.detail }, 'no route available');
     return earlier ?? failure;
   }
 }

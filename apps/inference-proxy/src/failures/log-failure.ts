@@ -4,6 +4,8 @@ import type { UpstreamFailure } from './upstream-failure.js';
 
 interface FailedCall {
   requestId: string;
+  traceId: string | undefined;
+  keyId: string | undefined;
   holdId: string;
   upstream: string;
   /** The model's name in the catalog. */

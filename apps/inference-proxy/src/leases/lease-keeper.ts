@@ -19,6 +19,8 @@ interface Lease {
   ticket: Ticket;
   readUsage: () => Usage;
   lost: (loss: LeaseLoss) => void;
+  /** For the log. */
+  traceId: string | undefined;
   sequence: number;
   /** Start of the lease: when the last acknowledged renewal was sent. */
   renewedAt: number;
@@ -57,9 +59,9 @@ export class LeaseKeeper {
    * Renews the hold of a request. Calls `lost` at most once. Returns a function to call when the request ends; `unsettled`, if given, is
    * called when the hold is still open a while later.
    */
-  keep(ticket: Ticket, readUsage: () => Usage, lost: (loss: LeaseLoss) => void): (unsettled?: () => void) => void {
+  keep(ticket: Ticket, readUsage: () => Usage, lost: (loss: LeaseLoss) => void, traceId?: string): (unsettled?: () => void) => void {
     const now = this.now();
-    const lease: Lease = { ticket, readUsage, lost, sequence: 0, renewedAt: now, nextAt: now + ticket.leaseMs / 12 };
+    const lease: Lease = { ticket, readUsage, lost, traceId, sequence: 0, renewedAt: now, nextAt: now + ticket.leaseMs / 12 };
     this.leases.set(ticket.holdId, lease);
     this.tickAtLeastEvery(ticket.leaseMs / 24);
     const { holdId } = ticket;
@@ -132,10 +134,11 @@ export class LeaseKeeper {
   }
 
   private lose(lease: Lease, reason: string, loss: LeaseLoss = 'lost'): void {
-    const { holdId, requestId } = lease.ticket;
+    const { holdId, requestId, keyId } = lease.ticket;
+    const { traceId } = lease;
     if (this.leases.get(holdId) !== lease) return;
     this.leases.delete(holdId);
-    this.logger.warn({ holdId, requestId, reason }, 'lease lost: upstream call stopped');
+    this.logger.warn({ requestId, traceId, keyId, holdId, reason }, 'lease lost: upstream call stopped');
     lease.lost(loss);
   }
 

@@ -216,6 +216,8 @@ export class RouteCall {
   /** Moment of the head of the reply. */
   answeredAt: number | undefined;
   firstContentAt: number | undefined;
+  /** Trace context for the upstream, if it shall get one. */
+  traceparent: string | undefined;
 
   constructor(
     readonly route: RouteState,

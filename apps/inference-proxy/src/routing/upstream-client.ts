@@ -11,6 +11,8 @@ export class UpstreamClient {
   readonly pool: Pool;
   /** Ends with a slash, so that an adapter's path can follow. */
   readonly basePath: string;
+  readonly serverAddress: string;
+  readonly serverPort: number;
   /** Set when the upstream's address may not be called. */
   readonly addressError: AddressRefusedError | undefined;
   isClosed = false;
@@ -22,6 +24,8 @@ export class UpstreamClient {
   ) {
     const url = new URL(upstream.baseUrl);
     this.adapter = ADAPTERS[upstream.kind];
+    this.serverAddress = url.hostname;
+    this.serverPort = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
     this.basePath = url.pathname.replace(/\/*$/, '/');
     const takesOver = before !== undefined && !before.isClosed && socketsOf(before.upstream) === socketsOf(upstream);
     this.pool = takesOver ? before.pool : createUpstreamPool(upstream);

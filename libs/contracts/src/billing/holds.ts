@@ -6,6 +6,9 @@ import type { ServiceErrorCode } from '../service-error.js';
 import type { BudgetPeriod } from './budgets.js';
 import { Id, Nested, NestedList, type Paged, PICO_USD, Text, TOKEN_PRICE, TOKENS_MAX } from './fields.js';
 
+/** W3C trace context, version 00. */
+const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+
 /** The price stored in a hold: pico-USD per token as integer strings. */
 export class PinnedPrice {
   @IsInt() @Min(1) @Max(2 ** 31 - 1) version!: number;
@@ -28,6 +31,8 @@ export class ReserveRequest {
   /** Maximum cost of the request. */
   @Matches(PICO_USD) amountPicoUsd!: string;
   @Nested(() => PinnedPrice) price!: PinnedPrice;
+  /** W3C trace context of a sampled caller: billing's spans are below it. */
+  @IsOptional() @Matches(TRACEPARENT) traceparent?: string;
 }
 
 /** Requests per minute of a project, as of one reserve. */
@@ -143,6 +148,8 @@ export class SettleRequest {
   @IsIn(SETTLERS)
   @Transform(({ value }) => (SETTLERS.includes(value) ? value : undefined))
   settledBy?: Settler;
+  /** As in a reserve. */
+  @IsOptional() @Matches(TRACEPARENT) traceparent?: string;
 }
 
 export interface SettleOutcome {

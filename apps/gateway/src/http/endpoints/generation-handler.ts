@@ -9,8 +9,6 @@ import { callerOf, type GatewayRequest } from '../http-exchange.js';
 import { PlainReply } from '../replies/plain-reply.js';
 import { StreamReply, type StreamTimes } from '../replies/stream-reply.js';
 
-const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
-
 /** Serves generation requests over HTTP in any format: body → request → pipeline → reply. */
 export class GenerationHandler {
   constructor(
@@ -36,13 +34,13 @@ export class GenerationHandler {
     const caller = callerOf(exchange);
     const bytes = await this.bodies.read(request, response);
     const onSent = (): void => this.bodies.release(request);
-    const { id, requestId, stopped } = exchange;
+    const { id, requestId, stopped, trace, span } = exchange;
     const parsed = await this.parser.parseGeneration(adapter, { bytes, owner: caller, stopped, onSent });
     const { model, stream } = parsed.request;
     const context = { id, requestId, createdSeconds: nowSeconds(), nowSeconds, model };
     const record: InferenceRecord = { activity: this.settings.activityEvents ? {} : undefined };
     exchange.inference = record;
-    const call = { request: parsed.request, caller, requestId, traceparent: traceparentOf(request) };
+    const call = { request: parsed.request, caller, requestId, trace, span };
     const run = (reply: Reply) => runInference(this.services, call, reply, record);
     if (!stream) return run(new PlainReply(exchange, response, adapter, parsed.replyOptions, context));
     return this.stream(new StreamReply(exchange, response, adapter.renderStream(context, parsed.replyOptions), this.settings), run);
@@ -59,11 +57,6 @@ export class GenerationHandler {
       reply.close();
     }
   }
-}
-
-function traceparentOf({ headers }: GatewayRequest): string | undefined {
-  const { traceparent } = headers;
-  return typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : undefined;
 }
 
 function nowSeconds(): number {

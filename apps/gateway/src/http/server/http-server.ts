@@ -4,10 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { GatewayError } from '#inference/errors.js';
 import { clientAddress } from '#observability/client-address.js';
 import type { Logger } from '#observability/logger.js';
+import type { Tracer } from '#tracing/tracer.js';
 import type { AccessLog } from '../access-log.js';
 import { type GatewayRequest, HttpExchange } from '../http-exchange.js';
 import { renderErrorAt } from '../replies/render-error.js';
 import { writeError } from '../replies/write-reply.js';
+import { beginSpan, endSpan } from '../request-span.js';
 import { type Route, routeAt } from '../routes.js';
 import { type ClientSocket, type Connection, TOO_MANY_PIPELINED } from './connection.js';
 import { Connections } from './connections.js';
@@ -63,6 +65,7 @@ export class HttpServer {
     private readonly logger: Logger,
     private readonly limits: ClientLimits,
     private readonly isReady: () => boolean,
+    private readonly tracer?: Tracer,
   ) {
     this.connections = new Connections(limits.connectionsMax);
     const admit = (request: IncomingMessage, response: ServerResponse): void => this.admit(request, response, false);
@@ -155,6 +158,7 @@ export class HttpServer {
   private serve(request: GatewayRequest, response: ServerResponse, route: Route | undefined, connection: Connection): void {
     const { exchange } = request;
     exchange.route = route?.path ?? 'unknown';
+    beginSpan(request, route, this.tracer);
     exchange.address = clientAddress(connection.address, forwardedFor(request), this.limits.trustedProxyHops);
     connection.current = exchange;
     this.running.set(request, response);
@@ -181,7 +185,9 @@ export class HttpServer {
     const { exchange, method, headers } = request;
     if (exchange.work) await exchange.work;
     this.running.delete(request);
-    this.accessLog.write(exchange, { method, headers, status: response.headersSent ? response.statusCode : undefined }, endedAt);
+    const status = response.headersSent ? response.statusCode : undefined;
+    this.accessLog.write(exchange, { method, headers, status }, endedAt);
+    endSpan(exchange, status);
     if (this.draining) setImmediate(() => this.server.closeIdleConnections());
   }
 

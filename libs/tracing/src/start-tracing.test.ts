@@ -1,0 +1,211 @@
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { leastMs } from '#testing/least-ms.js';
+import { TraceCollector, treeOf } from '#testing/trace-collector.js';
+import { startTracing } from './start-tracing.js';
+import type { Tracer } from './tracer.js';
+
+const SAMPLED = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'vendor=1' };
+const UNSAMPLED = { traceparent: '00-1af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00' };
+
+const VARIABLES = { ...process.env };
+let collector: TraceCollector;
+let tracer: Tracer;
+let registry: Registry;
+let logged: { msg: string }[];
+
+beforeEach(async () => {
+  collector = await TraceCollector.start();
+});
+
+afterEach(async () => {
+  process.env = { ...VARIABLES };
+  await tracer?.close();
+  await collector.close().catch(() => undefined);
+});
+
+async function start(settings: Record<string, string> = {}): Promise<Tracer> {
+  process.env = { ...VARIABLES, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '10', ...settings };
+  registry = new Registry();
+  const lines: { msg: string }[] = [];
+  logged = lines;
+  const logger = pino({ base: {} }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  tracer = (await startTracing({ name: 'test', registry, logger })) as Tracer;
+  return tracer;
+}
+
+async function counts(): Promise<Record<string, number>> {
+  const [metric] = await registry.getMetricsAsJSON();
+  return Object.fromEntries((metric?.values ?? []).map(({ labels, value }) => [String(labels.outcome), value]));
+}
+
+/** A request with one call below. */
+function request(parent: { traceparent: string } | undefined, { fails = false } = {}): void {
+  const root = tracer.startRoot('request', 'server', { parent });
+  root.startChild('call', 'client').end();
+  if (fails) root.fail('upstream_error');
+  root.end();
+}
+
+test.each([
+  ['no endpoint', { OTEL_EXPORTER_OTLP_ENDPOINT: '', OTEL_TRACES_SAMPLER: 'not one of ours' }],
+  ['OTEL_SDK_DISABLED', { OTEL_SDK_DISABLED: 'true' }],
+  ['OTEL_TRACES_EXPORTER=none', { OTEL_TRACES_EXPORTER: 'none' }],
+])('there is no tracer with %s', async (_, settings) => {
+  expect(await start(settings)).toBeUndefined();
+});
+
+test.each([
+  ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4317'],
+  ['OTEL_TRACES_SAMPLER', 'jaeger_remote'],
+  ['OTEL_TRACES_SAMPLER_ARG', '2'],
+])('%s=%s is refused by name', async (name, value) => {
+  await expect(start({ [name]: value })).rejects.toThrow(name);
+});
+
+test('spans arrive as protobuf below their parent, with attributes, events, links, status and resource', async () => {
+  await start({
+    OTEL_SERVICE_NAME: 'named',
+    OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
+    OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=7',
+  });
+  const root = tracer.startRoot('request', 'server', { parent: SAMPLED, attributes: { text: 'x'.repeat(1_000), absent: undefined } });
+  const child = root.startChild('call', 'client', { count: 3, ratio: 0.5, on: true });
+  child.addEvent('retry', { attempt: 2 });
+  child.fail('timeout');
+  child.end();
+  root.end();
+  const batch = tracer.startRoot('batch', 'client', { links: [root] });
+  batch.end();
+  await tracer.close();
+  expect(treeOf(collector.of(root.traceId))).toEqual(['named server request', '  named client call FAILED']);
+  const [call, request, linked] = collector.spans;
+  expect(call).toMatchObject({
+    attributes: { count: 3, ratio: 0.5, on: true, 'error.type': 'timeout' },
+    events: [{ name: 'retry', attributes: { attempt: 2 } }],
+    traceState: 'vendor=1',
+  });
+  expect(request).toMatchObject({ parentId: 'b7ad6b7169203331', attributes: { text: 'x'.repeat(256) } });
+  expect(child.context).toEqual({ traceparent: `00-${root.traceId}-${call?.spanId}-01`, tracestate: 'vendor=1' });
+  expect(linked?.links).toEqual([{ traceId: root.traceId, spanId: request?.spanId }]);
+  expect(collector.headers[0]).toMatchObject({ 'content-type': 'application/x-protobuf', 'x-tenant': '7' });
+  expect(await counts()).toEqual({ exported: 3, failed: 0, dropped: 0 });
+});
+
+test('the parent decides, and a ratio for traces that begin here: what is not sampled exports nothing', async () => {
+  await start({ OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' });
+  request(undefined);
+  request(UNSAMPLED);
+  await tracer.close();
+  expect(collector.bodies).toEqual([]);
+  request(SAMPLED);
+  await tracer.close();
+  expect(collector.spans.map(({ name }) => name)).toEqual(['call', 'request']);
+});
+
+test('a client that asks for sampling is not heard by a sampler without parent', async () => {
+  await start({ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' });
+  request(SAMPLED);
+  await tracer.close();
+  expect(collector.bodies).toEqual([]);
+});
+
+test('of requests that are not sampled, those that fail or are slow are exported with all spans, also with one that ends later', async () => {
+  await start({ TRACES_SLOW_MS: '40' });
+  request(UNSAMPLED);
+  request(UNSAMPLED, { fails: true });
+  const slow = tracer.startRoot('slow', 'server', { parent: UNSAMPLED });
+  const late = slow.startChild('late', 'client');
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  slow.end();
+  late.end();
+  await tracer.close();
+  expect(collector.spans.map(({ name }) => name)).toEqual(['call', 'request', 'slow', 'late']);
+});
+
+test('TRACES_SLOW_MS=0 exports nothing that is not sampled', async () => {
+  await start({ TRACES_SLOW_MS: '0' });
+  request(UNSAMPLED, { fails: true });
+  await tracer.close();
+  expect(collector.bodies).toEqual([]);
+});
+
+test('requests in progress hold a bounded number of spans: the oldest is given up and counted', async () => {
+  await start();
+  const oldest = tracer.startRoot('oldest', 'server', { parent: UNSAMPLED });
+  for (let call = 0; call < 8_000; call++) oldest.startChild('call', 'client').end();
+  const next = tracer.startRoot('next', 'server', { parent: UNSAMPLED });
+  for (let call = 0; call < 200; call++) next.startChild('call', 'client').end();
+  oldest.fail('lost');
+  oldest.end();
+  next.fail('kept');
+  next.end();
+  await tracer.close();
+  expect({ names: new Set(collector.spans.map(({ name }) => name)), ...(await counts()) }).toEqual({
+    names: new Set(['call', 'next']),
+    exported: 201,
+    failed: 0,
+    dropped: 8_000,
+  });
+});
+
+describe('a collector', () => {
+  const settings = { OTEL_BSP_MAX_QUEUE_SIZE: '100', OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '10', OTEL_EXPORTER_OTLP_TIMEOUT: '50' };
+
+  test.each<[string, (collector: TraceCollector) => void | Promise<void>]>([
+    ['that is away', (away) => away.close()],
+    ['that refuses', (collector) => (collector.answer = (_, response) => void response.writeHead(400).end('x'.repeat(100_000)))],
+    ['that never answers', (collector) => (collector.answer = () => undefined)],
+    [
+      'that answers without end',
+      (collector) => {
+        collector.answer = (_, response) => {
+          const flood = (): boolean => !response.destroyed && response.write(Buffer.alloc(1024 * 1024)) && flood();
+          response.on('drain', flood);
+          flood();
+        };
+      },
+    ],
+    [
+      'that drips its answer',
+      (collector) => {
+        collector.answer = (_, response) => {
+          const timer = setInterval(() => response.write('x'), 20);
+          response.on('close', () => clearInterval(timer));
+        };
+      },
+    ],
+  ])('%s delays nothing: the queue stays bounded, and every span is counted', async (_, misbehave) => {
+    await start({ ...settings, OTEL_BSP_EXPORT_TIMEOUT: '60' });
+    await misbehave(collector);
+    let runs = 0;
+    const took = await leastMs(200, async () => {
+      runs += 1;
+      const startedAt = performance.now();
+      for (let count = 0; count < 100; count++) request(SAMPLED);
+      return performance.now() - startedAt;
+    });
+    expect(took).toBeLessThan(200);
+    await tracer.close();
+    const { exported = -1, failed = -1, dropped = -1 } = await counts();
+    // Of the 200 spans of a run, 100 wait and 10 are under way.
+    expect({ exported, sum: failed + dropped, isBounded: dropped >= 90 * runs }).toEqual({ exported: 0, sum: 200 * runs, isBounded: true });
+    expect(logged.map(({ msg }) => msg)).toEqual(['trace collector does not take spans: they are lost']);
+  });
+
+  test('that returns gets what ends from then on', async () => {
+    await start(settings);
+    collector.answer = (_, response) => void response.writeHead(500).end();
+    request(SAMPLED);
+    await tracer.close();
+    collector.answer = (_, response) => void response.end();
+    request(SAMPLED);
+    await tracer.close();
+    expect(await counts()).toEqual({ exported: 2, failed: 2, dropped: 0 });
+    expect(logged.map(({ msg }) => msg)).toEqual([
+      'trace collector does not take spans: they are lost',
+      'trace collector takes spans again',
+    ]);
+  });
+});

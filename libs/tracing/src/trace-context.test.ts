@@ -1,0 +1,27 @@
+import { parseTraceContext } from './trace-context.js';
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+const SPAN = 'b7ad6b7169203331';
+const GOOD = `00-${TRACE}-${SPAN}-01`;
+
+test.each<[string, unknown, unknown, unknown]>([
+  ['a context', GOOD, undefined, { traceparent: GOOD }],
+  [
+    'with the state of vendors',
+    GOOD,
+    'rojo=00f067aa0ba902b7,congo=t61rcWkgMzE',
+    { traceparent: GOOD, tracestate: 'rojo=00f067aa0ba902b7,congo=t61rcWkgMzE' },
+  ],
+  ['a state that is too long or not visible is left out', GOOD, 'a='.padEnd(513, 'x'), { traceparent: GOOD }],
+  ['a later version is read as version 00', `cc-${TRACE}-${SPAN}-01-what-comes-then`, undefined, { traceparent: GOOD }],
+  ['version 00 has no further fields', `${GOOD}-more`, undefined, undefined],
+  ['version ff does not exist', `ff-${TRACE}-${SPAN}-01`, undefined, undefined],
+  ['no trace', `00-${'0'.repeat(32)}-${SPAN}-01`, undefined, undefined],
+  ['no span', `00-${TRACE}-${'0'.repeat(16)}-01`, undefined, undefined],
+  ['capital letters', GOOD.toUpperCase(), undefined, undefined],
+  ['two headers', `${GOOD}, ${GOOD}`, undefined, undefined],
+  ['a line break', `${GOOD}\n`, undefined, undefined],
+  ['a list', [GOOD], undefined, undefined],
+])('%s', (_, traceparent, tracestate, expected) => {
+  expect(parseTraceContext(traceparent, tracestate)).toEqual(expected);
+});

@@ -1,0 +1,23 @@
+/** W3C trace context, as the headers `traceparent` and `tracestate` carry it. */
+export interface TraceContext {
+  traceparent: string;
+  tracestate?: string | undefined;
+}
+
+/** Version 00, or a later one that may have more fields. All zeros and version ff are not valid. */
+const TRACEPARENT =
+  /^(?:00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}|(?!00|ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?)$/;
+/** Visible characters of at most the length that every participant must pass on. */
+const TRACESTATE = /^[\x20-\x7e]{1,512}$/;
+
+/** Returns the context of a request as version 00; undefined without a valid `traceparent`. A `tracestate` that is not valid is left out. */
+export function parseTraceContext(traceparent: unknown, tracestate: unknown): TraceContext | undefined {
+  if (typeof traceparent !== 'string' || !TRACEPARENT.test(traceparent)) return undefined;
+  const current = `00${traceparent.slice(2, 55)}`;
+  return typeof tracestate === 'string' && TRACESTATE.test(tracestate) ? { traceparent: current, tracestate } : { traceparent: current };
+}
+
+/** Returns the trace id of a parsed context. */
+export function traceIdOf({ traceparent }: TraceContext): string {
+  return traceparent.slice(3, 35);
+}

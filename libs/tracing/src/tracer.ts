@@ -1,0 +1,60 @@
+import type { TraceContext } from './trace-context.js';
+
+/** Values never contain content, keys or secrets. Undefined ones are left out. */
+export type SpanAttributes = Record<string, string | number | boolean | undefined>;
+
+/** `server`: answers a call. `client`: makes one. */
+export type SpanKind = 'server' | 'client';
+
+/** Makes spans. A service has one only while traces are exported (`startTracing`), so callers write `tracer?.start…`. */
+export interface Tracer {
+  /** Starts the first span that this process has of a trace. Without a `parent` it begins a trace. */
+  startRoot(name: string, kind: SpanKind, options?: RootOptions): Span;
+  /** Exports the rest, for at most a few seconds. Call it when no span will end any more. */
+  close(): Promise<void>;
+}
+
+export interface RootOptions {
+  parent?: TraceContext | undefined;
+  attributes?: SpanAttributes;
+  /** Spans of other traces that this one serves. It is sampled when one of them is. */
+  links?: readonly Span[];
+}
+
+/** One operation of a trace. Call nothing on it after `end`. */
+export interface Span {
+  readonly traceId: string;
+  /** True when the trace was chosen at its start, so that every service exports its part. */
+  readonly isSampled: boolean;
+  /** Context for calls that this operation makes. */
+  readonly context: TraceContext;
+  startChild(name: string, kind: SpanKind, attributes?: SpanAttributes): Span;
+  set(attributes: SpanAttributes): void;
+  /** `at` is of `performance.now()`. Default: now. */
+  addEvent(name: string, attributes?: SpanAttributes, at?: number): void;
+  linkTo(other: Span): void;
+  /** Marks the operation as failed. `errorType` is a code, never a message. */
+  fail(errorType: string): void;
+  end(): void;
+}
+
+/** Runs work under a span and ends it; a rejection fails the span. Costs one comparison without a span. */
+export function underSpan<Result>(span: Span | undefined, work: () => Promise<Result>): Promise<Result> {
+  return span === undefined ? work() : endWith(span, work());
+}
+
+async function endWith<Result>(span: Span, work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    span.fail(errorTypeOf(error));
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+function errorTypeOf(error: unknown): string {
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
+  return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown';
+}
