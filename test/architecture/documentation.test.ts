@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Registry } from 'prom-client';
 import { ServiceConfig } from '#config/service-config.js';
-import { registerBuildInfo } from '#observability/ops-server.js';
+import { registerProcessMetrics } from '#observability/ops-server.js';
 import { BillingConfig } from '../../apps/billing/src/billing.config.js';
-import { createBillingMetrics } from '../../apps/billing/src/billing.metrics.js';
+import { createBillingMetrics, watchLanes } from '../../apps/billing/src/billing.metrics.js';
 import { CatalogConfig } from '../../apps/catalog/src/catalog.config.js';
 import { createCatalogMetrics } from '../../apps/catalog/src/catalog.metrics.js';
 import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
@@ -66,9 +66,9 @@ test('every file and folder that a page names exists', () => {
 });
 
 test.each([
-  ['metric of every service', registerBuildInfo],
+  ['metric of every service', registerProcessMetrics],
   ['metric of the gateway', gatewayMetrics],
-  ['metric of billing', createBillingMetrics],
+  ['metric of billing', billingMetrics],
   ['metric of the catalog', createCatalogMetrics],
   ['metric of the panel', createPanelMetrics],
   ['metric of the inference-proxy', (registry) => new ProxyMetrics(registry).watch(() => ({ routes: [], models: [] }))],
@@ -118,6 +118,11 @@ function byName(one: { name: string }, other: { name: string }): number {
 function labelsIn(cell: string): string[] {
   const own = [...cell.matchAll(/`(\w+)`/g)].map(([, label = '']) => label);
   return cell.startsWith('those of a route') ? ['upstream', 'model', 'upstream_model', ...own] : own;
+}
+
+function billingMetrics(registry: Registry): void {
+  createBillingMetrics(registry);
+  watchLanes(registry, { queued: 0, waitingMs: 0 });
 }
 
 function gatewayMetrics(registry: Registry): void {

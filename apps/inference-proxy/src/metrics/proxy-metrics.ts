@@ -20,7 +20,9 @@ export type RetryOutcome = (typeof RETRY_OUTCOMES)[number];
 const RETRY_OUTCOMES = ['made', 'over-budget'] as const;
 
 /** End of a wait in the admission queue. `left`: the client disconnected. */
-export type WaitOutcome = 'served' | 'refused' | 'left';
+export type WaitOutcome = (typeof WAIT_OUTCOMES)[number];
+
+const WAIT_OUTCOMES = ['served', 'refused', 'left'] as const;
 
 /** All routes and models at one moment, as the gauges read them. */
 export interface RoutingSnapshot {
@@ -83,9 +85,10 @@ export class ProxyMetrics {
     );
   }
 
-  /** Creates the counters of a model at 0: an alert on an increase misses a counter that first appears as 1. */
+  /** Creates the counters and histograms of a model at 0: an alert on an increase misses a counter that first appears as 1. */
   ofModel(model: string): void {
     for (const outcome of RETRY_OUTCOMES) this.retries.inc({ model, outcome }, 0);
+    for (const outcome of WAIT_OUTCOMES) this.waits.zero({ model, outcome });
   }
 
   retried(model: string, outcome: RetryOutcome): void {
