@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { observabilityFiles } from '../../scripts/observability/observability-files.mjs';
 
@@ -8,6 +8,14 @@ interface Rules {
 
 interface RuleTests {
   tests: { name: string; promql_expr_test: { exp_samples: { labels: string; value: number }[] }[] }[];
+}
+
+interface Compose {
+  services: Record<string, { profiles?: string[]; environment?: Record<string, string>; volumes?: string[]; networks: string[] }>;
+}
+
+interface ScrapeConfig {
+  scrape_configs: { job_name: string; static_configs: { targets: string[] }[] }[];
 }
 
 const FOLDER = 'deploy/observability';
@@ -42,4 +50,26 @@ test('each alert has a section of docs/runbooks.md with its meaning, three comma
     return commands.split('\n').length !== 3 || !/\*\*Means\.\*\*[\s\S]+\*\*Customers see\*\*[\s\S]+```sh[\s\S]+\*\*Ends\*\*/.test(section);
   });
   expect(faults.map(([title]) => title)).toEqual([]);
+});
+
+test('Prometheus in Compose scrapes every service with metrics, as a job of its name, over a network that both have', () => {
+  const { services } = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as Compose;
+  const networks = new Set(services.prometheus?.networks);
+  const reached = Object.entries(services).flatMap(([name, { environment = {}, networks: own }]) =>
+    environment.OPS_PORT && own.some((network) => networks.has(network)) ? [[name, [`${name}:${environment.OPS_PORT}`]]] : [],
+  );
+  const { scrape_configs: jobs } = parse(readFileSync(`${FOLDER}/prometheus.yaml`, 'utf8')) as ScrapeConfig;
+  expect(jobs.map(({ job_name: name, static_configs: [config] }) => [name, config?.targets])).toEqual(reached);
+  expect(reached.map(([name]) => name)).toEqual(['gateway', 'inference-proxy', 'billing', 'catalog', 'panel']);
+});
+
+test('files that Compose mounts exist', () => {
+  const { services } = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as Compose;
+  const files = Object.values(services).flatMap(({ profiles, volumes = [] }) =>
+    profiles?.includes('observability')
+      ? volumes.map((volume) => volume.split(':', 1)[0] ?? '').filter((path) => path.startsWith('./'))
+      : [],
+  );
+  expect(files.length).toBeGreaterThan(5);
+  expect(files.filter((path) => !existsSync(path))).toEqual([]);
 });
