@@ -35,7 +35,7 @@ async function fetchPackage() {
   }
 }
 
-/** A Prometheus that scrapes the services at `opsUrls` and evaluates the alert rules, as a program for the supervisor. */
+/** Prometheus with a configuration file, as a program for the supervisor. It keeps a week. */
 export function prometheusProgram({ prometheus, configFile, dataDir, port }) {
   const url = `http://127.0.0.1:${port}`;
   return {

@@ -89,7 +89,11 @@ export const UPSTREAMS = {
           title: 'Time to first token',
           description: 'Streams, from the call to its first content.',
           unit: 's',
-          queries: quantiles('gen_ai_client_operation_time_to_first_chunk_seconds', { by: ['upstream', 'model'], filter: ROUTES, of: [0.5, 0.95] }),
+          queries: quantiles('gen_ai_client_operation_time_to_first_chunk_seconds', {
+            by: ['upstream', 'model'],
+            filter: ROUTES,
+            of: [0.5, 0.95],
+          }),
         },
         {
           title: 'Time per output token',
