@@ -7,17 +7,19 @@ import { ensureDependencies } from './local/dependencies.mjs';
 import { AlreadyRunning, PidFile } from './local/pid-file.mjs';
 import { claimPort, otherPort } from './local/ports.mjs';
 import { DATA, StartError } from './local/project.mjs';
+import { findPrometheus } from './local/prometheus.mjs';
 import { endCommands } from './local/run-command.mjs';
 import { removeStack, startStack } from './local/stack.mjs';
 import { createStatus, seconds } from './local/status.mjs';
 
-const HELP = `npm start [-- --reset] [--demo-traffic]
+const HELP = `npm start [-- --reset] [--demo-traffic] [--observe]
 
 Starts Tollgate on 127.0.0.1: installs packages, finds or installs PostgreSQL and NATS, migrates the database, builds,
 starts the services and a simulated upstream, and creates a demo account. Ctrl-C stops everything; data stays in .local/.
 
   --reset         delete the data, keys and logs of earlier starts
   --demo-traffic  once ready, send 75 seconds of mixed traffic: all formats, two projects, failures, clients that leave
+  --observe       also start Prometheus with the alert rules: one on PATH, else Debian's
   --help          show this text
 
   PORT          port of the gateway (default 8080)
@@ -45,7 +47,7 @@ try {
 }
 
 async function main() {
-  const { reset, help, 'demo-traffic': demoTraffic } = readArguments();
+  const { reset, help, 'demo-traffic': demoTraffic, observe } = readArguments();
   if (help) return void process.stdout.write(HELP);
   const started = performance.now();
   const port = readPort('PORT', 8080);
@@ -71,8 +73,9 @@ async function main() {
   }
   await ensureDependencies(status);
   await ensureBuilt(status);
+  const prometheus = observe ? (await findPrometheus(status)).prometheus : undefined;
   const stack = await untilSignal((signal) =>
-    startStack({ dataDir: DATA, pidFile, port, panelPort, databaseUrl, serviceDatabaseUrls, natsUrl, signal }),
+    startStack({ dataDir: DATA, pidFile, port, panelPort, databaseUrl, serviceDatabaseUrls, natsUrl, prometheus, signal }),
   );
   process.stdout.write(greeting(stack, performance.now() - started));
   if (demoTraffic) await runDemoTraffic({ dataDir: DATA, stack, say: status.say, signal: stopped });
@@ -113,14 +116,19 @@ function stopOnSignal() {
   return { untilSignal, signal: abort.signal };
 }
 
-function greeting({ gatewayUrl, apiKey, panelUrl, panelLink, logDir }, took) {
+function greeting({ gatewayUrl, apiKey, panelUrl, panelLink, prometheusUrl, logDir }, took) {
   const body = '{"model":"sim-fast","messages":[{"role":"user","content":"Hello"}]}';
   return `
 Tollgate is ready after ${seconds(took)}. Logs: ${logDir}; Ctrl-C stops it.
 
   base URL   ${gatewayUrl}/v1
   demo key   ${apiKey}
-  panel      ${panelUrl}/panel/${panelLink ? `\n  sign in    ${panelLink}\n             once, within 24 hours; for another: npm run -s tollgate -- panel invite --admin` : ''}
+  panel      ${panelUrl}/panel/${panelLink ? `\n  sign in    ${panelLink}\n             once, within 24 hours; for another: npm run -s tollgate -- panel invite --admin` : ''}${
+    prometheusUrl
+      ? `
+  prometheus ${prometheusUrl}`
+      : ''
+  }
 
   curl ${gatewayUrl}/v1/chat/completions -H 'authorization: Bearer ${apiKey}' -H 'content-type: application/json' -d '${body}'
 
@@ -136,13 +144,13 @@ With the OpenAI SDK, in a file such as .local/hello.mjs:
 
 function readArguments() {
   // npm keeps options before the two dashes. Starting with the old data, or without the traffic, would be wrong.
-  for (const name of ['reset', 'demo-traffic']) {
+  for (const name of ['reset', 'demo-traffic', 'observe']) {
     const isKept = process.env[`npm_config_${name.replaceAll('-', '_')}`];
     if (isKept) throw new StartError(`use two dashes before the option: npm start -- --${name}`);
   }
   const flag = { type: 'boolean' };
   try {
-    return parseArgs({ options: { reset: flag, 'demo-traffic': flag, help: { ...flag, short: 'h' } } }).values;
+    return parseArgs({ options: { reset: flag, 'demo-traffic': flag, observe: flag, help: { ...flag, short: 'h' } } }).values;
   } catch (error) {
     throw new StartError(`${error.message.split('.')[0]}; see npm start -- --help`);
   }

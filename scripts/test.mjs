@@ -14,6 +14,7 @@ import { PidFile, sweep } from './local/pid-file.mjs';
 import { freePort } from './local/ports.mjs';
 import { localPostgres } from './local/postgres.mjs';
 import { LOCAL, ROOT, StartError } from './local/project.mjs';
+import { findPrometheus } from './local/prometheus.mjs';
 import { endCommands } from './local/run-command.mjs';
 import { loadSecrets } from './local/secrets.mjs';
 import { removeStack, startStack } from './local/stack.mjs';
@@ -163,18 +164,24 @@ async function startWhole(status) {
     signal: abort.signal,
   });
   status.say('e2e', `started a system at ${stack.gatewayUrl}`);
-  return { TEST_STACK: JSON.stringify(stack), ...(await browserVariables(status)), ...(await startServers(status)) };
+  return { TEST_STACK: JSON.stringify(stack), ...(await toolVariables(status)), ...(await startServers(status)) };
 }
 
-/** Without Chromium the tests of the panel's pages are skipped, which is a failure where `CI` is set. */
-async function browserVariables(status) {
+/** Without a tool its tests are skipped, which is a failure where `CI` is set. */
+async function toolVariables(status) {
+  const chromium = await toolVariable('TEST_CHROMIUM', 'test/browser', () => findChromium(status), status);
+  const prometheus = await toolVariable('TEST_PROMETHEUS', 'test/e2e/observability.test.ts', () => findPrometheus(status), status);
+  return { ...chromium, ...prometheus };
+}
+
+async function toolVariable(name, tests, find, status) {
   try {
-    return { TEST_CHROMIUM: JSON.stringify(await findChromium(status)) };
+    return { [name]: JSON.stringify(await find()) };
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
-    status.say('browser', `tests of pages are skipped: ${error.message}`);
-    const failures = process.env.CI ? [{ file: 'test/browser', title: '(preparation)', error: error.message }] : [];
-    score.add('browser', { passed: 0, failed: failures.length, failures });
+    status.say('tests', `${tests} is skipped: ${error.message}`);
+    const failures = process.env.CI ? [{ file: tests, title: '(preparation)', error: error.message }] : [];
+    score.add(tests, { passed: 0, failed: failures.length, failures });
     return {};
   }
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { commonEnvironment } from './environments.mjs';
 import { localNats, natsAnswers, refusedUsers } from './nats.mjs';
@@ -6,6 +6,7 @@ import { PidFile } from './pid-file.mjs';
 import { claimPort, freePort, otherPort, rememberPorts } from './ports.mjs';
 import { localPostgres, postgresAnswers } from './postgres.mjs';
 import { NODE, ROOT, StartError } from './project.mjs';
+import { prometheusConfig, prometheusProgram } from './prometheus.mjs';
 import { runCommand } from './run-command.mjs';
 import { DATABASE_SERVICES, loadSecrets, NATS_USERS, passwordVariable, readPrivate, writePrivate } from './secrets.mjs';
 import { createDemo, createPanelLink, keyWorks } from './seed.mjs';
@@ -16,8 +17,8 @@ import { removeOwnedFolder } from './unprivileged.mjs';
 
 /**
  * Starts the whole system on 127.0.0.1 and keeps it running. Packages must be installed and `dist` built. stack.d.mts documents the
- * options and the result. Two more options: `pidFile`, if the caller has claimed `dataDir` already, and `signal`, which aborts the start
- * and stops the system.
+ * options and the result. Three more options: `pidFile`, if the caller has claimed `dataDir` already, `signal`, which aborts the start and
+ * stops the system, and `prometheus`, the path of a Prometheus that watches it; `prometheusUrl` is its address.
  */
 export async function startStack(options) {
   const { dataDir, quiet = false } = options;
@@ -55,7 +56,12 @@ async function bringUp({
   const panelPort = wantedPanelPort === 0 ? await freePort() : wantedPanelPort;
   await claimPort(gatewayPort, otherPort('PORT', gatewayPort));
   await claimPort(panelPort, otherPort('PANEL_PORT', panelPort));
-  const ports = await rememberPorts(join(dataDir, 'ports.json'), ['postgres', 'nats', ...SERVICES]);
+  const ports = await rememberPorts(join(dataDir, 'ports.json'), [
+    'postgres',
+    'nats',
+    ...SERVICES,
+    ...(options.prometheus ? ['prometheus'] : []),
+  ]);
   const secrets = loadSecrets(dataDir);
   if (options.natsUrl) secrets.natsPasswords = passwordsFromEnvironment();
 
@@ -80,11 +86,15 @@ async function bringUp({
   const panel = { panelUrl: `http://127.0.0.1:${panelPort}`, ...(panelLink && { panelLink }) };
   const facts = { gatewayUrl, ...panel, ...demo, databaseUrl: databaseUrls.owner, natsUrl };
   writePrivate(join(dataDir, 'demo.json'), facts);
+  const opsUrls = Object.fromEntries(services.map((name) => [name, `http://127.0.0.1:${ports[name]}`]));
+  if (options.prometheus)
+    await status.step('prometheus', () => watch({ prometheus: options.prometheus, dataDir, opsUrls, port: ports.prometheus, supervisor }));
   return {
     ...facts,
+    ...(options.prometheus && { prometheusUrl: `http://127.0.0.1:${ports.prometheus}` }),
     natsPasswords: secrets.natsPasswords,
     upstreamUrl: `http://127.0.0.1:${ports['upstream-sim']}`,
-    opsUrls: Object.fromEntries(services.map((name) => [name, `http://127.0.0.1:${ports[name]}`])),
+    opsUrls,
     logDir: join(dataDir, 'logs'),
   };
 }
@@ -154,6 +164,14 @@ function passwordsFromEnvironment() {
   return Object.fromEntries(NATS_USERS.map((user) => [user, process.env[passwordVariable(user)]]));
 }
 
+/** Starts Prometheus with the alert rules. The upstream-sim has no metrics. */
+async function watch({ prometheus, dataDir, opsUrls: { 'upstream-sim': _, ...opsUrls }, port, supervisor }) {
+  const configFile = join(dataDir, 'prometheus.json');
+  writeFileSync(configFile, prometheusConfig({ opsUrls, rules: join(ROOT, 'deploy/observability/rules.yaml'), interval: '5s' }));
+  await supervisor.start(prometheusProgram({ prometheus, configFile, dataDir: join(dataDir, 'prometheus'), port }));
+  return `http://127.0.0.1:${port}`;
+}
+
 /** The demo account of the last start if its key works; else a new one. */
 async function demoOf({ dataDir, gatewayUrl, natsUrl, secrets, demo, status }) {
   const file = join(dataDir, 'demo.json');
@@ -182,7 +200,7 @@ function controls(supervisor) {
 /** Deletes everything of a stopped stack: data, secrets, the demo key, logs. */
 export function removeStack(dataDir) {
   removeOwnedFolder(dataDir, 'postgres');
-  for (const name of ['demo.json', 'demo-traffic.json', 'secrets.json', 'ports.json', 'logs'])
+  for (const name of ['demo.json', 'demo-traffic.json', 'secrets.json', 'ports.json', 'prometheus.json', 'prometheus', 'logs'])
     rmSync(join(dataDir, name), { recursive: true, force: true });
 }
 

@@ -21,6 +21,7 @@ const CHECKS = {
     'bench',
   ],
   'HTTP API (redocly)': ['scripts/lint-openapi.mjs'],
+  'alert rules (promtool)': ['scripts/lint-rules.mjs'],
 };
 
 export async function runChecks({ score }) {

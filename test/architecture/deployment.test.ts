@@ -21,6 +21,7 @@ interface Workload {
 
 interface ComposeService {
   image: string;
+  profiles?: string[];
   command?: string[];
   entrypoint?: string[];
   environment?: Record<string, string>;
@@ -46,8 +47,8 @@ const compose = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true 
 const containers = new Map(
   [...[...workloads.values()].flatMap((spec) => spec.containers), migration].map((container) => [container.name, container]),
 );
-/** The services of Compose without the CLI. */
-const services = Object.entries(compose.services).filter(([name]) => name !== 'cli');
+/** The services of Compose without those of a profile: the CLI and observability. */
+const services = Object.entries(compose.services).filter(([, { profiles }]) => profiles === undefined);
 /** Settings that differ between Compose and Kubernetes. */
 const ONE_SIDED = new Set(['UPSTREAM_LOCAL_URL', 'PGDATA', 'NATS_PASSWORD']);
 
@@ -88,11 +89,12 @@ test('only the inference-proxy gets secrets of upstreams; other services get onl
   });
 });
 
-test('only the gateway and the panel are published, and only on the host', () => {
+test('only the gateway, the panel and Grafana are published, and only on the host', () => {
   const published = Object.entries(compose.services).flatMap(([name, { ports }]) => (ports ? [[name, ports]] : []));
   expect(published).toEqual([
     ['gateway', [expect.stringMatching(/^127\.0\.0\.1:.*:8080$/)]],
     ['panel', [expect.stringMatching(/^127\.0\.0\.1:.*:8081$/)]],
+    ['grafana', [expect.stringMatching(/^127\.0\.0\.1:.*:3000$/)]],
   ]);
 });
 

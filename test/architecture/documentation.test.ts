@@ -4,11 +4,11 @@ import { dirname, join } from 'node:path';
 import { Registry } from 'prom-client';
 import { ServiceConfig } from '#config/service-config.js';
 import { createNatsMetrics } from '#messaging/nats-metrics.js';
-import { registerBuildInfo } from '#observability/ops-server.js';
+import { registerProcessMetrics } from '#observability/ops-server.js';
 import { registerSpanCounts } from '#tracing/span-queue.js';
 import { TracingConfig } from '#tracing/tracing.config.js';
 import { BillingConfig } from '../../apps/billing/src/billing.config.js';
-import { createBillingMetrics } from '../../apps/billing/src/billing.metrics.js';
+import { createBillingMetrics, watchLanes } from '../../apps/billing/src/billing.metrics.js';
 import { CatalogConfig } from '../../apps/catalog/src/catalog.config.js';
 import { createCatalogMetrics } from '../../apps/catalog/src/catalog.metrics.js';
 import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
@@ -72,12 +72,12 @@ test.each([
   [
     'metric of every service',
     (registry) => {
-      registerBuildInfo(registry);
+      registerProcessMetrics(registry);
       createNatsMetrics(registry);
     },
   ],
   ['metric of the gateway', gatewayMetrics],
-  ['metric of billing', createBillingMetrics],
+  ['metric of billing', billingMetrics],
   ['metric of the catalog', createCatalogMetrics],
   ['metric of the panel', createPanelMetrics],
   ['metric of traces', (registry) => registerSpanCounts(registry, { exported: 0, failed: 0, dropped: 0 })],
@@ -128,6 +128,11 @@ function byName(one: { name: string }, other: { name: string }): number {
 function labelsIn(cell: string): string[] {
   const own = [...cell.matchAll(/`(\w+)`/g)].map(([, label = '']) => label);
   return cell.startsWith('those of a route') ? ['upstream', 'model', 'upstream_model', ...own] : own;
+}
+
+function billingMetrics(registry: Registry): void {
+  createBillingMetrics(registry);
+  watchLanes(registry, { queued: 0, waitingMs: 0 });
 }
 
 function gatewayMetrics(registry: Registry): void {

@@ -1,13 +1,20 @@
 import { Registry } from 'prom-client';
-import { createBillingMetrics } from './billing.metrics.js';
+import { createBillingMetrics, watchLanes } from './billing.metrics.js';
 
 test('counters of alerts are exported before their first increment', async () => {
   const registry = new Registry();
   createBillingMetrics(registry);
   const lines = (await registry.metrics()).split('\n');
   const watched =
-    /^tollgate_billing_(settles_total|late_settlements_total|written_off_pico_usd_total|over_pico_usd_total|accounts_frozen)\b/;
+    /^tollgate_billing_(reserves_total|settles_total|late_settlements_total|written_off_pico_usd_total|over_pico_usd_total|accounts_frozen)\b/;
   expect(lines.filter((line) => watched.test(line))).toEqual([
+    'tollgate_billing_reserves_total{outcome="held"} 0',
+    'tollgate_billing_reserves_total{outcome="closed"} 0',
+    'tollgate_billing_reserves_total{outcome="invalid_api_key"} 0',
+    'tollgate_billing_reserves_total{outcome="account_frozen"} 0',
+    'tollgate_billing_reserves_total{outcome="rate_limit_exceeded"} 0',
+    'tollgate_billing_reserves_total{outcome="concurrency_limit"} 0',
+    'tollgate_billing_reserves_total{outcome="insufficient_balance"} 0',
     'tollgate_billing_settles_total{reason="completed"} 0',
     'tollgate_billing_settles_total{reason="failed"} 0',
     'tollgate_billing_settles_total{reason="client-disconnected"} 0',
@@ -18,4 +25,13 @@ test('counters of alerts are exported before their first increment', async () =>
     'tollgate_billing_accounts_frozen 0',
     'tollgate_billing_over_pico_usd_total 0',
   ]);
+});
+
+test('the queue and the age of its oldest request are read at each scrape', async () => {
+  const registry = new Registry();
+  const lanes = { queued: 0, waitingMs: 0 };
+  watchLanes(registry, lanes);
+  Object.assign(lanes, { queued: 3, waitingMs: 1_500 });
+  const lines = (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  expect(lines).toEqual(['tollgate_billing_queue 3', 'tollgate_billing_waiting_seconds 1.5']);
 });

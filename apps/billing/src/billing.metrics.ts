@@ -1,7 +1,20 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { SETTLE_REASONS, type SettleReason } from '#contracts/billing/holds.js';
+import { type ReserveOutcome, SETTLE_REASONS, type SettleReason } from '#contracts/billing/holds.js';
 import type { LedgerCheckReply } from '#contracts/billing/ledger.js';
 import type { Applied } from './holds/batch.js';
+
+const RESERVE_OUTCOMES = [
+  'held',
+  'closed',
+  'invalid_api_key',
+  'account_frozen',
+  'rate_limit_exceeded',
+  'concurrency_limit',
+  'insufficient_balance',
+] as const satisfies ReserveOutcomeLabel[];
+
+/** Label of a reserve: its status, or the code of its refusal. */
+type ReserveOutcomeLabel = Exclude<ReserveOutcome['status'], 'refused'> | Extract<ReserveOutcome, { status: 'refused' }>['code'];
 
 type BillingMetrics = ReturnType<typeof createBillingMetrics>;
 
@@ -20,8 +33,8 @@ export function createBillingMetrics(registry: Registry) {
       buckets: [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.5, 2],
       registers,
     }),
-    queued: new Gauge({ name: 'tollgate_billing_queue', help: 'Settles and reserves waiting for a batch', registers }),
     holdsOpen: new Gauge({ name: 'tollgate_billing_holds_open', help: 'Open holds of all accounts', registers }),
+    heldPicoUsd: new Gauge({ name: 'tollgate_billing_held_pico_usd', help: 'Money of the open holds of all accounts', registers }),
     reserves: new Counter({
       name: 'tollgate_billing_reserves_total',
       help: 'Reserves by outcome: held, closed, or the error code',
@@ -78,7 +91,24 @@ export function createBillingMetrics(registry: Registry) {
   };
   // Counters start at 0: rate() misses an increment from nothing to 1.
   for (const reason of [...SETTLE_REASONS, 'lease-expired' satisfies SettleReason]) metrics.settles.inc({ reason }, 0);
+  for (const outcome of RESERVE_OUTCOMES) metrics.reserves.inc({ outcome }, 0);
   return metrics;
+}
+
+/** Registers the metrics of the lanes, which are read when Prometheus scrapes: a lane that waits for the database ends no batch. */
+export function watchLanes(registry: Registry, lanes: { readonly queued: number; readonly waitingMs: number }): void {
+  const gauge = (name: string, help: string, read: () => number): void => {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  };
+  gauge('tollgate_billing_queue', 'Settles and reserves waiting for a batch', () => lanes.queued);
+  gauge('tollgate_billing_waiting_seconds', 'Age of the oldest settle or reserve without an outcome', () => lanes.waitingMs / 1_000);
 }
 
 export function recordLedgerCheck(metrics: BillingMetrics, report: LedgerCheckReply, accountsFrozen: number): void {
@@ -95,10 +125,9 @@ export function forgetLedgerCheck(metrics: BillingMetrics): void {
 }
 
 /** Counts a committed batch. Money counters are floats, for graphs only. */
-export function recordBatch(metrics: BillingMetrics, { rows, outcomes }: Applied, milliseconds: number, queued: number): void {
+export function recordBatch(metrics: BillingMetrics, { rows, outcomes }: Applied, milliseconds: number): void {
   metrics.batchSize.observe(outcomes.settles.length + outcomes.reserves.length);
   metrics.batchSeconds.observe(milliseconds / 1_000);
-  metrics.queued.set(queued);
   for (const outcome of outcomes.reserves) {
     metrics.reserves.inc({ outcome: outcome.status === 'refused' ? outcome.code : outcome.status });
   }

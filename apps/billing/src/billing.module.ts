@@ -7,7 +7,7 @@ import { beginGrace } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
 import type { Tracer } from '#tracing/tracer.js';
 import { BillingConfig } from './billing.config.js';
-import { createBillingMetrics, forgetLedgerCheck, recordBatch, recordLedgerCheck } from './billing.metrics.js';
+import { createBillingMetrics, forgetLedgerCheck, recordBatch, recordLedgerCheck, watchLanes } from './billing.metrics.js';
 import { AccountsController } from './controllers/accounts.controller.js';
 import { AuditController } from './controllers/audit.controller.js';
 import { BudgetsController } from './controllers/budgets.controller.js';
@@ -81,10 +81,11 @@ export function billingModule({ config, logger, registry, prisma, messaging, rep
     logger,
     tracer,
     onApplied: (applied, milliseconds) => {
-      recordBatch(metrics, applied, milliseconds, lanes.queued);
+      recordBatch(metrics, applied, milliseconds);
       events.applied(applied);
     },
   });
+  watchLanes(registry, lanes);
   const renewals = new Renewals(leaseMs, { connect, batchMax: RENEWAL_BATCH_MAX, queueMax: RENEWAL_QUEUE_MAX, deadlineMs, logger });
   const lookups = new KeyLookups(config.keyPepper, { connect, batchMax: LOOKUP_BATCH_MAX, queueMax, deadlineMs, logger });
   const moneyLane = new Lane<(connection: PgConnection) => Promise<unknown>, unknown>({
@@ -102,7 +103,10 @@ export function billingModule({ config, logger, registry, prisma, messaging, rep
     intervalMs: config.reaperIntervalMs,
     sweepIntervalMs: config.planSweepIntervalMs,
     renewalsArrive: async () => messaging.connected && (await renewals.canStore()),
-    onOpenHolds: (count) => metrics.holdsOpen.set(count),
+    onOpenHolds: (count, picoUsd) => {
+      metrics.holdsOpen.set(count);
+      metrics.heldPicoUsd.set(picoUsd);
+    },
     logger,
   });
   // For statements that read the whole journal.

@@ -4,7 +4,7 @@ export type CatalogMetrics = ReturnType<typeof createCatalogMetrics>;
 
 export function createCatalogMetrics(registry: Registry) {
   const registers = [registry];
-  return {
+  const metrics = {
     revision: new Gauge({ name: 'tollgate_catalog_revision', help: 'Revision that this replica serves', registers }),
     models: new Gauge({ name: 'tollgate_catalog_models', help: 'Enabled models', registers }),
     applies: new Counter({
@@ -19,4 +19,7 @@ export function createCatalogMetrics(registry: Registry) {
       registers,
     }),
   };
+  // Counters start at 0: rate() misses an increment from nothing to 1.
+  for (const outcome of ['changed', 'unchanged', 'refused', 'failed'] as const) metrics.applies.inc({ outcome }, 0);
+  return metrics;
 }

@@ -30,6 +30,8 @@ export interface RouteStatus {
   /** Milliseconds to the first content of a stream. */
   firstContentMs: number | null;
   tokensPerSecond: number | null;
+  /** Tokens of all calls. Absent from an inference-proxy older than the field. */
+  tokens?: { prompt: number; output: number };
   /** The last failure, however old. */
   lastFailure: RouteFailure | null;
 }

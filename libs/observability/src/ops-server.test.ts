@@ -60,5 +60,6 @@ test('serves metrics, with the running build', async () => {
   const get = await start([], registry);
   const { body } = await get('/metrics');
   expect(body).toContain('tolls_total 3');
+  expect(body).toMatch(/^tollgate_event_loop_utilization (0(\.\d+)?|1)$/m);
   expect(body).toContain(`tollgate_build_info{version="${VERSION}",commit="${COMMIT}",node="${process.version}"} 1`);
 });

@@ -22,7 +22,7 @@ export async function startOpsServer(options: {
 }): Promise<OpsServer> {
   const { host, port, checks, registry } = options;
   collectDefaultMetrics({ register: registry });
-  registerBuildInfo(registry);
+  registerProcessMetrics(registry);
   let draining = false;
   const server = createServer((request, response) => {
     const reply = (status: number, body: string, type = 'application/json'): void => {
@@ -60,8 +60,14 @@ export async function startOpsServer(options: {
   };
 }
 
+/** Registers the metrics of a process that Node's own lack. */
+export function registerProcessMetrics(registry: Registry): void {
+  registerBuildInfo(registry);
+  registerEventLoopUtilization(registry);
+}
+
 /** A metric that is always 1, with the build as labels. Join it with another metric to see which version changed that one. */
-export function registerBuildInfo(registry: Registry): void {
+function registerBuildInfo(registry: Registry): void {
   const labels = { version: VERSION, commit: COMMIT, node: process.version };
   new Gauge({
     name: 'tollgate_build_info',
@@ -69,6 +75,21 @@ export function registerBuildInfo(registry: Registry): void {
     labelNames: Object.keys(labels),
     registers: [registry],
   }).set(labels, 1);
+}
+
+/** A metric of how busy the one thread of this process is. The lag of the event loop is among Node's own metrics. */
+function registerEventLoopUtilization(registry: Registry): void {
+  let before = performance.eventLoopUtilization();
+  new Gauge({
+    name: 'tollgate_event_loop_utilization',
+    help: 'Share of the time since the last scrape in which the event loop was busy, from 0 to 1',
+    registers: [registry],
+    collect() {
+      const now = performance.eventLoopUtilization();
+      this.set(performance.eventLoopUtilization(now, before).utilization);
+      before = now;
+    },
+  });
 }
 
 function listen(server: Server, host: string, port: number): Promise<void> {

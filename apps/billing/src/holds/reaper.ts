@@ -13,7 +13,8 @@ export interface ReaperOptions {
   sweepIntervalMs: number;
   /** True when a renewal can reach this service and its table now. */
   renewalsArrive: () => Promise<boolean>;
-  onOpenHolds?: (count: number) => void;
+  /** Gets the number of open holds of all accounts and the money that they hold; a float, for graphs only. */
+  onOpenHolds?: (count: number, picoUsd: number) => void;
   logger: Logger;
 }
 
@@ -164,8 +165,10 @@ export class Reaper {
   }
 
   private async countHolds(connection: PgConnection): Promise<void> {
-    const { rows } = await connection.query<{ count: number }>('SELECT count(*)::int AS count FROM billing.hold');
-    this.options.onOpenHolds?.(rows[0]?.count ?? 0);
+    const { rows } = await connection.query<{ count: number; held: number }>(
+      'SELECT count(*)::int AS count, coalesce(sum(amount), 0)::float8 AS held FROM billing.hold',
+    );
+    this.options.onOpenHolds?.(rows[0]?.count ?? 0, rows[0]?.held ?? 0);
   }
 
   private async openConnection(): Promise<PgConnection> {

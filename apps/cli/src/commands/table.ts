@@ -11,6 +11,8 @@ import { panelCommands } from './panel.js';
 import { priceCommands } from './prices.js';
 import { projectCommands } from './projects.js';
 import { requestCommands } from './requests.js';
+import { topCommands } from './top.js';
+import { traceCommands } from './trace.js';
 import { upstreamTestCommands } from './upstreams-probe.js';
 import { upstreamStatusCommands } from './upstreams-status.js';
 import { usageCommands } from './usage.js';
@@ -24,6 +26,8 @@ export const COMMANDS: readonly CliCommand[] = [
   ...moneyCommands,
   ...usageCommands,
   ...requestCommands,
+  ...traceCommands,
+  ...topCommands,
   ...ledgerCommands,
   ...monthCommands,
   ...auditCommands,

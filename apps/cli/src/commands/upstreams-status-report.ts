@@ -47,7 +47,7 @@ function renderRows(rows: readonly (readonly ReplicaRoute[])[]): string {
 }
 
 /** The common state, or the number of replicas in each state. */
-function renderStates(seen: readonly ReplicaRoute[]): string {
+export function renderStates(seen: readonly RouteStatus[]): string {
   const states = [...Map.groupBy(seen, stateOf)].map(([state, those]) => {
     const longest = Math.max(...those.map(({ cooldownMs }) => cooldownMs));
     return { state, count: those.length, text: state === 'open' ? `open ${renderMs(longest)}` : state };
@@ -161,12 +161,15 @@ function renderErrors(seen: readonly ReplicaRoute[]): string | null {
   return kinds.length === 0 ? null : kinds.map(([kind, count]) => `${count} ${kind}`).join(', ');
 }
 
-function sum(seen: readonly ReplicaRoute[], read: (route: ReplicaRoute) => number): number {
+export function sum<Route>(seen: readonly Route[], read: (route: Route) => number): number {
   return seen.reduce((total, route) => total + read(route), 0);
 }
 
 /** Weighted by the calls of each replica. */
-function mean(seen: readonly ReplicaRoute[], read: (route: ReplicaRoute) => number | null): number | null {
+export function mean<Route extends Pick<RouteStatus, 'calls'>>(
+  seen: readonly Route[],
+  read: (route: Route) => number | null,
+): number | null {
   const known = seen.filter((route) => read(route) !== null);
   const weight = sum(known, ({ calls }) => Math.max(1, calls));
   return weight === 0 ? null : sum(known, (route) => (read(route) ?? 0) * Math.max(1, route.calls)) / weight;
@@ -176,7 +179,7 @@ function round(value: number | null): number | null {
   return value === null ? null : Math.round(value);
 }
 
-function renderMs(ms: number | null): string | null {
+export function renderMs(ms: number | null): string | null {
   if (ms === null) return null;
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
 }

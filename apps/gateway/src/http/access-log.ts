@@ -50,6 +50,7 @@ export class AccessLog {
         projectId: caller?.projectId,
         keyId: caller?.keyId,
         ...inference,
+        reserveMs: inference?.reserveMs === undefined ? undefined : round(inference.reserveMs),
         requests: undefined,
         activity: undefined,
         totalMs: round(endedAt - startedAt),
@@ -64,6 +65,7 @@ export class AccessLog {
     this.metrics.requests.inc({ route, status, code: error?.code ?? '' });
     this.metrics.seconds.observe({ route, stream }, (endedAt - startedAt) / 1000);
     if (firstContentAt !== undefined) this.metrics.firstContentSeconds.observe({ stream }, (firstContentAt - startedAt) / 1000);
+    if (inference?.reserveMs !== undefined) this.metrics.reserveSeconds.observe(inference.reserveMs / 1000);
     const usage = inference?.usage;
     if (!usage) return;
     // Only catalog models reach a usage, so clients cannot create label values.

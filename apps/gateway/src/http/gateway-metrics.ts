@@ -1,13 +1,17 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { ERROR_CODES } from '#inference/errors.js';
+import { ROUTES } from './routes.js';
 
 const SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
+
+const RESERVE_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
 export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;
 
 /** Metrics of requests. Label values are bounded: routes, models of the catalog, codes; never ids. */
 export function createGatewayMetrics(registry: Registry) {
   const registers = [registry];
-  return {
+  const metrics = {
     requests: new Counter({
       name: 'tollgate_gateway_requests_total',
       help: 'Requests answered',
@@ -28,6 +32,12 @@ export function createGatewayMetrics(registry: Registry) {
       buckets: SECONDS,
       registers,
     }),
+    reserveSeconds: new Histogram({
+      name: 'tollgate_gateway_reserve_seconds',
+      help: 'Seconds from the parsed request to its hold: the delay before the upstream is called',
+      buckets: RESERVE_SECONDS,
+      registers,
+    }),
     tokens: new Counter({ name: 'tollgate_gateway_tokens_total', help: 'Tokens billed', labelNames: ['model', 'kind'], registers }),
     activityDropped: new Counter({
       name: 'tollgate_gateway_activity_dropped_total',
@@ -35,6 +45,12 @@ export function createGatewayMetrics(registry: Registry) {
       registers,
     }),
   };
+  // Counters start at 0: rate() misses an increment from nothing to 1.
+  for (const { path: route } of [ROUTES.chatCompletions, ROUTES.responses, ROUTES.messages]) {
+    metrics.requests.inc({ route, status: 200, code: '' }, 0);
+    for (const [code, { status }] of Object.entries(ERROR_CODES)) metrics.requests.inc({ route, status, code }, 0);
+  }
+  return metrics;
 }
 
 interface GaugeSources {

@@ -42,6 +42,8 @@ export interface InferenceRecord {
   model?: string;
   stream?: boolean;
   holdId?: string;
+  /** Milliseconds from the parsed request to its hold. */
+  reserveMs?: number;
   /** Requests per minute of the project; absent when billing did not say. */
   requests?: RequestsLeft;
   upstream?: string;
@@ -74,6 +76,7 @@ export interface InferenceActivity {
  * complete before the cancel took effect.
  */
 export async function runInference(services: InferenceServices, call: InferenceCall, reply: Reply, record: InferenceRecord): Promise<void> {
+  const startedAt = performance.now();
   const model = services.catalog.model(call.request.model);
   record.model = model.id;
   record.stream = call.request.stream;
@@ -83,7 +86,9 @@ export async function runInference(services: InferenceServices, call: InferenceC
   if (activity) Object.assign(activity, { promptTokensEstimate, outputTokensMax });
   services.settlements.checkBacklog();
   const hold = await reserve(services, call, model, quote, record);
-  if (activity) activity.heldAt = performance.now();
+  const heldAt = performance.now();
+  record.reserveMs = heldAt - startedAt;
+  if (activity) activity.heldAt = heldAt;
 
   const meter = new Meter(quote, model.price, call.request.stream);
   const ticket = {

@@ -504,7 +504,7 @@ test('calls are counted by their outcome', async () => {
   const labels =
     'upstream="test",model="our-model",gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="their-model"';
   expect(metrics).toContain(`gen_ai_client_operation_duration_seconds_count{${labels}} 1`);
-  expect(metrics).toContain(`gen_ai_server_time_to_first_token_seconds_count{${labels}} 1`);
+  expect(metrics).toContain(`gen_ai_client_operation_time_to_first_chunk_seconds_count{${labels}} 1`);
   expect(metrics).toContain(`gen_ai_server_time_per_output_token_seconds_count{${labels}} 1`);
   expect(metrics).toContain(`gen_ai_client_token_usage_sum{${labels},gen_ai_token_type="input"} 12`);
   expect(metrics).toContain('tollgate_upstream_breaker_state{upstream="test",model="our-model",upstream_model="their-model"} 0');

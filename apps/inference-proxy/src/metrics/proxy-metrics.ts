@@ -7,9 +7,9 @@ import { type CallHistograms, providerOf, RouteMetrics } from './route-metrics.j
 /** Labels of a route. A series stays for as long as the process runs, so there are as many as the catalog has had routes. */
 const LABELS = ['upstream', 'model', 'upstream_model'] as const;
 
-// Bucket bounds that OpenTelemetry's conventions recommend.
-const OPERATION_SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
-const FIRST_TOKEN_SECONDS = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+// Bucket bounds that OpenTelemetry's conventions recommend, and above them some for models that reason for minutes.
+const OPERATION_SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84, 327.68, 655.36];
+const FIRST_TOKEN_SECONDS = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120];
 const TOKEN_SECONDS = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 const WAIT_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10];
@@ -20,7 +20,9 @@ export type RetryOutcome = (typeof RETRY_OUTCOMES)[number];
 const RETRY_OUTCOMES = ['made', 'over-budget'] as const;
 
 /** End of a wait in the admission queue. `left`: the client disconnected. */
-export type WaitOutcome = 'served' | 'refused' | 'left';
+export type WaitOutcome = (typeof WAIT_OUTCOMES)[number];
+
+const WAIT_OUTCOMES = ['served', 'refused', 'left'] as const;
 
 /** All routes and models at one moment, as the gauges read them. */
 export interface RoutingSnapshot {
@@ -49,7 +51,7 @@ export class ProxyMetrics {
     const histogram = (name: string, help: string, buckets: number[]) => new BoundHistogram({ name, help, buckets, registers });
     this.histograms = {
       duration: histogram('gen_ai_client_operation_duration_seconds', 'Duration of upstream calls', OPERATION_SECONDS),
-      firstToken: histogram('gen_ai_server_time_to_first_token_seconds', 'Time to first content of streams', FIRST_TOKEN_SECONDS),
+      firstToken: histogram('gen_ai_client_operation_time_to_first_chunk_seconds', 'Time to first content of streams', FIRST_TOKEN_SECONDS),
       perToken: histogram('gen_ai_server_time_per_output_token_seconds', 'Mean time per output token after the first', TOKEN_SECONDS),
       tokenUsage: histogram('gen_ai_client_token_usage', 'Tokens of calls that returned content', TOKENS),
     };
@@ -83,9 +85,10 @@ export class ProxyMetrics {
     );
   }
 
-  /** Creates the counters of a model at 0: an alert on an increase misses a counter that first appears as 1. */
+  /** Creates the counters and histograms of a model at 0: an alert on an increase misses a counter that first appears as 1. */
   ofModel(model: string): void {
     for (const outcome of RETRY_OUTCOMES) this.retries.inc({ model, outcome }, 0);
+    for (const outcome of WAIT_OUTCOMES) this.waits.zero({ model, outcome });
   }
 
   retried(model: string, outcome: RetryOutcome): void {

@@ -5,7 +5,7 @@ import type { LastFailure } from './route-statistics.js';
 /** Renders what this replica knows about a route of a model. */
 export function renderRouteStatus(model: string, route: RouteState, now: number): RouteStatus {
   const { upstream, client, definition, inFlight, concurrencyMax, statistics } = route;
-  const { calls, errors, durationMs, firstContentMs, tokensPerSecond, lastFailure } = statistics;
+  const { calls, errors, durationMs, firstContentMs, tokensPerSecond, tokens, lastFailure } = statistics;
   return {
     model,
     upstream: client.upstream.id,
@@ -24,6 +24,7 @@ export function renderRouteStatus(model: string, route: RouteState, now: number)
     durationMs: durationMs ?? null,
     firstContentMs: firstContentMs ?? null,
     tokensPerSecond: tokensPerSecond ?? null,
+    tokens: { ...tokens },
     lastFailure: lastFailure === undefined ? null : renderFailure(lastFailure, now),
   };
 }

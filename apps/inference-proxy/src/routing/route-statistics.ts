@@ -19,6 +19,7 @@ export interface LastFailure {
 /** Numbers of a route for operators: counts since the start of this replica, and moving averages. */
 export class RouteStatistics {
   calls = 0;
+  readonly tokens = { prompt: 0, output: 0 };
   /** Counts by the kind of the failure. */
   readonly errors: Record<string, number> = {};
   durationMs: number | undefined;
@@ -34,6 +35,8 @@ export class RouteStatistics {
     this.calls += 1;
     if (failure !== undefined) this.errors[failure.kind] = (this.errors[failure.kind] ?? 0) + 1;
     this.durationMs = average(this.durationMs, durationMs);
+    this.tokens.prompt += usage?.promptTokens ?? 0;
+    this.tokens.output += usage?.outputTokens ?? 0;
     if (!isStream || firstContentMs === undefined) return;
     this.firstContentMs = average(this.firstContentMs, firstContentMs);
     const streamMs = durationMs - firstContentMs;

@@ -110,6 +110,6 @@ describe('requests without a valid key', () => {
   test('that are probes are answered at any rate, without a log line or metric [limit-unkeyed-rate]', async () => {
     for (let number = 0; number < 50; number++) expect((await gateway.ask('/livez')).status).toBe(200);
     const counted = await gateway.registry.getSingleMetric('tollgate_gateway_requests_total')?.get();
-    expect([gateway.logged.filter(({ msg }) => msg === 'request'), counted?.values]).toEqual([[], []]);
+    expect([gateway.logged.filter(({ msg }) => msg === 'request'), counted?.values.filter(({ value }) => value > 0)]).toEqual([[], []]);
   });
 });

@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runCli } from '../run-cli.js';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'trace-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+async function run(...args: string[]) {
+  const said = { out: '', err: '' };
+  const output = {
+    writeOut: (text: string): void => {
+      said.out += text;
+    },
+    writeErr: (text: string): void => {
+      said.err += text;
+    },
+  };
+  const code = await runCli(args, output, () => Promise.reject(new Error('it connects')));
+  return { code, ...said };
+}
+
+const REQUEST = {
+  level: 'info',
+  time: '2026-11-23T10:00:01.000Z',
+  service: 'gateway',
+  ...{ requestId: 'req_1', clientRequestId: 'theirs 1', method: 'POST', route: '/v1/messages', status: 200 },
+  ...{ model: 'm', upstream: 'b', holdId: 'hold-1', reserveMs: 3.2, outcome: 'completed', totalMs: 800, firstContentMs: 600.5 },
+  msg: 'request',
+};
+const FAILED = {
+  ...{ level: 'warn', time: '2026-11-23T10:00:00.450Z', service: 'inference-proxy', requestId: 'req_1', holdId: 'hold-1' },
+  ...{ upstream: 'a', kind: 'refused', detail: '503 no\u001b[2J', msg: 'upstream call failed' },
+};
+const RETRIED = {
+  level: 'warn',
+  time: '2026-11-23T10:00:00.900Z',
+  service: 'billing',
+  holdId: 'hold-1',
+  msg: 'settlement failed: retrying',
+};
+const OTHER = { ...REQUEST, requestId: 'req_2', holdId: 'hold-2', clientRequestId: undefined };
+
+test('shows the steps of a request from the logs of all services, in order', async () => {
+  const line = (fields: object): string => `${JSON.stringify(fields)}\n`;
+  writeFileSync(join(folder, 'gateway.log'), `starting\n${line(OTHER)}[pod/gateway] ${line(REQUEST)}`);
+  writeFileSync(join(folder, 'inference-proxy.log'), line(FAILED));
+  writeFileSync(join(folder, 'billing.log'), `{"requestId": torn\n${line(RETRIED)}`);
+  const expected = {
+    code: 0,
+    err: '',
+    out: [
+      'req_1  POST /v1/messages  200  800 ms',
+      '  clientRequestId="theirs 1" model=m upstream=b outcome=completed',
+      '├─     +0 ms  gateway          request received',
+      '├─   +3.2 ms  gateway          hold hold-1 made',
+      '├─   +250 ms  inference-proxy  warn: upstream call failed  upstream=a kind=refused detail="503 no\\u001b[2J"',
+      '├─ +600.5 ms  gateway          first content',
+      '├─   +700 ms  billing          warn: settlement failed: retrying',
+      '└─   +800 ms  gateway          request ended',
+      '',
+    ].join('\n'),
+  };
+  expect(await run('trace', 'req_1', '--logs', folder)).toEqual(expected);
+  expect(await run('trace', 'theirs 1', '--logs', folder)).toEqual(expected);
+});
+
+test('a request without a line, and logs that are not there, are errors', async () => {
+  expect(await run('trace', 'req_3', '--logs', folder)).toEqual({ code: 2, out: '', err: `error: no log line of req_3 in ${folder}\n` });
+  const gone = join(folder, 'gone');
+  expect(await run('trace', 'req_1', '--logs', gone)).toEqual({ code: 2, out: '', err: `error: cannot read ${gone}: ENOENT\n` });
+});

@@ -1,0 +1,7 @@
+/** Writes k8s/components/service-monitor/alerts.yaml and deploy/observability/dashboards from their sources. Then run scripts/chart.mjs. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from './local/project.mjs';
+import { observabilityFiles } from './observability/observability-files.mjs';
+
+for (const [path, text] of Object.entries(observabilityFiles())) writeFileSync(join(ROOT, path), text);

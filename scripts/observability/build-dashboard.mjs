@@ -1,0 +1,71 @@
+import { DashboardBuilder, DatasourceVariableBuilder, QueryVariableBuilder, RowBuilder } from '@grafana/grafana-foundation-sdk/dashboard';
+import { DataqueryBuilder } from '@grafana/grafana-foundation-sdk/prometheus';
+import { PanelBuilder as StatBuilder } from '@grafana/grafana-foundation-sdk/stat';
+import { PanelBuilder as TimeseriesBuilder } from '@grafana/grafana-foundation-sdk/timeseries';
+
+/** Columns of a dashboard, and what a graph and a single number take. */
+const GRAPH = { span: 8, height: 8 };
+const NUMBER = { span: 6, height: 4 };
+const SOURCE = { type: 'prometheus', uid: '$datasource' };
+
+/**
+ * Builds a dashboard from `{ uid, title, description, variables, rows }`. `variables` are labels to filter by, each with a metric that has
+ * it. A row is `{ title, panels }`, a panel `{ title, description, unit, queries }` with queries `[expression, legend]`; one with `number`
+ * shows the last value.
+ */
+export function buildDashboard({ uid, title, description, variables = {}, rows }) {
+  const builder = new DashboardBuilder(`Tollgate: ${title}`)
+    .uid(uid)
+    .description(description)
+    .tags(['tollgate'])
+    .timezone('browser')
+    .time({ from: 'now-1h', to: 'now' })
+    .refresh('30s')
+    .readonly()
+    .withVariable(new DatasourceVariableBuilder('datasource').label('Prometheus').type('prometheus'));
+  for (const [label, metric] of Object.entries(variables)) {
+    builder.withVariable(
+      new QueryVariableBuilder(label)
+        .datasource(SOURCE)
+        .query(`label_values(${metric}, ${label})`)
+        .multi(true)
+        .includeAll(true)
+        .allValue('.*'),
+    );
+  }
+  for (const row of rows) {
+    builder.withRow(new RowBuilder(row.title));
+    for (const panel of row.panels) builder.withPanel(buildPanel(panel));
+  }
+  return builder.build();
+}
+
+function buildPanel({ title, description, unit, queries, number = false, max }) {
+  const { span, height } = number ? NUMBER : GRAPH;
+  const panel = number ? new StatBuilder() : new TimeseriesBuilder().min(0).fillOpacity(10);
+  panel.title(title).description(description).datasource(SOURCE).unit(unit).span(span).height(height);
+  if (max !== undefined) panel.max(max);
+  queries.forEach(([expr, legend = ''], at) => {
+    const query = new DataqueryBuilder()
+      .refId(String.fromCharCode(65 + at))
+      .expr(expr)
+      .legendFormat(legend);
+    panel.withTarget(number ? query.instant() : query.range());
+  });
+  return panel;
+}
+
+/** Queries for quantiles of a histogram, by further labels. */
+export function quantiles(metric, { by = [], filter = '', of = [0.5, 0.95, 0.99] } = {}) {
+  const labels = ['le', ...by].join(', ');
+  const legend = by.map((label) => `{{${label}}} `).join('');
+  return of.map((quantile) => [
+    `histogram_quantile(${quantile}, sum by (${labels}) (rate(${metric}_bucket${filter}[$__rate_interval])))`,
+    `${legend}p${quantile * 100}`,
+  ]);
+}
+
+/** A query for the rate of a counter, summed by labels. */
+export function rateBy(metric, by, filter = '') {
+  return [`sum by (${by}) (rate(${metric}${filter}[$__rate_interval]))`, `{{${by.replaceAll(', ', '}} {{')}}}`];
+}

@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from '../local/project.mjs';
+import { buildDashboard } from './build-dashboard.mjs';
+import { MONEY } from './money-dashboard.mjs';
+import { TRAFFIC } from './traffic-dashboard.mjs';
+import { UPSTREAMS } from './upstreams-dashboard.mjs';
+
+const RULES = 'deploy/observability/rules.yaml';
+const DASHBOARDS = { traffic: TRAFFIC, upstreams: UPSTREAMS, money: MONEY };
+
+/** Returns the text of each file that scripts/observability.mjs writes, by its path. */
+export function observabilityFiles() {
+  const dashboards = Object.entries(DASHBOARDS).map(([name, source]) => [
+    `deploy/observability/dashboards/${name}.json`,
+    `${JSON.stringify(buildDashboard(source), null, 2)}\n`,
+  ]);
+  return {
+    'k8s/components/service-monitor/alerts.yaml': prometheusRule(readFileSync(join(ROOT, RULES), 'utf8')),
+    ...Object.fromEntries(dashboards),
+  };
+}
+
+/** The rules as an object of the Prometheus operator. */
+function prometheusRule(rules) {
+  const groups = rules.slice(rules.indexOf('groups:')).trimEnd().split('\n');
+  return `# Written by scripts/observability.mjs from ${RULES}.
+apiVersion: monitoring.coreos.com/v1
+kind: PrometheusRule
+metadata:
+  name: tollgate
+spec:
+${groups.map((line) => `  ${line}\n`).join('')}`;
+}

@@ -1,0 +1,75 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { observabilityFiles } from '../../scripts/observability/observability-files.mjs';
+
+interface Rules {
+  groups: { rules: { alert?: string; annotations?: { summary: string; runbook: string } }[] }[];
+}
+
+interface RuleTests {
+  tests: { name: string; promql_expr_test: { exp_samples: { labels: string; value: number }[] }[] }[];
+}
+
+interface Compose {
+  services: Record<string, { profiles?: string[]; environment?: Record<string, string>; volumes?: string[]; networks: string[] }>;
+}
+
+interface ScrapeConfig {
+  scrape_configs: { job_name: string; static_configs: { targets: string[] }[] }[];
+}
+
+const FOLDER = 'deploy/observability';
+const rules = parse(readFileSync(`${FOLDER}/rules.yaml`, 'utf8')) as Rules;
+const alerts = rules.groups.flatMap(({ rules: some }) => some).filter(({ alert }) => alert !== undefined);
+const runbooks = readFileSync('docs/runbooks.md', 'utf8');
+
+test('the files that `node scripts/observability.mjs` writes are current', () => {
+  const written = observabilityFiles();
+  const committed = Object.fromEntries(Object.keys(written).map((path) => [path, readFileSync(path, 'utf8')]));
+  expect(committed).toEqual(written);
+});
+
+test('promtool sees each alert silent and then firing alone', () => {
+  const { tests } = parse(readFileSync(`${FOLDER}/rules.test.yaml`, 'utf8'), { maxAliasCount: -1 }) as RuleTests;
+  const shown = tests.map(({ name, promql_expr_test }) => [name, promql_expr_test.map(({ exp_samples }) => exp_samples)]);
+  expect(shown).toEqual(alerts.map(({ alert }) => [alert, [[], [{ labels: `{alertname="${alert}"}`, value: 1 }]]]));
+});
+
+test('each alert has a section of docs/runbooks.md with its meaning, three commands and its end; there is no other section', () => {
+  const sections = new Map(
+    runbooks
+      .split(/^### /m)
+      .slice(1)
+      .map((section) => [section.split('\n', 1)[0] ?? '', section]),
+  );
+  const named = alerts.map(({ annotations }) => annotations?.runbook);
+  const anchors = [...sections.keys()].map((title) => `docs/runbooks.md#${title.toLowerCase()}`);
+  expect([...new Set(named)]).toEqual(anchors);
+  const faults = [...sections].filter(([, section]) => {
+    const [, commands = ''] = /```sh\n([\s\S]*?)\n```/.exec(section) ?? [];
+    return commands.split('\n').length !== 3 || !/\*\*Means\.\*\*[\s\S]+\*\*Customers see\*\*[\s\S]+```sh[\s\S]+\*\*Ends\*\*/.test(section);
+  });
+  expect(faults.map(([title]) => title)).toEqual([]);
+});
+
+test('Prometheus in Compose scrapes every service with metrics, as a job of its name, over a network that both have', () => {
+  const { services } = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as Compose;
+  const networks = new Set(services.prometheus?.networks);
+  const reached = Object.entries(services).flatMap(([name, { environment = {}, networks: own }]) =>
+    environment.OPS_PORT && own.some((network) => networks.has(network)) ? [[name, [`${name}:${environment.OPS_PORT}`]]] : [],
+  );
+  const { scrape_configs: jobs } = parse(readFileSync(`${FOLDER}/prometheus.yaml`, 'utf8')) as ScrapeConfig;
+  expect(jobs.map(({ job_name: name, static_configs: [config] }) => [name, config?.targets])).toEqual(reached);
+  expect(reached.map(([name]) => name)).toEqual(['gateway', 'inference-proxy', 'billing', 'catalog', 'panel']);
+});
+
+test('files that Compose mounts exist', () => {
+  const { services } = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as Compose;
+  const files = Object.values(services).flatMap(({ profiles, volumes = [] }) =>
+    profiles?.includes('observability')
+      ? volumes.map((volume) => volume.split(':', 1)[0] ?? '').filter((path) => path.startsWith('./'))
+      : [],
+  );
+  expect(files.length).toBeGreaterThan(5);
+  expect(files.filter((path) => !existsSync(path))).toEqual([]);
+});
