@@ -132,6 +132,12 @@ export const TRAFFIC = {
           queries: [['max by (job, instance) (nodejs_eventloop_lag_p99_seconds)', '{{job}} {{instance}}']],
         },
         {
+          title: 'NATS',
+          description: 'Seconds of a ping to NATS and back; 0 without a connection.',
+          unit: 's',
+          queries: [['max by (job, instance) (tollgate_nats_round_trip_seconds)', '{{job}} {{instance}}']],
+        },
+        {
           title: 'Memory',
           description: 'Resident memory of each replica.',
           unit: 'bytes',

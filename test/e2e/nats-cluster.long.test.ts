@@ -16,7 +16,7 @@ const STREAMS_A_FORMAT = Number(process.env.CLUSTER_STREAMS ?? 100);
 const STREAM_TEXT = '[[sim tokens=300 rate=10]]';
 const GAP_MS_MAX = 2_000;
 const FORMATS = Object.keys(CLIENT_FORMATS) as FormatName[];
-const CONFIG = fileURLToPath(new URL('../../config/nats.conf', import.meta.url));
+const CONFIG = fileURLToPath(new URL('../../config/nats-passwords.conf', import.meta.url));
 const USERS = ['GATEWAY', 'BILLING', 'CATALOG', 'INFERENCE_PROXY', 'PANEL', 'CLI', 'INTERNAL'];
 const PASSWORDS = Object.fromEntries(USERS.map((user) => [`NATS_${user}_PASSWORD`, 'test']));
 
