@@ -59,7 +59,7 @@ function contractsIn(statement, checker, writer) {
         name: declaration.name.getText(),
         kind,
         subject: subject.text,
-        description: rest.at(-1).text,
+        description: rest.findLast(ts.isStringLiteralLike).text,
         comment: comment || undefined,
         input: writer.schemaOf(input),
         ...(output && { output: writer.schemaOf(output) }),
