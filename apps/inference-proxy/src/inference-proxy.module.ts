@@ -1,4 +1,4 @@
-import { type DynamicModule, Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { type DynamicModule, Module, type OnApplicationShutdown } from '@nestjs/common';
 import type { Registry } from 'prom-client';
 import { catalogChanged, routeList } from '#contracts/catalog.js';
 import type { Messaging } from '#messaging/messaging.js';
@@ -30,7 +30,7 @@ interface InferenceProxyDependencies {
 @Module({})
 class InferenceProxyModule {}
 
-/** The composition root: every object of the service with its dependencies. `BackgroundWork` starts and stops them. */
+/** The composition root: every object of the service with its dependencies. `BackgroundWork` stops them. */
 export function inferenceProxyModule({ config, logger, registry, messaging, tracer }: InferenceProxyDependencies): DynamicModule {
   const { attemptsMax, failoverMs, settleAfterAbortMs, catalogRefreshMs: refreshMs } = config;
   const tracedUpstreams = new Set(config.tracedUpstreams.split(',').map((id) => id.trim()));
@@ -59,8 +59,8 @@ function routingOptions(config: InferenceProxyConfig): RoutingOptions {
   return { cooldownMs, slowStartMs, retryAfterMaxMs, retryPercent, retryBurst, queueMax, queueWaitMs };
 }
 
-/** Work beside the requests. Nest calls the hooks, the last one when its transport has closed and every stream has ended. */
-class BackgroundWork implements OnApplicationBootstrap, OnApplicationShutdown {
+/** Work beside the requests. Nest calls the hook when its transport has closed and every stream has ended. */
+export class BackgroundWork implements OnApplicationShutdown {
   private stopFollowing = (): void => {};
 
   constructor(
@@ -71,7 +71,8 @@ class BackgroundWork implements OnApplicationBootstrap, OnApplicationShutdown {
     private readonly settlements: SettleForGateway,
   ) {}
 
-  onApplicationBootstrap(): void {
+  /** Call before the service takes requests, which need the routes. */
+  start(): void {
     this.replicas.start();
     this.stopFollowing = this.followCatalog();
   }

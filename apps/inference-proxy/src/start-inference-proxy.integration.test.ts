@@ -45,7 +45,7 @@ const ESTIMATED = {
   outputSource: 'counted',
 };
 
-let routes: RouteListReply;
+let routes: RouteListReply | Promise<RouteListReply>;
 const asked = new EventEmitter();
 let renew: (request: HoldRenewRequest) => string[];
 
@@ -54,6 +54,7 @@ let renew: (request: HoldRenewRequest) => string[];
 class OthersController {
   @Serves(routeList)
   async list(): Promise<RouteListReply> {
+    asked.emit('routes');
     return routes;
   }
 }
@@ -257,6 +258,23 @@ test('an announced catalog is used at once', async () => {
   let first: StreamEvent | undefined;
   while (first?.type !== 'upstream-start') [first] = await collect(gateway.openStream(generate, job('new-model')));
   expect(first).toEqual({ type: 'upstream-start', upstream: 'new' });
+});
+
+test('a replica takes no request before it knows its routes', async () => {
+  upstream.behave(streaming(chunk('Hello', 'stop'), DONE));
+  const known = routes;
+  let answer = (): void => {};
+  routes = new Promise((resolve) => {
+    answer = () => resolve(known);
+  });
+  const hasAsked = once(asked, 'routes');
+  const starting = startProxy(await freePort());
+  await hasAsked;
+  await stopProxy();
+  await expect(collect(gateway.openStream(generate, job()))).rejects.toMatchObject({ kind: 'unavailable' });
+  answer();
+  await starting;
+  expect((await collect(gateway.openStream(generate, job()))).at(-1)).toMatchObject({ type: 'completion-finish' });
 });
 
 test('two replicas share the concurrencyMax of a route: no more calls run at once, also while the second one joins', async () => {

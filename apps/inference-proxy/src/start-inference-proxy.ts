@@ -8,7 +8,7 @@ import { startOpsServer } from '#observability/ops-server.js';
 import { untilReady } from '#observability/readiness.js';
 import { startTracing } from '#tracing/start-tracing.js';
 import type { InferenceProxyConfig } from './inference-proxy.config.js';
-import { inferenceProxyModule } from './inference-proxy.module.js';
+import { BackgroundWork, inferenceProxyModule } from './inference-proxy.module.js';
 import { RouteTable } from './routing/route-table.js';
 
 const SERVICE = 'inference-proxy';
@@ -21,10 +21,12 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
   const registry = new Registry();
   let isConnected = (): boolean => false;
   let areRoutesKnown = (): boolean => false;
-  const checks = [
+  let isListening = false;
+  const needed = [
     { name: 'nats', check: () => isConnected() },
     { name: 'routes', check: () => areRoutesKnown() },
   ];
+  const checks = [...needed, { name: 'listening', check: () => isListening }];
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
   const { shutdownGraceMs, largeRequestBytesMax } = config;
@@ -36,10 +38,13 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
     strategy: new NatsTransport({ messaging, name: SERVICE, description, logger, shutdownGraceMs, largeRequestBytesMax }),
     logger: new FrameworkLogger(logger),
   });
-  await app.listen();
   const routes = app.get(RouteTable);
   areRoutesKnown = () => routes.isKnown;
-  await untilReady(checks, logger);
+  app.get(BackgroundWork).start();
+  // Subscribing earlier would take requests from replicas that know their routes.
+  await untilReady([...needed, { name: 'shares', check: () => routes.hasShares }], logger);
+  await app.listen();
+  isListening = true;
   return async () => {
     ops.drain();
     await app.close();

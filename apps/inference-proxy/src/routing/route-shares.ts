@@ -20,6 +20,11 @@ export class RouteShares {
   private count = 1;
   private readonly overShare = new Map<string, number>();
 
+  /** False while this replica may not start calls on routes with a limit. */
+  get isDivided(): boolean {
+    return this.count > 0;
+  }
+
   set({ index, count, overShare }: Division): void {
     this.index = index;
     this.count = count;

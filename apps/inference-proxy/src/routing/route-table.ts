@@ -46,6 +46,11 @@ export class RouteTable {
     return this.applied !== undefined;
   }
 
+  /** False while the replicas divide the limits of routes anew, as at a start. */
+  get hasShares(): boolean {
+    return this.shares.isDivided;
+  }
+
   /** See `ModelRouter.acquire`. */
   acquire(asked: RouteRequest, signal: AbortSignal): RouteCall | Promise<RouteCall> {
     const model = this.models.get(asked.request.model);
