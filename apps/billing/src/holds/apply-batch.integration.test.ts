@@ -11,9 +11,9 @@ import { applyBatch } from './apply-batch.js';
 import { billableUsage } from './hold.js';
 
 /** Each seed is the history of two customers. Odd seeds have budgets. */
-const SEEDS = longOr(40, 500);
-const SEEDS_IN_MEMORY = longOr(15, 300);
-const SEEDS_WITHOUT_MEMORY = longOr(3, 50);
+const SEEDS = longOr(24, 500);
+const SEEDS_IN_MEMORY = longOr(9, 300);
+const SEEDS_WITHOUT_MEMORY = longOr(2, 50);
 const STEPS = 80;
 /** Steps between two ledger checks, which read all rows. */
 const STEPS_A_CHECK = 4;
