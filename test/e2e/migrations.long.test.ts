@@ -19,7 +19,7 @@ import { SteadyTraffic } from '../chaos/steady-traffic.js';
 const SETTLEMENTS = 2_000_000;
 const PER_SECOND = 100;
 const SNAPSHOT_MS = 60_000;
-/** What a request may take beyond the pace of its upstream. */
+/** Time that a request may take beyond the pace of its upstream. */
 const ADDED_MS_MAX = 500;
 const PREVIOUS = process.env.TEST_PREVIOUS_CHECKOUT;
 const ROOT = resolve(PREVIOUS ?? '.');

@@ -38,7 +38,7 @@ function urlOf(host: string, mode: string, authority?: string): string {
 
 const ENCRYPTED = `SELECT ssl AS "isEncrypted" FROM pg_stat_ssl WHERE pid = pg_backend_pid()`;
 
-/** What a connection and the pool of a service come to: the encryption, or the reason of a refusal and of `/readyz`. */
+/** Encryption of a connection and of the pool of a service, or the reason of a refusal and of `/readyz`. */
 async function attempt(url: string): Promise<unknown> {
   const options = { url, applicationName: 'test' };
   const prisma = createPrismaClient(options);

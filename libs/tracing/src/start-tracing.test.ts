@@ -189,7 +189,7 @@ describe('a collector', () => {
     expect(took).toBeLessThan(200);
     await tracer.close();
     const { exported = -1, failed = -1, dropped = -1 } = await counts();
-    // Of the 200 spans of a run, 100 wait and 10 are under way.
+    // A run has 200 spans: 100 wait and 10 are under way.
     expect({ exported, sum: failed + dropped, isBounded: dropped >= 90 * runs }).toEqual({ exported: 0, sum: 200 * runs, isBounded: true });
     expect(logged.map(({ msg }) => msg)).toEqual(['trace collector does not take spans: they are lost']);
   });
