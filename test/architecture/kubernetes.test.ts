@@ -296,7 +296,7 @@ function isSelected({ matchLabels = {}, matchExpressions = [] }: Selector, label
   );
 }
 
-/** Where a volume has its files from. */
+/** Sources of the files of a volume. */
 interface Source {
   configMap?: { name: string };
 }
