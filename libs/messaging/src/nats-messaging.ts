@@ -133,10 +133,11 @@ export class NatsMessaging implements Messaging {
     const refusal = this.refusal(options.signal);
     if (refusal !== undefined) return Promise.reject(refusal);
     const timeoutMs = options.timeoutMs ?? this.settings.requestTimeoutMs;
-    const { body, headers, withdraw } = this.pack(payload, timeoutMs === TIMEOUT_DEFAULT_MS ? undefined : timeoutMs, options);
+    const { body, headers, withdraw, onReleased } = this.pack(payload, timeoutMs === TIMEOUT_DEFAULT_MS ? undefined : timeoutMs, options);
+    const release = withdraw ?? onReleased;
     const requestOptions = { timeoutMs, headers, signal: options.signal, isRepeatable, isDirected };
     const answer = send(this.link, subject, body, requestOptions, this.readReply<Reply>);
-    return withdraw === undefined ? answer : answer.finally(withdraw);
+    return release === undefined ? answer : answer.finally(release);
   }
 
   private refusal(signal: AbortSignal | undefined): MessagingError | undefined {
