@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type ReserveOutcome, SETTLE_REASONS, type SettleReason } from '#contracts/billing/holds.js';
 import type { LedgerCheckReply } from '#contracts/billing/ledger.js';
+import { registerScrapedGauge } from '#observability/scraped-gauge.js';
 import type { Applied } from './holds/batch.js';
 
 const RESERVE_OUTCOMES = [
@@ -97,16 +98,7 @@ export function createBillingMetrics(registry: Registry) {
 
 /** Registers the metrics of the lanes, which are read when Prometheus scrapes: a lane that waits for the database ends no batch. */
 export function watchLanes(registry: Registry, lanes: { readonly queued: number; readonly waitingMs: number }): void {
-  const gauge = (name: string, help: string, read: () => number): void => {
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(read());
-      },
-    });
-  };
+  const gauge = registerScrapedGauge.bind(undefined, registry);
   gauge('tollgate_billing_queue', 'Settles and reserves waiting for a batch', () => lanes.queued);
   gauge('tollgate_billing_waiting_seconds', 'Age of the oldest settle or reserve without an outcome', () => lanes.waitingMs / 1_000);
 }

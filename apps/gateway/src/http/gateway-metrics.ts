@@ -1,5 +1,6 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
 import { ERROR_CODES } from '#inference/errors.js';
+import { registerScrapedGauge } from '#observability/scraped-gauge.js';
 import { ROUTES } from './routes.js';
 
 const SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
@@ -62,16 +63,7 @@ interface GaugeSources {
 
 /** Registers the metrics whose values are read when Prometheus scrapes. */
 export function registerGauges(registry: Registry, { server, settlements, bodies, bodyWorkers }: GaugeSources): void {
-  const gauge = (name: string, help: string, read: () => number): void => {
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(read());
-      },
-    });
-  };
+  const gauge = registerScrapedGauge.bind(undefined, registry);
   gauge('tollgate_gateway_requests_in_flight', 'Requests not yet answered and settled', () => server.requestsRunning);
   gauge('tollgate_gateway_connections_open', 'Open client connections', () => server.connectionsOpen);
   gauge('tollgate_gateway_settlements_pending', 'Settlements that billing has not confirmed', () => settlements.pending);
