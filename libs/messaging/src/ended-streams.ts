@@ -23,8 +23,12 @@ interface Carrier {
  * still ask for it.
  */
 export class EndedStreams implements Heartbeating {
-  /** The oldest first. */
-  private readonly streams = new Set<EndedStream>();
+  /** A ring, since a `Set` is slow to find its oldest entry. Stream number n is at n % STREAMS_MAX; a forgotten one leaves a gap. */
+  private readonly ring = new Array<EndedStream | undefined>(STREAMS_MAX);
+  /** Number of the oldest stream. */
+  private first = 0;
+  /** Number of the next stream. */
+  private next = 0;
   private bytes = 0;
   private now = 0;
 
@@ -32,40 +36,43 @@ export class EndedStreams implements Heartbeating {
 
   /** Receives at `inbox` instead of the writer. */
   keep(inbox: string, otherEnd: StreamAddress, window: SentFrames): void {
-    const { link, streams } = this;
+    const { link } = this;
     if (link.resumeMs === 0) {
       link.inbox.remove(inbox);
       return;
     }
-    const stream = new EndedStream(link, inbox, otherEnd, window, this.now + link.resumeMs / TICK_MS, () => this.forget(stream));
+    if (this.next - this.first === STREAMS_MAX) this.forget(this.oldest);
+    if (this.first === this.next) link.heartbeat.add(this);
+    const stream = new EndedStream(this, link, inbox, otherEnd, window, this.next, this.now + link.resumeMs / TICK_MS);
     link.inbox.replace(inbox, stream);
-    streams.add(stream);
+    this.ring[this.next % STREAMS_MAX] = stream;
+    this.next++;
     this.bytes += window.bytes;
-    if (streams.size === 1) link.heartbeat.add(this);
-    for (const oldest of streams) {
-      if (streams.size <= STREAMS_MAX && this.bytes <= BYTES_MAX) return;
-      this.forget(oldest);
-    }
+    while (this.bytes > BYTES_MAX) this.forget(this.oldest);
   }
 
   tick(): void {
     this.now++;
-    for (const stream of this.streams) {
-      if (stream.until > this.now) return;
-      this.forget(stream);
-    }
+    while (this.oldest !== undefined && this.oldest.until <= this.now) this.forget(this.oldest);
   }
 
   /** Forgets all of them: the connection is closing. */
   clear(): void {
-    for (const stream of this.streams) this.forget(stream);
+    while (this.oldest !== undefined) this.forget(this.oldest);
   }
 
-  private forget(stream: EndedStream): void {
-    if (!this.streams.delete(stream)) return;
+  forget(stream: EndedStream | undefined): void {
+    if (stream === undefined || this.ring[stream.number % STREAMS_MAX] !== stream) return;
+    this.ring[stream.number % STREAMS_MAX] = undefined;
     this.bytes -= stream.window.bytes;
     this.link.inbox.remove(stream.inbox);
-    if (this.streams.size === 0) this.link.heartbeat.remove(this);
+    while (this.first < this.next && this.oldest === undefined) this.first++;
+    if (this.first === this.next) this.link.heartbeat.remove(this);
+  }
+
+  /** Undefined when there is none. */
+  private get oldest(): EndedStream | undefined {
+    return this.ring[this.first % STREAMS_MAX];
   }
 }
 
@@ -74,13 +81,15 @@ class EndedStream implements Receiver {
   readonly survivesLoss = true;
 
   constructor(
+    private readonly streams: EndedStreams,
     private readonly link: Carrier,
     readonly inbox: string,
     readonly otherEnd: StreamAddress,
     readonly window: SentFrames,
+    /** Place among all ended streams. */
+    readonly number: number,
     /** Tick after which it is forgotten. */
     readonly until: number,
-    private readonly forget: () => void,
   ) {
     this.peer = otherEnd.subject;
   }
@@ -89,11 +98,11 @@ class EndedStream implements Receiver {
     const control = parseControl(message.data);
     if (control?.kind === 'resume') {
       for (const frame of this.window.after(control.sequence)) this.link.outbox.sendStreamed(this.otherEnd, frame, this.inbox);
-    } else if (control?.kind === 'stop' || control?.kind === 'detach') this.forget();
+    } else if (control?.kind === 'stop' || control?.kind === 'detach') this.streams.forget(this);
   }
 
   fail(): void {
-    this.forget();
+    this.streams.forget(this);
   }
 
   /** Shows the reader that it may have missed the end. A reader that has not answers with a stop. */
