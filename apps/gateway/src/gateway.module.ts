@@ -12,6 +12,7 @@ import { BillingClient } from './clients/billing.js';
 import { BillingReplicas } from './clients/billing-replicas.js';
 import { CatalogClient } from './clients/catalog.js';
 import { InferenceClient } from './clients/inference.js';
+import { OwnKeys } from './clients/own-keys.js';
 import type { GatewayConfig } from './gateway.config.js';
 import { AccessLog } from './http/access-log.js';
 import { ActivityEvents } from './http/activity-events.js';
@@ -19,6 +20,7 @@ import { AccountController } from './http/endpoints/account.controller.js';
 import { CountTokensController } from './http/endpoints/count-tokens.controller.js';
 import { GenerationController } from './http/endpoints/generation.controller.js';
 import { GenerationHandler } from './http/endpoints/generation-handler.js';
+import { OwnKeyController } from './http/endpoints/own-key.controller.js';
 import { createGatewayMetrics } from './http/gateway-metrics.js';
 import { ApiKeyGuard } from './http/limits/api-key.guard.js';
 import { EmptyAccounts } from './http/limits/empty-accounts.js';
@@ -51,7 +53,7 @@ export function gatewayModule({ config, logger, registry, messaging, tracer, sta
   const metrics = createGatewayMetrics(registry);
   return {
     module: GatewayModule,
-    controllers: [GenerationController, CountTokensController, AccountController, OpenApiController],
+    controllers: [GenerationController, CountTokensController, AccountController, OwnKeyController, OpenApiController],
     providers: [
       // clients
       provide(ApiKeys, [], () => new ApiKeys(messaging, config.keyCacheMs, config.keyCacheEntriesMax)),
@@ -59,6 +61,7 @@ export function gatewayModule({ config, logger, registry, messaging, tracer, sta
       provide(BillingClient, [BillingReplicas], (replicas) => new BillingClient(messaging, replicas, config.billingTimeoutMs)),
       provide(CatalogClient, [], () => new CatalogClient(messaging, logger, config.catalogRefreshMs)),
       provide(InferenceClient, [], () => new InferenceClient(messaging)),
+      provide(OwnKeys, [], () => new OwnKeys(messaging)),
       // pipeline
       provide(SettleOnEnd, [BillingClient], (billing) => new SettleOnEnd(billing, logger, config)),
       // http

@@ -8,6 +8,7 @@ import * as ledger from './billing/ledger.js';
 import * as money from './billing/money.js';
 import * as months from './billing/months.js';
 import * as movements from './billing/movements.js';
+import * as ownKey from './billing/own-key.js';
 import * as projects from './billing/projects.js';
 import * as requests from './billing/requests.js';
 import * as usage from './billing/usage.js';
@@ -27,6 +28,7 @@ const MODULES = [
   accounts,
   projects,
   keys,
+  ownKey,
   budgets,
   money,
   movements,

@@ -17,6 +17,14 @@ import {
   keyUpdate,
   type RotatedKey,
 } from '#contracts/billing/keys.js';
+import {
+  OwnKeyRequestRequest,
+  OwnKeyShowRequest,
+  OwnKeyUsageRequest,
+  ownKeyRequest,
+  ownKeyShow,
+  ownKeyUsage,
+} from '#contracts/billing/own-key.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { CallContext, Messaging } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
@@ -25,6 +33,7 @@ import { orUnavailable } from '../accounts/database-refusal.js';
 import { BillingConfig } from '../billing.config.js';
 import { KeyLookups } from '../keys/key-lookups.js';
 import { createKey, listKeys, revokeKey, rotateKey, updateKey } from '../keys/keys.js';
+import { queryOwnUsage, showOwnKey, showOwnRequest } from '../keys/own-key.js';
 import { LOGGER, MESSAGING, PRISMA } from './injected.js';
 
 @Controller()
@@ -73,5 +82,20 @@ export class KeysController {
   @Serves(keyList)
   async list(request: KeyListRequest) {
     return orUnavailable(listKeys(this.prisma, request));
+  }
+
+  @Serves(ownKeyShow)
+  async show({ keyId }: OwnKeyShowRequest) {
+    return orUnavailable(showOwnKey(this.prisma, keyId));
+  }
+
+  @Serves(ownKeyUsage)
+  async usage(request: OwnKeyUsageRequest) {
+    return orUnavailable(queryOwnUsage(this.prisma, request));
+  }
+
+  @Serves(ownKeyRequest)
+  async request(request: OwnKeyRequestRequest) {
+    return orUnavailable(showOwnRequest(this.prisma, request));
   }
 }

@@ -1,7 +1,7 @@
 import type { Balance } from '#contracts/billing/money.js';
 import { type JsonSchema, list, orNull, ref, replyObject, text, word } from '../protocols/json-schema/json-schema.js';
 
-const PICO_USD: JsonSchema = { type: 'string', pattern: '^-?[0-9]+$' };
+export const PICO_USD: JsonSchema = { type: 'string', pattern: '^-?[0-9]+$' };
 
 /** Schema of the balance. The compiler checks that it has the fields of billing's answer and no others. */
 const balance: Record<keyof Balance, JsonSchema> = {

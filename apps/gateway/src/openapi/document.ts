@@ -10,11 +10,12 @@ import { ACCOUNT_SCHEMAS } from './account-schemas.js';
 import { ERROR_RESPONSES, ERROR_SCHEMAS, errorResponses } from './error-responses.js';
 import { HEADERS, REPLY_HEADERS } from './headers.js';
 import { OPERATIONS, type OperationDescription, type TagName } from './operations.js';
+import { OWN_KEY_SCHEMAS } from './own-key-schemas.js';
 
 const DESCRIPTION = `A gateway to language models that speaks three client formats and bills exactly.
 
 Requests are JSON in UTF-8 of at most 8 MiB and 128 levels. \`null\` is the same as leaving a field out, wherever a field is optional.
-Every \`GET\` path also answers \`HEAD\`; query strings are ignored.
+Every \`GET\` path also answers \`HEAD\`; query strings are ignored, except by \`/v1/usage\`.
 
 Errors have the format of their path, on all other paths the general one. This includes 404 for an unknown path, 405 with \`allow\` for
 another method, and 400, 408 and 431 for a request that is not valid HTTP, too slow or too long. Retry 429, 500, 502, 503 and 504 after
@@ -22,7 +23,7 @@ another method, and 400, 408 and 431 for a request that is not valid HTTP, too s
 
 const TAGS: Record<TagName, string> = {
   Generation: 'Model replies in three formats, plain and streamed.',
-  Account: 'Available models and the balance. Free.',
+  Account: 'Available models, the balance, and what a key may use and has used. Free.',
   Service: 'Probes and this document. No key is required.',
 };
 
@@ -54,6 +55,7 @@ export function openApiDocument(): object {
         ...MESSAGES_REQUESTS,
         ...MESSAGES_REPLIES,
         ...ACCOUNT_SCHEMAS,
+        ...OWN_KEY_SCHEMAS,
         ...ERROR_SCHEMAS,
       },
     },

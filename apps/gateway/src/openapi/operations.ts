@@ -7,6 +7,7 @@ import { COUNT_EXAMPLES, REQUEST_EXAMPLES as MESSAGES_EXAMPLES } from '../protoc
 import { REQUEST_EXAMPLES as RESPONSES_EXAMPLES } from '../protocols/responses/examples.js';
 import { GENERATION_ERRORS } from './error-responses.js';
 import { ANTHROPIC_RATE_LIMIT_HEADERS, RATE_LIMIT_HEADERS, REPLY_HEADERS } from './headers.js';
+import { KEY_EXAMPLE, REQUEST_EXAMPLE, REQUEST_ID, USAGE_EXAMPLE, USAGE_PARAMETERS } from './own-key-operations.js';
 import { plainReplyExamples, streamedReplyExamples } from './reply-examples.js';
 
 export type TagName = 'Generation' | 'Account' | 'Service';
@@ -160,6 +161,31 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
       },
     },
     errors: KEY_ERRORS,
+  },
+  key: {
+    tag: 'Account',
+    operationId: 'getKey',
+    summary: 'The key of the request: its limits, budgets and end',
+    reply: { schema: ref('Key'), examples: { key: { value: KEY_EXAMPLE } } },
+    errors: KEY_ERRORS,
+  },
+  usage: {
+    tag: 'Account',
+    operationId: 'getUsage',
+    summary: 'Requests, tokens and costs of the key',
+    description: 'Exact: a request counts at the time of its settlement. Rows come in the order of time and group.',
+    parameters: USAGE_PARAMETERS,
+    reply: { schema: ref('Usage'), examples: { usage: { value: USAGE_EXAMPLE } } },
+    errors: [...KEY_ERRORS, 'invalid_request'],
+  },
+  request: {
+    tag: 'Account',
+    operationId: 'getRequest',
+    summary: 'What a request of the key held, used and cost',
+    description: 'The status is 404 for a request that is unknown, held no money, or belongs to another key.',
+    parameters: [REQUEST_ID],
+    reply: { schema: ref('Request'), examples: { request: { value: REQUEST_EXAMPLE } } },
+    errors: [...KEY_ERRORS, 'invalid_request'],
   },
   openapi: {
     tag: 'Service',

@@ -1,0 +1,78 @@
+import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { createProject } from '../accounts/projects.js';
+import { setBudget } from '../budgets/budgets.js';
+import { showRequest } from '../holds/show-request.js';
+import { createKey } from './keys.js';
+import { queryOwnUsage, showOwnKey, showOwnRequest } from './own-key.js';
+
+let ledger: LedgerFixture;
+let customer: Customer;
+let otherKey: string;
+beforeAll(async () => {
+  ledger = await LedgerFixture.open();
+});
+beforeEach(async () => {
+  customer = await ledger.customer({ topup: 1_000n });
+  otherKey = await keyOf(customer.projectId);
+});
+afterAll(() => ledger.close());
+
+async function keyOf(projectId: string): Promise<string> {
+  return (await createKey(ledger.prisma, { projectId }, 'pepper')).keyId;
+}
+
+/** Bills a request of a key. Returns its id. */
+async function bill(keyId: string, cost: number): Promise<string> {
+  const lanes = ledger.newLanes();
+  const reserve = { ...reserveOf(customer, 100n), keyId };
+  await lanes.reserve(reserve);
+  await lanes.settle({ holdId: reserve.holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(cost) });
+  return reserve.requestId;
+}
+
+test('a key shows the limits of its project, and the budgets that its requests count against', async () => {
+  const { accountId, projectId, keyId } = customer;
+  const { projectId: otherProject } = await createProject(
+    ledger.prisma,
+    { accountId, name: 'other' },
+    { requestsPerMinute: 9, concurrency: 9 },
+  );
+  const set = (target: { projectId?: string; keyId?: string }) =>
+    setBudget(ledger.prisma, { accountId, ...target, period: 'total', limitPicoUsd: '500' });
+  const own = [await set({}), await set({ projectId }), await set({ keyId })];
+  await set({ keyId: otherKey });
+  await set({ projectId: otherProject });
+  await bill(keyId, 7);
+  const { budgets, ...key } = await showOwnKey(ledger.prisma, keyId);
+  expect(key).toMatchObject({
+    keyId,
+    projectId,
+    status: 'active',
+    requestsPerMinuteMax: expect.any(Number),
+    concurrencyMax: expect.any(Number),
+  });
+  expect(budgets).toEqual(own.map((budget) => ({ ...budget, spentPicoUsd: '7' })));
+});
+
+test('the usage of a key is that of its own requests', async () => {
+  const { keyId } = customer;
+  await bill(keyId, 7);
+  await bill(keyId, 8);
+  await bill(otherKey, 100);
+  const { rows } = await queryOwnUsage(ledger.prisma, { keyId, from: new Date(Date.now() - 60_000).toISOString(), groupBy: ['ending'] });
+  expect(rows).toEqual([expect.objectContaining({ ending: 'completed', requests: 2, costPicoUsd: '15' })]);
+});
+
+test('a key shows its own requests; that of another is as unknown as none', async () => {
+  const requestId = await bill(customer.keyId, 7);
+  expect(await showOwnRequest(ledger.prisma, { keyId: customer.keyId, requestId })).toEqual(await showRequest(ledger.prisma, requestId));
+  const refusal = { code: 'not_found', message: 'No request with this id has held money.' };
+  await expect(showOwnRequest(ledger.prisma, { keyId: otherKey, requestId })).rejects.toMatchObject(refusal);
+  await expect(showOwnRequest(ledger.prisma, { keyId: otherKey, requestId: 'req_none' })).rejects.toMatchObject(refusal);
+});
+
+test('an unknown key has nothing to show', async () => {
+  const keyId = '0190a6f0-7c1e-7000-8000-0000000000ff';
+  await expect(showOwnKey(ledger.prisma, keyId)).rejects.toMatchObject({ code: 'not_found' });
+  await expect(queryOwnUsage(ledger.prisma, { keyId, from: '2026-01-01' })).rejects.toMatchObject({ code: 'not_found' });
+});

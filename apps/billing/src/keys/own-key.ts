@@ -1,0 +1,50 @@
+import type { OwnKey, OwnKeyRequestRequest, OwnKeyUsageRequest } from '#contracts/billing/own-key.js';
+import type { BilledRequest } from '#contracts/billing/requests.js';
+import type { UsageQueryReply } from '#contracts/billing/usage.js';
+import { ServiceError } from '#contracts/service-error.js';
+import type { PrismaClient } from '#database/prisma-client.js';
+import { listBudgets } from '../budgets/budgets.js';
+import { showRequest } from '../holds/show-request.js';
+import { queryUsage } from '../usage/query-usage.js';
+import { listKeys } from './keys.js';
+
+/**
+ * Returns a key with the limits of its project and every budget that its requests count against.
+ * @throws {ServiceError} `not_found`.
+ */
+export async function showOwnKey(prisma: PrismaClient, keyId: string): Promise<OwnKey> {
+  const { keys } = await listKeys(prisma, { keyId });
+  const [key] = keys;
+  if (!key) throw new ServiceError('not_found', 'There is no such key.', 'keyId');
+  const { accountId, requestsPerMinuteMax, concurrencyMax } = await prisma.project.findUniqueOrThrow({ where: { id: key.projectId } });
+  const { budgets } = await listBudgets(prisma, { accountId });
+  return {
+    ...key,
+    requestsPerMinuteMax,
+    concurrencyMax,
+    budgets: budgets.filter(
+      (budget) => budget.keyId === keyId || (budget.keyId === null && (budget.projectId ?? key.projectId) === key.projectId),
+    ),
+  };
+}
+
+/**
+ * Sums the usage of a key. See `queryUsage`.
+ * @throws {ServiceError} `not_found` for an unknown key, `invalid_request` for a field.
+ */
+export async function queryOwnUsage(prisma: PrismaClient, request: OwnKeyUsageRequest): Promise<UsageQueryReply> {
+  const key = await prisma.apiKey.findUnique({ where: { id: request.keyId }, include: { project: true } });
+  if (!key) throw new ServiceError('not_found', 'There is no such key.', 'keyId');
+  // The rollups are indexed by account.
+  return queryUsage(prisma, { ...request, accountId: key.project.accountId });
+}
+
+/**
+ * Returns a request of a key.
+ * @throws {ServiceError} `not_found`, also for the request of another key.
+ */
+export async function showOwnRequest(prisma: PrismaClient, { keyId, requestId }: OwnKeyRequestRequest): Promise<BilledRequest> {
+  const request = await showRequest(prisma, requestId);
+  if (request.keyId !== keyId) throw new ServiceError('not_found', 'No request with this id has held money.', 'requestId');
+  return request;
+}

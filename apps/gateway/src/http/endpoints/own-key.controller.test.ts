@@ -1,0 +1,148 @@
+import { type OwnKeyRequestRequest, type OwnKeyUsageRequest, ownKeyRequest, ownKeyShow, ownKeyUsage } from '#contracts/billing/own-key.js';
+import { ServiceError } from '#contracts/service-error.js';
+import { TEST_CALLER } from '#testing/fake-services.js';
+import { KEY, startTestGateway, type TestGateway } from '../../../test/test-gateway.js';
+
+let gateway: TestGateway;
+beforeEach(async () => {
+  gateway = await startTestGateway();
+});
+afterEach(() => gateway.close());
+
+const { keyId } = TEST_CALLER;
+
+async function get(path: string): Promise<{ status: number; body: unknown }> {
+  const response = await fetch(gateway.url + path, { headers: KEY });
+  return { status: response.status, body: await response.json() };
+}
+
+const notFound = () => {
+  throw new ServiceError('not_found', 'No request with this id has held money.', 'requestId');
+};
+
+test('GET /v1/key: limits, budgets with what remains, and end', async () => {
+  const budget = {
+    ...{ budgetId: 'b', accountId: 'a', timeZone: 'UTC', windowStart: null, resetsAt: null, createdAt: '2026-11-01T00:00:00.000Z' },
+    period: 'total' as const,
+  };
+  gateway.fakes.messaging.answer(ownKeyShow, (request) => ({
+    ...{ keyId: request.keyId, projectId: 'p', name: 'agents', note: 'of the operator', lastFour: 'x4Qd', status: 'active' as const },
+    ...{ createdAt: '2026-11-01T09:00:00.000Z', expiresAt: null, lastUsedAt: null, disabled: false, replacedBy: null, revokedAt: null },
+    ...{ requestsPerMinuteMax: 600, concurrencyMax: 50 },
+    budgets: [
+      { ...budget, projectId: null, keyId: null, limitPicoUsd: '100', spentPicoUsd: '60', heldPicoUsd: '15' },
+      { ...budget, projectId: 'p', keyId: null, limitPicoUsd: '10', spentPicoUsd: '20', heldPicoUsd: '0' },
+      { ...budget, projectId: 'p', keyId: 'k', limitPicoUsd: '10', spentPicoUsd: '0', heldPicoUsd: '0' },
+    ],
+  }));
+  const shown = { period: 'total', time_zone: 'UTC', window_start: null, resets_at: null };
+  expect(await get('/v1/key')).toEqual({
+    status: 200,
+    body: {
+      ...{ object: 'key', id: keyId, name: 'agents', last_four: 'x4Qd' },
+      ...{ created_at: '2026-11-01T09:00:00.000Z', expires_at: null, last_used_at: null },
+      limits: { requests_per_minute: 600, concurrency: 50 },
+      budgets: [
+        { ...shown, scope: 'account', limit_pico_usd: '100', spent_pico_usd: '60', held_pico_usd: '15', remaining_pico_usd: '25' },
+        { ...shown, scope: 'project', limit_pico_usd: '10', spent_pico_usd: '20', held_pico_usd: '0', remaining_pico_usd: '0' },
+        { ...shown, scope: 'key', limit_pico_usd: '10', spent_pico_usd: '0', held_pico_usd: '0', remaining_pico_usd: '10' },
+      ],
+    },
+  });
+});
+
+test('GET /v1/usage: the query goes to billing with the key of the request, and the page comes back', async () => {
+  const asked: OwnKeyUsageRequest[] = [];
+  const counts = { requests: 2, estimatedRequests: 1, promptTokens: 30, cachedTokens: 4, outputTokens: 20, reasoningTokens: 5 };
+  gateway.fakes.messaging.answer(ownKeyUsage, (request) => {
+    asked.push(request);
+    const rows = [{ model: 'm', upstream: null, ...counts, costPicoUsd: '7', forfeitedPicoUsd: '0' }];
+    return { from: '2026-11-01T00:00:00.000Z', to: '2026-11-02T00:00:00.000Z', rows, nextCursor: 'next' };
+  });
+  const query = 'from=2026-11-01&to=2026-11-02&step=day&group_by=model,upstream,model&limit=5&cursor=c&other=1';
+  expect(await get(`/v1/usage?${query}`)).toEqual({
+    status: 200,
+    body: {
+      ...{ object: 'list', from: '2026-11-01T00:00:00.000Z', to: '2026-11-02T00:00:00.000Z', has_more: true, next_cursor: 'next' },
+      data: [
+        {
+          ...{ model: 'm', upstream: null, requests: 2, estimated_requests: 1, prompt_tokens: 30, cached_tokens: 4 },
+          ...{ output_tokens: 20, reasoning_tokens: 5, cost_pico_usd: '7' },
+        },
+      ],
+    },
+  });
+  const groupBy = ['model', 'upstream'];
+  expect(asked).toEqual([{ keyId, from: '2026-11-01', to: '2026-11-02', step: 'day', groupBy, limit: 5, cursor: 'c' }]);
+});
+
+test.each([
+  ['step=week', 'step', 'step takes hour, day.'],
+  ['group_by=model,key', 'group_by', 'group_by takes model, upstream, ending.'],
+  ['limit=0', 'limit', 'limit is an integer from 1 to 1000.'],
+  ['limit=1e2', 'limit', 'limit is an integer from 1 to 1000.'],
+])('GET /v1/usage?%s is refused and names the parameter', async (query, param, message) => {
+  expect(await get(`/v1/usage?${query}`)).toEqual({
+    status: 400,
+    body: { error: { message, type: 'invalid_request_error', param, code: 'invalid_request' } },
+  });
+});
+
+test('what billing refuses in a usage query names the parameter', async () => {
+  const message = 'to must be later than from.';
+  gateway.fakes.messaging.answer(ownKeyUsage, () => {
+    throw new ServiceError('invalid_request', message, 'to');
+  });
+  expect(await get('/v1/usage?from=2026-11-02&to=2026-11-01')).toEqual({
+    status: 400,
+    body: { error: { message, type: 'invalid_request_error', param: 'to', code: 'invalid_request' } },
+  });
+});
+
+test('GET /v1/requests/{id}: what a request held, used and cost, and nothing that is the operator’s', async () => {
+  const asked: OwnKeyRequestRequest[] = [];
+  const usage = { promptTokens: 12, cachedTokens: 2, outputTokens: 3, reasoningTokens: 1 };
+  gateway.fakes.messaging.answer(ownKeyRequest, (request) => {
+    asked.push(request);
+    return {
+      ...{ requestId: request.requestId, holdId: 'h', ...TEST_CALLER, model: 'm', upstream: 'local', heldPicoUsd: '50' },
+      price: { version: 3, inputPicoUsd: '1', cachedInputPicoUsd: '0', outputPicoUsd: '2' },
+      reservedAt: '2026-11-21T06:31:48.053Z',
+      settlement: {
+        ...{
+          reason: 'completed' as const,
+          settledBy: 'gateway' as const,
+          settledAt: '2026-11-21T06:31:48.639Z',
+          costPicoUsd: '16',
+          overPicoUsd: '0',
+        },
+        usage: { ...usage, promptSource: 'reported' as const, outputSource: 'counted' as const },
+        paid: { planPicoUsd: '0', topupPicoUsd: '16', endedPlanPicoUsd: '0' },
+        ...{ writtenOffPicoUsd: '0', reaped: null },
+      },
+    };
+  });
+  expect(await get('/v1/requests/req_1')).toEqual({
+    status: 200,
+    body: {
+      ...{ object: 'request', id: 'req_1', model: 'm', upstream: 'local', reserved_at: '2026-11-21T06:31:48.053Z', held_pico_usd: '50' },
+      price: { version: 3, input_pico_usd: '1', cached_input_pico_usd: '0', output_pico_usd: '2' },
+      settlement: {
+        ...{ settled_at: '2026-11-21T06:31:48.639Z', ending: 'completed', cost_pico_usd: '16' },
+        usage: {
+          ...{ prompt_tokens: 12, cached_tokens: 2, output_tokens: 3, reasoning_tokens: 1 },
+          ...{ prompt_source: 'reported', output_source: 'counted' },
+        },
+      },
+    },
+  });
+  expect(asked).toEqual([{ keyId, requestId: 'req_1' }]);
+});
+
+test('a request that is not the key’s is not found', async () => {
+  gateway.fakes.messaging.answer(ownKeyRequest, notFound);
+  expect(await get('/v1/requests/req_1')).toEqual({
+    status: 404,
+    body: { error: { message: 'This key has no such request.', type: 'not_found_error', param: null, code: 'invalid_request' } },
+  });
+});

@@ -1,0 +1,93 @@
+import type { Budget } from '#contracts/billing/budgets.js';
+import type { TokenUsage } from '#contracts/billing/holds.js';
+import type { OwnKey } from '#contracts/billing/own-key.js';
+import type { BilledRequest } from '#contracts/billing/requests.js';
+import type { UsageQueryReply, UsageRow } from '#contracts/billing/usage.js';
+
+/** Renders the replies about a key for its owner. Amounts are strings of integers in 10⁻¹² USD, as in the balance. */
+
+export function renderOwnKey(key: OwnKey) {
+  return {
+    object: 'key',
+    id: key.keyId,
+    name: key.name,
+    last_four: key.lastFour,
+    created_at: key.createdAt,
+    expires_at: key.expiresAt,
+    last_used_at: key.lastUsedAt,
+    limits: { requests_per_minute: key.requestsPerMinuteMax, concurrency: key.concurrencyMax },
+    budgets: key.budgets.map(renderBudget),
+  };
+}
+
+export function renderBudget(budget: Budget) {
+  const remaining = BigInt(budget.limitPicoUsd) - BigInt(budget.spentPicoUsd) - BigInt(budget.heldPicoUsd);
+  return {
+    scope: budget.keyId === null ? (budget.projectId === null ? 'account' : 'project') : 'key',
+    period: budget.period,
+    time_zone: budget.timeZone,
+    limit_pico_usd: budget.limitPicoUsd,
+    spent_pico_usd: budget.spentPicoUsd,
+    held_pico_usd: budget.heldPicoUsd,
+    // A limit that was lowered may be below what is spent.
+    remaining_pico_usd: String(remaining > 0n ? remaining : 0n),
+    window_start: budget.windowStart,
+    resets_at: budget.resetsAt,
+  };
+}
+
+export function renderUsage({ from, to, rows, nextCursor }: UsageQueryReply) {
+  return { object: 'list', from, to, data: rows.map(renderUsageRow), has_more: nextCursor !== null, next_cursor: nextCursor };
+}
+
+/** Fields that the usage is not grouped by are absent. */
+export function renderUsageRow(row: UsageRow) {
+  return {
+    start: row.start,
+    model: row.model,
+    upstream: row.upstream,
+    ending: row.ending,
+    requests: row.requests,
+    estimated_requests: row.estimatedRequests,
+    prompt_tokens: row.promptTokens,
+    cached_tokens: row.cachedTokens,
+    output_tokens: row.outputTokens,
+    reasoning_tokens: row.reasoningTokens,
+    cost_pico_usd: row.costPicoUsd,
+  };
+}
+
+/** A running request has a null `settlement`. */
+export function renderRequest({ price, settlement, ...request }: BilledRequest) {
+  return {
+    object: 'request',
+    id: request.requestId,
+    model: request.model,
+    upstream: request.upstream,
+    reserved_at: request.reservedAt,
+    held_pico_usd: request.heldPicoUsd,
+    price: {
+      version: price.version,
+      input_pico_usd: price.inputPicoUsd,
+      cached_input_pico_usd: price.cachedInputPicoUsd,
+      output_pico_usd: price.outputPicoUsd,
+    },
+    settlement: settlement && {
+      settled_at: settlement.settledAt,
+      ending: settlement.reason,
+      usage: renderTokens(settlement.usage),
+      cost_pico_usd: settlement.costPicoUsd,
+    },
+  };
+}
+
+export function renderTokens(usage: TokenUsage) {
+  return {
+    prompt_tokens: usage.promptTokens,
+    cached_tokens: usage.cachedTokens,
+    output_tokens: usage.outputTokens,
+    reasoning_tokens: usage.reasoningTokens,
+    prompt_source: usage.promptSource,
+    output_source: usage.outputSource,
+  };
+}

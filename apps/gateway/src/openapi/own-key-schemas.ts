@@ -1,0 +1,109 @@
+import { BUDGET_PERIODS } from '#contracts/billing/budgets.js';
+import type {
+  renderBudget,
+  renderOwnKey,
+  renderRequest,
+  renderTokens,
+  renderUsage,
+  renderUsageRow,
+} from '../http/endpoints/render-own-key.js';
+import { count, described, flag, type JsonSchema, list, orNull, replyObject, text, word } from '../protocols/json-schema/json-schema.js';
+import { PICO_USD } from './account-schemas.js';
+
+/** Schemas of the replies about a key. The compiler checks that they have the fields that are rendered and no others. */
+type Fields<Render extends (...given: never[]) => object> = Record<keyof ReturnType<Render>, JsonSchema>;
+
+const integer: JsonSchema = { type: 'integer' };
+
+const budget: Fields<typeof renderBudget> = {
+  scope: described(word('account', 'project', 'key'), 'Whose requests it counts.'),
+  period: word(...BUDGET_PERIODS),
+  time_zone: described(text, 'Zone in which days, weeks and months begin.'),
+  limit_pico_usd: PICO_USD,
+  spent_pico_usd: described(PICO_USD, 'Cost of the settled requests of the window.'),
+  held_pico_usd: described(PICO_USD, 'The most that the running requests of the window may cost.'),
+  remaining_pico_usd: described(PICO_USD, 'Left for new requests.'),
+  window_start: orNull(text),
+  resets_at: described(orNull(text), 'ISO 8601; null for `total`, which never resets.'),
+};
+
+const key: Fields<typeof renderOwnKey> = {
+  object: word('key'),
+  id: text,
+  name: orNull(text),
+  last_four: described(text, 'The last four characters of the key.'),
+  created_at: text,
+  expires_at: described(orNull(text), 'ISO 8601; null: it has no end.'),
+  last_used_at: described(orNull(text), 'End of its newest request; null: none has ended.'),
+  limits: replyObject({ requests_per_minute: count, concurrency: count }),
+  budgets: list(replyObject(budget)),
+};
+
+type UsageField = keyof ReturnType<typeof renderUsageRow>;
+type UsageGroup = 'start' | 'model' | 'upstream' | 'ending';
+
+/** A late settlement can make them negative. */
+const usageSums: Record<Exclude<UsageField, UsageGroup>, JsonSchema> = {
+  requests: integer,
+  estimated_requests: described(integer, 'Requests with a count that the upstream did not report.'),
+  prompt_tokens: integer,
+  cached_tokens: described(integer, 'Part of the prompt tokens.'),
+  output_tokens: integer,
+  reasoning_tokens: described(integer, 'Part of the output tokens.'),
+  cost_pico_usd: PICO_USD,
+};
+const usageGroups: Record<UsageGroup, JsonSchema> = {
+  start: described(text, 'Start of the hour or day. Only with `step`.'),
+  model: described(text, 'Only grouped by it, as the following.'),
+  upstream: described(orNull(text), 'Null: the requests reached none.'),
+  ending: described(text, 'How the requests ended.'),
+};
+
+const usage: Fields<typeof renderUsage> = {
+  object: word('list'),
+  from: described(text, 'Start, included.'),
+  to: described(text, 'End, excluded.'),
+  data: list(replyObject(usageSums, usageGroups)),
+  has_more: flag,
+  next_cursor: described(orNull(text), '`cursor` of the next page; null on the last one.'),
+};
+
+const tokens: Fields<typeof renderTokens> = {
+  prompt_tokens: count,
+  cached_tokens: count,
+  output_tokens: count,
+  reasoning_tokens: count,
+  prompt_source: described(text, '`reported` by the upstream or `estimated`.'),
+  output_source: described(text, '`reported` by the upstream, `counted` from the reply, or the `floor` that the reply proves.'),
+};
+
+const request: Fields<typeof renderRequest> = {
+  object: word('request'),
+  id: described(text, '`x-request-id` of its reply.'),
+  model: text,
+  upstream: described(orNull(text), 'Null while it runs, and when it reached none.'),
+  reserved_at: described(text, 'When its hold was opened.'),
+  held_pico_usd: described(PICO_USD, 'The most that it could cost.'),
+  price: described(
+    replyObject({ version: count, input_pico_usd: PICO_USD, cached_input_pico_usd: PICO_USD, output_pico_usd: PICO_USD }),
+    'Prices of a token when the hold was opened.',
+  ),
+  settlement: described(
+    orNull(
+      replyObject({
+        settled_at: text,
+        ending: described(text, 'How it ended.'),
+        usage: replyObject(tokens),
+        cost_pico_usd: PICO_USD,
+      }),
+    ),
+    'Null while it runs.',
+  ),
+};
+
+/** Replies of the endpoints for the owner of a key. */
+export const OWN_KEY_SCHEMAS: Record<string, JsonSchema> = {
+  Key: replyObject(key),
+  Usage: replyObject(usage),
+  Request: replyObject(request),
+};

@@ -1,0 +1,62 @@
+import { ArrayMaxSize, ArrayUnique, IsArray, IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
+import { Endpoint } from '../endpoint.js';
+import type { Budget } from './budgets.js';
+import { Id, Instant, Text } from './fields.js';
+import type { KeyRow } from './keys.js';
+import { type BilledRequest, RequestShowRequest } from './requests.js';
+import { USAGE_STEPS, type UsageQueryReply, type UsageStep } from './usage.js';
+
+/** What the owner of an API key may ask. Each subject answers for one key only, so that the gateway needs no right to read all. */
+
+export class OwnKeyShowRequest {
+  @Id() keyId!: string;
+}
+
+export interface OwnKey extends KeyRow {
+  /** Limits of the key's project. */
+  requestsPerMinuteMax: number;
+  concurrencyMax: number;
+  /** Budgets that requests of the key count against: those of its account, its project and itself. */
+  budgets: Budget[];
+}
+
+export const ownKeyShow = new Endpoint<OwnKeyShowRequest, OwnKey>(
+  'billing.v1.own-key.show',
+  OwnKeyShowRequest,
+  'One key with its limits and budgets',
+  { isRepeatable: true },
+);
+
+/** Fields that the usage of a key can be grouped by. */
+export const OWN_USAGE_GROUPS = ['model', 'upstream', 'ending'] as const;
+export type OwnUsageGroup = (typeof OWN_USAGE_GROUPS)[number];
+
+/** The fields of `UsageQueryRequest` that make sense for one key. */
+export class OwnKeyUsageRequest {
+  @Id() keyId!: string;
+  @Instant() from!: string;
+  @IsOptional() @Instant() to?: string;
+  @IsOptional() @IsIn(USAGE_STEPS) step?: UsageStep;
+  @IsOptional() @IsArray() @ArrayMaxSize(3) @ArrayUnique() @IsIn(OWN_USAGE_GROUPS, { each: true }) groupBy?: OwnUsageGroup[];
+  @IsOptional() @IsInt() @Min(1) @Max(1_000) limit?: number;
+  @IsOptional() @Text(2_000) cursor?: string;
+}
+
+export const ownKeyUsage = new Endpoint<OwnKeyUsageRequest, UsageQueryReply>(
+  'billing.v1.own-key.usage',
+  OwnKeyUsageRequest,
+  'Requests, tokens and costs of one key, by time, model, upstream and ending',
+  { isRepeatable: true },
+);
+
+export class OwnKeyRequestRequest extends RequestShowRequest {
+  @Id() keyId!: string;
+}
+
+/** Replies `not_found` for the request of another key, as for an unknown one. */
+export const ownKeyRequest = new Endpoint<OwnKeyRequestRequest, BilledRequest>(
+  'billing.v1.own-key.request',
+  OwnKeyRequestRequest,
+  'Hold, price, usage and settlement of one request of a key',
+  { isRepeatable: true },
+);
