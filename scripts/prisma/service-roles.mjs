@@ -54,7 +54,11 @@ export const GRANTS = {
         insert: true,
         update: ['name', 'enabled', 'requests_per_minute_max', 'concurrency_max', 'open_holds', 'request_window'],
       },
-      api_key: { select: true, insert: true, update: ['name', 'note', 'disabled', 'expires_at', 'replaced_by', 'revoked_at'] },
+      api_key: {
+        select: true,
+        insert: true,
+        update: ['name', 'note', 'disabled', 'expires_at', 'replaced_by', 'revoked_at', 'models', 'networks'],
+      },
       hold: {
         select: true,
         insert: true,

@@ -27,12 +27,12 @@ import { makeApiKey } from './make-api-key.js';
  * passed.
  */
 export async function createKey(prisma: PrismaClient, request: KeyCreateRequest, pepper: string, author = OWN_AUTHOR): Promise<CreatedKey> {
-  const { keyId: id = randomUUID(), projectId, name, note } = request;
+  const { keyId: id = randomUUID(), projectId, name, note, models, networks } = request;
   const expiresAt = endOf(request.expiresAt);
   const { key, ...secret } = newSecret(pepper);
   return onlyOnce('keyId', () =>
     audited(prisma, 'billing', author, async (tx) => {
-      const data = { id, projectId, name, note, expiresAt, ...secret };
+      const data = { id, projectId, name, note, expiresAt, models, networks, ...secret };
       const { project, ...row } = await tx.apiKey.create({ data, include: { project: true } });
       const made = renderKey(row);
       return { result: { ...made, key }, change: { ...changeOf('key.create', made, project), before: null, after: { ...made } } };
@@ -46,13 +46,13 @@ export async function createKey(prisma: PrismaClient, request: KeyCreateRequest,
  * end that has passed.
  */
 export async function updateKey(prisma: PrismaClient, request: KeyUpdateRequest, author = OWN_AUTHOR): Promise<ApiKey> {
-  const { keyId: id, name, note, disabled } = request;
+  const { keyId: id, name, note, disabled, models, networks } = request;
   const expiresAt = endOf(request.expiresAt);
   return audited(prisma, 'billing', author, async (tx) => {
     const { row, project } = await lockKey(tx, id);
     if (row.revokedAt) throw new ServiceError('conflict', 'The key is revoked, and stays so. Make another.', 'keyId');
     if (row.replacedBy && expiresAt === null) throw new ServiceError('conflict', 'The key was replaced: it must have an end.', 'expiresAt');
-    const key = renderKey(await tx.apiKey.update({ where: { id }, data: { name, note, disabled, expiresAt } }));
+    const key = renderKey(await tx.apiKey.update({ where: { id }, data: { name, note, disabled, expiresAt, models, networks } }));
     const changed = changedFields(renderKey(row), key);
     return { result: key, change: changed && { ...changeOf('key.update', key, project), ...changed } };
   });
@@ -75,9 +75,9 @@ export async function rotateKey(prisma: PrismaClient, request: KeyRotateRequest,
         throw new ServiceError('conflict', `The key was replaced before, by ${row.replacedBy}. Rotate that one.`, 'keyId');
       const status = statusOf(old, now.getTime());
       if (status !== 'active') throw new ServiceError('conflict', `The key is ${status}. Only an active key can be rotated.`, 'keyId');
-      const { projectId, name, note } = row;
+      const { projectId, name, note, models, networks } = row;
       const expiresAt = newEnd === undefined ? row.expiresAt : newEnd;
-      const made = renderKey(await tx.apiKey.create({ data: { id, projectId, name, note, expiresAt, ...secret } }));
+      const made = renderKey(await tx.apiKey.create({ data: { id, projectId, name, note, expiresAt, models, networks, ...secret } }));
       const graceEnd = new Date(now.getTime() + graceSeconds * 1_000);
       const end = row.expiresAt && row.expiresAt < graceEnd ? row.expiresAt : graceEnd;
       const replaced = renderKey(await tx.apiKey.update({ where: { id: keyId }, data: { expiresAt: end, replacedBy: id } }));
@@ -186,6 +186,8 @@ function renderKey(row: Prisma.ApiKeyModel): ApiKey {
     createdAt: row.createdAt.toISOString(),
     expiresAt: row.expiresAt?.toISOString() ?? null,
     disabled: row.disabled,
+    models: row.models,
+    networks: row.networks,
     replacedBy: row.replacedBy,
     revokedAt: row.revokedAt?.toISOString() ?? null,
   };

@@ -63,6 +63,8 @@ const TABLES: Record<string, Table> = {
       api_key_digest_check: { digest: `'short'` },
       api_key_last_four_check: { last_four: `'abcde'` },
       api_key_note_check: { note: `''` },
+      api_key_models_in_bounds: { models: `'{gpt-*,""}'` },
+      api_key_networks_in_bounds: { networks: `'{10.0.0.0/8,here}'` },
       api_key_replaced_by_fkey: { replaced_by: ANY_ID, expires_at: 'now()' },
       api_key_replaced_by_another: { id: ONE_ID, replaced_by: ONE_ID, expires_at: 'now()' },
       api_key_replaced_key_ends: { replaced_by: '(SELECT id FROM billing.api_key LIMIT 1)' },

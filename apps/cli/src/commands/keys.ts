@@ -1,12 +1,28 @@
 import { type ApiKey, type CreatedKey, keyCreate, keyList, keyRevoke, keyRotate, keyUpdate } from '#contracts/billing/keys.js';
 import { command } from '../command.js';
-import { argument, clearable, cursor, defaultingToOnly, duration, flag, instant, keyId, optional, projectId, text } from '../parameters.js';
+import {
+  argument,
+  clearable,
+  cursor,
+  defaultingToOnly,
+  duration,
+  flag,
+  instant,
+  keyId,
+  listOf,
+  network,
+  optional,
+  projectId,
+  text,
+} from '../parameters.js';
 import { morePages, renderFields, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
 const id = argument(keyId, 'id of the key, as in key list');
 const name = text(200);
 const note = text(1_000);
+const models = listOf(text(256, 'patterns'));
+const networks = listOf(network);
 /** Programs have a day to take the new key. */
 const GRACE_DEFAULT_SECONDS = 86_400;
 
@@ -19,10 +35,23 @@ export const keyCommands = [
       name: optional(name, 'display name'),
       note: optional(note, 'what the key is for'),
       expires: optional(instant, 'the key is refused from then on; default: no end'),
+      models: optional(models, 'the only models of the key, such as gpt-*,o3; default: all'),
+      networks: optional(networks, 'the only clients of the key, such as 10.0.0.0/8,2001:db8::1; default: any'),
     },
-    examples: ['key create --project <project-id>', 'key create --project <project-id> --name ci --expires 2027-01-31'],
+    examples: [
+      'key create --project <project-id>',
+      'key create --project <project-id> --name ci --expires 2027-01-31',
+      "key create --project <project-id> --models 'gpt-*' --networks 10.0.0.0/8",
+    ],
     endpoint: keyCreate,
-    request: ({ project, name, note, expires }) => ({ projectId: project, name, note, expiresAt: expires }),
+    request: ({ project, name, note, expires, models, networks }) => ({
+      projectId: project,
+      name,
+      note,
+      expiresAt: expires,
+      models,
+      networks,
+    }),
     render: renderCreated,
   }),
   command({
@@ -50,13 +79,15 @@ export const keyCommands = [
   }),
   command({
     name: 'key update',
-    summary: 'Change the name, note, end or state of an API key; it is in force within a second',
+    summary: 'Change the name, note, end, state, models or networks of an API key; it is in force within a second',
     parameters: {
       keyId: id,
       name: optional(clearable(name), "display name; '' clears it"),
       note: optional(clearable(note), "what the key is for; '' clears it"),
       expires: optional(instant, 'the key is refused from then on'),
       expiresNever: flag('the key has no end'),
+      models: optional(models, "the only models of the key, such as gpt-*,o3; '' allows all"),
+      networks: optional(networks, "the only clients of the key, such as 10.0.0.0/8; '' allows any"),
       enabled: flag('accept it again'),
       disabled: flag('refuse it, and stop its running requests'),
     },
@@ -66,10 +97,12 @@ export const keyCommands = [
       "key update <key-id> --note '' --expires-never",
     ],
     endpoint: keyUpdate,
-    request: ({ keyId, name, note, expires, expiresNever, enabled, disabled }) => {
+    request: ({ keyId, name, note, expires, expiresNever, models, networks, enabled, disabled }) => {
       if (enabled && disabled) throw new UsageError('--enabled and --disabled contradict each other');
-      if ([name, note, expires, expiresNever, enabled, disabled].every((value) => value === undefined)) {
-        throw new UsageError('nothing to change: give --name, --note, --expires, --expires-never, --enabled or --disabled');
+      if ([name, note, expires, expiresNever, models, networks, enabled, disabled].every((value) => value === undefined)) {
+        throw new UsageError(
+          'nothing to change: give --name, --note, --expires, --expires-never, --models, --networks, --enabled or --disabled',
+        );
       }
       return {
         keyId,
@@ -77,6 +110,8 @@ export const keyCommands = [
         note: note === '' ? null : note,
         expiresAt: endOf(expires, expiresNever),
         disabled: disabled ?? (enabled ? false : undefined),
+        models,
+        networks,
       };
     },
     render: renderKey,
@@ -115,11 +150,19 @@ function endOf(expires: string | undefined, never: true | undefined): string | n
   return never ? null : expires;
 }
 
-function renderCreated({ key, keyId, projectId, name, expiresAt }: CreatedKey): string {
-  return `${renderFields({ key, 'key id': keyId, project: projectId, name, expires: expiresAt })}\nSave the key now: it is not shown again.`;
+function renderCreated({ key, keyId, projectId, name, expiresAt, ...allowed }: CreatedKey): string {
+  return `${renderFields({ key, 'key id': keyId, project: projectId, name, expires: expiresAt, ...allowedFields(allowed) })}\nSave the key now: it is not shown again.`;
 }
 
-function renderKey({ keyId, projectId, name, note, lastFour, disabled, expiresAt, createdAt }: ApiKey): string {
+/** Lists of a key, where it has some. */
+function allowedFields({ models, networks }: Pick<ApiKey, 'models' | 'networks'>): Record<string, string> {
+  return {
+    ...(models.length > 0 && { models: models.join(', ') }),
+    ...(networks.length > 0 && { networks: networks.join(', ') }),
+  };
+}
+
+function renderKey({ keyId, projectId, name, note, lastFour, disabled, expiresAt, createdAt, ...allowed }: ApiKey): string {
   return renderFields({
     'key id': keyId,
     project: projectId,
@@ -128,6 +171,7 @@ function renderKey({ keyId, projectId, name, note, lastFour, disabled, expiresAt
     key: `…${lastFour}`,
     disabled,
     expires: expiresAt,
+    ...allowedFields(allowed),
     created: createdAt,
   });
 }

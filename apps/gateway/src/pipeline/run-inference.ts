@@ -1,6 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { RequestsLeft, SettleRequest } from '#contracts/billing/holds.js';
-import type { ResolvedKey } from '#contracts/billing/keys.js';
 import type { Ticket } from '#contracts/inference.js';
 import type { Attempt } from '#inference/attempt.js';
 import { GatewayError } from '#inference/errors.js';
@@ -11,6 +10,7 @@ import { type EventStream, MessagingError } from '#messaging/messaging.js';
 import { type TraceContext, traceIdOf } from '#tracing/trace-context.js';
 import { type Span, underSpan } from '#tracing/tracer.js';
 import type { BillingClient } from '../clients/billing.js';
+import type { Caller } from '../clients/caller.js';
 import type { CatalogClient, Model } from '../clients/catalog.js';
 import { type InferenceClient, inferenceError } from '../clients/inference.js';
 import type { EncodedRequest } from '../encoded-request.js';
@@ -29,7 +29,7 @@ export interface InferenceServices {
 
 interface InferenceCall {
   request: InferenceRequest | EncodedRequest;
-  caller: ResolvedKey;
+  caller: Caller;
   requestId: string;
   /** Trace context of the client, for a request without a span. */
   trace?: TraceContext | undefined;
@@ -77,7 +77,7 @@ export interface InferenceActivity {
  */
 export async function runInference(services: InferenceServices, call: InferenceCall, reply: Reply, record: InferenceRecord): Promise<void> {
   const startedAt = performance.now();
-  const model = services.catalog.model(call.request.model);
+  const model = services.catalog.model(call.request.model, call.caller);
   record.model = model.id;
   record.stream = call.request.stream;
   const { activity } = record;

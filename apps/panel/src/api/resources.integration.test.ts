@@ -54,7 +54,7 @@ const accountRow = (accountId: string) => ({
 });
 const key = {
   ...{ keyId: KEY, projectId: PROJECT, name: 'ci', note: null, lastFour: 'abcd', createdAt: '2027-01-01T00:00:00.000Z' },
-  ...{ expiresAt: null, disabled: false, replacedBy: null, revokedAt: null },
+  ...{ expiresAt: null, disabled: false, models: [], networks: [], replacedBy: null, revokedAt: null },
 };
 
 let panel: PanelFixture;

@@ -126,6 +126,8 @@ const key = (at: number, of: number, name: string | null, lastFour: string, fiel
   createdAt: iso(NOW - (70 - at * 7) * 24 * HOUR_MS),
   expiresAt: null,
   disabled: false,
+  models: [],
+  networks: [],
   replacedBy: null,
   revokedAt: null,
   status: 'active',
