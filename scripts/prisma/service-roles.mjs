@@ -81,6 +81,12 @@ export const GRANTS = {
         update: ['time_zone', 'limit_amount', 'spent', 'held', 'window_start', 'window_end'],
         delete: true,
       },
+      rate_limit: {
+        select: true,
+        insert: true,
+        update: ['requests_per_minute_max', 'concurrency_max', 'tokens_per_minute_max', 'open_holds', 'request_window', 'token_window'],
+        delete: true,
+      },
       // Journals: the role and the triggers both refuse updates.
       settlement: { select: true, insert: true },
       late_settlement: { select: true, insert: true },

@@ -91,6 +91,11 @@ export function clearable(kind: Kind<string>): Kind<string> {
   return { ...kind, parse: (value) => (value === '' ? value : kind.parse(value)) };
 }
 
+/** A number, or an empty text, which becomes zero and clears the field. */
+export function clearableNumber(kind: Kind<number>): Kind<number> {
+  return { ...kind, parse: (value) => (value === '' ? 0 : kind.parse(value)) };
+}
+
 export function wholeNumber(min: number, max: number): Kind<number> {
   return {
     placeholder: 'n',

@@ -198,7 +198,7 @@ describe('the next batch sees', () => {
 
 describe('an account with budgets', () => {
   const LOCKED_WITH_BUDGETS = ['lock_accounts', 'read_batch', 'read_budgets', 'write_budgets', 'write_batch'];
-  const FROM_MEMORY_WITH_BUDGETS = ['write_cached_batch_and_budgets'];
+  const FROM_MEMORY_WITH_BUDGETS = ['write_cached_batch_and_limits'];
 
   test('is decided from memory, and the next batch sees a changed budget', async () => {
     const customer = await ledger.customer({ topup: 1_000n });

@@ -80,7 +80,17 @@ test('name, note, end and state of a key change; null clears them', async () => 
   const { keyId } = made;
   expect(made).toEqual({
     ...{ keyId, projectId, name: 'ci', note: 'of the build server', lastFour: key.slice(-4), createdAt: expect.any(String) },
-    ...{ expiresAt, disabled: false, models: [], networks: [], replacedBy: null, revokedAt: null },
+    ...{
+      expiresAt,
+      disabled: false,
+      models: [],
+      networks: [],
+      requestsPerMinuteMax: null,
+      concurrencyMax: null,
+      tokensPerMinuteMax: null,
+      replacedBy: null,
+      revokedAt: null,
+    },
   });
   expect(await cli.request(keyUpdate, { keyId })).toEqual(made);
   const later = inHours(2);

@@ -1,8 +1,10 @@
+import { TOKENS_MAX } from '#contracts/billing/fields.js';
 import { type ApiKey, type CreatedKey, keyCreate, keyList, keyRevoke, keyRotate, keyUpdate } from '#contracts/billing/keys.js';
 import { command } from '../command.js';
 import {
   argument,
   clearable,
+  clearableNumber,
   cursor,
   defaultingToOnly,
   duration,
@@ -14,6 +16,7 @@ import {
   optional,
   projectId,
   text,
+  wholeNumber,
 } from '../parameters.js';
 import { morePages, renderFields, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
@@ -23,6 +26,9 @@ const name = text(200);
 const note = text(1_000);
 const models = listOf(text(256, 'patterns'));
 const networks = listOf(network);
+const rpm = wholeNumber(1, 1_000_000);
+const concurrency = wholeNumber(1, 100_000);
+const tpm = wholeNumber(1, TOKENS_MAX);
 /** Programs have a day to take the new key. */
 const GRACE_DEFAULT_SECONDS = 86_400;
 
@@ -37,6 +43,9 @@ export const keyCommands = [
       expires: optional(instant, 'the key is refused from then on; default: no end'),
       models: optional(models, 'the only models of the key, such as gpt-*,o3; default: all'),
       networks: optional(networks, 'the only clients of the key, such as 10.0.0.0/8,2001:db8::1; default: any'),
+      rpm: optional(rpm, 'maximum of requests in any minute, beside that of the project'),
+      concurrency: optional(concurrency, 'maximum of concurrent requests, beside that of the project'),
+      tpm: optional(tpm, 'maximum of tokens in any minute, beside that of the project'),
     },
     examples: [
       'key create --project <project-id>',
@@ -44,13 +53,13 @@ export const keyCommands = [
       "key create --project <project-id> --models 'gpt-*' --networks 10.0.0.0/8",
     ],
     endpoint: keyCreate,
-    request: ({ project, name, note, expires, models, networks }) => ({
+    request: ({ project, expires, rpm, concurrency, tpm, ...fields }) => ({
+      ...fields,
       projectId: project,
-      name,
-      note,
       expiresAt: expires,
-      models,
-      networks,
+      requestsPerMinuteMax: rpm,
+      concurrencyMax: concurrency,
+      tokensPerMinuteMax: tpm,
     }),
     render: renderCreated,
   }),
@@ -79,7 +88,7 @@ export const keyCommands = [
   }),
   command({
     name: 'key update',
-    summary: 'Change the name, note, end, state, models or networks of an API key; it is in force within a second',
+    summary: 'Change the settings of an API key; the change is in force within a second',
     parameters: {
       keyId: id,
       name: optional(clearable(name), "display name; '' clears it"),
@@ -88,6 +97,9 @@ export const keyCommands = [
       expiresNever: flag('the key has no end'),
       models: optional(models, "the only models of the key, such as gpt-*,o3; '' allows all"),
       networks: optional(networks, "the only clients of the key, such as 10.0.0.0/8; '' allows any"),
+      rpm: optional(clearableNumber(rpm), "maximum of requests in any minute; '' for none"),
+      concurrency: optional(clearableNumber(concurrency), "maximum of concurrent requests; '' for none"),
+      tpm: optional(clearableNumber(tpm), "maximum of tokens in any minute; '' for none"),
       enabled: flag('accept it again'),
       disabled: flag('refuse it, and stop its running requests'),
     },
@@ -97,12 +109,11 @@ export const keyCommands = [
       "key update <key-id> --note '' --expires-never",
     ],
     endpoint: keyUpdate,
-    request: ({ keyId, name, note, expires, expiresNever, models, networks, enabled, disabled }) => {
+    request: ({ keyId, ...values }) => {
+      const { name, note, expires, expiresNever, enabled, disabled, models, networks, rpm, concurrency, tpm } = values;
       if (enabled && disabled) throw new UsageError('--enabled and --disabled contradict each other');
-      if ([name, note, expires, expiresNever, models, networks, enabled, disabled].every((value) => value === undefined)) {
-        throw new UsageError(
-          'nothing to change: give --name, --note, --expires, --expires-never, --models, --networks, --enabled or --disabled',
-        );
+      if (Object.values(values).every((value) => value === undefined)) {
+        throw new UsageError('nothing to change: give an option, such as --name, --expires, --models, --rpm or --disabled');
       }
       return {
         keyId,
@@ -112,6 +123,9 @@ export const keyCommands = [
         disabled: disabled ?? (enabled ? false : undefined),
         models,
         networks,
+        requestsPerMinuteMax: rpm === 0 ? null : rpm,
+        concurrencyMax: concurrency === 0 ? null : concurrency,
+        tokensPerMinuteMax: tpm === 0 ? null : tpm,
       };
     },
     render: renderKey,
@@ -154,11 +168,16 @@ function renderCreated({ key, keyId, projectId, name, expiresAt, ...allowed }: C
   return `${renderFields({ key, 'key id': keyId, project: projectId, name, expires: expiresAt, ...allowedFields(allowed) })}\nSave the key now: it is not shown again.`;
 }
 
-/** Lists of a key, where it has some. */
-function allowedFields({ models, networks }: Pick<ApiKey, 'models' | 'networks'>): Record<string, string> {
+type Limited = Pick<ApiKey, 'models' | 'networks' | 'requestsPerMinuteMax' | 'concurrencyMax' | 'tokensPerMinuteMax'>;
+
+/** Lists and limits of a key, where it has some. */
+function allowedFields({ models, networks, requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax }: Limited): Record<string, string> {
   return {
     ...(models.length > 0 && { models: models.join(', ') }),
     ...(networks.length > 0 && { networks: networks.join(', ') }),
+    ...(requestsPerMinuteMax !== null && { 'requests per minute': String(requestsPerMinuteMax) }),
+    ...(concurrencyMax !== null && { 'concurrent requests': String(concurrencyMax) }),
+    ...(tokensPerMinuteMax !== null && { 'tokens per minute': String(tokensPerMinuteMax) }),
   };
 }
 

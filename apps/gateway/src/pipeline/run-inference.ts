@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { RequestsLeft, SettleRequest } from '#contracts/billing/holds.js';
+import type { LimitLeft, SettleRequest } from '#contracts/billing/holds.js';
 import type { Ticket } from '#contracts/inference.js';
 import type { Attempt } from '#inference/attempt.js';
 import { GatewayError } from '#inference/errors.js';
@@ -44,8 +44,9 @@ export interface InferenceRecord {
   holdId?: string;
   /** Milliseconds from the parsed request to its hold. */
   reserveMs?: number;
-  /** Requests per minute of the project; absent when billing did not say. */
-  requests?: RequestsLeft;
+  /** What the limits per minute leave; absent when billing did not say. */
+  requests?: LimitLeft;
+  tokens?: LimitLeft;
   upstream?: string;
   outcome?: RequestOutcome;
   /** Set when the inference-proxy settles the hold, so that the gateway does not learn the cost. */
@@ -144,6 +145,7 @@ async function reserve(
     model: model.id,
     amountPicoUsd: quote.amount.toString(),
     price: model.pinnedPrice,
+    tokensMax: quote.promptTokensEstimate + quote.outputTokensMax,
     ...carried(span),
   };
   // Called when billing gave no answer: the hold may exist, or may still be made. A release ends it, or leaves a tombstone that refuses
@@ -152,6 +154,7 @@ async function reserve(
   const release = () => void services.settlements.settle(released, logFields(call));
   const reserved = await underSpan(span, () => services.billing.reserve(request, release));
   if ('requests' in reserved) record.requests = reserved.requests;
+  if ('tokens' in reserved) record.tokens = reserved.tokens;
   if (reserved.status !== 'held') throw reserveError(reserved, quote, model.price);
   record.holdId = holdId;
   return { holdId, leaseMs: reserved.leaseMs };

@@ -107,6 +107,7 @@ const project = (at: number, owner: AccountRow, name: string, requestsPerMinuteM
   enabled: at !== 3,
   requestsPerMinuteMax,
   concurrencyMax,
+  tokensPerMinuteMax: null,
   createdAt: iso(NOW - 80 * 24 * HOUR_MS),
 });
 
@@ -128,6 +129,9 @@ const key = (at: number, of: number, name: string | null, lastFour: string, fiel
   disabled: false,
   models: [],
   networks: [],
+  requestsPerMinuteMax: null,
+  concurrencyMax: null,
+  tokensPerMinuteMax: null,
   replacedBy: null,
   revokedAt: null,
   status: 'active',

@@ -1,7 +1,7 @@
 import { IsBoolean, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
 import { ListRequest } from './accounts.js';
-import { Clearable, Id, Instant, ModelPatterns, Networks, type Paged, Text } from './fields.js';
+import { Clearable, Id, Instant, ModelPatterns, Networks, type Paged, Text, TOKENS_MAX } from './fields.js';
 
 const SHA256_HEX = /^[0-9a-f]{64}$/;
 
@@ -42,6 +42,10 @@ export class KeyCreateRequest {
   @IsOptional() @ModelPatterns() models?: string[];
   /** Addresses and networks of the clients that may use the key. Default: any. */
   @IsOptional() @Networks() networks?: string[];
+  /** Limits of the key, beside those of its project. Default: none. */
+  @IsOptional() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number;
+  @IsOptional() @IsInt() @Min(1) @Max(100_000) concurrencyMax?: number;
+  @IsOptional() @IsInt() @Min(1) @Max(TOKENS_MAX) tokensPerMinuteMax?: number;
 }
 
 export interface ApiKey {
@@ -60,6 +64,10 @@ export interface ApiKey {
   models: string[];
   /** Addresses and networks of the clients that may use the key. Empty: any. */
   networks: string[];
+  /** Limits of the key, beside those of its project. Null: none. */
+  requestsPerMinuteMax: number | null;
+  concurrencyMax: number | null;
+  tokensPerMinuteMax: number | null;
   /** Key that a rotation made in its place. */
   replacedBy: string | null;
   revokedAt: string | null;
@@ -87,13 +95,16 @@ export class KeyUpdateRequest {
   @IsOptional() @ModelPatterns() models?: string[];
   /** An empty list allows any client. */
   @IsOptional() @Networks() networks?: string[];
+  @Clearable() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number | null;
+  @Clearable() @IsInt() @Min(1) @Max(100_000) concurrencyMax?: number | null;
+  @Clearable() @IsInt() @Min(1) @Max(TOKENS_MAX) tokensPerMinuteMax?: number | null;
 }
 
 /** Null clears a field. Replies `conflict` when the key is revoked, or was replaced and would have no end. */
 export const keyUpdate = new Endpoint<KeyUpdateRequest, ApiKey>(
   'billing.v1.key.update',
   KeyUpdateRequest,
-  'Changes name, note, end, state, models or networks of an API key',
+  'Changes name, note, end, state, models, networks or limits of an API key',
 );
 
 /** Longest grace of a rotation: 30 days. */
