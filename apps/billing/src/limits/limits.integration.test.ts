@@ -34,7 +34,10 @@ test('limits of a key are set, changed and removed; a removed limit leaves no ro
     );
     return found[0];
   };
-  expect([await limitKey({ keyId }, limits), await rows()]).toMatchObject([{ ...NONE, ...limits }, { limit_count: 1, rows: 1 }]);
+  expect([await limitKey({ keyId }, limits), await rows()]).toMatchObject([
+    { ...NONE, ...limits },
+    { limit_count: 1, rows: 1 },
+  ]);
   expect(await limitKey({ keyId }, { concurrencyMax: 2, requestsPerMinuteMax: null })).toMatchObject({
     ...{ requestsPerMinuteMax: null, concurrencyMax: 2, tokensPerMinuteMax: 700 },
   });

@@ -1,5 +1,14 @@
 import fc from 'fast-check';
-import { addToWindow, countOf, isAhead, leftInWindow, type MinuteWindow, retryAfterSeconds, slideWindow } from './minute-window.js';
+import {
+  addToWindow,
+  correctWindow,
+  countOf,
+  isAhead,
+  leftInWindow,
+  type MinuteWindow,
+  retryAfterSeconds,
+  slideWindow,
+} from './minute-window.js';
 
 const START = 1_800_000_000_000;
 
@@ -80,6 +89,30 @@ test('Retry-After of a limit lowered below the window is when enough requests ha
   expect(retryAfterSeconds(window, 1, START + 40_000, 1)).toBe(50);
   expect(retryAfterSeconds(window, 2, START + 40_000, 1)).toBe(30);
   expect(retryAfterSeconds(window, 5, START + 40_000, 1)).toBe(20);
+});
+
+test('Retry-After of several tokens is when there is room for all of them', () => {
+  const window: MinuteWindow = [
+    [START, 20],
+    [START + 10_000, 30],
+    [START + 30_000, 40],
+  ];
+  const after = (count: number): number => retryAfterSeconds(window, 100, START + 40_000, count);
+  expect([after(30), after(31), after(60), after(61), after(100)]).toEqual([20, 30, 30, 50, 50]);
+});
+
+test('a correction changes the second of the admission alone; a second that counts nothing leaves the window', () => {
+  const window: MinuteWindow = [
+    [START + 900, 20],
+    [START + 1_000, 30],
+  ];
+  expect([
+    correctWindow(window, START + 100, -5),
+    correctWindow(window, START + 1_999, 5),
+    correctWindow(window, START, -20),
+    correctWindow(window, START - 1, -20),
+    correctWindow(window, START + 2_000, 7),
+  ]).toEqual([[[START + 900, 15], window[1]], [window[0], [START + 1_000, 35]], [window[1]], window, window]);
 });
 
 test('what is left of the limit, and when all of it is', () => {

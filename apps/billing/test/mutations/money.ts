@@ -66,8 +66,8 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
     ['a window is 60 seconds', 'lastAt + WINDOW_MS > now);', 'lastAt + WINDOW_MS - 1_000 > now);', WINDOW, ''],
     [
       'a counter remembers its last request',
-      'window.with(-1, [now, last[1] + 1])',
-      'window.with(-1, [last[0], last[1] + 1])',
+      'window.with(-1, [now, last[1] + count])',
+      'window.with(-1, [last[0], last[1] + count])',
       WINDOW,
       'the requests of one second count until 60 s after the last of them',
     ],

@@ -55,7 +55,7 @@ function tokensError(refused: Limited, requested: number, { outputTokensMax }: Q
   const fitting = limit - (requested - outputTokensMax);
   return new GatewayError(
     'invalid_request',
-    `The request may use ${requested} tokens, more than ${ownerOf(refused).toLowerCase()} ${perMinute}. ` +
+    `The request may use ${requested} tokens, more than ${ownerOf(refused).replace('The', 'the')} ${perMinute}. ` +
       (fitting > 0 ? `Lower the output limit to ${fitting} tokens or less.` : 'Shorten the prompt.'),
   );
 }

@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto';
+import { TOKENS_MAX } from '#contracts/billing/fields.js';
 import type { LimitLeft, SettleRequest } from '#contracts/billing/holds.js';
 import type { Ticket } from '#contracts/inference.js';
 import type { Attempt } from '#inference/attempt.js';
@@ -145,7 +146,7 @@ async function reserve(
     model: model.id,
     amountPicoUsd: quote.amount.toString(),
     price: model.pinnedPrice,
-    tokensMax: quote.promptTokensEstimate + quote.outputTokensMax,
+    tokensMax: Math.min(quote.promptTokensEstimate + quote.outputTokensMax, TOKENS_MAX),
     ...carried(span),
   };
   // Called when billing gave no answer: the hold may exist, or may still be made. A release ends it, or leaves a tombstone that refuses

@@ -32,7 +32,7 @@ export class ReserveRequest {
   @Matches(PICO_USD) amountPicoUsd!: string;
   @Nested(() => PinnedPrice) price!: PinnedPrice;
   /** Estimated tokens of the prompt plus the output cap: what the request counts as towards limits of tokens per minute. Absent: nothing. */
-  @IsOptional() @IsInt() @Min(0) @Max(2 * TOKENS_MAX) tokensMax?: number;
+  @IsOptional() @IsInt() @Min(0) @Max(TOKENS_MAX) tokensMax?: number;
   /** W3C trace context of a sampled caller: billing's spans are below it. */
   @IsOptional() @Matches(TRACEPARENT) traceparent?: string;
 }
