@@ -124,6 +124,8 @@ const RULES = {
   ArrayMaxSize: (maxItems) => ({ maxItems }),
   ArrayMinSize: (minItems) => ({ minItems }),
   NestedList: (_type, maxItems) => ({ maxItems }),
+  ModelPatterns: () => ({ maxItems: 64, examples: [['gpt-*']] }),
+  Networks: () => ({ maxItems: 64, examples: [['10.0.0.0/8']] }),
   ArrayUnique: () => ({ uniqueItems: true }),
 };
 /** Decorators that repeat the type, or that a schema cannot express. */

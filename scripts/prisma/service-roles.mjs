@@ -54,7 +54,11 @@ export const GRANTS = {
         insert: true,
         update: ['name', 'enabled', 'requests_per_minute_max', 'concurrency_max', 'open_holds', 'request_window'],
       },
-      api_key: { select: true, insert: true, update: ['name', 'note', 'disabled', 'expires_at', 'replaced_by', 'revoked_at'] },
+      api_key: {
+        select: true,
+        insert: true,
+        update: ['name', 'note', 'disabled', 'expires_at', 'replaced_by', 'revoked_at', 'models', 'networks'],
+      },
       hold: {
         select: true,
         insert: true,
@@ -75,6 +79,12 @@ export const GRANTS = {
         select: true,
         insert: true,
         update: ['time_zone', 'limit_amount', 'spent', 'held', 'window_start', 'window_end'],
+        delete: true,
+      },
+      rate_limit: {
+        select: true,
+        insert: true,
+        update: ['requests_per_minute_max', 'concurrency_max', 'tokens_per_minute_max', 'open_holds', 'request_window', 'token_window'],
         delete: true,
       },
       // Journals: the role and the triggers both refuse updates.

@@ -82,3 +82,19 @@ test('disabled: refused within a second, and accepted within a second when it is
   }
   expect(await generate(apiKey)).toBe(200);
 });
+
+test('with models: in force within a second, when a key gets some and when it loses them', async () => {
+  const { keyId, apiKey } = tenant;
+  const inForce = async (models: string[], status: number): Promise<void> => {
+    await administrator.request(keyUpdate, { keyId, models });
+    const changedAt = Date.now();
+    for (let sentAt = changedAt; (await generate(apiKey)) !== status; sentAt = Date.now()) {
+      expect(sentAt).toBeLessThanOrEqual(changedAt + PROMISE_MS);
+      await delay(POLL_MS);
+    }
+  };
+  await inForce(['none-*'], 404);
+  await inForce(['sim-*'], 200);
+  await inForce(['none-*'], 404);
+  await inForce([], 200);
+});

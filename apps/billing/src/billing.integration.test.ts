@@ -83,7 +83,17 @@ test('an administrator opens an account, a project and a key, and the key resolv
   expect(isWellFormedApiKey(key)).toBe(true);
   expect(apiKey).toEqual({
     ...{ keyId: expect.any(String), projectId, name: 'ci', note: null, lastFour: key.slice(-4), createdAt: at },
-    ...{ expiresAt: null, disabled: false, replacedBy: null, revokedAt: null },
+    ...{
+      expiresAt: null,
+      disabled: false,
+      models: [],
+      networks: [],
+      requestsPerMinuteMax: null,
+      concurrencyMax: null,
+      tokensPerMinuteMax: null,
+      replacedBy: null,
+      revokedAt: null,
+    },
   });
   const row = { ...apiKey, status: 'active', lastUsedAt: null };
   expect(await messaging.request(keyList, { projectId })).toEqual({ keys: [row], nextCursor: null });

@@ -1,9 +1,10 @@
 import type { TokenUsage } from '#contracts/billing/holds.js';
-import { type BudgetState, targetOf, targetsOf } from '../src/budgets/budget.js';
+import { type BudgetState, type Payer, targetOf, targetsOf } from '../src/budgets/budget.js';
 import { windowAt } from '../src/budgets/budget-window.js';
 import type { AccountState, Applied, Batch, BatchState, HoldTimes, KeyState, ProjectState } from '../src/holds/batch.js';
 import { foldBatch } from '../src/holds/fold-batch.js';
 import { billableUsage, type Hold, type ReapedHold } from '../src/holds/hold.js';
+import type { RateLimitState, RateLimits } from '../src/limits/rate-limit.js';
 
 /** The tables as maps: runs the fold without a database. */
 export class MemoryLedger {
@@ -11,6 +12,7 @@ export class MemoryLedger {
   readonly projects = new Map<string, ProjectState>();
   readonly keys = new Map<string, KeyState & { disabled: boolean }>();
   readonly budgets = new Map<string, BudgetState>();
+  readonly limits = new Map<string, RateLimitState>();
   readonly holds = new Map<string, Hold>();
   readonly settlements = new Map<string, bigint>();
   readonly reaped = new Map<string, ReapedHold>();
@@ -23,6 +25,7 @@ export class MemoryLedger {
     for (const account of rows.accounts) this.accounts.set(account.accountId, account);
     for (const project of rows.projects) this.projects.set(project.projectId, project);
     for (const budget of rows.budgets) this.budgets.set(budget.budgetId, budget);
+    for (const limit of rows.limits) this.limits.set(limit.targetId, limit);
     for (const { holdId, cost, reason, charge } of rows.settled) {
       const hold = this.holds.get(holdId);
       if (!hold) throw new Error(`hold ${holdId} was not there`);
@@ -35,7 +38,7 @@ export class MemoryLedger {
       this.settlements.set(settle.holdId, hold.billed + due - charge.writeoff);
     }
     for (const { holdId } of rows.tombstones) this.settlements.set(holdId, 0n);
-    for (const { reserve, planPart, grantId, leaseUntil } of rows.opened) {
+    for (const { reserve, planPart, grantId, leaseUntil, tokens } of rows.opened) {
       const { holdId, accountId, projectId, keyId } = reserve;
       const price = {
         inputPicoUsd: BigInt(reserve.price.inputPicoUsd),
@@ -44,7 +47,8 @@ export class MemoryLedger {
       };
       const amount = BigInt(reserve.amountPicoUsd);
       const payer = { accountId, projectId, keyId };
-      this.holds.set(holdId, { holdId, ...payer, createdAt: now, amount, planPart, grantId, price, meter: undefined, leaseUntil });
+      const rest = { price, meter: undefined, leaseUntil, ...(tokens !== undefined && { tokens }) };
+      this.holds.set(holdId, { holdId, ...payer, createdAt: now, amount, planPart, grantId, ...rest });
     }
     return applied;
   }
@@ -80,10 +84,24 @@ export class MemoryLedger {
       projects: new Map([...this.projects].filter(([id]) => projectIds.has(id)).map(([id, project]) => [id, frozen(project)])),
       keys: new Map([...this.keys].filter(([, { disabled }]) => !disabled)),
       budgets,
+      limits: this.limitsOf([...reserves, ...holds.values()]),
       holds,
       settlements: new Map([...this.settlements].filter(([id]) => ids.has(id))),
       reaped: new Map(reaped),
     };
+  }
+
+  private limitsOf(payers: readonly Payer[]): RateLimits {
+    const limits = new Map<string, Map<string, RateLimitState | null>>();
+    for (const { accountId, projectId, keyId } of payers) {
+      const ofAccount = limits.get(accountId) ?? new Map<string, RateLimitState | null>();
+      limits.set(accountId, ofAccount);
+      for (const targetId of [projectId, keyId]) {
+        const limit = this.limits.get(targetId);
+        ofAccount.set(targetId, limit ? frozen(limit) : null);
+      }
+    }
+    return limits;
   }
 
   private budgetsOf(accountId: string, target: string, now: number): BudgetState[] {

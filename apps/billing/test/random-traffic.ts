@@ -1,7 +1,8 @@
 import type { PinnedPrice, ReserveRequest, TokenUsage } from '#contracts/billing/holds.js';
 import { OUTPUT_SOURCES, PROMPT_SOURCES } from '#inference/usage.js';
 import type { Batch, Settle } from '../src/holds/batch.js';
-import type { ModelBudget } from './serial-model.js';
+import type { Limits } from '../src/limits/rate-limit.js';
+import type { ModelBudget, ModelLimit } from './serial-model.js';
 
 /** A step of random traffic, at a time of a virtual clock. */
 export type Step = { now: number } & (
@@ -11,6 +12,7 @@ export type Step = { now: number } & (
   | { kind: 'meter'; holdId: string; sequence: number; usage: TokenUsage; leaseUntil: number }
   | { kind: 'key'; keyId: string; disabled: boolean; expiresAt: number }
   | { kind: 'budget'; budget: ModelBudget }
+  | { kind: 'limit'; targetId: string; limit: ModelLimit }
 );
 
 export interface Tenant {
@@ -23,6 +25,7 @@ const CLOCK_START = Date.parse('2027-01-15T07:55:00Z');
 const BUDGET_ZONE = 'America/Los_Angeles';
 
 const AMOUNT_MAX = 1_000;
+const TOKENS_MAX = 200;
 
 /** Deterministic traffic: the same seed makes the same steps. */
 export class RandomTraffic {
@@ -37,6 +40,8 @@ export class RandomTraffic {
   private lost: { holdId: string; accountId: string }[] = [];
   /** Budgets whose limits the traffic changes. */
   readonly budgets: ModelBudget[] = [];
+  /** Limits of tokens per minute that the traffic changes. */
+  readonly limits: ModelLimit[] = [];
 
   constructor(
     private state: number,
@@ -49,10 +54,20 @@ export class RandomTraffic {
     this.now += this.pick([0, 1, 300, 999, 5_000, 20_000, 100_000], [4, 4, 4, 3, 2, 1, 0.5]);
     const now = this.now;
     const { accountId } = this.oneOf(this.tenants);
-    const kinds = ['batch', 'top-up', 'grant', 'budget', 'meter', 'key'] as const;
+    const kinds = ['batch', 'top-up', 'grant', 'budget', 'limit', 'meter', 'key'] as const;
     const changes = this.budgets.length > 0 ? 1 : 0;
-    const kind = this.pick(kinds, this.calm ? [36, 1, 1, changes, 6, 1] : [20, 1, 3, changes, 12, 2]);
+    const limits = this.limits.length > 0 ? 1 : 0;
+    const kind = this.pick(kinds, this.calm ? [36, 1, 1, changes, limits, 6, 1] : [20, 1, 3, changes, limits, 12, 2]);
     if (kind === 'budget') return { now, kind, budget: { ...this.oneOf(this.budgets), limit: BigInt(this.below(8 * AMOUNT_MAX)) } };
+    if (kind === 'limit') {
+      const limit = this.oneOf(this.limits.filter(({ tokensPerMinuteMax }) => tokensPerMinuteMax !== null)); // a new one counts from then on
+      return {
+        now,
+        kind,
+        targetId: limit.keyId ?? limit.projectId,
+        limit: { ...limit, tokensPerMinuteMax: 1 + this.below(8 * TOKENS_MAX) },
+      };
+    }
     if (kind === 'top-up') return { now, kind, accountId, amount: BigInt(this.below(4 * AMOUNT_MAX)) };
     if (kind === 'grant') {
       const endsAt = now + this.oneOf([1, 5_000, 60_000, 600_000, 6_000_000]);
@@ -141,6 +156,7 @@ export class RandomTraffic {
         this.pick([this.below(AMOUNT_MAX / 5), this.below(AMOUNT_MAX), 0, 2_000_000_000_000_000_000], [20, 10, 1, 0.2]),
       ),
       price: this.oneOf(PRICES),
+      ...(this.chance(0.9) && { tokensMax: this.below(TOKENS_MAX) }),
     };
   }
 
@@ -243,5 +259,21 @@ export function makeBudgets(traffic: { uuid(): string }, [first, second]: readon
     budget(first, 'month', 500n, roomy),
     budget(second, 'week', 8_000n),
     budget(second, 'day', 2_000n, alone && { projectId: alone.projectId }),
+  ];
+}
+
+/** Returns limits that bind at times: of keys and a project, per minute and at once. */
+export function makeLimits([first, second]: readonly Tenant[]): ModelLimit[] {
+  const limit = (tenant: Tenant | undefined, position: number, ofKey: boolean, limits: Partial<Limits>): ModelLimit => {
+    const { projectId = '', keyId = '' } = tenant?.projects[position] ?? {};
+    const none = { requestsPerMinuteMax: null, concurrencyMax: null, tokensPerMinuteMax: null };
+    return { accountId: tenant?.accountId ?? '', projectId, keyId: ofKey ? keyId : null, ...none, ...limits };
+  };
+  return [
+    limit(first, 0, true, { requestsPerMinuteMax: 5, tokensPerMinuteMax: 500 }),
+    limit(first, 1, true, { concurrencyMax: 2 }),
+    limit(first, 1, false, { tokensPerMinuteMax: 900 }),
+    limit(second, 0, true, { requestsPerMinuteMax: 12, tokensPerMinuteMax: 700 }),
+    limit(second, 0, false, { tokensPerMinuteMax: 800 }),
   ];
 }

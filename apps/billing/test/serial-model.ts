@@ -1,7 +1,8 @@
 import type { BudgetPeriod } from '#contracts/billing/budgets.js';
-import type { ReserveOutcome, ReserveRequest, SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
+import type { LimitLeft, ReserveOutcome, ReserveRequest, SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
 import { windowAt } from '../src/budgets/budget-window.js';
 import type { Batch, BatchOutcomes, HoldTimes, Settle } from '../src/holds/batch.js';
+import type { Limits } from '../src/limits/rate-limit.js';
 
 interface ModelHold {
   accountId: string;
@@ -12,6 +13,8 @@ interface ModelHold {
   planPart: bigint;
   grantId: string | null;
   prices: [bigint, bigint, bigint];
+  /** What it counts as towards limits of tokens: the most it may use, then what it used. Undefined: it does not count. */
+  tokens: number | undefined;
   leaseUntil: number;
   meter: TokenUsage | undefined;
 }
@@ -29,6 +32,29 @@ interface ModelProject {
   enabled: boolean;
   /** Times of all admitted requests. */
   admitted: number[];
+}
+
+/** Limits of a key, or of a project where `keyId` is null. */
+export interface ModelLimit extends Limits {
+  accountId: string;
+  projectId: string;
+  keyId: string | null;
+}
+
+/** A limit per minute that a reserve counts towards. */
+interface ModelCounter {
+  keyId: string | null;
+  unit: 'requests' | 'tokens';
+  limit: number;
+  /** What the reserve adds. */
+  count: number;
+  waits: Wait[];
+}
+
+/** A second with admitted requests: when it leaves the window, and what then becomes free. */
+interface Wait {
+  until: number;
+  count: number;
 }
 
 export interface ModelKey {
@@ -54,6 +80,8 @@ export class SerialModel {
   readonly projects = new Map<string, ModelProject>();
   readonly keys = new Map<string, ModelKey>();
   readonly budgets = new Map<string, ModelBudget>();
+  /** By id of the key or the project. */
+  readonly limits = new Map<string, ModelLimit>();
   readonly holds = new Map<string, ModelHold>();
   readonly costs = new Map<string, bigint>();
   /** Every hold that was opened, for the budgets. */
@@ -90,6 +118,11 @@ export class SerialModel {
     return [...this.holds.values()].filter((hold) => hold.projectId === projectId).length;
   }
 
+  /** Returns the number of open holds that count towards a limit. */
+  openHoldsOfLimit({ projectId, keyId }: ModelLimit): number {
+    return [...this.holds.values()].filter((hold) => hold.projectId === projectId && (keyId ?? hold.keyId) === hold.keyId).length;
+  }
+
   /** Returns what the holds of the budget's window have cost, and what those that are open hold. */
   usedOf(budget: ModelBudget, now: number): { spent: bigint; held: bigint } {
     const { windowStart } = windowAt(budget.period, budget.timeZone, now);
@@ -123,6 +156,12 @@ export class SerialModel {
       const cost = billed(hold, settle.reason === 'lease-expired' ? hold.meter : settle.usage);
       this.holds.delete(settle.holdId);
       this.costs.set(settle.holdId, cost);
+      const { promptTokens, outputTokens } = (settle.reason === 'lease-expired' ? hold.meter : settle.usage) ?? {
+        promptTokens: 0,
+        outputTokens: 0,
+      };
+      // What the reserve did not name is never counted.
+      if (hold.tokens !== undefined) hold.tokens = promptTokens + outputTokens;
       if (settle.reason === 'lease-expired') this.reaped.set(settle.holdId, hold);
       ended.set(settle, { ...hold, amount: cost });
       return 'settled';
@@ -215,15 +254,17 @@ export class SerialModel {
     if (!project?.enabled || project.accountId !== accountId || !isKeyValid) {
       return { status: 'refused', holdId, code: 'invalid_api_key' };
     }
-    const waits = this.waits(project, now);
-    if (waits.length >= project.requestsPerMinuteMax) {
-      const limit = project.requestsPerMinuteMax;
-      const [free, last] = [waits[waits.length - limit] as number, waits.at(-1) as number];
-      const requests = { limit, remaining: 0, resetSeconds: Math.ceil((last - now) / 1000) };
-      return { status: 'refused', holdId, code: 'rate_limit_exceeded', limit, retryAfterSeconds: Math.ceil((free - now) / 1000), requests };
-    }
+    const limits = [this.limits.get(projectId), this.limits.get(reserve.keyId)].filter((limit) => limit !== undefined);
+    const counters = this.counters(reserve, project, limits, now);
+    const full = this.refusePerMinute(counters, now);
+    if (full) return { status: 'refused', holdId, ...full };
     if (this.openHoldsOf(projectId) >= project.concurrencyMax) {
       return { status: 'refused', holdId, code: 'concurrency_limit', limit: project.concurrencyMax, retryAfterSeconds: 1 };
+    }
+    for (const limit of limits) {
+      const { keyId, concurrencyMax } = limit;
+      if (keyId === null || concurrencyMax === null || this.openHoldsOfLimit(limit) < concurrencyMax) continue;
+      return { status: 'refused', holdId, code: 'concurrency_limit', limit: concurrencyMax, retryAfterSeconds: 1, keyId };
     }
     const account = this.account(accountId);
     const { topupHeld, planHeld } = this.heldOf(accountId);
@@ -255,24 +296,57 @@ export class SerialModel {
       planPart,
       grantId: planPart > 0n && account.grant ? account.grant.id : null,
       prices: [BigInt(inputPicoUsd), BigInt(cachedInputPicoUsd), BigInt(outputPicoUsd)],
+      tokens: counters.find(({ unit }) => unit === 'tokens')?.count,
       leaseUntil: now + this.times.leaseMs,
       meter: undefined,
     };
     this.holds.set(holdId, hold);
     this.opened.set(holdId, hold);
-    const limit = project.requestsPerMinuteMax;
-    const requests = { limit, remaining: limit - waits.length - 1, resetSeconds: 60 };
-    return { status: 'held', holdId, leaseMs: this.times.leaseMs, requests };
+    const after = this.counters(reserve, project, limits, now);
+    return { status: 'held', holdId, leaseMs: this.times.leaseMs, ...left(after, now) };
   }
 
-  /** Returns the waits until each request expires, soonest first: 60 s after the last one of its second. */
-  private waits(project: ModelProject, now: number): number[] {
-    const second = (time: number): number => Math.floor(time / 1000);
-    const lastOf = new Map(project.admitted.map((time) => [second(time), time])); // times only grow
-    return project.admitted
-      .map((time) => (lastOf.get(second(time)) ?? time) + 60_000)
-      .filter((free) => free > now)
-      .sort((a, b) => a - b);
+  /** Returns the limits per minute that a reserve counts towards: the project's own, then those of `limits`. */
+  private counters(reserve: ReserveRequest, project: ModelProject, limits: readonly ModelLimit[], now: number): ModelCounter[] {
+    const requests = project.admitted.map((at) => ({ at, count: 1 }));
+    const counters: ModelCounter[] = [
+      { keyId: null, unit: 'requests', limit: project.requestsPerMinuteMax, count: 1, waits: waits(requests, now) },
+    ];
+    for (const limit of limits) {
+      const { keyId, requestsPerMinuteMax, tokensPerMinuteMax } = limit;
+      const opened = [...this.opened.values()].filter((hold) => hold.projectId === limit.projectId && (keyId ?? hold.keyId) === hold.keyId);
+      const times = opened.map(({ openedAt }) => ({ at: openedAt, count: 1 }));
+      const tokens = opened.flatMap(({ openedAt, tokens }) => (tokens === undefined ? [] : { at: openedAt, count: tokens }));
+      const count = reserve.tokensMax ?? 0;
+      if (requestsPerMinuteMax !== null) {
+        counters.push({ keyId, unit: 'requests', limit: requestsPerMinuteMax, count: 1, waits: waits(times, now) });
+      }
+      if (tokensPerMinuteMax !== null && count > 0) {
+        counters.push({ keyId, unit: 'tokens', limit: tokensPerMinuteMax, count, waits: waits(tokens, now) });
+      }
+    }
+    return counters;
+  }
+
+  /** Returns the refusal of the limit that is reached for the longest time. */
+  private refusePerMinute(counters: readonly ModelCounter[], now: number) {
+    const waitOf = ({ limit, count, waits }: ModelCounter): number => {
+      if (count > limit) return Number.POSITIVE_INFINITY;
+      const fits = waits.find((_, gone) => total(waits.slice(gone + 1)) + count <= limit);
+      return Math.ceil(((fits?.until ?? now) - now) / 1000);
+    };
+    const full = counters.filter(({ limit, count, waits }) => total(waits) + count > limit);
+    const longest = full.find((one) => full.every((other) => waitOf(other) <= waitOf(one)));
+    if (!longest) return undefined;
+    const { keyId, unit, limit, count } = longest;
+    return {
+      code: 'rate_limit_exceeded',
+      limit,
+      retryAfterSeconds: Math.min(60, waitOf(longest)),
+      ...(keyId !== null && { keyId }),
+      ...(unit === 'tokens' && { requestedTokens: count }),
+      ...left(counters, now),
+    } as const;
   }
 
   private endDuePlan(accountId: string, now: number): void {
@@ -285,6 +359,34 @@ export class SerialModel {
     if (!account) throw new Error(`no account ${id}`);
     return account;
   }
+}
+
+/** Returns the seconds with admitted requests that still count, soonest to leave first: 60 s after the last request of each. */
+function waits(admitted: readonly { at: number; count: number }[], now: number): Wait[] {
+  const seconds = Map.groupBy(admitted, ({ at }) => Math.floor(at / 1000)); // times only grow
+  return [...seconds.values()]
+    .map((within) => ({ until: (within.at(-1)?.at ?? 0) + 60_000, count: total(within) }))
+    .filter(({ until, count }) => until > now && count > 0)
+    .sort((a, b) => a.until - b.until);
+}
+
+/** Returns what the limits with the least remaining leave. */
+function left(counters: readonly ModelCounter[], now: number): { requests: LimitLeft; tokens?: LimitLeft } {
+  const least = (unit: ModelCounter['unit']): LimitLeft | undefined =>
+    counters
+      .filter((counter) => counter.unit === unit)
+      .map(({ limit, waits }) => ({
+        limit,
+        remaining: Math.max(0, limit - total(waits)),
+        resetSeconds: Math.ceil(((waits.at(-1)?.until ?? now) - now) / 1000),
+      }))
+      .sort((a, b) => a.remaining - b.remaining)[0]; // stable: of two, the first
+  const tokens = least('tokens');
+  return { requests: least('requests') as LimitLeft, ...(tokens && { tokens }) };
+}
+
+function total(counts: readonly { count: number }[]): number {
+  return counts.reduce((sum, { count }) => sum + count, 0);
 }
 
 function countsIn(budget: ModelBudget, payer: { accountId: string; projectId: string; keyId: string }): boolean {

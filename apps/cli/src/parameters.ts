@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { isNetwork } from '#contracts/billing/fields.js';
 import { parseUsd } from '#money/pico-usd.js';
 import { parseUsdPerMillionTokens } from '#money/price.js';
 import type { Parameter } from './command.js';
@@ -74,9 +75,25 @@ export function text(lengthMax: number, placeholder = 'text'): Kind<string> {
   };
 }
 
+/** Texts separated by commas; an empty text is an empty list. */
+export function listOf(kind: Kind<string>): Kind<string[]> {
+  return { ...kind, parse: (value) => (value === '' ? [] : value.split(',').map((part) => kind.parse(part.trim()))) };
+}
+
+/** An IP address, or a network in CIDR notation. */
+export const network: Kind<string> = {
+  placeholder: 'networks',
+  parse: (value) => (isNetwork(value) ? value : invalid('Must be IP addresses or networks such as 10.0.0.0/8 or 2001:db8::/32.')),
+};
+
 /** A text, or an empty one, which clears the field. Commander has no use for null as a value. */
 export function clearable(kind: Kind<string>): Kind<string> {
   return { ...kind, parse: (value) => (value === '' ? value : kind.parse(value)) };
+}
+
+/** A number, or an empty text, which becomes zero and clears the field. */
+export function clearableNumber(kind: Kind<number>): Kind<number> {
+  return { ...kind, parse: (value) => (value === '' ? 0 : kind.parse(value)) };
 }
 
 export function wholeNumber(min: number, max: number): Kind<number> {

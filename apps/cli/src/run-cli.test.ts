@@ -14,7 +14,17 @@ const KEY_ID = '0190a6f0-7c1e-7000-8000-000000000002';
 const AT = '2026-11-21T00:00:00.000Z';
 const NEW_KEY = {
   ...{ key: 'tg_live_secret', keyId: KEY_ID, projectId: ID, name: null, note: null, lastFour: 'cret', createdAt: AT },
-  ...{ expiresAt: null, disabled: false, replacedBy: null, revokedAt: null },
+  ...{
+    expiresAt: null,
+    disabled: false,
+    models: [],
+    networks: [],
+    requestsPerMinuteMax: null,
+    concurrencyMax: null,
+    tokensPerMinuteMax: null,
+    replacedBy: null,
+    revokedAt: null,
+  },
 };
 
 interface Result {
@@ -104,6 +114,24 @@ describe('the request of each command', () => {
       'billing.v1.key.update',
       { keyId: KEY_ID, name: null, note: null, expiresAt: null },
     ],
+    [
+      `key create --project ${ID} --models gpt-*,o3 --networks 10.0.0.0/8,2001:db8::1`,
+      'billing.v1.key.create',
+      { projectId: ID, models: ['gpt-*', 'o3'], networks: ['10.0.0.0/8', '2001:db8::1'] },
+    ],
+    [
+      `key create --project ${ID} --rpm 60 --concurrency 4 --tpm 100000`,
+      'billing.v1.key.create',
+      { projectId: ID, requestsPerMinuteMax: 60, concurrencyMax: 4, tokensPerMinuteMax: 100_000 },
+    ],
+    [
+      `key update ${KEY_ID} --rpm= --concurrency= --tpm 5`,
+      'billing.v1.key.update',
+      { keyId: KEY_ID, requestsPerMinuteMax: null, concurrencyMax: null, tokensPerMinuteMax: 5 },
+    ],
+    [`project update ${ID} --tpm=`, 'billing.v1.project.update', { projectId: ID, tokensPerMinuteMax: null }],
+    [`project update ${ID} --tpm 1000`, 'billing.v1.project.update', { projectId: ID, tokensPerMinuteMax: 1_000 }],
+    [`key update ${KEY_ID} --models= --networks=`, 'billing.v1.key.update', { keyId: KEY_ID, models: [], networks: [] }],
     [`key rotate ${KEY_ID}`, 'billing.v1.key.rotate', { keyId: KEY_ID, graceSeconds: 86_400 }],
     [`key rotate ${KEY_ID} --grace 0s --expires-never`, 'billing.v1.key.rotate', { keyId: KEY_ID, graceSeconds: 0, expiresAt: null }],
     [`key rotate ${KEY_ID} --grace 30d`, 'billing.v1.key.rotate', { keyId: KEY_ID, graceSeconds: 2_592_000 }],
@@ -618,9 +646,13 @@ describe('an error is one line and an exit code', () => {
       `usage --account ${ID} --from 2027-01-01 --by model,colour`,
       "error: option '--by <what>' argument 'model,colour' is invalid. Must be account, project, key, model, upstream or ending.\n",
     ],
-    [`project update ${ID}`, 'error: nothing to change: give --name, --rpm, --concurrency, --enabled or --disabled\n'],
+    [`project update ${ID}`, 'error: nothing to change: give --name, --rpm, --concurrency, --tpm, --enabled or --disabled\n'],
     [`project update ${ID} --enabled --disabled`, 'error: --enabled and --disabled contradict each other\n'],
-    [`key update ${KEY_ID}`, 'error: nothing to change: give --name, --note, --expires, --expires-never, --enabled or --disabled\n'],
+    [`key update ${KEY_ID}`, 'error: nothing to change: give an option, such as --name, --expires, --models, --rpm or --disabled\n'],
+    [
+      `key update ${KEY_ID} --networks 10.0.0.0/8,here`,
+      "error: option '--networks <networks>' argument '10.0.0.0/8,here' is invalid. Must be IP addresses or networks such as 10.0.0.0/8 or 2001:db8::/32.\n",
+    ],
     [`key update ${KEY_ID} --enabled --disabled`, 'error: --enabled and --disabled contradict each other\n'],
     [`key rotate ${KEY_ID} --expires 2027-02-01 --expires-never`, 'error: --expires and --expires-never contradict each other\n'],
     ...['31d', '1w', '-1s', 'soon'].map((grace): [string, string] => [

@@ -68,7 +68,7 @@ const VALUES: unknown[] = [
     'KEY',
     'f/k.pem',
   ],
-  ...[[], [1], ['project', 'key'], ['project', 'project'], ['topup'], [ID, ID.toUpperCase()], [ID, 'x'], {}, { length: 1 }],
+  ...[[], [1], ['project', 'key'], ['project', 'project'], ['topup'], ['10.0.0.0/8'], [ID, ID.toUpperCase()], [ID, 'x'], {}, { length: 1 }],
 ];
 
 const contracts = [...everyEndpoint, ...everyStreamEndpoint].map(({ request }) => request);

@@ -5,6 +5,7 @@ import { ServiceError } from '#contracts/service-error.js';
 import { audited, changedFields } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
+import { limitsOfRow, lockAccount, setLimits } from '../limits/set-limits.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';
 import { isDuplicate, isMissing } from './database-refusal.js';
 
@@ -31,11 +32,13 @@ export async function createProject(
   try {
     return await audited(prisma, 'billing', author, async (tx) => {
       const data = { id, accountId, name, requestsPerMinuteMax, concurrencyMax };
-      const project = renderProject(await tx.project.create({ data }));
+      const row = await tx.project.create({ data });
+      const { tokensPerMinuteMax } = await setLimits(tx, targetOf(row), { tokensPerMinuteMax: request.tokensPerMinuteMax });
+      const project = renderProject(row, tokensPerMinuteMax);
       return { result: project, change: { ...changeOf('project.create', project), before: null, after: { ...project } } };
     });
   } catch (error) {
-    if (isDuplicate(error)) return renderProject(await sameProject(prisma, id, request, error));
+    if (isDuplicate(error)) return renderStored(await sameProject(prisma, id, request, error));
     if (isMissing(error)) throw new ServiceError('not_found', 'There is no such account.', 'accountId', { cause: error });
     throw error;
   }
@@ -46,8 +49,8 @@ async function sameProject(
   id: string,
   { accountId, name }: ProjectCreateRequest,
   cause: unknown,
-): Promise<Prisma.ProjectModel> {
-  const existing = await prisma.project.findUniqueOrThrow({ where: { id } });
+): Promise<StoredProject> {
+  const existing = await prisma.project.findUniqueOrThrow({ where: { id }, include: { limits: { where: { keyId: null } } } });
   if (existing.accountId === accountId && existing.name === name) return existing;
   throw new ServiceError('conflict', 'There is a project with this id, and another account or name.', 'projectId', { cause });
 }
@@ -57,15 +60,19 @@ async function sameProject(
  * @throws {ServiceError} `not_found`.
  */
 export async function updateProject(prisma: PrismaClient, request: ProjectUpdateRequest, author = OWN_AUTHOR): Promise<Project> {
-  const { projectId: id, name, enabled, requestsPerMinuteMax, concurrencyMax } = request;
+  const { projectId: id, name, enabled, requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax } = request;
   return audited(prisma, 'billing', author, async (tx) => {
+    const found = await tx.project.findUnique({ where: { id } });
+    if (!found) throw new ServiceError('not_found', 'There is no such project.', 'projectId');
+    // Batches lock the account before the project.
+    if (tokensPerMinuteMax !== undefined) await lockAccount(tx, found.accountId);
     // Locked first, so that `before` is the row that this change replaces.
     await tx.$queryRaw`SELECT FROM billing.project WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
-    const row = await tx.project.findUnique({ where: { id } });
-    if (!row) throw new ServiceError('not_found', 'There is no such project.', 'projectId');
+    const row = await tx.project.findUniqueOrThrow({ where: { id }, include: { limits: { where: { keyId: null } } } });
     const data = { name, enabled, requestsPerMinuteMax, concurrencyMax };
-    const project = renderProject(await tx.project.update({ where: { id }, data }));
-    const changed = changedFields(renderProject(row), project);
+    const limits = await setLimits(tx, targetOf(row), { tokensPerMinuteMax });
+    const project = renderProject(await tx.project.update({ where: { id }, data }), limits.tokensPerMinuteMax);
+    const changed = changedFields(renderStored(row), project);
     return { result: project, change: changed && { ...changeOf('project.update', project), ...changed } };
   });
 }
@@ -77,12 +84,22 @@ function changeOf(action: string, { accountId, projectId }: Project) {
 export async function listProjects(prisma: PrismaClient, request: ListRequest): Promise<ProjectListReply> {
   const where = { id: request.projectId, accountId: request.accountId };
   const { rows, nextCursor } = await pageOf(['projects', where], request, (page) =>
-    prisma.project.findMany({ where, orderBy: [...oldestFirst], ...page }),
+    prisma.project.findMany({ where, include: { limits: { where: { keyId: null } } }, orderBy: [...oldestFirst], ...page }),
   );
-  return { projects: rows.map(renderProject), nextCursor };
+  return { projects: rows.map(renderStored), nextCursor };
 }
 
-function renderProject(row: Prisma.ProjectModel): Project {
+type StoredProject = Prisma.ProjectModel & { limits: Prisma.RateLimitModel[] };
+
+function renderStored(row: StoredProject): Project {
+  return renderProject(row, limitsOfRow(row.limits[0]).tokensPerMinuteMax);
+}
+
+function targetOf({ id: projectId, accountId }: Prisma.ProjectModel) {
+  return { accountId, projectId, keyId: null };
+}
+
+function renderProject(row: Prisma.ProjectModel, tokensPerMinuteMax: number | null): Project {
   return {
     projectId: row.id,
     accountId: row.accountId,
@@ -90,6 +107,7 @@ function renderProject(row: Prisma.ProjectModel): Project {
     enabled: row.enabled,
     requestsPerMinuteMax: row.requestsPerMinuteMax,
     concurrencyMax: row.concurrencyMax,
+    tokensPerMinuteMax,
     createdAt: row.createdAt.toISOString(),
   };
 }

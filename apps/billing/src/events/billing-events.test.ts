@@ -47,6 +47,7 @@ function commit(batch: Partial<Batch>, funds: Partial<Funds> = {}, lowBalance?: 
     projects: new Map([[PROJECT, { projectId: PROJECT, accountId: ACCOUNT, enabled: true, ...limits }]]),
     keys: new Map([[KEY, { projectId: PROJECT, expiresAt: Number.POSITIVE_INFINITY }]]),
     budgets: new Map(),
+    limits: new Map(),
     holds: new Map([[HOLD, hold]]),
     settlements: new Map(),
     reaped: new Map(),

@@ -1,7 +1,17 @@
 import { AccountCache } from './account-cache.js';
 import type { AccountState, Batch, BatchRows, BatchState, ProjectState } from './batch.js';
 
-const NO_ROWS: BatchRows = { accounts: [], projects: [], budgets: [], opened: [], settled: [], late: [], tombstones: [], forfeits: [] };
+const NO_ROWS: BatchRows = {
+  accounts: [],
+  projects: [],
+  budgets: [],
+  limits: [],
+  opened: [],
+  settled: [],
+  late: [],
+  tombstones: [],
+  forfeits: [],
+};
 const FUNDS = { topup: 1_000_000n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null };
 const PRICE = { version: 1, inputPicoUsd: '1', cachedInputPicoUsd: '0', outputPicoUsd: '2' };
 
@@ -27,6 +37,7 @@ function batchOf(account: string, holds = 1): { batch: Batch; state: BatchState 
     projects: new Map([[projectId, project]]),
     keys: new Map([[`${account}-key`, { projectId, expiresAt: Number.POSITIVE_INFINITY }]]),
     budgets: new Map(),
+    limits: new Map(),
     holds: new Map(),
     settlements: new Map(),
     reaped: new Map(),

@@ -1,5 +1,6 @@
 import { type BudgetState, type BudgetsOfAccount, type Payer, targetOf, targetsOf } from '../budgets/budget.js';
 import { isWithin } from '../budgets/budget-window.js';
+import type { RateLimitState } from '../limits/rate-limit.js';
 import type { AccountState, Batch, BatchRows, BatchState, KeyState, OpenedHold, ProjectState } from './batch.js';
 import { BatchClock } from './batch-clock.js';
 import type { Hold } from './hold.js';
@@ -30,6 +31,8 @@ interface CachedAccount {
   projects: Map<string, CachedProject>;
   /** By target. Only of accounts that have some. */
   budgets: Map<string, readonly BudgetState[]>;
+  /** By target. Only of accounts that have some. */
+  limits: Map<string, RateLimitState | null>;
   /** Open holds by id. Lease and meter change in the database, but only the reaper reads them. */
   holds: Map<string, Hold>;
 }
@@ -64,12 +67,13 @@ export class AccountCache {
     const holds = new Map<string, Hold>();
     const keys = new Map<string, KeyState>();
     const budgets = new Map<string, Map<string, readonly BudgetState[]>>();
+    const limits = new Map<string, Map<string, RateLimitState | null>>();
     for (const { accountId, holdId, reason } of settles) {
       const account = this.usable(accountId, now);
       const hold = account?.holds.get(holdId);
       const project = hold && account?.projects.get(hold.projectId);
       if (!account || !project || reason === 'lease-expired') return undefined;
-      if (!addBudgets(budgets, account, hold, now)) return undefined;
+      if (!addBudgets(budgets, account, hold, now) || !addLimits(limits, account, hold)) return undefined;
       accounts.set(accountId, account.state);
       projects.set(hold.projectId, project.state);
       holds.set(holdId, hold);
@@ -81,11 +85,12 @@ export class AccountCache {
       if (!account || !project || !key || account.holds.has(holdId)) return undefined;
       if (key.expiresAt <= now + MOMENT_TOLERANCE_MS || !addBudgets(budgets, account, { accountId, projectId, keyId }, now))
         return undefined;
+      if (!addLimits(limits, account, { projectId, keyId })) return undefined;
       accounts.set(accountId, account.state);
       projects.set(projectId, project.state);
       keys.set(keyId, key);
     }
-    return { now, accounts, projects, keys, budgets, holds, settlements: new Map(), reaped: new Map() };
+    return { now, accounts, projects, keys, budgets, limits, holds, settlements: new Map(), reaped: new Map() };
   }
 
   /** Keeps what a committed batch read and wrote. `version` is that of the accounts in `rows`. */
@@ -95,6 +100,8 @@ export class AccountCache {
     for (const project of state.projects.values()) keepProject(touched.get(project.accountId), project);
     for (const [keyId, key] of state.keys) projectOf(touched, state, key.projectId)?.keys.set(keyId, key);
     for (const [accountId, ofAccount] of state.budgets) keepBudgets(touched.get(accountId), ofAccount);
+    for (const [accountId, ofAccount] of state.limits)
+      for (const [targetId, limit] of ofAccount) touched.get(accountId)?.limits.set(targetId, limit);
     // An id of the batch is an open hold only if it was read as one.
     for (const { accountId, holdId } of [...batch.settles, ...batch.reserves]) touched.get(accountId)?.holds.delete(holdId);
     for (const hold of state.holds.values()) touched.get(hold.accountId)?.holds.set(hold.holdId, hold);
@@ -102,6 +109,7 @@ export class AccountCache {
     for (const account of rows.accounts) (touched.get(account.accountId) as CachedAccount).state = { ...account, version };
     for (const project of rows.projects) keepProject(touched.get(project.accountId), project);
     for (const budget of rows.budgets) keepBudget(touched.get(budget.accountId), budget);
+    for (const limit of rows.limits) touched.get(limit.accountId)?.limits.set(limit.targetId, limit);
     for (const { holdId } of rows.settled) touched.get(state.holds.get(holdId)?.accountId ?? '')?.holds.delete(holdId);
     for (const opened of rows.opened) touched.get(opened.reserve.accountId)?.holds.set(opened.reserve.holdId, holdOf(opened, state.now));
     for (const account of touched.values()) this.put(account);
@@ -120,7 +128,7 @@ export class AccountCache {
   private take(state: AccountState): CachedAccount {
     const cached = this.accounts.get(state.accountId);
     const usedAt = performance.now();
-    const nothing = { projects: new Map(), budgets: new Map(), holds: new Map() };
+    const nothing = { projects: new Map(), budgets: new Map(), limits: new Map(), holds: new Map() };
     const fresh = { state, unchangedBatches: UNCHANGED_BATCHES_MIN, usedAt, ...nothing };
     if (!cached) return fresh;
     this.accounts.delete(state.accountId);
@@ -167,6 +175,22 @@ function addBudgets(
   });
 }
 
+/** Adds the limits that a request counts towards. False when some are not cached. */
+function addLimits(
+  limits: Map<string, Map<string, RateLimitState | null>>,
+  { state, limits: cached }: CachedAccount,
+  { projectId, keyId }: Pick<Payer, 'projectId' | 'keyId'>,
+): boolean {
+  if (!state.limitCount) return true;
+  const ofAccount = limits.get(state.accountId) ?? new Map<string, RateLimitState | null>();
+  limits.set(state.accountId, ofAccount);
+  return [projectId, keyId].every((targetId) => {
+    const limit = cached.get(targetId);
+    if (limit !== undefined) ofAccount.set(targetId, limit);
+    return limit !== undefined;
+  });
+}
+
 function keepBudgets(account: CachedAccount | undefined, budgets: BudgetsOfAccount): void {
   for (const [target, ofTarget] of budgets) account?.budgets.set(target, ofTarget);
 }
@@ -185,7 +209,7 @@ function projectOf(touched: ReadonlyMap<string, CachedAccount>, state: BatchStat
   return touched.get(state.projects.get(projectId)?.accountId ?? '')?.projects.get(projectId);
 }
 
-function holdOf({ reserve, planPart, grantId, leaseUntil }: OpenedHold, createdAt: number): Hold {
+function holdOf({ reserve, planPart, grantId, leaseUntil, tokens }: OpenedHold, createdAt: number): Hold {
   const { holdId, accountId, projectId, keyId, amountPicoUsd, price } = reserve;
   return {
     holdId,
@@ -203,5 +227,6 @@ function holdOf({ reserve, planPart, grantId, leaseUntil }: OpenedHold, createdA
     },
     meter: undefined, // never used: the settles of the reaper are not decided from the cache
     leaseUntil,
+    ...(tokens !== undefined && { tokens }),
   };
 }

@@ -2,15 +2,15 @@ import type { PgConnection } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
 import { longOr } from '#testing/long-run.js';
 import { LedgerFixture, TIMES } from '../../test/ledger-fixture.js';
-import { makeBudgets, makeTenants, RandomTraffic, type Step, type Tenant } from '../../test/random-traffic.js';
-import { type ModelAccount, type ModelBudget, SerialModel } from '../../test/serial-model.js';
+import { makeBudgets, makeLimits, makeTenants, RandomTraffic, type Step, type Tenant } from '../../test/random-traffic.js';
+import { type ModelAccount, type ModelBudget, type ModelLimit, SerialModel } from '../../test/serial-model.js';
 import { windowAt } from '../budgets/budget-window.js';
 import { grantPlan } from '../ledger/grant-plan.js';
 import { topUp } from '../ledger/top-up.js';
 import { applyBatch } from './apply-batch.js';
 import { billableUsage } from './hold.js';
 
-/** Each seed is the history of two customers. Odd seeds have budgets. */
+/** Each seed is the history of two customers. Odd seeds have budgets, and two of four rate limits. */
 const SEEDS = longOr(24, 500);
 const SEEDS_IN_MEMORY = longOr(9, 300);
 const SEEDS_WITHOUT_MEMORY = longOr(2, 50);
@@ -85,6 +85,8 @@ async function takeAll(traffic: RandomTraffic, seed: number, between?: () => Pro
   for (const tenant of tenants) await open(tenant, model);
   if (seed % 2 === 1) traffic.budgets.push(...makeBudgets(traffic, tenants));
   for (const budget of traffic.budgets) await addBudget(budget, model, traffic.now);
+  if (seed % 4 >= 2) traffic.limits.push(...makeLimits(tenants));
+  for (const limit of traffic.limits) await addLimit(limit, model);
   for (let count = 1; count <= STEPS; count++) {
     const step = traffic.next();
     await take(step, model);
@@ -137,6 +139,12 @@ async function take(step: Step, model: SerialModel): Promise<void> {
       const { budgetId, limit } = step.budget;
       await ledger.sql.query('UPDATE billing.budget SET limit_amount = $2 WHERE id = $1', [budgetId, String(limit)]);
       Object.assign(model.budgets.get(budgetId) ?? {}, { limit });
+      return;
+    }
+    case 'limit': {
+      const { tokensPerMinuteMax } = step.limit;
+      await ledger.sql.query('UPDATE billing.rate_limit SET tokens_per_minute_max = $2 WHERE id = $1', [step.targetId, tokensPerMinuteMax]);
+      Object.assign(model.limits.get(step.targetId) ?? {}, { tokensPerMinuteMax });
     }
   }
 }
@@ -170,6 +178,18 @@ async function addBudget(budget: ModelBudget, model: SerialModel, now: number): 
     [budgetId, accountId, projectId, keyId, period, timeZone, String(limit), start, end],
   );
   model.budgets.set(budgetId, { ...budget });
+}
+
+async function addLimit(limit: ModelLimit, model: SerialModel): Promise<void> {
+  const { accountId, projectId, keyId, requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax } = limit;
+  const id = keyId ?? projectId;
+  await ledger.sql.query(
+    `INSERT INTO billing.rate_limit
+       (id, account_id, project_id, key_id, requests_per_minute_max, concurrency_max, tokens_per_minute_max, open_holds)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, 0)`,
+    [id, accountId, projectId, keyId, requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax],
+  );
+  model.limits.set(id, { ...limit });
 }
 
 /** Returns what is spent and held in budgets at a time: nothing when the window is over, and no request has begun the next. */

@@ -124,7 +124,7 @@ async function rowsOf({ accountId, projectId }: Customer, settled: string, opene
 
 describe('the next batch sees', () => {
   const reserve = async (replica: Replica, customer: Customer, amount = 100n) => replica.reserve(customer, amount);
-  const cases: Record<string, { change: (customer: Customer) => Promise<unknown>; outcome: object }> = {
+  const cases: Record<string, { change: (customer: Customer) => Promise<unknown>; outcome: object; reads?: string[] }> = {
     'a revoked key': {
       change: ({ keyId }) => revokeKey(ledger.prisma, keyId),
       outcome: { status: 'refused', code: 'invalid_api_key' },
@@ -149,6 +149,11 @@ describe('the next batch sees', () => {
       change: ({ projectId }) => updateProject(ledger.prisma, { projectId, concurrencyMax: 1 }),
       outcome: { status: 'refused', code: 'concurrency_limit', limit: 1 },
     },
+    'a new limit of the key': {
+      change: ({ keyId }) => updateKey(ledger.prisma, { keyId, concurrencyMax: 1 }),
+      outcome: { status: 'refused', code: 'concurrency_limit', limit: 1 },
+      reads: ['read_limits', 'read_tokens'],
+    },
     'an account that an operator has stopped': {
       change: ({ accountId }) => updateAccount(ledger.prisma, { accountId, status: 'frozen' }),
       outcome: { status: 'refused', code: 'account_frozen' },
@@ -168,14 +173,14 @@ describe('the next batch sees', () => {
     },
   };
 
-  test.each(Object.entries(cases))('%s, and takes the lock exactly once more', async (_, { change, outcome }) => {
+  test.each(Object.entries(cases))('%s, and takes the lock exactly once more', async (_, { change, outcome, reads = [] }) => {
     const customer = await ledger.customer({ topup: 1_000n });
     const replica = await Replica.knowing(customer);
     expect((await reserve(replica, customer, 0n)).sent).toEqual(FROM_MEMORY);
     await change(customer);
     const next = await reserve(replica, customer);
     expect(next.outcome).toMatchObject(outcome);
-    expect(next.sent).toEqual([...FROM_MEMORY, ...LOCKED_REFUSAL]);
+    expect(next.sent).toEqual([...FROM_MEMORY, ...LOCKED_REFUSAL, ...reads]);
   });
 
   test.each([
@@ -198,7 +203,7 @@ describe('the next batch sees', () => {
 
 describe('an account with budgets', () => {
   const LOCKED_WITH_BUDGETS = ['lock_accounts', 'read_batch', 'read_budgets', 'write_budgets', 'write_batch'];
-  const FROM_MEMORY_WITH_BUDGETS = ['write_cached_batch_and_budgets'];
+  const FROM_MEMORY_WITH_BUDGETS = ['write_cached_batch_and_limits'];
 
   test('is decided from memory, and the next batch sees a changed budget', async () => {
     const customer = await ledger.customer({ topup: 1_000n });
@@ -239,6 +244,38 @@ describe('an account with budgets', () => {
       FROM_MEMORY_WITH_BUDGETS,
     ]);
   });
+});
+
+test('an account with rate limits is decided from memory, and the next batch sees a changed limit', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const { accountId, projectId, keyId } = customer;
+  await updateProject(ledger.prisma, { projectId, tokensPerMinuteMax: 1_000 });
+  await updateKey(ledger.prisma, { keyId, tokensPerMinuteMax: 100, concurrencyMax: 5 });
+  const replica = await Replica.open();
+  const ask = async (holdId: string, tokensMax: number) => {
+    const { reserves, sent } = await replica.apply({ reserves: [{ ...reserveOf(customer, 1n, holdId), tokensMax }] });
+    return { outcome: reserves[0], sent };
+  };
+  const holds = [randomUUID(), randomUUID()] as const;
+  const sent = [(await ask(holds[0], 40)).sent, (await ask(holds[1], 40)).sent, (await replica.settle(customer, holds[1], 10)).sent];
+  expect(sent).toEqual([
+    ['lock_accounts', 'read_batch', 'read_limits', 'read_tokens', 'write_limits', 'write_batch_with_tokens'],
+    ['write_cached_batch_and_limits'],
+    ['write_cached_batch_and_limits'],
+  ]);
+  const left = { limit: 100, remaining: 50, resetSeconds: 60 };
+  expect(await ask(randomUUID(), 51)).toMatchObject({ outcome: { status: 'refused', keyId, tokens: left }, sent: FROM_MEMORY });
+  await updateKey(ledger.prisma, { keyId, tokensPerMinuteMax: 60 });
+  expect(await ask(randomUUID(), 11)).toMatchObject({ outcome: { status: 'refused', limit: 60, tokens: { remaining: 10 } } });
+  // A replica that did not open the hold knows its tokens from the row.
+  const other = await Replica.open();
+  await other.settle(customer, holds[0], 5);
+  expect(await ask(randomUUID(), 45)).toMatchObject({ outcome: { status: 'held', tokens: { limit: 60, remaining: 0 } } });
+  const { rows } = await ledger.sql.query('SELECT id, open_holds FROM billing.rate_limit WHERE account_id = $1 ORDER BY id = $2', [
+    accountId,
+    keyId,
+  ]);
+  expect(rows).toEqual([projectId, keyId].map((id) => ({ id, open_holds: 1 })));
 });
 
 test('a plan that ends within the tolerance of the clock ends under the lock', async () => {

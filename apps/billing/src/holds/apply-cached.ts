@@ -8,10 +8,13 @@ import {
   accountColumns,
   BUDGET_SET,
   budgetColumns,
-  CLOSE_AND_OPEN_HOLDS,
+  closeAndOpenHolds,
   holdColumns,
+  LIMIT_SET,
+  limitColumns,
   PROJECT_SET,
   projectColumns,
+  tokenColumn,
 } from './write-rows.js';
 
 /**
@@ -26,7 +29,7 @@ import {
  * the accounts, $47 those of the projects, $48 and $49 how far the batch's time may be after and before the clock, in milliseconds, $50 the
  * ids to reserve, $51 their accounts, $52 those of them that open no hold, $53 their accounts.
  */
-function writeCachedBatch(name: string, changedBudgets: string, demandBudgets: string) {
+function writeCachedBatch(name: string, more = { changes: '', demands: '', tokens: undefined as string | undefined }) {
   const text = `WITH changed_accounts AS (
       UPDATE billing.account a SET ${ACCOUNT_SET}
       FROM unnest($34::uuid[], $35::numeric[], $36::numeric[], $37::numeric[], $38::numeric[], $39::numeric[], $40::uuid[], $41::int4[],
@@ -37,33 +40,38 @@ function writeCachedBatch(name: string, changedBudgets: string, demandBudgets: s
       UPDATE billing.project p SET ${PROJECT_SET}
       FROM unnest($42::uuid[], $43::uuid[], $44::int4[], $45::json[], $47::int8[]) AS s (id, payer_id, open_holds, request_window, version)
       WHERE p.id = s.id AND p.account_id = s.payer_id AND p.version = s.version RETURNING 1
-    ), ${changedBudgets} ${CLOSE_AND_OPEN_HOLDS}
+    ), ${more.changes} ${closeAndOpenHolds(more.tokens)}
     SELECT billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($34), 'an account has changed'),
       billing.demand(extract(epoch FROM clock_timestamp() - $1::timestamptz)::float8 * 1000 BETWEEN -$48::float8 AND $49::float8,
         'the batch is of another moment'),
       billing.demand_new($50, $51, $52, $53),
       billing.demand((SELECT count(*) FROM changed_projects) = cardinality($42), 'a project has changed'),
       billing.demand((SELECT count(*) FROM settled) = cardinality($2), 'a hold to end was not there'),
-      ${demandBudgets}
+      ${more.demands}
       pg_current_xact_id()::xid::text AS version, extract(epoch FROM clock_timestamp())::float8 * 1000 AS now`;
   return { name, text };
 }
 
-const WRITE_CACHED_BATCH = writeCachedBatch('write_cached_batch', '', '');
+const WRITE_CACHED_BATCH = writeCachedBatch('write_cached_batch');
 
 /**
- * The statement of a batch that changes budgets, $54 to $57. Their values need no version of their own: every change of a budget writes the
- * row of its account.
+ * The statement of a batch that changes budgets, $54 to $57, or rate limits, $58 to $62, with the tokens of the holds that it opens, $63.
+ * Their values need no version of their own: every change of one writes the row of its account.
  */
-const WRITE_CACHED_BATCH_AND_BUDGETS = writeCachedBatch(
-  'write_cached_batch_and_budgets',
-  `changed_budgets AS (
+const WRITE_CACHED_BATCH_AND_LIMITS = writeCachedBatch('write_cached_batch_and_limits', {
+  changes: `changed_budgets AS (
       UPDATE billing.budget b SET ${BUDGET_SET} FROM unnest($54::uuid[], $55::uuid[], $56::numeric[], $57::numeric[])
         AS s (id, payer_id, spent, held)
       WHERE b.id = s.id AND b.account_id = s.payer_id RETURNING 1
+    ), changed_limits AS (
+      UPDATE billing.rate_limit l SET ${LIMIT_SET}
+      FROM unnest($58::uuid[], $59::uuid[], $60::int4[], $61::json[], $62::json[]) AS s (id, payer_id, open_holds, request_window, token_window)
+      WHERE l.id = s.id AND l.account_id = s.payer_id RETURNING 1
     ),`,
-  `billing.demand((SELECT count(*) FROM changed_budgets) = cardinality($54), 'a budget was not there'),`,
-);
+  demands: `billing.demand((SELECT count(*) FROM changed_budgets) = cardinality($54), 'a budget was not there'),
+      billing.demand((SELECT count(*) FROM changed_limits) = cardinality($58), 'a rate limit was not there'),`,
+  tokens: '$63',
+});
 
 /**
  * Applies a batch in one round trip, decided from what earlier batches left. Returns undefined, with nothing done, when the cache lacks a
@@ -89,12 +97,18 @@ export async function applyCached(
     settled: applied.rows.settled.toSorted((a, b) => (a.holdId < b.holdId ? -1 : 1)),
     opened: applied.rows.opened,
     budgets: applied.rows.budgets,
+    limits: applied.rows.limits,
   };
   const values = valuesOf(batch, rows, state.now, now === undefined);
   try {
-    const { rows: answers } = await (rows.budgets.length === 0
+    const { rows: answers } = await (rows.budgets.length + rows.limits.length === 0
       ? execute<Answer>(connection, WRITE_CACHED_BATCH, values)
-      : execute<Answer>(connection, WRITE_CACHED_BATCH_AND_BUDGETS, [...values, ...budgetColumns(rows.budgets)]));
+      : execute<Answer>(connection, WRITE_CACHED_BATCH_AND_LIMITS, [
+          ...values,
+          ...budgetColumns(rows.budgets),
+          ...limitColumns(rows.limits),
+          tokenColumn(rows.opened),
+        ]));
     const [answer] = answers;
     if (now === undefined && answer) cache.clock.observe(answer.now);
     cache.learn(batch, state, rows, answer?.version);

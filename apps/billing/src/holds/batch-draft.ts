@@ -1,5 +1,6 @@
 import type { BudgetState, BudgetsOfAccount } from '../budgets/budget.js';
 import { endDueGrant } from '../ledger/funds.js';
+import type { RateLimitState, RateLimitsOfAccount } from '../limits/rate-limit.js';
 import type { AccountState, BatchRows, BatchState, KeyState, ProjectState } from './batch.js';
 import type { Hold, ReapedHold } from './hold.js';
 
@@ -13,6 +14,7 @@ export interface BatchDraft {
   readonly projects: ReadonlyMap<string, ProjectState>;
   readonly keys: ReadonlyMap<string, KeyState>;
   readonly budgets: BatchState['budgets'];
+  readonly limits: BatchState['limits'];
   /** Open holds among the ids of the batch, before the batch. */
   readonly openBefore: ReadonlyMap<string, Hold>;
   /** Open holds among the ids of the batch, at this point of the fold: without those ended, with those opened. */
@@ -21,8 +23,8 @@ export interface BatchDraft {
   readonly settlements: Map<string, bigint>;
   /** Holds that may be settled late, once. */
   readonly reaped: Map<string, ReapedHold>;
-  readonly rows: Omit<BatchRows, 'accounts' | 'projects' | 'budgets'>;
-  readonly changed: Set<AccountState | ProjectState | BudgetState>;
+  readonly rows: Omit<BatchRows, 'accounts' | 'projects' | 'budgets' | 'limits'>;
+  readonly changed: Set<object>;
 }
 
 /** Copies the state, and ends every plan grant that is due. */
@@ -33,6 +35,7 @@ export function startDraft(state: BatchState): BatchDraft {
     projects: new Map(Array.from(state.projects, ([id, project]) => [id, { ...project }])),
     keys: state.keys,
     budgets: new Map(Array.from(state.budgets, ([id, ofAccount]) => [id, copiesOf(ofAccount)])),
+    limits: new Map(Array.from(state.limits, ([id, ofAccount]) => [id, copiesOfLimits(ofAccount)])),
     openBefore: state.holds,
     openNow: new Map(state.holds),
     settlements: new Map(state.settlements),
@@ -56,6 +59,9 @@ export function rowsOf(draft: BatchDraft): BatchRows {
     budgets: [...draft.budgets.values()].flatMap((ofAccount) =>
       [...ofAccount.values()].flat().filter((budget) => draft.changed.has(budget)),
     ),
+    limits: [...draft.limits.values()].flatMap((ofAccount) =>
+      [...ofAccount.values()].filter((row) => row !== null && draft.changed.has(row)),
+    ) as RateLimitState[],
     ...draft.rows,
   };
 }
@@ -83,4 +89,8 @@ function notNegative(amount: bigint): bigint {
 
 function copiesOf(ofAccount: BudgetsOfAccount): BudgetsOfAccount {
   return new Map(Array.from(ofAccount, ([target, budgets]) => [target, budgets.map((budget) => ({ ...budget }))]));
+}
+
+function copiesOfLimits(ofAccount: RateLimitsOfAccount): RateLimitsOfAccount {
+  return new Map(Array.from(ofAccount, ([targetId, limit]) => [targetId, limit && { ...limit }]));
 }

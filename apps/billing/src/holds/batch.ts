@@ -1,7 +1,8 @@
 import type { ReserveOutcome, ReserveRequest, SettleOutcome, SettleReason, Settler, TokenUsage } from '#contracts/billing/holds.js';
 import type { BudgetState, Budgets } from '../budgets/budget.js';
 import type { Charge, Funds, LateCharge } from '../ledger/funds.js';
-import type { RequestWindow } from '../limits/request-window.js';
+import type { MinuteWindow } from '../limits/minute-window.js';
+import type { RateLimitState, RateLimits } from '../limits/rate-limit.js';
 import type { Hold, ReapedHold } from './hold.js';
 
 /** A request to end a hold. `lease-expired` comes from the reaper: it bills the meter reading, and only after lease and grace. */
@@ -40,6 +41,8 @@ export interface AccountState {
   lowBalance?: bigint;
   /** Number of budgets of the account, its projects and its keys. Absent: none. Batches never write it. */
   budgetCount?: number;
+  /** Number of its projects and keys with rate limits. Absent: none. Batches never write it. */
+  limitCount?: number;
 }
 
 export interface ProjectState {
@@ -53,7 +56,7 @@ export interface ProjectState {
   requestsPerMinuteMax: number;
   concurrencyMax: number;
   openHolds: number;
-  requestWindow: RequestWindow;
+  requestWindow: MinuteWindow;
 }
 
 /** A key that is neither revoked nor disabled. */
@@ -73,6 +76,8 @@ export interface BatchState {
   keys: ReadonlyMap<string, KeyState>;
   /** Budgets that the holds and reserves of the batch count in, each in the window that contains `now`. */
   budgets: Budgets;
+  /** Rate limits that the holds and reserves of the batch count towards. */
+  limits: RateLimits;
   /** Open holds among the ids of the batch. */
   holds: ReadonlyMap<string, Hold>;
   /** Costs of the settled holds among the ids of the batch, late settlements included. */
@@ -92,6 +97,8 @@ export interface OpenedHold {
   planPart: bigint;
   grantId: string | null;
   leaseUntil: number;
+  /** Tokens that count towards a limit of tokens per minute until the hold is settled. Absent: there is no such limit. */
+  tokens?: number;
 }
 
 export interface Settlement {
@@ -127,11 +134,12 @@ export interface Forfeit {
   amount: bigint;
 }
 
-/** Rows that a batch writes. Accounts, projects and budgets are the changed ones, with all their columns. */
+/** Rows that a batch writes. Accounts, projects, budgets and limits are the changed ones, with all their columns. */
 export interface BatchRows {
   accounts: AccountState[];
   projects: ProjectState[];
   budgets: BudgetState[];
+  limits: RateLimitState[];
   opened: OpenedHold[];
   settled: Settlement[];
   late: LateSettlement[];

@@ -2,15 +2,13 @@ import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js
 import { HOLD_MAX } from '#money/price.js';
 import { type BudgetState, budgetsOf, exceededBudget } from '../budgets/budget.js';
 import { availableOf, takeHold } from '../ledger/funds.js';
-import { admitRequest, countRequests, isAhead, requestsLeft, retryAfterSeconds, slideWindow } from '../limits/request-window.js';
+import { Admission } from '../limits/admission.js';
+import { limitsOf } from '../limits/rate-limit.js';
 import type { AccountState, HoldTimes, ProjectState } from './batch.js';
 import { type BatchDraft, countInBudgets, type Held } from './batch-draft.js';
 
-/** A place becomes free when any running request ends, which cannot be predicted. */
-const CONCURRENCY_RETRY_AFTER_SECONDS = 1;
-
 /**
- * Opens a hold or refuses it, checking in this order: key, requests per minute, concurrency, funds, budgets. A reserve repeated while its hold is
+ * Opens a hold or refuses it, checking in this order: key, limits per minute, concurrency, funds, budgets. A reserve repeated while its hold is
  * open gets `held` again, even if limits have changed; a refused one is decided anew. A different reserve under the id of an open hold is
  * `closed`: its work would not be paid for.
  */
@@ -24,27 +22,12 @@ export function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times:
 
   if (!account || !project || !mayCall(draft, account, project, reserve)) return { status: 'refused', holdId, code: 'invalid_api_key' };
   if (!account.active) return { status: 'refused', holdId, code: 'account_frozen' };
-  const window = slideWindow(project.requestWindow, draft.now);
-  // The clock was set back: the corrected window is stored even if the reserve is refused, or its future entries would never expire.
-  if (isAhead(project.requestWindow, draft.now)) {
-    project.requestWindow = window;
-    draft.changed.add(account).add(project); // the version of the account tells other replicas that its projects have changed
-  }
-  if (countRequests(window) >= project.requestsPerMinuteMax) {
-    const limit = project.requestsPerMinuteMax;
-    return {
-      status: 'refused',
-      holdId,
-      code: 'rate_limit_exceeded',
-      limit,
-      retryAfterSeconds: retryAfterSeconds(window, limit, draft.now),
-      requests: requestsLeft(window, limit, draft.now),
-    };
-  }
-  if (project.openHolds >= project.concurrencyMax) {
-    const limit = project.concurrencyMax;
-    return { status: 'refused', holdId, code: 'concurrency_limit', limit, retryAfterSeconds: CONCURRENCY_RETRY_AFTER_SECONDS };
-  }
+  const limits = limitsOf(draft.limits, reserve);
+  const admission = new Admission(project, limits, reserve, draft.now);
+  // Stored even if the reserve is refused. The version of the account tells other replicas that its rows have changed.
+  for (const row of admission.storeAhead()) draft.changed.add(account).add(row);
+  const full = admission.refuse();
+  if (full) return { status: 'refused', holdId, ...full };
   const amount = BigInt(reserve.amountPicoUsd);
   const budgets = budgetsOf(draft.budgets, reserve);
   const tooMuch = refuseAmount(amount, availableOf(account.funds), budgets);
@@ -53,14 +36,14 @@ export function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times:
   // Nothing below can fail.
   const parts = takeHold(account.funds, amount);
   account.openHolds += 1;
-  project.openHolds += 1;
-  project.requestWindow = admitRequest(window, draft.now);
-  draft.changed.add(account).add(project);
+  admission.count();
+  for (const row of [account, project, ...limits]) draft.changed.add(row);
   countInBudgets(draft, budgets, account, { held: amount });
   draft.openNow.set(holdId, { accountId: account.accountId, projectId: project.projectId, amount });
-  draft.rows.opened.push({ reserve, planPart: parts.plan, grantId: parts.grantId, leaseUntil: draft.now + times.leaseMs });
-  const requests = requestsLeft(project.requestWindow, project.requestsPerMinuteMax, draft.now);
-  return { status: 'held', holdId, leaseMs: times.leaseMs, requests };
+  const leaseUntil = draft.now + times.leaseMs;
+  const tokens = admission.countsTokens && { tokens: reserve.tokensMax };
+  draft.rows.opened.push({ reserve, planPart: parts.plan, grantId: parts.grantId, leaseUntil, ...tokens });
+  return { status: 'held', holdId, leaseMs: times.leaseMs, ...admission.left() };
 }
 
 function refuseAmount(amount: bigint, available: bigint, budgets: readonly BudgetState[]) {

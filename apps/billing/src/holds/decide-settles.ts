@@ -1,6 +1,8 @@
 import type { SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
 import { budgetsOf, budgetsOfHold, leftOf } from '../budgets/budget.js';
 import { charge, chargeLate, giveBack, type HeldParts, type LateCharge, returnHold } from '../ledger/funds.js';
+import { correctWindow } from '../limits/minute-window.js';
+import { limitsOf } from '../limits/rate-limit.js';
 import type { AccountState, HoldTimes, Settle } from './batch.js';
 import { type BatchDraft, countInBudgets } from './batch-draft.js';
 import { billableUsage, costWithin, type Hold, NO_USAGE, type ReapedHold } from './hold.js';
@@ -68,6 +70,10 @@ function endHold(draft: BatchDraft, settle: Settle, times: HoldTimes): EndedHold
   if (!project) throw new RangeError(`project of hold ${holdId} was not read`);
   project.openHolds -= 1;
   draft.changed.add(project);
+  for (const limit of limitsOf(draft.limits, hold)) {
+    limit.openHolds = Math.max(0, limit.openHolds - 1); // a replica of a release without limits may have opened the hold
+    draft.changed.add(limit);
+  }
   draft.openNow.delete(holdId);
   draft.settlements.set(holdId, 0n); // a second settle in this batch is 'already'; chargeHold sets the cost
   return { settle, hold, account, parts };
@@ -78,6 +84,7 @@ function chargeHold(draft: BatchDraft, { settle, hold, account, parts }: EndedHo
   const usage = reported ? billableUsage(reported) : NO_USAGE;
   const { cost, over } = costWithin(hold, usage);
   draft.settlements.set(hold.holdId, cost);
+  correctTokens(draft, hold, usage);
   countInBudgets(draft, budgetsOfHold(draft.budgets, hold), account, { spent: cost });
   draft.rows.settled.push({
     holdId: hold.holdId,
@@ -91,6 +98,14 @@ function chargeHold(draft: BatchDraft, { settle, hold, account, parts }: EndedHo
     usage,
     metered: reported !== undefined,
   });
+}
+
+/** Replaces the tokens that the hold counted as by those that it used, in the second in which it was opened. */
+function correctTokens(draft: BatchDraft, hold: Hold, { promptTokens, outputTokens }: TokenUsage): void {
+  if (hold.tokens === undefined) return;
+  for (const limit of limitsOf(draft.limits, hold)) {
+    limit.tokenWindow = correctWindow(limit.tokenWindow, hold.createdAt, promptTokens + outputTokens - hold.tokens);
+  }
 }
 
 /**

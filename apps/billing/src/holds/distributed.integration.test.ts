@@ -165,7 +165,29 @@ test('so do those of budgets', async () => {
     lane.during(() => applyBatch(lane.connection, { settles: [settleOf(budgeted, holdId)], reserves: [] }, TIMES));
   const settled: Record<string, number[]>[] = [];
   for (const hold of holds) settled.push(await settle(hold));
-  expect(settled.at(-1)).toEqual({ write_cached_batch_and_budgets: [shard], 'within a function': [] });
+  expect(settled.at(-1)).toEqual({ write_cached_batch_and_limits: [shard], 'within a function': [] });
+});
+
+test('so do those of rate limits', async () => {
+  const shard = await shardOf(first);
+  const { accountId, projectId, keyId } = first;
+  await ledger.sql.query(
+    `INSERT INTO billing.rate_limit (id, account_id, project_id, key_id, tokens_per_minute_max, open_holds)
+     SELECT $3, $1, $2, $3, 1000, count(*) FROM billing.hold WHERE account_id = $1 AND key_id = $3`,
+    [accountId, projectId, keyId],
+  );
+  const hold = { ...reserveOf(first, 100n), tokensMax: 10 };
+  const locked = await lane.during(() => applyBatch(lane.connection, { settles: [], reserves: [hold] }, TIMES));
+  expect(locked).toEqual({
+    ...{ lock_accounts: [shard], read_batch: [shard], read_limits: [shard], read_tokens: [] },
+    ...{ write_limits: [shard], write_batch_with_tokens: [shard] },
+  });
+  const settle = (holdId: string) =>
+    lane.during(() => applyBatch(lane.connection, { settles: [settleOf(first, holdId)], reserves: [] }, TIMES));
+  expect(await settle(hold.holdId)).toEqual({
+    ...{ lock_accounts: [shard], read_batch: [shard], read_limits: [shard], read_tokens: [shard] },
+    ...{ write_limits: [shard], write_batch: [shard] },
+  });
 });
 
 test('a reaped hold is settled late in its own shard', async () => {

@@ -1,11 +1,14 @@
+import type { ReserveOutcome } from '#contracts/billing/holds.js';
 import { longOr } from '#testing/long-run.js';
 import { MemoryLedger } from '../../test/memory-ledger.js';
-import { makeBudgets, makeTenants, RandomTraffic } from '../../test/random-traffic.js';
+import { makeBudgets, makeLimits, makeTenants, RandomTraffic } from '../../test/random-traffic.js';
 import { type ModelAccount, SerialModel } from '../../test/serial-model.js';
 import type { BudgetState } from '../budgets/budget.js';
 import { windowAt } from '../budgets/budget-window.js';
 import { availableOf, endGrant } from '../ledger/funds.js';
 import type { AccountState } from './batch.js';
+
+type LimitRefusal = Extract<ReserveOutcome, { code: 'rate_limit_exceeded' | 'concurrency_limit' }>;
 
 const TIMES = { leaseMs: 60_000, reaperGraceMs: 30_000 };
 const SEEDS = longOr(40, 2_000);
@@ -14,7 +17,7 @@ const STEPS = 150;
 /** Rare paths that the traffic must reach, or the comparison proves little. */
 const reached = new Set<string>();
 
-/** Odd seeds have budgets. */
+/** Odd seeds have budgets, and two of four have rate limits. */
 test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold equals the serial model', (seed) => {
   const traffic = new RandomTraffic(seed, []);
   const tenants = makeTenants(traffic);
@@ -36,6 +39,13 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
   for (const budget of traffic.budgets) {
     model.budgets.set(budget.budgetId, budget);
     ledger.budgets.set(budget.budgetId, { ...budget, spent: 0n, held: 0n, ...windowAt(budget.period, budget.timeZone, traffic.now) });
+  }
+
+  if (seed % 4 >= 2) traffic.limits.push(...makeLimits(tenants));
+  for (const limit of traffic.limits) {
+    const targetId = limit.keyId ?? limit.projectId;
+    model.limits.set(targetId, limit);
+    ledger.limits.set(targetId, { ...limit, targetId, openHolds: 0, requestWindow: [], tokenWindow: [] });
   }
 
   for (let count = 0; count < STEPS; count++) {
@@ -66,6 +76,11 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
         for (const budgets of [ledger.budgets, model.budgets]) Object.assign(budgets.get(budgetId) ?? {}, { limit });
         break;
       }
+      case 'limit': {
+        const { tokensPerMinuteMax } = step.limit;
+        for (const limits of [ledger.limits, model.limits]) Object.assign(limits.get(step.targetId) ?? {}, { tokensPerMinuteMax });
+        break;
+      }
       case 'batch': {
         const windows = [...ledger.budgets.values()].map(({ windowStart }) => windowStart);
         const { outcomes, rows } = ledger.apply(step.batch, step.now);
@@ -78,6 +93,7 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
         }
         for (const outcome of outcomes.reserves) {
           reached.add(`reserve ${outcome.status === 'refused' ? outcome.code : outcome.status}`);
+          if (outcome.status === 'refused' && 'limit' in outcome) reached.add(limitOf(outcome));
           if ('budget' in outcome && outcome.budget) reached.add(`reserve above the budget of a ${outcome.budget.period}`);
         }
         if ([...ledger.budgets.values()].some(({ windowStart }, at) => windowStart !== windows[at])) reached.add('budget reset');
@@ -112,6 +128,7 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
         const { spent, held } = ledger.budgetAt(ledger.budgets.get(budget.budgetId) as BudgetState, step.now);
         expect({ spent, held }).toEqual(model.usedOf(budget, step.now));
       }
+      for (const [targetId, limit] of model.limits) expect(ledger.limits.get(targetId)?.openHolds).toBe(model.openHoldsOfLimit(limit));
       for (const { projectId } of projects) expect(ledger.projects.get(projectId)?.openHolds).toBe(model.openHoldsOf(projectId));
     }
   }
@@ -120,6 +137,8 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
 test('the random traffic reached every rare path', () => {
   expect([...reached].sort()).toEqual([
     'budget reset',
+    'concurrency_limit of a key',
+    'concurrency_limit of a project',
     'cost from an ended grant',
     'cost from plan and top-up',
     'forfeit at settle',
@@ -133,6 +152,12 @@ test('the random traffic reached every rare path', () => {
     'late from the top-up',
     'over the hold',
     'plan ended',
+    'rate_limit_exceeded of a key for requests',
+    'rate_limit_exceeded of a key for tokens',
+    'rate_limit_exceeded of a key for tokens, for ever',
+    'rate_limit_exceeded of a project for requests',
+    'rate_limit_exceeded of a project for tokens',
+    'rate_limit_exceeded of a project for tokens, for ever',
     'reaped',
     'reserve above the budget of a day',
     'reserve above the budget of a month',
@@ -153,6 +178,13 @@ test('the random traffic reached every rare path', () => {
     'written off for a budget',
   ]);
 });
+
+function limitOf({ code, limit, keyId, requestedTokens }: LimitRefusal): string {
+  const owner = `${code} of a ${keyId === undefined ? 'project' : 'key'}`;
+  if (code === 'concurrency_limit') return owner;
+  if (requestedTokens === undefined) return `${owner} for requests`;
+  return `${owner} for tokens${requestedTokens > limit ? ', for ever' : ''}`;
+}
 
 function accountOf(ledger: MemoryLedger, id: string): AccountState {
   return ledger.accounts.get(id) as AccountState;

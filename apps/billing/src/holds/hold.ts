@@ -16,6 +16,8 @@ export interface Hold {
   amount: bigint;
   planPart: bigint;
   grantId: string | null;
+  /** Tokens that it counts as towards limits of tokens per minute. Absent: none. */
+  tokens?: number;
   /** Fixed at the reserve: a price change never affects a running request. */
   price: Price;
   /** The last meter reading, billed by the reaper. Undefined before the first. */

@@ -5,6 +5,8 @@ import type { Price } from '#money/price.js';
 import type { Budgets } from '../budgets/budget.js';
 import { readBudgets } from '../budgets/read-budgets.js';
 import { type FundsRow, fundsOf } from '../ledger/funds.js';
+import type { RateLimits } from '../limits/rate-limit.js';
+import { readLimits } from '../limits/read-limits.js';
 import type { AccountState, Batch, BatchState, KeyState, ProjectState } from './batch.js';
 import type { Hold, ReapedHold } from './hold.js';
 import { execute, plainArray } from './pipelined-query.js';
@@ -19,7 +21,7 @@ import { sourcesOfRow } from './usage-sources.js';
 const LOCK_ACCOUNTS = {
   name: 'lock_accounts',
   text: `SELECT a.id, version, status = 'active' AS active, open_holds, topup, topup_held, plan, plan_held, expired, grant_id,
-      extract(epoch FROM grant_ends_at)::float8 * 1000 AS grant_ends_at, low_balance, budget_count
+      extract(epoch FROM grant_ends_at)::float8 * 1000 AS grant_ends_at, low_balance, budget_count, limit_count
     FROM (SELECT unnest($1::uuid[]) AS id ORDER BY id) AS b,
       LATERAL (SELECT xmin::text AS version, * FROM billing.account WHERE id = b.id FOR NO KEY UPDATE) AS a`,
 };
@@ -101,6 +103,7 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
   const holds = new Map(found.holds?.map((row) => [row.id, hold(row)]));
   const reaped = new Map(found.settlements?.filter(({ reaped }) => reaped).map((row) => [row.hold_id, reapedHold(row)]));
   const budgeted = accounts.rows.filter((row) => row.budget_count > 0).map(({ id }) => id);
+  const limited = accounts.rows.filter((row) => row.limit_count > 0).map(({ id }) => id);
   const payers = [...holds.values(), ...reaped.values(), ...reserves];
   return {
     now: moment,
@@ -108,6 +111,7 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
     projects: new Map(found.projects?.map((project) => [project.projectId, project])),
     keys: new Map(found.keys?.map((row) => [row.id, keyState(row)])),
     budgets: budgeted.length > 0 ? await readBudgets(connection, budgeted, payers, moment) : NO_BUDGETS,
+    limits: limited.length > 0 ? await readLimits(connection, limited, reserves, holds.values()) : NO_LIMITS,
     holds,
     settlements: new Map(found.settlements?.map((row) => [row.hold_id, BigInt(row.cost)])),
     reaped,
@@ -122,6 +126,7 @@ async function addElsewhere(connection: PgConnection, found: BatchRow, holdIds: 
 }
 
 const NO_BUDGETS: Budgets = new Map();
+const NO_LIMITS: RateLimits = new Map();
 
 /** Null: no rows. */
 interface BatchRow {
@@ -152,6 +157,7 @@ interface AccountRow extends FundsRow {
   open_holds: number;
   low_balance: string | null;
   budget_count: number;
+  limit_count: number;
 }
 
 function accountState(row: AccountRow): AccountState {
@@ -162,6 +168,7 @@ function accountState(row: AccountRow): AccountState {
     openHolds: row.open_holds,
     ...(row.low_balance !== null && { lowBalance: BigInt(row.low_balance) }),
     ...(row.budget_count > 0 && { budgetCount: row.budget_count }),
+    ...(row.limit_count > 0 && { limitCount: row.limit_count }),
     funds: fundsOf(row),
   };
 }

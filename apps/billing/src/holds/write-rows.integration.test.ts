@@ -12,7 +12,17 @@ beforeAll(async () => {
 afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());
 
-const NOTHING: BatchRows = { accounts: [], projects: [], budgets: [], opened: [], settled: [], late: [], tombstones: [], forfeits: [] };
+const NOTHING: BatchRows = {
+  accounts: [],
+  projects: [],
+  budgets: [],
+  limits: [],
+  opened: [],
+  settled: [],
+  late: [],
+  tombstones: [],
+  forfeits: [],
+};
 const FUNDS = { topup: 0n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null };
 
 const settlement: Settlement = {

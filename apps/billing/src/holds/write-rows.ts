@@ -1,14 +1,17 @@
+import type { QueryResult } from 'pg';
 import { allOf, type PgConnection } from '#database/pg-connection.js';
 import type { BudgetState } from '../budgets/budget.js';
+import type { RateLimitState } from '../limits/rate-limit.js';
 import type { AccountState, BatchRows, Forfeit, LateSettlement, OpenedHold, ProjectState, Settle, Settlement } from './batch.js';
 import { execute, plainArray } from './pipelined-query.js';
 
 /**
- * Common table expressions of the statement that writes a batch. A hold is deleted once and its settlement inserted once, from the deleted
+ * Returns the common table expressions of the statement that writes a batch. A hold is deleted once and its settlement inserted once, from the deleted
  * row: nothing else ends a hold. $1 is the time of the batch, $2 to $33 are `holdColumns`.
- * Each row is found by its account too: see `read-state.ts`.
+ * Each row is found by its account too: see `read-state.ts`. `tokens` is the parameter with the tokens of the opened holds, if any has some.
  */
-export const CLOSE_AND_OPEN_HOLDS = `closed AS (
+export function closeAndOpenHolds(tokens?: string): string {
+  return `closed AS (
       DELETE FROM billing.hold h
       USING unnest($2::uuid[], $3::text[], $4::text[], $5::int8[], $6::numeric[], $7::int8[], $8::uuid[], $9::int8[], $10::int8[],
           $11::int8[], $12::int4[], $13::int4[], $14::int4[], $15::int4[], $16::text[], $17::text[], $18::text[], $19::uuid[])
@@ -28,10 +31,11 @@ export const CLOSE_AND_OPEN_HOLDS = `closed AS (
       FROM closed RETURNING 1
     ), opened AS (
       INSERT INTO billing.hold (id, account_id, project_id, key_id, request_id, model, amount, plan_part, grant_id,
-        price_version, input_price, cached_input_price, output_price, lease_until, created_at)
+        price_version, input_price, cached_input_price, output_price, lease_until,${tokens === undefined ? '' : ' tokens,'} created_at)
       SELECT *, $1::timestamptz FROM unnest($20::uuid[], $21::uuid[], $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::int8[],
-        $27::int8[], $28::uuid[], $29::int4[], $30::int8[], $31::int8[], $32::int8[], $33::timestamptz[])
+        $27::int8[], $28::uuid[], $29::int4[], $30::int8[], $31::int8[], $32::int8[], $33::timestamptz[]${tokens === undefined ? '' : `, ${tokens}::int8[]`})
     )`;
+}
 /** A batch can end a grant, never start one. */
 export const ACCOUNT_SET = `topup = s.topup, topup_held = s.topup_held, plan = s.plan, plan_held = s.plan_held,
         expired = s.expired, grant_id = s.grant_id, grant_ends_at = CASE WHEN s.grant_id IS NULL THEN NULL ELSE a.grant_ends_at END,
@@ -40,9 +44,8 @@ export const ACCOUNT_SET = `topup = s.topup, topup_held = s.topup_held, plan = s
 export const PROJECT_SET = 'open_holds = s.open_holds, request_window = s.request_window';
 
 /** Writes the rows that nearly every batch has, in one statement, because each statement has a fixed cost. */
-const WRITE_BATCH = {
-  name: 'write_batch',
-  text: `WITH ${CLOSE_AND_OPEN_HOLDS}, changed_accounts AS (
+function writeBatch(name: string, tokens?: string) {
+  const text = `WITH ${closeAndOpenHolds(tokens)}, changed_accounts AS (
       UPDATE billing.account a SET ${ACCOUNT_SET}
       FROM unnest($34::uuid[], $35::numeric[], $36::numeric[], $37::numeric[], $38::numeric[], $39::numeric[], $40::uuid[], $41::int4[])
         AS s (id, topup, topup_held, plan, plan_held, expired, grant_id, open_holds)
@@ -55,8 +58,12 @@ const WRITE_BATCH = {
     SELECT pg_current_xact_id()::xid::text AS version,
       billing.demand((SELECT count(*) FROM settled) = cardinality($2), 'a hold to end was not there'),
       billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($34), 'an account was not there'),
-      billing.demand((SELECT count(*) FROM changed_projects) = cardinality($42), 'a project was not there')`,
-};
+      billing.demand((SELECT count(*) FROM changed_projects) = cardinality($42), 'a project was not there')`;
+  return { name, text };
+}
+
+const WRITE_BATCH = writeBatch('write_batch');
+const WRITE_BATCH_WITH_TOKENS = writeBatch('write_batch_with_tokens', '$46');
 
 /** A batch begins windows where it reads them (`readBudgets`). */
 export const BUDGET_SET = 'spent = s.spent, held = s.held';
@@ -67,6 +74,17 @@ const WRITE_BUDGETS = {
       UPDATE billing.budget b SET ${BUDGET_SET} FROM unnest($1::uuid[], $2::uuid[], $3::numeric[], $4::numeric[]) AS s (id, payer_id, spent, held)
       WHERE b.id = s.id AND b.account_id = s.payer_id RETURNING 1
     ) SELECT billing.demand((SELECT count(*) FROM changed) = cardinality($1), 'a budget was not there')`,
+};
+
+export const LIMIT_SET = 'open_holds = s.open_holds, request_window = s.request_window, token_window = s.token_window';
+
+const WRITE_LIMITS = {
+  name: 'write_limits',
+  text: `WITH changed AS (
+      UPDATE billing.rate_limit l SET ${LIMIT_SET}
+      FROM unnest($1::uuid[], $2::uuid[], $3::int4[], $4::json[], $5::json[]) AS s (id, payer_id, open_holds, request_window, token_window)
+      WHERE l.id = s.id AND l.account_id = s.payer_id RETURNING 1
+    ) SELECT billing.demand((SELECT count(*) FROM changed) = cardinality($1), 'a rate limit was not there')`,
 };
 
 const RECORD_TOMBSTONES = {
@@ -105,9 +123,14 @@ export async function writeRows(connection: PgConnection, rows: BatchRows, now: 
   if (rows.late.length > 0) others.push(execute(connection, SETTLE_LATE, lateColumns(rows.late, at)));
   if (rows.forfeits.length > 0) others.push(execute(connection, FORFEIT, forfeitColumns(rows.forfeits, at)));
   if (rows.budgets.length > 0) others.push(execute(connection, WRITE_BUDGETS, budgetColumns(rows.budgets)));
+  if (rows.limits.length > 0) others.push(execute(connection, WRITE_LIMITS, limitColumns(rows.limits)));
   const changes = rows.settled.length + rows.opened.length + rows.accounts.length + rows.projects.length > 0;
   const values = (): unknown[] => [at, ...holdColumns(rows), ...accountColumns(rows.accounts), ...projectColumns(rows.projects)];
-  const written = changes ? execute<{ version: string }>(connection, WRITE_BATCH, values()) : undefined;
+  const write = (): Promise<QueryResult<{ version: string }>> =>
+    rows.opened.some(({ tokens }) => tokens !== undefined)
+      ? execute(connection, WRITE_BATCH_WITH_TOKENS, [...values(), tokenColumn(rows.opened)])
+      : execute(connection, WRITE_BATCH, values());
+  const written = changes ? write() : undefined;
   await allOf([...others, written ?? Promise.resolve(undefined), connection.query('COMMIT')]);
   return (await written)?.rows[0]?.version;
 }
@@ -233,4 +256,19 @@ export function budgetColumns(budgets: readonly BudgetState[]): unknown[] {
     plainArray(budgets.map((row) => row.spent)),
     plainArray(budgets.map((row) => row.held)),
   ];
+}
+
+export function limitColumns(limits: readonly RateLimitState[]): unknown[] {
+  return [
+    plainArray(limits.map((row) => row.targetId)),
+    plainArray(limits.map((row) => row.accountId)),
+    plainArray(limits.map((row) => row.openHolds)),
+    limits.map((row) => JSON.stringify(row.requestWindow)),
+    limits.map((row) => JSON.stringify(row.tokenWindow)),
+  ];
+}
+
+/** Values of the parameter `tokens` of `closeAndOpenHolds`. */
+export function tokenColumn(opened: readonly OpenedHold[]): string {
+  return plainArray(opened.map(({ tokens }) => tokens ?? null));
 }

@@ -8,15 +8,18 @@ import { KEY_IS_ACTIVE } from './key-status.js';
 const FIND_KEYS = {
   name: 'find_keys',
   text: `SELECT encode(k.digest, 'hex') AS digest, k.id::text AS "keyId", p.id::text AS "projectId", p.account_id::text AS "accountId",
-      extract(epoch FROM k.expires_at - clock_timestamp())::float8 * 1000 AS "validForMs"
+      extract(epoch FROM k.expires_at - clock_timestamp())::float8 * 1000 AS "validForMs",
+      nullif(k.models, '{}') AS models, nullif(k.networks, '{}') AS networks
     FROM billing.api_key k JOIN billing.project p ON p.id = k.project_id
     WHERE k.digest = ANY ($1::bytea[]) AND ${KEY_IS_ACTIVE} AND p.enabled`,
 };
 
-interface KeyRow extends Omit<ResolvedKey, 'validForMs'> {
+/** Null: the key has no such limit. */
+interface KeyRow extends Pick<ResolvedKey, 'keyId' | 'projectId' | 'accountId'> {
   digest: string;
-  /** Null: the key has no end. */
   validForMs: number | null;
+  models: string[] | null;
+  networks: string[] | null;
 }
 
 /**
@@ -52,8 +55,12 @@ export class KeyLookups {
 async function findKeys(connection: PgConnection, digests: readonly Uint8Array[]): Promise<(ResolvedKey | undefined)[]> {
   const wanted = digests.map((digest) => Buffer.from(digest).toString('hex'));
   const { rows } = await connection.query<KeyRow>({ ...FIND_KEYS, values: [byteaArray([...new Set(wanted)])] });
-  const found = new Map(rows.map(({ digest, validForMs, ...key }) => [digest, validForMs === null ? key : { ...key, validForMs }]));
+  const found = new Map(rows.map(({ digest, ...row }) => [digest, resolvedKey(row)]));
   return wanted.map((digest) => found.get(digest));
+}
+
+function resolvedKey({ validForMs, models, networks, ...key }: Omit<KeyRow, 'digest'>): ResolvedKey {
+  return { ...key, ...(validForMs !== null && { validForMs }), ...(models && { models }), ...(networks && { networks }) };
 }
 
 /** Returns a Postgres array of `bytea` from hexadecimal digits. */

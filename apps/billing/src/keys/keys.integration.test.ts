@@ -47,13 +47,50 @@ const resolves = async (key: string): Promise<boolean> => {
   return code === undefined;
 };
 
+test('models and networks of a key change, go to the gateway and to the key that replaces it; an empty list clears them', async () => {
+  const lists = { models: ['gpt-*', 'o3'], networks: ['10.0.0.0/8', '2001:db8::1'] };
+  const resolved = async (key: string) => {
+    const { models, networks } = await gateway.request(keyResolve, { keyDigest: digestApiKey(key) });
+    return { models, networks };
+  };
+  const { key, keyId } = await newKey(lists);
+  expect([await read(keyId), await resolved(key)]).toMatchObject([lists, lists]);
+  const made = await cli.request(keyRotate, { keyId, graceSeconds: 60 });
+  expect([made, await resolved(made.key)]).toMatchObject([lists, lists]);
+  const fewer = { models: ['o3'], networks: [] };
+  expect(await cli.request(keyUpdate, { keyId: made.keyId, ...fewer })).toMatchObject(fewer);
+  expect(await resolved(made.key)).toEqual({ models: ['o3'], networks: undefined });
+});
+
+test.each([
+  ['networks', ['10.0.0.0/33']],
+  ['networks', ['10.0.0']],
+  ['networks', ['2001:db8::/129']],
+  ['networks', ['fe80::1%eth0']],
+  ['networks', ['example.com']],
+  ['models', ['']],
+  ['models', Array(65).fill('a')],
+])('a key with the %s %j is refused', async (field, value) => {
+  expect(await codeOf(newKey({ [field]: value }))).toEqual(['invalid_request', field]);
+});
+
 test('name, note, end and state of a key change; null clears them', async () => {
   const expiresAt = inHours(1);
   const { key, ...made } = await newKey({ name: 'ci', note: 'of the build server', expiresAt });
   const { keyId } = made;
   expect(made).toEqual({
     ...{ keyId, projectId, name: 'ci', note: 'of the build server', lastFour: key.slice(-4), createdAt: expect.any(String) },
-    ...{ expiresAt, disabled: false, replacedBy: null, revokedAt: null },
+    ...{
+      expiresAt,
+      disabled: false,
+      models: [],
+      networks: [],
+      requestsPerMinuteMax: null,
+      concurrencyMax: null,
+      tokensPerMinuteMax: null,
+      replacedBy: null,
+      revokedAt: null,
+    },
   });
   expect(await cli.request(keyUpdate, { keyId })).toEqual(made);
   const later = inHours(2);

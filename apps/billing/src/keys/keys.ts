@@ -15,6 +15,8 @@ import { audited, changedFields } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { isDuplicate, isMissing } from '../accounts/database-refusal.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
+import type { Limits } from '../limits/rate-limit.js';
+import { limitsOfRow, lockAccount, namesLimits, setLimits } from '../limits/set-limits.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';
 import { readLastUses } from '../usage/read-last-uses.js';
 import { storedDigest } from './key-digest.js';
@@ -27,14 +29,14 @@ import { makeApiKey } from './make-api-key.js';
  * passed.
  */
 export async function createKey(prisma: PrismaClient, request: KeyCreateRequest, pepper: string, author = OWN_AUTHOR): Promise<CreatedKey> {
-  const { keyId: id = randomUUID(), projectId, name, note } = request;
+  const { keyId: id = randomUUID(), projectId, name, note, models, networks } = request;
   const expiresAt = endOf(request.expiresAt);
   const { key, ...secret } = newSecret(pepper);
   return onlyOnce('keyId', () =>
     audited(prisma, 'billing', author, async (tx) => {
-      const data = { id, projectId, name, note, expiresAt, ...secret };
+      const data = { id, projectId, name, note, expiresAt, models, networks, ...secret };
       const { project, ...row } = await tx.apiKey.create({ data, include: { project: true } });
-      const made = renderKey(row);
+      const made = renderKey(row, await setLimits(tx, targetOf(row, project), limitsIn(request)));
       return { result: { ...made, key }, change: { ...changeOf('key.create', made, project), before: null, after: { ...made } } };
     }),
   );
@@ -46,14 +48,17 @@ export async function createKey(prisma: PrismaClient, request: KeyCreateRequest,
  * end that has passed.
  */
 export async function updateKey(prisma: PrismaClient, request: KeyUpdateRequest, author = OWN_AUTHOR): Promise<ApiKey> {
-  const { keyId: id, name, note, disabled } = request;
+  const { keyId: id, name, note, disabled, models, networks } = request;
   const expiresAt = endOf(request.expiresAt);
   return audited(prisma, 'billing', author, async (tx) => {
     const { row, project } = await lockKey(tx, id);
     if (row.revokedAt) throw new ServiceError('conflict', 'The key is revoked, and stays so. Make another.', 'keyId');
     if (row.replacedBy && expiresAt === null) throw new ServiceError('conflict', 'The key was replaced: it must have an end.', 'expiresAt');
-    const key = renderKey(await tx.apiKey.update({ where: { id }, data: { name, note, disabled, expiresAt } }));
-    const changed = changedFields(renderKey(row), key);
+    if (namesLimits(limitsIn(request))) await lockAccount(tx, project.accountId); // batches lock it before the project, which the update locks
+    const before = renderKey(row, limitsOfRow(await tx.rateLimit.findUnique({ where: { id } })));
+    const changedRow = await tx.apiKey.update({ where: { id }, data: { name, note, disabled, expiresAt, models, networks } });
+    const key = renderKey(changedRow, await setLimits(tx, targetOf(row, project), limitsIn(request)));
+    const changed = changedFields(before, key);
     return { result: key, change: changed && { ...changeOf('key.update', key, project), ...changed } };
   });
 }
@@ -70,17 +75,20 @@ export async function rotateKey(prisma: PrismaClient, request: KeyRotateRequest,
   return onlyOnce('newKeyId', () =>
     audited(prisma, 'billing', author, async (tx) => {
       const { row, project, now } = await lockKey(tx, keyId);
-      const old = renderKey(row);
+      const limits = limitsOfRow(await tx.rateLimit.findUnique({ where: { id: keyId } }));
+      const old = renderKey(row, limits);
       if (row.replacedBy)
         throw new ServiceError('conflict', `The key was replaced before, by ${row.replacedBy}. Rotate that one.`, 'keyId');
       const status = statusOf(old, now.getTime());
       if (status !== 'active') throw new ServiceError('conflict', `The key is ${status}. Only an active key can be rotated.`, 'keyId');
-      const { projectId, name, note } = row;
+      const { projectId, name, note, models, networks } = row;
       const expiresAt = newEnd === undefined ? row.expiresAt : newEnd;
-      const made = renderKey(await tx.apiKey.create({ data: { id, projectId, name, note, expiresAt, ...secret } }));
+      if (namesLimits(limits)) await lockAccount(tx, project.accountId);
+      const newRow = await tx.apiKey.create({ data: { id, projectId, name, note, expiresAt, models, networks, ...secret } });
+      const made = renderKey(newRow, await setLimits(tx, targetOf(newRow, project), limits));
       const graceEnd = new Date(now.getTime() + graceSeconds * 1_000);
       const end = row.expiresAt && row.expiresAt < graceEnd ? row.expiresAt : graceEnd;
-      const replaced = renderKey(await tx.apiKey.update({ where: { id: keyId }, data: { expiresAt: end, replacedBy: id } }));
+      const replaced = renderKey(await tx.apiKey.update({ where: { id: keyId }, data: { expiresAt: end, replacedBy: id } }), limits);
       const changed = (one: ApiKey) => ({ expiresAt: one.expiresAt, replacedBy: one.replacedBy });
       return {
         result: { ...made, key, replaced },
@@ -100,8 +108,9 @@ export async function rotateKey(prisma: PrismaClient, request: KeyRotateRequest,
 export async function revokeKey(prisma: PrismaClient, keyId: string, author = OWN_AUTHOR): Promise<ApiKey> {
   return audited(prisma, 'billing', author, async (tx) => {
     const { row, project } = await lockKey(tx, keyId);
-    if (row.revokedAt) return { result: renderKey(row), change: null };
-    const key = renderKey(await tx.apiKey.update({ where: { id: keyId }, data: { revokedAt: new Date() } }));
+    const limits = limitsOfRow(await tx.rateLimit.findUnique({ where: { id: keyId } }));
+    if (row.revokedAt) return { result: renderKey(row, limits), change: null };
+    const key = renderKey(await tx.apiKey.update({ where: { id: keyId }, data: { revokedAt: new Date() } }), limits);
     const [before, after] = [{ revokedAt: null }, { revokedAt: key.revokedAt }];
     return { result: key, change: { ...changeOf('key.revoke', key, project), before, after } };
   });
@@ -118,17 +127,25 @@ export async function listKeys(prisma: PrismaClient, request: KeyListRequest): P
     ...(endsBefore && { expiresAt: { gt: new Date(now), lt: new Date(endsBefore) }, disabled: false, revokedAt: null }),
   };
   const { rows, nextCursor } = await pageOf(['keys', id, projectId, accountId, endsBefore], request, (page) =>
-    prisma.apiKey.findMany({ where, orderBy: [...oldestFirst], ...page }),
+    prisma.apiKey.findMany({ where, include: { limits: true }, orderBy: [...oldestFirst], ...page }),
   );
   const lastUses = await readLastUses(
     prisma,
     rows.map(({ id }) => id),
   );
   const keys = rows.map((row) => {
-    const key = renderKey(row);
+    const key = renderKey(row, limitsOfRow(row.limits[0]));
     return { ...key, status: statusOf(key, now), lastUsedAt: lastUses.get(row.id)?.toISOString() ?? null };
   });
   return { keys, nextCursor };
+}
+
+function limitsIn({ requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax }: Partial<Limits>): Partial<Limits> {
+  return { requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax };
+}
+
+function targetOf({ id: keyId, projectId }: Prisma.ApiKeyModel, { accountId }: Prisma.ProjectModel) {
+  return { accountId, projectId, keyId };
 }
 
 function newSecret(pepper: string): { key: string; digest: Uint8Array<ArrayBuffer>; lastFour: string } {
@@ -176,7 +193,7 @@ function changeOf(action: string, { keyId }: ApiKey, { accountId }: { accountId:
   return { action, accountId, target: `key/${keyId}`, reason: null };
 }
 
-function renderKey(row: Prisma.ApiKeyModel): ApiKey {
+function renderKey(row: Prisma.ApiKeyModel, limits: Limits): ApiKey {
   return {
     keyId: row.id,
     projectId: row.projectId,
@@ -186,6 +203,9 @@ function renderKey(row: Prisma.ApiKeyModel): ApiKey {
     createdAt: row.createdAt.toISOString(),
     expiresAt: row.expiresAt?.toISOString() ?? null,
     disabled: row.disabled,
+    models: row.models,
+    networks: row.networks,
+    ...limits,
     replacedBy: row.replacedBy,
     revokedAt: row.revokedAt?.toISOString() ?? null,
   };

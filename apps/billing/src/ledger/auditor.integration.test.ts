@@ -175,7 +175,12 @@ describe('each invariant detects its violation', () => {
         }),
       ],
     ],
+    ['I16', 'a rate limit without an open hold of its key', (customer) => [limitRow(customer, 0, '[]')]],
+    ['I16', 'a window of tokens that counts none', (customer) => [limitRow(customer, 1, '[[1,0]]')]],
   ];
+  const limitRow = ({ accountId, projectId, keyId }: Customer, openHolds: number, tokens: string): string =>
+    `INSERT INTO billing.rate_limit (id, account_id, project_id, key_id, tokens_per_minute_max, open_holds, token_window)
+     VALUES ('${keyId}', '${accountId}', '${projectId}', '${keyId}', 1, ${openHolds}, '${tokens}')`;
   const budgetRow = ({ accountId }: Customer, period: string, start: string, { spent = '0', held = '0' }): string =>
     `INSERT INTO billing.budget (id, account_id, period, time_zone, limit_amount, spent, held, window_start, window_end)
      VALUES (gen_random_uuid(), '${accountId}', '${period}', 'UTC', 1, ${spent}, ${held}, ${start}, 'infinity')`;

@@ -28,6 +28,12 @@ interface Table {
 const ANY_ID = 'gen_random_uuid()';
 const ONE_ID = `'${randomUUID()}'`;
 
+/** Columns of a rate limit of the customer's key. */
+function ofKey(): Row {
+  const key = '(SELECT id FROM billing.api_key LIMIT 1)';
+  return { id: key, key_id: key };
+}
+
 const TABLES: Record<string, Table> = {
   account: {
     row: () => ({ id: ANY_ID, name: `'a'`, topup: 100, plan: 10, grant_id: ANY_ID, grant_ends_at: 'now()' }),
@@ -42,6 +48,7 @@ const TABLES: Record<string, Table> = {
       account_expired_not_negative: { expired: -1 },
       account_open_holds_not_negative: { open_holds: -1 },
       account_budget_count_not_negative: { budget_count: -1 },
+      account_limit_count_not_negative: { limit_count: -1 },
     },
   },
   project: {
@@ -63,6 +70,8 @@ const TABLES: Record<string, Table> = {
       api_key_digest_check: { digest: `'short'` },
       api_key_last_four_check: { last_four: `'abcde'` },
       api_key_note_check: { note: `''` },
+      api_key_models_in_bounds: { models: `'{gpt-*,""}'` },
+      api_key_networks_in_bounds: { networks: `'{10.0.0.0/8,here}'` },
       api_key_replaced_by_fkey: { replaced_by: ANY_ID, expires_at: 'now()' },
       api_key_replaced_by_another: { id: ONE_ID, replaced_by: ONE_ID, expires_at: 'now()' },
       api_key_replaced_key_ends: { replaced_by: '(SELECT id FROM billing.api_key LIMIT 1)' },
@@ -87,6 +96,25 @@ const TABLES: Record<string, Table> = {
       budget_window_in_order: { window_end: `'2026-11-23Z'` },
     },
   },
+  rate_limit: {
+    row: () => ({
+      ...{ id: `'${ids.projectId}'`, account_id: `'${ids.accountId}'`, project_id: `'${ids.projectId}'`, open_holds: 0 },
+      ...{ tokens_per_minute_max: 1 },
+    }),
+    faults: {
+      rate_limit_pkey: 'twice',
+      rate_limit_account_id_fkey: { account_id: ANY_ID },
+      rate_limit_project_id_fkey: { id: ONE_ID, project_id: ONE_ID },
+      rate_limit_key_id_fkey: { id: ONE_ID, key_id: ONE_ID },
+      rate_limit_is_of_its_target: { id: ANY_ID },
+      rate_limit_limits_something: { tokens_per_minute_max: 'NULL' },
+      rate_limit_of_project_counts_tokens: { concurrency_max: 1 },
+      rate_limit_requests_per_minute_max_check: { ...ofKey(), requests_per_minute_max: 0 },
+      rate_limit_concurrency_max_check: { ...ofKey(), concurrency_max: 0 },
+      rate_limit_tokens_per_minute_max_check: { tokens_per_minute_max: 0 },
+      rate_limit_open_holds_not_negative: { open_holds: -1 },
+    },
+  },
   hold: {
     row: () => ({
       ...{ id: ANY_ID, account_id: ANY_ID, project_id: ANY_ID, key_id: ANY_ID, request_id: `'r'`, model: `'m'` },
@@ -95,6 +123,7 @@ const TABLES: Record<string, Table> = {
     }),
     faults: {
       hold_pkey: 'twice',
+      hold_tokens_above_zero: { tokens: 0 },
       hold_amount_check: { amount: '1000000000000000001' },
       hold_plan_part_within_amount: { plan_part: 11, grant_id: ANY_ID },
       hold_plan_part_has_grant: { plan_part: 1 },
@@ -232,7 +261,7 @@ test.each(FAULTS)('$table: $constraint', async ({ table, constraint, fault }) =>
   const { row, before } = TABLES[table] as Table;
   if (before) await insert(...before());
   const key = primaryKey(table);
-  const same = constraint.endsWith('_pkey') && key in row() ? { [key]: ONE_ID } : {};
+  const same = constraint.endsWith('_pkey') && row()[key] === ANY_ID ? { [key]: ONE_ID } : {};
   const faultless = { ...row(), ...same };
   const faulty = fault === 'twice' ? distinct(constraint, faultless) : { ...faultless, ...fault };
 

@@ -187,6 +187,19 @@ export const INVARIANTS: readonly Invariant[] = [
           ELSE (SELECT coalesce(sum(x.cost), 0) FROM ${BUDGET_COSTS} x
             WHERE x.settled_at >= b.window_start AND x.reserved_at >= b.window_start AND ${OF_BUDGET}) END)`,
   },
+  {
+    id: 'I16',
+    rule: 'a rate limit counts the open holds of its key or project, and its windows have positive counts in ascending time',
+    freezesAccount: false,
+    sql: () => `SELECT l.id AS subject, l.account_id FROM billing.rate_limit l
+      WHERE l.open_holds <> (SELECT count(*) FROM billing.hold h
+          WHERE h.account_id = l.account_id AND h.project_id = l.project_id AND h.key_id = coalesce(l.key_id, h.key_id))
+        OR EXISTS (SELECT FROM (VALUES (l.request_window), (l.token_window)) AS windows (entries), LATERAL (
+            SELECT (e.value ->> 1)::float8 AS count, (e.value ->> 0)::float8 AS at,
+              lag((e.value ->> 0)::float8) OVER (ORDER BY e.position) AS before
+            FROM json_array_elements(entries) WITH ORDINALITY e (value, position)) w
+          WHERE NOT (w.count > 0 AND coalesce(w.before <= w.at, true)))`,
+  },
 ];
 
 /** Returns row counts of the snapshot, its time, and the end of the audit chain. Settlements are counted after the closed month. */

@@ -19,7 +19,7 @@ const POLL_INTERVAL_MS = 50;
 /** Advisory lock of the one replica that closes a month. */
 const CLOSING_LOCK = 7_243_004;
 /** Invariants that are not about the rows of the journals: their violations do not keep a month open. */
-const OF_OTHER_ROWS = ['I7', 'I8', 'I14'];
+const OF_OTHER_ROWS = ['I7', 'I8', 'I14', 'I16'];
 
 export interface CloseOptions {
   author: Author;

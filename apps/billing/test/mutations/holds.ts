@@ -339,20 +339,6 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'another reserve under the id of an open hold is closed',
     ],
     ['held is held', "if (held) return { status: 'held', holdId, leaseMs: times.leaseMs };", '', LANES, 'reserving again with the same id'],
-    [
-      'requests per minute',
-      'countRequests(window) >= project.requestsPerMinuteMax',
-      'countRequests(window) > project.requestsPerMinuteMax',
-      FOLD,
-      'the fold equals the serial model',
-    ],
-    [
-      'concurrency',
-      'project.openHolds >= project.concurrencyMax',
-      'project.openHolds > project.concurrencyMax',
-      FOLD,
-      'the fold equals the serial model',
-    ],
     ['funds', 'amount > available || amount > HOLD_MAX', 'amount > HOLD_MAX', LANES, '200 parallel reserves'],
     [
       'the largest hold',
@@ -363,22 +349,8 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     ['the key is the project’s', 'key?.projectId !== project.projectId', 'key === undefined', FOLD, 'the fold equals the serial model'],
     ['an expired key is refused', 'key.expiresAt <= draft.now', 'key.expiresAt < draft.now', FOLD, 'the fold equals the serial model'],
-    [
-      'a window of the future is kept as of now',
-      'project.requestWindow = window;',
-      '',
-      CLOCK,
-      'set back by an hour: a project at its limit is refused for a minute, not for the hour',
-    ],
     ['a disabled project', 'project.enabled && ', '', LANES, 'a disabled project is refused'],
     ['a frozen account', 'if (!account.active) return', 'if (false) return', LANES, 'a frozen account is refused'],
-    [
-      'an admitted request counts',
-      'project.requestWindow = admitRequest(window, draft.now);',
-      '',
-      FOLD,
-      'the fold equals the serial model',
-    ],
   ],
   [`${HOLDS}/hold.ts`]: [
     [

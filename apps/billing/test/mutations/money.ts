@@ -7,7 +7,7 @@ const REFUNDS = 'apps/billing/src/ledger/refunds.integration.test.ts';
 const RACES = 'apps/billing/src/ledger/money-races.integration.test.ts';
 const AUDITOR = 'apps/billing/src/ledger/auditor.integration.test.ts';
 const ROLES = 'apps/billing/src/ledger/service-role.integration.test.ts';
-const WINDOW = 'apps/billing/src/limits/request-window.test.ts';
+const WINDOW = 'apps/billing/src/limits/minute-window.test.ts';
 const KEYS = 'apps/billing/src/keys/keys.integration.test.ts';
 const LOOKUPS = 'apps/billing/src/keys/key-lookups.integration.test.ts';
 const CURSOR = 'apps/billing/src/paging/page-cursor.test.ts';
@@ -62,12 +62,12 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
   'apps/billing/src/ledger/read-balance.ts': [
     ['a plan whose time is over is in no balance', 'endDueGrant(funds, row.now);', '', LEDGER, 'plan'],
   ],
-  'apps/billing/src/limits/request-window.ts': [
+  'apps/billing/src/limits/minute-window.ts': [
     ['a window is 60 seconds', 'lastAt + WINDOW_MS > now);', 'lastAt + WINDOW_MS - 1_000 > now);', WINDOW, ''],
     [
       'a counter remembers its last request',
-      'window.with(-1, [now, last[1] + 1])',
-      'window.with(-1, [last[0], last[1] + 1])',
+      'window.with(-1, [now, last[1] + count])',
+      'window.with(-1, [last[0], last[1] + count])',
       WINDOW,
       'the requests of one second count until 60 s after the last of them',
     ],

@@ -1,12 +1,34 @@
+import { TOKENS_MAX } from '#contracts/billing/fields.js';
 import { type ApiKey, type CreatedKey, keyCreate, keyList, keyRevoke, keyRotate, keyUpdate } from '#contracts/billing/keys.js';
 import { command } from '../command.js';
-import { argument, clearable, cursor, defaultingToOnly, duration, flag, instant, keyId, optional, projectId, text } from '../parameters.js';
+import {
+  argument,
+  clearable,
+  clearableNumber,
+  cursor,
+  defaultingToOnly,
+  duration,
+  flag,
+  instant,
+  keyId,
+  listOf,
+  network,
+  optional,
+  projectId,
+  text,
+  wholeNumber,
+} from '../parameters.js';
 import { morePages, renderFields, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
 const id = argument(keyId, 'id of the key, as in key list');
 const name = text(200);
 const note = text(1_000);
+const models = listOf(text(256, 'patterns'));
+const networks = listOf(network);
+const rpm = wholeNumber(1, 1_000_000);
+const concurrency = wholeNumber(1, 100_000);
+const tpm = wholeNumber(1, TOKENS_MAX);
 /** Programs have a day to take the new key. */
 const GRACE_DEFAULT_SECONDS = 86_400;
 
@@ -19,10 +41,26 @@ export const keyCommands = [
       name: optional(name, 'display name'),
       note: optional(note, 'what the key is for'),
       expires: optional(instant, 'the key is refused from then on; default: no end'),
+      models: optional(models, 'the only models of the key, such as gpt-*,o3; default: all'),
+      networks: optional(networks, 'the only clients of the key, such as 10.0.0.0/8,2001:db8::1; default: any'),
+      rpm: optional(rpm, 'maximum of requests in any minute, beside that of the project'),
+      concurrency: optional(concurrency, 'maximum of concurrent requests, beside that of the project'),
+      tpm: optional(tpm, 'maximum of tokens in any minute, beside that of the project'),
     },
-    examples: ['key create --project <project-id>', 'key create --project <project-id> --name ci --expires 2027-01-31'],
+    examples: [
+      'key create --project <project-id>',
+      'key create --project <project-id> --name ci --expires 2027-01-31',
+      "key create --project <project-id> --models 'gpt-*' --networks 10.0.0.0/8",
+    ],
     endpoint: keyCreate,
-    request: ({ project, name, note, expires }) => ({ projectId: project, name, note, expiresAt: expires }),
+    request: ({ project, expires, rpm, concurrency, tpm, ...fields }) => ({
+      ...fields,
+      projectId: project,
+      expiresAt: expires,
+      requestsPerMinuteMax: rpm,
+      concurrencyMax: concurrency,
+      tokensPerMinuteMax: tpm,
+    }),
     render: renderCreated,
   }),
   command({
@@ -50,13 +88,18 @@ export const keyCommands = [
   }),
   command({
     name: 'key update',
-    summary: 'Change the name, note, end or state of an API key; it is in force within a second',
+    summary: 'Change the settings of an API key; the change is in force within a second',
     parameters: {
       keyId: id,
       name: optional(clearable(name), "display name; '' clears it"),
       note: optional(clearable(note), "what the key is for; '' clears it"),
       expires: optional(instant, 'the key is refused from then on'),
       expiresNever: flag('the key has no end'),
+      models: optional(models, "the only models of the key, such as gpt-*,o3; '' allows all"),
+      networks: optional(networks, "the only clients of the key, such as 10.0.0.0/8; '' allows any"),
+      rpm: optional(clearableNumber(rpm), "maximum of requests in any minute; '' for none"),
+      concurrency: optional(clearableNumber(concurrency), "maximum of concurrent requests; '' for none"),
+      tpm: optional(clearableNumber(tpm), "maximum of tokens in any minute; '' for none"),
       enabled: flag('accept it again'),
       disabled: flag('refuse it, and stop its running requests'),
     },
@@ -66,10 +109,11 @@ export const keyCommands = [
       "key update <key-id> --note '' --expires-never",
     ],
     endpoint: keyUpdate,
-    request: ({ keyId, name, note, expires, expiresNever, enabled, disabled }) => {
+    request: ({ keyId, ...values }) => {
+      const { name, note, expires, expiresNever, enabled, disabled, models, networks, rpm, concurrency, tpm } = values;
       if (enabled && disabled) throw new UsageError('--enabled and --disabled contradict each other');
-      if ([name, note, expires, expiresNever, enabled, disabled].every((value) => value === undefined)) {
-        throw new UsageError('nothing to change: give --name, --note, --expires, --expires-never, --enabled or --disabled');
+      if (Object.values(values).every((value) => value === undefined)) {
+        throw new UsageError('nothing to change: give an option, such as --name, --expires, --models, --rpm or --disabled');
       }
       return {
         keyId,
@@ -77,6 +121,11 @@ export const keyCommands = [
         note: note === '' ? null : note,
         expiresAt: endOf(expires, expiresNever),
         disabled: disabled ?? (enabled ? false : undefined),
+        models,
+        networks,
+        requestsPerMinuteMax: rpm === 0 ? null : rpm,
+        concurrencyMax: concurrency === 0 ? null : concurrency,
+        tokensPerMinuteMax: tpm === 0 ? null : tpm,
       };
     },
     render: renderKey,
@@ -115,11 +164,24 @@ function endOf(expires: string | undefined, never: true | undefined): string | n
   return never ? null : expires;
 }
 
-function renderCreated({ key, keyId, projectId, name, expiresAt }: CreatedKey): string {
-  return `${renderFields({ key, 'key id': keyId, project: projectId, name, expires: expiresAt })}\nSave the key now: it is not shown again.`;
+function renderCreated({ key, keyId, projectId, name, expiresAt, ...allowed }: CreatedKey): string {
+  return `${renderFields({ key, 'key id': keyId, project: projectId, name, expires: expiresAt, ...allowedFields(allowed) })}\nSave the key now: it is not shown again.`;
 }
 
-function renderKey({ keyId, projectId, name, note, lastFour, disabled, expiresAt, createdAt }: ApiKey): string {
+type Limited = Pick<ApiKey, 'models' | 'networks' | 'requestsPerMinuteMax' | 'concurrencyMax' | 'tokensPerMinuteMax'>;
+
+/** Lists and limits of a key, where it has some. */
+function allowedFields({ models, networks, requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax }: Limited): Record<string, string> {
+  return {
+    ...(models.length > 0 && { models: models.join(', ') }),
+    ...(networks.length > 0 && { networks: networks.join(', ') }),
+    ...(requestsPerMinuteMax !== null && { 'requests per minute': String(requestsPerMinuteMax) }),
+    ...(concurrencyMax !== null && { 'concurrent requests': String(concurrencyMax) }),
+    ...(tokensPerMinuteMax !== null && { 'tokens per minute': String(tokensPerMinuteMax) }),
+  };
+}
+
+function renderKey({ keyId, projectId, name, note, lastFour, disabled, expiresAt, createdAt, ...allowed }: ApiKey): string {
   return renderFields({
     'key id': keyId,
     project: projectId,
@@ -128,6 +190,7 @@ function renderKey({ keyId, projectId, name, note, lastFour, disabled, expiresAt
     key: `…${lastFour}`,
     disabled,
     expires: expiresAt,
+    ...allowedFields(allowed),
     created: createdAt,
   });
 }

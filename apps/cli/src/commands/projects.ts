@@ -1,17 +1,37 @@
+import { TOKENS_MAX } from '#contracts/billing/fields.js';
 import { type Project, projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
 import { command } from '../command.js';
-import { accountId, argument, cursor, defaultingToOnly, flag, optional, projectId, required, text, wholeNumber } from '../parameters.js';
+import {
+  accountId,
+  argument,
+  clearableNumber,
+  cursor,
+  defaultingToOnly,
+  flag,
+  optional,
+  projectId,
+  required,
+  text,
+  wholeNumber,
+} from '../parameters.js';
 import { morePages, renderFields, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
 const rpm = optional(wholeNumber(1, 1_000_000), 'maximum of requests in any minute');
 const concurrency = optional(wholeNumber(1, 100_000), 'maximum of concurrent requests');
+const tpm = wholeNumber(1, TOKENS_MAX);
 
 export const projectCommands = [
   command({
     name: 'project create',
     summary: 'Add a project to an account; limits default to those of the billing service',
-    parameters: { account: defaultingToOnly(accountId, 'id of the account'), name: required(text(200), 'display name'), rpm, concurrency },
+    parameters: {
+      account: defaultingToOnly(accountId, 'id of the account'),
+      name: required(text(200), 'display name'),
+      rpm,
+      concurrency,
+      tpm: optional(tpm, 'maximum of tokens in any minute; default: none'),
+    },
     examples: [
       'project create --account <account-id> --name web',
       'project create --account <account-id> --name web --rpm 600 --concurrency 50',
@@ -22,6 +42,7 @@ export const projectCommands = [
       name: values.name,
       requestsPerMinuteMax: values.rpm,
       concurrencyMax: values.concurrency,
+      tokensPerMinuteMax: values.tpm,
     }),
     render: renderProject,
   }),
@@ -42,6 +63,7 @@ export const projectCommands = [
           ENABLED: (row) => row.enabled,
           RPM: (row) => row.requestsPerMinuteMax,
           CONCURRENCY: (row) => row.concurrencyMax,
+          TPM: (row) => row.tokensPerMinuteMax,
         },
         'no projects',
       ) + morePages(nextCursor),
@@ -54,21 +76,23 @@ export const projectCommands = [
       name: optional(text(200), 'display name'),
       rpm,
       concurrency,
+      tpm: optional(clearableNumber(tpm), "maximum of tokens in any minute; '' for none"),
       enabled: flag('accept its keys again'),
       disabled: flag('refuse its keys'),
     },
     examples: ['project update <project-id> --rpm 1200', 'project update <project-id> --disabled'],
     endpoint: projectUpdate,
-    request: ({ projectId, name, rpm, concurrency, enabled, disabled }) => {
+    request: ({ projectId, name, rpm, concurrency, tpm, enabled, disabled }) => {
       if (enabled && disabled) throw new UsageError('--enabled and --disabled contradict each other');
-      if ([name, rpm, concurrency, enabled, disabled].every((value) => value === undefined)) {
-        throw new UsageError('nothing to change: give --name, --rpm, --concurrency, --enabled or --disabled');
+      if ([name, rpm, concurrency, tpm, enabled, disabled].every((value) => value === undefined)) {
+        throw new UsageError('nothing to change: give --name, --rpm, --concurrency, --tpm, --enabled or --disabled');
       }
       return {
         projectId,
         name,
         requestsPerMinuteMax: rpm,
         concurrencyMax: concurrency,
+        tokensPerMinuteMax: tpm === 0 ? null : tpm,
         enabled: enabled ?? (disabled ? false : undefined),
       };
     },
@@ -84,6 +108,7 @@ function renderProject(project: Project): string {
     enabled: project.enabled,
     'requests per minute': String(project.requestsPerMinuteMax),
     'concurrent requests': String(project.concurrencyMax),
+    ...(project.tokensPerMinuteMax !== null && { 'tokens per minute': String(project.tokensPerMinuteMax) }),
     created: project.createdAt,
   });
 }

@@ -1,10 +1,11 @@
 import { digestApiKey, isWellFormedApiKey } from '#contracts/api-key.js';
 import { keyChanged } from '#contracts/billing/events.js';
-import { keyResolve, type ResolvedKey } from '#contracts/billing/keys.js';
+import { keyResolve } from '#contracts/billing/keys.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { GatewayError } from '#inference/errors.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { billingError } from './billing.js';
+import { type Caller, callerOfKey } from './caller.js';
 import { LookupQueue } from './lookup-queue.js';
 
 /** Limits of look-ups of unknown keys. Billing joins concurrent look-ups into one query; more than these would only wait there. */
@@ -20,10 +21,10 @@ interface Entry<Value> {
  * than the key is valid; a pushed change removes them at once, and billing checks the key again in every reserve.
  */
 export class ApiKeys {
-  private readonly known = new Map<string, Entry<ResolvedKey>>();
+  private readonly known = new Map<string, Entry<Caller>>();
   /** Separate from the known keys, so that a flood of wrong keys cannot evict them. */
   private readonly refused = new Map<string, Entry<true>>();
-  private readonly resolving = new Map<string, Promise<ResolvedKey>>();
+  private readonly resolving = new Map<string, Promise<Caller>>();
   /** Digests of recent keys: hashing is the most expensive step here. Cleared every `cacheMs`, so that no key stays in memory. */
   private readonly digests = new Map<string, string>();
   private digestsUntil = 0;
@@ -56,7 +57,7 @@ export class ApiKeys {
    * Resolves a key, at once when the answer is cached. Throws `invalid_api_key`, or `model_unavailable` when billing does not answer. A key
    * whose cached answer has expired is looked up at once. An unknown key queues, after all others when `isSuspect` returns true.
    */
-  resolve(key: string, isSuspect: () => boolean = () => false): ResolvedKey | Promise<ResolvedKey> {
+  resolve(key: string, isSuspect: () => boolean = () => false): Caller | Promise<Caller> {
     const now = this.now();
     const digest = this.digestOf(key, now);
     const known = this.known.get(digest);
@@ -89,11 +90,12 @@ export class ApiKeys {
     return digest;
   }
 
-  private async ask(digest: string): Promise<ResolvedKey> {
+  private async ask(digest: string): Promise<Caller> {
     const { epoch } = this;
     const askedAt = this.now();
     try {
-      const { validForMs = Number.POSITIVE_INFINITY, ...value } = await this.messaging.request(keyResolve, { keyDigest: digest });
+      const { validForMs = Number.POSITIVE_INFINITY, ...key } = await this.messaging.request(keyResolve, { keyDigest: digest });
+      const value = callerOfKey(key);
       // Counted from the question, so that the key is never known for longer than it is valid.
       if (epoch === this.epoch) this.keep(this.known, digest, value, askedAt + validForMs);
       return value;
@@ -114,7 +116,7 @@ export class ApiKeys {
     entries.set(digest, { value, until: Math.min(this.now() + this.cacheMs, untilMax) });
   }
 
-  private forget(concerns: (key: ResolvedKey) => boolean): void {
+  private forget(concerns: (key: Caller) => boolean): void {
     this.epoch++;
     this.refused.clear();
     for (const [digest, { value }] of this.known) if (concerns(value)) this.known.delete(digest);

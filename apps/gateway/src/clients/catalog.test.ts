@@ -10,7 +10,7 @@ function setUp() {
   const catalog = new CatalogClient(messaging, createLogger('test', 'silent'), 60_000);
   const serve = (revision: number, ...ids: string[]): void =>
     messaging.answer(modelList, () => ({ revision, models: ids.map((id) => ({ ...TEST_MODEL, id })) }));
-  const ids = (): string[] => catalog.list().map(({ id }) => id);
+  const ids = (): string[] => catalog.list({}).map(({ id }) => id);
   return { messaging, catalog, serve, ids };
 }
 
@@ -19,13 +19,13 @@ test('a model has its price as integers, and as it is pinned to a hold', async (
   serve(1, 'a');
   await catalog.refresh();
   const { price: pinnedPrice, ...model } = TEST_MODEL;
-  expect(catalog.model('a')).toEqual({
+  expect(catalog.model('a', {})).toEqual({
     ...model,
     id: 'a',
     pinnedPrice,
     price: { inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n },
   });
-  expect(() => catalog.model('A')).toThrow('There is no model "A".');
+  expect(() => catalog.model('A', {})).toThrow('There is no model "A".');
 });
 
 test('a change and a reconnect refresh the models; while the catalog is unavailable the last list stays in use', async () => {
@@ -52,5 +52,5 @@ test('a change and a reconnect refresh the models; while the catalog is unavaila
 test('before the first catalog it is not loaded, and throws', async () => {
   const { catalog } = setUp();
   expect(catalog.loaded).toBe(false);
-  expect(() => catalog.model('a')).toThrow('The models are not known yet. Try again.');
+  expect(() => catalog.model('a', {})).toThrow('The models are not known yet. Try again.');
 });

@@ -6,6 +6,7 @@ import { RevisionFollower } from '#messaging/revision-follower.js';
 import { parsePicoUsd } from '#money/pico-usd.js';
 import type { Price } from '#money/price.js';
 import type { Logger } from '#observability/logger.js';
+import type { Caller } from './caller.js';
 
 /** A model with its price as integers, and as it is pinned to a hold. */
 export interface Model extends Omit<CatalogModel, 'price'> {
@@ -43,16 +44,21 @@ export class CatalogClient {
     return this.models !== undefined;
   }
 
-  /** Returns a model; ids are case-sensitive. Throws `model_not_found`, and `model_unavailable` before the first catalog was received. */
-  model(id: string): Model {
+  /**
+   * Returns a model; ids are case-sensitive. Throws `model_not_found`, also for a model that the caller's key may not use, and
+   * `model_unavailable` before the first catalog was received.
+   */
+  model(id: string, { mayUse }: Pick<Caller, 'mayUse'>): Model {
     const model = this.known().get(id);
-    if (!model) throw new GatewayError('model_not_found', `There is no model ${JSON.stringify(id.slice(0, 200))}.`, { param: 'model' });
+    if (!model || mayUse?.(id) === false)
+      throw new GatewayError('model_not_found', `There is no model ${JSON.stringify(id.slice(0, 200))}.`, { param: 'model' });
     return model;
   }
 
-  /** Returns all models in the catalog's order. */
-  list(): Model[] {
-    return [...this.known().values()];
+  /** Returns the models that the caller's key may use, in the catalog's order. */
+  list({ mayUse }: Pick<Caller, 'mayUse'>): Model[] {
+    const models = [...this.known().values()];
+    return mayUse ? models.filter(({ id }) => mayUse(id)) : models;
   }
 
   /** Requests the catalog again. Never rejects. */

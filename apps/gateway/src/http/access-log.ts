@@ -52,6 +52,7 @@ export class AccessLog {
         ...inference,
         reserveMs: inference?.reserveMs === undefined ? undefined : round(inference.reserveMs),
         requests: undefined,
+        tokens: undefined,
         activity: undefined,
         totalMs: round(endedAt - startedAt),
         firstContentMs: firstContentAt === undefined ? undefined : round(firstContentAt - startedAt),

@@ -1,9 +1,9 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { ResolvedKey } from '#contracts/billing/keys.js';
 import { GatewayError } from '#inference/errors.js';
 import { type TraceContext, traceIdOf } from '#tracing/trace-context.js';
 import type { Span } from '#tracing/tracer.js';
+import type { Caller } from '../clients/caller.js';
 import type { InferenceRecord } from '../pipeline/run-inference.js';
 
 /** State of one HTTP request and its reply, shared by all layers and written to the access log. */
@@ -21,7 +21,7 @@ export class HttpExchange {
   isUnreadable = false;
   /** True when the client waits for `100 Continue` before it sends the body. */
   awaitsContinue = false;
-  caller: ResolvedKey | undefined;
+  caller: Caller | undefined;
   /** IP address of the client, taken from trusted proxies if any; empty when the connection was already closed. */
   address = '';
   /** The error sent to the client, as a status or within the stream. */
@@ -56,7 +56,7 @@ export class HttpExchange {
 }
 
 /** Returns the caller of a guarded route. Throws `internal_error` on any other route. */
-export function callerOf({ caller }: HttpExchange): ResolvedKey {
+export function callerOf({ caller }: HttpExchange): Caller {
   if (!caller) throw new GatewayError('internal_error', 'The route is not guarded.');
   return caller;
 }

@@ -17,26 +17,49 @@ export const HEADERS = {
   ShouldRetry: { description: 'The same request may succeed later.', required: true, schema: { type: 'string', const: 'true' } },
   ShouldNotRetry: { description: 'The same request would be refused again.', required: true, schema: { type: 'string', const: 'false' } },
   EntityTag: { description: 'Version of the document: send it as `if-none-match`.', required: true, schema: { type: 'string' } },
-  LimitRequests: { description: 'Requests per minute of the project.', required: false, schema: { type: 'integer' } },
-  RemainingRequests: { description: 'Requests that the project may make at once.', required: false, schema: { type: 'integer' } },
+  LimitRequests: {
+    description: 'Requests per minute of the project or the key, whichever has less left.',
+    required: false,
+    schema: { type: 'integer' },
+  },
+  RemainingRequests: { description: 'Requests that may be made at once.', required: false, schema: { type: 'integer' } },
+  LimitTokens: {
+    description: 'Tokens per minute of the project or the key, whichever has less left. Absent: no limit counts tokens.',
+    required: false,
+    schema: { type: 'integer' },
+  },
+  RemainingTokens: { description: 'Tokens that may be used at once.', required: false, schema: { type: 'integer' } },
+  ResetTokens: {
+    description: 'Time until all tokens remain again if no more requests are made: `59s`, `1m0s`.',
+    required: false,
+    schema: { type: 'string', pattern: '^(\\d+s|1m0s)$' },
+  },
+  ResetTokensAt: {
+    description: 'When all tokens remain again if no more requests are made, as RFC 3339.',
+    required: false,
+    schema: { type: 'string' },
+  },
   ResetRequests: {
-    description: 'Time until all requests remain again if the project makes none: `59s`, `1m0s`.',
+    description: 'Time until all requests remain again if no more are made: `59s`, `1m0s`.',
     required: false,
     schema: { type: 'string', pattern: '^(\\d+s|1m0s)$' },
   },
   ResetRequestsAt: {
-    description: 'When all requests remain again if the project makes none, as RFC 3339.',
+    description: 'When all requests remain again if no more are made, as RFC 3339.',
     required: false,
     schema: { type: 'string' },
   },
   Allow: { description: 'Methods of the path.', required: true, schema: { type: 'string' } },
 };
 
-/** Headers of replies to generation requests, with the project's requests per minute. */
+/** Headers of replies to generation requests, with what the limits per minute leave. */
 export const RATE_LIMIT_HEADERS = {
   'x-ratelimit-limit-requests': { $ref: '#/components/headers/LimitRequests' },
   'x-ratelimit-remaining-requests': { $ref: '#/components/headers/RemainingRequests' },
   'x-ratelimit-reset-requests': { $ref: '#/components/headers/ResetRequests' },
+  'x-ratelimit-limit-tokens': { $ref: '#/components/headers/LimitTokens' },
+  'x-ratelimit-remaining-tokens': { $ref: '#/components/headers/RemainingTokens' },
+  'x-ratelimit-reset-tokens': { $ref: '#/components/headers/ResetTokens' },
 };
 
 /** The same for clients of Anthropic. */
@@ -44,6 +67,9 @@ export const ANTHROPIC_RATE_LIMIT_HEADERS = {
   'anthropic-ratelimit-requests-limit': { $ref: '#/components/headers/LimitRequests' },
   'anthropic-ratelimit-requests-remaining': { $ref: '#/components/headers/RemainingRequests' },
   'anthropic-ratelimit-requests-reset': { $ref: '#/components/headers/ResetRequestsAt' },
+  'anthropic-ratelimit-tokens-limit': { $ref: '#/components/headers/LimitTokens' },
+  'anthropic-ratelimit-tokens-remaining': { $ref: '#/components/headers/RemainingTokens' },
+  'anthropic-ratelimit-tokens-reset': { $ref: '#/components/headers/ResetTokensAt' },
 };
 
 /** Headers of every reply. OpenAI's SDK reads the first, Anthropic's the second. */

@@ -20,7 +20,9 @@ export function reserveError(outcome: NotHeld, quote: Quote, price: Price): Gate
       // The client cannot change this. `model_unavailable` (503) is the closest code.
       return new GatewayError('model_unavailable', 'The account is frozen. Contact the operator of this gateway.');
     case 'rate_limit_exceeded':
-      return limitError(outcome, `${outcome.limit} requests per minute`);
+      return outcome.requestedTokens === undefined
+        ? limitError(outcome, `${outcome.limit} requests per minute`)
+        : tokensError(outcome, outcome.requestedTokens, quote);
     case 'concurrency_limit':
       return limitError(outcome, `${outcome.limit} requests at once`);
     case 'insufficient_balance':
@@ -28,15 +30,38 @@ export function reserveError(outcome: NotHeld, quote: Quote, price: Price): Gate
   }
 }
 
+type Limited = Extract<NotHeld, { code: 'rate_limit_exceeded' | 'concurrency_limit' }>;
+
 /** Clients parse the pause from the words `try again in 12s`. */
-function limitError(
-  refused: { code: 'rate_limit_exceeded' | 'concurrency_limit'; retryAfterSeconds: number },
-  limit: string,
-): GatewayError {
+function limitError(refused: Limited, limit: string): GatewayError {
   const { code, retryAfterSeconds } = refused;
-  return new GatewayError(code, `The project's limit of ${limit} is reached. Please try again in ${retryAfterSeconds}s.`, {
+  return new GatewayError(code, `${ownerOf(refused)} limit of ${limit} is reached. Please try again in ${retryAfterSeconds}s.`, {
     retryAfterSeconds,
   });
+}
+
+/** A request that never fits is invalid: clients would repeat a 429. */
+function tokensError(refused: Limited, requested: number, { outputTokensMax }: Quote): GatewayError {
+  const { limit, tokens, retryAfterSeconds } = refused;
+  const perMinute = `limit of ${limit} tokens per minute`;
+  if (requested <= limit) {
+    const left = tokens && tokens.remaining < requested ? `${tokens.remaining} are left` : 'fewer are left';
+    return new GatewayError(
+      'rate_limit_exceeded',
+      `${ownerOf(refused)} ${perMinute} is reached: the request may use ${requested}, and ${left}. Please try again in ${retryAfterSeconds}s.`,
+      { retryAfterSeconds },
+    );
+  }
+  const fitting = limit - (requested - outputTokensMax);
+  return new GatewayError(
+    'invalid_request',
+    `The request may use ${requested} tokens, more than ${ownerOf(refused).replace('The', 'the')} ${perMinute}. ` +
+      (fitting > 0 ? `Lower the output limit to ${fitting} tokens or less.` : 'Shorten the prompt.'),
+  );
+}
+
+function ownerOf({ keyId }: Limited): string {
+  return keyId === undefined ? "The project's" : "The API key's";
 }
 
 function balanceError(refused: { requiredPicoUsd: string; availablePicoUsd: string }, quote: Quote, price: Price): GatewayError {

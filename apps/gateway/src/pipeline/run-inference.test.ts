@@ -327,6 +327,7 @@ test('the hold, the ticket and the price are those of the quote [hold-then-charg
       model: 'test-model',
       amountPicoUsd: String(12n * 150_000n + 1_000n * 600_000n),
       price: { version: 7, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' },
+      tokensMax: 3 + 1_000, // 4 bytes of prompt a token
     },
   ]);
   expect(fakes.opened).toEqual([
@@ -553,6 +554,42 @@ test.each([
   [
     { status: 'refused', code: 'concurrency_limit', limit: 4, retryAfterSeconds: 1 },
     { code: 'concurrency_limit', retryAfterSeconds: 1, message: expect.stringMatching(/4 requests at once .*try again in 1s/) },
+  ],
+  [
+    { status: 'refused', code: 'concurrency_limit', limit: 4, retryAfterSeconds: 1, keyId: 'key' },
+    { code: 'concurrency_limit', message: "The API key's limit of 4 requests at once is reached. Please try again in 1s." },
+  ],
+  [
+    {
+      status: 'refused',
+      code: 'rate_limit_exceeded',
+      limit: 900,
+      retryAfterSeconds: 12,
+      requestedTokens: 600,
+      keyId: 'key',
+      tokens: { limit: 900, remaining: 200, resetSeconds: 40 },
+    },
+    {
+      code: 'rate_limit_exceeded',
+      retryAfterSeconds: 12,
+      message:
+        "The API key's limit of 900 tokens per minute is reached: the request may use 600, and 200 are left. Please try again in 12s.",
+    },
+  ],
+  [
+    { status: 'refused', code: 'rate_limit_exceeded', limit: 400, retryAfterSeconds: 60, requestedTokens: 520 },
+    {
+      code: 'invalid_request',
+      message:
+        "The request may use 520 tokens, more than the project's limit of 400 tokens per minute. Lower the output limit to 380 tokens or less.",
+    },
+  ],
+  [
+    { status: 'refused', code: 'rate_limit_exceeded', limit: 20, retryAfterSeconds: 60, requestedTokens: 520 },
+    {
+      code: 'invalid_request',
+      message: "The request may use 520 tokens, more than the project's limit of 20 tokens per minute. Shorten the prompt.",
+    },
   ],
   [{ status: 'refused', code: 'invalid_api_key' }, { code: 'invalid_api_key' }],
   [

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { RequestsLeft, SettleRequest } from '#contracts/billing/holds.js';
-import type { ResolvedKey } from '#contracts/billing/keys.js';
+import { TOKENS_MAX } from '#contracts/billing/fields.js';
+import type { LimitLeft, SettleRequest } from '#contracts/billing/holds.js';
 import type { Ticket } from '#contracts/inference.js';
 import type { Attempt } from '#inference/attempt.js';
 import { GatewayError } from '#inference/errors.js';
@@ -11,6 +11,7 @@ import { type EventStream, MessagingError } from '#messaging/messaging.js';
 import { type TraceContext, traceIdOf } from '#tracing/trace-context.js';
 import { type Span, underSpan } from '#tracing/tracer.js';
 import type { BillingClient } from '../clients/billing.js';
+import type { Caller } from '../clients/caller.js';
 import type { CatalogClient, Model } from '../clients/catalog.js';
 import { type InferenceClient, inferenceError } from '../clients/inference.js';
 import type { EncodedRequest } from '../encoded-request.js';
@@ -29,7 +30,7 @@ export interface InferenceServices {
 
 interface InferenceCall {
   request: InferenceRequest | EncodedRequest;
-  caller: ResolvedKey;
+  caller: Caller;
   requestId: string;
   /** Trace context of the client, for a request without a span. */
   trace?: TraceContext | undefined;
@@ -44,8 +45,9 @@ export interface InferenceRecord {
   holdId?: string;
   /** Milliseconds from the parsed request to its hold. */
   reserveMs?: number;
-  /** Requests per minute of the project; absent when billing did not say. */
-  requests?: RequestsLeft;
+  /** What the limits per minute leave; absent when billing did not say. */
+  requests?: LimitLeft;
+  tokens?: LimitLeft;
   upstream?: string;
   outcome?: RequestOutcome;
   /** Set when the inference-proxy settles the hold, so that the gateway does not learn the cost. */
@@ -77,7 +79,7 @@ export interface InferenceActivity {
  */
 export async function runInference(services: InferenceServices, call: InferenceCall, reply: Reply, record: InferenceRecord): Promise<void> {
   const startedAt = performance.now();
-  const model = services.catalog.model(call.request.model);
+  const model = services.catalog.model(call.request.model, call.caller);
   record.model = model.id;
   record.stream = call.request.stream;
   const { activity } = record;
@@ -144,6 +146,7 @@ async function reserve(
     model: model.id,
     amountPicoUsd: quote.amount.toString(),
     price: model.pinnedPrice,
+    tokensMax: Math.min(quote.promptTokensEstimate + quote.outputTokensMax, TOKENS_MAX),
     ...carried(span),
   };
   // Called when billing gave no answer: the hold may exist, or may still be made. A release ends it, or leaves a tombstone that refuses
@@ -152,6 +155,7 @@ async function reserve(
   const release = () => void services.settlements.settle(released, logFields(call));
   const reserved = await underSpan(span, () => services.billing.reserve(request, release));
   if ('requests' in reserved) record.requests = reserved.requests;
+  if ('tokens' in reserved) record.tokens = reserved.tokens;
   if (reserved.status !== 'held') throw reserveError(reserved, quote, model.price);
   record.holdId = holdId;
   return { holdId, leaseMs: reserved.leaseMs };

@@ -36,6 +36,7 @@ const project = {
   enabled: true,
   requestsPerMinuteMax: 600,
   concurrencyMax: 100,
+  tokensPerMinuteMax: null,
   createdAt: '2027-01-01T00:00:00.000Z',
 };
 const accountRow = (accountId: string) => ({
@@ -54,7 +55,17 @@ const accountRow = (accountId: string) => ({
 });
 const key = {
   ...{ keyId: KEY, projectId: PROJECT, name: 'ci', note: null, lastFour: 'abcd', createdAt: '2027-01-01T00:00:00.000Z' },
-  ...{ expiresAt: null, disabled: false, replacedBy: null, revokedAt: null },
+  ...{
+    expiresAt: null,
+    disabled: false,
+    models: [],
+    networks: [],
+    requestsPerMinuteMax: null,
+    concurrencyMax: null,
+    tokensPerMinuteMax: null,
+    replacedBy: null,
+    revokedAt: null,
+  },
 };
 
 let panel: PanelFixture;

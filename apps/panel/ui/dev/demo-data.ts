@@ -107,6 +107,7 @@ const project = (at: number, owner: AccountRow, name: string, requestsPerMinuteM
   enabled: at !== 3,
   requestsPerMinuteMax,
   concurrencyMax,
+  tokensPerMinuteMax: null,
   createdAt: iso(NOW - 80 * 24 * HOUR_MS),
 });
 
@@ -126,6 +127,11 @@ const key = (at: number, of: number, name: string | null, lastFour: string, fiel
   createdAt: iso(NOW - (70 - at * 7) * 24 * HOUR_MS),
   expiresAt: null,
   disabled: false,
+  models: [],
+  networks: [],
+  requestsPerMinuteMax: null,
+  concurrencyMax: null,
+  tokensPerMinuteMax: null,
   replacedBy: null,
   revokedAt: null,
   status: 'active',

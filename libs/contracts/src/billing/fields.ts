@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { Transform, Type } from 'class-transformer';
 import {
   ArrayMaxSize,
@@ -51,6 +52,37 @@ export function Text(lengthMax: number): PropertyDecorator {
 export function Instant(): PropertyDecorator {
   const message = '$property must be a date such as 2027-01-31 or a time such as 2027-01-31T12:00:00Z';
   return all(Matches(INSTANT, { message }), IsISO8601({ strict: true }, { message }));
+}
+
+/** Most entries of a list that limits a key. */
+const ALLOWED_MAX = 64;
+
+/** Patterns of model ids, in which `*` stands for any characters. */
+export function ModelPatterns(): PropertyDecorator {
+  return all(
+    IsArray(),
+    ArrayMaxSize(ALLOWED_MAX),
+    IsString({ each: true }),
+    Length(1, 256, { each: true }),
+    Matches(WITHOUT_NUL, { each: true }),
+  );
+}
+
+/** IP addresses and networks in CIDR notation, such as `10.0.0.0/8` or `2001:db8::1`. */
+export function Networks(): PropertyDecorator {
+  const message = '$property must be IP addresses or networks such as 10.0.0.0/8 or 2001:db8::/32';
+  return all(
+    IsArray(),
+    ArrayMaxSize(ALLOWED_MAX),
+    ValidateBy({ name: 'isNetwork', validator: { validate: isNetwork } }, { each: true, message }),
+  );
+}
+
+/** True for an address, or an address with the length of its prefix. */
+export function isNetwork(value: unknown): boolean {
+  const [, address = '', prefix] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(typeof value === 'string' ? value : '') ?? [];
+  const version = address.includes('%') ? 0 : isIP(address);
+  return version !== 0 && (prefix === undefined || Number(prefix) <= (version === 4 ? 32 : 128));
 }
 
 /** Name of the rule by which `validatePayload` knows a field that null clears. */

@@ -31,16 +31,18 @@ export class ReserveRequest {
   /** Maximum cost of the request. */
   @Matches(PICO_USD) amountPicoUsd!: string;
   @Nested(() => PinnedPrice) price!: PinnedPrice;
+  /** Estimated tokens of the prompt plus the output cap: what the request counts as towards limits of tokens per minute. Absent: nothing. */
+  @IsOptional() @IsInt() @Min(0) @Max(TOKENS_MAX) tokensMax?: number;
   /** W3C trace context of a sampled caller: billing's spans are below it. */
   @IsOptional() @Matches(TRACEPARENT) traceparent?: string;
 }
 
-/** Requests per minute of a project, as of one reserve. */
-export interface RequestsLeft {
+/** Requests or tokens per minute of a project or a key, as of one reserve. Of several limits, the one with the least remaining. */
+export interface LimitLeft {
   limit: number;
-  /** Requests that the project may make at once. */
+  /** Requests that may be made, or tokens that may be used, at once. */
   remaining: number;
-  /** Seconds until `remaining` is `limit` again if the project makes no more requests. */
+  /** Seconds until `remaining` is `limit` again if no more requests are made. */
   resetSeconds: number;
 }
 
@@ -63,9 +65,9 @@ export interface ExceededBudget {
 export type ReserveOutcome =
   /**
    * The hold expires `leaseMs` from now unless it is renewed. `requests` is absent when the hold was open before, and from a billing service
-   * older than the field.
+   * older than the field; `tokens` also when no limit counts them.
    */
-  | { status: 'held'; holdId: string; leaseMs: number; requests?: RequestsLeft }
+  | { status: 'held'; holdId: string; leaseMs: number; requests?: LimitLeft; tokens?: LimitLeft }
   /** The hold ended before this reserve arrived, or the id belongs to another hold. Do not start the work. */
   | { status: 'closed'; holdId: string }
   | { status: 'refused'; holdId: string; code: 'invalid_api_key' }
@@ -75,11 +77,17 @@ export type ReserveOutcome =
       status: 'refused';
       holdId: string;
       code: 'rate_limit_exceeded' | 'concurrency_limit';
-      /** Requests in any 60 s, or concurrent requests. */
+      /** Requests or tokens in any 60 s, or concurrent requests. Of several limits, the one with the longest wait. */
       limit: number;
       retryAfterSeconds: number;
       /** For `rate_limit_exceeded`. Absent from a billing service older than the field. */
-      requests?: RequestsLeft;
+      requests?: LimitLeft;
+      /** For `rate_limit_exceeded` of a request that counts towards a limit of tokens. */
+      tokens?: LimitLeft;
+      /** The limit is of this key. Absent: of its project. */
+      keyId?: string;
+      /** The limit is of tokens, and the request may use so many. Above `limit` it never fits. Absent: it is of requests. */
+      requestedTokens?: number;
     }
   | {
       status: 'refused';

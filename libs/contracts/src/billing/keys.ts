@@ -1,7 +1,7 @@
 import { IsBoolean, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
 import { ListRequest } from './accounts.js';
-import { Clearable, Id, Instant, type Paged, Text } from './fields.js';
+import { Clearable, Id, Instant, ModelPatterns, Networks, type Paged, Text, TOKENS_MAX } from './fields.js';
 
 const SHA256_HEX = /^[0-9a-f]{64}$/;
 
@@ -16,6 +16,10 @@ export interface ResolvedKey {
   accountId: string;
   /** Milliseconds until the key expires, by the database's clock. Absent: it has no end. */
   validForMs?: number;
+  /** Patterns of the models that the key may use, in which `*` stands for any characters. Absent: all models. */
+  models?: string[];
+  /** Addresses and networks of the clients that may use the key. Absent: any. */
+  networks?: string[];
 }
 
 /** Replies `invalid_api_key` when the key is unknown or not active, or its project is disabled. */
@@ -34,6 +38,14 @@ export class KeyCreateRequest {
   @IsOptional() @Text(1_000) note?: string;
   /** A moment ahead, from which on the key is refused. Default: no end. */
   @IsOptional() @Instant() expiresAt?: string;
+  /** Patterns such as `gpt-*` of the models that the key may use. Default: all models. */
+  @IsOptional() @ModelPatterns() models?: string[];
+  /** Addresses and networks of the clients that may use the key. Default: any. */
+  @IsOptional() @Networks() networks?: string[];
+  /** Limits of the key, beside those of its project. Default: none. */
+  @IsOptional() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number;
+  @IsOptional() @IsInt() @Min(1) @Max(100_000) concurrencyMax?: number;
+  @IsOptional() @IsInt() @Min(1) @Max(TOKENS_MAX) tokensPerMinuteMax?: number;
 }
 
 export interface ApiKey {
@@ -48,6 +60,14 @@ export interface ApiKey {
   expiresAt: string | null;
   /** True: the key is refused until it is enabled again. */
   disabled: boolean;
+  /** Patterns of the models that the key may use. Empty: all models. */
+  models: string[];
+  /** Addresses and networks of the clients that may use the key. Empty: any. */
+  networks: string[];
+  /** Limits of the key, beside those of its project. Null: none. */
+  requestsPerMinuteMax: number | null;
+  concurrencyMax: number | null;
+  tokensPerMinuteMax: number | null;
   /** Key that a rotation made in its place. */
   replacedBy: string | null;
   revokedAt: string | null;
@@ -71,13 +91,20 @@ export class KeyUpdateRequest {
   @IsOptional() @IsBoolean() disabled?: boolean;
   /** A moment ahead. */
   @Clearable() @Instant() expiresAt?: string | null;
+  /** An empty list allows all models. */
+  @IsOptional() @ModelPatterns() models?: string[];
+  /** An empty list allows any client. */
+  @IsOptional() @Networks() networks?: string[];
+  @Clearable() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number | null;
+  @Clearable() @IsInt() @Min(1) @Max(100_000) concurrencyMax?: number | null;
+  @Clearable() @IsInt() @Min(1) @Max(TOKENS_MAX) tokensPerMinuteMax?: number | null;
 }
 
 /** Null clears a field. Replies `conflict` when the key is revoked, or was replaced and would have no end. */
 export const keyUpdate = new Endpoint<KeyUpdateRequest, ApiKey>(
   'billing.v1.key.update',
   KeyUpdateRequest,
-  'Changes name, note, end or state of an API key',
+  'Changes name, note, end, state, models, networks or limits of an API key',
 );
 
 /** Longest grace of a rotation: 30 days. */

@@ -1,7 +1,7 @@
 import { IsBoolean, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
 import { ListRequest } from './accounts.js';
-import { Id, type Paged, Text } from './fields.js';
+import { Clearable, Id, type Paged, Text, TOKENS_MAX } from './fields.js';
 
 export class ProjectCreateRequest {
   /** Repeating it with the same id makes one project. Default: a new id. */
@@ -10,6 +10,8 @@ export class ProjectCreateRequest {
   @Text(200) name!: string;
   @IsOptional() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number;
   @IsOptional() @IsInt() @Min(1) @Max(100_000) concurrencyMax?: number;
+  /** Default: no limit. */
+  @IsOptional() @IsInt() @Min(1) @Max(TOKENS_MAX) tokensPerMinuteMax?: number;
 }
 
 export interface Project {
@@ -19,6 +21,8 @@ export interface Project {
   enabled: boolean;
   requestsPerMinuteMax: number;
   concurrencyMax: number;
+  /** Null: no limit. */
+  tokensPerMinuteMax: number | null;
   createdAt: string;
 }
 
@@ -34,6 +38,8 @@ export class ProjectUpdateRequest {
   @IsOptional() @IsBoolean() enabled?: boolean;
   @IsOptional() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number;
   @IsOptional() @IsInt() @Min(1) @Max(100_000) concurrencyMax?: number;
+  /** Null removes the limit. */
+  @Clearable() @IsInt() @Min(1) @Max(TOKENS_MAX) tokensPerMinuteMax?: number | null;
 }
 
 export const projectUpdate = new Endpoint<ProjectUpdateRequest, Project>(

@@ -19,13 +19,13 @@ export class AccountController {
 
   @Get(ROUTES.models.path)
   models(@Req() { exchange, headers }: GatewayRequest, @Res() response: ServerResponse): void {
-    const models = this.catalog.list();
+    const models = this.catalog.list(callerOf(exchange));
     writeJson(exchange, response, JSON.stringify(isOfAnthropic(headers) ? renderModelPage(models) : renderModelList(models)));
   }
 
   @Get(ROUTES.model.path)
   model(@Req() { exchange, headers }: GatewayRequest, @Res() response: ServerResponse, @Param('id') id: string): void {
-    const model = this.catalog.model(id);
+    const model = this.catalog.model(id, callerOf(exchange));
     writeJson(exchange, response, JSON.stringify(isOfAnthropic(headers) ? renderModelInfo(model) : renderModel(model)));
   }
 

@@ -26,7 +26,7 @@ export class CountTokensController {
       const { exchange } = request;
       const bytes = await this.bodies.read(request, response);
       const prompt = await this.parser.parseCount({ bytes, owner: callerOf(exchange), stopped: exchange.stopped });
-      const model = this.catalog.model(prompt.model);
+      const model = this.catalog.model(prompt.model, callerOf(exchange));
       checkImages(model, prompt.size);
       writeJson(exchange, response, JSON.stringify({ input_tokens: estimatePromptTokens(prompt.size, model) }));
     } finally {

@@ -13,7 +13,7 @@ const BEARER = /^Bearer +(\S+) *$/i;
 const EMPTY_BEARER = /^Bearer *$/i;
 
 /**
- * Checks the headers before the body is read: resolves the key to the caller, enforces the rate of free endpoints, and refuses paid
+ * Checks the headers before the body is read: resolves the key to the caller, checks the client's address, enforces the rate of free endpoints, and refuses paid
  * requests of accounts with nothing available.
  */
 @Injectable()
@@ -31,7 +31,9 @@ export class ApiKeyGuard implements CanActivate {
     const key = readKey(headers, route?.key ?? 'bearer');
     if (key === undefined) throw missingKey(protocolAt(request.url ?? '/', headers));
     const isSuspect = (): boolean => this.rates.isOverRate(exchange.address);
-    exchange.caller = await this.keys.resolve(key, isSuspect);
+    const caller = await this.keys.resolve(key, isSuspect);
+    exchange.caller = caller;
+    if (caller.mayCallFrom?.(exchange.address) === false) throw refusedAddress(exchange.address);
     if (route?.isFree) await this.rates.countFree(exchange);
     else if (this.emptyAccounts.mayBeEmpty(exchange)) await this.emptyAccounts.check(exchange);
     return true;
@@ -50,6 +52,11 @@ function readKey({ authorization, 'x-api-key': header }: IncomingHttpHeaders, pl
   if (!bearer?.startsWith(API_KEY_PREFIX) || bearer === apiKey) return apiKey;
   if (!apiKey.startsWith(API_KEY_PREFIX)) return bearer;
   throw new GatewayError('invalid_api_key', 'Two different API keys were sent, in "x-api-key" and in "Authorization". Send one of them.');
+}
+
+/** Names the address, because a proxy that is not trusted shows its own instead of the client's. */
+function refusedAddress(address: string): GatewayError {
+  return new GatewayError('invalid_api_key', `The API key may not be used from the address ${address}.`);
 }
 
 /** Names the header in which the format's own clients send the key. */

@@ -11,8 +11,8 @@ afterEach(() => gateway.close());
 
 const REQUESTS = { limit: 600, remaining: 599, resetSeconds: 60 };
 const held =
-  (requests: typeof REQUESTS | undefined) =>
-  ({ holdId }: { holdId: string }): ReserveOutcome => ({ status: 'held', holdId, leaseMs: 60_000, requests });
+  (requests: typeof REQUESTS | undefined, tokens?: typeof REQUESTS) =>
+  ({ holdId }: { holdId: string }): ReserveOutcome => ({ status: 'held', holdId, leaseMs: 60_000, requests, ...(tokens && { tokens }) });
 
 const ask = (path: string, over: object = {}): Promise<Answer> =>
   gateway.ask(path, { headers: { ...KEY, ...JSON_TYPE }, body: { ...CHAT_BODY, input: 'Hi', max_tokens: 10, ...over } });
@@ -22,7 +22,7 @@ function limitsOf({ headers }: Answer): Record<string, unknown> {
   const found = Object.entries(headers).filter(([name]) => name.includes('ratelimit'));
   return Object.fromEntries(
     found.map(([name, value]) => {
-      const isTime = name === 'anthropic-ratelimit-requests-reset';
+      const isTime = /^anthropic-ratelimit-\w+-reset$/.test(name);
       return [name, isTime ? Math.round((Date.parse(String(value)) - Date.now()) / 10_000) * 10 : value];
     }),
   );
@@ -50,6 +50,31 @@ test.each([
     expect([answer.status, limitsOf(answer)]).toEqual([200, expected]);
   }
   expect(gateway.fakes.applies).toBe(4); // a reserve and a settlement each: no further message
+});
+
+test.each([
+  ['/v1/chat/completions', {}],
+  ['/v1/responses', {}],
+  [
+    '/v1/messages',
+    {
+      ...ANTHROPIC,
+      ...{
+        'anthropic-ratelimit-tokens-limit': '1000',
+        'anthropic-ratelimit-tokens-remaining': '250',
+        'anthropic-ratelimit-tokens-reset': 40,
+      },
+    },
+  ],
+])('%s says what is left of the tokens per minute where a limit counts them', async (path, ofAnthropic) => {
+  gateway.fakes.reserveOutcome = held(REQUESTS, { limit: 1_000, remaining: 250, resetSeconds: 40 });
+  expect(limitsOf(await ask(path))).toEqual({
+    ...GENERAL,
+    ...ofAnthropic,
+    'x-ratelimit-limit-tokens': '1000',
+    'x-ratelimit-remaining-tokens': '250',
+    'x-ratelimit-reset-tokens': '40s',
+  });
 });
 
 test('a failure after the reserve says it too', async () => {
@@ -89,7 +114,7 @@ test('a reply without the figures of billing, a refused body and a free endpoint
 test('scripts of an allowed origin may read every one of them', async () => {
   await gateway.close();
   gateway = await startTestGateway({ corsAllowedOrigins: '*' });
-  gateway.fakes.reserveOutcome = held(REQUESTS);
+  gateway.fakes.reserveOutcome = held(REQUESTS, REQUESTS);
   const { headers } = await ask('/v1/messages');
   const names = Object.keys(headers).filter((name) => name.includes('ratelimit'));
   expect(names.toSorted()).toEqual(RATE_LIMIT_HEADERS.toSorted());

@@ -70,7 +70,17 @@ test('keys that end are one warning, soonest first, without those that were repl
       expiresAt,
       replacedBy: null,
     },
-    ...{ disabled: false, revokedAt: null, status: 'active', lastUsedAt: null },
+    ...{
+      disabled: false,
+      models: [],
+      networks: [],
+      requestsPerMinuteMax: null,
+      concurrencyMax: null,
+      tokensPerMinuteMax: null,
+      revokedAt: null,
+      status: 'active',
+      lastUsedAt: null,
+    },
     ...rest,
   });
   const [soon, sooner] = ['2027-01-06T00:00:00.000Z', '2027-01-02T00:00:00.000Z'];

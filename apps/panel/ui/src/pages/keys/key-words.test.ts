@@ -6,7 +6,18 @@ const DAY_MS = 86_400_000;
 const at = (days: number): string => new Date(NOW + days * DAY_MS).toISOString();
 const KEY: KeyRow = {
   ...{ keyId: 'k', projectId: 'p', name: null, note: null, lastFour: 'abcd', createdAt: at(-90), lastUsedAt: null },
-  ...{ status: 'active', expiresAt: null, disabled: false, replacedBy: null, revokedAt: null },
+  ...{
+    status: 'active',
+    expiresAt: null,
+    disabled: false,
+    models: [],
+    networks: [],
+    requestsPerMinuteMax: null,
+    concurrencyMax: null,
+    tokensPerMinuteMax: null,
+    replacedBy: null,
+    revokedAt: null,
+  },
 };
 
 test.each<[what: string, fields: Partial<KeyRow>, words: ReturnType<typeof keyWords>]>([

@@ -1,21 +1,22 @@
 import fc from 'fast-check';
 import {
-  admitRequest,
-  countRequests,
+  addToWindow,
+  correctWindow,
+  countOf,
   isAhead,
-  type RequestWindow,
-  requestsLeft,
+  leftInWindow,
+  type MinuteWindow,
   retryAfterSeconds,
   slideWindow,
-} from './request-window.js';
+} from './minute-window.js';
 
 const START = 1_800_000_000_000;
 
 /** Admits or refuses one request, as the reserve step does. */
-function ask(window: RequestWindow, limit: number, now: number): { window: RequestWindow; retryAfter?: number } {
+function ask(window: MinuteWindow, limit: number, now: number): { window: MinuteWindow; retryAfter?: number } {
   const slid = slideWindow(window, now);
-  if (countRequests(slid) < limit) return { window: admitRequest(slid, now) };
-  return { window: slid, retryAfter: retryAfterSeconds(slid, limit, now) };
+  if (countOf(slid) < limit) return { window: addToWindow(slid, now, 1) };
+  return { window: slid, retryAfter: retryAfterSeconds(slid, limit, now, 1) };
 }
 
 const traffic = fc.record({
@@ -35,7 +36,7 @@ test('the limit holds in any 60 s, and a refusal is never needless by a second o
   fc.assert(
     fc.property(traffic, ({ limit, gaps }) => {
       const admitted: number[] = [];
-      let window: RequestWindow = [];
+      let window: MinuteWindow = [];
       let now = START;
       for (const gap of gaps) {
         now += gap;
@@ -54,15 +55,15 @@ test('the limit holds in any 60 s, and a refusal is never needless by a second o
 });
 
 test('the requests of one second count until 60 s after the last of them', () => {
-  const window = [0, 400, 900].reduce<RequestWindow>((before, at) => admitRequest(before, START + at), []);
-  const countAt = (at: number): number => countRequests(slideWindow(window, START + at));
+  const window = [0, 400, 900].reduce<MinuteWindow>((before, at) => addToWindow(before, START + at, 1), []);
+  const countAt = (at: number): number => countOf(slideWindow(window, START + at));
   expect([0, 60_000, 60_899, 60_900].map(countAt)).toEqual([3, 3, 3, 0]);
 });
 
 test('Retry-After is exact: refused a second before it, admitted at it', () => {
   fc.assert(
     fc.property(traffic, ({ limit, gaps }) => {
-      let window: RequestWindow = [];
+      let window: MinuteWindow = [];
       let now = START;
       for (const gap of gaps) {
         now += gap;
@@ -80,22 +81,46 @@ test('Retry-After is exact: refused a second before it, admitted at it', () => {
 });
 
 test('Retry-After of a limit lowered below the window is when enough requests have expired', () => {
-  const window: RequestWindow = [
+  const window: MinuteWindow = [
     [START, 2],
     [START + 10_000, 2],
     [START + 30_000, 1],
   ];
-  expect(retryAfterSeconds(window, 1, START + 40_000)).toBe(50);
-  expect(retryAfterSeconds(window, 2, START + 40_000)).toBe(30);
-  expect(retryAfterSeconds(window, 5, START + 40_000)).toBe(20);
+  expect(retryAfterSeconds(window, 1, START + 40_000, 1)).toBe(50);
+  expect(retryAfterSeconds(window, 2, START + 40_000, 1)).toBe(30);
+  expect(retryAfterSeconds(window, 5, START + 40_000, 1)).toBe(20);
+});
+
+test('Retry-After of several tokens is when there is room for all of them', () => {
+  const window: MinuteWindow = [
+    [START, 20],
+    [START + 10_000, 30],
+    [START + 30_000, 40],
+  ];
+  const after = (count: number): number => retryAfterSeconds(window, 100, START + 40_000, count);
+  expect([after(30), after(31), after(60), after(61), after(100)]).toEqual([20, 30, 30, 50, 50]);
+});
+
+test('a correction changes the second of the admission alone; a second that counts nothing leaves the window', () => {
+  const window: MinuteWindow = [
+    [START + 900, 20],
+    [START + 1_000, 30],
+  ];
+  expect([
+    correctWindow(window, START + 100, -5),
+    correctWindow(window, START + 1_999, 5),
+    correctWindow(window, START, -20),
+    correctWindow(window, START - 1, -20),
+    correctWindow(window, START + 2_000, 7),
+  ]).toEqual([[[START + 900, 15], window[1]], [window[0], [START + 1_000, 35]], [window[1]], window, window]);
 });
 
 test('what is left of the limit, and when all of it is', () => {
-  const window: RequestWindow = [
+  const window: MinuteWindow = [
     [START, 2],
     [START + 10_500, 1],
   ];
-  const left = (limit: number, at: number): unknown => requestsLeft(slideWindow(window, START + at), limit, START + at);
+  const left = (limit: number, at: number): unknown => leftInWindow(slideWindow(window, START + at), limit, START + at);
   expect(left(5, 20_000)).toEqual({ limit: 5, remaining: 2, resetSeconds: 51 });
   expect(left(5, 60_000)).toEqual({ limit: 5, remaining: 4, resetSeconds: 11 });
   expect(left(5, 70_500)).toEqual({ limit: 5, remaining: 5, resetSeconds: 0 });
@@ -103,14 +128,14 @@ test('what is left of the limit, and when all of it is', () => {
 });
 
 test('requests from before the clock was set back count for 60 s more', () => {
-  const full: RequestWindow = [
+  const full: MinuteWindow = [
     [START - 70_000, 1],
     [START - 5_000, 2],
     [START + 1_000, 3],
     [START + 3_600_000, 4],
   ];
   expect([isAhead(full, START), isAhead(full, START + 3_600_000)]).toEqual([true, false]);
-  const rebased: RequestWindow = [
+  const rebased: MinuteWindow = [
     [START - 5_000, 2],
     [START, 7],
   ];
@@ -127,7 +152,7 @@ test('a clock set to any time neither lets a project exceed its limit nor refuse
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 8 }), steps, (limit, asks) => {
       const admitted: number[] = [];
-      let window: RequestWindow = [];
+      let window: MinuteWindow = [];
       let elapsed = 0;
       let clock = START;
       for (const [gap, set] of asks) {

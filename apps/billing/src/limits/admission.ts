@@ -1,0 +1,152 @@
+import type { LimitLeft, ReserveRequest } from '#contracts/billing/holds.js';
+import {
+  addToWindow,
+  countOf,
+  isAhead,
+  leftInWindow,
+  type MinuteWindow,
+  RETRY_AFTER_SECONDS_MAX,
+  retryAfterSeconds,
+  slideWindow,
+} from './minute-window.js';
+import type { RateLimitState } from './rate-limit.js';
+
+/** A place becomes free when any running request ends, which cannot be predicted. */
+const CONCURRENCY_RETRY_AFTER_SECONDS = 1;
+
+/** The limits of a project that its own row has. */
+interface ProjectLimits {
+  requestsPerMinuteMax: number;
+  concurrencyMax: number;
+  openHolds: number;
+  requestWindow: MinuteWindow;
+}
+
+/** A count of the last minute in which a request must fit. */
+interface Counter {
+  row: ProjectLimits | RateLimitState;
+  /** Absent: the limit of the project. */
+  keyId: string | null;
+  unit: 'requests' | 'tokens';
+  limit: number;
+  /** What the request adds. */
+  count: number;
+  /** As of now. */
+  window: MinuteWindow;
+}
+
+/**
+ * The limits per minute and on concurrency that a reserve counts towards, of its project and its key. All are asked before any is counted.
+ */
+export class Admission {
+  private readonly counters: Counter[];
+
+  constructor(
+    private readonly project: ProjectLimits,
+    private readonly limits: readonly RateLimitState[],
+    { tokensMax = 0 }: Pick<ReserveRequest, 'tokensMax'>,
+    private readonly now: number,
+  ) {
+    this.counters = [this.counter(project, null, 'requests', project.requestsPerMinuteMax, 1)];
+    for (const row of limits) {
+      const { keyId, requestsPerMinuteMax, tokensPerMinuteMax } = row;
+      if (requestsPerMinuteMax !== null) this.counters.push(this.counter(row, keyId, 'requests', requestsPerMinuteMax, 1));
+      if (tokensPerMinuteMax !== null && tokensMax > 0) {
+        this.counters.push(this.counter(row, keyId, 'tokens', tokensPerMinuteMax, tokensMax));
+      }
+    }
+  }
+
+  /** True when the request counts towards a limit of tokens. */
+  get countsTokens(): boolean {
+    return this.counters.some(({ unit }) => unit === 'tokens');
+  }
+
+  /**
+   * Stores windows that have entries in the future, since the clock was set back: they would never expire otherwise. Returns the changed
+   * rows.
+   */
+  storeAhead(): (ProjectLimits | RateLimitState)[] {
+    const ahead = this.counters.filter((counter) => isAhead(windowOf(counter), this.now));
+    for (const counter of ahead) store(counter, counter.window);
+    return ahead.map(({ row }) => row);
+  }
+
+  /** Returns the refusal of a limit per minute; of several that of the longest wait. Else that of a limit on concurrency. */
+  refuse() {
+    return this.refusePerMinute() ?? this.refuseConcurrency();
+  }
+
+  /** Counts the request. Call when nothing refuses it. */
+  count(): void {
+    for (const counter of this.counters) {
+      counter.window = addToWindow(counter.window, this.now, counter.count);
+      store(counter, counter.window);
+    }
+    this.project.openHolds += 1;
+    for (const row of this.limits) row.openHolds += 1;
+  }
+
+  /** Returns what the tightest limits leave: those with the least remaining. */
+  left(): { requests: LimitLeft; tokens?: LimitLeft } {
+    const requests = this.tightest('requests') as LimitLeft;
+    const tokens = this.tightest('tokens');
+    return { requests, ...(tokens && { tokens }) };
+  }
+
+  private refusePerMinute() {
+    const full = this.counters.filter(({ window, count, limit }) => countOf(window) + count > limit);
+    const [first, ...others] = full.map((counter) => ({ counter, waitSeconds: this.waitSeconds(counter) }));
+    if (!first) return undefined;
+    const { counter, waitSeconds } = others.reduce((longest, other) => (other.waitSeconds > longest.waitSeconds ? other : longest), first);
+    const { keyId, unit, limit, count } = counter;
+    return {
+      code: 'rate_limit_exceeded',
+      limit,
+      retryAfterSeconds: Math.min(waitSeconds, RETRY_AFTER_SECONDS_MAX),
+      ...(keyId !== null && { keyId }),
+      ...(unit === 'tokens' && { requestedTokens: count }),
+      ...this.left(),
+    } as const;
+  }
+
+  /** Returns the seconds until the request fits; infinity when it never does. */
+  private waitSeconds({ window, count, limit }: Counter): number {
+    return count > limit ? Number.POSITIVE_INFINITY : retryAfterSeconds(window, limit, this.now, count);
+  }
+
+  private refuseConcurrency() {
+    const full = [this.project, ...this.limits].find(
+      ({ openHolds, concurrencyMax }) => concurrencyMax !== null && openHolds >= concurrencyMax,
+    );
+    if (full?.concurrencyMax == null) return undefined;
+    const keyId = 'keyId' in full ? full.keyId : null;
+    return {
+      code: 'concurrency_limit',
+      limit: full.concurrencyMax,
+      retryAfterSeconds: CONCURRENCY_RETRY_AFTER_SECONDS,
+      ...(keyId !== null && { keyId }),
+    } as const;
+  }
+
+  private tightest(unit: Counter['unit']): LimitLeft | undefined {
+    const lefts = this.counters
+      .filter((counter) => counter.unit === unit)
+      .map(({ window, limit }) => leftInWindow(window, limit, this.now));
+    return lefts.reduce<LimitLeft | undefined>((least, left) => (least && least.remaining <= left.remaining ? least : left), undefined);
+  }
+
+  private counter(row: Counter['row'], keyId: string | null, unit: Counter['unit'], limit: number, count: number): Counter {
+    const counter = { row, keyId, unit, limit, count, window: [] };
+    return { ...counter, window: slideWindow(windowOf(counter), this.now) };
+  }
+}
+
+function windowOf({ row, unit }: Pick<Counter, 'row' | 'unit'>): MinuteWindow {
+  return unit === 'tokens' && 'tokenWindow' in row ? row.tokenWindow : row.requestWindow;
+}
+
+function store({ row, unit }: Counter, window: MinuteWindow): void {
+  if (unit === 'tokens' && 'tokenWindow' in row) row.tokenWindow = window;
+  else row.requestWindow = window;
+}

@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto';
+import type { KeyUpdateRequest } from '#contracts/billing/keys.js';
+import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { listProjects, updateProject } from '../accounts/projects.js';
+import type { HoldLanes } from '../holds/hold-lanes.js';
+import { createKey, listKeys, rotateKey, updateKey } from '../keys/keys.js';
+
+/** Limits of keys beside those of their project, and tokens per minute. */
+let ledger: LedgerFixture;
+beforeAll(async () => {
+  ledger = await LedgerFixture.open({ guarded: true });
+});
+afterEach(async () => expect(await ledger.violations()).toEqual([]));
+afterAll(() => ledger.close());
+
+const NONE = { requestsPerMinuteMax: null, concurrencyMax: null, tokensPerMinuteMax: null };
+const TOPUP = 1_000_000n;
+
+const limitKey = ({ keyId }: Pick<Customer, 'keyId'>, limits: Partial<KeyUpdateRequest>) => updateKey(ledger.prisma, { keyId, ...limits });
+const limitProject = ({ projectId }: Customer, tokensPerMinuteMax: number | null) =>
+  updateProject(ledger.prisma, { projectId, tokensPerMinuteMax });
+const ask = (lanes: HoldLanes, customer: Customer, tokensMax?: number, holdId: string = randomUUID()) =>
+  lanes.reserve({ ...reserveOf(customer, 1n, holdId), ...(tokensMax !== undefined && { tokensMax }) });
+const end = (lanes: HoldLanes, { accountId }: Customer, holdId: string, tokens: number) =>
+  lanes.settle({ holdId, accountId, reason: 'completed', usage: usageOf(tokens - 1, 1) });
+
+test('limits of a key are set, changed and removed; a removed limit leaves no row, and each change is audited', async () => {
+  const { accountId, keyId } = await ledger.customer();
+  const limits = { requestsPerMinuteMax: 5, tokensPerMinuteMax: 700 };
+  const rows = async () => {
+    const { rows: found } = await ledger.sql.query(
+      `SELECT limit_count, (SELECT count(*)::int FROM billing.rate_limit WHERE account_id = a.id) AS rows FROM billing.account a WHERE id = $1`,
+      [accountId],
+    );
+    return found[0];
+  };
+  expect([await limitKey({ keyId }, limits), await rows()]).toMatchObject([
+    { ...NONE, ...limits },
+    { limit_count: 1, rows: 1 },
+  ]);
+  expect(await limitKey({ keyId }, { concurrencyMax: 2, requestsPerMinuteMax: null })).toMatchObject({
+    ...{ requestsPerMinuteMax: null, concurrencyMax: 2, tokensPerMinuteMax: 700 },
+  });
+  expect((await listKeys(ledger.prisma, { keyId })).keys).toMatchObject([{ concurrencyMax: 2, tokensPerMinuteMax: 700 }]);
+  expect([await limitKey({ keyId }, NONE), await rows()]).toMatchObject([NONE, { limit_count: 0, rows: 0 }]);
+  const audit = await ledger.sql.query(`SELECT before, after FROM billing.audit WHERE target = $1 AND action = 'key.update' ORDER BY id`, [
+    `key/${keyId}`,
+  ]);
+  expect(audit.rows).toEqual([
+    { before: { requestsPerMinuteMax: null, tokensPerMinuteMax: null }, after: limits },
+    { before: { requestsPerMinuteMax: 5, concurrencyMax: null }, after: { requestsPerMinuteMax: null, concurrencyMax: 2 } },
+    { before: { concurrencyMax: 2, tokensPerMinuteMax: 700 }, after: { concurrencyMax: null, tokensPerMinuteMax: null } },
+  ]);
+});
+
+test('a new key has the limits of its creation, and a rotated one those of the old key', async () => {
+  const { projectId } = await ledger.customer();
+  const limits = { requestsPerMinuteMax: 5, concurrencyMax: 3, tokensPerMinuteMax: 700 };
+  const made = await createKey(ledger.prisma, { projectId, ...limits }, '');
+  const rotated = await rotateKey(ledger.prisma, { keyId: made.keyId, graceSeconds: 60 }, '');
+  expect([made, rotated, rotated.replaced]).toMatchObject([limits, limits, limits]);
+});
+
+test('tokens per minute of a project are set and removed', async () => {
+  const customer = await ledger.customer();
+  expect(await limitProject(customer, 700)).toMatchObject({ tokensPerMinuteMax: 700 });
+  expect((await listProjects(ledger.prisma, { projectId: customer.projectId })).projects).toMatchObject([{ tokensPerMinuteMax: 700 }]);
+  expect(await limitProject(customer, null)).toMatchObject({ tokensPerMinuteMax: null });
+});
+
+test('a limit without an audit row is refused by the database', async () => {
+  const { accountId, projectId, keyId } = await ledger.customer();
+  const insert = `INSERT INTO billing.rate_limit (id, account_id, project_id, key_id, concurrency_max, open_holds) VALUES ($1, $2, $3, $1, 1, 0)`;
+  await expect(ledger.sql.query(insert, [keyId, accountId, projectId])).rejects.toMatchObject({
+    constraint: 'rate_limit_of_key_is_added_audited',
+  });
+});
+
+test.each([
+  ['requests per minute', { requestsPerMinuteMax: 12 }, { code: 'rate_limit_exceeded', limit: 12, retryAfterSeconds: expect.any(Number) }],
+  ['requests at once', { concurrencyMax: 12 }, { code: 'concurrency_limit', limit: 12, retryAfterSeconds: 1 }],
+  [
+    'tokens per minute',
+    { tokensPerMinuteMax: 127 },
+    { code: 'rate_limit_exceeded', limit: 127, retryAfterSeconds: expect.any(Number), requestedTokens: 10 },
+  ],
+])('of a hundred requests of a key at once over three replicas, twelve fit in its %s', async (_, limits, refusal) => {
+  const customer = await ledger.customer({ topup: TOPUP });
+  const replicas = [1, 2, 3].map(() => ledger.newLanes());
+  await limitKey(customer, limits);
+  const outcomes = await Promise.all(Array.from({ length: 100 }, (_, count) => ask(replicas[count % 3] as HoldLanes, customer, 10)));
+  const refused = outcomes.filter(({ status }) => status === 'refused');
+  expect([outcomes.filter(({ status }) => status === 'held').length, refused.length]).toEqual([12, 88]);
+  for (const outcome of refused) expect(outcome).toMatchObject({ ...refusal, keyId: customer.keyId });
+});
+
+test('keys of a project share its tokens per minute and have their own limits', async () => {
+  const customer = await ledger.customer({ topup: TOPUP });
+  const { keyId } = await createKey(ledger.prisma, { projectId: customer.projectId }, '');
+  const lanes = ledger.newLanes();
+  await limitKey(customer, { tokensPerMinuteMax: 50 });
+  await limitProject(customer, 100);
+  expect(await ask(lanes, customer, 45)).toMatchObject({ status: 'held', tokens: { limit: 50, remaining: 5 } });
+  expect(await ask(lanes, customer, 10)).toMatchObject({ status: 'refused', limit: 50, keyId: customer.keyId });
+  expect(await ask(lanes, { ...customer, keyId }, 50)).toMatchObject({ status: 'held', tokens: { limit: 100, remaining: 5 } });
+  const refused = await ask(lanes, { ...customer, keyId }, 10);
+  expect(refused).toMatchObject({ status: 'refused', limit: 100, tokens: { limit: 100, remaining: 5 } });
+  expect(refused).not.toHaveProperty('keyId');
+});
+
+test('tokens are counted as held, and corrected by the settlement: down, up, and to none', async () => {
+  const customer = await ledger.customer({ topup: TOPUP });
+  const lanes = ledger.newLanes();
+  await limitKey(customer, { tokensPerMinuteMax: 1_000 });
+  const remaining = async () => {
+    const outcome = await ask(lanes, customer, 1_001); // never fits
+    return 'tokens' in outcome ? outcome.tokens?.remaining : undefined;
+  };
+  const holds = [randomUUID(), randomUUID(), randomUUID()] as const;
+  for (const holdId of holds) await ask(lanes, customer, 200, holdId);
+  const seen = [await remaining()];
+  await end(lanes, customer, holds[0], 50);
+  seen.push(await remaining());
+  await end(lanes, customer, holds[1], 300);
+  seen.push(await remaining());
+  await lanes.settle({ holdId: holds[2], accountId: customer.accountId, reason: 'released' });
+  seen.push(await remaining());
+  expect(seen).toEqual([400, 550, 450, 650]);
+});
+
+test('a request that is larger than the limit never fits, and says so', async () => {
+  const customer = await ledger.customer({ topup: TOPUP });
+  await limitProject(customer, 100);
+  expect(await ask(ledger.newLanes(), customer, 101)).toMatchObject({
+    ...{ status: 'refused', code: 'rate_limit_exceeded', limit: 100, requestedTokens: 101, retryAfterSeconds: 60 },
+    tokens: { limit: 100, remaining: 100 },
+  });
+});
+
+test('a request that names no tokens is not limited by them', async () => {
+  const customer = await ledger.customer({ topup: TOPUP });
+  const lanes = ledger.newLanes();
+  await limitKey(customer, { tokensPerMinuteMax: 1 });
+  const holdId = randomUUID();
+  expect(await ask(lanes, customer, undefined, holdId)).toEqual({
+    ...{ status: 'held', holdId, leaseMs: expect.any(Number), requests: expect.any(Object) },
+  });
+  expect(await end(lanes, customer, holdId, 20)).toMatchObject({ status: 'settled' });
+});
+
+test('open requests count towards a concurrency that is set later, and a lowered limit disturbs none', async () => {
+  const customer = await ledger.customer({ topup: TOPUP });
+  const lanes = ledger.newLanes();
+  const holds = [randomUUID(), randomUUID()] as const;
+  for (const holdId of holds) await ask(lanes, customer, 1, holdId);
+  await limitKey(customer, { concurrencyMax: 2 });
+  expect(await ask(lanes, customer, 1)).toMatchObject({ status: 'refused', code: 'concurrency_limit', limit: 2, keyId: customer.keyId });
+  await limitKey(customer, { concurrencyMax: 1 });
+  for (const holdId of holds) expect(await end(lanes, customer, holdId, 10)).toMatchObject({ status: 'settled' });
+  expect(await ask(lanes, customer, 1)).toMatchObject({ status: 'held' });
+});
+
+test('limits that change while requests run deadlock with none of them', async () => {
+  const customer = await ledger.customer({ topup: TOPUP });
+  const lanes = ledger.newLanes();
+  const requests = Array.from({ length: 60 }, async () => {
+    const holdId = randomUUID();
+    await ask(lanes, customer, 1, holdId);
+    await end(lanes, customer, holdId, 10);
+  });
+  const changes = Array.from({ length: 12 }, (_, count) =>
+    count % 2 ? limitProject(customer, 1_000 + count) : limitKey(customer, { requestsPerMinuteMax: 1_000 + count, note: String(count) }),
+  );
+  await Promise.all([...requests, ...changes]);
+});

@@ -1,0 +1,56 @@
+import type { PgConnection } from '#database/pg-connection.js';
+import type { Hold } from '../holds/hold.js';
+import { execute, plainArray } from '../holds/pipelined-query.js';
+import type { RateLimitState, RateLimitsOfAccount } from './rate-limit.js';
+
+const READ_LIMITS = {
+  name: 'read_limits',
+  text: `SELECT l.id AS "targetId", account_id AS "accountId", key_id AS "keyId", requests_per_minute_max AS "requestsPerMinuteMax",
+      concurrency_max AS "concurrencyMax", tokens_per_minute_max AS "tokensPerMinuteMax", open_holds AS "openHolds",
+      request_window AS "requestWindow", token_window AS "tokenWindow"
+    FROM unnest($1::uuid[], $2::uuid[]) AS b (target_id, payer_id),
+      LATERAL (SELECT * FROM billing.rate_limit WHERE id = b.target_id AND account_id = b.payer_id LIMIT 1) AS l`,
+};
+
+const READ_TOKENS = {
+  name: 'read_tokens',
+  text: `SELECT h.id, h.tokens::float8 FROM unnest($1::uuid[], $2::uuid[]) AS b (hold_id, payer_id),
+      LATERAL (SELECT id, tokens FROM billing.hold WHERE id = b.hold_id AND account_id = b.payer_id LIMIT 1) AS h
+    WHERE h.tokens IS NOT NULL`,
+};
+
+interface Payer {
+  accountId: string;
+  projectId: string;
+  keyId: string;
+}
+
+/**
+ * Reads the limits that requests count towards, by account, in the transaction that has locked the accounts. Sets the tokens of the open
+ * holds.
+ */
+export async function readLimits(
+  connection: PgConnection,
+  accountIds: readonly string[],
+  requests: readonly Payer[],
+  openHolds: Iterable<Hold>,
+): Promise<Map<string, RateLimitsOfAccount>> {
+  const limits = new Map(accountIds.map((accountId) => [accountId, new Map<string, RateLimitState | null>()]));
+  const holds = [...openHolds].filter(({ accountId }) => limits.has(accountId));
+  for (const { accountId, projectId, keyId } of [...requests, ...holds]) limits.get(accountId)?.set(projectId, null).set(keyId, null);
+  const targets = [...limits].flatMap(([accountId, ofAccount]) => [...ofAccount.keys()].map((targetId) => ({ targetId, accountId })));
+  const [{ rows }, tokens] = await Promise.all([
+    execute<RateLimitState>(connection, READ_LIMITS, [
+      plainArray(targets.map(({ targetId }) => targetId)),
+      plainArray(targets.map(({ accountId }) => accountId)),
+    ]),
+    execute<{ id: string; tokens: number }>(connection, READ_TOKENS, [
+      plainArray(holds.map(({ holdId }) => holdId)),
+      plainArray(holds.map(({ accountId }) => accountId)),
+    ]),
+  ]);
+  for (const limit of rows) limits.get(limit.accountId)?.set(limit.targetId, limit);
+  const tokensOf = new Map(tokens.rows.map((row) => [row.id, row.tokens]));
+  for (const hold of holds) Object.assign(hold, tokensOf.has(hold.holdId) && { tokens: tokensOf.get(hold.holdId) });
+  return limits;
+}

@@ -1,0 +1,50 @@
+import type { Prisma } from '#database/prisma-client.js';
+import type { Limits } from './rate-limit.js';
+
+/** A key, or a project where `keyId` is null. */
+interface Target {
+  accountId: string;
+  projectId: string;
+  keyId: string | null;
+}
+
+export const NO_LIMITS: Limits = { requestsPerMinuteMax: null, concurrencyMax: null, tokensPerMinuteMax: null };
+
+/** True when a request names a limit, null included. */
+export function namesLimits(changes: Partial<Limits>): boolean {
+  return Object.values(changes).some((limit) => limit !== undefined);
+}
+
+/**
+ * Sets the given limits of a target, of which null removes one, and returns all of them. Requests see the change from their next reserve on.
+ * Open holds count towards a new limit on concurrency; windows start empty. Locks the account: call it before the project's row is locked,
+ * since batches lock in this order.
+ */
+export async function setLimits(tx: Prisma.TransactionClient, target: Target, changes: Partial<Limits>): Promise<Limits> {
+  const { accountId, projectId, keyId } = target;
+  const id = keyId ?? projectId;
+  if (namesLimits(changes)) await lockAccount(tx, accountId);
+  const row = await tx.rateLimit.findUnique({ where: { id } });
+  const limits = limitsOfRow(row);
+  for (const [name, limit] of Object.entries(changes)) if (limit !== undefined) Object.assign(limits, { [name]: limit });
+  if (!namesLimits(changes)) return limits;
+  const isLimited = Object.values(limits).some((limit) => limit !== null);
+  if (row && !isLimited) await tx.rateLimit.delete({ where: { id } });
+  else if (row) await tx.rateLimit.update({ where: { id }, data: limits });
+  else if (isLimited) {
+    const openHolds = await tx.hold.count({ where: { accountId, projectId, ...(keyId !== null && { keyId }) } });
+    await tx.rateLimit.create({ data: { id, ...target, ...limits, openHolds } });
+  }
+  return limits;
+}
+
+/** Locks the account, for which batches wait. */
+export async function lockAccount(tx: Prisma.TransactionClient, accountId: string): Promise<void> {
+  await tx.$queryRaw`SELECT FROM billing.account WHERE id = ${accountId}::uuid FOR NO KEY UPDATE`;
+}
+
+/** Returns the limits of a row; none where there is no row. */
+export function limitsOfRow(row: Limits | null | undefined): Limits {
+  const { requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax } = row ?? NO_LIMITS;
+  return { requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax };
+}

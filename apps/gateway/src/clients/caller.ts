@@ -1,0 +1,56 @@
+import { BlockList, isIP } from 'node:net';
+import type { ResolvedKey } from '#contracts/billing/keys.js';
+
+/** The owner of a key, and what the key may be used for. */
+export interface Caller extends Pick<ResolvedKey, 'keyId' | 'projectId' | 'accountId'> {
+  /** Absent: all models. */
+  mayUse?: (modelId: string) => boolean;
+  /** Absent: the key may be used from any address. */
+  mayCallFrom?: (address: string) => boolean;
+}
+
+/** Compiles the lists of a key once, so that a request only looks them up, and one without lists does not. */
+export function callerOfKey({ keyId, projectId, accountId, models, networks }: Omit<ResolvedKey, 'validForMs'>): Caller {
+  return {
+    ...{ keyId, projectId, accountId },
+    ...(models && { mayUse: matcherOf(models) }),
+    ...(networks && { mayCallFrom: networkCheck(networks) }),
+  };
+}
+
+function matcherOf(patterns: readonly string[]): (modelId: string) => boolean {
+  const parts = patterns.map((pattern) => pattern.split('*'));
+  return (modelId) => parts.some((pattern) => matches(modelId, pattern));
+}
+
+/**
+ * True when the text has the parts of a pattern in their order, the first at its start and the last at its end. Not a regular expression:
+ * its time would grow with the power of the number of stars.
+ */
+function matches(text: string, [start = '', ...rest]: readonly string[]): boolean {
+  const end = rest.pop();
+  if (end === undefined) return text === start;
+  if (!text.startsWith(start)) return false;
+  let at = start.length;
+  for (const part of rest) {
+    const found = text.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return text.length - end.length >= at && text.endsWith(end);
+}
+
+function networkCheck(networks: readonly string[]): (address: string) => boolean {
+  const allowed = new BlockList(); // a list of networks; here those that are let in
+  for (const network of networks) {
+    const [address = '', prefix] = network.split('/');
+    const family = familyOf(address);
+    allowed.addSubnet(address, Number(prefix ?? (family === 'ipv4' ? 32 : 128)), family);
+  }
+  // An IPv4 address within IPv6 (`::ffff:10.0.0.1`), as dual-stack sockets report it, is in the IPv4 networks.
+  return (address) => isIP(address) !== 0 && allowed.check(address, familyOf(address));
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 6 ? 'ipv6' : 'ipv4';
+}
