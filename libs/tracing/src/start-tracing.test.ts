@@ -131,23 +131,35 @@ test('TRACES_SLOW_MS=0 exports nothing that is not sampled', async () => {
   expect(collector.bodies).toEqual([]);
 });
 
-test('requests in progress hold a bounded number of spans: the oldest is given up and counted', async () => {
+test('requests in progress hold a bounded number of spans: those that end beyond it are dropped and counted', async () => {
   await start();
-  const oldest = tracer.startRoot('oldest', 'server', { parent: UNSAMPLED });
-  for (let call = 0; call < 8_000; call++) oldest.startChild('call', 'client').end();
-  const next = tracer.startRoot('next', 'server', { parent: UNSAMPLED });
-  for (let call = 0; call < 200; call++) next.startChild('call', 'client').end();
-  oldest.fail('lost');
-  oldest.end();
-  next.fail('kept');
-  next.end();
+  const first = tracer.startRoot('first', 'server', { parent: UNSAMPLED });
+  for (let call = 0; call < 8_192; call++) first.startChild('call', 'client').end();
+  const second = tracer.startRoot('second', 'server', { parent: UNSAMPLED });
+  for (let call = 0; call < 100; call++) second.startChild('call', 'client').end();
+  first.end();
+  second.startChild('later call', 'client').end();
+  second.fail('upstream_error');
+  second.end();
   await tracer.close();
-  expect({ names: new Set(collector.spans.map(({ name }) => name)), ...(await counts()) }).toEqual({
-    names: new Set(['call', 'next']),
-    exported: 201,
+  expect({ names: collector.spans.map(({ name }) => name), ...(await counts()) }).toEqual({
+    names: ['later call', 'second'],
+    exported: 2,
     failed: 0,
-    dropped: 8_000,
+    dropped: 100,
   });
+});
+
+test('a trace that begins here has the given id, and one that a client began keeps its own', async () => {
+  await start();
+  const traceId = '0193f5a2b6c47d3e8f00a1b2c3d4e5f6';
+  tracer.startRoot('begun', 'server', { traceId }).end();
+  tracer.startRoot('continued', 'server', { traceId, parent: SAMPLED }).end();
+  await tracer.close();
+  expect(collector.spans.map(({ name, traceId, parentId }) => ({ name, traceId, parentId }))).toEqual([
+    { name: 'begun', traceId, parentId: '' },
+    { name: 'continued', traceId: SAMPLED.traceparent.slice(3, 35), parentId: SAMPLED.traceparent.slice(36, 52) },
+  ]);
 });
 
 describe('a collector', () => {

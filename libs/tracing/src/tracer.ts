@@ -1,6 +1,6 @@
 import type { TraceContext } from './trace-context.js';
 
-/** Values never contain content, keys or secrets. Undefined ones are left out. */
+/** Values never contain content, keys or secrets. Undefined ones are left out. A span keeps the object: do not change it later. */
 export type SpanAttributes = Record<string, string | number | boolean | undefined>;
 
 /** `server`: answers a call. `client`: makes one. */
@@ -16,6 +16,8 @@ export interface Tracer {
 
 export interface RootOptions {
   parent?: TraceContext | undefined;
+  /** Id of a trace that begins here: 32 hexadecimal digits. Default: a random one. */
+  traceId?: string;
   attributes?: SpanAttributes;
   /** Spans of other traces that this one serves. It is sampled when one of them is. */
   links?: readonly Span[];
