@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ROOT_CONTEXT, TraceFlags } from '@opentelemetry/api';
+import { ROOT_CONTEXT } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { defaultResource, detectResources, envDetector, type Resource, resourceFromAttributes } from '@opentelemetry/resources';
 import { SamplingDecision, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace';
@@ -11,7 +11,7 @@ import { otlpSpan } from './otlp-span.js';
 import { LocalTrace, RecordedSpan, randomTraceId } from './recorded-span.js';
 import { registerSpanCounts, SpanQueue } from './span-queue.js';
 import { TailDecision } from './tail-decision.js';
-import { type TraceContext, traceIdOf } from './trace-context.js';
+import { isSampled, type TraceContext, traceIdOf } from './trace-context.js';
 import type { RootOptions, Span, SpanKind, Tracer } from './tracer.js';
 import type { SamplerName, TracingConfig } from './tracing.config.js';
 
@@ -59,8 +59,7 @@ class Sampler {
   }
 
   samples(traceId: string, parent: TraceContext | undefined): boolean {
-    if (parent !== undefined && this.followsParent)
-      return (Number.parseInt(parent.traceparent.slice(53, 55), 16) & TraceFlags.SAMPLED) !== 0;
+    if (parent !== undefined && this.followsParent) return isSampled(parent);
     return this.ratio.shouldSample(ROOT_CONTEXT, traceId).decision === SamplingDecision.RECORD_AND_SAMPLED;
   }
 }
@@ -78,9 +77,9 @@ class OtelTracer implements Tracer {
 
   startRoot(name: string, kind: SpanKind, { traceId: begun, parent, attributes, links = [] }: RootOptions = {}): Span {
     const traceId = parent === undefined ? (begun ?? randomTraceId()) : traceIdOf(parent);
-    const isSampled = links.some((link) => link.isSampled) || this.sampler.samples(traceId, parent);
+    const isChosen = links.some((link) => link.isSampled) || this.sampler.samples(traceId, parent);
     const parentId = parent === undefined ? '' : parent.traceparent.slice(36, 52);
-    const local = new LocalTrace(traceId, parentId, parent?.tracestate, isSampled, isSampled || this.slowMs > 0, this.tail);
+    const local = new LocalTrace(traceId, parentId, parent?.tracestate, isChosen, isChosen || this.slowMs > 0, this.tail);
     const span = new RecordedSpan(local, undefined, name, kind, attributes);
     for (const link of links) span.linkTo(link);
     return span;

@@ -144,7 +144,7 @@ async function reserve(
     model: model.id,
     amountPicoUsd: quote.amount.toString(),
     price: model.pinnedPrice,
-    ...carried(span),
+    traceparent: (span?.context ?? call.trace)?.traceparent,
   };
   // Called when billing gave no answer: the hold may exist, or may still be made. A release ends it, or leaves a tombstone that refuses
   // the late reserve.

@@ -31,7 +31,7 @@ export class ReserveRequest {
   /** Maximum cost of the request. */
   @Matches(PICO_USD) amountPicoUsd!: string;
   @Nested(() => PinnedPrice) price!: PinnedPrice;
-  /** W3C trace context of a sampled caller: billing's spans are below it. */
+  /** W3C trace context of the caller, if it has one. The trace id is kept; billing's span is below a caller that is sampled. */
   @IsOptional() @Matches(TRACEPARENT) traceparent?: string;
 }
 
@@ -148,7 +148,7 @@ export class SettleRequest {
   @IsIn(SETTLERS)
   @Transform(({ value }) => (SETTLERS.includes(value) ? value : undefined))
   settledBy?: Settler;
-  /** As in a reserve. */
+  /** W3C trace context of a sampled caller: billing's span is below it. */
   @IsOptional() @Matches(TRACEPARENT) traceparent?: string;
 }
 
