@@ -17,6 +17,8 @@ import type { SamplerName, TracingConfig } from './tracing.config.js';
 
 /** Milliseconds that the last export may take when a service stops. */
 const CLOSE_MS = 3_000;
+/** Exports that may be open: one, and those that have failed for us while a collector that drips its answer keeps them open. */
+const EXPORTS_MAX = 4;
 
 /** The part of a service that traces need. */
 export interface TracedService {
@@ -36,7 +38,12 @@ export function createTracer(service: TracedService, config: TracingConfig): Tra
     exportTimeoutMs: otelBspExportTimeout,
   };
   const origin = { resource: resourceOf(service.name), instrumentationScope: { name: 'tollgate', version: VERSION } };
-  const queue = new SpanQueue(new OTLPTraceExporter(), (span) => otlpSpan(span, origin), limits, service.logger);
+  const queue = new SpanQueue(
+    new OTLPTraceExporter({ concurrencyLimit: EXPORTS_MAX }),
+    (span) => otlpSpan(span, origin),
+    limits,
+    service.logger,
+  );
   registerSpanCounts(service.registry, queue.counts);
   return new OtelTracer(new Sampler(config.otelTracesSampler, config.otelTracesSamplerArg), queue, tracesSlowMs);
 }

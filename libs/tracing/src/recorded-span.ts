@@ -16,7 +16,7 @@ export interface SpanSink {
 
 /** The part of a trace that one process makes for one request: its first span, and all spans below. */
 export class LocalTrace {
-  /** Decided when the first span of a trace that was not sampled ends. */
+  /** Decided when the first span ends. */
   fate: 'open' | 'export' | 'discard' = 'open';
   /** Ended spans that wait for the decision. */
   held: RecordedSpan[] = [];

@@ -26,7 +26,7 @@ export interface SpanCounts {
 
 /**
  * Spans on their way to the collector. One export runs at a time, and what ends meanwhile waits. A collector that is slow or away costs at
- * most this queue and one batch of memory, and no request waits for it.
+ * most this queue and a few batches of memory, and no request waits for it.
  */
 export class SpanQueue {
   readonly counts: SpanCounts = { exported: 0, failed: 0, dropped: 0 };

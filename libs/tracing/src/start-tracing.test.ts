@@ -131,6 +131,14 @@ test('TRACES_SLOW_MS=0 exports nothing that is not sampled', async () => {
   expect(collector.bodies).toEqual([]);
 });
 
+test('a process that dies in a request exports no span of it, because their parents die too', async () => {
+  await start();
+  const root = tracer.startRoot('request', 'server', { parent: SAMPLED });
+  root.startChild('call', 'client').end();
+  await tracer.close();
+  expect(collector.bodies).toEqual([]);
+});
+
 test('requests in progress hold a bounded number of spans: those that end beyond it are dropped and counted', async () => {
   await start();
   const first = tracer.startRoot('first', 'server', { parent: UNSAMPLED });
@@ -204,6 +212,28 @@ describe('a collector', () => {
     // A run has 200 spans: 100 wait and 10 are under way.
     expect({ exported, sum: failed + dropped, isBounded: dropped >= 90 * runs }).toEqual({ exported: 0, sum: 200 * runs, isBounded: true });
     expect(logged.map(({ msg }) => msg)).toEqual(['trace collector does not take spans: they are lost']);
+  });
+
+  test('that drips its answers keeps a few exports open, however many there were', async () => {
+    await start({ ...settings, OTEL_BSP_EXPORT_TIMEOUT: '20' });
+    const timers: NodeJS.Timeout[] = [];
+    collector.answer = (_, response) => void timers.push(setInterval(() => response.write('x'), 5));
+    for (let batch = 0; batch < 12; batch++) {
+      for (let count = 0; count < 5; count++) request(SAMPLED);
+      await tracer.close();
+    }
+    for (const timer of timers) clearInterval(timer);
+    expect([timers.length, await counts()]).toEqual([4, { exported: 0, failed: 120, dropped: 0 }]);
+  });
+
+  test('that is away costs a bounded number of bytes, also of long spans', async () => {
+    await start({ OTEL_EXPORTER_OTLP_TIMEOUT: '50' });
+    await collector.close();
+    const text = 'x'.repeat(64 * 1024);
+    for (let count = 0; count < 200; count++) tracer.startRoot('long', 'server', { parent: SAMPLED, attributes: { text } }).end();
+    await tracer.close();
+    // 8 MiB hold 126 of them.
+    expect(await counts()).toEqual({ exported: 0, failed: 126, dropped: 74 });
   });
 
   test('that returns gets what ends from then on', async () => {

@@ -1,12 +1,13 @@
 import type { RecordedSpan, SpanSink } from './recorded-span.js';
 import type { SpanQueue } from './span-queue.js';
 
-/** Ended spans of requests in progress that may yet be exported. A span refers to what its request has anyway: about 1 KiB. */
+/** Ended spans of requests in progress. A span refers to what its request has anyway: about 1 KiB. */
 const HELD_MAX = 8_192;
 
 /**
- * Decides which spans are exported. A span of a sampled trace is queued at its end. The others of a request are held until its first span
- * in this process ends: if that one failed or took at least `slowMs`, all of them are exported, otherwise none.
+ * Decides which spans are exported. The spans of a request are held until its first span in this process ends: if the trace was sampled, or
+ * that span failed or took at least `slowMs`, all of them are exported, otherwise none. A process that dies thus exports no span whose
+ * parent dies with it.
  */
 export class TailDecision implements SpanSink {
   private held = 0;
@@ -18,14 +19,14 @@ export class TailDecision implements SpanSink {
 
   ended(span: RecordedSpan): void {
     const { local } = span;
-    if (local.isSampled || local.fate === 'export') this.queue.push(span);
-    else if (local.fate === 'discard') return;
+    if (local.fate === 'discard') return;
+    if (local.fate === 'export') this.queue.push(span);
     else if (span.isRoot) this.decide(span);
-    else if (this.held >= HELD_MAX) this.queue.counts.dropped += 1;
-    else {
+    else if (this.held < HELD_MAX) {
       this.held += 1;
       local.held.push(span);
-    }
+    } else if (local.isSampled) this.queue.push(span);
+    else this.queue.counts.dropped += 1;
   }
 
   private decide(root: RecordedSpan): void {
@@ -33,7 +34,7 @@ export class TailDecision implements SpanSink {
     const { held } = local;
     this.held -= held.length;
     local.held = [];
-    local.fate = root.hasFailed || root.endedAt - root.startedAt >= this.slowMs ? 'export' : 'discard';
+    local.fate = local.isSampled || root.hasFailed || root.endedAt - root.startedAt >= this.slowMs ? 'export' : 'discard';
     if (local.fate === 'discard') return;
     for (const span of held) this.queue.push(span);
     this.queue.push(root);

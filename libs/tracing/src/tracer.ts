@@ -56,7 +56,8 @@ async function endWith<Result>(span: Span, work: Promise<Result>): Promise<Resul
   }
 }
 
-function errorTypeOf(error: unknown): string {
-  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
-  return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown';
+/** Returns the code or kind of an error, never its message. */
+export function errorTypeOf(error: unknown): string {
+  const { code, kind, name } = (error ?? {}) as { code?: unknown; kind?: unknown; name?: unknown };
+  return [code, kind, name].find((type) => typeof type === 'string') ?? 'unknown';
 }

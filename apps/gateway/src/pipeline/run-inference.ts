@@ -160,10 +160,7 @@ async function reserve(
 async function settle({ settlements }: InferenceServices, call: InferenceCall, settlement: SettleRequest) {
   const { span: parent } = call;
   const span = parent?.startChild('settle', 'client', { 'tollgate.hold_id': settlement.holdId, 'tollgate.reason': settlement.reason });
-  const settled = await settlements.settle({ ...settlement, ...carried(span) }, logFields(call));
-  span?.set({ 'tollgate.status': settled?.status ?? 'pending' });
-  span?.end();
-  return settled;
+  return settlements.settle({ ...settlement, ...carried(span) }, logFields(call), span);
 }
 
 function logFields({ requestId, trace, span, caller }: InferenceCall): RequestFields {
