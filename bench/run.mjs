@@ -2,8 +2,8 @@
  * Starts what it measures, loads each target in turn in short rounds, and prints a table of medians. See README.md for the method.
  *
  *   node bench/run.mjs [--quick] [--rounds N] [--seconds S] [--warm-up S] [--connections 1,32,128] [--modes plain,streamed]
- *                      [--targets direct,minimal,portkey,tollgate] [--replicas 1,2,4] [--before DIRECTORY] [--out NAME]
- *                      [--profile DIRECTORY]
+ *                      [--targets direct,minimal,portkey,tollgate] [--replicas 1,2,4] [--traces off,0.1]
+ *                      [--before DIRECTORY] [--out NAME] [--profile DIRECTORY]
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -36,6 +36,7 @@ const { values: flags } = parseArgs({
     modes: { type: 'string', default: 'plain,streamed' },
     targets: { type: 'string', default: 'direct,minimal,portkey,tollgate' },
     replicas: { type: 'string', default: '1' },
+    traces: { type: 'string', default: 'off' },
     before: { type: 'string' },
     out: { type: 'string' },
     profile: { type: 'string' },
@@ -98,7 +99,9 @@ async function startTargets() {
   if (wanted.includes('minimal')) targets.push(await started(startMinimalProxy(upstream)));
   if (wanted.includes('portkey')) targets.push(await started(startPortkey(upstream)));
   if (wanted.includes('tollgate'))
-    for (const count of flags.replicas.split(',')) targets.push(await started(startTollgate(upstream, flags.profile, Number(count))));
+    for (const count of flags.replicas.split(','))
+      for (const traces of flags.traces.split(','))
+        targets.push(await started(startTollgate(upstream, flags.profile, Number(count), traces)));
   if (flags.before) targets.push(await started(startBefore(flags.before, upstream)));
   return targets;
 }

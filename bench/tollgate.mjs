@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { startReplicas } from '../scripts/local/replicas.mjs';
 import { removeStack, startStack } from '../scripts/local/stack.mjs';
+import { startTraceSink } from './trace-sink.mjs';
 
 const DATA_DIR = fileURLToPath(new URL('../.local/bench', import.meta.url));
 const CATALOG_FILE = fileURLToPath(new URL('catalog.yaml', import.meta.url));
@@ -14,18 +15,26 @@ const REPLICATED = /** @type {const} */ (['billing', 'inference-proxy', 'gateway
 /**
  * The whole stack as `npm start` runs it, in front of `upstream`, with a new database, and without effective limits. With `profileDir`
  * the services write CPU profiles there when they stop. `count` is the number of replicas of gateway, inference-proxy and billing.
+ * `traces` is `off` or the fraction of requests that are sampled.
  *
- * @param {import('./targets.mjs').Target} upstream @param {string | undefined} profileDir @param {number} [count]
+ * @param {import('./targets.mjs').Target} upstream @param {string | undefined} profileDir @param {number} [count] @param {string} [traces]
  * @returns {Promise<import('./targets.mjs').Target>}
  */
-export async function startTollgate(upstream, profileDir, count = 1) {
-  const dataDir = count === 1 ? DATA_DIR : `${DATA_DIR}-${count}`;
+export async function startTollgate(upstream, profileDir, count = 1, traces = 'off') {
+  const variant = `${count === 1 ? '' : `, ${count} replicas`}${traces === 'off' ? '' : `, traces ${traces}`}`;
+  const dataDir = `${DATA_DIR}${variant.replaceAll(/\W+/g, '-')}`;
   if (profileDir) mkdirSync(profileDir, { recursive: true });
   removeStack(dataDir);
+  const sink = traces === 'off' ? undefined : await startTraceSink();
   const env = {
     NODE_ENV: 'production',
     LOG_LEVEL: 'info',
     ...(profileDir ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(profileDir)}` } : {}),
+    ...(sink && {
+      OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
+      OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+      OTEL_TRACES_SAMPLER_ARG: traces,
+    }),
   };
   const stack = await startStack({
     dataDir,
@@ -41,7 +50,7 @@ export async function startTollgate(upstream, profileDir, count = 1) {
     others.flatMap((number) => REPLICATED.map((service) => ({ name: `${service}-${number}`, service, env }))),
   );
   return {
-    name: count === 1 ? 'Tollgate' : `Tollgate, ${count} replicas`,
+    name: `Tollgate${variant}`,
     origin: stack.gatewayUrl,
     origins: [stack.gatewayUrl, ...Object.values(replicas.gatewayUrls)],
     headers: { 'content-type': 'application/json', authorization: `Bearer ${stack.apiKey}` },
@@ -49,6 +58,7 @@ export async function startTollgate(upstream, profileDir, count = 1) {
     stop: async () => {
       await replicas.stop();
       await stack.stop();
+      await sink?.stop();
       removeStack(dataDir);
     },
   };

@@ -11,7 +11,7 @@ const SOURCE = { type: 'prometheus', uid: '$datasource' };
 /**
  * Builds a dashboard from `{ uid, title, description, variables, rows }`. `variables` are labels to filter by, each with a metric that has
  * it. A row is `{ title, panels }`, a panel `{ title, description, unit, queries }` with queries `[expression, legend]`; one with `number`
- * shows the last value.
+ * shows the last value, one with `exemplars` also dots that lead to traces.
  */
 export function buildDashboard({ uid, title, description, variables = {}, rows }) {
   const builder = new DashboardBuilder(`Tollgate: ${title}`)
@@ -40,7 +40,7 @@ export function buildDashboard({ uid, title, description, variables = {}, rows }
   return builder.build();
 }
 
-function buildPanel({ title, description, unit, queries, number = false, max }) {
+function buildPanel({ title, description, unit, queries, number = false, exemplars = false, max }) {
   const { span, height } = number ? NUMBER : GRAPH;
   const panel = number ? new StatBuilder() : new TimeseriesBuilder().min(0).fillOpacity(10);
   panel.title(title).description(description).datasource(SOURCE).unit(unit).span(span).height(height);
@@ -50,6 +50,7 @@ function buildPanel({ title, description, unit, queries, number = false, max }) 
       .refId(String.fromCharCode(65 + at))
       .expr(expr)
       .legendFormat(legend);
+    if (exemplars) query.exemplar(true);
     panel.withTarget(number ? query.instant() : query.range());
   });
   return panel;

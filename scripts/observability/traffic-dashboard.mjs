@@ -94,7 +94,8 @@ export const TRAFFIC = {
         },
         {
           title: 'Time of the whole request',
-          description: 'Request line to the last byte of the reply.',
+          description: 'Request line to the last byte of the reply. Each dot is the trace of a request.',
+          exemplars: true,
           unit: 's',
           queries: quantiles('tollgate_gateway_request_seconds', { by: ['stream'] }),
         },

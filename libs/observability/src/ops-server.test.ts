@@ -1,5 +1,6 @@
 import { Counter, Registry } from 'prom-client';
 import { COMMIT, VERSION } from '#config/version.js';
+import { histogramWithExemplars } from './open-metrics.js';
 import { type OpsServer, startOpsServer } from './ops-server.js';
 import type { ReadinessCheck } from './readiness.js';
 
@@ -9,10 +10,10 @@ afterEach(() => server.close());
 async function start(
   checks: ReadinessCheck[],
   registry = new Registry(),
-): Promise<(path: string) => Promise<{ status: number; body: string }>> {
+): Promise<(path: string, accept?: string) => Promise<{ status: number; body: string }>> {
   server = await startOpsServer({ host: '127.0.0.1', port: 0, checks, registry });
-  return async (path) => {
-    const response = await fetch(`http://127.0.0.1:${server.port}${path}`);
+  return async (path, accept = '*/*') => {
+    const response = await fetch(`http://127.0.0.1:${server.port}${path}`, { headers: { accept } });
     return { status: response.status, body: await response.text() };
   };
 }
@@ -52,6 +53,39 @@ test('a draining service is live but not ready', async () => {
   server.drain();
   expect(await get('/readyz')).toEqual({ status: 503, body: '{"status":"unavailable","missing":["shutting-down"]}' });
   expect((await get('/livez')).status).toBe(200);
+});
+
+test('a scraper that accepts OpenMetrics gets exemplars, and one that does not the same names without them', async () => {
+  const registry = new Registry();
+  new Counter({ name: 'tolls_total', help: 'tolls', registers: [registry] }).inc(3);
+  const seconds = histogramWithExemplars(registry, { name: 'wait_seconds', help: 'waits', labelNames: ['gate'], buckets: [1] });
+  seconds.observe({ labels: { gate: 'a' }, value: 0.5, exemplarLabels: { trace_id: '0af7651916cd43dd8448eb211c80319c' } });
+  seconds.observe({ labels: { gate: 'a' }, value: 2 });
+  const get = await start([], registry);
+  const own = async (accept?: string): Promise<string[]> => {
+    const { body } = await get('/metrics', accept);
+    return body.split('\n').filter((line) => /tolls|wait_seconds|EOF/.test(line));
+  };
+  const plain = [
+    '# HELP tolls_total tolls',
+    '# TYPE tolls_total counter',
+    'tolls_total 3',
+    '# HELP wait_seconds waits',
+    '# TYPE wait_seconds histogram',
+    'wait_seconds_bucket{le="1",gate="a"} 1',
+    'wait_seconds_bucket{le="+Inf",gate="a"} 2',
+    'wait_seconds_sum{gate="a"} 2.5',
+    'wait_seconds_count{gate="a"} 2',
+  ];
+  const open = plain.map((line) => line.replace(/^# (HELP|TYPE) tolls_total/, '# $1 tolls'));
+  const exemplar = ' # {trace_id="0af7651916cd43dd8448eb211c80319c"} 0.5 ';
+  expect(await own()).toEqual(plain);
+  const scraped = await own('application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5');
+  expect(scraped.map((line) => line.replace(/(?<= 0\.5 )[\d.]+$/, ''))).toEqual([
+    ...open.map((line) => (line.includes('le="1"') ? line + exemplar : line)),
+    '# EOF',
+  ]);
+  expect(await own()).toEqual(plain);
 });
 
 test('serves metrics, with the running build', async () => {

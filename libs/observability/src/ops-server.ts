@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
 import { COMMIT, VERSION } from '#config/version.js';
+import { OPENMETRICS_CONTENT_TYPE, openMetrics } from './open-metrics.js';
 import { type ReadinessCheck, readiness } from './readiness.js';
 
 export interface OpsServer {
@@ -13,7 +14,10 @@ export interface OpsServer {
 
 const SHUTTING_DOWN: ReadinessCheck = { name: 'shutting-down', check: () => false };
 
-/** Serves `/livez`, `/readyz` and `/metrics` on a port of their own. A 503 names the failed checks. */
+/**
+ * Serves `/livez`, `/readyz` and `/metrics` on a port of their own. A 503 names the failed checks. Metrics are OpenMetrics for a client that
+ * accepts it, as Prometheus does, otherwise Prometheus' older text format.
+ */
 export async function startOpsServer(options: {
   host: string;
   port: number;
@@ -38,8 +42,10 @@ export async function startOpsServer(options: {
       return;
     }
     if (path === '/metrics') {
-      registry.metrics().then(
-        (text) => reply(200, text, registry.contentType),
+      const isOpen = request.headers.accept?.includes('application/openmetrics-text') === true;
+      const written = isOpen ? openMetrics(registry) : registry.metrics();
+      written.then(
+        (text) => reply(200, text, isOpen ? OPENMETRICS_CONTENT_TYPE : registry.contentType),
         () => reply(500, '{"status":"error"}'),
       );
       return;

@@ -1,6 +1,7 @@
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import { Counter, type Registry } from 'prom-client';
 import type { Logger } from '#observability/logger.js';
+import type { RecordedSpan } from './recorded-span.js';
 
 /** `ExportResultCode.SUCCESS` of OpenTelemetry. */
 const SUCCESS = 0;
@@ -25,11 +26,11 @@ export interface SpanCounts {
 
 /**
  * Spans on their way to the collector. One export runs at a time, and what ends meanwhile waits. A collector that is slow or away costs at
- * most this queue and one batch of memory, and no request waits for it.
+ * most this queue and a few batches of memory, and no request waits for it.
  */
 export class SpanQueue {
   readonly counts: SpanCounts = { exported: 0, failed: 0, dropped: 0 };
-  private spans: ReadableSpan[] = [];
+  private spans: RecordedSpan[] = [];
   private bytes = 0;
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
@@ -38,11 +39,12 @@ export class SpanQueue {
 
   constructor(
     private readonly exporter: SpanExporter,
+    private readonly convert: (span: RecordedSpan) => ReadableSpan,
     private readonly limits: QueueLimits,
     private readonly logger: Logger,
   ) {}
 
-  push(span: ReadableSpan): void {
+  push(span: RecordedSpan): void {
     const bytes = bytesOf(span);
     if (this.spans.length >= this.limits.spansMax || this.bytes + bytes > BYTES_MAX) {
       this.counts.dropped += 1;
@@ -84,7 +86,7 @@ export class SpanQueue {
   }
 
   /** Resolves with the failure, if any. The exporter itself repeats an export that may succeed, within its own timeout. */
-  private send(batch: ReadableSpan[]): Promise<Error | undefined> {
+  private send(batch: readonly RecordedSpan[]): Promise<Error | undefined> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(new Error('no answer within OTEL_BSP_EXPORT_TIMEOUT')), this.limits.exportTimeoutMs);
       const done = (failure: Error | undefined): void => {
@@ -92,7 +94,9 @@ export class SpanQueue {
         resolve(failure);
       };
       try {
-        this.exporter.export(batch, ({ code, error }) => done(code === SUCCESS ? undefined : (error ?? new Error('export failed'))));
+        this.exporter.export(batch.map(this.convert), ({ code, error }) =>
+          done(code === SUCCESS ? undefined : (error ?? new Error('export failed'))),
+        );
       } catch (error) {
         done(error instanceof Error ? error : new Error(String(error)));
       }
@@ -124,16 +128,17 @@ export function registerSpanCounts(registry: Registry, counts: SpanCounts): void
   });
 }
 
-/** Bytes of ids, times and objects of a span, and of each event and link. */
+/** Bytes of ids, times and objects of a span, and of each event. A link keeps its span in memory. */
 const SPAN_BYTES = 512;
 const EVENT_BYTES = 160;
 
 /** Estimates the memory of a span. */
-export function bytesOf({ attributes, events, links }: ReadableSpan): number {
-  let bytes = SPAN_BYTES + EVENT_BYTES * (events.length + links.length);
-  for (const key in attributes) {
-    const value = attributes[key];
-    bytes += 32 + (typeof value === 'string' ? value.length : 0);
-  }
+function bytesOf({ attributes, events, links }: RecordedSpan): number {
+  let bytes = SPAN_BYTES * (1 + (links?.length ?? 0)) + EVENT_BYTES * (events?.length ?? 0);
+  for (const part of attributes)
+    for (const key in part) {
+      const value = part[key];
+      bytes += 32 + (typeof value === 'string' ? value.length : 0);
+    }
   return bytes;
 }

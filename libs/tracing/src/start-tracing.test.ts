@@ -131,23 +131,43 @@ test('TRACES_SLOW_MS=0 exports nothing that is not sampled', async () => {
   expect(collector.bodies).toEqual([]);
 });
 
-test('requests in progress hold a bounded number of spans: the oldest is given up and counted', async () => {
+test('a process that dies in a request exports no span of it, because their parents die too', async () => {
   await start();
-  const oldest = tracer.startRoot('oldest', 'server', { parent: UNSAMPLED });
-  for (let call = 0; call < 8_000; call++) oldest.startChild('call', 'client').end();
-  const next = tracer.startRoot('next', 'server', { parent: UNSAMPLED });
-  for (let call = 0; call < 200; call++) next.startChild('call', 'client').end();
-  oldest.fail('lost');
-  oldest.end();
-  next.fail('kept');
-  next.end();
+  const root = tracer.startRoot('request', 'server', { parent: SAMPLED });
+  root.startChild('call', 'client').end();
   await tracer.close();
-  expect({ names: new Set(collector.spans.map(({ name }) => name)), ...(await counts()) }).toEqual({
-    names: new Set(['call', 'next']),
-    exported: 201,
+  expect(collector.bodies).toEqual([]);
+});
+
+test('requests in progress hold a bounded number of spans: those that end beyond it are dropped and counted', async () => {
+  await start();
+  const first = tracer.startRoot('first', 'server', { parent: UNSAMPLED });
+  for (let call = 0; call < 8_192; call++) first.startChild('call', 'client').end();
+  const second = tracer.startRoot('second', 'server', { parent: UNSAMPLED });
+  for (let call = 0; call < 100; call++) second.startChild('call', 'client').end();
+  first.end();
+  second.startChild('later call', 'client').end();
+  second.fail('upstream_error');
+  second.end();
+  await tracer.close();
+  expect({ names: collector.spans.map(({ name }) => name), ...(await counts()) }).toEqual({
+    names: ['later call', 'second'],
+    exported: 2,
     failed: 0,
-    dropped: 8_000,
+    dropped: 100,
   });
+});
+
+test('a trace that begins here has the given id, and one that a client began keeps its own', async () => {
+  await start();
+  const traceId = '0193f5a2b6c47d3e8f00a1b2c3d4e5f6';
+  tracer.startRoot('begun', 'server', { traceId }).end();
+  tracer.startRoot('continued', 'server', { traceId, parent: SAMPLED }).end();
+  await tracer.close();
+  expect(collector.spans.map(({ name, traceId, parentId }) => ({ name, traceId, parentId }))).toEqual([
+    { name: 'begun', traceId, parentId: '' },
+    { name: 'continued', traceId: SAMPLED.traceparent.slice(3, 35), parentId: SAMPLED.traceparent.slice(36, 52) },
+  ]);
 });
 
 describe('a collector', () => {
@@ -192,6 +212,28 @@ describe('a collector', () => {
     // A run has 200 spans: 100 wait and 10 are under way.
     expect({ exported, sum: failed + dropped, isBounded: dropped >= 90 * runs }).toEqual({ exported: 0, sum: 200 * runs, isBounded: true });
     expect(logged.map(({ msg }) => msg)).toEqual(['trace collector does not take spans: they are lost']);
+  });
+
+  test('that drips its answers keeps a few exports open, however many there were', async () => {
+    await start({ ...settings, OTEL_BSP_EXPORT_TIMEOUT: '20' });
+    const timers: NodeJS.Timeout[] = [];
+    collector.answer = (_, response) => void timers.push(setInterval(() => response.write('x'), 5));
+    for (let batch = 0; batch < 12; batch++) {
+      for (let count = 0; count < 5; count++) request(SAMPLED);
+      await tracer.close();
+    }
+    for (const timer of timers) clearInterval(timer);
+    expect([timers.length, await counts()]).toEqual([4, { exported: 0, failed: 120, dropped: 0 }]);
+  });
+
+  test('that is away costs a bounded number of bytes, also of long spans', async () => {
+    await start({ OTEL_EXPORTER_OTLP_TIMEOUT: '50' });
+    await collector.close();
+    const text = 'x'.repeat(64 * 1024);
+    for (let count = 0; count < 200; count++) tracer.startRoot('long', 'server', { parent: SAMPLED, attributes: { text } }).end();
+    await tracer.close();
+    // 8 MiB hold 126 of them.
+    expect(await counts()).toEqual({ exported: 0, failed: 126, dropped: 74 });
   });
 
   test('that returns gets what ends from then on', async () => {

@@ -21,3 +21,8 @@ export function parseTraceContext(traceparent: unknown, tracestate: unknown): Tr
 export function traceIdOf({ traceparent }: TraceContext): string {
   return traceparent.slice(3, 35);
 }
+
+/** True when the sender of a parsed context exports its part of the trace. */
+export function isSampled({ traceparent }: TraceContext): boolean {
+  return (Number.parseInt(traceparent.slice(53, 55), 16) & 1) !== 0;
+}

@@ -1,6 +1,6 @@
 import type { TraceContext } from './trace-context.js';
 
-/** Values never contain content, keys or secrets. Undefined ones are left out. */
+/** Values never contain content, keys or secrets. Undefined ones are left out. A span keeps the object: do not change it later. */
 export type SpanAttributes = Record<string, string | number | boolean | undefined>;
 
 /** `server`: answers a call. `client`: makes one. */
@@ -16,6 +16,8 @@ export interface Tracer {
 
 export interface RootOptions {
   parent?: TraceContext | undefined;
+  /** Id of a trace that begins here: 32 hexadecimal digits. Default: a random one. */
+  traceId?: string;
   attributes?: SpanAttributes;
   /** Spans of other traces that this one serves. It is sampled when one of them is. */
   links?: readonly Span[];
@@ -54,7 +56,8 @@ async function endWith<Result>(span: Span, work: Promise<Result>): Promise<Resul
   }
 }
 
-function errorTypeOf(error: unknown): string {
-  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
-  return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown';
+/** Returns the code or kind of an error, never its message. */
+export function errorTypeOf(error: unknown): string {
+  const { code, kind, name } = (error ?? {}) as { code?: unknown; kind?: unknown; name?: unknown };
+  return [code, kind, name].find((type) => typeof type === 'string') ?? 'unknown';
 }

@@ -25,27 +25,27 @@ import {
  *
  * The bounds of the batch's time refuse a statement that arrives late, after its batch was repeated on another connection.
  *
- * $1 is the time of the batch, $2 to $33 are `holdColumns`, $34 to $41 `accountColumns`, $42 to $45 `projectColumns`, $46 the versions of
- * the accounts, $47 those of the projects, $48 and $49 how far the batch's time may be after and before the clock, in milliseconds, $50 the
- * ids to reserve, $51 their accounts, $52 those of them that open no hold, $53 their accounts.
+ * $1 is the time of the batch, $2 to $34 are `holdColumns`, $35 to $42 `accountColumns`, $43 to $46 `projectColumns`, $47 the versions of
+ * the accounts, $48 those of the projects, $49 and $50 how far the batch's time may be after and before the clock, in milliseconds, $51 the
+ * ids to reserve, $52 their accounts, $53 those of them that open no hold, $54 their accounts.
  */
 function writeCachedBatch(name: string, more = { changes: '', demands: '', tokens: undefined as string | undefined }) {
   const text = `WITH changed_accounts AS (
       UPDATE billing.account a SET ${ACCOUNT_SET}
-      FROM unnest($34::uuid[], $35::numeric[], $36::numeric[], $37::numeric[], $38::numeric[], $39::numeric[], $40::uuid[], $41::int4[],
-          $46::xid[])
+      FROM unnest($35::uuid[], $36::numeric[], $37::numeric[], $38::numeric[], $39::numeric[], $40::numeric[], $41::uuid[], $42::int4[],
+          $47::xid[])
         AS s (id, topup, topup_held, plan, plan_held, expired, grant_id, open_holds, version)
       WHERE a.id = s.id AND a.xmin = s.version RETURNING 1
     ), changed_projects AS (
       UPDATE billing.project p SET ${PROJECT_SET}
-      FROM unnest($42::uuid[], $43::uuid[], $44::int4[], $45::json[], $47::int8[]) AS s (id, payer_id, open_holds, request_window, version)
+      FROM unnest($43::uuid[], $44::uuid[], $45::int4[], $46::json[], $48::int8[]) AS s (id, payer_id, open_holds, request_window, version)
       WHERE p.id = s.id AND p.account_id = s.payer_id AND p.version = s.version RETURNING 1
     ), ${more.changes} ${closeAndOpenHolds(more.tokens)}
-    SELECT billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($34), 'an account has changed'),
-      billing.demand(extract(epoch FROM clock_timestamp() - $1::timestamptz)::float8 * 1000 BETWEEN -$48::float8 AND $49::float8,
+    SELECT billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($35), 'an account has changed'),
+      billing.demand(extract(epoch FROM clock_timestamp() - $1::timestamptz)::float8 * 1000 BETWEEN -$49::float8 AND $50::float8,
         'the batch is of another moment'),
-      billing.demand_new($50, $51, $52, $53),
-      billing.demand((SELECT count(*) FROM changed_projects) = cardinality($42), 'a project has changed'),
+      billing.demand_new($51, $52, $53, $54),
+      billing.demand((SELECT count(*) FROM changed_projects) = cardinality($43), 'a project has changed'),
       billing.demand((SELECT count(*) FROM settled) = cardinality($2), 'a hold to end was not there'),
       ${more.demands}
       pg_current_xact_id()::xid::text AS version, extract(epoch FROM clock_timestamp())::float8 * 1000 AS now`;
@@ -55,22 +55,22 @@ function writeCachedBatch(name: string, more = { changes: '', demands: '', token
 const WRITE_CACHED_BATCH = writeCachedBatch('write_cached_batch');
 
 /**
- * The statement of a batch that changes budgets, $54 to $57, or rate limits, $58 to $62, with the tokens of the holds that it opens, $63.
+ * The statement of a batch that changes budgets, $55 to $58, or rate limits, $59 to $63, with the tokens of the holds that it opens, $64.
  * Their values need no version of their own: every change of one writes the row of its account.
  */
 const WRITE_CACHED_BATCH_AND_LIMITS = writeCachedBatch('write_cached_batch_and_limits', {
   changes: `changed_budgets AS (
-      UPDATE billing.budget b SET ${BUDGET_SET} FROM unnest($54::uuid[], $55::uuid[], $56::numeric[], $57::numeric[])
+      UPDATE billing.budget b SET ${BUDGET_SET} FROM unnest($55::uuid[], $56::uuid[], $57::numeric[], $58::numeric[])
         AS s (id, payer_id, spent, held)
       WHERE b.id = s.id AND b.account_id = s.payer_id RETURNING 1
     ), changed_limits AS (
       UPDATE billing.rate_limit l SET ${LIMIT_SET}
-      FROM unnest($58::uuid[], $59::uuid[], $60::int4[], $61::json[], $62::json[]) AS s (id, payer_id, open_holds, request_window, token_window)
+      FROM unnest($59::uuid[], $60::uuid[], $61::int4[], $62::json[], $63::json[]) AS s (id, payer_id, open_holds, request_window, token_window)
       WHERE l.id = s.id AND l.account_id = s.payer_id RETURNING 1
     ),`,
-  demands: `billing.demand((SELECT count(*) FROM changed_budgets) = cardinality($54), 'a budget was not there'),
-      billing.demand((SELECT count(*) FROM changed_limits) = cardinality($58), 'a rate limit was not there'),`,
-  tokens: '$63',
+  demands: `billing.demand((SELECT count(*) FROM changed_budgets) = cardinality($55), 'a budget was not there'),
+      billing.demand((SELECT count(*) FROM changed_limits) = cardinality($59), 'a rate limit was not there'),`,
+  tokens: '$64',
 });
 
 /**

@@ -1,4 +1,5 @@
 import type { ReserveOutcome, SettleOutcome } from '#contracts/billing/holds.js';
+import { isSampled } from '#tracing/trace-context.js';
 import { type Span, type Tracer, underSpan } from '#tracing/tracer.js';
 
 /** Starts the span of a reserve or settle whose caller is sampled. */
@@ -7,7 +8,7 @@ export function spanOf(
   { holdId, traceparent }: { holdId: string; traceparent?: string },
   tracer: Tracer | undefined,
 ): Span | undefined {
-  if (traceparent === undefined || tracer === undefined) return undefined;
+  if (traceparent === undefined || tracer === undefined || !isSampled({ traceparent })) return undefined;
   return tracer.startRoot(name, 'server', { parent: { traceparent }, attributes: { 'tollgate.hold_id': holdId } });
 }
 

@@ -38,6 +38,7 @@ test('a request is charged its usage, the rest of the hold is returned, and requ
   expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held', holdId, leaseMs: TIMES.leaseMs });
   const shown = {
     requestId: reserve.requestId,
+    traceId: null,
     holdId,
     ...customer,
     model: 'sim-fast',

@@ -143,16 +143,24 @@ export class Reaper {
   }
 
   private async reap(connection: PgConnection): Promise<void> {
-    const { rows } = await connection.query<{ id: string; account_id: string }>(
-      `SELECT id, account_id FROM billing.hold
+    const { rows } = await connection.query<{
+      id: string;
+      account_id: string;
+      key_id: string;
+      request_id: string;
+      trace_id: string | null;
+    }>(
+      `SELECT id, account_id, key_id, request_id, replace(trace_id::text, '-', '') AS trace_id FROM billing.hold
        WHERE lease_until < clock_timestamp() - $1 * interval '1 millisecond' ORDER BY lease_until LIMIT ${BATCH_MAX}`,
       [this.options.times.reaperGraceMs],
     );
-    const outcomes = await Promise.all(
-      rows.map((row) => this.options.lanes.settle({ holdId: row.id, accountId: row.account_id, reason: 'lease-expired' })),
+    await Promise.all(
+      rows.map(async ({ id: holdId, account_id: accountId, key_id: keyId, request_id: requestId, trace_id: traceId }) => {
+        const { status } = await this.options.lanes.settle({ holdId, accountId, reason: 'lease-expired' });
+        if (status !== 'settled') return;
+        this.options.logger.warn({ requestId, traceId: traceId ?? undefined, keyId, holdId }, 'lease expired: hold reaped');
+      }),
     );
-    const reaped = outcomes.filter(({ status }) => status === 'settled');
-    if (reaped.length > 0) this.options.logger.warn({ holds: reaped.map(({ holdId }) => holdId) }, 'leases expired; holds reaped');
   }
 
   private async sweep(connection: PgConnection): Promise<void> {

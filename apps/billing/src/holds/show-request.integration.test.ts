@@ -68,6 +68,19 @@ test.each(SOURCES)('a prompt that is $promptSource and an output that is $output
   expect(await estimatedRequests()).toBe(sources.promptSource === 'reported' && sources.outputSource === 'reported' ? 0 : 1);
 });
 
+test.each([
+  ['a running request', undefined],
+  ['one that a service settled', (holdId: string) => lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed' })],
+  ['one that the reaper settled', reap],
+])('the trace id of the reserve stays with %s', async (_, end) => {
+  const trace = '0af7651916cd43dd8448eb211c80319c';
+  const reserve = { ...reserveOf(customer, 100n), traceparent: `00-${trace}-b7ad6b7169203331-00` };
+  await lanes.reserve(reserve);
+  await end?.(reserve.holdId);
+  const others = [await hold(), reserve.holdId].map(async (id) => (await showRequest(ledger.prisma, `req-${id}`)).traceId);
+  expect(await Promise.all(others)).toEqual([null, trace]);
+});
+
 test('a reason stored by the previous version is shown by its new name', async () => {
   const holdId = await hold();
   await lanes.settle({ holdId, accountId: customer.accountId, reason: 'client-left' as never });

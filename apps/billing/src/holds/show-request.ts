@@ -45,9 +45,10 @@ function settledRequest(row: Row): BilledRequest {
 /** Tombstones lack these columns, but have no request id to be found by. */
 function requestFields(
   row: Prisma.HoldModel | Prisma.SettlementModel,
-): Pick<BilledRequest, 'requestId' | 'accountId' | 'projectId' | 'keyId' | 'model' | 'price'> {
+): Pick<BilledRequest, 'requestId' | 'traceId' | 'accountId' | 'projectId' | 'keyId' | 'model' | 'price'> {
   return {
     requestId: row.requestId ?? '',
+    traceId: row.traceId?.replaceAll('-', '') ?? null,
     accountId: row.accountId,
     projectId: row.projectId ?? '',
     keyId: row.keyId ?? '',

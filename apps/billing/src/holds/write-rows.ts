@@ -1,13 +1,14 @@
 import type { QueryResult } from 'pg';
 import { allOf, type PgConnection } from '#database/pg-connection.js';
+import { traceIdOf } from '#tracing/trace-context.js';
 import type { BudgetState } from '../budgets/budget.js';
 import type { RateLimitState } from '../limits/rate-limit.js';
 import type { AccountState, BatchRows, Forfeit, LateSettlement, OpenedHold, ProjectState, Settle, Settlement } from './batch.js';
 import { execute, plainArray } from './pipelined-query.js';
 
 /**
- * Returns the common table expressions of the statement that writes a batch. A hold is deleted once and its settlement inserted once, from the deleted
- * row: nothing else ends a hold. $1 is the time of the batch, $2 to $33 are `holdColumns`.
+ * Returns the common table expressions of the statement that writes a batch. A hold is deleted once and its settlement inserted once, from
+ * the deleted row: nothing else ends a hold. $1 is the time of the batch, $2 to $34 are `holdColumns`.
  * Each row is found by its account too: see `read-state.ts`. `tokens` is the parameter with the tokens of the opened holds, if any has some.
  */
 export function closeAndOpenHolds(tokens?: string): string {
@@ -23,17 +24,17 @@ export function closeAndOpenHolds(tokens?: string): string {
       INSERT INTO billing.settlement (hold_id, account_id, project_id, key_id, request_id, model, upstream, reason, held, cost,
         plan_cost, live_grant_id, ended_cost, forfeit, grant_id, topup_cost, over, prompt_tokens, cached_tokens, output_tokens,
         reasoning_tokens, prompt_source, output_source, settled_by, price_version, input_price, cached_input_price, output_price,
-        reserved_at, settled_at)
+        reserved_at, trace_id, settled_at)
       SELECT hold_id, account_id, project_id, key_id, request_id, model, upstream, reason, amount, cost,
         plan_cost, live_grant_id, ended_cost, forfeit, grant_id, topup_cost, over, prompt_tokens, cached_tokens, output_tokens,
         reasoning_tokens, prompt_source, output_source, settled_by, price_version, input_price, cached_input_price, output_price,
-        created_at, $1::timestamptz
+        created_at, trace_id, $1::timestamptz
       FROM closed RETURNING 1
     ), opened AS (
       INSERT INTO billing.hold (id, account_id, project_id, key_id, request_id, model, amount, plan_part, grant_id,
-        price_version, input_price, cached_input_price, output_price, lease_until,${tokens === undefined ? '' : ' tokens,'} created_at)
+        price_version, input_price, cached_input_price, output_price, lease_until, trace_id,${tokens === undefined ? '' : ' tokens,'} created_at)
       SELECT *, $1::timestamptz FROM unnest($20::uuid[], $21::uuid[], $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::int8[],
-        $27::int8[], $28::uuid[], $29::int4[], $30::int8[], $31::int8[], $32::int8[], $33::timestamptz[]${tokens === undefined ? '' : `, ${tokens}::int8[]`})
+        $27::int8[], $28::uuid[], $29::int4[], $30::int8[], $31::int8[], $32::int8[], $33::timestamptz[], $34::uuid[]${tokens === undefined ? '' : `, ${tokens}::int8[]`})
     )`;
 }
 /** A batch can end a grant, never start one. */
@@ -47,23 +48,23 @@ export const PROJECT_SET = 'open_holds = s.open_holds, request_window = s.reques
 function writeBatch(name: string, tokens?: string) {
   const text = `WITH ${closeAndOpenHolds(tokens)}, changed_accounts AS (
       UPDATE billing.account a SET ${ACCOUNT_SET}
-      FROM unnest($34::uuid[], $35::numeric[], $36::numeric[], $37::numeric[], $38::numeric[], $39::numeric[], $40::uuid[], $41::int4[])
+      FROM unnest($35::uuid[], $36::numeric[], $37::numeric[], $38::numeric[], $39::numeric[], $40::numeric[], $41::uuid[], $42::int4[])
         AS s (id, topup, topup_held, plan, plan_held, expired, grant_id, open_holds)
       WHERE a.id = s.id RETURNING 1
     ), changed_projects AS (
       UPDATE billing.project p SET ${PROJECT_SET}
-      FROM unnest($42::uuid[], $43::uuid[], $44::int4[], $45::json[]) AS s (id, payer_id, open_holds, request_window)
+      FROM unnest($43::uuid[], $44::uuid[], $45::int4[], $46::json[]) AS s (id, payer_id, open_holds, request_window)
       WHERE p.id = s.id AND p.account_id = s.payer_id RETURNING 1
     )
     SELECT pg_current_xact_id()::xid::text AS version,
       billing.demand((SELECT count(*) FROM settled) = cardinality($2), 'a hold to end was not there'),
-      billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($34), 'an account was not there'),
-      billing.demand((SELECT count(*) FROM changed_projects) = cardinality($42), 'a project was not there')`;
+      billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($35), 'an account was not there'),
+      billing.demand((SELECT count(*) FROM changed_projects) = cardinality($43), 'a project was not there')`;
   return { name, text };
 }
 
 const WRITE_BATCH = writeBatch('write_batch');
-const WRITE_BATCH_WITH_TOKENS = writeBatch('write_batch_with_tokens', '$46');
+const WRITE_BATCH_WITH_TOKENS = writeBatch('write_batch_with_tokens', '$47');
 
 /** A batch begins windows where it reads them (`readBudgets`). */
 export const BUDGET_SET = 'spent = s.spent, held = s.held';
@@ -135,7 +136,7 @@ export async function writeRows(connection: PgConnection, rows: BatchRows, now: 
   return (await written)?.rows[0]?.version;
 }
 
-/** Values of $2 to $33. */
+/** Values of $2 to $34. */
 export function holdColumns({ settled, opened }: Pick<BatchRows, 'settled' | 'opened'>): unknown[] {
   return [...settledColumns(settled), ...openedColumns(opened)];
 }
@@ -215,6 +216,7 @@ function openedColumns(opened: readonly OpenedHold[]): unknown[] {
     plainArray(opened.map(({ reserve }) => reserve.price.cachedInputPicoUsd)),
     plainArray(opened.map(({ reserve }) => reserve.price.outputPicoUsd)),
     plainArray(opened.map((row) => new Date(row.leaseUntil).toISOString())),
+    plainArray(opened.map(({ reserve: { traceparent } }) => (traceparent === undefined ? null : traceIdOf({ traceparent })))),
   ];
 }
 

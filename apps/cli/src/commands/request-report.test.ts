@@ -26,6 +26,7 @@ const SETTLED: RequestSettlement = {
 };
 const REQUEST: BilledRequest = {
   requestId: 'req_1',
+  traceId: null,
   holdId: 'hold',
   accountId: 'account',
   projectId: 'project',
@@ -60,6 +61,15 @@ test('a running request', () => {
     'price per million  $0.15 prompt, $0.015 cached prompt, $0.60 output (version 2)',
     'state              running',
   ]);
+});
+
+test('a request with a trace', () => {
+  const trace = '0af7651916cd43dd8448eb211c80319c';
+  expect(
+    renderRequest({ ...REQUEST, traceId: trace })
+      .split('\n')
+      .slice(0, 2),
+  ).toEqual(['request            req_1', `trace              ${trace}`]);
 });
 
 test('a complete reply, with every field', () => {

@@ -7,6 +7,7 @@ export function renderRequest(request: BilledRequest): string {
   const { price, settlement } = request;
   return renderFields({
     request: request.requestId,
+    ...(request.traceId && { trace: request.traceId }),
     hold: request.holdId,
     account: request.accountId,
     project: request.projectId,

@@ -61,10 +61,12 @@ export class AccessLog {
     );
   }
 
-  private count({ route, error, inference, startedAt, firstContentAt }: HttpExchange, status: number, endedAt: number): void {
+  private count(exchange: HttpExchange, status: number, endedAt: number): void {
+    const { route, error, inference, span, startedAt, firstContentAt } = exchange;
     const stream = String(inference?.stream ?? false);
     this.metrics.requests.inc({ route, status, code: error?.code ?? '' });
-    this.metrics.seconds.observe({ route, stream }, (endedAt - startedAt) / 1000);
+    const exemplarLabels = span?.isSampled ? { trace_id: span.traceId } : undefined;
+    this.metrics.seconds.observe({ labels: { route, stream }, value: (endedAt - startedAt) / 1000, exemplarLabels });
     if (firstContentAt !== undefined) this.metrics.firstContentSeconds.observe({ stream }, (firstContentAt - startedAt) / 1000);
     if (inference?.reserveMs !== undefined) this.metrics.reserveSeconds.observe(inference.reserveMs / 1000);
     const usage = inference?.usage;

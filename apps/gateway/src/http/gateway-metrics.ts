@@ -1,5 +1,6 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { ERROR_CODES } from '#inference/errors.js';
+import { histogramWithExemplars } from '#observability/open-metrics.js';
 import { registerScrapedGauge } from '#observability/scraped-gauge.js';
 import { ROUTES } from './routes.js';
 
@@ -19,12 +20,11 @@ export function createGatewayMetrics(registry: Registry) {
       labelNames: ['route', 'status', 'code'],
       registers,
     }),
-    seconds: new Histogram({
+    seconds: histogramWithExemplars(registry, {
       name: 'tollgate_gateway_request_seconds',
       help: 'Seconds from the request line to the last byte of the reply',
       labelNames: ['route', 'stream'],
       buckets: SECONDS,
-      registers,
     }),
     firstContentSeconds: new Histogram({
       name: 'tollgate_gateway_first_content_seconds',

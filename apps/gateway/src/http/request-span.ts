@@ -11,6 +11,8 @@ export function beginSpan(request: GatewayRequest, route: Route | undefined, tra
   // A path without a route is the client's own text, which could be a secret in the wrong place.
   exchange.span = tracer.startRoot(route === undefined ? method : `${method} ${route.path}`, 'server', {
     parent: exchange.trace,
+    // The trace of a request is then found by its request id.
+    traceId: exchange.id,
     attributes: {
       'http.request.method': method,
       'http.route': route?.path,

@@ -10,6 +10,7 @@ import { costOf, type Price } from '#money/price.js';
 import { createLogger } from '#observability/logger.js';
 import type { FakeEventStream } from '#testing/fake-messaging.js';
 import { FakeServices, HELLO, TEST_CALLER } from '#testing/fake-services.js';
+import type { TraceContext } from '#tracing/trace-context.js';
 import { BillingClient } from '../clients/billing.js';
 import { BillingReplicas } from '../clients/billing-replicas.js';
 import { CatalogClient } from '../clients/catalog.js';
@@ -61,8 +62,8 @@ async function setUp(answerMs = 1_000, pendingMax = 100) {
   const services: InferenceServices = { catalog, billing, inference: new InferenceClient(fakes.messaging), settlements };
   const record: InferenceRecord = {};
   const reply = new RecordedReply();
-  const run = (over: Partial<InferenceRequest> = {}) =>
-    runInference(services, { request: request(over), caller: TEST_CALLER, requestId: 'req_1' }, reply, record);
+  const run = (over: Partial<InferenceRequest> = {}, trace?: TraceContext) =>
+    runInference(services, { request: request(over), caller: TEST_CALLER, requestId: 'req_1', trace }, reply, record);
   return { fakes, settlements, record, reply, run };
 }
 
@@ -431,6 +432,14 @@ test('while too many settlements are open new requests are refused', async () =>
 });
 
 describe('a reserve', () => {
+  test('has the trace context of the client, also while traces are not exported', async () => {
+    const { fakes, run } = await setUp();
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00';
+    await run({}, { traceparent, tracestate: 'vendor=1' });
+    await run();
+    expect(fakes.reserves.map((reserve) => reserve.traceparent)).toEqual([traceparent, undefined]);
+  });
+
   test('without an answer is repeated with the same id', async () => {
     const { fakes, run, reply } = await setUp();
     let failures = 1;

@@ -147,7 +147,7 @@ async function reserve(
     amountPicoUsd: quote.amount.toString(),
     price: model.pinnedPrice,
     tokensMax: Math.min(quote.promptTokensEstimate + quote.outputTokensMax, TOKENS_MAX),
-    ...carried(span),
+    traceparent: (span?.context ?? call.trace)?.traceparent,
   };
   // Called when billing gave no answer: the hold may exist, or may still be made. A release ends it, or leaves a tombstone that refuses
   // the late reserve.
@@ -164,10 +164,7 @@ async function reserve(
 async function settle({ settlements }: InferenceServices, call: InferenceCall, settlement: SettleRequest) {
   const { span: parent } = call;
   const span = parent?.startChild('settle', 'client', { 'tollgate.hold_id': settlement.holdId, 'tollgate.reason': settlement.reason });
-  const settled = await settlements.settle({ ...settlement, ...carried(span) }, logFields(call));
-  span?.set({ 'tollgate.status': settled?.status ?? 'pending' });
-  span?.end();
-  return settled;
+  return settlements.settle({ ...settlement, ...carried(span) }, logFields(call), span);
 }
 
 function logFields({ requestId, trace, span, caller }: InferenceCall): RequestFields {

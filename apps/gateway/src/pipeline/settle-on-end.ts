@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { SettleOutcome, SettleRequest } from '#contracts/billing/holds.js';
 import { GatewayError } from '#inference/errors.js';
 import type { Logger } from '#observability/logger.js';
+import { errorTypeOf, type Span } from '#tracing/tracer.js';
 import { type BillingClient, isTransient } from '../clients/billing.js';
 
 const FIRST_PAUSE_MS = 50;
@@ -49,10 +50,10 @@ export class SettleOnEnd {
 
   /**
    * Resolves with the recorded outcome; with undefined when billing refuses, or after `settleAnswerMs`, while the attempts continue. Never
-   * rejects.
+   * rejects. The span ends with the last attempt.
    */
-  settle(request: SettleRequest, fields?: RequestFields): Promise<SettleOutcome | undefined> {
-    const answered = this.untilAnswered(request, fields);
+  settle(request: SettleRequest, fields?: RequestFields, span?: Span): Promise<SettleOutcome | undefined> {
+    const answered = this.untilAnswered(request, fields, span);
     this.pendingSettlements.add(answered);
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(undefined), this.limits.settleAnswerMs);
@@ -78,16 +79,22 @@ export class SettleOnEnd {
     return this.pendingSettlements.size;
   }
 
-  private async untilAnswered(request: SettleRequest, fields: RequestFields | undefined): Promise<SettleOutcome | undefined> {
+  private async untilAnswered(request: SettleRequest, fields?: RequestFields, span?: Span): Promise<SettleOutcome | undefined> {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS)) {
       try {
-        return await this.billing.settle(request);
+        const outcome = await this.billing.settle(request);
+        span?.set({ 'tollgate.status': outcome.status });
+        span?.end();
+        return outcome;
       } catch (error) {
         const { holdId } = request;
         if (!isTransient(error)) {
+          span?.fail(errorTypeOf(error));
+          span?.end();
           this.logger.error({ ...fields, holdId, err: error }, 'settlement refused by billing: the hold ends with its lease');
           return undefined;
         }
+        span?.addEvent('retry', { 'error.type': errorTypeOf(error) });
         this.logger.warn({ ...fields, holdId, err: error, pauseMs }, 'settlement failed: retrying');
         await delay(pauseMs / 2 + (Math.random() * pauseMs) / 2);
       }

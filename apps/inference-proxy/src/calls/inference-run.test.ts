@@ -63,7 +63,7 @@ function newRun({ lease, settlements, client }: Surroundings, request: Partial<G
           };
         },
       },
-      settlements: { schedule: (read, gateway, delayMs) => settlements.push({ read, gateway, delayMs }), settleAfter: fail },
+      settlements: { schedule: (read, gateway, _fields, delayMs) => settlements.push({ read, gateway, delayMs }), settleAfter: fail },
       logger: createLogger('test', 'silent'),
     },
   );

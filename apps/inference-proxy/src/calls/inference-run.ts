@@ -13,7 +13,7 @@ import type { RouteCall } from '../routing/route-state.js';
 import { AttemptReport } from './attempt-report.js';
 import { DetachableEvents } from './detachable-events.js';
 import { readOn } from './read-on.js';
-import { RunTrace, type TraceDependencies } from './run-trace.js';
+import { type RunFields, RunTrace, type TraceDependencies } from './run-trace.js';
 import { UsageMeter } from './usage-meter.js';
 
 /** The gateway that reads the stream, for its client. */
@@ -61,7 +61,7 @@ export class InferenceRun {
     this.meter = new UsageMeter(job.ticket);
     this.attempts = new AttemptReport(job.ticket.reportsAttempts);
     this.trace = new RunTrace(job, reader.trace, dependencies);
-    this.fallback = new FallbackSettler(dependencies.settlements, reader, {
+    this.fallback = new FallbackSettler(dependencies.settlements, reader, this.trace.fields, {
       settlement: () => this.settlement(),
       onReaderLeft: () => this.onReaderLeft(),
     });
@@ -190,7 +190,7 @@ export class InferenceRun {
     }
     this.isReadingOn = true;
     const rest = readable.events.detach();
-    this.dependencies.settlements.settleAfter((shutdown) => this.readOn(call, rest, readable.limits, shutdown));
+    this.dependencies.settlements.settleAfter((shutdown) => this.readOn(call, rest, readable.limits, shutdown), this.trace.fields);
     return true;
   }
 
@@ -265,6 +265,7 @@ class FallbackSettler {
   constructor(
     private readonly settlements: RunDependencies['settlements'],
     private readonly reader: Reader,
+    private readonly fields: RunFields,
     private run: Unsettled,
   ) {
     // The listener stays after the end: a gateway that is lost before the last frame arrives cannot settle either.
@@ -286,7 +287,7 @@ class FallbackSettler {
   }
 
   private schedule(delayMs?: number): void {
-    this.settlements.schedule(() => this.run.settlement(), this.reader, delayMs);
+    this.settlements.schedule(() => this.run.settlement(), this.reader, this.fields, delayMs);
   }
 }
 

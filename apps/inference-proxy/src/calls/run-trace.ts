@@ -14,10 +14,17 @@ export interface TraceDependencies {
   tracedUpstreams?: ReadonlySet<string>;
 }
 
+/** Fields that the log lines of a run share. There is a trace id also while traces are not exported, if the client sent one. */
+export interface RunFields {
+  requestId: string;
+  traceId: string | undefined;
+  keyId: string | undefined;
+  holdId: string;
+}
+
 /** The spans of one run: its own, and one for each upstream call by OpenTelemetry's conventions for generative AI. Never holds content. */
 export class RunTrace {
-  /** Fields that the log lines of a run share. There is a trace id also while traces are not exported, if the client sent one. */
-  readonly fields: { requestId: string; traceId: string | undefined; keyId: string | undefined; holdId: string };
+  readonly fields: RunFields;
   private readonly span: Span | undefined;
   private attempt: Span | undefined;
   private attempts = 0;

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { holdRenew, holdSettle, type SettleRequest } from '#contracts/billing/holds.js';
 import type { CallContext, Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
+import type { RunFields } from '../calls/run-trace.js';
 
 const PAUSE_MAX_MS = 30_000;
 /** By then the lease and its grace have ended, unless billing was away all the time. */
@@ -28,8 +29,8 @@ export class SettleForGateway {
   ) {}
 
   /** Settles with the result of `read` after the delay, once the gateway is gone. */
-  schedule(read: () => SettleRequest, gateway: Gateway, delayMs = this.delayMs): void {
-    const settling = this.settle(read, gateway, delayMs).finally(() => this.waiting.delete(settling));
+  schedule(read: () => SettleRequest, gateway: Gateway, fields: RunFields, delayMs = this.delayMs): void {
+    const settling = this.settle(read, gateway, fields, delayMs).finally(() => this.waiting.delete(settling));
     this.waiting.add(settling);
   }
 
@@ -37,9 +38,9 @@ export class SettleForGateway {
    * Settles a hold that the gateway has left to the proxy, as soon as `read` resolves. `read` never rejects. `closing` fires at shutdown:
    * `read` then resolves at once with what is known.
    */
-  settleAfter(read: (closing: AbortSignal) => Promise<SettleRequest>): void {
+  settleAfter(read: (closing: AbortSignal) => Promise<SettleRequest>, fields: RunFields): void {
     const settling = read(this.closing.signal)
-      .then((settlement) => this.settle(() => settlement, NO_GATEWAY, 0))
+      .then((settlement) => this.settle(() => settlement, NO_GATEWAY, fields, 0))
       .finally(() => this.waiting.delete(settling));
     this.waiting.add(settling);
   }
@@ -50,7 +51,7 @@ export class SettleForGateway {
     await Promise.all(this.waiting);
   }
 
-  private async settle(read: () => SettleRequest, gateway: Gateway, delayMs: number): Promise<void> {
+  private async settle(read: () => SettleRequest, gateway: Gateway, fields: RunFields, delayMs: number): Promise<void> {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
       const pauseMs = attempt === 1 ? delayMs : Math.min(this.delayMs * attempt, PAUSE_MAX_MS);
       await delay(pauseMs, undefined, { signal: this.closing.signal }).catch(() => undefined);
@@ -60,11 +61,11 @@ export class SettleForGateway {
         if (!(await this.isOpen(holdId))) return;
         if (!(await gateway.callerIsThere())) {
           const { status } = await this.messaging.request(holdSettle, { ...settlement, settledBy: 'inference-proxy' });
-          if (status === 'settled') this.logger.info({ holdId, reason }, 'hold settled for a gateway that is gone');
+          if (status === 'settled') this.logger.info({ ...fields, reason }, 'hold settled for a gateway that is gone');
           return;
         }
       } catch (error) {
-        this.logger.warn({ err: error, holdId, attempt }, 'settlement failed');
+        this.logger.warn({ ...fields, err: error, attempt }, 'settlement failed');
       }
       if (this.closing.signal.aborted) return;
     }

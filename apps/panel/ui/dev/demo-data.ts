@@ -204,6 +204,7 @@ function request(at: number): BilledRequest {
     .padStart(12, '0')}`;
   return {
     requestId,
+    traceId: null,
     holdId: requestId.replace('9c1e', '9c1f'),
     accountId: PROJECTS.find(({ projectId }) => projectId === apiKey.projectId)?.accountId ?? '',
     projectId: apiKey.projectId,

@@ -33,7 +33,7 @@ export class ReserveRequest {
   @Nested(() => PinnedPrice) price!: PinnedPrice;
   /** Estimated tokens of the prompt plus the output cap: what the request counts as towards limits of tokens per minute. Absent: nothing. */
   @IsOptional() @IsInt() @Min(0) @Max(TOKENS_MAX) tokensMax?: number;
-  /** W3C trace context of a sampled caller: billing's spans are below it. */
+  /** W3C trace context of the caller, if it has one. The trace id is kept; billing's span is below a caller that is sampled. */
   @IsOptional() @Matches(TRACEPARENT) traceparent?: string;
 }
 
@@ -156,7 +156,7 @@ export class SettleRequest {
   @IsIn(SETTLERS)
   @Transform(({ value }) => (SETTLERS.includes(value) ? value : undefined))
   settledBy?: Settler;
-  /** As in a reserve. */
+  /** W3C trace context of a sampled caller: billing's span is below it. */
   @IsOptional() @Matches(TRACEPARENT) traceparent?: string;
 }
 

@@ -40,6 +40,8 @@ export interface RequestSettlement extends RequestBill {
 /** Everything billing knows of one request. `settlement` is null while it runs. Amounts are integer strings of pico-USD. */
 export interface BilledRequest {
   requestId: string;
+  /** Trace id of OpenTelemetry: 32 hexadecimal digits. Null: the request had no trace. */
+  traceId: string | null;
   holdId: string;
   accountId: string;
   projectId: string;

@@ -111,10 +111,10 @@ function Sums({ request }: { request: BilledRequest | undefined }) {
   );
 }
 
-type Belonging = Pick<EndedRequest, 'accountId' | 'projectId' | 'keyId' | 'model' | 'holdId'>;
+type Belonging = Pick<EndedRequest, 'accountId' | 'projectId' | 'keyId' | 'model' | 'holdId'> & Partial<Pick<BilledRequest, 'traceId'>>;
 
 function Facts({ request, upstream, ending }: { request: Belonging; upstream: string; ending: string }) {
-  const { accountId, projectId = '', keyId = '', model = '', holdId } = request;
+  const { accountId, projectId = '', keyId = '', model = '', holdId, traceId } = request;
   const { accountName, hrefOf } = useSession();
   const { projectName, keyName } = useNames(accountId);
   const facts = [
@@ -142,6 +142,14 @@ function Facts({ request, upstream, ending }: { request: Belonging; upstream: st
           <dt>Hold</dt>
           <dd>
             <code title={holdId}>{shortId(holdId)}</code>
+          </dd>
+        </div>
+      )}
+      {traceId && (
+        <div>
+          <dt>Trace</dt>
+          <dd>
+            <code>{traceId}</code>
           </dd>
         </div>
       )}

@@ -14,6 +14,7 @@ const USAGE = {
 
 const REQUEST: BilledRequest = {
   requestId: 'request-1',
+  traceId: '0af7651916cd43dd8448eb211c80319c',
   holdId: 'hold-1',
   accountId: 'account-1',
   projectId: 'project-1',
@@ -73,6 +74,7 @@ test('the text of a request has every number of its bill', () => {
   expect(asText(REQUEST)).toBe(
     [
       'request request-1',
+      'trace 0af7651916cd43dd8448eb211c80319c',
       'model sim-fast at local',
       'started 2026-11-23T13:02:31.000Z',
       'held $0.002',
@@ -87,6 +89,13 @@ test('the text of a request has every number of its bill', () => {
     ].join('\n'),
   );
   expect(asText({ ...REQUEST, upstream: null, settlement: null })).toBe(
-    ['request request-1', 'model sim-fast', 'started 2026-11-23T13:02:31.000Z', 'held $0.002', 'running'].join('\n'),
+    [
+      'request request-1',
+      'trace 0af7651916cd43dd8448eb211c80319c',
+      'model sim-fast',
+      'started 2026-11-23T13:02:31.000Z',
+      'held $0.002',
+      'running',
+    ].join('\n'),
   );
 });

@@ -64,6 +64,7 @@ export function asText(request: BilledRequest): string {
   const { settlement, price } = request;
   const head = [
     `request ${request.requestId}`,
+    ...(request.traceId ? [`trace ${request.traceId}`] : []),
     `model ${request.model}${request.upstream ? ` at ${request.upstream}` : ''}`,
     `started ${request.reservedAt}`,
     `held ${exactUsd(BigInt(request.heldPicoUsd))}`,

@@ -1,0 +1,42 @@
+import type { RecordedSpan, SpanSink } from './recorded-span.js';
+import type { SpanQueue } from './span-queue.js';
+
+/** Ended spans of requests in progress. A span refers to what its request has anyway: about 1 KiB. */
+const HELD_MAX = 8_192;
+
+/**
+ * Decides which spans are exported. The spans of a request are held until its first span in this process ends: if the trace was sampled, or
+ * that span failed or took at least `slowMs`, all of them are exported, otherwise none. A process that dies thus exports no span whose
+ * parent dies with it.
+ */
+export class TailDecision implements SpanSink {
+  private held = 0;
+
+  constructor(
+    private readonly queue: SpanQueue,
+    private readonly slowMs: number,
+  ) {}
+
+  ended(span: RecordedSpan): void {
+    const { local } = span;
+    if (local.fate === 'discard') return;
+    if (local.fate === 'export') this.queue.push(span);
+    else if (span.isRoot) this.decide(span);
+    else if (this.held < HELD_MAX) {
+      this.held += 1;
+      local.held.push(span);
+    } else if (local.isSampled) this.queue.push(span);
+    else this.queue.counts.dropped += 1;
+  }
+
+  private decide(root: RecordedSpan): void {
+    const { local } = root;
+    const { held } = local;
+    this.held -= held.length;
+    local.held = [];
+    local.fate = local.isSampled || root.hasFailed || root.endedAt - root.startedAt >= this.slowMs ? 'export' : 'discard';
+    if (local.fate === 'discard') return;
+    for (const span of held) this.queue.push(span);
+    this.queue.push(root);
+  }
+}
