@@ -102,6 +102,16 @@ export const UPSTREAMS = {
           queries: quantiles('gen_ai_server_time_per_output_token_seconds', { by: ['upstream', 'model'], filter: ROUTES, of: [0.5, 0.95] }),
         },
         {
+          title: 'Time per chunk',
+          description: 'Streams, mean of each after its first content. A chunk is what one read of the upstream’s socket brings.',
+          unit: 's',
+          queries: quantiles('gen_ai_client_operation_time_per_output_chunk_seconds', {
+            by: ['upstream', 'model'],
+            filter: ROUTES,
+            of: [0.5, 0.95],
+          }),
+        },
+        {
           title: 'Time of the whole call',
           description: 'From the call to its last byte.',
           unit: 's',
