@@ -269,15 +269,15 @@ describe('failures before the first content', () => {
   });
 });
 
-test('a stale connection is neither a failure of the route nor an attempt', async () => {
+test('a stale connection is neither a failure of the route nor one of attemptsMax', async () => {
   upstream.behave((request, response) => {
     if (upstream.calls === 2) request.socket.destroy();
     else return streaming(chunk('ok', 'stop'), DONE)(request, response);
   });
   const { stream, job, dependencies } = setUp({ upstreams: [upstream.definition({ connectionsMax: 1 })], attemptsMax: 1 });
-  const expected = [START, text('ok'), usage({ outputTokens: 1 }), STOP];
-  expect(await collect(stream)).toEqual(expected);
-  expect(await collect(streamInference(job, reader(), dependencies))).toEqual(expected);
+  const reply = [text('ok'), usage({ outputTokens: 1 }), STOP];
+  expect(await collect(stream)).toEqual([START, ...reply]);
+  expect(await collect(streamInference(job, reader(), dependencies))).toEqual([{ ...START, attempt: 2 }, ...reply]);
 });
 
 test('a new connection closed without a reply is an attempt', async () => {

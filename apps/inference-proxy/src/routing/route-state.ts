@@ -218,6 +218,8 @@ export class RouteCall {
   firstContentAt: number | undefined;
   /** Chunks after the one with the first content. A chunk is what one read of the upstream's socket brings. */
   laterChunks = 0;
+  /** Milliseconds that the request waited for this call in the admission queue. */
+  queueMs = 0;
   /** Trace context for the upstream, if it shall get one. */
   traceparent: string | undefined;
 
