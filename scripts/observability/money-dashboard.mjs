@@ -157,6 +157,12 @@ export const MONEY = {
           queries: [['max(tollgate_billing_accounts_frozen)', 'accounts']],
         },
         {
+          title: 'Keys that expire',
+          description: 'API keys without a successor that expire within a week.',
+          unit: 'short',
+          queries: [['max(tollgate_billing_keys_expiring)', 'keys']],
+        },
+        {
           title: 'Age of the usage rollups',
           description: 'Usage is added to its rollups every half minute.',
           unit: 's',

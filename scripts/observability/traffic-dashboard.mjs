@@ -156,6 +156,12 @@ export const TRAFFIC = {
           queries: [['sum(tollgate_gateway_bodies_waiting)', 'bodies']],
         },
         {
+          title: 'Certificates',
+          description: 'Time until the first certificate of a file expires. An alert fires two weeks before.',
+          unit: 's',
+          queries: [['min by (file) (tollgate_certificate_expiry_timestamp_seconds) - time()', '{{file}}']],
+        },
+        {
           title: 'Builds',
           description: 'Replicas of each build. More than one line is a roll-out.',
           unit: 'short',
