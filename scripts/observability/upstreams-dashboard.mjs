@@ -63,6 +63,18 @@ export const UPSTREAMS = {
       title: 'Queues',
       panels: [
         {
+          title: 'Sockets in use',
+          description: 'Share of the sockets that the replicas may have to an upstream. At 1, requests wait.',
+          unit: 'percentunit',
+          max: 1,
+          queries: [
+            [
+              'sum by (upstream) (tollgate_upstream_connections{upstream=~"$upstream"}) / sum by (upstream) (tollgate_upstream_connections_max{upstream=~"$upstream"})',
+              '{{upstream}}',
+            ],
+          ],
+        },
+        {
           title: 'Requests that wait',
           description: 'Requests in the admission queue of a model: all its routes are full or open.',
           unit: 'short',

@@ -58,7 +58,7 @@ beforeAll(async () => {
     });
     await response.text();
   };
-  await ask('Hello', true);
+  await ask('[[sim rate=50 tokens=5]]', true); // slow enough to come in several chunks
   await ask('[[sim status=503]]', false);
 });
 afterAll(() => administrator?.close());

@@ -23,7 +23,7 @@ const SERVICE = 'billing';
 /** Starts the billing service. Returns a function that stops it. */
 export async function startBilling(config: BillingConfig, logger: Logger): Promise<() => Promise<void>> {
   const registry = new Registry();
-  const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-billing' });
+  const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-billing', registry });
   let connected = (): boolean => false;
   let isListening = false;
   const database = [postgresReadiness(prisma, config.databaseUrl), schemaReadiness(prisma)];

@@ -24,7 +24,7 @@ const SERVICE = 'catalog';
 export async function startCatalog(config: CatalogConfig, logger: Logger): Promise<() => Promise<void>> {
   const file = await readStartFile(config.catalogFile, readSecret);
   const registry = new Registry();
-  const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-catalog' });
+  const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-catalog', registry });
   let connected = (): boolean => false;
   let isReady = (): boolean => false;
   const database = [postgresReadiness(prisma, config.databaseUrl), schemaReadiness(prisma)];

@@ -43,7 +43,7 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
       `PANEL_PASSWORDS: off needs a provider: set ${PROVIDERS_PREFIX}<NAME>_ISSUER and ${PROVIDERS_PREFIX}<NAME>_CLIENT_ID`,
     );
   const registry = new Registry();
-  const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-panel' });
+  const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-panel', registry });
   let connected = (): boolean => false;
   let isListening = false;
   const database = [postgresReadiness(prisma, config.databaseUrl), schemaReadiness(prisma)];

@@ -30,6 +30,8 @@ export interface RoutingSnapshot {
   routes: Pick<RouteStatus, 'upstream' | 'model' | 'upstreamModel' | 'circuit'>[];
   /** `waiting` is the number of requests in the admission queue. */
   models: { model: string; waiting: number }[];
+  /** `inUse` is the number of sockets with a call. */
+  upstreams: { upstream: string; inUse: number; connectionsMax: number }[];
 }
 
 const CIRCUITS = { closed: 0, 'half-open': 1, open: 2 } satisfies Record<RouteStatus['circuit'], number>;
@@ -88,6 +90,12 @@ export class ProxyMetrics {
     );
     this.scrape(Gauge, 'tollgate_model_requests_waiting', 'Requests in the admission queue', ['model'], () =>
       read().models.map(({ model, waiting }) => [{ model }, waiting]),
+    );
+    this.scrape(Gauge, 'tollgate_upstream_connections', 'Sockets of the upstream in use', ['upstream'], () =>
+      read().upstreams.map(({ upstream, inUse }) => [{ upstream }, inUse]),
+    );
+    this.scrape(Gauge, 'tollgate_upstream_connections_max', 'Sockets that this replica may have', ['upstream'], () =>
+      read().upstreams.map(({ upstream, connectionsMax }) => [{ upstream }, connectionsMax]),
     );
   }
 

@@ -40,6 +40,11 @@ export class RouteTable {
     metrics.watch(() => ({
       routes: this.routeStatus(),
       models: [...this.models.values()].map(({ id, queue }) => ({ model: id, waiting: queue.size })),
+      upstreams: [...this.upstreams].map(([upstream, { calls, client }]) => ({
+        upstream,
+        inUse: calls.inUse,
+        connectionsMax: client.upstream.connectionsMax,
+      })),
     }));
   }
 
