@@ -63,6 +63,15 @@ test('the line of a request to a model has its format, its calls, its hold, its 
   });
 });
 
+test('the tokens of each model are counted from 0 on', async () => {
+  gateway = await startTestGateway();
+  const counts = async () => (await gateway.registry.metrics()).match(/^tollgate_gateway_tokens_total\{model="test-model".*$/gm);
+  const series = (kind: string, tokens: number) => `tollgate_gateway_tokens_total{model="test-model",kind="${kind}"} ${tokens}`;
+  expect(await counts()).toEqual([series('prompt', 0), series('cached', 0), series('output', 0)]);
+  await gateway.chat();
+  expect(await counts()).toEqual([series('prompt', 5), series('cached', 4), series('output', 2)]);
+});
+
 test.each([
   ['OpenAI/Python 1.2.3', 'OpenAI/Python'],
   ['curl/8.1', 'curl'],

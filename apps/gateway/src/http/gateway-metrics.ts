@@ -54,6 +54,11 @@ export function createGatewayMetrics(registry: Registry) {
   return metrics;
 }
 
+/** Creates the counters of models at 0. */
+export function addModels({ tokens }: GatewayMetrics, models: readonly string[]): void {
+  for (const model of models) for (const kind of ['prompt', 'cached', 'output']) tokens.inc({ model, kind }, 0);
+}
+
 interface GaugeSources {
   server: { readonly requestsRunning: number; readonly connectionsOpen: number };
   settlements: { readonly pending: number };
