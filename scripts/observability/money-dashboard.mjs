@@ -119,6 +119,15 @@ export const MONEY = {
           queries: [['sum by (instance) (tollgate_billing_queue)', '{{instance}}']],
         },
         {
+          title: 'Connections to Postgres',
+          description: 'Connections of the pool in use, and queries that wait for one. The lanes of billing have connections of their own.',
+          unit: 'short',
+          queries: [
+            ['max by (job, instance) (tollgate_postgres_pool_connections)', '{{job}} {{instance}}'],
+            ['max by (job, instance) (tollgate_postgres_pool_waiting)', '{{job}} {{instance}} waiting'],
+          ],
+        },
+        {
           title: 'Time of a batch',
           description: 'From sending a batch to its commit.',
           unit: 's',
@@ -155,6 +164,12 @@ export const MONEY = {
           description: 'Frozen by an operator or by the ledger check.',
           unit: 'short',
           queries: [['max(tollgate_billing_accounts_frozen)', 'accounts']],
+        },
+        {
+          title: 'Keys that expire',
+          description: 'API keys without a successor that expire within a week.',
+          unit: 'short',
+          queries: [['max(tollgate_billing_keys_expiring)', 'keys']],
         },
         {
           title: 'Age of the usage rollups',

@@ -139,6 +139,21 @@ export const TRAFFIC = {
           queries: [['max by (job, instance) (tollgate_nats_round_trip_seconds)', '{{job}} {{instance}}']],
         },
         {
+          title: 'Calls and streams over NATS',
+          description: 'Calls that wait for their reply, and streams by the end that a service has.',
+          unit: 'short',
+          queries: [['sum by (job, kind) (tollgate_nats_running)', '{{job}} {{kind}}']],
+        },
+        {
+          title: 'Back-pressure',
+          description: 'Streams that wait for their reader to take what was sent, and messages that wait for a connection to NATS.',
+          unit: 'short',
+          queries: [
+            ['sum by (job) (tollgate_nats_streams_without_credit)', '{{job}} streams'],
+            ['sum by (job) (tollgate_nats_messages_waiting)', '{{job}} messages'],
+          ],
+        },
+        {
           title: 'Memory',
           description: 'Resident memory of each replica.',
           unit: 'bytes',
@@ -155,6 +170,12 @@ export const TRAFFIC = {
           description: 'Large bodies that wait for a thread that parses them.',
           unit: 'short',
           queries: [['sum(tollgate_gateway_bodies_waiting)', 'bodies']],
+        },
+        {
+          title: 'Certificates',
+          description: 'Time until the first certificate of a file expires. An alert fires two weeks before.',
+          unit: 's',
+          queries: [['min by (file) (tollgate_certificate_expiry_timestamp_seconds) - time()', '{{file}}']],
         },
         {
           title: 'Builds',

@@ -63,6 +63,18 @@ export const UPSTREAMS = {
       title: 'Queues',
       panels: [
         {
+          title: 'Sockets in use',
+          description: 'Share of the sockets that the replicas may have to an upstream. At 1, requests wait.',
+          unit: 'percentunit',
+          max: 1,
+          queries: [
+            [
+              'sum by (upstream) (tollgate_upstream_connections{upstream=~"$upstream"}) / sum by (upstream) (tollgate_upstream_connections_max{upstream=~"$upstream"})',
+              '{{upstream}}',
+            ],
+          ],
+        },
+        {
           title: 'Requests that wait',
           description: 'Requests in the admission queue of a model: all its routes are full or open.',
           unit: 'short',
@@ -100,6 +112,16 @@ export const UPSTREAMS = {
           description: 'Streams, after the first token.',
           unit: 's',
           queries: quantiles('gen_ai_server_time_per_output_token_seconds', { by: ['upstream', 'model'], filter: ROUTES, of: [0.5, 0.95] }),
+        },
+        {
+          title: 'Time per chunk',
+          description: 'Streams, mean of each after its first content. A chunk is what one read of the upstream’s socket brings.',
+          unit: 's',
+          queries: quantiles('gen_ai_client_operation_time_per_output_chunk_seconds', {
+            by: ['upstream', 'model'],
+            filter: ROUTES,
+            of: [0.5, 0.95],
+          }),
         },
         {
           title: 'Time of the whole call',

@@ -3,7 +3,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Registry } from 'prom-client';
 import { ServiceConfig } from '#config/service-config.js';
+import { watchPool } from '#database/pool-metrics.js';
 import { createNatsMetrics } from '#messaging/nats-metrics.js';
+import { registerCertificateExpiry } from '#observability/certificate-expiry.js';
 import { registerProcessMetrics } from '#observability/ops-server.js';
 import { registerSpanCounts } from '#tracing/span-queue.js';
 import { TracingConfig } from '#tracing/tracing.config.js';
@@ -31,7 +33,9 @@ const PAGES = [
   ...pagesBelow('bench'),
 ];
 /** Pages with tables of settings and metrics. */
-const OPERATIONS = ['docs/operations.md', 'docs/panel.md', 'docs/tracing.md'].map((page) => readFileSync(page, 'utf8')).join('\n\n');
+const OPERATIONS = ['docs/operations.md', 'docs/metrics.md', 'docs/panel.md', 'docs/tracing.md']
+  .map((page) => readFileSync(page, 'utf8'))
+  .join('\n\n');
 
 function pagesBelow(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -74,23 +78,25 @@ test.each([
     (registry) => {
       registerProcessMetrics(registry);
       createNatsMetrics(registry);
+      registerCertificateExpiry(registry, () => []);
     },
   ],
+  ['metric of billing, catalog and panel', (registry) => watchPool({} as Parameters<typeof watchPool>[0], registry)],
   ['metric of the gateway', gatewayMetrics],
   ['metric of billing', billingMetrics],
   ['metric of the catalog', createCatalogMetrics],
   ['metric of the panel', createPanelMetrics],
   ['metric of traces', (registry) => registerSpanCounts(registry, { exported: 0, failed: 0, dropped: 0 })],
-  ['metric of the inference-proxy', (registry) => new ProxyMetrics(registry).watch(() => ({ routes: [], models: [] }))],
+  ['metric of the inference-proxy', (registry) => new ProxyMetrics(registry).watch(() => ({ routes: [], models: [], upstreams: [] }))],
 ] as [string, (registry: Registry) => unknown][])(
-  'the pages have each metric with its type and labels, and no other: %s',
+  'the pages have each metric with its type, its labels and its number of series, and no other: %s',
   (title, register) => {
     const registry = new Registry();
     register(registry);
     const exported = registry.getMetricsAsArray() as unknown as { name: string; type: string; labelNames: string[] }[];
-    const documented = tableOf(title).flatMap(([name = '', type, labels = '']) =>
-      name.startsWith('`') ? [{ name: name.replaceAll('`', ''), type, labels: labelsIn(labels) }] : [],
-    );
+    const rows = tableOf(title).filter(([name = '']) => name.startsWith('`'));
+    expect(rows.filter(([, , , series]) => !/^\d/.test(series ?? ''))).toEqual([]);
+    const documented = rows.map(([name = '', type, labels = '']) => ({ name: name.replaceAll('`', ''), type, labels: labelsIn(labels) }));
     // Labels of `gen_ai` metrics are set elsewhere. The page lists the labels of a route once, above the table.
     const expected = exported.map(({ name, type, labelNames }) => ({
       name,
@@ -104,7 +110,7 @@ test.each([
 test('the pages name exactly the metrics of the code', () => {
   const inCode = new Set(
     ['apps', 'libs'].flatMap(sourcesBelow).flatMap((text) => [
-      ...(text.match(/(?<=name: '|gauge\('|histogram\(\s*'|scrape\(\w+, '|countByRoute\(')(?:tollgate|gen_ai)_\w+(?=')/g) ?? []),
+      ...(text.match(/(?<=name: '|gauge\(\s*'|histogram\(\s*'|scrape\(\w+, '|countByRoute\(')(?:tollgate|gen_ai)_\w+(?=')/g) ?? []),
       // The gauges of the gateway share a prefix.
       ...(text.includes('name: `tollgate_gateway_$') ? (text.match(/(?<= gauge\(')\w+/g) ?? []) : []).map(
         (name) => `tollgate_gateway_${name}`,

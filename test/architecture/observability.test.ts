@@ -1,4 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parse } from 'yaml';
 import { observabilityFiles } from '../../scripts/observability/observability-files.mjs';
 
@@ -28,6 +30,44 @@ test('the files that `node scripts/observability.mjs` writes are current', () =>
   const committed = Object.fromEntries(Object.keys(written).map((path) => [path, readFileSync(path, 'utf8')]));
   expect(committed).toEqual(written);
 });
+
+describe('a dashboard', () => {
+  const dashboards = readdirSync(`${FOLDER}/dashboards`).map((file) => readFileSync(`${FOLDER}/dashboards/${file}`, 'utf8'));
+
+  test('has the types of Grafana’s SDK', () => {
+    expect(dashboards.length).toBe(3);
+    expect(dashboards.map(typeFaults)).toEqual(['', '', '']);
+  });
+
+  test.each([
+    ['an unknown field of a panel', '"gridPos"', '"gridPosition"'],
+    ['an unknown field of a query', '"expr"', '"expression"'],
+    ['a value of a wrong type', '"unit": "reqps"', '"unit": 1'],
+  ])('with %s is found', (_fault, before, after) => {
+    expect(typeFaults(readFileSync(`${FOLDER}/dashboards/traffic.json`, 'utf8').replace(before, after))).toMatch(/error TS2/);
+  });
+});
+
+/** Types of the SDK as JSON: an enum is its values, and a query is one for Prometheus. */
+const JSON_TYPES = `
+import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
+import type { Dataquery } from '@grafana/grafana-foundation-sdk/prometheus';
+type Json<T> = T extends string ? \`\${T}\` : T extends number | boolean ? T : unknown extends T ? unknown
+  : T extends readonly (infer Item)[] ? Json<Item>[]
+  : { [Key in keyof T as T[Key] extends () => void ? never : Key]: Key extends 'targets' ? Json<Dataquery>[] : Json<T[Key]> };
+`;
+
+/** Returns what the compiler says against a dashboard. */
+function typeFaults(dashboard: string): string {
+  mkdirSync('.local', { recursive: true });
+  const folder = mkdtempSync('.local/dashboard-');
+  const file = join(folder, 'dashboard.ts');
+  writeFileSync(file, `${JSON_TYPES}export const dashboard: Json<Dashboard> = ${dashboard};`);
+  const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2023', '--ignoreConfig'];
+  const { stdout, stderr } = spawnSync(process.execPath, ['node_modules/typescript-7/bin/tsc', ...options, file], { encoding: 'utf8' });
+  rmSync(folder, { recursive: true });
+  return stdout + stderr;
+}
 
 test('promtool sees each alert silent and then firing alone', () => {
   const { tests } = parse(readFileSync(`${FOLDER}/rules.test.yaml`, 'utf8'), { maxAliasCount: -1 }) as RuleTests;

@@ -3,6 +3,7 @@ import { type ReserveOutcome, SETTLE_REASONS, type SettleReason } from '#contrac
 import type { LedgerCheckReply } from '#contracts/billing/ledger.js';
 import { registerScrapedGauge } from '#observability/scraped-gauge.js';
 import type { Applied } from './holds/batch.js';
+import type { WatchedCounts } from './ledger/auditor.js';
 
 const RESERVE_OUTCOMES = [
   'held',
@@ -86,6 +87,11 @@ export function createBillingMetrics(registry: Registry) {
       registers,
     }),
     accountsFrozen: new Gauge({ name: 'tollgate_billing_accounts_frozen', help: 'Frozen accounts', registers }),
+    keysExpiring: new Gauge({
+      name: 'tollgate_billing_keys_expiring',
+      help: 'Active API keys without a successor that expire within a week, at the last ledger check',
+      registers,
+    }),
     costPicoUsd: new Counter({ name: 'tollgate_billing_cost_pico_usd_total', help: 'Amounts charged', registers }),
     overHolds: new Counter({ name: 'tollgate_billing_over_holds_total', help: 'Requests whose usage exceeded their hold', registers }),
     overPicoUsd: new Counter({ name: 'tollgate_billing_over_pico_usd_total', help: 'Usage beyond holds, which is not charged', registers }),
@@ -103,17 +109,18 @@ export function watchLanes(registry: Registry, lanes: { readonly queued: number;
   gauge('tollgate_billing_waiting_seconds', 'Age of the oldest settle or reserve without an outcome', () => lanes.waitingMs / 1_000);
 }
 
-export function recordLedgerCheck(metrics: BillingMetrics, report: LedgerCheckReply, accountsFrozen: number): void {
+export function recordLedgerCheck(metrics: BillingMetrics, report: LedgerCheckReply, counts: WatchedCounts): void {
   metrics.ledgerCheckedAt.set(Date.parse(report.checkedAt) / 1_000);
   metrics.ledgerCheckSeconds.set(report.milliseconds / 1_000);
   for (const { id, violations } of report.invariants) metrics.ledgerViolations.set({ invariant: id }, violations);
-  metrics.accountsFrozen.set(accountsFrozen);
+  metrics.accountsFrozen.set(counts.accountsFrozen);
+  metrics.keysExpiring.set(counts.keysExpiring);
 }
 
 /** Resets the gauges when another replica checks the ledger. */
 export function forgetLedgerCheck(metrics: BillingMetrics): void {
-  for (const gauge of [metrics.ledgerCheckedAt, metrics.ledgerCheckSeconds, metrics.ledgerViolations, metrics.accountsFrozen])
-    gauge.reset();
+  const { ledgerCheckedAt, ledgerCheckSeconds, ledgerViolations, accountsFrozen, keysExpiring } = metrics;
+  for (const gauge of [ledgerCheckedAt, ledgerCheckSeconds, ledgerViolations, accountsFrozen, keysExpiring]) gauge.reset();
 }
 
 /** Counts a committed batch. Money counters are floats, for graphs only. */

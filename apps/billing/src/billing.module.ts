@@ -128,7 +128,7 @@ export function billingModule({ config, logger, registry, prisma, messaging, rep
     connect: connectForMinutes,
     overdueMs: reaperGraceMs + HOLD_OVERDUE_MS,
     intervalMs: config.ledgerCheckIntervalMs,
-    onChecked: (report, accountsFrozen) => recordLedgerCheck(metrics, report, accountsFrozen),
+    onChecked: (report, counts) => recordLedgerCheck(metrics, report, counts),
     onFollowing: () => forgetLedgerCheck(metrics),
     logger,
   });

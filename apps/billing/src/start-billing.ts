@@ -2,12 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { NestFactory } from '@nestjs/core';
 import { Registry } from 'prom-client';
 import { postgresReadiness } from '#database/postgres-readiness.js';
+import { postgresCertificates } from '#database/postgres-url.js';
 import { createPrismaClient } from '#database/prisma-client.js';
 import { schemaReadiness } from '#database/schema-readiness.js';
 import { refuseTransactionPooler } from '#database/transaction-pooler.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
-import { natsAccess } from '#messaging/nats-access.js';
+import { natsAccess, natsCertificates } from '#messaging/nats-access.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
+import { registerCertificateExpiry } from '#observability/certificate-expiry.js';
 import { beginGrace } from '#observability/grace.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
@@ -21,7 +23,7 @@ const SERVICE = 'billing';
 /** Starts the billing service. Returns a function that stops it. */
 export async function startBilling(config: BillingConfig, logger: Logger): Promise<() => Promise<void>> {
   const registry = new Registry();
-  const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-billing' });
+  const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-billing', registry });
   let connected = (): boolean => false;
   let isListening = false;
   const database = [postgresReadiness(prisma, config.databaseUrl), schemaReadiness(prisma)];
@@ -30,6 +32,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
   const { shutdownGraceMs } = config;
   const replicaId = randomUUID();
+  registerCertificateExpiry(registry, () => [...natsCertificates(config), ...postgresCertificates(config.databaseUrl)]);
   const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry, resumeMs: config.streamResumeMs });
   connected = () => messaging.connected;
   // Subscribing earlier would take requests from replicas that can answer them.

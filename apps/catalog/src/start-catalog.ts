@@ -2,12 +2,14 @@ import { NestFactory } from '@nestjs/core';
 import { Registry } from 'prom-client';
 import { readSecret } from '#config/load-config.js';
 import { postgresReadiness } from '#database/postgres-readiness.js';
+import { postgresCertificates } from '#database/postgres-url.js';
 import { createPrismaClient } from '#database/prisma-client.js';
 import { schemaReadiness } from '#database/schema-readiness.js';
 import { refuseTransactionPooler } from '#database/transaction-pooler.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
-import { natsAccess } from '#messaging/nats-access.js';
+import { natsAccess, natsCertificates } from '#messaging/nats-access.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
+import { registerCertificateExpiry } from '#observability/certificate-expiry.js';
 import { beginGrace } from '#observability/grace.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
@@ -22,7 +24,7 @@ const SERVICE = 'catalog';
 export async function startCatalog(config: CatalogConfig, logger: Logger): Promise<() => Promise<void>> {
   const file = await readStartFile(config.catalogFile, readSecret);
   const registry = new Registry();
-  const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-catalog' });
+  const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-catalog', registry });
   let connected = (): boolean => false;
   let isReady = (): boolean => false;
   const database = [postgresReadiness(prisma, config.databaseUrl), schemaReadiness(prisma)];
@@ -30,6 +32,7 @@ export async function startCatalog(config: CatalogConfig, logger: Logger): Promi
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
   const { shutdownGraceMs } = config;
+  registerCertificateExpiry(registry, () => [...natsCertificates(config), ...postgresCertificates(config.databaseUrl)]);
   const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry, resumeMs: config.streamResumeMs });
   connected = () => messaging.connected;
   // Subscribing earlier would take requests from replicas that can answer them.

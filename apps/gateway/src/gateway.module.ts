@@ -21,7 +21,7 @@ import { CountTokensController } from './http/endpoints/count-tokens.controller.
 import { GenerationController } from './http/endpoints/generation.controller.js';
 import { GenerationHandler } from './http/endpoints/generation-handler.js';
 import { OwnKeyController } from './http/endpoints/own-key.controller.js';
-import { createGatewayMetrics } from './http/gateway-metrics.js';
+import { addModels, createGatewayMetrics } from './http/gateway-metrics.js';
 import { ApiKeyGuard } from './http/limits/api-key.guard.js';
 import { EmptyAccounts } from './http/limits/empty-accounts.js';
 import { RequestRates } from './http/limits/request-rates.js';
@@ -59,7 +59,7 @@ export function gatewayModule({ config, logger, registry, messaging, tracer, sta
       provide(ApiKeys, [], () => new ApiKeys(messaging, config.keyCacheMs, config.keyCacheEntriesMax)),
       provide(BillingReplicas, [], () => new BillingReplicas(messaging)),
       provide(BillingClient, [BillingReplicas], (replicas) => new BillingClient(messaging, replicas, config.billingTimeoutMs)),
-      provide(CatalogClient, [], () => new CatalogClient(messaging, logger, config.catalogRefreshMs)),
+      provide(CatalogClient, [], () => new CatalogClient(messaging, logger, config.catalogRefreshMs, (ids) => addModels(metrics, ids))),
       provide(InferenceClient, [], () => new InferenceClient(messaging)),
       provide(OwnKeys, [], () => new OwnKeys(messaging)),
       // pipeline

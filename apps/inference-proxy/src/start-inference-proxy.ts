@@ -1,8 +1,9 @@
 import { NestFactory } from '@nestjs/core';
 import { Registry } from 'prom-client';
 import { connectMessaging } from '#messaging/connect-messaging.js';
-import { natsAccess } from '#messaging/nats-access.js';
+import { natsAccess, natsCertificates } from '#messaging/nats-access.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
+import { registerCertificateExpiry } from '#observability/certificate-expiry.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
 import { untilReady } from '#observability/readiness.js';
@@ -40,6 +41,7 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
   });
   const routes = app.get(RouteTable);
   areRoutesKnown = () => routes.isKnown;
+  registerCertificateExpiry(registry, () => [...natsCertificates(config), ...routes.certificates()]);
   app.get(BackgroundWork).start();
   // Subscribing earlier would take requests from replicas that know their routes.
   await untilReady([...needed, { name: 'shares', check: () => routes.hasShares }], logger);

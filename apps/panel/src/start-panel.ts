@@ -5,12 +5,14 @@ import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-ex
 import { Registry } from 'prom-client';
 import { ConfigError, loadNamedConfigs } from '#config/load-config.js';
 import { postgresReadiness } from '#database/postgres-readiness.js';
+import { postgresCertificates } from '#database/postgres-url.js';
 import { createPrismaClient } from '#database/prisma-client.js';
 import { schemaReadiness } from '#database/schema-readiness.js';
 import { refuseTransactionPooler } from '#database/transaction-pooler.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
-import { natsAccess } from '#messaging/nats-access.js';
+import { natsAccess, natsCertificates } from '#messaging/nats-access.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
+import { registerCertificateExpiry } from '#observability/certificate-expiry.js';
 import { beginGrace } from '#observability/grace.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
@@ -41,7 +43,7 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
       `PANEL_PASSWORDS: off needs a provider: set ${PROVIDERS_PREFIX}<NAME>_ISSUER and ${PROVIDERS_PREFIX}<NAME>_CLIENT_ID`,
     );
   const registry = new Registry();
-  const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-panel' });
+  const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-panel', registry });
   let connected = (): boolean => false;
   let isListening = false;
   const database = [postgresReadiness(prisma, config.databaseUrl), schemaReadiness(prisma)];
@@ -49,6 +51,7 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, checks, registry });
   const { shutdownGraceMs } = config;
+  registerCertificateExpiry(registry, () => [...natsCertificates(config), ...postgresCertificates(config.databaseUrl)]);
   const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry, resumeMs: config.streamResumeMs });
   connected = () => messaging.connected;
   await untilReady(database, logger);

@@ -3,6 +3,10 @@ import { IsIn, IsInt, IsString, Max, Min, MinLength, NotEquals, ValidateIf } fro
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
+/** `pretty` is for people, `json` for programs. */
+export const LOG_FORMATS = ['json', 'pretty'] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
+
 /** Settings of every service on NATS. */
 export class ServiceConfig {
   /** Servers, separated by commas. `tls://` requires TLS. */
@@ -26,6 +30,7 @@ export class ServiceConfig {
   /** Milliseconds for which streams and calls outlive a lost connection to NATS. 0: they fail at once. */
   @IsInt() @Min(0) @Max(60_000) streamResumeMs = 5_000;
   @IsIn(LOG_LEVELS) logLevel: LogLevel = 'info';
+  @IsIn(LOG_FORMATS) logFormat: LogFormat = 'json';
   /** Milliseconds that running work may take after SIGTERM. */
   @IsInt() @Min(0) shutdownGraceMs = 30_000;
 }

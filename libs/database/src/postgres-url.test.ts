@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '#config/load-config.js';
 import { TestAuthority } from '#testing/test-certificates.js';
-import { IsPostgresUrl, serverUrls } from './postgres-url.js';
+import { IsPostgresUrl, postgresCertificates, serverUrls } from './postgres-url.js';
 
 test.each([
   ['postgres://u:p@one/db', ['postgres://u:p@one/db']],
@@ -17,6 +17,14 @@ test.each([
   ['postgres://one/db?sslmode=verify-full&sslrootcert=system', ['postgres://one/db?sslmode=verify-full&uselibpqcompat=true']],
 ])('a URL for each host of %s', (url, urls) => {
   expect(serverUrls(url)).toEqual(urls);
+});
+
+test.each([
+  ['postgres://one,two/db?sslmode=verify-full&sslrootcert=%2Fetc%2Fca.pem', ['/etc/ca.pem']],
+  ['postgres://one/db?sslmode=verify-full&sslrootcert=system', []],
+  ['postgres://one/db', []],
+])('the files with certificates of %s', (url, files) => {
+  expect(postgresCertificates(url).map(({ name }) => name)).toEqual(files);
 });
 
 class Config {

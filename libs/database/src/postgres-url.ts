@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ValidateBy } from 'class-validator';
+import { type CertificateFile, certificateFile } from '#observability/certificate-expiry.js';
 
 /** Scheme and user, hosts, and the rest with path and parameters. */
 const FORM = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/s;
@@ -31,6 +32,13 @@ export function faultOfUrl(url: string): string | undefined {
   if (authorities === SYSTEM) return mode === 'verify-full' ? undefined : 'sslrootcert=system needs sslmode=verify-full';
   if (authorities !== null) return hasCertificate(authorities) ? undefined : 'sslrootcert must be a readable file with certificates';
   return mode === 'verify-ca' ? 'sslmode=verify-ca needs sslrootcert, the file of the certificate authority' : undefined;
+}
+
+/** Returns the file with the authorities that connections trust, if the URL names one. */
+export function postgresCertificates(url: string): CertificateFile[] {
+  const [, , , end = ''] = FORM.exec(url) ?? [];
+  const authorities = parametersOf(end).get('sslrootcert');
+  return authorities === null || authorities === SYSTEM ? [] : [certificateFile(authorities)];
 }
 
 /** Rule of a setting: `postgres://`, with libpq's parameters for several hosts and TLS. */

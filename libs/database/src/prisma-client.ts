@@ -1,6 +1,9 @@
 import { PrismaPg } from '@prisma/adapter-pg';
+import pg from 'pg';
+import type { Registry } from 'prom-client';
 import { CONNECT_TIMEOUT_MS, type DatabaseOptions, STATEMENT_TIMEOUT_MS } from './database-options.js';
 import { PrismaClient } from './generated/client.js';
+import { watchPool } from './pool-metrics.js';
 import { PrimaryClient } from './primary-client.js';
 
 export type { PrismaClient } from './generated/client.js';
@@ -13,9 +16,9 @@ export { Prisma } from './generated/client.js';
  * Money columns arrive as `Prisma.Decimal`, which rounds results to 20 digits: read them as `::text`, or convert with
  * `BigInt(decimal.toFixed(0))` first.
  */
-export function createPrismaClient(options: DatabaseOptions & { connectionsMax?: number }): PrismaClient {
+export function createPrismaClient(options: DatabaseOptions & { connectionsMax?: number; registry?: Registry }): PrismaClient {
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
-  const adapter = new PrismaPg({
+  const pool = new pg.Pool({
     connectionString: options.url,
     Client: PrimaryClient,
     verify: (client, done) => {
@@ -29,5 +32,6 @@ export function createPrismaClient(options: DatabaseOptions & { connectionsMax?:
     max: options.connectionsMax ?? 5,
     keepAlive: true,
   });
-  return new PrismaClient({ adapter });
+  if (options.registry) watchPool(pool, options.registry);
+  return new PrismaClient({ adapter: new PrismaPg(pool, { disposeExternalPool: true }) });
 }

@@ -23,8 +23,7 @@ export type FinishReason = 'stop' | 'stop-sequence' | 'length' | 'tool-calls' | 
  * - After the first `refusal-delta` there is no `text-delta`.
  */
 export type StreamEvent =
-  /** `prompt`: the upstream's own count, if it was known at the start. It is billed if no `usage-report` follows. */
-  | { type: 'upstream-start'; upstream: string; prompt?: Pick<Usage, 'promptTokens' | 'cachedTokens'> }
+  | UpstreamStart
   | { type: 'text-delta'; text: string }
   | { type: 'reasoning-delta'; text: string }
   | { type: 'refusal-delta'; text: string }
@@ -38,6 +37,18 @@ export type StreamEvent =
   | { type: 'attempts-report'; attempts: readonly Attempt[] }
   | { type: 'completion-finish'; reason: FinishReason }
   | CompletionFailure;
+
+/** The upstream whose reply follows, or whose failure was the last. */
+export interface UpstreamStart {
+  type: 'upstream-start';
+  upstream: string;
+  /** The upstream's own count, if it was known at the start. It is billed if no `usage-report` follows. */
+  prompt?: Pick<Usage, 'promptTokens' | 'cachedTokens'>;
+  /** Number of this call among those of the request, one on a stale connection included. Absent: it was the first. */
+  attempt?: number;
+  /** Whole milliseconds that the request waited in admission queues. Absent: it did not wait. */
+  queueMs?: number;
+}
 
 /** `message` goes to the client. It is the gateway's own, and may end with the upstream's reason for rejecting the request. */
 export interface CompletionFailure {

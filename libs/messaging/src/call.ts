@@ -70,6 +70,10 @@ export abstract class PendingCall implements Receiver {
     this.send();
   }
 
+  get running() {
+    return 'call' as const;
+  }
+
   receive(reply: IncomingMessage): void {
     if (reply.headers !== undefined && isNoResponders(reply)) this.notFound();
     else this.answered(reply);

@@ -1,7 +1,7 @@
 import { readBundle } from './bundle.js';
 import { goneConnection, isBundle, isReader, newSubject, type ReceiverKind } from './inbox-subject.js';
 import type { MessagingError } from './messaging.js';
-import { type IncomingMessage, isNoResponders, type Receiver } from './receiver.js';
+import { type IncomingMessage, isNoResponders, type Receiver, type RunningKind } from './receiver.js';
 
 /** The one subscription for all messages to this connection: `<address>.*`. */
 export class Inbox {
@@ -45,6 +45,16 @@ export class Inbox {
 
   resumeAll(): void {
     for (const receiver of [...this.receivers.values()]) receiver.resume();
+  }
+
+  /** Counts what is running, and the streams among it that wait for credit. */
+  counts(): Record<RunningKind | 'withoutCredit', number> {
+    const counts = { call: 0, reader: 0, writer: 0, withoutCredit: 0 };
+    for (const { running, lacksCredit } of this.receivers.values()) {
+      if (running) counts[running]++;
+      if (lacksCredit) counts.withoutCredit++;
+    }
+    return counts;
   }
 
   /** Resolves when there is no receiver. */

@@ -266,6 +266,9 @@ describe('metrics', () => {
       tollgate_nats_round_trip_seconds: expect.any(Number),
       tollgate_nats_reconnects_total: 0,
       tollgate_nats_lame_duck_notices_total: 0,
+      tollgate_nats_messages_waiting: 0,
+      tollgate_nats_streams_without_credit: 0,
+      tollgate_nats_running: 0,
     });
     const again = new Promise<void>((resolve) => messaging.onReconnect(resolve));
     await server.kill();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { nkeys } from 'nats';
 import { ConfigError, loadConfig } from '#config/load-config.js';
 import { ServiceConfig } from '#config/service-config.js';
-import { accessOptions, checkAccess, natsAccess, requiresTls } from './nats-access.js';
+import { accessOptions, checkAccess, natsAccess, natsCertificates, requiresTls } from './nats-access.js';
 
 const SEED = Buffer.from(nkeys.createUser().getSeed()).toString();
 const ACCESS = { url: 'nats://127.0.0.1:4222', user: 'gateway' };
@@ -21,6 +21,11 @@ test('settings that are not set are absent', () => {
   expect(natsAccess(load({ NATS_PASSWORD: 'secret' }))).toEqual({ ...ACCESS, password: 'secret' });
   const files = { NATS_SEED_FILE: '/seed', NATS_CA_FILE: '/ca', NATS_CERT_FILE: '/cert', NATS_KEY_FILE: '/key', NATS_PASSWORD: '' };
   expect(natsAccess(load(files))).toEqual({ ...ACCESS, seedFile: '/seed', caFile: '/ca', certFile: '/cert', keyFile: '/key' });
+});
+
+test('the certificates of a connection are those of the authorities and our own', () => {
+  const names = (variables: Record<string, string>) => natsCertificates(load({ NATS_PASSWORD: 'x', ...variables })).map(({ name }) => name);
+  expect([names({}), names({ NATS_CA_FILE: '/ca', NATS_CERT_FILE: '/cert', NATS_KEY_FILE: '/key' })]).toEqual([[], ['/ca', '/cert']]);
 });
 
 test('a service needs a password or a seed', () => {

@@ -3,6 +3,7 @@ import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import { type Authenticator, type ConnectionOptions, ErrorCode, NatsError, nkeyAuthenticator, nkeys } from 'nats';
 import { ConfigError } from '#config/load-config.js';
 import type { ServiceConfig } from '#config/service-config.js';
+import { type CertificateFile, certificateFile } from '#observability/certificate-expiry.js';
 
 /** Address of NATS, and the credentials and certificates that a connection is made with. */
 export interface NatsAccess {
@@ -41,6 +42,12 @@ export function natsAccess(settings: NatsSettings): NatsAccess {
     return value === undefined || value === '' || value === 'none' ? [] : [[name, value]];
   });
   return { url: settings.natsUrl, user: settings.natsUser, ...Object.fromEntries(given) };
+}
+
+/** Returns the files with certificates that connections use: those of the authorities, and our own. */
+export function natsCertificates(settings: NatsSettings): CertificateFile[] {
+  const { caFile, certFile } = natsAccess(settings);
+  return [caFile, certFile].flatMap((path) => (path === undefined ? [] : certificateFile(path)));
 }
 
 /** @throws {ConfigError} for a file that cannot be read, a text that is no seed, and a certificate without its key. */

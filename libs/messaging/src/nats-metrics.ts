@@ -1,11 +1,19 @@
 import type { NatsConnection } from 'nats';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { within } from '#observability/grace.js';
+import { registerScrapedGauge } from '#observability/scraped-gauge.js';
+import type { Inbox } from './inbox.js';
+import type { Outbox } from './outbox.js';
+import { RUNNING_KINDS } from './receiver.js';
 
 /** A connection whose state is read when Prometheus scrapes. */
 interface WatchedConnection {
   readonly connected: boolean;
-  readonly link: { readonly connection: Pick<NatsConnection, 'flush'> };
+  readonly link: {
+    readonly connection: Pick<NatsConnection, 'flush'>;
+    readonly inbox: Pick<Inbox, 'counts'>;
+    readonly outbox: Pick<Outbox, 'waiting'>;
+  };
 }
 
 export type NatsMetrics = ReturnType<typeof createNatsMetrics>;
@@ -13,7 +21,7 @@ export type NatsMetrics = ReturnType<typeof createNatsMetrics>;
 /** Longest wait for the answer to a ping, so that a slow server does not hold up a scrape. */
 const PING_MS = 1_000;
 
-/** Registers the metrics of a service's connection to NATS. They have no labels. */
+/** Registers the metrics of a service's connection to NATS. */
 export function createNatsMetrics(registry: Registry) {
   const registers = [registry];
   let watched: WatchedConnection | undefined;
@@ -33,6 +41,23 @@ export function createNatsMetrics(registry: Registry) {
       const startedAt = performance.now();
       if (watched?.connected) await within(PING_MS, watched.link.connection.flush());
       this.set(watched?.connected ? Math.min(PING_MS, performance.now() - startedAt) / 1000 : 0);
+    },
+  });
+  const gauge = registerScrapedGauge.bind(undefined, registry);
+  gauge('tollgate_nats_messages_waiting', 'Messages that wait for a connection to NATS', () => watched?.link.outbox.waiting ?? 0);
+  gauge(
+    'tollgate_nats_streams_without_credit',
+    'Streams that wait for their reader to take what was sent',
+    () => watched?.link.inbox.counts().withoutCredit ?? 0,
+  );
+  new Gauge({
+    name: 'tollgate_nats_running',
+    help: 'Calls that wait for their reply, and streams that are read or written',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      const counts = watched?.link.inbox.counts();
+      for (const kind of RUNNING_KINDS) this.set({ kind }, counts?.[kind] ?? 0);
     },
   });
   return {

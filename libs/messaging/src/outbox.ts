@@ -81,6 +81,13 @@ export class Outbox {
     for (const [connection, messages] of streamed) this.publishStreamed(connection, messages);
   };
 
+  /** Messages of this turn, or while there is no connection of all turns since. */
+  get waiting(): number {
+    let waiting = this.outgoing.length;
+    for (const messages of this.streamed.values()) waiting += messages.length;
+    return waiting;
+  }
+
   /** Drops the messages that wait for a connection. */
   clear(): void {
     this.outgoing = [];

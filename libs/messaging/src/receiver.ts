@@ -9,6 +9,11 @@ export interface IncomingMessage {
   readonly headers?: { readonly code: number; get(name: string): string };
 }
 
+/** A call that waits for its reply, and the ends of a stream. */
+export type RunningKind = (typeof RUNNING_KINDS)[number];
+
+export const RUNNING_KINDS = ['call', 'reader', 'writer'] as const;
+
 /** One end of a running call, stream or payload transfer. */
 export interface Receiver {
   /** Subject that this end publishes to. The end fails when the server refuses to publish there. */
@@ -19,6 +24,10 @@ export interface Receiver {
   readonly survivesLoss: boolean;
   /** `Link.disruptions` when its request was sent last. Set while the request may be sent again. */
   readonly since?: number | undefined;
+  /** What it counts as while it runs. */
+  readonly running?: RunningKind;
+  /** True for a stream whose reader has to take frames before more can be sent. */
+  readonly lacksCredit?: boolean;
   /** Must not throw. */
   receive(message: IncomingMessage): void;
   /** Called when the connection is lost, refused or closing, and nothing more will arrive. */

@@ -72,6 +72,10 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
     this.request.send(this.inbox);
   }
 
+  get running() {
+    return 'reader' as const;
+  }
+
   get since(): number | undefined {
     return this.request?.since;
   }

@@ -81,6 +81,14 @@ export class StreamWriter<Event> implements Receiver, Heartbeating, Flushable {
     return this.controller.signal;
   }
 
+  get running() {
+    return 'writer' as const;
+  }
+
+  get lacksCredit(): boolean {
+    return !this.ended && !this.hasCredit();
+  }
+
   /** Starts pulling the source. If it fails to open, the stream fails. */
   run(opening: Promise<AsyncIterable<readonly Event[]>>): void {
     opening.then(

@@ -92,6 +92,25 @@ describe('a stream', () => {
     expect(frames).toEqual(['E1\n[1,2]', 'L2\n[3,4]']);
   });
 
+  test('lacks credit while its reader takes nothing, and is counted until it ends', async () => {
+    const { caller, service } = await start(async function* (count) {
+      for (let number = 0; number < count; number++) {
+        yield [number];
+        await turn();
+      }
+    });
+    const counts = () => [caller, service].map(({ link }) => link.inbox.counts());
+    const none = { call: 0, reader: 0, writer: 0, withoutCredit: 0 };
+    const stream = caller.openStream(countUp, { count: 2 * WINDOW_FRAMES });
+    await eventually(() => service.link.inbox.counts().withoutCredit === 1);
+    expect(counts()).toEqual([
+      { ...none, reader: 1 },
+      { ...none, writer: 1, withoutCredit: 1 },
+    ]);
+    await collect(stream);
+    expect(counts()).toEqual([none, none]);
+  });
+
   test('carries many events in order, faster than its window', async () => {
     const { caller } = await start(async function* (count) {
       for (let index = 1; index <= count; index++) {

@@ -16,11 +16,16 @@ export class LineBuffer implements Destination {
   private length = 0;
   private timer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly destination: Destination) {}
+  constructor(
+    private readonly destination: Destination,
+    /** Makes the text that is written of a line. */
+    private readonly render: (line: string) => string = (line) => line,
+  ) {}
 
   write(line: string): void {
-    this.lines.push(line);
-    this.length += line.length;
+    const text = this.render(line);
+    this.lines.push(text);
+    this.length += text.length;
     if (this.length >= LENGTH_MAX) this.handOver();
     else this.timer ??= setTimeout(() => this.handOver(), DELAY_MS).unref();
   }

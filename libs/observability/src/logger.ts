@@ -1,15 +1,17 @@
 import type { LoggerService } from '@nestjs/common';
 import { type Logger, pino } from 'pino';
+import type { LogFormat } from '#config/service-config.js';
 import { LineBuffer } from './line-buffer.js';
+import { prettyLine } from './pretty-line.js';
 
 export type { Logger } from 'pino';
 
 /**
- * Writes one JSON line an event to standard output, up to 250 ms late: call `flush` before the process exits. Callers pass named fields,
+ * Writes one line an event to standard output, up to 250 ms late: call `flush` before the process exits. Callers pass named fields,
  * never whole requests, so that no prompt, key or cookie gets into a log.
  */
-export function createLogger(service: string, level: string): Logger {
-  const destination = new LineBuffer(pino.destination({ dest: 1, sync: false }));
+export function createLogger(service: string, level: string, format: LogFormat = 'json'): Logger {
+  const destination = new LineBuffer(pino.destination({ dest: 1, sync: false }), format === 'pretty' ? prettyLine : undefined);
   const formatters = { level: (label: string) => ({ level: label }) };
   return pino({ level, base: { service }, timestamp: isoTime, formatters }, destination);
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { LogFormat } from '#config/service-config.js';
 import { BUILD } from '#config/version.js';
 import type { Logger } from './logger.js';
 
@@ -18,7 +19,10 @@ const START_MS = 1_000;
  * A `main.ts` must import nothing else, and `load` imports the service: the kernel drops signals to the first process of a container until
  * a handler is installed, so the handlers come before anything large is loaded.
  */
-export function runService<Config extends { logLevel: string }>(name: string, load: () => Promise<Service<Config>>): void {
+export function runService<Config extends { logLevel: string; logFormat?: LogFormat }>(
+  name: string,
+  load: () => Promise<Service<Config>>,
+): void {
   if (process.argv.includes('--version')) {
     process.stdout.write(`${BUILD}\n`);
     return;
@@ -40,10 +44,11 @@ export function runService<Config extends { logLevel: string }>(name: string, lo
 
   const start = async (): Promise<() => Promise<void>> => {
     const [{ createLogger }, { loadConfig }] = await Promise.all([import('./logger.js'), import('#config/load-config.js')]);
-    logger = createLogger(name, 'info');
+    logger = createLogger(name, 'info'); // for a fault in the settings
     const service = await load();
     const config = loadConfig(service.Config);
-    logger.level = config.logLevel;
+    logger.flush();
+    logger = createLogger(name, config.logLevel, config.logFormat);
     const stop = await service.start(config, logger);
     logger.info('service ready');
     return stop;

@@ -237,6 +237,20 @@ test('the check passes at any moment while requests run and money moves', async 
 });
 
 describe('a scheduled check', () => {
+  test('counts the active keys without a successor that expire within a week', async () => {
+    const keys = await Promise.all(Array.from({ length: 6 }, async () => (await ledger.customer({})).keyId));
+    const [soon, later, past, replaced, disabled, endless] = keys;
+    const end = (key: string | undefined, days: number, also = '') =>
+      `UPDATE billing.api_key SET expires_at = clock_timestamp() + ${days} * interval '1 day' ${also} WHERE id = '${key}'`;
+    const counts: number[] = [];
+    const auditor = newAuditor({ onChecked: (_report, { keysExpiring }) => counts.push(keysExpiring) });
+    await auditor.tick();
+    await tamper([end(soon, 6.9), end(later, 7.1), end(past, -0.1)]);
+    await tamper([end(replaced, 1, `, replaced_by = '${endless}'`), end(disabled, 1, ', disabled = true')]);
+    await auditor.tick();
+    expect(counts).toEqual([0, 1]);
+  });
+
   const repair = (accountId: string) =>
     tamper([`UPDATE billing.account SET topup = topup - 1, status = 'active', status_reason = NULL WHERE id = '${accountId}'`]);
 
@@ -244,7 +258,7 @@ describe('a scheduled check', () => {
     const [customer, other] = [await busyCustomer(), await ledger.customer({ topup: 100n })];
     await tamper([`UPDATE billing.account SET topup = topup + 1 WHERE id = '${customer.accountId}'`]);
     const checked: unknown[] = [];
-    const auditor = newAuditor({ onChecked: (report, accountsFrozen) => checked.push([report.violations.length, accountsFrozen]) });
+    const auditor = newAuditor({ onChecked: (report, counts) => checked.push([report.violations.length, counts.accountsFrozen]) });
     await auditor.tick();
     await auditor.tick();
     expect(checked).toEqual([

@@ -2,6 +2,7 @@ import type { LedgerCheckReply } from '#contracts/billing/ledger.js';
 import { serviceAuthor } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
+import { KEY_IS_ACTIVE } from '../keys/key-status.js';
 import { Rounds } from '../rounds.js';
 import { checkLedger } from './check-ledger.js';
 import { freezeAccounts } from './freeze-accounts.js';
@@ -15,11 +16,18 @@ export interface AuditorOptions {
   /** Milliseconds that a hold may be open after its lease. */
   overdueMs: number;
   intervalMs: number;
-  /** Called after each scheduled check, with the number of frozen accounts. */
-  onChecked?: (report: LedgerCheckReply, accountsFrozen: number) => void;
+  /** Called after each scheduled check. */
+  onChecked?: (report: LedgerCheckReply, counts: WatchedCounts) => void;
   /** Called when another replica checks. */
   onFollowing?: () => void;
   logger: Logger;
+}
+
+/** Rows that operators watch beside the violations. */
+export interface WatchedCounts {
+  accountsFrozen: number;
+  /** Active keys without a successor that expire within a week. */
+  keysExpiring: number;
 }
 
 /** Advisory lock of the one active auditor. */
@@ -74,7 +82,7 @@ export class Auditor {
       else logger.error({ milliseconds, broken, violations }, 'LEDGER CHECK FAILED');
       const newlyFrozen = await freezeAccounts(connection, accountsToFreeze(report), serviceAuthor('billing', logger));
       if (newlyFrozen.length > 0) logger.error({ accounts: newlyFrozen }, 'accounts frozen by the ledger check');
-      this.options.onChecked?.(report, await countFrozen(connection));
+      this.options.onChecked?.(report, await countWatched(connection));
     } catch (error) {
       if (error instanceof YieldedToMigrationError) return logger.info('ledger check cancelled: a migration waited for it');
       if (this.stopping.signal.aborted) return;
@@ -150,7 +158,11 @@ function accountsToFreeze({ violations }: LedgerCheckReply): ReadonlyMap<string,
   return new Map(Array.from(reasons, ([accountId, broken]) => [accountId, `ledger check: ${[...broken].join(', ')}`]));
 }
 
-async function countFrozen(connection: PgConnection): Promise<number> {
-  const { rows } = await connection.query<{ count: number }>(`SELECT count(*)::int AS count FROM billing.account WHERE status = 'frozen'`);
-  return rows[0]?.count ?? 0;
+async function countWatched(connection: PgConnection): Promise<WatchedCounts> {
+  const { rows } = await connection.query<WatchedCounts>(
+    `SELECT (SELECT count(*)::int FROM billing.account WHERE status = 'frozen') AS "accountsFrozen",
+       (SELECT count(*)::int FROM billing.api_key k
+        WHERE ${KEY_IS_ACTIVE} AND k.expires_at < clock_timestamp() + interval '7 days' AND k.replaced_by IS NULL) AS "keysExpiring"`,
+  );
+  return rows[0] as WatchedCounts;
 }

@@ -1,3 +1,5 @@
+import { renderFields } from '#observability/pretty-line.js';
+
 /** A line that a service logged. */
 export interface LogLine {
   time: string;
@@ -58,7 +60,7 @@ function isRequest(line: LogLine): line is RequestLine {
 }
 
 function headOf(root: RequestLine): string {
-  return `${root.requestId}  ${root.method ?? '-'} ${root.route}  ${root.status}  ${root.totalMs} ms\n  ${renderFields(root, SHOWN_OF_REQUEST)}`;
+  return `${root.requestId}  ${root.method ?? '-'} ${root.route}  ${root.status}  ${root.totalMs} ms\n  ${renderOthers(root, SHOWN_OF_REQUEST)}`;
 }
 
 /** Steps whose times the line of the gateway has. */
@@ -73,7 +75,7 @@ function stepsOf({ holdId, reserveMs, firstContentMs, totalMs }: RequestLine): S
 }
 
 function stepOf(line: LogLine, startedAt: number): Step {
-  const fields = renderFields(line, SHOWN);
+  const fields = renderOthers(line, SHOWN);
   const level = line.level === 'info' ? '' : `${line.level}: `;
   return { atMs: Date.parse(line.time) - startedAt, service: line.service, text: `${level}${line.msg}${fields && `  ${fields}`}` };
 }
@@ -90,11 +92,7 @@ function renderSteps(steps: readonly Step[]): string {
     .join('\n');
 }
 
-/** Renders `name=value` of the other fields, without control characters, which could control the terminal. */
-function renderFields(line: LogLine, shown: ReadonlySet<string>): string {
-  return Object.entries(line)
-    .filter(([name]) => !shown.has(name))
-    .map(([name, value]) => `${name}=${typeof value === 'string' && /^[\w./:@+-]+$/.test(value) ? value : JSON.stringify(value)}`)
-    .join(' ')
-    .replace(/\p{Cc}/gu, '\u{fffd}');
+/** Renders the fields that the tree shows in no other place. */
+function renderOthers(line: LogLine, shown: ReadonlySet<string>): string {
+  return renderFields(Object.fromEntries(Object.entries(line).filter(([name]) => !shown.has(name))));
 }

@@ -22,10 +22,12 @@ export class CatalogClient {
   private readonly follower: RevisionFollower<ModelListReply>;
   private stopFollowing: (() => void) | undefined;
 
-  constructor(messaging: Messaging, logger: Logger, refreshMs: number) {
+  /** `onModels` gets the ids of each catalog. */
+  constructor(messaging: Messaging, logger: Logger, refreshMs: number, onModels?: (ids: readonly string[]) => void) {
     const apply = ({ models }: ModelListReply): void => {
       this.models = new Map(models.map((model) => [model.id, parseModel(model)]));
       this.hasFreeModel = [...this.models.values()].some(({ price }) => price.inputPicoUsd === 0n && price.outputPicoUsd === 0n);
+      onModels?.([...this.models.keys()]);
     };
     this.follower = new RevisionFollower(messaging, { endpoint: modelList, changed: catalogChanged, refreshMs, apply }, logger);
   }

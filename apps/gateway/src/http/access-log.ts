@@ -3,6 +3,7 @@ import type { Logger } from '#observability/logger.js';
 import type { ActivityEvents } from './activity-events.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
 import type { HttpExchange } from './http-exchange.js';
+import { ROUTES, type Route } from './routes.js';
 
 /** Logged when the client disconnects before a status is sent. It never goes over the wire. */
 const CLIENT_DISCONNECTED = 499;
@@ -10,6 +11,11 @@ const CLIENT_DISCONNECTED = 499;
 /** Characters of a header that a log line keeps: enough for the names of SDKs and agents, and for trace ids. */
 const USER_AGENT_MAX = 200;
 const CLIENT_REQUEST_ID_MAX = 100;
+
+/** A name, and a second one that is no version: `OpenAI/Python` of `OpenAI/Python 1.2.3`, `curl` of `curl/8.1`. */
+const USER_AGENT_FAMILY = /^[^\s/(;,]+(?:\/[a-z][^\s/(;,]*)?/i;
+
+const FORMATS = new Map(Object.values<Route>(ROUTES).map(({ path, format }) => [path, format]));
 
 /**
  * Writes one log line and one metric sample for each finished request, and passes it on as activity. The fields are listed here; content
@@ -32,6 +38,7 @@ export class AccessLog {
     const { route, requestId, caller, inference, startedAt, firstContentAt, error } = exchange;
     this.count(exchange, status, endedAt);
     this.activity?.push(exchange, status, endedAt);
+    const userAgent = printable(headers?.['user-agent'], USER_AGENT_MAX);
     // A cause is an internal error. Upstream failures have none here: the inference-proxy logs them.
     const level = error?.cause === undefined ? 'info' : 'error';
     this.logger[level](
@@ -40,9 +47,11 @@ export class AccessLog {
         traceId: exchange.traceId,
         clientRequestId: printable(headers?.['x-request-id'], CLIENT_REQUEST_ID_MAX),
         clientAddress: exchange.address,
-        userAgent: printable(headers?.['user-agent'], USER_AGENT_MAX),
+        userAgent,
+        userAgentFamily: userAgent && USER_AGENT_FAMILY.exec(userAgent)?.[0],
         method,
         route,
+        format: FORMATS.get(route),
         status,
         code: error?.code,
         err: error?.cause,

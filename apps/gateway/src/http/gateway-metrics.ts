@@ -4,7 +4,7 @@ import { histogramWithExemplars } from '#observability/open-metrics.js';
 import { registerScrapedGauge } from '#observability/scraped-gauge.js';
 import { ROUTES } from './routes.js';
 
-const SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
+const SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
 const RESERVE_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
@@ -52,6 +52,11 @@ export function createGatewayMetrics(registry: Registry) {
     for (const [code, { status }] of Object.entries(ERROR_CODES)) metrics.requests.inc({ route, status, code }, 0);
   }
   return metrics;
+}
+
+/** Creates the counters of models at 0. */
+export function addModels({ tokens }: GatewayMetrics, models: readonly string[]): void {
+  for (const model of models) for (const kind of ['prompt', 'cached', 'output']) tokens.inc({ model, kind }, 0);
 }
 
 interface GaugeSources {

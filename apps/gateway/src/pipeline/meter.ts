@@ -13,6 +13,10 @@ export type RequestOutcome = Exclude<SettleRequest['reason'], 'released'>;
 export class Meter {
   /** Id of the last upstream that started. */
   upstream: string | undefined;
+  /** Calls of upstreams until the reply began, or failed. Undefined when none was made. */
+  calls: number | undefined;
+  /** Milliseconds that the request waited in admission queues. Undefined when it did not wait. */
+  queueMs: number | undefined;
   terminal: { type: 'completion-finish'; reason: FinishReason } | CompletionFailure | undefined;
   /** True when the inference-proxy settles the hold. */
   isDeferred = false;
@@ -74,6 +78,8 @@ export class Meter {
     switch (event.type) {
       case 'upstream-start':
         this.upstream = event.upstream;
+        this.calls = event.attempt ?? 1;
+        this.queueMs = event.queueMs;
         if (event.prompt) this.received.noteCounts({ ...event.prompt, outputTokens: 0, reasoningTokens: 0 });
         return;
       case 'usage-report':

@@ -43,12 +43,18 @@ export interface InferenceRecord {
   model?: string;
   stream?: boolean;
   holdId?: string;
+  /** Set with `holdId`: the most that the request could cost. */
+  heldPicoUsd?: string;
   /** Milliseconds from the parsed request to its hold. */
   reserveMs?: number;
   /** What the limits per minute leave; absent when billing did not say. */
   requests?: LimitLeft;
   tokens?: LimitLeft;
-  upstream?: string;
+  upstream?: string | undefined;
+  /** Calls of upstreams. */
+  attempts?: number | undefined;
+  /** Milliseconds in admission queues of the inference-proxy, if the request waited. */
+  queueMs?: number | undefined;
   outcome?: RequestOutcome;
   /** Set when the inference-proxy settles the hold, so that the gateway does not learn the cost. */
   settlement?: 'deferred';
@@ -110,6 +116,8 @@ export async function runInference(services: InferenceServices, call: InferenceC
   const outcome: RequestOutcome = isClientDisconnected(stopped) ? 'client-disconnected' : finished && !failure ? 'completed' : 'failed';
   record.outcome = outcome;
   record.upstream = meter.upstream;
+  record.attempts = meter.calls;
+  record.queueMs = meter.queueMs;
   if (activity) Object.assign(activity, { attempts: meter.attempts, lastContentAt: finished && performance.now() });
   if (outcome === 'client-disconnected' && meter.isDeferred) {
     record.settlement = 'deferred';
@@ -158,6 +166,7 @@ async function reserve(
   if ('tokens' in reserved) record.tokens = reserved.tokens;
   if (reserved.status !== 'held') throw reserveError(reserved, quote, model.price);
   record.holdId = holdId;
+  record.heldPicoUsd = request.amountPicoUsd;
   return { holdId, leaseMs: reserved.leaseMs };
 }
 

@@ -257,7 +257,7 @@ describe('a client disconnects before the first content', () => {
     const events = collect(started.stream, 'open');
     while (upstream.calls < 2) await new Promise(setImmediate);
     started.leave();
-    expect(await events).toEqual([{ ...START, upstream: 'other' }, usage({ promptTokens: 0 })]);
+    expect(await events).toEqual([{ ...START, upstream: 'other', attempt: 2 }, usage({ promptTokens: 0 })]);
   });
 
   test('after the upstream has counted the prompt: it pays for that count', async () => {

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { StreamEvent } from '#inference/stream-event.js';
 import { leastMs } from '#testing/least-ms.js';
 import {
   collect,
@@ -31,7 +32,10 @@ describe('another route', () => {
   });
 
   const both = (over = {}) => [upstream.definition(over), second.definition({ id: 'second' })];
-  const SAVED = [{ type: 'upstream-start', upstream: 'second' }, text('saved'), usage({ outputTokens: 2 }), STOP];
+  const REPLY = [text('saved'), usage({ outputTokens: 2 }), STOP];
+  /** The reply of the second call, and of a request whose first call goes to the second route. */
+  const SAVED: StreamEvent[] = [{ type: 'upstream-start', upstream: 'second', attempt: 2 }, ...REPLY];
+  const DIRECT: StreamEvent[] = [{ type: 'upstream-start', upstream: 'second' }, ...REPLY];
 
   test.each<[string, Behaviour]>([
     ['500', answering(500, '')],
@@ -46,7 +50,7 @@ describe('another route', () => {
     expect(second.calls).toBe(1);
   });
 
-  test('is tried on a refused connection, and preferred from then on', async () => {
+  test('is tried on a refused connection, each time', async () => {
     const { stream, job, dependencies } = setUp({ upstreams: both({ baseUrl: 'http://127.0.0.1:1/v1' }) });
     expect(await collect(stream)).toEqual(SAVED);
     expect(await collect(streamInference(job, reader(), dependencies))).toEqual(SAVED);
@@ -100,7 +104,7 @@ describe('another route', () => {
     const terms = { retryPercent: 100, retryBurst: 1 };
     const { stream, job, dependencies } = setUp({ upstreams: both({ connectionsMax: 1 }), terms });
     await collect(stream);
-    expect(await collect(streamInference(job, reader(), dependencies))).toEqual([START, failure('upstream_error')]);
+    expect(await collect(streamInference(job, reader(), dependencies))).toEqual([{ ...START, attempt: 2 }, failure('upstream_error')]);
     expect([upstream.calls, second.calls]).toEqual([3, 0]);
   });
 
@@ -108,7 +112,7 @@ describe('another route', () => {
     upstream.behave(answering(status, '', { 'retry-after': '30' }));
     const { stream, job, dependencies } = setUp({ upstreams: both() });
     expect(await collect(stream)).toEqual(SAVED);
-    expect(await collect(streamInference(job, reader(), dependencies))).toEqual(SAVED);
+    expect(await collect(streamInference(job, reader(), dependencies))).toEqual(DIRECT);
     expect(upstream.calls).toBe(1);
   });
 
@@ -124,7 +128,9 @@ describe('another route', () => {
     upstream.behave(streaming(`data: ${'x'.repeat(2 ** 20)}\n\n`));
     const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { cooldownMs: 60_000 } });
     expect(await collect(stream)).toEqual(SAVED);
-    for (let request = 0; request < 9; request++) expect(await collect(streamInference(job, reader(), dependencies))).toEqual(SAVED);
+    const sources = [];
+    for (let request = 0; request < 9; request++) sources.push((await collect(streamInference(job, reader(), dependencies)))[0]);
+    expect(sources).toEqual([...Array(4).fill(SAVED[0]), ...Array(5).fill(DIRECT[0])]);
     expect(upstream.calls).toBe(5);
   });
 
@@ -132,11 +138,11 @@ describe('another route', () => {
     upstream.behave(answering(500, ''));
     const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { cooldownMs: 20 } });
     await collect(stream);
-    while (upstream.calls < 6) expect(await collect(streamInference(job, reader(), dependencies))).toEqual(SAVED);
+    while (upstream.calls < 6) expect((await collect(streamInference(job, reader(), dependencies))).slice(1)).toEqual(REPLY);
     upstream.behave(streaming(chunk('first', 'stop'), DONE));
     let events = SAVED;
     while (events[0]?.type === 'upstream-start' && events[0].upstream === 'second') {
-      events = (await collect(streamInference(job, reader(), dependencies))) as typeof SAVED;
+      events = await collect(streamInference(job, reader(), dependencies));
     }
     expect(events[1]).toEqual(text('first'));
   });
@@ -199,7 +205,7 @@ describe('another route', () => {
       const { lease, events, goOn } = await wait();
       expect(lease.read?.()).toEqual(OWED);
       goOn();
-      expect(await events).toEqual(SAVED);
+      expect(await events).toEqual([{ ...SAVED[0], queueMs: expect.any(Number) }, ...REPLY]);
     });
 
     test('when the client leaves', async () => {
@@ -279,7 +285,7 @@ describe('another route', () => {
     upstream.behave(answering(500, ''));
     second.behave(answering(503, ''));
     const events = await collect(setUp({ upstreams: both(), attemptsMax: 2 }).stream);
-    expect(events).toEqual([{ type: 'upstream-start', upstream: 'second' }, failure('model_unavailable', 1)]);
+    expect(events).toEqual([{ type: 'upstream-start', upstream: 'second', attempt: 2 }, failure('model_unavailable', 1)]);
     expect([upstream.calls, second.calls]).toEqual([1, 1]);
   });
 });
@@ -307,7 +313,7 @@ describe('room', () => {
     upstream.behave(streaming(chunk('ok', 'stop'), DONE));
     client.abort();
     await collect(stream, 'open');
-    expect(await waiting).toEqual([START, text('ok'), usage({ outputTokens: 1 }), STOP]);
+    expect(await waiting).toEqual([{ ...START, queueMs: expect.any(Number) }, text('ok'), usage({ outputTokens: 1 }), STOP]);
   });
 
   test('a complete reply that keeps its socket open does not delay other requests', async () => {

@@ -173,7 +173,7 @@ describe('a failed attempt before anything was returned', () => {
     run.endCall(BROKEN);
     receive(run.startAttempt(call), [FINISH]);
     run.collect([FINISH]);
-    expect(run.returnCollected()).toEqual([{ type: 'upstream-start', upstream: 'test' }, FINISH]);
+    expect(run.returnCollected()).toEqual([{ type: 'upstream-start', upstream: 'test', attempt: 2 }, FINISH]);
   });
 });
 

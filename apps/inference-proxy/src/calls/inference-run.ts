@@ -1,7 +1,7 @@
 import type { SettleRequest } from '#contracts/billing/holds.js';
 import type { GenerateRequest } from '#contracts/inference.js';
 import { type ReadOnLimits, readOnLimits } from '#contracts/upstream-defaults.js';
-import { appendEvent, type CompletionFailure, isContent, type StreamEvent } from '#inference/stream-event.js';
+import { appendEvent, type CompletionFailure, isContent, type StreamEvent, type UpstreamStart } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { type CallContext, DETACHED } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
@@ -44,6 +44,9 @@ export class InferenceRun {
   private upstream: string | undefined;
   private failedUpstream: string | undefined;
   private announced = false;
+  /** Calls that were begun, and the time that the request waited for them. */
+  private callsBegun = 0;
+  private queueMs = 0;
   private collected: StreamEvent[] = [];
   private loss: LeaseLoss | undefined;
   private failed = false;
@@ -88,6 +91,8 @@ export class InferenceRun {
     this.call = call;
     this.readable = undefined;
     this.upstream = call.client.upstream.id;
+    this.callsBegun += 1;
+    this.queueMs += call.queueMs;
     this.trace.startAttempt(call);
     return this.meter;
   }
@@ -236,9 +241,12 @@ export class InferenceRun {
   private withUpstream(events: readonly StreamEvent[]): readonly StreamEvent[] {
     if (this.announced || this.upstream === undefined || events.length === 0) return events;
     this.announced = true;
-    const { upstream } = this;
+    const start: UpstreamStart = { type: 'upstream-start', upstream: this.upstream };
     const prompt = events.some(({ type }) => type === 'usage-report') ? undefined : this.meter.promptCounted;
-    return [prompt === undefined ? { type: 'upstream-start', upstream } : { type: 'upstream-start', upstream, prompt }, ...events];
+    if (prompt !== undefined) start.prompt = prompt;
+    if (this.callsBegun > 1) start.attempt = this.callsBegun;
+    if (this.queueMs > 0) start.queueMs = Math.round(this.queueMs);
+    return [start, ...events];
   }
 
   /** Settlement for a gateway that is gone. */

@@ -11,7 +11,8 @@ export async function readOn(rest: AsyncIterable<readonly StreamEvent[]>, call: 
   const budget = new EventLoopBudget();
   try {
     for await (const events of rest) {
-      if (call.firstContentAt === undefined && events.some(isContent)) call.onContent();
+      if (call.firstContentAt !== undefined) call.laterChunks += 1;
+      else if (events.some(isContent)) call.onContent();
       await budget.yieldWhenSpent();
     }
     return 'complete'; // an incomplete call throws

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { jest } from '@jest/globals';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { leastMs } from '#testing/least-ms.js';
 import {
@@ -27,6 +28,7 @@ import {
   TestUpstream,
   USAGE_CHUNK,
 } from '../../test/test-upstream.js';
+import { RouteMetrics } from '../metrics/route-metrics.js';
 import { streamInference } from './stream-inference.js';
 
 startUpstreamBeforeEach();
@@ -267,15 +269,15 @@ describe('failures before the first content', () => {
   });
 });
 
-test('a stale connection is neither a failure of the route nor an attempt', async () => {
+test('a stale connection is neither a failure of the route nor one of attemptsMax', async () => {
   upstream.behave((request, response) => {
     if (upstream.calls === 2) request.socket.destroy();
     else return streaming(chunk('ok', 'stop'), DONE)(request, response);
   });
   const { stream, job, dependencies } = setUp({ upstreams: [upstream.definition({ connectionsMax: 1 })], attemptsMax: 1 });
-  const expected = [START, text('ok'), usage({ outputTokens: 1 }), STOP];
-  expect(await collect(stream)).toEqual(expected);
-  expect(await collect(streamInference(job, reader(), dependencies))).toEqual(expected);
+  const reply = [text('ok'), usage({ outputTokens: 1 }), STOP];
+  expect(await collect(stream)).toEqual([START, ...reply]);
+  expect(await collect(streamInference(job, reader(), dependencies))).toEqual([{ ...START, attempt: 2 }, ...reply]);
 });
 
 test('a new connection closed without a reply is an attempt', async () => {
@@ -509,6 +511,27 @@ test('calls are counted by their outcome', async () => {
   expect(metrics).toContain(`gen_ai_client_token_usage_sum{${labels},gen_ai_token_type="input"} 12`);
   expect(metrics).toContain('tollgate_upstream_breaker_state{upstream="test",model="our-model",upstream_model="their-model"} 0');
   expect(metrics).toContain('tollgate_model_requests_waiting{model="our-model"} 0');
+});
+
+test('what one read of the socket brings is one chunk', async () => {
+  const read = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+  upstream.behave(async (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(chunk('one'));
+    await read[0].promise;
+    response.write(chunk('two') + chunk('three'));
+    await read[1].promise;
+    response.end(chunk('four', 'stop') + DONE);
+  });
+  const ended = jest.spyOn(RouteMetrics.prototype, 'ended');
+  const { stream } = setUp();
+  for (const { resolve } of read) {
+    await stream.next();
+    resolve();
+  }
+  await collect(stream, 'open');
+  expect(ended.mock.calls.map(([{ laterChunks }]) => laterChunks)).toEqual([2]);
+  ended.mockRestore();
 });
 
 test('two models of one upstream are two routes, each with its own numbers', async () => {

@@ -115,7 +115,8 @@ async function* attemptOn(call: RouteCall, run: InferenceRun): AsyncGenerator<Ba
   try {
     for await (const events of run.detachable(callUpstream(call, run.job, meter, readApiKey(call.client.upstream), run.abortSignal))) {
       if (run.isReadingOn) break;
-      if (call.firstContentAt === undefined && events.some(isContent)) call.onContent();
+      if (call.firstContentAt !== undefined) call.laterChunks += 1;
+      else if (events.some(isContent)) call.onContent();
       if (!request.stream) {
         run.collect(events);
         continue;

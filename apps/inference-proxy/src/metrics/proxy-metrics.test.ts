@@ -1,10 +1,12 @@
 import { Registry } from 'prom-client';
 import type { Upstream } from '#contracts/catalog.js';
+import type { Usage } from '#inference/usage.js';
 import { testTable } from '../../test/routing-fixture.js';
 import { answering, TestUpstream } from '../../test/test-upstream.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { RouteCall } from '../routing/route-state.js';
 import type { RouteTable, RoutingOptions } from '../routing/route-table.js';
+import { ProxyMetrics } from './proxy-metrics.js';
 import type { CallEnd } from './route-metrics.js';
 
 let upstream: TestUpstream;
@@ -73,6 +75,40 @@ test('a changed dialect duplicates no series, and dialects of one provider share
   ]);
   const names = (await lines(/^[^#]/)).map((line) => line.slice(0, line.lastIndexOf(' ')));
   expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
+});
+
+test('a stream that completed is one value of its mean time per chunk, and one per token', async () => {
+  const registry = new Registry();
+  const route = new ProxyMetrics(registry).ofRoute({ id: 'u', kind: 'openai-chat' }, 'm', 'theirs');
+  const usage = { promptTokens: 1, cachedTokens: 0, outputTokens: 11, reasoningTokens: 0 } as Usage;
+  const completed = {
+    outcome: 'completed',
+    failure: undefined,
+    isStream: true,
+    durationMs: 1_100,
+    firstContentMs: 100,
+    laterChunks: 4,
+    usage,
+  };
+  const times = async (): Promise<string[]> => {
+    const metrics = await registry.metrics();
+    return metrics.split('\n').filter((line) => /_time_per_output_(chunk|token)_seconds_(sum|count)/.test(line));
+  };
+  for (const other of [
+    { ...completed, isStream: false },
+    { ...completed, ...FAILED },
+    { ...completed, laterChunks: 0, usage: undefined },
+  ])
+    route.ended(other);
+  expect(await times()).toEqual([]);
+  route.ended(completed);
+  const labels = '{upstream="u",model="m",gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="theirs"}';
+  expect(await times()).toEqual([
+    `gen_ai_client_operation_time_per_output_chunk_seconds_sum${labels} 0.25`,
+    `gen_ai_client_operation_time_per_output_chunk_seconds_count${labels} 1`,
+    `gen_ai_server_time_per_output_token_seconds_sum${labels} 0.1`,
+    `gen_ai_server_time_per_output_token_seconds_count${labels} 1`,
+  ]);
 });
 
 describe('the breaker of a route is shown as', () => {

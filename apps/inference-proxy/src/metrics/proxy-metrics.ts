@@ -9,7 +9,8 @@ const LABELS = ['upstream', 'model', 'upstream_model'] as const;
 
 // Bucket bounds that OpenTelemetry's conventions recommend, and above them some for models that reason for minutes.
 const OPERATION_SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84, 327.68, 655.36];
-const FIRST_TOKEN_SECONDS = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120];
+const FIRST_TOKEN_SECONDS = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120, 300, 600];
+const CHUNK_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2.5, 10, 60, 600];
 const TOKEN_SECONDS = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 const WAIT_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10];
@@ -29,6 +30,8 @@ export interface RoutingSnapshot {
   routes: Pick<RouteStatus, 'upstream' | 'model' | 'upstreamModel' | 'circuit'>[];
   /** `waiting` is the number of requests in the admission queue. */
   models: { model: string; waiting: number }[];
+  /** `inUse` is the number of sockets with a call. */
+  upstreams: { upstream: string; inUse: number; connectionsMax: number }[];
 }
 
 const CIRCUITS = { closed: 0, 'half-open': 1, open: 2 } satisfies Record<RouteStatus['circuit'], number>;
@@ -52,6 +55,11 @@ export class ProxyMetrics {
     this.histograms = {
       duration: histogram('gen_ai_client_operation_duration_seconds', 'Duration of upstream calls', OPERATION_SECONDS),
       firstToken: histogram('gen_ai_client_operation_time_to_first_chunk_seconds', 'Time to first content of streams', FIRST_TOKEN_SECONDS),
+      perChunk: histogram(
+        'gen_ai_client_operation_time_per_output_chunk_seconds',
+        'Mean time per chunk of a stream after the first',
+        CHUNK_SECONDS,
+      ),
       perToken: histogram('gen_ai_server_time_per_output_token_seconds', 'Mean time per output token after the first', TOKEN_SECONDS),
       tokenUsage: histogram('gen_ai_client_token_usage', 'Tokens of calls that returned content', TOKENS),
     };
@@ -82,6 +90,12 @@ export class ProxyMetrics {
     );
     this.scrape(Gauge, 'tollgate_model_requests_waiting', 'Requests in the admission queue', ['model'], () =>
       read().models.map(({ model, waiting }) => [{ model }, waiting]),
+    );
+    this.scrape(Gauge, 'tollgate_upstream_connections', 'Sockets of the upstream in use', ['upstream'], () =>
+      read().upstreams.map(({ upstream, inUse }) => [{ upstream }, inUse]),
+    );
+    this.scrape(Gauge, 'tollgate_upstream_connections_max', 'Sockets that this replica may have', ['upstream'], () =>
+      read().upstreams.map(({ upstream, connectionsMax }) => [{ upstream }, connectionsMax]),
     );
   }
 

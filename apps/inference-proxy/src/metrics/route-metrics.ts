@@ -17,12 +17,15 @@ export interface EndedCall extends CallEnd {
   isStream: boolean;
   durationMs: number;
   firstContentMs: number | undefined;
+  /** Chunks after the one with the first content. */
+  laterChunks: number;
 }
 
 /** Histograms that all routes share. */
 export interface CallHistograms {
   duration: BoundHistogram;
   firstToken: BoundHistogram;
+  perChunk: BoundHistogram;
   perToken: BoundHistogram;
   tokenUsage: BoundHistogram;
 }
@@ -48,6 +51,7 @@ export class RouteMetrics {
   readonly tokens = { prompt: 0, cached: 0, output: 0, reasoning: 0 };
   private readonly durationOf: (errorType: string | undefined) => HistogramSeries;
   private readonly firstToken: HistogramSeries;
+  private readonly perChunk: HistogramSeries;
   private readonly perToken: HistogramSeries;
   private readonly inputTokens: HistogramSeries;
   private readonly outputTokens: HistogramSeries;
@@ -58,20 +62,24 @@ export class RouteMetrics {
     const genAi = { upstream: upstream.id, model, ...conventional };
     this.durationOf = seriesByError(histograms.duration, genAi);
     this.firstToken = histograms.firstToken.bind(genAi);
+    this.perChunk = histograms.perChunk.bind(genAi);
     this.perToken = histograms.perToken.bind(genAi);
     this.inputTokens = histograms.tokenUsage.bind({ ...genAi, gen_ai_token_type: 'input' });
     this.outputTokens = histograms.tokenUsage.bind({ ...genAi, gen_ai_token_type: 'output' });
   }
 
-  ended({ outcome, failure, isStream, durationMs, firstContentMs, usage }: EndedCall): void {
+  ended({ outcome, failure, isStream, durationMs, firstContentMs, laterChunks, usage }: EndedCall): void {
     this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1);
     if (failure !== undefined) this.errors.set(failure.kind, (this.errors.get(failure.kind) ?? 0) + 1);
     this.durationOf(outcome === 'completed' ? undefined : (failure?.kind ?? outcome)).observe(durationMs / 1_000);
     if (usage !== undefined) this.count(usage);
     if (!isStream || firstContentMs === undefined) return;
     this.firstToken.observe(firstContentMs / 1_000);
-    const outputTokens = usage?.outputTokens ?? 0;
-    if (outputTokens > 1) this.perToken.observe((durationMs - firstContentMs) / (outputTokens - 1) / 1_000);
+    if (outcome !== 'completed') return; // the time to the end may be that of a timeout
+    const restSeconds = (durationMs - firstContentMs) / 1_000;
+    const laterTokens = (usage?.outputTokens ?? 0) - 1;
+    if (laterChunks > 0) this.perChunk.observe(restSeconds / laterChunks);
+    if (laterTokens > 0) this.perToken.observe(restSeconds / laterTokens);
   }
 
   private count({ promptTokens, cachedTokens, outputTokens, reasoningTokens }: Usage): void {

@@ -103,6 +103,7 @@ export class ModelRouter {
       this.onWait(this);
       const call = await admission;
       outcome = 'served';
+      call.queueMs = performance.now() - since;
       return call;
     } finally {
       this.metrics.waited(this.id, outcome === 'refused' && signal.aborted ? 'left' : outcome, performance.now() - since);

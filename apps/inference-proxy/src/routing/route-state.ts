@@ -166,9 +166,9 @@ export class RouteState {
     this.upstream.calls.add(call.accountId, -1);
     call.metrics.inFlight -= 1;
     this.learn(call, end, now);
-    const { startedAt, firstContentAt, isStream } = call;
+    const { startedAt, firstContentAt, isStream, laterChunks } = call;
     const firstContentMs = firstContentAt === undefined ? undefined : firstContentAt - startedAt;
-    const ended = { ...end, isStream, durationMs: now - startedAt, firstContentMs };
+    const ended = { ...end, isStream, durationMs: now - startedAt, firstContentMs, laterChunks };
     this.statistics.ended(ended);
     call.metrics.ended(ended);
     this.observer.callEnded();
@@ -216,6 +216,10 @@ export class RouteCall {
   /** Moment of the head of the reply. */
   answeredAt: number | undefined;
   firstContentAt: number | undefined;
+  /** Chunks after the one with the first content. A chunk is what one read of the upstream's socket brings. */
+  laterChunks = 0;
+  /** Milliseconds that the request waited for this call in the admission queue. */
+  queueMs = 0;
   /** Trace context for the upstream, if it shall get one. */
   traceparent: string | undefined;
 

@@ -306,3 +306,13 @@ describe('a health check', () => {
     expect(isHealthy(table)).toBe(true);
   });
 });
+
+test('the certificates in use are those of the upstreams in the catalog, each file once', () => {
+  const { table, apply } = setUp();
+  const tls = { caFile: 'ca.pem', certFile: 'ours.pem', keyFile: 'ours.key' };
+  const names = () => table.certificates().map(({ name }) => name);
+  apply({ a: { tls }, b: { tls: { caFile: 'ca.pem' } }, c: {} });
+  const before = names();
+  apply({ b: { tls: { caFile: 'other.pem' } } });
+  expect([before, names()]).toEqual([['ca.pem', 'ours.pem'], ['other.pem']]);
+});

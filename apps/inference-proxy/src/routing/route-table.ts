@@ -1,10 +1,12 @@
 import type { Route, RouteListReply } from '#contracts/catalog.js';
 import type { RouteOverShare } from '#contracts/proxy-replicas.js';
 import type { RouteStatus, RouteStatusReply } from '#contracts/route-status.js';
+import type { CertificateFile } from '#observability/certificate-expiry.js';
 import type { Logger } from '#observability/logger.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { ProxyMetrics } from '../metrics/proxy-metrics.js';
 import type { RouteMetrics } from '../metrics/route-metrics.js';
+import { secretFile } from '../transport/api-key.js';
 import type { QueueOptions } from './admission-queue.js';
 import { ModelRouter, type RouteRequest } from './model-router.js';
 import { renderRouteStatus } from './render-route-status.js';
@@ -38,6 +40,11 @@ export class RouteTable {
     metrics.watch(() => ({
       routes: this.routeStatus(),
       models: [...this.models.values()].map(({ id, queue }) => ({ model: id, waiting: queue.size })),
+      upstreams: [...this.upstreams].map(([upstream, { calls, client }]) => ({
+        upstream,
+        inUse: calls.inUse,
+        connectionsMax: client.upstream.connectionsMax,
+      })),
     }));
   }
 
@@ -116,6 +123,14 @@ export class RouteTable {
         return inFlight > share ? [{ model: id, upstream, upstreamModel, calls: inFlight - share }] : [];
       }),
     );
+  }
+
+  /** Files with certificates that connections to upstreams use. */
+  certificates(): CertificateFile[] {
+    const named = [...this.upstreams.values()].flatMap(({ client: { upstream, isClosed } }) =>
+      isClosed ? [] : [upstream.tls?.caFile, upstream.tls?.certFile],
+    );
+    return [...new Set(named)].flatMap((name) => (name == null ? [] : secretFile(name)));
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,6 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto';
 import { buildConnector } from 'undici';
+import { pemCertificates } from '#config/pem-certificates.js';
 import type { SecretFile } from '#config/secret-file.js';
 import type { UpstreamTls } from '#contracts/catalog.js';
 import { secretFile, whyUnread } from './api-key.js';
@@ -54,16 +55,15 @@ function assertUsable(named: readonly Named[], material: Partial<Record<Use, Buf
   throw fileFault(`the certificate in ${nameOf('cert')} and the key in ${nameOf('key')} do not belong together`);
 }
 
-const CERTIFICATE = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----[^-]*-----END (?:X509 |TRUSTED )?CERTIFICATE-----/g;
-
 function readCertificates(content: Buffer, name: string): X509Certificate[] {
-  const blocks = content.toString('latin1').match(CERTIFICATE);
-  if (blocks === null) throw fileFault(`no certificate in the file ${name}: it has to be in PEM`);
+  let certificates: X509Certificate[];
   try {
-    return blocks.map((block) => new X509Certificate(block));
+    certificates = pemCertificates(content);
   } catch {
     throw fileFault(`a certificate in the file ${name} cannot be read`);
   }
+  if (certificates.length === 0) throw fileFault(`no certificate in the file ${name}: it has to be in PEM`);
+  return certificates;
 }
 
 function readKey(content: Buffer, name: string): KeyObject {
