@@ -1,8 +1,8 @@
 import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
-import { createProject } from '../accounts/projects.js';
+import { createProject, updateProject } from '../accounts/projects.js';
 import { setBudget } from '../budgets/budgets.js';
 import { showRequest } from '../holds/show-request.js';
-import { createKey } from './keys.js';
+import { createKey, updateKey } from './keys.js';
 import { queryOwnUsage, showOwnKey, showOwnRequest } from './own-key.js';
 
 let ledger: LedgerFixture;
@@ -30,7 +30,7 @@ async function bill(keyId: string, cost: number): Promise<string> {
   return reserve.requestId;
 }
 
-test('a key shows the limits of its project, and the budgets that its requests count against', async () => {
+test('a key shows the tighter of its limits and those of its project, and the budgets that its requests count against', async () => {
   const { accountId, projectId, keyId } = customer;
   const { projectId: otherProject } = await createProject(
     ledger.prisma,
@@ -43,14 +43,11 @@ test('a key shows the limits of its project, and the budgets that its requests c
   await set({ keyId: otherKey });
   await set({ projectId: otherProject });
   await bill(keyId, 7);
+  await updateKey(ledger.prisma, { keyId, concurrencyMax: 3, tokensPerMinuteMax: 500 });
+  await updateProject(ledger.prisma, { projectId, requestsPerMinuteMax: 20, concurrencyMax: 30, tokensPerMinuteMax: 400 });
   const { budgets, ...key } = await showOwnKey(ledger.prisma, keyId);
-  expect(key).toMatchObject({
-    keyId,
-    projectId,
-    status: 'active',
-    requestsPerMinuteMax: expect.any(Number),
-    concurrencyMax: expect.any(Number),
-  });
+  const tightest = { requestsPerMinuteMax: 20, tokensPerMinuteMax: 400, concurrencyMax: 3 };
+  expect(key).toMatchObject({ keyId, projectId, status: 'active', tightest });
   expect(budgets).toEqual(own.map((budget) => ({ ...budget, spentPicoUsd: '7' })));
 });
 

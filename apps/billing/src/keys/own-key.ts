@@ -5,6 +5,7 @@ import { ServiceError } from '#contracts/service-error.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import { listBudgets } from '../budgets/budgets.js';
 import { showRequest } from '../holds/show-request.js';
+import { limitsOfRow } from '../limits/set-limits.js';
 import { queryUsage } from '../usage/query-usage.js';
 import { listKeys } from './keys.js';
 
@@ -16,16 +17,25 @@ export async function showOwnKey(prisma: PrismaClient, keyId: string): Promise<O
   const { keys } = await listKeys(prisma, { keyId });
   const [key] = keys;
   if (!key) throw new ServiceError('not_found', 'There is no such key.', 'keyId');
-  const { accountId, requestsPerMinuteMax, concurrencyMax } = await prisma.project.findUniqueOrThrow({ where: { id: key.projectId } });
-  const { budgets } = await listBudgets(prisma, { accountId });
+  const include = { limits: { where: { keyId: null } } };
+  const { limits, ...project } = await prisma.project.findUniqueOrThrow({ where: { id: key.projectId }, include });
+  const { budgets } = await listBudgets(prisma, { accountId: project.accountId });
   return {
     ...key,
-    requestsPerMinuteMax,
-    concurrencyMax,
+    tightest: {
+      requestsPerMinuteMax: Math.min(project.requestsPerMinuteMax, key.requestsPerMinuteMax ?? Number.POSITIVE_INFINITY),
+      tokensPerMinuteMax: tighter(limitsOfRow(limits[0]).tokensPerMinuteMax, key.tokensPerMinuteMax),
+      concurrencyMax: Math.min(project.concurrencyMax, key.concurrencyMax ?? Number.POSITIVE_INFINITY),
+    },
     budgets: budgets.filter(
       (budget) => budget.keyId === keyId || (budget.keyId === null && (budget.projectId ?? key.projectId) === key.projectId),
     ),
   };
+}
+
+/** Null is no limit. */
+function tighter(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.min(one, other);
 }
 
 /**

@@ -42,8 +42,12 @@ export const KEY_EXAMPLE = renderOwnKey({
   revokedAt: null,
   status: 'active',
   lastUsedAt: '2026-11-21T06:31:48.639Z',
-  requestsPerMinuteMax: 600,
-  concurrencyMax: 50,
+  models: ['sim-*'],
+  networks: [],
+  requestsPerMinuteMax: 60,
+  tokensPerMinuteMax: null,
+  concurrencyMax: null,
+  tightest: { requestsPerMinuteMax: 60, tokensPerMinuteMax: null, concurrencyMax: 50 },
   budgets: [
     {
       budgetId: '0190a6f0-7c1e-7000-8000-00000000000d',
@@ -89,6 +93,7 @@ export const REQUEST_EXAMPLE = renderRequest({
   keyId: KEY_ID,
   model: 'sim-fast',
   upstream: 'local',
+  traceId: null,
   heldPicoUsd: '5000000000',
   price: { version: 1, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' },
   reservedAt: '2026-11-21T06:31:48.053Z',

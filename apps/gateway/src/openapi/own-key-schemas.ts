@@ -35,7 +35,12 @@ const key: Fields<typeof renderOwnKey> = {
   created_at: text,
   expires_at: described(orNull(text), 'ISO 8601; null: it has no end.'),
   last_used_at: described(orNull(text), 'End of its newest request; null: none has ended.'),
-  limits: replyObject({ requests_per_minute: count, concurrency: count }),
+  models: described(list(text), 'Patterns of the models that it may use. Empty: all.'),
+  networks: described(list(text), 'Addresses and networks of the clients that may use it. Empty: any.'),
+  limits: described(
+    replyObject({ requests_per_minute: count, tokens_per_minute: orNull(count), concurrency: count }),
+    'The tighter of each limit of the key and of its project. Null: no limit.',
+  ),
   budgets: list(replyObject(budget)),
 };
 

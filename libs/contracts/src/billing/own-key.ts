@@ -13,9 +13,8 @@ export class OwnKeyShowRequest {
 }
 
 export interface OwnKey extends KeyRow {
-  /** Limits of the key's project. */
-  requestsPerMinuteMax: number;
-  concurrencyMax: number;
+  /** The tighter of each limit of the key and of its project. */
+  tightest: { requestsPerMinuteMax: number; tokensPerMinuteMax: number | null; concurrencyMax: number };
   /** Budgets that requests of the key count against: those of its account, its project and itself. */
   budgets: Budget[];
 }

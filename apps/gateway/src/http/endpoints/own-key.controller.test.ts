@@ -28,7 +28,8 @@ test('GET /v1/key: limits, budgets with what remains, and end', async () => {
   gateway.fakes.messaging.answer(ownKeyShow, (request) => ({
     ...{ keyId: request.keyId, projectId: 'p', name: 'agents', note: 'of the operator', lastFour: 'x4Qd', status: 'active' as const },
     ...{ createdAt: '2026-11-01T09:00:00.000Z', expiresAt: null, lastUsedAt: null, disabled: false, replacedBy: null, revokedAt: null },
-    ...{ requestsPerMinuteMax: 600, concurrencyMax: 50 },
+    ...{ models: ['sim-*'], networks: ['10.0.0.0/8'], requestsPerMinuteMax: 60, tokensPerMinuteMax: null, concurrencyMax: null },
+    tightest: { requestsPerMinuteMax: 60, tokensPerMinuteMax: 9_000, concurrencyMax: 50 },
     budgets: [
       { ...budget, projectId: null, keyId: null, limitPicoUsd: '100', spentPicoUsd: '60', heldPicoUsd: '15' },
       { ...budget, projectId: 'p', keyId: null, limitPicoUsd: '10', spentPicoUsd: '20', heldPicoUsd: '0' },
@@ -41,7 +42,8 @@ test('GET /v1/key: limits, budgets with what remains, and end', async () => {
     body: {
       ...{ object: 'key', id: keyId, name: 'agents', last_four: 'x4Qd' },
       ...{ created_at: '2026-11-01T09:00:00.000Z', expires_at: null, last_used_at: null },
-      limits: { requests_per_minute: 600, concurrency: 50 },
+      ...{ models: ['sim-*'], networks: ['10.0.0.0/8'] },
+      limits: { requests_per_minute: 60, tokens_per_minute: 9_000, concurrency: 50 },
       budgets: [
         { ...shown, scope: 'account', limit_pico_usd: '100', spent_pico_usd: '60', held_pico_usd: '15', remaining_pico_usd: '25' },
         { ...shown, scope: 'project', limit_pico_usd: '10', spent_pico_usd: '20', held_pico_usd: '0', remaining_pico_usd: '0' },
@@ -105,7 +107,7 @@ test('GET /v1/requests/{id}: what a request held, used and cost, and nothing tha
   gateway.fakes.messaging.answer(ownKeyRequest, (request) => {
     asked.push(request);
     return {
-      ...{ requestId: request.requestId, holdId: 'h', ...TEST_CALLER, model: 'm', upstream: 'local', heldPicoUsd: '50' },
+      ...{ requestId: request.requestId, holdId: 'h', ...TEST_CALLER, model: 'm', upstream: 'local', traceId: null, heldPicoUsd: '50' },
       price: { version: 3, inputPicoUsd: '1', cachedInputPicoUsd: '0', outputPicoUsd: '2' },
       reservedAt: '2026-11-21T06:31:48.053Z',
       settlement: {

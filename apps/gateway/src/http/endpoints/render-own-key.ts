@@ -15,7 +15,13 @@ export function renderOwnKey(key: OwnKey) {
     created_at: key.createdAt,
     expires_at: key.expiresAt,
     last_used_at: key.lastUsedAt,
-    limits: { requests_per_minute: key.requestsPerMinuteMax, concurrency: key.concurrencyMax },
+    models: key.models,
+    networks: key.networks,
+    limits: {
+      requests_per_minute: key.tightest.requestsPerMinuteMax,
+      tokens_per_minute: key.tightest.tokensPerMinuteMax,
+      concurrency: key.tightest.concurrencyMax,
+    },
     budgets: key.budgets.map(renderBudget),
   };
 }
