@@ -1,6 +1,8 @@
 -- Rate limits of keys beside those of their project, and tokens per minute of projects and keys, decided with the hold.
 --
 -- Billing replicas of the version before do not count towards them: set the first when they are replaced.
+--
+-- NOT VALID: every existing row has the defaults, and a scan would hold up every request meanwhile.
 
 CREATE TABLE billing.rate_limit (
   -- Id of the key, or of the project.
@@ -24,10 +26,13 @@ CREATE TABLE billing.rate_limit (
 
 -- Batches read rate limits only of accounts that have some.
 ALTER TABLE billing.account
-  ADD COLUMN limit_count integer NOT NULL DEFAULT 0 CONSTRAINT account_limit_count_not_negative CHECK (limit_count >= 0);
+  ADD COLUMN limit_count integer NOT NULL DEFAULT 0,
+  ADD CONSTRAINT account_limit_count_not_negative CHECK (limit_count >= 0) NOT VALID;
 
 -- Tokens that an open hold counts as. Null: it was opened without a limit of tokens per minute.
-ALTER TABLE billing.hold ADD COLUMN tokens bigint CONSTRAINT hold_tokens_above_zero CHECK (tokens > 0);
+ALTER TABLE billing.hold
+  ADD COLUMN tokens bigint,
+  ADD CONSTRAINT hold_tokens_above_zero CHECK (tokens > 0) NOT VALID;
 
 -- Counts the rate limits of an account. Each change of one also writes the account's row, so that no batch is decided from an older limit.
 -- With the rights of the owner: the service may not write the count. The columns that batches write are not named.

@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import { Transform, Type } from 'class-transformer';
 import {
   ArrayMaxSize,
@@ -8,6 +7,7 @@ import {
   IsOptional,
   IsString,
   IsUUID,
+  isIP,
   Length,
   Matches,
   ValidateBy,
@@ -81,8 +81,8 @@ export function Networks(): PropertyDecorator {
 /** True for an address, or an address with the length of its prefix. */
 export function isNetwork(value: unknown): boolean {
   const [, address = '', prefix] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(typeof value === 'string' ? value : '') ?? [];
-  const version = address.includes('%') ? 0 : isIP(address);
-  return version !== 0 && (prefix === undefined || Number(prefix) <= (version === 4 ? 32 : 128));
+  if (address.includes('%') || !isIP(address)) return false;
+  return prefix === undefined || Number(prefix) <= (isIP(address, 4) ? 32 : 128);
 }
 
 /** Name of the rule by which `validatePayload` knows a field that null clears. */
