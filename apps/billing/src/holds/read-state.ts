@@ -12,7 +12,8 @@ import { sourcesOfRow } from './usage-sources.js';
 
 /*
  * Statements of the hot path find a row by its account and its id, in a LATERAL query per row: a database that is distributed by account
- * asks one shard for each. Postgres does not flatten such a query, so it uses the index also when it plans while the table is small.
+ * asks one shard for each, and Postgres looks into one month of a journal. It does not flatten such a query, so it uses the index also when
+ * it plans while the table is small.
  */
 
 /** Ascending, so that two batches cannot deadlock. */
