@@ -53,9 +53,7 @@ export async function applyMigrations(ownerUrl, folder, { say = console.error, l
     const pending = migrationsIn(folder).filter((name) => !applied.has(name));
     for (const name of pending) {
       const sql = readFileSync(join(folder, name, 'migration.sql'), 'utf8');
-      const isOnline = ONLINE.test(sql);
-      const work = isOnline ? applyOnline : applyAtOnce;
-      await waitForLocks(locking, () => work(client, name, sql), { blocksRequests: !isOnline }).catch((error) => {
+      await (ONLINE.test(sql) ? applyOnline : applyAtOnce)(locking, name, sql).catch((error) => {
         throw new Error(`${name}: ${error.message}`, { cause: error });
       });
     }
@@ -73,28 +71,59 @@ export function migrationsIn(folder) {
     .sort();
 }
 
-async function applyAtOnce(client, name, sql) {
-  try {
-    await client.query('BEGIN');
-    await client.query(sql);
-    await record(client, name, sql);
-    await client.query('COMMIT');
-  } catch (error) {
-    await client.query('ROLLBACK').catch(() => undefined); // on a broken connection the server rolls back
-    throw error;
-  }
+function applyAtOnce(locking, name, sql) {
+  const { client } = locking;
+  return waitForLocks(locking, async () => {
+    try {
+      await client.query('BEGIN');
+      await client.query(sql);
+      await record(client, name, sql);
+      await client.query('COMMIT');
+    } catch (error) {
+      await client.query('ROLLBACK').catch(() => undefined); // on a broken connection the server rolls back
+      throw error;
+    }
+  });
 }
 
 /** A run that was killed between statement and record is repeated. */
-async function applyOnline(client, name, sql) {
-  await dropUnfinishedIndex(client, sql);
-  await client.query(sql);
+async function applyOnline(locking, name, sql) {
+  const { client } = locking;
+  const statements = await statementsOnPartitions(client, sql);
+  for (const statement of statements ?? [sql]) {
+    const work = async () => {
+      await dropUnfinishedIndex(client, statement);
+      await client.query(statement);
+    };
+    await waitForLocks(locking, work, { blocksRequests: false });
+  }
+  // Takes the indexes of the partitions, so it builds none.
+  if (statements) await waitForLocks(locking, () => client.query(sql.replace(' CONCURRENTLY', '')));
   await record(client, name, sql);
+}
+
+const CREATE_INDEX = /CREATE (?:UNIQUE )?INDEX CONCURRENTLY IF NOT EXISTS (\w+) ON (\w+)\.(\w+)/;
+
+/**
+ * Returns statements that build the index in each partition of its table, because Postgres cannot build the index of a partitioned table
+ * beside writes. Undefined for other tables and statements.
+ */
+async function statementsOnPartitions(client, sql) {
+  const [head, index, schema, table] = CREATE_INDEX.exec(sql) ?? [];
+  if (index === undefined) return undefined;
+  const { rows } = await client.query(
+    `SELECT p.relname AS part, n.nspname AS schema FROM pg_inherits JOIN pg_class p ON p.oid = inhrelid JOIN pg_namespace n ON n.oid = relnamespace
+     WHERE inhparent = to_regclass($1) ORDER BY 1`,
+    [`${schema}.${table}`],
+  );
+  if (rows.length === 0) return undefined;
+  const ofTable = `${index} ON ${schema}.${table}`;
+  return rows.map((row) => sql.replace(head, head.replace(ofTable, `${row.part}_${index} ON ${row.schema}.${row.part}`)));
 }
 
 /** Drops what an interrupted CREATE INDEX CONCURRENTLY has left: an index that queries do not use, and IF NOT EXISTS takes for a good one. */
 async function dropUnfinishedIndex(client, sql) {
-  const [, index, schema] = /CREATE (?:UNIQUE )?INDEX CONCURRENTLY IF NOT EXISTS (\w+) ON (\w+)\./.exec(sql) ?? [];
+  const [, index, schema] = CREATE_INDEX.exec(sql) ?? [];
   if (index === undefined) return;
   const name = `${schema}.${index}`;
   const { rowCount } = await client.query('SELECT FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid', [name]);

@@ -27,6 +27,7 @@ export const GRANTS = {
       'billing.demand_new(uuid[], uuid[])',
       'billing.demand_new(uuid[], uuid[], uuid[], uuid[])',
       'billing.used_elsewhere(uuid[], uuid[])',
+      'billing.keep_months(integer)',
       'billing.record_audit(jsonb, text, uuid, text, text, jsonb, jsonb)',
       'billing.audit_digest(bytea, billing.audit)',
     ],

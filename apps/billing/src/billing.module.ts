@@ -29,6 +29,7 @@ import { Renewals } from './holds/renewals.js';
 import { KeyLookups } from './keys/key-lookups.js';
 import { Auditor } from './ledger/auditor.js';
 import { MoneyOperations, type OnConnection } from './ledger/money-operations.js';
+import { MonthKeeper } from './months/month-keeper.js';
 import { Months } from './months/months.js';
 import { UsageCloser } from './usage/usage-closer.js';
 
@@ -133,6 +134,7 @@ export function billingModule({ config, logger, registry, prisma, messaging, rep
     logger,
   });
   const months = new Months({ connect: connectForMinutes, prisma });
+  const monthKeeper = new MonthKeeper(prisma, logger);
   const announcements = new ReplicaAnnouncements(replicaId, messaging, lanes);
   return {
     module: BillingModule,
@@ -162,7 +164,7 @@ export function billingModule({ config, logger, registry, prisma, messaging, rep
       { provide: BillingEvents, useValue: events },
       {
         provide: BackgroundWork,
-        useValue: new BackgroundWork(config, { auditor, reaper, usageCloser, months, announcements }, [
+        useValue: new BackgroundWork(config, { auditor, reaper, usageCloser, months, monthKeeper, announcements }, [
           lanes,
           renewals,
           lookups,
@@ -185,15 +187,17 @@ export class BackgroundWork implements OnApplicationBootstrap, OnApplicationShut
       reaper: Reaper;
       usageCloser: UsageCloser;
       months: Months;
+      monthKeeper: MonthKeeper;
       announcements: ReplicaAnnouncements;
     },
     private readonly lanes: readonly { close(): Promise<void> }[],
   ) {}
 
   onApplicationBootstrap(): void {
-    const { auditor, reaper, usageCloser, announcements } = this.work;
+    const { auditor, reaper, usageCloser, monthKeeper, announcements } = this.work;
     reaper.start();
     usageCloser.start();
+    monthKeeper.start();
     announcements.start();
     if (this.config.ledgerCheckIntervalMs > 0) auditor.start();
   }
@@ -204,9 +208,9 @@ export class BackgroundWork implements OnApplicationBootstrap, OnApplicationShut
    */
   cancel(): void {
     this.withinGrace = beginGrace(this.config.shutdownGraceMs);
-    const { auditor, reaper, usageCloser, months, announcements } = this.work;
+    const { auditor, reaper, usageCloser, months, monthKeeper, announcements } = this.work;
     announcements.stop();
-    this.stopped = Promise.all([auditor.stop(), reaper.stop(), usageCloser.stop(), months.stop()]);
+    this.stopped = Promise.all([auditor.stop(), reaper.stop(), usageCloser.stop(), months.stop(), monthKeeper.stop()]);
   }
 
   async onApplicationShutdown(): Promise<void> {

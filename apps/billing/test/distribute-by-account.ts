@@ -78,12 +78,21 @@ async function partsOf(sql: PgConnection, table: string): Promise<Parts> {
   return {
     table,
     keys: (await constraints("'p', 'u'")).map((text) => withAccount(text, DISTRIBUTED[table] ?? '')),
-    foreignKeys: (await constraints("'f'")).map(foreignKeyWithAccount),
+    foreignKeys: [...(await constraints("'f'")), ...(await foreignKeysOfMonths(sql, table))].map(foreignKeyWithAccount),
     others: [
       ...indexes.map((text) => (text.startsWith('CREATE UNIQUE') ? withAccount(text, DISTRIBUTED[table] ?? '') : text)),
       ...(await texts(`SELECT pg_get_triggerdef(oid) AS text FROM pg_trigger WHERE tgrelid ${ofTable} AND NOT tgisinternal`)),
     ],
   };
+}
+
+/** Foreign keys between the partitions of the same month, which stand for one between their tables. */
+async function foreignKeysOfMonths(sql: PgConnection, table: string): Promise<string[]> {
+  const { rows } = await sql.query<{ text: string }>(
+    `SELECT 'CONSTRAINT ' || conname || ' ' || replace(replace(pg_get_constraintdef(oid), 'journal.', 'billing.'), '_default(', '(') AS text
+     FROM pg_constraint WHERE conrelid = to_regclass('journal.${table}_default') AND contype = 'f'`,
+  );
+  return rows.map(({ text }) => text);
 }
 
 /** Adds the account to the columns of a key. */

@@ -15,14 +15,18 @@ const NEWEST = 8;
 /** Schema and applied migrations as Postgres describes them, one line for each part. */
 const DESCRIPTION = `
   SELECT format('column %s.%s.%s %s %s %s', table_schema, table_name, column_name, data_type, column_default, is_nullable) AS line
-    FROM information_schema.columns WHERE table_schema IN ('billing', 'catalog', 'panel', 'activity')
+    FROM information_schema.columns WHERE table_schema IN ('billing', 'journal', 'catalog', 'panel', 'activity')
   UNION ALL SELECT format('constraint %s %s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid), convalidated)
-    FROM pg_constraint WHERE connamespace::regnamespace::text IN ('billing', 'catalog', 'panel', 'activity')
+    FROM pg_constraint WHERE connamespace::regnamespace::text IN ('billing', 'journal', 'catalog', 'panel', 'activity')
   UNION ALL SELECT format('index %s %s', pg_get_indexdef(indexrelid), indisvalid)
-    FROM pg_index JOIN pg_class ON oid = indexrelid WHERE relnamespace::regnamespace::text IN ('billing', 'catalog', 'panel', 'activity')
+    FROM pg_index JOIN pg_class ON oid = indexrelid WHERE relnamespace::regnamespace::text IN ('billing', 'journal', 'catalog', 'panel', 'activity')
+  UNION ALL SELECT format('partition %s %s %s', inhparent::regclass, inhrelid::regclass, pg_get_expr(relpartbound, inhrelid))
+    FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE relkind = 'r'
   UNION ALL SELECT format('trigger %s', pg_get_triggerdef(oid)) FROM pg_trigger WHERE NOT tgisinternal
+  UNION ALL SELECT format('rights %s %s', oid::regclass, relacl)
+    FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace::regnamespace::text IN ('billing', 'journal')
   UNION ALL SELECT format('function %s', pg_get_functiondef(oid))
-    FROM pg_proc WHERE pronamespace::regnamespace::text IN ('billing', 'catalog', 'panel', 'activity')
+    FROM pg_proc WHERE pronamespace::regnamespace::text IN ('billing', 'journal', 'catalog', 'panel', 'activity')
   UNION ALL SELECT format('migration %s', migration_name) FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL
   ORDER BY line`;
 

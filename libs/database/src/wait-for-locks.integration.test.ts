@@ -161,4 +161,22 @@ describe('an online migration', () => {
     await other.query('CREATE INDEX account_added ON billing.account (name)');
     expect([await migrate({ say: () => undefined }), await migrate({ say: () => undefined })]).toEqual([[ADDED], []]);
   });
+
+  test('builds the index of a partitioned table in each partition, also after it was killed', async () => {
+    add('-- online\nCREATE INDEX CONCURRENTLY IF NOT EXISTS settlement_added ON billing.settlement (reason) WHERE cost > 0');
+    const [reader, other] = [await connect('a-long-report'), await connect('other')];
+    await reader.query('BEGIN; LOCK TABLE journal.settlement_default IN ROW EXCLUSIVE MODE');
+    const failed = expect(migrate({ say: () => undefined })).rejects.toThrow(/^20991231000000_added: /);
+    const waiting = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    while ((await other.query(waiting)).rowCount === 0) await delay(5);
+    await failed;
+    await reader.query('COMMIT');
+    expect(await migrate({ say: () => undefined })).toEqual([ADDED]);
+    const { rows } = await other.query(`SELECT p.relname AS part, i.indexrelid::regclass::text AS index, i.indisvalid AS valid
+      FROM pg_inherits t JOIN pg_class p ON p.oid = t.inhrelid JOIN pg_index i ON i.indrelid = p.oid
+      WHERE t.inhparent = 'billing.settlement'::regclass
+        AND EXISTS (SELECT FROM pg_inherits WHERE inhrelid = i.indexrelid AND inhparent = 'billing.settlement_added'::regclass) ORDER BY 1`);
+    expect(rows).toHaveLength(4);
+    expect(rows).toEqual(rows.map(({ part }) => ({ part, index: `journal.${part}_settlement_added`, valid: true })));
+  });
 });

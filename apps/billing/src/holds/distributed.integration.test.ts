@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import { distributeByAccount } from '../../test/distribute-by-account.js';
 import { type Customer, LedgerFixture, reserveOf, TIMES, usageOf } from '../../test/ledger-fixture.js';
-import { applyBatch, LANE_SETTINGS } from './apply-batch.js';
+import { inOrder, TracedLane } from '../../test/traced-lane.js';
+import { applyBatch } from './apply-batch.js';
 
 /**
- * The hot path on tables that are distributed by account: hash partitions of one database stand for the shards of several. The plans are those
- * that ran, as Postgres reports them.
+ * The hot path on tables that are distributed by account: hash partitions of one database stand for the shards of several.
  */
 const ROWS = 10_000;
 
@@ -22,80 +21,20 @@ beforeAll(async () => {
   [first, second, budgeted] = await customersOfDifferentShards();
   await addBudget(budgeted);
   await fillTables();
-  lane = await TracedLane.open();
+  lane = await TracedLane.open(ledger.ownerUrl, /_(\d)$/);
 }, 60_000);
 afterAll(async () => {
   await lane?.connection.end();
   await ledger?.close();
 });
 
-/** A statement that ran, and the shards whose rows its plan looked for. */
-interface Ran {
-  statement: string;
-  shards: number[];
-}
-
-interface PlanNode {
-  'Node Type': string;
-  'Relation Name'?: string;
-  'Actual Loops': number;
-  Plans?: PlanNode[];
-}
-
-/** A connection of a lane that keeps the plan of each statement, those within functions included. */
-class TracedLane {
-  private readonly names = new Map<string, string>();
-  private ran: Ran[] = [];
-
-  private constructor(readonly connection: PgConnection) {
-    const query = connection.query.bind(connection) as (...args: unknown[]) => unknown;
-    connection.query = ((statement: string | { name: string; text: string }, ...rest: unknown[]) => {
-      if (typeof statement === 'object') this.names.set(statement.text, statement.name);
-      return query(statement, ...rest);
-    }) as typeof connection.query;
-    connection.on('notice', ({ message = '' }) => {
-      if (!message.startsWith('duration: ')) return;
-      const { 'Query Text': text, Plan: plan } = JSON.parse(message.slice(message.indexOf('{'))) as {
-        'Query Text': string;
-        Plan: PlanNode;
-      };
-      this.ran.push({ statement: this.names.get(text) ?? 'within a function', shards: shardsOf(plan) });
-    });
-  }
-
-  static async open(): Promise<TracedLane> {
-    const connection = await connectPg({ url: ledger.ownerUrl, applicationName: 'test-lane', settings: LANE_SETTINGS });
-    await connection.query(`LOAD 'auto_explain'; SET auto_explain.log_level = notice; SET auto_explain.log_min_duration = 0;
-      SET auto_explain.log_analyze = on; SET auto_explain.log_nested_statements = on; SET auto_explain.log_format = json`);
-    return new TracedLane(connection);
-  }
-
-  /** Returns the statements that ran during `work`, with their shards. */
-  async during(work: () => Promise<unknown>): Promise<Record<string, number[]>> {
-    this.ran = [];
-    await work();
-    const byStatement = Map.groupBy(this.ran, ({ statement }) => statement);
-    return Object.fromEntries([...byStatement].map(([statement, runs]) => [statement, inOrder(runs.flatMap(({ shards }) => shards))]));
-  }
-}
-
-function inOrder(shards: readonly number[]): number[] {
-  return [...new Set(shards)].sort();
-}
-
-function shardsOf(node: PlanNode): number[] {
-  const [, shard] = /_(\d)$/.exec(node['Relation Name'] ?? '') ?? [];
-  const own = shard !== undefined && node['Node Type'].endsWith('Scan') && node['Actual Loops'] > 0 ? [Number(shard)] : [];
-  return [...own, ...(node.Plans ?? []).flatMap(shardsOf)];
-}
-
-async function shardOf({ accountId }: Customer): Promise<number> {
+async function shardOf({ accountId }: Customer): Promise<string> {
   const { rows } = await ledger.sql.query('SELECT tableoid::regclass::text AS shard FROM billing.account WHERE id = $1', [accountId]);
-  return Number(rows[0]?.shard.slice(-1));
+  return rows[0]?.shard.slice(-1) ?? '';
 }
 
 async function customersOfDifferentShards(): Promise<[Customer, Customer, Customer]> {
-  const found = new Map<number, Customer>();
+  const found = new Map<string, Customer>();
   while (found.size < 3) {
     const customer = await ledger.customer({ topup: 1_000_000n });
     found.set(await shardOf(customer), customer);
@@ -163,7 +102,7 @@ test('so do those of budgets', async () => {
   // A new window writes the account: batches take the lock until two have found it unchanged.
   const settle = ({ holdId }: { holdId: string }) =>
     lane.during(() => applyBatch(lane.connection, { settles: [settleOf(budgeted, holdId)], reserves: [] }, TIMES));
-  const settled: Record<string, number[]>[] = [];
+  const settled: Record<string, string[]>[] = [];
   for (const hold of holds) settled.push(await settle(hold));
   expect(settled.at(-1)).toEqual({ write_cached_batch_and_limits: [shard], 'within a function': [] });
 });

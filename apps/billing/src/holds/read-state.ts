@@ -14,7 +14,8 @@ import { sourcesOfRow } from './usage-sources.js';
 
 /*
  * Statements of the hot path find a row by its account and its id, in a LATERAL query per row: a database that is distributed by account
- * asks one shard for each. Postgres does not flatten such a query, so it uses the index also when it plans while the table is small.
+ * asks one shard for each, and Postgres looks into one month of a journal. It does not flatten such a query, so it uses the index also when
+ * it plans while the table is small.
  */
 
 /** Ascending, so that two batches cannot deadlock. */
@@ -38,7 +39,8 @@ const SETTLEMENT_COLUMNS = `s.hold_id, (s.cost + coalesce(l.due - l.writeoff, 0)
 /**
  * Reads the rest of the state as JSON in one row, because each statement has a fixed cost. Holds are locked too: a renewal must
  * either be seen here or find the hold gone. Projects are those of the reserves and of the holds to end. Amounts are text, because JSON
- * numbers would round them.
+ * numbers would round them. $8 and $9 are the lowest and the highest id: they leave out the partitions of other months before the statement
+ * starts.
  */
 const READ_BATCH = {
   name: 'read_batch',
@@ -50,8 +52,10 @@ const READ_BATCH = {
     (SELECT json_agg(s) FROM (
       SELECT ${SETTLEMENT_COLUMNS}
       FROM unnest($1::uuid[], $2::uuid[]) AS b (hold_id, payer_id),
-        LATERAL (SELECT * FROM billing.settlement WHERE hold_id = b.hold_id AND account_id = b.payer_id LIMIT 1) AS s
-        LEFT JOIN LATERAL (SELECT * FROM billing.late_settlement WHERE hold_id = b.hold_id AND account_id = b.payer_id LIMIT 1) AS l
+        LATERAL (SELECT * FROM billing.settlement
+          WHERE hold_id = b.hold_id AND account_id = b.payer_id AND hold_id BETWEEN $8 AND $9 LIMIT 1) AS s
+        LEFT JOIN LATERAL (SELECT * FROM billing.late_settlement
+          WHERE hold_id = b.hold_id AND account_id = b.payer_id AND hold_id BETWEEN $8 AND $9 LIMIT 1) AS l
           ON true) s) AS settlements,
     (SELECT json_agg(p) FROM (
       SELECT id AS "projectId", version::text, account_id AS "accountId", enabled, requests_per_minute_max AS "requestsPerMinuteMax",
@@ -94,6 +98,7 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
       ...pairs(settles, ({ holdId }) => holdId),
       ...pairs(reserves, ({ projectId }) => projectId),
       keyIds,
+      ...lowestAndHighest([...settles, ...reserves].map(({ holdId }) => holdId)),
     ]),
   ]);
   const [found] = read.rows;
@@ -272,6 +277,12 @@ function pairs<Item extends { accountId: string }>(
 ): [ids: string, accountIds: string] {
   const found = [...new Map(items.map((item) => [`${idOf(item)} ${item.accountId}`, item])).values()];
   return [plainArray(found.map(idOf)), plainArray(found.map(({ accountId }) => accountId))];
+}
+
+/** Returns the ends of the range of ids in the order of the database, whatever the case of their letters; null without ids. */
+function lowestAndHighest(ids: readonly string[]): [lowest: string | null, highest: string | null] {
+  const sorted = ids.map((id) => id.toLowerCase()).sort();
+  return [sorted[0] ?? null, sorted.at(-1) ?? null];
 }
 
 function unique(values: readonly string[]): string[] {

@@ -39,13 +39,15 @@ const RENEW_HOLDS = {
     WHERE h.id = r.id RETURNING h.id, ${KEY_IS_ACTIVE} AND p.enabled AND a.status = 'active' AS may_call`,
 };
 
-/** Open holds, and holds that only the reaper ended: a service with newer usage may still settle late. */
+/** Open holds, and holds that only the reaper ended: a service with newer usage may still settle late. Each is looked for in its month. */
 const NOT_SETTLED = {
   name: 'not_settled',
   text: `SELECT id FROM billing.hold WHERE id = ANY ($1::uuid[])
     UNION ALL
-    SELECT s.hold_id FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id
-    WHERE s.hold_id = ANY ($1::uuid[]) AND s.reason = 'lease-expired' AND l.hold_id IS NULL`,
+    SELECT e.hold_id FROM unnest($1::uuid[]) AS e (hold_id),
+      LATERAL (SELECT FROM billing.settlement WHERE hold_id = e.hold_id AND reason = 'lease-expired' LIMIT 1) AS s
+      LEFT JOIN LATERAL (SELECT hold_id FROM billing.late_settlement WHERE hold_id = e.hold_id LIMIT 1) AS l ON true
+    WHERE l.hold_id IS NULL`,
 };
 
 /**

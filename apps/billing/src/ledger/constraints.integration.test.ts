@@ -175,7 +175,6 @@ const TABLES: Record<string, Table> = {
     }),
     faults: {
       late_settlement_pkey: 'twice',
-      late_settlement_hold_id_fkey: { hold_id: ANY_ID },
       late_settlement_reason_check: { reason: `'lease-expired'` },
       late_settlement_billed_check: { billed: -1 },
       late_settlement_within_held: { due: -3, topup_cost: -3 },
@@ -269,7 +268,7 @@ test.each(FAULTS)('$table: $constraint', async ({ table, constraint, fault }) =>
   await insert(table, faultless);
   if (fault !== 'twice') await ledger.sql.query('ROLLBACK TO good');
   await ledger.sql.query('SAVEPOINT bad');
-  await expect(insert(table, faulty)).rejects.toMatchObject({ constraint });
+  await expect(insert(table, faulty)).rejects.toMatchObject({ constraint: nameInPartition(constraint) });
   await ledger.sql.query('ROLLBACK TO bad');
   // A table with a deferred trigger to run cannot be altered.
   await ledger.sql.query('SET CONSTRAINTS ALL IMMEDIATE');
@@ -327,6 +326,12 @@ function distinct(constraint: string, row: Row): Row {
 async function insert(table: string, row: Row): Promise<void> {
   const values = Object.values(row).join(', ').replaceAll('$ACCOUNT', ids.accountId);
   await ledger.sql.query(`INSERT INTO billing.${table} (${Object.keys(row).join(', ')}) VALUES (${values})`);
+}
+
+/** The key of a partition has a name of its own. */
+function nameInPartition(constraint: string): unknown {
+  const [, journal] = /^((?:late_)?settlement)_pkey$/.exec(constraint) ?? [];
+  return journal === undefined ? constraint : expect.stringMatching(new RegExp(`^${journal}(_\\w+)?_pkey$`));
 }
 
 function primaryKey(table: string): string {
