@@ -29,11 +29,13 @@ export interface Tenant {
 
 export async function createTenant(
   administrator: Messaging,
-  options: { usd?: string; requestsPerMinuteMax?: number; concurrencyMax?: number } = {},
+  options: { usd?: string; requestsPerMinuteMax?: number; concurrencyMax?: number; tokensPerMinuteMax?: number } = {},
 ): Promise<Tenant> {
-  const { usd = '10.00', requestsPerMinuteMax = 100_000, concurrencyMax = 10_000 } = options;
+  const { usd = '10.00', requestsPerMinuteMax = 100_000, concurrencyMax = 10_000, tokensPerMinuteMax } = options;
   const { accountId } = await administrator.request(accountCreate, { name: `test ${randomUUID()}` });
-  const { projectId } = await administrator.request(projectCreate, { accountId, name: 'test', requestsPerMinuteMax, concurrencyMax });
+  const { projectId } = await administrator.request(projectCreate, {
+    ...{ accountId, name: 'test', requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax },
+  });
   const { keyId, key } = await administrator.request(keyCreate, { projectId });
   if (usd !== '0') await administrator.request(topupCreate, { accountId, usd, paymentId: randomUUID() });
   return { accountId, projectId, keyId, apiKey: key };
