@@ -73,7 +73,8 @@ test('an administrator opens an account, a project and a key, and the key resolv
 
   const created = await messaging.request(projectCreate, { accountId, name: 'main' });
   const { projectId } = created;
-  const project = { projectId, accountId, name: 'main', enabled: true, requestsPerMinuteMax: 600, concurrencyMax: 100, createdAt: at };
+  const limits = { requestsPerMinuteMax: 600, concurrencyMax: 100, tokensPerMinuteMax: null };
+  const project = { projectId, accountId, name: 'main', enabled: true, ...limits, createdAt: at };
   expect(created).toEqual(project);
   const updated = { ...project, name: 'prod', requestsPerMinuteMax: 7 };
   expect(await messaging.request(projectUpdate, { projectId, name: 'prod', requestsPerMinuteMax: 7 })).toEqual(updated);

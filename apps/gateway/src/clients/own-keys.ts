@@ -43,7 +43,8 @@ export class OwnKeys {
 
 function clientError(error: unknown): GatewayError {
   if (!(error instanceof ServiceError)) return billingError(error);
-  if (error.code === 'not_found') {
+  // An id that cannot be one names no request either.
+  if (error.code === 'not_found' || error.param === 'requestId') {
     return new GatewayError('invalid_request', 'This key has no such request.', { status: 404, type: 'not_found_error', cause: error });
   }
   if (error.code === 'invalid_request' && error.param !== undefined) {

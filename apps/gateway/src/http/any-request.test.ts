@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { Pool } from 'undici';
 import { balanceGet } from '#contracts/billing/money.js';
+import { ownKeyRequest, ownKeyShow, ownKeyUsage } from '#contracts/billing/own-key.js';
+import { ServiceError } from '#contracts/service-error.js';
 import { ERROR_CODES } from '#inference/errors.js';
 import { damagedJsonBytes } from '#testing/damaged-json.js';
 import { FakeServices, TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
@@ -37,7 +39,11 @@ beforeAll(async () => {
   fakes = new FakeServices();
   fakes.models = [{ ...TEST_MODEL, id: 'sim-fast', input: ['text', 'image'], contextTokens: 100_000 }];
   fakes.messaging.answer(balanceGet, () => BALANCE);
-  gateway = await startTestGateway({}, fakes);
+  for (const endpoint of [ownKeyShow, ownKeyUsage, ownKeyRequest])
+    fakes.messaging.answer<object, unknown>(endpoint, () => {
+      throw new ServiceError('not_found', 'There is none.');
+    });
+  gateway = await startTestGateway({ freeRequestsPerSecond: 10_000, unkeyedRequestsPerSecond: 10_000 }, fakes);
   pool = new Pool(gateway.url, { connections: 1, headersTimeout: ANSWER_MS_MAX, bodyTimeout: ANSWER_MS_MAX });
 });
 

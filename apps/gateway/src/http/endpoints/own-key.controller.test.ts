@@ -16,10 +16,6 @@ async function get(path: string): Promise<{ status: number; body: unknown }> {
   return { status: response.status, body: await response.json() };
 }
 
-const notFound = () => {
-  throw new ServiceError('not_found', 'No request with this id has held money.', 'requestId');
-};
-
 test('GET /v1/key: limits, budgets with what remains, and end', async () => {
   const budget = {
     ...{ budgetId: 'b', accountId: 'a', timeZone: 'UTC', windowStart: null, resetsAt: null, createdAt: '2026-11-01T00:00:00.000Z' },
@@ -141,8 +137,13 @@ test('GET /v1/requests/{id}: what a request held, used and cost, and nothing tha
   expect(asked).toEqual([{ keyId, requestId: 'req_1' }]);
 });
 
-test('a request that is not the key’s is not found', async () => {
-  gateway.fakes.messaging.answer(ownKeyRequest, notFound);
+test.each([
+  ['another key’s', new ServiceError('not_found', 'No request with this id has held money.', 'requestId')],
+  ['none, since the id is too long', new ServiceError('invalid_request', 'requestId is too long', 'requestId')],
+])('a request that is %s is not found', async (_whose, error) => {
+  gateway.fakes.messaging.answer(ownKeyRequest, () => {
+    throw error;
+  });
   expect(await get('/v1/requests/req_1')).toEqual({
     status: 404,
     body: { error: { message: 'This key has no such request.', type: 'not_found_error', param: null, code: 'invalid_request' } },
