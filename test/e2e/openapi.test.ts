@@ -57,13 +57,26 @@ test.each(EXAMPLES)('the example $name of $path gets a documented reply', async 
 test.each(OPERATIONS.filter(({ method }) => method === 'get'))(
   'GET $path gets the reply that is described',
   async ({ path, operation }) => {
-    const url = (operation.parameters ?? [])
-      .filter((parameter) => parameter.in === 'path')
-      .reduce((url, { name, example }) => url.replace(`{${name}}`, String(example)), path);
+    const [parameter] = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path');
+    const url = parameter === undefined ? path : path.replace(`{${parameter.name}}`, String(parameter.example ?? (await endedRequest())));
     const { status, faults } = await send(url);
     expect({ status, faults }).toEqual({ status: 200, faults: [] });
   },
 );
+
+/** Returns the id of a request of the key. */
+async function endedRequest(): Promise<string | null> {
+  const { path, value } = EXAMPLES[0] as (typeof EXAMPLES)[number];
+  const headers = { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'application/json' };
+  const response = await fetch(`${gatewayUrl}${path}`, { method: 'POST', headers, body: JSON.stringify(value) });
+  await response.arrayBuffer();
+  return response.headers.get('x-request-id');
+}
+
+test('a request that is unknown gets a documented 404', async () => {
+  const { status, faults } = await send('/v1/requests/req_none');
+  expect({ status, faults }).toEqual({ status: 404, faults: [] });
+});
 
 interface Format {
   path: string;

@@ -65,6 +65,12 @@ const NOT_READY = {
   content: { 'application/json': { schema: ref('Error') } },
 };
 
+const NO_SUCH_REQUEST = {
+  description: 'The request is unknown, held no money, or belongs to another key.',
+  headers: REPLY_HEADERS,
+  content: { 'application/json': { schema: ref('Error') } },
+};
+
 const ENTITY_TAG = { etag: { $ref: '#/components/headers/EntityTag' } };
 
 const model = { object: 'model', id: 'sim-fast', created: 1_760_000_000, owned_by: 'tollgate' };
@@ -182,10 +188,10 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     tag: 'Account',
     operationId: 'getRequest',
     summary: 'What a request of the key held, used and cost',
-    description: 'The status is 404 for a request that is unknown, held no money, or belongs to another key.',
     parameters: [REQUEST_ID],
     reply: { schema: ref('Request'), examples: { request: { value: REQUEST_EXAMPLE } } },
-    errors: [...KEY_ERRORS, 'invalid_request'],
+    otherReplies: { '404': NO_SUCH_REQUEST },
+    errors: KEY_ERRORS,
   },
   openapi: {
     tag: 'Service',
