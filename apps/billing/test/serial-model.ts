@@ -13,7 +13,7 @@ interface ModelHold {
   planPart: bigint;
   grantId: string | null;
   prices: [bigint, bigint, bigint];
-  /** What it counts as towards limits of tokens: the most it may use, then what it used. Undefined: it does not count. */
+  /** Its tokens towards limits: the most it may use, then those it used. Undefined: it does not count. */
   tokens: number | undefined;
   leaseUntil: number;
   meter: TokenUsage | undefined;
@@ -46,7 +46,7 @@ interface ModelCounter {
   keyId: string | null;
   unit: 'requests' | 'tokens';
   limit: number;
-  /** What the reserve adds. */
+  /** The requests or tokens that the reserve adds. */
   count: number;
   waits: Wait[];
 }
@@ -160,7 +160,7 @@ export class SerialModel {
         promptTokens: 0,
         outputTokens: 0,
       };
-      // What the reserve did not name is never counted.
+      // Tokens that the reserve did not name are never counted.
       if (hold.tokens !== undefined) hold.tokens = promptTokens + outputTokens;
       if (settle.reason === 'lease-expired') this.reaped.set(settle.holdId, hold);
       ended.set(settle, { ...hold, amount: cost });

@@ -24,7 +24,7 @@ export interface Receiver {
   readonly survivesLoss: boolean;
   /** `Link.disruptions` when its request was sent last. Set while the request may be sent again. */
   readonly since?: number | undefined;
-  /** What it counts as while it runs. */
+  /** Its kind in the metrics while it runs. */
   readonly running?: RunningKind;
   /** True for a stream whose reader has to take frames before more can be sent. */
   readonly lacksCredit?: boolean;

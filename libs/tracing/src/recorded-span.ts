@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { TraceContext } from './trace-context.js';
 import type { Span, SpanAttributes, SpanKind } from './tracer.js';
 
-/** What a span has recorded of one moment. `at` is of `performance.now()`. */
+/** An event within a span. `at` is of `performance.now()`. */
 export interface SpanEvent {
   name: string;
   attributes: SpanAttributes | undefined;

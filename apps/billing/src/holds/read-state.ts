@@ -281,8 +281,14 @@ function pairs<Item extends { accountId: string }>(
 
 /** Returns the ends of the range of ids in the order of the database, whatever the case of their letters; null without ids. */
 function lowestAndHighest(ids: readonly string[]): [lowest: string | null, highest: string | null] {
-  const sorted = ids.map((id) => id.toLowerCase()).sort();
-  return [sorted[0] ?? null, sorted.at(-1) ?? null];
+  let lowest: string | null = null;
+  let highest: string | null = null;
+  for (const id of ids) {
+    const inOrder = id.toLowerCase();
+    if (lowest === null || inOrder < lowest) lowest = inOrder;
+    if (highest === null || inOrder > highest) highest = inOrder;
+  }
+  return [lowest, highest];
 }
 
 function unique(values: readonly string[]): string[] {

@@ -14,7 +14,11 @@ export async function showRequest(prisma: PrismaClient, requestId: string): Prom
   if (hold) return runningRequest(hold);
   const settlement = await prisma.settlement.findFirst({ where: { requestId }, orderBy: { settledAt: 'desc' }, include: { late: true } });
   if (settlement) return settledRequest(settlement);
-  throw new ServiceError('not_found', 'No request with this id has held money.', 'requestId');
+  throw noSuchRequest();
+}
+
+export function noSuchRequest(): ServiceError {
+  return new ServiceError('not_found', 'No request with this id has held money.', 'requestId');
 }
 
 function runningRequest(hold: Prisma.HoldModel): BilledRequest {

@@ -4,7 +4,7 @@ import type { UsageQueryReply } from '#contracts/billing/usage.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import { listBudgets } from '../budgets/budgets.js';
-import { showRequest } from '../holds/show-request.js';
+import { noSuchRequest, showRequest } from '../holds/show-request.js';
 import { limitsOfRow } from '../limits/set-limits.js';
 import { queryUsage } from '../usage/query-usage.js';
 import { listKeys } from './keys.js';
@@ -23,9 +23,9 @@ export async function showOwnKey(prisma: PrismaClient, keyId: string): Promise<O
   return {
     ...key,
     tightest: {
-      requestsPerMinuteMax: Math.min(project.requestsPerMinuteMax, key.requestsPerMinuteMax ?? Number.POSITIVE_INFINITY),
-      tokensPerMinuteMax: tighter(limitsOfRow(limits[0]).tokensPerMinuteMax, key.tokensPerMinuteMax),
-      concurrencyMax: Math.min(project.concurrencyMax, key.concurrencyMax ?? Number.POSITIVE_INFINITY),
+      requestsPerMinuteMax: tighter(key.requestsPerMinuteMax, project.requestsPerMinuteMax),
+      tokensPerMinuteMax: tighter(key.tokensPerMinuteMax, limitsOfRow(limits[0]).tokensPerMinuteMax),
+      concurrencyMax: tighter(key.concurrencyMax, project.concurrencyMax),
     },
     budgets: budgets.filter(
       (budget) => budget.keyId === keyId || (budget.keyId === null && (budget.projectId ?? key.projectId) === key.projectId),
@@ -33,9 +33,9 @@ export async function showOwnKey(prisma: PrismaClient, keyId: string): Promise<O
   };
 }
 
-/** Null is no limit. */
-function tighter(one: number | null, other: number | null): number | null {
-  return one === null || other === null ? (one ?? other) : Math.min(one, other);
+/** Returns the lower limit. Null is no limit. */
+function tighter<Limit extends number | null>(ofKey: number | null, ofProject: Limit): number | Limit {
+  return ofKey === null || ofProject === null ? (ofKey ?? ofProject) : Math.min(ofKey, ofProject);
 }
 
 /**
@@ -55,6 +55,6 @@ export async function queryOwnUsage(prisma: PrismaClient, request: OwnKeyUsageRe
  */
 export async function showOwnRequest(prisma: PrismaClient, { keyId, requestId }: OwnKeyRequestRequest): Promise<BilledRequest> {
   const request = await showRequest(prisma, requestId);
-  if (request.keyId !== keyId) throw new ServiceError('not_found', 'No request with this id has held money.', 'requestId');
+  if (request.keyId !== keyId) throw noSuchRequest();
   return request;
 }

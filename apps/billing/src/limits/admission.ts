@@ -29,7 +29,7 @@ interface Counter {
   keyId: string | null;
   unit: 'requests' | 'tokens';
   limit: number;
-  /** What the request adds. */
+  /** The requests or tokens that the request adds. */
   count: number;
   /** As of now. */
   window: MinuteWindow;
@@ -137,8 +137,7 @@ export class Admission {
   }
 
   private counter(row: Counter['row'], keyId: string | null, unit: Counter['unit'], limit: number, count: number): Counter {
-    const counter = { row, keyId, unit, limit, count, window: [] };
-    return { ...counter, window: slideWindow(windowOf(counter), this.now) };
+    return { row, keyId, unit, limit, count, window: slideWindow(windowOf({ row, unit }), this.now) };
   }
 }
 

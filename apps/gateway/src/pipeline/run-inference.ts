@@ -47,7 +47,7 @@ export interface InferenceRecord {
   heldPicoUsd?: string;
   /** Milliseconds from the parsed request to its hold. */
   reserveMs?: number;
-  /** What the limits per minute leave; absent when billing did not say. */
+  /** The rest of the limits per minute; absent when billing did not say. */
   requests?: LimitLeft;
   tokens?: LimitLeft;
   upstream?: string | undefined;

@@ -6,7 +6,7 @@ import type { KeyRow } from './keys.js';
 import { type BilledRequest, RequestShowRequest } from './requests.js';
 import { USAGE_STEPS, type UsageQueryReply, type UsageStep } from './usage.js';
 
-/** What the owner of an API key may ask. Each subject answers for one key only, so that the gateway needs no right to read all. */
+/** Subjects for the owner of an API key. Each answers for one key only, so that the gateway needs no right to read all. */
 
 export class OwnKeyShowRequest {
   @Id() keyId!: string;
