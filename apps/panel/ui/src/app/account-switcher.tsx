@@ -1,13 +1,12 @@
-import { Combobox } from '@base-ui/react/combobox';
+import { lazy, Suspense } from 'react';
 import { useLocation } from 'wouter';
-import { Icon } from '../parts/icon.js';
+import type { Choice } from './account-choices.js';
 import styles from './account-switcher.module.css';
+import { loadPage } from './load-page.js';
 import { useSession } from './session.js';
 
-interface Choice {
-  value: string;
-  label: string;
-}
+/** A file of its own, since most people have one account and its list is a fifth of all script. */
+const AccountChoices = lazy(async () => ({ default: (await loadPage(() => import('./account-choices.js'))).AccountChoices }));
 
 const ALL: Choice = { value: 'all', label: 'All accounts' };
 
@@ -20,34 +19,9 @@ export function AccountSwitcher() {
   const page = /^\/a\/[^/]+\/(\w+)/.exec(path)?.[1] ?? 'overview';
   if (choices.length < 2) return <p className={styles.single}>{chosen?.label}</p>;
   return (
-    <Combobox.Root
-      items={choices}
-      value={chosen}
-      onValueChange={(choice: Choice | null) => choice && navigate(hrefOf(ofEvery(page, choice), choice.value))}
-    >
-      <Combobox.Trigger className={styles.trigger} aria-label={`Account: ${chosen?.label ?? 'none'}`}>
-        <span className={styles.name}>{chosen?.label ?? 'Choose an account'}</span>
-        <Icon name="chevrons" />
-      </Combobox.Trigger>
-      <Combobox.Portal>
-        <Combobox.Positioner className={styles.positioner} align="start" sideOffset={4}>
-          <Combobox.Popup className={styles.popup} aria-label="Accounts">
-            <Combobox.Input className={styles.input} placeholder="Find an account" />
-            <Combobox.Empty className={styles.empty}>No account has this name.</Combobox.Empty>
-            <Combobox.List className={styles.list}>
-              {(choice: Choice) => (
-                <Combobox.Item key={choice.value} value={choice} className={styles.item}>
-                  {choice.label}
-                  <Combobox.ItemIndicator className={styles.indicator}>
-                    <Icon name="check" />
-                  </Combobox.ItemIndicator>
-                </Combobox.Item>
-              )}
-            </Combobox.List>
-          </Combobox.Popup>
-        </Combobox.Positioner>
-      </Combobox.Portal>
-    </Combobox.Root>
+    <Suspense fallback={<span className={styles.trigger}>{chosen?.label}</span>}>
+      <AccountChoices choices={choices} chosen={chosen} onChoose={(choice) => navigate(hrefOf(ofEvery(page, choice), choice.value))} />
+    </Suspense>
   );
 }
 
