@@ -33,7 +33,6 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
   const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry, resumeMs: config.streamResumeMs });
   const tracer = await startTracing({ name: SERVICE, registry, logger });
   const app = await createGateway({ config, logger, registry, messaging, tracer });
-  // Serves no subject. NATS service discovery lists the gateway and its version.
   app.connectMicroservice({
     strategy: new NatsTransport({ messaging, name: SERVICE, description: 'Speaks the client formats over HTTP', logger }),
   });
