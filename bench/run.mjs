@@ -2,7 +2,7 @@
  * Starts what it measures, loads each target in turn in short rounds, and prints a table of medians. See README.md for the method.
  *
  *   node bench/run.mjs [--quick] [--rounds N] [--seconds S] [--warm-up S] [--connections 1,32,128] [--modes plain,streamed]
- *                      [--targets direct,minimal,portkey,tollgate] [--replicas 1,2,4] [--traces off,0.1]
+ *                      [--targets direct,minimal,portkey,tollgate] [--replicas 1,2,4] [--traces off,0.1,0.1-hang]
  *                      [--before DIRECTORY] [--out NAME] [--profile DIRECTORY]
  */
 import { fork } from 'node:child_process';

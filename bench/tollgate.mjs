@@ -15,7 +15,7 @@ const REPLICATED = /** @type {const} */ (['billing', 'inference-proxy', 'gateway
 /**
  * The whole stack as `npm start` runs it, in front of `upstream`, with a new database, and without effective limits. With `profileDir`
  * the services write CPU profiles there when they stop. `count` is the number of replicas of gateway, inference-proxy and billing.
- * `traces` is `off` or the fraction of requests that are sampled.
+ * `traces` is `off`, or the fraction of requests that are sampled, with `-hang` for a collector that never answers.
  *
  * @param {import('./targets.mjs').Target} upstream @param {string | undefined} profileDir @param {number} [count] @param {string} [traces]
  * @returns {Promise<import('./targets.mjs').Target>}
@@ -25,7 +25,8 @@ export async function startTollgate(upstream, profileDir, count = 1, traces = 'o
   const dataDir = `${DATA_DIR}${variant.replaceAll(/\W+/g, '-')}`;
   if (profileDir) mkdirSync(profileDir, { recursive: true });
   removeStack(dataDir);
-  const sink = traces === 'off' ? undefined : await startTraceSink();
+  const [sampled, hang] = traces.split('-');
+  const sink = traces === 'off' ? undefined : await startTraceSink(hang !== undefined);
   const env = {
     NODE_ENV: 'production',
     LOG_LEVEL: 'info',
@@ -33,7 +34,7 @@ export async function startTollgate(upstream, profileDir, count = 1, traces = 'o
     ...(sink && {
       OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
       OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
-      OTEL_TRACES_SAMPLER_ARG: traces,
+      OTEL_TRACES_SAMPLER_ARG: sampled,
     }),
   };
   const stack = await startStack({

@@ -50,7 +50,7 @@ const containers = new Map(
 /** The services of Compose without those of a profile: the CLI and observability. */
 const services = Object.entries(compose.services).filter(([, { profiles }]) => profiles === undefined);
 /** Settings that differ between Compose and Kubernetes. */
-const ONE_SIDED = new Set(['UPSTREAM_LOCAL_URL', 'PGDATA', 'NATS_PASSWORD']);
+const ONE_SIDED = new Set(['UPSTREAM_LOCAL_URL', 'PGDATA', 'NATS_PASSWORD', 'SERVED_CERTIFICATE_FILES']);
 
 test('every app of the code has a service in Compose and a workload in Kubernetes', () => {
   const apps = readdirSync('apps');

@@ -31,7 +31,7 @@ let stack: RunningStack;
 
 beforeAll(async () => {
   const settings = { HOLD_SETTLED_EVENTS: 'true', REQUESTS_PER_MINUTE_DEFAULT: '600', CONCURRENCY_DEFAULT: '100' };
-  stack = await startPrivateStack({ services: ['billing', 'catalog', 'panel'], serviceEnv: { billing: settings } });
+  stack = await startPrivateStack({ services: ['billing', 'catalog', 'gateway', 'panel'], serviceEnv: { billing: settings } });
   for (const user of ['cli', 'internal', 'gateway', 'inference-proxy'] as const) {
     const pass = stack.natsPasswords[user];
     connections.set(user, await connect({ servers: stack.natsUrl, user, pass, inboxPrefix: `_INBOX.${user}` }));
@@ -108,7 +108,7 @@ describe('the examples of the page', () => {
       as(user).subscribe(subject, { callback: (_, message) => heard.get(subject)?.push(codec.decode(message.data)) });
     }
     await Promise.all([...connections.values()].map((connection) => connection.flush()));
-    // Gateway and inference-proxy do not run in this system: their own tests have the events that they publish.
+    // The gateway has no traffic, and no inference-proxy runs: their own tests have the events that they publish.
     for (const user of ['gateway', 'inference-proxy'] as const)
       for (const { subject, event } of EVENTS)
         if (subject.startsWith(`${user.split('-')[0]}.`)) as(user).publish(subject, codec.encode(event));
@@ -196,14 +196,14 @@ describe('invalid requests get typed errors', () => {
 
 test('service discovery lists exactly the subjects of the page', async () => {
   const served: string[] = [];
-  for (const service of ['billing', 'catalog', 'panel']) {
+  for (const service of ['billing', 'catalog', 'gateway', 'panel']) {
     const { reply } = await ask('cli', `$SRV.INFO.${service}`, {});
     const subjects = (reply.endpoints as { subject: string }[]).map(({ subject }) => subject);
     served.push(...subjects.map((subject) => subject.replace(/\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, '.<replicaId>')));
   }
   const documented = [...new Set(EXAMPLES.map(({ subject }) => subject)), 'billing.v1.hold.apply.<replicaId>'];
   expect(served.sort()).toEqual(documented.sort());
-  expect(served.filter((subject) => !/^(billing|catalog|panel)\.v1\./.test(subject))).toEqual([]);
+  expect(served.filter((subject) => !/^(billing|catalog|gateway|panel)\.v1\./.test(subject))).toEqual([]);
 });
 
 test('an unknown version of a subject has no listener', async () => {

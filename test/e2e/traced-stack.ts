@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { catalogApply } from '#contracts/catalog.js';
 import type { Messaging } from '#messaging/messaging.js';
@@ -48,7 +49,7 @@ export class TracedStack {
     readonly tenant: Tenant,
   ) {}
 
-  static async start(): Promise<TracedStack> {
+  static async start(settings: Record<string, string> = {}): Promise<TracedStack> {
     const collector = await TraceCollector.start();
     const env = {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -59,6 +60,7 @@ export class TracedStack {
       TRACES_SLOW_MS: '60000',
       ROUTE_COOLDOWN_MS: '1',
       RETRY_AFTER_MAX_MS: '0',
+      ...settings,
     };
     const serviceEnv = { 'inference-proxy': { TRACED_UPSTREAMS: 'good, other', TRACE_TEST_KEY: UPSTREAM_KEY } };
     const [facts, good, bad] = await Promise.all([
@@ -105,6 +107,17 @@ export class TracedStack {
   async collected(traceId: string, count: number): Promise<CollectedSpan[]> {
     await this.collector.until(() => this.collector.of(traceId).length >= count);
     return this.collector.of(traceId);
+  }
+
+  /** Returns the log lines of a trace, by service, once there are two. */
+  async logLines(traceId: string): Promise<Record<string, unknown>[]> {
+    for (;;) {
+      const lines = this.logFiles()
+        .flatMap((file) => readFileSync(file, 'utf8').split('\n'))
+        .filter((line) => line.includes(`"traceId":"${traceId}"`));
+      if (lines.length >= 2) return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+      await delay(50);
+    }
   }
 
   logFiles(): string[] {

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import { requestShow } from '#contracts/billing/requests.js';
 import { createTenant } from '#testing/tenant.js';
 import { treeOf } from '#testing/trace-collector.js';
@@ -121,7 +119,7 @@ test('of traces that the client did not sample, only the failed request is expor
   const attempt = ['tollgate-inference-proxy client chat sim-fast FAILED'];
   const tree = treeWith('/v1/chat/completions', attempt, ' FAILED').filter((line) => !line.includes('billing'));
   expect(treeOf(spans)).toEqual(tree);
-  expect(await logLines(failed.traceId)).toEqual([
+  expect(await traced.logLines(failed.traceId)).toEqual([
     expect.objectContaining({ service: 'gateway', msg: 'request', keyId: traced.tenant.keyId, requestId: expect.any(String) }),
     expect.objectContaining({ service: 'inference-proxy', msg: 'upstream call failed', requestId: expect.any(String) }),
   ]);
@@ -168,16 +166,4 @@ async function received(traceId: string): Promise<unknown[]> {
   const response = await fetch(`${traced.good.url}/sim/requests`);
   const requests = (await response.json()) as { headers: Record<string, string>; body: unknown }[];
   return requests.filter(({ body }) => JSON.stringify(body).includes(traceId)).map(({ headers }) => headers.traceparent);
-}
-
-/** Returns the log lines of a trace, by service, once both services have written theirs. */
-async function logLines(traceId: string): Promise<Record<string, unknown>[]> {
-  for (;;) {
-    const lines = traced
-      .logFiles()
-      .flatMap((file) => readFileSync(file, 'utf8').split('\n'))
-      .filter((line) => line.includes(`"traceId":"${traceId}"`));
-    if (lines.length >= 2) return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-    await delay(50);
-  }
 }

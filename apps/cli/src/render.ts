@@ -1,3 +1,4 @@
+import type { PinnedPrice } from '#contracts/billing/holds.js';
 import { parsePicoUsd, picoUsd, renderUsd } from '#money/pico-usd.js';
 
 type Cell = string | number | boolean | null;
@@ -46,6 +47,12 @@ export function renderDollars(amountPicoUsd: string): string {
 /** Renders a price a token as list price per million tokens: `$0.15`. */
 export function renderPerMillion(picoUsdPerToken: string): string {
   return `$${renderUsd(picoUsd(BigInt(picoUsdPerToken) * 1_000_000n))}`;
+}
+
+/** Renders the prices that are pinned to a hold, a million tokens each. */
+export function renderPinnedPrice({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd, version }: PinnedPrice): string {
+  const [prompt, cached, output] = [inputPicoUsd, cachedInputPicoUsd, outputPicoUsd].map(renderPerMillion);
+  return `${prompt} prompt, ${cached} cached prompt, ${output} output (version ${version})`;
 }
 
 /** Replaces control characters, so that a name cannot control the terminal. */

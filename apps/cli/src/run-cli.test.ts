@@ -249,6 +249,25 @@ describe('the request of each command', () => {
     expect(result).toEqual({ code: 0, out: '{\n  "answer": 1\n}\n', err: '', asked: { subject, payload }, connections: 1, closed: 1 });
   });
 
+  test('estimate sends the content of the file, and shows the hold with its price and caps', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tollgate-cli-'));
+    const file = join(folder, 'body.json');
+    writeFileSync(file, '{"model":"m"}');
+    const price = { version: 2, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' };
+    const tokens = { promptTokensMax: 12, promptTokensEstimate: 3, outputTokensMax: 100 };
+    const result = await run(['estimate', file, '--format', 'messages'], { model: 'm', price, ...tokens, heldPicoUsd: '61800000' });
+    await rm(folder, { recursive: true });
+    expect(result).toMatchObject({
+      asked: { subject: 'gateway.v1.request.estimate', payload: { protocol: 'messages', body: '{"model":"m"}' } },
+      out: `model              m
+price per million  $0.15 prompt, $0.015 cached prompt, $0.60 output (version 2)
+prompt             at most 12 tokens, about 3
+output             at most 100 tokens
+would hold         $0.0000618 (61800000 pico), the most it can cost
+`,
+    });
+  });
+
   test('catalog apply and catalog plan send the content of the file', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'tollgate-cli-'));
     const file = join(folder, 'mine.yaml');
@@ -660,6 +679,7 @@ describe('an error is one line and an exit code', () => {
       `error: option '--grace <time>' argument '${grace}' is invalid. Must be a time such as 90s, 30m, 24h or 7d, at most 30d.\n`,
     ]),
     ['catalog apply no/such.yaml', 'error: cannot read no/such.yaml: no such file\n'],
+    ['estimate no/such.json', 'error: cannot read no/such.json: no such file\n'],
     ['account lsit', "error: unknown command 'lsit' (Did you mean list?)\n"],
     ['account list --jsno', "error: unknown option '--jsno' (Did you mean --json?)\n"],
     ['account list extra', "error: too many arguments for 'list'. Expected 0 arguments but got 1: extra.\n"],

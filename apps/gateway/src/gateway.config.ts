@@ -9,6 +9,8 @@ export class GatewayConfig extends ServiceConfig {
   @IsInt() @Min(1) connectionsMax = 10_000;
   /** Trusted proxies in front of the gateway that append to `X-Forwarded-For`. 0 ignores the header, because any client can send it. */
   @IsInt() @Min(0) @Max(100) trustedProxyHops = 0;
+  /** Certificates that the proxy in front and NATS present, separated by commas. They are read for the metric of their expiry alone. */
+  @IsString() servedCertificateFiles = 'none';
   /** Origins whose scripts may call the gateway from a browser: `none`, `*`, or a list separated by commas. */
   @Matches(CORS_ALLOWED_ORIGINS, { message: 'must be none, * or origins such as https://app.example.com, separated by commas' })
   corsAllowedOrigins = 'none';

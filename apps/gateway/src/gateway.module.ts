@@ -13,6 +13,7 @@ import { BillingReplicas } from './clients/billing-replicas.js';
 import { CatalogClient } from './clients/catalog.js';
 import { InferenceClient } from './clients/inference.js';
 import { OwnKeys } from './clients/own-keys.js';
+import { EstimateController } from './estimate.controller.js';
 import type { GatewayConfig } from './gateway.config.js';
 import { AccessLog } from './http/access-log.js';
 import { ActivityEvents } from './http/activity-events.js';
@@ -53,7 +54,7 @@ export function gatewayModule({ config, logger, registry, messaging, tracer, sta
   const metrics = createGatewayMetrics(registry);
   return {
     module: GatewayModule,
-    controllers: [GenerationController, CountTokensController, AccountController, OwnKeyController, OpenApiController],
+    controllers: [GenerationController, CountTokensController, AccountController, OwnKeyController, OpenApiController, EstimateController],
     providers: [
       // clients
       provide(ApiKeys, [], () => new ApiKeys(messaging, config.keyCacheMs, config.keyCacheEntriesMax)),

@@ -5,7 +5,7 @@ import { Registry } from 'prom-client';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import { natsAccess, natsCertificates } from '#messaging/nats-access.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
-import { registerCertificateExpiry } from '#observability/certificate-expiry.js';
+import { type CertificateFile, certificateFile, registerCertificateExpiry } from '#observability/certificate-expiry.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
 import { untilReady } from '#observability/readiness.js';
@@ -29,11 +29,10 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
   const checks = [{ name: 'catalog', check: () => isReady() }];
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, checks, registry });
-  registerCertificateExpiry(registry, () => natsCertificates(config));
+  registerCertificateExpiry(registry, () => [...natsCertificates(config), ...servedCertificates(config)]);
   const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry, resumeMs: config.streamResumeMs });
   const tracer = await startTracing({ name: SERVICE, registry, logger });
   const app = await createGateway({ config, logger, registry, messaging, tracer });
-  // Serves no subject. NATS service discovery lists the gateway and its version.
   app.connectMicroservice({
     strategy: new NatsTransport({ messaging, name: SERVICE, description: 'Speaks the client formats over HTTP', logger }),
   });
@@ -49,6 +48,10 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
     await tracer?.close();
     await ops.close();
   };
+}
+
+function servedCertificates({ servedCertificateFiles: files }: GatewayConfig): CertificateFile[] {
+  return files === 'none' ? [] : files.split(',').map((file) => certificateFile(file.trim()));
 }
 
 /** Creates the gateway on a messaging connection. `HttpServer.listen` opens its port; `close` stops it and leaves the connection open. */

@@ -1,6 +1,7 @@
-import { IsBoolean, IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import { Id, Instant, NestedList, Text, TOKENS_MAX } from './billing/fields.js';
-import { Topic } from './endpoint.js';
+import type { PinnedPrice } from './billing/holds.js';
+import { Endpoint, Topic } from './endpoint.js';
 
 /** Requests of one message. Its size stays below half of the NATS server's default `max_payload`. */
 export const ENDED_REQUESTS_MAX = 500;
@@ -9,6 +10,9 @@ const ATTEMPTS_REPORTED_MAX = 16;
 
 export const REQUEST_OUTCOMES = ['completed', 'failed', 'client-disconnected'] as const;
 export const CLIENT_PROTOCOLS = ['chat', 'responses', 'messages'] as const;
+
+/** Characters of a body to estimate: the default of `BODY_BYTES_MAX`. */
+export const ESTIMATED_BODY_MAX = 8_388_608;
 
 /** One call of an upstream. Times are milliseconds since the gateway received the request. */
 export class RequestAttempt {
@@ -65,4 +69,31 @@ export const requestsEnded = new Topic(
   'gateway.v1.event.requests-ended',
   RequestsEnded,
   'Requests to models ended, several in one message',
+);
+
+export class EstimateRequest {
+  @IsIn(CLIENT_PROTOCOLS) protocol!: (typeof CLIENT_PROTOCOLS)[number];
+  /** Text of the body, as a client sends it. */
+  @IsString() @Length(1, ESTIMATED_BODY_MAX) body!: string;
+}
+
+/** What a request would hold now. It depends on neither key nor account. */
+export interface RequestEstimate {
+  model: string;
+  price: PinnedPrice;
+  /** The most tokens that the prompt can have: one a byte of its text, and the model's maximum for each image. */
+  promptTokensMax: number;
+  promptTokensEstimate: number;
+  /** The output cap: that of the body, or else the model's default, within what the context leaves. */
+  outputTokensMax: number;
+  /** The most that the request can cost. */
+  heldPicoUsd: string;
+}
+
+/** Errors are those of the request itself. */
+export const requestEstimate = new Endpoint<EstimateRequest, RequestEstimate>(
+  'gateway.v1.request.estimate',
+  EstimateRequest,
+  'Returns what a request would hold, and at which price, without running it',
+  { isRepeatable: true },
 );

@@ -3,6 +3,7 @@ import { connect, headers, type NatsConnection, RequestStrategy } from 'nats';
 import * as catalog from '#contracts/catalog.js';
 import { type Endpoint, ReplicaEndpoint, type StreamEndpoint } from '#contracts/endpoint.js';
 import { everyEndpoint as endpoints, everyStreamEndpoint as streams, everyTopic as topics } from '#contracts/every-contract.js';
+import { requestEstimate } from '#contracts/gateway.js';
 import * as inference from '#contracts/inference.js';
 import * as upstreamProbe from '#contracts/probe.js';
 import type { StreamEvent } from '#inference/stream-event.js';
@@ -82,6 +83,7 @@ const CALLERS: Record<string, User[]> = {
   'catalog.v1.price.cancel': ['cli', 'panel'],
   'catalog.v1.audit.list': ['cli', 'panel'],
   'catalog.v1.audit.check': ['cli', 'panel'],
+  'gateway.v1.request.estimate': ['cli'],
   'inference.v1.route.status': ['cli', 'panel'],
   'panel.v1.invite.create': ['cli'],
   'panel.v1.user.list': ['cli'],
@@ -142,6 +144,7 @@ beforeAll(async () => {
   const controllers = {
     billing: answering('billing.'),
     catalog: answering('catalog.'),
+    gateway: answering('gateway.'),
     'inference-proxy': [Upstream, answering('inference.')],
     panel: answering('panel.'),
   };
@@ -149,7 +152,6 @@ beforeAll(async () => {
     services.push(await as(user as User));
     await serve(services.at(-1) as NatsMessaging, [controller].flat(), { name: user, replicaId: 'one' });
   }
-  await serve(await as('gateway'), [], { name: 'gateway' });
 });
 
 afterAll(async () => {
@@ -270,6 +272,11 @@ describe('as a user', () => {
   test('a catalog of 2 MB reaches the catalog', async () => {
     const request = { yaml: 'x'.repeat(2_000_000) };
     expect(await (callers.get('cli') as NatsMessaging).request(catalog.catalogApply, request)).toBe('catalog.v1.catalog.apply');
+  });
+
+  test('a body of 8 MB to estimate reaches the gateway', async () => {
+    const request = { protocol: 'chat' as const, body: 'x'.repeat(8 * 1024 * 1024) };
+    expect(await (callers.get('cli') as NatsMessaging).request(requestEstimate, request)).toBe('gateway.v1.request.estimate');
   });
 
   test.each(topics.map((topic) => [topic.subject, topic] as const))(

@@ -39,7 +39,7 @@ test('a hold covers every usage within its caps', () => {
         const any = { inputPicoUsd: input, cachedInputPicoUsd: cached, outputPicoUsd: output };
         const promptTokens = Math.floor(bytes * share);
         const usage = { promptTokens, cachedTokens: Math.floor(promptTokens * share), outputTokens: Math.floor(outputTokensMax * share) };
-        const hold = holdFor({ promptTextBytes: bytes, images: 0, tokensPerImageMax: 0, outputTokensMax }, any);
+        const hold = holdFor({ promptTokensMax: bytes, outputTokensMax }, any);
         expect(costOf(usage, any)).toBeLessThanOrEqual(hold);
       },
     ),
@@ -53,7 +53,7 @@ test('a usage whose output is within its cap is limited to the hold, and as litt
   fc.assert(
     fc.property(prices, count, count, count, count, (any, held, promptTokens, cached, outputTokens) => {
       const cachedTokens = Math.min(cached, promptTokens);
-      const amount = picoUsd(holdFor({ promptTextBytes: held, images: 0, tokensPerImageMax: 0, outputTokensMax: outputTokens }, any));
+      const amount = picoUsd(holdFor({ promptTokensMax: held, outputTokensMax: outputTokens }, any));
       const usage = { promptTokens, cachedTokens, outputTokens };
       const limited = limitPrompt(usage, amount, any);
       const cost = costOf(limited, any);

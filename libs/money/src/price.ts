@@ -60,17 +60,14 @@ function affordable(tokens: number, price: bigint, amount: bigint): number {
 }
 
 interface HoldSize {
-  promptTextBytes: number;
-  images: number;
-  tokensPerImageMax: number;
+  promptTokensMax: number;
   outputTokensMax: number;
 }
 
-/** The most that a request can cost: one token for each byte of prompt text, `tokensPerImageMax` for each image, and the whole output. */
-export function holdFor(size: HoldSize, price: Price): PicoUsd {
+/** The most that a request can cost. */
+export function holdFor({ promptTokensMax, outputTokensMax }: HoldSize, price: Price): PicoUsd {
   const input = price.inputPicoUsd > price.cachedInputPicoUsd ? price.inputPicoUsd : price.cachedInputPicoUsd;
-  const promptTokens = BigInt(size.promptTextBytes) + BigInt(size.images) * BigInt(size.tokensPerImageMax);
-  return picoUsd(promptTokens * input + BigInt(size.outputTokensMax) * price.outputPicoUsd);
+  return picoUsd(BigInt(promptTokensMax) * input + BigInt(outputTokensMax) * price.outputPicoUsd);
 }
 
 function isCount(value: number): boolean {

@@ -8,6 +8,8 @@ type Answer = (payload: never) => unknown;
 /** Messaging without a server. The test answers requests and serves streams. */
 export class FakeMessaging implements Messaging {
   connected = true;
+  /** The trace context that each stream was opened with. */
+  readonly traces: CallOptions['trace'][] = [];
   private readonly answers = new Map<string, Answer>();
   private readonly streams = new Map<string, (payload: never, stream: FakeEventStream<never>) => void>();
   private readonly subscribers = new EventEmitter();
@@ -40,8 +42,9 @@ export class FakeMessaging implements Messaging {
   openStream<Request extends object, Event>(
     endpoint: StreamEndpoint<Request, Event>,
     payload: Request | EncodedJson,
-    { signal }: CallOptions = {},
+    { signal, trace }: CallOptions = {},
   ): EventStream<Event> {
+    this.traces.push(trace);
     const serve = this.streams.get(endpoint.subject);
     if (!serve) throw new Error(`the test does not serve ${endpoint.subject}`);
     const stream = new FakeEventStream<Event>();

@@ -44,7 +44,6 @@ export class RecordedSpan implements Span {
   readonly attributes: SpanAttributes[];
   events: SpanEvent[] | undefined;
   links: RecordedSpan[] | undefined;
-  private id = '';
 
   constructor(
     readonly local: LocalTrace,
@@ -53,6 +52,7 @@ export class RecordedSpan implements Span {
     readonly name: string,
     readonly kind: SpanKind,
     attributes: SpanAttributes | undefined,
+    private id = '',
   ) {
     this.attributes = attributes === undefined ? [] : [attributes];
   }
@@ -85,8 +85,8 @@ export class RecordedSpan implements Span {
   }
 
   /** Returns this span if nothing of the trace is recorded: its context says so to the services behind. */
-  startChild(name: string, kind: SpanKind, attributes?: SpanAttributes): Span {
-    return this.local.isRecorded ? new RecordedSpan(this.local, this, name, kind, attributes) : this;
+  startChild(name: string, kind: SpanKind, attributes?: SpanAttributes, id?: string): Span {
+    return this.local.isRecorded ? new RecordedSpan(this.local, this, name, kind, attributes, id) : this;
   }
 
   set(attributes: SpanAttributes): void {

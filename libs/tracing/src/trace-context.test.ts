@@ -1,4 +1,4 @@
-import { parseTraceContext } from './trace-context.js';
+import { parseTraceContext, unsampledContext } from './trace-context.js';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';
@@ -24,4 +24,11 @@ test.each<[string, unknown, unknown, unknown]>([
   ['a list', [GOOD], undefined, undefined],
 ])('%s', (_, traceparent, tracestate, expected) => {
   expect(parseTraceContext(traceparent, tracestate)).toEqual(expected);
+});
+
+test.each([
+  ['ids of the gateway', 'req_0193f5a2b6c47d3e8f00a1b2c3d4e5f6', '00-0193f5a2b6c47d3e8f00a1b2c3d4e5f6-80000000000000aa-00'],
+  ['a request id of another form', 'req_1', undefined],
+])('the context of a request that was not chosen, from %s', (_, requestId, traceparent) => {
+  expect(unsampledContext(requestId, '0193f5a2-b6c4-7d3e-8000-0000000000aa')).toEqual(traceparent && { traceparent });
 });

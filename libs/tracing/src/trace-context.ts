@@ -22,6 +22,19 @@ export function traceIdOf({ traceparent }: TraceContext): string {
   return traceparent.slice(3, 35);
 }
 
+/** Returns the id of the gateway's span that calls the inference-proxy for a hold: the random half of the hold's UUID, which is never zero. */
+export function callSpanId(holdId: string): string {
+  return holdId.slice(19).replace('-', '');
+}
+
+/**
+ * Returns the context of that call in a trace that the gateway began and did not choose. No message carries it: both ends make it from the
+ * ids of request and hold, so that most requests have no header to write and read. Undefined for ids of another form.
+ */
+export function unsampledContext(requestId: string, holdId: string): TraceContext | undefined {
+  return parseTraceContext(`00-${requestId.slice('req_'.length)}-${callSpanId(holdId)}-00`, undefined);
+}
+
 /** True when the sender of a parsed context exports its part of the trace. */
 export function isSampled({ traceparent }: TraceContext): boolean {
   return (Number.parseInt(traceparent.slice(53, 55), 16) & 1) !== 0;

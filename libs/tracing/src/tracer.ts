@@ -30,7 +30,8 @@ export interface Span {
   readonly isSampled: boolean;
   /** Context for calls that this operation makes. */
   readonly context: TraceContext;
-  startChild(name: string, kind: SpanKind, attributes?: SpanAttributes): Span;
+  /** `id`: 16 hexadecimal digits. Default: random ones. */
+  startChild(name: string, kind: SpanKind, attributes?: SpanAttributes, id?: string): Span;
   set(attributes: SpanAttributes): void;
   /** `at` is of `performance.now()`. Default: now. */
   addEvent(name: string, attributes?: SpanAttributes, at?: number): void;

@@ -1,6 +1,6 @@
 import type { SettleReason, TokenUsage } from '#contracts/billing/holds.js';
 import type { BilledRequest, CostParts, RequestBill, RequestSettlement } from '#contracts/billing/requests.js';
-import { renderDollars, renderFields, renderMoney, renderPerMillion } from '../render.js';
+import { renderDollars, renderFields, renderMoney, renderPerMillion, renderPinnedPrice } from '../render.js';
 
 /** Renders the bill of one request: the origin of each count, the cost as a sum, and which service settled it and why. */
 export function renderRequest(request: BilledRequest): string {
@@ -16,7 +16,7 @@ export function renderRequest(request: BilledRequest): string {
     upstream: request.upstream,
     reserved: request.reservedAt,
     held: `${renderMoney(request.heldPicoUsd)}, the most it can cost`,
-    'price per million': `${renderPerMillion(price.inputPicoUsd)} prompt, ${renderPerMillion(price.cachedInputPicoUsd)} cached prompt, ${renderPerMillion(price.outputPicoUsd)} output (version ${price.version})`,
+    'price per million': renderPinnedPrice(price),
     ...(settlement ? settlementFields(request, settlement) : { state: 'running' }),
   });
 }

@@ -3,6 +3,7 @@ import { accountCommands } from './accounts.js';
 import { auditCommands } from './audit.js';
 import { budgetCommands } from './budgets.js';
 import { catalogCommands } from './catalog.js';
+import { estimateCommands } from './estimate.js';
 import { keyCommands } from './keys.js';
 import { ledgerCommands } from './ledger.js';
 import { moneyCommands } from './money.js';
@@ -26,6 +27,7 @@ export const COMMANDS: readonly CliCommand[] = [
   ...moneyCommands,
   ...usageCommands,
   ...requestCommands,
+  ...estimateCommands,
   ...traceCommands,
   ...topCommands,
   ...ledgerCommands,

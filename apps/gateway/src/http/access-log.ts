@@ -1,12 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from '#observability/logger.js';
 import type { ActivityEvents } from './activity-events.js';
-import type { GatewayMetrics } from './gateway-metrics.js';
+import { CLIENT_DISCONNECTED, type GatewayMetrics } from './gateway-metrics.js';
 import type { HttpExchange } from './http-exchange.js';
 import { ROUTES, type Route } from './routes.js';
-
-/** Logged when the client disconnects before a status is sent. It never goes over the wire. */
-const CLIENT_DISCONNECTED = 499;
 
 /** Characters of a header that a log line keeps: enough for the names of SDKs and agents, and for trace ids. */
 const USER_AGENT_MAX = 200;

@@ -2,11 +2,22 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 import { ERROR_CODES } from '#inference/errors.js';
 import { histogramWithExemplars } from '#observability/open-metrics.js';
 import { registerScrapedGauge } from '#observability/scraped-gauge.js';
-import { ROUTES } from './routes.js';
+import { ROUTES, type Route } from './routes.js';
 
 const SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
 const RESERVE_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+
+/** Logged and counted when the client disconnects before a status is sent. It never goes over the wire. */
+export const CLIENT_DISCONNECTED = 499;
+
+/** Every status with its code that a request with a key can end with: the last ones are `invalid_request` under a status of HTTP's own. */
+const ENDS: readonly (readonly [status: number, code: string])[] = [
+  [200, ''],
+  [CLIENT_DISCONNECTED, ''],
+  ...Object.entries(ERROR_CODES).map(([code, { status }]) => [status, code] as const),
+  ...[404, 405, 408, 415].map((status) => [status, 'invalid_request'] as const),
+];
 
 export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;
 
@@ -47,10 +58,8 @@ export function createGatewayMetrics(registry: Registry) {
     }),
   };
   // Counters start at 0: rate() misses an increment from nothing to 1.
-  for (const { path: route } of [ROUTES.chatCompletions, ROUTES.responses, ROUTES.messages]) {
-    metrics.requests.inc({ route, status: 200, code: '' }, 0);
-    for (const [code, { status }] of Object.entries(ERROR_CODES)) metrics.requests.inc({ route, status, code }, 0);
-  }
+  for (const { path: route, key } of Object.values<Route>(ROUTES))
+    for (const [status, code] of key === 'none' ? ENDS.slice(0, 1) : ENDS) metrics.requests.inc({ route, status, code }, 0);
   return metrics;
 }
 

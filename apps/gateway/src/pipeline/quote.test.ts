@@ -49,6 +49,7 @@ test('the hold is one token a byte of the prompt, and the output cap [hold-size]
   expect(quoteRequest(TINY, prompt('Twelve bytes', 1))).toEqual({
     amount: 12n * inputPicoUsd + outputPicoUsd,
     promptAmount: 12n * inputPicoUsd,
+    promptTokensMax: 12,
     promptTokensEstimate: 3,
     outputTokensMax: 1,
   });

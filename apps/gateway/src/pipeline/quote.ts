@@ -9,10 +9,12 @@ import { EncodedRequest } from '../encoded-request.js';
 
 /** The amount to hold for a request, and the numbers that go with it. */
 export interface Quote {
-  /** The highest possible cost: one token per byte of prompt text, and the whole output cap. */
+  /** The highest possible cost: `promptTokensMax` and the whole output cap. */
   amount: PicoUsd;
   /** The part of `amount` that covers the prompt. */
   promptAmount: PicoUsd;
+  /** One token for each byte of the prompt's text, and the most that the model counts for each image. */
+  promptTokensMax: number;
   /** Estimate to bill for a prompt that the upstream does not count. */
   promptTokensEstimate: number;
   /** The output cap, which upstreams get as well. */
@@ -28,10 +30,9 @@ export function quoteRequest(model: Model, request: InferenceRequest | EncodedRe
   const size = request instanceof EncodedRequest ? request.size : measurePrompt(request);
   checkImages(model, size);
   const outputTokensMax = outputCap(model, size, request.maxOutputTokens);
-  const promptTextBytes = promptBytesMax(size, model.reasoningEcho);
-  const prompt = { promptTextBytes, images: size.images, tokensPerImageMax: model.tokensPerImageMax };
+  const promptTokensMax = promptBytesMax(size, model.reasoningEcho) + size.images * model.tokensPerImageMax;
   // Computed apart from the output, because the error for an insufficient balance names the output limit that would fit.
-  const promptAmount = holdFor({ ...prompt, outputTokensMax: 0 }, model.price);
+  const promptAmount = holdFor({ promptTokensMax, outputTokensMax: 0 }, model.price);
   const amount = picoUsd(promptAmount + BigInt(outputTokensMax) * model.price.outputPicoUsd);
   if (amount > HOLD_MAX) {
     throw new GatewayError(
@@ -39,7 +40,8 @@ export function quoteRequest(model: Model, request: InferenceRequest | EncodedRe
       'The request could cost more than $1,000,000, the limit of one request. Lower the output limit.',
     );
   }
-  return { amount, promptAmount, promptTokensEstimate: estimateBilledPromptTokens(size, model.tokensPerImageMax), outputTokensMax };
+  const promptTokensEstimate = estimateBilledPromptTokens(size, model.tokensPerImageMax);
+  return { amount, promptAmount, promptTokensMax, promptTokensEstimate, outputTokensMax };
 }
 
 /**

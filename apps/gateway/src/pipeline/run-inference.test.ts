@@ -10,7 +10,9 @@ import { costOf, type Price } from '#money/price.js';
 import { createLogger } from '#observability/logger.js';
 import type { FakeEventStream } from '#testing/fake-messaging.js';
 import { FakeServices, HELLO, TEST_CALLER } from '#testing/fake-services.js';
-import type { TraceContext } from '#tracing/trace-context.js';
+import { LocalTrace, RecordedSpan } from '#tracing/recorded-span.js';
+import { type TraceContext, unsampledContext } from '#tracing/trace-context.js';
+import type { Span } from '#tracing/tracer.js';
 import { BillingClient } from '../clients/billing.js';
 import { BillingReplicas } from '../clients/billing-replicas.js';
 import { CatalogClient } from '../clients/catalog.js';
@@ -62,8 +64,8 @@ async function setUp(answerMs = 1_000, pendingMax = 100) {
   const services: InferenceServices = { catalog, billing, inference: new InferenceClient(fakes.messaging), settlements };
   const record: InferenceRecord = {};
   const reply = new RecordedReply();
-  const run = (over: Partial<InferenceRequest> = {}, trace?: TraceContext) =>
-    runInference(services, { request: request(over), caller: TEST_CALLER, requestId: 'req_1', trace }, reply, record);
+  const run = (over: Partial<InferenceRequest> = {}, trace?: TraceContext, span?: Span) =>
+    runInference(services, { request: request(over), caller: TEST_CALLER, requestId: 'req_1', trace, span }, reply, record);
   return { fakes, settlements, record, reply, run };
 }
 
@@ -433,6 +435,28 @@ test('while too many settlements are open new requests are refused', async () =>
   await run();
   await settlements.flush(5_000);
   expect(fakes.settles).toHaveLength(3);
+});
+
+describe('the call of the inference-proxy', () => {
+  const TRACE_ID = '0193f5a2b6c47d3e8f00a1b2c3d4e5f6';
+  const CLIENT = { traceparent: `00-${TRACE_ID}-b7ad6b7169203331-00` };
+
+  test.each<[string, boolean, TraceContext | undefined, boolean]>([
+    ['of a trace that was chosen has its context', true, undefined, true],
+    ['of a trace that was not chosen has none: both ends make it from their ids', false, undefined, false],
+    ['of a trace that the client began has its context, chosen or not', false, CLIENT, true],
+  ])('%s', async (_, isSampled, trace, isSent) => {
+    const { fakes, run } = await setUp();
+    const spans: RecordedSpan[] = [];
+    const local = new LocalTrace(TRACE_ID, '', undefined, isSampled, true, { ended: (span) => spans.push(span) });
+    await run({}, trace, new RecordedSpan(local, undefined, 'request', 'server', undefined));
+    const context = spans.find(({ name }) => name === 'inference')?.context;
+    const derived = unsampledContext(`req_${TRACE_ID}`, fakes.opened[0]?.ticket.holdId ?? '')?.traceparent;
+    expect({ sent: fakes.messaging.traces, derived: context?.traceparent.slice(0, 52) }).toEqual({
+      sent: [isSent ? context : undefined],
+      derived: derived?.slice(0, 52),
+    });
+  });
 });
 
 describe('a reserve', () => {

@@ -8,7 +8,7 @@ import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { type EventStream, MessagingError } from '#messaging/messaging.js';
-import { type TraceContext, traceIdOf } from '#tracing/trace-context.js';
+import { callSpanId, type TraceContext, traceIdOf } from '#tracing/trace-context.js';
 import { type Span, underSpan } from '#tracing/tracer.js';
 import type { BillingClient } from '../clients/billing.js';
 import type { Caller } from '../clients/caller.js';
@@ -32,7 +32,7 @@ interface InferenceCall {
   request: InferenceRequest | EncodedRequest;
   caller: Caller;
   requestId: string;
-  /** Trace context of the client, for a request without a span. */
+  /** Trace context of the client, if it sent one. */
   trace?: TraceContext | undefined;
   /** Absent while traces are not exported. */
   span?: Span | undefined;
@@ -196,8 +196,10 @@ async function relay(
   meter: Meter,
   reply: Reply,
 ): Promise<GatewayError | undefined> {
-  const span = parent?.startChild('inference', 'client', { 'gen_ai.request.model': request.model });
-  const failure = await forward(() => inference.open({ ticket, request }, span?.context ?? trace), meter, reply);
+  const span = parent?.startChild('inference', 'client', { 'gen_ai.request.model': request.model }, callSpanId(ticket.holdId));
+  // Nothing is sent for `unsampledContext`: the inference-proxy makes it itself.
+  const context = span && (span.isSampled || trace !== undefined) ? span.context : trace;
+  const failure = await forward(() => inference.open({ ticket, request }, context), meter, reply);
   span?.set({ 'tollgate.upstream': meter.upstream });
   if (failure !== undefined && !isClientDisconnected(reply.stopped)) span?.fail(failure.code);
   span?.end();

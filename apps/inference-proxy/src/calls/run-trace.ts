@@ -1,6 +1,6 @@
 import type { GenerateRequest } from '#contracts/inference.js';
 import type { CallContext } from '#messaging/messaging.js';
-import { traceIdOf } from '#tracing/trace-context.js';
+import { traceIdOf, unsampledContext } from '#tracing/trace-context.js';
 import type { Span, Tracer } from '#tracing/tracer.js';
 import type { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { CallEnd } from '../metrics/route-metrics.js';
@@ -38,7 +38,7 @@ export class RunTrace {
   ) {
     const { ticket, request } = job;
     this.span = dependencies.tracer?.startRoot('generate', 'server', {
-      parent: trace,
+      parent: trace ?? unsampledContext(ticket.requestId, ticket.holdId),
       attributes: { 'tollgate.request_id': ticket.requestId, 'tollgate.hold_id': ticket.holdId, 'gen_ai.request.model': request.model },
     });
     const traceId = this.span?.traceId ?? (trace && traceIdOf(trace));

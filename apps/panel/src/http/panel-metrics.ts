@@ -1,9 +1,16 @@
 import { Counter, type Registry } from 'prom-client';
+import { PANEL_ERROR_CODES } from './panel-error.js';
+import { ROUTES } from './routes.js';
+
+/** Methods of pages and endpoints. */
+const METHODS = new Set(['GET', 'HEAD', ...Object.values(ROUTES).map(({ method }) => method)]);
+/** Statuses of successes, redirects, unchanged pages and errors. 405 has no code of its own. */
+const STATUSES = new Set([200, 201, 204, 302, 303, 304, 405, ...Object.values(PANEL_ERROR_CODES).map(({ status }) => status)]);
 
 export type PanelMetrics = ReturnType<typeof createPanelMetrics>;
 
 export function createPanelMetrics(registry: Registry) {
-  return {
+  const metrics = {
     requests: new Counter({
       name: 'tollgate_panel_requests_total',
       help: 'Requests answered, pages included',
@@ -16,4 +23,7 @@ export function createPanelMetrics(registry: Registry) {
       registers: [registry],
     }),
   };
+  // Counters start at 0: rate() misses an increment from nothing to 1.
+  for (const method of METHODS) for (const status of STATUSES) metrics.requests.inc({ method, status: String(status) }, 0);
+  return metrics;
 }

@@ -1,0 +1,39 @@
+import { Controller } from '@nestjs/common';
+import { type EstimateRequest, type RequestEstimate, requestEstimate } from '#contracts/gateway.js';
+import { ServiceError } from '#contracts/service-error.js';
+import { GatewayError } from '#inference/errors.js';
+import type { CallContext } from '#messaging/messaging.js';
+import { Serves } from '#messaging/serves.js';
+import { BodyParser } from './bodies/body-parser.js';
+import { CatalogClient } from './clients/catalog.js';
+import { quoteRequest } from './pipeline/quote.js';
+import { ADAPTERS } from './protocols/adapters.js';
+import type { ProtocolAdapter } from './protocols/protocol-adapter.js';
+
+/** All operators together: they share one turn in the queue of large bodies. */
+const OPERATORS = { accountId: 'operators', keyId: 'operators' };
+
+/** Estimates requests for operators, by the code that quotes those of clients. The only subject that the gateway answers. */
+@Controller()
+export class EstimateController {
+  constructor(
+    private readonly catalog: CatalogClient,
+    private readonly parser: BodyParser,
+  ) {}
+
+  @Serves(requestEstimate)
+  async estimate({ protocol, body }: EstimateRequest, { signal }: CallContext): Promise<RequestEstimate> {
+    try {
+      const adapter: ProtocolAdapter = ADAPTERS[protocol];
+      const received = { bytes: Buffer.from(body), owner: OPERATORS, stopped: signal, onSent: () => undefined };
+      const { request } = await this.parser.parseGeneration(adapter, received);
+      const model = this.catalog.model(request.model, {});
+      const { amount, promptTokensMax, promptTokensEstimate, outputTokensMax } = quoteRequest(model, request);
+      const tokens = { promptTokensMax, promptTokensEstimate, outputTokensMax };
+      return { model: model.id, price: model.pinnedPrice, ...tokens, heldPicoUsd: String(amount) };
+    } catch (error) {
+      if (error instanceof GatewayError) throw new ServiceError(error.code, error.message, error.param);
+      throw error;
+    }
+  }
+}
