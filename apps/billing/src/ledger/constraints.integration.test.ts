@@ -243,7 +243,7 @@ const TABLES: Record<string, Table> = {
     }),
     faults: {
       detached_month_pkey: 'twice',
-      detached_month_ids_below_key: { id: `'2026-12'`, ids_below: ONE_ID },
+      detached_month_ids_below_key: 'twice',
       detached_month_id_check: { id: `'2026-13'` },
       detached_month_has_ids: { ids_from: ONE_ID },
     },
@@ -339,6 +339,8 @@ function usage(): Row {
 function distinct(constraint: string, row: Row): Row {
   if (constraint === 'api_key_pkey') return { ...row, digest: `sha256('another key')` };
   if (constraint === 'budget_pkey') return { ...row, period: `'week'` };
+  if (constraint === 'detached_month_pkey') return { ...row, ids_below: `'00000000-0000-4000-8000-00000000000f'` };
+  if (constraint === 'detached_month_ids_below_key') return { ...row, id: `'2026-12'` };
   if (constraint === 'movement_pkey') return { ...row, idempotency_key: `'another key'` };
   return row;
 }
