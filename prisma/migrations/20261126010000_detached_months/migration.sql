@@ -203,7 +203,7 @@ $$;
 REVOKE ALL ON FUNCTION billing.refuse_ids(uuid), billing.detach_month(jsonb, bigint, bigint), billing.verify_month(text),
   billing.attach_month(text) FROM PUBLIC;
 
--- As before, and a batch that reserves an id of a detached month is repeated under the lock.
+-- As before, and a batch that refuses an id of a detached month is repeated under the lock. A hold of such an id fails by its constraint.
 CREATE OR REPLACE FUNCTION billing.demand_new(reserved uuid[], reserved_of uuid[], refused uuid[], refused_of uuid[]) RETURNS boolean
   LANGUAGE plpgsql AS $$
 DECLARE
@@ -218,8 +218,13 @@ BEGIN
   IF EXISTS (
     SELECT FROM unnest(reserved) AS r (hold_id),
       LATERAL (SELECT FROM billing.settlement WHERE hold_id = r.hold_id AND hold_id BETWEEN lowest AND highest LIMIT 1) AS s
-  ) OR EXISTS (SELECT FROM billing.hold WHERE id = ANY (refused)) OR EXISTS (SELECT FROM billing.detached_month WHERE ids_below > lowest) THEN
+  ) OR EXISTS (SELECT FROM billing.hold WHERE id = ANY (refused)) THEN
     RAISE EXCEPTION 'billing: a reserve was decided before' USING ERRCODE = 'assert_failure';
+  END IF;
+  IF refused <> '{}' THEN
+    IF EXISTS (SELECT FROM billing.detached_month WHERE ids_below > lowest) THEN
+      RAISE EXCEPTION 'billing: a reserve is of a detached month' USING ERRCODE = 'assert_failure';
+    END IF;
   END IF;
   RETURN true;
 END

@@ -39,8 +39,8 @@ export const MUTATIONS_OF_DETACHED_MONTHS: MutationsByFile = {
     ['the database refuses detached ids', 'PERFORM billing.refuse_ids(of.ids_below);', '', DETACHED, 'the database refuses its ids'],
     [
       'a cached batch asks for detached ids',
-      ' OR EXISTS (SELECT FROM billing.detached_month WHERE ids_below > lowest)',
-      '',
+      'FROM billing.detached_month WHERE ids_below > lowest',
+      'FROM billing.detached_month WHERE false',
       DETACHED,
       NEVER_AGAIN,
     ],
