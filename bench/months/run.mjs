@@ -1,6 +1,6 @@
 /**
- * Benchmark of closed months on a large journal: the scheduled ledger check before and after the months are closed, closing, the full check,
- * a month's usage, and an export. See ../README.md, "Months".
+ * Benchmark of closed months on a large journal: the scheduled ledger check before and after the months are closed, closing, a month's usage,
+ * an export, detaching and attaching the first month, and the full check. See ../README.md, "Months".
  *
  *   node bench/months/run.mjs [--settlements N] [--months N] [--rounds N] [--out NAME]
  */
@@ -39,7 +39,7 @@ await ensureBuilt({ step: (/** @type {string} */ _name, /** @type {() => Promise
 const { connectMessaging } = await import('../../dist/libs/messaging/src/connect-messaging.js');
 const { createLogger } = await import('../../dist/libs/observability/src/logger.js');
 const { ledgerCheck } = await import('../../dist/libs/contracts/src/billing/ledger.js');
-const { monthClose, monthList } = await import('../../dist/libs/contracts/src/billing/months.js');
+const { monthAttach, monthClose, monthDetach, monthList } = await import('../../dist/libs/contracts/src/billing/months.js');
 const { usageQuery } = await import('../../dist/libs/contracts/src/billing/usage.js');
 const { exportMonth } = await import('../../dist/apps/cli/src/month-files/export-month.js');
 
@@ -81,33 +81,45 @@ async function main() {
   await fill(await makeAccounts({ natsUrl: stack.natsUrl, password: stack.natsPasswords.cli, count: ACCOUNTS }));
   await untilCounted();
   const check = (/** @type {boolean} */ full) => messaging.request(ledgerCheck, { full }, { timeoutMs });
-  const rows = [['scheduled check, no month closed', await timed(1, () => sound(check(false)))]];
+  /** @type {string[][]} */
+  const rows = [];
+  const add = (/** @type {string} */ work, /** @type {string} */ taken) => {
+    rows.push([work, taken]);
+    console.error(`${work}: ${taken}`);
+  };
+  add('scheduled check, no month closed', await timed(1, () => sound(check(false))));
   const closing = [];
   for (let ago = Number(flags.months); ago > 0; ago--) {
     const month = new Date(monthStart(ago)).toISOString().slice(0, 7);
     closing.push(await millisecondsOf(() => messaging.request(monthClose, { month }, { timeoutMs })));
     console.error(`closed ${month} in ${closing.at(-1)?.toFixed(0)} ms`);
   }
-  rows.push(['closing a month', describe(closing)]);
-  rows.push(['scheduled check, all months closed', await timed(Number(flags.rounds), () => sound(check(false)))]);
+  add('closing a month', describe(closing));
+  add('scheduled check, all months closed', await timed(Number(flags.rounds), () => sound(check(false))));
   const usage = { from: new Date(monthStart(1)).toISOString(), to: new Date(monthStart(0)).toISOString(), groupBy: ['account'] };
-  rows.push([
-    'usage of a month, all accounts',
-    await timed(Number(flags.rounds), () => messaging.request(usageQuery, usage, { timeoutMs })),
-  ]);
-  rows.push(['full check', await timed(1, () => sound(check(true)))]);
+  add('usage of a month, all accounts', await timed(Number(flags.rounds), () => messaging.request(usageQuery, usage, { timeoutMs })));
   const { months } = await messaging.request(monthList, {});
   const before = process.memoryUsage().rss;
-  rows.push(['export of a month', await timed(1, () => exportMonth(messaging, months[0], EXPORTS))]);
+  add('export of a month', await timed(1, () => exportMonth(messaging, months[0], EXPORTS)));
   const growth = (process.resourceUsage().maxRSS * 1024 - before) / 2 ** 20;
+  const { month } = months.at(-1);
+  add('detaching a month', await timed(1, () => messaging.request(monthDetach, { month }, { timeoutMs })));
+  add('scheduled check, a month detached', await timed(1, () => sound(check(false))));
+  add('attaching it', await timed(1, () => messaging.request(monthAttach, { month }, { timeoutMs })));
   await flip();
-  const { violations } = await check(true);
-  const found = violations.map((/** @type {{ invariant: string, subject: string }} */ one) => `${one.invariant} ${one.subject}`).join(', ');
+  /** @type {{ invariant: string, subject: string }[]} */
+  let violations = [];
+  const full = async () => {
+    ({ violations } = await check(true));
+  };
+  add('full check', await timed(1, full));
+  const found = violations.map((one) => `${one.invariant} ${one.subject}`).join(', ');
   await report(rows, growth, found);
 }
 
 /** @param {{ accountId: string, projectId: string, keyId: string }[]} accounts */
 async function fill(accounts) {
+  await addPartitions();
   const [first] = accounts;
   await sql(
     `INSERT INTO billing.settlement (hold_id, account_id, project_id, key_id, request_id, model, upstream, reason, held, cost, plan_cost, ended_cost,
@@ -130,6 +142,20 @@ async function fill(accounts) {
      UPDATE billing.account a SET topup = topup - s.cost
      FROM (SELECT account_id, sum(topup_cost) AS cost FROM billing.settlement GROUP BY account_id) s WHERE s.account_id = a.id`,
   );
+}
+
+/** Replaces the first partition, which has all months until the next one, by those that a journal of this age has. */
+async function addPartitions() {
+  const { rows } = await sql(
+    `SELECT min(right(relname, 7)) AS last FROM pg_class WHERE relnamespace = 'journal'::regnamespace AND relname ~ '^settlement_\\d{4}_\\d{2}$'`,
+  );
+  await sql(`DROP TABLE journal.late_settlement_${rows[0].last}, journal.settlement_${rows[0].last}`);
+  for (let ago = Number(flags.months); ago >= -1; ago--) {
+    const id = (/** @type {number} */ start) => `quote_literal(billing.first_id_of('${new Date(start).toISOString().slice(0, 10)}'))`;
+    const lowest = ago === Number(flags.months) ? `'MINVALUE'` : id(monthStart(ago));
+    const name = new Date(monthStart(ago)).toISOString().slice(0, 7).replace('-', '_');
+    await sql(`SELECT billing.add_partitions('${name}', format('FOR VALUES FROM (%s) TO (%s)', ${lowest}, ${id(monthStart(ago - 1))}))`);
+  }
 }
 
 /** Changes one cost in the first month, past all triggers. */

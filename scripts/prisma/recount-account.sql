@@ -13,14 +13,16 @@ SELECT topup, topup_held, plan, plan_held, expired, grant_id, open_holds FROM bi
 WITH live AS (
   SELECT g.grant_id, g.grant_ends_at, g.amount
       - (SELECT coalesce(sum(plan_cost), 0) FROM billing.settlement WHERE account_id = :'account' AND live_grant_id = g.grant_id)
-      - (SELECT coalesce(sum(plan_cost), 0) FROM billing.late_settlement WHERE account_id = :'account' AND live_grant_id = g.grant_id) AS plan
+      - (SELECT coalesce(sum(plan_cost), 0) FROM billing.late_settlement WHERE account_id = :'account' AND live_grant_id = g.grant_id)
+      - (SELECT coalesce(sum(gone), 0) FROM billing.detached_grant WHERE account_id = :'account' AND grant_id = g.grant_id) AS plan
   FROM billing.movement g
   WHERE g.account_id = :'account' AND g.kind = 'grant'
     AND NOT EXISTS (SELECT FROM billing.movement f WHERE f.kind = 'forfeit' AND f.account_id = g.account_id AND f.grant_id = g.grant_id)
 ), paid AS (
   SELECT coalesce(sum(CASE WHEN kind IN ('topup', 'credit') THEN amount ELSE -amount END), 0)
       - (SELECT coalesce(sum(topup_cost), 0) FROM billing.settlement WHERE account_id = :'account')
-      - (SELECT coalesce(sum(topup_cost), 0) FROM billing.late_settlement WHERE account_id = :'account') AS topup
+      - (SELECT coalesce(sum(topup_cost), 0) FROM billing.late_settlement WHERE account_id = :'account')
+      + (SELECT coalesce(sum(topup_change), 0) FROM billing.detached_account WHERE account_id = :'account') AS topup
   FROM billing.movement WHERE account_id = :'account' AND kind IN ('topup', 'credit', 'refund', 'debit')
 ), held AS (
   SELECT coalesce(sum(h.amount - h.plan_part), 0) AS topup,

@@ -155,6 +155,8 @@ describe('the examples of the page', () => {
       ['billing.v1.key.resolve', 'invalid_api_key'],
       ['billing.v1.refund.create', 'insufficient_balance'],
       ['billing.v1.month.close', 'conflict'],
+      ['billing.v1.month.detach', 'conflict'],
+      ['billing.v1.month.attach', 'conflict'],
       ['billing.v1.month.read', 'not_found'],
       ['panel.v1.user.update', 'not_found'],
       ['panel.v1.session.end', 'not_found'],

@@ -246,6 +246,7 @@ test('usage of all accounts has that of each, before and after a rebuild', async
   expect(await messaging.request(usageRebuild, {})).toEqual({
     hours: expect.any(Number),
     days: expect.any(Number),
+    from: null,
     milliseconds: expect.any(Number),
   });
   expect((await query()).rows).toEqual(before.rows);

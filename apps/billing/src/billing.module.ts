@@ -40,6 +40,9 @@ const RENEWAL_QUEUE_MAX = 65_536;
 /** Digests in one query, which takes about a millisecond: a lookup waits no longer beside a flood of guesses. */
 const LOOKUP_BATCH_MAX = 256;
 
+/** Longest statement of closing, detaching or attaching a month: some 300 million settlements. */
+const MONTH_TIMEOUT_MS = 3_600_000;
+
 /** The reaper comes by within this time after a lease and its grace, even when it first extends all leases. */
 const HOLD_OVERDUE_MS = 60_000;
 
@@ -133,8 +136,16 @@ export function billingModule({ config, logger, registry, prisma, messaging, rep
     onFollowing: () => forgetLedgerCheck(metrics),
     logger,
   });
-  const months = new Months({ connect: connectForMinutes, prisma });
-  const monthKeeper = new MonthKeeper(prisma, logger);
+  // Statements that read a whole month.
+  const connectForHours = (): Promise<PgConnection> =>
+    connectPg({
+      url,
+      applicationName: 'tollgate-billing-months',
+      statementTimeoutMs: MONTH_TIMEOUT_MS,
+      settings: { idle_in_transaction_session_timeout: '10000' },
+    });
+  const months = new Months({ connect: connectForHours, prisma });
+  const monthKeeper = new MonthKeeper(prisma, months, logger);
   const announcements = new ReplicaAnnouncements(replicaId, messaging, lanes);
   return {
     module: BillingModule,

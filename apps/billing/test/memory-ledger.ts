@@ -16,6 +16,7 @@ export class MemoryLedger {
   readonly holds = new Map<string, Hold>();
   readonly settlements = new Map<string, bigint>();
   readonly reaped = new Map<string, ReapedHold>();
+  private detachedBelow = '';
 
   constructor(private readonly times: HoldTimes) {}
 
@@ -58,6 +59,12 @@ export class MemoryLedger {
     if (hold) this.holds.set(holdId, { ...hold, meter: billableUsage(usage), leaseUntil });
   }
 
+  /** Detaches the settlements of lower ids. */
+  detach(below: string): void {
+    this.detachedBelow = below;
+    for (const rows of [this.settlements, this.reaped]) for (const id of rows.keys()) if (id < below) rows.delete(id);
+  }
+
   /** Returns a budget in the window that contains `now`. The clock of the tests only grows, so a new window is empty. */
   budgetAt(budget: BudgetState, now: number): BudgetState {
     if (now < budget.windowEnd) return budget;
@@ -88,6 +95,7 @@ export class MemoryLedger {
       holds,
       settlements: new Map([...this.settlements].filter(([id]) => ids.has(id))),
       reaped: new Map(reaped),
+      detached: new Set([...ids].filter((id) => id < this.detachedBelow)),
     };
   }
 

@@ -1,4 +1,5 @@
 import { MUTATIONS_OF_BUDGETS } from './mutations/budgets.js';
+import { MUTATIONS_OF_DETACHED_MONTHS } from './mutations/detached-months.js';
 import { MUTATIONS_OF_HOLDS } from './mutations/holds.js';
 import { MUTATIONS_OF_LIMITS } from './mutations/limits.js';
 import { MUTATIONS_OF_MONEY } from './mutations/money.js';
@@ -7,6 +8,7 @@ import { MUTATIONS_OF_SURVIVORS } from './mutations/survivors.js';
 
 export const MUTATIONS: Mutation[] = [
   MUTATIONS_OF_BUDGETS,
+  MUTATIONS_OF_DETACHED_MONTHS,
   MUTATIONS_OF_HOLDS,
   MUTATIONS_OF_LIMITS,
   MUTATIONS_OF_MONEY,

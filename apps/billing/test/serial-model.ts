@@ -84,6 +84,8 @@ export class SerialModel {
   readonly limits = new Map<string, ModelLimit>();
   readonly holds = new Map<string, ModelHold>();
   readonly costs = new Map<string, bigint>();
+  /** Lower ids are of detached months. */
+  detachedBelow = '';
   /** Every hold that was opened, for the budgets. */
   private readonly opened = new Map<string, ModelHold>();
   /** Holds that the reaper ended, without a late settlement. */
@@ -137,6 +139,7 @@ export class SerialModel {
     const ended = new Map<Settle, ModelHold>();
     const late: { holdId: string; accountId: string; due: bigint }[] = [];
     const end = (settle: Settle): SettleOutcome['status'] => {
+      if (settle.holdId < this.detachedBelow) return 'unknown';
       const reaped = this.reaped.get(settle.holdId);
       if (reaped?.accountId === settle.accountId && settle.reason !== 'lease-expired') {
         this.reaped.delete(settle.holdId);
@@ -246,7 +249,7 @@ export class SerialModel {
     const open = this.holds.get(holdId);
     const isOther =
       open && !(open.accountId === accountId && open.projectId === projectId && String(open.amount) === reserve.amountPicoUsd);
-    if (this.costs.has(holdId) || isOther) return { status: 'closed', holdId };
+    if (this.costs.has(holdId) || isOther || holdId < this.detachedBelow) return { status: 'closed', holdId };
     if (open) return { status: 'held', holdId, leaseMs: this.times.leaseMs };
     const project = this.projects.get(projectId);
     const key = this.keys.get(reserve.keyId);

@@ -82,6 +82,8 @@ describe('the request of each command', () => {
     ['project list', 'billing.v1.project.list', {}],
     ['usage rebuild', 'billing.v1.usage.rebuild', {}],
     ['month close 2027-01', 'billing.v1.month.close', { month: '2027-01' }],
+    ['month detach 2027-01', 'billing.v1.month.detach', { month: '2027-01' }],
+    ['month attach 2027-01', 'billing.v1.month.attach', { month: '2027-01' }],
     ['month list', 'billing.v1.month.list', {}],
     [`request list --account ${ID} --ending failed --limit 7`, 'billing.v1.request.list', { accountId: ID, ending: 'failed', limit: 7 }],
     ['project list --cursor c', 'billing.v1.project.list', { cursor: 'c' }],

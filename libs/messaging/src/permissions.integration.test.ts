@@ -68,6 +68,8 @@ const CALLERS: Record<string, User[]> = {
   'billing.v1.ledger.check': ['cli', 'panel'],
   'billing.v1.ledger.check.list': ['cli', 'panel'],
   'billing.v1.month.close': ['cli'],
+  'billing.v1.month.detach': ['cli'],
+  'billing.v1.month.attach': ['cli'],
   'billing.v1.month.list': ['cli'],
   'billing.v1.month.read': ['cli'],
   'billing.v1.audit.list': ['cli', 'panel'],

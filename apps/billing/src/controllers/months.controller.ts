@@ -1,5 +1,15 @@
 import { Controller, Inject } from '@nestjs/common';
-import { MonthCloseRequest, MonthReadRequest, monthClose, monthList, monthRead } from '#contracts/billing/months.js';
+import {
+  MonthAttachRequest,
+  MonthCloseRequest,
+  MonthDetachRequest,
+  MonthReadRequest,
+  monthAttach,
+  monthClose,
+  monthDetach,
+  monthList,
+  monthRead,
+} from '#contracts/billing/months.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
@@ -17,13 +27,17 @@ export class MonthsController {
 
   @Serves(monthClose)
   async close({ month }: MonthCloseRequest, { caller }: CallContext) {
-    try {
-      return await this.months.close(month, { caller, logger: this.logger });
-    } catch (cause) {
-      if (cause instanceof ServiceError) throw cause;
-      const message = 'The month was not closed: the database is away, took too long, or is being changed.';
-      throw new ServiceError('unavailable', message, undefined, { cause });
-    }
+    return orNotDone('closed', this.months.close(month, { caller, logger: this.logger }));
+  }
+
+  @Serves(monthDetach)
+  async detach({ month }: MonthDetachRequest, { caller }: CallContext) {
+    return orNotDone('detached', this.months.detach(month, { caller, logger: this.logger }));
+  }
+
+  @Serves(monthAttach)
+  async attach({ month }: MonthAttachRequest, { caller }: CallContext) {
+    return orNotDone('attached', this.months.attach(month, { caller, logger: this.logger }));
   }
 
   @Serves(monthList)
@@ -34,5 +48,15 @@ export class MonthsController {
   @Serves(monthRead)
   async read(request: MonthReadRequest) {
     return orUnavailable(this.months.read(request));
+  }
+}
+
+async function orNotDone<Reply>(what: string, reply: Promise<Reply>): Promise<Reply> {
+  try {
+    return await reply;
+  } catch (cause) {
+    if (cause instanceof ServiceError) throw cause;
+    const message = `The month was not ${what}: the database is away, took too long, or is being changed.`;
+    throw new ServiceError('unavailable', message, undefined, { cause });
   }
 }

@@ -51,6 +51,7 @@ function commit(batch: Partial<Batch>, funds: Partial<Funds> = {}, lowBalance?: 
     holds: new Map([[HOLD, hold]]),
     settlements: new Map(),
     reaped: new Map(),
+    detached: new Set(),
   };
   const settles = batch.settles ?? [];
   const reserves = batch.reserves ?? [];

@@ -41,6 +41,7 @@ function batchOf(account: string, holds = 1): { batch: Batch; state: BatchState 
     holds: new Map(),
     settlements: new Map(),
     reaped: new Map(),
+    detached: new Set(),
   };
   return { batch: { settles: [], reserves }, state };
 }

@@ -21,6 +21,9 @@ const HOLDS_MAX = 20_000;
 /** An account that was not used for this long is not trusted: 32-bit transaction ids wrap around, so an old `xmin` could come back. */
 const UNUSED_MAX_MS = 600_000;
 
+/** The database refuses a cached batch that reserves an id of a detached month, and open holds are of none. */
+const NONE: ReadonlySet<string> = new Set();
+
 /** An account as the last batch of this lane left it. */
 interface CachedAccount {
   state: AccountState;
@@ -90,7 +93,7 @@ export class AccountCache {
       projects.set(projectId, project.state);
       keys.set(keyId, key);
     }
-    return { now, accounts, projects, keys, budgets, limits, holds, settlements: new Map(), reaped: new Map() };
+    return { now, accounts, projects, keys, budgets, limits, holds, settlements: new Map(), reaped: new Map(), detached: NONE };
   }
 
   /** Keeps what a committed batch read and wrote. `version` is that of the accounts in `rows`. */

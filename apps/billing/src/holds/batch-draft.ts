@@ -21,6 +21,7 @@ export interface BatchDraft {
   readonly openNow: Map<string, Held>;
   /** Costs of the settled holds among the ids of the batch, including those that the batch settles. */
   readonly settlements: Map<string, bigint>;
+  readonly detached: BatchState['detached'];
   /** Holds that may be settled late, once. */
   readonly reaped: Map<string, ReapedHold>;
   readonly rows: Omit<BatchRows, 'accounts' | 'projects' | 'budgets' | 'limits'>;
@@ -39,6 +40,7 @@ export function startDraft(state: BatchState): BatchDraft {
     openBefore: state.holds,
     openNow: new Map(state.holds),
     settlements: new Map(state.settlements),
+    detached: state.detached,
     reaped: new Map(state.reaped),
     rows: { opened: [], settled: [], late: [], tombstones: [], forfeits: [] },
     changed: new Set(),

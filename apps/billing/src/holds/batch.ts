@@ -84,6 +84,8 @@ export interface BatchState {
   settlements: ReadonlyMap<string, bigint>;
   /** Settled holds that the reaper ended, without a late settlement. */
   reaped: ReadonlyMap<string, ReapedHold>;
+  /** Ids of the batch that are of detached months. Their settlements are not known. */
+  detached: ReadonlySet<string>;
 }
 
 export interface HoldTimes {

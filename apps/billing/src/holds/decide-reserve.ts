@@ -10,14 +10,15 @@ import { type BatchDraft, countInBudgets, type Held } from './batch-draft.js';
 /**
  * Opens a hold or refuses it, checking in this order: key, limits per minute, concurrency, funds, budgets. A reserve repeated while its hold is
  * open gets `held` again, even if limits have changed; a refused one is decided anew. A different reserve under the id of an open hold is
- * `closed`: its work would not be paid for.
+ * `closed`: its work would not be paid for. So is an id of a detached month, which may have been settled.
  */
 export function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times: HoldTimes): ReserveOutcome {
   const { holdId } = reserve;
   const account = draft.accounts.get(reserve.accountId);
   const project = draft.projects.get(reserve.projectId);
   const held = draft.openNow.get(holdId);
-  if (draft.settlements.has(holdId) || (held && !isSame(held, reserve))) return { status: 'closed', holdId };
+  if (draft.settlements.has(holdId) || draft.detached.has(holdId)) return { status: 'closed', holdId };
+  if (held && !isSame(held, reserve)) return { status: 'closed', holdId };
   if (held) return { status: 'held', holdId, leaseMs: times.leaseMs };
 
   if (!account || !project || !mayCall(draft, account, project, reserve)) return { status: 'refused', holdId, code: 'invalid_api_key' };

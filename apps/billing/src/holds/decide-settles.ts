@@ -10,7 +10,7 @@ import { billableUsage, costWithin, type Hold, NO_USAGE, type ReapedHold } from 
 /**
  * Ends holds, each once. A settled hold is `already`, with its recorded cost, whichever account asks. A hold that the reaper ended may be
  * settled late, once. An open hold of another account is `unknown`. An id without any hold is `unknown` and gets a tombstone, so that a
- * reserve that arrives later is `closed`.
+ * reserve that arrives later is `closed`. An id of a detached month needs none: its reserves are `closed`.
  */
 export function decideSettles(draft: BatchDraft, settles: readonly Settle[], times: HoldTimes): SettleOutcome[] {
   // Settles of services go before those of the reaper.
@@ -56,7 +56,7 @@ function endHold(draft: BatchDraft, settle: Settle, times: HoldTimes): EndedHold
   if (!account) return 'unknown';
   const hold = draft.openBefore.get(holdId);
   if (!hold) {
-    if (!byReaper) recordTombstone(draft, settle);
+    if (!byReaper && !draft.detached.has(holdId)) recordTombstone(draft, settle);
     return 'unknown';
   }
   if (hold.accountId !== account.accountId) return 'unknown';

@@ -49,6 +49,11 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
   }
 
   for (let count = 0; count < STEPS; count++) {
+    if (count === STEPS / 2 && seed % 5 === 0) {
+      const below = [...ledger.holds.keys()].sort()[0] ?? '';
+      ledger.detach(below);
+      model.detachedBelow = below;
+    }
     const step = traffic.next();
     switch (step.kind) {
       case 'top-up':
@@ -91,6 +96,10 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
           if (key.disabled) reached.add('key disabled');
           else if (key.expiresAt <= step.now) reached.add(key.expiresAt === step.now ? 'key expires now' : 'key expired');
         }
+        for (const [at, { holdId }] of step.batch.settles.entries())
+          if (holdId < model.detachedBelow) reached.add(`settle of a detached month: ${outcomes.settles[at]?.status}`);
+        for (const { holdId, status } of outcomes.reserves)
+          if (holdId < model.detachedBelow) reached.add(`reserve of a detached month: ${status}`);
         for (const outcome of outcomes.reserves) {
           reached.add(`reserve ${outcome.status === 'refused' ? outcome.code : outcome.status}`);
           if (outcome.status === 'refused' && 'limit' in outcome) reached.add(limitOf(outcome));
@@ -168,8 +177,10 @@ test('the random traffic reached every rare path', () => {
     'reserve held',
     'reserve insufficient_balance',
     'reserve invalid_api_key',
+    'reserve of a detached month: closed',
     'reserve rate_limit_exceeded',
     'settle already',
+    'settle of a detached month: unknown',
     'settle settled',
     'settle unknown',
     'settled late',

@@ -69,7 +69,8 @@ const READ_BATCH = {
     (SELECT json_agg(k) FROM (
       SELECT id, project_id, (extract(epoch FROM expires_at) * 1000)::float8 AS expires_at
       FROM billing.api_key WHERE id = ANY ($7::uuid[]) AND revoked_at IS NULL AND NOT disabled) k) AS keys,
-    (SELECT json_agg(e) FROM billing.used_elsewhere($1, $2) e) AS elsewhere`,
+    (SELECT json_agg(e) FROM billing.used_elsewhere($1, $2) e) AS elsewhere,
+    (SELECT ids_below FROM billing.detached_month WHERE ids_below > $8 ORDER BY ids_below DESC LIMIT 1) AS detached_below`,
 };
 
 /** Reads holds of other accounts than those named with them: only a faulty caller does so. */
@@ -89,6 +90,7 @@ const READ_ELSEWHERE = {
 export async function readState(connection: PgConnection, batch: Batch, now?: number): Promise<BatchState> {
   const { settles, reserves, sweeps = [] } = batch;
   const accountIds = unique([...settles.map((settle) => settle.accountId), ...reserves.map((reserve) => reserve.accountId), ...sweeps]);
+  const holdIds = [...settles, ...reserves].map(({ holdId }) => holdId);
   const keyIds = plainArray(unique(reserves.map((reserve) => reserve.keyId)));
   const [, accounts, read] = await allOf([
     connection.query('BEGIN'),
@@ -98,7 +100,7 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
       ...pairs(settles, ({ holdId }) => holdId),
       ...pairs(reserves, ({ projectId }) => projectId),
       keyIds,
-      ...lowestAndHighest([...settles, ...reserves].map(({ holdId }) => holdId)),
+      ...lowestAndHighest(holdIds),
     ]),
   ]);
   const [found] = read.rows;
@@ -107,6 +109,7 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
   const moment = now ?? Math.floor(found.now);
   const holds = new Map(found.holds?.map((row) => [row.id, hold(row)]));
   const reaped = new Map(found.settlements?.filter(({ reaped }) => reaped).map((row) => [row.hold_id, reapedHold(row)]));
+  const detachedBelow = found.detached_below;
   const budgeted = accounts.rows.filter((row) => row.budget_count > 0).map(({ id }) => id);
   const limited = accounts.rows.filter((row) => row.limit_count > 0).map(({ id }) => id);
   const payers = [...holds.values(), ...reaped.values(), ...reserves];
@@ -120,6 +123,7 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
     holds,
     settlements: new Map(found.settlements?.map((row) => [row.hold_id, BigInt(row.cost)])),
     reaped,
+    detached: new Set(detachedBelow === null ? [] : holdIds.filter((id) => id.toLowerCase() < detachedBelow)),
   };
 }
 
@@ -142,6 +146,8 @@ interface BatchRow {
   keys: KeyRow[] | null;
   /** Ids of the batch that are of other accounts. */
   elsewhere: string[] | null;
+  /** Ids below it are of detached months. Null: the batch has none of them. */
+  detached_below: string | null;
 }
 
 interface KeyRow {

@@ -2,15 +2,16 @@ import type { LedgerCheckReply, LedgerCounts, LedgerInvariant, LedgerViolation }
 import type { MonthFileName } from '#contracts/billing/months.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { endOf, readMonths, type StoredMonth } from '../months/closed-months.js';
+import { readDetached, type StoredDetachedMonth } from '../months/detached-months.js';
 import { MONTHS_RULE, monthFaults } from '../months/month-faults.js';
 import { queryOn } from '../months/month-files.js';
-import { countsOf, INVARIANTS, type Invariant, type Scope, WHOLE } from './invariants.js';
+import { countsOf, INVARIANTS, type Invariant, type Scope } from './invariants.js';
 
 /** A bug breaks a rule in many rows at once: the first rows and a count are enough. */
 const SHOWN_MAX = 100;
 
 export interface CheckOptions {
-  /** True: reads closed months again. */
+  /** True: reads closed months again, and starts from the sums of detached ones. */
   full?: boolean;
   /** Ends the check after the current statement. */
   signal?: AbortSignal;
@@ -27,9 +28,10 @@ export async function checkLedger(
 ): Promise<LedgerCheckReply> {
   const start = performance.now();
   const { months, at, auditDigest, checked, found } = await inSnapshot(connection, async () => {
-    const months = await readMonths(queryOn(connection));
-    const scope = full ? WHOLE : scopeAfter(months.at(-1));
-    const { at, auditDigest, ...checked } = await count(connection, scope, months);
+    const query = queryOn(connection);
+    const [months, detached] = [await readMonths(query), await readDetached(query)];
+    const scope = (full ? undefined : scopeAfter(months.at(-1))) ?? scopeOfAll(detached);
+    const { at, auditDigest, ...checked } = await count(connection, scope, months, detached);
     const found: Found[] = [];
     for (const invariant of INVARIANTS) {
       signal?.throwIfAborted();
@@ -61,25 +63,42 @@ async function inSnapshot<Result>(connection: PgConnection, work: () => Promise<
   }
 }
 
-/** Returns the rows after a month; all, when its manifest was changed. */
-function scopeAfter(month: StoredMonth | undefined): Scope {
+/** Returns the rows after a month; undefined, when its manifest was changed. */
+function scopeAfter(month: StoredMonth | undefined): Scope | undefined {
   const after = endOf(month);
-  return month && after ? { month: month.id, range: { after } } : WHOLE;
+  return month && after ? { month: month.id, range: { after }, rollupsFrom: after.at } : undefined;
+}
+
+/** Returns all rows that are not detached. */
+function scopeOfAll(detached: readonly StoredDetachedMonth[]): Scope {
+  const countedTo = detached.map((month) => month.countedTo.getTime());
+  return { month: '', range: {}, rollupsFrom: Math.max(Number.NEGATIVE_INFINITY, ...countedTo) };
 }
 
 type Snapshot = LedgerCounts & { at: Date; auditDigest: string };
 
-/** Counts the rows of the snapshot; those of closed months as their manifests do. */
-async function count(connection: PgConnection, scope: Scope, months: readonly StoredMonth[]): Promise<Snapshot> {
+/** Counts the rows of the snapshot; those of closed months as their manifests do, or those of detached ones. */
+async function count(
+  connection: PgConnection,
+  scope: Scope,
+  months: readonly StoredMonth[],
+  detached: readonly StoredDetachedMonth[],
+): Promise<Snapshot> {
   const { rows } = await connection.query<Snapshot>(countsOf(scope));
   if (!rows[0]) throw new TypeError('counting the ledger returned no row');
   const closed = (file: MonthFileName): number =>
-    scope === WHOLE ? 0 : months.reduce((sum, { manifest }) => sum + (manifest?.files.find((one) => one.file === file)?.rows ?? 0), 0);
+    months.reduce((sum, { manifest }) => sum + (manifest?.files.find((one) => one.file === file)?.rows ?? 0), 0);
+  const unread = scope.month
+    ? { settlements: closed('settlements'), late: closed('late-settlements') }
+    : {
+        settlements: detached.reduce((sum, month) => sum + month.settlements, 0),
+        late: detached.reduce((sum, month) => sum + month.lateSettlements, 0),
+      };
   const { settlements, lateSettlements } = rows[0];
   return {
     ...rows[0],
-    settlements: settlements + closed('settlements'),
-    lateSettlements: lateSettlements + closed('late-settlements'),
+    settlements: settlements + unread.settlements,
+    lateSettlements: lateSettlements + unread.late,
   };
 }
 

@@ -236,6 +236,26 @@ const TABLES: Record<string, Table> = {
     row: () => ({ month: `'2026-11'`, grant_id: ONE_ID, account_id: ONE_ID, amount: 10, gone: 1, ended: 'false' }),
     faults: { month_grant_pkey: 'twice' },
   },
+  detached_month: {
+    row: () => ({
+      ...{ id: `'2026-11'`, ids_from: 'NULL', ids_below: ONE_ID, counted_to: `'2026-12-02'`, settlements: 1, settlements_digest: `''` },
+      ...{ late_settlements: 0, late_settlements_digest: `''`, sums_digest: `''`, rests: `'{}'` },
+    }),
+    faults: {
+      detached_month_pkey: 'twice',
+      detached_month_ids_below_key: 'twice',
+      detached_month_id_check: { id: `'2026-13'` },
+      detached_month_has_ids: { ids_from: ONE_ID },
+    },
+  },
+  detached_account: {
+    row: () => ({ month: `'2026-11'`, account_id: ONE_ID, change: -7, topup_change: -7 }),
+    faults: { detached_account_pkey: 'twice' },
+  },
+  detached_grant: {
+    row: () => ({ month: `'2026-11'`, grant_id: ONE_ID, account_id: ONE_ID, gone: 7 }),
+    faults: { detached_grant_pkey: 'twice' },
+  },
   ledger_report: { row: () => ({ checked_at: `'2026-11-21 06:00Z'`, report: `'{}'` }), faults: { ledger_report_pkey: 'twice' } },
 };
 
@@ -319,6 +339,8 @@ function usage(): Row {
 function distinct(constraint: string, row: Row): Row {
   if (constraint === 'api_key_pkey') return { ...row, digest: `sha256('another key')` };
   if (constraint === 'budget_pkey') return { ...row, period: `'week'` };
+  if (constraint === 'detached_month_pkey') return { ...row, ids_below: `'00000000-0000-4000-8000-00000000000f'` };
+  if (constraint === 'detached_month_ids_below_key') return { ...row, id: `'2026-12'` };
   if (constraint === 'movement_pkey') return { ...row, idempotency_key: `'another key'` };
   return row;
 }

@@ -51,7 +51,7 @@ export async function guardCheck<Result>(
 const SCHEMA_CHANGE_WAITS = `SELECT 1 FROM pg_locks waits JOIN pg_locks has
     ON has.relation = waits.relation AND has.database = waits.database AND waits.mode = 'AccessExclusiveLock'
       OR has.virtualxid = waits.virtualxid
-  WHERE has.pid = $1 AND has.granted AND NOT waits.granted`;
+  WHERE has.pid = $1 AND has.granted AND NOT waits.granted AND waits.pid <> $1`;
 
 /** Repeats the cancellation, because a cancel that arrives between two statements has no effect. Never throws. */
 async function watch(

@@ -18,9 +18,23 @@ export interface Scope {
   /** The closed month; empty: none. */
   month: string;
   range: MonthRange;
+  /** Milliseconds from which on the rollups are compared; before them, rows are detached. */
+  rollupsFrom: number;
 }
 
-export const WHOLE: Scope = { month: '', range: {} };
+/** Sums by account of what is not read: those of the closed month, or of all detached months. */
+function openingAccounts({ month }: Scope): string {
+  return month
+    ? `(SELECT account_id, closing, topup_closing, refundable FROM billing.month_account WHERE month = '${month}')`
+    : '(SELECT account_id, change AS closing, topup_change AS topup_closing, 0::numeric AS refundable FROM billing.detached_account)';
+}
+
+/** Sums by grant of what is not read. */
+function openingGrants({ month }: Scope): string {
+  return month
+    ? `(SELECT grant_id, account_id, amount, gone FROM billing.month_grant WHERE month = '${month}')`
+    : '(SELECT grant_id, account_id, 0::numeric AS amount, gone FROM billing.detached_grant)';
+}
 
 /** True for the rows `x` that a budget `b` counts, at any time. */
 const OF_BUDGET = `x.account_id = b.account_id AND x.project_id = coalesce(b.project_id, x.project_id)
@@ -29,16 +43,16 @@ const OF_BUDGET = `x.account_id = b.account_id AND x.project_id = coalesce(b.pro
 const ROLLUP_COLUMNS = [...DIMENSIONS, ...MEASURES].join(', ');
 
 /** Selects the groups of a rollup whose sums differ from those of `rows`: both are added up, one of them with the opposite sign. */
-function differing(unit: 'hour' | 'day', rows: string, range: MonthRange): string {
+function differing(unit: 'hour' | 'day', rows: string, scope: Scope): string {
   return `SELECT account_id FROM (${rows}
-      UNION ALL SELECT ${unit}, last_at, -1, ${ROLLUP_COLUMNS} FROM billing.usage_${unit} WHERE ${since(unit, range)}) both_sides
+      UNION ALL SELECT ${unit}, last_at, -1, ${ROLLUP_COLUMNS} FROM billing.usage_${unit} WHERE ${since(unit, scope)}) both_sides
     GROUP BY start, ${DIMENSIONS.join(', ')} HAVING ${MEASURES.map((column) => `sum(sign * ${column}) <> 0`).join(' OR ')}
       OR max(last_at) FILTER (WHERE sign = 1) IS DISTINCT FROM max(last_at) FILTER (WHERE sign = -1)`;
 }
 
-/** Condition on a time that is after the closed month. Rollups have the rows of a clock that was set back at their own time. */
-function since(column: string, { after }: MonthRange): string {
-  return after ? `${column} >= ${moment(after.at)}` : 'true';
+/** Condition on a time whose rollups are compared. Rollups have the rows of a clock that was set back at their own time. */
+function since(column: string, { rollupsFrom }: Scope): string {
+  return Number.isFinite(rollupsFrom) ? `${column} >= ${moment(rollupsFrom)}` : 'true';
 }
 
 /**
@@ -62,19 +76,19 @@ export const INVARIANTS: readonly Invariant[] = [
     id: 'I2',
     rule: 'top-up money is top-ups less refunds and charges',
     freezesAccount: true,
-    sql: ({ month, range }) => `SELECT account_id AS subject, account_id FROM (
+    sql: (scope) => `SELECT account_id AS subject, account_id FROM (
         SELECT id AS account_id, topup FROM billing.account
-        UNION ALL SELECT account_id, -topup_closing FROM billing.month_account WHERE month = '${month}'
-        UNION ALL SELECT account_id, -topup_change FROM ${accountEntries(range)} e) both_sides GROUP BY account_id HAVING sum(topup) <> 0`,
+        UNION ALL SELECT account_id, -topup_closing FROM ${openingAccounts(scope)} o
+        UNION ALL SELECT account_id, -topup_change FROM ${accountEntries(scope.range)} e) both_sides GROUP BY account_id HAVING sum(topup) <> 0`,
   },
   {
     id: 'I3',
     rule: 'a grant is the sum of its charges, its forfeits and what is left',
     freezesAccount: true,
-    sql: ({ month, range }) => `SELECT g.grant_id AS subject, g.account_id FROM (
+    sql: (scope) => `SELECT g.grant_id AS subject, g.account_id FROM (
         SELECT grant_id, account_id, sum(amount) AS amount, sum(gone) AS gone FROM (
-          SELECT grant_id, account_id, amount, gone FROM billing.month_grant WHERE month = '${month}'
-          UNION ALL SELECT grant_id, account_id, amount, gone FROM ${grantEntries(range)} e) entries GROUP BY grant_id, account_id) g
+          SELECT grant_id, account_id, amount, gone FROM ${openingGrants(scope)} o
+          UNION ALL SELECT grant_id, account_id, amount, gone FROM ${grantEntries(scope.range)} e) entries GROUP BY grant_id, account_id) g
       JOIN billing.account a ON a.id = g.account_id
       LEFT JOIN (SELECT grant_id, sum(plan_part) AS held FROM billing.hold GROUP BY grant_id) h ON h.grant_id = g.grant_id
       WHERE g.amount <> g.gone + CASE WHEN a.grant_id = g.grant_id THEN a.plan ELSE coalesce(h.held, 0) END`,
@@ -99,10 +113,10 @@ export const INVARIANTS: readonly Invariant[] = [
     rule: 'no money appears or vanishes',
     freezesAccount: true,
     // A sum over all accounts: reported, freezes none.
-    sql: ({ month, range }) => `SELECT 'all accounts' AS subject, NULL AS account_id
+    sql: (scope) => `SELECT 'all accounts' AS subject, NULL AS account_id
       WHERE (SELECT coalesce(sum(topup + plan + expired), 0) FROM billing.account)
-        <> (SELECT coalesce(sum(closing), 0) FROM billing.month_account WHERE month = '${month}')
-        + (SELECT coalesce(sum(change), 0) FROM ${accountEntries(range)} e)`,
+        <> (SELECT coalesce(sum(closing), 0) FROM ${openingAccounts(scope)} o)
+        + (SELECT coalesce(sum(change), 0) FROM ${accountEntries(scope.range)} e)`,
   },
   {
     id: 'I7',
@@ -148,29 +162,29 @@ export const INVARIANTS: readonly Invariant[] = [
     id: 'I11',
     rule: 'refunds of a top-up do not exceed it',
     freezesAccount: true,
-    sql: ({ month, range }) => `SELECT account_id AS subject, account_id FROM (
-          SELECT account_id, refundable FROM billing.month_account WHERE month = '${month}'
+    sql: (scope) => `SELECT account_id AS subject, account_id FROM (
+          SELECT account_id, refundable FROM ${openingAccounts(scope)} o
           UNION ALL
-          SELECT account_id, CASE kind WHEN 'topup' THEN amount ELSE -amount END FROM ${rowsOf('movement', range)} m
+          SELECT account_id, CASE kind WHEN 'topup' THEN amount ELSE -amount END FROM ${rowsOf('movement', scope.range)} m
           WHERE kind IN ('topup', 'refund')) entries GROUP BY account_id HAVING sum(refundable) < 0
       UNION ALL
       SELECT t.id, t.account_id FROM billing.movement r JOIN billing.movement t ON t.id = r.refund_of
-        WHERE r.refund_of IN (SELECT refund_of FROM ${rowsOf('movement', range)} m) GROUP BY t.id
+        WHERE r.refund_of IN (SELECT refund_of FROM ${rowsOf('movement', scope.range)} m) GROUP BY t.id
         HAVING sum(r.amount) > t.amount OR t.kind <> 'topup' OR bool_or(r.account_id <> t.account_id)`,
   },
   {
     id: 'I12',
     rule: 'the rollups of usage are the sums of the journal',
     freezesAccount: false,
-    sql: ({ range }) => `SELECT DISTINCT account_id AS subject, account_id FROM (
+    sql: (scope) => `SELECT DISTINCT account_id AS subject, account_id FROM (
         ${differing(
           'hour',
           `SELECT date_trunc('hour', at, 'UTC') AS start, at AS last_at, 1 AS sign, ${ROLLUP_COLUMNS} FROM ${USAGE_ENTRIES} e
-          WHERE transaction_id < (SELECT closed_to FROM billing.usage_state) AND ${since('at', range)}`,
-          range,
+          WHERE transaction_id < (SELECT closed_to FROM billing.usage_state) AND ${since('at', scope)}`,
+          scope,
         )}
         UNION ALL
-        ${differing('day', `SELECT date_trunc('day', hour, 'UTC') AS start, last_at, 1 AS sign, ${ROLLUP_COLUMNS} FROM billing.usage_hour WHERE ${since('hour', range)}`, range)}) d`,
+        ${differing('day', `SELECT date_trunc('day', hour, 'UTC') AS start, last_at, 1 AS sign, ${ROLLUP_COLUMNS} FROM billing.usage_hour WHERE ${since('hour', scope)}`, scope)}) d`,
   },
   {
     id: 'I13',

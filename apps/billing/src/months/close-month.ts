@@ -5,7 +5,7 @@ import { ServiceError } from '#contracts/service-error.js';
 import { type Author, logAudit } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { checkLedger } from '../ledger/check-ledger.js';
-import { endOf, readMonths, renderMonth } from './closed-months.js';
+import { endOf, lockMonths, nextMonth, readMonths, renderMonth } from './closed-months.js';
 import { accountEntries, grantEntries, STATEMENT_SUMS } from './journal-entries.js';
 import { JOURNALS, type Journal, type MonthEnd, moment, monthAfter, startOf } from './journal-rows.js';
 import { digestOf, renderManifest } from './manifest.js';
@@ -16,8 +16,6 @@ const OPEN_AFTER_END_MS = 3_600_000;
 /** Milliseconds that the transactions of the moment may take to end. */
 const TRANSACTIONS_END_MS = 20_000;
 const POLL_INTERVAL_MS = 50;
-/** Advisory lock of the one replica that closes a month. */
-const CLOSING_LOCK = 7_243_004;
 /** Invariants that are not about the rows of the journals: their violations do not keep a month open. */
 const OF_OTHER_ROWS = ['I7', 'I8', 'I14', 'I16'];
 
@@ -34,13 +32,12 @@ export interface CloseOptions {
  */
 export async function closeMonth(connection: PgConnection, month: string, { author, signal }: CloseOptions): Promise<MonthCloseReply> {
   const query = queryOn(connection);
-  const [lock] = await query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [CLOSING_LOCK]);
-  if (!lock?.locked) throw new ServiceError('conflict', 'A month is being closed: try again in a minute.');
+  await lockMonths(query);
   const months = await readMonths(query);
   const closed = months.find(({ id }) => id === month);
   if (closed) return { ...renderMonth(closed), closed: false };
   const last = months.at(-1);
-  await requireNext(query, month, last && monthAfter(last.id));
+  await requireNext(query, month, (await nextMonth(query, months)) ?? month);
   await requireConsistent(connection, signal);
   const after = endOf(last);
   const to = { at: startOf(monthAfter(month)), transactionEnd: await transactionEnd(query, startOf(monthAfter(month)), after) };
@@ -51,18 +48,15 @@ export async function closeMonth(connection: PgConnection, month: string, { auth
   return seal(connection, { rows, files, before: last, author });
 }
 
-async function requireNext(query: Query, month: string, expected: string | undefined): Promise<void> {
-  const [now] = await query<{ first: string | null; isOver: boolean }>(
-    `SELECT to_char(least((SELECT min(created_at) FROM billing.movement), (SELECT min(hour) FROM billing.usage_hour)) AT TIME ZONE 'UTC',
-       'YYYY-MM') AS first,
-       clock_timestamp() >= ${moment(startOf(monthAfter(month)) + OPEN_AFTER_END_MS)} AS "isOver"`,
+async function requireNext(query: Query, month: string, next: string): Promise<void> {
+  const [now] = await query<{ isOver: boolean }>(
+    `SELECT clock_timestamp() >= ${moment(startOf(monthAfter(month)) + OPEN_AFTER_END_MS)} AS "isOver"`,
     [],
   );
   if (!now?.isOver) {
     const from = new Date(startOf(monthAfter(month)) + OPEN_AFTER_END_MS).toISOString();
     throw new ServiceError('conflict', `The month can be closed from ${from} on.`, 'month');
   }
-  const next = expected ?? now.first ?? month;
   if (month !== next) throw new ServiceError('conflict', `The next month to close is ${next}.`, 'month');
 }
 

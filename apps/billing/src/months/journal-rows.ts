@@ -15,16 +15,19 @@ export interface MonthEnd {
 
 /** Rows after the end of one month, up to the end of another; without a bound, from the first row or to the last. */
 export interface MonthRange {
-  after?: MonthEnd;
-  to?: MonthEnd;
+  after?: MonthEnd | undefined;
+  to?: MonthEnd | undefined;
+  /** Only rows of lower hold ids, so no movements. */
+  idsBelow?: string;
 }
 
 /** Returns the rows of a journal as a source of FROM. The bounds are literals of the plan, so that the indexes on transaction ids are used. */
-export function rowsOf(journal: Journal, { after, to }: MonthRange): string {
+export function rowsOf(journal: Journal, { after, to, idsBelow }: MonthRange): string {
   const at = JOURNALS[journal];
   const conditions = [
     after && `(${at} >= ${moment(after.at)} OR transaction_id >= ${after.transactionEnd})`,
     to && `${at} < ${moment(to.at)} AND transaction_id < ${to.transactionEnd}`,
+    idsBelow && (journal === 'movement' ? 'false' : `hold_id < '${idsBelow}'`),
   ].filter((condition) => condition !== undefined);
   return conditions.length === 0 ? `billing.${journal}` : `(SELECT * FROM billing.${journal} WHERE ${conditions.join(' AND ')})`;
 }

@@ -1,19 +1,20 @@
 import { MONTH_FILE_NAMES, type MonthFileName } from '#contracts/billing/months.js';
 import { readMonths, rowsOfMonth, type StoredMonth } from './closed-months.js';
+import { detachedFaults, digestNow, readDetached, type StoredDetachedMonth } from './detached-months.js';
 import { monthAfter } from './journal-rows.js';
 import { digestFile, type Query, SUM_FILES } from './month-files.js';
 
 export const MONTHS_RULE = { id: 'I15', rule: 'a closed month is what it was when it was closed' };
 
 /**
- * Compares closed months with their digests, the digests with each other and with the audit journal. Reads the sums of the last month, and
- * with `full` every file of every month. Returns what differs.
+ * Compares closed months with their digests, the digests with each other and with the audit journal, and detached months with the audit
+ * journal. Reads the sums of the last month, and with `full` every file of every month. Returns what differs.
  */
 export async function monthFaults(
   query: Query,
   { full = false, signal }: { full?: boolean; signal?: AbortSignal } = {},
 ): Promise<string[]> {
-  const months = await readMonths(query);
+  const [months, detached] = [await readMonths(query), await readDetached(query)];
   const audited = await query<{ id: string; digest: string | null }>(
     `SELECT substring(target FROM 7) AS id, after ->> 'digest' AS digest FROM billing.audit WHERE action = 'month.close' AND target LIKE 'month/%'`,
     [],
@@ -23,9 +24,9 @@ export async function monthFaults(
   for (const [position, month] of months.entries()) {
     if (!isSealed(month, months[position - 1]) || digests.get(month.id) !== month.digest) faults.push(`${month.id} manifest`);
     const files = full ? MONTH_FILE_NAMES : position === months.length - 1 ? SUM_FILES : [];
-    for (const file of files) if (await differs(query, months, position, file, signal)) faults.push(`${month.id} ${file}`);
+    for (const file of files) if (await differs(query, { months, position, detached }, file, signal)) faults.push(`${month.id} ${file}`);
   }
-  return faults;
+  return [...faults, ...(await detachedFaults(query, full))];
 }
 
 /** True when the manifest is that of the month, and follows the one before. */
@@ -35,13 +36,11 @@ function isSealed({ id, manifest }: StoredMonth, before: StoredMonth | undefined
 
 async function differs(
   query: Query,
-  months: readonly StoredMonth[],
-  position: number,
+  { months, position, detached }: { months: readonly StoredMonth[]; position: number; detached: readonly StoredDetachedMonth[] },
   file: MonthFileName,
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
-  const rows = rowsOfMonth(months, position);
-  if (!rows) return false; // the fault of its manifest is reported
-  const sealed = months[position]?.manifest?.files.find((one) => one.file === file);
-  return sealed?.sha256 !== (await digestFile(query, file, rows, signal)).sha256;
+  const [month, rows] = [months[position], rowsOfMonth(months, position)];
+  if (!month || !rows) return false; // the fault of its manifest is reported
+  return digestNow(month, file, detached) !== (await digestFile(query, file, rows, signal)).sha256;
 }

@@ -22,6 +22,8 @@ export interface MonthRows {
   month: string;
   start: number;
   range: MonthRange & { to: MonthEnd };
+  /** Only rows of hold ids from this one on. */
+  idsFrom?: string;
 }
 
 export interface FilePosition {
@@ -116,12 +118,13 @@ interface JournalPage {
  */
 async function readJournal(
   query: Query,
-  { file, journal, rows: { start, range }, position: { after, windowMs }, limit }: JournalPage,
+  { file, journal, rows: { start, range, idsFrom }, position: { after, windowMs }, limit }: JournalPage,
 ): Promise<{ found: Line[]; windowMs: number }> {
   const at = JOURNALS[journal];
   const found: Line[] = [];
   const read = async (condition: string): Promise<boolean> => {
-    const from = `billing.${journal} WHERE ${condition} AND transaction_id < ${range.to.transactionEnd}`;
+    const ids = idsFrom ? ` AND hold_id >= '${idsFrom}'` : '';
+    const from = `billing.${journal} WHERE ${condition} AND transaction_id < ${range.to.transactionEnd}${ids}`;
     found.push(...(await readRows(query, file, { from, after, limit: limit - found.length })));
     return found.length === limit;
   };

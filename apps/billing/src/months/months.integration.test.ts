@@ -278,6 +278,24 @@ describe('a month is not closed', () => {
     ).rowCount === 1;
 });
 
+test('a month is closed three days after its end, one at a time', async () => {
+  await open();
+  await requests(120);
+  await moveBack(3);
+  const dueAt = Date.parse(`${SECOND}-04T00:00:00Z`);
+  const closeDue = async (now: number) => (await months.closeDue(OWN_AUTHOR, now))?.month;
+  expect([await closeDue(dueAt - 1), await closeDue(dueAt), await closeDue(dueAt)]).toEqual([undefined, FIRST, undefined]);
+  expect(await closeDue(Date.now())).toBe(SECOND);
+  await shut();
+});
+
+test('in a database without money no month is due', async () => {
+  ledger = await LedgerFixture.open({ guarded: true });
+  months = new Months({ connect: () => connectPg({ url: ledger.url, applicationName: 'test-months' }), prisma: ledger.prisma });
+  expect(await months.closeDue(OWN_AUTHOR)).toBeUndefined();
+  await shut();
+});
+
 describe('closing a month', () => {
   beforeAll(async () => {
     await open();
@@ -306,7 +324,11 @@ describe('closing a month', () => {
     await requests(120);
     await moveBack(3);
     const { closed, ...month } = await close(FIRST);
-    expect([closed, await close(FIRST), await months.list()]).toEqual([true, { ...month, closed: false }, { months: [month] }]);
+    expect([closed, await close(FIRST), await months.list()]).toEqual([
+      true,
+      { ...month, closed: false },
+      { months: [month], detached: [] },
+    ]);
     expect(month).toMatchObject({ month: FIRST, digest: createHash('sha256').update(month.manifest).digest('hex') });
     for (const file of MONTH_FILE_NAMES) {
       const text = await readWhole(FIRST, file);

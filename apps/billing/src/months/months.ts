@@ -1,4 +1,11 @@
-import type { MonthCloseReply, MonthListReply, MonthReadReply, MonthReadRequest } from '#contracts/billing/months.js';
+import type {
+  MonthAttachReply,
+  MonthCloseReply,
+  MonthDetachReply,
+  MonthListReply,
+  MonthReadReply,
+  MonthReadRequest,
+} from '#contracts/billing/months.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Author } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
@@ -6,24 +13,30 @@ import type { PrismaClient } from '#database/prisma-client.js';
 import { guardCheck } from '../ledger/guard-check.js';
 import { isId, isMoment, parseCursor, renderCursor } from '../paging/page-cursor.js';
 import { closeMonth } from './close-month.js';
-import { readMonths, renderMonth, rowsOfMonth } from './closed-months.js';
+import { nextMonth, readMonths, renderMonth, rowsOfMonth } from './closed-months.js';
+import { attachMonth, detachMonth } from './detach-month.js';
+import { digestNow, readDetached, renderDetached } from './detached-months.js';
+import { monthAfter, startOf } from './journal-rows.js';
 import { FILE_START, keyColumnsOf, type Query, readPage } from './month-files.js';
 
 /** Lines on a page: some 700 kB of settlements. */
 const PAGE_LINES = 2_000;
 
+/** Milliseconds after its end at which a month is closed without a request. */
+const CLOSE_AFTER_MS = 3 * 86_400_000;
+
 const isWindow = (value: string): boolean => /^[1-9]\d{0,11}$/.test(value);
 
 export interface MonthsOptions {
-  /** Opens a connection for each month that is closed: it reads the month, for minutes perhaps. */
+  /** Opens a connection for each month that is closed, detached or attached: it reads the month, for minutes perhaps. */
   connect: () => Promise<PgConnection>;
   prisma: PrismaClient;
 }
 
-/** Closes months on request, and reads closed ones. Closing yields to a migration. */
+/** Closes, detaches and attaches months, which yields to a migration, and reads closed ones. */
 export class Months {
   private readonly stopping = new AbortController();
-  private readonly closing = new Map<string, Promise<MonthCloseReply>>();
+  private readonly running = new Map<string, Promise<unknown>>();
   private readonly query: Query;
 
   constructor(private readonly options: MonthsOptions) {
@@ -31,48 +44,73 @@ export class Months {
   }
 
   async stop(): Promise<void> {
-    // A month that is not closed yet stays as it was.
+    // A month that is not closed, detached or attached yet stays as it was.
     this.stopping.abort();
-    await Promise.allSettled(this.closing.values());
+    await Promise.allSettled(this.running.values());
   }
 
-  /** Closes a month. A caller that repeats its call meanwhile gets the same reply. */
   close(month: string, author: Author): Promise<MonthCloseReply> {
-    const running = this.closing.get(month);
-    if (running) return running;
-    const closing = this.closeOnce(month, author).finally(() => this.closing.delete(month));
-    this.closing.set(month, closing);
-    return closing;
+    return this.once(`close ${month}`, (connection, signal) => closeMonth(connection, month, { author, signal }));
+  }
+
+  /**
+   * Closes the next month if it ended some days ago. Until then a row that the ledger check finds wrong can be repaired; the digest of a closed
+   * month would tell of the repair for ever. Returns undefined when none is due.
+   */
+  async closeDue(author: Author, now = Date.now()): Promise<MonthCloseReply | undefined> {
+    const month = await nextMonth(this.query, await readMonths(this.query));
+    const isDue = month !== undefined && now >= startOf(monthAfter(month)) + CLOSE_AFTER_MS;
+    return isDue ? this.close(month, author) : undefined;
+  }
+
+  detach(month: string, author: Author): Promise<MonthDetachReply> {
+    return this.once(`detach ${month}`, (connection, signal) => detachMonth(connection, month, { author, signal }));
+  }
+
+  attach(month: string, author: Author): Promise<MonthAttachReply> {
+    return this.once(`attach ${month}`, (connection, signal) => attachMonth(connection, month, { author, signal }));
   }
 
   async list(): Promise<MonthListReply> {
     const months = await readMonths(this.query);
-    return { months: months.map(renderMonth).reverse() };
+    const detached = await readDetached(this.query);
+    return { months: months.map(renderMonth).reverse(), detached: detached.map(renderDetached).reverse() };
   }
 
-  /** @throws {ServiceError} `not_found` for a month that is not closed. */
+  /** @throws {ServiceError} `not_found` for a month that is not closed, `conflict` for a file that lacks rows of a detached month. */
   async read({ month, file, cursor }: MonthReadRequest): Promise<MonthReadReply> {
     const months = await readMonths(this.query);
-    const rows = rowsOfMonth(
-      months,
-      months.findIndex(({ id }) => id === month),
-    );
-    if (!rows) throw new ServiceError('not_found', 'The month is not closed.', 'month');
+    const position = months.findIndex(({ id }) => id === month);
+    const [closed, rows] = [months[position], rowsOfMonth(months, position)];
+    if (!closed || !rows) throw new ServiceError('not_found', 'The month is not closed.', 'month');
+    const detached = await readDetached(this.query);
+    if (digestNow(closed, file, detached) !== digestNow(closed, file, [])) {
+      throw new ServiceError('conflict', `Rows of the month are detached: attach ${detached.at(-1)?.id} first.`, 'month');
+    }
     const forms = [...keyColumnsOf(file).map((column) => (column === 'time' ? isMoment : isId)), isWindow];
     const values = cursor ? parseCursor({ month, file }, cursor, forms) : [];
-    const position = cursor ? { after: values.slice(0, -1), windowMs: Number(values.at(-1)) } : FILE_START;
-    const { lines, next } = await readPage(this.query, file, rows, position, PAGE_LINES);
+    const from = cursor ? { after: values.slice(0, -1), windowMs: Number(values.at(-1)) } : FILE_START;
+    const { lines, next } = await readPage(this.query, file, rows, from, PAGE_LINES);
     const nextCursor = next ? renderCursor({ month, file }, [...(next.after ?? []), String(next.windowMs)]) : null;
     return { lines: lines.join(''), nextCursor };
   }
 
-  private async closeOnce(month: string, author: Author): Promise<MonthCloseReply> {
+  /** Runs `work` on a connection of its own. A caller that repeats its call meanwhile gets the same reply. */
+  private once<Reply>(call: string, work: (connection: PgConnection, signal: AbortSignal) => Promise<Reply>): Promise<Reply> {
+    const running = this.running.get(call) as Promise<Reply> | undefined;
+    if (running) return running;
+    const started = this.run(work).finally(() => this.running.delete(call));
+    this.running.set(call, started);
+    return started;
+  }
+
+  private async run<Reply>(work: (connection: PgConnection, signal: AbortSignal) => Promise<Reply>): Promise<Reply> {
     this.stopping.signal.throwIfAborted();
     const { connect } = this.options;
     const connection = await connect();
     try {
       const guard = { connection, connect, stopping: this.stopping.signal };
-      return await guardCheck(guard, (signal) => closeMonth(connection, month, { author, signal }));
+      return await guardCheck(guard, (signal) => work(connection, signal));
     } finally {
       await connection.end().catch(() => undefined);
     }

@@ -158,7 +158,7 @@ describe('months to come', () => {
     await insertSettlement('f0000000-0000-4000-8000-000000000000');
     const lines: unknown[] = [];
     const logger = { info: (...line: unknown[]) => lines.push(line), warn: (...line: unknown[]) => lines.push(line) } as unknown as Logger;
-    await new MonthKeeper(ledger.prisma, logger).tick();
+    await new MonthKeeper(ledger.prisma, { closeDue: async () => undefined }, logger).tick();
     expect(lines).toEqual([[{ settlements: 1 }, 'settlements in the default partition: their hold ids are of no month']]);
   });
 });

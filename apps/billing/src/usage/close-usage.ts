@@ -1,5 +1,6 @@
+import type { UsageRebuildReply } from '#contracts/billing/usage.js';
 import type { PgConnection } from '#database/pg-connection.js';
-import { DIMENSIONS, MEASURES, USAGE_ENTRIES } from './usage-entries.js';
+import { DETACHED_TO, DIMENSIONS, MEASURES, USAGE_ENTRIES } from './usage-entries.js';
 
 /**
  * Adds the journal rows of all ended transactions to the rollups, in one transaction. Returns the time of the last slice, or
@@ -23,31 +24,37 @@ export async function closeUsage(connection: PgConnection): Promise<Date | undef
   });
 }
 
-/** Makes the rollups anew from the journal, in one transaction. Waits for a replica that is adding a slice. Returns the number of rows. */
-export async function rebuildUsage(connection: PgConnection): Promise<{ hours: number; days: number }> {
+/**
+ * Makes the rollups anew from the journal, in one transaction, from the first day on that lacks no rows of detached months. Waits for a replica
+ * that is adding a slice. Returns the number of rows.
+ */
+export async function rebuildUsage(connection: PgConnection): Promise<Omit<UsageRebuildReply, 'milliseconds'>> {
   return inTransaction(connection, async () => {
     await connection.query('SELECT FROM billing.usage_state FOR UPDATE');
     await addEverything(connection);
-    const { rows } = await connection.query<{ hours: number; days: number }>(
-      'SELECT (SELECT count(*)::int FROM billing.usage_hour) AS hours, (SELECT count(*)::int FROM billing.usage_day) AS days',
+    const { rows } = await connection.query<{ hours: number; days: number; from: Date | null }>(
+      `SELECT (SELECT count(*)::int FROM billing.usage_hour) AS hours, (SELECT count(*)::int FROM billing.usage_day) AS days, ${DETACHED_TO} AS from`,
     );
-    return rows[0] as { hours: number; days: number };
+    const [{ hours, days, from } = { hours: 0, days: 0, from: null }] = rows;
+    return { hours, days, from: from?.toISOString() ?? null };
   });
 }
 
 async function addEverything(connection: PgConnection): Promise<Date> {
-  await connection.query('DELETE FROM billing.usage_hour');
-  await connection.query('DELETE FROM billing.usage_day');
+  const since = `coalesce(${DETACHED_TO}, '-infinity')`;
+  await connection.query(`DELETE FROM billing.usage_hour WHERE hour >= ${since}`);
+  await connection.query(`DELETE FROM billing.usage_day WHERE day >= ${since}`);
   await connection.query(
-    'UPDATE billing.usage_state SET newest_at = NULL, system_identifier = (SELECT system_identifier FROM pg_control_system())',
+    `UPDATE billing.usage_state SET newest_at = (SELECT max(last_at) FROM billing.usage_day),
+       system_identifier = (SELECT system_identifier FROM pg_control_system())`,
   );
-  return addSlice(connection, '0');
+  return addSlice(connection, '0', since);
 }
 
 /** Ids are below 2^63, as text. The bounds are literals of the plan, so that the index on `transaction_id` is used. */
-async function addSlice(connection: PgConnection, closedTo: string): Promise<Date> {
+async function addSlice(connection: PgConnection, closedTo: string, since = `'-infinity'`): Promise<Date> {
   const { rows } = await connection.query<{ xmin: string }>('SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xmin');
-  const { rows: states } = await connection.query<{ closedAt: Date }>(ADD_SLICE, [closedTo, rows[0]?.xmin]);
+  const { rows: states } = await connection.query<{ closedAt: Date }>(addSliceSince(since), [closedTo, rows[0]?.xmin]);
   return states[0]?.closedAt as Date;
 }
 
@@ -62,10 +69,10 @@ const insertInto = (table: string, start: string, from: string): string => `
     last_at = greatest(${table}.last_at, excluded.last_at)`;
 
 /** $1 and $2 are the bounds of the slice, the second excluded. */
-const ADD_SLICE = `
+const addSliceSince = (since: string): string => `
   WITH slice AS MATERIALIZED (
     SELECT date_trunc('hour', at, 'UTC') AS hour, ${DIMENSIONS.join(', ')}, ${addUp(MEASURES)}, max(at) AS last_at
-    FROM ${USAGE_ENTRIES} entry WHERE transaction_id >= $1::bigint AND transaction_id < $2::bigint
+    FROM ${USAGE_ENTRIES} entry WHERE transaction_id >= $1::bigint AND transaction_id < $2::bigint AND at >= ${since}
     GROUP BY 1, ${DIMENSIONS.join(', ')}
   ), hours AS (${insertInto('usage_hour', 'hour', 'slice')}), days AS (${insertInto('usage_day', 'day', 'slice')})
   UPDATE billing.usage_state SET closed_to = $2::bigint, newest_at = greatest(newest_at, (SELECT max(last_at) FROM slice)),

@@ -135,8 +135,11 @@ function summing(question: Question, to: Date, state: UsageState, columns: Colum
     ${columns.length > 0 ? Prisma.sql`ORDER BY ${Prisma.join(keys)}` : Prisma.empty} LIMIT ${rowsMax}`;
 }
 
-function usedIn(question: Question, range: Range, { closedTo, newestAt }: UsageState): Prisma.Sql {
+function usedIn(question: Question, range: Range, { closedTo, newestAt, detachedTo }: UsageState): Prisma.Sql {
   const { days, hours, tail, edges } = usageParts(range, question.step, newestAt?.getTime() ?? Number.NEGATIVE_INFINITY);
+  if (detachedTo && edges.some(([start]) => start < detachedTo.getTime())) {
+    throw new ServiceError('invalid_request', `Requests before ${detachedTo.toISOString()} are detached: use whole hours.`, 'from');
+  }
   const where = filtersOf(question);
   const from = (table: string, time: string, ranges: Range[], also = Prisma.empty): Prisma.Sql[] =>
     ranges.map(

@@ -16,6 +16,9 @@ export const MEASURES = [
 /** Columns of `USAGE_ENTRIES` and, with `at` as their hour or day, of the rollups. */
 export const ENTRY_COLUMNS = ['at', ...DIMENSIONS, ...MEASURES];
 
+/** Moment before which rows of detached months are missing in the journals; the rollups have them. Null: none are missing. */
+export const DETACHED_TO = `(SELECT max(counted_to)::timestamp AT TIME ZONE 'UTC' FROM billing.detached_month)`;
+
 const reason = (alias: string): string => `CASE ${alias}.reason WHEN 'client-left' THEN 'client-disconnected' ELSE ${alias}.reason END`;
 
 const ESTIMATED = `CASE WHEN s.prompt_source = 'estimated' OR s.output_source <> 'reported' OR s.usage_source = 'estimated' THEN 1 ELSE 0 END`;

@@ -1,4 +1,5 @@
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
+import { DETACHED_TO } from './usage-entries.js';
 
 /** Milliseconds for all statements, each of which has a shorter limit of its own. */
 const TRANSACTION_TIMEOUT_MS = 25_000;
@@ -9,6 +10,8 @@ export interface UsageState {
   closedTo: bigint;
   /** Time of the newest settlement in the rollups. */
   newestAt: Date | null;
+  /** See `DETACHED_TO`. */
+  detachedTo: Date | null;
 }
 
 /**
@@ -23,7 +26,7 @@ export function inUsageSnapshot<Result>(
     async (snapshot) => {
       const [state] = await snapshot.$queryRaw<
         UsageState[]
-      >`SELECT closed_to AS "closedTo", newest_at AS "newestAt" FROM billing.usage_state`;
+      >`SELECT closed_to AS "closedTo", newest_at AS "newestAt", ${Prisma.raw(DETACHED_TO)} AS "detachedTo" FROM billing.usage_state`;
       if (!state) throw new TypeError('billing.usage_state has no row');
       return await work(snapshot, state);
     },

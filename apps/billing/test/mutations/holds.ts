@@ -273,14 +273,14 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     [
       'the tombstone',
-      'if (!byReaper) recordTombstone(draft, settle);',
+      'if (!byReaper && !draft.detached.has(holdId)) recordTombstone(draft, settle);',
       '',
       LANES,
       'a reserve that arrives after its release is closed; the release can be repeated',
     ],
     [
       'the reaper buries nothing',
-      'if (!byReaper) recordTombstone(draft, settle);',
+      'if (!byReaper && !draft.detached.has(holdId)) recordTombstone(draft, settle);',
       'recordTombstone(draft, settle);',
       FOLD,
       'the fold equals the serial model',
@@ -326,7 +326,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
   [`${HOLDS}/decide-reserve.ts`]: [
     [
       'closed is closed',
-      "if (draft.settlements.has(holdId) || (held && !isSame(held, reserve))) return { status: 'closed', holdId };",
+      "if (draft.settlements.has(holdId) || draft.detached.has(holdId)) return { status: 'closed', holdId };",
       '',
       LANES,
       'a reserve that arrives after its release is closed; the release can be repeated',

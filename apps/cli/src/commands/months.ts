@@ -1,12 +1,12 @@
-import { type ClosedMonth, monthClose, monthList } from '#contracts/billing/months.js';
+import { type ClosedMonth, monthAttach, monthClose, monthDetach, monthList } from '#contracts/billing/months.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { type CliCommand, command } from '../command.js';
 import { exportMonth } from '../month-files/export-month.js';
 import { argument, month, required, text } from '../parameters.js';
 import { renderFields, renderTable } from '../render.js';
 
-/** Closing reads each row of the month once. */
-const CLOSE_MS = 3_600_000;
+/** Closing, detaching and attaching read each row of the month. */
+const MONTH_MS = 3_600_000;
 
 const rowsOf = ({ files }: ClosedMonth, name: string): number => files.find(({ file }) => file === name)?.rows ?? 0;
 
@@ -50,7 +50,35 @@ export const monthCommands: readonly CliCommand[] = [
         movements: rowsOf(month, 'movements'),
         statements: rowsOf(month, 'statements'),
       }),
-    timeoutMs: CLOSE_MS,
+    timeoutMs: MONTH_MS,
+  }),
+  command({
+    name: 'month detach',
+    summary: 'Take the oldest month out of the journals, to dump and drop its tables; it and the next month are closed',
+    parameters: { month: argument(month, 'oldest month; all before it go with it') },
+    examples: ['month detach 2027-01'],
+    endpoint: monthDetach,
+    request: ({ month }) => ({ month }),
+    render: ({ month, tables, settlements, lateSettlements, detached, detachedAt }) =>
+      renderFields({
+        month,
+        detached: detached ? detachedAt : `before, at ${detachedAt}`,
+        settlements,
+        'late settlements': lateSettlements,
+        tables: tables.join(', '),
+      }),
+    timeoutMs: MONTH_MS,
+  }),
+  command({
+    name: 'month attach',
+    summary: 'Put the month that was detached last back into the journals, after its rows were compared with their digest',
+    parameters: { month: argument(month, 'month that was detached last') },
+    examples: ['month attach 2027-01'],
+    endpoint: monthAttach,
+    request: ({ month }) => ({ month }),
+    render: ({ month, settlements, lateSettlements }) =>
+      renderFields({ month, settlements, 'late settlements': lateSettlements, attached: 'its rows are those that were detached' }),
+    timeoutMs: MONTH_MS,
   }),
   command({
     name: 'month list',
@@ -59,7 +87,7 @@ export const monthCommands: readonly CliCommand[] = [
     examples: ['month list'],
     endpoint: monthList,
     request: () => ({}),
-    render: ({ months }) =>
+    render: ({ months, detached }) =>
       renderTable(
         months,
         {
@@ -68,6 +96,7 @@ export const monthCommands: readonly CliCommand[] = [
           MOVEMENTS: (row) => rowsOf(row, 'movements'),
           ACCOUNTS: (row) => rowsOf(row, 'statements'),
           'CLOSED AT': (row) => row.closedAt,
+          'DETACHED AT': (row) => detached.find(({ month }) => month === row.month)?.detachedAt ?? null,
           DIGEST: (row) => row.digest,
         },
         'no month is closed',

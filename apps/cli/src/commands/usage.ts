@@ -50,7 +50,8 @@ export const usageCommands = [
     examples: ['usage rebuild'],
     endpoint: usageRebuild,
     request: () => ({}),
-    render: ({ hours, days, milliseconds }) => `rebuilt ${hours} rows by hour and ${days} by day in ${milliseconds} ms`,
+    render: ({ hours, days, from, milliseconds }) =>
+      `rebuilt ${hours} rows by hour and ${days} by day${from === null ? '' : ` from ${from} on, all before is of detached months,`} in ${milliseconds} ms`,
     timeoutMs: 600_000,
   }),
 ];

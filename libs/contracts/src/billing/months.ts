@@ -80,15 +80,60 @@ export const monthClose = new Endpoint<MonthCloseRequest, MonthCloseReply>(
   'Closes a month: seals its journal rows with a digest, and writes the statements of its accounts',
 );
 
+/** A month whose rows are out of the journals. */
+export interface DetachedMonth {
+  month: string;
+  /** Names of its tables, for the operator to dump and drop. */
+  tables: string[];
+  settlements: number;
+  lateSettlements: number;
+  detachedAt: string;
+}
+
 export interface MonthListReply {
   /** Closed months, the last one first. */
   months: ClosedMonth[];
+  /** The last one first: only this one can be attached. */
+  detached: DetachedMonth[];
 }
 
 export const monthList = new Endpoint<EmptyRequest, MonthListReply>(
   'billing.v1.month.list',
   EmptyRequest,
   'Closed months with their digests, the last one first',
+);
+
+export class MonthDetachRequest {
+  @Matches(MONTH, { message: MONTH_MESSAGE }) month!: string;
+}
+
+export interface MonthDetachReply extends DetachedMonth {
+  /** False: it was detached before. */
+  detached: boolean;
+}
+
+/** Takes a minute for some million settlements: call with a timeout of minutes. A call that is lost may be repeated. */
+export const monthDetach = new Endpoint<MonthDetachRequest, MonthDetachReply>(
+  'billing.v1.month.detach',
+  MonthDetachRequest,
+  'Takes the oldest month, which is closed like the next one, out of the journals, and keeps its sums',
+);
+
+export class MonthAttachRequest {
+  @Matches(MONTH, { message: MONTH_MESSAGE }) month!: string;
+}
+
+export interface MonthAttachReply {
+  month: string;
+  settlements: number;
+  lateSettlements: number;
+}
+
+/** Takes a minute for some million settlements: call with a timeout of minutes. */
+export const monthAttach = new Endpoint<MonthAttachRequest, MonthAttachReply>(
+  'billing.v1.month.attach',
+  MonthAttachRequest,
+  'Puts the month that was detached last back into the journals, if none of its rows was changed',
 );
 
 export class MonthReadRequest {

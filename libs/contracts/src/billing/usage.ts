@@ -82,6 +82,8 @@ export interface UsageRebuildReply {
   hours: number;
   /** Rows of the rollup by day. */
   days: number;
+  /** Earlier rows stay as they were, because requests of their time are detached. Null: all were made anew. */
+  from: string | null;
   milliseconds: number;
 }
 
