@@ -53,7 +53,7 @@ export const GRANTS = {
       project: {
         select: true,
         insert: true,
-        update: ['name', 'enabled', 'requests_per_minute_max', 'concurrency_max', 'open_holds', 'request_window'],
+        update: ['name', 'enabled', 'requests_per_minute_max', 'concurrency_max', 'tags', 'open_holds', 'request_window'],
       },
       api_key: {
         select: true,

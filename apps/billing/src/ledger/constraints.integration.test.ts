@@ -59,6 +59,7 @@ const TABLES: Record<string, Table> = {
       project_requests_per_minute_max_check: { requests_per_minute_max: 0 },
       project_concurrency_max_check: { concurrency_max: 0 },
       project_open_holds_not_negative: { open_holds: -1 },
+      project_tags_in_bounds: { tags: `'{a tag}'` },
     },
   },
   api_key: {
@@ -124,6 +125,7 @@ const TABLES: Record<string, Table> = {
     faults: {
       hold_pkey: 'twice',
       hold_tokens_above_zero: { tokens: 0 },
+      hold_attribution_is_an_object: { attribution: `'{}'` },
       hold_amount_check: { amount: '1000000000000000001' },
       hold_plan_part_within_amount: { plan_part: 11, grant_id: ANY_ID },
       hold_plan_part_has_grant: { plan_part: 1 },

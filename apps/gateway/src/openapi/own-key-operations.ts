@@ -92,6 +92,7 @@ export const REQUEST_EXAMPLE = renderRequest({
   projectId: PROJECT_ID,
   keyId: KEY_ID,
   model: 'sim-fast',
+  attribution: {},
   upstream: 'local',
   traceId: null,
   heldPicoUsd: '5000000000',

@@ -37,6 +37,7 @@ const project = {
   requestsPerMinuteMax: 600,
   concurrencyMax: 100,
   tokensPerMinuteMax: null,
+  tags: [],
   createdAt: '2027-01-01T00:00:00.000Z',
 };
 const accountRow = (accountId: string) => ({

@@ -108,6 +108,7 @@ const project = (at: number, owner: AccountRow, name: string, requestsPerMinuteM
   requestsPerMinuteMax,
   concurrencyMax,
   tokensPerMinuteMax: null,
+  tags: [],
   createdAt: iso(NOW - 80 * 24 * HOUR_MS),
 });
 

@@ -104,6 +104,7 @@ test('GET /v1/requests/{id}: what a request held, used and cost, and nothing tha
     asked.push(request);
     return {
       ...{ requestId: request.requestId, holdId: 'h', ...TEST_CALLER, model: 'm', upstream: 'local', traceId: null, heldPicoUsd: '50' },
+      attribution: { user: 'alice' },
       price: { version: 3, inputPicoUsd: '1', cachedInputPicoUsd: '0', outputPicoUsd: '2' },
       reservedAt: '2026-11-21T06:31:48.053Z',
       settlement: {
