@@ -82,6 +82,7 @@ export const GRANTS = {
         update: ['time_zone', 'limit_amount', 'spent', 'held', 'window_start', 'window_end'],
         delete: true,
       },
+      budget_value: { select: true, insert: true, update: ['spent', 'held'], delete: true },
       rate_limit: {
         select: true,
         insert: true,

@@ -13,7 +13,7 @@ ALTER TABLE billing.settlement ADD COLUMN attribution jsonb;
 ALTER TABLE billing.project
   ADD COLUMN tags text[] NOT NULL DEFAULT '{}',
   ADD CONSTRAINT project_tags_in_bounds
-    CHECK (cardinality(tags) <= 16 AND array_to_string(tags || ''::text, ' ', '/') ~ '^([A-Za-z0-9][A-Za-z0-9._-]{0,63} )*$') NOT VALID;
+    CHECK (cardinality(tags) <= 16 AND array_to_string(tags || ''::text, '/', '*') ~ '^([A-Za-z0-9][A-Za-z0-9._-]{0,63}/)*$') NOT VALID;
 
 CREATE CONSTRAINT TRIGGER project_tags_are_audited AFTER UPDATE OF tags ON billing.project DEFERRABLE INITIALLY DEFERRED
   FOR EACH ROW WHEN (OLD.tags IS DISTINCT FROM NEW.tags) EXECUTE FUNCTION billing.demand_audit('project');

@@ -2,6 +2,7 @@ import type { QueryResult } from 'pg';
 import { allOf, type PgConnection } from '#database/pg-connection.js';
 import { traceIdOf } from '#tracing/trace-context.js';
 import type { BudgetState } from '../budgets/budget.js';
+import { changeValues, DEMAND_VALUES, valueColumns } from '../budgets/read-values.js';
 import type { RateLimitState } from '../limits/rate-limit.js';
 import type { AccountState, BatchRows, Forfeit, LateSettlement, OpenedHold, ProjectState, Settle, Settlement } from './batch.js';
 import { execute, plainArray } from './pipelined-query.js';
@@ -68,6 +69,8 @@ function writeBatch(name: string, tokens?: string) {
 const WRITE_BATCH = writeBatch('write_batch');
 const WRITE_BATCH_WITH_TOKENS = writeBatch('write_batch_with_tokens', '$48');
 
+const WRITE_VALUES = { name: 'write_budget_values', text: `WITH ${changeValues(1)} SELECT ${DEMAND_VALUES}` };
+
 /** A batch begins windows where it reads them (`readBudgets`). */
 export const BUDGET_SET = 'spent = s.spent, held = s.held';
 
@@ -126,6 +129,7 @@ export async function writeRows(connection: PgConnection, rows: BatchRows, now: 
   if (rows.late.length > 0) others.push(execute(connection, SETTLE_LATE, lateColumns(rows.late, at)));
   if (rows.forfeits.length > 0) others.push(execute(connection, FORFEIT, forfeitColumns(rows.forfeits, at)));
   if (rows.budgets.length > 0) others.push(execute(connection, WRITE_BUDGETS, budgetColumns(rows.budgets)));
+  if (rows.values.length > 0) others.push(execute(connection, WRITE_VALUES, valueColumns(rows.values)));
   if (rows.limits.length > 0) others.push(execute(connection, WRITE_LIMITS, limitColumns(rows.limits)));
   const changes = rows.settled.length + rows.opened.length + rows.accounts.length + rows.projects.length > 0;
   const values = (): unknown[] => [
@@ -280,7 +284,10 @@ export function limitColumns(limits: readonly RateLimitState[]): unknown[] {
 
 /** Values of the parameter `attribution` of `closeAndOpenHolds`. */
 export function attributionColumn(opened: readonly OpenedHold[]): unknown[] {
-  return opened.map(({ reserve: { attribution } }) => (attribution === undefined ? null : JSON.stringify(attribution)));
+  return opened.map(({ reserve: { attribution = {} } }) => {
+    for (const _ in attribution) return JSON.stringify(attribution);
+    return null;
+  });
 }
 
 /** Values of the parameter `tokens` of `closeAndOpenHolds`. */

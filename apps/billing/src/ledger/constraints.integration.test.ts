@@ -85,7 +85,7 @@ const TABLES: Record<string, Table> = {
     }),
     faults: {
       budget_pkey: 'twice',
-      budget_once_a_period: 'twice',
+      budget_once_a_target: 'twice',
       budget_account_id_fkey: { account_id: ANY_ID },
       budget_project_id_fkey: { project_id: ANY_ID },
       budget_key_id_fkey: { key_id: ANY_ID },
@@ -95,6 +95,17 @@ const TABLES: Record<string, Table> = {
       budget_spent_not_negative: { spent: -1 },
       budget_held_not_negative: { held: -1 },
       budget_window_in_order: { window_end: `'2026-11-23Z'` },
+      budget_dimension_check: { dimension: `'session'` },
+      budget_value_has_dimension: { value: `'alice'` },
+      budget_counts_in_one_place: { dimension: `'user'`, spent: 1 },
+    },
+  },
+  budget_value: {
+    row: () => ({ budget_id: ONE_ID, account_id: ANY_ID, window_end: `'infinity'`, value: `'alice'`, spent: 0, held: 0 }),
+    faults: {
+      budget_value_pkey: 'twice',
+      budget_value_spent_not_negative: { spent: -1 },
+      budget_value_held_not_negative: { held: -1 },
     },
   },
   rate_limit: {

@@ -54,6 +54,8 @@ export const KEY_EXAMPLE = renderOwnKey({
       accountId: ACCOUNT_ID,
       projectId: PROJECT_ID,
       keyId: KEY_ID,
+      dimension: null,
+      value: null,
       period: 'month',
       timeZone: 'UTC',
       limitPicoUsd: '50000000000000',

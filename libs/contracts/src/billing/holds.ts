@@ -56,6 +56,9 @@ export interface ExceededBudget {
   projectId: string | null;
   /** Null: the budget of the whole project or account. */
   keyId: string | null;
+  /** `user` or `tag:<name>`, of which `value` has too little left. Absent: the budget counts all requests. */
+  dimension?: string;
+  value?: string | undefined;
   period: BudgetPeriod;
   limitPicoUsd: string;
   /** The most that a request may cost now. */
