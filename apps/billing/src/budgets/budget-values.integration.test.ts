@@ -54,6 +54,14 @@ test('each user has the limit for itself, and a refusal names the user', async (
   expect(await used(customer, budgetId)).toEqual(['alice: 20 spent, 80 held', 'bob: 0 spent, 100 held']);
 });
 
+test('the first request of a user above the limit is refused from memory too', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  await set(customer, {});
+  const lanes = ledger.newLanes();
+  for (let count = 0; count < 3; count++) await lanes.reserve(reserveFor(customer, 'bob', 1n));
+  expect(await lanes.reserve(reserveFor(customer, 'alice', 101n))).toMatchObject({ budget: { value: 'alice', leftPicoUsd: '100' } });
+});
+
 test('a budget of one value of a tag counts nothing else', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const { budgetId } = await set(customer, { dimension: 'tag:team', value: 'search' });

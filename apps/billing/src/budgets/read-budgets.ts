@@ -29,14 +29,14 @@ const COUNT_EARLIER_HOLDS = {
   name: 'count_earlier_holds',
   text: `WITH earlier AS (
       SELECT b.id, b.account_id, b.window_end, h.attribution ->> b.dimension AS value, sum(h.amount) AS held
-      FROM unnest($1::uuid[], $2::timestamptz[], $3::timestamptz[]) AS w (id, from_time, to_time)
-        JOIN billing.budget b ON b.id = w.id JOIN billing.hold h ON h.account_id = b.account_id
+      FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::timestamptz[]) AS w (id, payer_id, from_time, to_time)
+        JOIN billing.budget b ON b.id = w.id AND b.account_id = w.payer_id JOIN billing.hold h ON h.account_id = b.account_id
           AND h.project_id = coalesce(b.project_id, h.project_id) AND h.key_id = coalesce(b.key_id, h.key_id)
           AND h.created_at >= w.from_time AND h.created_at < w.to_time AND h.attribution ->> b.dimension = coalesce(b.value, h.attribution ->> b.dimension)
       GROUP BY b.id, b.account_id, b.window_end, h.attribution ->> b.dimension
     ), changed AS (
       UPDATE billing.budget_value v SET held = v.held + e.held FROM earlier e
-      WHERE v.budget_id = e.id AND v.window_end = e.window_end AND v.value = e.value RETURNING v.budget_id, v.value
+      WHERE v.budget_id = e.id AND v.window_end = e.window_end AND v.value = e.value AND v.account_id = e.account_id RETURNING v.budget_id, v.value
     )
     INSERT INTO billing.budget_value (budget_id, account_id, window_end, value, spent, held)
     SELECT id, account_id, window_end, value, 0, held FROM earlier e
@@ -93,6 +93,7 @@ async function countEarlierHolds(
   if (earlier.length === 0) return;
   await execute(connection, COUNT_EARLIER_HOLDS, [
     plainArray(earlier.map(({ budgetId }) => budgetId)),
+    plainArray(earlier.map(({ accountId }) => accountId)),
     plainArray(earlier.map((budget) => new Date(startOf(budget)).toISOString())),
     plainArray(earlier.map(({ windowStart }) => new Date(windowStart).toISOString())),
   ]);
