@@ -70,7 +70,19 @@ const VALUES: unknown[] = [
     'KEY',
     'f/k.pem',
   ],
-  ...[[], [1], ['project', 'key'], ['project', 'project'], ['topup'], ['10.0.0.0/8'], [ID, ID.toUpperCase()], [ID, 'x'], {}, { length: 1 }, { user: 'alice', 'tag:team': 'search' }],
+  ...[
+    [],
+    [1],
+    ['project', 'key'],
+    ['project', 'project'],
+    ['topup'],
+    ['10.0.0.0/8'],
+    [ID, ID.toUpperCase()],
+    [ID, 'x'],
+    {},
+    { length: 1 },
+    { user: 'alice', 'tag:team': 'search' },
+  ],
 ];
 
 const contracts = [...everyEndpoint, ...everyStreamEndpoint].map(({ request }) => request);
