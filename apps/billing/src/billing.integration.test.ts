@@ -99,7 +99,10 @@ test('an administrator opens an account, a project and a key, and the key resolv
   });
   const row = { ...apiKey, status: 'active', lastUsedAt: null };
   expect(await messaging.request(keyList, { projectId })).toEqual({ keys: [row], nextCursor: null });
-  expect(await messaging.request(keyResolve, { keyDigest: digestApiKey(key) })).toEqual({ keyId: apiKey.keyId, projectId, accountId });
+  expect(await messaging.request(keyResolve, { keyDigest: digestApiKey(key) })).toEqual({
+    ...{ keyId: apiKey.keyId, projectId, accountId },
+    tags: ['team'],
+  });
 });
 
 test('pages of lists do not overlap; a project or key with the same id is made once', async () => {

@@ -662,9 +662,9 @@ describe('an error is one line and an exit code', () => {
     ],
     [
       `usage --account ${ID} --from 2027-01-01 --by model,colour`,
-      "error: option '--by <what>' argument 'model,colour' is invalid. Must be account, project, key, model, upstream or ending.\n",
+      "error: option '--by <what>' argument 'model,colour' is invalid. Must be account, project, key, model, upstream, ending, user, tag, client or session.\n",
     ],
-    [`project update ${ID}`, 'error: nothing to change: give --name, --rpm, --concurrency, --tpm, --enabled or --disabled\n'],
+    [`project update ${ID}`, 'error: nothing to change: give --name, --rpm, --concurrency, --tpm, --tags, --enabled or --disabled\n'],
     [
       `budget set --account ${ID} --period day --limit 1 --each-user --tag a=b`,
       'error: give one of --each-user, --user, --each-tag and --tag\n',
