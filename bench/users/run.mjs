@@ -43,6 +43,7 @@ const CASES = [
   { name: 'neither users nor budgets', budgets: [], job: {} },
   { name: 'a budget of the account', budgets: [{}], job: {} },
   { name: 'users and tags, no budget', budgets: [], job: { users, tags } },
+  { name: 'a budget of each user, 1,000 users', budgets: [{ dimension: 'user' }], job: { users: 1_000, tags } },
   { name: 'a budget of each user, all users', budgets: [{ dimension: 'user' }], job: { users, tags } },
   { name: 'budgets of each user and each tag', budgets: [{ dimension: 'user' }, { dimension: 'tag:team' }], job: { users, tags } },
 ];
