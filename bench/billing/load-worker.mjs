@@ -29,7 +29,7 @@ process.on('message', async (/** @type {any} */ job) => {
       const holdId = randomUUIDv7();
       const started = performance.now();
       try {
-        const outcome = await billing.reserve({ ...RESERVE, ...account, holdId, requestId: `bench-${holdId}` });
+        const outcome = await billing.reserve({ ...RESERVE, ...account, holdId, requestId: `bench-${holdId}`, ...attributionOf(job) });
         if (outcome.status !== 'held') throw new Error(JSON.stringify(outcome));
         const reserved = performance.now();
         await billing.settle({ holdId, accountId: account.accountId, reason: 'completed', usage: USAGE, upstream: 'bench' });
@@ -48,6 +48,14 @@ process.on('message', async (/** @type {any} */ job) => {
   const at = (/** @type {number} */ share) => latencies[Math.floor(latencies.length * share)] ?? 0;
   process.send?.({ pairs: done, pairsPerSecond: pairs / job.seconds, p50: at(0.5), p99: at(0.99), errors, firstError });
 });
+
+/** A random user and tag of those that the job has. */
+function attributionOf(/** @type {{ users?: number, tags?: number }} */ { users, tags = 1 }) {
+  if (users === undefined) return {};
+  const user = `user-${Math.floor(Math.random() * users)}`.padEnd(24, 'x');
+  const tag = `tag-${Math.floor(Math.random() * tags)}`;
+  return { attribution: { user, 'tag:team': tag, client: 'OpenAI/Python', session: `session-${user}` } };
+}
 
 const RESERVE = {
   model: 'bench',

@@ -126,6 +126,9 @@ const RULES = {
   NestedList: (_type, maxItems) => ({ maxItems }),
   ModelPatterns: () => ({ maxItems: 64, examples: [['gpt-*']] }),
   Networks: () => ({ maxItems: 64, examples: [['10.0.0.0/8']] }),
+  TagNames: () => ({ maxItems: 16, examples: [['team']] }),
+  AttributionOf: () => ({ maxProperties: 19, examples: [{ user: 'alice', client: 'OpenAI/Python', 'tag:team': 'search' }] }),
+  AttributionValue: () => ({ minLength: 1, maxLength: 256 }),
   ArrayUnique: () => ({ uniqueItems: true }),
 };
 /** Decorators that repeat the type, or that a schema cannot express. */

@@ -57,7 +57,7 @@ export const GRANTS = {
       project: {
         select: true,
         insert: true,
-        update: ['name', 'enabled', 'requests_per_minute_max', 'concurrency_max', 'open_holds', 'request_window'],
+        update: ['name', 'enabled', 'requests_per_minute_max', 'concurrency_max', 'tags', 'open_holds', 'request_window'],
       },
       api_key: {
         select: true,
@@ -86,6 +86,7 @@ export const GRANTS = {
         update: ['time_zone', 'limit_amount', 'spent', 'held', 'window_start', 'window_end'],
         delete: true,
       },
+      budget_value: { select: true, insert: true, update: ['spent', 'held'], delete: true },
       rate_limit: {
         select: true,
         insert: true,

@@ -161,6 +161,7 @@ describe('the examples of the page', () => {
       ['panel.v1.user.update', 'not_found'],
       ['panel.v1.session.end', 'not_found'],
       ['billing.v1.key.rotate', 'conflict'],
+      ['billing.v1.budget.values', 'not_found'],
       ['billing.v1.budget.remove', 'not_found'],
     ]);
   });

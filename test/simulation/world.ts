@@ -95,6 +95,10 @@ async function inVirtualTime<Result>(seed: number, run: (time: VirtualTime, rand
 /** A budget of the key, less than the money of a scarce account. */
 const BUDGET = { ...TEST_CALLER, budgetId: 'budget', period: 'total', timeZone: 'UTC', limit: 4_000_000_000n } as const;
 
+/** A budget of each of two end users, which binds at times before that of the key. */
+const USERS = ['alice', 'bob'] as const;
+const BUDGET_OF_USERS = { ...BUDGET, budgetId: 'users', dimension: 'user', limit: 2_200_000_000n } as const;
+
 interface WorldOptions {
   random: Random;
   /** Upstream script of each request. */
@@ -137,7 +141,7 @@ class World {
       admitted: [],
     });
     this.database.model.keys.set(keyId, { projectId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
-    if (isScarce) this.database.model.budgets.set('budget', BUDGET);
+    if (isScarce) for (const budget of [BUDGET, BUDGET_OF_USERS]) this.database.model.budgets.set(budget.budgetId, budget);
     this.stories = scripts.map((script, index) => new RequestStory(index, script));
   }
 
@@ -174,6 +178,8 @@ class World {
     for (const holdId of model.holds.keys()) this.faults.push(`${this.byHold.get(holdId)?.requestId}: the hold is still open`);
     const charged = [...model.costs.values()].reduce((sum, cost) => sum + cost, 0n);
     if (this.isScarce && charged > BUDGET.limit) this.faults.push(`${charged} was charged on a budget of ${BUDGET.limit}`);
+    for (const [user, { spent }] of model.usedByValue(BUDGET_OF_USERS, Date.now()))
+      if (this.isScarce && spent > BUDGET_OF_USERS.limit) this.faults.push(`${user} spent ${spent} of ${BUDGET_OF_USERS.limit}`);
     const left = model.accounts.get(TEST_CALLER.accountId)?.topup ?? 0n;
     if (this.initialPicoUsd - left !== charged) this.faults.push(`${this.initialPicoUsd - left} left the account, ${charged} was charged`);
     for (const story of this.stories) this.faults.push(...judge(story, model.costs.get(story.holdId ?? ''), this.isScarce));
@@ -198,7 +204,8 @@ class World {
         maxOutputTokens: 20,
         hints: {},
       } satisfies InferenceRequest;
-      await runInference(gateway.services, { request, caller, requestId: story.requestId }, this.replyOf(story), story.record);
+      const attribution = { user: USERS[story.index % USERS.length] as string };
+      await runInference(gateway.services, { request, caller, requestId: story.requestId, attribution }, this.replyOf(story), story.record);
       story.outcome ??= 'left';
     } catch (error) {
       story.error = error;

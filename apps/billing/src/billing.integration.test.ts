@@ -74,10 +74,11 @@ test('an administrator opens an account, a project and a key, and the key resolv
   const created = await messaging.request(projectCreate, { accountId, name: 'main' });
   const { projectId } = created;
   const limits = { requestsPerMinuteMax: 600, concurrencyMax: 100, tokensPerMinuteMax: null };
-  const project = { projectId, accountId, name: 'main', enabled: true, ...limits, createdAt: at };
+  const project = { projectId, accountId, name: 'main', enabled: true, ...limits, tags: [], createdAt: at };
   expect(created).toEqual(project);
-  const updated = { ...project, name: 'prod', requestsPerMinuteMax: 7 };
-  expect(await messaging.request(projectUpdate, { projectId, name: 'prod', requestsPerMinuteMax: 7 })).toEqual(updated);
+  const updated = { ...project, name: 'prod', requestsPerMinuteMax: 7, tags: ['team'] };
+  const changes = { name: 'prod', requestsPerMinuteMax: 7, tags: ['team'] };
+  expect(await messaging.request(projectUpdate, { projectId, ...changes })).toEqual(updated);
   expect(await messaging.request(projectList, { accountId })).toEqual({ projects: [updated], nextCursor: null });
 
   const { key, ...apiKey } = await messaging.request(keyCreate, { projectId, name: 'ci' });
@@ -98,7 +99,10 @@ test('an administrator opens an account, a project and a key, and the key resolv
   });
   const row = { ...apiKey, status: 'active', lastUsedAt: null };
   expect(await messaging.request(keyList, { projectId })).toEqual({ keys: [row], nextCursor: null });
-  expect(await messaging.request(keyResolve, { keyDigest: digestApiKey(key) })).toEqual({ keyId: apiKey.keyId, projectId, accountId });
+  expect(await messaging.request(keyResolve, { keyDigest: digestApiKey(key) })).toEqual({
+    ...{ keyId: apiKey.keyId, projectId, accountId },
+    tags: ['team'],
+  });
 });
 
 test('pages of lists do not overlap; a project or key with the same id is made once', async () => {

@@ -5,6 +5,7 @@ const DISTRIBUTED: Record<string, string> = {
   account: 'id',
   project: 'account_id',
   budget: 'account_id',
+  budget_value: 'account_id',
   rate_limit: 'account_id',
   hold: 'account_id',
   settlement: 'account_id',

@@ -1,5 +1,6 @@
 import type { TokenUsage } from '#contracts/billing/holds.js';
-import { type BudgetState, type Payer, targetOf, targetsOf } from '../src/budgets/budget.js';
+import { type BudgetState, type Budgets, type Payer, targetOf, targetsOf } from '../src/budgets/budget.js';
+import { nameOf, type ValueChange, type ValueCount } from '../src/budgets/budget-values.js';
 import { windowAt } from '../src/budgets/budget-window.js';
 import type { AccountState, Applied, Batch, BatchState, HoldTimes, KeyState, ProjectState } from '../src/holds/batch.js';
 import { foldBatch } from '../src/holds/fold-batch.js';
@@ -12,17 +13,23 @@ export class MemoryLedger {
   readonly projects = new Map<string, ProjectState>();
   readonly keys = new Map<string, KeyState & { disabled: boolean }>();
   readonly budgets = new Map<string, BudgetState>();
+  /** By budget, end of the window and value. */
+  readonly values = new Map<string, ValueChange>();
   readonly limits = new Map<string, RateLimitState>();
   readonly holds = new Map<string, Hold>();
   readonly settlements = new Map<string, bigint>();
   readonly reaped = new Map<string, ReapedHold>();
   private detachedBelow = '';
 
+  /** True when the last batch needed the counts of users and tags. */
+  isExact = false;
+
   constructor(private readonly times: HoldTimes) {}
 
   apply(batch: Batch, now: number): Applied {
-    const applied = foldBatch(this.read(batch, now), batch, this.times);
+    const applied = this.fold(batch, now);
     const { rows } = applied;
+    for (const change of rows.values) this.values.set(keyOf(change, change.value), this.added(change));
     for (const account of rows.accounts) this.accounts.set(account.accountId, account);
     for (const project of rows.projects) this.projects.set(project.projectId, project);
     for (const budget of rows.budgets) this.budgets.set(budget.budgetId, budget);
@@ -40,18 +47,43 @@ export class MemoryLedger {
     }
     for (const { holdId } of rows.tombstones) this.settlements.set(holdId, 0n);
     for (const { reserve, planPart, grantId, leaseUntil, tokens } of rows.opened) {
-      const { holdId, accountId, projectId, keyId } = reserve;
+      const { holdId, accountId, projectId, keyId, attribution } = reserve;
       const price = {
         inputPicoUsd: BigInt(reserve.price.inputPicoUsd),
         cachedInputPicoUsd: BigInt(reserve.price.cachedInputPicoUsd),
         outputPicoUsd: BigInt(reserve.price.outputPicoUsd),
       };
       const amount = BigInt(reserve.amountPicoUsd);
-      const payer = { accountId, projectId, keyId };
+      const payer = { accountId, projectId, keyId, attribution };
       const rest = { price, meter: undefined, leaseUntil, ...(tokens !== undefined && { tokens }) };
       this.holds.set(holdId, { holdId, ...payer, createdAt: now, amount, planPart, grantId, ...rest });
     }
     return applied;
+  }
+
+  /** Decides without the counts of users and tags, as from memory, and with them when one would be above its limit. */
+  private fold(batch: Batch, now: number): Applied {
+    const { values, ...others } = this.read(batch, now);
+    const applied = foldBatch(others, batch, this.times);
+    const exceeds = (change: ValueChange): boolean => {
+      const { spent, held } = this.added(change);
+      return change.limit !== null && spent + held > change.limit;
+    };
+    this.isExact = applied.rows.values.some(exceeds);
+    return this.isExact ? foldBatch({ ...others, ...(values && { values }) }, batch, this.times) : applied;
+  }
+
+  private added(change: ValueChange): ValueChange {
+    const before = this.values.get(keyOf(change, change.value));
+    return { ...change, spent: (before?.spent ?? 0n) + change.spent, held: (before?.held ?? 0n) + change.held };
+  }
+
+  /** Returns what a budget counts by value in the window that contains `now`, without those that count nothing. */
+  valuesAt(budget: BudgetState, now: number): Map<string, ValueCount> {
+    const { budgetId, windowEnd } = this.budgetAt(budget, now);
+    const found = [...this.values.values()].filter((one) => one.budgetId === budgetId && one.windowEnd === windowEnd);
+    const counted = found.filter(({ spent, held }) => spent > 0n || held > 0n).sort((a, b) => (a.value < b.value ? -1 : 1));
+    return new Map(counted.map(({ value, spent, held }) => [value, { spent, held }]));
   }
 
   meter(holdId: string, usage: TokenUsage, leaseUntil: number): void {
@@ -91,12 +123,21 @@ export class MemoryLedger {
       projects: new Map([...this.projects].filter(([id]) => projectIds.has(id)).map(([id, project]) => [id, frozen(project)])),
       keys: new Map([...this.keys].filter(([, { disabled }]) => !disabled)),
       budgets,
+      values: this.valuesOf(budgets),
       limits: this.limitsOf([...reserves, ...holds.values()]),
       holds,
       settlements: new Map([...this.settlements].filter(([id]) => ids.has(id))),
       reaped: new Map(reaped),
       detached: new Set([...ids].filter((id) => id < this.detachedBelow)),
     };
+  }
+
+  private valuesOf(budgets: Budgets): Map<string, ValueCount> {
+    const ofValues = [...budgets.values()].flatMap((ofAccount) => [...ofAccount.values()].flat()).filter(({ dimension }) => dimension);
+    const rows = ofValues.flatMap((budget) =>
+      [...this.values.values()].filter((one) => keyOf(budget, one.value) === keyOf(one, one.value)),
+    );
+    return new Map(rows.map((row) => [nameOf(row, row.value), row]));
   }
 
   private limitsOf(payers: readonly Payer[]): RateLimits {
@@ -115,9 +156,18 @@ export class MemoryLedger {
   private budgetsOf(accountId: string, target: string, now: number): BudgetState[] {
     return [...this.budgets.values()]
       .filter((budget) => budget.accountId === accountId && targetOf(budget) === target)
-      .sort((a, b) => (a.period < b.period ? -1 : 1))
+      .sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
       .map((budget) => frozen(this.budgetAt(budget, now)));
   }
+}
+
+function keyOf({ budgetId, windowEnd }: { budgetId: string; windowEnd: number }, value: string): string {
+  return `${budgetId} ${windowEnd} ${value}`;
+}
+
+/** As the database sorts them. */
+function orderOf({ period, dimension = '~', value = '' }: BudgetState): string {
+  return [period, dimension, value].join(' ');
 }
 
 function frozen<Row extends object>(row: Row): Row {

@@ -1,3 +1,4 @@
+import type { Attribution } from '#contracts/billing/attribution.js';
 import type { PinnedPrice, ReserveRequest, TokenUsage } from '#contracts/billing/holds.js';
 import { OUTPUT_SOURCES, PROMPT_SOURCES } from '#inference/usage.js';
 import type { Batch, Settle } from '../src/holds/batch.js';
@@ -157,7 +158,12 @@ export class RandomTraffic {
       ),
       price: this.oneOf(PRICES),
       ...(this.chance(0.9) && { tokensMax: this.below(TOKENS_MAX) }),
+      ...(this.chance(0.8) && { attribution: this.attribution() }),
     };
+  }
+
+  private attribution(): Attribution {
+    return { ...(this.chance(0.8) && { user: this.oneOf(['alice', 'bob', 'ünal']) }), 'tag:team': this.oneOf(['search', 'shop']) };
   }
 
   private usage(): TokenUsage {
@@ -241,11 +247,13 @@ export function makeBudgets(traffic: { uuid(): string }, [first, second]: readon
     period: ModelBudget['period'],
     limit: bigint,
     of?: { projectId: string; keyId?: string },
+    values: Pick<ModelBudget, 'dimension' | 'value'> = {},
   ): ModelBudget => ({
     budgetId: traffic.uuid(),
     accountId: tenant?.accountId ?? '',
     projectId: of?.projectId ?? null,
     keyId: of?.keyId ?? null,
+    ...values,
     period,
     timeZone: BUDGET_ZONE,
     limit,
@@ -259,6 +267,11 @@ export function makeBudgets(traffic: { uuid(): string }, [first, second]: readon
     budget(first, 'month', 500n, roomy),
     budget(second, 'week', 8_000n),
     budget(second, 'day', 2_000n, alone && { projectId: alone.projectId }),
+    budget(first, 'day', 900n, undefined, { dimension: 'user' }),
+    budget(first, 'week', 700n, undefined, { dimension: 'tag:team', value: 'shop' }),
+    budget(second, 'month', 3_000n, undefined, { dimension: 'tag:team' }),
+    budget(second, 'day', 600n, alone && { projectId: alone.projectId }, { dimension: 'user' }),
+    budget(second, 'day', 400n, alone && { projectId: alone.projectId }, { dimension: 'user', value: 'bob' }),
   ];
 }
 

@@ -1,3 +1,4 @@
+import type { Attribution } from '#contracts/billing/attribution.js';
 import type { BudgetPeriod } from '#contracts/billing/budgets.js';
 import type { LimitLeft, ReserveOutcome, ReserveRequest, SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
 import { windowAt } from '../src/budgets/budget-window.js';
@@ -8,6 +9,7 @@ interface ModelHold {
   accountId: string;
   projectId: string;
   keyId: string;
+  attribution: Attribution;
   openedAt: number;
   amount: bigint;
   planPart: bigint;
@@ -69,9 +71,25 @@ export interface ModelBudget {
   accountId: string;
   projectId: string | null;
   keyId: string | null;
+  /** Each value of it has the limit for itself, or only `value`. */
+  dimension?: string;
+  value?: string;
   period: BudgetPeriod;
   timeZone: string;
   limit: bigint;
+}
+
+interface ModelPayer {
+  accountId: string;
+  projectId: string;
+  keyId: string;
+  attribution?: Attribution | undefined;
+}
+
+/** A budget that a request counts in, with its value of the dimension. */
+interface Counting {
+  budget: ModelBudget;
+  value: string | undefined;
 }
 
 /** The ledger in its simplest form: it has no counters and sums up the holds each time. Slow, so that it is easy to verify. */
@@ -125,14 +143,21 @@ export class SerialModel {
     return [...this.holds.values()].filter((hold) => hold.projectId === projectId && (keyId ?? hold.keyId) === hold.keyId).length;
   }
 
-  /** Returns what the holds of the budget's window have cost, and what those that are open hold. */
-  usedOf(budget: ModelBudget, now: number): { spent: bigint; held: bigint } {
+  /** Returns what the holds of the budget's window have cost, and what those that are open hold: for one value, if it has a dimension. */
+  usedOf(budget: ModelBudget, now: number, value?: string): { spent: bigint; held: bigint } {
     const { windowStart } = windowAt(budget.period, budget.timeZone, now);
-    const counted = [...this.opened].filter(([, hold]) => hold.openedAt >= windowStart && countsIn(budget, hold));
+    const counted = [...this.opened].filter(([, hold]) => hold.openedAt >= windowStart && countsIn(budget, hold, value));
     return {
       spent: sum(counted.map(([holdId]) => this.costs.get(holdId) ?? 0n)),
       held: sum(counted.filter(([holdId]) => this.holds.has(holdId)).map(([, { amount }]) => amount)),
     };
+  }
+
+  /** Returns what each value of a dimension has used. Those that used nothing are absent. */
+  usedByValue(budget: ModelBudget, now: number): Map<string, { spent: bigint; held: bigint }> {
+    const values = [...this.opened.values()].flatMap(({ attribution }) => attribution[budget.dimension ?? ''] ?? []);
+    const used = [...new Set(values)].sort().map((value) => [value, this.usedOf(budget, now, value)] as const);
+    return new Map(used.filter(([, { spent, held }]) => spent > 0n || held > 0n));
   }
 
   private settle(settles: readonly Settle[], now: number): SettleOutcome[] {
@@ -205,33 +230,38 @@ export class SerialModel {
   /** Returns the least that a budget of the hold has left, zero when its window is over; undefined when the hold has no budget. */
   private leftForLate(holdId: string, now: number): bigint | undefined {
     const hold = this.opened.get(holdId) as ModelHold;
-    const isOver = ({ period, timeZone }: ModelBudget): boolean => hold.openedAt < windowAt(period, timeZone, now).windowStart;
-    const left = this.budgetsOf(hold).map((budget) => (isOver(budget) ? 0n : this.leftOf(budget, now)));
+    const isOver = ({ budget: { period, timeZone } }: Counting): boolean => hold.openedAt < windowAt(period, timeZone, now).windowStart;
+    const left = this.budgetsOf(hold).map((counting) => (isOver(counting) ? 0n : this.leftOf(counting, now)));
     return left.length > 0 ? left.reduce(least) : undefined;
   }
 
-  private leftOf(budget: ModelBudget, now: number): bigint {
-    const { spent, held } = this.usedOf(budget, now);
+  private leftOf({ budget, value }: Counting, now: number): bigint {
+    const { spent, held } = this.usedOf(budget, now, value);
     return budget.limit > spent + held ? budget.limit - spent - held : 0n;
   }
 
   /** Budgets of the account first, then those of the project, then those of the key; each by name of the period. */
-  private budgetsOf(payer: { accountId: string; projectId: string; keyId: string }): ModelBudget[] {
+  private budgetsOf(payer: ModelPayer): Counting[] {
     const width = ({ projectId, keyId }: ModelBudget): number => (keyId !== null ? 2 : projectId !== null ? 1 : 0);
+    const order = ({ budget }: Counting): string => [width(budget), budget.period, budget.dimension ?? '~', budget.value ?? ''].join(' ');
     return [...this.budgets.values()]
-      .filter((budget) => countsIn(budget, payer))
-      .sort((a, b) => width(a) - width(b) || (a.period < b.period ? -1 : 1));
+      .map((budget) => ({ budget, value: valueIn(budget, payer) }))
+      .filter(({ budget, value }) => countsIn(budget, payer, value))
+      .sort((a, b) => (order(a) < order(b) ? -1 : 1));
   }
 
-  /** Returns the last budget to reset of those that have less than `amount` left. */
+  /** Returns the last budget to reset of those that have less than `amount` left: of all requests, or else of a user or tag. */
   private exceeded(reserve: ReserveRequest, amount: bigint, now: number) {
-    const endOf = ({ period, timeZone }: ModelBudget): number => windowAt(period, timeZone, now).windowEnd;
-    const tooLittle = this.budgetsOf(reserve).filter((budget) => amount > this.leftOf(budget, now));
-    const budget = tooLittle.findLast((one) => tooLittle.every((other) => endOf(other) <= endOf(one)));
-    if (!budget) return undefined;
-    const { budgetId, projectId, keyId, period, limit } = budget;
-    const resetsAt = period === 'total' ? null : new Date(endOf(budget)).toISOString();
-    return { budgetId, projectId, keyId, period, limitPicoUsd: String(limit), leftPicoUsd: String(this.leftOf(budget, now)), resetsAt };
+    const endOf = ({ budget: { period, timeZone } }: Counting): number => windowAt(period, timeZone, now).windowEnd;
+    const all = this.budgetsOf({ attribution: {}, ...reserve }).filter((one) => amount > this.leftOf(one, now));
+    const ofAll = all.filter(({ value }) => value === undefined);
+    const tooLittle = ofAll.length > 0 ? ofAll : all;
+    const last = tooLittle.findLast((one) => tooLittle.every((other) => endOf(other) <= endOf(one)));
+    if (!last) return undefined;
+    const { budgetId, projectId, keyId, dimension, period, limit } = last.budget;
+    const resetsAt = period === 'total' ? null : new Date(endOf(last)).toISOString();
+    const of = { projectId, keyId, ...(dimension !== undefined && { dimension, value: last.value }) };
+    return { budgetId, ...of, period, limitPicoUsd: String(limit), leftPicoUsd: String(this.leftOf(last, now)), resetsAt };
   }
 
   /** Returns money to the top-up first, then to the plan if it is the same. */
@@ -294,6 +324,7 @@ export class SerialModel {
       accountId,
       projectId,
       keyId: reserve.keyId,
+      attribution: reserve.attribution ?? {},
       openedAt: now,
       amount,
       planPart,
@@ -392,8 +423,15 @@ function total(counts: readonly { count: number }[]): number {
   return counts.reduce((sum, { count }) => sum + count, 0);
 }
 
-function countsIn(budget: ModelBudget, payer: { accountId: string; projectId: string; keyId: string }): boolean {
+/** Returns the value of a budget's dimension that a request has, if the budget counts it. */
+function valueIn({ dimension = '', value }: ModelBudget, { attribution }: ModelPayer): string | undefined {
+  const own = attribution?.[dimension];
+  return own === (value ?? own) ? own : undefined;
+}
+
+function countsIn(budget: ModelBudget, payer: ModelPayer, value: string | undefined): boolean {
   if (budget.accountId !== payer.accountId) return false;
+  if (budget.dimension !== undefined && (value === undefined || valueIn(budget, payer) !== value)) return false;
   return (budget.projectId ?? payer.projectId) === payer.projectId && (budget.keyId ?? payer.keyId) === payer.keyId;
 }
 

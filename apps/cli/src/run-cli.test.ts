@@ -132,6 +132,7 @@ describe('the request of each command', () => {
       { keyId: KEY_ID, requestsPerMinuteMax: null, concurrencyMax: null, tokensPerMinuteMax: 5 },
     ],
     [`project update ${ID} --tpm=`, 'billing.v1.project.update', { projectId: ID, tokensPerMinuteMax: null }],
+    [`project update ${ID} --tags team,env`, 'billing.v1.project.update', { projectId: ID, tags: ['team', 'env'] }],
     [`project update ${ID} --tpm 1000`, 'billing.v1.project.update', { projectId: ID, tokensPerMinuteMax: 1_000 }],
     [`key update ${KEY_ID} --models= --networks=`, 'billing.v1.key.update', { keyId: KEY_ID, models: [], networks: [] }],
     [`key rotate ${KEY_ID}`, 'billing.v1.key.rotate', { keyId: KEY_ID, graceSeconds: 86_400 }],
@@ -147,6 +148,23 @@ describe('the request of each command', () => {
       `budget set --account ${ID} --project ${ID} --period total --limit 0`,
       'billing.v1.budget.set',
       { accountId: ID, projectId: ID, period: 'total', limitPicoUsd: '0' },
+    ],
+    ...(
+      [
+        ['--each-user', { dimension: 'user' }],
+        ['--user alice', { dimension: 'user', value: 'alice' }],
+        ['--each-tag team', { dimension: 'tag:team' }],
+        ['--tag team=a=b', { dimension: 'tag:team', value: 'a=b' }],
+      ] as const
+    ).map(([flags, of]): [string, string, object] => [
+      `budget set --account ${ID} --period day --limit 1 ${flags}`,
+      'billing.v1.budget.set',
+      { accountId: ID, ...of, period: 'day', limitPicoUsd: '1000000000000' },
+    ]),
+    [
+      `budget values ${KEY_ID} --account ${ID} --value alice --limit 5`,
+      'billing.v1.budget.values',
+      { accountId: ID, budgetId: KEY_ID, value: 'alice', limit: 5 },
     ],
     [`budget list --account ${ID}`, 'billing.v1.budget.list', { accountId: ID }],
     [`budget show ${KEY_ID} --account ${ID}`, 'billing.v1.budget.list', { accountId: ID, budgetId: KEY_ID }],
@@ -665,9 +683,14 @@ describe('an error is one line and an exit code', () => {
     ],
     [
       `usage --account ${ID} --from 2027-01-01 --by model,colour`,
-      "error: option '--by <what>' argument 'model,colour' is invalid. Must be account, project, key, model, upstream or ending.\n",
+      "error: option '--by <what>' argument 'model,colour' is invalid. Must be account, project, key, model, upstream, ending, user, tag, client or session.\n",
     ],
-    [`project update ${ID}`, 'error: nothing to change: give --name, --rpm, --concurrency, --tpm, --enabled or --disabled\n'],
+    [`project update ${ID}`, 'error: nothing to change: give --name, --rpm, --concurrency, --tpm, --tags, --enabled or --disabled\n'],
+    [
+      `budget set --account ${ID} --period day --limit 1 --each-user --tag a=b`,
+      'error: give one of --each-user, --user, --each-tag and --tag\n',
+    ],
+    [`budget set --account ${ID} --period day --limit 1 --tag team`, 'error: --tag takes a name and a value, such as team=search\n'],
     [`project update ${ID} --enabled --disabled`, 'error: --enabled and --disabled contradict each other\n'],
     [`key update ${KEY_ID}`, 'error: nothing to change: give an option, such as --name, --expires, --models, --rpm or --disabled\n'],
     [

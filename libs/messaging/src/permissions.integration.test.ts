@@ -58,6 +58,7 @@ const CALLERS: Record<string, User[]> = {
   'billing.v1.account.update': ['cli', 'panel'],
   'billing.v1.budget.set': ['cli', 'panel'],
   'billing.v1.budget.list': ['cli', 'panel'],
+  'billing.v1.budget.values': ['cli', 'panel'],
   'billing.v1.budget.remove': ['cli', 'panel'],
   'billing.v1.topup.create': ['cli', 'panel'],
   'billing.v1.refund.create': ['cli', 'panel'],

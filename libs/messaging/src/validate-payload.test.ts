@@ -62,13 +62,27 @@ const VALUES: unknown[] = [
     'settlements',
     'project',
     'openai-chat',
+    'user',
+    'tag:team',
     'chat',
     'http://host/v1',
     'http://u:p@host',
     'KEY',
     'f/k.pem',
   ],
-  ...[[], [1], ['project', 'key'], ['project', 'project'], ['topup'], ['10.0.0.0/8'], [ID, ID.toUpperCase()], [ID, 'x'], {}, { length: 1 }],
+  ...[
+    [],
+    [1],
+    ['project', 'key'],
+    ['project', 'project'],
+    ['topup'],
+    ['10.0.0.0/8'],
+    [ID, ID.toUpperCase()],
+    [ID, 'x'],
+    {},
+    { length: 1 },
+    { user: 'alice', 'tag:team': 'search' },
+  ],
 ];
 
 const contracts = [...everyEndpoint, ...everyStreamEndpoint].map(({ request }) => request);

@@ -31,7 +31,7 @@ export async function createProject(
   const id = request.projectId ?? randomUUID();
   try {
     return await audited(prisma, 'billing', author, async (tx) => {
-      const data = { id, accountId, name, requestsPerMinuteMax, concurrencyMax };
+      const data = { id, accountId, name, requestsPerMinuteMax, concurrencyMax, tags: request.tags };
       const row = await tx.project.create({ data });
       const { tokensPerMinuteMax } = await setLimits(tx, targetOf(row), { tokensPerMinuteMax: request.tokensPerMinuteMax });
       const project = renderProject(row, tokensPerMinuteMax);
@@ -60,7 +60,7 @@ async function sameProject(
  * @throws {ServiceError} `not_found`.
  */
 export async function updateProject(prisma: PrismaClient, request: ProjectUpdateRequest, author = OWN_AUTHOR): Promise<Project> {
-  const { projectId: id, name, enabled, requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax } = request;
+  const { projectId: id, name, enabled, requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, tags } = request;
   return audited(prisma, 'billing', author, async (tx) => {
     const found = await tx.project.findUnique({ where: { id } });
     if (!found) throw new ServiceError('not_found', 'There is no such project.', 'projectId');
@@ -69,7 +69,7 @@ export async function updateProject(prisma: PrismaClient, request: ProjectUpdate
     // Locked first, so that `before` is the row that this change replaces.
     await tx.$queryRaw`SELECT FROM billing.project WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
     const row = await tx.project.findUniqueOrThrow({ where: { id }, include: { limits: { where: { keyId: null } } } });
-    const data = { name, enabled, requestsPerMinuteMax, concurrencyMax };
+    const data = { name, enabled, requestsPerMinuteMax, concurrencyMax, tags };
     const limits = await setLimits(tx, targetOf(row), { tokensPerMinuteMax });
     const project = renderProject(await tx.project.update({ where: { id }, data }), limits.tokensPerMinuteMax);
     const changed = changedFields(renderStored(row), project);
@@ -108,6 +108,7 @@ function renderProject(row: Prisma.ProjectModel, tokensPerMinuteMax: number | nu
     requestsPerMinuteMax: row.requestsPerMinuteMax,
     concurrencyMax: row.concurrencyMax,
     tokensPerMinuteMax,
+    tags: row.tags,
     createdAt: row.createdAt.toISOString(),
   };
 }

@@ -1,3 +1,4 @@
+import type { Attribution } from '#contracts/billing/attribution.js';
 import type { BudgetPeriod } from '#contracts/billing/budgets.js';
 import type { ExceededBudget } from '#contracts/billing/holds.js';
 import type { BudgetWindow } from './budget-window.js';
@@ -8,9 +9,14 @@ export interface BudgetState extends BudgetWindow {
   accountId: string;
   projectId: string | null;
   keyId: string | null;
+  /** `user` or `tag:<name>`: each value of it has the limit for itself. Absent: the budget counts all requests of its target. */
+  dimension?: string;
+  /** Only this value of the dimension. Absent: each. */
+  value?: string;
   period: BudgetPeriod;
   timeZone: string;
   limit: bigint;
+  /** Zero with a `dimension`: `billing.budget_value` counts those. */
   spent: bigint;
   held: bigint;
 }
@@ -21,17 +27,20 @@ export interface BudgetColumns {
   account_id: string;
   project_id: string | null;
   key_id: string | null;
+  dimension: string | null;
+  value: string | null;
   period: BudgetPeriod;
   time_zone: string;
   spent: string;
   held: string;
 }
 
-/** The account, project and key that a request counts for. */
+/** The account, project and key that a request counts for, and its attribution. */
 export interface Payer {
   accountId: string;
   projectId: string;
   keyId: string;
+  attribution?: Attribution | undefined;
 }
 
 /** Budgets of one account by `targetOf`. A target without budgets has an empty list, an unknown one none. */
@@ -52,10 +61,14 @@ export function targetsOf({ projectId, keyId }: Payer): string[] {
   return ['account', `project/${projectId}`, `key/${keyId}`];
 }
 
-/** Returns the budgets that a request counts in, those of the account first. */
+/** Returns the budgets that count all requests of account, project and key, those of the account first. See also `valueBudgetsOf`. */
 export function budgetsOf(budgets: Budgets, payer: Payer): readonly BudgetState[] {
   const ofAccount = budgets.get(payer.accountId);
-  return ofAccount ? targetsOf(payer).flatMap((target) => ofAccount.get(target) ?? NONE) : NONE;
+  return ofAccount ? targetsOf(payer).flatMap((target) => (ofAccount.get(target) ?? NONE).filter(isOfAll)) : NONE;
+}
+
+function isOfAll({ dimension }: BudgetState): boolean {
+  return dimension === undefined;
 }
 
 /** Returns the budgets in whose window a hold was opened: those that its amount and its cost count in. */
@@ -64,24 +77,32 @@ export function budgetsOfHold(budgets: Budgets, hold: Payer & { createdAt: numbe
 }
 
 /** Returns what a hold may take. Zero when the limit was lowered below what is spent. */
-export function leftOf({ limit, spent, held }: BudgetState): bigint {
+export function leftOf({ limit, spent, held }: Pick<BudgetState, 'limit' | 'spent' | 'held'>): bigint {
   const left = limit - spent - held;
   return left > 0n ? left : 0n;
 }
 
+/** A budget that a request counts in, and what it has left: for one value, if it has a dimension. */
+export interface BudgetLeft {
+  budget: BudgetState;
+  left: bigint;
+  value?: string;
+}
+
 /** Returns the budget that has less than `amount` left. Of several, the one that resets last, since the request must wait for it. */
-export function exceededBudget(budgets: readonly BudgetState[], amount: bigint): ExceededBudget | undefined {
-  let last: BudgetState | undefined;
-  for (const budget of budgets) if (amount > leftOf(budget) && budget.windowEnd >= (last?.windowEnd ?? 0)) last = budget;
+export function exceededBudget(budgets: readonly BudgetLeft[], amount: bigint): ExceededBudget | undefined {
+  let last: BudgetLeft | undefined;
+  for (const one of budgets) if (amount > one.left && one.budget.windowEnd >= (last?.budget.windowEnd ?? 0)) last = one;
   if (!last) return undefined;
-  const { budgetId, projectId, keyId, period, limit, windowEnd } = last;
+  const { budgetId, projectId, keyId, dimension, period, limit, windowEnd } = last.budget;
   return {
     budgetId,
     projectId,
     keyId,
+    ...(dimension !== undefined && { dimension, value: last.value }),
     period,
     limitPicoUsd: String(limit),
-    leftPicoUsd: String(leftOf(last)),
+    leftPicoUsd: String(last.left),
     resetsAt: renderMoment(windowEnd),
   };
 }

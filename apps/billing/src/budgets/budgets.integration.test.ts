@@ -40,7 +40,17 @@ describe('a budget', () => {
     const set = (limitPicoUsd: string) => setBudget(ledger.prisma, { accountId, keyId, period: 'day', limitPicoUsd });
     const created = await set('7');
     const budget = {
-      ...{ budgetId: created.budgetId, accountId, projectId, keyId, period: 'day', timeZone: 'UTC', limitPicoUsd: '7' },
+      ...{
+        budgetId: created.budgetId,
+        accountId,
+        projectId,
+        keyId,
+        dimension: null,
+        value: null,
+        period: 'day',
+        timeZone: 'UTC',
+        limitPicoUsd: '7',
+      },
       ...{ spentPicoUsd: '0', heldPicoUsd: '0', createdAt: expect.any(String) },
       ...{ windowStart: expect.stringMatching(/T00:00:00\.000Z$/), resetsAt: expect.stringMatching(/T00:00:00\.000Z$/) },
     };

@@ -8,6 +8,7 @@ import { OWN_AUTHOR } from '../audit/own-author.js';
 import { type BudgetColumns, renderMoment } from './budget.js';
 import { type BudgetWindow, isTimeZone, isWithin, windowAt } from './budget-window.js';
 import { type Counted, countHeld, countSpent, countSpentSince, type SpentBefore } from './count-spent.js';
+import { addSpentValues, addValuesSince } from './count-values.js';
 
 /** Batches read all budgets of an account. */
 const BUDGETS_MAX = 1_000;
@@ -15,28 +16,32 @@ const TIME_ZONE_DEFAULT = 'UTC';
 
 /**
  * Sets the budget of a target for a period. A new budget counts what was spent and is held in its window already. A repeated request changes
- * the limit; another time zone begins another window, which is counted anew. Requests see the change from their next reserve on.
+ * the limit; another time zone begins another window, which is counted anew. A total of users or tags counts from the moment it is set, since no
+ * rollup knows what they have spent before. Requests see the change from their next reserve on.
  * @throws {ServiceError} `not_found` for an unknown account, project or key, `invalid_request` for a time zone, `conflict` when the account
- * has `BUDGETS_MAX` budgets.
+ * has `BUDGETS_MAX` budgets, or for another time zone of a budget of users or tags.
  */
 export async function setBudget(prisma: PrismaClient, request: BudgetSetRequest, author: Author = OWN_AUTHOR): Promise<Budget> {
   const { period, limitPicoUsd: limit } = request;
   if (request.timeZone !== undefined && !isTimeZone(request.timeZone)) {
     throw new ServiceError('invalid_request', 'timeZone must be the name of a time zone such as Europe/Berlin', 'timeZone');
   }
+  if (request.value !== undefined && request.dimension === undefined) {
+    throw new ServiceError('invalid_request', 'value is one of a dimension, which is missing', 'dimension');
+  }
   const counted = await targetOf(prisma, request);
   const known = await findBudget(prisma, counted, period);
   const timeZone = request.timeZone ?? known?.time_zone ?? TIME_ZONE_DEFAULT;
   const window = windowAt(period, timeZone, await clockOf(prisma));
+  if (counted.dimension !== null) return setBudgetOfValues(prisma, { counted, period, timeZone, limit, window }, author);
   const before = known?.time_zone === timeZone ? undefined : await countSpent(prisma, counted, window);
   return audited(prisma, 'billing', author, async (tx) => {
     const now = await lockAccount(tx, counted.accountId);
     const row = await findBudget(tx, counted, period);
     if (row && row.time_zone === timeZone) {
-      await tx.$executeRaw`UPDATE billing.budget SET limit_amount = ${limit}::numeric WHERE id = ${row.id}::uuid`;
+      await setLimit(tx, row.id, limit);
     } else {
-      if (!before || !isWithin(window, now, now))
-        throw new ServiceError('conflict', 'The budget was changed meanwhile. Try again.', 'period');
+      if (!before || !isWithin(window, now, now)) throw changedMeanwhile();
       await beginBudget(tx, { counted, period, timeZone, limit, window, before }, row);
     }
     const changed = (await findBudget(tx, counted, period)) as BudgetRow;
@@ -44,8 +49,40 @@ export async function setBudget(prisma: PrismaClient, request: BudgetSetRequest,
   });
 }
 
+/** Sets a budget of users or tags. */
+async function setBudgetOfValues(prisma: PrismaClient, budget: Omit<NewBudget, 'before'>, author: Author): Promise<Budget> {
+  const { counted, period, timeZone, limit } = budget;
+  return audited(prisma, 'billing', author, async (tx) => {
+    const known = await findBudget(tx, counted, period);
+    const start = period === 'total' ? { ...budget.window, windowStart: await clockOf(tx) } : budget.window;
+    const added = { ...counted, dimension: counted.dimension ?? '', budgetId: randomUUID(), window: start };
+    const snapshot = known ? undefined : await addSpentValues(tx, added);
+    const now = await lockAccount(tx, counted.accountId);
+    const row = await findBudget(tx, counted, period);
+    if (row?.id !== known?.id || (!row && !isWithin(start, now, now))) throw changedMeanwhile();
+    if (row && row.time_zone !== timeZone) {
+      throw new ServiceError('conflict', 'Remove the budget first: its users or tags are counted by time zone.', 'timeZone');
+    }
+    if (row) await setLimit(tx, row.id, limit);
+    else {
+      await addValuesSince(tx, added, snapshot ?? '');
+      await addBudget(tx, { ...budget, window: start }, added.budgetId, { spent: '0', held: '0' });
+    }
+    const changed = (await findBudget(tx, counted, period)) as BudgetRow;
+    return { result: renderBudget(changed, now), change: changeOf(row, changed) };
+  });
+}
+
+function changedMeanwhile(): ServiceError {
+  return new ServiceError('conflict', 'The budget was changed meanwhile. Try again.', 'period');
+}
+
+async function setLimit(tx: Prisma.TransactionClient, budgetId: string, limit: string): Promise<void> {
+  await tx.$executeRaw`UPDATE billing.budget SET limit_amount = ${limit}::numeric WHERE id = ${budgetId}::uuid`;
+}
+
 interface NewBudget {
-  counted: Counted;
+  counted: Target;
   period: BudgetPeriod;
   timeZone: string;
   limit: string;
@@ -54,35 +91,43 @@ interface NewBudget {
 }
 
 /** Writes a budget with what its window has spent and holds: a new row, or one whose time zone changes. */
-async function beginBudget(
-  tx: Prisma.TransactionClient,
-  { counted, period, timeZone, limit, window, before }: NewBudget,
-  row: BudgetRow | undefined,
-): Promise<void> {
+async function beginBudget(tx: Prisma.TransactionClient, budget: NewBudget, row: BudgetRow | undefined): Promise<void> {
+  const { counted, timeZone, limit, window, before } = budget;
   const spent = String(await countSpentSince(tx, counted, window, before));
   const held = String(await countHeld(tx, counted, window));
-  const [start, end] = [renderMoment(window.windowStart) ?? '-infinity', renderMoment(window.windowEnd) ?? 'infinity'];
-  if (row) {
-    await tx.$executeRaw`UPDATE billing.budget SET time_zone = ${timeZone}, limit_amount = ${limit}::numeric, spent = ${spent}::numeric,
+  if (!row) return addBudget(tx, budget, randomUUID(), { spent, held });
+  const [start, end] = boundsOf(window);
+  await tx.$executeRaw`UPDATE billing.budget SET time_zone = ${timeZone}, limit_amount = ${limit}::numeric, spent = ${spent}::numeric,
       held = ${held}::numeric, window_start = ${start}::timestamptz, window_end = ${end}::timestamptz WHERE id = ${row.id}::uuid`;
-    return;
-  }
-  const { accountId, projectId, keyId } = counted;
+}
+
+async function addBudget(
+  tx: Prisma.TransactionClient,
+  { counted, period, timeZone, limit, window }: Omit<NewBudget, 'before'>,
+  budgetId: string,
+  { spent, held }: { spent: string; held: string },
+): Promise<void> {
+  const { accountId, projectId, keyId, dimension, value } = counted;
+  const [start, end] = boundsOf(window);
   const budgets = await tx.$queryRaw<{ count: number }[]>`SELECT budget_count AS count FROM billing.account WHERE id = ${accountId}::uuid`;
   if ((budgets[0]?.count ?? 0) >= BUDGETS_MAX) {
     throw new ServiceError('conflict', `The account has ${BUDGETS_MAX} budgets, which is the most.`, 'accountId');
   }
   await tx.$executeRaw`INSERT INTO billing.budget
-      (id, account_id, project_id, key_id, period, time_zone, limit_amount, spent, held, window_start, window_end)
-    VALUES (${randomUUID()}::uuid, ${accountId}::uuid, ${projectId}::uuid, ${keyId}::uuid, ${period}, ${timeZone}, ${limit}::numeric,
-      ${spent}::numeric, ${held}::numeric, ${start}::timestamptz, ${end}::timestamptz)`;
+      (id, account_id, project_id, key_id, dimension, value, period, time_zone, limit_amount, spent, held, window_start, window_end)
+    VALUES (${budgetId}::uuid, ${accountId}::uuid, ${projectId}::uuid, ${keyId}::uuid, ${dimension}, ${value}, ${period}, ${timeZone},
+      ${limit}::numeric, ${spent}::numeric, ${held}::numeric, ${start}::timestamptz, ${end}::timestamptz)`;
+}
+
+function boundsOf({ windowStart, windowEnd }: BudgetWindow): [start: string, end: string] {
+  return [renderMoment(windowStart) ?? '-infinity', renderMoment(windowEnd) ?? 'infinity'];
 }
 
 /** Lists the budgets of an account: its own, then those of its projects and keys. Throws `ServiceError('not_found')`. */
 export async function listBudgets(prisma: PrismaClient, { accountId, budgetId }: BudgetListRequest): Promise<BudgetListReply> {
   const one = budgetId === undefined ? Prisma.empty : Prisma.sql`AND id = ${budgetId}::uuid`;
-  const rows = await prisma.$queryRaw<BudgetRow[]>`${SELECT_BUDGET} WHERE account_id = ${accountId}::uuid ${one}
-    ORDER BY project_id NULLS FIRST, key_id NULLS FIRST, limit_amount, id`;
+  const rows = await prisma.$queryRaw<BudgetRow[]>`${SELECT_BUDGET} WHERE b.account_id = ${accountId}::uuid ${one}
+    ORDER BY project_id NULLS FIRST, key_id NULLS FIRST, dimension NULLS FIRST, limit_amount, id`;
   if (rows.length === 0) await requireAccount(prisma, accountId);
   if (rows.length === 0 && budgetId !== undefined) throw new ServiceError('not_found', 'The account has no such budget.', 'budgetId');
   return { budgets: rows.map((row) => renderBudget(row, row.now)) };
@@ -112,16 +157,18 @@ interface BudgetRow extends BudgetColumns {
   now: number;
 }
 
-const SELECT_BUDGET = Prisma.sql`SELECT id, account_id, project_id, key_id, period, time_zone, limit_amount::text AS limit,
-    spent::text, held::text,
+const SELECT_BUDGET = Prisma.sql`SELECT id, b.account_id, project_id, key_id, dimension, b.value, period, time_zone, limit_amount::text AS limit,
+    coalesce(v.spent, b.spent)::text AS spent, coalesce(v.held, b.held)::text AS held,
     CASE WHEN isfinite(window_start) THEN (extract(epoch FROM window_start) * 1000)::float8 END AS window_start,
-    CASE WHEN isfinite(window_end) THEN (extract(epoch FROM window_end) * 1000)::float8 END AS window_end, created_at,
+    CASE WHEN isfinite(b.window_end) THEN (extract(epoch FROM b.window_end) * 1000)::float8 END AS window_end, created_at,
     floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
-  FROM billing.budget`;
+  FROM billing.budget b
+    LEFT JOIN billing.budget_value v ON v.budget_id = b.id AND v.window_end = b.window_end AND v.value = b.value`;
 
-async function findBudget(tx: Prisma.TransactionClient, { accountId, projectId, keyId }: Counted, period: BudgetPeriod) {
-  const rows = await tx.$queryRaw<BudgetRow[]>`${SELECT_BUDGET} WHERE account_id = ${accountId}::uuid
-    AND project_id IS NOT DISTINCT FROM ${projectId}::uuid AND key_id IS NOT DISTINCT FROM ${keyId}::uuid AND period = ${period}`;
+async function findBudget(tx: Prisma.TransactionClient, { accountId, projectId, keyId, dimension, value }: Target, period: BudgetPeriod) {
+  const rows = await tx.$queryRaw<BudgetRow[]>`${SELECT_BUDGET} WHERE b.account_id = ${accountId}::uuid
+    AND project_id IS NOT DISTINCT FROM ${projectId}::uuid AND key_id IS NOT DISTINCT FROM ${keyId}::uuid AND period = ${period}
+    AND dimension IS NOT DISTINCT FROM ${dimension} AND b.value IS NOT DISTINCT FROM ${value}`;
   return rows[0];
 }
 
@@ -136,18 +183,26 @@ async function clockOf(tx: Prisma.TransactionClient): Promise<number> {
   return rows[0]?.now ?? Number.NaN;
 }
 
+/** The requests that a budget counts. */
+interface Target extends Counted {
+  dimension: string | null;
+  value: string | null;
+}
+
 /** Returns the target of a request. The budget of a key has the project of the key. */
-async function targetOf(prisma: PrismaClient, { accountId, projectId, keyId }: BudgetSetRequest): Promise<Counted> {
+async function targetOf(prisma: PrismaClient, request: BudgetSetRequest): Promise<Target> {
+  const { accountId, projectId, keyId } = request;
+  const values = { dimension: request.dimension ?? null, value: request.value ?? null };
   await requireAccount(prisma, accountId);
   if (keyId !== undefined) {
     const key = await prisma.apiKey.findFirst({ where: { id: keyId, project: { accountId, id: projectId } } });
     if (!key) throw new ServiceError('not_found', 'The account has no such key.', 'keyId');
-    return { accountId, projectId: key.projectId, keyId };
+    return { accountId, projectId: key.projectId, keyId, ...values };
   }
-  if (projectId === undefined) return { accountId, projectId: null, keyId: null };
+  if (projectId === undefined) return { accountId, projectId: null, keyId: null, ...values };
   const project = await prisma.project.findFirst({ where: { id: projectId, accountId } });
   if (!project) throw new ServiceError('not_found', 'The account has no such project.', 'projectId');
-  return { accountId, projectId, keyId: null };
+  return { accountId, projectId, keyId: null, ...values };
 }
 
 /** Renders a budget as of `now`. One whose window is over has nothing spent or held in the next, which the next request begins. */
@@ -161,6 +216,8 @@ function renderBudget(row: BudgetRow, now: number): Budget {
     accountId: row.account_id,
     projectId: row.project_id,
     keyId: row.key_id,
+    dimension: row.dimension,
+    value: row.value,
     period: row.period,
     timeZone: row.time_zone,
     limitPicoUsd: row.limit,
@@ -188,9 +245,12 @@ function settingsOf(row: BudgetRow): Record<string, unknown> {
     account_id: accountId,
     project_id: projectId,
     key_id: keyId,
+    dimension,
+    value,
     period,
     time_zone: timeZone,
     limit: limitPicoUsd,
   } = row;
-  return { budgetId, accountId, projectId, keyId, period, timeZone, limitPicoUsd };
+  const values = { ...(dimension !== null && { dimension }), ...(value !== null && { value }) };
+  return { budgetId, accountId, projectId, keyId, ...values, period, timeZone, limitPicoUsd };
 }

@@ -20,12 +20,12 @@ export interface SpentBefore {
  * the index by `settled_at` finds those of a window.
  */
 export const BUDGET_COSTS = `(
-    SELECT transaction_id, account_id, project_id, key_id, reserved_at, settled_at, cost FROM billing.settlement WHERE project_id IS NOT NULL
+    SELECT transaction_id, account_id, project_id, key_id, reserved_at, settled_at, cost, attribution FROM billing.settlement WHERE project_id IS NOT NULL
     UNION ALL
-    SELECT l.transaction_id, l.account_id, s.project_id, s.key_id, s.reserved_at, l.settled_at, l.due - l.writeoff
+    SELECT l.transaction_id, l.account_id, s.project_id, s.key_id, s.reserved_at, l.settled_at, l.due - l.writeoff, s.attribution
     FROM billing.late_settlement l JOIN billing.settlement s ON s.hold_id = l.hold_id
   )`;
-const COSTS = Prisma.raw(BUDGET_COSTS);
+export const COSTS = Prisma.raw(BUDGET_COSTS);
 
 /**
  * Sums what the requests of a window have cost so far. Call it before the account is locked: it reads the whole window. A total comes from
@@ -67,7 +67,8 @@ export async function countHeld(tx: Prisma.TransactionClient, counted: Counted, 
   return BigInt(rows[0]?.held ?? 0);
 }
 
-function only({ accountId, projectId, keyId }: Counted): Prisma.Sql {
+/** Returns the conditions on account, project and key of rows `c`. */
+export function only({ accountId, projectId, keyId }: Counted): Prisma.Sql {
   const filters = [
     Prisma.sql`AND c.account_id = ${accountId}::uuid`,
     ...(projectId ? [Prisma.sql`AND c.project_id = ${projectId}::uuid`] : []),

@@ -1,14 +1,14 @@
 import type { PgConnection } from '#database/pg-connection.js';
 import { execute, plainArray } from '../holds/pipelined-query.js';
-import { type BudgetColumns, type BudgetState, type BudgetsOfAccount, type Payer, targetOf, targetsOf } from './budget.js';
+import { type BudgetColumns, type BudgetState, type BudgetsOfAccount, type Payer, renderMoment, targetOf, targetsOf } from './budget.js';
 import { isWithin, windowAt } from './budget-window.js';
 
 const READ_BUDGETS = {
   name: 'read_budgets',
-  text: `SELECT b.id, account_id, project_id, key_id, period, time_zone, limit_amount::text, spent::text, held::text,
+  text: `SELECT b.id, account_id, project_id, key_id, dimension, value, period, time_zone, limit_amount::text, spent::text, held::text,
       (extract(epoch FROM window_start) * 1000)::float8 AS window_start, (extract(epoch FROM window_end) * 1000)::float8 AS window_end
     FROM unnest($1::uuid[]) AS payer (id), LATERAL (SELECT * FROM billing.budget WHERE account_id = payer.id OFFSET 0) AS b
-    WHERE (project_id IS NULL OR project_id = ANY ($2::uuid[])) AND (key_id IS NULL OR key_id = ANY ($3::uuid[])) ORDER BY period`,
+    WHERE (project_id IS NULL OR project_id = ANY ($2::uuid[])) AND (key_id IS NULL OR key_id = ANY ($3::uuid[])) ORDER BY period, dimension COLLATE "C", value COLLATE "C" NULLS FIRST`,
 };
 
 /**
@@ -19,10 +19,28 @@ const OPEN_WINDOWS = {
   name: 'open_budget_windows',
   text: `UPDATE billing.budget b SET window_start = w.window_start, window_end = w.window_end,
       spent = CASE WHEN w.window_start < b.window_start THEN b.spent ELSE 0 END,
-      held = (SELECT coalesce(sum(h.amount), 0) FROM billing.hold h WHERE h.account_id = b.account_id
+      held = (SELECT coalesce(sum(h.amount), 0) FROM billing.hold h WHERE b.dimension IS NULL AND h.account_id = b.account_id
         AND h.project_id = coalesce(b.project_id, h.project_id) AND h.key_id = coalesce(b.key_id, h.key_id) AND h.created_at >= w.window_start)
     FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::timestamptz[]) AS w (id, payer_id, window_start, window_end)
     WHERE b.id = w.id AND b.account_id = w.payer_id RETURNING b.id, b.spent::text, b.held::text`,
+};
+
+const COUNT_EARLIER_HOLDS = {
+  name: 'count_earlier_holds',
+  text: `WITH earlier AS (
+      SELECT b.id, b.account_id, b.window_end, h.attribution ->> b.dimension AS value, sum(h.amount) AS held
+      FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::timestamptz[]) AS w (id, payer_id, from_time, to_time)
+        JOIN billing.budget b ON b.id = w.id AND b.account_id = w.payer_id JOIN billing.hold h ON h.account_id = b.account_id
+          AND h.project_id = coalesce(b.project_id, h.project_id) AND h.key_id = coalesce(b.key_id, h.key_id)
+          AND h.created_at >= w.from_time AND h.created_at < w.to_time AND h.attribution ->> b.dimension = coalesce(b.value, h.attribution ->> b.dimension)
+      GROUP BY b.id, b.account_id, b.window_end, h.attribution ->> b.dimension
+    ), changed AS (
+      UPDATE billing.budget_value v SET held = v.held + e.held FROM earlier e
+      WHERE v.budget_id = e.id AND v.window_end = e.window_end AND v.value = e.value AND v.account_id = e.account_id RETURNING v.budget_id, v.value
+    )
+    INSERT INTO billing.budget_value (budget_id, account_id, window_end, value, spent, held)
+    SELECT id, account_id, window_end, value, 0, held FROM earlier e
+    WHERE NOT EXISTS (SELECT FROM changed c WHERE c.budget_id = e.id AND c.value = e.value)`,
 };
 
 /**
@@ -57,10 +75,28 @@ async function inCurrentWindow(connection: PgConnection, budgets: BudgetState[],
     plainArray([...windows.keys()]),
     plainArray(over.map(({ accountId }) => accountId)),
     plainArray([...windows.values()].map(({ windowStart }) => new Date(windowStart).toISOString())),
-    plainArray([...windows.values()].map(({ windowEnd }) => new Date(windowEnd).toISOString())),
+    plainArray([...windows.values()].map(({ windowEnd }) => renderMoment(windowEnd) ?? 'infinity')),
   ]);
+  await countEarlierHolds(connection, over, windows);
   const counted = new Map(rows.map(({ id, spent, held }) => [id, { spent: BigInt(spent), held: BigInt(held), ...windows.get(id) }]));
   return budgets.map((budget) => ({ ...budget, ...counted.get(budget.budgetId) }));
+}
+
+/** Adds to what users and tags hold the holds from the new start of a window that begins earlier to the old one. */
+async function countEarlierHolds(
+  connection: PgConnection,
+  budgets: readonly BudgetState[],
+  windows: ReadonlyMap<string, Pick<BudgetState, 'windowStart'>>,
+): Promise<void> {
+  const startOf = ({ budgetId, windowStart }: BudgetState): number => windows.get(budgetId)?.windowStart ?? windowStart;
+  const earlier = budgets.filter((budget) => budget.dimension !== undefined && startOf(budget) < budget.windowStart);
+  if (earlier.length === 0) return;
+  await execute(connection, COUNT_EARLIER_HOLDS, [
+    plainArray(earlier.map(({ budgetId }) => budgetId)),
+    plainArray(earlier.map(({ accountId }) => accountId)),
+    plainArray(earlier.map((budget) => new Date(startOf(budget)).toISOString())),
+    plainArray(earlier.map(({ windowStart }) => new Date(windowStart).toISOString())),
+  ]);
 }
 
 /** Returns the window that contains `now`. Before the current one, when the clock was set back, the current one begins earlier. */
@@ -84,6 +120,8 @@ function budgetState(row: BudgetRow): BudgetState {
     accountId: row.account_id,
     projectId: row.project_id,
     keyId: row.key_id,
+    ...(row.dimension !== null && { dimension: row.dimension }),
+    ...(row.value !== null && { value: row.value }),
     period: row.period,
     timeZone: row.time_zone,
     limit: BigInt(row.limit_amount),

@@ -4,9 +4,11 @@ import {
   BudgetListRequest,
   BudgetRemoveRequest,
   BudgetSetRequest,
+  BudgetValuesRequest,
   budgetList,
   budgetRemove,
   budgetSet,
+  budgetValues,
 } from '#contracts/billing/budgets.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { CallContext } from '#messaging/messaging.js';
@@ -14,6 +16,7 @@ import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
 import { listBudgets, removeBudget, setBudget } from '../budgets/budgets.js';
+import { listBudgetValues } from '../budgets/list-values.js';
 import { LOGGER, PRISMA } from './injected.js';
 
 @Controller()
@@ -31,6 +34,11 @@ export class BudgetsController {
   @Serves(budgetList)
   async list(request: BudgetListRequest) {
     return orUnavailable(listBudgets(this.prisma, request));
+  }
+
+  @Serves(budgetValues)
+  async values(request: BudgetValuesRequest) {
+    return orUnavailable(listBudgetValues(this.prisma, request));
   }
 
   @Serves(budgetRemove)

@@ -5,6 +5,7 @@ const NO_ROWS: BatchRows = {
   accounts: [],
   projects: [],
   budgets: [],
+  values: [],
   limits: [],
   opened: [],
   settled: [],

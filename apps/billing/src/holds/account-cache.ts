@@ -1,4 +1,6 @@
+import type { ExceededBudget, ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
 import { type BudgetState, type BudgetsOfAccount, type Payer, targetOf, targetsOf } from '../budgets/budget.js';
+import { nameOf, valueBudgetsOf } from '../budgets/budget-values.js';
 import { isWithin } from '../budgets/budget-window.js';
 import type { RateLimitState } from '../limits/rate-limit.js';
 import type { AccountState, Batch, BatchRows, BatchState, KeyState, OpenedHold, ProjectState } from './batch.js';
@@ -17,6 +19,8 @@ const UNCHANGED_BATCHES_MIN = 2;
 /** An account takes about 1 kB and a hold 0.5 kB: at most 20 MB a lane. */
 const ACCOUNTS_MAX = 10_000;
 const HOLDS_MAX = 20_000;
+/** A name takes at most 0.6 kB: 6 MB a lane. */
+const REFUSED_MAX = 10_000;
 
 /** An account that was not used for this long is not trusted: 32-bit transaction ids wrap around, so an old `xmin` could come back. */
 const UNUSED_MAX_MS = 600_000;
@@ -58,6 +62,8 @@ export class AccountCache {
   /** Least recently used first. */
   private readonly accounts = new Map<string, CachedAccount>();
   private holds = 0;
+  /** Users and tags that a budget refused last: their next reserve takes the lock, which costs less than a statement that fails. */
+  private readonly refused = new Set<string>();
 
   /**
    * Returns the state to decide the batch from. Undefined when any of it is not cached, and for cases that always take the lock: a sweep,
@@ -81,14 +87,15 @@ export class AccountCache {
       projects.set(hold.projectId, project.state);
       holds.set(holdId, hold);
     }
-    for (const { accountId, projectId, keyId, holdId } of reserves) {
+    for (const reserve of reserves) {
+      const { accountId, projectId, keyId, holdId } = reserve;
       const account = this.usable(accountId, now);
       const project = account?.projects.get(projectId);
       const key = project?.keys.get(keyId);
       if (!account || !project || !key || account.holds.has(holdId)) return undefined;
       if (key.expiresAt <= now + MOMENT_TOLERANCE_MS || !addBudgets(budgets, account, { accountId, projectId, keyId }, now))
         return undefined;
-      if (!addLimits(limits, account, { projectId, keyId })) return undefined;
+      if (!addLimits(limits, account, { projectId, keyId }) || this.isRefused(budgets, reserve)) return undefined;
       accounts.set(accountId, account.state);
       projects.set(projectId, project.state);
       keys.set(keyId, key);
@@ -114,9 +121,27 @@ export class AccountCache {
     for (const budget of rows.budgets) keepBudget(touched.get(budget.accountId), budget);
     for (const limit of rows.limits) touched.get(limit.accountId)?.limits.set(limit.targetId, limit);
     for (const { holdId } of rows.settled) touched.get(state.holds.get(holdId)?.accountId ?? '')?.holds.delete(holdId);
-    for (const opened of rows.opened) touched.get(opened.reserve.accountId)?.holds.set(opened.reserve.holdId, holdOf(opened, state.now));
+    for (const opened of rows.opened) touched.get(opened.reserve.accountId)?.holds.set(opened.reserve.holdId, holdOf(opened, state));
     for (const account of touched.values()) this.put(account);
     this.evict();
+  }
+
+  /** Keeps which users and tags a budget has refused under the lock, and forgets those that were admitted. */
+  learnRefusals({ budgets }: BatchState, reserves: readonly ReserveRequest[], outcomes: readonly ReserveOutcome[]): void {
+    for (const [position, reserve] of reserves.entries()) {
+      for (const { budget, value } of valueBudgetsOf(budgets, reserve)) this.refused.delete(nameOf(budget, value));
+      const exceeded = exceededOf(outcomes[position] as ReserveOutcome);
+      if (exceeded?.value !== undefined) this.refused.add(nameOf(exceeded, exceeded.value));
+    }
+    for (const oldest of this.refused) {
+      if (this.refused.size <= REFUSED_MAX) return;
+      this.refused.delete(oldest);
+    }
+  }
+
+  /** True when a budget has refused the user or a tag of a reserve, and not admitted it since. */
+  private isRefused(budgets: BatchState['budgets'], reserve: ReserveRequest): boolean {
+    return this.refused.size > 0 && valueBudgetsOf(budgets, reserve).some(({ budget, value }) => this.refused.has(nameOf(budget, value)));
   }
 
   private usable(accountId: string, now: number): CachedAccount | undefined {
@@ -178,6 +203,10 @@ function addBudgets(
   });
 }
 
+function exceededOf(outcome: ReserveOutcome): ExceededBudget | undefined {
+  return outcome.status === 'refused' && outcome.code === 'insufficient_balance' ? outcome.budget : undefined;
+}
+
 /** Adds the limits that a request counts towards. False when some are not cached. */
 function addLimits(
   limits: Map<string, Map<string, RateLimitState | null>>,
@@ -212,8 +241,9 @@ function projectOf(touched: ReadonlyMap<string, CachedAccount>, state: BatchStat
   return touched.get(state.projects.get(projectId)?.accountId ?? '')?.projects.get(projectId);
 }
 
-function holdOf({ reserve, planPart, grantId, leaseUntil, tokens }: OpenedHold, createdAt: number): Hold {
-  const { holdId, accountId, projectId, keyId, amountPicoUsd, price } = reserve;
+function holdOf({ reserve, planPart, grantId, leaseUntil, tokens }: OpenedHold, { now: createdAt, accounts }: BatchState): Hold {
+  const { holdId, accountId, projectId, keyId, amountPicoUsd, price, attribution } = reserve;
+  const isBudgeted = accounts.get(accountId)?.budgetCount !== undefined;
   return {
     holdId,
     accountId,
@@ -231,5 +261,6 @@ function holdOf({ reserve, planPart, grantId, leaseUntil, tokens }: OpenedHold, 
     meter: undefined, // never used: the settles of the reaper are not decided from the cache
     leaseUntil,
     ...(tokens !== undefined && { tokens }),
+    ...(isBudgeted && attribution && { attribution }),
   };
 }

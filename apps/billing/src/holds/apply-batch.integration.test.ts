@@ -93,8 +93,14 @@ async function takeAll(traffic: RandomTraffic, seed: number, between?: () => Pro
     await between?.();
     if (count % STEPS_A_CHECK === 0) expect(await ledger.violations()).toEqual([]);
     for (const { accountId } of tenants) expect(await fundsOf(accountId)).toEqual(modelFunds(model, accountId));
-    const used = [...model.budgets.values()].map((budget) => ({ id: budget.budgetId, ...model.usedOf(budget, step.now) }));
+    const budgets = [...model.budgets.values()];
+    const used = budgets
+      .filter(({ dimension }) => dimension === undefined)
+      .map((budget) => ({ id: budget.budgetId, ...model.usedOf(budget, step.now) }));
     if (used.length > 0) expect(await usedOf(tenants, step.now)).toEqual(used.sort((a, b) => (a.id < b.id ? -1 : 1)));
+    for (const budget of budgets.filter(({ dimension }) => dimension !== undefined)) {
+      expect(await valuesOf(budget, step.now)).toEqual(valuesUsed(model, budget, step.now));
+    }
   }
 }
 
@@ -169,13 +175,14 @@ async function open({ accountId, projects }: Tenant, model: SerialModel): Promis
 }
 
 async function addBudget(budget: ModelBudget, model: SerialModel, now: number): Promise<void> {
-  const { budgetId, accountId, projectId, keyId, period, timeZone, limit } = budget;
+  const { budgetId, accountId, projectId, keyId, dimension, value, period, timeZone, limit } = budget;
   const { windowStart, windowEnd } = windowAt(period, timeZone, now);
   const [start, end] = period === 'total' ? ['-infinity', 'infinity'] : [new Date(windowStart), new Date(windowEnd)];
   await ledger.sql.query(
-    `INSERT INTO billing.budget (id, account_id, project_id, key_id, period, time_zone, limit_amount, spent, held, window_start, window_end)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, $8, $9)`,
-    [budgetId, accountId, projectId, keyId, period, timeZone, String(limit), start, end],
+    `INSERT INTO billing.budget
+       (id, account_id, project_id, key_id, period, time_zone, limit_amount, spent, held, window_start, window_end, dimension, value)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, $8, $9, $10, $11)`,
+    [budgetId, accountId, projectId, keyId, period, timeZone, String(limit), start, end, dimension, value],
   );
   model.budgets.set(budgetId, { ...budget });
 }
@@ -196,10 +203,24 @@ async function addLimit(limit: ModelLimit, model: SerialModel): Promise<void> {
 async function usedOf(tenants: readonly Tenant[], now: number): Promise<unknown> {
   const { rows } = await ledger.sql.query<{ id: string; spent: string; held: string }>(
     `SELECT id, CASE WHEN window_end > $2 THEN spent ELSE 0 END AS spent, CASE WHEN window_end > $2 THEN held ELSE 0 END AS held
-     FROM billing.budget WHERE account_id = ANY ($1) ORDER BY id`,
+     FROM billing.budget WHERE account_id = ANY ($1) AND dimension IS NULL ORDER BY id`,
     [tenants.map(({ accountId }) => accountId), new Date(now)],
   );
   return rows.map(({ id, spent, held }) => ({ id, spent: BigInt(spent), held: BigInt(held) }));
+}
+
+/** Returns what the users or tags of a budget have spent and hold in the window of a time. */
+async function valuesOf({ budgetId, period, timeZone }: ModelBudget, now: number): Promise<Map<string, unknown>> {
+  const { windowEnd } = windowAt(period, timeZone, now);
+  const { rows } = await ledger.sql.query<{ value: string; spent: string; held: string }>(
+    `SELECT value, spent, held FROM billing.budget_value WHERE budget_id = $1 AND window_end = $2 AND (spent > 0 OR held > 0) ORDER BY value`,
+    [budgetId, Number.isFinite(windowEnd) ? new Date(windowEnd) : 'infinity'],
+  );
+  return new Map(rows.map(({ value, spent, held }) => [value, { spent: BigInt(spent), held: BigInt(held) }]));
+}
+
+function valuesUsed(model: SerialModel, budget: ModelBudget, now: number): Map<string, unknown> {
+  return new Map([...model.usedByValue(budget, now)].filter(([value]) => value === (budget.value ?? value)));
 }
 
 async function fundsOf(accountId: string): Promise<unknown> {

@@ -48,6 +48,7 @@ async function applyLocked(
     const applied = foldBatch(state, batch, times);
     const version = await writeRows(connection, applied.rows, state.now);
     cache.learn(batch, state, applied.rows, version);
+    cache.learnRefusals(state, batch.reserves, applied.outcomes.reserves);
     return { ...applied, state, reserves: batch.reserves };
   } catch (error) {
     await connection.query('ROLLBACK').catch(() => undefined); // the server rolls back by itself when the connection breaks

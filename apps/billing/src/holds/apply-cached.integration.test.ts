@@ -441,6 +441,61 @@ test('the reaper bills the meter reading in the database, not the cached hold', 
   expect({ settles, sent }).toEqual({ settles: [{ status: 'settled', holdId, costPicoUsd: '25' }], sent: LOCKED });
 });
 
+describe('a budget of each user', () => {
+  const FROM_MEMORY_WITH_VALUES = ['write_cached_batch_and_values'];
+  const reserveFor = (customer: Customer, user: string, amount: bigint) => ({ ...reserveOf(customer, amount), attribution: { user } });
+
+  test('is decided from memory for users that were never seen, and a user who is refused takes the lock until it is admitted', async () => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    const { accountId } = customer;
+    await setBudget(ledger.prisma, { accountId, dimension: 'user', period: 'total', limitPicoUsd: '100' });
+    const replica = await Replica.knowing(customer);
+    const now = Date.now();
+    await replica.learn(customer, now);
+    const ask = async (user: string, amount: bigint) => {
+      const { reserves, sent } = await replica.apply({ reserves: [reserveFor(customer, user, amount)] }, now);
+      return [reserves[0]?.status, sent];
+    };
+    const locked = ['lock_accounts', 'read_batch', 'read_budgets', 'read_budget_values'];
+    expect([
+      await ask('alice', 60n),
+      await ask('bob', 60n),
+      await ask('alice', 60n),
+      await ask('alice', 60n),
+      await ask('bob', 40n),
+      await ask('alice', 40n),
+      await ask('alice', 0n),
+    ]).toEqual([
+      ['held', FROM_MEMORY_WITH_VALUES],
+      ['held', FROM_MEMORY_WITH_VALUES],
+      ['refused', [...FROM_MEMORY_WITH_VALUES, ...locked]],
+      ['refused', locked],
+      ['held', FROM_MEMORY_WITH_VALUES],
+      ['held', [...locked, 'write_budget_values', 'write_batch']],
+      ['held', FROM_MEMORY],
+    ]);
+  });
+
+  test('is settled from memory, and another replica knows at once', async () => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    const { accountId } = customer;
+    await setBudget(ledger.prisma, { accountId, dimension: 'user', period: 'total', limitPicoUsd: '100' });
+    const now = Date.now();
+    const [one, other] = [await Replica.open(), await Replica.open()];
+    // The first batches after those of another replica take the lock.
+    for (const replica of [one, other, one, one, one]) await replica.learn(customer, now);
+    const reserve = reserveFor(customer, 'alice', 100n);
+    await one.apply({ reserves: [reserve] }, now);
+    const { settles, sent } = await one.apply(
+      { settles: [{ holdId: reserve.holdId, accountId, reason: 'completed', usage: usageOf(30) }] },
+      now,
+    );
+    expect([settles, sent]).toEqual([[{ status: 'settled', holdId: reserve.holdId, costPicoUsd: '30' }], FROM_MEMORY_WITH_VALUES]);
+    const { reserves } = await other.apply({ reserves: [reserveFor(customer, 'alice', 71n), reserveFor(customer, 'alice', 70n)] }, now);
+    expect(reserves).toMatchObject([{ budget: { leftPicoUsd: '70' } }, { status: 'held' }]);
+  });
+});
+
 describe('the clock of the database', () => {
   test.each([3_600_000, -3_600_000])(
     'set by %i ms: the next batch takes the lock, and those after it go by the new time',

@@ -1,4 +1,5 @@
-import type { BudgetState, BudgetsOfAccount } from '../budgets/budget.js';
+import { type BudgetLeft, type BudgetState, type BudgetsOfAccount, leftOf } from '../budgets/budget.js';
+import { nameOf, type ValueBudget, type ValueChange, type ValueCounts } from '../budgets/budget-values.js';
 import { endDueGrant } from '../ledger/funds.js';
 import type { RateLimitState, RateLimitsOfAccount } from '../limits/rate-limit.js';
 import type { AccountState, BatchRows, BatchState, KeyState, ProjectState } from './batch.js';
@@ -14,6 +15,10 @@ export interface BatchDraft {
   readonly projects: ReadonlyMap<string, ProjectState>;
   readonly keys: ReadonlyMap<string, KeyState>;
   readonly budgets: BatchState['budgets'];
+  /** Counts of users and tags before the batch. Absent: unknown. */
+  readonly valuesBefore: ValueCounts | undefined;
+  /** What the batch adds to them, by `nameOf`. */
+  readonly values: Map<string, ValueChange>;
   readonly limits: BatchState['limits'];
   /** Open holds among the ids of the batch, before the batch. */
   readonly openBefore: ReadonlyMap<string, Hold>;
@@ -24,7 +29,7 @@ export interface BatchDraft {
   readonly detached: BatchState['detached'];
   /** Holds that may be settled late, once. */
   readonly reaped: Map<string, ReapedHold>;
-  readonly rows: Omit<BatchRows, 'accounts' | 'projects' | 'budgets' | 'limits'>;
+  readonly rows: Omit<BatchRows, 'accounts' | 'projects' | 'budgets' | 'values' | 'limits'>;
   readonly changed: Set<object>;
 }
 
@@ -36,6 +41,8 @@ export function startDraft(state: BatchState): BatchDraft {
     projects: new Map(Array.from(state.projects, ([id, project]) => [id, { ...project }])),
     keys: state.keys,
     budgets: new Map(Array.from(state.budgets, ([id, ofAccount]) => [id, copiesOf(ofAccount)])),
+    valuesBefore: state.values,
+    values: new Map(),
     limits: new Map(Array.from(state.limits, ([id, ofAccount]) => [id, copiesOfLimits(ofAccount)])),
     openBefore: state.holds,
     openNow: new Map(state.holds),
@@ -61,6 +68,7 @@ export function rowsOf(draft: BatchDraft): BatchRows {
     budgets: [...draft.budgets.values()].flatMap((ofAccount) =>
       [...ofAccount.values()].flat().filter((budget) => draft.changed.has(budget)),
     ),
+    values: [...draft.values.values()],
     limits: [...draft.limits.values()].flatMap((ofAccount) =>
       [...ofAccount.values()].filter((row) => row !== null && draft.changed.has(row)),
     ) as RateLimitState[],
@@ -83,6 +91,37 @@ export function countInBudgets(
     budget.spent = notNegative(budget.spent + spent);
     draft.changed.add(budget).add(account);
   }
+}
+
+/** Adds to what is held and spent for users and tags. `holds` is set for a reserve, which must fit in the limit. */
+export function countForValues(
+  draft: BatchDraft,
+  budgets: readonly ValueBudget[],
+  { held = 0n, spent = 0n, holds = false }: { held?: bigint; spent?: bigint; holds?: boolean },
+): void {
+  if (held === 0n && spent === 0n) return;
+  for (const { budget, value } of budgets) {
+    const { budgetId, accountId, windowEnd, limit } = budget;
+    const name = nameOf(budget, value);
+    const change = draft.values.get(name) ?? { budgetId, accountId, value, windowEnd, spent: 0n, held: 0n, limit: null };
+    change.held += held;
+    change.spent += spent;
+    if (holds) change.limit = limit;
+    draft.values.set(name, change);
+  }
+}
+
+/** Returns what each user or tag has left. One that is not known has no entry: it is checked when the batch is written. */
+export function leftForValues(draft: BatchDraft, budgets: readonly ValueBudget[]): BudgetLeft[] {
+  const { valuesBefore } = draft;
+  if (!valuesBefore) return [];
+  return budgets.map(({ budget, value }) => {
+    const name = nameOf(budget, value);
+    const [before, change] = [valuesBefore.get(name), draft.values.get(name)];
+    const held = notNegative((before?.held ?? 0n) + (change?.held ?? 0n));
+    const spent = notNegative((before?.spent ?? 0n) + (change?.spent ?? 0n));
+    return { budget, value, left: leftOf({ limit: budget.limit, spent, held }) };
+  });
 }
 
 function notNegative(amount: bigint): bigint {

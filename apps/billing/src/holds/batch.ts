@@ -1,5 +1,6 @@
 import type { ReserveOutcome, ReserveRequest, SettleOutcome, SettleReason, Settler, TokenUsage } from '#contracts/billing/holds.js';
 import type { BudgetState, Budgets } from '../budgets/budget.js';
+import type { ValueChange, ValueCounts } from '../budgets/budget-values.js';
 import type { Charge, Funds, LateCharge } from '../ledger/funds.js';
 import type { MinuteWindow } from '../limits/minute-window.js';
 import type { RateLimitState, RateLimits } from '../limits/rate-limit.js';
@@ -76,6 +77,11 @@ export interface BatchState {
   keys: ReadonlyMap<string, KeyState>;
   /** Budgets that the holds and reserves of the batch count in, each in the window that contains `now`. */
   budgets: Budgets;
+  /**
+   * Counts of the users and tags that the holds and reserves of the batch count for. Absent: they were not read, and the statement that writes
+   * the batch fails when one is above its limit.
+   */
+  values?: ValueCounts;
   /** Rate limits that the holds and reserves of the batch count towards. */
   limits: RateLimits;
   /** Open holds among the ids of the batch. */
@@ -141,6 +147,7 @@ export interface BatchRows {
   accounts: AccountState[];
   projects: ProjectState[];
   budgets: BudgetState[];
+  values: ValueChange[];
   limits: RateLimitState[];
   opened: OpenedHold[];
   settled: Settlement[];

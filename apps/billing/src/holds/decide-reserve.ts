@@ -1,11 +1,12 @@
 import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
 import { HOLD_MAX } from '#money/price.js';
-import { type BudgetState, budgetsOf, exceededBudget } from '../budgets/budget.js';
+import { type BudgetLeft, type BudgetState, budgetsOf, exceededBudget, leftOf } from '../budgets/budget.js';
+import { valueBudgetsOf } from '../budgets/budget-values.js';
 import { availableOf, takeHold } from '../ledger/funds.js';
 import { Admission } from '../limits/admission.js';
 import { limitsOf } from '../limits/rate-limit.js';
 import type { AccountState, HoldTimes, ProjectState } from './batch.js';
-import { type BatchDraft, countInBudgets, type Held } from './batch-draft.js';
+import { type BatchDraft, countForValues, countInBudgets, type Held, leftForValues } from './batch-draft.js';
 
 /**
  * Opens a hold or refuses it, checking in this order: key, limits per minute, concurrency, funds, budgets. A reserve repeated while its hold is
@@ -31,7 +32,8 @@ export function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times:
   if (full) return { status: 'refused', holdId, ...full };
   const amount = BigInt(reserve.amountPicoUsd);
   const budgets = budgetsOf(draft.budgets, reserve);
-  const tooMuch = refuseAmount(amount, availableOf(account.funds), budgets);
+  const values = valueBudgetsOf(draft.budgets, reserve);
+  const tooMuch = refuseAmount(amount, availableOf(account.funds), budgets, leftForValues(draft, values));
   if (tooMuch) return { status: 'refused', holdId, ...tooMuch };
 
   // Nothing below can fail.
@@ -40,6 +42,7 @@ export function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times:
   admission.count();
   for (const row of [account, project, ...limits]) draft.changed.add(row);
   countInBudgets(draft, budgets, account, { held: amount });
+  countForValues(draft, values, { held: amount, holds: true });
   draft.openNow.set(holdId, { accountId: account.accountId, projectId: project.projectId, amount });
   const leaseUntil = draft.now + times.leaseMs;
   const tokens = admission.countsTokens && { tokens: reserve.tokensMax };
@@ -47,11 +50,13 @@ export function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times:
   return { status: 'held', holdId, leaseMs: times.leaseMs, ...admission.left() };
 }
 
-function refuseAmount(amount: bigint, available: bigint, budgets: readonly BudgetState[]) {
+/** A budget of all requests is named before one of a user or tag, which is not always known. */
+function refuseAmount(amount: bigint, available: bigint, budgets: readonly BudgetState[], values: readonly BudgetLeft[]) {
   const refusal = { code: 'insufficient_balance', requiredPicoUsd: String(amount), availablePicoUsd: String(available) } as const;
   // Above `HOLD_MAX` ($1M) no balance is enough.
   if (amount > available || amount > HOLD_MAX) return refusal;
-  const budget = exceededBudget(budgets, amount);
+  const lefts = budgets.map((budget) => ({ budget, left: leftOf(budget) }));
+  const budget = exceededBudget(lefts, amount) ?? exceededBudget(values, amount);
   return budget && { ...refusal, budget };
 }
 

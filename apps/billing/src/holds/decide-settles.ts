@@ -1,10 +1,11 @@
 import type { SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
 import { budgetsOf, budgetsOfHold, leftOf } from '../budgets/budget.js';
+import { valueBudgetsOf, valueBudgetsOfHold } from '../budgets/budget-values.js';
 import { charge, chargeLate, giveBack, type HeldParts, type LateCharge, returnHold } from '../ledger/funds.js';
 import { correctWindow } from '../limits/minute-window.js';
 import { limitsOf } from '../limits/rate-limit.js';
 import type { AccountState, HoldTimes, Settle } from './batch.js';
-import { type BatchDraft, countInBudgets } from './batch-draft.js';
+import { type BatchDraft, countForValues, countInBudgets, leftForValues } from './batch-draft.js';
 import { billableUsage, costWithin, type Hold, NO_USAGE, type ReapedHold } from './hold.js';
 
 /**
@@ -66,6 +67,7 @@ function endHold(draft: BatchDraft, settle: Settle, times: HoldTimes): EndedHold
   account.openHolds -= 1;
   draft.changed.add(account);
   countInBudgets(draft, budgetsOfHold(draft.budgets, hold), account, { held: -hold.amount });
+  countForValues(draft, valueBudgetsOfHold(draft.budgets, hold), { held: -hold.amount });
   const project = draft.projects.get(hold.projectId);
   if (!project) throw new RangeError(`project of hold ${holdId} was not read`);
   project.openHolds -= 1;
@@ -86,6 +88,7 @@ function chargeHold(draft: BatchDraft, { settle, hold, account, parts }: EndedHo
   draft.settlements.set(hold.holdId, cost);
   correctTokens(draft, hold, usage);
   countInBudgets(draft, budgetsOfHold(draft.budgets, hold), account, { spent: cost });
+  countForValues(draft, valueBudgetsOfHold(draft.budgets, hold), { spent: cost });
   draft.rows.settled.push({
     holdId: hold.holdId,
     accountId: hold.accountId,
@@ -126,6 +129,7 @@ function recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, d
   const parts = returned ?? chargeLate(account.funds, due, leftForLate(draft, reaped));
   if (parts.planCost !== 0n || parts.topupCost !== 0n) draft.changed.add(account);
   countInBudgets(draft, budgetsOfHold(draft.budgets, reaped), account, { spent: due - parts.writeoff });
+  countForValues(draft, valueBudgetsOfHold(draft.budgets, reaped), { spent: due - parts.writeoff });
   draft.settlements.set(settle.holdId, reaped.billed + due - parts.writeoff);
   draft.rows.late.push({ settle, hold: reaped, due, over, charge: parts, usage, metered: settle.usage !== undefined });
 }
@@ -135,7 +139,9 @@ function recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, d
  * is over: what others spent in it is not known any more.
  */
 function leftForLate(draft: BatchDraft, reaped: ReapedHold): bigint | undefined {
-  const left = budgetsOf(draft.budgets, reaped).map((budget) => (budget.windowStart <= reaped.createdAt ? leftOf(budget) : 0n));
+  const ofAll = budgetsOf(draft.budgets, reaped).map((budget) => ({ budget, left: leftOf(budget) }));
+  const ofValues = leftForValues(draft, valueBudgetsOf(draft.budgets, reaped));
+  const left = [...ofAll, ...ofValues].map(({ budget, left }) => (budget.windowStart <= reaped.createdAt ? left : 0n));
   return left.length > 0 ? left.reduce((least, amount) => (amount < least ? amount : least)) : undefined;
 }
 

@@ -147,3 +147,23 @@ test('a reaped hold is settled late in its own shard', async () => {
     write_batch: [shard],
   });
 });
+
+test('statements of budgets of users look only into the shard of their account', async () => {
+  const shard = await shardOf(second);
+  await ledger.sql.query(
+    `INSERT INTO billing.budget (id, account_id, dimension, period, time_zone, limit_amount, spent, held, window_start, window_end)
+     VALUES (gen_random_uuid(), $1, 'user', 'total', 'UTC', 1000000, 0, 0, now() - interval '1 hour', 'infinity')`,
+    [second.accountId],
+  );
+  const reserve = () =>
+    lane.during(() =>
+      applyBatch(lane.connection, { settles: [], reserves: [{ ...reserveOf(second, 10n), attribution: { user: 'alice' } }] }, TIMES),
+    );
+  expect(await reserve()).toEqual({
+    ...{ lock_accounts: [shard], read_batch: [shard], read_budgets: [shard], read_budget_values: [shard] },
+    ...{ write_budget_values: [shard], write_batch: [shard] },
+  });
+  await reserve();
+  await reserve();
+  expect(await reserve()).toEqual({ write_cached_batch_and_values: [shard], 'within a function': [shard] });
+});

@@ -1,8 +1,8 @@
-import type { ReserveOutcome } from '#contracts/billing/holds.js';
+import type { ExceededBudget, ReserveOutcome } from '#contracts/billing/holds.js';
 import { longOr } from '#testing/long-run.js';
 import { MemoryLedger } from '../../test/memory-ledger.js';
 import { makeBudgets, makeLimits, makeTenants, RandomTraffic } from '../../test/random-traffic.js';
-import { type ModelAccount, SerialModel } from '../../test/serial-model.js';
+import { type ModelAccount, type ModelBudget, SerialModel } from '../../test/serial-model.js';
 import type { BudgetState } from '../budgets/budget.js';
 import { windowAt } from '../budgets/budget-window.js';
 import { availableOf, endGrant } from '../ledger/funds.js';
@@ -89,6 +89,7 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
       case 'batch': {
         const windows = [...ledger.budgets.values()].map(({ windowStart }) => windowStart);
         const { outcomes, rows } = ledger.apply(step.batch, step.now);
+        if (rows.values.length > 0) reached.add(ledger.isExact ? 'users counted exactly' : 'users assumed to have enough');
         expect(outcomes).toEqual(model.apply(step.batch, step.now));
         for (const [at, { keyId, projectId }] of step.batch.reserves.entries()) {
           const key = ledger.keys.get(keyId);
@@ -103,7 +104,7 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
         for (const outcome of outcomes.reserves) {
           reached.add(`reserve ${outcome.status === 'refused' ? outcome.code : outcome.status}`);
           if (outcome.status === 'refused' && 'limit' in outcome) reached.add(limitOf(outcome));
-          if ('budget' in outcome && outcome.budget) reached.add(`reserve above the budget of a ${outcome.budget.period}`);
+          if ('budget' in outcome && outcome.budget) reached.add(aboveBudget(outcome.budget));
         }
         if ([...ledger.budgets.values()].some(({ windowStart }, at) => windowStart !== windows[at])) reached.add('budget reset');
         for (const { status } of outcomes.settles) reached.add(`settle ${status}`);
@@ -134,8 +135,10 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
       expect({ ...funds, openHolds }).toEqual({ topup, plan, grant, ...model.heldOf(accountId) });
       expect(funds.topupHeld <= funds.topup && funds.planHeld <= funds.plan).toBe(true);
       for (const budget of model.budgets.values()) {
-        const { spent, held } = ledger.budgetAt(ledger.budgets.get(budget.budgetId) as BudgetState, step.now);
-        expect({ spent, held }).toEqual(model.usedOf(budget, step.now));
+        const state = ledger.budgets.get(budget.budgetId) as BudgetState;
+        const { spent, held } = ledger.budgetAt(state, step.now);
+        if (budget.dimension === undefined) expect({ spent, held }).toEqual(model.usedOf(budget, step.now));
+        else expect(ledger.valuesAt(state, step.now)).toEqual(valuesUsed(model, budget, step.now));
       }
       for (const [targetId, limit] of model.limits) expect(ledger.limits.get(targetId)?.openHolds).toBe(model.openHoldsOfLimit(limit));
       for (const { projectId } of projects) expect(ledger.projects.get(projectId)?.openHolds).toBe(model.openHoldsOf(projectId));
@@ -170,7 +173,9 @@ test('the random traffic reached every rare path', () => {
     'reaped',
     'reserve above the budget of a day',
     'reserve above the budget of a month',
+    'reserve above the budget of a tag:team',
     'reserve above the budget of a total',
+    'reserve above the budget of a user',
     'reserve above the budget of a week',
     'reserve closed',
     'reserve concurrency_limit',
@@ -185,10 +190,22 @@ test('the random traffic reached every rare path', () => {
     'settle unknown',
     'settled late',
     'settled late, nothing due',
+    'users assumed to have enough',
+    'users counted exactly',
     'written off',
     'written off for a budget',
   ]);
 });
+
+/** A budget of one value counts nothing else. */
+function valuesUsed(model: SerialModel, budget: ModelBudget, now: number) {
+  const used = model.usedByValue(budget, now);
+  return new Map([...used].filter(([value]) => value === (budget.value ?? value)));
+}
+
+function aboveBudget({ period, dimension }: ExceededBudget): string {
+  return dimension === undefined ? `reserve above the budget of a ${period}` : `reserve above the budget of a ${dimension}`;
+}
 
 function limitOf({ code, limit, keyId, requestedTokens }: LimitRefusal): string {
   const owner = `${code} of a ${keyId === undefined ? 'project' : 'key'}`;

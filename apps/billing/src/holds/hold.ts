@@ -1,3 +1,4 @@
+import type { Attribution } from '#contracts/billing/attribution.js';
 import { ESTIMATED_SOURCES, type TokenUsage } from '#contracts/billing/holds.js';
 import { costOf, type Price } from '#money/price.js';
 import type { Charge } from '../ledger/funds.js';
@@ -18,6 +19,8 @@ export interface Hold {
   grantId: string | null;
   /** Tokens that it counts as towards limits of tokens per minute. Absent: none. */
   tokens?: number;
+  /** User and tags that it counts for in budgets. Absent: none, or the account has no budgets. */
+  attribution?: Attribution | undefined;
   /** Fixed at the reserve: a price change never affects a running request. */
   price: Price;
   /** The last meter reading, billed by the reaper. Undefined before the first. */
@@ -31,6 +34,7 @@ export interface ReapedHold {
   accountId: string;
   projectId: string;
   keyId: string;
+  attribution?: Attribution | undefined;
   /** Milliseconds. */
   createdAt: number;
   amount: bigint;

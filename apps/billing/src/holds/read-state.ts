@@ -1,9 +1,11 @@
+import type { Attribution } from '#contracts/billing/attribution.js';
 import { ESTIMATED_SOURCES } from '#contracts/billing/holds.js';
 import { allOf, type PgConnection } from '#database/pg-connection.js';
 import type { OutputSource, PromptSource } from '#inference/usage.js';
 import type { Price } from '#money/price.js';
 import type { Budgets } from '../budgets/budget.js';
 import { readBudgets } from '../budgets/read-budgets.js';
+import { readValues } from '../budgets/read-values.js';
 import { type FundsRow, fundsOf } from '../ledger/funds.js';
 import type { RateLimits } from '../limits/rate-limit.js';
 import { readLimits } from '../limits/read-limits.js';
@@ -28,13 +30,13 @@ const LOCK_ACCOUNTS = {
 };
 
 const HOLD_COLUMNS = `id, account_id, project_id, key_id, (extract(epoch FROM created_at) * 1000)::float8 AS created_at, amount::text,
-        plan_part::text, grant_id, input_price::text, cached_input_price::text, output_price::text, meter_sequence, meter_prompt_tokens,
+        plan_part::text, grant_id, input_price::text, cached_input_price::text, output_price::text, attribution, meter_sequence, meter_prompt_tokens,
         meter_cached_tokens, meter_output_tokens, meter_reasoning_tokens, meter_prompt_source, meter_output_source, meter_source,
         extract(epoch FROM lease_until)::float8 * 1000 AS lease_until`;
 const SETTLEMENT_COLUMNS = `s.hold_id, (s.cost + coalesce(l.due - l.writeoff, 0))::text AS cost,
         s.reason = 'lease-expired' AND l.hold_id IS NULL AS reaped, s.account_id, s.project_id, s.key_id,
         (extract(epoch FROM s.reserved_at) * 1000)::float8 AS created_at, s.held::text, s.plan_cost::text, s.live_grant_id,
-        s.topup_cost::text, s.input_price::text, s.cached_input_price::text, s.output_price::text`;
+        s.topup_cost::text, s.input_price::text, s.cached_input_price::text, s.output_price::text, s.attribution`;
 
 /**
  * Reads the rest of the state as JSON in one row, because each statement has a fixed cost. Holds are locked too: a renewal must
@@ -113,12 +115,14 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
   const budgeted = accounts.rows.filter((row) => row.budget_count > 0).map(({ id }) => id);
   const limited = accounts.rows.filter((row) => row.limit_count > 0).map(({ id }) => id);
   const payers = [...holds.values(), ...reaped.values(), ...reserves];
+  const budgets = budgeted.length > 0 ? await readBudgets(connection, budgeted, payers, moment) : NO_BUDGETS;
   return {
     now: moment,
     accounts: new Map(accounts.rows.map((row) => [row.id, accountState(row)])),
     projects: new Map(found.projects?.map((project) => [project.projectId, project])),
     keys: new Map(found.keys?.map((row) => [row.id, keyState(row)])),
-    budgets: budgeted.length > 0 ? await readBudgets(connection, budgeted, payers, moment) : NO_BUDGETS,
+    budgets,
+    values: await readValues(connection, budgets, payers),
     limits: limited.length > 0 ? await readLimits(connection, limited, reserves, holds.values()) : NO_LIMITS,
     holds,
     settlements: new Map(found.settlements?.map((row) => [row.hold_id, BigInt(row.cost)])),
@@ -196,6 +200,7 @@ interface HoldRow {
   input_price: string;
   cached_input_price: string;
   output_price: string;
+  attribution: Attribution | null;
   meter_sequence: number;
   meter_prompt_tokens: number;
   meter_cached_tokens: number;
@@ -218,6 +223,7 @@ function hold(row: HoldRow): Hold {
     planPart: BigInt(row.plan_part),
     grantId: row.grant_id,
     price: priceOf(row),
+    ...(row.attribution !== null && { attribution: row.attribution }),
     meter: reading(row),
     leaseUntil: row.lease_until,
   };
@@ -253,6 +259,7 @@ interface SettlementRow {
   input_price: string | null;
   cached_input_price: string | null;
   output_price: string | null;
+  attribution: Attribution | null;
 }
 
 function reapedHold(row: SettlementRow): ReapedHold {
@@ -260,6 +267,7 @@ function reapedHold(row: SettlementRow): ReapedHold {
     accountId: row.account_id,
     projectId: row.project_id ?? '',
     keyId: row.key_id ?? '',
+    ...(row.attribution !== null && { attribution: row.attribution }),
     createdAt: row.created_at ?? 0,
     amount: BigInt(row.held),
     billed: BigInt(row.cost),

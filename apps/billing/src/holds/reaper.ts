@@ -1,5 +1,6 @@
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
+import { sweepBudgetValues } from '../budgets/sweep-budget-values.js';
 import type { HoldTimes } from './batch.js';
 import { DatabaseClock } from './database-clock.js';
 import type { HoldLanes } from './hold-lanes.js';
@@ -170,6 +171,7 @@ export class Reaper {
       `SELECT id FROM billing.account WHERE grant_ends_at <= clock_timestamp() LIMIT ${BATCH_MAX}`,
     );
     await Promise.all(rows.map(({ id }) => this.options.lanes.sweep(id)));
+    await sweepBudgetValues(connection);
   }
 
   private async countHolds(connection: PgConnection): Promise<void> {

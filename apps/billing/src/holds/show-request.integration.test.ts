@@ -81,6 +81,19 @@ test.each([
   expect(await Promise.all(others)).toEqual([null, trace]);
 });
 
+test.each([
+  ['a running request', undefined],
+  ['one that a service settled', (holdId: string) => lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed' })],
+  ['one that the reaper settled', reap],
+])('the attribution of the reserve stays with %s', async (_, end) => {
+  const attribution = { user: 'jürgen "x"', client: 'curl', 'tag:team': '{a,b}\\' };
+  const reserve = { ...reserveOf(customer, 100n), attribution };
+  await lanes.reserve(reserve);
+  await end?.(reserve.holdId);
+  const others = [await hold(), reserve.holdId].map(async (id) => (await showRequest(ledger.prisma, `req-${id}`)).attribution);
+  expect(await Promise.all(others)).toEqual([{}, attribution]);
+});
+
 test('a reason stored by the previous version is shown by its new name', async () => {
   const holdId = await hold();
   await lanes.settle({ holdId, accountId: customer.accountId, reason: 'client-left' as never });

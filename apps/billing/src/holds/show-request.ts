@@ -1,3 +1,4 @@
+import type { Attribution } from '#contracts/billing/attribution.js';
 import { currentReason, type SettleReason, type Settler, type TokenUsage } from '#contracts/billing/holds.js';
 import type { BilledRequest, CostParts, RequestSettlement } from '#contracts/billing/requests.js';
 import { ServiceError } from '#contracts/service-error.js';
@@ -49,7 +50,7 @@ function settledRequest(row: Row): BilledRequest {
 /** Tombstones lack these columns, but have no request id to be found by. */
 function requestFields(
   row: Prisma.HoldModel | Prisma.SettlementModel,
-): Pick<BilledRequest, 'requestId' | 'traceId' | 'accountId' | 'projectId' | 'keyId' | 'model' | 'price'> {
+): Pick<BilledRequest, 'requestId' | 'traceId' | 'accountId' | 'projectId' | 'keyId' | 'model' | 'attribution' | 'price'> {
   return {
     requestId: row.requestId ?? '',
     traceId: row.traceId?.replaceAll('-', '') ?? null,
@@ -57,6 +58,7 @@ function requestFields(
     projectId: row.projectId ?? '',
     keyId: row.keyId ?? '',
     model: row.model ?? '',
+    attribution: (row.attribution ?? {}) as Attribution,
     price: {
       version: row.priceVersion ?? 0,
       inputPicoUsd: String(row.inputPrice ?? 0),

@@ -16,6 +16,7 @@ const NOTHING: BatchRows = {
   accounts: [],
   projects: [],
   budgets: [],
+  values: [],
   limits: [],
   opened: [],
   settled: [],

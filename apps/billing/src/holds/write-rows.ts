@@ -2,6 +2,7 @@ import type { QueryResult } from 'pg';
 import { allOf, type PgConnection } from '#database/pg-connection.js';
 import { traceIdOf } from '#tracing/trace-context.js';
 import type { BudgetState } from '../budgets/budget.js';
+import { changeValues, DEMAND_VALUES, valueColumns } from '../budgets/read-values.js';
 import type { RateLimitState } from '../limits/rate-limit.js';
 import type { AccountState, BatchRows, Forfeit, LateSettlement, OpenedHold, ProjectState, Settle, Settlement } from './batch.js';
 import { execute, plainArray } from './pipelined-query.js';
@@ -9,9 +10,10 @@ import { execute, plainArray } from './pipelined-query.js';
 /**
  * Returns the common table expressions of the statement that writes a batch. A hold is deleted once and its settlement inserted once, from
  * the deleted row: nothing else ends a hold. $1 is the time of the batch, $2 to $34 are `holdColumns`.
- * Each row is found by its account too: see `read-state.ts`. `tokens` is the parameter with the tokens of the opened holds, if any has some.
+ * Each row is found by its account too: see `read-state.ts`. `attribution` and `tokens` are the parameters with the attributions of the opened
+ * holds, and with their tokens if any has some.
  */
-export function closeAndOpenHolds(tokens?: string): string {
+export function closeAndOpenHolds(attribution: string, tokens?: string): string {
   return `closed AS (
       DELETE FROM billing.hold h
       USING unnest($2::uuid[], $3::text[], $4::text[], $5::int8[], $6::numeric[], $7::int8[], $8::uuid[], $9::int8[], $10::int8[],
@@ -24,17 +26,18 @@ export function closeAndOpenHolds(tokens?: string): string {
       INSERT INTO billing.settlement (hold_id, account_id, project_id, key_id, request_id, model, upstream, reason, held, cost,
         plan_cost, live_grant_id, ended_cost, forfeit, grant_id, topup_cost, over, prompt_tokens, cached_tokens, output_tokens,
         reasoning_tokens, prompt_source, output_source, settled_by, price_version, input_price, cached_input_price, output_price,
-        reserved_at, trace_id, settled_at)
+        reserved_at, trace_id, attribution, settled_at)
       SELECT hold_id, account_id, project_id, key_id, request_id, model, upstream, reason, amount, cost,
         plan_cost, live_grant_id, ended_cost, forfeit, grant_id, topup_cost, over, prompt_tokens, cached_tokens, output_tokens,
         reasoning_tokens, prompt_source, output_source, settled_by, price_version, input_price, cached_input_price, output_price,
-        created_at, trace_id, $1::timestamptz
+        created_at, trace_id, attribution, $1::timestamptz
       FROM closed RETURNING 1
     ), opened AS (
       INSERT INTO billing.hold (id, account_id, project_id, key_id, request_id, model, amount, plan_part, grant_id,
-        price_version, input_price, cached_input_price, output_price, lease_until, trace_id,${tokens === undefined ? '' : ' tokens,'} created_at)
+        price_version, input_price, cached_input_price, output_price, lease_until, trace_id, attribution,${tokens === undefined ? '' : ' tokens,'}
+        created_at)
       SELECT *, $1::timestamptz FROM unnest($20::uuid[], $21::uuid[], $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::int8[],
-        $27::int8[], $28::uuid[], $29::int4[], $30::int8[], $31::int8[], $32::int8[], $33::timestamptz[], $34::uuid[]${tokens === undefined ? '' : `, ${tokens}::int8[]`})
+        $27::int8[], $28::uuid[], $29::int4[], $30::int8[], $31::int8[], $32::int8[], $33::timestamptz[], $34::uuid[], ${attribution}::jsonb[]${tokens === undefined ? '' : `, ${tokens}::int8[]`})
     )`;
 }
 /** A batch can end a grant, never start one. */
@@ -46,7 +49,7 @@ export const PROJECT_SET = 'open_holds = s.open_holds, request_window = s.reques
 
 /** Writes the rows that nearly every batch has, in one statement, because each statement has a fixed cost. */
 function writeBatch(name: string, tokens?: string) {
-  const text = `WITH ${closeAndOpenHolds(tokens)}, changed_accounts AS (
+  const text = `WITH ${closeAndOpenHolds('$47', tokens)}, changed_accounts AS (
       UPDATE billing.account a SET ${ACCOUNT_SET}
       FROM unnest($35::uuid[], $36::numeric[], $37::numeric[], $38::numeric[], $39::numeric[], $40::numeric[], $41::uuid[], $42::int4[])
         AS s (id, topup, topup_held, plan, plan_held, expired, grant_id, open_holds)
@@ -64,7 +67,9 @@ function writeBatch(name: string, tokens?: string) {
 }
 
 const WRITE_BATCH = writeBatch('write_batch');
-const WRITE_BATCH_WITH_TOKENS = writeBatch('write_batch_with_tokens', '$47');
+const WRITE_BATCH_WITH_TOKENS = writeBatch('write_batch_with_tokens', '$48');
+
+const WRITE_VALUES = { name: 'write_budget_values', text: `WITH ${changeValues(1)} SELECT ${DEMAND_VALUES}` };
 
 /** A batch begins windows where it reads them (`readBudgets`). */
 export const BUDGET_SET = 'spent = s.spent, held = s.held';
@@ -124,9 +129,16 @@ export async function writeRows(connection: PgConnection, rows: BatchRows, now: 
   if (rows.late.length > 0) others.push(execute(connection, SETTLE_LATE, lateColumns(rows.late, at)));
   if (rows.forfeits.length > 0) others.push(execute(connection, FORFEIT, forfeitColumns(rows.forfeits, at)));
   if (rows.budgets.length > 0) others.push(execute(connection, WRITE_BUDGETS, budgetColumns(rows.budgets)));
+  if (rows.values.length > 0) others.push(execute(connection, WRITE_VALUES, valueColumns(rows.values)));
   if (rows.limits.length > 0) others.push(execute(connection, WRITE_LIMITS, limitColumns(rows.limits)));
   const changes = rows.settled.length + rows.opened.length + rows.accounts.length + rows.projects.length > 0;
-  const values = (): unknown[] => [at, ...holdColumns(rows), ...accountColumns(rows.accounts), ...projectColumns(rows.projects)];
+  const values = (): unknown[] => [
+    at,
+    ...holdColumns(rows),
+    ...accountColumns(rows.accounts),
+    ...projectColumns(rows.projects),
+    attributionColumn(rows.opened),
+  ];
   const write = (): Promise<QueryResult<{ version: string }>> =>
     rows.opened.some(({ tokens }) => tokens !== undefined)
       ? execute(connection, WRITE_BATCH_WITH_TOKENS, [...values(), tokenColumn(rows.opened)])
@@ -268,6 +280,14 @@ export function limitColumns(limits: readonly RateLimitState[]): unknown[] {
     limits.map((row) => JSON.stringify(row.requestWindow)),
     limits.map((row) => JSON.stringify(row.tokenWindow)),
   ];
+}
+
+/** Values of the parameter `attribution` of `closeAndOpenHolds`. */
+export function attributionColumn(opened: readonly OpenedHold[]): unknown[] {
+  return opened.map(({ reserve: { attribution = {} } }) => {
+    for (const _ in attribution) return JSON.stringify(attribution);
+    return null;
+  });
 }
 
 /** Values of the parameter `tokens` of `closeAndOpenHolds`. */

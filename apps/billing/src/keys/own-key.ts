@@ -10,7 +10,7 @@ import { queryUsage } from '../usage/query-usage.js';
 import { listKeys } from './keys.js';
 
 /**
- * Returns a key with the limits of its project and every budget that its requests count against.
+ * Returns a key with the limits of its project and every budget that all of its requests count against: none of users and tags.
  * @throws {ServiceError} `not_found`.
  */
 export async function showOwnKey(prisma: PrismaClient, keyId: string): Promise<OwnKey> {
@@ -28,7 +28,8 @@ export async function showOwnKey(prisma: PrismaClient, keyId: string): Promise<O
       concurrencyMax: tighter(key.concurrencyMax, project.concurrencyMax),
     },
     budgets: budgets.filter(
-      (budget) => budget.keyId === keyId || (budget.keyId === null && (budget.projectId ?? key.projectId) === key.projectId),
+      ({ dimension, ...of }) =>
+        dimension === null && (of.keyId === keyId || (of.keyId === null && (of.projectId ?? key.projectId) === key.projectId)),
     ),
   };
 }

@@ -177,6 +177,16 @@ describe('each invariant detects its violation', () => {
     ],
     ['I16', 'a rate limit without an open hold of its key', (customer) => [limitRow(customer, 0, '[]')]],
     ['I16', 'a window of tokens that counts none', (customer) => [limitRow(customer, 1, '[[1,0]]')]],
+    ['I17', 'a user that has spent what no request cost', (customer) => [userBudget(customer, `('alice', 1, 0)`)]],
+    ['I17', 'a user that holds what no request holds', (customer) => [userBudget(customer, `('alice', 0, 1)`)]],
+    [
+      'I17',
+      'a budget of users that misses a hold',
+      (customer) => [
+        userBudget(customer, `('bob', 0, 0)`),
+        `UPDATE billing.hold SET attribution = '{"user": "alice"}' WHERE account_id = '${customer.accountId}'`,
+      ],
+    ],
   ];
   const limitRow = ({ accountId, projectId, keyId }: Customer, openHolds: number, tokens: string): string =>
     `INSERT INTO billing.rate_limit (id, account_id, project_id, key_id, tokens_per_minute_max, open_holds, token_window)
@@ -184,6 +194,12 @@ describe('each invariant detects its violation', () => {
   const budgetRow = ({ accountId }: Customer, period: string, start: string, { spent = '0', held = '0' }): string =>
     `INSERT INTO billing.budget (id, account_id, period, time_zone, limit_amount, spent, held, window_start, window_end)
      VALUES (gen_random_uuid(), '${accountId}', '${period}', 'UTC', 1, ${spent}, ${held}, ${start}, 'infinity')`;
+  const userBudget = ({ accountId }: Customer, values: string): string =>
+    `WITH budget AS (
+       INSERT INTO billing.budget (id, account_id, dimension, period, time_zone, limit_amount, spent, held, window_start, window_end)
+       VALUES (gen_random_uuid(), '${accountId}', 'user', 'total', 'UTC', 1, 0, 0, '-infinity', 'infinity') RETURNING *)
+     INSERT INTO billing.budget_value (budget_id, account_id, window_end, value, spent, held)
+     SELECT id, account_id, window_end, counted.* FROM budget, (VALUES ${values}) AS counted (value, spent, held)`;
   const usageRow = (unit: 'hour' | 'day', { accountId, projectId, keyId }: Customer): string =>
     `INSERT INTO billing.usage_${unit} VALUES ('${accountId}', '2026-03-02', '${projectId}', '${keyId}', 'sim-fast', '', 'completed', 1, 0, 1, 0, 0, 0, 1, 0, '2026-03-02')`;
   test.each(cases)('%s: %s', async (id, _, sql) => {

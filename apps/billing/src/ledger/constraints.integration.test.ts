@@ -59,6 +59,7 @@ const TABLES: Record<string, Table> = {
       project_requests_per_minute_max_check: { requests_per_minute_max: 0 },
       project_concurrency_max_check: { concurrency_max: 0 },
       project_open_holds_not_negative: { open_holds: -1 },
+      project_tags_in_bounds: { tags: `'{a tag}'` },
     },
   },
   api_key: {
@@ -84,7 +85,7 @@ const TABLES: Record<string, Table> = {
     }),
     faults: {
       budget_pkey: 'twice',
-      budget_once_a_period: 'twice',
+      budget_once_a_target: 'twice',
       budget_account_id_fkey: { account_id: ANY_ID },
       budget_project_id_fkey: { project_id: ANY_ID },
       budget_key_id_fkey: { key_id: ANY_ID },
@@ -94,6 +95,17 @@ const TABLES: Record<string, Table> = {
       budget_spent_not_negative: { spent: -1 },
       budget_held_not_negative: { held: -1 },
       budget_window_in_order: { window_end: `'2026-11-23Z'` },
+      budget_dimension_check: { dimension: `'session'` },
+      budget_value_has_dimension: { value: `'alice'` },
+      budget_counts_in_one_place: { dimension: `'user'`, spent: 1 },
+    },
+  },
+  budget_value: {
+    row: () => ({ budget_id: ONE_ID, account_id: ANY_ID, window_end: `'infinity'`, value: `'alice'`, spent: 0, held: 0 }),
+    faults: {
+      budget_value_pkey: 'twice',
+      budget_value_spent_not_negative: { spent: -1 },
+      budget_value_held_not_negative: { held: -1 },
     },
   },
   rate_limit: {
@@ -124,6 +136,7 @@ const TABLES: Record<string, Table> = {
     faults: {
       hold_pkey: 'twice',
       hold_tokens_above_zero: { tokens: 0 },
+      hold_attribution_is_an_object: { attribution: `'{}'` },
       hold_amount_check: { amount: '1000000000000000001' },
       hold_plan_part_within_amount: { plan_part: 11, grant_id: ANY_ID },
       hold_plan_part_has_grant: { plan_part: 1 },

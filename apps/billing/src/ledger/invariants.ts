@@ -198,7 +198,7 @@ export const INVARIANTS: readonly Invariant[] = [
     // Not money. A clock that was set back across the start of a window breaks it until the window ends.
     freezesAccount: false,
     // Windows that are not over, so that each reads the end of the journal of its account. What is total comes from the rollups.
-    sql: () => `SELECT b.id AS subject, b.account_id FROM billing.budget b WHERE b.window_end > now() AND (
+    sql: () => `SELECT b.id AS subject, b.account_id FROM billing.budget b WHERE b.dimension IS NULL AND b.window_end > now() AND (
         b.held <> (SELECT coalesce(sum(x.amount), 0) FROM billing.hold x WHERE x.created_at >= b.window_start AND ${OF_BUDGET})
         OR b.spent <> CASE WHEN b.period = 'total'
           THEN (SELECT coalesce(sum(x.cost), 0) FROM billing.usage_day x WHERE ${OF_BUDGET})
@@ -219,6 +219,26 @@ export const INVARIANTS: readonly Invariant[] = [
               lag((e.value ->> 0)::float8) OVER (ORDER BY e.position) AS before
             FROM json_array_elements(entries) WITH ORDINALITY e (value, position)) w
           WHERE NOT (w.count > 0 AND coalesce(w.before <= w.at, true)))`,
+  },
+  {
+    id: 'I17',
+    rule: 'a budget of users or tags is what the requests of its window cost and hold for each of them',
+    // Not money. A clock that was set back across the start of a window breaks it until the window ends.
+    freezesAccount: false,
+    // A total that began before the closed month would read all that is closed.
+    sql: ({
+      range: { after },
+    }) => `SELECT b.id AS subject, b.account_id FROM billing.budget b WHERE b.dimension IS NOT NULL AND b.window_end > now()
+        AND (b.period <> 'total' OR ${after ? `b.window_start >= ${moment(after.at)}` : 'true'})
+        AND EXISTS (SELECT FROM (
+            SELECT value, spent, held FROM billing.budget_value v WHERE v.budget_id = b.id AND v.window_end = b.window_end
+            UNION ALL
+            SELECT (x.attribution ->> b.dimension) COLLATE "C", -x.cost, 0 FROM ${BUDGET_COSTS} x
+              WHERE x.settled_at >= b.window_start AND x.reserved_at >= b.window_start AND ${OF_BUDGET}
+            UNION ALL
+            SELECT (x.attribution ->> b.dimension) COLLATE "C", 0, -x.amount FROM billing.hold x
+              WHERE x.created_at >= b.window_start AND ${OF_BUDGET}) counted
+          WHERE value = coalesce(b.value, value) GROUP BY value HAVING sum(spent) <> 0 OR sum(held) <> 0)`,
   },
 ];
 

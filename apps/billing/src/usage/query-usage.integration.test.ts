@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { UsageGroup, UsageQueryRequest, UsageRow } from '#contracts/billing/usage.js';
+import type { Attribution } from '#contracts/billing/attribution.js';
+import { ATTRIBUTION_GROUPS, type UsageGroup, type UsageQueryRequest, type UsageRow } from '#contracts/billing/usage.js';
 import type { OutputSource, PromptSource } from '#inference/usage.js';
 import { picoUsd } from '#money/pico-usd.js';
 import { type Customer, LedgerFixture, PRICE, reserveOf, usageOf } from '../../test/ledger-fixture.js';
@@ -28,18 +29,28 @@ interface Used {
   output: number;
   promptSource: PromptSource;
   outputSource: OutputSource;
+  attribution?: Attribution;
 }
 
 async function use(customer: Customer, used: Used[]): Promise<void> {
   let clock = 0;
   const lanes = ledger.newLanes({ now: () => clock });
-  for (const { at, projectId, keyId, model, prompt, cached, output, promptSource, outputSource } of used) {
+  for (const { at, projectId, keyId, model, prompt, cached, output, promptSource, outputSource, attribution } of used) {
     clock = at;
-    const reserve = { ...reserveOf({ ...customer, projectId, keyId }, 10_000n), model };
+    const reserve = { ...reserveOf({ ...customer, projectId, keyId }, 10_000n), model, attribution };
     expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
     const usage = { ...usageOf(prompt, output, cached), promptSource, outputSource };
     await lanes.settle({ holdId: reserve.holdId, accountId: customer.accountId, reason: 'completed', usage });
   }
+}
+
+function attributionOf(n: number): Attribution {
+  return {
+    user: `user-${n % 4}`,
+    client: n % 2 === 0 ? 'OpenAI/Python' : 'curl',
+    ...(n % 3 > 0 && { session: `s-${n % 5}` }),
+    ...(n % 5 > 0 && { 'tag:team': n % 5 === 1 ? 'search' : 'ärzte' }),
+  };
 }
 
 /** Adds a second project and key to an account. */
@@ -66,8 +77,12 @@ function model(used: Used[], request: UsageQueryRequest): UsageRow[] {
       ...(groupBy.includes('project') && { projectId: one.projectId }),
       ...(groupBy.includes('key') && { keyId: one.keyId }),
       ...(groupBy.includes('model') && { model: one.model }),
+      ...(groupBy.includes('user') && { user: one.attribution?.user ?? null }),
+      ...(groupBy.includes('tag') && { tag: one.attribution?.[`tag:${request.tag}`] ?? null }),
+      ...(groupBy.includes('client') && { client: one.attribution?.client ?? null }),
+      ...(groupBy.includes('session') && { session: one.attribution?.session ?? null }),
     };
-    const id = JSON.stringify(Object.values(key));
+    const id = JSON.stringify(Object.values(key).map((value) => value ?? ''));
     const zero = {
       requests: 0,
       estimatedRequests: 0,
@@ -120,6 +135,7 @@ describe('every grouping of a week of usage equals a plain sum, at once and page
       cached: n % 11,
       output: n % 5,
       promptSource: n % 4 === 0 ? ('estimated' as const) : ('reported' as const),
+      ...(n % 7 > 0 && { attribution: attributionOf(n) }),
       outputSource: (['reported', 'counted', 'reported', 'reported', 'floor', 'reported'] as const)[n % 6] ?? 'reported',
     }));
     await use(customer, used);
@@ -143,6 +159,28 @@ describe('every grouping of a week of usage equals a plain sum, at once and page
       expect(await everyPage(request, 7)).toEqual(expected);
     },
   );
+
+  test('any two of key, model, user, tag, client and session sum up to the total', async () => {
+    const request = { accountId: customer.accountId, from: MONDAY, to: '2026-03-09', tag: 'team' };
+    const groups = ['key', 'model', ...ATTRIBUTION_GROUPS] as const;
+    const pairs = groups.flatMap((one, at) => groups.slice(at + 1).map((other) => [one, other]));
+    const total = model(used, request).map(({ costPicoUsd }) => BigInt(costPicoUsd));
+    for (const groupBy of pairs) {
+      const rows = await everyPage({ ...request, groupBy }, 9);
+      expect(rows).toEqual(model(used, { ...request, groupBy }));
+      expect([rows.reduce((sum, { costPicoUsd }) => sum + BigInt(costPicoUsd), 0n)]).toEqual(total);
+    }
+  });
+
+  test.each([
+    ['of all accounts', { accountId: undefined }, 'accountId'],
+    ['of 32 days', { from: '2026-02-05' }, 'from'],
+    ['by a tag without its name', { tag: undefined }, 'tag'],
+    ['by a tag whose name is none', { tag: "team'" }, 'tag'],
+  ])('usage by tag %s is refused', async (_, change, param) => {
+    const request = { accountId: customer.accountId, from: MONDAY, to: '2026-03-09', groupBy: ['tag' as const], tag: 'team', ...change };
+    await expect(queryUsage(ledger.prisma, request)).rejects.toMatchObject({ code: 'invalid_request', param });
+  });
 
   test('filters by project, key or model; from is included, to is not', async () => {
     const [first] = used as [Used];

@@ -1,4 +1,8 @@
+import { TAG_NAME } from '#contracts/billing/attribution.js';
 import {
+  ATTRIBUTED_DAYS_MAX,
+  ATTRIBUTION_GROUPS,
+  type AttributionGroup,
   USAGE_GROUPS,
   type UsageGroup,
   type UsageQueryReply,
@@ -21,7 +25,8 @@ const DAYS_MAX = 366;
 
 /**
  * Sums the usage of one account or all from `from` to before `to`. Whole days and hours come from the rollups, parts of an hour and what is
- * not in the rollups yet from the journal; the sums are those of the journal. Past sums never change.
+ * not in the rollups yet from the journal; the sums are those of the journal. Past sums never change. Usage by user, tag, client or session
+ * comes from the journal alone, so that what clients send does not multiply the rows of the rollups.
  *
  * Pages are stable: a page starts after the last row of the one before, and the first page fixes `to`.
  * @throws {ServiceError} `invalid_request` for a field, `not_found` for an unknown account.
@@ -55,6 +60,8 @@ interface Question {
   to: Date | undefined;
   step: UsageStep | undefined;
   groupBy: UsageGroup[];
+  /** Name of the tag. */
+  tag: string | undefined;
   projectId: string | undefined;
   keyId: string | undefined;
   model: string | undefined;
@@ -68,12 +75,18 @@ function parseQuestion(request: UsageQueryRequest): Question {
   if ((to ?? new Date()).getTime() - from.getTime() > DAYS_MAX * DAY_MS) {
     throw new ServiceError('invalid_request', `A query covers at most ${DAYS_MAX} days.`, 'from');
   }
+  const groupBy = request.groupBy ?? [];
+  if (groupBy.includes('tag') && !TAG_NAME.test(request.tag ?? '')) {
+    throw new ServiceError('invalid_request', 'tag is the name of the tag to group by.', 'tag');
+  }
+  if (isAttributed(groupBy)) checkAttributed(request, (to ?? new Date()).getTime() - from.getTime());
   return {
     accountId: request.accountId,
     from,
     to,
     step: request.step,
-    groupBy: request.groupBy ?? [],
+    groupBy,
+    tag: request.tag,
     projectId: request.projectId,
     keyId: request.keyId,
     model: request.model,
@@ -82,9 +95,22 @@ function parseQuestion(request: UsageQueryRequest): Question {
   };
 }
 
+function isAttributed(groupBy: readonly UsageGroup[]): boolean {
+  return ATTRIBUTION_GROUPS.some((group) => groupBy.includes(group));
+}
+
+/** The journal has an index by account and time. */
+function checkAttributed({ accountId }: UsageQueryRequest, milliseconds: number): void {
+  const groups = ATTRIBUTION_GROUPS.join(', ');
+  if (accountId === undefined) throw new ServiceError('invalid_request', `Usage by ${groups} is that of one account.`, 'accountId');
+  if (milliseconds > ATTRIBUTED_DAYS_MAX * DAY_MS) {
+    throw new ServiceError('invalid_request', `A query by ${groups} covers at most ${ATTRIBUTED_DAYS_MAX} days.`, 'from');
+  }
+}
+
 /** A column that the sums are grouped by, in the order of the rows. */
 interface Column {
-  name: 'start' | 'accountId' | 'projectId' | 'keyId' | 'model' | 'upstream' | 'ending';
+  name: 'start' | 'accountId' | 'projectId' | 'keyId' | 'model' | 'upstream' | 'ending' | AttributionGroup;
   sql: Prisma.Sql;
   /** Checks and renders its value in a cursor. */
   form: (value: string) => boolean;
@@ -95,7 +121,7 @@ const uuid = (text: string): Prisma.Sql => Prisma.sql`${text}::uuid`;
 const plain = (text: string): Prisma.Sql => Prisma.sql`${text}`;
 
 /** In the order of the columns. Texts are in byte order, independent of the locale of the database. */
-const GROUPS: Record<UsageGroup, Column> = {
+const GROUPS: Record<Exclude<UsageGroup, AttributionGroup>, Column> = {
   account: { name: 'accountId', sql: Prisma.sql`account_id`, form: isId, value: uuid },
   project: { name: 'projectId', sql: Prisma.sql`project_id`, form: isId, value: uuid },
   key: { name: 'keyId', sql: Prisma.sql`key_id`, form: isId, value: uuid },
@@ -104,14 +130,23 @@ const GROUPS: Record<UsageGroup, Column> = {
   ending: { name: 'ending', sql: Prisma.sql`ending`, form: isText, value: plain },
 };
 
-function columnsOf({ step, groupBy }: Question): Column[] {
+/** Requests without a value have the empty text, which no value is. The dimension is a part of the query: its groups must be the same expression. */
+function attributed(name: AttributionGroup, dimension: string): Column {
+  return { name, sql: Prisma.sql`coalesce(attribution ->> ${Prisma.raw(`'${dimension}'`)}, '') COLLATE "C"`, form: isText, value: plain };
+}
+
+function columnsOf({ step, groupBy, tag }: Question): Column[] {
   const time: Column = {
     name: 'start',
     sql: Prisma.sql`date_trunc(${Prisma.raw(`'${step}'`)}, at, 'UTC')`,
     form: isMoment,
     value: (text) => Prisma.sql`${text}::timestamptz`,
   };
-  return [...(step ? [time] : []), ...USAGE_GROUPS.filter((group) => groupBy.includes(group)).map((group) => GROUPS[group])];
+  const column = (group: UsageGroup): Column => {
+    if (group === 'tag') return attributed(group, `tag:${tag}`);
+    return group === 'user' || group === 'client' || group === 'session' ? attributed(group, group) : GROUPS[group];
+  };
+  return [...(step ? [time] : []), ...USAGE_GROUPS.filter((group) => groupBy.includes(group)).map(column)];
 }
 
 function tooMuch(error: unknown): never {
@@ -136,17 +171,22 @@ function summing(question: Question, to: Date, state: UsageState, columns: Colum
 }
 
 function usedIn(question: Question, range: Range, { closedTo, newestAt, detachedTo }: UsageState): Prisma.Sql {
+  const isByAttribution = isAttributed(question.groupBy);
   const { days, hours, tail, edges } = usageParts(range, question.step, newestAt?.getTime() ?? Number.NEGATIVE_INFINITY);
-  if (detachedTo && edges.some(([start]) => start < detachedTo.getTime())) {
-    throw new ServiceError('invalid_request', `Requests before ${detachedTo.toISOString()} are detached: use whole hours.`, 'from');
+  if (detachedTo && (isByAttribution ? [range] : edges).some(([start]) => start < detachedTo.getTime())) {
+    const advice = isByAttribution ? 'ask from then on' : 'use whole hours';
+    throw new ServiceError('invalid_request', `Requests before ${detachedTo.toISOString()} are detached: ${advice}.`, 'from');
   }
   const where = filtersOf(question);
-  const from = (table: string, time: string, ranges: Range[], also = Prisma.empty): Prisma.Sql[] =>
+  const from = (table: string, time: string, ranges: Range[], also = Prisma.empty, columns = ENTRY_COLUMNS): Prisma.Sql[] =>
     ranges.map(
       ([start, end]) => Prisma.sql`
-        SELECT ${Prisma.raw(ENTRY_COLUMNS.join(', ').replace('at', `${time} AS at`))} FROM ${Prisma.raw(table)} entry
+        SELECT ${Prisma.raw(columns.join(', ').replace('at', `${time} AS at`))} FROM ${Prisma.raw(table)} entry
         WHERE ${Prisma.raw(time)} >= ${new Date(start)} AND ${Prisma.raw(time)} < ${new Date(end)} ${where} ${also}`,
     );
+  if (isByAttribution) {
+    return Prisma.join(from(USAGE_ENTRIES, 'at', [range], Prisma.empty, [...ENTRY_COLUMNS, 'attribution']), '');
+  }
   return Prisma.join(
     [
       ...from('billing.usage_day', 'day', days),
@@ -181,13 +221,13 @@ function rendered({ name, sql }: Column): Prisma.Sql {
   return Prisma.sql`${text} AS ${Prisma.raw(`"${name}"`)}`;
 }
 
-/** `start` has microseconds; no upstream is ''. */
-function renderRow({ start, upstream, ...row }: UsageRow): UsageRow {
-  return {
-    ...(start !== undefined && { start: new Date(start).toISOString() }),
-    ...row,
-    ...(upstream !== undefined && { upstream: upstream || null }),
-  };
+/** Columns in which no value is ''. */
+const NULLABLE = ['upstream', ...ATTRIBUTION_GROUPS] as const;
+
+/** `start` has microseconds. */
+function renderRow({ start, ...row }: UsageRow): UsageRow {
+  for (const name of NULLABLE) if (row[name] === '') row[name] = null;
+  return { ...(start !== undefined && { start: new Date(start).toISOString() }), ...row };
 }
 
 function momentOf(date: Date): string {

@@ -13,7 +13,7 @@ export const MEASURES = [
   'forfeit',
 ] as const;
 
-/** Columns of `USAGE_ENTRIES` and, with `at` as their hour or day, of the rollups. */
+/** Columns of `USAGE_ENTRIES`, which also has the attribution, and, with `at` as their hour or day, of the rollups. */
 export const ENTRY_COLUMNS = ['at', ...DIMENSIONS, ...MEASURES];
 
 /** Moment before which rows of detached months are missing in the journals; the rollups have them. Null: none are missing. */
@@ -24,7 +24,7 @@ const reason = (alias: string): string => `CASE ${alias}.reason WHEN 'client-lef
 const ESTIMATED = `CASE WHEN s.prompt_source = 'estimated' OR s.output_source <> 'reported' OR s.usage_source = 'estimated' THEN 1 ELSE 0 END`;
 
 /**
- * Usage of the journals as rows of `transaction_id` and `ENTRY_COLUMNS`; the only definition of what counts where. Tombstones used nothing.
+ * Usage of the journals as rows of `transaction_id`, `ENTRY_COLUMNS` and `attribution`; the only definition of what counts where. Tombstones used nothing.
  *
  * A late settlement is two rows at its own time: one takes back what the reaper's settlement counted, the other counts the request under the
  * ending and the upstream that are known now. So past sums never change, and a request counts once under each grouping.
@@ -32,17 +32,18 @@ const ESTIMATED = `CASE WHEN s.prompt_source = 'estimated' OR s.output_source <>
 export const USAGE_ENTRIES = `(
     SELECT s.transaction_id, s.settled_at AS at, s.account_id, s.project_id, s.key_id, s.model COLLATE "C" AS model,
       coalesce(s.upstream, '') COLLATE "C" AS upstream, (${reason('s')}) COLLATE "C" AS ending, 1 AS requests,
-      ${ESTIMATED} AS estimated_requests, s.prompt_tokens, s.cached_tokens, s.output_tokens, s.reasoning_tokens, s.cost, s.forfeit
-    FROM billing.settlement s WHERE s.project_id IS NOT NULL
+      ${ESTIMATED} AS estimated_requests, s.prompt_tokens, s.cached_tokens, s.output_tokens, s.reasoning_tokens, s.cost, s.forfeit,
+      s.attribution FROM billing.settlement s WHERE s.project_id IS NOT NULL
     UNION ALL
     SELECT l.transaction_id, l.settled_at, l.account_id, s.project_id, s.key_id, s.model COLLATE "C",
       coalesce(s.upstream, '') COLLATE "C", (${reason('s')}) COLLATE "C", -1,
-      -${ESTIMATED}, -s.prompt_tokens, -s.cached_tokens, -s.output_tokens, -s.reasoning_tokens, -s.cost, -s.forfeit
+      -${ESTIMATED}, -s.prompt_tokens, -s.cached_tokens, -s.output_tokens, -s.reasoning_tokens, -s.cost, -s.forfeit,
+      s.attribution
     FROM billing.late_settlement l JOIN billing.settlement s ON s.hold_id = l.hold_id WHERE s.project_id IS NOT NULL
     UNION ALL
     SELECT l.transaction_id, l.settled_at, l.account_id, s.project_id, s.key_id, s.model COLLATE "C",
       coalesce(l.upstream, '') COLLATE "C", (${reason('l')}) COLLATE "C", 1,
       ${ESTIMATED}, l.prompt_tokens, l.cached_tokens, l.output_tokens, l.reasoning_tokens, s.cost + l.due - l.writeoff,
-      s.forfeit + coalesce(l.forfeit, 0)
+      s.forfeit + coalesce(l.forfeit, 0), s.attribution
     FROM billing.late_settlement l JOIN billing.settlement s ON s.hold_id = l.hold_id WHERE s.project_id IS NOT NULL
   )`;

@@ -3,11 +3,12 @@ import type { MutationsByFile } from './mutation.js';
 const FOLD = 'apps/billing/src/holds/fold-batch.test.ts';
 const CACHED = 'apps/billing/src/holds/apply-cached.integration.test.ts';
 const BUDGETS = 'apps/billing/src/budgets/budgets.integration.test.ts';
+const VALUES = 'apps/billing/src/budgets/budget-values.integration.test.ts';
 
 /** Mutations of budgets: decisions, windows, counts. */
 export const MUTATIONS_OF_BUDGETS: MutationsByFile = {
   'apps/billing/src/budgets/budget.ts': [
-    ['a hold fits in every budget', 'if (amount > leftOf(budget) && ', 'if (amount < 0n && ', BUDGETS, 'never exceed it'],
+    ['a hold fits in every budget', 'if (amount > one.left && ', 'if (amount < 0n && ', BUDGETS, 'never exceed it'],
     ['what is held counts', 'limit - spent - held;', 'limit - spent;', BUDGETS, 'never exceed it'],
     [
       'a hold counts in its own window',
@@ -38,10 +39,32 @@ export const MUTATIONS_OF_BUDGETS: MutationsByFile = {
   'apps/billing/src/holds/decide-settles.ts': [
     [
       'late, and not in a window that is over',
-      '(budget.windowStart <= reaped.createdAt ? leftOf(budget) : 0n)',
-      'leftOf(budget)',
+      '(budget.windowStart <= reaped.createdAt ? left : 0n)',
+      'left',
       BUDGETS,
       'after the reset charges nothing more',
     ],
+  ],
+  'apps/billing/src/budgets/budget-values.ts': [
+    [
+      'a hold counts for its user in its own window',
+      '.filter(({ budget }) => budget.windowStart <= hold.createdAt)',
+      '',
+      FOLD,
+      'the fold equals the serial model',
+    ],
+  ],
+  'apps/billing/src/budgets/read-values.ts': [
+    [
+      'the statement checks each user',
+      'NOT EXISTS (SELECT FROM changed_values WHERE exceeds)',
+      'true',
+      VALUES,
+      'never exceed the budget of any',
+    ],
+    ['the first of a user too', 'WHERE spent + held > limit_amount)', 'WHERE false)', VALUES, 'first request of a user'],
+  ],
+  'apps/billing/src/budgets/count-values.ts': [
+    ['what users have spent before a budget counts', 'HAVING sum(cost) > 0', 'HAVING false', VALUES, 'counts what each user has spent'],
   ],
 };

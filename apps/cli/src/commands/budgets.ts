@@ -1,10 +1,12 @@
-import { BUDGET_PERIODS, type Budget, budgetList, budgetRemove, budgetSet } from '#contracts/billing/budgets.js';
+import { BUDGET_PERIODS, type Budget, budgetList, budgetRemove, budgetSet, budgetValues } from '#contracts/billing/budgets.js';
 import { command } from '../command.js';
 import {
   accountId,
   argument,
   budgetId,
+  cursor,
   defaultingToOnly,
+  flag,
   keyId,
   oneOf,
   optional,
@@ -12,19 +14,25 @@ import {
   required,
   text,
   usdAsPico,
+  wholeNumber,
 } from '../parameters.js';
-import { renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
+import { morePages, renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
+import { UsageError } from '../usage-error.js';
 
 const account = defaultingToOnly(accountId, 'id of the account');
 
 export const budgetCommands = [
   command({
     name: 'budget set',
-    summary: 'Limit what an account, a project or a key may cost in a period, or change the limit',
+    summary: 'Limit what an account, project or key, or each of its users or tags, may cost in a period, or change the limit',
     parameters: {
       account,
       project: optional(projectId, 'only requests of this project'),
       key: optional(keyId, 'only requests of this key'),
+      eachUser: flag('a budget of this size for each end user'),
+      user: optional(text(256, 'user'), 'only requests of this end user'),
+      eachTag: optional(text(64, 'name'), 'a budget of this size for each value of this tag'),
+      tag: optional(text(193, 'name=value'), 'only requests with this tag'),
       period: required(oneOf(BUDGET_PERIODS, 'period'), `${BUDGET_PERIODS.join(', ')}; weeks begin on Monday`),
       limit: required(usdAsPico, 'most that the requests of a period may cost; 0 refuses all that cost something'),
       timeZone: optional(text(64, 'zone'), 'time zone in which the period begins, such as Europe/Berlin; default UTC'),
@@ -33,12 +41,15 @@ export const budgetCommands = [
       'budget set --account <account-id> --period month --limit 500 --time-zone Europe/Berlin',
       'budget set --account <account-id> --project <project-id> --period day --limit 5.00',
       'budget set --account <account-id> --key <key-id> --period total --limit 20',
+      'budget set --account <account-id> --project <project-id> --each-user --period day --limit 1',
+      'budget set --account <account-id> --tag team=search --period month --limit 200',
     ],
     endpoint: budgetSet,
-    request: ({ account, project, key, period, limit, timeZone }) => ({
+    request: ({ account, project, key, period, limit, timeZone, ...of }) => ({
       accountId: account,
       projectId: project,
       keyId: key,
+      ...valuesOf(of),
       period,
       timeZone,
       limitPicoUsd: limit,
@@ -60,8 +71,8 @@ export const budgetCommands = [
           OF: ownerOf,
           PERIOD: (row) => row.period,
           LIMIT: (row) => renderDollars(row.limitPicoUsd),
-          SPENT: (row) => renderDollars(row.spentPicoUsd),
-          HELD: (row) => renderDollars(row.heldPicoUsd),
+          SPENT: (row) => (isOfEach(row) ? null : renderDollars(row.spentPicoUsd)),
+          HELD: (row) => (isOfEach(row) ? null : renderDollars(row.heldPicoUsd)),
           RESETS: (row) => row.resetsAt,
         },
         'no budgets',
@@ -77,6 +88,32 @@ export const budgetCommands = [
     render: ({ budgets }) => budgets.map(renderBudget).join(),
   }),
   command({
+    name: 'budget values',
+    summary: 'List the users or values of a tag that have used a budget, with what each has spent and holds',
+    parameters: {
+      budgetId: argument(budgetId, 'id of the budget'),
+      account,
+      value: optional(text(256, 'value'), 'only this user or value'),
+      limit: optional(wholeNumber(1, 1_000), 'rows on a page; default 100'),
+      cursor,
+    },
+    examples: ['budget values <budget-id> --account <account-id>', 'budget values <budget-id> --account <account-id> --value alice'],
+    endpoint: budgetValues,
+    request: ({ budgetId, account, value, limit, cursor }) => ({ accountId: account, budgetId, value, limit, cursor }),
+    render: ({ budget, values, nextCursor }) =>
+      renderTable(
+        values,
+        {
+          VALUE: (row) => row.value,
+          SPENT: (row) => renderDollars(row.spentPicoUsd),
+          HELD: (row) => renderDollars(row.heldPicoUsd),
+          LIMIT: () => renderDollars(budget.limitPicoUsd),
+          RESETS: () => budget.resetsAt,
+        },
+        'nothing is spent or held',
+      ) + morePages(nextCursor),
+  }),
+  command({
     name: 'budget remove',
     summary: 'Remove a budget; running requests are not affected',
     parameters: { budgetId: argument(budgetId, 'id of the budget') },
@@ -87,9 +124,36 @@ export const budgetCommands = [
   }),
 ];
 
-function ownerOf({ projectId, keyId }: Budget): string {
-  if (keyId !== null) return `key ${keyId}`;
-  return projectId === null ? 'account' : `project ${projectId}`;
+interface Values {
+  eachUser: true | undefined;
+  user: string | undefined;
+  eachTag: string | undefined;
+  tag: string | undefined;
+}
+
+/** Returns the users or tags that a budget is of. */
+function valuesOf({ eachUser, user, eachTag, tag }: Values): { dimension?: string; value?: string } {
+  if ([eachUser, user, eachTag, tag].filter((one) => one !== undefined).length > 1) {
+    throw new UsageError('give one of --each-user, --user, --each-tag and --tag');
+  }
+  if (eachUser) return { dimension: 'user' };
+  if (user !== undefined) return { dimension: 'user', value: user };
+  if (eachTag !== undefined) return { dimension: `tag:${eachTag}` };
+  if (tag === undefined) return {};
+  const at = tag.indexOf('=');
+  if (at < 1 || at === tag.length - 1) throw new UsageError('--tag takes a name and a value, such as team=search');
+  return { dimension: `tag:${tag.slice(0, at)}`, value: tag.slice(at + 1) };
+}
+
+function isOfEach({ dimension, value }: Budget): boolean {
+  return dimension !== null && value === null;
+}
+
+function ownerOf({ projectId, keyId, dimension, value }: Budget): string {
+  const target = keyId !== null ? `key ${keyId}` : projectId === null ? 'account' : `project ${projectId}`;
+  if (dimension === null) return target;
+  const name = dimension.replace('tag:', '');
+  return `${value === null ? `each ${name}` : `${name}=${value}`} of ${target}`;
 }
 
 function renderBudget(budget: Budget): string {
@@ -100,8 +164,7 @@ function renderBudget(budget: Budget): string {
     period: budget.period,
     'time zone': budget.timeZone,
     limit: renderMoney(budget.limitPicoUsd),
-    spent: renderMoney(budget.spentPicoUsd),
-    held: renderMoney(budget.heldPicoUsd),
+    ...(!isOfEach(budget) && { spent: renderMoney(budget.spentPicoUsd), held: renderMoney(budget.heldPicoUsd) }),
     'window began': budget.windowStart,
     resets: budget.resetsAt,
     created: budget.createdAt,

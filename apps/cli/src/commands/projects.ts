@@ -8,6 +8,7 @@ import {
   cursor,
   defaultingToOnly,
   flag,
+  listOf,
   optional,
   projectId,
   required,
@@ -20,6 +21,7 @@ import { UsageError } from '../usage-error.js';
 const rpm = optional(wholeNumber(1, 1_000_000), 'maximum of requests in any minute');
 const concurrency = optional(wholeNumber(1, 100_000), 'maximum of concurrent requests');
 const tpm = wholeNumber(1, TOKENS_MAX);
+const tags = optional(listOf(text(64, 'names')), "names of metadata pairs that are tags of its requests, separated by commas; '' for none");
 
 export const projectCommands = [
   command({
@@ -31,6 +33,7 @@ export const projectCommands = [
       rpm,
       concurrency,
       tpm: optional(tpm, 'maximum of tokens in any minute; default: none'),
+      tags,
     },
     examples: [
       'project create --account <account-id> --name web',
@@ -43,6 +46,7 @@ export const projectCommands = [
       requestsPerMinuteMax: values.rpm,
       concurrencyMax: values.concurrency,
       tokensPerMinuteMax: values.tpm,
+      tags: values.tags,
     }),
     render: renderProject,
   }),
@@ -70,22 +74,27 @@ export const projectCommands = [
   }),
   command({
     name: 'project update',
-    summary: 'Change the limits, name or state of a project',
+    summary: 'Change the limits, name, tags or state of a project',
     parameters: {
       projectId: argument(projectId, 'id of the project'),
       name: optional(text(200), 'display name'),
       rpm,
       concurrency,
       tpm: optional(clearableNumber(tpm), "maximum of tokens in any minute; '' for none"),
+      tags,
       enabled: flag('accept its keys again'),
       disabled: flag('refuse its keys'),
     },
-    examples: ['project update <project-id> --rpm 1200', 'project update <project-id> --disabled'],
+    examples: [
+      'project update <project-id> --rpm 1200',
+      'project update <project-id> --tags team,feature',
+      'project update <project-id> --disabled',
+    ],
     endpoint: projectUpdate,
-    request: ({ projectId, name, rpm, concurrency, tpm, enabled, disabled }) => {
+    request: ({ projectId, name, rpm, concurrency, tpm, tags, enabled, disabled }) => {
       if (enabled && disabled) throw new UsageError('--enabled and --disabled contradict each other');
-      if ([name, rpm, concurrency, tpm, enabled, disabled].every((value) => value === undefined)) {
-        throw new UsageError('nothing to change: give --name, --rpm, --concurrency, --tpm, --enabled or --disabled');
+      if ([name, rpm, concurrency, tpm, tags, enabled, disabled].every((value) => value === undefined)) {
+        throw new UsageError('nothing to change: give --name, --rpm, --concurrency, --tpm, --tags, --enabled or --disabled');
       }
       return {
         projectId,
@@ -93,6 +102,7 @@ export const projectCommands = [
         requestsPerMinuteMax: rpm,
         concurrencyMax: concurrency,
         tokensPerMinuteMax: tpm === 0 ? null : tpm,
+        tags,
         enabled: enabled ?? (disabled ? false : undefined),
       };
     },
@@ -109,6 +119,7 @@ function renderProject(project: Project): string {
     'requests per minute': String(project.requestsPerMinuteMax),
     'concurrent requests': String(project.concurrencyMax),
     ...(project.tokensPerMinuteMax !== null && { 'tokens per minute': String(project.tokensPerMinuteMax) }),
+    ...(project.tags.length > 0 && { tags: project.tags.join(', ') }),
     created: project.createdAt,
   });
 }

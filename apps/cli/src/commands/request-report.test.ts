@@ -32,6 +32,7 @@ const REQUEST: BilledRequest = {
   projectId: 'project',
   keyId: 'key',
   model: 'sim-fast',
+  attribution: {},
   upstream: 'local',
   heldPicoUsd: '20000000',
   price: { version: 2, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' },

@@ -13,6 +13,7 @@ export function renderRequest(request: BilledRequest): string {
     project: request.projectId,
     key: request.keyId,
     model: request.model,
+    ...request.attribution,
     upstream: request.upstream,
     reserved: request.reservedAt,
     held: `${renderMoney(request.heldPicoUsd)}, the most it can cost`,

@@ -2,7 +2,7 @@ import { measurePrompt, type PromptSize } from '#inference/prompt-size.js';
 import type { InferenceRequest } from '#inference/request.js';
 import { EncodedRequest } from '../encoded-request.js';
 import { parseCountRequest } from '../protocols/messages/request.js';
-import type { ParsedRequest, ProtocolAdapter, ReplyOptions } from '../protocols/protocol-adapter.js';
+import type { BodyAttribution, ParsedRequest, ProtocolAdapter, ReplyOptions } from '../protocols/protocol-adapter.js';
 import type { BodyWorkers } from './body-workers.js';
 import type { WorkOwner } from './fair-queue.js';
 import { checkShape, type JsonShape, parseText, readUtf8 } from './parse-json.js';
@@ -26,6 +26,7 @@ interface GenerationBody extends ReadBody {
 
 interface ParsedBody<Parsed extends ParsedRequest> {
   request: InferenceRequest | EncodedRequest;
+  attribution: BodyAttribution | undefined;
   replyOptions: ReplyOptions<Parsed>;
 }
 
@@ -37,11 +38,11 @@ export class BodyParser {
     const small = parseSmall(body.bytes);
     if (small !== undefined) {
       const parsed = adapter.parseRequest(small.value);
-      return { request: parsed.request, replyOptions: parsed };
+      return { request: parsed.request, attribution: parsed.attribution, replyOptions: parsed };
     }
-    const { summary, replyOptions, json } = await this.workers.parse(adapter.name, body.bytes, body.owner, body.stopped);
+    const { summary, attribution, replyOptions, json } = await this.workers.parse(adapter.name, body.bytes, body.owner, body.stopped);
     // The worker parsed with the same adapter.
-    return { request: new EncodedRequest(summary, json, body.onSent), replyOptions: replyOptions as ReplyOptions<Parsed> };
+    return { request: new EncodedRequest(summary, json, body.onSent), attribution, replyOptions: replyOptions as ReplyOptions<Parsed> };
   }
 
   async parseCount(body: ReadBody): Promise<{ model: string; size: PromptSize }> {

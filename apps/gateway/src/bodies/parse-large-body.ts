@@ -3,7 +3,7 @@ import type { InferenceRequest } from '#inference/request.js';
 import type { RequestSummary } from '../encoded-request.js';
 import { ADAPTERS } from '../protocols/adapters.js';
 import { parseCountRequest } from '../protocols/messages/request.js';
-import type { ParsedRequest, ProtocolName, ReplyOptions } from '../protocols/protocol-adapter.js';
+import type { BodyAttribution, ParsedRequest, ProtocolName, ReplyOptions } from '../protocols/protocol-adapter.js';
 import { parseJson } from './parse-json.js';
 
 /** The format of a generation request, or `count-tokens`. */
@@ -12,6 +12,7 @@ export type BodyKind = ProtocolName | 'count-tokens';
 /** A parsed body as the main thread receives it. It is small, except `json`, which is transferred without a copy. */
 export interface LargeBody {
   summary: RequestSummary;
+  attribution?: BodyAttribution | undefined;
   /** The format's `ReplyOptions`; `{}` for `count-tokens`. */
   replyOptions: object;
   /** The canonical request as JSON in UTF-8; empty for `count-tokens`. */
@@ -28,8 +29,8 @@ function countable(prompt: ReturnType<typeof parseCountRequest>): LargeBody {
   return { summary: { model: prompt.model, stream: false, size: measurePrompt(prompt) }, replyOptions: {}, json: new Uint8Array(0) };
 }
 
-function generation({ request, ...replyOptions }: ParsedRequest & ReplyOptions<ParsedRequest>): LargeBody {
-  return { summary: summaryOf(request), replyOptions, json: new TextEncoder().encode(JSON.stringify(request)) };
+function generation({ request, attribution, ...replyOptions }: ParsedRequest & ReplyOptions<ParsedRequest>): LargeBody {
+  return { summary: summaryOf(request), attribution, replyOptions, json: new TextEncoder().encode(JSON.stringify(request)) };
 }
 
 function summaryOf(request: InferenceRequest): RequestSummary {

@@ -3,6 +3,8 @@ import type { ResolvedKey } from '#contracts/billing/keys.js';
 
 /** The owner of a key, and what the key may be used for. */
 export interface Caller extends Pick<ResolvedKey, 'keyId' | 'projectId' | 'accountId'> {
+  /** Names of the `metadata` pairs that are tags. Absent: none. */
+  tags?: string[];
   /** Absent: all models. */
   mayUse?: (modelId: string) => boolean;
   /** Absent: the key may be used from any address. */
@@ -10,9 +12,10 @@ export interface Caller extends Pick<ResolvedKey, 'keyId' | 'projectId' | 'accou
 }
 
 /** Compiles the lists of a key once, so that a request only looks them up, and one without lists does not. */
-export function callerOfKey({ keyId, projectId, accountId, models, networks }: Omit<ResolvedKey, 'validForMs'>): Caller {
+export function callerOfKey({ keyId, projectId, accountId, models, networks, tags }: Omit<ResolvedKey, 'validForMs'>): Caller {
   return {
     ...{ keyId, projectId, accountId },
+    ...(tags && { tags }),
     ...(models && { mayUse: matcherOf(models) }),
     ...(networks && { mayCallFrom: networkCheck(networks) }),
   };

@@ -4,13 +4,11 @@ import type { ActivityEvents } from './activity-events.js';
 import { CLIENT_DISCONNECTED, type GatewayMetrics } from './gateway-metrics.js';
 import type { HttpExchange } from './http-exchange.js';
 import { ROUTES, type Route } from './routes.js';
+import { userAgentFamily } from './user-agent.js';
 
 /** Characters of a header that a log line keeps: enough for the names of SDKs and agents, and for trace ids. */
 const USER_AGENT_MAX = 200;
 const CLIENT_REQUEST_ID_MAX = 100;
-
-/** A name, and a second one that is no version: `OpenAI/Python` of `OpenAI/Python 1.2.3`, `curl` of `curl/8.1`. */
-const USER_AGENT_FAMILY = /^[^\s/(;,]+(?:\/[a-z][^\s/(;,]*)?/i;
 
 const FORMATS = new Map(Object.values<Route>(ROUTES).map(({ path, format }) => [path, format]));
 
@@ -45,7 +43,7 @@ export class AccessLog {
         clientRequestId: printable(headers?.['x-request-id'], CLIENT_REQUEST_ID_MAX),
         clientAddress: exchange.address,
         userAgent,
-        userAgentFamily: userAgent && USER_AGENT_FAMILY.exec(userAgent)?.[0],
+        userAgentFamily: userAgentFamily(userAgent),
         method,
         route,
         format: FORMATS.get(route),

@@ -78,21 +78,29 @@ function balanceError(refused: { requiredPicoUsd: string; availablePicoUsd: stri
 
 const ADJECTIVES: Record<BudgetPeriod, string> = { day: 'daily', week: 'weekly', month: 'monthly', total: 'total' };
 
-/** Amounts of the account's own budget are left out: they would tell the owner of one key what other projects spend. */
+/** Amounts of budgets of the whole account are left out: they would tell the owner of one key what other projects spend. */
 function budgetError(budget: ExceededBudget, refused: { requiredPicoUsd: string }, quote: Quote, price: Price): GatewayError {
   const { projectId, keyId, period, resetsAt } = budget;
   const [limit, left] = [parsePicoUsd(budget.limitPicoUsd), parsePicoUsd(budget.leftPicoUsd)];
   const cost = `up to $${renderUsd(parsePicoUsd(refused.requiredPicoUsd))} (${quote.outputTokensMax} output tokens)`;
   const affordable = affordableTokens(left, quote, price);
-  const owner = keyId !== null ? `key ${keyId}` : projectId !== null ? `project ${projectId}` : undefined;
+  const owner = ownersOf(budget).join(' in ');
+  const isOfAccount = keyId === null && projectId === null;
   const sentences = [
-    owner === undefined
-      ? `The ${ADJECTIVES[period]} budget of the account does not cover this request, which may cost ${cost}.`
+    isOfAccount
+      ? `The ${ADJECTIVES[period]} budget of ${owner} does not cover this request, which may cost ${cost}.`
       : `The ${ADJECTIVES[period]} budget of ${owner} has $${renderUsd(left)} of $${renderUsd(limit)} left; this request may cost ${cost}.`,
     resetsAt === null ? 'The budget does not reset.' : `The budget resets at ${resetsAt.replace('.000Z', 'Z')}.`,
-    ...(owner !== undefined && affordable > 0n ? [`Lower the output limit to ${affordable} tokens or less.`] : []),
+    ...(!isOfAccount && affordable > 0n ? [`Lower the output limit to ${affordable} tokens or less.`] : []),
   ];
   return new GatewayError('insufficient_balance', sentences.join(' '));
+}
+
+/** Returns the user or tag that a budget is of, if it is, and its key, project or account. */
+function ownersOf({ projectId, keyId, dimension, value }: ExceededBudget): string[] {
+  const target = keyId !== null ? `key ${keyId}` : projectId !== null ? `project ${projectId}` : 'the account';
+  if (dimension === undefined) return [target];
+  return [dimension === 'user' ? `user ${value}` : `tag ${dimension.slice('tag:'.length)}=${value}`, target];
 }
 
 /** Returns the output tokens that an amount pays for besides the prompt. With free output only a shorter prompt helps: 0. */

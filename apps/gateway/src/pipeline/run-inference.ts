@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto';
+import type { Attribution } from '#contracts/billing/attribution.js';
 import { TOKENS_MAX } from '#contracts/billing/fields.js';
 import type { LimitLeft, SettleRequest } from '#contracts/billing/holds.js';
 import type { Ticket } from '#contracts/inference.js';
@@ -32,6 +33,8 @@ interface InferenceCall {
   request: InferenceRequest | EncodedRequest;
   caller: Caller;
   requestId: string;
+  /** Absent: nothing is known of who the request is for. */
+  attribution?: Attribution | undefined;
   /** Trace context of the client, if it sent one. */
   trace?: TraceContext | undefined;
   /** Absent while traces are not exported. */
@@ -155,6 +158,7 @@ async function reserve(
     amountPicoUsd: quote.amount.toString(),
     price: model.pinnedPrice,
     tokensMax: Math.min(quote.promptTokensEstimate + quote.outputTokensMax, TOKENS_MAX),
+    attribution: call.attribution,
     traceparent: (span?.context ?? call.trace)?.traceparent,
   };
   // Called when billing gave no answer: the hold may exist, or may still be made. A release ends it, or leaves a tombstone that refuses

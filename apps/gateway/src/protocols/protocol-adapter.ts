@@ -9,10 +9,20 @@ export type ProtocolName = 'chat' | 'responses' | 'messages';
 /** The common part of every parsed request. An adapter adds private fields that its renderers need, such as an echo or `include_usage`. */
 export interface ParsedRequest {
   request: InferenceRequest;
+  /** Absent: the body names nothing. */
+  attribution?: BodyAttribution | undefined;
+}
+
+/** Who a request is for, by its body: texts within their limits. */
+export interface BodyAttribution {
+  user?: string | undefined;
+  session?: string | undefined;
+  /** Pairs of strings. The project says which of them are tags. */
+  metadata?: Record<string, string> | undefined;
 }
 
 /** The fields of a parsed request that renderers need. Plain JSON, so that it can be sent between threads. */
-export type ReplyOptions<Parsed extends ParsedRequest> = Omit<Parsed, 'request'>;
+export type ReplyOptions<Parsed extends ParsedRequest> = Omit<Parsed, 'request' | 'attribution'>;
 
 /** Identity of a reply, the same in every part of it. */
 export interface ReplyContext {

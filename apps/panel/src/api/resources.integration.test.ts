@@ -37,6 +37,7 @@ const project = {
   requestsPerMinuteMax: 600,
   concurrencyMax: 100,
   tokensPerMinuteMax: null,
+  tags: [],
   createdAt: '2027-01-01T00:00:00.000Z',
 };
 const accountRow = (accountId: string) => ({
@@ -187,7 +188,17 @@ test.each([
 test('a budget is set in the account of the path, and removed there alone', async () => {
   const budgetId = KEY;
   const budget: Budget = {
-    ...{ budgetId, accountId: ACME, projectId: PROJECT, keyId: null, period: 'month', timeZone: 'UTC', createdAt: '' },
+    ...{
+      budgetId,
+      accountId: ACME,
+      projectId: PROJECT,
+      keyId: null,
+      dimension: null,
+      value: null,
+      period: 'month',
+      timeZone: 'UTC',
+      createdAt: '',
+    },
     ...{ limitPicoUsd: '5', spentPicoUsd: '0', heldPicoUsd: '0', windowStart: null, resetsAt: null },
   };
   const calls: object[] = [];

@@ -17,7 +17,13 @@ function budget(
   const today = Math.floor(NOW / DAY_MS) * DAY_MS;
   const isTotal = period === 'total';
   return {
-    ...{ budgetId: `0195ad00-0000-7000-8000-${at.toString(16).padStart(12, '0')}`, accountId: ACCOUNTS[0]?.accountId ?? '', ...target },
+    ...{
+      budgetId: `0195ad00-0000-7000-8000-${at.toString(16).padStart(12, '0')}`,
+      accountId: ACCOUNTS[0]?.accountId ?? '',
+      ...target,
+      dimension: null,
+      value: null,
+    },
     ...{ period, timeZone: 'UTC', limitPicoUsd: limit, spentPicoUsd: spent, heldPicoUsd: held },
     windowStart: isTotal ? null : new Date(today).toISOString(),
     resetsAt: isTotal ? null : new Date(today + resets[period] * DAY_MS).toISOString(),

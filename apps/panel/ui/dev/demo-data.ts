@@ -108,6 +108,7 @@ const project = (at: number, owner: AccountRow, name: string, requestsPerMinuteM
   requestsPerMinuteMax,
   concurrencyMax,
   tokensPerMinuteMax: null,
+  tags: [],
   createdAt: iso(NOW - 80 * 24 * HOUR_MS),
 });
 
@@ -210,6 +211,7 @@ function request(at: number): BilledRequest {
     projectId: apiKey.projectId,
     keyId: apiKey.keyId,
     model: model.id,
+    attribution: {},
     upstream: reason === 'released' ? null : model.upstream,
     heldPicoUsd: `${held}`,
     price: { version: 3, inputPicoUsd: `${model.input}`, cachedInputPicoUsd: `${model.cached}`, outputPicoUsd: `${model.output}` },

@@ -1,6 +1,7 @@
-import { IsIn, IsOptional, Matches } from 'class-validator';
+import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { Id, PICO_USD, Text } from './fields.js';
+import { AttributionValue, BUDGET_DIMENSION } from './attribution.js';
+import { Id, type Paged, PICO_USD, Text } from './fields.js';
 
 /** `total` never resets. Weeks begin on Monday. */
 export const BUDGET_PERIODS = ['day', 'week', 'month', 'total'] as const;
@@ -12,6 +13,10 @@ export class BudgetSetRequest {
   @IsOptional() @Id() projectId?: string;
   /** The budget of this key alone. */
   @IsOptional() @Id() keyId?: string;
+  /** `user`, or `tag:<name>`: each end user, or each value of the tag, has the limit for itself. Absent: all requests count together. */
+  @IsOptional() @Matches(BUDGET_DIMENSION) dimension?: string;
+  /** With `dimension`: the budget of this user or value alone. */
+  @IsOptional() @AttributionValue() value?: string;
   @IsIn(BUDGET_PERIODS) period!: BudgetPeriod;
   /** IANA name of the zone in which days, weeks and months begin. Default: that of the budget, or UTC for a new one. */
   @IsOptional() @Text(64) timeZone?: string;
@@ -26,10 +31,17 @@ export interface Budget {
   projectId: string | null;
   /** Null: the budget of the whole project or account. */
   keyId: string | null;
+  /** `user` or `tag:<name>`. Null: all requests of the target count together. */
+  dimension: string | null;
+  /** The one value that the budget is of. Null with a `dimension`: each value has the limit for itself. */
+  value: string | null;
   period: BudgetPeriod;
   timeZone: string;
   limitPicoUsd: string;
-  /** Cost of the settled requests of the window. Above the limit only after the limit was lowered. */
+  /**
+   * Cost of the settled requests of the window. Above the limit only after the limit was lowered. Zero, like `heldPicoUsd`, for a budget of
+   * each value: `billing.v1.budget.values` lists them.
+   */
   spentPicoUsd: string;
   /** The most that the running requests of the window may cost. */
   heldPicoUsd: string;
@@ -40,11 +52,14 @@ export interface Budget {
   createdAt: string;
 }
 
-/** Replies `not_found` for an unknown account, project or key, and `conflict` when the account has 1,000 budgets. */
+/**
+ * Replies `not_found` for an unknown account, project or key, and `conflict` when the account has 1,000 budgets, or for another time zone of a
+ * budget of users or tags.
+ */
 export const budgetSet = new Endpoint<BudgetSetRequest, Budget>(
   'billing.v1.budget.set',
   BudgetSetRequest,
-  'Sets the budget of an account, project or key for a period, or changes its limit or time zone',
+  'Sets the budget of an account, project, key, or of their users or tags for a period, or changes its limit or time zone',
 );
 
 export class BudgetListRequest {
@@ -61,6 +76,37 @@ export const budgetList = new Endpoint<BudgetListRequest, BudgetListReply>(
   'billing.v1.budget.list',
   BudgetListRequest,
   'Budgets of an account with what is spent and held: those of the account, then of its projects and keys',
+);
+
+export class BudgetValuesRequest {
+  @Id() accountId!: string;
+  @Id() budgetId!: string;
+  /** Only this user or value. */
+  @IsOptional() @AttributionValue() value?: string;
+  /** Rows on one page. Default 100. */
+  @IsOptional() @IsInt() @Min(1) @Max(1_000) limit?: number;
+  /** `nextCursor` of the page before, with the same budget. */
+  @IsOptional() @Text(2_000) cursor?: string;
+}
+
+/** What one user or value has used of its budget in the current window. */
+export interface BudgetValue {
+  value: string;
+  spentPicoUsd: string;
+  heldPicoUsd: string;
+}
+
+export interface BudgetValuesReply extends Paged {
+  budget: Budget;
+  /** In the order of the values. Those that spent and hold nothing may be absent. */
+  values: BudgetValue[];
+}
+
+/** Replies `not_found` when the account has no such budget of users or tags. */
+export const budgetValues = new Endpoint<BudgetValuesRequest, BudgetValuesReply>(
+  'billing.v1.budget.values',
+  BudgetValuesRequest,
+  'Users or values of a tag with what each has spent and holds of its budget',
 );
 
 export class BudgetRemoveRequest {

@@ -3,6 +3,7 @@ import { ArrayMaxSize, IsArray, IsBoolean, IsIn, IsInt, IsOptional, Matches, Max
 import { OUTPUT_SOURCES, type OutputSource, PROMPT_SOURCES, type PromptSource } from '#inference/usage.js';
 import { Endpoint, ReplicaEndpoint } from '../endpoint.js';
 import type { ServiceErrorCode } from '../service-error.js';
+import { type Attribution, AttributionOf } from './attribution.js';
 import type { BudgetPeriod } from './budgets.js';
 import { Id, Nested, NestedList, type Paged, PICO_USD, Text, TOKEN_PRICE, TOKENS_MAX } from './fields.js';
 
@@ -33,6 +34,8 @@ export class ReserveRequest {
   @Nested(() => PinnedPrice) price!: PinnedPrice;
   /** Estimated tokens of the prompt plus the output cap: what the request counts as towards limits of tokens per minute. Absent: nothing. */
   @IsOptional() @IsInt() @Min(0) @Max(TOKENS_MAX) tokensMax?: number;
+  /** End user, client, session and tags of the request. Absent: none is known. */
+  @IsOptional() @AttributionOf() attribution?: Attribution;
   /** W3C trace context of the caller, if it has one. The trace id is kept; billing's span is below a caller that is sampled. */
   @IsOptional() @Matches(TRACEPARENT) traceparent?: string;
 }
@@ -53,6 +56,9 @@ export interface ExceededBudget {
   projectId: string | null;
   /** Null: the budget of the whole project or account. */
   keyId: string | null;
+  /** `user` or `tag:<name>`, of which `value` has too little left. Absent: the budget counts all requests. */
+  dimension?: string;
+  value?: string | undefined;
   period: BudgetPeriod;
   limitPicoUsd: string;
   /** The most that a request may cost now. */

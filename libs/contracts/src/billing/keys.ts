@@ -20,6 +20,8 @@ export interface ResolvedKey {
   models?: string[];
   /** Addresses and networks of the clients that may use the key. Absent: any. */
   networks?: string[];
+  /** Names of `metadata` pairs that its project uses as tags. Absent: none. */
+  tags?: string[];
 }
 
 /** Replies `invalid_api_key` when the key is unknown or not active, or its project is disabled. */

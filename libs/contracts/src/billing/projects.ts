@@ -1,6 +1,7 @@
 import { IsBoolean, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
 import { ListRequest } from './accounts.js';
+import { TagNames } from './attribution.js';
 import { Clearable, Id, type Paged, Text, TOKENS_MAX } from './fields.js';
 
 export class ProjectCreateRequest {
@@ -12,6 +13,8 @@ export class ProjectCreateRequest {
   @IsOptional() @IsInt() @Min(1) @Max(100_000) concurrencyMax?: number;
   /** Default: no limit. */
   @IsOptional() @IsInt() @Min(1) @Max(TOKENS_MAX) tokensPerMinuteMax?: number;
+  /** Names of `metadata` pairs of requests that are their tags. Default: none. */
+  @IsOptional() @TagNames() tags?: string[];
 }
 
 export interface Project {
@@ -23,6 +26,8 @@ export interface Project {
   concurrencyMax: number;
   /** Null: no limit. */
   tokensPerMinuteMax: number | null;
+  /** Names of `metadata` pairs of requests that are their tags. */
+  tags: string[];
   createdAt: string;
 }
 
@@ -40,12 +45,14 @@ export class ProjectUpdateRequest {
   @IsOptional() @IsInt() @Min(1) @Max(100_000) concurrencyMax?: number;
   /** Null removes the limit. */
   @Clearable() @IsInt() @Min(1) @Max(TOKENS_MAX) tokensPerMinuteMax?: number | null;
+  /** Names of `metadata` pairs of requests that are their tags. */
+  @IsOptional() @TagNames() tags?: string[];
 }
 
 export const projectUpdate = new Endpoint<ProjectUpdateRequest, Project>(
   'billing.v1.project.update',
   ProjectUpdateRequest,
-  'Changes limits, name or state',
+  'Changes limits, name, tags or state',
 );
 
 export interface ProjectListReply extends Paged {

@@ -1,5 +1,6 @@
 import { IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
+import type { Attribution } from './attribution.js';
 import { Id, Instant, type Paged, Text } from './fields.js';
 import { ENDINGS, type PinnedPrice, type SettleReason, type Settler, type TokenUsage } from './holds.js';
 
@@ -47,6 +48,8 @@ export interface BilledRequest {
   projectId: string;
   keyId: string;
   model: string;
+  /** End user, client, session and tags, as far as the request named them. */
+  attribution: Attribution;
   upstream: string | null;
   heldPicoUsd: string;
   price: PinnedPrice;

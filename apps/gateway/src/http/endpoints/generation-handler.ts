@@ -5,6 +5,7 @@ import type { BodyReader } from '../../bodies/read-body.js';
 import type { Reply } from '../../pipeline/reply.js';
 import { type InferenceRecord, type InferenceServices, runInference } from '../../pipeline/run-inference.js';
 import type { ParsedRequest, ProtocolAdapter } from '../../protocols/protocol-adapter.js';
+import { attributionOf } from '../attribution.js';
 import { callerOf, type GatewayRequest } from '../http-exchange.js';
 import { PlainReply } from '../replies/plain-reply.js';
 import { StreamReply, type StreamTimes } from '../replies/stream-reply.js';
@@ -40,7 +41,8 @@ export class GenerationHandler {
     const context = { id, requestId, createdSeconds: nowSeconds(), nowSeconds, model };
     const record: InferenceRecord = { activity: this.settings.activityEvents ? {} : undefined };
     exchange.inference = record;
-    const call = { request: parsed.request, caller, requestId, trace, span };
+    const attribution = attributionOf(request.headers, parsed.attribution, caller);
+    const call = { request: parsed.request, caller, requestId, attribution, trace, span };
     const run = (reply: Reply) => runInference(this.services, call, reply, record);
     if (!stream) return run(new PlainReply(exchange, response, adapter, parsed.replyOptions, context));
     return this.stream(new StreamReply(exchange, response, adapter.renderStream(context, parsed.replyOptions), this.settings), run);

@@ -19,7 +19,7 @@ async function get(path: string): Promise<{ status: number; body: unknown }> {
 test('GET /v1/key: limits, budgets with what remains, and end', async () => {
   const budget = {
     ...{ budgetId: 'b', accountId: 'a', timeZone: 'UTC', windowStart: null, resetsAt: null, createdAt: '2026-11-01T00:00:00.000Z' },
-    period: 'total' as const,
+    ...{ period: 'total' as const, dimension: null, value: null },
   };
   gateway.fakes.messaging.answer(ownKeyShow, (request) => ({
     ...{ keyId: request.keyId, projectId: 'p', name: 'agents', note: 'of the operator', lastFour: 'x4Qd', status: 'active' as const },
@@ -104,6 +104,7 @@ test('GET /v1/requests/{id}: what a request held, used and cost, and nothing tha
     asked.push(request);
     return {
       ...{ requestId: request.requestId, holdId: 'h', ...TEST_CALLER, model: 'm', upstream: 'local', traceId: null, heldPicoUsd: '50' },
+      attribution: { user: 'alice' },
       price: { version: 3, inputPicoUsd: '1', cachedInputPicoUsd: '0', outputPicoUsd: '2' },
       reservedAt: '2026-11-21T06:31:48.053Z',
       settlement: {

@@ -1,4 +1,5 @@
 import type { Hints } from '#inference/request.js';
+import { parseBodyAttribution } from '../body-fields/body-attribution.js';
 import { invalidField, isAbsent, type JsonObject, readBody, readOptionalBoolean, readOptionalObject } from '../body-fields/body-fields.js';
 import { parseOutputFormat } from '../body-fields/output-format.js';
 import { parseStopSequence, parseStopSequences } from '../body-fields/stop-sequences.js';
@@ -26,6 +27,7 @@ export function parseRequest(body: unknown): ChatRequest {
   const names = new WireNames();
   const { tools, toolChoice } = parseToolUse(source, parseTools(source, names));
   return {
+    attribution: parseBodyAttribution(source),
     includeUsage: readOptionalBoolean(streamOptions ?? {}, 'include_usage', 'stream_options') ?? false,
     request: {
       model: fields.model,

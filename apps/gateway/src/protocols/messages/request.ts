@@ -1,5 +1,6 @@
 import { GatewayError } from '#inference/errors.js';
 import type { InferenceRequest, OutputFormat } from '#inference/request.js';
+import { parseBodyAttribution } from '../body-fields/body-attribution.js';
 import {
   fieldPath,
   invalidField,
@@ -34,6 +35,7 @@ export function parseRequest(body: unknown): MessagesRequest {
   if (fields.max_tokens === undefined) throw invalidField('max_tokens', 'is required');
   const prompt = parsePrompt(source, fields.model);
   return {
+    attribution: parseBodyAttribution(source),
     showThinking: isThinkingOn(source),
     request: {
       ...prompt,

@@ -1,5 +1,6 @@
 import { GatewayError } from '#inference/errors.js';
 import type { SystemTurn } from '#inference/turn.js';
+import { parseBodyAttribution } from '../body-fields/body-attribution.js';
 import { invalidField, isAbsent, isObject, type JsonObject, readBody, readOptionalObject } from '../body-fields/body-fields.js';
 import { parseOutputFormat } from '../body-fields/output-format.js';
 import { validateFields } from '../body-fields/validate-fields.js';
@@ -37,6 +38,7 @@ export function parseRequest(body: unknown): ResponsesRequest {
   const declared = new DeclaredTools(parseTools(source, names), names);
   const { tools, toolChoice } = parseToolUse(source, declared);
   return {
+    attribution: parseBodyAttribution(source),
     request: {
       model: fields.model,
       turns: [...parseInstructions(fields), ...parseTurns(source, declared)],

@@ -51,7 +51,17 @@ test.each([
   ['1200', ['budget-empty']],
 ])('%s of a budget of 1000 spent', (spentPicoUsd, kinds) => {
   const budget: Budget = {
-    ...{ budgetId: 'b', accountId: 'a', projectId: null, keyId: null, period: 'month', timeZone: 'UTC', createdAt: '' },
+    ...{
+      budgetId: 'b',
+      accountId: 'a',
+      projectId: null,
+      keyId: null,
+      dimension: null,
+      value: null,
+      period: 'month',
+      timeZone: 'UTC',
+      createdAt: '',
+    },
     ...{ limitPicoUsd: '1000', spentPicoUsd, heldPicoUsd: '900', windowStart: null, resetsAt: null },
   };
   const warnings = kinds.map((kind) => ({ kind, accountId: 'a', budget }));

@@ -2,7 +2,7 @@ import type { Budget } from '../../../src/api/shapes/budgets.js';
 import { leftOf, shareSpent, tightestOf } from './budgets.js';
 
 const BUDGET: Budget = {
-  ...{ budgetId: 'b', accountId: 'a', projectId: null, keyId: null, period: 'month', timeZone: 'UTC' },
+  ...{ budgetId: 'b', accountId: 'a', projectId: null, keyId: null, dimension: null, value: null, period: 'month', timeZone: 'UTC' },
   ...{ limitPicoUsd: '100', spentPicoUsd: '30', heldPicoUsd: '20', windowStart: null, resetsAt: null, createdAt: '' },
 };
 

@@ -16,10 +16,11 @@ export function leftOf({ limitPicoUsd, spentPicoUsd, heldPicoUsd }: Budget): big
 
 export type Target = { projectId: string } | { keyId: string };
 
-/** The budget of a project or key with the largest share spent, which is the one that refuses first. Undefined: it has none. */
+/** The budget of all requests of a project or key with the largest share spent, which is the one that refuses first. Undefined: it has none. */
 export function tightestOf(budgets: readonly Budget[] | undefined, of: Target): Budget | undefined {
   return budgets
-    ?.filter((budget) => ('keyId' in of ? budget.keyId === of.keyId : budget.keyId === null && budget.projectId === of.projectId))
+    ?.filter((budget) => budget.dimension === null)
+    .filter((budget) => ('keyId' in of ? budget.keyId === of.keyId : budget.keyId === null && budget.projectId === of.projectId))
     .toSorted((one, other) => shareSpent(other) - shareSpent(one))[0];
 }
 

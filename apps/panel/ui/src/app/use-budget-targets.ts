@@ -3,15 +3,23 @@ import { writeFilters } from './filters.js';
 import { useSession } from './session.js';
 import { useNames } from './use-names.js';
 
-type Target = Pick<Budget, 'projectId' | 'keyId'>;
+type Target = Pick<Budget, 'projectId' | 'keyId'> & Partial<Pick<Budget, 'dimension' | 'value'>>;
 
 /** Names of what budgets are of, and the addresses of what it spent. */
 export function useBudgetTargets() {
   const { hrefOf } = useSession();
   const { projectName, keyName } = useNames();
-  const targetName = ({ projectId, keyId }: Target): string =>
+  const ownerName = ({ projectId, keyId }: Target): string =>
     keyId ? `Key ${keyName(keyId)}` : projectId ? `Project ${projectName(projectId)}` : 'The whole account';
+  const targetName = (target: Target): string => [ownerName(target), ...valueName(target)].join(', ');
   const targetHref = ({ projectId, keyId }: Target): string =>
     hrefOf('usage') + writeFilters({ ...(keyId ? { key: keyId } : projectId ? { project: projectId } : {}), range: 'month' });
   return { targetName, targetHref };
+}
+
+/** The user or tag that a budget is of, or each of them. */
+function valueName({ dimension, value }: Target): string[] {
+  if (!dimension) return [];
+  const name = dimension.replace('tag:', '');
+  return [value ? `${name} ${value}` : `each ${name}`];
 }

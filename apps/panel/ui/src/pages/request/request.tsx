@@ -111,10 +111,16 @@ function Sums({ request }: { request: BilledRequest | undefined }) {
   );
 }
 
-type Belonging = Pick<EndedRequest, 'accountId' | 'projectId' | 'keyId' | 'model' | 'holdId'> & Partial<Pick<BilledRequest, 'traceId'>>;
+type Belonging = Pick<EndedRequest, 'accountId' | 'projectId' | 'keyId' | 'model' | 'holdId'> &
+  Partial<Pick<BilledRequest, 'traceId' | 'attribution'>>;
+
+/** `User` for `user`, `Tag team` for `tag:team`. */
+function titleOf(dimension: string): string {
+  return dimension.charAt(0).toUpperCase() + dimension.slice(1).replace(':', ' ');
+}
 
 function Facts({ request, upstream, ending }: { request: Belonging; upstream: string; ending: string }) {
-  const { accountId, projectId = '', keyId = '', model = '', holdId, traceId } = request;
+  const { accountId, projectId = '', keyId = '', model = '', holdId, traceId, attribution = {} } = request;
   const { accountName, hrefOf } = useSession();
   const { projectName, keyName } = useNames(accountId);
   const facts = [
@@ -131,6 +137,12 @@ function Facts({ request, upstream, ending }: { request: Belonging; upstream: st
           <dd>
             <Link to={hrefOf(page, accountId)}>{value}</Link>
           </dd>
+        </div>
+      ))}
+      {Object.entries(attribution).map(([dimension, value]) => (
+        <div key={dimension}>
+          <dt>{titleOf(dimension)}</dt>
+          <dd>{value}</dd>
         </div>
       ))}
       <div>

@@ -20,6 +20,7 @@ const REQUEST: BilledRequest = {
   projectId: 'project-1',
   keyId: 'key-1',
   model: 'sim-fast',
+  attribution: {},
   upstream: 'local',
   heldPicoUsd: '2000000000',
   price: PRICE,

@@ -1,0 +1,27 @@
+import type { BudgetValue, BudgetValuesReply, BudgetValuesRequest } from '#contracts/billing/budgets.js';
+import { ServiceError } from '#contracts/service-error.js';
+import { Prisma, type PrismaClient } from '#database/prisma-client.js';
+import { isText, parseCursor, renderCursor } from '../paging/page-cursor.js';
+import { listBudgets } from './budgets.js';
+
+const LIMIT_DEFAULT = 100;
+
+/**
+ * Lists what users or values of a tag have used of a budget in its current window, in the order of the values.
+ * @throws {ServiceError} `not_found` when the account has no such budget of users or tags, `invalid_request` for the cursor.
+ */
+export async function listBudgetValues(prisma: PrismaClient, request: BudgetValuesRequest): Promise<BudgetValuesReply> {
+  const { accountId, budgetId, value, limit = LIMIT_DEFAULT } = request;
+  const [budget] = (await listBudgets(prisma, { accountId, budgetId })).budgets;
+  if (!budget?.dimension) throw new ServiceError('not_found', 'The account has no such budget of users or tags.', 'budgetId');
+  const question = { accountId, budgetId, value };
+  const [after] = request.cursor === undefined ? [] : parseCursor(question, request.cursor, [isText]);
+  const rows = await prisma.$queryRaw<BudgetValue[]>`
+    SELECT value, spent::text AS "spentPicoUsd", held::text AS "heldPicoUsd" FROM billing.budget_value
+    WHERE budget_id = ${budgetId}::uuid AND window_end = ${budget.resetsAt ?? 'infinity'}::timestamptz
+      ${value === undefined ? Prisma.empty : Prisma.sql`AND value = ${value}`} ${after === undefined ? Prisma.empty : Prisma.sql`AND value > ${after}`}
+    ORDER BY value LIMIT ${limit + 1}`;
+  const values = rows.slice(0, limit);
+  const last = rows.length > limit ? values.at(-1) : undefined;
+  return { budget, values, nextCursor: last ? renderCursor(question, [last.value]) : null };
+}

@@ -1,0 +1,76 @@
+import { parseBodyAttribution } from '../protocols/body-fields/body-attribution.js';
+import { attributionOf } from './attribution.js';
+
+const NO_TAGS = {};
+
+test('client, session and tags come from the headers', () => {
+  const headers = { 'user-agent': 'OpenAI/Python 1.2.3', 'x-session-id': 's-1', 'x-tollgate-tags': ' team=search, env = prod,, ' };
+  expect(attributionOf(headers, undefined, NO_TAGS)).toEqual({
+    client: 'OpenAI/Python',
+    session: 's-1',
+    'tag:team': 'search',
+    'tag:env': 'prod',
+  });
+});
+
+test('a request that names nothing has no attribution', () => {
+  expect(attributionOf({}, parseBodyAttribution({ model: 'm' }), { tags: ['team'] })).toBeUndefined();
+});
+
+test.each([
+  ['any client', { 'x-session-id': 'a', 'session-id': 'b' }, 'a'],
+  ['Claude Code', { 'x-claude-code-session-id': 'c' }, 'c'],
+  ['Codex', { 'session-id': 'd' }, 'd'],
+  ['an older Codex', { session_id: 'e' }, 'e'],
+])('the session of %s is that of its header, before that of the body', (_, headers, session) => {
+  expect(attributionOf(headers, { session: 'of the body' }, NO_TAGS)).toEqual({ session });
+});
+
+test.each([
+  ['user', { user: 'alice' }, { user: 'alice' }],
+  ['safety_identifier, before user', { safety_identifier: 'a1', user: 'alice' }, { user: 'a1' }],
+  ['prompt_cache_key', { prompt_cache_key: 'thread-1' }, { session: 'thread-1' }],
+  ['metadata.user_id', { metadata: { user_id: 'alice' } }, { user: 'alice' }],
+  [
+    'metadata.user_id of Claude Code',
+    { metadata: { user_id: '{"device_id":"d","account_uuid":"a","session_id":"s"}' } },
+    { user: 'a', session: 's' },
+  ],
+  [
+    'metadata.user_id of Claude Code without an account',
+    { metadata: { user_id: '{"device_id":"d","account_uuid":"","session_id":"s"}' } },
+    { user: 'd', session: 's' },
+  ],
+  [
+    'metadata.user_id of an older Claude Code',
+    { metadata: { user_id: 'user_1f_account_0190a6f0_session_0190a6f1' } },
+    { user: 'user_1f_account_0190a6f0', session: '0190a6f1' },
+  ],
+  ['metadata.user_id that only begins like JSON', { metadata: { user_id: '{alice' } }, { user: '{alice' }],
+  ['fields that are no texts', { user: 7, prompt_cache_key: null, metadata: ['x'] }, undefined],
+  ['a text of 300 characters', { user: 'u'.repeat(300) }, { user: 'u'.repeat(256) }],
+  ['a cut surrogate pair, and control characters', { user: `a\0b\n${'u'.repeat(253)}😀` }, { user: `ab${'u'.repeat(253)}` }],
+])('the body names %s', (_, body, attribution) => {
+  expect(attributionOf({}, parseBodyAttribution(body), NO_TAGS)).toEqual(attribution);
+});
+
+test('pairs of metadata are tags if the project says so, and the header wins', () => {
+  const body = parseBodyAttribution({ metadata: { team: 'search', env: 'test', other: 'x', cost: 7 } });
+  const attribution = attributionOf({ 'x-tollgate-tags': 'env=prod' }, body, { tags: ['team', 'env', 'cost', 'constructor'] });
+  expect(attribution).toEqual({ 'tag:team': 'search', 'tag:env': 'prod' });
+});
+
+test.each([
+  ['team', 'must be pairs such as team=search,env=prod'],
+  ['=search', 'must be pairs such as team=search,env=prod'],
+  ['the team=search', 'must be pairs such as team=search,env=prod'],
+  ['team=', 'must have values of 1 to 128 printable ASCII characters: see team'],
+  [`team=${'x'.repeat(129)}`, 'must have values of 1 to 128 printable ASCII characters: see team'],
+  ['team=sökning', 'must have values of 1 to 128 printable ASCII characters: see team'],
+  ['team=a,team=b', 'names team twice'],
+  [Array.from({ length: 17 }, (_, n) => `t${n}=x`).join(','), 'must have at most 16 tags, with those of `metadata`'],
+])('x-tollgate-tags of %j are refused', (header, rule) => {
+  expect(() => attributionOf({ 'x-tollgate-tags': header }, undefined, NO_TAGS)).toThrow(
+    expect.objectContaining({ code: 'invalid_request', param: 'x-tollgate-tags', message: `\`x-tollgate-tags\` ${rule}.` }),
+  );
+});

@@ -1,0 +1,70 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { ATTRIBUTION_LENGTHS, type Attribution, TAG_NAME, TAGS_MAX } from '#contracts/billing/attribution.js';
+import type { Caller } from '../clients/caller.js';
+import { textOf } from '../protocols/body-fields/body-attribution.js';
+import { invalidField } from '../protocols/body-fields/body-fields.js';
+import type { BodyAttribution } from '../protocols/protocol-adapter.js';
+import { userAgentFamily } from './user-agent.js';
+
+/** Pairs such as `team=search,env=prod`. */
+const TAGS_HEADER = 'x-tollgate-tags';
+/** Headers with the session of a client: any client's, then Claude Code's and Codex's own. The first that is there counts. */
+const SESSION_HEADERS = ['x-session-id', 'x-claude-code-session-id', 'session-id', 'session_id'] as const;
+/** Printable ASCII without the comma: the header has no other encoding. */
+const TAG_VALUE = /^[\x21-\x2b\x2d-\x7e](?:[\x20-\x2b\x2d-\x7e]*[\x21-\x2b\x2d-\x7e])?$/;
+
+/**
+ * Returns who a request is for, by its headers and its body; undefined when nothing is known. A tag of the header wins over the `metadata`
+ * pair of the same name. Only Tollgate's own header is checked: the others are cut and cleaned as fields of the body.
+ * @throws {GatewayError} `invalid_request` for `x-tollgate-tags`.
+ */
+export function attributionOf(
+  headers: IncomingHttpHeaders,
+  body: BodyAttribution | undefined,
+  { tags = [] }: Pick<Caller, 'tags'>,
+): Attribution | undefined {
+  const attribution: Attribution = {};
+  for (const name of tags) set(attribution, `tag:${name}`, ownValue(body?.metadata, name));
+  const header = headers[TAGS_HEADER];
+  if (typeof header === 'string') addTags(attribution, header);
+  set(attribution, 'user', body?.user);
+  set(attribution, 'client', textOf(userAgentFamily(headers['user-agent']), ATTRIBUTION_LENGTHS.client));
+  set(attribution, 'session', sessionOf(headers) ?? body?.session);
+  return Object.keys(attribution).length > 0 ? attribution : undefined;
+}
+
+function set(attribution: Attribution, dimension: string, value: string | undefined): void {
+  if (value !== undefined) attribution[dimension] = value;
+}
+
+/** `metadata` is the client's: a name such as `constructor` must not find what objects inherit. */
+function ownValue(metadata: Record<string, string> | undefined, name: string): string | undefined {
+  return metadata !== undefined && Object.hasOwn(metadata, name) ? metadata[name] : undefined;
+}
+
+function sessionOf(headers: IncomingHttpHeaders): string | undefined {
+  for (const name of SESSION_HEADERS) {
+    const session = textOf(headers[name], ATTRIBUTION_LENGTHS.session);
+    if (session !== undefined) return session;
+  }
+  return undefined;
+}
+
+function addTags(attribution: Attribution, header: string): void {
+  const seen = new Set<string>();
+  for (const pair of header.split(',')) {
+    const text = pair.trim();
+    if (text === '') continue; // lists in headers may have empty entries
+    const at = text.indexOf('=');
+    const [name, value] = [text.slice(0, Math.max(at, 0)).trimEnd(), text.slice(at + 1).trimStart()];
+    if (!TAG_NAME.test(name)) throw invalidField(TAGS_HEADER, 'must be pairs such as team=search,env=prod');
+    if (!TAG_VALUE.test(value) || value.length > ATTRIBUTION_LENGTHS.tag) {
+      throw invalidField(TAGS_HEADER, `must have values of 1 to ${ATTRIBUTION_LENGTHS.tag} printable ASCII characters: see ${name}`);
+    }
+    if (seen.has(name)) throw invalidField(TAGS_HEADER, `names ${name} twice`);
+    seen.add(name);
+    attribution[`tag:${name}`] = value;
+  }
+  if (Object.keys(attribution).length > TAGS_MAX)
+    throw invalidField(TAGS_HEADER, `must have at most ${TAGS_MAX} tags, with those of \`metadata\``);
+}

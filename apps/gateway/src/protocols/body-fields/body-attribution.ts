@@ -1,0 +1,73 @@
+import { ATTRIBUTION_LENGTHS, TAGS_MAX } from '#contracts/billing/attribution.js';
+import type { BodyAttribution } from '../protocol-adapter.js';
+import { isObject, type JsonObject } from './body-fields.js';
+
+/** Pairs of `metadata` that may be tags: more are ignored. */
+const PAIRS_MAX = TAGS_MAX;
+/** Characters of `metadata.user_id` that are read: several ids as JSON. */
+const USER_ID_MAX = 1_024;
+/** `user_<digits>_account_<id>_session_<id>`, as older versions of Claude Code send it. */
+const USER_WITH_SESSION = /^(user_.+?)_session_(.+)$/;
+
+/**
+ * Returns who a request is for, as its body says in any format. These fields are the clients' own: what is no text is ignored and what is
+ * too long is cut, because a client that works elsewhere must work here.
+ */
+export function parseBodyAttribution(source: JsonObject): BodyAttribution | undefined {
+  const { user, safety_identifier: safetyIdentifier, prompt_cache_key: promptCacheKey, metadata } = source;
+  const pairs = isObject(metadata) ? metadata : undefined;
+  if (user === undefined && safetyIdentifier === undefined && promptCacheKey === undefined && pairs === undefined) return undefined;
+  const named = splitUserId(textOf(pairs?.user_id, USER_ID_MAX));
+  return {
+    user: textOf(safetyIdentifier, ATTRIBUTION_LENGTHS.user) ?? textOf(user, ATTRIBUTION_LENGTHS.user) ?? named.user,
+    session: named.session ?? textOf(promptCacheKey, ATTRIBUTION_LENGTHS.session),
+    metadata: pairs && pairsOf(pairs),
+  };
+}
+
+/** Returns the text without control characters and halves of surrogate pairs, cut to `lengthMax`; undefined when nothing is left. */
+export function textOf(value: unknown, lengthMax: number): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  return (
+    value
+      .replace(/\p{Cc}/gu, '')
+      .slice(0, lengthMax)
+      .replace(/\p{Cs}/gu, '') || undefined
+  );
+}
+
+/** Splits `metadata.user_id`. Claude Code sends its session within it, so that each session would be another user. */
+function splitUserId(userId: string | undefined): Pick<BodyAttribution, 'user' | 'session'> {
+  if (userId === undefined) return {};
+  const [, user = userId, session] = USER_WITH_SESSION.exec(userId) ?? [];
+  const named = userId.startsWith('{') ? parseObject(userId) : undefined;
+  const of = (first: unknown, ...others: unknown[]): string | undefined =>
+    textOf(
+      [first, ...others].find((one) => one !== undefined && one !== ''),
+      ATTRIBUTION_LENGTHS.user,
+    );
+  return named
+    ? { user: of(named.account_uuid, named.device_id), session: of(named.session_id) }
+    : { user: of(user), session: of(session) };
+}
+
+/** Returns the object that a text contains as JSON. */
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function pairsOf(metadata: JsonObject): Record<string, string> | undefined {
+  const pairs = Object.entries(metadata)
+    .filter(([name]) => name !== 'user_id')
+    .slice(0, PAIRS_MAX)
+    .flatMap(([name, value]) => {
+      const text = textOf(value, ATTRIBUTION_LENGTHS.tag);
+      return text === undefined ? [] : [[name, text]];
+    });
+  return pairs.length > 0 ? Object.fromEntries(pairs) : undefined;
+}

@@ -1,0 +1,91 @@
+import { budgetSet, budgetValues } from '#contracts/billing/budgets.js';
+import { projectUpdate } from '#contracts/billing/projects.js';
+import { requestShow } from '#contracts/billing/requests.js';
+import { usageQuery } from '#contracts/billing/usage.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { stack } from '#testing/stack.js';
+import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
+
+/** End users and tags in each format: how a request names them, where they are shown, and budgets of each. */
+
+const { gatewayUrl } = stack();
+const MESSAGES = [{ role: 'user', content: 'Hello' }];
+const FORMATS: [path: string, body: (user: string) => object][] = [
+  ['/v1/chat/completions', (user) => ({ messages: MESSAGES, max_tokens: 50, user, metadata: { team: 'search' } })],
+  ['/v1/responses', (user) => ({ input: 'Hello', max_output_tokens: 50, safety_identifier: user, metadata: { team: 'search' } })],
+  ['/v1/messages', (user) => ({ messages: MESSAGES, max_tokens: 50, metadata: { user_id: user, team: 'search' } })],
+];
+
+let administrator: Messaging;
+let tenant: Tenant;
+beforeAll(async () => {
+  administrator = await connectAdministrator(stack());
+});
+beforeEach(async () => {
+  tenant = await createTenant(administrator);
+});
+afterAll(() => administrator?.close());
+
+async function send(path: string, body: object, headers: Record<string, string> = {}) {
+  const response = await fetch(`${gatewayUrl}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'application/json', 'user-agent': 'tests/1.0', ...headers },
+    body: JSON.stringify({ model: 'sim-fast', ...body }),
+  });
+  const reply = (await response.json()) as { error?: object };
+  return { status: response.status, error: reply.error, requestId: response.headers.get('x-request-id') ?? '' };
+}
+
+test.each(FORMATS)('%s: user, session, client and tags are on the request and in usage', async (path, body) => {
+  const { accountId, projectId } = tenant;
+  await administrator.request(projectUpdate, { projectId, tags: ['team'] });
+  const { status, requestId } = await send(path, body('alice'), { 'x-session-id': 's-1', 'x-tollgate-tags': 'env=prod' });
+  const shown = await administrator.request(requestShow, { requestId });
+  expect([status, shown.attribution]).toEqual([
+    200,
+    { user: 'alice', session: 's-1', client: 'tests', 'tag:env': 'prod', 'tag:team': 'search' },
+  ]);
+  await send(path, body('bob'));
+  const from = new Date(Date.now() - 60_000).toISOString();
+  const { rows } = await administrator.request(usageQuery, { accountId, from, groupBy: ['user', 'tag'], tag: 'env' });
+  expect(rows.map(({ user, tag, requests }) => [user, tag, requests])).toEqual([
+    ['alice', 'prod', 1],
+    ['bob', null, 1],
+  ]);
+});
+
+test.each(FORMATS)('%s: each user has a budget of its own [limit-budget]', async (path, body) => {
+  const { accountId, projectId } = tenant;
+  const limitPicoUsd = '40000000';
+  const budget = await administrator.request(budgetSet, { accountId, projectId, dimension: 'user', period: 'day', limitPicoUsd });
+  const refused = await sendUntilRefused(path, body('alice'));
+  expect(refused).toEqual({
+    status: 402,
+    error: expect.objectContaining({
+      type: path === '/v1/messages' ? 'billing_error' : 'insufficient_balance_error',
+      message: expect.stringMatching(
+        new RegExp(`^The daily budget of user alice in project ${projectId} has \\$0\\.0000\\d+ of \\$0\\.00004 left; `),
+      ),
+    }),
+  });
+  expect((await send(path, body('bob'))).status).toBe(200);
+  const { values } = await administrator.request(budgetValues, { accountId, budgetId: budget.budgetId });
+  expect(values.map(({ value, heldPicoUsd }) => [value, heldPicoUsd])).toEqual([
+    ['alice', '0'],
+    ['bob', '0'],
+  ]);
+  expect(values.every(({ spentPicoUsd }) => BigInt(spentPicoUsd) <= BigInt(limitPicoUsd))).toBe(true);
+});
+
+async function sendUntilRefused(path: string, body: object) {
+  for (;;) {
+    const { status, error } = await send(path, body);
+    if (status !== 200) return { status, error };
+  }
+}
+
+test.each(FORMATS)('%s: bad tags are refused', async (path, body) => {
+  const { status, error } = await send(path, body('alice'), { 'x-tollgate-tags': 'team' });
+  const message = '`x-tollgate-tags` must be pairs such as team=search,env=prod.';
+  expect([status, error]).toEqual([400, expect.objectContaining({ type: 'invalid_request_error', message })]);
+});
