@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { isAddressAllowed } from '../../apps/inference-proxy/src/transport/address-guard.js';
+import { isAddressAllowed } from '#network/address-guard.js';
 import { manifests, workloads } from './manifests.js';
 
 interface Selector {
