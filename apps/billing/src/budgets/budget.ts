@@ -13,6 +13,10 @@ export interface BudgetState extends BudgetWindow {
   limit: bigint;
   spent: bigint;
   held: bigint;
+  /** Percentages of the limit, ascending. */
+  thresholds: readonly number[];
+  /** The highest threshold of which the window has had its event; 0: none. */
+  passed: number;
 }
 
 /** Columns of `billing.budget` that every query reads. Sums are text, in pico-USD. */
@@ -25,6 +29,8 @@ export interface BudgetColumns {
   time_zone: string;
   spent: string;
   held: string;
+  thresholds: number[];
+  passed: number;
 }
 
 /** The account, project and key that a request counts for. */

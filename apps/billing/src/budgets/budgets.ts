@@ -5,7 +5,9 @@ import { type Author, audited, changedFields } from '#database/audit-journal.js'
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { requireAccount } from '../accounts/accounts.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
-import { type BudgetColumns, renderMoment } from './budget.js';
+import { payloadOf } from '../events/decide-events.js';
+import { type BudgetColumns, type BudgetState, renderMoment } from './budget.js';
+import { highestReached, newlyPassed, THRESHOLDS_DEFAULT } from './budget-thresholds.js';
 import { type BudgetWindow, isTimeZone, isWithin, windowAt } from './budget-window.js';
 import { type Counted, countHeld, countSpent, countSpentSince, type SpentBefore } from './count-spent.js';
 
@@ -15,7 +17,8 @@ const TIME_ZONE_DEFAULT = 'UTC';
 
 /**
  * Sets the budget of a target for a period. A new budget counts what was spent and is held in its window already. A repeated request changes
- * the limit; another time zone begins another window, which is counted anew. Requests see the change from their next reserve on.
+ * the limit; another time zone begins another window, which is counted anew. Requests see the change from their next reserve on. A threshold
+ * that is passed by the change is an event.
  * @throws {ServiceError} `not_found` for an unknown account, project or key, `invalid_request` for a time zone, `conflict` when the account
  * has `BUDGETS_MAX` budgets.
  */
@@ -27,19 +30,21 @@ export async function setBudget(prisma: PrismaClient, request: BudgetSetRequest,
   const counted = await targetOf(prisma, request);
   const known = await findBudget(prisma, counted, period);
   const timeZone = request.timeZone ?? known?.time_zone ?? TIME_ZONE_DEFAULT;
+  const thresholds = thresholdsOf(request) ?? known?.thresholds ?? [...THRESHOLDS_DEFAULT];
   const window = windowAt(period, timeZone, await clockOf(prisma));
   const before = known?.time_zone === timeZone ? undefined : await countSpent(prisma, counted, window);
   return audited(prisma, 'billing', author, async (tx) => {
     const now = await lockAccount(tx, counted.accountId);
     const row = await findBudget(tx, counted, period);
     if (row && row.time_zone === timeZone) {
-      await tx.$executeRaw`UPDATE billing.budget SET limit_amount = ${limit}::numeric WHERE id = ${row.id}::uuid`;
+      await tx.$executeRaw`UPDATE billing.budget SET limit_amount = ${limit}::numeric, thresholds = ${thresholds}::int2[] WHERE id = ${row.id}::uuid`;
     } else {
       if (!before || !isWithin(window, now, now))
         throw new ServiceError('conflict', 'The budget was changed meanwhile. Try again.', 'period');
-      await beginBudget(tx, { counted, period, timeZone, limit, window, before }, row);
+      await beginBudget(tx, { counted, period, timeZone, limit, thresholds, window, before }, row);
     }
     const changed = (await findBudget(tx, counted, period)) as BudgetRow;
+    await passThresholds(tx, changed, now);
     return { result: renderBudget(changed, now), change: changeOf(row, changed) };
   });
 }
@@ -49,6 +54,7 @@ interface NewBudget {
   period: BudgetPeriod;
   timeZone: string;
   limit: string;
+  thresholds: readonly number[];
   window: BudgetWindow;
   before: SpentBefore;
 }
@@ -56,7 +62,7 @@ interface NewBudget {
 /** Writes a budget with what its window has spent and holds: a new row, or one whose time zone changes. */
 async function beginBudget(
   tx: Prisma.TransactionClient,
-  { counted, period, timeZone, limit, window, before }: NewBudget,
+  { counted, period, timeZone, limit, thresholds, window, before }: NewBudget,
   row: BudgetRow | undefined,
 ): Promise<void> {
   const spent = String(await countSpentSince(tx, counted, window, before));
@@ -64,7 +70,7 @@ async function beginBudget(
   const [start, end] = [renderMoment(window.windowStart) ?? '-infinity', renderMoment(window.windowEnd) ?? 'infinity'];
   if (row) {
     await tx.$executeRaw`UPDATE billing.budget SET time_zone = ${timeZone}, limit_amount = ${limit}::numeric, spent = ${spent}::numeric,
-      held = ${held}::numeric, window_start = ${start}::timestamptz, window_end = ${end}::timestamptz WHERE id = ${row.id}::uuid`;
+      held = ${held}::numeric, thresholds = ${thresholds}::int2[], passed = 0, window_start = ${start}::timestamptz, window_end = ${end}::timestamptz WHERE id = ${row.id}::uuid`;
     return;
   }
   const { accountId, projectId, keyId } = counted;
@@ -73,9 +79,25 @@ async function beginBudget(
     throw new ServiceError('conflict', `The account has ${BUDGETS_MAX} budgets, which is the most.`, 'accountId');
   }
   await tx.$executeRaw`INSERT INTO billing.budget
-      (id, account_id, project_id, key_id, period, time_zone, limit_amount, spent, held, window_start, window_end)
+      (id, account_id, project_id, key_id, period, time_zone, limit_amount, spent, held, window_start, window_end, thresholds)
     VALUES (${randomUUID()}::uuid, ${accountId}::uuid, ${projectId}::uuid, ${keyId}::uuid, ${period}, ${timeZone}, ${limit}::numeric,
-      ${spent}::numeric, ${held}::numeric, ${start}::timestamptz, ${end}::timestamptz)`;
+      ${spent}::numeric, ${held}::numeric, ${start}::timestamptz, ${end}::timestamptz, ${thresholds}::int2[])`;
+}
+
+function thresholdsOf({ thresholds }: BudgetSetRequest): number[] | undefined {
+  return thresholds && [...new Set(thresholds)].sort((a, b) => a - b);
+}
+
+/** Writes the events of the thresholds that a change of the budget has passed. One whose window is over has spent nothing in the next. */
+async function passThresholds(tx: Prisma.TransactionClient, row: BudgetRow, now: number): Promise<void> {
+  const budget = budgetState(row);
+  if (budget.windowEnd <= now) return;
+  for (const percent of newlyPassed(budget)) {
+    const payload = JSON.stringify({ percent, ...payloadOf(budget) });
+    await tx.$executeRaw`INSERT INTO billing.money_event (account_id, kind, payload)
+      VALUES (${budget.accountId}::uuid, 'budget-threshold', ${payload}::jsonb)`;
+  }
+  await tx.$executeRaw`UPDATE billing.budget SET passed = ${highestReached(budget)}::int2 WHERE id = ${row.id}::uuid`;
 }
 
 /** Lists the budgets of an account: its own, then those of its projects and keys. Throws `ServiceError('not_found')`. */
@@ -113,7 +135,7 @@ interface BudgetRow extends BudgetColumns {
 }
 
 const SELECT_BUDGET = Prisma.sql`SELECT id, account_id, project_id, key_id, period, time_zone, limit_amount::text AS limit,
-    spent::text, held::text,
+    spent::text, held::text, thresholds, passed,
     CASE WHEN isfinite(window_start) THEN (extract(epoch FROM window_start) * 1000)::float8 END AS window_start,
     CASE WHEN isfinite(window_end) THEN (extract(epoch FROM window_end) * 1000)::float8 END AS window_end, created_at,
     floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
@@ -150,10 +172,18 @@ async function targetOf(prisma: PrismaClient, { accountId, projectId, keyId }: B
   return { accountId, projectId, keyId: null };
 }
 
+function budgetState(row: BudgetRow): BudgetState {
+  return {
+    ...{ budgetId: row.id, accountId: row.account_id, projectId: row.project_id, keyId: row.key_id, period: row.period },
+    ...{ timeZone: row.time_zone, limit: BigInt(row.limit), spent: BigInt(row.spent), held: BigInt(row.held) },
+    ...{ windowStart: row.window_start ?? Number.NEGATIVE_INFINITY, windowEnd: row.window_end ?? Number.POSITIVE_INFINITY },
+    ...{ thresholds: row.thresholds, passed: row.passed },
+  };
+}
+
 /** Renders a budget as of `now`. One whose window is over has nothing spent or held in the next, which the next request begins. */
 function renderBudget(row: BudgetRow, now: number): Budget {
-  const windowStart = row.window_start ?? Number.NEGATIVE_INFINITY;
-  const windowEnd = row.window_end ?? Number.POSITIVE_INFINITY;
+  const { windowStart, windowEnd } = budgetState(row);
   const isOver = windowEnd <= now;
   const window = isOver ? windowAt(row.period, row.time_zone, now) : { windowStart, windowEnd };
   return {
@@ -166,6 +196,7 @@ function renderBudget(row: BudgetRow, now: number): Budget {
     limitPicoUsd: row.limit,
     spentPicoUsd: isOver ? '0' : row.spent,
     heldPicoUsd: isOver ? '0' : row.held,
+    thresholds: row.thresholds,
     windowStart: renderMoment(window.windowStart),
     resetsAt: renderMoment(window.windowEnd),
     createdAt: row.created_at.toISOString(),
@@ -191,6 +222,7 @@ function settingsOf(row: BudgetRow): Record<string, unknown> {
     period,
     time_zone: timeZone,
     limit: limitPicoUsd,
+    thresholds,
   } = row;
-  return { budgetId, accountId, projectId, keyId, period, timeZone, limitPicoUsd };
+  return { budgetId, accountId, projectId, keyId, period, timeZone, limitPicoUsd, thresholds };
 }

@@ -40,7 +40,7 @@ export function startDraft(state: BatchState): BatchDraft {
     openNow: new Map(state.holds),
     settlements: new Map(state.settlements),
     reaped: new Map(state.reaped),
-    rows: { opened: [], settled: [], late: [], tombstones: [], forfeits: [] },
+    rows: { opened: [], settled: [], late: [], tombstones: [], forfeits: [], events: [] },
     changed: new Set(),
   };
   for (const account of draft.accounts.values()) {

@@ -2,6 +2,7 @@ import type { QueryResult } from 'pg';
 import { allOf, type PgConnection } from '#database/pg-connection.js';
 import { traceIdOf } from '#tracing/trace-context.js';
 import type { BudgetState } from '../budgets/budget.js';
+import { writeEvents } from '../events/write-events.js';
 import type { RateLimitState } from '../limits/rate-limit.js';
 import type { AccountState, BatchRows, Forfeit, LateSettlement, OpenedHold, ProjectState, Settle, Settlement } from './batch.js';
 import { execute, plainArray } from './pipelined-query.js';
@@ -124,6 +125,7 @@ export async function writeRows(connection: PgConnection, rows: BatchRows, now: 
   if (rows.late.length > 0) others.push(execute(connection, SETTLE_LATE, lateColumns(rows.late, at)));
   if (rows.forfeits.length > 0) others.push(execute(connection, FORFEIT, forfeitColumns(rows.forfeits, at)));
   if (rows.budgets.length > 0) others.push(execute(connection, WRITE_BUDGETS, budgetColumns(rows.budgets)));
+  if (rows.events.length > 0) others.push(writeEvents(connection, rows, at));
   if (rows.limits.length > 0) others.push(execute(connection, WRITE_LIMITS, limitColumns(rows.limits)));
   const changes = rows.settled.length + rows.opened.length + rows.accounts.length + rows.projects.length > 0;
   const values = (): unknown[] => [at, ...holdColumns(rows), ...accountColumns(rows.accounts), ...projectColumns(rows.projects)];
