@@ -77,6 +77,7 @@ function timeless(value: unknown): unknown {
   }
   if (typeof value !== 'string' || value.startsWith('0190a6f0-')) return value;
   if (value.startsWith('tg_')) return 'tg_…';
+  if (value.startsWith('whsec_')) return 'whsec_…';
   return value.replace(EVERY_TIME, (time) => (time.startsWith('2099') ? time : '…')).replace(EVERY_ID, '…');
 }
 
