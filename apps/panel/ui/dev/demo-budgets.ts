@@ -18,7 +18,7 @@ function budget(
   const isTotal = period === 'total';
   return {
     ...{ budgetId: `0195ad00-0000-7000-8000-${at.toString(16).padStart(12, '0')}`, accountId: ACCOUNTS[0]?.accountId ?? '', ...target },
-    ...{ period, timeZone: 'UTC', limitPicoUsd: limit, spentPicoUsd: spent, heldPicoUsd: held },
+    ...{ period, timeZone: 'UTC', limitPicoUsd: limit, spentPicoUsd: spent, heldPicoUsd: held, thresholds: [50, 80, 100] },
     windowStart: isTotal ? null : new Date(today).toISOString(),
     resetsAt: isTotal ? null : new Date(today + resets[period] * DAY_MS).toISOString(),
     createdAt: new Date(NOW - 30 * DAY_MS).toISOString(),
