@@ -172,6 +172,12 @@ export const MONEY = {
           queries: [['max(tollgate_billing_keys_expiring)', 'keys']],
         },
         {
+          title: 'Undelivered money events',
+          description: 'Events that wait for NATS or for a webhook.',
+          unit: 'short',
+          queries: [['max by (destination) (tollgate_billing_undelivered_events)', '{{destination}}']],
+        },
+        {
           title: 'Age of the usage rollups',
           description: 'Usage is added to its rollups every half minute.',
           unit: 's',

@@ -83,7 +83,7 @@ export const GRANTS = {
       budget: {
         select: true,
         insert: true,
-        update: ['time_zone', 'limit_amount', 'spent', 'held', 'window_start', 'window_end'],
+        update: ['time_zone', 'limit_amount', 'spent', 'held', 'window_start', 'window_end', 'thresholds', 'passed'],
         delete: true,
       },
       budget_value: { select: true, insert: true, update: ['spent', 'held'], delete: true },
@@ -114,6 +114,11 @@ export const GRANTS = {
       detached_account: { select: true, insert: true },
       detached_grant: { select: true, insert: true },
       ledger_report: { select: true, insert: true, delete: true },
+      // What an event says never changes.
+      money_event: { select: true, insert: true, update: ['published_at'], delete: true },
+      webhook: { select: true, insert: true, update: ['secret_version', 'previous_until'], delete: true },
+      webhook_delivery: { select: true, insert: true, update: ['done', 'last', 'attempts', 'due_at', 'failure'], delete: true },
+      dead_letter: { select: true, insert: true, delete: true },
     },
   },
   catalog: {

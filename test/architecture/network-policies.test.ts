@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { isAddressAllowed } from '../../apps/inference-proxy/src/transport/address-guard.js';
+import { isAddressAllowed } from '#network/address-guard.js';
 import { manifests, workloads } from './manifests.js';
 
 interface Selector {
@@ -43,7 +43,7 @@ test.each(names)('%s is closed in both directions except for its policies', (nam
   expect([...new Set(types)].sort()).toEqual(['Egress', 'Ingress']);
 });
 
-test('egress: NATS for services, Postgres for services with tables, the gateway for the panel, the internet for the inference-proxy', () => {
+test('egress: NATS for services, Postgres for services with tables, the gateway for the panel, the internet for the inference-proxy and webhooks', () => {
   const opened = rulesOut.map(({ who, rule: { to, ports } }) => ({
     who,
     to: to?.map(({ podSelector, ipBlock }) => (podSelector ? selected(podSelector).join() : (ipBlock?.cidr ?? 'names'))) ?? 'anywhere',
@@ -55,6 +55,7 @@ test('egress: NATS for services, Postgres for services with tables, the gateway 
     { who: clientsOf('postgres', 'data'), to: 'anywhere', ports: ['5432-5432'] },
     { who: ['panel'], to: ['gateway'], ports: ['8080-8080'] },
     { who: clientsOf('upstream-sim', 'upstreams'), to: ['0.0.0.0/0', '::/0'], ports: ['1-65535'] },
+    { who: clientsOf('', 'webhooks'), to: ['0.0.0.0/0', '::/0'], ports: ['443-443'] },
   ]);
 });
 

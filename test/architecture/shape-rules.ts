@@ -80,14 +80,15 @@ export const environmentIsReadInOnePlace: ShapeRule = (files) =>
   });
 
 /**
- * Only calls of upstreams and of providers of sign-in leave the system, and the playground calls the gateway: there are no webhooks, and no
- * links are fetched.
+ * Only calls of upstreams, of webhooks and of providers of sign-in leave the system, and the playground calls the gateway: no links are
+ * fetched.
  */
 export const callsGoOutInOnePlace: ShapeRule = (files) =>
   code(files).flatMap(({ path, text }) => {
     // The panel's pages run in browsers, whose policy lets them call their own server alone.
     const allowed =
       /^apps\/(inference-proxy\/src\/transport|panel\/src\/(identity\/sso|playground)|panel\/ui)\//.test(path) ||
+      path === 'apps/billing/src/webhooks/webhook-client.ts' ||
       !/^(apps|libs)\//.test(path) ||
       TEST.test(path);
     const calls = /^import (?!type).*from 'undici'|\bfetch\(|import (?!type)[^;]*\b(request|get)\b[^;]*from 'node:https?'/m;

@@ -32,7 +32,7 @@ let stack: RunningStack;
 beforeAll(async () => {
   const settings = { HOLD_SETTLED_EVENTS: 'true', REQUESTS_PER_MINUTE_DEFAULT: '600', CONCURRENCY_DEFAULT: '100' };
   stack = await startPrivateStack({ services: ['billing', 'catalog', 'gateway', 'panel'], serviceEnv: { billing: settings } });
-  for (const user of ['cli', 'internal', 'gateway', 'inference-proxy'] as const) {
+  for (const user of ['cli', 'internal', 'gateway', 'inference-proxy', 'billing'] as const) {
     const pass = stack.natsPasswords[user];
     connections.set(user, await connect({ servers: stack.natsUrl, user, pass, inboxPrefix: `_INBOX.${user}` }));
   }
@@ -77,6 +77,7 @@ function timeless(value: unknown): unknown {
   }
   if (typeof value !== 'string' || value.startsWith('0190a6f0-')) return value;
   if (value.startsWith('tg_')) return 'tg_…';
+  if (value.startsWith('whsec_')) return 'whsec_…';
   return value.replace(EVERY_TIME, (time) => (time.startsWith('2099') ? time : '…')).replace(EVERY_ID, '…');
 }
 
@@ -112,6 +113,9 @@ describe('the examples of the page', () => {
     for (const user of ['gateway', 'inference-proxy'] as const)
       for (const { subject, event } of EVENTS)
         if (subject.startsWith(`${user.split('-')[0]}.`)) as(user).publish(subject, codec.encode(event));
+    // Those of money that the examples do not make: `money-events.integration.test.ts` and `event-deliverer.integration.test.ts` have them.
+    for (const { subject, event } of EVENTS)
+      if (/\.(budget-\w+|key-expiring|account-frozen)$/.test(subject)) as('billing').publish(subject, codec.encode(event));
   });
 
   test.each(EXAMPLES.map((example, index) => [`${index + 1}: ${example.subject}`, example] as const))('%s', async (_, example) => {

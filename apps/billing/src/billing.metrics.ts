@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type ReserveOutcome, SETTLE_REASONS, type SettleReason } from '#contracts/billing/holds.js';
 import type { LedgerCheckReply } from '#contracts/billing/ledger.js';
 import { registerScrapedGauge } from '#observability/scraped-gauge.js';
+import type { UndeliveredEvents } from './events/keep-events.js';
 import type { Applied } from './holds/batch.js';
 import type { WatchedCounts } from './ledger/auditor.js';
 
@@ -92,6 +93,23 @@ export function createBillingMetrics(registry: Registry) {
       help: 'Active API keys without a successor that expire within a week, at the last ledger check',
       registers,
     }),
+    undeliveredEvents: new Gauge({
+      name: 'tollgate_billing_undelivered_events',
+      help: 'Money events that wait for their delivery, by destination; 0 on replicas that do not deliver',
+      labelNames: ['destination'] as const,
+      registers,
+    }),
+    oldestUndeliveredSeconds: new Gauge({
+      name: 'tollgate_billing_oldest_undelivered_event_seconds',
+      help: 'Age of the oldest money event that waits for its delivery, by destination',
+      labelNames: ['destination'] as const,
+      registers,
+    }),
+    deadLetters: new Gauge({
+      name: 'tollgate_billing_dead_letters',
+      help: 'Money events that were given up after three days, for all webhooks',
+      registers,
+    }),
     costPicoUsd: new Counter({ name: 'tollgate_billing_cost_pico_usd_total', help: 'Amounts charged', registers }),
     overHolds: new Counter({ name: 'tollgate_billing_over_holds_total', help: 'Requests whose usage exceeded their hold', registers }),
     overPicoUsd: new Counter({ name: 'tollgate_billing_over_pico_usd_total', help: 'Usage beyond holds, which is not charged', registers }),
@@ -121,6 +139,16 @@ export function recordLedgerCheck(metrics: BillingMetrics, report: LedgerCheckRe
 export function forgetLedgerCheck(metrics: BillingMetrics): void {
   const { ledgerCheckedAt, ledgerCheckSeconds, ledgerViolations, accountsFrozen, keysExpiring } = metrics;
   for (const gauge of [ledgerCheckedAt, ledgerCheckSeconds, ledgerViolations, accountsFrozen, keysExpiring]) gauge.reset();
+}
+
+/** Sets the gauges of a replica that delivers events, and resets those of the others. */
+export function recordUndelivered(metrics: BillingMetrics, counts: UndeliveredEvents | undefined): void {
+  for (const destination of ['nats', 'webhooks'] as const) {
+    const { count, oldestSeconds } = counts?.[destination] ?? { count: 0, oldestSeconds: 0 };
+    metrics.undeliveredEvents.set({ destination }, count);
+    metrics.oldestUndeliveredSeconds.set({ destination }, oldestSeconds);
+  }
+  metrics.deadLetters.set(counts?.deadLetters ?? 0);
 }
 
 /** Counts a committed batch. Money counters are floats, for graphs only. */

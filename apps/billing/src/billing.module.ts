@@ -2,12 +2,19 @@ import { type DynamicModule, Module, type OnApplicationBootstrap, type OnApplica
 import type { Registry } from 'prom-client';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import type { PrismaClient } from '#database/prisma-client.js';
-import type { Messaging } from '#messaging/messaging.js';
+import type { ConfirmedPublisher, Messaging } from '#messaging/messaging.js';
 import { beginGrace } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
 import type { Tracer } from '#tracing/tracer.js';
 import { BillingConfig } from './billing.config.js';
-import { createBillingMetrics, forgetLedgerCheck, recordBatch, recordLedgerCheck, watchLanes } from './billing.metrics.js';
+import {
+  createBillingMetrics,
+  forgetLedgerCheck,
+  recordBatch,
+  recordLedgerCheck,
+  recordUndelivered,
+  watchLanes,
+} from './billing.metrics.js';
 import { AccountsController } from './controllers/accounts.controller.js';
 import { AuditController } from './controllers/audit.controller.js';
 import { BudgetsController } from './controllers/budgets.controller.js';
@@ -18,9 +25,10 @@ import { LedgerController } from './controllers/ledger.controller.js';
 import { MoneyController } from './controllers/money.controller.js';
 import { MonthsController } from './controllers/months.controller.js';
 import { UsageController } from './controllers/usage.controller.js';
-import { BillingEvents } from './events/billing-events.js';
-import { readThreshold } from './events/read-threshold.js';
+import { WebhooksController } from './controllers/webhooks.controller.js';
+import { EventDeliverer } from './events/event-deliverer.js';
 import { ReplicaAnnouncements } from './events/replica-announcements.js';
+import { SettledEvents } from './events/settled-events.js';
 import { LANE_SETTINGS } from './holds/apply-batch.js';
 import { HoldLanes } from './holds/hold-lanes.js';
 import { Lane } from './holds/lane.js';
@@ -32,6 +40,8 @@ import { MoneyOperations, type OnConnection } from './ledger/money-operations.js
 import { MonthKeeper } from './months/month-keeper.js';
 import { Months } from './months/months.js';
 import { UsageCloser } from './usage/usage-closer.js';
+import { WebhookClient } from './webhooks/webhook-client.js';
+import { WebhookDeliveries } from './webhooks/webhook-deliveries.js';
 
 /** Renewals are many and small: those of a whole proxy fit in one batch. */
 const RENEWAL_BATCH_MAX = 4_096;
@@ -46,12 +56,15 @@ const MONTH_TIMEOUT_MS = 3_600_000;
 /** The reaper comes by within this time after a lease and its grace, even when it first extends all leases. */
 const HOLD_OVERDUE_MS = 60_000;
 
+/** A suspended process must not keep the lock of the deliverer. A mark that a crash of the server loses repeats a delivery. */
+const DELIVERER_SETTINGS = { idle_session_timeout: '30000', synchronous_commit: 'off' };
+
 interface BillingDependencies {
   config: BillingConfig;
   logger: Logger;
   registry: Registry;
   prisma: PrismaClient;
-  messaging: Messaging;
+  messaging: Messaging & ConfirmedPublisher;
   replicaId: string;
   /** Absent while traces are not exported. */
   tracer?: Tracer | undefined;
@@ -68,12 +81,7 @@ export function billingModule({ config, logger, registry, prisma, messaging, rep
     const limits = { statementTimeoutMs: 2_000, connectTimeoutMs: 1_000 };
     return connectPg({ url, applicationName: 'tollgate-billing-lane', ...limits, settings: LANE_SETTINGS });
   };
-  const events = new BillingEvents({
-    messaging,
-    holdSettled: config.holdSettledEvents,
-    readThreshold: (accountId) => readThreshold(prisma, accountId),
-    logger,
-  });
+  const settledEvents = config.holdSettledEvents ? new SettledEvents(messaging, logger) : undefined;
   const lanes = new HoldLanes({
     lanes: config.lanes,
     times: { leaseMs, reaperGraceMs },
@@ -86,7 +94,7 @@ export function billingModule({ config, logger, registry, prisma, messaging, rep
     tracer,
     onApplied: (applied, milliseconds) => {
       recordBatch(metrics, applied, milliseconds);
-      events.applied(applied);
+      settledEvents?.applied(applied);
     },
   });
   watchLanes(registry, lanes);
@@ -146,6 +154,15 @@ export function billingModule({ config, logger, registry, prisma, messaging, rep
     });
   const months = new Months({ connect: connectForHours, prisma });
   const monthKeeper = new MonthKeeper(prisma, months, logger);
+  const webhookClient = new WebhookClient();
+  const deliverer = new EventDeliverer({
+    connect: () => connectPg({ url, applicationName: 'tollgate-billing-events', statementTimeoutMs: 5_000, settings: DELIVERER_SETTINGS }),
+    messaging,
+    webhooks: new WebhookDeliveries({ client: webhookClient, pepper: config.keyPepper, logger }),
+    intervalMs: config.eventIntervalMs,
+    onCounted: (counts) => recordUndelivered(metrics, counts),
+    logger,
+  });
   const announcements = new ReplicaAnnouncements(replicaId, messaging, lanes);
   return {
     module: BillingModule,
@@ -159,6 +176,7 @@ export function billingModule({ config, logger, registry, prisma, messaging, rep
       LedgerController,
       MonthsController,
       AuditController,
+      WebhooksController,
     ],
     providers: [
       { provide: BillingConfig, useValue: config },
@@ -168,14 +186,15 @@ export function billingModule({ config, logger, registry, prisma, messaging, rep
       { provide: HoldLanes, useValue: lanes },
       { provide: Renewals, useValue: renewals },
       { provide: KeyLookups, useValue: lookups },
-      { provide: MoneyOperations, useValue: new MoneyOperations(((work) => moneyLane.push(work)) as OnConnection, events) },
+      { provide: MoneyOperations, useValue: new MoneyOperations(((work) => moneyLane.push(work)) as OnConnection) },
       { provide: Auditor, useValue: auditor },
       { provide: UsageCloser, useValue: usageCloser },
       { provide: Months, useValue: months },
-      { provide: BillingEvents, useValue: events },
+      { provide: WebhookClient, useValue: webhookClient },
       {
         provide: BackgroundWork,
-        useValue: new BackgroundWork(config, { auditor, reaper, usageCloser, months, monthKeeper, announcements }, [
+        useValue: new BackgroundWork(config, { auditor, reaper, usageCloser, months, monthKeeper, announcements, deliverer }, [
+          webhookClient,
           lanes,
           renewals,
           lookups,
@@ -200,16 +219,18 @@ export class BackgroundWork implements OnApplicationBootstrap, OnApplicationShut
       months: Months;
       monthKeeper: MonthKeeper;
       announcements: ReplicaAnnouncements;
+      deliverer: EventDeliverer;
     },
     private readonly lanes: readonly { close(): Promise<void> }[],
   ) {}
 
   onApplicationBootstrap(): void {
-    const { auditor, reaper, usageCloser, monthKeeper, announcements } = this.work;
+    const { auditor, reaper, usageCloser, monthKeeper, announcements, deliverer } = this.work;
     reaper.start();
     usageCloser.start();
     monthKeeper.start();
     announcements.start();
+    deliverer.start();
     if (this.config.ledgerCheckIntervalMs > 0) auditor.start();
   }
 
@@ -219,9 +240,9 @@ export class BackgroundWork implements OnApplicationBootstrap, OnApplicationShut
    */
   cancel(): void {
     this.withinGrace = beginGrace(this.config.shutdownGraceMs);
-    const { auditor, reaper, usageCloser, months, monthKeeper, announcements } = this.work;
+    const { announcements, ...others } = this.work;
     announcements.stop();
-    this.stopped = Promise.all([auditor.stop(), reaper.stop(), usageCloser.stop(), months.stop(), monthKeeper.stop()]);
+    this.stopped = Promise.all(Object.values(others).map((work) => work.stop()));
   }
 
   async onApplicationShutdown(): Promise<void> {

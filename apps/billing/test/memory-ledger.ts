@@ -100,7 +100,7 @@ export class MemoryLedger {
   /** Returns a budget in the window that contains `now`. The clock of the tests only grows, so a new window is empty. */
   budgetAt(budget: BudgetState, now: number): BudgetState {
     if (now < budget.windowEnd) return budget;
-    return { ...budget, ...windowAt(budget.period, budget.timeZone, now), spent: 0n, held: 0n };
+    return { ...budget, ...windowAt(budget.period, budget.timeZone, now), spent: 0n, held: 0n, passed: 0 };
   }
 
   /** Returns the rows that Postgres would return, frozen, because a fold must not change its input. */

@@ -48,8 +48,8 @@ export const projectId = idOf('project');
 export const keyId = idOf('key');
 export const scheduledPriceId = idOf('price');
 
-/** A whole id. Budgets are listed by account, so that the start of an id cannot be searched. */
-export const budgetId: Kind<string> = {
+/** A whole id, of something whose list cannot be searched for the start of an id. */
+export const wholeId: Kind<string> = {
   placeholder: 'id',
   parse: (text) => (UUID.test(text) ? text.toLowerCase() : invalid(`Must be a whole id such as ${EXAMPLE_ID}.`)),
 };

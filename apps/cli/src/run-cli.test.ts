@@ -168,6 +168,28 @@ describe('the request of each command', () => {
     ],
     [`budget list --account ${ID}`, 'billing.v1.budget.list', { accountId: ID }],
     [`budget show ${KEY_ID} --account ${ID}`, 'billing.v1.budget.list', { accountId: ID, budgetId: KEY_ID }],
+    [
+      `budget set --account ${ID} --period month --limit 1 --thresholds 75,90`,
+      'billing.v1.budget.set',
+      { accountId: ID, period: 'month', limitPicoUsd: '1000000000000', thresholds: [75, 90] },
+    ],
+    [
+      `budget set --account ${ID} --period month --limit 1 --thresholds=`,
+      'billing.v1.budget.set',
+      { accountId: ID, period: 'month', limitPicoUsd: '1000000000000', thresholds: [] },
+    ],
+    [`webhook add --url https://example.com/ --account ${ID}`, 'billing.v1.webhook.add', { url: 'https://example.com/', accountId: ID }],
+    [
+      'webhook add --url http://127.0.0.1/ --allow-private-network',
+      'billing.v1.webhook.add',
+      { url: 'http://127.0.0.1/', allowPrivateNetwork: true },
+    ],
+    ['webhook list', 'billing.v1.webhook.list', {}],
+    [`webhook test ${KEY_ID}`, 'billing.v1.webhook.test', { webhookId: KEY_ID }],
+    [`webhook replay ${KEY_ID} --from 2027-01-31`, 'billing.v1.webhook.replay', { webhookId: KEY_ID, from: '2027-01-31T00:00:00.000Z' }],
+    [`webhook rotate ${KEY_ID}`, 'billing.v1.webhook.rotate', { webhookId: KEY_ID, graceSeconds: 86_400 }],
+    [`webhook rotate ${KEY_ID} --grace 0s`, 'billing.v1.webhook.rotate', { webhookId: KEY_ID, graceSeconds: 0 }],
+    [`webhook remove ${KEY_ID}`, 'billing.v1.webhook.remove', { webhookId: KEY_ID }],
     [`budget remove ${KEY_ID}`, 'billing.v1.budget.remove', { budgetId: KEY_ID }],
     [
       `topup --account ${ID} --usd 25.00 --payment-id inv-1`,

@@ -12,6 +12,7 @@ import * as ownKey from './billing/own-key.js';
 import * as projects from './billing/projects.js';
 import * as requests from './billing/requests.js';
 import * as usage from './billing/usage.js';
+import * as webhooks from './billing/webhooks.js';
 import * as catalog from './catalog.js';
 import * as catalogRevisions from './catalog-revisions.js';
 import { Endpoint, StreamEndpoint, Topic } from './endpoint.js';
@@ -39,6 +40,7 @@ const MODULES = [
   months,
   audit,
   billingEvents,
+  webhooks,
   catalog,
   catalogRevisions,
   scheduledPrices,

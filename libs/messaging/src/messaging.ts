@@ -53,6 +53,17 @@ export interface Messaging {
   close(): Promise<void>;
 }
 
+/** Publishes events of which none may be lost. */
+export interface ConfirmedPublisher {
+  /**
+   * Resolves when a stream of JetStream has stored the event, or, where none takes its subject, when the server has received it. Rejects
+   * with a `MessagingError`; the event may have been published. `id` is sent as `Nats-Msg-Id`, so that a stream drops a repeated event.
+   */
+  publishConfirmed<Event extends object>(topic: Topic<Event>, event: Event, id: string): Promise<void>;
+
+  readonly connected: boolean;
+}
+
 /**
  * The reading end of a framed stream, in batches of all events that are ready. Iterate it once; leaving the loop cancels. Iteration
  * throws `MessagingError` on a lost frame, a dead writer or a lost connection.

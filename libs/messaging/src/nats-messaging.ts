@@ -5,10 +5,11 @@ import { within } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
 import { call } from './call.js';
 import { callEvery } from './call-every.js';
+import { ConfirmedPublishing } from './confirmed-publishing.js';
 import { EncodedJson } from './encoded-json.js';
 import { announcedBytes, offerPayload, withPayload } from './large-payload.js';
 import { Link, NO_CONNECTION } from './link.js';
-import { type CallOptions, type EventStream, type Messaging, MessagingError } from './messaging.js';
+import { type CallOptions, type ConfirmedPublisher, type EventStream, type Messaging, MessagingError } from './messaging.js';
 import type { IncomingMessage } from './receiver.js';
 import { StreamReader } from './stream-reader.js';
 import type { PackedRequest } from './stream-request.js';
@@ -26,9 +27,10 @@ interface MessagingSettings {
 }
 
 /** `Messaging` over NATS, one connection at a time. */
-export class NatsMessaging implements Messaging {
+export class NatsMessaging implements Messaging, ConfirmedPublisher {
   /** Used by the transport, which answers on the same connection. */
   readonly link: Link;
+  private readonly confirmed = new ConfirmedPublishing();
   private readonly reconnectHandlers: (() => void)[] = [];
   private closing: Promise<void> | undefined;
 
@@ -73,6 +75,11 @@ export class NatsMessaging implements Messaging {
 
   publish<Event extends object>(topic: Topic<Event>, event: Event): void {
     if (!this.link.isLost) this.link.outbox.send(topic.subject, encodeJson(event));
+  }
+
+  async publishConfirmed<Event extends object>(topic: Topic<Event>, event: Event, id: string): Promise<void> {
+    if (this.isClosing || !this.connected) throw new MessagingError('unavailable', NO_CONNECTION);
+    await this.confirmed.publish(this.link.connection, { subject: topic.subject, data: encodeJson(event), id });
   }
 
   subscribe<Event extends object>(topic: Topic<Event>, handler: (event: Event) => void, { queue }: { queue?: string } = {}): () => void {

@@ -12,7 +12,9 @@ ALTER TABLE billing.budget
   ADD CONSTRAINT budget_dimension_check CHECK (dimension ~ '^(user|tag:[A-Za-z0-9][A-Za-z0-9._-]{0,63})$') NOT VALID,
   ADD CONSTRAINT budget_value_has_dimension CHECK (value IS NULL OR dimension IS NOT NULL) NOT VALID,
   -- Those with a dimension are counted in billing.budget_value.
-  ADD CONSTRAINT budget_counts_in_one_place CHECK (dimension IS NULL OR (spent = 0 AND held = 0)) NOT VALID;
+  ADD CONSTRAINT budget_counts_in_one_place CHECK (dimension IS NULL OR (spent = 0 AND held = 0)) NOT VALID,
+  -- A million users would be as many events.
+  ADD CONSTRAINT budget_of_values_has_no_thresholds CHECK (dimension IS NULL OR (cardinality(thresholds) = 0 AND passed = 0)) NOT VALID;
 
 -- Only billing changes it, in batches of the account and under the account's lock. Rows of a window that is over, or of a budget that is
 -- removed, are deleted later: no foreign key, which would delete a million of them at once.

@@ -62,6 +62,21 @@ test('the first request of a user above the limit is refused from memory too', a
   expect(await lanes.reserve(reserveFor(customer, 'alice', 101n))).toMatchObject({ budget: { value: 'alice', leftPicoUsd: '100' } });
 });
 
+test('budgets of users and tags have no thresholds, and what they spend and refuse is no event', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  await expect(set(customer, { thresholds: [80] })).rejects.toMatchObject({ code: 'invalid_request', param: 'thresholds' });
+  expect(await set(customer, { thresholds: [] })).toMatchObject({ thresholds: [] });
+  expect(await set(customer, { value: 'alice' })).toMatchObject({ thresholds: [] });
+  const lanes = ledger.newLanes();
+  const reserve = reserveFor(customer, 'alice', 100n);
+  await lanes.reserve(reserve);
+  await settle(lanes, customer, reserve, 100);
+  expect(await lanes.reserve(reserveFor(customer, 'alice', 101n))).toMatchObject({ budget: { value: 'alice', leftPicoUsd: '0' } });
+  expect(await set(customer, { value: 'alice', limitPicoUsd: '50' })).toMatchObject({ spentPicoUsd: '100', thresholds: [] });
+  const { rows } = await ledger.sql.query('SELECT kind FROM billing.money_event WHERE account_id = $1', [customer.accountId]);
+  expect(rows).toEqual([]);
+});
+
 test('a budget of one value of a tag counts nothing else', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const { budgetId } = await set(customer, { dimension: 'tag:team', value: 'search' });

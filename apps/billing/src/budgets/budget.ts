@@ -19,6 +19,10 @@ export interface BudgetState extends BudgetWindow {
   /** Zero with a `dimension`: `billing.budget_value` counts those. */
   spent: bigint;
   held: bigint;
+  /** Percentages of the limit, ascending. None with a `dimension`. */
+  thresholds: readonly number[];
+  /** The highest threshold of which the window has had its event; 0: none. */
+  passed: number;
 }
 
 /** Columns of `billing.budget` that every query reads. Sums are text, in pico-USD. */
@@ -33,6 +37,8 @@ export interface BudgetColumns {
   time_zone: string;
   spent: string;
   held: string;
+  thresholds: number[];
+  passed: number;
 }
 
 /** The account, project and key that a request counts for, and its attribution. */
@@ -67,7 +73,7 @@ export function budgetsOf(budgets: Budgets, payer: Payer): readonly BudgetState[
   return ofAccount ? targetsOf(payer).flatMap((target) => (ofAccount.get(target) ?? NONE).filter(isOfAll)) : NONE;
 }
 
-function isOfAll({ dimension }: BudgetState): boolean {
+export function isOfAll({ dimension }: BudgetState): boolean {
   return dimension === undefined;
 }
 

@@ -51,7 +51,7 @@ describe('a budget', () => {
         timeZone: 'UTC',
         limitPicoUsd: '7',
       },
-      ...{ spentPicoUsd: '0', heldPicoUsd: '0', createdAt: expect.any(String) },
+      ...{ spentPicoUsd: '0', heldPicoUsd: '0', thresholds: [50, 80, 100], createdAt: expect.any(String) },
       ...{ windowStart: expect.stringMatching(/T00:00:00\.000Z$/), resetsAt: expect.stringMatching(/T00:00:00\.000Z$/) },
     };
     expect(created).toEqual(budget);
@@ -64,7 +64,8 @@ describe('a budget', () => {
     const { rows } = await ledger.sql.query('SELECT action, before, after FROM billing.audit WHERE target = $1 ORDER BY id', [
       `budget/${created.budgetId}`,
     ]);
-    const settings = { budgetId: created.budgetId, accountId, projectId, keyId, period: 'day', timeZone: 'UTC' };
+    const thresholds = [50, 80, 100];
+    const settings = { budgetId: created.budgetId, accountId, projectId, keyId, period: 'day', timeZone: 'UTC', thresholds };
     expect(rows).toEqual([
       { action: 'budget.create', before: null, after: { ...settings, limitPicoUsd: '7' } },
       { action: 'budget.update', before: { limitPicoUsd: '7' }, after: { limitPicoUsd: '9' } },

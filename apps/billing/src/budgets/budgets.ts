@@ -5,7 +5,9 @@ import { type Author, audited, changedFields } from '#database/audit-journal.js'
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { requireAccount } from '../accounts/accounts.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
-import { type BudgetColumns, renderMoment } from './budget.js';
+import { payloadOf } from '../events/decide-events.js';
+import { type BudgetColumns, type BudgetState, renderMoment } from './budget.js';
+import { highestReached, newlyPassed, THRESHOLDS_DEFAULT } from './budget-thresholds.js';
 import { type BudgetWindow, isTimeZone, isWithin, windowAt } from './budget-window.js';
 import { type Counted, countHeld, countSpent, countSpentSince, type SpentBefore } from './count-spent.js';
 import { addSpentValues, addValuesSince } from './count-values.js';
@@ -17,9 +19,10 @@ const TIME_ZONE_DEFAULT = 'UTC';
 /**
  * Sets the budget of a target for a period. A new budget counts what was spent and is held in its window already. A repeated request changes
  * the limit; another time zone begins another window, which is counted anew. A total of users or tags counts from the moment it is set, since no
- * rollup knows what they have spent before. Requests see the change from their next reserve on.
- * @throws {ServiceError} `not_found` for an unknown account, project or key, `invalid_request` for a time zone, `conflict` when the account
- * has `BUDGETS_MAX` budgets, or for another time zone of a budget of users or tags.
+ * rollup knows what they have spent before. Requests see the change from their next reserve on. A threshold that is passed by the change is an
+ * event; budgets of users or tags have no thresholds.
+ * @throws {ServiceError} `not_found` for an unknown account, project or key, `invalid_request` for a time zone, a value without a dimension,
+ * or thresholds of users or tags, `conflict` when the account has `BUDGETS_MAX` budgets, or for another time zone of a budget of users or tags.
  */
 export async function setBudget(prisma: PrismaClient, request: BudgetSetRequest, author: Author = OWN_AUTHOR): Promise<Budget> {
   const { period, limitPicoUsd: limit } = request;
@@ -29,29 +32,34 @@ export async function setBudget(prisma: PrismaClient, request: BudgetSetRequest,
   if (request.value !== undefined && request.dimension === undefined) {
     throw new ServiceError('invalid_request', 'value is one of a dimension, which is missing', 'dimension');
   }
+  if (request.thresholds?.length && request.dimension !== undefined) {
+    throw new ServiceError('invalid_request', 'a budget of users or tags has no thresholds', 'thresholds');
+  }
   const counted = await targetOf(prisma, request);
   const known = await findBudget(prisma, counted, period);
   const timeZone = request.timeZone ?? known?.time_zone ?? TIME_ZONE_DEFAULT;
   const window = windowAt(period, timeZone, await clockOf(prisma));
-  if (counted.dimension !== null) return setBudgetOfValues(prisma, { counted, period, timeZone, limit, window }, author);
+  if (counted.dimension !== null) return setBudgetOfValues(prisma, { counted, period, timeZone, limit, thresholds: [], window }, author);
+  const thresholds = thresholdsOf(request) ?? known?.thresholds ?? [...THRESHOLDS_DEFAULT];
   const before = known?.time_zone === timeZone ? undefined : await countSpent(prisma, counted, window);
   return audited(prisma, 'billing', author, async (tx) => {
     const now = await lockAccount(tx, counted.accountId);
     const row = await findBudget(tx, counted, period);
     if (row && row.time_zone === timeZone) {
-      await setLimit(tx, row.id, limit);
+      await setLimit(tx, row.id, { limit, thresholds });
     } else {
       if (!before || !isWithin(window, now, now)) throw changedMeanwhile();
-      await beginBudget(tx, { counted, period, timeZone, limit, window, before }, row);
+      await beginBudget(tx, { counted, period, timeZone, limit, thresholds, window, before }, row);
     }
     const changed = (await findBudget(tx, counted, period)) as BudgetRow;
+    await passThresholds(tx, changed, now);
     return { result: renderBudget(changed, now), change: changeOf(row, changed) };
   });
 }
 
 /** Sets a budget of users or tags. */
 async function setBudgetOfValues(prisma: PrismaClient, budget: Omit<NewBudget, 'before'>, author: Author): Promise<Budget> {
-  const { counted, period, timeZone, limit } = budget;
+  const { counted, period, timeZone } = budget;
   return audited(prisma, 'billing', author, async (tx) => {
     const known = await findBudget(tx, counted, period);
     const start = period === 'total' ? { ...budget.window, windowStart: await clockOf(tx) } : budget.window;
@@ -63,7 +71,7 @@ async function setBudgetOfValues(prisma: PrismaClient, budget: Omit<NewBudget, '
     if (row && row.time_zone !== timeZone) {
       throw new ServiceError('conflict', 'Remove the budget first: its users or tags are counted by time zone.', 'timeZone');
     }
-    if (row) await setLimit(tx, row.id, limit);
+    if (row) await setLimit(tx, row.id, budget);
     else {
       await addValuesSince(tx, added, snapshot ?? '');
       await addBudget(tx, { ...budget, window: start }, added.budgetId, { spent: '0', held: '0' });
@@ -77,8 +85,13 @@ function changedMeanwhile(): ServiceError {
   return new ServiceError('conflict', 'The budget was changed meanwhile. Try again.', 'period');
 }
 
-async function setLimit(tx: Prisma.TransactionClient, budgetId: string, limit: string): Promise<void> {
-  await tx.$executeRaw`UPDATE billing.budget SET limit_amount = ${limit}::numeric WHERE id = ${budgetId}::uuid`;
+async function setLimit(
+  tx: Prisma.TransactionClient,
+  budgetId: string,
+  { limit, thresholds }: Pick<NewBudget, 'limit' | 'thresholds'>,
+): Promise<void> {
+  await tx.$executeRaw`UPDATE billing.budget SET limit_amount = ${limit}::numeric, thresholds = ${thresholds}::int2[]
+    WHERE id = ${budgetId}::uuid`;
 }
 
 interface NewBudget {
@@ -86,24 +99,26 @@ interface NewBudget {
   period: BudgetPeriod;
   timeZone: string;
   limit: string;
+  thresholds: readonly number[];
   window: BudgetWindow;
   before: SpentBefore;
 }
 
 /** Writes a budget with what its window has spent and holds: a new row, or one whose time zone changes. */
 async function beginBudget(tx: Prisma.TransactionClient, budget: NewBudget, row: BudgetRow | undefined): Promise<void> {
-  const { counted, timeZone, limit, window, before } = budget;
+  const { counted, timeZone, limit, thresholds, window, before } = budget;
   const spent = String(await countSpentSince(tx, counted, window, before));
   const held = String(await countHeld(tx, counted, window));
   if (!row) return addBudget(tx, budget, randomUUID(), { spent, held });
   const [start, end] = boundsOf(window);
   await tx.$executeRaw`UPDATE billing.budget SET time_zone = ${timeZone}, limit_amount = ${limit}::numeric, spent = ${spent}::numeric,
-      held = ${held}::numeric, window_start = ${start}::timestamptz, window_end = ${end}::timestamptz WHERE id = ${row.id}::uuid`;
+      held = ${held}::numeric, thresholds = ${thresholds}::int2[], passed = 0, window_start = ${start}::timestamptz,
+      window_end = ${end}::timestamptz WHERE id = ${row.id}::uuid`;
 }
 
 async function addBudget(
   tx: Prisma.TransactionClient,
-  { counted, period, timeZone, limit, window }: Omit<NewBudget, 'before'>,
+  { counted, period, timeZone, limit, thresholds, window }: Omit<NewBudget, 'before'>,
   budgetId: string,
   { spent, held }: { spent: string; held: string },
 ): Promise<void> {
@@ -114,13 +129,31 @@ async function addBudget(
     throw new ServiceError('conflict', `The account has ${BUDGETS_MAX} budgets, which is the most.`, 'accountId');
   }
   await tx.$executeRaw`INSERT INTO billing.budget
-      (id, account_id, project_id, key_id, dimension, value, period, time_zone, limit_amount, spent, held, window_start, window_end)
+      (id, account_id, project_id, key_id, dimension, value, period, time_zone, limit_amount, spent, held, window_start, window_end,
+        thresholds)
     VALUES (${budgetId}::uuid, ${accountId}::uuid, ${projectId}::uuid, ${keyId}::uuid, ${dimension}, ${value}, ${period}, ${timeZone},
-      ${limit}::numeric, ${spent}::numeric, ${held}::numeric, ${start}::timestamptz, ${end}::timestamptz)`;
+      ${limit}::numeric, ${spent}::numeric, ${held}::numeric, ${start}::timestamptz, ${end}::timestamptz,
+      ${thresholds}::int2[])`;
 }
 
 function boundsOf({ windowStart, windowEnd }: BudgetWindow): [start: string, end: string] {
   return [renderMoment(windowStart) ?? '-infinity', renderMoment(windowEnd) ?? 'infinity'];
+}
+
+function thresholdsOf({ thresholds }: BudgetSetRequest): number[] | undefined {
+  return thresholds && [...new Set(thresholds)].sort((a, b) => a - b);
+}
+
+/** Writes the events of the thresholds that a change of the budget has passed. One whose window is over has spent nothing in the next. */
+async function passThresholds(tx: Prisma.TransactionClient, row: BudgetRow, now: number): Promise<void> {
+  const budget = budgetState(row);
+  if (budget.windowEnd <= now) return;
+  for (const percent of newlyPassed(budget)) {
+    const payload = JSON.stringify({ percent, ...payloadOf(budget) });
+    await tx.$executeRaw`INSERT INTO billing.money_event (account_id, kind, payload)
+      VALUES (${budget.accountId}::uuid, 'budget-threshold', ${payload}::jsonb)`;
+  }
+  await tx.$executeRaw`UPDATE billing.budget SET passed = ${highestReached(budget)}::int2 WHERE id = ${row.id}::uuid`;
 }
 
 /** Lists the budgets of an account: its own, then those of its projects and keys. Throws `ServiceError('not_found')`. */
@@ -158,7 +191,7 @@ interface BudgetRow extends BudgetColumns {
 }
 
 const SELECT_BUDGET = Prisma.sql`SELECT id, b.account_id, project_id, key_id, dimension, b.value, period, time_zone, limit_amount::text AS limit,
-    coalesce(v.spent, b.spent)::text AS spent, coalesce(v.held, b.held)::text AS held,
+    coalesce(v.spent, b.spent)::text AS spent, coalesce(v.held, b.held)::text AS held, thresholds, passed,
     CASE WHEN isfinite(window_start) THEN (extract(epoch FROM window_start) * 1000)::float8 END AS window_start,
     CASE WHEN isfinite(b.window_end) THEN (extract(epoch FROM b.window_end) * 1000)::float8 END AS window_end, created_at,
     floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
@@ -205,10 +238,18 @@ async function targetOf(prisma: PrismaClient, request: BudgetSetRequest): Promis
   return { accountId, projectId, keyId: null, ...values };
 }
 
+function budgetState(row: BudgetRow): BudgetState {
+  return {
+    ...{ budgetId: row.id, accountId: row.account_id, projectId: row.project_id, keyId: row.key_id, period: row.period },
+    ...{ timeZone: row.time_zone, limit: BigInt(row.limit), spent: BigInt(row.spent), held: BigInt(row.held) },
+    ...{ windowStart: row.window_start ?? Number.NEGATIVE_INFINITY, windowEnd: row.window_end ?? Number.POSITIVE_INFINITY },
+    ...{ thresholds: row.thresholds, passed: row.passed },
+  };
+}
+
 /** Renders a budget as of `now`. One whose window is over has nothing spent or held in the next, which the next request begins. */
 function renderBudget(row: BudgetRow, now: number): Budget {
-  const windowStart = row.window_start ?? Number.NEGATIVE_INFINITY;
-  const windowEnd = row.window_end ?? Number.POSITIVE_INFINITY;
+  const { windowStart, windowEnd } = budgetState(row);
   const isOver = windowEnd <= now;
   const window = isOver ? windowAt(row.period, row.time_zone, now) : { windowStart, windowEnd };
   return {
@@ -223,6 +264,7 @@ function renderBudget(row: BudgetRow, now: number): Budget {
     limitPicoUsd: row.limit,
     spentPicoUsd: isOver ? '0' : row.spent,
     heldPicoUsd: isOver ? '0' : row.held,
+    thresholds: row.thresholds,
     windowStart: renderMoment(window.windowStart),
     resetsAt: renderMoment(window.windowEnd),
     createdAt: row.created_at.toISOString(),
@@ -250,7 +292,8 @@ function settingsOf(row: BudgetRow): Record<string, unknown> {
     period,
     time_zone: timeZone,
     limit: limitPicoUsd,
+    thresholds,
   } = row;
   const values = { ...(dimension !== null && { dimension }), ...(value !== null && { value }) };
-  return { budgetId, accountId, projectId, keyId, ...values, period, timeZone, limitPicoUsd };
+  return { budgetId, accountId, projectId, keyId, ...values, period, timeZone, limitPicoUsd, thresholds };
 }

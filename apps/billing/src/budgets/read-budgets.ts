@@ -6,6 +6,7 @@ import { isWithin, windowAt } from './budget-window.js';
 const READ_BUDGETS = {
   name: 'read_budgets',
   text: `SELECT b.id, account_id, project_id, key_id, dimension, value, period, time_zone, limit_amount::text, spent::text, held::text,
+      thresholds, passed,
       (extract(epoch FROM window_start) * 1000)::float8 AS window_start, (extract(epoch FROM window_end) * 1000)::float8 AS window_end
     FROM unnest($1::uuid[]) AS payer (id), LATERAL (SELECT * FROM billing.budget WHERE account_id = payer.id OFFSET 0) AS b
     WHERE (project_id IS NULL OR project_id = ANY ($2::uuid[])) AND (key_id IS NULL OR key_id = ANY ($3::uuid[])) ORDER BY period, dimension COLLATE "C", value COLLATE "C" NULLS FIRST`,
@@ -19,10 +20,11 @@ const OPEN_WINDOWS = {
   name: 'open_budget_windows',
   text: `UPDATE billing.budget b SET window_start = w.window_start, window_end = w.window_end,
       spent = CASE WHEN w.window_start < b.window_start THEN b.spent ELSE 0 END,
+      passed = CASE WHEN w.window_start < b.window_start THEN b.passed ELSE 0 END,
       held = (SELECT coalesce(sum(h.amount), 0) FROM billing.hold h WHERE b.dimension IS NULL AND h.account_id = b.account_id
         AND h.project_id = coalesce(b.project_id, h.project_id) AND h.key_id = coalesce(b.key_id, h.key_id) AND h.created_at >= w.window_start)
     FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::timestamptz[]) AS w (id, payer_id, window_start, window_end)
-    WHERE b.id = w.id AND b.account_id = w.payer_id RETURNING b.id, b.spent::text, b.held::text`,
+    WHERE b.id = w.id AND b.account_id = w.payer_id RETURNING b.id, b.spent::text, b.held::text, b.passed`,
 };
 
 const COUNT_EARLIER_HOLDS = {
@@ -71,14 +73,16 @@ async function inCurrentWindow(connection: PgConnection, budgets: BudgetState[],
   const over = budgets.filter((budget) => !isWithin(budget, now, now));
   if (over.length === 0) return budgets;
   const windows = new Map(over.map((budget) => [budget.budgetId, nextWindow(budget, now)]));
-  const { rows } = await execute<Pick<BudgetRow, 'id' | 'spent' | 'held'>>(connection, OPEN_WINDOWS, [
+  const { rows } = await execute<Pick<BudgetRow, 'id' | 'spent' | 'held' | 'passed'>>(connection, OPEN_WINDOWS, [
     plainArray([...windows.keys()]),
     plainArray(over.map(({ accountId }) => accountId)),
     plainArray([...windows.values()].map(({ windowStart }) => new Date(windowStart).toISOString())),
     plainArray([...windows.values()].map(({ windowEnd }) => renderMoment(windowEnd) ?? 'infinity')),
   ]);
   await countEarlierHolds(connection, over, windows);
-  const counted = new Map(rows.map(({ id, spent, held }) => [id, { spent: BigInt(spent), held: BigInt(held), ...windows.get(id) }]));
+  const counted = new Map(
+    rows.map(({ id, spent, held, passed }) => [id, { spent: BigInt(spent), held: BigInt(held), passed, ...windows.get(id) }]),
+  );
   return budgets.map((budget) => ({ ...budget, ...counted.get(budget.budgetId) }));
 }
 
@@ -127,6 +131,8 @@ function budgetState(row: BudgetRow): BudgetState {
     limit: BigInt(row.limit_amount),
     spent: BigInt(row.spent),
     held: BigInt(row.held),
+    thresholds: row.thresholds,
+    passed: row.passed,
     windowStart: row.window_start,
     windowEnd: row.window_end,
   };

@@ -17,7 +17,6 @@ import { createAccount, listAccounts, updateAccount } from '../accounts/accounts
 import { orUnavailable } from '../accounts/database-refusal.js';
 import { createProject, listProjects, updateProject } from '../accounts/projects.js';
 import { BillingConfig } from '../billing.config.js';
-import { BillingEvents } from '../events/billing-events.js';
 import { LOGGER, MESSAGING, PRISMA } from './injected.js';
 
 @Controller()
@@ -27,7 +26,6 @@ export class AccountsController {
     @Inject(MESSAGING) private readonly messaging: Pick<Messaging, 'publish'>,
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly config: BillingConfig,
-    private readonly events: BillingEvents,
   ) {}
 
   @Serves(accountCreate)
@@ -37,9 +35,7 @@ export class AccountsController {
 
   @Serves(accountUpdate)
   async updateAccount(request: AccountUpdateRequest, { caller }: CallContext) {
-    const account = await orUnavailable(updateAccount(this.prisma, request, { caller, logger: this.logger }));
-    if (request.lowBalanceUsd) this.events.thresholdChanged(account.accountId);
-    return account;
+    return orUnavailable(updateAccount(this.prisma, request, { caller, logger: this.logger }));
   }
 
   @Serves(accountList)

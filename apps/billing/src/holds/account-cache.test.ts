@@ -12,6 +12,7 @@ const NO_ROWS: BatchRows = {
   late: [],
   tombstones: [],
   forfeits: [],
+  events: [],
 };
 const FUNDS = { topup: 1_000_000n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null };
 const PRICE = { version: 1, inputPicoUsd: '1', cachedInputPicoUsd: '0', outputPicoUsd: '2' };

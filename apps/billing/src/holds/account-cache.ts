@@ -104,7 +104,12 @@ export class AccountCache {
   }
 
   /** Keeps what a committed batch read and wrote. `version` is that of the accounts in `rows`. */
-  learn(batch: Batch, state: BatchState, rows: Omit<BatchRows, 'late' | 'tombstones' | 'forfeits'>, version: string | undefined): void {
+  learn(
+    batch: Batch,
+    state: BatchState,
+    rows: Omit<BatchRows, 'late' | 'tombstones' | 'forfeits' | 'events'>,
+    version: string | undefined,
+  ): void {
     const touched = new Map<string, CachedAccount>();
     for (const account of state.accounts.values()) touched.set(account.accountId, this.take(account));
     for (const project of state.projects.values()) keepProject(touched.get(project.accountId), project);

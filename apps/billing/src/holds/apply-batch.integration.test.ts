@@ -180,9 +180,10 @@ async function addBudget(budget: ModelBudget, model: SerialModel, now: number): 
   const [start, end] = period === 'total' ? ['-infinity', 'infinity'] : [new Date(windowStart), new Date(windowEnd)];
   await ledger.sql.query(
     `INSERT INTO billing.budget
-       (id, account_id, project_id, key_id, period, time_zone, limit_amount, spent, held, window_start, window_end, dimension, value)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, $8, $9, $10, $11)`,
-    [budgetId, accountId, projectId, keyId, period, timeZone, String(limit), start, end, dimension, value],
+       (id, account_id, project_id, key_id, period, time_zone, limit_amount, spent, held, window_start, window_end, dimension, value,
+        thresholds)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, $8, $9, $10, $11, $12)`,
+    [budgetId, accountId, projectId, keyId, period, timeZone, String(limit), start, end, dimension, value, dimension ? [] : [50, 80, 100]],
   );
   model.budgets.set(budgetId, { ...budget });
 }

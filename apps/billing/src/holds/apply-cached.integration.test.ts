@@ -124,7 +124,9 @@ async function rowsOf({ accountId, projectId }: Customer, settled: string, opene
 
 describe('the next batch sees', () => {
   const reserve = async (replica: Replica, customer: Customer, amount = 100n) => replica.reserve(customer, amount);
-  const cases: Record<string, { change: (customer: Customer) => Promise<unknown>; outcome: object; reads?: string[] }> = {
+  /** The whole balance does not cover the request. */
+  const REFUSAL_EVENT = ['write_events', 'write_batch'];
+  const cases: Record<string, { change: (customer: Customer) => Promise<unknown>; outcome: object; also?: string[] }> = {
     'a revoked key': {
       change: ({ keyId }) => revokeKey(ledger.prisma, keyId),
       outcome: { status: 'refused', code: 'invalid_api_key' },
@@ -152,7 +154,7 @@ describe('the next batch sees', () => {
     'a new limit of the key': {
       change: ({ keyId }) => updateKey(ledger.prisma, { keyId, concurrencyMax: 1 }),
       outcome: { status: 'refused', code: 'concurrency_limit', limit: 1 },
-      reads: ['read_limits', 'read_tokens'],
+      also: ['read_limits', 'read_tokens'],
     },
     'an account that an operator has stopped': {
       change: ({ accountId }) => updateAccount(ledger.prisma, { accountId, status: 'frozen' }),
@@ -166,21 +168,23 @@ describe('the next batch sees', () => {
       change: ({ accountId }) =>
         adjust(ledger.sql, { accountId, adjustmentId: randomUUID(), kind: 'debit', amount: picoUsd(950n), reason: 'test' }),
       outcome: { status: 'refused', code: 'insufficient_balance', availablePicoUsd: '50' },
+      also: REFUSAL_EVENT,
     },
     'a refund': {
       change: ({ accountId }) => refund(ledger.sql, { accountId, refundId: randomUUID(), amount: picoUsd(901n) }),
       outcome: { status: 'refused', code: 'insufficient_balance', availablePicoUsd: '99' },
+      also: REFUSAL_EVENT,
     },
   };
 
-  test.each(Object.entries(cases))('%s, and takes the lock exactly once more', async (_, { change, outcome, reads = [] }) => {
+  test.each(Object.entries(cases))('%s, and takes the lock exactly once more', async (_, { change, outcome, also = [] }) => {
     const customer = await ledger.customer({ topup: 1_000n });
     const replica = await Replica.knowing(customer);
     expect((await reserve(replica, customer, 0n)).sent).toEqual(FROM_MEMORY);
     await change(customer);
     const next = await reserve(replica, customer);
     expect(next.outcome).toMatchObject(outcome);
-    expect(next.sent).toEqual([...FROM_MEMORY, ...LOCKED_REFUSAL, ...reads]);
+    expect(next.sent).toEqual([...FROM_MEMORY, ...LOCKED_REFUSAL, ...also]);
   });
 
   test.each([
@@ -289,7 +293,7 @@ test('a plan that ends within the tolerance of the clock ends under the lock', a
   const over = await replica.reserve(customer, 11n, randomUUID(), endsAt.getTime());
   expect(over).toMatchObject({
     outcome: { status: 'refused', code: 'insufficient_balance' },
-    sent: ['lock_accounts', 'read_batch', 'forfeit_grants', 'write_batch'],
+    sent: ['lock_accounts', 'read_batch', 'forfeit_grants', 'write_events', 'write_batch'],
   });
 });
 

@@ -49,7 +49,7 @@ export function startDraft(state: BatchState): BatchDraft {
     settlements: new Map(state.settlements),
     detached: state.detached,
     reaped: new Map(state.reaped),
-    rows: { opened: [], settled: [], late: [], tombstones: [], forfeits: [] },
+    rows: { opened: [], settled: [], late: [], tombstones: [], forfeits: [], events: [] },
     changed: new Set(),
   };
   for (const account of draft.accounts.values()) {

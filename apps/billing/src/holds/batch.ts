@@ -1,3 +1,4 @@
+import type { MoneyEventKind } from '#contracts/billing/events.js';
 import type { ReserveOutcome, ReserveRequest, SettleOutcome, SettleReason, Settler, TokenUsage } from '#contracts/billing/holds.js';
 import type { BudgetState, Budgets } from '../budgets/budget.js';
 import type { ValueChange, ValueCounts } from '../budgets/budget-values.js';
@@ -38,12 +39,12 @@ export interface AccountState {
   active: boolean;
   openHolds: number;
   funds: Funds;
-  /** Threshold of the event `balance-low`. Absent: no event. Batches never write it. */
-  lowBalance?: bigint;
   /** Number of budgets of the account, its projects and its keys. Absent: none. Batches never write it. */
   budgetCount?: number;
   /** Number of its projects and keys with rate limits. Absent: none. Batches never write it. */
   limitCount?: number;
+  /** Time of the last event that told of a refusal, in milliseconds. Absent: none. */
+  refusedAt?: number;
 }
 
 export interface ProjectState {
@@ -142,6 +143,13 @@ export interface Forfeit {
   amount: bigint;
 }
 
+/** A money event without what the database adds: id, number and time. */
+export interface NewEvent {
+  accountId: string;
+  kind: MoneyEventKind;
+  payload: Record<string, unknown>;
+}
+
 /** Rows that a batch writes. Accounts, projects, budgets and limits are the changed ones, with all their columns. */
 export interface BatchRows {
   accounts: AccountState[];
@@ -154,6 +162,7 @@ export interface BatchRows {
   late: LateSettlement[];
   tombstones: Settle[];
   forfeits: Forfeit[];
+  events: NewEvent[];
 }
 
 export interface Applied {

@@ -151,8 +151,8 @@ test('a reaped hold is settled late in its own shard', async () => {
 test('statements of budgets of users look only into the shard of their account', async () => {
   const shard = await shardOf(second);
   await ledger.sql.query(
-    `INSERT INTO billing.budget (id, account_id, dimension, period, time_zone, limit_amount, spent, held, window_start, window_end)
-     VALUES (gen_random_uuid(), $1, 'user', 'total', 'UTC', 1000000, 0, 0, now() - interval '1 hour', 'infinity')`,
+    `INSERT INTO billing.budget (id, account_id, dimension, thresholds, period, time_zone, limit_amount, spent, held, window_start, window_end)
+     VALUES (gen_random_uuid(), $1, 'user', '{}', 'total', 'UTC', 1000000, 0, 0, now() - interval '1 hour', 'infinity')`,
     [second.accountId],
   );
   const reserve = () =>

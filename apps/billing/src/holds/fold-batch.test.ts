@@ -38,7 +38,8 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
   if (seed % 2 === 1) traffic.budgets.push(...makeBudgets(traffic, tenants));
   for (const budget of traffic.budgets) {
     model.budgets.set(budget.budgetId, budget);
-    ledger.budgets.set(budget.budgetId, { ...budget, spent: 0n, held: 0n, ...windowAt(budget.period, budget.timeZone, traffic.now) });
+    const none = { spent: 0n, held: 0n, thresholds: [50, 80, 100], passed: 0 };
+    ledger.budgets.set(budget.budgetId, { ...budget, ...none, ...windowAt(budget.period, budget.timeZone, traffic.now) });
   }
 
   if (seed % 4 >= 2) traffic.limits.push(...makeLimits(tenants));

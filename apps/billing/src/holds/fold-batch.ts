@@ -1,3 +1,4 @@
+import { decideEvents } from '../events/decide-events.js';
 import type { Applied, Batch, BatchState, HoldTimes } from './batch.js';
 import { type BatchDraft, rowsOf, startDraft } from './batch-draft.js';
 import { decideReserve } from './decide-reserve.js';
@@ -11,5 +12,6 @@ export function foldBatch(state: BatchState, batch: Batch, times: HoldTimes): Ap
   const draft: BatchDraft = startDraft(state);
   const settles = decideSettles(draft, batch.settles, times);
   const reserves = batch.reserves.map((reserve) => decideReserve(draft, reserve, times));
+  decideEvents(draft, batch.reserves, reserves);
   return { rows: rowsOf(draft), outcomes: { settles, reserves } };
 }

@@ -24,7 +24,8 @@ import { sourcesOfRow } from './usage-sources.js';
 const LOCK_ACCOUNTS = {
   name: 'lock_accounts',
   text: `SELECT a.id, version, status = 'active' AS active, open_holds, topup, topup_held, plan, plan_held, expired, grant_id,
-      extract(epoch FROM grant_ends_at)::float8 * 1000 AS grant_ends_at, low_balance, budget_count, limit_count
+      extract(epoch FROM grant_ends_at)::float8 * 1000 AS grant_ends_at, budget_count, limit_count,
+      extract(epoch FROM refused_at)::float8 * 1000 AS refused_at
     FROM (SELECT unnest($1::uuid[]) AS id ORDER BY id) AS b,
       LATERAL (SELECT xmin::text AS version, * FROM billing.account WHERE id = b.id FOR NO KEY UPDATE) AS a`,
 };
@@ -170,9 +171,9 @@ interface AccountRow extends FundsRow {
   version: string;
   active: boolean;
   open_holds: number;
-  low_balance: string | null;
   budget_count: number;
   limit_count: number;
+  refused_at: number | null;
 }
 
 function accountState(row: AccountRow): AccountState {
@@ -181,9 +182,9 @@ function accountState(row: AccountRow): AccountState {
     version: row.version,
     active: row.active,
     openHolds: row.open_holds,
-    ...(row.low_balance !== null && { lowBalance: BigInt(row.low_balance) }),
     ...(row.budget_count > 0 && { budgetCount: row.budget_count }),
     ...(row.limit_count > 0 && { limitCount: row.limit_count }),
+    ...(row.refused_at !== null && { refusedAt: row.refused_at }),
     funds: fundsOf(row),
   };
 }

@@ -23,6 +23,7 @@ const NOTHING: BatchRows = {
   late: [],
   tombstones: [],
   forfeits: [],
+  events: [],
 };
 const FUNDS = { topup: 0n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null };
 
@@ -51,7 +52,15 @@ const project: ProjectState = {
 
 const budget: BudgetState = {
   ...{ budgetId: randomUUID(), accountId: account.accountId, projectId: null, keyId: null, period: 'total', timeZone: 'UTC' },
-  ...{ limit: 1n, spent: 0n, held: 0n, windowStart: Number.NEGATIVE_INFINITY, windowEnd: Number.POSITIVE_INFINITY },
+  ...{
+    limit: 1n,
+    spent: 0n,
+    held: 0n,
+    thresholds: [],
+    passed: 0,
+    windowStart: Number.NEGATIVE_INFINITY,
+    windowEnd: Number.POSITIVE_INFINITY,
+  },
 };
 
 test.each([

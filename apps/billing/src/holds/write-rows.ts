@@ -3,6 +3,7 @@ import { allOf, type PgConnection } from '#database/pg-connection.js';
 import { traceIdOf } from '#tracing/trace-context.js';
 import type { BudgetState } from '../budgets/budget.js';
 import { changeValues, DEMAND_VALUES, valueColumns } from '../budgets/read-values.js';
+import { writeEvents } from '../events/write-events.js';
 import type { RateLimitState } from '../limits/rate-limit.js';
 import type { AccountState, BatchRows, Forfeit, LateSettlement, OpenedHold, ProjectState, Settle, Settlement } from './batch.js';
 import { execute, plainArray } from './pipelined-query.js';
@@ -130,6 +131,7 @@ export async function writeRows(connection: PgConnection, rows: BatchRows, now: 
   if (rows.forfeits.length > 0) others.push(execute(connection, FORFEIT, forfeitColumns(rows.forfeits, at)));
   if (rows.budgets.length > 0) others.push(execute(connection, WRITE_BUDGETS, budgetColumns(rows.budgets)));
   if (rows.values.length > 0) others.push(execute(connection, WRITE_VALUES, valueColumns(rows.values)));
+  if (rows.events.length > 0) others.push(writeEvents(connection, rows, at));
   if (rows.limits.length > 0) others.push(execute(connection, WRITE_LIMITS, limitColumns(rows.limits)));
   const changes = rows.settled.length + rows.opened.length + rows.accounts.length + rows.projects.length > 0;
   const values = (): unknown[] => [

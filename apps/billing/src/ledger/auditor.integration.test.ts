@@ -196,8 +196,8 @@ describe('each invariant detects its violation', () => {
      VALUES (gen_random_uuid(), '${accountId}', '${period}', 'UTC', 1, ${spent}, ${held}, ${start}, 'infinity')`;
   const userBudget = ({ accountId }: Customer, values: string): string =>
     `WITH budget AS (
-       INSERT INTO billing.budget (id, account_id, dimension, period, time_zone, limit_amount, spent, held, window_start, window_end)
-       VALUES (gen_random_uuid(), '${accountId}', 'user', 'total', 'UTC', 1, 0, 0, '-infinity', 'infinity') RETURNING *)
+       INSERT INTO billing.budget (id, account_id, dimension, thresholds, period, time_zone, limit_amount, spent, held, window_start, window_end)
+       VALUES (gen_random_uuid(), '${accountId}', 'user', '{}', 'total', 'UTC', 1, 0, 0, '-infinity', 'infinity') RETURNING *)
      INSERT INTO billing.budget_value (budget_id, account_id, window_end, value, spent, held)
      SELECT id, account_id, window_end, counted.* FROM budget, (VALUES ${values}) AS counted (value, spent, held)`;
   const usageRow = (unit: 'hour' | 'day', { accountId, projectId, keyId }: Customer): string =>

@@ -10,6 +10,9 @@ let ids: { accountId: string; projectId: string };
 beforeAll(async () => {
   ledger = await LedgerFixture.open();
   ids = await ledger.customer({ topup: 100n });
+  await ledger.sql.query(`INSERT INTO billing.money_event (account_id, kind, payload) VALUES ($1, 'account-frozen', '{}')`, [
+    ids.accountId,
+  ]);
 });
 beforeEach(() => ledger.sql.query('BEGIN'));
 afterEach(() => ledger.sql.query('ROLLBACK'));
@@ -49,6 +52,7 @@ const TABLES: Record<string, Table> = {
       account_open_holds_not_negative: { open_holds: -1 },
       account_budget_count_not_negative: { budget_count: -1 },
       account_limit_count_not_negative: { limit_count: -1 },
+      account_event_sequence_not_negative: { event_sequence: -1 },
     },
   },
   project: {
@@ -97,7 +101,10 @@ const TABLES: Record<string, Table> = {
       budget_window_in_order: { window_end: `'2026-11-23Z'` },
       budget_dimension_check: { dimension: `'session'` },
       budget_value_has_dimension: { value: `'alice'` },
-      budget_counts_in_one_place: { dimension: `'user'`, spent: 1 },
+      budget_counts_in_one_place: { dimension: `'user'`, thresholds: `'{}'`, spent: 1 },
+      budget_of_values_has_no_thresholds: { dimension: `'user'`, thresholds: `'{50}'` },
+      budget_thresholds_are_percentages: { thresholds: `'{50,101}'` },
+      budget_passed_is_percentage: { passed: 101 },
     },
   },
   budget_value: {
@@ -269,6 +276,46 @@ const TABLES: Record<string, Table> = {
     row: () => ({ month: `'2026-11'`, grant_id: ONE_ID, account_id: ONE_ID, gone: 7 }),
     faults: { detached_grant_pkey: 'twice' },
   },
+  money_event: {
+    row: () => ({ id: ANY_ID, account_id: `'${ids.accountId}'`, sequence: 1_000, kind: `'plan-expired'`, payload: `'{}'` }),
+    faults: {
+      money_event_pkey: 'twice',
+      money_event_once_in_sequence: 'twice',
+      money_event_account_id_fkey: { account_id: ANY_ID },
+      money_event_sequence_check: { sequence: 0 },
+      money_event_kind_check: { kind: `'other'` },
+    },
+  },
+  webhook: {
+    row: () => ({ id: ANY_ID, url: `'https://example.com/'` }),
+    faults: {
+      webhook_pkey: 'twice',
+      webhook_account_id_fkey: { account_id: ANY_ID },
+      webhook_url_check: { url: `''` },
+      webhook_secret_version_check: { secret_version: 0 },
+    },
+  },
+  webhook_delivery: {
+    before: () => ['webhook', { id: ONE_ID, url: `'https://example.com/'` }],
+    row: () => ({ webhook_id: ONE_ID, account_id: ONE_ID, done: 1, last: 2, due_at: 'now()' }),
+    faults: {
+      webhook_delivery_pkey: 'twice',
+      webhook_delivery_webhook_id_fkey: { webhook_id: ANY_ID },
+      webhook_delivery_attempts_check: { attempts: -1 },
+      webhook_delivery_done_in_order: { done: 3 },
+      webhook_delivery_is_due_or_done: { due_at: 'NULL' },
+    },
+  },
+  dead_letter: {
+    before: () => ['webhook', { id: ONE_ID, url: `'https://example.com/'` }],
+    row: () => ({ webhook_id: ONE_ID, event_id: '(SELECT id FROM billing.money_event LIMIT 1)', attempts: 1, failure: `'status 500'` }),
+    faults: {
+      dead_letter_pkey: 'twice',
+      dead_letter_webhook_id_fkey: { webhook_id: ANY_ID },
+      dead_letter_event_id_fkey: { event_id: ANY_ID },
+      dead_letter_attempts_check: { attempts: 0 },
+    },
+  },
   ledger_report: { row: () => ({ checked_at: `'2026-11-21 06:00Z'`, report: `'{}'` }), faults: { ledger_report_pkey: 'twice' } },
 };
 
@@ -354,6 +401,7 @@ function distinct(constraint: string, row: Row): Row {
   if (constraint === 'budget_pkey') return { ...row, period: `'week'` };
   if (constraint === 'detached_month_pkey') return { ...row, ids_below: `'00000000-0000-4000-8000-00000000000f'` };
   if (constraint === 'detached_month_ids_below_key') return { ...row, id: `'2026-12'` };
+  if (constraint === 'money_event_pkey') return { ...row, sequence: 1_001 };
   if (constraint === 'movement_pkey') return { ...row, idempotency_key: `'another key'` };
   return row;
 }

@@ -21,18 +21,9 @@ import { topUp } from './top-up.js';
 /** Runs work on a database connection, and again if the connection breaks. The work must be idempotent. */
 export type OnConnection = <Result>(work: (connection: PgConnection) => Promise<Result>) => Promise<Result>;
 
-/** Called after the commit; must not throw. */
-interface MoneyEvents {
-  balanceFell(accountId: string, amount: bigint): void;
-  planEnded(ended: { accountId: string; grantId: string; amount: bigint }): void;
-}
-
 /** Changes balances other than by requests: top-ups, plan grants, refunds and adjustments. Amounts arrive in dollars and are exact. */
 export class MoneyOperations {
-  constructor(
-    private readonly onConnection: OnConnection,
-    private readonly events?: MoneyEvents,
-  ) {}
+  constructor(private readonly onConnection: OnConnection) {}
 
   async topUp({ accountId, usd, paymentId }: TopupCreateRequest, author: Author): Promise<TopupCreateReply> {
     const amount = positive(usd);
@@ -46,10 +37,6 @@ export class MoneyOperations {
     if (!(endsAt.getTime() > Date.now())) throw new ServiceError('invalid_request', 'A plan must end in the future.', 'expiresAt');
     const grant = { grantId: randomUUID(), accountId, amount, endsAt, grantKey };
     const granted = await this.onConnection((connection) => grantPlan(connection, grant, author));
-    if (granted.ended) {
-      this.events?.planEnded({ accountId, ...granted.ended });
-      if (granted.ended.amount > amount) this.events?.balanceFell(accountId, granted.ended.amount - amount);
-    }
     return {
       accountId,
       grantId: granted.grantId,
@@ -63,7 +50,6 @@ export class MoneyOperations {
     if (!usd && !paymentId) throw new ServiceError('invalid_request', 'Give a payment id, an amount, or both.', 'usd');
     const wanted = { accountId, refundId, paymentId, amount: usd ? positive(usd) : undefined, reason };
     const { refunded, amount, topup } = await this.onConnection((connection) => refund(connection, wanted, author));
-    if (refunded) this.events?.balanceFell(accountId, amount);
     return { accountId, refunded, amountPicoUsd: String(amount), topupBalancePicoUsd: String(topup) };
   }
 
@@ -71,7 +57,6 @@ export class MoneyOperations {
     const kind = usd.startsWith('-') ? 'debit' : 'credit';
     const adjustment = { accountId, adjustmentId, kind, amount: positive(usd.replace('-', '')), reason } as const;
     const { adjusted, topup } = await this.onConnection((connection) => adjust(connection, adjustment, author));
-    if (adjusted && kind === 'debit') this.events?.balanceFell(accountId, adjustment.amount);
     return { accountId, adjusted, topupBalancePicoUsd: String(topup) };
   }
 }

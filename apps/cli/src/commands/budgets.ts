@@ -3,23 +3,25 @@ import { command } from '../command.js';
 import {
   accountId,
   argument,
-  budgetId,
   cursor,
   defaultingToOnly,
   flag,
   keyId,
+  listOf,
   oneOf,
   optional,
   projectId,
   required,
   text,
   usdAsPico,
+  wholeId,
   wholeNumber,
 } from '../parameters.js';
 import { morePages, renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
 const account = defaultingToOnly(accountId, 'id of the account');
+const percent = { ...wholeNumber(1, 100), placeholder: 'percentages', parse: (value: string) => String(wholeNumber(1, 100).parse(value)) };
 
 export const budgetCommands = [
   command({
@@ -36,16 +38,17 @@ export const budgetCommands = [
       period: required(oneOf(BUDGET_PERIODS, 'period'), `${BUDGET_PERIODS.join(', ')}; weeks begin on Monday`),
       limit: required(usdAsPico, 'most that the requests of a period may cost; 0 refuses all that cost something'),
       timeZone: optional(text(64, 'zone'), 'time zone in which the period begins, such as Europe/Berlin; default UTC'),
+      thresholds: optional(listOf(percent), "percentages of the limit that are events; default 50,80,100; '' for none"),
     },
     examples: [
       'budget set --account <account-id> --period month --limit 500 --time-zone Europe/Berlin',
       'budget set --account <account-id> --project <project-id> --period day --limit 5.00',
-      'budget set --account <account-id> --key <key-id> --period total --limit 20',
+      'budget set --account <account-id> --key <key-id> --period total --limit 20 --thresholds 75,90',
       'budget set --account <account-id> --project <project-id> --each-user --period day --limit 1',
       'budget set --account <account-id> --tag team=search --period month --limit 200',
     ],
     endpoint: budgetSet,
-    request: ({ account, project, key, period, limit, timeZone, ...of }) => ({
+    request: ({ account, project, key, period, limit, timeZone, thresholds, ...of }) => ({
       accountId: account,
       projectId: project,
       keyId: key,
@@ -53,6 +56,7 @@ export const budgetCommands = [
       period,
       timeZone,
       limitPicoUsd: limit,
+      thresholds: thresholds?.map(Number),
     }),
     render: renderBudget,
   }),
@@ -81,7 +85,7 @@ export const budgetCommands = [
   command({
     name: 'budget show',
     summary: 'Show one budget',
-    parameters: { budgetId: argument(budgetId, 'id of the budget'), account },
+    parameters: { budgetId: argument(wholeId, 'id of the budget'), account },
     examples: ['budget show <budget-id> --account <account-id>'],
     endpoint: budgetList,
     request: ({ budgetId, account }) => ({ accountId: account, budgetId }),
@@ -91,7 +95,7 @@ export const budgetCommands = [
     name: 'budget values',
     summary: 'List the users or values of a tag that have used a budget, with what each has spent and holds',
     parameters: {
-      budgetId: argument(budgetId, 'id of the budget'),
+      budgetId: argument(wholeId, 'id of the budget'),
       account,
       value: optional(text(256, 'value'), 'only this user or value'),
       limit: optional(wholeNumber(1, 1_000), 'rows on a page; default 100'),
@@ -116,7 +120,7 @@ export const budgetCommands = [
   command({
     name: 'budget remove',
     summary: 'Remove a budget; running requests are not affected',
-    parameters: { budgetId: argument(budgetId, 'id of the budget') },
+    parameters: { budgetId: argument(wholeId, 'id of the budget') },
     examples: ['budget remove <budget-id>'],
     endpoint: budgetRemove,
     request: ({ budgetId }) => ({ budgetId }),
@@ -164,6 +168,7 @@ function renderBudget(budget: Budget): string {
     period: budget.period,
     'time zone': budget.timeZone,
     limit: renderMoney(budget.limitPicoUsd),
+    thresholds: budget.thresholds.length > 0 ? `${budget.thresholds.join(', ')} %` : 'none',
     ...(!isOfEach(budget) && { spent: renderMoney(budget.spentPicoUsd), held: renderMoney(budget.heldPicoUsd) }),
     'window began': budget.windowStart,
     resets: budget.resetsAt,

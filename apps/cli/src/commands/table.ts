@@ -17,6 +17,7 @@ import { traceCommands } from './trace.js';
 import { upstreamTestCommands } from './upstreams-probe.js';
 import { upstreamStatusCommands } from './upstreams-status.js';
 import { usageCommands } from './usage.js';
+import { webhookCommands } from './webhooks.js';
 
 /** All commands, in the order of the help. */
 export const COMMANDS: readonly CliCommand[] = [
@@ -33,6 +34,7 @@ export const COMMANDS: readonly CliCommand[] = [
   ...ledgerCommands,
   ...monthCommands,
   ...auditCommands,
+  ...webhookCommands,
   ...catalogCommands,
   ...priceCommands,
   ...upstreamStatusCommands,
@@ -50,6 +52,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   movements: 'Statements of account',
   ledger: 'Consistency of the ledger',
   month: 'Closed months: digests, statements and files',
+  webhook: 'Receivers of money events',
   holds: 'Open holds of running requests',
   request: 'Single requests',
   catalog: 'Models, prices and upstreams',

@@ -61,6 +61,7 @@ export const KEY_EXAMPLE = renderOwnKey({
       limitPicoUsd: '50000000000000',
       spentPicoUsd: '12340000000000',
       heldPicoUsd: '5000000000',
+      thresholds: [50, 80, 100],
       windowStart: '2026-11-01T00:00:00.000Z',
       resetsAt: '2026-12-01T00:00:00.000Z',
       createdAt: '2026-11-01T09:00:00.000Z',

@@ -1,6 +1,6 @@
 import type { Pool } from 'undici';
 import type { Upstream } from '#contracts/catalog.js';
-import { AddressRefusedError, assertHostAllowed } from '../transport/address-guard.js';
+import { AddressRefusedError, assertHostAllowed } from '#network/address-guard.js';
 import { createUpstreamPool } from '../transport/upstream-pool.js';
 import { ADAPTERS } from '../upstreams/adapters.js';
 import type { UpstreamAdapter } from '../upstreams/upstream-adapter.js';

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import type { Pool } from 'undici';
+import type { Resolver } from '#network/address-guard.js';
 import { leastMs } from '#testing/least-ms.js';
-import type { Resolver } from './address-guard.js';
 import { type PostOptions, postStream, type UpstreamReply } from './post-stream.js';
 import { createUpstreamPool } from './upstream-pool.js';
 

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
+import { AddressRefusedError } from '#network/address-guard.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
-import { AddressRefusedError } from './address-guard.js';
 import { ConnectionFault, explainClose, explainNoHttp } from './connection-fault.js';
 import { GrowingBuffer } from './growing-buffer.js';
 import { HeldBytes } from './held-bytes.js';

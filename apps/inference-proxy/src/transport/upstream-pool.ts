@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { buildConnector, Pool } from 'undici';
 import type { Upstream } from '#contracts/catalog.js';
-import { guardedLookup, type Resolver } from './address-guard.js';
+import { guardedLookup, type Resolver } from '#network/address-guard.js';
 import { type ConnectionFault, explainBrokenHandshake, explainTls, type Peer } from './connection-fault.js';
 import { tlsConnector } from './tls-connector.js';
 

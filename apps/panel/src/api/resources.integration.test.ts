@@ -199,7 +199,7 @@ test('a budget is set in the account of the path, and removed there alone', asyn
       timeZone: 'UTC',
       createdAt: '',
     },
-    ...{ limitPicoUsd: '5', spentPicoUsd: '0', heldPicoUsd: '0', windowStart: null, resetsAt: null },
+    ...{ limitPicoUsd: '5', spentPicoUsd: '0', heldPicoUsd: '0', thresholds: [80], windowStart: null, resetsAt: null },
   };
   const calls: object[] = [];
   const keep = <Reply>(reply: Reply) => {

@@ -24,7 +24,7 @@ function budget(
       dimension: null,
       value: null,
     },
-    ...{ period, timeZone: 'UTC', limitPicoUsd: limit, spentPicoUsd: spent, heldPicoUsd: held },
+    ...{ period, timeZone: 'UTC', limitPicoUsd: limit, spentPicoUsd: spent, heldPicoUsd: held, thresholds: [50, 80, 100] },
     windowStart: isTotal ? null : new Date(today).toISOString(),
     resetsAt: isTotal ? null : new Date(today + resets[period] * DAY_MS).toISOString(),
     createdAt: new Date(NOW - 30 * DAY_MS).toISOString(),

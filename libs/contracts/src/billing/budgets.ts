@@ -1,4 +1,4 @@
-import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
+import { ArrayMaxSize, IsArray, IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
 import { AttributionValue, BUDGET_DIMENSION } from './attribution.js';
 import { Id, type Paged, PICO_USD, Text } from './fields.js';
@@ -21,6 +21,11 @@ export class BudgetSetRequest {
   /** IANA name of the zone in which days, weeks and months begin. Default: that of the budget, or UTC for a new one. */
   @IsOptional() @Text(64) timeZone?: string;
   @Matches(PICO_USD) limitPicoUsd!: string;
+  /**
+   * Percentages of the limit: spending that reaches one is the event `budget-threshold`. Default: those of the budget, or 50, 80 and 100 for
+   * a new one. Empty: no events. Not with a `dimension`.
+   */
+  @IsOptional() @IsArray() @ArrayMaxSize(10) @IsInt({ each: true }) @Min(1, { each: true }) @Max(100, { each: true }) thresholds?: number[];
 }
 
 /** A hard limit on the cost of requests whose hold is opened in the window. */
@@ -45,6 +50,8 @@ export interface Budget {
   spentPicoUsd: string;
   /** The most that the running requests of the window may cost. */
   heldPicoUsd: string;
+  /** Percentages of the limit that are events, ascending. None with a `dimension`. */
+  thresholds: number[];
   /** The current window. Null for `total`. */
   windowStart: string | null;
   /** End of the window: from then on nothing is spent or held. Null for `total`. */

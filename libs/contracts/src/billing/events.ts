@@ -1,6 +1,7 @@
-import { IsIn, IsOptional, Matches } from 'class-validator';
+import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Topic } from '../endpoint.js';
-import { Id, Instant, Nested, NestedList, PICO_USD } from './fields.js';
+import { BUDGET_PERIODS, type BudgetPeriod } from './budgets.js';
+import { Clearable, Id, Instant, Nested, NestedList, PICO_USD, Text } from './fields.js';
 import { SETTLE_REASONS, type SettleReason, TokenUsage } from './holds.js';
 
 /** Milliseconds between two announcements of a replica. */
@@ -14,7 +15,7 @@ export class ReplicaReady {
 export const replicaReady = new Topic('billing.v1.event.replica-ready', ReplicaReady, 'A billing replica answers');
 
 /*
- * Events are published after their commit, at most once (core NATS): the ledger is the truth. Amounts are integer strings of pico-USD.
+ * Published after their commit, at most once (core NATS): the ledger is the truth. Amounts are integer strings of pico-USD.
  */
 
 export class KeyChanged {
@@ -49,33 +50,120 @@ export class HoldsSettled {
 
 export const holdSettled = new Topic('billing.v1.event.hold-settled', HoldsSettled, 'Requests were charged, several in one message');
 
-export class BalanceLow {
+/*
+ * Money events are rows that are written in the transaction of the change that they tell of. They are delivered at least once, on NATS and
+ * to webhooks, and in the order of their account.
+ */
+
+export const MONEY_EVENT_KINDS = [
+  'balance-low',
+  'balance-exhausted',
+  'budget-threshold',
+  'budget-exhausted',
+  'plan-expired',
+  'key-expiring',
+  'account-frozen',
+] as const;
+export type MoneyEventKind = (typeof MONEY_EVENT_KINDS)[number];
+
+/** The fields that every money event has. */
+export class MoneyEvent {
+  /** The same in every delivery, so that a receiver can drop an event that it has seen. */
+  @Id() eventId!: string;
+  @IsIn(MONEY_EVENT_KINDS) kind!: MoneyEventKind;
   @Id() accountId!: string;
+  /** 1, 2, 3, … of the account. */
+  @IsInt() @Min(1) sequence!: number;
+  @Instant() createdAt!: string;
+}
+
+export class BalanceLow extends MoneyEvent {
   @Matches(PICO_USD) balancePicoUsd!: string;
   @Matches(PICO_USD) lowBalancePicoUsd!: string;
 }
 
-/** Published each time the balance, top-up and plan together, crosses the threshold of the account downwards. */
+/** Each time the balance, top-up and plan together, crosses the threshold of the account downwards or gets one that is above it. */
 export const balanceLow = new Topic('billing.v1.event.balance-low', BalanceLow, "A balance fell below its account's threshold");
 
-export class BalanceExhausted {
-  @Id() accountId!: string;
+export class BalanceExhausted extends MoneyEvent {
   @Matches(PICO_USD) balancePicoUsd!: string;
   @Matches(PICO_USD) requiredPicoUsd!: string;
 }
 
-/** A request was refused that the whole balance, held money included, cannot cover. At most once a minute from each replica. */
+/**
+ * A request was refused that the whole balance, held money included, cannot cover. Of all refusals of an account for money or a budget, at
+ * most one a minute is an event.
+ */
 export const balanceExhausted = new Topic(
   'billing.v1.event.balance-exhausted',
   BalanceExhausted,
   'A balance cannot cover a request of its account',
 );
 
-export class PlanExpired {
-  @Id() accountId!: string;
+/** The budget that an event tells of. */
+class BudgetEvent extends MoneyEvent {
+  @Id() budgetId!: string;
+  /** Null: the budget of the whole account. */
+  @Clearable() @Id() projectId!: string | null;
+  /** Null: the budget of the whole project or account. */
+  @Clearable() @Id() keyId!: string | null;
+  @IsIn(BUDGET_PERIODS) period!: BudgetPeriod;
+  @Matches(PICO_USD) limitPicoUsd!: string;
+  @Matches(PICO_USD) spentPicoUsd!: string;
+  /** The window that the event belongs to. Null for `total`. */
+  @Clearable() @Instant() windowStart!: string | null;
+  @Clearable() @Instant() resetsAt!: string | null;
+}
+
+export class BudgetThreshold extends BudgetEvent {
+  /** The threshold that was passed, in percent of the limit. */
+  @IsInt() @Min(1) @Max(100) percent!: number;
+}
+
+/** What a budget's requests have cost reached one of its thresholds: once for each threshold and window. */
+export const budgetThreshold = new Topic('billing.v1.event.budget-threshold', BudgetThreshold, 'A budget passed one of its thresholds');
+
+export class BudgetExhausted extends BudgetEvent {
+  @Matches(PICO_USD) requiredPicoUsd!: string;
+}
+
+/** A request was refused that a budget could not cover even if nothing were held. At most one a minute, as `balance-exhausted`. */
+export const budgetExhausted = new Topic('billing.v1.event.budget-exhausted', BudgetExhausted, 'A budget cannot cover a request');
+
+export class PlanExpired extends MoneyEvent {
   @Id() grantId!: string;
   /** The part of the grant that was neither used nor held. */
   @Matches(PICO_USD) forfeitedPicoUsd!: string;
 }
 
 export const planExpired = new Topic('billing.v1.event.plan-expired', PlanExpired, 'A plan grant expired or was replaced');
+
+export class KeyExpiring extends MoneyEvent {
+  @Id() keyId!: string;
+  @Id() projectId!: string;
+  @Instant() expiresAt!: string;
+}
+
+/** An active key without a successor ends within seven days: once for each end that it is given. */
+export const keyExpiring = new Topic('billing.v1.event.key-expiring', KeyExpiring, 'An API key will soon expire');
+
+export class AccountFrozen extends MoneyEvent {
+  /** The operator's, or the rules that the ledger check found broken. */
+  @Clearable() @Text(1_000) reason!: string | null;
+}
+
+export const accountFrozen = new Topic(
+  'billing.v1.event.account-frozen',
+  AccountFrozen,
+  'An account was frozen, by an operator or by the ledger check',
+);
+
+export const MONEY_EVENT_TOPICS = {
+  'balance-low': balanceLow,
+  'balance-exhausted': balanceExhausted,
+  'budget-threshold': budgetThreshold,
+  'budget-exhausted': budgetExhausted,
+  'plan-expired': planExpired,
+  'key-expiring': keyExpiring,
+  'account-frozen': accountFrozen,
+} satisfies Record<MoneyEventKind, Topic<MoneyEvent>>;

@@ -19,7 +19,7 @@ async function get(path: string): Promise<{ status: number; body: unknown }> {
 test('GET /v1/key: limits, budgets with what remains, and end', async () => {
   const budget = {
     ...{ budgetId: 'b', accountId: 'a', timeZone: 'UTC', windowStart: null, resetsAt: null, createdAt: '2026-11-01T00:00:00.000Z' },
-    ...{ period: 'total' as const, dimension: null, value: null },
+    ...{ period: 'total' as const, dimension: null, value: null, thresholds: [] },
   };
   gateway.fakes.messaging.answer(ownKeyShow, (request) => ({
     ...{ keyId: request.keyId, projectId: 'p', name: 'agents', note: 'of the operator', lastFour: 'x4Qd', status: 'active' as const },

@@ -62,7 +62,7 @@ test.each([
       timeZone: 'UTC',
       createdAt: '',
     },
-    ...{ limitPicoUsd: '1000', spentPicoUsd, heldPicoUsd: '900', windowStart: null, resetsAt: null },
+    ...{ limitPicoUsd: '1000', spentPicoUsd, heldPicoUsd: '900', thresholds: [50, 80, 100], windowStart: null, resetsAt: null },
   };
   const warnings = kinds.map((kind) => ({ kind, accountId: 'a', budget }));
   expect(accountWarnings({ account: ACCOUNT, balance: BALANCE, budgets: [budget], endingKeys: [] }, NOW)).toEqual(warnings);

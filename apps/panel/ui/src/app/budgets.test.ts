@@ -3,7 +3,7 @@ import { leftOf, shareSpent, tightestOf } from './budgets.js';
 
 const BUDGET: Budget = {
   ...{ budgetId: 'b', accountId: 'a', projectId: null, keyId: null, dimension: null, value: null, period: 'month', timeZone: 'UTC' },
-  ...{ limitPicoUsd: '100', spentPicoUsd: '30', heldPicoUsd: '20', windowStart: null, resetsAt: null, createdAt: '' },
+  ...{ limitPicoUsd: '100', spentPicoUsd: '30', heldPicoUsd: '20', thresholds: [80], windowStart: null, resetsAt: null, createdAt: '' },
 };
 
 test.each<[what: string, fields: Partial<Budget>, left: bigint, share: number]>([

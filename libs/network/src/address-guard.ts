@@ -7,7 +7,7 @@ export class AddressRefusedError extends Error {
   readonly code = 'ADDRESS_REFUSED';
 }
 
-/** Forbidden for every upstream. */
+/** Forbidden always. */
 const FORBIDDEN = blockList([
   '0.0.0.0/8',
   '169.254.0.0/16',
@@ -33,7 +33,7 @@ const FORBIDDEN_NAMES = new Set([
   'instance-data.ec2.internal',
 ]);
 
-/** Forbidden unless the upstream has `allowPrivateNetwork`. */
+/** Forbidden unless the operator has set `allowPrivateNetwork`. */
 const PRIVATE = blockList([
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -77,10 +77,10 @@ export function assertHostAllowed(hostname: string, allowPrivateNetwork: boolean
   if (!isAllowed) throw new AddressRefusedError(`${bare} ${whyNot(bare, allowPrivateNetwork)}`);
 }
 
-/** Tells the operator whether the catalog could allow the address. */
+/** Tells the operator whether the address could be allowed. */
 function whyNot(address: string, allowPrivateNetwork: boolean): string {
   const isPrivate = !allowPrivateNetwork && isAddressAllowed(address, true);
-  return isPrivate ? 'is a private address, and its upstream does not say allowPrivateNetwork' : 'is never called';
+  return isPrivate ? 'is a private address, and allowPrivateNetwork is not set' : 'is never called';
 }
 
 const RESOLUTION_TTL_MS = 30_000;
@@ -93,7 +93,7 @@ type Answer = (error: Error | null, allowed: LookupAddress[], all: LookupAddress
 /**
  * Returns a `lookup` for sockets that refuses forbidden addresses. The socket connects to the address that was judged, so DNS rebinding
  * has no effect. Concurrent lookups of a name share one query, and answers are cached for 30 s: otherwise a dead name server would block
- * the few resolver threads for all upstreams.
+ * the few resolver threads for all names.
  */
 export function guardedLookup(
   allowPrivateNetwork: boolean,

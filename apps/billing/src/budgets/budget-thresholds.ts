@@ -1,0 +1,21 @@
+import type { BudgetState } from './budget.js';
+
+/** Percentages of the limit that a budget has if none are given. */
+export const THRESHOLDS_DEFAULT: readonly number[] = [50, 80, 100];
+
+type Used = Pick<BudgetState, 'thresholds' | 'spent' | 'limit'>;
+
+/** Returns the thresholds that the budget has reached and of which its window has had no event, ascending. */
+export function newlyPassed(budget: Used & { passed: number }): number[] {
+  return budget.thresholds.filter((percent) => percent > budget.passed && isReached(budget, percent));
+}
+
+/** Returns the highest threshold that the budget has reached; 0: none. A higher limit takes back what was reached under the lower one. */
+export function highestReached(budget: Used): number {
+  return budget.thresholds.findLast((percent) => isReached(budget, percent)) ?? 0;
+}
+
+/** A budget of 0, which refuses all that costs something, reaches no threshold. */
+function isReached({ spent, limit }: Used, percent: number): boolean {
+  return spent > 0n && spent * 100n >= BigInt(percent) * limit;
+}

@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import { longOr } from '#testing/long-run.js';
+import { PRICE } from '../../test/ledger-fixture.js';
+import { MemoryLedger } from '../../test/memory-ledger.js';
+import { makeBudgets, makeTenants, RandomTraffic } from '../../test/random-traffic.js';
+import type { BudgetState } from '../budgets/budget.js';
+import { highestReached } from '../budgets/budget-thresholds.js';
+import { windowAt } from '../budgets/budget-window.js';
+import type { NewEvent } from '../holds/batch.js';
+
+const TIMES = { leaseMs: 60_000, reaperGraceMs: 30_000 };
+const SEEDS = longOr(40, 2_000);
+const STEPS = 150;
+const NOW = 1_800_000_000_000;
+const [ACCOUNT, PROJECT, KEY, BUDGET] = Array.from({ length: 4 }, () => randomUUID()) as [string, string, string, string];
+
+/** Thresholds that the runs have told: without them the property would hold for nothing. */
+const told = new Set<number>();
+
+test.each(Array.from({ length: SEEDS }, (_, seed) => seed))(
+  'seed %i: each threshold is told once in its window, by the batch that reaches it',
+  (seed) => {
+    const traffic = new RandomTraffic(seed, []);
+    const tenants = makeTenants(traffic);
+    traffic.tenants.push(...tenants);
+    const ledger = new MemoryLedger(TIMES);
+    for (const { accountId, projects } of tenants) {
+      const funds = { topup: 100_000n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null };
+      ledger.accounts.set(accountId, { accountId, active: true, openHolds: 0, funds });
+      for (const { projectId, keyId, ...limits } of projects) {
+        ledger.projects.set(projectId, { projectId, accountId, enabled: true, openHolds: 0, requestWindow: [], ...limits });
+        ledger.keys.set(keyId, { projectId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
+      }
+    }
+    traffic.budgets.push(...makeBudgets(traffic, tenants));
+    const thresholds = [1 + (seed % 40), 50, 80, 100];
+    for (const budget of traffic.budgets) {
+      const window = windowAt(budget.period, budget.timeZone, traffic.now);
+      ledger.budgets.set(budget.budgetId, { ...budget, spent: 0n, held: 0n, thresholds, passed: 0, ...window });
+    }
+    /** Thresholds that the current window of a budget has been told of, by budget. */
+    const toldOf = new Map<string, { windowStart: number; percents: number[] }>();
+
+    for (let count = 0; count < STEPS; count++) {
+      const step = traffic.next();
+      if (step.kind === 'meter') ledger.meter(step.holdId, step.usage, step.leaseUntil);
+      if (step.kind === 'budget') {
+        const budget = { ...(ledger.budgets.get(step.budget.budgetId) as BudgetState), limit: step.budget.limit };
+        const passed = Math.min(budget.passed, highestReached(budget));
+        ledger.budgets.set(budget.budgetId, { ...budget, passed });
+        const known = toldOf.get(budget.budgetId);
+        if (known) known.percents = known.percents.filter((percent) => percent <= passed);
+      }
+      if (step.kind !== 'batch') continue;
+      const { rows } = ledger.apply(step.batch, step.now);
+      const events = rows.events.filter(({ kind }) => kind === 'budget-threshold');
+      for (const budget of rows.budgets) {
+        const { budgetId, windowStart, spent, limit } = budget;
+        const known = toldOf.get(budgetId);
+        const before = known?.windowStart === windowStart ? known.percents : [];
+        const now = events.filter(({ payload }) => payload.budgetId === budgetId).map(({ payload }) => payload.percent as number);
+        const reached = spent === 0n ? [] : thresholds.filter((percent) => (Number(spent) * 100) / percent >= Number(limit));
+        expect(before.filter((percent) => now.includes(percent))).toEqual([]);
+        expect([...before, ...now]).toEqual(expect.arrayContaining(reached));
+        expect(now).toEqual(now.filter((percent) => reached.includes(percent)));
+        toldOf.set(budgetId, { windowStart, percents: [...before, ...now] });
+        for (const percent of now) told.add(percent);
+      }
+      expect(events.every(({ payload }) => rows.budgets.some(({ budgetId }) => budgetId === payload.budgetId))).toBe(true);
+    }
+  },
+);
+
+test('the random traffic reached every threshold', () => {
+  expect([...told]).toEqual(expect.arrayContaining([50, 80, 100]));
+});
+
+/** A ledger of one account with a balance of 100, 60 of it held, and perhaps a budget. */
+function ledgerWith(budget?: Partial<BudgetState>): MemoryLedger {
+  const ledger = new MemoryLedger(TIMES);
+  const funds = { topup: 100n, topupHeld: 60n, plan: 0n, planHeld: 0n, expired: 0n, grant: null };
+  ledger.accounts.set(ACCOUNT, { accountId: ACCOUNT, active: true, openHolds: 1, funds });
+  const limits = { requestsPerMinuteMax: 100, concurrencyMax: 100, openHolds: 1, requestWindow: [] };
+  ledger.projects.set(PROJECT, { projectId: PROJECT, accountId: ACCOUNT, enabled: true, ...limits });
+  ledger.keys.set(KEY, { projectId: PROJECT, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
+  if (budget) {
+    const of = { budgetId: BUDGET, accountId: ACCOUNT, projectId: PROJECT, keyId: null, period: 'total', timeZone: 'UTC' } as const;
+    const window = { windowStart: Number.NEGATIVE_INFINITY, windowEnd: Number.POSITIVE_INFINITY };
+    ledger.budgets.set(BUDGET, { ...of, limit: 30n, spent: 0n, held: 10n, thresholds: [], passed: 0, ...window, ...budget });
+  }
+  return ledger;
+}
+
+function eventsOf(ledger: MemoryLedger, amount: number, now = NOW): NewEvent[] {
+  const reserve = { holdId: randomUUID(), keyId: KEY, projectId: PROJECT, accountId: ACCOUNT, requestId: 'r', model: 'm', price: PRICE };
+  return ledger.apply({ settles: [], reserves: [{ ...reserve, amountPicoUsd: String(amount) }] }, now).rows.events;
+}
+
+test('a refusal is an event when the balance could not cover it even if nothing were held', () => {
+  const payload = { balancePicoUsd: '100', requiredPicoUsd: '101' };
+  expect(eventsOf(ledgerWith(), 100)).toEqual([]);
+  expect(eventsOf(ledgerWith(), 101)).toEqual([{ accountId: ACCOUNT, kind: 'balance-exhausted', payload }]);
+});
+
+test('a refusal by a budget is an event when the budget could not cover it even if nothing were held', () => {
+  const of = { budgetId: BUDGET, projectId: PROJECT, keyId: null, period: 'total', windowStart: null, resetsAt: null };
+  const payload = { ...of, limitPicoUsd: '30', spentPicoUsd: '5', requiredPicoUsd: '26' };
+  expect(eventsOf(ledgerWith({ spent: 5n }), 25)).toEqual([]);
+  expect(eventsOf(ledgerWith({ spent: 5n }), 26)).toEqual([{ accountId: ACCOUNT, kind: 'budget-exhausted', payload }]);
+});
+
+test('a budget of users tells nothing', () => {
+  expect(eventsOf(ledgerWith({ dimension: 'user', spent: 30n, thresholds: [50] }), 31)).toEqual([]);
+});
+
+test.each([
+  ['within a minute', 59_999, 0],
+  ['after a minute', 60_000, 1],
+  ['after the clock was set back', -1, 1],
+])('of the refusals of an account one a minute is an event: %s', (_, later, count) => {
+  const ledger = ledgerWith({ spent: 30n });
+  expect(eventsOf(ledger, 101)).toHaveLength(1);
+  expect(eventsOf(ledger, 1, NOW + later)).toHaveLength(count);
+});
+
+test('an account whose refusal is an event is written, so that other replicas decide from it', () => {
+  const ledger = ledgerWith();
+  const reserve = { holdId: randomUUID(), keyId: KEY, projectId: PROJECT, accountId: ACCOUNT, requestId: 'r', model: 'm', price: PRICE };
+  const { rows } = ledger.apply({ settles: [], reserves: [{ ...reserve, amountPicoUsd: '101' }] }, NOW);
+  expect(rows.accounts.map(({ accountId, refusedAt }) => ({ accountId, refusedAt }))).toEqual([{ accountId: ACCOUNT, refusedAt: NOW }]);
+});

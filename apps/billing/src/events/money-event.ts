@@ -1,0 +1,19 @@
+import type { MoneyEvent, MoneyEventKind } from '#contracts/billing/events.js';
+
+/** Columns of `billing.money_event` that a delivery needs, of the table `e`. */
+export const EVENT_COLUMNS = 'e.id, e.account_id, e.sequence::text, e.kind, e.payload, e.created_at';
+
+export interface EventRow {
+  id: string;
+  account_id: string;
+  sequence: string;
+  kind: MoneyEventKind;
+  payload: Record<string, unknown>;
+  created_at: Date;
+}
+
+/** Renders an event as it is sent: the same at every delivery. */
+export function renderEvent({ id, account_id, sequence, kind, payload, created_at }: EventRow): MoneyEvent {
+  const createdAt = created_at.toISOString();
+  return { eventId: id, kind, accountId: account_id, sequence: Number(sequence), createdAt, ...payload };
+}

@@ -1,0 +1,162 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { billingAuditList } from '#contracts/audit.js';
+import { accountCreate, accountUpdate } from '#contracts/billing/accounts.js';
+import { topupCreate } from '#contracts/billing/money.js';
+import { webhookAdd, webhookList, webhookRemove, webhookReplay, webhookRotate, webhookTest } from '#contracts/billing/webhooks.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { type BillingService, startBillingService } from '../../test/billing-service.js';
+import { type ReceivedMessage, WebhookReceiver } from '../../test/webhook-receiver.js';
+
+let service: BillingService;
+let administrator: Messaging;
+let receiver: WebhookReceiver;
+beforeAll(async () => {
+  [service, receiver] = await Promise.all([startBillingService({ eventIntervalMs: 50 }), WebhookReceiver.start()]);
+  administrator = await service.connect('cli');
+});
+afterEach(async () => {
+  for (const { webhookId } of (await administrator.request(webhookList, {})).webhooks)
+    await administrator.request(webhookRemove, { webhookId });
+  receiver.answer = (response) => response.writeHead(204).end();
+});
+afterAll(async () => {
+  await service.stop();
+  await receiver.stop();
+});
+
+async function account(): Promise<string> {
+  return (await administrator.request(accountCreate, { name: 'Acme' })).accountId;
+}
+
+/** Makes an event: an account without money gets a threshold. */
+async function makeEvent(accountId: string, usd: string): Promise<void> {
+  await administrator.request(accountUpdate, { accountId, lowBalanceUsd: usd });
+}
+
+const add = (path: string, accountId?: string) =>
+  administrator.request(webhookAdd, { accountId, url: receiver.url(path), allowPrivateNetwork: true });
+
+/** True when one of the signatures of a message is that of the secret: as a receiver would check it. */
+function isSignedWith(secret: string, { headers, body }: ReceivedMessage): boolean {
+  const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
+  const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
+  const signature = `v1,${createHmac('sha256', key).update(signed).digest('base64')}`;
+  return String(headers['webhook-signature']).split(' ').includes(signature);
+}
+
+test('a webhook gets the events of its account, signed, and one for all accounts those of all', async () => {
+  const [acme, globex] = [await account(), await account()];
+  const [ofAcme, ofAll] = [await add('/acme', acme), await add('/all')];
+  await makeEvent(acme, '1');
+  await makeEvent(globex, '2');
+  await receiver.until(() => receiver.at('/acme').length === 1 && receiver.at('/all').length === 2);
+  const [message] = receiver.at('/acme') as [ReceivedMessage];
+  expect(message.event).toEqual({
+    ...{ eventId: message.headers['webhook-id'], kind: 'balance-low', accountId: acme, sequence: 1, createdAt: expect.any(String) },
+    ...{ balancePicoUsd: '0', lowBalancePicoUsd: '1000000000000' },
+  });
+  expect(message.headers).toMatchObject({ 'content-type': 'application/json', 'user-agent': expect.stringMatching(/^tollgate\//) });
+  expect([isSignedWith(ofAcme.secret, message), isSignedWith(ofAll.secret, message)]).toEqual([true, false]);
+  expect(
+    receiver
+      .at('/all')
+      .map(({ event }) => event.accountId)
+      .sort(),
+  ).toEqual([acme, globex].sort());
+});
+
+test('during a rotation messages are signed with both secrets, and the first is not ended before its time', async () => {
+  const { webhookId, secret } = await add('/rotated');
+  const rotated = await administrator.request(webhookRotate, { webhookId, graceSeconds: 3_600 });
+  expect(rotated.secret).not.toBe(secret);
+  expect(await administrator.request(webhookTest, { webhookId })).toMatchObject({ webhookId, accepted: true, failure: null });
+  const [message] = receiver.at('/rotated') as [ReceivedMessage];
+  expect([isSignedWith(secret, message), isSignedWith(rotated.secret, message)]).toEqual([true, true]);
+  await expect(administrator.request(webhookRotate, { webhookId, graceSeconds: 0 })).rejects.toMatchObject({ code: 'conflict' });
+});
+
+test('a rotation without grace ends the secret before at once', async () => {
+  const { webhookId, secret } = await add('/replaced');
+  const rotated = await administrator.request(webhookRotate, { webhookId, graceSeconds: 0 });
+  await administrator.request(webhookTest, { webhookId });
+  const [message] = receiver.at('/replaced') as [ReceivedMessage];
+  expect([isSignedWith(secret, message), isSignedWith(rotated.secret, message)]).toEqual([false, true]);
+});
+
+test('a secret is in the reply that makes it alone: not in lists, the audit journal and the database', async () => {
+  const { secret, webhookId, ...webhook } = await add('/secret?token=abc');
+  const { webhooks } = await administrator.request(webhookList, {});
+  expect(webhooks).toEqual([{ webhookId, ...webhook }]);
+  const { entries } = await administrator.request(billingAuditList, { action: 'webhook.create' });
+  expect(entries.find(({ target }) => target === `webhook/${webhookId}`)?.after).toEqual({
+    ...{ webhookId, accountId: null, origin: new URL(webhook.url).origin, allowPrivateNetwork: true },
+  });
+  expect(JSON.stringify({ webhooks, entries })).not.toContain(secret.slice(6));
+});
+
+test('adding is repeated with the same id: one webhook, the same secret; another URL is a conflict', async () => {
+  const request = { webhookId: randomUUID(), url: receiver.url('/once'), allowPrivateNetwork: true };
+  const first = await administrator.request(webhookAdd, request);
+  expect(await administrator.request(webhookAdd, request)).toEqual(first);
+  await expect(administrator.request(webhookAdd, { ...request, url: receiver.url('/other') })).rejects.toMatchObject({ code: 'conflict' });
+  expect((await administrator.request(webhookList, {})).webhooks).toHaveLength(1);
+});
+
+test.each([
+  ['no URL', 'receiver', true],
+  ['another protocol', 'ftp://example.com/', true],
+  ['http without private networks', 'http://example.com/', false],
+  ['a user in the URL', 'https://ann:secret@example.com/', false],
+  ['loopback', 'https://127.0.0.1/', false],
+  ['loopback in another notation', 'https://0x7f.1/', false],
+  ['metadata, even with private networks', 'http://169.254.169.254/', true],
+])('%s is refused when it is added: %s', async (_, url, allowPrivateNetwork) => {
+  await expect(administrator.request(webhookAdd, { url, allowPrivateNetwork })).rejects.toMatchObject({ code: 'invalid_request' });
+});
+
+test('a name that resolves to a private address is refused when it is called', async () => {
+  const { port } = new URL(receiver.url('/'));
+  const { webhookId } = await administrator.request(webhookAdd, { url: `https://localhost:${port}/guarded` });
+  const tested = await administrator.request(webhookTest, { webhookId });
+  expect(tested).toEqual({
+    ...{ webhookId, accepted: false, milliseconds: expect.any(Number) },
+    failure: expect.stringMatching(/^localhost is .*, which is a private address, and allowPrivateNetwork is not set$/),
+  });
+});
+
+test('a redirect is not followed', async () => {
+  const { webhookId } = await add('/redirects');
+  receiver.answer = (response) => response.writeHead(307, { location: receiver.url('/target') }).end();
+  expect(await administrator.request(webhookTest, { webhookId })).toMatchObject({ accepted: false, failure: 'status 307' });
+  expect(receiver.at('/target')).toEqual([]);
+});
+
+test('a reply that never ends does not keep a message from being accepted', async () => {
+  const { webhookId } = await add('/endless');
+  receiver.answer = (response) => {
+    response.writeHead(200);
+    const more = setInterval(() => response.write('x'.repeat(65_536)), 1);
+    response.on('close', () => clearInterval(more));
+  };
+  expect(await administrator.request(webhookTest, { webhookId })).toMatchObject({ accepted: true });
+});
+
+test('a webhook that is added later gets older events by a replay, in their order', async () => {
+  const acme = await account();
+  await administrator.request(topupCreate, { accountId: acme, usd: '1', paymentId: randomUUID() });
+  const from = new Date(Date.now() - 3_600_000).toISOString();
+  for (const usd of ['2', '3', '4']) await makeEvent(acme, usd);
+  const { webhookId } = await add('/late', acme);
+  expect(await administrator.request(webhookReplay, { webhookId, from })).toEqual({ webhookId, events: 3 });
+  await receiver.until(() => receiver.sequences('/late').length === 3);
+  expect(receiver.sequences('/late')).toEqual([1, 2, 3]);
+});
+
+test('an unknown webhook', async () => {
+  const webhookId = randomUUID();
+  const unknown = { code: 'not_found' };
+  await expect(administrator.request(webhookRemove, { webhookId })).rejects.toMatchObject(unknown);
+  await expect(administrator.request(webhookTest, { webhookId })).rejects.toMatchObject(unknown);
+  await expect(administrator.request(webhookRotate, { webhookId, graceSeconds: 0 })).rejects.toMatchObject(unknown);
+  await expect(administrator.request(webhookReplay, { webhookId, from: '2027-01-01' })).rejects.toMatchObject(unknown);
+});

@@ -1,0 +1,121 @@
+import {
+  type Webhook,
+  type WebhookWithSecret,
+  webhookAdd,
+  webhookList,
+  webhookRemove,
+  webhookReplay,
+  webhookRotate,
+  webhookTest,
+} from '#contracts/billing/webhooks.js';
+import { command } from '../command.js';
+import { accountId, argument, duration, flag, instant, optional, required, text, wholeId } from '../parameters.js';
+import { renderFields, renderTable } from '../render.js';
+
+const id = argument(wholeId, 'id of the webhook, as in webhook list');
+/** Receivers have a day to take the new secret. */
+const GRACE_DEFAULT_SECONDS = 86_400;
+/** Longer than billing waits for a receiver. */
+const TEST_TIMEOUT_MS = 20_000;
+
+export const webhookCommands = [
+  command({
+    name: 'webhook add',
+    summary: 'Send money events to a URL from now on, and show the secret of their signatures once',
+    parameters: {
+      url: required(text(2_048, 'url'), 'https URL that gets each event by POST'),
+      account: optional(accountId, 'only events of this account; default: of all accounts'),
+      allowPrivateNetwork: flag('allow loopback and private addresses, and http'),
+    },
+    examples: [
+      'webhook add --url https://hooks.example.com/tollgate',
+      'webhook add --url https://hooks.example.com/acme --account <account-id>',
+    ],
+    endpoint: webhookAdd,
+    request: ({ url, account, allowPrivateNetwork }) => ({ url, accountId: account, allowPrivateNetwork }),
+    render: renderSecret,
+  }),
+  command({
+    name: 'webhook list',
+    summary: 'List the webhooks with what they have not got',
+    parameters: { account: optional(accountId, 'only webhooks that get the events of this account') },
+    examples: ['webhook list'],
+    endpoint: webhookList,
+    request: ({ account }) => ({ accountId: account }),
+    render: ({ webhooks }) =>
+      renderTable(
+        webhooks,
+        {
+          'WEBHOOK ID': (row) => row.webhookId,
+          ACCOUNT: (row) => row.accountId ?? 'all',
+          URL: (row) => row.url,
+          WAITING: (row) => String(row.undelivered),
+          'LAST FAILURE': (row) => row.failure,
+          DEAD: (row) => String(row.deadLetters),
+          'DEAD SINCE': (row) => row.deadSince,
+        },
+        'no webhooks',
+      ),
+  }),
+  command({
+    name: 'webhook test',
+    summary: 'Send a signed message of kind test to a webhook, once',
+    parameters: { webhookId: id },
+    examples: ['webhook test <webhook-id>'],
+    endpoint: webhookTest,
+    request: ({ webhookId }) => ({ webhookId }),
+    render: ({ accepted, failure, milliseconds }) =>
+      accepted ? `accepted in ${milliseconds} ms` : `not accepted after ${milliseconds} ms: ${failure}`,
+    timeoutMs: TEST_TIMEOUT_MS,
+    isFailure: ({ accepted }) => accepted === false,
+  }),
+  command({
+    name: 'webhook replay',
+    summary: 'Send the events since a time again, those that were given up included',
+    parameters: {
+      webhookId: id,
+      from: required(instant, 'events since then, in their order and with their ids'),
+      account: optional(accountId, 'only events of this account'),
+    },
+    examples: ['webhook replay <webhook-id> --from 2027-01-31T12:00:00Z'],
+    endpoint: webhookReplay,
+    request: ({ webhookId, from, account }) => ({ webhookId, from, accountId: account }),
+    render: ({ events }) => `${events} events are sent again`,
+  }),
+  command({
+    name: 'webhook rotate',
+    summary: 'Give a webhook a new secret; for a time messages are signed with both',
+    parameters: {
+      webhookId: id,
+      grace: optional(duration('30d'), 'how long the secret before stays valid; default 1d'),
+    },
+    examples: ['webhook rotate <webhook-id>', 'webhook rotate <webhook-id> --grace 0s'],
+    endpoint: webhookRotate,
+    request: ({ webhookId, grace }) => ({ webhookId, graceSeconds: grace ?? GRACE_DEFAULT_SECONDS }),
+    render: renderSecret,
+  }),
+  command({
+    name: 'webhook remove',
+    summary: 'Remove a webhook with its undelivered events',
+    parameters: { webhookId: id },
+    examples: ['webhook remove <webhook-id>'],
+    endpoint: webhookRemove,
+    request: ({ webhookId }) => ({ webhookId }),
+    render: (webhook) => `removed\n${renderWebhook(webhook)}`,
+  }),
+];
+
+function renderSecret(webhook: WebhookWithSecret): string {
+  return `${renderWebhook(webhook)}\n\n${webhook.secret}\n\nThis is the secret of the signatures. It is shown once.`;
+}
+
+function renderWebhook(webhook: Webhook): string {
+  return renderFields({
+    webhook: webhook.webhookId,
+    account: webhook.accountId ?? 'all',
+    url: webhook.url,
+    'private network': webhook.allowPrivateNetwork ? 'allowed' : null,
+    'secret before until': webhook.previousSecretUntil,
+    created: webhook.createdAt,
+  });
+}
