@@ -58,6 +58,7 @@ const VALUES: unknown[] = [
     'admin',
     'topup',
     'day',
+    'balance-low',
     '2027-01',
     'settlements',
     'project',
