@@ -44,6 +44,7 @@ test('a request is charged its usage, the rest of the hold is returned, and requ
     model: 'sim-fast',
     upstream: null,
     heldPicoUsd: '500',
+    attribution: {},
     price: PRICE,
     reservedAt: expect.stringMatching(/Z$/),
     settlement: null,
