@@ -37,9 +37,9 @@ function contextOf({ format, field }: Row): Record<string, unknown> {
   return format === 'chat' && field === 'stream_options' ? { ...MINIMAL.chat, stream: true } : MINIMAL[format];
 }
 
-/** Returns the canonical request without the end user, which upstreams do not receive, and the options of the reply. */
+/** Returns the canonical request and the options of the reply, without the end user and the attribution: neither changes a reply. */
 function parse(format: ProtocolName, body: object): { request: string; reply: string } {
-  const { request, ...reply } = ADAPTERS[format].parseRequest(body);
+  const { request, attribution: _, ...reply } = ADAPTERS[format].parseRequest(body);
   return { request: JSON.stringify({ ...request, endUser: undefined }), reply: JSON.stringify(reply) };
 }
 

@@ -16,13 +16,13 @@ const USER_WITH_SESSION = /^(user_.+?)_session_(.+)$/;
 export function parseBodyAttribution(source: JsonObject): BodyAttribution | undefined {
   const { user, safety_identifier: safetyIdentifier, prompt_cache_key: promptCacheKey, metadata } = source;
   const pairs = isObject(metadata) ? metadata : undefined;
-  if (user === undefined && safetyIdentifier === undefined && promptCacheKey === undefined && pairs === undefined) return undefined;
   const named = splitUserId(textOf(pairs?.user_id, USER_ID_MAX));
-  return {
+  const found = {
     user: textOf(safetyIdentifier, ATTRIBUTION_LENGTHS.user) ?? textOf(user, ATTRIBUTION_LENGTHS.user) ?? named.user,
     session: named.session ?? textOf(promptCacheKey, ATTRIBUTION_LENGTHS.session),
     metadata: pairs && pairsOf(pairs),
   };
+  return found.user === undefined && found.session === undefined && found.metadata === undefined ? undefined : found;
 }
 
 /** Returns the text without control characters and halves of surrogate pairs, cut to `lengthMax`; undefined when nothing is left. */
