@@ -71,6 +71,20 @@ export const filesAreShort: ShapeRule = (files) =>
     return lines > linesMax ? [`${path}: ${lines} lines, more than ${linesMax}`] : [];
   });
 
+/** Postgres has one space of advisory locks for all services: two parts with one number would wait for each other for ever. */
+export const advisoryLocksAreDistinct: ShapeRule = (files) => {
+  const taken = new Map<string, string>();
+  return files.flatMap(({ path, text }) =>
+    TEST.test(path)
+      ? []
+      : [...text.matchAll(/\b7_?243_?(\d{3})\b/g)].flatMap(([, lock = '']) => {
+          const first = taken.get(lock) ?? path;
+          taken.set(lock, first);
+          return first === path ? [] : [`${path}: takes advisory lock 7_243_${lock}, as does ${first}`];
+        }),
+  );
+};
+
 /** Only libs/config reads the environment; settings are classes. */
 export const environmentIsReadInOnePlace: ShapeRule = (files) =>
   code(files).flatMap(({ path, text }) => {

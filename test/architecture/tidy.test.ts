@@ -43,6 +43,14 @@ const CASES: [ShapeRule, SourceFile[], string[]][] = [
   ],
   [rules.filesAreShort, [{ path: 'libs/a/src/b.ts', text: 'x\n'.repeat(301) }], ['libs/a/src/b.ts: 301 lines, more than 300']],
   [
+    rules.advisoryLocksAreDistinct,
+    [
+      { path: 'apps/billing/src/a.ts', text: 'const LOCK = 7_243_900;' },
+      { path: 'prisma/migrations/1_a/migration.sql', text: 'SELECT pg_advisory_lock(7243900)' },
+    ],
+    ['prisma/migrations/1_a/migration.sql: takes advisory lock 7_243_900, as does apps/billing/src/a.ts'],
+  ],
+  [
     rules.environmentIsReadInOnePlace,
     [{ path: 'apps/billing/src/a.ts', text: 'process.env.SECRET' }],
     ['apps/billing/src/a.ts: reads process.env'],

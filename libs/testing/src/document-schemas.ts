@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 
 /** Validates values against the schemas of an OpenAPI 3.1 document. */
 export class DocumentSchemas {
-  private readonly ajv = new Ajv2020({ strict: false, allErrors: true });
+  private readonly ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
 
   constructor(document: object) {
     this.ajv.addSchema(document, 'document');

@@ -20,7 +20,7 @@ export interface EventDelivererOptions {
 }
 
 /** Advisory lock of the one replica that delivers. */
-const LEADER_LOCK = 7_243_010;
+const LEADER_LOCK = 7_243_005;
 const KEEP_INTERVAL_MS = 15_000;
 
 /**
