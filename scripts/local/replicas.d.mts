@@ -1,5 +1,13 @@
 import type { StackFacts } from './stack.mjs';
 
+/** A command of the supervisor. It may have more fields, which `wrap` keeps. */
+export interface Program {
+  command: string;
+  args: string[];
+  env: Record<string, string>;
+  cwd: string;
+}
+
 export interface Replica {
   /** Unique. */
   name: string;
@@ -8,6 +16,8 @@ export interface Replica {
   env?: Record<string, string>;
   /** Another checkout, installed and built, whose program runs. Default: this one. */
   root?: string;
+  /** Returns another program that starts the service, such as its image. */
+  wrap?: (program: Program) => Program;
   /** Ports of 127.0.0.1 that replace those of the servers. */
   via?: { nats?: number; postgres?: number };
 }

@@ -22,14 +22,14 @@ export async function startReplicas(stack, replicas) {
   const secrets = loadSecrets(stackDir);
   const gatewayUrls = {};
   const ports = new Map();
-  const programOf = async ({ name, service, env, root, via = {} }) => {
+  const programOf = async ({ name, service, env, root, via = {}, wrap = (program) => program }) => {
     if (!ports.has(name)) ports.set(name, [await freePort(), await freePort()]);
     const [opsPort, gatewayPort] = ports.get(name);
     if (service === 'gateway') gatewayUrls[name] = `http://127.0.0.1:${gatewayPort}`;
     const databaseUrl = (owner) => throughPort(serviceUrl(stack.databaseUrl, owner, secrets), via.postgres);
     const databaseUrls = { billing: databaseUrl('billing'), catalog: databaseUrl('catalog') };
     const connections = { natsUrl: throughPort(stack.natsUrl, via.nats), databaseUrls, gatewayPort };
-    return { ...(await serviceProgram(service, { connections, ports: { [service]: opsPort }, secrets, env, root })), name };
+    return wrap({ ...(await serviceProgram(service, { connections, ports: { [service]: opsPort }, secrets, env, root })), name });
   };
   const replace = async (name, root) => {
     await supervisor.hold(name);

@@ -1,0 +1,1 @@
+export function unpackDebianPackages(options: { names: string[]; folder: string; dependencies?: boolean }): Promise<void>;
