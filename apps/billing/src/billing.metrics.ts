@@ -93,6 +93,11 @@ export function createBillingMetrics(registry: Registry) {
       help: 'Active API keys without a successor that expire within a week, at the last ledger check',
       registers,
     }),
+    monthsOverdue: new Gauge({
+      name: 'tollgate_billing_months_overdue',
+      help: 'Months that ended more than a week ago and are not closed, at the last ledger check',
+      registers,
+    }),
     undeliveredEvents: new Gauge({
       name: 'tollgate_billing_undelivered_events',
       help: 'Money events that wait for their delivery, by destination; 0 on replicas that do not deliver',
@@ -133,12 +138,13 @@ export function recordLedgerCheck(metrics: BillingMetrics, report: LedgerCheckRe
   for (const { id, violations } of report.invariants) metrics.ledgerViolations.set({ invariant: id }, violations);
   metrics.accountsFrozen.set(counts.accountsFrozen);
   metrics.keysExpiring.set(counts.keysExpiring);
+  metrics.monthsOverdue.set(counts.monthsOverdue);
 }
 
 /** Resets the gauges when another replica checks the ledger. */
 export function forgetLedgerCheck(metrics: BillingMetrics): void {
-  const { ledgerCheckedAt, ledgerCheckSeconds, ledgerViolations, accountsFrozen, keysExpiring } = metrics;
-  for (const gauge of [ledgerCheckedAt, ledgerCheckSeconds, ledgerViolations, accountsFrozen, keysExpiring]) gauge.reset();
+  const { ledgerCheckedAt, ledgerCheckSeconds, ledgerViolations, accountsFrozen, keysExpiring, monthsOverdue } = metrics;
+  for (const gauge of [ledgerCheckedAt, ledgerCheckSeconds, ledgerViolations, accountsFrozen, keysExpiring, monthsOverdue]) gauge.reset();
 }
 
 /** Sets the gauges of a replica that delivers events, and resets those of the others. */

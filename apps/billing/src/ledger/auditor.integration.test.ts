@@ -267,6 +267,17 @@ describe('a scheduled check', () => {
     expect(counts).toEqual([0, 1]);
   });
 
+  test('counts the months that ended more than a week ago and are not closed', async () => {
+    const { accountId } = await ledger.customer({ topup: 1n });
+    const counts: number[] = [];
+    const auditor = newAuditor({ onChecked: (_report, { monthsOverdue }) => counts.push(monthsOverdue) });
+    await auditor.tick();
+    const since = `date_trunc('month', clock_timestamp() - interval '7 days', 'UTC') - interval '2 months'`;
+    await tamper([`UPDATE billing.movement SET created_at = ${since} WHERE account_id = '${accountId}'`]);
+    await auditor.tick();
+    expect(counts).toEqual([0, 2]);
+  });
+
   const repair = (accountId: string) =>
     tamper([`UPDATE billing.account SET topup = topup - 1, status = 'active', status_reason = NULL WHERE id = '${accountId}'`]);
 

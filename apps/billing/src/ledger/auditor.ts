@@ -28,6 +28,8 @@ export interface WatchedCounts {
   accountsFrozen: number;
   /** Active keys without a successor that expire within a week. */
   keysExpiring: number;
+  /** Months that ended more than a week ago and are not closed. */
+  monthsOverdue: number;
 }
 
 /** Advisory lock of the one active auditor. */
@@ -158,11 +160,18 @@ function accountsToFreeze({ violations }: LedgerCheckReply): ReadonlyMap<string,
   return new Map(Array.from(reasons, ([accountId, broken]) => [accountId, `ledger check: ${[...broken].join(', ')}`]));
 }
 
+/** Start of the first month that is not closed, in UTC; null while nothing was ever booked. */
+const FIRST_OPEN_MONTH = `SELECT coalesce(
+  (SELECT to_date(max(id), 'YYYY-MM') + interval '1 month' FROM billing.month),
+  date_trunc('month', least((SELECT min(created_at) FROM billing.movement), (SELECT min(hour) FROM billing.usage_hour)) AT TIME ZONE 'UTC'))`;
+
 async function countWatched(connection: PgConnection): Promise<WatchedCounts> {
   const { rows } = await connection.query<WatchedCounts>(
     `SELECT (SELECT count(*)::int FROM billing.account WHERE status = 'frozen') AS "accountsFrozen",
        (SELECT count(*)::int FROM billing.api_key k
-        WHERE ${KEY_IS_ACTIVE} AND k.expires_at < clock_timestamp() + interval '7 days' AND k.replaced_by IS NULL) AS "keysExpiring"`,
+        WHERE ${KEY_IS_ACTIVE} AND k.expires_at < clock_timestamp() + interval '7 days' AND k.replaced_by IS NULL) AS "keysExpiring",
+       (SELECT greatest(0, extract(year FROM age) * 12 + extract(month FROM age))::int
+        FROM age(date_trunc('month', (clock_timestamp() - interval '7 days') AT TIME ZONE 'UTC'), (${FIRST_OPEN_MONTH}))) AS "monthsOverdue"`,
   );
   return rows[0] as WatchedCounts;
 }
