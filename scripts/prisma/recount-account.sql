@@ -19,11 +19,11 @@ WITH live AS (
   WHERE g.account_id = :'account' AND g.kind = 'grant'
     AND NOT EXISTS (SELECT FROM billing.movement f WHERE f.kind = 'forfeit' AND f.account_id = g.account_id AND f.grant_id = g.grant_id)
 ), paid AS (
-  SELECT coalesce(sum(CASE WHEN kind IN ('topup', 'credit') THEN amount ELSE -amount END), 0)
+  SELECT coalesce(sum(CASE WHEN kind IN ('topup', 'credit', 'credit-note') THEN amount ELSE -amount END), 0)
       - (SELECT coalesce(sum(topup_cost), 0) FROM billing.settlement WHERE account_id = :'account')
       - (SELECT coalesce(sum(topup_cost), 0) FROM billing.late_settlement WHERE account_id = :'account')
       + (SELECT coalesce(sum(topup_change), 0) FROM billing.detached_account WHERE account_id = :'account') AS topup
-  FROM billing.movement WHERE account_id = :'account' AND kind IN ('topup', 'credit', 'refund', 'debit')
+  FROM billing.movement WHERE account_id = :'account' AND kind IN ('topup', 'credit', 'credit-note', 'refund', 'debit')
 ), held AS (
   SELECT coalesce(sum(h.amount - h.plan_part), 0) AS topup,
     coalesce(sum(h.plan_part) FILTER (WHERE h.grant_id = live.grant_id), 0) AS plan,

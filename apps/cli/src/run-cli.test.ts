@@ -235,6 +235,16 @@ describe('the request of each command', () => {
       'billing.v1.adjustment.create',
       { accountId: ID, adjustmentId: 'a-1', usd: '-2.50', reason: 'why' },
     ],
+    [
+      'credit-note --request req_1 --note-id cn-1 --reason why',
+      'billing.v1.credit-note.create',
+      { requestId: 'req_1', noteId: 'cn-1', reason: 'why' },
+    ],
+    [
+      'credit-note --request req_1 --note-id cn-1 --usd 0.01 --reason why',
+      'billing.v1.credit-note.create',
+      { requestId: 'req_1', noteId: 'cn-1', usd: '0.01', reason: 'why' },
+    ],
     [`movements list --account ${ID}`, 'billing.v1.movement.list', { accountId: ID }],
     [
       `movements list --account ${ID} --from 2027-01-01 --to 2027-02-01 --kinds topup,refund,topup --limit 7 --cursor c`,

@@ -63,6 +63,7 @@ const CALLERS: Record<string, User[]> = {
   'billing.v1.topup.create': ['cli', 'panel'],
   'billing.v1.refund.create': ['cli', 'panel'],
   'billing.v1.adjustment.create': ['cli', 'panel'],
+  'billing.v1.credit-note.create': ['cli', 'panel'],
   'billing.v1.movement.list': ['cli', 'panel', 'internal'],
   'billing.v1.usage.query': ['cli', 'panel', 'internal'],
   'billing.v1.usage.rebuild': ['cli'],

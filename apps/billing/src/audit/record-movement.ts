@@ -1,5 +1,5 @@
 /**
- * Ends a statement of a top-up, refund or adjustment: writes the audit row of the movement, and selects it as `audit`. `changed` is the
+ * Ends a statement of a top-up, refund, adjustment or credit note: writes the audit row of the movement, and selects it as `audit`. `changed` is the
  * movement, with the account's `topup` after it. The main query of a statement reads the account as it was before the statement.
  */
 export function recordMovement(action: string, callerParameter: `$${number}`): string {

@@ -5,6 +5,8 @@ import {
   type Balance,
   BalanceGetRequest,
   balanceGet,
+  CreditNoteCreateRequest,
+  creditNoteCreate,
   PlanGrantRequest,
   planGrant,
   RefundCreateRequest,
@@ -54,6 +56,11 @@ export class MoneyController {
   @Serves(adjustmentCreate)
   async adjust(request: AdjustmentCreateRequest, { caller }: CallContext) {
     return this.operations.adjust(request, { caller, logger: this.logger });
+  }
+
+  @Serves(creditNoteCreate)
+  async creditNote(request: CreditNoteCreateRequest, { caller }: CallContext) {
+    return this.operations.creditNote(request, { caller, logger: this.logger });
   }
 
   @Serves(movementList)

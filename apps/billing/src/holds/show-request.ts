@@ -1,6 +1,6 @@
 import type { Attribution } from '#contracts/billing/attribution.js';
 import { currentReason, type SettleReason, type Settler, type TokenUsage } from '#contracts/billing/holds.js';
-import type { BilledRequest, CostParts, RequestSettlement } from '#contracts/billing/requests.js';
+import type { BilledRequest, CostParts, RequestCreditNote, RequestSettlement } from '#contracts/billing/requests.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { NO_USAGE } from './hold.js';
@@ -14,8 +14,18 @@ export async function showRequest(prisma: PrismaClient, requestId: string): Prom
   const hold = await prisma.hold.findFirst({ where: { requestId }, orderBy: { createdAt: 'desc' } });
   if (hold) return runningRequest(hold);
   const settlement = await prisma.settlement.findFirst({ where: { requestId }, orderBy: { settledAt: 'desc' }, include: { late: true } });
-  if (settlement) return settledRequest(settlement);
-  throw noSuchRequest();
+  if (!settlement) throw noSuchRequest();
+  const notes = await prisma.movement.findMany({ where: { noteOf: settlement.holdId }, orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] });
+  return { ...settledRequest(settlement), creditNotes: notes.map(creditNote) };
+}
+
+function creditNote({ idempotencyKey, amount, reason, createdAt }: Prisma.MovementModel): RequestCreditNote {
+  return {
+    noteId: idempotencyKey.slice('note:'.length),
+    amountPicoUsd: amount.toFixed(0),
+    reason: reason ?? '',
+    createdAt: createdAt.toISOString(),
+  };
 }
 
 export function noSuchRequest(): ServiceError {
@@ -30,13 +40,14 @@ function runningRequest(hold: Prisma.HoldModel): BilledRequest {
     heldPicoUsd: String(hold.amount),
     reservedAt: hold.createdAt.toISOString(),
     settlement: null,
+    creditNotes: [],
   };
 }
 
 type LateRow = Prisma.LateSettlementModel;
 type Row = Prisma.SettlementModel & { late: LateRow | null };
 
-function settledRequest(row: Row): BilledRequest {
+function settledRequest(row: Row): Omit<BilledRequest, 'creditNotes'> {
   return {
     ...requestFields(row),
     holdId: row.holdId,

@@ -228,6 +228,7 @@ const TABLES: Record<string, Table> = {
       movement_adjustment_has_reason: { kind: `'credit'` },
       movement_grant_is_named: { grant_id: ANY_ID },
       movement_grant_ends: { grant_ends_at: 'now()' },
+      movement_note_of_is_a_notes: { note_of: ANY_ID },
       movement_refund_of_is_a_refunds: { refund_of: `(SELECT id FROM billing.movement WHERE account_id = '$ACCOUNT')` },
     },
   },

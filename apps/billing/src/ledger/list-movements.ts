@@ -19,7 +19,7 @@ export async function listMovements(prisma: PrismaClient, request: MovementListR
   const filters = { accountId, from, to, kinds };
   const [createdAt, id] = request.cursor ? parseCursor(filters, request.cursor, [isMoment, isId]) : [];
   const rows = await prisma.$queryRaw<MovementRow[]>`
-    SELECT id::text, kind, amount::text, grant_id::text AS "grantId", refund_of::text AS "refundOf", reason,
+    SELECT id::text, kind, amount::text, grant_id::text AS "grantId", refund_of::text AS "refundOf", note_of::text AS "noteOf", reason,
       idempotency_key AS "idempotencyKey", to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "createdAt"
     FROM billing.movement
     WHERE account_id = ${accountId}::uuid
@@ -43,13 +43,17 @@ interface MovementRow {
   amount: string;
   grantId: string | null;
   refundOf: string | null;
+  noteOf: string | null;
   reason: string | null;
   idempotencyKey: string;
   /** With microseconds. */
   createdAt: string;
 }
 
-const ADDS: Record<MovementKind, boolean> = { topup: true, grant: true, credit: true, forfeit: false, refund: false, debit: false };
+const ADDS: Record<MovementKind, boolean> = {
+  ...{ topup: true, grant: true, credit: true, 'credit-note': true },
+  ...{ forfeit: false, refund: false, debit: false },
+};
 
 function renderMovement(row: MovementRow, accountId: string): Movement {
   return {
@@ -59,6 +63,7 @@ function renderMovement(row: MovementRow, accountId: string): Movement {
     reference: referenceOf(row, accountId),
     grantId: row.grantId,
     refundOf: row.refundOf,
+    noteOf: row.noteOf,
     reason: row.reason,
     createdAt: new Date(row.createdAt).toISOString(),
   };
@@ -71,6 +76,7 @@ function referenceOf({ kind, idempotencyKey }: MovementRow, accountId: string): 
     case 'refund':
     case 'credit':
     case 'debit':
+    case 'credit-note':
       return idempotencyKey.slice(idempotencyKey.indexOf(':') + 1);
     case 'grant': {
       const prefix = `grant:${accountId}:`;

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type {
   AdjustmentCreateReply,
   AdjustmentCreateRequest,
+  CreditNoteCreateReply,
+  CreditNoteCreateRequest,
   PlanGrantReply,
   PlanGrantRequest,
   RefundCreateReply,
@@ -14,6 +16,7 @@ import type { Author } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { type PicoUsd, parseUsd } from '#money/pico-usd.js';
 import { adjust } from './adjust.js';
+import { creditNote } from './credit-note.js';
 import { grantPlan } from './grant-plan.js';
 import { refund } from './refund.js';
 import { topUp } from './top-up.js';
@@ -21,7 +24,7 @@ import { topUp } from './top-up.js';
 /** Runs work on a database connection, and again if the connection breaks. The work must be idempotent. */
 export type OnConnection = <Result>(work: (connection: PgConnection) => Promise<Result>) => Promise<Result>;
 
-/** Changes balances other than by requests: top-ups, plan grants, refunds and adjustments. Amounts arrive in dollars and are exact. */
+/** Changes balances other than by requests: top-ups, plan grants, refunds, adjustments and credit notes. Amounts arrive in dollars and are exact. */
 export class MoneyOperations {
   constructor(private readonly onConnection: OnConnection) {}
 
@@ -58,6 +61,12 @@ export class MoneyOperations {
     const adjustment = { accountId, adjustmentId, kind, amount: positive(usd.replace('-', '')), reason } as const;
     const { adjusted, topup } = await this.onConnection((connection) => adjust(connection, adjustment, author));
     return { accountId, adjusted, topupBalancePicoUsd: String(topup) };
+  }
+
+  async creditNote({ requestId, noteId, usd, reason }: CreditNoteCreateRequest, author: Author): Promise<CreditNoteCreateReply> {
+    const note = { requestId, noteId, amount: usd ? positive(usd) : undefined, reason };
+    const { accountId, credited, amount, topup } = await this.onConnection((connection) => creditNote(connection, note, author));
+    return { accountId, credited, amountPicoUsd: String(amount), topupBalancePicoUsd: String(topup) };
   }
 }
 

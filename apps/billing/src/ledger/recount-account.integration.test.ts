@@ -4,6 +4,7 @@ import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
 import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
 import { adjust } from './adjust.js';
+import { creditNote } from './credit-note.js';
 import { grantPlan } from './grant-plan.js';
 import { refund } from './refund.js';
 
@@ -35,8 +36,8 @@ async function rowsOf(accountId: string): Promise<unknown> {
 }
 
 /**
- * Makes a customer with payments, a refund, an adjustment, an ended plan that a hold still uses, a live one, and requests settled, late and
- * open.
+ * Makes a customer with payments, a refund, an adjustment, an ended plan that a hold still uses, a live one, requests settled, late and
+ * open, and a credit note.
  */
 async function busyCustomer(): Promise<Customer> {
   const customer = await ledger.customer({ topup: 1_000n });
@@ -54,6 +55,7 @@ async function busyCustomer(): Promise<Customer> {
   await lanes.settle({ holdId: settled.holdId, accountId, reason: 'completed', usage: usageOf(110) });
   await lanes.settle({ holdId: late.holdId, accountId, reason: 'lease-expired' });
   await lanes.settle({ holdId: late.holdId, accountId, reason: 'completed', usage: usageOf(7) });
+  await creditNote(ledger.sql, { requestId: settled.requestId, noteId: randomUUID(), amount: picoUsd(9n), reason: 'test' });
   return customer;
 }
 

@@ -6,6 +6,7 @@ import { type Customer, LedgerFixture, reserveOf, TIMES, usageOf } from '../../t
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { applyBatch } from '../holds/apply-batch.js';
 import { checkLedger } from '../ledger/check-ledger.js';
+import { creditNote } from '../ledger/credit-note.js';
 import { grantPlan } from '../ledger/grant-plan.js';
 import { closeUsage, rebuildUsage } from '../usage/close-usage.js';
 import { queryUsage } from '../usage/query-usage.js';
@@ -53,6 +54,7 @@ beforeAll(async () => {
   await tamper(`UPDATE billing.late_settlement SET settled_at = '${M1}-01 00:10Z'`);
   await request(first.endedLater, 30, `${M1}-01 00:20Z`);
   await request(idOf(M1), 40, `${M1}-20 10:20Z`);
+  await creditNote(ledger.sql, { requestId: `req-${first.settled}`, noteId: 'cn-0', amount: picoUsd(1n), reason: 'before it is detached' });
   await closeUsage(ledger.sql);
 });
 afterAll(async () => {
@@ -241,6 +243,11 @@ describe('a detached month', () => {
     expect(await rows(`detached.${PARTS[0]}`)).toEqual([first.settled, first.late, first.endedLater].sort());
     expect(await rows(`detached.${PARTS[1]}`)).toEqual([first.late]);
     expect(await rows('billing.settlement')).not.toContain(first.settled);
+  });
+
+  test('gives no credit note for its requests, and says what to do', async () => {
+    const note = { requestId: `req-${first.settled}`, noteId: 'cn-1', reason: 'a test' };
+    await expect(creditNote(ledger.sql, note)).rejects.toEqual(conflict(`A request of ${M0}, which is detached`));
   });
 
   test('is listed, with its audit row, and a repeated call replies the same', async () => {

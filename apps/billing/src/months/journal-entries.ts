@@ -3,7 +3,7 @@ import { type MonthRange, rowsOf } from './journal-rows.js';
 /** Sums of an account that a statement shows. */
 export const STATEMENT_SUMS = ['requests', 'topups', 'grants', 'credits', 'refunds', 'debits', 'forfeited', 'cost'] as const;
 
-const movementOf = (kind: string): string => `CASE kind WHEN '${kind}' THEN amount ELSE 0 END`;
+const movementOf = (...kinds: string[]): string => `CASE WHEN kind IN ('${kinds.join(`', '`)}') THEN amount ELSE 0 END`;
 
 /**
  * Rows of the journals as changes of their accounts; the only definition of where an amount stands in a statement. `change` is that of the
@@ -21,10 +21,10 @@ export function accountEntries(range: MonthRange): string {
       (due - writeoff)::numeric, -(plan_cost + topup_cost)::numeric, -topup_cost::numeric
     FROM ${rowsOf('late_settlement', range)} l
     UNION ALL
-    SELECT account_id, 0::bigint, (${movementOf('topup')})::numeric, (${movementOf('grant')})::numeric, (${movementOf('credit')})::numeric,
+    SELECT account_id, 0::bigint, (${movementOf('topup')})::numeric, (${movementOf('grant')})::numeric, (${movementOf('credit', 'credit-note')})::numeric,
       (${movementOf('refund')})::numeric, (${movementOf('debit')})::numeric, (${movementOf('forfeit')})::numeric, 0::numeric,
-      (CASE WHEN kind IN ('topup', 'grant', 'credit') THEN amount ELSE -amount END)::numeric,
-      (CASE WHEN kind IN ('topup', 'credit') THEN amount WHEN kind IN ('refund', 'debit') THEN -amount ELSE 0 END)::numeric
+      (CASE WHEN kind IN ('topup', 'grant', 'credit', 'credit-note') THEN amount ELSE -amount END)::numeric,
+      (CASE WHEN kind IN ('topup', 'credit', 'credit-note') THEN amount WHEN kind IN ('refund', 'debit') THEN -amount ELSE 0 END)::numeric
     FROM ${rowsOf('movement', range)} m
   )`;
 }

@@ -4,6 +4,7 @@ const FOLD = 'apps/billing/src/holds/fold-batch.test.ts';
 const LATER = 'apps/billing/src/holds/late-settlements.integration.test.ts';
 const LEDGER = 'apps/billing/src/ledger/ledger.integration.test.ts';
 const REFUNDS = 'apps/billing/src/ledger/refunds.integration.test.ts';
+const NOTES = 'apps/billing/src/ledger/credit-notes.integration.test.ts';
 const RACES = 'apps/billing/src/ledger/money-races.integration.test.ts';
 const AUDITOR = 'apps/billing/src/ledger/auditor.integration.test.ts';
 const ROLES = 'apps/billing/src/ledger/service-role.integration.test.ts';
@@ -185,6 +186,29 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
       'm.account_id = a.id AND (m.kind = $2 OR m.amount = $3)',
       REFUNDS,
       'adds or takes money, once by its id',
+    ],
+  ],
+  'apps/billing/src/ledger/credit-note.ts': [
+    [
+      'a note takes only what is left of the cost',
+      'coalesce($2::numeric, creditable) BETWEEN 1 AND creditable',
+      'coalesce($2::numeric, creditable) >= 1',
+      NOTES,
+      'the cost of a request is given back in parts and then in whole, and never more',
+    ],
+    [
+      'a note id is one note',
+      'row.is_same && row.reason === reason && (amount === undefined || BigInt(row.recorded) === amount)',
+      'row.is_same',
+      NOTES,
+      'a note id is one note',
+    ],
+    [
+      'the bill of the reaper gets no note',
+      "CASE WHEN s.reason <> 'lease-expired' OR l.hold_id IS NOT NULL THEN",
+      'CASE WHEN true THEN',
+      NOTES,
+      'a request that runs, an unknown one and the bill of the reaper get no note',
     ],
   ],
   'apps/billing/src/ledger/grant-plan.ts': [

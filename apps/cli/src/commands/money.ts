@@ -1,4 +1,4 @@
-import { adjustmentCreate, planGrant, refundCreate, topupCreate } from '#contracts/billing/money.js';
+import { adjustmentCreate, creditNoteCreate, planGrant, refundCreate, topupCreate } from '#contracts/billing/money.js';
 import { MOVEMENT_KINDS, movementList } from '#contracts/billing/movements.js';
 import { command } from '../command.js';
 import {
@@ -81,6 +81,28 @@ export const moneyCommands = [
       renderFields({
         account: accountId,
         adjusted: adjusted ? 'yes' : 'no, this adjustment was made before',
+        'top-up balance': renderMoney(topupBalancePicoUsd),
+      }),
+  }),
+  command({
+    name: 'credit-note',
+    summary: 'Give back the cost of a settled request, in whole or in part, once for each note id',
+    parameters: {
+      request: required(text(128), 'id of the request'),
+      noteId: required(text(200), 'idempotency key: a credit note is made once'),
+      usd: optional(usd, 'amount; default: the part of the cost that was not given back yet'),
+      reason: required(text(500), 'for the statement of account'),
+    },
+    examples: [
+      'credit-note --request <request-id> --note-id cn-17 --reason "the reply was useless"',
+      'credit-note --request <request-id> --note-id cn-18 --usd 0.01 --reason "slow"',
+    ],
+    endpoint: creditNoteCreate,
+    request: ({ request, noteId, usd, reason }) => ({ requestId: request, noteId, usd, reason }),
+    render: ({ accountId, credited, amountPicoUsd, topupBalancePicoUsd }) =>
+      renderFields({
+        account: accountId,
+        credited: credited ? renderMoney(amountPicoUsd) : `no, this credit note of ${renderDollars(amountPicoUsd)} was made before`,
         'top-up balance': renderMoney(topupBalancePicoUsd),
       }),
   }),

@@ -38,6 +38,7 @@ const REQUEST: BilledRequest = {
   price: { version: 2, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' },
   reservedAt: AT,
   settlement: null,
+  creditNotes: [],
 };
 
 /** Lines of the report from the counts on. */
@@ -54,6 +55,19 @@ const COUNTED = [
   'cost: 10 × $0.15 + 20 × $0.60 per million tokens = $0.0000135 (13500000 pico)',
 ];
 const FREE = ['prompt: not billed', 'output: not billed'];
+
+test('a request with credit notes', () => {
+  const note = { amountPicoUsd: '500000', createdAt: AT };
+  const creditNotes = [
+    { ...note, noteId: 'cn-1', reason: 'slow' },
+    { ...note, noteId: 'cn-2', reason: 'late' },
+  ];
+  expect(
+    renderRequest({ ...REQUEST, settlement: SETTLED, creditNotes })
+      .split('\n')
+      .at(-1),
+  ).toMatch(`$0.0000005 (500000 pico) by credit note cn-1 of ${AT}: slow; $0.0000005 (500000 pico) by credit note cn-2 of ${AT}: late`);
+});
 
 test('a running request', () => {
   expect(renderRequest(REQUEST).split('\n').slice(7)).toEqual([

@@ -1,5 +1,5 @@
 import type { SettleReason, TokenUsage } from '#contracts/billing/holds.js';
-import type { BilledRequest, CostParts, RequestBill, RequestSettlement } from '#contracts/billing/requests.js';
+import type { BilledRequest, CostParts, RequestBill, RequestCreditNote, RequestSettlement } from '#contracts/billing/requests.js';
 import { renderDollars, renderFields, renderMoney, renderPerMillion, renderPinnedPrice } from '../render.js';
 
 /** Renders the bill of one request: the origin of each count, the cost as a sum, and which service settled it and why. */
@@ -19,7 +19,12 @@ export function renderRequest(request: BilledRequest): string {
     held: `${renderMoney(request.heldPicoUsd)}, the most it can cost`,
     'price per million': renderPinnedPrice(price),
     ...(settlement ? settlementFields(request, settlement) : { state: 'running' }),
+    ...(request.creditNotes.length > 0 && { 'given back': request.creditNotes.map(renderNote).join('; ') }),
   });
+}
+
+function renderNote({ amountPicoUsd, noteId, createdAt, reason }: RequestCreditNote): string {
+  return `${renderMoney(amountPicoUsd)} by credit note ${noteId} of ${createdAt}: ${reason}`;
 }
 
 function settlementFields(request: BilledRequest, settlement: RequestSettlement): Record<string, string> {

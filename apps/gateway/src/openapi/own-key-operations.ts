@@ -119,4 +119,5 @@ export const REQUEST_EXAMPLE = renderRequest({
     writtenOffPicoUsd: '0',
     reaped: null,
   },
+  creditNotes: [],
 });

@@ -227,6 +227,7 @@ function request(at: number): BilledRequest {
       writtenOffPicoUsd: '0',
       reaped: null,
     },
+    creditNotes: [],
   };
 }
 

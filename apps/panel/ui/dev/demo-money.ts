@@ -13,6 +13,7 @@ const movement = (days: number, kind: Movement['kind'], usd: bigint, reference: 
   reference,
   grantId: null,
   refundOf: null,
+  noteOf: null,
   reason,
   createdAt: new Date(NOW - days * DAY_MS).toISOString(),
 });

@@ -99,6 +99,34 @@ export const refundCreate = new Endpoint<RefundCreateRequest, RefundCreateReply>
   'Takes a top-up back, in whole or in part, once',
 );
 
+export class CreditNoteCreateRequest {
+  @Text(128) requestId!: string;
+  /** Id of the note, which is made once. */
+  @Text(200) noteId!: string;
+  /** Dollars as a decimal string. Default: all of the cost that is not given back yet. */
+  @IsOptional() @Matches(USD) usd?: string;
+  /** Shown in the statement of account. */
+  @Text(500) reason!: string;
+}
+
+export interface CreditNoteCreateReply {
+  accountId: string;
+  /** False: this note was made before. */
+  credited: boolean;
+  amountPicoUsd: string;
+  topupBalancePicoUsd: string;
+}
+
+/**
+ * The notes of a request never exceed its cost. Otherwise `conflict`, with `details` `requestedPicoUsd` and `creditablePicoUsd`; also
+ * `conflict` while the request runs, after the reaper has billed it, and when its month is detached.
+ */
+export const creditNoteCreate = new Endpoint<CreditNoteCreateRequest, CreditNoteCreateReply>(
+  'billing.v1.credit-note.create',
+  CreditNoteCreateRequest,
+  'Gives back the cost of a settled request, in whole or in part, once',
+);
+
 export class AdjustmentCreateRequest {
   @Id() accountId!: string;
   /** Id of the adjustment, which is made once. */

@@ -3,7 +3,7 @@ import { Endpoint } from '../endpoint.js';
 import { Id, Instant, type Paged, Text } from './fields.js';
 
 /** Kinds of movements besides requests. `forfeit` is the unused part of a grant at its end. */
-export const MOVEMENT_KINDS = ['topup', 'grant', 'forfeit', 'refund', 'credit', 'debit'] as const;
+export const MOVEMENT_KINDS = ['topup', 'grant', 'forfeit', 'refund', 'credit', 'debit', 'credit-note'] as const;
 export type MovementKind = (typeof MOVEMENT_KINDS)[number];
 
 export class MovementListRequest {
@@ -12,7 +12,7 @@ export class MovementListRequest {
   @IsOptional() @Instant() from?: string;
   /** End, excluded. */
   @IsOptional() @Instant() to?: string;
-  @IsOptional() @IsArray() @ArrayMaxSize(6) @IsIn(MOVEMENT_KINDS, { each: true }) kinds?: MovementKind[];
+  @IsOptional() @IsArray() @ArrayMaxSize(7) @IsIn(MOVEMENT_KINDS, { each: true }) kinds?: MovementKind[];
   /** Movements on one page. Default 100. */
   @IsOptional() @IsInt() @Min(1) @Max(200) limit?: number;
   /** `nextCursor` of the page before, with the same account. */
@@ -24,11 +24,13 @@ export interface Movement {
   kind: MovementKind;
   /** Change of the balance, negative when it took money. */
   amountPicoUsd: string;
-  /** Id given by the caller: payment, grant, refund or adjustment. Null without one. */
+  /** Id given by the caller: payment, grant, refund, adjustment or credit note. Null without one. */
   reference: string | null;
   grantId: string | null;
   /** Movement of the refunded top-up. Null for other kinds, and for a refund of all top-ups. */
   refundOf: string | null;
+  /** Hold of the request that a credit note is for. Null for other kinds. */
+  noteOf: string | null;
   reason: string | null;
   createdAt: string;
 }

@@ -38,6 +38,14 @@ export interface RequestSettlement extends RequestBill {
   reaped: RequestBill | null;
 }
 
+/** Money given back for a request, after its settlement. The cost stays as it was charged. */
+export interface RequestCreditNote {
+  noteId: string;
+  amountPicoUsd: string;
+  reason: string;
+  createdAt: string;
+}
+
 /** Everything billing knows of one request. `settlement` is null while it runs. Amounts are integer strings of pico-USD. */
 export interface BilledRequest {
   requestId: string;
@@ -55,6 +63,8 @@ export interface BilledRequest {
   price: PinnedPrice;
   reservedAt: string;
   settlement: RequestSettlement | null;
+  /** The first one first. */
+  creditNotes: RequestCreditNote[];
 }
 
 export const requestShow = new Endpoint<RequestShowRequest, BilledRequest>(

@@ -119,6 +119,7 @@ test('GET /v1/requests/{id}: what a request held, used and cost, and nothing tha
         paid: { planPicoUsd: '0', topupPicoUsd: '16', endedPlanPicoUsd: '0' },
         ...{ writtenOffPicoUsd: '0', reaped: null },
       },
+      creditNotes: [],
     };
   });
   expect(await get('/v1/requests/req_1')).toEqual({

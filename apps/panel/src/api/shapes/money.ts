@@ -39,7 +39,7 @@ export interface Statement {
   /** False while the month runs: the closing amount still changes. */
   isClosed: boolean;
   openingPicoUsd: string;
-  /** Top-ups, grants and credits. */
+  /** Top-ups, grants, credits and credit notes. */
   inPicoUsd: string;
   /** Refunds and debits. */
   outPicoUsd: string;
@@ -59,7 +59,7 @@ export interface StatementLine {
   /** Change of the balance, negative when it took money. */
   amountPicoUsd: string;
   balancePicoUsd: string;
-  /** Id of payment, grant, refund or adjustment. */
+  /** Id of payment, grant, refund, adjustment or credit note. */
   reference: string | null;
   reason: string | null;
   /** Number of requests of a line `usage`. Null for movements. */

@@ -6,7 +6,17 @@ const PERIOD = { accountId: 'a', month: '2027-01', from: '2027-01-01T00:00:00.00
 const ZERO = { requests: 0, estimatedRequests: 0, promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
 
 function movement(kind: MovementKind, amountPicoUsd: string, createdAt = '2027-01-10T12:00:00.000Z'): Movement {
-  return { movementId: 'm', kind, amountPicoUsd, reference: `${kind}-1`, grantId: null, refundOf: null, reason: null, createdAt };
+  return {
+    movementId: 'm',
+    kind,
+    amountPicoUsd,
+    reference: `${kind}-1`,
+    grantId: null,
+    refundOf: null,
+    noteOf: null,
+    reason: null,
+    createdAt,
+  };
 }
 
 function day(date: string, requests: number, costPicoUsd: string, forfeitedPicoUsd = '0'): UsageRow {
@@ -19,11 +29,11 @@ test.each([
   // name, opening, movements, days, [in, out, cost, forfeited, closing]
   ['an empty month', 7n, [], [], ['0', '0', '0', '0', '7']],
   [
-    'top-up, grant and credit come in',
+    'top-up, grant, credit and credit note come in',
     0n,
-    [movement('topup', '10'), movement('grant', '5'), movement('credit', '1')],
+    [movement('topup', '10'), movement('grant', '5'), movement('credit', '1'), movement('credit-note', '2')],
     [],
-    ['16', '0', '0', '0', '16'],
+    ['18', '0', '0', '0', '18'],
   ],
   ['refund and debit go out', 20n, [movement('refund', '-4'), movement('debit', '-3')], [], ['0', '7', '0', '0', '13']],
   ['requests cost', 20n, [], [day('2027-01-05', 2, '3'), day('2027-01-06', 1, '4')], ['0', '0', '7', '0', '13']],

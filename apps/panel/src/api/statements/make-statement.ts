@@ -18,6 +18,7 @@ const SIDES: Record<MovementKind, 'in' | 'out' | 'forfeited'> = {
   topup: 'in',
   grant: 'in',
   credit: 'in',
+  'credit-note': 'in',
   refund: 'out',
   debit: 'out',
   forfeit: 'forfeited',

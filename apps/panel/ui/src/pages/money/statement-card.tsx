@@ -22,6 +22,7 @@ const KINDS: Record<StatementLine['kind'], string> = {
   forfeit: 'End of a plan',
   refund: 'Refund',
   credit: 'Credit',
+  'credit-note': 'Credit note',
   debit: 'Debit',
   usage: 'Requests',
 };

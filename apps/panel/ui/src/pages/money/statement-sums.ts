@@ -11,7 +11,7 @@ export interface StatementTerm {
 export function termsOfStatement(statement: Statement): { terms: StatementTerm[]; addsUp: boolean } {
   const terms: StatementTerm[] = [
     { name: 'Opening', note: 'balance at the start', amount: BigInt(statement.openingPicoUsd) },
-    { name: 'In', note: 'top-ups, grants, credits', amount: BigInt(statement.inPicoUsd) },
+    { name: 'In', note: 'top-ups, grants, credits, credit notes', amount: BigInt(statement.inPicoUsd) },
     { name: 'Out', note: 'refunds, debits', amount: -BigInt(statement.outPicoUsd) },
     { name: 'Cost', note: 'of requests', amount: -BigInt(statement.costPicoUsd) },
     { name: 'Forfeited', note: 'of plans that ended', amount: -BigInt(statement.forfeitedPicoUsd) },

@@ -36,6 +36,7 @@ const REQUEST: BilledRequest = {
     writtenOffPicoUsd: '0',
     reaped: null,
   },
+  creditNotes: [],
 };
 
 test('the terms are tokens times prices, cached tokens apart from the others', () => {

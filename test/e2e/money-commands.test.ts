@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto';
+import type { BilledRequest } from '#contracts/billing/requests.js';
+import { stack } from '#testing/stack.js';
+import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
+import { runCli } from '../../apps/cli/src/run-cli.js';
+
+/** The operator's commands on money, and what they change for a request through the gateway. */
+
+const { gatewayUrl } = stack();
+
+async function tollgate<Reply>(...args: string[]): Promise<Reply> {
+  let out = '';
+  const write = (text: string): void => {
+    out += text;
+  };
+  const code = await runCli([...args, '--json'], { writeOut: write, writeErr: write }, () => connectAdministrator(stack()));
+  if (code !== 0) throw new Error(out);
+  return JSON.parse(out) as Reply;
+}
+
+async function newTenant(usd: string): Promise<Tenant> {
+  const administrator = await connectAdministrator(stack());
+  try {
+    return await createTenant(administrator, { usd });
+  } finally {
+    await administrator.close();
+  }
+}
+
+async function complete({ apiKey }: Tenant): Promise<{ status: number; requestId: string }> {
+  const response = await fetch(`${gatewayUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sim-fast', max_tokens: 20, messages: [{ role: 'user', content: 'Hello' }] }),
+  });
+  await response.text();
+  return { status: response.status, requestId: response.headers.get('x-request-id') ?? '' };
+}
+
+async function balanceOf({ apiKey }: Tenant): Promise<Record<string, string | null>> {
+  const response = await fetch(`${gatewayUrl}/v1/balance`, { headers: { authorization: `Bearer ${apiKey}` } });
+  return (await response.json()) as Record<string, string | null>;
+}
+
+test('a credit note gives the cost of a request back, and the request shows it', async () => {
+  const tenant = await newTenant('1');
+  const { status, requestId } = await complete(tenant);
+  expect(status).toBe(200);
+  const { settlement } = await tollgate<BilledRequest>('request', 'show', requestId);
+  const noteId = randomUUID();
+  const note = ['credit-note', '--request', requestId, '--note-id', noteId, '--reason', 'a useless reply'];
+  const reply = { accountId: tenant.accountId, amountPicoUsd: settlement?.costPicoUsd, topupBalancePicoUsd: '1000000000000' };
+  expect(await tollgate(...note)).toEqual({ ...reply, credited: true });
+  expect(await tollgate(...note)).toEqual({ ...reply, credited: false });
+  expect(await balanceOf(tenant)).toMatchObject({ balance_pico_usd: '1000000000000' });
+  expect(await tollgate('request', 'show', requestId)).toMatchObject({
+    settlement,
+    creditNotes: [{ noteId, amountPicoUsd: settlement?.costPicoUsd, reason: 'a useless reply' }],
+  });
+  await expect(tollgate(...note.with(4, randomUUID()), '--usd', '0.000000000001')).rejects.toThrow(/\$0.00 of the cost of this request/);
+});
