@@ -86,6 +86,7 @@ export const GRANTS = {
         update: ['time_zone', 'limit_amount', 'spent', 'held', 'window_start', 'window_end', 'thresholds', 'passed'],
         delete: true,
       },
+      plan_subscription: { select: true, insert: true, update: ['amount', 'period', 'time_zone', 'due_at'], delete: true },
       budget_value: { select: true, insert: true, update: ['spent', 'held'], delete: true },
       rate_limit: {
         select: true,

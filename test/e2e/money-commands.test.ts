@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { BilledRequest } from '#contracts/billing/requests.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
@@ -37,6 +38,14 @@ async function complete({ apiKey }: Tenant): Promise<{ status: number; requestId
   return { status: response.status, requestId: response.headers.get('x-request-id') ?? '' };
 }
 
+async function untilGranted(tenant: Tenant, planBalance: string): Promise<void> {
+  const deadline = performance.now() + 30_000;
+  while ((await balanceOf(tenant)).plan_balance_pico_usd !== planBalance) {
+    if (performance.now() > deadline) throw new Error('the plan was not granted');
+    await delay(100);
+  }
+}
+
 async function balanceOf({ apiKey }: Tenant): Promise<Record<string, string | null>> {
   const response = await fetch(`${gatewayUrl}/v1/balance`, { headers: { authorization: `Bearer ${apiKey}` } });
   return (await response.json()) as Record<string, string | null>;
@@ -58,4 +67,18 @@ test('a credit note gives the cost of a request back, and the request shows it',
     creditNotes: [{ noteId, amountPicoUsd: settlement?.costPicoUsd, reason: 'a useless reply' }],
   });
   await expect(tollgate(...note.with(4, randomUUID()), '--usd', '0.000000000001')).rejects.toThrow(/\$0.00 of the cost of this request/);
+});
+
+test('a subscribed account gets its plan within seconds, and pays requests with it', async () => {
+  const tenant = await newTenant('0.000000000001');
+  const { accountId } = tenant;
+  expect((await complete(tenant)).status).toBe(402);
+  const subscribed = await tollgate('plan', 'subscribe', '--account', accountId, '--usd', '1', '--period', 'month');
+  expect(subscribed).toMatchObject({ accountId, amountPicoUsd: '1000000000000', period: 'month', timeZone: 'UTC' });
+  await untilGranted(tenant, '1000000000000');
+  expect((await complete(tenant)).status).toBe(200);
+  const shown = await tollgate<{ expiresAt: string }>('plan', 'show', '--account', accountId);
+  expect(shown).toMatchObject({ subscription: { nextGrantAt: shown.expiresAt } });
+  await tollgate('plan', 'cancel', '--account', accountId);
+  expect(await tollgate('plan', 'show', '--account', accountId)).toEqual({ ...shown, subscription: null });
 });

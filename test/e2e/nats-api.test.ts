@@ -158,6 +158,7 @@ describe('the examples of the page', () => {
       ['billing.v1.key.create', 'conflict'],
       ['billing.v1.key.resolve', 'invalid_api_key'],
       ['billing.v1.refund.create', 'insufficient_balance'],
+      ['billing.v1.credit-note.create', 'conflict'],
       ['billing.v1.month.close', 'conflict'],
       ['billing.v1.month.detach', 'conflict'],
       ['billing.v1.month.attach', 'conflict'],

@@ -9,6 +9,7 @@ import * as money from './billing/money.js';
 import * as months from './billing/months.js';
 import * as movements from './billing/movements.js';
 import * as ownKey from './billing/own-key.js';
+import * as plans from './billing/plans.js';
 import * as projects from './billing/projects.js';
 import * as requests from './billing/requests.js';
 import * as usage from './billing/usage.js';
@@ -32,6 +33,7 @@ const MODULES = [
   ownKey,
   budgets,
   money,
+  plans,
   movements,
   usage,
   holds,

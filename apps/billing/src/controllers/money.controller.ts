@@ -15,6 +15,7 @@ import {
   topupCreate,
 } from '#contracts/billing/money.js';
 import { MovementListRequest, movementList } from '#contracts/billing/movements.js';
+import { PlanCancelRequest, PlanShowRequest, PlanSubscribeRequest, planCancel, planShow, planSubscribe } from '#contracts/billing/plans.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
@@ -22,6 +23,7 @@ import type { Logger } from '#observability/logger.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
 import { listMovements } from '../ledger/list-movements.js';
 import { MoneyOperations } from '../ledger/money-operations.js';
+import { cancelPlan, showPlan, subscribePlan } from '../ledger/plan-subscriptions.js';
 import { readBalance } from '../ledger/read-balance.js';
 import { LOGGER, PRISMA } from './injected.js';
 
@@ -46,6 +48,21 @@ export class MoneyController {
   @Serves(planGrant)
   async grant(request: PlanGrantRequest, { caller }: CallContext) {
     return this.operations.grant(request, { caller, logger: this.logger });
+  }
+
+  @Serves(planSubscribe)
+  async subscribe(request: PlanSubscribeRequest, { caller }: CallContext) {
+    return orUnavailable(subscribePlan(this.prisma, request, { caller, logger: this.logger }));
+  }
+
+  @Serves(planShow)
+  async plan({ accountId }: PlanShowRequest) {
+    return orUnavailable(showPlan(this.prisma, accountId));
+  }
+
+  @Serves(planCancel)
+  async cancelPlan({ accountId }: PlanCancelRequest, { caller }: CallContext) {
+    return orUnavailable(cancelPlan(this.prisma, accountId, { caller, logger: this.logger }));
   }
 
   @Serves(refundCreate)

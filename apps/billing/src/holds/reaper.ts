@@ -1,6 +1,8 @@
+import { serviceAuthor } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
 import { sweepBudgetValues } from '../budgets/sweep-budget-values.js';
+import { grantDuePlans } from '../ledger/grant-due-plans.js';
 import type { HoldTimes } from './batch.js';
 import { DatabaseClock } from './database-clock.js';
 import type { HoldLanes } from './hold-lanes.js';
@@ -28,7 +30,7 @@ const BACKLOG_MS = 1_000;
 const LEADER_IDLE_MIN_MS = 30_000;
 
 /**
- * Ends holds whose lease and grace are over, and plans whose time is over. One replica leads at a time, which only saves work: the lanes
+ * Ends holds whose lease and grace are over, ends plans whose time is over, and grants plans that are due. One replica leads at a time, which only saves work: the lanes
  * end a hold once, and only after lease and grace.
  *
  * A lease may expire only while it could be renewed. After this service, NATS or Postgres was unavailable, every lease is restarted before
@@ -79,6 +81,7 @@ export class Reaper {
       if (interruption) return await this.extendLeases(connection, interruption.clockWasSet);
       if (this.options.lanes.waitingMs <= BACKLOG_MS) await this.reap(connection);
       await this.sweep(connection);
+      await this.grantPlans(connection);
     } catch (error) {
       this.interrupted();
       this.options.logger.warn({ err: error }, 'reaper round failed');
@@ -172,6 +175,15 @@ export class Reaper {
     );
     await Promise.all(rows.map(({ id }) => this.options.lanes.sweep(id)));
     await sweepBudgetValues(connection);
+  }
+
+  /** Never throws: leases do not depend on grants, and the next round retries. */
+  private async grantPlans(connection: PgConnection): Promise<void> {
+    try {
+      await grantDuePlans(connection, serviceAuthor('billing', this.options.logger));
+    } catch (error) {
+      this.options.logger.warn({ err: error }, 'granting due plans failed');
+    }
   }
 
   private async countHolds(connection: PgConnection): Promise<void> {

@@ -82,6 +82,15 @@ const TABLES: Record<string, Table> = {
       api_key_replaced_key_ends: { replaced_by: '(SELECT id FROM billing.api_key LIMIT 1)' },
     },
   },
+  plan_subscription: {
+    row: () => ({ id: ANY_ID, account_id: `'${ids.accountId}'`, amount: 1, period: `'month'`, time_zone: `'UTC'`, due_at: 'now()' }),
+    faults: {
+      plan_subscription_pkey: 'twice',
+      plan_subscription_account_id_fkey: { account_id: ANY_ID },
+      plan_subscription_amount_check: { amount: 0 },
+      plan_subscription_period_check: { period: `'year'` },
+    },
+  },
   budget: {
     row: () => ({
       ...{ id: ANY_ID, account_id: `'${ids.accountId}'`, project_id: `'${ids.projectId}'`, period: `'day'`, time_zone: `'UTC'` },

@@ -52,8 +52,13 @@ export async function grantPlan(connection: PgConnection, grant: PlanGrant, auth
 /** Renders a column as an ISO 8601 time in UTC. */
 const moment = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-const GRANT = `WITH former AS (
-    SELECT id, plan, plan_held, grant_id, grant_ends_at FROM billing.account WHERE id = $1
+/**
+ * Returns the statement that replaces the plan of account $1: amount $2, grant id $3, end $4, idempotency key $5, caller $6, reference in the
+ * audit journal $7. It grants nothing unless `condition` holds.
+ */
+export function grantStatement(condition = 'true'): string {
+  return `WITH former AS (
+    SELECT id, plan, plan_held, grant_id, grant_ends_at FROM billing.account WHERE id = $1 AND ${condition}
   ), granted AS (
     INSERT INTO billing.movement (account_id, kind, amount, grant_id, grant_ends_at, idempotency_key)
     SELECT id, 'grant', $2, $3, $4, $5 FROM former
@@ -75,12 +80,15 @@ const GRANT = `WITH former AS (
       jsonb_build_object('grantId', c.grant_id, 'planBalancePicoUsd', c.plan::text, 'expiresAt', ${moment('c.grant_ends_at')},
         'reference', $7::text)) AS audit
   FROM changed c JOIN former b ON b.id = c.account_id LEFT JOIN forfeited f ON true`;
+}
+
+const GRANT = grantStatement();
 
 const READ_RESULT = `SELECT CASE WHEN a.grant_ends_at > clock_timestamp() THEN a.plan ELSE 0 END AS plan, m.grant_id, m.grant_ends_at,
     m.account_id = a.id AND m.amount = $2 AND m.grant_ends_at = $3 AS same
   FROM billing.account a LEFT JOIN billing.movement m ON m.idempotency_key = $4 WHERE a.id = $1`;
 
-interface Replaced {
+export interface Replaced {
   plan: string;
   /** Null: there was no former grant. */
   ended_grant: string | null;

@@ -244,14 +244,13 @@ export const INVARIANTS: readonly Invariant[] = [
     id: 'I18',
     rule: 'credit notes of a request do not exceed its cost',
     freezesAccount: true,
-    // Without the requests of detached months. Those with a note since the last closed month are added up over all months.
-    sql: ({ range }) => `SELECT n.note_of AS subject, max(n.account_id::text)::uuid AS account_id
-      FROM billing.movement n LEFT JOIN billing.settlement s ON s.hold_id = n.note_of LEFT JOIN billing.late_settlement l ON l.hold_id = n.note_of
+    // All notes of the requests with a note since the last closed month. Requests of detached months are left out.
+    sql: ({ range }) => `SELECT n.note_of AS subject, s.account_id
+      FROM billing.movement n JOIN billing.settlement s ON s.hold_id = n.note_of LEFT JOIN billing.late_settlement l ON l.hold_id = n.note_of
       WHERE n.note_of IN (SELECT note_of FROM ${rowsOf('movement', range)} m)
-        AND (s.hold_id IS NOT NULL OR n.note_of >= ALL (SELECT ids_below FROM billing.detached_month))
-      GROUP BY n.note_of, s.hold_id, s.cost, l.due, l.writeoff
-      HAVING s.hold_id IS NULL OR sum(n.amount) > s.cost + coalesce(l.due - l.writeoff, 0) OR bool_or(n.account_id <> s.account_id)
-        OR bool_or(s.reason = 'lease-expired' AND l.hold_id IS NULL)`,
+      GROUP BY n.note_of, s.account_id, s.reason, s.cost, l.hold_id, l.due, l.writeoff
+      HAVING sum(n.amount) > s.cost + coalesce(l.due - l.writeoff, 0) OR bool_or(n.account_id <> s.account_id)
+        OR s.reason = 'lease-expired' AND l.hold_id IS NULL`,
   },
 ];
 

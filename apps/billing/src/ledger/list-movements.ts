@@ -79,8 +79,8 @@ function referenceOf({ kind, idempotencyKey }: MovementRow, accountId: string): 
     case 'credit-note':
       return idempotencyKey.slice(idempotencyKey.indexOf(':') + 1);
     case 'grant': {
-      const prefix = `grant:${accountId}:`;
-      return idempotencyKey.startsWith(prefix) ? idempotencyKey.slice(prefix.length) : null;
+      const prefix = [`grant:${accountId}:`, 'subscription:'].find((one) => idempotencyKey.startsWith(one));
+      return prefix === undefined ? null : idempotencyKey.slice(prefix.length);
     }
     case 'forfeit':
       return null;

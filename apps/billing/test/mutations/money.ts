@@ -5,6 +5,7 @@ const LATER = 'apps/billing/src/holds/late-settlements.integration.test.ts';
 const LEDGER = 'apps/billing/src/ledger/ledger.integration.test.ts';
 const REFUNDS = 'apps/billing/src/ledger/refunds.integration.test.ts';
 const NOTES = 'apps/billing/src/ledger/credit-notes.integration.test.ts';
+const SUBSCRIPTIONS = 'apps/billing/src/ledger/plan-subscriptions.integration.test.ts';
 const RACES = 'apps/billing/src/ledger/money-races.integration.test.ts';
 const AUDITOR = 'apps/billing/src/ledger/auditor.integration.test.ts';
 const ROLES = 'apps/billing/src/ledger/service-role.integration.test.ts';
@@ -209,6 +210,29 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
       'CASE WHEN true THEN',
       NOTES,
       'a request that runs, an unknown one and the bill of the reaper get no note',
+    ],
+  ],
+  'apps/billing/src/ledger/grant-due-plans.ts': [
+    [
+      'a period is granted once',
+      'const key = `subscription:',
+      'const key = randomUUID() + `subscription:',
+      SUBSCRIPTIONS,
+      'a start that is set back into a period with a grant grants nothing',
+    ],
+    [
+      'a subscription is there when its grant is made',
+      'grantStatement(`EXISTS (',
+      'grantStatement(`true OR EXISTS (',
+      SUBSCRIPTIONS,
+      'a subscription that is cancelled while its grant waits for the account is not granted',
+    ],
+    [
+      'a grant moves the time of the next one',
+      'SET due_at = $6',
+      'SET due_at = due_at, time_zone = time_zone FROM (SELECT $6::timestamptz) s',
+      SUBSCRIPTIONS,
+      'a change takes effect with the next period',
     ],
   ],
   'apps/billing/src/ledger/grant-plan.ts': [

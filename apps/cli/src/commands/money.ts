@@ -1,11 +1,13 @@
 import { adjustmentCreate, creditNoteCreate, planGrant, refundCreate, topupCreate } from '#contracts/billing/money.js';
 import { MOVEMENT_KINDS, movementList } from '#contracts/billing/movements.js';
+import { PLAN_PERIODS, type PlanSubscription, planCancel, planShow, planSubscribe } from '#contracts/billing/plans.js';
 import { command } from '../command.js';
 import {
   accountId,
   cursor,
   defaultingToOnly,
   instant,
+  oneOf,
   optional,
   required,
   signedUsd,
@@ -158,4 +160,55 @@ export const moneyCommands = [
         expires: expiresAt,
       }),
   }),
+  command({
+    name: 'plan subscribe',
+    summary: 'Grant a plan in each period, or change it from the next period on',
+    parameters: {
+      account: defaultingToOnly(accountId, 'id of the account'),
+      usd: required(usd, 'amount of each grant; what is left of the grant before is forfeited'),
+      period: required(oneOf(PLAN_PERIODS, 'period'), `${PLAN_PERIODS.join(', ')}; weeks begin on Monday`),
+      starts: optional(instant, 'time of the next grant; default: now, or the next period of a subscription that is changed'),
+      timeZone: optional(text(64, 'zone'), 'time zone in which the period begins, such as Europe/Berlin; default UTC'),
+    },
+    examples: [
+      'plan subscribe --account <account-id> --usd 20 --period month',
+      'plan subscribe --account <account-id> --usd 20 --period month --starts 2027-01-01 --time-zone Europe/Berlin',
+    ],
+    endpoint: planSubscribe,
+    request: ({ account, usd, period, starts, timeZone }) => ({ accountId: account, usd, period, startsAt: starts, timeZone }),
+    render: (subscription) => renderFields(subscriptionFields(subscription)),
+  }),
+  command({
+    name: 'plan show',
+    summary: 'Show the plan subscription of an account and its plan balance',
+    parameters: { account: defaultingToOnly(accountId, 'id of the account') },
+    examples: ['plan show --account <account-id>'],
+    endpoint: planShow,
+    request: ({ account }) => ({ accountId: account }),
+    render: ({ accountId, subscription, planBalancePicoUsd, expiresAt }) =>
+      renderFields({
+        ...(subscription ? subscriptionFields(subscription) : { account: accountId, subscription: 'none' }),
+        'plan balance': renderMoney(planBalancePicoUsd),
+        expires: expiresAt,
+      }),
+  }),
+  command({
+    name: 'plan cancel',
+    summary: 'End the plan subscription of an account; the current grant lasts to its end',
+    parameters: { account: defaultingToOnly(accountId, 'id of the account') },
+    examples: ['plan cancel --account <account-id>'],
+    endpoint: planCancel,
+    request: ({ account }) => ({ accountId: account }),
+    render: ({ accountId, subscriptionId }) => renderFields({ account: accountId, cancelled: subscriptionId }),
+  }),
 ];
+
+function subscriptionFields(subscription: PlanSubscription): Record<string, string> {
+  const { accountId, subscriptionId, amountPicoUsd, period, timeZone, nextGrantAt } = subscription;
+  return {
+    account: accountId,
+    subscription: subscriptionId,
+    grant: `${renderMoney(amountPicoUsd)} each ${period}, ${timeZone}`,
+    'next grant': nextGrantAt,
+  };
+}
