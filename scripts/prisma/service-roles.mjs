@@ -83,7 +83,7 @@ export const GRANTS = {
       budget: {
         select: true,
         insert: true,
-        update: ['time_zone', 'limit_amount', 'spent', 'held', 'window_start', 'window_end', 'thresholds', 'passed'],
+        update: ['time_zone', 'start_day', 'limit_amount', 'spent', 'held', 'window_start', 'window_end', 'thresholds', 'passed'],
         delete: true,
       },
       plan_subscription: { select: true, insert: true, update: ['amount', 'period', 'time_zone', 'due_at'], delete: true },

@@ -93,7 +93,15 @@ async function inVirtualTime<Result>(seed: number, run: (time: VirtualTime, rand
 }
 
 /** A budget of the key, less than the money of a scarce account. */
-const BUDGET = { ...TEST_CALLER, budgetId: 'budget', period: 'total', timeZone: 'UTC', limit: 4_000_000_000n } as const;
+const BUDGET = {
+  ...TEST_CALLER,
+  budgetId: 'budget',
+  period: 'total',
+  timeZone: 'UTC',
+  startDay: 1,
+  unit: 'usd',
+  limit: 4_000_000_000n,
+} as const;
 
 /** A budget of each of two end users, which binds at times before that of the key. */
 const USERS = ['alice', 'bob'] as const;

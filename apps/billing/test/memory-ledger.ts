@@ -4,7 +4,7 @@ import { nameOf, type ValueChange, type ValueCount } from '../src/budgets/budget
 import { windowAt } from '../src/budgets/budget-window.js';
 import type { AccountState, Applied, Batch, BatchState, HoldTimes, KeyState, ProjectState } from '../src/holds/batch.js';
 import { foldBatch } from '../src/holds/fold-batch.js';
-import { billableUsage, type Hold, type ReapedHold } from '../src/holds/hold.js';
+import { billableUsage, type Hold, type ReapedHold, tokensOf } from '../src/holds/hold.js';
 import type { RateLimitState, RateLimits } from '../src/limits/rate-limit.js';
 
 /** The tables as maps: runs the fold without a database. */
@@ -34,12 +34,12 @@ export class MemoryLedger {
     for (const project of rows.projects) this.projects.set(project.projectId, project);
     for (const budget of rows.budgets) this.budgets.set(budget.budgetId, budget);
     for (const limit of rows.limits) this.limits.set(limit.targetId, limit);
-    for (const { holdId, cost, reason, charge } of rows.settled) {
+    for (const { holdId, cost, reason, charge, usage } of rows.settled) {
       const hold = this.holds.get(holdId);
       if (!hold) throw new Error(`hold ${holdId} was not there`);
       this.holds.delete(holdId);
       this.settlements.set(holdId, cost);
-      if (reason === 'lease-expired') this.reaped.set(holdId, { ...hold, billed: cost, charged: charge });
+      if (reason === 'lease-expired') this.reaped.set(holdId, { ...hold, billed: cost, usedTokens: tokensOf(usage), charged: charge });
     }
     for (const { settle, hold, due, charge } of rows.late) {
       if (!this.reaped.delete(settle.holdId)) throw new Error(`hold ${settle.holdId} was not reaped`);
@@ -47,7 +47,7 @@ export class MemoryLedger {
     }
     for (const { holdId } of rows.tombstones) this.settlements.set(holdId, 0n);
     for (const { reserve, planPart, grantId, leaseUntil, tokens } of rows.opened) {
-      const { holdId, accountId, projectId, keyId, attribution } = reserve;
+      const { holdId, accountId, projectId, keyId, attribution, amountTokens } = reserve;
       const price = {
         inputPicoUsd: BigInt(reserve.price.inputPicoUsd),
         cachedInputPicoUsd: BigInt(reserve.price.cachedInputPicoUsd),
@@ -55,7 +55,13 @@ export class MemoryLedger {
       };
       const amount = BigInt(reserve.amountPicoUsd);
       const payer = { accountId, projectId, keyId, attribution };
-      const rest = { price, meter: undefined, leaseUntil, ...(tokens !== undefined && { tokens }) };
+      const rest = {
+        price,
+        meter: undefined,
+        leaseUntil,
+        ...(amountTokens !== undefined && { amountTokens }),
+        ...(tokens !== undefined && { tokens }),
+      };
       this.holds.set(holdId, { holdId, ...payer, createdAt: now, amount, planPart, grantId, ...rest });
     }
     return applied;
@@ -100,7 +106,7 @@ export class MemoryLedger {
   /** Returns a budget in the window that contains `now`. The clock of the tests only grows, so a new window is empty. */
   budgetAt(budget: BudgetState, now: number): BudgetState {
     if (now < budget.windowEnd) return budget;
-    return { ...budget, ...windowAt(budget.period, budget.timeZone, now), spent: 0n, held: 0n, passed: 0 };
+    return { ...budget, ...windowAt(budget.period, budget.timeZone, now, budget.startDay), spent: 0n, held: 0n, passed: 0 };
   }
 
   /** Returns the rows that Postgres would return, frozen, because a fold must not change its input. */
@@ -166,8 +172,8 @@ function keyOf({ budgetId, windowEnd }: { budgetId: string; windowEnd: number },
 }
 
 /** As the database sorts them. */
-function orderOf({ period, dimension = '~', value = '' }: BudgetState): string {
-  return [period, dimension, value].join(' ');
+function orderOf({ period, unit, dimension = '~', value = '' }: BudgetState): string {
+  return [period, unit, dimension, value].join(' ');
 }
 
 function frozen<Row extends object>(row: Row): Row {

@@ -157,9 +157,14 @@ export class RandomTraffic {
         this.pick([this.below(AMOUNT_MAX / 5), this.below(AMOUNT_MAX), 0, 2_000_000_000_000_000_000], [20, 10, 1, 0.2]),
       ),
       price: this.oneOf(PRICES),
-      ...(this.chance(0.9) && { tokensMax: this.below(TOKENS_MAX) }),
+      ...(this.chance(0.9) && this.tokens()),
       ...(this.chance(0.8) && { attribution: this.attribution() }),
     };
+  }
+
+  private tokens() {
+    const tokensMax = this.below(TOKENS_MAX);
+    return { tokensMax, amountTokens: 2 * tokensMax };
   }
 
   private attribution(): Attribution {
@@ -247,12 +252,14 @@ export function makeBudgets(traffic: { uuid(): string }, [first, second]: readon
     period: ModelBudget['period'],
     limit: bigint,
     of?: { projectId: string; keyId?: string },
-    values: Pick<ModelBudget, 'dimension' | 'value'> = {},
+    values: Partial<Pick<ModelBudget, 'dimension' | 'value' | 'unit' | 'startDay'>> = {},
   ): ModelBudget => ({
     budgetId: traffic.uuid(),
     accountId: tenant?.accountId ?? '',
     projectId: of?.projectId ?? null,
     keyId: of?.keyId ?? null,
+    startDay: 1,
+    unit: 'usd',
     ...values,
     period,
     timeZone: BUDGET_ZONE,
@@ -272,6 +279,10 @@ export function makeBudgets(traffic: { uuid(): string }, [first, second]: readon
     budget(second, 'month', 3_000n, undefined, { dimension: 'tag:team' }),
     budget(second, 'day', 600n, alone && { projectId: alone.projectId }, { dimension: 'user' }),
     budget(second, 'day', 400n, alone && { projectId: alone.projectId }, { dimension: 'user', value: 'bob' }),
+    budget(first, 'day', 5_000n, undefined, { unit: 'tokens' }),
+    budget(first, 'month', 2_500n, tight, { unit: 'tokens', startDay: 16 }),
+    budget(second, 'week', 8_000n, undefined, { unit: 'tokens', startDay: 6 }),
+    budget(second, 'day', 1_000n, undefined, { dimension: 'user', unit: 'tokens' }),
   ];
 }
 

@@ -1,7 +1,7 @@
 import type { Attribution } from '#contracts/billing/attribution.js';
-import type { BudgetPeriod } from '#contracts/billing/budgets.js';
+import type { BudgetPeriod, BudgetUnit } from '#contracts/billing/budgets.js';
 import type { LimitLeft, ReserveOutcome, ReserveRequest, SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
-import { windowAt } from '../src/budgets/budget-window.js';
+import { type BudgetWindow, windowAt } from '../src/budgets/budget-window.js';
 import type { Batch, BatchOutcomes, HoldTimes, Settle } from '../src/holds/batch.js';
 import type { Limits } from '../src/limits/rate-limit.js';
 
@@ -15,6 +15,10 @@ interface ModelHold {
   planPart: bigint;
   grantId: string | null;
   prices: [bigint, bigint, bigint];
+  /** The most tokens it may use. */
+  amountTokens: number;
+  /** Tokens that it has used. */
+  usedTokens: number;
   /** Its tokens towards limits: the most it may use, then those it used. Undefined: it does not count. */
   tokens: number | undefined;
   leaseUntil: number;
@@ -76,6 +80,8 @@ export interface ModelBudget {
   value?: string;
   period: BudgetPeriod;
   timeZone: string;
+  startDay: number;
+  unit: BudgetUnit;
   limit: bigint;
 }
 
@@ -145,11 +151,14 @@ export class SerialModel {
 
   /** Returns what the holds of the budget's window have cost, and what those that are open hold: for one value, if it has a dimension. */
   usedOf(budget: ModelBudget, now: number, value?: string): { spent: bigint; held: bigint } {
-    const { windowStart } = windowAt(budget.period, budget.timeZone, now);
+    const { windowStart } = windowOf(budget, now);
+    const isOfTokens = budget.unit === 'tokens';
     const counted = [...this.opened].filter(([, hold]) => hold.openedAt >= windowStart && countsIn(budget, hold, value));
     return {
-      spent: sum(counted.map(([holdId]) => this.costs.get(holdId) ?? 0n)),
-      held: sum(counted.filter(([holdId]) => this.holds.has(holdId)).map(([, { amount }]) => amount)),
+      spent: sum(counted.map(([holdId, { usedTokens }]) => (isOfTokens ? BigInt(usedTokens) : (this.costs.get(holdId) ?? 0n)))),
+      held: sum(
+        counted.filter(([holdId]) => this.holds.has(holdId)).map(([, hold]) => (isOfTokens ? BigInt(hold.amountTokens) : hold.amount)),
+      ),
     };
   }
 
@@ -168,6 +177,7 @@ export class SerialModel {
       const reaped = this.reaped.get(settle.holdId);
       if (reaped?.accountId === settle.accountId && settle.reason !== 'lease-expired') {
         this.reaped.delete(settle.holdId);
+        reaped.usedTokens = totalOf(settle.usage);
         const due = billed(reaped, settle.usage) - (this.costs.get(settle.holdId) ?? 0n);
         if (due < 0n) this.giveBack(settle, -due);
         else late.push({ holdId: settle.holdId, accountId: settle.accountId, due });
@@ -184,12 +194,9 @@ export class SerialModel {
       const cost = billed(hold, settle.reason === 'lease-expired' ? hold.meter : settle.usage);
       this.holds.delete(settle.holdId);
       this.costs.set(settle.holdId, cost);
-      const { promptTokens, outputTokens } = (settle.reason === 'lease-expired' ? hold.meter : settle.usage) ?? {
-        promptTokens: 0,
-        outputTokens: 0,
-      };
+      hold.usedTokens = totalOf(settle.reason === 'lease-expired' ? hold.meter : settle.usage);
       // Tokens that the reserve did not name are never counted.
-      if (hold.tokens !== undefined) hold.tokens = promptTokens + outputTokens;
+      if (hold.tokens !== undefined) hold.tokens = hold.usedTokens;
       if (settle.reason === 'lease-expired') this.reaped.set(settle.holdId, hold);
       ended.set(settle, { ...hold, amount: cost });
       return 'settled';
@@ -227,11 +234,12 @@ export class SerialModel {
     });
   }
 
-  /** Returns the least that a budget of the hold has left, zero when its window is over; undefined when the hold has no budget. */
+  /** Returns the least that a budget of the hold's cost has left, zero when its window is over; undefined when the hold has none. */
   private leftForLate(holdId: string, now: number): bigint | undefined {
     const hold = this.opened.get(holdId) as ModelHold;
-    const isOver = ({ budget: { period, timeZone } }: Counting): boolean => hold.openedAt < windowAt(period, timeZone, now).windowStart;
-    const left = this.budgetsOf(hold).map((counting) => (isOver(counting) ? 0n : this.leftOf(counting, now)));
+    const isOver = ({ budget }: Counting): boolean => hold.openedAt < windowOf(budget, now).windowStart;
+    const ofMoney = this.budgetsOf(hold).filter(({ budget }) => budget.unit === 'usd');
+    const left = ofMoney.map((counting) => (isOver(counting) ? 0n : this.leftOf(counting, now)));
     return left.length > 0 ? left.reduce(least) : undefined;
   }
 
@@ -243,7 +251,8 @@ export class SerialModel {
   /** Budgets of the account first, then those of the project, then those of the key; each by name of the period. */
   private budgetsOf(payer: ModelPayer): Counting[] {
     const width = ({ projectId, keyId }: ModelBudget): number => (keyId !== null ? 2 : projectId !== null ? 1 : 0);
-    const order = ({ budget }: Counting): string => [width(budget), budget.period, budget.dimension ?? '~', budget.value ?? ''].join(' ');
+    const order = ({ budget }: Counting): string =>
+      [width(budget), budget.period, budget.unit, budget.dimension ?? '~', budget.value ?? ''].join(' ');
     return [...this.budgets.values()]
       .map((budget) => ({ budget, value: valueIn(budget, payer) }))
       .filter(({ budget, value }) => countsIn(budget, payer, value))
@@ -252,16 +261,22 @@ export class SerialModel {
 
   /** Returns the last budget to reset of those that have less than `amount` left: of all requests, or else of a user or tag. */
   private exceeded(reserve: ReserveRequest, amount: bigint, now: number) {
-    const endOf = ({ budget: { period, timeZone } }: Counting): number => windowAt(period, timeZone, now).windowEnd;
-    const all = this.budgetsOf({ attribution: {}, ...reserve }).filter((one) => amount > this.leftOf(one, now));
+    const endOf = ({ budget }: Counting): number => windowOf(budget, now).windowEnd;
+    const needed = ({ budget }: Counting): bigint => (budget.unit === 'tokens' ? BigInt(reserve.amountTokens ?? 0) : amount);
+    const all = this.budgetsOf({ attribution: {}, ...reserve }).filter((one) => needed(one) > this.leftOf(one, now));
     const ofAll = all.filter(({ value }) => value === undefined);
     const tooLittle = ofAll.length > 0 ? ofAll : all;
     const last = tooLittle.findLast((one) => tooLittle.every((other) => endOf(other) <= endOf(one)));
     if (!last) return undefined;
-    const { budgetId, projectId, keyId, dimension, period, limit } = last.budget;
+    const { budgetId, projectId, keyId, dimension, period, unit, limit } = last.budget;
     const resetsAt = period === 'total' ? null : new Date(endOf(last)).toISOString();
     const of = { projectId, keyId, ...(dimension !== undefined && { dimension, value: last.value }) };
-    return { budgetId, ...of, period, limitPicoUsd: String(limit), leftPicoUsd: String(this.leftOf(last, now)), resetsAt };
+    const left = this.leftOf(last, now);
+    const amounts =
+      unit === 'tokens'
+        ? { limitTokens: Number(limit), leftTokens: Number(left) }
+        : { limitPicoUsd: String(limit), leftPicoUsd: String(left) };
+    return { budgetId, ...of, period, ...amounts, resetsAt };
   }
 
   /** Returns money to the top-up first, then to the plan if it is the same. */
@@ -330,6 +345,8 @@ export class SerialModel {
       planPart,
       grantId: planPart > 0n && account.grant ? account.grant.id : null,
       prices: [BigInt(inputPicoUsd), BigInt(cachedInputPicoUsd), BigInt(outputPicoUsd)],
+      amountTokens: reserve.amountTokens ?? 0,
+      usedTokens: 0,
       tokens: counters.find(({ unit }) => unit === 'tokens')?.count,
       leaseUntil: now + this.times.leaseMs,
       meter: undefined,
@@ -441,6 +458,14 @@ function billed(hold: ModelHold, usage: TokenUsage | undefined): bigint {
   const [input, cachedInput, output] = hold.prices;
   const cost = BigInt(usage.promptTokens - cached) * input + BigInt(cached) * cachedInput + BigInt(usage.outputTokens) * output;
   return least(cost, hold.amount);
+}
+
+function windowOf({ period, timeZone, startDay }: ModelBudget, now: number): BudgetWindow {
+  return windowAt(period, timeZone, now, startDay);
+}
+
+function totalOf(usage: TokenUsage | undefined): number {
+  return (usage?.promptTokens ?? 0) + (usage?.outputTokens ?? 0);
 }
 
 function sum(amounts: bigint[]): bigint {

@@ -100,7 +100,7 @@ export function wholeNumber(min: number, max: number): Kind<number> {
   return {
     placeholder: 'n',
     parse: (value) =>
-      /^\d{1,10}$/.test(value) && Number(value) >= min && Number(value) <= max
+      /^\d{1,16}$/.test(value) && Number(value) >= min && Number(value) <= max
         ? Number(value)
         : invalid(`Must be a whole number from ${min} to ${max}.`),
   };

@@ -145,6 +145,16 @@ describe('the request of each command', () => {
       { accountId: ID, keyId: KEY_ID, period: 'day', limitPicoUsd: '5000000000000', timeZone: 'Europe/Berlin' },
     ],
     [
+      `budget set --account ${ID} --period week --limit-tokens 5000000000 --week-start sunday`,
+      'billing.v1.budget.set',
+      { accountId: ID, period: 'week', limitTokens: 5_000_000_000, startDay: 7 },
+    ],
+    [
+      `budget set --account ${ID} --period month --limit 1 --month-start 28`,
+      'billing.v1.budget.set',
+      { accountId: ID, period: 'month', limitPicoUsd: '1000000000000', startDay: 28 },
+    ],
+    [
       `budget set --account ${ID} --project ${ID} --period total --limit 0`,
       'billing.v1.budget.set',
       { accountId: ID, projectId: ID, period: 'total', limitPicoUsd: '0' },

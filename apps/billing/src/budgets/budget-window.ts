@@ -13,18 +13,21 @@ const DAYS_FROM_MONDAY = 3;
 /** Clocks are at most 14 hours ahead of UTC and 12 behind. */
 const OFFSET_MAX_MS = 15 * HOUR_MS;
 
-/** The last window of each period and zone: most budgets share theirs, and the search for one takes up to a millisecond. */
+/** The last window of each period, zone and start day: most budgets share theirs, and the search for one takes up to a millisecond. */
 const lastWindows = new Map<string, BudgetWindow>();
 const LAST_WINDOWS_MAX = 1_000;
 
-/** Returns the day, week or month of the zone that contains `now`. Weeks begin on Monday. */
-export function windowAt(period: BudgetPeriod, timeZone: string, now: number): BudgetWindow {
+/**
+ * Returns the day, week or month of the zone that contains `now`. Weeks begin on `startDay` (1: Monday), months on the day `startDay`, which
+ * every month has.
+ */
+export function windowAt(period: BudgetPeriod, timeZone: string, now: number, startDay = 1): BudgetWindow {
   if (period === 'total') return { windowStart: Number.NEGATIVE_INFINITY, windowEnd: Number.POSITIVE_INFINITY };
-  const name = `${period} ${timeZone}`;
+  const name = `${period} ${timeZone} ${startDay}`;
   const last = lastWindows.get(name);
   if (last && isWithin(last, now, now)) return last;
   const dayAt = calendarOf(timeZone);
-  const [first, next] = daysOf(period, dayAt(now));
+  const [first, next] = daysOf(period, dayAt(now), startDay);
   const window = { windowStart: startOf(first, dayAt), windowEnd: startOf(next, dayAt) };
   if (lastWindows.size >= LAST_WINDOWS_MAX) lastWindows.clear();
   lastWindows.set(name, window);
@@ -46,15 +49,16 @@ export function isTimeZone(name: string): boolean {
 }
 
 /** Returns the first day of the period and of the next one, in days since 1970. */
-function daysOf(period: 'day' | 'week' | 'month', day: number): [first: number, next: number] {
+function daysOf(period: 'day' | 'week' | 'month', day: number, startDay: number): [first: number, next: number] {
   if (period === 'day') return [day, day + 1];
   if (period === 'week') {
-    const monday = day - ((day + DAYS_FROM_MONDAY) % 7);
-    return [monday, monday + 7];
+    const first = day - ((day + DAYS_FROM_MONDAY + 8 - startDay) % 7);
+    return [first, first + 7];
   }
   const date = new Date(day * DAY_MS);
-  const firstOf = (month: number): number => Date.UTC(date.getUTCFullYear(), month, 1) / DAY_MS;
-  return [firstOf(date.getUTCMonth()), firstOf(date.getUTCMonth() + 1)];
+  const month = date.getUTCDate() < startDay ? date.getUTCMonth() - 1 : date.getUTCMonth();
+  const firstOf = (month: number): number => Date.UTC(date.getUTCFullYear(), month, startDay) / DAY_MS;
+  return [firstOf(month), firstOf(month + 1)];
 }
 
 /** Returns a function from a moment to its date in the zone, in days since 1970. */

@@ -1,9 +1,9 @@
 import type { Attribution } from '#contracts/billing/attribution.js';
-import type { BudgetPeriod } from '#contracts/billing/budgets.js';
+import type { BudgetPeriod, BudgetUnit } from '#contracts/billing/budgets.js';
 import type { ExceededBudget } from '#contracts/billing/holds.js';
 import type { BudgetWindow } from './budget-window.js';
 
-/** A budget in its current window: a row of `billing.budget`. Amounts are in pico-USD. */
+/** A budget in its current window: a row of `billing.budget`. Amounts are in its unit: pico-USD or tokens. */
 export interface BudgetState extends BudgetWindow {
   budgetId: string;
   accountId: string;
@@ -15,6 +15,9 @@ export interface BudgetState extends BudgetWindow {
   value?: string;
   period: BudgetPeriod;
   timeZone: string;
+  /** Of the week (1: Monday) or the month. */
+  startDay: number;
+  unit: BudgetUnit;
   limit: bigint;
   /** Zero with a `dimension`: `billing.budget_value` counts those. */
   spent: bigint;
@@ -25,7 +28,7 @@ export interface BudgetState extends BudgetWindow {
   passed: number;
 }
 
-/** Columns of `billing.budget` that every query reads. Sums are text, in pico-USD. */
+/** Columns of `billing.budget` that every query reads. Sums are text. */
 export interface BudgetColumns {
   id: string;
   account_id: string;
@@ -35,10 +38,33 @@ export interface BudgetColumns {
   value: string | null;
   period: BudgetPeriod;
   time_zone: string;
+  start_day: number;
+  unit: BudgetUnit;
   spent: string;
   held: string;
   thresholds: number[];
   passed: number;
+}
+
+/** What a request holds or spends, by unit of budgets. */
+export interface Amounts {
+  usd: bigint;
+  tokens: number;
+}
+
+/** Returns the amount that counts in a budget. */
+export function amountIn({ unit }: Pick<BudgetState, 'unit'>, amounts: Amounts | undefined): bigint {
+  return amounts ? BigInt(amounts[unit]) : 0n;
+}
+
+type InUnit<Name extends string> = { [Field in `${Name}PicoUsd`]?: string } & { [Field in `${Name}Tokens`]?: number };
+
+/** Names amounts by their unit, as contracts have them: `limit` becomes `limitPicoUsd`, a text, or `limitTokens`, a number. */
+export function inUnit<Name extends string>(unit: BudgetUnit, amounts: Readonly<Record<Name, bigint | string>>): InUnit<Name> {
+  const named = Object.entries<bigint | string>(amounts).map(([name, amount]) =>
+    unit === 'tokens' ? [`${name}Tokens`, Number(amount)] : [`${name}PicoUsd`, String(amount)],
+  );
+  return Object.fromEntries(named) as InUnit<Name>;
 }
 
 /** The account, project and key that a request counts for, and its attribution. */
@@ -95,20 +121,20 @@ export interface BudgetLeft {
   value?: string;
 }
 
-/** Returns the budget that has less than `amount` left. Of several, the one that resets last, since the request must wait for it. */
-export function exceededBudget(budgets: readonly BudgetLeft[], amount: bigint): ExceededBudget | undefined {
+/** Returns the budget that has less left than the request holds. Of several, the one that resets last, since the request must wait for it. */
+export function exceededBudget(budgets: readonly BudgetLeft[], amounts: Amounts): ExceededBudget | undefined {
   let last: BudgetLeft | undefined;
-  for (const one of budgets) if (amount > one.left && one.budget.windowEnd >= (last?.budget.windowEnd ?? 0)) last = one;
+  for (const one of budgets)
+    if (amountIn(one.budget, amounts) > one.left && one.budget.windowEnd >= (last?.budget.windowEnd ?? 0)) last = one;
   if (!last) return undefined;
-  const { budgetId, projectId, keyId, dimension, period, limit, windowEnd } = last.budget;
+  const { budgetId, projectId, keyId, dimension, period, unit, limit, windowEnd } = last.budget;
   return {
     budgetId,
     projectId,
     keyId,
     ...(dimension !== undefined && { dimension, value: last.value }),
     period,
-    limitPicoUsd: String(limit),
-    leftPicoUsd: String(last.left),
+    ...inUnit(unit, { limit, left: last.left }),
     resetsAt: renderMoment(windowEnd),
   };
 }

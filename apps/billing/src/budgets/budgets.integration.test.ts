@@ -49,6 +49,8 @@ describe('a budget', () => {
         value: null,
         period: 'day',
         timeZone: 'UTC',
+        startDay: 1,
+        unit: 'usd',
         limitPicoUsd: '7',
       },
       ...{ spentPicoUsd: '0', heldPicoUsd: '0', thresholds: [50, 80, 100], createdAt: expect.any(String) },
@@ -65,7 +67,7 @@ describe('a budget', () => {
       `budget/${created.budgetId}`,
     ]);
     const thresholds = [50, 80, 100];
-    const settings = { budgetId: created.budgetId, accountId, projectId, keyId, period: 'day', timeZone: 'UTC', thresholds };
+    const settings = { budgetId: created.budgetId, accountId, projectId, keyId, period: 'day', timeZone: 'UTC', startDay: 1, thresholds };
     expect(rows).toEqual([
       { action: 'budget.create', before: null, after: { ...settings, limitPicoUsd: '7' } },
       { action: 'budget.update', before: { limitPicoUsd: '7' }, after: { limitPicoUsd: '9' } },
@@ -73,7 +75,7 @@ describe('a budget', () => {
     ]);
   });
 
-  test('is of a project or key of the account, and in a time zone that exists', async () => {
+  test('is of a project or key of the account, in a time zone that exists, with one limit and a start day of its period', async () => {
     const [customer, other] = [await ledger.customer(), await ledger.customer()];
     const { accountId } = customer;
     const set = (request: Partial<BudgetSetRequest>) =>
@@ -84,12 +86,20 @@ describe('a budget', () => {
       await set({ keyId: other.keyId }),
       await set({ projectId: other.projectId, keyId: customer.keyId }),
       await set({ timeZone: 'Europe/Nowhere' }),
+      await set({ limitTokens: 1 }),
+      await set({ limitPicoUsd: undefined }),
+      await set({ period: 'week', startDay: 8 }),
+      await set({ startDay: 2 }),
     ]).toEqual([
       ['not_found', 'accountId'],
       ['not_found', 'projectId'],
       ['not_found', 'keyId'],
       ['not_found', 'keyId'],
       ['invalid_request', 'timeZone'],
+      ['invalid_request', 'limitPicoUsd'],
+      ['invalid_request', 'limitPicoUsd'],
+      ['invalid_request', 'startDay'],
+      ['invalid_request', 'startDay'],
     ]);
   });
 

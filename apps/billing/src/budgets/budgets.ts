@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { Budget, BudgetListReply, BudgetListRequest, BudgetPeriod, BudgetSetRequest } from '#contracts/billing/budgets.js';
+import type { Budget, BudgetListReply, BudgetListRequest, BudgetPeriod, BudgetSetRequest, BudgetUnit } from '#contracts/billing/budgets.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { type Author, audited, changedFields } from '#database/audit-journal.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { requireAccount } from '../accounts/accounts.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { payloadOf } from '../events/decide-events.js';
-import { type BudgetColumns, type BudgetState, renderMoment } from './budget.js';
+import { type BudgetColumns, type BudgetState, inUnit, renderMoment } from './budget.js';
 import { highestReached, newlyPassed, THRESHOLDS_DEFAULT } from './budget-thresholds.js';
 import { type BudgetWindow, isTimeZone, isWithin, windowAt } from './budget-window.js';
 import { type Counted, countHeld, countSpent, countSpentSince, type SpentBefore } from './count-spent.js';
@@ -15,41 +15,40 @@ import { addSpentValues, addValuesSince } from './count-values.js';
 /** Batches read all budgets of an account. */
 const BUDGETS_MAX = 1_000;
 const TIME_ZONE_DEFAULT = 'UTC';
+const START_DAY_DEFAULT = 1;
+/** Start days of weeks, and of months: each month has them. */
+const START_DAYS: Readonly<Record<BudgetPeriod, number>> = { day: 1, week: 7, month: 28, total: 1 };
 
 /**
- * Sets the budget of a target for a period. A new budget counts what was spent and is held in its window already. A repeated request changes
- * the limit; another time zone begins another window, which is counted anew. A total of users or tags counts from the moment it is set, since no
+ * Sets the budget of a target for a period in a unit. A new budget counts what was spent and is held in its window already. A repeated request changes
+ * the limit; another time zone or start day begins another window, which is counted anew. A total of users or tags counts from the moment it is set, since no
  * rollup knows what they have spent before. Requests see the change from their next reserve on. A threshold that is passed by the change is an
  * event; budgets of users or tags have no thresholds.
- * @throws {ServiceError} `not_found` for an unknown account, project or key, `invalid_request` for a time zone, a value without a dimension,
- * or thresholds of users or tags, `conflict` when the account has `BUDGETS_MAX` budgets, or for another time zone of a budget of users or tags.
+ * @throws {ServiceError} `not_found` for an unknown account, project or key, `invalid_request` for a time zone, a start day, no limit or two,
+ * a value without a dimension, or thresholds of users or tags, `conflict` when the account has `BUDGETS_MAX` budgets, or for another time zone
+ * or start day of a budget of users or tags.
  */
 export async function setBudget(prisma: PrismaClient, request: BudgetSetRequest, author: Author = OWN_AUTHOR): Promise<Budget> {
-  const { period, limitPicoUsd: limit } = request;
-  if (request.timeZone !== undefined && !isTimeZone(request.timeZone)) {
-    throw new ServiceError('invalid_request', 'timeZone must be the name of a time zone such as Europe/Berlin', 'timeZone');
-  }
-  if (request.value !== undefined && request.dimension === undefined) {
-    throw new ServiceError('invalid_request', 'value is one of a dimension, which is missing', 'dimension');
-  }
-  if (request.thresholds?.length && request.dimension !== undefined) {
-    throw new ServiceError('invalid_request', 'a budget of users or tags has no thresholds', 'thresholds');
-  }
+  checkFields(request);
+  const { period } = request;
+  const limit = String(request.limitTokens ?? request.limitPicoUsd);
   const counted = await targetOf(prisma, request);
   const known = await findBudget(prisma, counted, period);
   const timeZone = request.timeZone ?? known?.time_zone ?? TIME_ZONE_DEFAULT;
-  const window = windowAt(period, timeZone, await clockOf(prisma));
-  if (counted.dimension !== null) return setBudgetOfValues(prisma, { counted, period, timeZone, limit, thresholds: [], window }, author);
+  const startDay = request.startDay ?? known?.start_day ?? START_DAY_DEFAULT;
+  const window = windowAt(period, timeZone, await clockOf(prisma), startDay);
+  const settings = { counted, period, timeZone, startDay, limit, window };
+  if (counted.dimension !== null) return setBudgetOfValues(prisma, { ...settings, thresholds: [] }, author);
   const thresholds = thresholdsOf(request) ?? known?.thresholds ?? [...THRESHOLDS_DEFAULT];
-  const before = known?.time_zone === timeZone ? undefined : await countSpent(prisma, counted, window);
+  const before = hasWindows(known, settings) ? undefined : await countSpent(prisma, counted, window);
   return audited(prisma, 'billing', author, async (tx) => {
     const now = await lockAccount(tx, counted.accountId);
     const row = await findBudget(tx, counted, period);
-    if (row && row.time_zone === timeZone) {
+    if (row && hasWindows(row, settings)) {
       await setLimit(tx, row.id, { limit, thresholds });
     } else {
       if (!before || !isWithin(window, now, now)) throw changedMeanwhile();
-      await beginBudget(tx, { counted, period, timeZone, limit, thresholds, window, before }, row);
+      await beginBudget(tx, { ...settings, thresholds, before }, row);
     }
     const changed = (await findBudget(tx, counted, period)) as BudgetRow;
     await passThresholds(tx, changed, now);
@@ -57,9 +56,32 @@ export async function setBudget(prisma: PrismaClient, request: BudgetSetRequest,
   });
 }
 
+function checkFields(request: BudgetSetRequest): void {
+  const invalid = (message: string, param: keyof BudgetSetRequest) => new ServiceError('invalid_request', message, param);
+  const { period, startDay = START_DAY_DEFAULT, limitPicoUsd, limitTokens } = request;
+  if ((limitPicoUsd === undefined) === (limitTokens === undefined)) {
+    throw invalid('give either limitPicoUsd or limitTokens', 'limitPicoUsd');
+  }
+  if (request.timeZone !== undefined && !isTimeZone(request.timeZone)) {
+    throw invalid('timeZone must be the name of a time zone such as Europe/Berlin', 'timeZone');
+  }
+  if (startDay > START_DAYS[period]) throw invalid(`startDay of a ${period} must be from 1 to ${START_DAYS[period]}`, 'startDay');
+  if (request.value !== undefined && request.dimension === undefined) {
+    throw invalid('value is one of a dimension, which is missing', 'dimension');
+  }
+  if (request.thresholds?.length && request.dimension !== undefined) {
+    throw invalid('a budget of users or tags has no thresholds', 'thresholds');
+  }
+}
+
+/** True when a budget has the windows of these settings. */
+function hasWindows(row: BudgetRow | undefined, { timeZone, startDay }: Pick<NewBudget, 'timeZone' | 'startDay'>): boolean {
+  return row?.time_zone === timeZone && row.start_day === startDay;
+}
+
 /** Sets a budget of users or tags. */
 async function setBudgetOfValues(prisma: PrismaClient, budget: Omit<NewBudget, 'before'>, author: Author): Promise<Budget> {
-  const { counted, period, timeZone } = budget;
+  const { counted, period } = budget;
   return audited(prisma, 'billing', author, async (tx) => {
     const known = await findBudget(tx, counted, period);
     const start = period === 'total' ? { ...budget.window, windowStart: await clockOf(tx) } : budget.window;
@@ -68,8 +90,9 @@ async function setBudgetOfValues(prisma: PrismaClient, budget: Omit<NewBudget, '
     const now = await lockAccount(tx, counted.accountId);
     const row = await findBudget(tx, counted, period);
     if (row?.id !== known?.id || (!row && !isWithin(start, now, now))) throw changedMeanwhile();
-    if (row && row.time_zone !== timeZone) {
-      throw new ServiceError('conflict', 'Remove the budget first: its users or tags are counted by time zone.', 'timeZone');
+    if (row && !hasWindows(row, budget)) {
+      const param = row.start_day === budget.startDay ? 'timeZone' : 'startDay';
+      throw new ServiceError('conflict', 'Remove the budget first: its users or tags are counted by window.', param);
     }
     if (row) await setLimit(tx, row.id, budget);
     else {
@@ -98,31 +121,32 @@ interface NewBudget {
   counted: Target;
   period: BudgetPeriod;
   timeZone: string;
+  startDay: number;
   limit: string;
   thresholds: readonly number[];
   window: BudgetWindow;
   before: SpentBefore;
 }
 
-/** Writes a budget with what its window has spent and holds: a new row, or one whose time zone changes. */
+/** Writes a budget with what its window has spent and holds: a new row, or one whose windows change. */
 async function beginBudget(tx: Prisma.TransactionClient, budget: NewBudget, row: BudgetRow | undefined): Promise<void> {
-  const { counted, timeZone, limit, thresholds, window, before } = budget;
+  const { counted, timeZone, startDay, limit, thresholds, window, before } = budget;
   const spent = String(await countSpentSince(tx, counted, window, before));
   const held = String(await countHeld(tx, counted, window));
   if (!row) return addBudget(tx, budget, randomUUID(), { spent, held });
   const [start, end] = boundsOf(window);
-  await tx.$executeRaw`UPDATE billing.budget SET time_zone = ${timeZone}, limit_amount = ${limit}::numeric, spent = ${spent}::numeric,
+  await tx.$executeRaw`UPDATE billing.budget SET time_zone = ${timeZone}, start_day = ${startDay}::int2, limit_amount = ${limit}::numeric, spent = ${spent}::numeric,
       held = ${held}::numeric, thresholds = ${thresholds}::int2[], passed = 0, window_start = ${start}::timestamptz,
       window_end = ${end}::timestamptz WHERE id = ${row.id}::uuid`;
 }
 
 async function addBudget(
   tx: Prisma.TransactionClient,
-  { counted, period, timeZone, limit, thresholds, window }: Omit<NewBudget, 'before'>,
+  { counted, period, timeZone, startDay, limit, thresholds, window }: Omit<NewBudget, 'before'>,
   budgetId: string,
   { spent, held }: { spent: string; held: string },
 ): Promise<void> {
-  const { accountId, projectId, keyId, dimension, value } = counted;
+  const { accountId, projectId, keyId, dimension, value, unit } = counted;
   const [start, end] = boundsOf(window);
   const budgets = await tx.$queryRaw<{ count: number }[]>`SELECT budget_count AS count FROM billing.account WHERE id = ${accountId}::uuid`;
   if ((budgets[0]?.count ?? 0) >= BUDGETS_MAX) {
@@ -130,10 +154,10 @@ async function addBudget(
   }
   await tx.$executeRaw`INSERT INTO billing.budget
       (id, account_id, project_id, key_id, dimension, value, period, time_zone, limit_amount, spent, held, window_start, window_end,
-        thresholds)
+        thresholds, start_day, unit)
     VALUES (${budgetId}::uuid, ${accountId}::uuid, ${projectId}::uuid, ${keyId}::uuid, ${dimension}, ${value}, ${period}, ${timeZone},
       ${limit}::numeric, ${spent}::numeric, ${held}::numeric, ${start}::timestamptz, ${end}::timestamptz,
-      ${thresholds}::int2[])`;
+      ${thresholds}::int2[], ${startDay}::int2, ${unit})`;
 }
 
 function boundsOf({ windowStart, windowEnd }: BudgetWindow): [start: string, end: string] {
@@ -160,7 +184,7 @@ async function passThresholds(tx: Prisma.TransactionClient, row: BudgetRow, now:
 export async function listBudgets(prisma: PrismaClient, { accountId, budgetId }: BudgetListRequest): Promise<BudgetListReply> {
   const one = budgetId === undefined ? Prisma.empty : Prisma.sql`AND id = ${budgetId}::uuid`;
   const rows = await prisma.$queryRaw<BudgetRow[]>`${SELECT_BUDGET} WHERE b.account_id = ${accountId}::uuid ${one}
-    ORDER BY project_id NULLS FIRST, key_id NULLS FIRST, dimension NULLS FIRST, limit_amount, id`;
+    ORDER BY project_id NULLS FIRST, key_id NULLS FIRST, dimension NULLS FIRST, unit DESC, limit_amount, id`;
   if (rows.length === 0) await requireAccount(prisma, accountId);
   if (rows.length === 0 && budgetId !== undefined) throw new ServiceError('not_found', 'The account has no such budget.', 'budgetId');
   return { budgets: rows.map((row) => renderBudget(row, row.now)) };
@@ -190,7 +214,7 @@ interface BudgetRow extends BudgetColumns {
   now: number;
 }
 
-const SELECT_BUDGET = Prisma.sql`SELECT id, b.account_id, project_id, key_id, dimension, b.value, period, time_zone, limit_amount::text AS limit,
+const SELECT_BUDGET = Prisma.sql`SELECT id, b.account_id, project_id, key_id, dimension, b.value, period, time_zone, start_day, unit, limit_amount::text AS limit,
     coalesce(v.spent, b.spent)::text AS spent, coalesce(v.held, b.held)::text AS held, thresholds, passed,
     CASE WHEN isfinite(window_start) THEN (extract(epoch FROM window_start) * 1000)::float8 END AS window_start,
     CASE WHEN isfinite(b.window_end) THEN (extract(epoch FROM b.window_end) * 1000)::float8 END AS window_end, created_at,
@@ -198,10 +222,14 @@ const SELECT_BUDGET = Prisma.sql`SELECT id, b.account_id, project_id, key_id, di
   FROM billing.budget b
     LEFT JOIN billing.budget_value v ON v.budget_id = b.id AND v.window_end = b.window_end AND v.value = b.value`;
 
-async function findBudget(tx: Prisma.TransactionClient, { accountId, projectId, keyId, dimension, value }: Target, period: BudgetPeriod) {
+async function findBudget(
+  tx: Prisma.TransactionClient,
+  { accountId, projectId, keyId, dimension, value, unit }: Target,
+  period: BudgetPeriod,
+) {
   const rows = await tx.$queryRaw<BudgetRow[]>`${SELECT_BUDGET} WHERE b.account_id = ${accountId}::uuid
     AND project_id IS NOT DISTINCT FROM ${projectId}::uuid AND key_id IS NOT DISTINCT FROM ${keyId}::uuid AND period = ${period}
-    AND dimension IS NOT DISTINCT FROM ${dimension} AND b.value IS NOT DISTINCT FROM ${value}`;
+    AND unit = ${unit} AND dimension IS NOT DISTINCT FROM ${dimension} AND b.value IS NOT DISTINCT FROM ${value}`;
   return rows[0];
 }
 
@@ -225,7 +253,8 @@ interface Target extends Counted {
 /** Returns the target of a request. The budget of a key has the project of the key. */
 async function targetOf(prisma: PrismaClient, request: BudgetSetRequest): Promise<Target> {
   const { accountId, projectId, keyId } = request;
-  const values = { dimension: request.dimension ?? null, value: request.value ?? null };
+  const unit: BudgetUnit = request.limitTokens === undefined ? 'usd' : 'tokens';
+  const values = { unit, dimension: request.dimension ?? null, value: request.value ?? null };
   await requireAccount(prisma, accountId);
   if (keyId !== undefined) {
     const key = await prisma.apiKey.findFirst({ where: { id: keyId, project: { accountId, id: projectId } } });
@@ -241,7 +270,8 @@ async function targetOf(prisma: PrismaClient, request: BudgetSetRequest): Promis
 function budgetState(row: BudgetRow): BudgetState {
   return {
     ...{ budgetId: row.id, accountId: row.account_id, projectId: row.project_id, keyId: row.key_id, period: row.period },
-    ...{ timeZone: row.time_zone, limit: BigInt(row.limit), spent: BigInt(row.spent), held: BigInt(row.held) },
+    ...{ timeZone: row.time_zone, startDay: row.start_day, unit: row.unit },
+    ...{ limit: BigInt(row.limit), spent: BigInt(row.spent), held: BigInt(row.held) },
     ...{ windowStart: row.window_start ?? Number.NEGATIVE_INFINITY, windowEnd: row.window_end ?? Number.POSITIVE_INFINITY },
     ...{ thresholds: row.thresholds, passed: row.passed },
   };
@@ -251,7 +281,7 @@ function budgetState(row: BudgetRow): BudgetState {
 function renderBudget(row: BudgetRow, now: number): Budget {
   const { windowStart, windowEnd } = budgetState(row);
   const isOver = windowEnd <= now;
-  const window = isOver ? windowAt(row.period, row.time_zone, now) : { windowStart, windowEnd };
+  const window = isOver ? windowAt(row.period, row.time_zone, now, row.start_day) : { windowStart, windowEnd };
   return {
     budgetId: row.id,
     accountId: row.account_id,
@@ -261,9 +291,9 @@ function renderBudget(row: BudgetRow, now: number): Budget {
     value: row.value,
     period: row.period,
     timeZone: row.time_zone,
-    limitPicoUsd: row.limit,
-    spentPicoUsd: isOver ? '0' : row.spent,
-    heldPicoUsd: isOver ? '0' : row.held,
+    startDay: row.start_day,
+    unit: row.unit,
+    ...inUnit(row.unit, { limit: row.limit, spent: isOver ? '0' : row.spent, held: isOver ? '0' : row.held }),
     thresholds: row.thresholds,
     windowStart: renderMoment(window.windowStart),
     resetsAt: renderMoment(window.windowEnd),
@@ -291,9 +321,11 @@ function settingsOf(row: BudgetRow): Record<string, unknown> {
     value,
     period,
     time_zone: timeZone,
-    limit: limitPicoUsd,
+    start_day: startDay,
+    unit,
+    limit,
     thresholds,
   } = row;
   const values = { ...(dimension !== null && { dimension }), ...(value !== null && { value }) };
-  return { budgetId, accountId, projectId, keyId, ...values, period, timeZone, limitPicoUsd, thresholds };
+  return { budgetId, accountId, projectId, keyId, ...values, period, timeZone, startDay, ...inUnit(unit, { limit }), thresholds };
 }

@@ -1,44 +1,48 @@
+import type { BudgetUnit } from '#contracts/billing/budgets.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { inUsageSnapshot } from '../usage/usage-snapshot.js';
 import type { BudgetWindow } from './budget-window.js';
 
-/** The requests that a budget counts. */
+/** The requests that a budget counts, and what it counts of them. */
 export interface Counted {
+  unit: BudgetUnit;
   accountId: string;
   projectId: string | null;
   keyId: string | null;
 }
 
-/** Cost of the requests in the journals, as one snapshot shows them. */
+/** What the requests in the journals have spent, in the unit of the budget, as one snapshot shows them. */
 export interface SpentBefore {
   spent: bigint;
   snapshot: string;
 }
 
 /**
- * Costs in the journals with the time of their hold. A late settlement is a row of its own. A hold is never settled before it is opened, so
+ * Costs and tokens in the journals with the time of their hold. A late settlement is a row of its own. A hold is never settled before it is opened, so
  * the index by `settled_at` finds those of a window.
  */
 export const BUDGET_COSTS = `(
-    SELECT transaction_id, account_id, project_id, key_id, reserved_at, settled_at, cost, attribution FROM billing.settlement WHERE project_id IS NOT NULL
+    SELECT transaction_id, account_id, project_id, key_id, reserved_at, settled_at, cost,
+      prompt_tokens::int8 + output_tokens AS tokens, attribution FROM billing.settlement WHERE project_id IS NOT NULL
     UNION ALL
-    SELECT l.transaction_id, l.account_id, s.project_id, s.key_id, s.reserved_at, l.settled_at, l.due - l.writeoff, s.attribution
+    SELECT l.transaction_id, l.account_id, s.project_id, s.key_id, s.reserved_at, l.settled_at, l.due - l.writeoff,
+      l.prompt_tokens::int8 + l.output_tokens - s.prompt_tokens - s.output_tokens, s.attribution
     FROM billing.late_settlement l JOIN billing.settlement s ON s.hold_id = l.hold_id
   )`;
 export const COSTS = Prisma.raw(BUDGET_COSTS);
 
 /**
- * Sums what the requests of a window have cost so far. Call it before the account is locked: it reads the whole window. A total comes from
+ * Sums what the requests of a window have spent so far. Call it before the account is locked: it reads the whole window. A total comes from
  * the rollups of usage.
  */
 export async function countSpent(prisma: PrismaClient, counted: Counted, { windowStart }: BudgetWindow): Promise<SpentBefore> {
   return inUsageSnapshot(prisma, async (tx, { closedTo }) => {
     const costs = Number.isFinite(windowStart)
-      ? Prisma.sql`SELECT cost FROM ${COSTS} c WHERE settled_at >= ${new Date(windowStart)} AND reserved_at >= ${new Date(windowStart)} ${only(counted)}`
-      : Prisma.sql`SELECT cost FROM billing.usage_day c WHERE true ${only(counted)}
-          UNION ALL SELECT cost FROM ${COSTS} c WHERE transaction_id >= ${closedTo} ${only(counted)}`;
+      ? Prisma.sql`SELECT ${spentIn(counted)} AS spent FROM ${COSTS} c WHERE settled_at >= ${new Date(windowStart)} AND reserved_at >= ${new Date(windowStart)} ${only(counted)}`
+      : Prisma.sql`SELECT ${counted.unit === 'tokens' ? ROLLUP_TOKENS : COST} AS spent FROM billing.usage_day c WHERE true ${only(counted)}
+          UNION ALL SELECT ${spentIn(counted)} FROM ${COSTS} c WHERE transaction_id >= ${closedTo} ${only(counted)}`;
     const rows = await tx.$queryRaw<{ spent: string; snapshot: string }[]>`
-      SELECT coalesce(sum(cost), 0)::text AS spent, pg_current_snapshot()::text AS snapshot FROM (${costs}) used`;
+      SELECT coalesce(sum(spent), 0)::text AS spent, pg_current_snapshot()::text AS snapshot FROM (${costs}) used`;
     return { spent: BigInt(rows[0]?.spent ?? 0), snapshot: rows[0]?.snapshot ?? '' };
   });
 }
@@ -54,7 +58,7 @@ export async function countSpentSince(
   // Before the first colon: the oldest transaction that was running. The index on transaction ids needs it as a value of the query.
   const oldest = BigInt(snapshot.split(':')[0] ?? 0);
   const rows = await tx.$queryRaw<{ spent: string }[]>`
-    SELECT coalesce(sum(cost), 0)::text AS spent FROM ${COSTS} c
+    SELECT coalesce(sum(${spentIn(counted)}), 0)::text AS spent FROM ${COSTS} c
     WHERE transaction_id >= ${oldest} AND NOT pg_visible_in_snapshot(transaction_id::text::xid8, ${snapshot}::pg_snapshot) ${from} ${only(counted)}`;
   return spent + BigInt(rows[0]?.spent ?? 0);
 }
@@ -63,8 +67,21 @@ export async function countSpentSince(
 export async function countHeld(tx: Prisma.TransactionClient, counted: Counted, { windowStart }: BudgetWindow): Promise<bigint> {
   const from = Number.isFinite(windowStart) ? Prisma.sql`AND created_at >= ${new Date(windowStart)}` : Prisma.empty;
   const rows = await tx.$queryRaw<{ held: string }[]>`
-    SELECT coalesce(sum(amount), 0)::text AS held FROM billing.hold c WHERE true ${from} ${only(counted)}`;
+    SELECT coalesce(sum(${heldIn(counted)}), 0)::text AS held FROM billing.hold c WHERE true ${from} ${only(counted)}`;
   return BigInt(rows[0]?.held ?? 0);
+}
+
+const COST = Prisma.sql`cost`;
+const ROLLUP_TOKENS = Prisma.sql`prompt_tokens + output_tokens`;
+
+/** Returns the column of `COSTS` that a budget counts. */
+export function spentIn({ unit }: Pick<Counted, 'unit'>): Prisma.Sql {
+  return unit === 'tokens' ? Prisma.sql`tokens` : COST;
+}
+
+/** Returns the column of `billing.hold` that a budget counts. */
+export function heldIn({ unit }: Pick<Counted, 'unit'>): Prisma.Sql {
+  return unit === 'tokens' ? Prisma.sql`coalesce(amount_tokens, 0)` : Prisma.sql`amount`;
 }
 
 /** Returns the conditions on account, project and key of rows `c`. */

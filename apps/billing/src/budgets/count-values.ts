@@ -1,6 +1,6 @@
 import { Prisma } from '#database/prisma-client.js';
 import type { BudgetWindow } from './budget-window.js';
-import { COSTS, type Counted, only } from './count-spent.js';
+import { COSTS, type Counted, heldIn, only, spentIn } from './count-spent.js';
 
 /** A new budget of users or tags. */
 export interface NewValues extends Counted {
@@ -20,9 +20,9 @@ export async function addSpentValues(tx: Prisma.TransactionClient, added: NewVal
   const rows = await tx.$queryRaw<{ snapshot: string }[]>`
     WITH added AS (
       INSERT INTO billing.budget_value (budget_id, account_id, window_end, value, spent, held)
-      SELECT ${added.budgetId}::uuid, ${added.accountId}::uuid, ${endOf(added)}::timestamptz, value, sum(cost), 0 FROM (
-        SELECT ${valueColumn(added)} AS value, cost FROM ${COSTS} c WHERE settled_at >= ${start} AND reserved_at >= ${start} ${only(added)}
-      ) used WHERE ${counts(added)} GROUP BY value HAVING sum(cost) > 0 RETURNING 1)
+      SELECT ${added.budgetId}::uuid, ${added.accountId}::uuid, ${endOf(added)}::timestamptz, value, sum(spent), 0 FROM (
+        SELECT ${valueColumn(added)} AS value, ${spentIn(added)} AS spent FROM ${COSTS} c WHERE settled_at >= ${start} AND reserved_at >= ${start} ${only(added)}
+      ) used WHERE ${counts(added)} GROUP BY value HAVING sum(spent) > 0 RETURNING 1)
     SELECT pg_current_snapshot()::text AS snapshot FROM (SELECT count(*) FROM added) counted`;
   return rows[0]?.snapshot ?? '';
 }
@@ -34,9 +34,9 @@ export async function addValuesSince(tx: Prisma.TransactionClient, added: NewVal
   const oldest = BigInt(snapshot.split(':')[0] ?? 0);
   const since = Prisma.sql`(
     SELECT value, sum(spent) AS spent, sum(held) AS held FROM (
-      SELECT ${valueColumn(added)} AS value, cost AS spent, 0 AS held FROM ${COSTS} c WHERE transaction_id >= ${oldest}
+      SELECT ${valueColumn(added)} AS value, ${spentIn(added)} AS spent, 0 AS held FROM ${COSTS} c WHERE transaction_id >= ${oldest}
         AND NOT pg_visible_in_snapshot(transaction_id::text::xid8, ${snapshot}::pg_snapshot) AND reserved_at >= ${start} ${only(added)}
-      UNION ALL SELECT ${valueColumn(added)}, 0, amount FROM billing.hold c WHERE created_at >= ${start} ${only(added)}
+      UNION ALL SELECT ${valueColumn(added)}, 0, ${heldIn(added)} FROM billing.hold c WHERE created_at >= ${start} ${only(added)}
     ) used WHERE ${counts(added)} GROUP BY value)`;
   await tx.$executeRaw`UPDATE billing.budget_value v SET spent = v.spent + s.spent, held = v.held + s.held FROM ${since} s
     WHERE v.budget_id = ${added.budgetId}::uuid AND v.value = s.value`;

@@ -2,6 +2,7 @@ import type { BudgetValue, BudgetValuesReply, BudgetValuesRequest } from '#contr
 import { ServiceError } from '#contracts/service-error.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { isText, parseCursor, renderCursor } from '../paging/page-cursor.js';
+import { inUnit } from './budget.js';
 import { listBudgets } from './budgets.js';
 
 const LIMIT_DEFAULT = 100;
@@ -16,12 +17,12 @@ export async function listBudgetValues(prisma: PrismaClient, request: BudgetValu
   if (!budget?.dimension) throw new ServiceError('not_found', 'The account has no such budget of users or tags.', 'budgetId');
   const question = { accountId, budgetId, value };
   const [after] = request.cursor === undefined ? [] : parseCursor(question, request.cursor, [isText]);
-  const rows = await prisma.$queryRaw<BudgetValue[]>`
-    SELECT value, spent::text AS "spentPicoUsd", held::text AS "heldPicoUsd" FROM billing.budget_value
+  const rows = await prisma.$queryRaw<{ value: string; spent: string; held: string }[]>`
+    SELECT value, spent::text, held::text FROM billing.budget_value
     WHERE budget_id = ${budgetId}::uuid AND window_end = ${budget.resetsAt ?? 'infinity'}::timestamptz
       ${value === undefined ? Prisma.empty : Prisma.sql`AND value = ${value}`} ${after === undefined ? Prisma.empty : Prisma.sql`AND value > ${after}`}
     ORDER BY value LIMIT ${limit + 1}`;
-  const values = rows.slice(0, limit);
+  const values = rows.slice(0, limit).map(({ value, ...used }): BudgetValue => ({ value, ...inUnit(budget.unit, used) }));
   const last = rows.length > limit ? values.at(-1) : undefined;
   return { budget, values, nextCursor: last ? renderCursor(question, [last.value]) : null };
 }

@@ -5,12 +5,15 @@ import { isWithin, windowAt } from './budget-window.js';
 
 const READ_BUDGETS = {
   name: 'read_budgets',
-  text: `SELECT b.id, account_id, project_id, key_id, dimension, value, period, time_zone, limit_amount::text, spent::text, held::text,
+  text: `SELECT b.id, account_id, project_id, key_id, dimension, value, period, time_zone, start_day, unit, limit_amount::text, spent::text, held::text,
       thresholds, passed,
       (extract(epoch FROM window_start) * 1000)::float8 AS window_start, (extract(epoch FROM window_end) * 1000)::float8 AS window_end
     FROM unnest($1::uuid[]) AS payer (id), LATERAL (SELECT * FROM billing.budget WHERE account_id = payer.id OFFSET 0) AS b
-    WHERE (project_id IS NULL OR project_id = ANY ($2::uuid[])) AND (key_id IS NULL OR key_id = ANY ($3::uuid[])) ORDER BY period, dimension COLLATE "C", value COLLATE "C" NULLS FIRST`,
+    WHERE (project_id IS NULL OR project_id = ANY ($2::uuid[])) AND (key_id IS NULL OR key_id = ANY ($3::uuid[])) ORDER BY period, unit, dimension COLLATE "C", value COLLATE "C" NULLS FIRST`,
 };
+
+/** What a hold `h` holds of a budget `b`. */
+export const HELD_IN_UNIT = `CASE b.unit WHEN 'tokens' THEN coalesce(h.amount_tokens, 0) ELSE h.amount END`;
 
 /**
  * Begins a new window. Its holds are counted: there are some when the database's clock was set back. Then the window begins earlier, and
@@ -21,7 +24,7 @@ const OPEN_WINDOWS = {
   text: `UPDATE billing.budget b SET window_start = w.window_start, window_end = w.window_end,
       spent = CASE WHEN w.window_start < b.window_start THEN b.spent ELSE 0 END,
       passed = CASE WHEN w.window_start < b.window_start THEN b.passed ELSE 0 END,
-      held = (SELECT coalesce(sum(h.amount), 0) FROM billing.hold h WHERE b.dimension IS NULL AND h.account_id = b.account_id
+      held = (SELECT coalesce(sum(${HELD_IN_UNIT}), 0) FROM billing.hold h WHERE b.dimension IS NULL AND h.account_id = b.account_id
         AND h.project_id = coalesce(b.project_id, h.project_id) AND h.key_id = coalesce(b.key_id, h.key_id) AND h.created_at >= w.window_start)
     FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::timestamptz[]) AS w (id, payer_id, window_start, window_end)
     WHERE b.id = w.id AND b.account_id = w.payer_id RETURNING b.id, b.spent::text, b.held::text, b.passed`,
@@ -30,7 +33,7 @@ const OPEN_WINDOWS = {
 const COUNT_EARLIER_HOLDS = {
   name: 'count_earlier_holds',
   text: `WITH earlier AS (
-      SELECT b.id, b.account_id, b.window_end, h.attribution ->> b.dimension AS value, sum(h.amount) AS held
+      SELECT b.id, b.account_id, b.window_end, h.attribution ->> b.dimension AS value, sum(${HELD_IN_UNIT}) AS held
       FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::timestamptz[]) AS w (id, payer_id, from_time, to_time)
         JOIN billing.budget b ON b.id = w.id AND b.account_id = w.payer_id JOIN billing.hold h ON h.account_id = b.account_id
           AND h.project_id = coalesce(b.project_id, h.project_id) AND h.key_id = coalesce(b.key_id, h.key_id)
@@ -105,10 +108,10 @@ async function countEarlierHolds(
 
 /** Returns the window that contains `now`. Before the current one, when the clock was set back, the current one begins earlier. */
 function nextWindow(
-  { period, timeZone, windowStart, windowEnd }: BudgetState,
+  { period, timeZone, startDay, windowStart, windowEnd }: BudgetState,
   now: number,
 ): Pick<BudgetState, 'windowStart' | 'windowEnd'> {
-  return now < windowStart ? { windowStart: now, windowEnd } : windowAt(period, timeZone, now);
+  return now < windowStart ? { windowStart: now, windowEnd } : windowAt(period, timeZone, now, startDay);
 }
 
 /** A row of `READ_BUDGETS`. Times are in milliseconds; a window without ends has infinities. */
@@ -128,6 +131,8 @@ function budgetState(row: BudgetRow): BudgetState {
     ...(row.value !== null && { value: row.value }),
     period: row.period,
     timeZone: row.time_zone,
+    startDay: row.start_day,
+    unit: row.unit,
     limit: BigInt(row.limit_amount),
     spent: BigInt(row.spent),
     held: BigInt(row.held),

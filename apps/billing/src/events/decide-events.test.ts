@@ -35,7 +35,7 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))(
     traffic.budgets.push(...makeBudgets(traffic, tenants));
     const thresholds = [1 + (seed % 40), 50, 80, 100];
     for (const budget of traffic.budgets) {
-      const window = windowAt(budget.period, budget.timeZone, traffic.now);
+      const window = windowAt(budget.period, budget.timeZone, traffic.now, budget.startDay);
       ledger.budgets.set(budget.budgetId, { ...budget, spent: 0n, held: 0n, thresholds, passed: 0, ...window });
     }
     /** Thresholds that the current window of a budget has been told of, by budget. */
@@ -84,7 +84,16 @@ function ledgerWith(budget?: Partial<BudgetState>): MemoryLedger {
   ledger.projects.set(PROJECT, { projectId: PROJECT, accountId: ACCOUNT, enabled: true, ...limits });
   ledger.keys.set(KEY, { projectId: PROJECT, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
   if (budget) {
-    const of = { budgetId: BUDGET, accountId: ACCOUNT, projectId: PROJECT, keyId: null, period: 'total', timeZone: 'UTC' } as const;
+    const of = {
+      budgetId: BUDGET,
+      accountId: ACCOUNT,
+      projectId: PROJECT,
+      keyId: null,
+      period: 'total',
+      timeZone: 'UTC',
+      startDay: 1,
+      unit: 'usd',
+    } as const;
     const window = { windowStart: Number.NEGATIVE_INFINITY, windowEnd: Number.POSITIVE_INFINITY };
     ledger.budgets.set(BUDGET, { ...of, limit: 30n, spent: 0n, held: 10n, thresholds: [], passed: 0, ...window, ...budget });
   }

@@ -1,5 +1,5 @@
 import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
-import { type BudgetState, budgetsOf, isOfAll, renderMoment } from '../budgets/budget.js';
+import { amountIn, type BudgetState, budgetsOf, inUnit, isOfAll, renderMoment } from '../budgets/budget.js';
 import { newlyPassed } from '../budgets/budget-thresholds.js';
 import type { AccountState } from '../holds/batch.js';
 import type { BatchDraft } from '../holds/batch-draft.js';
@@ -38,15 +38,18 @@ type Unaffordable = Extract<ReserveOutcome, { code: 'insufficient_balance' }>;
 function tellRefusal(draft: BatchDraft, reserve: ReserveRequest, { requiredPicoUsd, budget: exceeded }: Unaffordable): void {
   const account = draft.accounts.get(reserve.accountId);
   if (!account || !isDue(account, draft.now)) return;
-  const required = BigInt(requiredPicoUsd);
+  const usd = BigInt(requiredPicoUsd);
   const { accountId, funds } = account;
   if (exceeded) {
     const budget = budgetsOf(draft.budgets, reserve).find(({ budgetId }) => budgetId === exceeded.budgetId);
-    if (!budget || required <= budget.limit - budget.spent) return;
-    draft.rows.events.push({ accountId, kind: 'budget-exhausted', payload: { ...payloadOf(budget), requiredPicoUsd } });
+    if (!budget) return;
+    const required = amountIn(budget, { usd, tokens: reserve.amountTokens ?? 0 });
+    if (required <= budget.limit - budget.spent) return;
+    const payload = { ...payloadOf(budget), ...inUnit(budget.unit, { required }) };
+    draft.rows.events.push({ accountId, kind: 'budget-exhausted', payload });
   } else {
     const balance = funds.topup + funds.plan;
-    if (required <= balance) return;
+    if (usd <= balance) return;
     draft.rows.events.push({ accountId, kind: 'balance-exhausted', payload: { balancePicoUsd: String(balance), requiredPicoUsd } });
   }
   account.refusedAt = draft.now;
@@ -59,9 +62,9 @@ function isDue({ refusedAt }: AccountState, now: number): boolean {
 }
 
 /** Renders the budget of an event. */
-export function payloadOf({ budgetId, projectId, keyId, period, limit, spent, windowStart, windowEnd }: BudgetState) {
+export function payloadOf({ budgetId, projectId, keyId, period, unit, limit, spent, windowStart, windowEnd }: BudgetState) {
   return {
-    ...{ budgetId, projectId, keyId, period, limitPicoUsd: String(limit), spentPicoUsd: String(spent) },
+    ...{ budgetId, projectId, keyId, period, ...inUnit(unit, { limit, spent }) },
     ...{ windowStart: renderMoment(windowStart), resetsAt: renderMoment(windowEnd) },
   };
 }

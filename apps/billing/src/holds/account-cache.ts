@@ -247,7 +247,7 @@ function projectOf(touched: ReadonlyMap<string, CachedAccount>, state: BatchStat
 }
 
 function holdOf({ reserve, planPart, grantId, leaseUntil, tokens }: OpenedHold, { now: createdAt, accounts }: BatchState): Hold {
-  const { holdId, accountId, projectId, keyId, amountPicoUsd, price, attribution } = reserve;
+  const { holdId, accountId, projectId, keyId, amountPicoUsd, amountTokens, price, attribution } = reserve;
   const isBudgeted = accounts.get(accountId)?.budgetCount !== undefined;
   return {
     holdId,
@@ -265,6 +265,7 @@ function holdOf({ reserve, planPart, grantId, leaseUntil, tokens }: OpenedHold, 
     },
     meter: undefined, // never used: the settles of the reaper are not decided from the cache
     leaseUntil,
+    ...(amountTokens !== undefined && { amountTokens }),
     ...(tokens !== undefined && { tokens }),
     ...(isBudgeted && attribution && { attribution }),
   };

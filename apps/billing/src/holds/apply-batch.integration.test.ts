@@ -175,15 +175,30 @@ async function open({ accountId, projects }: Tenant, model: SerialModel): Promis
 }
 
 async function addBudget(budget: ModelBudget, model: SerialModel, now: number): Promise<void> {
-  const { budgetId, accountId, projectId, keyId, dimension, value, period, timeZone, limit } = budget;
-  const { windowStart, windowEnd } = windowAt(period, timeZone, now);
+  const { budgetId, accountId, projectId, keyId, dimension, value, period, timeZone, startDay, unit, limit } = budget;
+  const { windowStart, windowEnd } = windowAt(period, timeZone, now, startDay);
   const [start, end] = period === 'total' ? ['-infinity', 'infinity'] : [new Date(windowStart), new Date(windowEnd)];
   await ledger.sql.query(
     `INSERT INTO billing.budget
        (id, account_id, project_id, key_id, period, time_zone, limit_amount, spent, held, window_start, window_end, dimension, value,
-        thresholds)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, $8, $9, $10, $11, $12)`,
-    [budgetId, accountId, projectId, keyId, period, timeZone, String(limit), start, end, dimension, value, dimension ? [] : [50, 80, 100]],
+        thresholds, start_day, unit)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, $8, $9, $10, $11, $12, $13, $14)`,
+    [
+      budgetId,
+      accountId,
+      projectId,
+      keyId,
+      period,
+      timeZone,
+      String(limit),
+      start,
+      end,
+      dimension,
+      value,
+      dimension ? [] : [50, 80, 100],
+      startDay,
+      unit,
+    ],
   );
   model.budgets.set(budgetId, { ...budget });
 }
@@ -211,8 +226,8 @@ async function usedOf(tenants: readonly Tenant[], now: number): Promise<unknown>
 }
 
 /** Returns what the users or tags of a budget have spent and hold in the window of a time. */
-async function valuesOf({ budgetId, period, timeZone }: ModelBudget, now: number): Promise<Map<string, unknown>> {
-  const { windowEnd } = windowAt(period, timeZone, now);
+async function valuesOf({ budgetId, period, timeZone, startDay }: ModelBudget, now: number): Promise<Map<string, unknown>> {
+  const { windowEnd } = windowAt(period, timeZone, now, startDay);
   const { rows } = await ledger.sql.query<{ value: string; spent: string; held: string }>(
     `SELECT value, spent, held FROM billing.budget_value WHERE budget_id = $1 AND window_end = $2 AND (spent > 0 OR held > 0) ORDER BY value`,
     [budgetId, Number.isFinite(windowEnd) ? new Date(windowEnd) : 'infinity'],

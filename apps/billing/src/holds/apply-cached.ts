@@ -7,13 +7,13 @@ import { execute, plainArray } from './pipelined-query.js';
 import {
   ACCOUNT_SET,
   accountColumns,
-  attributionColumn,
   BUDGET_SET,
   budgetColumns,
   closeAndOpenHolds,
   holdColumns,
   LIMIT_SET,
   limitColumns,
+  moreColumns,
   PROJECT_SET,
   projectColumns,
   tokenColumn,
@@ -29,7 +29,7 @@ import {
  *
  * $1 is the time of the batch, $2 to $34 are `holdColumns`, $35 to $42 `accountColumns`, $43 to $46 `projectColumns`, $47 the versions of
  * the accounts, $48 those of the projects, $49 and $50 how far the batch's time may be after and before the clock, in milliseconds, $51 the
- * ids to reserve, $52 their accounts, $53 those of them that open no hold, $54 their accounts, $55 the attributions of the opened holds.
+ * ids to reserve, $52 their accounts, $53 those of them that open no hold, $54 their accounts, $55 and $56 `moreColumns` of the opened holds.
  */
 function writeCachedBatch(name: string, more = { changes: '', demands: '', tokens: undefined as string | undefined }) {
   const text = `WITH changed_accounts AS (
@@ -42,7 +42,7 @@ function writeCachedBatch(name: string, more = { changes: '', demands: '', token
       UPDATE billing.project p SET ${PROJECT_SET}
       FROM unnest($43::uuid[], $44::uuid[], $45::int4[], $46::json[], $48::int8[]) AS s (id, payer_id, open_holds, request_window, version)
       WHERE p.id = s.id AND p.account_id = s.payer_id AND p.version = s.version RETURNING 1
-    ), ${more.changes} ${closeAndOpenHolds('$55', more.tokens)}
+    ), ${more.changes} ${closeAndOpenHolds('$55', '$56', more.tokens)}
     SELECT billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($35), 'an account has changed'),
       billing.demand(extract(epoch FROM clock_timestamp() - $1::timestamptz)::float8 * 1000 BETWEEN -$49::float8 AND $50::float8,
         'the batch is of another moment'),
@@ -57,32 +57,32 @@ function writeCachedBatch(name: string, more = { changes: '', demands: '', token
 const WRITE_CACHED_BATCH = writeCachedBatch('write_cached_batch');
 
 /**
- * The statement of a batch that changes budgets, $56 to $59, or rate limits, $60 to $64, with the tokens of the holds that it opens, $65.
+ * The statement of a batch that changes budgets, $57 to $60, or rate limits, $61 to $65, with the tokens of the holds that it opens, $66.
  * Their values need no version of their own: every change of one writes the row of its account.
  */
 const CHANGES_OF_LIMITS = `changed_budgets AS (
-      UPDATE billing.budget b SET ${BUDGET_SET} FROM unnest($56::uuid[], $57::uuid[], $58::numeric[], $59::numeric[])
+      UPDATE billing.budget b SET ${BUDGET_SET} FROM unnest($57::uuid[], $58::uuid[], $59::numeric[], $60::numeric[])
         AS s (id, payer_id, spent, held)
       WHERE b.id = s.id AND b.account_id = s.payer_id RETURNING 1
     ), changed_limits AS (
       UPDATE billing.rate_limit l SET ${LIMIT_SET}
-      FROM unnest($60::uuid[], $61::uuid[], $62::int4[], $63::json[], $64::json[]) AS s (id, payer_id, open_holds, request_window, token_window)
+      FROM unnest($61::uuid[], $62::uuid[], $63::int4[], $64::json[], $65::json[]) AS s (id, payer_id, open_holds, request_window, token_window)
       WHERE l.id = s.id AND l.account_id = s.payer_id RETURNING 1
     ),`;
-const DEMANDS_OF_LIMITS = `billing.demand((SELECT count(*) FROM changed_budgets) = cardinality($56), 'a budget was not there'),
-      billing.demand((SELECT count(*) FROM changed_limits) = cardinality($60), 'a rate limit was not there'),`;
+const DEMANDS_OF_LIMITS = `billing.demand((SELECT count(*) FROM changed_budgets) = cardinality($57), 'a budget was not there'),
+      billing.demand((SELECT count(*) FROM changed_limits) = cardinality($61), 'a rate limit was not there'),`;
 
 const WRITE_CACHED_BATCH_AND_LIMITS = writeCachedBatch('write_cached_batch_and_limits', {
   changes: CHANGES_OF_LIMITS,
   demands: DEMANDS_OF_LIMITS,
-  tokens: '$65',
+  tokens: '$66',
 });
 
-/** As before, with what is counted for users and tags, $66 to $72. It is not cached: the statement adds to it, and fails above a limit. */
+/** As before, with what is counted for users and tags, $67 to $73. It is not cached: the statement adds to it, and fails above a limit. */
 const WRITE_CACHED_BATCH_AND_VALUES = writeCachedBatch('write_cached_batch_and_values', {
-  changes: `${CHANGES_OF_LIMITS} ${changeValues(66)},`,
+  changes: `${CHANGES_OF_LIMITS} ${changeValues(67)},`,
   demands: `${DEMANDS_OF_LIMITS} ${DEMAND_VALUES},`,
-  tokens: '$65',
+  tokens: '$66',
 });
 
 /**
@@ -162,7 +162,7 @@ function valuesOf({ reserves }: Batch, rows: Rows, now: number, checksTime: bool
     // The holds that the batch opens are checked by their primary key.
     plainArray(refused.map(({ holdId }) => holdId)),
     plainArray(refused.map(({ accountId }) => accountId)),
-    attributionColumn(rows.opened),
+    ...moreColumns(rows.opened),
   ];
 }
 

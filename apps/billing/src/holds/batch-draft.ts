@@ -1,4 +1,4 @@
-import { type BudgetLeft, type BudgetState, type BudgetsOfAccount, leftOf } from '../budgets/budget.js';
+import { type Amounts, amountIn, type BudgetLeft, type BudgetState, type BudgetsOfAccount, leftOf } from '../budgets/budget.js';
 import { nameOf, type ValueBudget, type ValueChange, type ValueCounts } from '../budgets/budget-values.js';
 import { endDueGrant } from '../ledger/funds.js';
 import type { RateLimitState, RateLimitsOfAccount } from '../limits/rate-limit.js';
@@ -84,11 +84,11 @@ export function countInBudgets(
   draft: BatchDraft,
   budgets: readonly BudgetState[],
   account: AccountState,
-  { held = 0n, spent = 0n }: { held?: bigint; spent?: bigint },
+  { held, spent }: { held?: Amounts; spent?: Amounts },
 ): void {
   for (const budget of budgets) {
-    budget.held = notNegative(budget.held + held);
-    budget.spent = notNegative(budget.spent + spent);
+    budget.held = notNegative(budget.held + amountIn(budget, held));
+    budget.spent = notNegative(budget.spent + amountIn(budget, spent));
     draft.changed.add(budget).add(account);
   }
 }
@@ -97,15 +97,16 @@ export function countInBudgets(
 export function countForValues(
   draft: BatchDraft,
   budgets: readonly ValueBudget[],
-  { held = 0n, spent = 0n, holds = false }: { held?: bigint; spent?: bigint; holds?: boolean },
+  { held, spent, holds = false }: { held?: Amounts; spent?: Amounts; holds?: boolean },
 ): void {
-  if (held === 0n && spent === 0n) return;
   for (const { budget, value } of budgets) {
     const { budgetId, accountId, windowEnd, limit } = budget;
+    const [heldMore, spentMore] = [amountIn(budget, held), amountIn(budget, spent)];
+    if (heldMore === 0n && spentMore === 0n) continue;
     const name = nameOf(budget, value);
     const change = draft.values.get(name) ?? { budgetId, accountId, value, windowEnd, spent: 0n, held: 0n, limit: null };
-    change.held += held;
-    change.spent += spent;
+    change.held += heldMore;
+    change.spent += spentMore;
     if (holds) change.limit = limit;
     draft.values.set(name, change);
   }

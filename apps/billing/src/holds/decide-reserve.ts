@@ -1,6 +1,6 @@
 import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
 import { HOLD_MAX } from '#money/price.js';
-import { type BudgetLeft, type BudgetState, budgetsOf, exceededBudget, leftOf } from '../budgets/budget.js';
+import { type Amounts, type BudgetLeft, type BudgetState, budgetsOf, exceededBudget, leftOf } from '../budgets/budget.js';
 import { valueBudgetsOf } from '../budgets/budget-values.js';
 import { availableOf, takeHold } from '../ledger/funds.js';
 import { Admission } from '../limits/admission.js';
@@ -33,7 +33,8 @@ export function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times:
   const amount = BigInt(reserve.amountPicoUsd);
   const budgets = budgetsOf(draft.budgets, reserve);
   const values = valueBudgetsOf(draft.budgets, reserve);
-  const tooMuch = refuseAmount(amount, availableOf(account.funds), budgets, leftForValues(draft, values));
+  const amounts: Amounts = { usd: amount, tokens: reserve.amountTokens ?? 0 };
+  const tooMuch = refuseAmount(amounts, availableOf(account.funds), budgets, leftForValues(draft, values));
   if (tooMuch) return { status: 'refused', holdId, ...tooMuch };
 
   // Nothing below can fail.
@@ -41,8 +42,8 @@ export function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times:
   account.openHolds += 1;
   admission.count();
   for (const row of [account, project, ...limits]) draft.changed.add(row);
-  countInBudgets(draft, budgets, account, { held: amount });
-  countForValues(draft, values, { held: amount, holds: true });
+  countInBudgets(draft, budgets, account, { held: amounts });
+  countForValues(draft, values, { held: amounts, holds: true });
   draft.openNow.set(holdId, { accountId: account.accountId, projectId: project.projectId, amount });
   const leaseUntil = draft.now + times.leaseMs;
   const tokens = admission.countsTokens && { tokens: reserve.tokensMax };
@@ -51,12 +52,13 @@ export function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times:
 }
 
 /** A budget of all requests is named before one of a user or tag, which is not always known. */
-function refuseAmount(amount: bigint, available: bigint, budgets: readonly BudgetState[], values: readonly BudgetLeft[]) {
+function refuseAmount(amounts: Amounts, available: bigint, budgets: readonly BudgetState[], values: readonly BudgetLeft[]) {
+  const { usd: amount } = amounts;
   const refusal = { code: 'insufficient_balance', requiredPicoUsd: String(amount), availablePicoUsd: String(available) } as const;
   // Above `HOLD_MAX` ($1M) no balance is enough.
   if (amount > available || amount > HOLD_MAX) return refusal;
   const lefts = budgets.map((budget) => ({ budget, left: leftOf(budget) }));
-  const budget = exceededBudget(lefts, amount) ?? exceededBudget(values, amount);
+  const budget = exceededBudget(lefts, amounts) ?? exceededBudget(values, amounts);
   return budget && { ...refusal, budget };
 }
 

@@ -1,12 +1,12 @@
 import type { SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
-import { budgetsOf, budgetsOfHold, leftOf } from '../budgets/budget.js';
+import { type Amounts, budgetsOf, budgetsOfHold, leftOf } from '../budgets/budget.js';
 import { valueBudgetsOf, valueBudgetsOfHold } from '../budgets/budget-values.js';
 import { charge, chargeLate, giveBack, type HeldParts, type LateCharge, returnHold } from '../ledger/funds.js';
 import { correctWindow } from '../limits/minute-window.js';
 import { limitsOf } from '../limits/rate-limit.js';
 import type { AccountState, HoldTimes, Settle } from './batch.js';
 import { type BatchDraft, countForValues, countInBudgets, leftForValues } from './batch-draft.js';
-import { billableUsage, costWithin, type Hold, NO_USAGE, type ReapedHold } from './hold.js';
+import { billableUsage, costWithin, type Hold, NO_USAGE, type ReapedHold, tokensOf } from './hold.js';
 
 /**
  * Ends holds, each once. A settled hold is `already`, with its recorded cost, whichever account asks. A hold that the reaper ended may be
@@ -66,8 +66,9 @@ function endHold(draft: BatchDraft, settle: Settle, times: HoldTimes): EndedHold
   returnHold(account.funds, parts);
   account.openHolds -= 1;
   draft.changed.add(account);
-  countInBudgets(draft, budgetsOfHold(draft.budgets, hold), account, { held: -hold.amount });
-  countForValues(draft, valueBudgetsOfHold(draft.budgets, hold), { held: -hold.amount });
+  const held: Amounts = { usd: -hold.amount, tokens: -(hold.amountTokens ?? 0) };
+  countInBudgets(draft, budgetsOfHold(draft.budgets, hold), account, { held });
+  countForValues(draft, valueBudgetsOfHold(draft.budgets, hold), { held });
   const project = draft.projects.get(hold.projectId);
   if (!project) throw new RangeError(`project of hold ${holdId} was not read`);
   project.openHolds -= 1;
@@ -87,8 +88,9 @@ function chargeHold(draft: BatchDraft, { settle, hold, account, parts }: EndedHo
   const { cost, over } = costWithin(hold, usage);
   draft.settlements.set(hold.holdId, cost);
   correctTokens(draft, hold, usage);
-  countInBudgets(draft, budgetsOfHold(draft.budgets, hold), account, { spent: cost });
-  countForValues(draft, valueBudgetsOfHold(draft.budgets, hold), { spent: cost });
+  const spent: Amounts = { usd: cost, tokens: tokensOf(usage) };
+  countInBudgets(draft, budgetsOfHold(draft.budgets, hold), account, { spent });
+  countForValues(draft, valueBudgetsOfHold(draft.budgets, hold), { spent });
   draft.rows.settled.push({
     holdId: hold.holdId,
     accountId: hold.accountId,
@@ -104,10 +106,10 @@ function chargeHold(draft: BatchDraft, { settle, hold, account, parts }: EndedHo
 }
 
 /** Replaces the tokens that the hold counted as by those that it used, in the second in which it was opened. */
-function correctTokens(draft: BatchDraft, hold: Hold, { promptTokens, outputTokens }: TokenUsage): void {
+function correctTokens(draft: BatchDraft, hold: Hold, usage: TokenUsage): void {
   if (hold.tokens === undefined) return;
   for (const limit of limitsOf(draft.limits, hold)) {
-    limit.tokenWindow = correctWindow(limit.tokenWindow, hold.createdAt, promptTokens + outputTokens - hold.tokens);
+    limit.tokenWindow = correctWindow(limit.tokenWindow, hold.createdAt, tokensOf(usage) - hold.tokens);
   }
 }
 
@@ -128,20 +130,22 @@ function takeReaped(draft: BatchDraft, settle: Settle, account: AccountState): P
 function recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, due, returned }: PendingLateSettlement): void {
   const parts = returned ?? chargeLate(account.funds, due, leftForLate(draft, reaped));
   if (parts.planCost !== 0n || parts.topupCost !== 0n) draft.changed.add(account);
-  countInBudgets(draft, budgetsOfHold(draft.budgets, reaped), account, { spent: due - parts.writeoff });
-  countForValues(draft, valueBudgetsOfHold(draft.budgets, reaped), { spent: due - parts.writeoff });
+  const spent: Amounts = { usd: due - parts.writeoff, tokens: tokensOf(usage) - reaped.usedTokens };
+  countInBudgets(draft, budgetsOfHold(draft.budgets, reaped), account, { spent });
+  countForValues(draft, valueBudgetsOfHold(draft.budgets, reaped), { spent });
   draft.settlements.set(settle.holdId, reaped.billed + due - parts.writeoff);
   draft.rows.late.push({ settle, hold: reaped, due, over, charge: parts, usage, metered: settle.usage !== undefined });
 }
 
 /**
  * Returns what a late settlement may charge within the budgets of its hold; undefined when there are none. Nothing when a window of the hold
- * is over: what others spent in it is not known any more.
+ * is over: what others spent in it is not known any more. Budgets of tokens only count: tokens that were used cannot be written off.
  */
 function leftForLate(draft: BatchDraft, reaped: ReapedHold): bigint | undefined {
   const ofAll = budgetsOf(draft.budgets, reaped).map((budget) => ({ budget, left: leftOf(budget) }));
   const ofValues = leftForValues(draft, valueBudgetsOf(draft.budgets, reaped));
-  const left = [...ofAll, ...ofValues].map(({ budget, left }) => (budget.windowStart <= reaped.createdAt ? left : 0n));
+  const ofMoney = [...ofAll, ...ofValues].filter(({ budget }) => budget.unit === 'usd');
+  const left = ofMoney.map(({ budget, left }) => (budget.windowStart <= reaped.createdAt ? left : 0n));
   return left.length > 0 ? left.reduce((least, amount) => (amount < least ? amount : least)) : undefined;
 }
 

@@ -39,7 +39,7 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
   for (const budget of traffic.budgets) {
     model.budgets.set(budget.budgetId, budget);
     const none = { spent: 0n, held: 0n, thresholds: [50, 80, 100], passed: 0 };
-    ledger.budgets.set(budget.budgetId, { ...budget, ...none, ...windowAt(budget.period, budget.timeZone, traffic.now) });
+    ledger.budgets.set(budget.budgetId, { ...budget, ...none, ...windowAt(budget.period, budget.timeZone, traffic.now, budget.startDay) });
   }
 
   if (seed % 4 >= 2) traffic.limits.push(...makeLimits(tenants));
@@ -172,6 +172,8 @@ test('the random traffic reached every rare path', () => {
     'rate_limit_exceeded of a project for tokens',
     'rate_limit_exceeded of a project for tokens, for ever',
     'reaped',
+    'reserve above a budget of tokens',
+    'reserve above a budget of tokens of a user',
     'reserve above the budget of a day',
     'reserve above the budget of a month',
     'reserve above the budget of a tag:team',
@@ -204,7 +206,8 @@ function valuesUsed(model: SerialModel, budget: ModelBudget, now: number) {
   return new Map([...used].filter(([value]) => value === (budget.value ?? value)));
 }
 
-function aboveBudget({ period, dimension }: ExceededBudget): string {
+function aboveBudget({ period, dimension, limitTokens }: ExceededBudget): string {
+  if (limitTokens !== undefined) return `reserve above a budget of tokens${dimension === undefined ? '' : ` of a ${dimension}`}`;
   return dimension === undefined ? `reserve above the budget of a ${period}` : `reserve above the budget of a ${dimension}`;
 }
 

@@ -15,6 +15,8 @@ export interface Hold {
   /** Milliseconds. The hold counts in the budgets whose window had begun. */
   createdAt: number;
   amount: bigint;
+  /** The most tokens that the request can use, held by budgets of tokens. Absent: not known. */
+  amountTokens?: number;
   planPart: bigint;
   grantId: string | null;
   /** Tokens that it counts as towards limits of tokens per minute. Absent: none. */
@@ -40,6 +42,8 @@ export interface ReapedHold {
   amount: bigint;
   /** Amount billed by the reaper. */
   billed: bigint;
+  /** Tokens counted by the reaper. */
+  usedTokens: number;
   /** Parts of the amount that came from plan and from top-up. */
   charged: Pick<Charge, 'planCost' | 'liveGrantId' | 'topupCost'>;
   price: Price;
@@ -63,6 +67,11 @@ export function billableUsage(usage: TokenUsage): TokenUsage {
     promptSource: usage.promptSource,
     outputSource: usage.outputSource,
   };
+}
+
+/** Returns the tokens that budgets of tokens count. */
+export function tokensOf({ promptTokens, outputTokens }: TokenUsage): number {
+  return promptTokens + outputTokens;
 }
 
 /** Returns the cost of a usage, at most the hold. `over` is the rest, which no customer pays. */

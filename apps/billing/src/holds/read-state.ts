@@ -30,14 +30,14 @@ const LOCK_ACCOUNTS = {
       LATERAL (SELECT xmin::text AS version, * FROM billing.account WHERE id = b.id FOR NO KEY UPDATE) AS a`,
 };
 
-const HOLD_COLUMNS = `id, account_id, project_id, key_id, (extract(epoch FROM created_at) * 1000)::float8 AS created_at, amount::text,
+const HOLD_COLUMNS = `id, account_id, project_id, key_id, (extract(epoch FROM created_at) * 1000)::float8 AS created_at, amount::text, amount_tokens,
         plan_part::text, grant_id, input_price::text, cached_input_price::text, output_price::text, attribution, meter_sequence, meter_prompt_tokens,
         meter_cached_tokens, meter_output_tokens, meter_reasoning_tokens, meter_prompt_source, meter_output_source, meter_source,
         extract(epoch FROM lease_until)::float8 * 1000 AS lease_until`;
 const SETTLEMENT_COLUMNS = `s.hold_id, (s.cost + coalesce(l.due - l.writeoff, 0))::text AS cost,
         s.reason = 'lease-expired' AND l.hold_id IS NULL AS reaped, s.account_id, s.project_id, s.key_id,
         (extract(epoch FROM s.reserved_at) * 1000)::float8 AS created_at, s.held::text, s.plan_cost::text, s.live_grant_id,
-        s.topup_cost::text, s.input_price::text, s.cached_input_price::text, s.output_price::text, s.attribution`;
+        s.topup_cost::text, s.prompt_tokens::int8 + s.output_tokens AS used_tokens, s.input_price::text, s.cached_input_price::text, s.output_price::text, s.attribution`;
 
 /**
  * Reads the rest of the state as JSON in one row, because each statement has a fixed cost. Holds are locked too: a renewal must
@@ -196,6 +196,7 @@ interface HoldRow {
   key_id: string;
   created_at: number;
   amount: string;
+  amount_tokens: number | null;
   plan_part: string;
   grant_id: string | null;
   input_price: string;
@@ -221,6 +222,7 @@ function hold(row: HoldRow): Hold {
     keyId: row.key_id,
     createdAt: row.created_at,
     amount: BigInt(row.amount),
+    ...(row.amount_tokens !== null && { amountTokens: row.amount_tokens }),
     planPart: BigInt(row.plan_part),
     grantId: row.grant_id,
     price: priceOf(row),
@@ -257,6 +259,7 @@ interface SettlementRow {
   plan_cost: string;
   live_grant_id: string | null;
   topup_cost: string;
+  used_tokens: number;
   input_price: string | null;
   cached_input_price: string | null;
   output_price: string | null;
@@ -272,6 +275,7 @@ function reapedHold(row: SettlementRow): ReapedHold {
     createdAt: row.created_at ?? 0,
     amount: BigInt(row.held),
     billed: BigInt(row.cost),
+    usedTokens: row.used_tokens,
     charged: { planCost: BigInt(row.plan_cost), liveGrantId: row.live_grant_id, topupCost: BigInt(row.topup_cost) },
     price: priceOf(row),
   };

@@ -51,7 +51,16 @@ const project: ProjectState = {
 };
 
 const budget: BudgetState = {
-  ...{ budgetId: randomUUID(), accountId: account.accountId, projectId: null, keyId: null, period: 'total', timeZone: 'UTC' },
+  ...{
+    budgetId: randomUUID(),
+    accountId: account.accountId,
+    projectId: null,
+    keyId: null,
+    period: 'total',
+    timeZone: 'UTC',
+    startDay: 1,
+    unit: 'usd',
+  },
   ...{
     limit: 1n,
     spent: 0n,

@@ -11,10 +11,10 @@ import { execute, plainArray } from './pipelined-query.js';
 /**
  * Returns the common table expressions of the statement that writes a batch. A hold is deleted once and its settlement inserted once, from
  * the deleted row: nothing else ends a hold. $1 is the time of the batch, $2 to $34 are `holdColumns`.
- * Each row is found by its account too: see `read-state.ts`. `attribution` and `tokens` are the parameters with the attributions of the opened
- * holds, and with their tokens if any has some.
+ * Each row is found by its account too: see `read-state.ts`. `attribution` and `amountTokens` are the parameters of the opened holds that
+ * `moreColumns` has; `tokens` is the one of `tokenColumn`, if any hold has some.
  */
-export function closeAndOpenHolds(attribution: string, tokens?: string): string {
+export function closeAndOpenHolds(attribution: string, amountTokens: string, tokens?: string): string {
   return `closed AS (
       DELETE FROM billing.hold h
       USING unnest($2::uuid[], $3::text[], $4::text[], $5::int8[], $6::numeric[], $7::int8[], $8::uuid[], $9::int8[], $10::int8[],
@@ -35,10 +35,11 @@ export function closeAndOpenHolds(attribution: string, tokens?: string): string 
       FROM closed RETURNING 1
     ), opened AS (
       INSERT INTO billing.hold (id, account_id, project_id, key_id, request_id, model, amount, plan_part, grant_id,
-        price_version, input_price, cached_input_price, output_price, lease_until, trace_id, attribution,${tokens === undefined ? '' : ' tokens,'}
+        price_version, input_price, cached_input_price, output_price, lease_until, trace_id, attribution, amount_tokens,${tokens === undefined ? '' : ' tokens,'}
         created_at)
       SELECT *, $1::timestamptz FROM unnest($20::uuid[], $21::uuid[], $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::int8[],
-        $27::int8[], $28::uuid[], $29::int4[], $30::int8[], $31::int8[], $32::int8[], $33::timestamptz[], $34::uuid[], ${attribution}::jsonb[]${tokens === undefined ? '' : `, ${tokens}::int8[]`})
+        $27::int8[], $28::uuid[], $29::int4[], $30::int8[], $31::int8[], $32::int8[], $33::timestamptz[], $34::uuid[], ${attribution}::jsonb[],
+        ${amountTokens}::int8[]${tokens === undefined ? '' : `, ${tokens}::int8[]`})
     )`;
 }
 /** A batch can end a grant, never start one. */
@@ -50,7 +51,7 @@ export const PROJECT_SET = 'open_holds = s.open_holds, request_window = s.reques
 
 /** Writes the rows that nearly every batch has, in one statement, because each statement has a fixed cost. */
 function writeBatch(name: string, tokens?: string) {
-  const text = `WITH ${closeAndOpenHolds('$47', tokens)}, changed_accounts AS (
+  const text = `WITH ${closeAndOpenHolds('$47', '$48', tokens)}, changed_accounts AS (
       UPDATE billing.account a SET ${ACCOUNT_SET}
       FROM unnest($35::uuid[], $36::numeric[], $37::numeric[], $38::numeric[], $39::numeric[], $40::numeric[], $41::uuid[], $42::int4[])
         AS s (id, topup, topup_held, plan, plan_held, expired, grant_id, open_holds)
@@ -68,7 +69,7 @@ function writeBatch(name: string, tokens?: string) {
 }
 
 const WRITE_BATCH = writeBatch('write_batch');
-const WRITE_BATCH_WITH_TOKENS = writeBatch('write_batch_with_tokens', '$48');
+const WRITE_BATCH_WITH_TOKENS = writeBatch('write_batch_with_tokens', '$49');
 
 const WRITE_VALUES = { name: 'write_budget_values', text: `WITH ${changeValues(1)} SELECT ${DEMAND_VALUES}` };
 
@@ -139,7 +140,7 @@ export async function writeRows(connection: PgConnection, rows: BatchRows, now: 
     ...holdColumns(rows),
     ...accountColumns(rows.accounts),
     ...projectColumns(rows.projects),
-    attributionColumn(rows.opened),
+    ...moreColumns(rows.opened),
   ];
   const write = (): Promise<QueryResult<{ version: string }>> =>
     rows.opened.some(({ tokens }) => tokens !== undefined)
@@ -284,8 +285,12 @@ export function limitColumns(limits: readonly RateLimitState[]): unknown[] {
   ];
 }
 
-/** Values of the parameter `attribution` of `closeAndOpenHolds`. */
-export function attributionColumn(opened: readonly OpenedHold[]): unknown[] {
+/** Values of the parameters `attribution` and `amountTokens` of `closeAndOpenHolds`. */
+export function moreColumns(opened: readonly OpenedHold[]): unknown[] {
+  return [attributionColumn(opened), plainArray(opened.map(({ reserve }) => reserve.amountTokens ?? null))];
+}
+
+function attributionColumn(opened: readonly OpenedHold[]): unknown[] {
   return opened.map(({ reserve: { attribution = {} } }) => {
     for (const _ in attribution) return JSON.stringify(attribution);
     return null;

@@ -98,7 +98,7 @@ const TABLES: Record<string, Table> = {
     }),
     faults: {
       budget_pkey: 'twice',
-      budget_once_a_target: 'twice',
+      budget_once_a_unit: 'twice',
       budget_account_id_fkey: { account_id: ANY_ID },
       budget_project_id_fkey: { project_id: ANY_ID },
       budget_key_id_fkey: { key_id: ANY_ID },
@@ -114,6 +114,8 @@ const TABLES: Record<string, Table> = {
       budget_of_values_has_no_thresholds: { dimension: `'user'`, thresholds: `'{50}'` },
       budget_thresholds_are_percentages: { thresholds: `'{50,101}'` },
       budget_passed_is_percentage: { passed: 101 },
+      budget_unit_check: { unit: `'requests'` },
+      budget_start_day_check: { period: `'month'`, start_day: 29 },
     },
   },
   budget_value: {
@@ -153,6 +155,7 @@ const TABLES: Record<string, Table> = {
       hold_pkey: 'twice',
       hold_tokens_above_zero: { tokens: 0 },
       hold_attribution_is_an_object: { attribution: `'{}'` },
+      hold_amount_tokens_not_negative: { amount_tokens: -1 },
       hold_amount_check: { amount: '1000000000000000001' },
       hold_plan_part_within_amount: { plan_part: 11, grant_id: ANY_ID },
       hold_plan_part_has_grant: { plan_part: 1 },

@@ -40,6 +40,10 @@ function openingGrants({ month }: Scope): string {
 const OF_BUDGET = `x.account_id = b.account_id AND x.project_id = coalesce(b.project_id, x.project_id)
             AND x.key_id = coalesce(b.key_id, x.key_id)`;
 
+/** What a budget `b` counts of a row `x` of the journals, and of one of `billing.hold`. */
+const SPENT_IN_UNIT = `CASE b.unit WHEN 'tokens' THEN x.tokens ELSE x.cost END`;
+const HELD_IN_UNIT = `CASE b.unit WHEN 'tokens' THEN coalesce(x.amount_tokens, 0) ELSE x.amount END`;
+
 const ROLLUP_COLUMNS = [...DIMENSIONS, ...MEASURES].join(', ');
 
 /** Selects the groups of a rollup whose sums differ from those of `rows`: both are added up, one of them with the opposite sign. */
@@ -199,12 +203,13 @@ export const INVARIANTS: readonly Invariant[] = [
     freezesAccount: false,
     // Windows that are not over, so that each reads the end of the journal of its account. What is total comes from the rollups.
     sql: () => `SELECT b.id AS subject, b.account_id FROM billing.budget b WHERE b.dimension IS NULL AND b.window_end > now() AND (
-        b.held <> (SELECT coalesce(sum(x.amount), 0) FROM billing.hold x WHERE x.created_at >= b.window_start AND ${OF_BUDGET})
+        b.held <> (SELECT coalesce(sum(${HELD_IN_UNIT}), 0) FROM billing.hold x WHERE x.created_at >= b.window_start AND ${OF_BUDGET})
         OR b.spent <> CASE WHEN b.period = 'total'
-          THEN (SELECT coalesce(sum(x.cost), 0) FROM billing.usage_day x WHERE ${OF_BUDGET})
-            + (SELECT coalesce(sum(x.cost), 0) FROM ${BUDGET_COSTS} x
+          THEN (SELECT coalesce(sum(CASE b.unit WHEN 'tokens' THEN x.prompt_tokens + x.output_tokens ELSE x.cost END), 0)
+              FROM billing.usage_day x WHERE ${OF_BUDGET})
+            + (SELECT coalesce(sum(${SPENT_IN_UNIT}), 0) FROM ${BUDGET_COSTS} x
               WHERE x.transaction_id >= (SELECT closed_to FROM billing.usage_state) AND ${OF_BUDGET})
-          ELSE (SELECT coalesce(sum(x.cost), 0) FROM ${BUDGET_COSTS} x
+          ELSE (SELECT coalesce(sum(${SPENT_IN_UNIT}), 0) FROM ${BUDGET_COSTS} x
             WHERE x.settled_at >= b.window_start AND x.reserved_at >= b.window_start AND ${OF_BUDGET}) END)`,
   },
   {
@@ -233,10 +238,10 @@ export const INVARIANTS: readonly Invariant[] = [
         AND EXISTS (SELECT FROM (
             SELECT value, spent, held FROM billing.budget_value v WHERE v.budget_id = b.id AND v.window_end = b.window_end
             UNION ALL
-            SELECT (x.attribution ->> b.dimension) COLLATE "C", -x.cost, 0 FROM ${BUDGET_COSTS} x
+            SELECT (x.attribution ->> b.dimension) COLLATE "C", -(${SPENT_IN_UNIT}), 0 FROM ${BUDGET_COSTS} x
               WHERE x.settled_at >= b.window_start AND x.reserved_at >= b.window_start AND ${OF_BUDGET}
             UNION ALL
-            SELECT (x.attribution ->> b.dimension) COLLATE "C", 0, -x.amount FROM billing.hold x
+            SELECT (x.attribution ->> b.dimension) COLLATE "C", 0, -(${HELD_IN_UNIT}) FROM billing.hold x
               WHERE x.created_at >= b.window_start AND ${OF_BUDGET}) counted
           WHERE value = coalesce(b.value, value) GROUP BY value HAVING sum(spent) <> 0 OR sum(held) <> 0)`,
   },

@@ -3,12 +3,31 @@ import type { MutationsByFile } from './mutation.js';
 const FOLD = 'apps/billing/src/holds/fold-batch.test.ts';
 const CACHED = 'apps/billing/src/holds/apply-cached.integration.test.ts';
 const BUDGETS = 'apps/billing/src/budgets/budgets.integration.test.ts';
+const TOKENS = 'apps/billing/src/budgets/token-budgets.integration.test.ts';
 const VALUES = 'apps/billing/src/budgets/budget-values.integration.test.ts';
 
 /** Mutations of budgets: decisions, windows, counts. */
 export const MUTATIONS_OF_BUDGETS: MutationsByFile = {
+  'apps/billing/src/holds/write-rows.ts': [
+    ['a hold keeps the most tokens that it can use', 'reserve.amountTokens ?? null', 'null', TOKENS, 'that is set later counts the tokens'],
+  ],
+  'apps/billing/src/budgets/count-spent.ts': [
+    [
+      'tokens of a budget that is set later',
+      "unit === 'tokens' ? Prisma.sql`tokens` : COST",
+      'COST',
+      TOKENS,
+      'that is set later counts the tokens',
+    ],
+  ],
   'apps/billing/src/budgets/budget.ts': [
-    ['a hold fits in every budget', 'if (amount > one.left && ', 'if (amount < 0n && ', BUDGETS, 'never exceed it'],
+    [
+      'a hold fits in every budget',
+      'if (amountIn(one.budget, amounts) > one.left && ',
+      'if (amountIn(one.budget, amounts) < 0n && ',
+      BUDGETS,
+      'never exceed it',
+    ],
     ['what is held counts', 'limit - spent - held;', 'limit - spent;', BUDGETS, 'never exceed it'],
     [
       'a hold counts in its own window',
@@ -38,6 +57,20 @@ export const MUTATIONS_OF_BUDGETS: MutationsByFile = {
   ],
   'apps/billing/src/holds/decide-settles.ts': [
     [
+      'what was used counts in tokens',
+      'const spent: Amounts = { usd: cost, tokens: tokensOf(usage) }',
+      'const spent: Amounts = { usd: cost, tokens: 0 }',
+      FOLD,
+      'the fold equals the serial model',
+    ],
+    [
+      'late tokens are the difference',
+      'tokens: tokensOf(usage) - reaped.usedTokens',
+      'tokens: tokensOf(usage)',
+      FOLD,
+      'the fold equals the serial model',
+    ],
+    [
       'late, and not in a window that is over',
       '(budget.windowStart <= reaped.createdAt ? left : 0n)',
       'left',
@@ -65,6 +98,6 @@ export const MUTATIONS_OF_BUDGETS: MutationsByFile = {
     ['the first of a user too', 'WHERE spent + held > limit_amount)', 'WHERE false)', VALUES, 'first request of a user'],
   ],
   'apps/billing/src/budgets/count-values.ts': [
-    ['what users have spent before a budget counts', 'HAVING sum(cost) > 0', 'HAVING false', VALUES, 'counts what each user has spent'],
+    ['what users have spent before a budget counts', 'HAVING sum(spent) > 0', 'HAVING false', VALUES, 'counts what each user has spent'],
   ],
 };

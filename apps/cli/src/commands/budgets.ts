@@ -1,4 +1,4 @@
-import { BUDGET_PERIODS, type Budget, budgetList, budgetRemove, budgetSet, budgetValues } from '#contracts/billing/budgets.js';
+import { amountsOf, BUDGET_PERIODS, type Budget, budgetList, budgetRemove, budgetSet, budgetValues } from '#contracts/billing/budgets.js';
 import { command } from '../command.js';
 import {
   accountId,
@@ -21,12 +21,13 @@ import { morePages, renderDollars, renderFields, renderMoney, renderTable } from
 import { UsageError } from '../usage-error.js';
 
 const account = defaultingToOnly(accountId, 'id of the account');
+const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
 const percent = { ...wholeNumber(1, 100), placeholder: 'percentages', parse: (value: string) => String(wholeNumber(1, 100).parse(value)) };
 
 export const budgetCommands = [
   command({
     name: 'budget set',
-    summary: 'Limit what an account, project or key, or each of its users or tags, may cost in a period, or change the limit',
+    summary: 'Limit what an account, project or key, or each of its users or tags, may cost or use in a period, or change the limit',
     parameters: {
       account,
       project: optional(projectId, 'only requests of this project'),
@@ -35,9 +36,12 @@ export const budgetCommands = [
       user: optional(text(256, 'user'), 'only requests of this end user'),
       eachTag: optional(text(64, 'name'), 'a budget of this size for each value of this tag'),
       tag: optional(text(193, 'name=value'), 'only requests with this tag'),
-      period: required(oneOf(BUDGET_PERIODS, 'period'), `${BUDGET_PERIODS.join(', ')}; weeks begin on Monday`),
-      limit: required(usdAsPico, 'most that the requests of a period may cost; 0 refuses all that cost something'),
+      period: required(oneOf(BUDGET_PERIODS, 'period'), BUDGET_PERIODS.join(', ')),
+      limit: optional(usdAsPico, 'most that the requests of a period may cost; 0 refuses all that cost something'),
+      limitTokens: optional(wholeNumber(0, Number.MAX_SAFE_INTEGER), 'most tokens that they may use, instead of --limit'),
       timeZone: optional(text(64, 'zone'), 'time zone in which the period begins, such as Europe/Berlin; default UTC'),
+      weekStart: optional(oneOf(WEEKDAYS, 'day'), 'day on which weeks begin; default monday'),
+      monthStart: optional(wholeNumber(1, 28), 'day on which months begin, from 1 to 28; default 1'),
       thresholds: optional(listOf(percent), "percentages of the limit that are events; default 50,80,100; '' for none"),
     },
     examples: [
@@ -46,16 +50,18 @@ export const budgetCommands = [
       'budget set --account <account-id> --key <key-id> --period total --limit 20 --thresholds 75,90',
       'budget set --account <account-id> --project <project-id> --each-user --period day --limit 1',
       'budget set --account <account-id> --tag team=search --period month --limit 200',
+      'budget set --account <account-id> --period month --limit-tokens 5000000 --month-start 15',
     ],
     endpoint: budgetSet,
-    request: ({ account, project, key, period, limit, timeZone, thresholds, ...of }) => ({
+    request: ({ account, project, key, period, limit, limitTokens, timeZone, weekStart, monthStart, thresholds, ...of }) => ({
       accountId: account,
       projectId: project,
       keyId: key,
       ...valuesOf(of),
       period,
       timeZone,
-      limitPicoUsd: limit,
+      startDay: startDayOf(period, weekStart, monthStart),
+      ...limitOf(limit, limitTokens),
       thresholds: thresholds?.map(Number),
     }),
     render: renderBudget,
@@ -74,9 +80,9 @@ export const budgetCommands = [
           BUDGET: (row) => row.budgetId,
           OF: ownerOf,
           PERIOD: (row) => row.period,
-          LIMIT: (row) => renderDollars(row.limitPicoUsd),
-          SPENT: (row) => (isOfEach(row) ? null : renderDollars(row.spentPicoUsd)),
-          HELD: (row) => (isOfEach(row) ? null : renderDollars(row.heldPicoUsd)),
+          LIMIT: (row) => renderShort(row, amountsOf(row).limit),
+          SPENT: (row) => (isOfEach(row) ? null : renderShort(row, amountsOf(row).spent)),
+          HELD: (row) => (isOfEach(row) ? null : renderShort(row, amountsOf(row).held)),
           RESETS: (row) => row.resetsAt,
         },
         'no budgets',
@@ -109,9 +115,9 @@ export const budgetCommands = [
         values,
         {
           VALUE: (row) => row.value,
-          SPENT: (row) => renderDollars(row.spentPicoUsd),
-          HELD: (row) => renderDollars(row.heldPicoUsd),
-          LIMIT: () => renderDollars(budget.limitPicoUsd),
+          SPENT: (row) => renderShort(budget, row.spentTokens ?? row.spentPicoUsd ?? 0),
+          HELD: (row) => renderShort(budget, row.heldTokens ?? row.heldPicoUsd ?? 0),
+          LIMIT: () => renderShort(budget, amountsOf(budget).limit),
           RESETS: () => budget.resetsAt,
         },
         'nothing is spent or held',
@@ -149,6 +155,17 @@ function valuesOf({ eachUser, user, eachTag, tag }: Values): { dimension?: strin
   return { dimension: `tag:${tag.slice(0, at)}`, value: tag.slice(at + 1) };
 }
 
+function limitOf(limitPicoUsd: string | undefined, limitTokens: number | undefined) {
+  if ((limitPicoUsd === undefined) === (limitTokens === undefined)) throw new UsageError('give either --limit or --limit-tokens');
+  return limitTokens === undefined ? { limitPicoUsd } : { limitTokens };
+}
+
+function startDayOf(period: string, weekStart: (typeof WEEKDAYS)[number] | undefined, monthStart: number | undefined): number | undefined {
+  if (weekStart !== undefined && period !== 'week') throw new UsageError('--week-start is for --period week');
+  if (monthStart !== undefined && period !== 'month') throw new UsageError('--month-start is for --period month');
+  return weekStart === undefined ? monthStart : WEEKDAYS.indexOf(weekStart) + 1;
+}
+
 function isOfEach({ dimension, value }: Budget): boolean {
   return dimension !== null && value === null;
 }
@@ -160,16 +177,28 @@ function ownerOf({ projectId, keyId, dimension, value }: Budget): string {
   return `${value === null ? `each ${name}` : `${name}=${value}`} of ${target}`;
 }
 
+function renderAmount({ unit }: Budget, amount: bigint): string {
+  return unit === 'tokens' ? `${amount} tokens` : renderMoney(String(amount));
+}
+
+/** Renders an amount for a table. */
+function renderShort({ unit }: Budget, amount: bigint | number | string): string {
+  return unit === 'tokens' ? `${amount} tokens` : renderDollars(String(amount));
+}
+
 function renderBudget(budget: Budget): string {
+  const amounts = amountsOf(budget);
   return renderFields({
     budget: budget.budgetId,
     account: budget.accountId,
     of: ownerOf(budget),
     period: budget.period,
     'time zone': budget.timeZone,
-    limit: renderMoney(budget.limitPicoUsd),
+    ...(budget.period === 'week' && { 'begins on': WEEKDAYS[budget.startDay - 1] ?? '' }),
+    ...(budget.period === 'month' && { 'begins on day': String(budget.startDay) }),
+    limit: renderAmount(budget, amounts.limit),
     thresholds: budget.thresholds.length > 0 ? `${budget.thresholds.join(', ')} %` : 'none',
-    ...(!isOfEach(budget) && { spent: renderMoney(budget.spentPicoUsd), held: renderMoney(budget.heldPicoUsd) }),
+    ...(!isOfEach(budget) && { spent: renderAmount(budget, amounts.spent), held: renderAmount(budget, amounts.held) }),
     'window began': budget.windowStart,
     resets: budget.resetsAt,
     created: budget.createdAt,

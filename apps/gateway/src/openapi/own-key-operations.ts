@@ -58,6 +58,8 @@ export const KEY_EXAMPLE = renderOwnKey({
       value: null,
       period: 'month',
       timeZone: 'UTC',
+      startDay: 1,
+      unit: 'usd',
       limitPicoUsd: '50000000000000',
       spentPicoUsd: '12340000000000',
       heldPicoUsd: '5000000000',

@@ -1,5 +1,6 @@
 import { BUDGET_PERIODS } from '#contracts/billing/budgets.js';
 import type {
+  renderAmounts,
   renderBudget,
   renderOwnKey,
   renderRequest,
@@ -15,14 +16,23 @@ type Fields<Render extends (...given: never[]) => object> = Record<keyof ReturnT
 
 const integer: JsonSchema = { type: 'integer' };
 
-const budget: Fields<typeof renderBudget> = {
-  scope: described(word('account', 'project', 'key'), 'Whose requests it counts.'),
-  period: word(...BUDGET_PERIODS),
-  time_zone: described(text, 'Zone in which days, weeks and months begin.'),
-  limit_pico_usd: PICO_USD,
+/** A budget has those of its unit. */
+const budgetAmounts: Fields<typeof renderAmounts> = {
+  limit_pico_usd: described(PICO_USD, 'Of a budget of money, as the next three.'),
   spent_pico_usd: described(PICO_USD, 'Cost of the settled requests of the window.'),
   held_pico_usd: described(PICO_USD, 'The most that the running requests of the window may cost.'),
   remaining_pico_usd: described(PICO_USD, 'Left for new requests.'),
+  limit_tokens: described(count, 'Of a budget of tokens, as the next three.'),
+  spent_tokens: described(count, 'Tokens of the settled requests of the window.'),
+  held_tokens: described(count, 'The most tokens that the running requests of the window may use.'),
+  remaining_tokens: described(count, 'Left for new requests.'),
+};
+
+const budget: Omit<Fields<typeof renderBudget>, keyof typeof budgetAmounts> = {
+  scope: described(word('account', 'project', 'key'), 'Whose requests it counts.'),
+  period: word(...BUDGET_PERIODS),
+  time_zone: described(text, 'Zone in which days, weeks and months begin.'),
+  start_day: described(count, 'Day of the week (1: Monday) or of the month on which the window begins.'),
   window_start: orNull(text),
   resets_at: described(orNull(text), 'ISO 8601; null for `total`, which never resets.'),
 };
@@ -41,7 +51,7 @@ const key: Fields<typeof renderOwnKey> = {
     replyObject({ requests_per_minute: count, tokens_per_minute: orNull(count), concurrency: count }),
     'The tighter of each limit of the key and of its project. Null: no limit.',
   ),
-  budgets: list(replyObject(budget)),
+  budgets: list(replyObject(budget, budgetAmounts)),
 };
 
 type UsageField = keyof ReturnType<typeof renderUsageRow>;

@@ -81,19 +81,47 @@ const ADJECTIVES: Record<BudgetPeriod, string> = { day: 'daily', week: 'weekly',
 /** Amounts of budgets of the whole account are left out: they would tell the owner of one key what other projects spend. */
 function budgetError(budget: ExceededBudget, refused: { requiredPicoUsd: string }, quote: Quote, price: Price): GatewayError {
   const { projectId, keyId, period, resetsAt } = budget;
-  const [limit, left] = [parsePicoUsd(budget.limitPicoUsd), parsePicoUsd(budget.leftPicoUsd)];
-  const cost = `up to $${renderUsd(parsePicoUsd(refused.requiredPicoUsd))} (${quote.outputTokensMax} output tokens)`;
-  const affordable = affordableTokens(left, quote, price);
+  const { left, most, affordable } =
+    budget.limitTokens === undefined ? inMoney(budget, refused, quote, price) : inTokens(budget.limitTokens, budget, quote);
   const owner = ownersOf(budget).join(' in ');
   const isOfAccount = keyId === null && projectId === null;
   const sentences = [
     isOfAccount
-      ? `The ${ADJECTIVES[period]} budget of ${owner} does not cover this request, which may cost ${cost}.`
-      : `The ${ADJECTIVES[period]} budget of ${owner} has $${renderUsd(left)} of $${renderUsd(limit)} left; this request may cost ${cost}.`,
+      ? `The ${ADJECTIVES[period]} budget of ${owner} does not cover this request, which may ${most}.`
+      : `The ${ADJECTIVES[period]} budget of ${owner} has ${left} left; this request may ${most}.`,
     resetsAt === null ? 'The budget does not reset.' : `The budget resets at ${resetsAt.replace('.000Z', 'Z')}.`,
     ...(!isOfAccount && affordable > 0n ? [`Lower the output limit to ${affordable} tokens or less.`] : []),
   ];
   return new GatewayError('insufficient_balance', sentences.join(' '));
+}
+
+/** What is left of a budget, the most that the request can take of it, and the output cap that fits, in words and in tokens. */
+interface BudgetWords {
+  left: string;
+  most: string;
+  affordable: bigint;
+}
+
+function inMoney(
+  { limitPicoUsd = '0', leftPicoUsd = '0' }: ExceededBudget,
+  refused: { requiredPicoUsd: string },
+  quote: Quote,
+  price: Price,
+): BudgetWords {
+  const [limit, left] = [parsePicoUsd(limitPicoUsd), parsePicoUsd(leftPicoUsd)];
+  return {
+    left: `$${renderUsd(left)} of $${renderUsd(limit)}`,
+    most: `cost up to $${renderUsd(parsePicoUsd(refused.requiredPicoUsd))} (${quote.outputTokensMax} output tokens)`,
+    affordable: affordableTokens(left, quote, price),
+  };
+}
+
+function inTokens(limit: number, { leftTokens = 0 }: ExceededBudget, { promptTokensMax, outputTokensMax }: Quote): BudgetWords {
+  return {
+    left: `${leftTokens} of ${limit} tokens`,
+    most: `use up to ${promptTokensMax + outputTokensMax} tokens (${outputTokensMax} of output)`,
+    affordable: BigInt(leftTokens - promptTokensMax),
+  };
 }
 
 /** Returns the user or tag that a budget is of, if it is, and its key, project or account. */

@@ -334,6 +334,7 @@ test('the hold, the ticket and the price are those of the quote [hold-then-charg
       model: 'test-model',
       amountPicoUsd: String(12n * 150_000n + 1_000n * 600_000n),
       price: { version: 7, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' },
+      amountTokens: 12 + 1_000,
       tokensMax: 3 + 1_000, // 4 bytes of prompt a token
     },
   ]);
@@ -581,6 +582,29 @@ test.each([
       code: 'insufficient_balance',
       message: expect.stringMatching(
         /^The total budget of the account does not cover this request, which may cost up to \$0\.0003126 \(\d+ output tokens\)\. The budget does not reset\.$/,
+      ),
+    },
+  ],
+  [
+    {
+      status: 'refused',
+      code: 'insufficient_balance',
+      requiredPicoUsd: '312600000',
+      availablePicoUsd: '900000000',
+      budget: {
+        budgetId: 'b',
+        projectId: 'project-1',
+        keyId: 'key-1',
+        period: 'week',
+        limitTokens: 5_000,
+        leftTokens: 112,
+        resetsAt: '2026-11-24T00:00:00.000Z',
+      },
+    },
+    {
+      code: 'insufficient_balance',
+      message: expect.stringMatching(
+        /^The weekly budget of key key-1 has 112 of 5000 tokens left; this request may use up to \d+ tokens \(\d+ of output\)\. The budget resets at 2026-11-24T00:00:00Z\. Lower the output limit to 100 tokens or less\.$/,
       ),
     },
   ],

@@ -157,6 +157,7 @@ async function reserve(
     model: model.id,
     amountPicoUsd: quote.amount.toString(),
     price: model.pinnedPrice,
+    amountTokens: quote.promptTokensMax + quote.outputTokensMax,
     tokensMax: Math.min(quote.promptTokensEstimate + quote.outputTokensMax, TOKENS_MAX),
     attribution: call.attribution,
     traceparent: (span?.context ?? call.trace)?.traceparent,

@@ -197,6 +197,8 @@ test('a budget is set in the account of the path, and removed there alone', asyn
       value: null,
       period: 'month',
       timeZone: 'UTC',
+      startDay: 1,
+      unit: 'usd',
       createdAt: '',
     },
     ...{ limitPicoUsd: '5', spentPicoUsd: '0', heldPicoUsd: '0', thresholds: [80], windowStart: null, resetsAt: null },

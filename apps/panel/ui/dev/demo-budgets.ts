@@ -24,7 +24,16 @@ function budget(
       dimension: null,
       value: null,
     },
-    ...{ period, timeZone: 'UTC', limitPicoUsd: limit, spentPicoUsd: spent, heldPicoUsd: held, thresholds: [50, 80, 100] },
+    ...{
+      period,
+      timeZone: 'UTC',
+      startDay: 1,
+      unit: 'usd',
+      limitPicoUsd: limit,
+      spentPicoUsd: spent,
+      heldPicoUsd: held,
+      thresholds: [50, 80, 100],
+    },
     windowStart: isTotal ? null : new Date(today).toISOString(),
     resetsAt: isTotal ? null : new Date(today + resets[period] * DAY_MS).toISOString(),
     createdAt: new Date(NOW - 30 * DAY_MS).toISOString(),
@@ -37,6 +46,7 @@ let budgets: Budget[] = [
   budget(1, { projectId: null, keyId: null }, 'month', [25_000n, 11_842n, 120n]),
   budget(2, project(0), 'month', [9_000n, 7_561n, 88n]),
   budget(3, project(1), 'day', [500n, 499n, 0n]),
+  { ...budget(5, project(0), 'day', [0n, 0n, 0n]), unit: 'tokens', limitTokens: 5_000_000, spentTokens: 3_912_400, heldTokens: 41_000 },
   budget(4, { projectId: PROJECTS[0]?.projectId ?? '', keyId: KEYS[1]?.keyId ?? '' }, 'total', [1_000n, 132n, 21n]),
 ];
 

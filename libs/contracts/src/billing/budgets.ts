@@ -3,9 +3,13 @@ import { Endpoint } from '../endpoint.js';
 import { AttributionValue, BUDGET_DIMENSION } from './attribution.js';
 import { Id, type Paged, PICO_USD, Text } from './fields.js';
 
-/** `total` never resets. Weeks begin on Monday. */
+/** `total` never resets. */
 export const BUDGET_PERIODS = ['day', 'week', 'month', 'total'] as const;
 export type BudgetPeriod = (typeof BUDGET_PERIODS)[number];
+
+/** What a budget limits: the cost of requests, or their tokens. */
+export const BUDGET_UNITS = ['usd', 'tokens'] as const;
+export type BudgetUnit = (typeof BUDGET_UNITS)[number];
 
 export class BudgetSetRequest {
   @Id() accountId!: string;
@@ -20,7 +24,12 @@ export class BudgetSetRequest {
   @IsIn(BUDGET_PERIODS) period!: BudgetPeriod;
   /** IANA name of the zone in which days, weeks and months begin. Default: that of the budget, or UTC for a new one. */
   @IsOptional() @Text(64) timeZone?: string;
-  @Matches(PICO_USD) limitPicoUsd!: string;
+  /** Day on which weeks (1: Monday, to 7) or months (1 to 28) begin. Default: that of the budget, or 1 for a new one. */
+  @IsOptional() @IsInt() @Min(1) @Max(28) startDay?: number;
+  /** Most that the requests of a period may cost. Give this or `limitTokens`: a target may have a budget of each unit. */
+  @IsOptional() @Matches(PICO_USD) limitPicoUsd?: string;
+  /** Most tokens that the requests of a period may use: those of prompts, cached ones included, and of outputs. */
+  @IsOptional() @IsInt() @Min(0) @Max(Number.MAX_SAFE_INTEGER) limitTokens?: number;
   /**
    * Percentages of the limit: spending that reaches one is the event `budget-threshold`. Default: those of the budget, or 50, 80 and 100 for
    * a new one. Empty: no events. Not with a `dimension`.
@@ -28,7 +37,7 @@ export class BudgetSetRequest {
   @IsOptional() @IsArray() @ArrayMaxSize(10) @IsInt({ each: true }) @Min(1, { each: true }) @Max(100, { each: true }) thresholds?: number[];
 }
 
-/** A hard limit on the cost of requests whose hold is opened in the window. */
+/** A hard limit on the cost or the tokens of requests whose hold is opened in the window. Its amounts are in pico-USD or in tokens. */
 export interface Budget {
   budgetId: string;
   accountId: string;
@@ -42,14 +51,24 @@ export interface Budget {
   value: string | null;
   period: BudgetPeriod;
   timeZone: string;
-  limitPicoUsd: string;
+  /** Day on which weeks (1: Monday) or months begin. 1 for the other periods. */
+  startDay: number;
+  unit: BudgetUnit;
+  /** Absent for a budget of tokens, like the next two. */
+  limitPicoUsd?: string;
   /**
    * Cost of the settled requests of the window. Above the limit only after the limit was lowered. Zero, like `heldPicoUsd`, for a budget of
    * each value: `billing.v1.budget.values` lists them.
    */
-  spentPicoUsd: string;
+  spentPicoUsd?: string;
   /** The most that the running requests of the window may cost. */
-  heldPicoUsd: string;
+  heldPicoUsd?: string;
+  /** Only for a budget of tokens, like the next two. */
+  limitTokens?: number;
+  /** Tokens of the settled requests of the window. Those of a late settlement may take it above the limit. */
+  spentTokens?: number;
+  /** The most tokens that the running requests of the window may use. */
+  heldTokens?: number;
   /** Percentages of the limit that are events, ascending. None with a `dimension`. */
   thresholds: number[];
   /** The current window. Null for `total`. */
@@ -59,14 +78,21 @@ export interface Budget {
   createdAt: string;
 }
 
+/** Returns the amounts of a budget, in its unit. */
+export function amountsOf(budget: Budget): { limit: bigint; spent: bigint; held: bigint } {
+  const of = budget.unit === 'tokens' ? 'Tokens' : 'PicoUsd';
+  const [limit, spent, held] = [budget[`limit${of}`], budget[`spent${of}`], budget[`held${of}`]];
+  return { limit: BigInt(limit ?? 0), spent: BigInt(spent ?? 0), held: BigInt(held ?? 0) };
+}
+
 /**
- * Replies `not_found` for an unknown account, project or key, and `conflict` when the account has 1,000 budgets, or for another time zone of a
- * budget of users or tags.
+ * Replies `not_found` for an unknown account, project or key, and `conflict` when the account has 1,000 budgets, or for another time zone or
+ * start day of a budget of users or tags.
  */
 export const budgetSet = new Endpoint<BudgetSetRequest, Budget>(
   'billing.v1.budget.set',
   BudgetSetRequest,
-  'Sets the budget of an account, project, key, or of their users or tags for a period, or changes its limit or time zone',
+  'Sets the budget of an account, project, key, or of their users or tags for a period, or changes its limit, time zone or start day',
 );
 
 export class BudgetListRequest {
@@ -99,8 +125,12 @@ export class BudgetValuesRequest {
 /** What one user or value has used of its budget in the current window. */
 export interface BudgetValue {
   value: string;
-  spentPicoUsd: string;
-  heldPicoUsd: string;
+  /** Absent for a budget of tokens. */
+  spentPicoUsd?: string;
+  heldPicoUsd?: string;
+  /** Only for a budget of tokens. */
+  spentTokens?: number;
+  heldTokens?: number;
 }
 
 export interface BudgetValuesReply extends Paged {

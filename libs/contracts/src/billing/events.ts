@@ -108,8 +108,12 @@ class BudgetEvent extends MoneyEvent {
   /** Null: the budget of the whole project or account. */
   @Clearable() @Id() keyId!: string | null;
   @IsIn(BUDGET_PERIODS) period!: BudgetPeriod;
-  @Matches(PICO_USD) limitPicoUsd!: string;
-  @Matches(PICO_USD) spentPicoUsd!: string;
+  /** Absent, as its other amounts, for a budget of tokens. */
+  @IsOptional() @Matches(PICO_USD) limitPicoUsd?: string;
+  @IsOptional() @Matches(PICO_USD) spentPicoUsd?: string;
+  /** Only for a budget of tokens. */
+  @IsOptional() @IsInt() @Min(0) limitTokens?: number;
+  @IsOptional() @IsInt() @Min(0) spentTokens?: number;
   /** The window that the event belongs to. Null for `total`. */
   @Clearable() @Instant() windowStart!: string | null;
   @Clearable() @Instant() resetsAt!: string | null;
@@ -120,11 +124,12 @@ export class BudgetThreshold extends BudgetEvent {
   @IsInt() @Min(1) @Max(100) percent!: number;
 }
 
-/** What a budget's requests have cost reached one of its thresholds: once for each threshold and window. */
+/** What a budget's requests have spent reached one of its thresholds: once for each threshold and window. */
 export const budgetThreshold = new Topic('billing.v1.event.budget-threshold', BudgetThreshold, 'A budget passed one of its thresholds');
 
 export class BudgetExhausted extends BudgetEvent {
-  @Matches(PICO_USD) requiredPicoUsd!: string;
+  @IsOptional() @Matches(PICO_USD) requiredPicoUsd?: string;
+  @IsOptional() @IsInt() @Min(0) requiredTokens?: number;
 }
 
 /** A request was refused that a budget could not cover even if nothing were held. At most one a minute, as `balance-exhausted`. */

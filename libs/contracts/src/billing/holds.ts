@@ -34,6 +34,11 @@ export class ReserveRequest {
   @Nested(() => PinnedPrice) price!: PinnedPrice;
   /** Estimated tokens of the prompt plus the output cap: what the request counts as towards limits of tokens per minute. Absent: nothing. */
   @IsOptional() @IsInt() @Min(0) @Max(TOKENS_MAX) tokensMax?: number;
+  /**
+   * The most tokens that the request can use, of its prompt and its output: what it holds of budgets of tokens. Absent: it holds none of them,
+   * and they count only what it has used.
+   */
+  @IsOptional() @IsInt() @Min(0) @Max(Number.MAX_SAFE_INTEGER) amountTokens?: number;
   /** End user, client, session and tags of the request. Absent: none is known. */
   @IsOptional() @AttributionOf() attribution?: Attribution;
   /** W3C trace context of the caller, if it has one. The trace id is kept; billing's span is below a caller that is sampled. */
@@ -60,9 +65,14 @@ export interface ExceededBudget {
   dimension?: string;
   value?: string | undefined;
   period: BudgetPeriod;
-  limitPicoUsd: string;
+  /** Absent for a budget of tokens. */
+  limitPicoUsd?: string;
   /** The most that a request may cost now. */
-  leftPicoUsd: string;
+  leftPicoUsd?: string;
+  /** Only for a budget of tokens. */
+  limitTokens?: number;
+  /** The most tokens that a request may use now. */
+  leftTokens?: number;
   /** Null: it never resets. */
   resetsAt: string | null;
 }

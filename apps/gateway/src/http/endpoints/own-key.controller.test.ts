@@ -19,7 +19,7 @@ async function get(path: string): Promise<{ status: number; body: unknown }> {
 test('GET /v1/key: limits, budgets with what remains, and end', async () => {
   const budget = {
     ...{ budgetId: 'b', accountId: 'a', timeZone: 'UTC', windowStart: null, resetsAt: null, createdAt: '2026-11-01T00:00:00.000Z' },
-    ...{ period: 'total' as const, dimension: null, value: null, thresholds: [] },
+    ...{ period: 'total' as const, dimension: null, value: null, thresholds: [], startDay: 1, unit: 'usd' as const },
   };
   gateway.fakes.messaging.answer(ownKeyShow, (request) => ({
     ...{ keyId: request.keyId, projectId: 'p', name: 'agents', note: 'of the operator', lastFour: 'x4Qd', status: 'active' as const },
@@ -30,9 +30,10 @@ test('GET /v1/key: limits, budgets with what remains, and end', async () => {
       { ...budget, projectId: null, keyId: null, limitPicoUsd: '100', spentPicoUsd: '60', heldPicoUsd: '15' },
       { ...budget, projectId: 'p', keyId: null, limitPicoUsd: '10', spentPicoUsd: '20', heldPicoUsd: '0' },
       { ...budget, projectId: 'p', keyId: 'k', limitPicoUsd: '10', spentPicoUsd: '0', heldPicoUsd: '0' },
+      { ...budget, projectId: 'p', keyId: 'k', unit: 'tokens' as const, limitTokens: 900, spentTokens: 500, heldTokens: 30 },
     ],
   }));
-  const shown = { period: 'total', time_zone: 'UTC', window_start: null, resets_at: null };
+  const shown = { period: 'total', time_zone: 'UTC', start_day: 1, window_start: null, resets_at: null };
   expect(await get('/v1/key')).toEqual({
     status: 200,
     body: {
@@ -44,6 +45,7 @@ test('GET /v1/key: limits, budgets with what remains, and end', async () => {
         { ...shown, scope: 'account', limit_pico_usd: '100', spent_pico_usd: '60', held_pico_usd: '15', remaining_pico_usd: '25' },
         { ...shown, scope: 'project', limit_pico_usd: '10', spent_pico_usd: '20', held_pico_usd: '0', remaining_pico_usd: '0' },
         { ...shown, scope: 'key', limit_pico_usd: '10', spent_pico_usd: '0', held_pico_usd: '0', remaining_pico_usd: '10' },
+        { ...shown, scope: 'key', limit_tokens: 900, spent_tokens: 500, held_tokens: 30, remaining_tokens: 370 },
       ],
     },
   });

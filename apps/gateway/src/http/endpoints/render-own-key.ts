@@ -1,4 +1,4 @@
-import type { Budget } from '#contracts/billing/budgets.js';
+import { amountsOf, type Budget } from '#contracts/billing/budgets.js';
 import type { TokenUsage } from '#contracts/billing/holds.js';
 import type { OwnKey } from '#contracts/billing/own-key.js';
 import type { BilledRequest } from '#contracts/billing/requests.js';
@@ -27,20 +27,34 @@ export function renderOwnKey(key: OwnKey) {
 }
 
 export function renderBudget(budget: Budget) {
-  const remaining = BigInt(budget.limitPicoUsd) - BigInt(budget.spentPicoUsd) - BigInt(budget.heldPicoUsd);
   return {
     scope: budget.keyId === null ? (budget.projectId === null ? 'account' : 'project') : 'key',
     period: budget.period,
     time_zone: budget.timeZone,
-    limit_pico_usd: budget.limitPicoUsd,
-    spent_pico_usd: budget.spentPicoUsd,
-    held_pico_usd: budget.heldPicoUsd,
-    // A limit that was lowered may be below what is spent.
-    remaining_pico_usd: String(remaining > 0n ? remaining : 0n),
+    start_day: budget.startDay,
+    ...renderAmounts(budget),
     window_start: budget.windowStart,
     resets_at: budget.resetsAt,
   };
 }
+
+/** Amounts of money are texts of pico-USD, those of tokens numbers. */
+export function renderAmounts(budget: Budget): BudgetAmounts {
+  const { limit, spent, held } = amountsOf(budget);
+  // A limit that was lowered may be below what is spent.
+  const remaining = limit > spent + held ? limit - spent - held : 0n;
+  return budget.unit === 'tokens'
+    ? { limit_tokens: Number(limit), spent_tokens: Number(spent), held_tokens: Number(held), remaining_tokens: Number(remaining) }
+    : {
+        limit_pico_usd: String(limit),
+        spent_pico_usd: String(spent),
+        held_pico_usd: String(held),
+        remaining_pico_usd: String(remaining),
+      };
+}
+
+type AmountName = 'limit' | 'spent' | 'held' | 'remaining';
+type BudgetAmounts = { [Field in `${AmountName}_pico_usd`]?: string } & { [Field in `${AmountName}_tokens`]?: number };
 
 export function renderUsage({ from, to, rows, nextCursor }: UsageQueryReply) {
   return { object: 'list', from, to, data: rows.map(renderUsageRow), has_more: nextCursor !== null, next_cursor: nextCursor };

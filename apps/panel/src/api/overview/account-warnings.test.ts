@@ -60,6 +60,8 @@ test.each([
       value: null,
       period: 'month',
       timeZone: 'UTC',
+      startDay: 1,
+      unit: 'usd',
       createdAt: '',
     },
     ...{ limitPicoUsd: '1000', spentPicoUsd, heldPicoUsd: '900', thresholds: [50, 80, 100], windowStart: null, resetsAt: null },

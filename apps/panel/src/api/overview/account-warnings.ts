@@ -1,5 +1,5 @@
 import type { Account } from '#contracts/billing/accounts.js';
-import type { Budget } from '#contracts/billing/budgets.js';
+import { amountsOf, type Budget } from '#contracts/billing/budgets.js';
 import type { KeyRow } from '#contracts/billing/keys.js';
 import type { AccountBalance, OverviewWarning } from '../shapes/overview.js';
 
@@ -38,8 +38,9 @@ export function accountWarnings({ account, balance, budgets, endingKeys }: Accou
 }
 
 function budgetWarning(budget: Budget): OverviewWarning[] {
-  const { accountId, spentPicoUsd, limitPicoUsd } = budget;
-  const [spent, limit] = [1_000n * BigInt(spentPicoUsd), BigInt(limitPicoUsd)];
+  const { accountId } = budget;
+  const { limit, ...amounts } = amountsOf(budget);
+  const spent = 1_000n * amounts.spent;
   if (spent >= BUDGET_EMPTY * limit) return [{ kind: 'budget-empty', accountId, budget }];
   return spent >= BUDGET_LOW * limit ? [{ kind: 'budget-low', accountId, budget }] : [];
 }

@@ -1,8 +1,19 @@
 import type { Budget } from '../../../src/api/shapes/budgets.js';
-import { leftOf, shareSpent, tightestOf } from './budgets.js';
+import { leftOf, renderAmount, shareSpent, tightestOf } from './budgets.js';
 
 const BUDGET: Budget = {
-  ...{ budgetId: 'b', accountId: 'a', projectId: null, keyId: null, dimension: null, value: null, period: 'month', timeZone: 'UTC' },
+  ...{
+    budgetId: 'b',
+    accountId: 'a',
+    projectId: null,
+    keyId: null,
+    dimension: null,
+    value: null,
+    period: 'month',
+    timeZone: 'UTC',
+    startDay: 1,
+  },
+  ...{ unit: 'usd' },
   ...{ limitPicoUsd: '100', spentPicoUsd: '30', heldPicoUsd: '20', thresholds: [80], windowStart: null, resetsAt: null, createdAt: '' },
 };
 
@@ -10,6 +21,7 @@ test.each<[what: string, fields: Partial<Budget>, left: bigint, share: number]>(
   ['a part is held', {}, 50n, 0.3],
   ['all of it is spent', { spentPicoUsd: '100', heldPicoUsd: '0' }, 0n, 1],
   ['the limit was lowered', { limitPicoUsd: '15', heldPicoUsd: '0' }, 0n, 2],
+  ['it is of tokens', { unit: 'tokens', limitTokens: 400, spentTokens: 100, heldTokens: 60 }, 240n, 0.25],
   ['the limit is zero', { limitPicoUsd: '0', spentPicoUsd: '0', heldPicoUsd: '0' }, 0n, 1],
 ])('what is left and spent: %s', (_what, fields, left, share) => {
   expect([leftOf({ ...BUDGET, ...fields }), shareSpent({ ...BUDGET, ...fields })]).toEqual([left, share]);
@@ -25,4 +37,11 @@ test('the tightest budget of a target is the one with the largest share spent', 
   ];
   expect([tightestOf(budgets, { projectId: 'p' }), tightestOf(budgets, { keyId: 'k' })]).toEqual([budgets[2], budgets[3]]);
   expect([tightestOf(budgets, { keyId: 'x' }), tightestOf(undefined, { keyId: 'k' })]).toEqual([undefined, undefined]);
+});
+
+test('amounts are in the unit of the budget', () => {
+  expect([renderAmount(BUDGET, 1_500_000_000_000n), renderAmount({ ...BUDGET, unit: 'tokens' }, 1_500_000n)]).toEqual([
+    '$1.50',
+    '1,500,000 tokens',
+  ]);
 });

@@ -1,11 +1,11 @@
 import { Link } from 'wouter';
 import type { Budget } from '../../../src/api/shapes/budgets.js';
-import { PERIODS, shareSpent, type Target, tightestOf } from '../app/budgets.js';
+import { amountsOf, PERIODS, renderAmount, shareSpent, type Target, tightestOf } from '../app/budgets.js';
 import { useSession } from '../app/session.js';
 import styles from './budget-use.module.css';
 import { ratio } from './chart/series.js';
+import { count } from './count.js';
 import { Money } from './money.js';
-import { exactUsd } from './usd.js';
 
 /** Shares of a limit from which on its bar is a warning, and is full. */
 const WARNS_FROM = 0.8;
@@ -13,14 +13,14 @@ const FULL_FROM = 0.995;
 
 /** `$3.20 of $10 this month` and a bar of what is spent, what is held and what is left. `name`: stands before it. */
 export function BudgetUse({ budget, name, href }: { budget: Budget; name?: string; href?: string }) {
-  const { limitPicoUsd, spentPicoUsd, heldPicoUsd, period } = budget;
+  const { limit, spent: spentAmount, held } = amountsOf(budget);
   const share = shareSpent(budget);
   const tone = share >= FULL_FROM ? 'bad' : share >= WARNS_FROM ? 'warn' : undefined;
-  const limit = BigInt(limitPicoUsd);
-  const [spent, used] = [ratio(BigInt(spentPicoUsd), limit), ratio(BigInt(spentPicoUsd) + BigInt(heldPicoUsd), limit)];
+  const [spent, used] = [ratio(spentAmount, limit), ratio(spentAmount + held, limit)];
   const text = (
     <>
-      <Money pico={spentPicoUsd} decimals={2} plain /> of {exactUsd(limit).replace(/\.00$/, '')} {PERIODS[period].now}
+      <BudgetAmount budget={budget} amount={spentAmount} /> of {renderAmount(budget, limit).replace(/\.00$/, '')}{' '}
+      {PERIODS[budget.period].now}
     </>
   );
   return (
@@ -36,6 +36,11 @@ export function BudgetUse({ budget, name, href }: { budget: Budget; name?: strin
       </svg>
     </div>
   );
+}
+
+/** An amount of a budget, for tables. */
+export function BudgetAmount({ budget, amount }: { budget: Budget; amount: bigint }) {
+  return budget.unit === 'tokens' ? count(Number(amount)) : <Money pico={amount} decimals={2} plain />;
 }
 
 /** The budget of a project or key that refuses first, with a link to all. `budgets` is undefined while they load. */

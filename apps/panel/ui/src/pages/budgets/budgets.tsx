@@ -1,17 +1,16 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { Budget, BudgetListReply } from '../../../../src/api/shapes/budgets.js';
-import { leftOf, PERIODS } from '../../app/budgets.js';
+import { amountsOf, leftOf, PERIODS } from '../../app/budgets.js';
 import { useSession } from '../../app/session.js';
 import { useApi } from '../../app/use-api.js';
 import { useBudgetTargets } from '../../app/use-budget-targets.js';
-import { BudgetUse } from '../../parts/budget-use.js';
+import { BudgetAmount, BudgetUse } from '../../parts/budget-use.js';
 import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { Empty } from '../../parts/empty.js';
 import { Failure } from '../../parts/failure.js';
 import { Moment } from '../../parts/moment.js';
-import { Money } from '../../parts/money.js';
 import { Page } from '../../parts/page.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { relativeTime } from '../../parts/time.js';
@@ -34,7 +33,7 @@ export function Budgets() {
   return (
     <Page
       title="Budgets"
-      about="The most that an account, a project or a key may spend. A request that could exceed it is refused."
+      about="The most that an account, a project or a key may spend, in dollars or tokens. A request that could exceed it is refused."
       actions={newBudget}
     >
       {error && <Failure error={error} />}
@@ -63,9 +62,9 @@ export function Budgets() {
               head: 'Held',
               align: 'end',
               wide: true,
-              cell: ({ heldPicoUsd }) => <Money pico={heldPicoUsd} decimals={2} plain />,
+              cell: (budget) => <BudgetAmount budget={budget} amount={amountsOf(budget).held} />,
             },
-            { head: 'Left', align: 'end', wide: true, cell: (budget) => <Money pico={leftOf(budget)} decimals={2} plain /> },
+            { head: 'Left', align: 'end', wide: true, cell: (budget) => <BudgetAmount budget={budget} amount={leftOf(budget)} /> },
             { head: 'Resets', wide: true, cell: (budget) => <Reset budget={budget} /> },
             {
               head: '',

@@ -1,6 +1,6 @@
-import { useState } from 'react';
-import type { Budget, BudgetPeriod, BudgetSetBody } from '../../../../src/api/shapes/budgets.js';
-import { PERIODS } from '../../app/budgets.js';
+import { type ChangeEvent, useState } from 'react';
+import type { Budget, BudgetPeriod, BudgetSetBody, BudgetUnit } from '../../../../src/api/shapes/budgets.js';
+import { amountsOf, PERIODS, renderAmount, WEEKDAYS } from '../../app/budgets.js';
 import { useSession } from '../../app/session.js';
 import { useChange } from '../../app/use-api.js';
 import { useBudgetTargets } from '../../app/use-budget-targets.js';
@@ -8,10 +8,27 @@ import { Button } from '../../parts/button.js';
 import { Confirm } from '../../parts/confirm.js';
 import { DialogForm } from '../../parts/dialog-form.js';
 import { SelectField, TextField } from '../../parts/field.js';
-import { exactUsd, parseUsd } from '../../parts/usd.js';
+import { parseUsd } from '../../parts/usd.js';
 import { TargetField, targetOf } from './target-field.js';
 
+/** Words of the field for the limit. */
+const UNITS: Record<BudgetUnit, { label: string; fault: string; placeholder: string }> = {
+  usd: { label: 'Limit in USD', fault: 'An amount such as 25 or 0.50, with at most 12 decimals.', placeholder: '25.00' },
+  tokens: { label: 'Limit in tokens', fault: 'A whole number such as 5000000.', placeholder: '5000000' },
+};
+
+/** Names of the days on which a period may begin. */
+const START_DAYS: Partial<Record<BudgetPeriod, string[]>> = {
+  week: WEEKDAYS,
+  month: Array.from({ length: 28 }, (_, at) => `Day ${at + 1}`),
+};
+
 const OWN_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+function parseTokens(text: string): bigint | undefined {
+  const digits = text.replaceAll(',', '').trim();
+  return /^\d{1,15}$/.test(digits) ? BigInt(digits) : undefined;
+}
 
 /** Sets a budget, or changes the limit of one, which can also be removed here. */
 export function EditBudget({ budget, onClose }: { budget?: Budget; onClose: () => void }) {
@@ -20,16 +37,25 @@ export function EditBudget({ budget, onClose }: { budget?: Budget; onClose: () =
   const [target, setTarget] = useState('account');
   const [period, setPeriod] = useState<BudgetPeriod>(budget?.period ?? 'month');
   const [timeZone, setTimeZone] = useState(budget?.timeZone ?? 'UTC');
-  const [usd, setUsd] = useState(budget ? exactUsd(BigInt(budget.limitPicoUsd)) : '');
+  const [startDay, setStartDay] = useState(budget?.startDay ?? 1);
+  const [unit, setUnit] = useState<BudgetUnit>(budget?.unit ?? 'usd');
+  const [amount, setAmount] = useState(budget ? renderAmount(budget, amountsOf(budget).limit).replace(' tokens', '') : '');
   const [isRemoving, setRemoving] = useState(false);
-  const limit = parseUsd(usd);
+  const choosePeriod = (event: ChangeEvent<HTMLSelectElement>): void => {
+    setPeriod(event.target.value as BudgetPeriod);
+    setStartDay(1);
+  };
+  const limit = unit === 'tokens' ? parseTokens(amount) : parseUsd(amount);
   const setting = useChange<Budget>(() => {
-    const { projectId, keyId } = budget ?? targetOf(target);
+    const { projectId, keyId, dimension, value } = budget ?? { ...targetOf(target), dimension: null, value: null };
     const body: BudgetSetBody = {
       ...(keyId ? { keyId } : projectId && { projectId }),
+      ...(dimension && { dimension }),
+      ...(value && { value }),
       period,
       ...(period !== 'total' && { timeZone }),
-      limitPicoUsd: `${limit}`,
+      ...(period in START_DAYS && { startDay }),
+      ...(unit === 'tokens' ? { limitTokens: Number(limit) } : { limitPicoUsd: `${limit}` }),
     };
     return { method: 'PUT', path: `/accounts/${account}/budgets`, body };
   });
@@ -62,7 +88,7 @@ export function EditBudget({ budget, onClose }: { budget?: Budget; onClose: () =
     >
       {!budget && <TargetField value={target} onChange={setTarget} />}
       {!budget && (
-        <SelectField label="Period" value={period} onChange={(event) => setPeriod(event.target.value as BudgetPeriod)}>
+        <SelectField label="Period" value={period} onChange={choosePeriod}>
           {Object.entries(PERIODS).map(([name, { each }]) => (
             <option key={name} value={name}>
               {each}
@@ -70,20 +96,35 @@ export function EditBudget({ budget, onClose }: { budget?: Budget; onClose: () =
           ))}
         </SelectField>
       )}
+      {!budget && (
+        <SelectField label="Limit of" value={unit} onChange={(event) => setUnit(event.target.value as BudgetUnit)}>
+          <option value="usd">Cost</option>
+          <option value="tokens">Tokens</option>
+        </SelectField>
+      )}
       <TextField
-        label={budget ? `Limit in USD, ${PERIODS[period].each.toLowerCase()}` : 'Limit in USD'}
+        label={budget ? `${UNITS[unit].label}, ${PERIODS[period].each.toLowerCase()}` : UNITS[unit].label}
         inputMode="decimal"
-        value={usd}
-        onChange={(event) => setUsd(event.target.value)}
-        fault={usd && (limit ?? -1n) < 0n ? 'An amount such as 25 or 0.50, with at most 12 decimals.' : null}
+        value={amount}
+        onChange={(event) => setAmount(event.target.value)}
+        fault={amount && (limit ?? -1n) < 0n ? UNITS[unit].fault : null}
         hint={
           budget &&
-          `${exactUsd(BigInt(budget.spentPicoUsd))} is spent ${PERIODS[period].now}, ${exactUsd(BigInt(budget.heldPicoUsd))} is held.`
+          `${renderAmount(budget, amountsOf(budget).spent)} spent ${PERIODS[period].now}, ${renderAmount(budget, amountsOf(budget).held)} held.`
         }
-        placeholder="25.00"
+        placeholder={UNITS[unit].placeholder}
         required
       />
-      {period !== 'total' && (
+      {period in START_DAYS && !budget?.dimension && (
+        <SelectField label="Begins on" value={startDay} onChange={(event) => setStartDay(Number(event.target.value))}>
+          {START_DAYS[period]?.map((name, at) => (
+            <option key={name} value={at + 1}>
+              {name}
+            </option>
+          ))}
+        </SelectField>
+      )}
+      {period !== 'total' && !budget?.dimension && (
         <SelectField label="Resets at midnight in" value={timeZone} onChange={(event) => setTimeZone(event.target.value)}>
           {[...new Set(['UTC', OWN_ZONE, timeZone])].map((zone) => (
             <option key={zone} value={zone}>

@@ -2,10 +2,11 @@ import { Fragment, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { Budget } from '../../../../src/api/shapes/budgets.js';
 import type { EndingKey, OverviewWarning } from '../../../../src/api/shapes/overview.js';
-import { PERIODS, shareSpent } from '../../app/budgets.js';
+import { amountsOf, PERIODS, renderAmount, shareSpent } from '../../app/budgets.js';
 import { writeFilters } from '../../app/filters.js';
 import { useSession } from '../../app/session.js';
 import { useBudgetTargets } from '../../app/use-budget-targets.js';
+import { BudgetAmount } from '../../parts/budget-use.js';
 import { count, percent, plural } from '../../parts/count.js';
 import { Icon } from '../../parts/icon.js';
 import { Money } from '../../parts/money.js';
@@ -83,9 +84,10 @@ function describe(warning: OverviewWarning, accountName: (id: string) => string)
 
 function BudgetWarning({ kind, budget }: { kind: 'budget-low' | 'budget-empty'; budget: Budget }) {
   const { targetName } = useBudgetTargets();
+  const { limit, spent: spentAmount } = amountsOf(budget);
   const spent = (
     <>
-      <Money pico={budget.spentPicoUsd} decimals={2} /> of <Money pico={budget.limitPicoUsd} /> {PERIODS[budget.period].now}
+      <BudgetAmount budget={budget} amount={spentAmount} /> of {renderAmount(budget, limit)} {PERIODS[budget.period].now}
     </>
   );
   if (kind === 'budget-low') {

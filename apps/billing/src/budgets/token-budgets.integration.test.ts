@@ -1,0 +1,234 @@
+import type { BudgetSetRequest } from '#contracts/billing/budgets.js';
+import type { ReserveRequest } from '#contracts/billing/holds.js';
+import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import type { HoldLanes } from '../holds/hold-lanes.js';
+import { listBudgets, setBudget } from './budgets.js';
+import { listBudgetValues } from './list-values.js';
+
+/** Budgets of tokens, which count the tokens of prompts and outputs instead of costs. */
+let ledger: LedgerFixture;
+beforeAll(async () => {
+  ledger = await LedgerFixture.open({ guarded: true });
+});
+afterEach(async () => expect(await ledger.violations()).toEqual([]));
+afterAll(() => ledger.close());
+
+const set = (customer: Customer, request: Partial<BudgetSetRequest>) =>
+  setBudget(ledger.prisma, { accountId: customer.accountId, period: 'day', limitTokens: 1_000, ...request });
+
+/** A reserve that costs one pico-dollar. */
+function reserveTokens(customer: Customer, amountTokens: number, more: Partial<ReserveRequest> = {}): ReserveRequest {
+  return { ...reserveOf(customer, 1n), amountTokens, ...more };
+}
+
+function settle(lanes: HoldLanes, { accountId }: Customer, { holdId }: ReserveRequest, tokens: number) {
+  return lanes.settle({ holdId, accountId, reason: 'completed', usage: usageOf(tokens - 1, 1, tokens - 1) });
+}
+
+/** Returns what each budget of the account has spent and holds. */
+async function used({ accountId }: Customer): Promise<unknown[]> {
+  const { budgets } = await listBudgets(ledger.prisma, { accountId });
+  return budgets.map(({ spentTokens, heldTokens }) => [spentTokens, heldTokens]);
+}
+
+test('a target has one budget of each period and unit', async () => {
+  const customer = await ledger.customer();
+  const { accountId } = customer;
+  const money = await set(customer, { limitTokens: undefined, limitPicoUsd: '7' });
+  const tokens = await set(customer, {});
+  expect(tokens).toEqual({
+    ...{ budgetId: tokens.budgetId, accountId, projectId: null, keyId: null, dimension: null, value: null },
+    ...{ period: 'day', timeZone: 'UTC', startDay: 1, unit: 'tokens', limitTokens: 1_000, spentTokens: 0, heldTokens: 0 },
+    ...{ thresholds: [50, 80, 100], windowStart: money.windowStart, resetsAt: money.resetsAt, createdAt: tokens.createdAt },
+  });
+  expect(await set(customer, { limitTokens: 9 })).toEqual({ ...tokens, limitTokens: 9 });
+  expect(await listBudgets(ledger.prisma, { accountId })).toEqual({ budgets: [money, { ...tokens, limitTokens: 9 }] });
+  const { rows } = await ledger.sql.query('SELECT before, after FROM billing.audit WHERE target = $1 ORDER BY id', [
+    `budget/${tokens.budgetId}`,
+  ]);
+  expect(rows).toEqual([
+    { before: null, after: expect.objectContaining({ limitTokens: 1_000, startDay: 1 }) },
+    { before: { limitTokens: 1_000 }, after: { limitTokens: 9 } },
+  ]);
+});
+
+test('a request holds the most tokens that it can use, and spends those that it has used, cached ones too', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const budget = await set(customer, { projectId: customer.projectId });
+  const lanes = ledger.newLanes();
+  const first = reserveTokens(customer, 600);
+  await lanes.reserve(first);
+  const { projectId, keyId } = budget;
+  expect(await lanes.reserve(reserveTokens(customer, 401))).toEqual({
+    ...{ status: 'refused', holdId: expect.any(String), code: 'insufficient_balance', requiredPicoUsd: '1', availablePicoUsd: '999' },
+    budget: { budgetId: budget.budgetId, projectId, keyId, period: 'day', limitTokens: 1_000, leftTokens: 400, resetsAt: budget.resetsAt },
+  });
+  expect(await used(customer)).toEqual([[0, 600]]);
+  await settle(lanes, customer, first, 250);
+  expect(await used(customer)).toEqual([[250, 0]]);
+  expect(await lanes.reserve(reserveTokens(customer, 750))).toMatchObject({ status: 'held' });
+});
+
+test('requests that cost nothing count, and one that names no tokens is never refused', async () => {
+  const customer = await ledger.customer();
+  await set(customer, { limitTokens: 100 });
+  const lanes = ledger.newLanes();
+  const free = reserveTokens(customer, 100, { amountPicoUsd: '0' });
+  expect(await lanes.reserve(free)).toMatchObject({ status: 'held' });
+  expect(await lanes.reserve(reserveTokens(customer, 1, { amountPicoUsd: '0' }))).toMatchObject({ budget: { leftTokens: 0 } });
+  const unnamed = reserveOf(customer, 0n);
+  expect(await lanes.reserve(unnamed)).toMatchObject({ status: 'held' });
+  await settle(lanes, customer, unnamed, 30);
+  expect(await used(customer)).toEqual([[30, 100]]);
+});
+
+test.each(['day', 'total'] as const)('a budget of a %s that is set later counts the tokens that were used and are held', async (period) => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const lanes = ledger.newLanes();
+  const [settled, open] = [reserveTokens(customer, 100), reserveTokens(customer, 30)];
+  for (const reserve of [settled, open]) await lanes.reserve(reserve);
+  await settle(lanes, customer, settled, 70);
+  const { spentTokens, heldTokens } = await set(customer, { period, keyId: customer.keyId });
+  expect([spentTokens, heldTokens]).toEqual([70, 30]);
+  await settle(lanes, customer, open, 5);
+  expect(await used(customer)).toEqual([[75, 0]]);
+});
+
+test('a budget of tokens that is set while requests run is exact', async () => {
+  const customer = await ledger.customer({ topup: 100_000n });
+  const lanes = ledger.newLanes({ batchMax: 3 });
+  const requests = Array.from({ length: 40 }, async (_, count) => {
+    const reserve = reserveTokens(customer, 100);
+    await lanes.reserve(reserve);
+    await settle(lanes, customer, reserve, count + 1);
+  });
+  await Promise.all([...requests, set(customer, { limitTokens: 1_000_000 }), set(customer, { limitTokens: 1_000_000, period: 'total' })]);
+  expect(await used(customer)).toEqual([
+    [820, 0],
+    [820, 0],
+  ]);
+});
+
+test('500 requests at once over two replicas never exceed a budget of tokens, and the last that fits is admitted', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const limit = 20_000;
+  await set(customer, { limitTokens: limit });
+  const replicas = [ledger.newLanes({ batchMax: 7 }), ledger.newLanes()] as const;
+  const tokens = await Promise.all(
+    Array.from({ length: 500 }, async (_, count) => {
+      const lanes = replicas[count % 2] as HoldLanes;
+      const reserve = reserveTokens(customer, 100 + count);
+      const most = count % 3 === 0 ? 100 + count : 34;
+      if ((await lanes.reserve(reserve)).status !== 'held') return 0;
+      await settle(lanes, customer, reserve, most);
+      return most;
+    }),
+  );
+  const spent = tokens.reduce((sum, one) => sum + one);
+  expect(tokens).toContain(0);
+  expect([await used(customer), spent <= limit]).toEqual([[[spent, 0]], true]);
+  expect(await replicas[0].reserve(reserveTokens(customer, limit - spent))).toMatchObject({ status: 'held' });
+  expect(await replicas[1].reserve(reserveTokens(customer, 1))).toMatchObject({ status: 'refused' });
+});
+
+test('each user has the tokens for itself', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const { accountId } = customer;
+  const { budgetId } = await set(customer, { dimension: 'user', limitTokens: 100 });
+  const lanes = ledger.newLanes();
+  const of = (user: string, tokens: number) => reserveTokens(customer, tokens, { attribution: { user } });
+  const first = of('alice', 90);
+  await lanes.reserve(first);
+  expect(await lanes.reserve(of('alice', 11))).toMatchObject({ budget: { value: 'alice', limitTokens: 100, leftTokens: 10 } });
+  expect(await lanes.reserve(of('bob', 100))).toMatchObject({ status: 'held' });
+  await settle(lanes, customer, first, 40);
+  const { values } = await listBudgetValues(ledger.prisma, { accountId, budgetId });
+  expect(values).toEqual([
+    { value: 'alice', spentTokens: 40, heldTokens: 0 },
+    { value: 'bob', spentTokens: 0, heldTokens: 100 },
+  ]);
+});
+
+test('a budget of users that is set later counts the tokens of each', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const lanes = ledger.newLanes();
+  const of = (user: string, tokens: number) => reserveTokens(customer, tokens, { attribution: { user } });
+  const [settled, open] = [of('alice', 90), of('bob', 7)];
+  for (const reserve of [settled, open]) await lanes.reserve(reserve);
+  await settle(lanes, customer, settled, 40);
+  const { budgetId } = await set(customer, { dimension: 'user' });
+  const { values } = await listBudgetValues(ledger.prisma, { accountId: customer.accountId, budgetId });
+  expect(values).toEqual([
+    { value: 'alice', spentTokens: 40, heldTokens: 0 },
+    { value: 'bob', spentTokens: 0, heldTokens: 7 },
+  ]);
+});
+
+test('a late settlement counts the tokens that it adds, also above the limit, and its cost as before', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const { accountId, projectId } = customer;
+  const budget = await set(customer, { projectId, limitTokens: 50 });
+  const clock = { now: Date.parse(budget.windowStart ?? '') };
+  const lanes = ledger.newLanes({ now: () => clock.now });
+  const reserve = { ...reserveTokens(customer, 50), amountPicoUsd: '200' };
+  await lanes.reserve(reserve);
+  clock.now += 3_600_000;
+  await lanes.settle({ holdId: reserve.holdId, accountId, reason: 'lease-expired' });
+  await lanes.reserve(reserveTokens(customer, 20));
+  const late = { holdId: reserve.holdId, accountId, reason: 'completed', usage: usageOf(45) } as const;
+  expect(await lanes.settle(late)).toMatchObject({ status: 'settled', costPicoUsd: '45' });
+  expect(await used(customer)).toEqual([[45, 20]]);
+  expect(await lanes.reserve(reserveTokens(customer, 1))).toMatchObject({ budget: { leftTokens: 0 } });
+});
+
+test('a threshold and a refusal tell the tokens', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const { accountId, keyId, projectId } = customer;
+  const budget = await set(customer, { keyId, limitTokens: 100, thresholds: [50] });
+  const lanes = ledger.newLanes();
+  const reserve = reserveTokens(customer, 80);
+  await lanes.reserve(reserve);
+  await settle(lanes, customer, reserve, 60);
+  await lanes.reserve(reserveTokens(customer, 41));
+  const { rows } = await ledger.sql.query('SELECT kind, payload FROM billing.money_event WHERE account_id = $1 ORDER BY sequence', [
+    accountId,
+  ]);
+  const { budgetId, windowStart, resetsAt } = budget;
+  const payload = { budgetId, projectId, keyId, period: 'day', limitTokens: 100, spentTokens: 60, windowStart, resetsAt };
+  expect(rows).toEqual([
+    { kind: 'budget-threshold', payload: { ...payload, percent: 50 } },
+    { kind: 'budget-exhausted', payload: { ...payload, requiredTokens: 41 } },
+  ]);
+});
+
+test('another start day begins another window, counted anew; that of a budget of users does not change', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const lanes = ledger.newLanes();
+  const reserve = reserveTokens(customer, 80);
+  await lanes.reserve(reserve);
+  await settle(lanes, customer, reserve, 60);
+  const today = new Date().getUTCDay() || 7;
+  const first = await set(customer, { period: 'week', startDay: today });
+  const start = Date.parse(first.windowStart ?? '');
+  expect(first).toMatchObject({ startDay: today, spentTokens: 60 });
+  const moved = await set(customer, { period: 'week', startDay: (today % 7) + 1 });
+  const earlier = new Date(start - 6 * 86_400_000).toISOString();
+  expect(moved).toEqual({
+    ...first,
+    ...{ startDay: (today % 7) + 1, windowStart: earlier, resetsAt: new Date(start + 86_400_000).toISOString() },
+  });
+  expect(await set(customer, { period: 'week' })).toEqual(moved);
+  await set(customer, { period: 'week', dimension: 'user', startDay: 2 });
+  await expect(set(customer, { period: 'week', dimension: 'user', startDay: 3 })).rejects.toMatchObject({
+    code: 'conflict',
+    param: 'startDay',
+  });
+});
+
+test('a change of the unit or the start day by hand needs an audit row', async () => {
+  const customer = await ledger.customer();
+  const { budgetId } = await set(customer, { period: 'month' });
+  await expect(ledger.sql.query('UPDATE billing.budget SET start_day = 2 WHERE id = $1', [budgetId])).rejects.toMatchObject({
+    constraint: 'budget_unit_is_audited',
+  });
+});
