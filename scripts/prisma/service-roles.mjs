@@ -91,7 +91,16 @@ export const GRANTS = {
       rate_limit: {
         select: true,
         insert: true,
-        update: ['requests_per_minute_max', 'concurrency_max', 'tokens_per_minute_max', 'open_holds', 'request_window', 'token_window'],
+        update: [
+          'requests_per_minute_max',
+          'concurrency_max',
+          'tokens_per_minute_max',
+          'open_holds',
+          'request_window',
+          'token_window',
+          'model_limits',
+          'model_windows',
+        ],
         delete: true,
       },
       // Journals: the role and the triggers both refuse updates.

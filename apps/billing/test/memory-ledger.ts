@@ -47,7 +47,7 @@ export class MemoryLedger {
     }
     for (const { holdId } of rows.tombstones) this.settlements.set(holdId, 0n);
     for (const { reserve, planPart, grantId, leaseUntil, tokens } of rows.opened) {
-      const { holdId, accountId, projectId, keyId, attribution, amountTokens } = reserve;
+      const { holdId, accountId, projectId, keyId, attribution, amountTokens, model } = reserve;
       const price = {
         inputPicoUsd: BigInt(reserve.price.inputPicoUsd),
         cachedInputPicoUsd: BigInt(reserve.price.cachedInputPicoUsd),
@@ -60,7 +60,7 @@ export class MemoryLedger {
         meter: undefined,
         leaseUntil,
         ...(amountTokens !== undefined && { amountTokens }),
-        ...(tokens !== undefined && { tokens }),
+        ...(tokens !== undefined && { tokens, model }),
       };
       this.holds.set(holdId, { holdId, ...payer, createdAt: now, amount, planPart, grantId, ...rest });
     }

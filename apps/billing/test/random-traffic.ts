@@ -152,7 +152,7 @@ export class RandomTraffic {
       projectId,
       keyId: wrongKey ? this.oneOf(this.oneOf(this.tenants).projects).keyId : keyId,
       requestId: `req-${holdId}`,
-      model: 'sim-fast',
+      model: holdId.endsWith('0') || holdId.endsWith('1') ? 'sim-large' : 'sim-fast',
       amountPicoUsd: String(
         this.pick([this.below(AMOUNT_MAX / 5), this.below(AMOUNT_MAX), 0, 2_000_000_000_000_000_000], [20, 10, 1, 0.2]),
       ),
@@ -295,9 +295,15 @@ export function makeLimits([first, second]: readonly Tenant[]): ModelLimit[] {
   };
   return [
     limit(first, 0, true, { requestsPerMinuteMax: 5, tokensPerMinuteMax: 500 }),
-    limit(first, 1, true, { concurrencyMax: 2 }),
+    limit(first, 1, true, { concurrencyMax: 2, modelLimits: [{ model: 'sim-*', requestsPerMinuteMax: 3, tokensPerMinuteMax: 350 }] }),
     limit(first, 1, false, { tokensPerMinuteMax: 900 }),
     limit(second, 0, true, { requestsPerMinuteMax: 12, tokensPerMinuteMax: 700 }),
-    limit(second, 0, false, { tokensPerMinuteMax: 800 }),
+    limit(second, 0, false, {
+      tokensPerMinuteMax: 800,
+      modelLimits: [
+        { model: 'sim-large', tokensPerMinuteMax: 250 },
+        { model: '*-fast', requestsPerMinuteMax: 11 },
+      ],
+    }),
   ];
 }

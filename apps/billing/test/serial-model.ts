@@ -1,6 +1,7 @@
 import type { Attribution } from '#contracts/billing/attribution.js';
 import type { BudgetPeriod, BudgetUnit } from '#contracts/billing/budgets.js';
 import type { LimitLeft, ReserveOutcome, ReserveRequest, SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
+import { modelMatcher } from '#contracts/billing/model-pattern.js';
 import { type BudgetWindow, windowAt } from '../src/budgets/budget-window.js';
 import type { Batch, BatchOutcomes, HoldTimes, Settle } from '../src/holds/batch.js';
 import type { Limits } from '../src/limits/rate-limit.js';
@@ -10,6 +11,7 @@ interface ModelHold {
   projectId: string;
   keyId: string;
   attribution: Attribution;
+  model: string;
   openedAt: number;
   amount: bigint;
   planPart: bigint;
@@ -50,6 +52,8 @@ export interface ModelLimit extends Limits {
 /** A limit per minute that a reserve counts towards. */
 interface ModelCounter {
   keyId: string | null;
+  /** Pattern of the models that count. */
+  model?: string;
   unit: 'requests' | 'tokens';
   limit: number;
   /** The requests or tokens that the reserve adds. */
@@ -340,6 +344,7 @@ export class SerialModel {
       projectId,
       keyId: reserve.keyId,
       attribution: reserve.attribution ?? {},
+      model: reserve.model,
       openedAt: now,
       amount,
       planPart,
@@ -364,16 +369,21 @@ export class SerialModel {
       { keyId: null, unit: 'requests', limit: project.requestsPerMinuteMax, count: 1, waits: waits(requests, now) },
     ];
     for (const limit of limits) {
-      const { keyId, requestsPerMinuteMax, tokensPerMinuteMax } = limit;
-      const opened = [...this.opened.values()].filter((hold) => hold.projectId === limit.projectId && (keyId ?? hold.keyId) === hold.keyId);
-      const times = opened.map(({ openedAt }) => ({ at: openedAt, count: 1 }));
-      const tokens = opened.flatMap(({ openedAt, tokens }) => (tokens === undefined ? [] : { at: openedAt, count: tokens }));
-      const count = reserve.tokensMax ?? 0;
-      if (requestsPerMinuteMax !== null) {
-        counters.push({ keyId, unit: 'requests', limit: requestsPerMinuteMax, count: 1, waits: waits(times, now) });
-      }
-      if (tokensPerMinuteMax !== null && count > 0) {
-        counters.push({ keyId, unit: 'tokens', limit: tokensPerMinuteMax, count, waits: waits(tokens, now) });
+      const { keyId, modelLimits = [] } = limit;
+      const all = [...this.opened.values()].filter((hold) => hold.projectId === limit.projectId && (keyId ?? hold.keyId) === hold.keyId);
+      for (const { model, requestsPerMinuteMax, tokensPerMinuteMax } of [{ ...limit, model: undefined }, ...modelLimits]) {
+        const isNamed = (id: string): boolean => model === undefined || modelMatcher(model)(id);
+        if (!isNamed(reserve.model)) continue;
+        const opened = all.filter((hold) => isNamed(hold.model));
+        const times = opened.map(({ openedAt }) => ({ at: openedAt, count: 1 }));
+        const tokens = opened.flatMap(({ openedAt, tokens }) => (tokens === undefined ? [] : { at: openedAt, count: tokens }));
+        const count = reserve.tokensMax ?? 0;
+        const of = { keyId, ...(model !== undefined && { model }) };
+        if (requestsPerMinuteMax)
+          counters.push({ ...of, unit: 'requests', limit: requestsPerMinuteMax, count: 1, waits: waits(times, now) });
+        if (tokensPerMinuteMax && count > 0) {
+          counters.push({ ...of, unit: 'tokens', limit: tokensPerMinuteMax, count, waits: waits(tokens, now) });
+        }
       }
     }
     return counters;
@@ -389,12 +399,13 @@ export class SerialModel {
     const full = counters.filter(({ limit, count, waits }) => total(waits) + count > limit);
     const longest = full.find((one) => full.every((other) => waitOf(other) <= waitOf(one)));
     if (!longest) return undefined;
-    const { keyId, unit, limit, count } = longest;
+    const { keyId, model, unit, limit, count } = longest;
     return {
       code: 'rate_limit_exceeded',
       limit,
       retryAfterSeconds: Math.min(60, waitOf(longest)),
       ...(keyId !== null && { keyId }),
+      ...(model !== undefined && { model }),
       ...(unit === 'tokens' && { requestedTokens: count }),
       ...left(counters, now),
     } as const;

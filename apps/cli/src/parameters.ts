@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { isNetwork } from '#contracts/billing/fields.js';
+import type { ModelLimit } from '#contracts/billing/model-limits.js';
 import { parseUsd } from '#money/pico-usd.js';
 import { parseUsdPerMillionTokens } from '#money/price.js';
 import type { Parameter } from './command.js';
@@ -103,6 +104,25 @@ export function wholeNumber(min: number, max: number): Kind<number> {
       /^\d{1,16}$/.test(value) && Number(value) >= min && Number(value) <= max
         ? Number(value)
         : invalid(`Must be a whole number from ${min} to ${max}.`),
+  };
+}
+
+/** Limits per minute by model, such as `gpt-*=tpm:100000,rpm:60; o3=rpm:5`; an empty text is an empty list. */
+export const modelLimits: Kind<ModelLimit[]> = {
+  placeholder: 'limits',
+  parse: (value) => value.split(';').flatMap((one) => (one.trim() === '' ? [] : parseModelLimit(one.trim()))),
+};
+
+function parseModelLimit(text: string): ModelLimit {
+  const [, model = '', limits = ''] = /^([^=]+)=([^=]+)$/.exec(text) ?? [];
+  const found = limits.split(',').map((limit) => /^\s*(rpm|tpm):(\d{1,10})\s*$/.exec(limit));
+  const of = (name: string): number | undefined => found.flatMap((match) => (match?.[1] === name ? Number(match[2]) : []))[0];
+  if (model === '' || found.includes(null)) invalid('Must be limits such as gpt-*=tpm:100000,rpm:60, with ; between patterns.');
+  const [requestsPerMinuteMax, tokensPerMinuteMax] = [of('rpm'), of('tpm')];
+  return {
+    model: model.trim(),
+    ...(requestsPerMinuteMax !== undefined && { requestsPerMinuteMax }),
+    ...(tokensPerMinuteMax !== undefined && { tokensPerMinuteMax }),
   };
 }
 

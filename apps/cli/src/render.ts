@@ -1,4 +1,5 @@
 import type { PinnedPrice } from '#contracts/billing/holds.js';
+import type { ModelLimit } from '#contracts/billing/model-limits.js';
 import { parsePicoUsd, picoUsd, renderUsd } from '#money/pico-usd.js';
 
 type Cell = string | number | boolean | null;
@@ -19,6 +20,16 @@ export function renderTable<Row>(rows: readonly Row[], columns: Record<string, (
         .trimEnd(),
     )
     .join('\n');
+}
+
+/** Renders limits by model as they are written: `gpt-*=tpm:100000,rpm:60; o3=rpm:5`. */
+export function renderModelLimits(limits: readonly ModelLimit[]): string {
+  return limits
+    .map(({ model, requestsPerMinuteMax: rpm, tokensPerMinuteMax: tpm }) => {
+      const values = [...(tpm === undefined ? [] : [`tpm:${tpm}`]), ...(rpm === undefined ? [] : [`rpm:${rpm}`])];
+      return `${model}=${values.join(',')}`;
+    })
+    .join('; ');
 }
 
 /** Renders the cursor of the next page, if there is one. */

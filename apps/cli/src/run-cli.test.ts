@@ -133,6 +133,18 @@ describe('the request of each command', () => {
     ],
     [`project update ${ID} --tpm=`, 'billing.v1.project.update', { projectId: ID, tokensPerMinuteMax: null }],
     [`project update ${ID} --tags team,env`, 'billing.v1.project.update', { projectId: ID, tags: ['team', 'env'] }],
+    [`project update ${ID} --model-limits=`, 'billing.v1.project.update', { projectId: ID, modelLimits: [] }],
+    [
+      `key update ${KEY_ID} --model-limits gpt-*=tpm:1000,rpm:6;o3=rpm:5`,
+      'billing.v1.key.update',
+      {
+        keyId: KEY_ID,
+        modelLimits: [
+          { model: 'gpt-*', requestsPerMinuteMax: 6, tokensPerMinuteMax: 1_000 },
+          { model: 'o3', requestsPerMinuteMax: 5 },
+        ],
+      },
+    ],
     [`project update ${ID} --tpm 1000`, 'billing.v1.project.update', { projectId: ID, tokensPerMinuteMax: 1_000 }],
     [`key update ${KEY_ID} --models= --networks=`, 'billing.v1.key.update', { keyId: KEY_ID, models: [], networks: [] }],
     [`key rotate ${KEY_ID}`, 'billing.v1.key.rotate', { keyId: KEY_ID, graceSeconds: 86_400 }],
@@ -735,7 +747,10 @@ describe('an error is one line and an exit code', () => {
       `usage --account ${ID} --from 2027-01-01 --by model,colour`,
       "error: option '--by <what>' argument 'model,colour' is invalid. Must be account, project, key, model, upstream, ending, user, tag, client or session.\n",
     ],
-    [`project update ${ID}`, 'error: nothing to change: give --name, --rpm, --concurrency, --tpm, --tags, --enabled or --disabled\n'],
+    [
+      `project update ${ID}`,
+      'error: nothing to change: give --name, --rpm, --concurrency, --tpm, --model-limits, --tags, --enabled or --disabled\n',
+    ],
     [
       `budget set --account ${ID} --period day --limit 1 --each-user --tag a=b`,
       'error: give one of --each-user, --user, --each-tag and --tag\n',

@@ -5,7 +5,8 @@ import { ServiceError } from '#contracts/service-error.js';
 import { audited, changedFields } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
-import { limitsOfRow, lockAccount, setLimits } from '../limits/set-limits.js';
+import type { Limits } from '../limits/rate-limit.js';
+import { limitsOfRow, lockAccount, namesLimits, setLimits } from '../limits/set-limits.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';
 import { isDuplicate, isMissing } from './database-refusal.js';
 
@@ -33,8 +34,7 @@ export async function createProject(
     return await audited(prisma, 'billing', author, async (tx) => {
       const data = { id, accountId, name, requestsPerMinuteMax, concurrencyMax, tags: request.tags };
       const row = await tx.project.create({ data });
-      const { tokensPerMinuteMax } = await setLimits(tx, targetOf(row), { tokensPerMinuteMax: request.tokensPerMinuteMax });
-      const project = renderProject(row, tokensPerMinuteMax);
+      const project = renderProject(row, await setLimits(tx, targetOf(row), { tokensPerMinuteMax: request.tokensPerMinuteMax }));
       return { result: project, change: { ...changeOf('project.create', project), before: null, after: { ...project } } };
     });
   } catch (error) {
@@ -60,19 +60,19 @@ async function sameProject(
  * @throws {ServiceError} `not_found`.
  */
 export async function updateProject(prisma: PrismaClient, request: ProjectUpdateRequest, author = OWN_AUTHOR): Promise<Project> {
-  const { projectId: id, name, enabled, requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, tags } = request;
+  const { projectId: id, name, enabled, requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits, tags } = request;
   return audited(prisma, 'billing', author, async (tx) => {
     const found = await tx.project.findUnique({ where: { id } });
     if (!found) throw new ServiceError('not_found', 'There is no such project.', 'projectId');
     // Batches lock the account before the project.
-    if (tokensPerMinuteMax !== undefined) await lockAccount(tx, found.accountId);
+    if (namesLimits({ tokensPerMinuteMax, modelLimits })) await lockAccount(tx, found.accountId);
     // Locked first, so that `before` is the row that this change replaces.
     await tx.$queryRaw`SELECT FROM billing.project WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
     const row = await tx.project.findUniqueOrThrow({ where: { id }, include: { limits: { where: { keyId: null } } } });
     const data = { name, enabled, requestsPerMinuteMax, concurrencyMax, tags };
-    const limits = await setLimits(tx, targetOf(row), { tokensPerMinuteMax });
-    const project = renderProject(await tx.project.update({ where: { id }, data }), limits.tokensPerMinuteMax);
-    const changed = changedFields(renderStored(row), project);
+    const limits = await setLimits(tx, targetOf(row), { tokensPerMinuteMax, modelLimits });
+    const project = renderProject(await tx.project.update({ where: { id }, data }), limits);
+    const changed = changedFields({ modelLimits: undefined, ...renderStored(row) }, project);
     return { result: project, change: changed && { ...changeOf('project.update', project), ...changed } };
   });
 }
@@ -92,14 +92,14 @@ export async function listProjects(prisma: PrismaClient, request: ListRequest): 
 type StoredProject = Prisma.ProjectModel & { limits: Prisma.RateLimitModel[] };
 
 function renderStored(row: StoredProject): Project {
-  return renderProject(row, limitsOfRow(row.limits[0]).tokensPerMinuteMax);
+  return renderProject(row, limitsOfRow(row.limits[0]));
 }
 
 function targetOf({ id: projectId, accountId }: Prisma.ProjectModel) {
   return { accountId, projectId, keyId: null };
 }
 
-function renderProject(row: Prisma.ProjectModel, tokensPerMinuteMax: number | null): Project {
+function renderProject(row: Prisma.ProjectModel, { tokensPerMinuteMax, modelLimits }: Limits): Project {
   return {
     projectId: row.id,
     accountId: row.accountId,
@@ -108,6 +108,7 @@ function renderProject(row: Prisma.ProjectModel, tokensPerMinuteMax: number | nu
     requestsPerMinuteMax: row.requestsPerMinuteMax,
     concurrencyMax: row.concurrencyMax,
     tokensPerMinuteMax,
+    ...(modelLimits && { modelLimits: [...modelLimits] }),
     tags: row.tags,
     createdAt: row.createdAt.toISOString(),
   };

@@ -266,7 +266,7 @@ function holdOf({ reserve, planPart, grantId, leaseUntil, tokens }: OpenedHold, 
     meter: undefined, // never used: the settles of the reaper are not decided from the cache
     leaseUntil,
     ...(amountTokens !== undefined && { amountTokens }),
-    ...(tokens !== undefined && { tokens }),
+    ...(tokens !== undefined && { tokens, model: reserve.model }),
     ...(isBudgeted && attribution && { attribution }),
   };
 }

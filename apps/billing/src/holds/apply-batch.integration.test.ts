@@ -204,13 +204,13 @@ async function addBudget(budget: ModelBudget, model: SerialModel, now: number): 
 }
 
 async function addLimit(limit: ModelLimit, model: SerialModel): Promise<void> {
-  const { accountId, projectId, keyId, requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax } = limit;
+  const { accountId, projectId, keyId, requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits } = limit;
   const id = keyId ?? projectId;
   await ledger.sql.query(
     `INSERT INTO billing.rate_limit
-       (id, account_id, project_id, key_id, requests_per_minute_max, concurrency_max, tokens_per_minute_max, open_holds)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, 0)`,
-    [id, accountId, projectId, keyId, requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax],
+       (id, account_id, project_id, key_id, requests_per_minute_max, concurrency_max, tokens_per_minute_max, open_holds, model_limits)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8)`,
+    [id, accountId, projectId, keyId, requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits && JSON.stringify(modelLimits)],
   );
   model.limits.set(id, { ...limit });
 }

@@ -57,7 +57,7 @@ function writeCachedBatch(name: string, more = { changes: '', demands: '', token
 const WRITE_CACHED_BATCH = writeCachedBatch('write_cached_batch');
 
 /**
- * The statement of a batch that changes budgets, $57 to $60, or rate limits, $61 to $65, with the tokens of the holds that it opens, $66.
+ * The statement of a batch that changes budgets, $57 to $60, or rate limits, $61 to $66, with the tokens of the holds that it opens, $67.
  * Their values need no version of their own: every change of one writes the row of its account.
  */
 const CHANGES_OF_LIMITS = `changed_budgets AS (
@@ -66,7 +66,8 @@ const CHANGES_OF_LIMITS = `changed_budgets AS (
       WHERE b.id = s.id AND b.account_id = s.payer_id RETURNING 1
     ), changed_limits AS (
       UPDATE billing.rate_limit l SET ${LIMIT_SET}
-      FROM unnest($61::uuid[], $62::uuid[], $63::int4[], $64::json[], $65::json[]) AS s (id, payer_id, open_holds, request_window, token_window)
+      FROM unnest($61::uuid[], $62::uuid[], $63::int4[], $64::json[], $65::json[], $66::json[])
+        AS s (id, payer_id, open_holds, request_window, token_window, model_windows)
       WHERE l.id = s.id AND l.account_id = s.payer_id RETURNING 1
     ),`;
 const DEMANDS_OF_LIMITS = `billing.demand((SELECT count(*) FROM changed_budgets) = cardinality($57), 'a budget was not there'),
@@ -75,14 +76,14 @@ const DEMANDS_OF_LIMITS = `billing.demand((SELECT count(*) FROM changed_budgets)
 const WRITE_CACHED_BATCH_AND_LIMITS = writeCachedBatch('write_cached_batch_and_limits', {
   changes: CHANGES_OF_LIMITS,
   demands: DEMANDS_OF_LIMITS,
-  tokens: '$66',
+  tokens: '$67',
 });
 
-/** As before, with what is counted for users and tags, $67 to $73. It is not cached: the statement adds to it, and fails above a limit. */
+/** As before, with what is counted for users and tags, $68 to $74. It is not cached: the statement adds to it, and fails above a limit. */
 const WRITE_CACHED_BATCH_AND_VALUES = writeCachedBatch('write_cached_batch_and_values', {
-  changes: `${CHANGES_OF_LIMITS} ${changeValues(67)},`,
+  changes: `${CHANGES_OF_LIMITS} ${changeValues(68)},`,
   demands: `${DEMANDS_OF_LIMITS} ${DEMAND_VALUES},`,
-  tokens: '$66',
+  tokens: '$67',
 });
 
 /**

@@ -3,7 +3,7 @@ import { type Amounts, budgetsOf, budgetsOfHold, leftOf } from '../budgets/budge
 import { valueBudgetsOf, valueBudgetsOfHold } from '../budgets/budget-values.js';
 import { charge, chargeLate, giveBack, type HeldParts, type LateCharge, returnHold } from '../ledger/funds.js';
 import { correctWindow } from '../limits/minute-window.js';
-import { limitsOf } from '../limits/rate-limit.js';
+import { limitsOf, limitsOfModel, storeOfModel, windowsOfModel } from '../limits/rate-limit.js';
 import type { AccountState, HoldTimes, Settle } from './batch.js';
 import { type BatchDraft, countForValues, countInBudgets, leftForValues } from './batch-draft.js';
 import { billableUsage, costWithin, type Hold, NO_USAGE, type ReapedHold, tokensOf } from './hold.js';
@@ -108,8 +108,12 @@ function chargeHold(draft: BatchDraft, { settle, hold, account, parts }: EndedHo
 /** Replaces the tokens that the hold counted as by those that it used, in the second in which it was opened. */
 function correctTokens(draft: BatchDraft, hold: Hold, usage: TokenUsage): void {
   if (hold.tokens === undefined) return;
+  const change = tokensOf(usage) - hold.tokens;
   for (const limit of limitsOf(draft.limits, hold)) {
-    limit.tokenWindow = correctWindow(limit.tokenWindow, hold.createdAt, tokensOf(usage) - hold.tokens);
+    limit.tokenWindow = correctWindow(limit.tokenWindow, hold.createdAt, change);
+    for (const { model: pattern } of limitsOfModel(limit, hold.model ?? '')) {
+      storeOfModel(limit, pattern, { tokens: correctWindow(windowsOfModel(limit, pattern).tokens, hold.createdAt, change) });
+    }
   }
 }
 

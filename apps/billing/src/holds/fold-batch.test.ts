@@ -165,9 +165,13 @@ test('the random traffic reached every rare path', () => {
     'late from the top-up',
     'over the hold',
     'plan ended',
+    'rate_limit_exceeded of a key for a model for requests',
+    'rate_limit_exceeded of a key for a model for tokens',
     'rate_limit_exceeded of a key for requests',
     'rate_limit_exceeded of a key for tokens',
     'rate_limit_exceeded of a key for tokens, for ever',
+    'rate_limit_exceeded of a project for a model for requests',
+    'rate_limit_exceeded of a project for a model for tokens',
     'rate_limit_exceeded of a project for requests',
     'rate_limit_exceeded of a project for tokens',
     'rate_limit_exceeded of a project for tokens, for ever',
@@ -211,8 +215,8 @@ function aboveBudget({ period, dimension, limitTokens }: ExceededBudget): string
   return dimension === undefined ? `reserve above the budget of a ${period}` : `reserve above the budget of a ${dimension}`;
 }
 
-function limitOf({ code, limit, keyId, requestedTokens }: LimitRefusal): string {
-  const owner = `${code} of a ${keyId === undefined ? 'project' : 'key'}`;
+function limitOf({ code, limit, keyId, model, requestedTokens }: LimitRefusal): string {
+  const owner = `${code} of a ${keyId === undefined ? 'project' : 'key'}${model === undefined ? '' : ' for a model'}`;
   if (code === 'concurrency_limit') return owner;
   if (requestedTokens === undefined) return `${owner} for requests`;
   return `${owner} for tokens${requestedTokens > limit ? ', for ever' : ''}`;

@@ -21,6 +21,8 @@ export interface Hold {
   grantId: string | null;
   /** Tokens that it counts as towards limits of tokens per minute. Absent: none. */
   tokens?: number;
+  /** With `tokens`: some limits are by model. */
+  model?: string;
   /** User and tags that it counts for in budgets. Absent: none, or the account has no budgets. */
   attribution?: Attribution | undefined;
   /** Fixed at the reserve: a price change never affects a running request. */

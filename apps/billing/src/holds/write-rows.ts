@@ -84,13 +84,15 @@ const WRITE_BUDGETS = {
     ) SELECT billing.demand((SELECT count(*) FROM changed) = cardinality($1), 'a budget was not there')`,
 };
 
-export const LIMIT_SET = 'open_holds = s.open_holds, request_window = s.request_window, token_window = s.token_window';
+export const LIMIT_SET =
+  'open_holds = s.open_holds, request_window = s.request_window, token_window = s.token_window, model_windows = s.model_windows';
 
 const WRITE_LIMITS = {
   name: 'write_limits',
   text: `WITH changed AS (
       UPDATE billing.rate_limit l SET ${LIMIT_SET}
-      FROM unnest($1::uuid[], $2::uuid[], $3::int4[], $4::json[], $5::json[]) AS s (id, payer_id, open_holds, request_window, token_window)
+      FROM unnest($1::uuid[], $2::uuid[], $3::int4[], $4::json[], $5::json[], $6::json[])
+        AS s (id, payer_id, open_holds, request_window, token_window, model_windows)
       WHERE l.id = s.id AND l.account_id = s.payer_id RETURNING 1
     ) SELECT billing.demand((SELECT count(*) FROM changed) = cardinality($1), 'a rate limit was not there')`,
 };
@@ -282,6 +284,7 @@ export function limitColumns(limits: readonly RateLimitState[]): unknown[] {
     plainArray(limits.map((row) => row.openHolds)),
     limits.map((row) => JSON.stringify(row.requestWindow)),
     limits.map((row) => JSON.stringify(row.tokenWindow)),
+    limits.map((row) => JSON.stringify(row.modelWindows ?? {})),
   ];
 }
 

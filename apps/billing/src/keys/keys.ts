@@ -58,7 +58,7 @@ export async function updateKey(prisma: PrismaClient, request: KeyUpdateRequest,
     const before = renderKey(row, limitsOfRow(await tx.rateLimit.findUnique({ where: { id } })));
     const changedRow = await tx.apiKey.update({ where: { id }, data: { name, note, disabled, expiresAt, models, networks } });
     const key = renderKey(changedRow, await setLimits(tx, targetOf(row, project), limitsIn(request)));
-    const changed = changedFields(before, key);
+    const changed = changedFields({ modelLimits: undefined, ...before }, key);
     return { result: key, change: changed && { ...changeOf('key.update', key, project), ...changed } };
   });
 }
@@ -140,8 +140,8 @@ export async function listKeys(prisma: PrismaClient, request: KeyListRequest): P
   return { keys, nextCursor };
 }
 
-function limitsIn({ requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax }: Partial<Limits>): Partial<Limits> {
-  return { requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax };
+function limitsIn({ requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits }: Partial<Limits>): Partial<Limits> {
+  return { requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits };
 }
 
 function targetOf({ id: keyId, projectId }: Prisma.ApiKeyModel, { accountId }: Prisma.ProjectModel) {
@@ -193,7 +193,7 @@ function changeOf(action: string, { keyId }: ApiKey, { accountId }: { accountId:
   return { action, accountId, target: `key/${keyId}`, reason: null };
 }
 
-function renderKey(row: Prisma.ApiKeyModel, limits: Limits): ApiKey {
+function renderKey(row: Prisma.ApiKeyModel, { modelLimits, ...limits }: Limits): ApiKey {
   return {
     keyId: row.id,
     projectId: row.projectId,
@@ -206,6 +206,7 @@ function renderKey(row: Prisma.ApiKeyModel, limits: Limits): ApiKey {
     models: row.models,
     networks: row.networks,
     ...limits,
+    ...(modelLimits && { modelLimits: [...modelLimits] }),
     replacedBy: row.replacedBy,
     revokedAt: row.revokedAt?.toISOString() ?? null,
   };

@@ -43,11 +43,12 @@ test('a key shows the tighter of its limits and those of its project, and the bu
   await set({ keyId: otherKey });
   await set({ projectId: otherProject });
   await bill(keyId, 7);
+  const modelLimits = [{ model: 'gpt-*', requestsPerMinuteMax: 5 }];
   await updateKey(ledger.prisma, { keyId, concurrencyMax: 3, tokensPerMinuteMax: 500 });
-  await updateProject(ledger.prisma, { projectId, requestsPerMinuteMax: 20, concurrencyMax: 30, tokensPerMinuteMax: 400 });
+  await updateProject(ledger.prisma, { projectId, requestsPerMinuteMax: 20, concurrencyMax: 30, tokensPerMinuteMax: 400, modelLimits });
   const { budgets, ...key } = await showOwnKey(ledger.prisma, keyId);
   const tightest = { requestsPerMinuteMax: 20, tokensPerMinuteMax: 400, concurrencyMax: 3 };
-  expect(key).toMatchObject({ keyId, projectId, status: 'active', tightest });
+  expect(key).toMatchObject({ keyId, projectId, status: 'active', tightest, projectModelLimits: modelLimits });
   expect(budgets).toEqual(own.map((budget) => ({ ...budget, spentPicoUsd: '7' })));
 });
 

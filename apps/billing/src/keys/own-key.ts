@@ -19,14 +19,16 @@ export async function showOwnKey(prisma: PrismaClient, keyId: string): Promise<O
   if (!key) throw new ServiceError('not_found', 'There is no such key.', 'keyId');
   const include = { limits: { where: { keyId: null } } };
   const { limits, ...project } = await prisma.project.findUniqueOrThrow({ where: { id: key.projectId }, include });
+  const { tokensPerMinuteMax, modelLimits } = limitsOfRow(limits[0]);
   const { budgets } = await listBudgets(prisma, { accountId: project.accountId });
   return {
     ...key,
     tightest: {
       requestsPerMinuteMax: tighter(key.requestsPerMinuteMax, project.requestsPerMinuteMax),
-      tokensPerMinuteMax: tighter(key.tokensPerMinuteMax, limitsOfRow(limits[0]).tokensPerMinuteMax),
+      tokensPerMinuteMax: tighter(key.tokensPerMinuteMax, tokensPerMinuteMax),
       concurrencyMax: tighter(key.concurrencyMax, project.concurrencyMax),
     },
+    ...(modelLimits && { projectModelLimits: [...modelLimits] }),
     budgets: budgets.filter(
       ({ dimension, ...of }) =>
         dimension === null && (of.keyId === keyId || (of.keyId === null && (of.projectId ?? key.projectId) === key.projectId)),

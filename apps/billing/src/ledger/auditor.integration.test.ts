@@ -175,8 +175,17 @@ describe('each invariant detects its violation', () => {
         }),
       ],
     ],
+    ['I14', 'a total of tokens that misses some', (customer) => [budgetRow(customer, 'total', `'-infinity'`, { unit: 'tokens' })]],
     ['I16', 'a rate limit without an open hold of its key', (customer) => [limitRow(customer, 0, '[]')]],
     ['I16', 'a window of tokens that counts none', (customer) => [limitRow(customer, 1, '[[1,0]]')]],
+    [
+      'I16',
+      'a window of a model that counts none',
+      (customer) => [
+        limitRow(customer, 1, '[]'),
+        `UPDATE billing.rate_limit SET model_windows = '{"gpt-*": {"requests": [[1,0]], "tokens": []}}'`,
+      ],
+    ],
     ['I17', 'a user that has spent what no request cost', (customer) => [userBudget(customer, `('alice', 1, 0)`)]],
     ['I17', 'a user that holds what no request holds', (customer) => [userBudget(customer, `('alice', 0, 1)`)]],
     [
@@ -191,9 +200,9 @@ describe('each invariant detects its violation', () => {
   const limitRow = ({ accountId, projectId, keyId }: Customer, openHolds: number, tokens: string): string =>
     `INSERT INTO billing.rate_limit (id, account_id, project_id, key_id, tokens_per_minute_max, open_holds, token_window)
      VALUES ('${keyId}', '${accountId}', '${projectId}', '${keyId}', 1, ${openHolds}, '${tokens}')`;
-  const budgetRow = ({ accountId }: Customer, period: string, start: string, { spent = '0', held = '0' }): string =>
-    `INSERT INTO billing.budget (id, account_id, period, time_zone, limit_amount, spent, held, window_start, window_end)
-     VALUES (gen_random_uuid(), '${accountId}', '${period}', 'UTC', 1, ${spent}, ${held}, ${start}, 'infinity')`;
+  const budgetRow = ({ accountId }: Customer, period: string, start: string, { spent = '0', held = '0', unit = 'usd' }): string =>
+    `INSERT INTO billing.budget (unit, id, account_id, period, time_zone, limit_amount, spent, held, window_start, window_end)
+     VALUES ('${unit}', gen_random_uuid(), '${accountId}', '${period}', 'UTC', 1, ${spent}, ${held}, ${start}, 'infinity')`;
   const userBudget = ({ accountId }: Customer, values: string): string =>
     `WITH budget AS (
        INSERT INTO billing.budget (id, account_id, dimension, thresholds, period, time_zone, limit_amount, spent, held, window_start, window_end)

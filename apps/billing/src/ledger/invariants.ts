@@ -219,7 +219,8 @@ export const INVARIANTS: readonly Invariant[] = [
     sql: () => `SELECT l.id AS subject, l.account_id FROM billing.rate_limit l
       WHERE l.open_holds <> (SELECT count(*) FROM billing.hold h
           WHERE h.account_id = l.account_id AND h.project_id = l.project_id AND h.key_id = coalesce(l.key_id, h.key_id))
-        OR EXISTS (SELECT FROM (VALUES (l.request_window), (l.token_window)) AS windows (entries), LATERAL (
+        OR EXISTS (SELECT FROM (SELECT l.request_window UNION ALL SELECT l.token_window
+            UNION ALL SELECT w.value FROM json_each(l.model_windows) m, json_each(m.value) w) AS windows (entries), LATERAL (
             SELECT (e.value ->> 1)::float8 AS count, (e.value ->> 0)::float8 AS at,
               lag((e.value ->> 0)::float8) OVER (ORDER BY e.position) AS before
             FROM json_array_elements(entries) WITH ORDINALITY e (value, position)) w

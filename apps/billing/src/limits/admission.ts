@@ -9,7 +9,7 @@ import {
   retryAfterSeconds,
   slideWindow,
 } from './minute-window.js';
-import type { RateLimitState } from './rate-limit.js';
+import { limitsOfModel, type RateLimitState, storeOfModel, windowsOfModel } from './rate-limit.js';
 
 /** A place becomes free when any running request ends, which cannot be predicted. */
 const CONCURRENCY_RETRY_AFTER_SECONDS = 1;
@@ -27,6 +27,8 @@ interface Counter {
   row: ProjectLimits | RateLimitState;
   /** Absent: the limit of the project. */
   keyId: string | null;
+  /** Pattern of the models that count. Absent: all do. */
+  model?: string;
   unit: 'requests' | 'tokens';
   limit: number;
   /** The requests or tokens that the request adds. */
@@ -44,15 +46,21 @@ export class Admission {
   constructor(
     private readonly project: ProjectLimits,
     private readonly limits: readonly RateLimitState[],
-    { tokensMax = 0 }: Pick<ReserveRequest, 'tokensMax'>,
+    { model, tokensMax = 0 }: Pick<ReserveRequest, 'model' | 'tokensMax'>,
     private readonly now: number,
   ) {
-    this.counters = [this.counter(project, null, 'requests', project.requestsPerMinuteMax, 1)];
+    this.counters = [this.counter({ row: project, keyId: null, unit: 'requests', limit: project.requestsPerMinuteMax, count: 1 })];
     for (const row of limits) {
-      const { keyId, requestsPerMinuteMax, tokensPerMinuteMax } = row;
-      if (requestsPerMinuteMax !== null) this.counters.push(this.counter(row, keyId, 'requests', requestsPerMinuteMax, 1));
-      if (tokensPerMinuteMax !== null && tokensMax > 0) {
-        this.counters.push(this.counter(row, keyId, 'tokens', tokensPerMinuteMax, tokensMax));
+      const { keyId } = row;
+      for (const { model: pattern, requestsPerMinuteMax, tokensPerMinuteMax } of [
+        { ...row, model: undefined },
+        ...limitsOfModel(row, model),
+      ]) {
+        const of = { row, keyId, ...(pattern !== undefined && { model: pattern }) };
+        if (requestsPerMinuteMax) this.counters.push(this.counter({ ...of, unit: 'requests', limit: requestsPerMinuteMax, count: 1 }));
+        if (tokensPerMinuteMax && tokensMax > 0) {
+          this.counters.push(this.counter({ ...of, unit: 'tokens', limit: tokensPerMinuteMax, count: tokensMax }));
+        }
       }
     }
   }
@@ -99,12 +107,13 @@ export class Admission {
     const [first, ...others] = full.map((counter) => ({ counter, waitSeconds: this.waitSeconds(counter) }));
     if (!first) return undefined;
     const { counter, waitSeconds } = others.reduce((longest, other) => (other.waitSeconds > longest.waitSeconds ? other : longest), first);
-    const { keyId, unit, limit, count } = counter;
+    const { keyId, model, unit, limit, count } = counter;
     return {
       code: 'rate_limit_exceeded',
       limit,
       retryAfterSeconds: Math.min(waitSeconds, RETRY_AFTER_SECONDS_MAX),
       ...(keyId !== null && { keyId }),
+      ...(model !== undefined && { model }),
       ...(unit === 'tokens' && { requestedTokens: count }),
       ...this.left(),
     } as const;
@@ -136,16 +145,18 @@ export class Admission {
     return lefts.reduce<LimitLeft | undefined>((least, left) => (least && least.remaining <= left.remaining ? least : left), undefined);
   }
 
-  private counter(row: Counter['row'], keyId: string | null, unit: Counter['unit'], limit: number, count: number): Counter {
-    return { row, keyId, unit, limit, count, window: slideWindow(windowOf({ row, unit }), this.now) };
+  private counter(counter: Omit<Counter, 'window'>): Counter {
+    return { ...counter, window: slideWindow(windowOf(counter), this.now) };
   }
 }
 
-function windowOf({ row, unit }: Pick<Counter, 'row' | 'unit'>): MinuteWindow {
+function windowOf({ row, model, unit }: Omit<Counter, 'window'>): MinuteWindow {
+  if (model !== undefined && 'tokenWindow' in row) return windowsOfModel(row, model)[unit];
   return unit === 'tokens' && 'tokenWindow' in row ? row.tokenWindow : row.requestWindow;
 }
 
-function store({ row, unit }: Counter, window: MinuteWindow): void {
-  if (unit === 'tokens' && 'tokenWindow' in row) row.tokenWindow = window;
+function store({ row, model, unit }: Counter, window: MinuteWindow): void {
+  if (model !== undefined && 'tokenWindow' in row) storeOfModel(row, model, { [unit]: window });
+  else if (unit === 'tokens' && 'tokenWindow' in row) row.tokenWindow = window;
   else row.requestWindow = window;
 }

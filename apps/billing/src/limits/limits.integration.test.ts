@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { KeyUpdateRequest } from '#contracts/billing/keys.js';
+import type { ModelLimit } from '#contracts/billing/model-limits.js';
 import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
 import { listProjects, updateProject } from '../accounts/projects.js';
 import type { HoldLanes } from '../holds/hold-lanes.js';
@@ -146,6 +147,89 @@ test('a request that names no tokens is not limited by them', async () => {
     ...{ status: 'held', holdId, leaseMs: expect.any(Number), requests: expect.any(Object) },
   });
   expect(await end(lanes, customer, holdId, 20)).toMatchObject({ status: 'settled' });
+});
+
+describe('limits by model', () => {
+  const MODEL_LIMITS = [
+    { model: 'gpt-*', requestsPerMinuteMax: 12, tokensPerMinuteMax: 1_000 },
+    { model: '*-mini', tokensPerMinuteMax: 300 },
+  ];
+  const limitModels = ({ projectId }: Customer, modelLimits: ModelLimit[]) => updateProject(ledger.prisma, { projectId, modelLimits });
+  const askModel = (lanes: HoldLanes, customer: Customer, model: string, tokensMax: number, holdId: string = randomUUID()) =>
+    lanes.reserve({ ...reserveOf(customer, 1n, holdId), model, tokensMax });
+
+  test('are set together, replaced and removed; each change is audited, and a rotated key has those of the old key', async () => {
+    const { projectId, keyId } = await ledger.customer();
+    const limited = await updateKey(ledger.prisma, { keyId, modelLimits: MODEL_LIMITS });
+    const rotated = await rotateKey(ledger.prisma, { keyId, graceSeconds: 60 }, '');
+    expect([limited, rotated, rotated.replaced].map(({ modelLimits }) => modelLimits)).toEqual([MODEL_LIMITS, MODEL_LIMITS, MODEL_LIMITS]);
+    const [first] = MODEL_LIMITS as [ModelLimit];
+    const limits = { tokensPerMinuteMax: 9 };
+    expect(await updateProject(ledger.prisma, { projectId, modelLimits: MODEL_LIMITS, ...limits })).toMatchObject({
+      modelLimits: MODEL_LIMITS,
+    });
+    expect(await updateProject(ledger.prisma, { projectId, modelLimits: [first] })).toMatchObject({ modelLimits: [first], ...limits });
+    const removed = await updateProject(ledger.prisma, { projectId, modelLimits: [] });
+    expect([removed, removed.modelLimits]).toEqual([expect.objectContaining(limits), undefined]);
+    const { rows } = await ledger.sql.query(
+      `SELECT before, after FROM billing.audit WHERE target = $1 AND action = 'project.update' ORDER BY id`,
+      [`project/${projectId}`],
+    );
+    expect(rows.map(({ before, after }) => [before.modelLimits, after.modelLimits])).toEqual([
+      [undefined, MODEL_LIMITS],
+      [MODEL_LIMITS, [first]],
+      [[first], undefined],
+    ]);
+  });
+
+  test.each<[string, ModelLimit[]]>([
+    ['without a limit', [{ model: 'gpt-*' }]],
+    ['twice', [...MODEL_LIMITS, { model: 'gpt-*', requestsPerMinuteMax: 1 }]],
+  ])('a pattern %s is refused', async (_, modelLimits) => {
+    const customer = await ledger.customer();
+    await expect(limitModels(customer, modelLimits)).rejects.toMatchObject({ code: 'invalid_request', param: 'modelLimits' });
+  });
+
+  test('of a hundred requests at once over three replicas, twelve fit; other models are not limited', async () => {
+    const customer = await ledger.customer({ topup: TOPUP });
+    const replicas = [1, 2, 3].map(() => ledger.newLanes());
+    await limitModels(customer, MODEL_LIMITS);
+    const outcomes = await Promise.all(
+      Array.from({ length: 100 }, (_, count) => askModel(replicas[count % 3] as HoldLanes, customer, `gpt-${count % 7}`, 10)),
+    );
+    const refused = outcomes.filter(({ status }) => status === 'refused');
+    expect([outcomes.filter(({ status }) => status === 'held').length, refused.length]).toEqual([12, 88]);
+    const refusal = { code: 'rate_limit_exceeded', limit: 12, model: 'gpt-*', retryAfterSeconds: expect.any(Number) };
+    for (const outcome of refused) expect(outcome).toMatchObject(refusal);
+    expect(await askModel(replicas[0] as HoldLanes, customer, 'o3', 5_000)).toMatchObject({ status: 'held' });
+  });
+
+  test('every pattern of a model counts its tokens, and settlements correct them', async () => {
+    const customer = await ledger.customer({ topup: TOPUP });
+    const lanes = ledger.newLanes();
+    await limitModels(customer, MODEL_LIMITS);
+    const first = randomUUID();
+    expect(await askModel(lanes, customer, 'gpt-mini', 250, first)).toMatchObject({
+      status: 'held',
+      tokens: { limit: 300, remaining: 50 },
+    });
+    expect(await askModel(lanes, customer, 'o4-mini', 51)).toMatchObject({ limit: 300, model: '*-mini', requestedTokens: 51 });
+    expect(await askModel(lanes, customer, 'gpt-5', 751)).toMatchObject({ limit: 1_000, model: 'gpt-*', tokens: { remaining: 750 } });
+    await end(lanes, customer, first, 40);
+    expect(await askModel(lanes, customer, 'o4-mini', 260)).toMatchObject({ status: 'held', tokens: { limit: 300, remaining: 0 } });
+    expect(await askModel(lanes, customer, 'gpt-5', 960)).toMatchObject({ status: 'held', tokens: { limit: 1_000, remaining: 0 } });
+  });
+
+  test('a change keeps what the patterns that stay have counted', async () => {
+    const customer = await ledger.customer({ topup: TOPUP });
+    const lanes = ledger.newLanes();
+    await limitModels(customer, MODEL_LIMITS);
+    await askModel(lanes, customer, 'gpt-mini', 250);
+    await limitModels(customer, [{ model: 'gpt-*', tokensPerMinuteMax: 400 }]);
+    expect(await askModel(lanes, customer, 'gpt-mini', 151)).toMatchObject({ limit: 400, model: 'gpt-*', tokens: { remaining: 150 } });
+    await limitModels(customer, [...MODEL_LIMITS].reverse());
+    expect(await askModel(lanes, customer, 'o4-mini', 300)).toMatchObject({ status: 'held' });
+  });
 });
 
 test('open requests count towards a concurrency that is set later, and a lowered limit disturbs none', async () => {

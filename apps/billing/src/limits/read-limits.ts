@@ -7,15 +7,15 @@ const READ_LIMITS = {
   name: 'read_limits',
   text: `SELECT l.id AS "targetId", account_id AS "accountId", key_id AS "keyId", requests_per_minute_max AS "requestsPerMinuteMax",
       concurrency_max AS "concurrencyMax", tokens_per_minute_max AS "tokensPerMinuteMax", open_holds AS "openHolds",
-      request_window AS "requestWindow", token_window AS "tokenWindow"
+      request_window AS "requestWindow", token_window AS "tokenWindow", model_limits AS "modelLimits", model_windows AS "modelWindows"
     FROM unnest($1::uuid[], $2::uuid[]) AS b (target_id, payer_id),
       LATERAL (SELECT * FROM billing.rate_limit WHERE id = b.target_id AND account_id = b.payer_id LIMIT 1) AS l`,
 };
 
 const READ_TOKENS = {
   name: 'read_tokens',
-  text: `SELECT h.id, h.tokens::float8 FROM unnest($1::uuid[], $2::uuid[]) AS b (hold_id, payer_id),
-      LATERAL (SELECT id, tokens FROM billing.hold WHERE id = b.hold_id AND account_id = b.payer_id LIMIT 1) AS h
+  text: `SELECT h.id, h.tokens::float8, h.model FROM unnest($1::uuid[], $2::uuid[]) AS b (hold_id, payer_id),
+      LATERAL (SELECT id, tokens, model FROM billing.hold WHERE id = b.hold_id AND account_id = b.payer_id LIMIT 1) AS h
     WHERE h.tokens IS NOT NULL`,
 };
 
@@ -26,8 +26,8 @@ interface Payer {
 }
 
 /**
- * Reads the limits that requests count towards, by account, in the transaction that has locked the accounts. Sets the tokens of the open
- * holds.
+ * Reads the limits that requests count towards, by account, in the transaction that has locked the accounts. Sets the tokens and the model of
+ * the open holds that count towards limits of tokens.
  */
 export async function readLimits(
   connection: PgConnection,
@@ -44,13 +44,14 @@ export async function readLimits(
       plainArray(targets.map(({ targetId }) => targetId)),
       plainArray(targets.map(({ accountId }) => accountId)),
     ]),
-    execute<{ id: string; tokens: number }>(connection, READ_TOKENS, [
+    execute<{ id: string; tokens: number; model: string }>(connection, READ_TOKENS, [
       plainArray(holds.map(({ holdId }) => holdId)),
       plainArray(holds.map(({ accountId }) => accountId)),
     ]),
   ]);
-  for (const limit of rows) limits.get(limit.accountId)?.set(limit.targetId, limit);
-  const tokensOf = new Map(tokens.rows.map((row) => [row.id, row.tokens]));
-  for (const hold of holds) Object.assign(hold, tokensOf.has(hold.holdId) && { tokens: tokensOf.get(hold.holdId) });
+  for (const { modelLimits, ...limit } of rows)
+    limits.get(limit.accountId)?.set(limit.targetId, { ...limit, ...(modelLimits && { modelLimits }) });
+  const tokensOf = new Map(tokens.rows.map(({ id, ...counted }) => [id, counted]));
+  for (const hold of holds) Object.assign(hold, tokensOf.get(hold.holdId));
   return limits;
 }

@@ -33,6 +33,13 @@ export const MUTATIONS_OF_LIMITS: MutationsByFile = {
   ],
   'apps/billing/src/holds/decide-settles.ts': [
     ['a settlement corrects the tokens', 'tokensOf(usage) - hold.tokens', '0', FOLD, MODEL],
+    [
+      'a settlement corrects the tokens of a model',
+      'storeOfModel(limit, pattern, { tokens',
+      'storeOfModel({ ...limit }, pattern, { tokens',
+      FOLD,
+      MODEL,
+    ],
     ['an ended hold counts no more', 'limit.openHolds = Math.max(0, limit.openHolds - 1);', '', FOLD, MODEL],
   ],
   'apps/billing/src/holds/write-rows.ts': [

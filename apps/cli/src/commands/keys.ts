@@ -12,13 +12,14 @@ import {
   instant,
   keyId,
   listOf,
+  modelLimits,
   network,
   optional,
   projectId,
   text,
   wholeNumber,
 } from '../parameters.js';
-import { morePages, renderFields, renderTable } from '../render.js';
+import { morePages, renderFields, renderModelLimits, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
 const id = argument(keyId, 'id of the key, as in key list');
@@ -100,6 +101,7 @@ export const keyCommands = [
       rpm: optional(clearableNumber(rpm), "maximum of requests in any minute; '' for none"),
       concurrency: optional(clearableNumber(concurrency), "maximum of concurrent requests; '' for none"),
       tpm: optional(clearableNumber(tpm), "maximum of tokens in any minute; '' for none"),
+      modelLimits: optional(modelLimits, "limits per minute of patterns of models, which replace those before; '' for none"),
       enabled: flag('accept it again'),
       disabled: flag('refuse it, and stop its running requests'),
     },
@@ -110,7 +112,7 @@ export const keyCommands = [
     ],
     endpoint: keyUpdate,
     request: ({ keyId, ...values }) => {
-      const { name, note, expires, expiresNever, enabled, disabled, models, networks, rpm, concurrency, tpm } = values;
+      const { name, note, expires, expiresNever, enabled, disabled, models, networks, rpm, concurrency, tpm, modelLimits } = values;
       if (enabled && disabled) throw new UsageError('--enabled and --disabled contradict each other');
       if (Object.values(values).every((value) => value === undefined)) {
         throw new UsageError('nothing to change: give an option, such as --name, --expires, --models, --rpm or --disabled');
@@ -126,6 +128,7 @@ export const keyCommands = [
         requestsPerMinuteMax: rpm === 0 ? null : rpm,
         concurrencyMax: concurrency === 0 ? null : concurrency,
         tokensPerMinuteMax: tpm === 0 ? null : tpm,
+        modelLimits,
       };
     },
     render: renderKey,
@@ -168,16 +171,24 @@ function renderCreated({ key, keyId, projectId, name, expiresAt, ...allowed }: C
   return `${renderFields({ key, 'key id': keyId, project: projectId, name, expires: expiresAt, ...allowedFields(allowed) })}\nSave the key now: it is not shown again.`;
 }
 
-type Limited = Pick<ApiKey, 'models' | 'networks' | 'requestsPerMinuteMax' | 'concurrencyMax' | 'tokensPerMinuteMax'>;
+type Limited = Pick<ApiKey, 'models' | 'networks' | 'requestsPerMinuteMax' | 'concurrencyMax' | 'tokensPerMinuteMax' | 'modelLimits'>;
 
 /** Lists and limits of a key, where it has some. */
-function allowedFields({ models, networks, requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax }: Limited): Record<string, string> {
+function allowedFields({
+  models,
+  networks,
+  requestsPerMinuteMax,
+  concurrencyMax,
+  tokensPerMinuteMax,
+  modelLimits,
+}: Limited): Record<string, string> {
   return {
     ...(models.length > 0 && { models: models.join(', ') }),
     ...(networks.length > 0 && { networks: networks.join(', ') }),
     ...(requestsPerMinuteMax !== null && { 'requests per minute': String(requestsPerMinuteMax) }),
     ...(concurrencyMax !== null && { 'concurrent requests': String(concurrencyMax) }),
     ...(tokensPerMinuteMax !== null && { 'tokens per minute': String(tokensPerMinuteMax) }),
+    ...(modelLimits && { 'by model': renderModelLimits(modelLimits) }),
   };
 }
 

@@ -9,13 +9,14 @@ import {
   defaultingToOnly,
   flag,
   listOf,
+  modelLimits,
   optional,
   projectId,
   required,
   text,
   wholeNumber,
 } from '../parameters.js';
-import { morePages, renderFields, renderTable } from '../render.js';
+import { morePages, renderFields, renderModelLimits, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
 const rpm = optional(wholeNumber(1, 1_000_000), 'maximum of requests in any minute');
@@ -81,6 +82,7 @@ export const projectCommands = [
       rpm,
       concurrency,
       tpm: optional(clearableNumber(tpm), "maximum of tokens in any minute; '' for none"),
+      modelLimits: optional(modelLimits, "limits per minute of patterns of models, which replace those before; '' for none"),
       tags,
       enabled: flag('accept its keys again'),
       disabled: flag('refuse its keys'),
@@ -88,13 +90,16 @@ export const projectCommands = [
     examples: [
       'project update <project-id> --rpm 1200',
       'project update <project-id> --tags team,feature',
+      "project update <project-id> --model-limits 'gpt-*=tpm:100000,rpm:60; o3=rpm:5'",
       'project update <project-id> --disabled',
     ],
     endpoint: projectUpdate,
-    request: ({ projectId, name, rpm, concurrency, tpm, tags, enabled, disabled }) => {
+    request: ({ projectId, name, rpm, concurrency, tpm, modelLimits, tags, enabled, disabled }) => {
       if (enabled && disabled) throw new UsageError('--enabled and --disabled contradict each other');
-      if ([name, rpm, concurrency, tpm, tags, enabled, disabled].every((value) => value === undefined)) {
-        throw new UsageError('nothing to change: give --name, --rpm, --concurrency, --tpm, --tags, --enabled or --disabled');
+      if ([name, rpm, concurrency, tpm, modelLimits, tags, enabled, disabled].every((value) => value === undefined)) {
+        throw new UsageError(
+          'nothing to change: give --name, --rpm, --concurrency, --tpm, --model-limits, --tags, --enabled or --disabled',
+        );
       }
       return {
         projectId,
@@ -102,6 +107,7 @@ export const projectCommands = [
         requestsPerMinuteMax: rpm,
         concurrencyMax: concurrency,
         tokensPerMinuteMax: tpm === 0 ? null : tpm,
+        modelLimits,
         tags,
         enabled: enabled ?? (disabled ? false : undefined),
       };
@@ -119,6 +125,7 @@ function renderProject(project: Project): string {
     'requests per minute': String(project.requestsPerMinuteMax),
     'concurrent requests': String(project.concurrencyMax),
     ...(project.tokensPerMinuteMax !== null && { 'tokens per minute': String(project.tokensPerMinuteMax) }),
+    ...(project.modelLimits && { 'by model': renderModelLimits(project.modelLimits) }),
     ...(project.tags.length > 0 && { tags: project.tags.join(', ') }),
     created: project.createdAt,
   });

@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import type { ResolvedKey } from '#contracts/billing/keys.js';
+import { modelMatcher } from '#contracts/billing/model-pattern.js';
 
 /** The owner of a key, and what the key may be used for. */
 export interface Caller extends Pick<ResolvedKey, 'keyId' | 'projectId' | 'accountId'> {
@@ -22,25 +23,8 @@ export function callerOfKey({ keyId, projectId, accountId, models, networks, tag
 }
 
 function matcherOf(patterns: readonly string[]): (modelId: string) => boolean {
-  const parts = patterns.map((pattern) => pattern.split('*'));
-  return (modelId) => parts.some((pattern) => matches(modelId, pattern));
-}
-
-/**
- * True when the text has the parts of a pattern in their order, the first at its start and the last at its end. Not a regular expression:
- * its time would grow with the power of the number of stars.
- */
-function matches(text: string, [start = '', ...rest]: readonly string[]): boolean {
-  const end = rest.pop();
-  if (end === undefined) return text === start;
-  if (!text.startsWith(start)) return false;
-  let at = start.length;
-  for (const part of rest) {
-    const found = text.indexOf(part, at);
-    if (found < 0) return false;
-    at = found + part.length;
-  }
-  return text.length - end.length >= at && text.endsWith(end);
+  const matchers = patterns.map(modelMatcher);
+  return (modelId) => matchers.some((matches) => matches(modelId));
 }
 
 function networkCheck(networks: readonly string[]): (address: string) => boolean {

@@ -2,6 +2,7 @@ import { BUDGET_PERIODS } from '#contracts/billing/budgets.js';
 import type {
   renderAmounts,
   renderBudget,
+  renderModelLimit,
   renderOwnKey,
   renderRequest,
   renderTokens,
@@ -37,6 +38,12 @@ const budget: Omit<Fields<typeof renderBudget>, keyof typeof budgetAmounts> = {
   resets_at: described(orNull(text), 'ISO 8601; null for `total`, which never resets.'),
 };
 
+const modelLimit: Fields<typeof renderModelLimit> = {
+  model: described(text, 'Pattern of models, which count together.'),
+  requests_per_minute: orNull(count),
+  tokens_per_minute: orNull(count),
+};
+
 const key: Fields<typeof renderOwnKey> = {
   object: word('key'),
   id: text,
@@ -48,8 +55,13 @@ const key: Fields<typeof renderOwnKey> = {
   models: described(list(text), 'Patterns of the models that it may use. Empty: all.'),
   networks: described(list(text), 'Addresses and networks of the clients that may use it. Empty: any.'),
   limits: described(
-    replyObject({ requests_per_minute: count, tokens_per_minute: orNull(count), concurrency: count }),
-    'The tighter of each limit of the key and of its project. Null: no limit.',
+    replyObject({
+      requests_per_minute: count,
+      tokens_per_minute: orNull(count),
+      concurrency: count,
+      models: list(replyObject(modelLimit)),
+    }),
+    'The tighter of each limit of the key and of its project, and the limits by model of both. Null: no limit.',
   ),
   budgets: list(replyObject(budget, budgetAmounts)),
 };

@@ -35,15 +35,19 @@ type Limited = Extract<NotHeld, { code: 'rate_limit_exceeded' | 'concurrency_lim
 /** Clients parse the pause from the words `try again in 12s`. */
 function limitError(refused: Limited, limit: string): GatewayError {
   const { code, retryAfterSeconds } = refused;
-  return new GatewayError(code, `${ownerOf(refused)} limit of ${limit} is reached. Please try again in ${retryAfterSeconds}s.`, {
-    retryAfterSeconds,
-  });
+  return new GatewayError(
+    code,
+    `${ownerOf(refused)} limit of ${limit}${modelOf(refused)} is reached. Please try again in ${retryAfterSeconds}s.`,
+    {
+      retryAfterSeconds,
+    },
+  );
 }
 
 /** A request that never fits is invalid: clients would repeat a 429. */
 function tokensError(refused: Limited, requested: number, { outputTokensMax }: Quote): GatewayError {
   const { limit, tokens, retryAfterSeconds } = refused;
-  const perMinute = `limit of ${limit} tokens per minute`;
+  const perMinute = `limit of ${limit} tokens per minute${modelOf(refused)}`;
   if (requested <= limit) {
     const left = tokens && tokens.remaining < requested ? `${tokens.remaining} are left` : 'fewer are left';
     return new GatewayError(
@@ -58,6 +62,10 @@ function tokensError(refused: Limited, requested: number, { outputTokensMax }: Q
     `The request may use ${requested} tokens, more than ${ownerOf(refused).replace('The', 'the')} ${perMinute}. ` +
       (fitting > 0 ? `Lower the output limit to ${fitting} tokens or less.` : 'Shorten the prompt.'),
   );
+}
+
+function modelOf({ model }: Limited): string {
+  return model === undefined ? '' : ` for ${model}`;
 }
 
 function ownerOf({ keyId }: Limited): string {

@@ -617,6 +617,13 @@ test.each([
     { code: 'concurrency_limit', retryAfterSeconds: 1, message: expect.stringMatching(/4 requests at once .*try again in 1s/) },
   ],
   [
+    { status: 'refused', code: 'rate_limit_exceeded', limit: 60, retryAfterSeconds: 12, keyId: 'key', model: 'gpt-*' },
+    {
+      code: 'rate_limit_exceeded',
+      message: "The API key's limit of 60 requests per minute for gpt-* is reached. Please try again in 12s.",
+    },
+  ],
+  [
     { status: 'refused', code: 'concurrency_limit', limit: 4, retryAfterSeconds: 1, keyId: 'key' },
     { code: 'concurrency_limit', message: "The API key's limit of 4 requests at once is reached. Please try again in 1s." },
   ],

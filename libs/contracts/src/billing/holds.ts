@@ -102,6 +102,8 @@ export type ReserveOutcome =
       tokens?: LimitLeft;
       /** The limit is of this key. Absent: of its project. */
       keyId?: string;
+      /** The limit is of the models of this pattern. Absent: of all models. */
+      model?: string;
       /** The limit is of tokens, and the request may use so many. Above `limit` it never fits. Absent: it is of requests. */
       requestedTokens?: number;
     }

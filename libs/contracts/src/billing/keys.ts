@@ -1,7 +1,8 @@
 import { IsBoolean, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
 import { ListRequest } from './accounts.js';
-import { Clearable, Id, Instant, ModelPatterns, Networks, type Paged, Text, TOKENS_MAX } from './fields.js';
+import { Clearable, Id, Instant, ModelPatterns, NestedList, Networks, type Paged, Text, TOKENS_MAX } from './fields.js';
+import { MODEL_LIMITS_MAX, ModelLimit } from './model-limits.js';
 
 const SHA256_HEX = /^[0-9a-f]{64}$/;
 
@@ -70,6 +71,8 @@ export interface ApiKey {
   requestsPerMinuteMax: number | null;
   concurrencyMax: number | null;
   tokensPerMinuteMax: number | null;
+  /** Limits by model. Absent: none. */
+  modelLimits?: ModelLimit[];
   /** Key that a rotation made in its place. */
   replacedBy: string | null;
   revokedAt: string | null;
@@ -100,6 +103,8 @@ export class KeyUpdateRequest {
   @Clearable() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number | null;
   @Clearable() @IsInt() @Min(1) @Max(100_000) concurrencyMax?: number | null;
   @Clearable() @IsInt() @Min(1) @Max(TOKENS_MAX) tokensPerMinuteMax?: number | null;
+  /** Replaces the limits by model. Empty: none. */
+  @IsOptional() @NestedList(() => ModelLimit, MODEL_LIMITS_MAX) modelLimits?: ModelLimit[];
 }
 
 /** Null clears a field. Replies `conflict` when the key is revoked, or was replaced and would have no end. */

@@ -3,6 +3,7 @@ import { Endpoint } from '../endpoint.js';
 import type { Budget } from './budgets.js';
 import { Id, Instant, Text } from './fields.js';
 import type { KeyRow } from './keys.js';
+import type { ModelLimit } from './model-limits.js';
 import { type BilledRequest, RequestShowRequest } from './requests.js';
 import { USAGE_STEPS, type UsageQueryReply, type UsageStep } from './usage.js';
 
@@ -15,6 +16,8 @@ export class OwnKeyShowRequest {
 export interface OwnKey extends KeyRow {
   /** The tighter of each limit of the key and of its project. */
   tightest: { requestsPerMinuteMax: number; tokensPerMinuteMax: number | null; concurrencyMax: number };
+  /** Limits by model of its project. Those of the key are in `modelLimits`. Absent: none. */
+  projectModelLimits?: ModelLimit[];
   /** Budgets that requests of the key count against: those of its account, its project and itself. */
   budgets: Budget[];
 }

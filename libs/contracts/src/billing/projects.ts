@@ -2,7 +2,8 @@ import { IsBoolean, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
 import { ListRequest } from './accounts.js';
 import { TagNames } from './attribution.js';
-import { Clearable, Id, type Paged, Text, TOKENS_MAX } from './fields.js';
+import { Clearable, Id, NestedList, type Paged, Text, TOKENS_MAX } from './fields.js';
+import { MODEL_LIMITS_MAX, ModelLimit } from './model-limits.js';
 
 export class ProjectCreateRequest {
   /** Repeating it with the same id makes one project. Default: a new id. */
@@ -26,6 +27,8 @@ export interface Project {
   concurrencyMax: number;
   /** Null: no limit. */
   tokensPerMinuteMax: number | null;
+  /** Limits by model. Absent: none. */
+  modelLimits?: ModelLimit[];
   /** Names of `metadata` pairs of requests that are their tags. */
   tags: string[];
   createdAt: string;
@@ -45,6 +48,8 @@ export class ProjectUpdateRequest {
   @IsOptional() @IsInt() @Min(1) @Max(100_000) concurrencyMax?: number;
   /** Null removes the limit. */
   @Clearable() @IsInt() @Min(1) @Max(TOKENS_MAX) tokensPerMinuteMax?: number | null;
+  /** Replaces the limits by model. Empty: none. */
+  @IsOptional() @NestedList(() => ModelLimit, MODEL_LIMITS_MAX) modelLimits?: ModelLimit[];
   /** Names of `metadata` pairs of requests that are their tags. */
   @IsOptional() @TagNames() tags?: string[];
 }

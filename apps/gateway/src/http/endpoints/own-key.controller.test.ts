@@ -25,6 +25,8 @@ test('GET /v1/key: limits, budgets with what remains, and end', async () => {
     ...{ keyId: request.keyId, projectId: 'p', name: 'agents', note: 'of the operator', lastFour: 'x4Qd', status: 'active' as const },
     ...{ createdAt: '2026-11-01T09:00:00.000Z', expiresAt: null, lastUsedAt: null, disabled: false, replacedBy: null, revokedAt: null },
     ...{ models: ['sim-*'], networks: ['10.0.0.0/8'], requestsPerMinuteMax: 60, tokensPerMinuteMax: null, concurrencyMax: null },
+    modelLimits: [{ model: 'gpt-*', tokensPerMinuteMax: 900 }],
+    projectModelLimits: [{ model: 'o3', requestsPerMinuteMax: 5 }],
     tightest: { requestsPerMinuteMax: 60, tokensPerMinuteMax: 9_000, concurrencyMax: 50 },
     budgets: [
       { ...budget, projectId: null, keyId: null, limitPicoUsd: '100', spentPicoUsd: '60', heldPicoUsd: '15' },
@@ -40,7 +42,13 @@ test('GET /v1/key: limits, budgets with what remains, and end', async () => {
       ...{ object: 'key', id: keyId, name: 'agents', last_four: 'x4Qd' },
       ...{ created_at: '2026-11-01T09:00:00.000Z', expires_at: null, last_used_at: null },
       ...{ models: ['sim-*'], networks: ['10.0.0.0/8'] },
-      limits: { requests_per_minute: 60, tokens_per_minute: 9_000, concurrency: 50 },
+      limits: {
+        ...{ requests_per_minute: 60, tokens_per_minute: 9_000, concurrency: 50 },
+        models: [
+          { model: 'gpt-*', requests_per_minute: null, tokens_per_minute: 900 },
+          { model: 'o3', requests_per_minute: 5, tokens_per_minute: null },
+        ],
+      },
       budgets: [
         { ...shown, scope: 'account', limit_pico_usd: '100', spent_pico_usd: '60', held_pico_usd: '15', remaining_pico_usd: '25' },
         { ...shown, scope: 'project', limit_pico_usd: '10', spent_pico_usd: '20', held_pico_usd: '0', remaining_pico_usd: '0' },

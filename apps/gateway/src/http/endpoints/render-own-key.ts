@@ -1,5 +1,6 @@
 import { amountsOf, type Budget } from '#contracts/billing/budgets.js';
 import type { TokenUsage } from '#contracts/billing/holds.js';
+import type { ModelLimit } from '#contracts/billing/model-limits.js';
 import type { OwnKey } from '#contracts/billing/own-key.js';
 import type { BilledRequest } from '#contracts/billing/requests.js';
 import type { UsageQueryReply, UsageRow } from '#contracts/billing/usage.js';
@@ -21,9 +22,15 @@ export function renderOwnKey(key: OwnKey) {
       requests_per_minute: key.tightest.requestsPerMinuteMax,
       tokens_per_minute: key.tightest.tokensPerMinuteMax,
       concurrency: key.tightest.concurrencyMax,
+      models: [...(key.modelLimits ?? []), ...(key.projectModelLimits ?? [])].map(renderModelLimit),
     },
     budgets: key.budgets.map(renderBudget),
   };
+}
+
+/** Null: no limit. */
+export function renderModelLimit({ model, requestsPerMinuteMax, tokensPerMinuteMax }: ModelLimit) {
+  return { model, requests_per_minute: requestsPerMinuteMax ?? null, tokens_per_minute: tokensPerMinuteMax ?? null };
 }
 
 export function renderBudget(budget: Budget) {

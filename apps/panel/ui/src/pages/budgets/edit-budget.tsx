@@ -1,5 +1,6 @@
 import { type ChangeEvent, useState } from 'react';
 import type { Budget, BudgetPeriod, BudgetSetBody, BudgetUnit } from '../../../../src/api/shapes/budgets.js';
+import { type Counting, valuesOf } from '../../app/budget-values.js';
 import { amountsOf, PERIODS, renderAmount, WEEKDAYS } from '../../app/budgets.js';
 import { useSession } from '../../app/session.js';
 import { useChange } from '../../app/use-api.js';
@@ -9,7 +10,7 @@ import { Confirm } from '../../parts/confirm.js';
 import { DialogForm } from '../../parts/dialog-form.js';
 import { SelectField, TextField } from '../../parts/field.js';
 import { parseUsd } from '../../parts/usd.js';
-import { TargetField, targetOf } from './target-field.js';
+import { CountingField, TargetField, targetOf } from './target-field.js';
 
 /** Words of the field for the limit. */
 const UNITS: Record<BudgetUnit, { label: string; fault: string; placeholder: string }> = {
@@ -35,6 +36,7 @@ export function EditBudget({ budget, onClose }: { budget?: Budget; onClose: () =
   const { account } = useSession();
   const { targetName } = useBudgetTargets();
   const [target, setTarget] = useState('account');
+  const [counting, setCounting] = useState<{ of: Counting; text: string }>({ of: 'all', text: '' });
   const [period, setPeriod] = useState<BudgetPeriod>(budget?.period ?? 'month');
   const [timeZone, setTimeZone] = useState(budget?.timeZone ?? 'UTC');
   const [startDay, setStartDay] = useState(budget?.startDay ?? 1);
@@ -46,8 +48,9 @@ export function EditBudget({ budget, onClose }: { budget?: Budget; onClose: () =
     setStartDay(1);
   };
   const limit = unit === 'tokens' ? parseTokens(amount) : parseUsd(amount);
+  const values = valuesOf(counting.of, counting.text);
   const setting = useChange<Budget>(() => {
-    const { projectId, keyId, dimension, value } = budget ?? { ...targetOf(target), dimension: null, value: null };
+    const { projectId, keyId, dimension, value } = budget ?? { ...targetOf(target), ...values };
     const body: BudgetSetBody = {
       ...(keyId ? { keyId } : projectId && { projectId }),
       ...(dimension && { dimension }),
@@ -77,7 +80,7 @@ export function EditBudget({ budget, onClose }: { budget?: Budget; onClose: () =
       change={setting}
       onDone={onClose}
       onClose={onClose}
-      disabled={limit === undefined || limit < 0n}
+      disabled={limit === undefined || limit < 0n || !values}
       actions={
         budget && (
           <Button look="danger" onClick={() => setRemoving(true)}>
@@ -87,6 +90,7 @@ export function EditBudget({ budget, onClose }: { budget?: Budget; onClose: () =
       }
     >
       {!budget && <TargetField value={target} onChange={setTarget} />}
+      {!budget && <CountingField counting={counting.of} text={counting.text} onChange={(of, text) => setCounting({ of, text })} />}
       {!budget && (
         <SelectField label="Period" value={period} onChange={choosePeriod}>
           {Object.entries(PERIODS).map(([name, { each }]) => (

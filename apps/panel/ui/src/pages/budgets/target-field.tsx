@@ -1,5 +1,6 @@
+import { COUNTINGS, type Counting } from '../../app/budget-values.js';
 import { useNames } from '../../app/use-names.js';
-import { SelectField } from '../../parts/field.js';
+import { SelectField, TextField } from '../../parts/field.js';
 
 interface Target {
   projectId?: string;
@@ -35,5 +36,29 @@ export function TargetField({ value, onChange }: { value: string; onChange: (cho
           ))}
       </optgroup>
     </SelectField>
+  );
+}
+
+interface CountingFieldProps {
+  counting: Counting;
+  /** The user or the tag. */
+  text: string;
+  onChange: (counting: Counting, text: string) => void;
+}
+
+/** The choice of the requests that a budget counts: all together, or those of users or of values of a tag. */
+export function CountingField({ counting, text, onChange }: CountingFieldProps) {
+  const { field } = COUNTINGS[counting];
+  return (
+    <>
+      <SelectField label="Counts" value={counting} onChange={(event) => onChange(event.target.value as Counting, '')}>
+        {Object.entries(COUNTINGS).map(([name, { label }]) => (
+          <option key={name} value={name}>
+            {label}
+          </option>
+        ))}
+      </SelectField>
+      {field && <TextField label={field} value={text} onChange={(event) => onChange(counting, event.target.value)} required />}
+    </>
   );
 }

@@ -1,0 +1,16 @@
+import { type Counting, valuesOf } from './budget-values.js';
+
+test.each<[counting: Counting, text: string, values: object | undefined]>([
+  ['all', '', {}],
+  ['each-user', '', { dimension: 'user' }],
+  ['user', ' alice ', { dimension: 'user', value: 'alice' }],
+  ['user', ' ', undefined],
+  ['each-tag', 'team', { dimension: 'tag:team' }],
+  ['each-tag', 'team=search', undefined],
+  ['each-tag', 'two words', undefined],
+  ['tag', 'team=a=b', { dimension: 'tag:team', value: 'a=b' }],
+  ['tag', 'team', undefined],
+  ['tag', 'team=', undefined],
+])('a budget of %s %j', (counting, text, values) => {
+  expect(valuesOf(counting, text)).toEqual(values);
+});

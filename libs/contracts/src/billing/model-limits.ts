@@ -1,0 +1,13 @@
+import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { Text, TOKENS_MAX } from './fields.js';
+
+/** Most patterns of a key or a project: each that a request matches is counted for it. */
+export const MODEL_LIMITS_MAX = 16;
+
+/** Limits per minute of the models that a pattern names, taken together. At least one is set. */
+export class ModelLimit {
+  /** Pattern of ids of models such as `gpt-*`, in which `*` stands for any characters. */
+  @Text(256) model!: string;
+  @IsOptional() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number;
+  @IsOptional() @IsInt() @Min(1) @Max(TOKENS_MAX) tokensPerMinuteMax?: number;
+}
