@@ -196,7 +196,16 @@ describe('each invariant detects its violation', () => {
         `UPDATE billing.hold SET attribution = '{"user": "alice"}' WHERE account_id = '${customer.accountId}'`,
       ],
     ],
+    ['I18', 'more given back than a request cost', ({ accountId, settled }) => [noteRow(accountId, settled, 1_000)]],
+    [
+      'I18',
+      'a credit note for the bill of the reaper',
+      ({ accountId, late }) => [noteRow(accountId, late, 1), `DELETE FROM billing.late_settlement WHERE hold_id = '${late}'`],
+    ],
   ];
+  const noteRow = (accountId: string, holdId: string, amount: number): string =>
+    `INSERT INTO billing.movement (account_id, kind, amount, note_of, reason, idempotency_key)
+     VALUES ('${accountId}', 'credit-note', ${amount}, '${holdId}', 'test', gen_random_uuid())`;
   const limitRow = ({ accountId, projectId, keyId }: Customer, openHolds: number, tokens: string): string =>
     `INSERT INTO billing.rate_limit (id, account_id, project_id, key_id, tokens_per_minute_max, open_holds, token_window)
      VALUES ('${keyId}', '${accountId}', '${projectId}', '${keyId}', 1, ${openHolds}, '${tokens}')`;

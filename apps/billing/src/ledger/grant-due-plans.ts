@@ -28,11 +28,19 @@ const READ_DUE = `SELECT id, account_id AS "accountId", amount::text, period, ti
 
 /**
  * Makes the grants that are due, each for the period that runs now: periods that ended before are left out. Any number of replicas may do so
- * at once, because a grant is made once for each subscription and period.
+ * at once, because a grant is made once for each subscription and period. Throws the first failure when all others are granted.
  */
 export async function grantDuePlans(connection: PgConnection, author: Author): Promise<void> {
   const { rows } = await connection.query<DueSubscription>(READ_DUE);
-  for (const due of rows) await grantDue(connection, due, author);
+  let failure: Error | undefined;
+  for (const due of rows) {
+    try {
+      await grantDue(connection, due, author);
+    } catch (error) {
+      failure ??= new Error(`granting the plan of account ${due.accountId} failed`, { cause: error });
+    }
+  }
+  if (failure) throw failure;
 }
 
 /** Grants nothing if the subscription was granted, changed or cancelled meanwhile. */

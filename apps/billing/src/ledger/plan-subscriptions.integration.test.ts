@@ -150,6 +150,17 @@ test('a subscription that is cancelled while its grant waits for the account is 
   expect(await movements()).toEqual([]);
 });
 
+test('a subscription that cannot be granted does not hold up the others', async () => {
+  const broken = await ledger.customer();
+  await subscribe({ accountId: broken.accountId, startsAt: '2020-01-01' });
+  await ledger.sql.query('SET session_replication_role = replica');
+  await ledger.sql.query(`UPDATE billing.plan_subscription SET time_zone = 'Nowhere' WHERE account_id = $1`, [broken.accountId]);
+  await ledger.sql.query('SET session_replication_role = DEFAULT');
+  await subscribe();
+  await expect(grantDue()).rejects.toThrow(`granting the plan of account ${broken.accountId} failed`);
+  expect(await movements()).toEqual([['grant', '100']]);
+});
+
 test('each change has an audit row, and the grant names its subscription', async () => {
   const { subscriptionId } = await subscribe();
   await subscribe();

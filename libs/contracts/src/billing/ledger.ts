@@ -15,7 +15,7 @@ export interface LedgerCounts {
 }
 
 export interface LedgerInvariant {
-  /** `I1` to `I17`. */
+  /** `I1` to `I18`. */
   id: string;
   rule: string;
   violations: number;

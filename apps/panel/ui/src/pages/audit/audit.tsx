@@ -19,7 +19,7 @@ import { changesOf, summaryOf, textOf } from './changes.js';
 /** Actions that the filter offers; an address may name any. */
 const ACTIONS = [
   ...['account.create', 'account.update', 'project.create', 'project.update', 'key.create', 'key.revoke'],
-  ...['topup.create', 'plan.grant', 'refund.create', 'adjustment.create', 'credit-note.create'],
+  ...['topup.create', 'plan.grant', 'plan.subscribe', 'plan.cancel', 'refund.create', 'adjustment.create', 'credit-note.create'],
   ...['catalog.apply', 'price.schedule', 'price.apply', 'price.cancel'],
   ...['invite.create', 'invite.accept', 'user.update', 'token.create', 'token.revoke'],
   ...['session.start', 'session.refuse', 'permission.refuse'],
