@@ -172,13 +172,26 @@ test('a late settlement counts the tokens that it adds, also above the limit, an
   const lanes = ledger.newLanes({ now: () => clock.now });
   const reserve = { ...reserveTokens(customer, 50), amountPicoUsd: '200' };
   await lanes.reserve(reserve);
+  await ledger.sql.query(`UPDATE billing.hold SET meter_sequence = 1, meter_prompt_tokens = 15 WHERE id = $1`, [reserve.holdId]);
   clock.now += 3_600_000;
   await lanes.settle({ holdId: reserve.holdId, accountId, reason: 'lease-expired' });
+  expect(await used(customer)).toEqual([[15, 0]]);
   await lanes.reserve(reserveTokens(customer, 20));
   const late = { holdId: reserve.holdId, accountId, reason: 'completed', usage: usageOf(45) } as const;
   expect(await lanes.settle(late)).toMatchObject({ status: 'settled', costPicoUsd: '45' });
   expect(await used(customer)).toEqual([[45, 20]]);
   expect(await lanes.reserve(reserveTokens(customer, 1))).toMatchObject({ budget: { leftTokens: 0 } });
+});
+
+test('after the clock was set back across its start, the window begins earlier and counts what is held', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const budget = await set(customer, {});
+  const clock = { now: Date.parse(budget.windowStart ?? '') };
+  const lanes = ledger.newLanes({ now: () => clock.now });
+  await lanes.reserve(reserveTokens(customer, 30));
+  clock.now -= 3_600_000;
+  await lanes.reserve(reserveTokens(customer, 12));
+  expect(await used(customer)).toEqual([[0, 42]]);
 });
 
 test('a threshold and a refusal tell the tokens', async () => {
