@@ -44,6 +44,7 @@ export const GRANTS = {
           'status',
           'status_reason',
           'low_balance',
+          'price_plan',
           'topup',
           'topup_held',
           'plan',
@@ -174,6 +175,7 @@ export const GRANTS = {
       route: { select: true, insert: true, update: ['enabled', 'position', 'weight', 'priority', 'concurrency_max'] },
       // The price of a running request never changes.
       price: { select: true, insert: true },
+      price_plan: { select: true, insert: true, update: ['enabled', 'position', 'discount_percent', 'models'] },
       scheduled_price: { select: true, insert: true, update: ['revision', 'cancelled_at'] },
       revision_text: { select: true, insert: true, update: ['yaml'] },
       audit: { select: true, insert: true },

@@ -62,7 +62,15 @@ async function customer(usd = '1.00'): Promise<Customer & { key: string }> {
 test('an administrator opens an account, a project and a key, and the key resolves', async () => {
   const at = expect.stringMatching(/^\d{4}-.*Z$/);
   const accountId = randomUUID();
-  const account = { accountId, name: 'Acme', status: 'active', statusReason: null, lowBalancePicoUsd: null, createdAt: at };
+  const account = {
+    accountId,
+    name: 'Acme',
+    status: 'active',
+    statusReason: null,
+    lowBalancePicoUsd: null,
+    pricePlan: null,
+    createdAt: at,
+  };
   expect(await messaging.request(accountCreate, { accountId, name: 'Acme' })).toEqual(account);
   expect(await messaging.request(accountCreate, { accountId, name: 'Acme' })).toEqual(account);
   await expect(messaging.request(accountCreate, { accountId, name: 'Other' })).rejects.toMatchObject({ code: 'conflict' });

@@ -16,6 +16,7 @@ import { createCatalogMetrics } from './catalog.metrics.js';
 import { Editing } from './editing.js';
 import { PriceTimer } from './prices/price-timer.js';
 import { ScheduledPrices } from './prices/scheduled-prices.js';
+import { ShownPrices } from './prices/shown-prices.js';
 import { PricesController } from './prices.controller.js';
 import { Revisions } from './revisions/revisions.js';
 import { RevisionsController } from './revisions.controller.js';
@@ -54,6 +55,7 @@ export function catalogModule(dependencies: CatalogDependencies): DynamicModule 
       { provide: Editing, useValue: new Editing(config) },
       { provide: Revisions, useValue: new Revisions(prisma) },
       { provide: ScheduledPrices, useValue: prices },
+      { provide: ShownPrices, useValue: new ShownPrices(prisma, store) },
       { provide: PriceTimer, useValue: timer },
       { provide: BackgroundWork, useValue: new BackgroundWork(dependencies, announcements, snapshot, applier, timer) },
     ],

@@ -1,15 +1,25 @@
 import { Controller } from '@nestjs/common';
-import { PriceCancelRequest, PriceScheduleRequest, priceCancel, priceList, priceSchedule } from '#contracts/scheduled-prices.js';
+import {
+  PriceCancelRequest,
+  PriceScheduleRequest,
+  PriceShowRequest,
+  priceCancel,
+  priceList,
+  priceSchedule,
+  priceShow,
+} from '#contracts/scheduled-prices.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import { Editing } from './editing.js';
 import { PriceTimer } from './prices/price-timer.js';
 import { ScheduledPrices } from './prices/scheduled-prices.js';
+import { ShownPrices } from './prices/shown-prices.js';
 
 @Controller()
 export class PricesController {
   constructor(
     private readonly prices: ScheduledPrices,
+    private readonly shown: ShownPrices,
     private readonly timer: PriceTimer,
     private readonly editing: Editing,
   ) {}
@@ -25,6 +35,11 @@ export class PricesController {
   @Serves(priceList)
   async list() {
     return { prices: await this.prices.list() };
+  }
+
+  @Serves(priceShow)
+  show(request: PriceShowRequest) {
+    return this.shown.show(request);
   }
 
   @Serves(priceCancel)

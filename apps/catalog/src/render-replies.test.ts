@@ -40,6 +40,7 @@ const state: CatalogState = {
     { ...upstream, id: 'off', enabled: false, position: 1 },
   ],
   models: [model, { ...model, id: 'off', enabled: false, position: 1 }],
+  pricePlans: [],
 };
 
 test('the model list has enabled models with their price version, without upstreams', () => {
@@ -80,4 +81,13 @@ test.each<[string, boolean, boolean, boolean]>([
 
 test('the route list has enabled upstreams and the enabled routes to them', () => {
   expect(renderRouteList(state)).toEqual({ revision: 9, upstreams: [upstream], models: [{ id: 'a', routes: [route] }] });
+});
+
+test('the model list has the enabled price plans', () => {
+  const plan = { id: 'gold', discountPercent: '10', models: [] };
+  const pricePlans = [
+    { ...plan, enabled: true, position: 0 },
+    { ...plan, id: 'old', enabled: false, position: 1 },
+  ];
+  expect(renderModelList({ ...state, pricePlans }).pricePlans).toEqual([plan]);
 });

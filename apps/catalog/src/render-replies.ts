@@ -2,9 +2,10 @@ import type { ModelListReply, RouteListReply } from '#contracts/catalog.js';
 import type { CatalogState } from './apply/catalog-state.js';
 import { renderPrice } from './apply/price-version.js';
 
-/** Returns the enabled models with capabilities and prices. */
-export function renderModelList({ revision, models, upstreams }: CatalogState): ModelListReply {
+/** Returns the enabled models with capabilities and prices, and the price plans. */
+export function renderModelList({ revision, models, upstreams, pricePlans }: CatalogState): ModelListReply {
   const echoing = new Set(upstreams.filter(({ enabled, capabilities }) => enabled && capabilities.reasoningEcho).map(({ id }) => id));
+  const plans = pricePlans.filter(({ enabled }) => enabled).map(({ enabled, position, ...plan }) => plan);
   return {
     revision,
     models: models
@@ -14,6 +15,7 @@ export function renderModelList({ revision, models, upstreams }: CatalogState): 
         reasoningEcho: routes.some(({ enabled, upstream }) => enabled && echoing.has(upstream)),
         price: renderPrice(price),
       })),
+    ...(plans.length > 0 && { pricePlans: plans }),
   };
 }
 

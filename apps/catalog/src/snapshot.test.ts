@@ -22,7 +22,7 @@ class FakeStore {
   async read(): Promise<CatalogState> {
     if (this.down) throw new Error('connection refused');
     this.reads += 1;
-    const state = { revision: this.revision, upstreams: [], models: [] };
+    const state = { revision: this.revision, upstreams: [], models: [], pricePlans: [] };
     await this.gate;
     return state;
   }

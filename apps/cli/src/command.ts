@@ -32,6 +32,8 @@ interface Definition<Table extends Parameters, Request extends object, Reply> {
    * @throws UsageError when the values contradict each other
    */
   request: (values: Values<Table>) => Request | Promise<Request>;
+  /** Adds to the request what another service has to answer first. */
+  prepare?: (request: Request, values: Values<Table>, messaging: Messaging) => Promise<Request>;
   /** Renders the reply as text. With `--json` the reply is printed unchanged. */
   render: (reply: Reply) => string;
   /** Timeout of the answer. Default: that of the connection. */
@@ -66,14 +68,15 @@ export interface CliCommand {
 export function command<Table extends Parameters, Request extends object, Reply>(
   definition: Definition<Table, Request, Reply>,
 ): CliCommand {
-  const { endpoint, request, render, timeoutMs, isFailure, ...rest } = definition;
+  const { endpoint, request, prepare, render, timeoutMs, isFailure, ...rest } = definition;
   return {
     ...rest,
     async run(values, json, connect) {
       const checked = await request(values as Values<Table>);
       const messaging = await connect();
       const complete = await completeIds(rest.parameters, values, messaging);
-      const payload = complete === values ? checked : await request(complete as Values<Table>);
+      const asked = complete === values ? checked : await request(complete as Values<Table>);
+      const payload = prepare ? await prepare(asked, complete as Values<Table>, messaging) : asked;
       const reply = await messaging.request(endpoint, payload, timeoutMs === undefined ? undefined : { timeoutMs });
       return { text: json ? JSON.stringify(reply, null, 2) : render(reply), failed: isFailure?.(reply) ?? false };
     },

@@ -24,6 +24,7 @@ const ACCOUNT: Account = {
   status: 'active',
   statusReason: null,
   lowBalancePicoUsd: null,
+  pricePlan: null,
   createdAt: '2026-11-21T00:00:00.000Z',
 };
 const ROW: AccountRow = {
@@ -112,7 +113,7 @@ function tollgate(
 test('prints a table, and with --json the reply', async () => {
   expect(await tollgate(['account', 'list'])).toEqual({
     code: 0,
-    out: `ACCOUNT                               NAME  STATUS  BALANCE  AVAILABLE  CREATED\n${ACCOUNT.accountId}  acme  active  $2.50    $2.00      ${ACCOUNT.createdAt}\n`,
+    out: `ACCOUNT                               NAME  STATUS  BALANCE  AVAILABLE  PRICE PLAN  CREATED\n${ACCOUNT.accountId}  acme  active  $2.50    $2.00      -           ${ACCOUNT.createdAt}\n`,
     err: '',
   });
   const { out } = await tollgate(['account', 'list', '--json']);

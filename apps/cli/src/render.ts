@@ -61,9 +61,9 @@ export function renderPerMillion(picoUsdPerToken: string): string {
 }
 
 /** Renders the prices that are pinned to a hold, a million tokens each. */
-export function renderPinnedPrice({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd, version }: PinnedPrice): string {
+export function renderPinnedPrice({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd, version, pricePlan }: PinnedPrice): string {
   const [prompt, cached, output] = [inputPicoUsd, cachedInputPicoUsd, outputPicoUsd].map(renderPerMillion);
-  return `${prompt} prompt, ${cached} cached prompt, ${output} output (version ${version})`;
+  return `${prompt} prompt, ${cached} cached prompt, ${output} output (${pricePlan === undefined ? '' : `price plan ${pricePlan}, `}version ${version})`;
 }
 
 /** Replaces control characters, so that a name cannot control the terminal. */

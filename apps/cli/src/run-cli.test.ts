@@ -239,6 +239,7 @@ describe('the request of each command', () => {
     [`account update ${ID} --name new`, 'billing.v1.account.update', { accountId: ID, name: 'new' }],
     [`account update ${ID} --frozen --reason why`, 'billing.v1.account.update', { accountId: ID, status: 'frozen', statusReason: 'why' }],
     [`account update ${ID} --active --low-balance 5`, 'billing.v1.account.update', { accountId: ID, status: 'active', lowBalanceUsd: '5' }],
+    [`account update ${ID} --price-plan gold`, 'billing.v1.account.update', { accountId: ID, pricePlan: 'gold' }],
     [`account update ${ID} --low-balance-off`, 'billing.v1.account.update', { accountId: ID, lowBalanceUsd: '0' }],
     [
       `refund --account ${ID} --refund-id r-1 --payment-id inv-1`,
@@ -329,6 +330,33 @@ describe('the request of each command', () => {
   ])('%s', async (line, subject, payload) => {
     const result = await run([...words(line), '--json'], { answer: 1 });
     expect(result).toEqual({ code: 0, out: '{\n  "answer": 1\n}\n', err: '', asked: { subject, payload }, connections: 1, closed: 1 });
+  });
+
+  test('an empty price plan is removed', async () => {
+    const { asked } = await run(['account', 'update', ID, '--price-plan', '']);
+    expect(asked?.payload).toEqual({ accountId: ID, pricePlan: null });
+  });
+
+  test('price show asks for the plan that the account had at the time: that before its first later change', async () => {
+    const changes = [{ pricePlan: 'third' }, { name: 'old' }, { pricePlan: 'second' }];
+    const price = { inputPicoUsd: '135000', cachedInputPicoUsd: '13500', outputPicoUsd: '540000' };
+    const list = { inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' };
+    const replies: Record<string, unknown> = {
+      'billing.v1.account.list': { accounts: [{ accountId: ID, pricePlan: 'fourth' }], nextCursor: null },
+      'billing.v1.audit.list': { entries: changes.map((before) => ({ before })), nextCursor: null },
+      'catalog.v1.price.show': { revision: 3, at: AT, pricePlan: 'second', prices: [{ model: 'm', price, list }] },
+    };
+    const at = '2025-01-01T00:00:00.000Z';
+    const result = await run(['price', 'show', '--account', ID, '--at', at], (subject: string) => replies[subject]);
+    expect(result.asked).toEqual({ subject: 'catalog.v1.price.show', payload: { at, pricePlan: 'second' } });
+    expect(result.out).toBe(
+      `price plan second, revision 3, ${AT}
+MODEL  IN $/M  CACHED $/M  OUT $/M  LIST
+m      $0.135  $0.0135     $0.54    $0.15 / $0.015 / $0.60
+`,
+    );
+    const now = await run(['price', 'show', '--account', ID], (subject: string) => replies[subject]);
+    expect(now.asked?.payload).toEqual({ pricePlan: 'fourth' });
   });
 
   test('estimate sends the content of the file, and shows the hold with its price and caps', async () => {
@@ -730,7 +758,10 @@ describe('an error is one line and an exit code', () => {
       `plan grant --account ${ID} --usd 1 --expires 2027-02-30`,
       "error: option '--expires <time>' argument '2027-02-30' is invalid. There is no such day.\n",
     ],
-    [`account update ${ID}`, 'error: nothing to change: give --name, --frozen, --active, --low-balance or --low-balance-off\n'],
+    [
+      `account update ${ID}`,
+      'error: nothing to change: give --name, --frozen, --active, --low-balance, --low-balance-off or --price-plan\n',
+    ],
     [`account update ${ID} --frozen --active`, 'error: --frozen and --active contradict each other\n'],
     [`account update ${ID} --low-balance 5 --low-balance-off`, 'error: --low-balance and --low-balance-off contradict each other\n'],
     [`account update ${ID} --active --reason why`, 'error: --reason requires --frozen\n'],

@@ -22,12 +22,12 @@ export class EstimateController {
   ) {}
 
   @Serves(requestEstimate)
-  async estimate({ protocol, body }: EstimateRequest, { signal }: CallContext): Promise<RequestEstimate> {
+  async estimate({ protocol, body, pricePlan }: EstimateRequest, { signal }: CallContext): Promise<RequestEstimate> {
     try {
       const adapter: ProtocolAdapter = ADAPTERS[protocol];
       const received = { bytes: Buffer.from(body), owner: OPERATORS, stopped: signal, onSent: () => undefined };
       const { request } = await this.parser.parseGeneration(adapter, received);
-      const model = this.catalog.model(request.model, {});
+      const model = this.catalog.model(request.model, { ...(pricePlan !== undefined && { pricePlan }) });
       const { amount, promptTokensMax, promptTokensEstimate, outputTokensMax } = quoteRequest(model, request);
       const tokens = { promptTokensMax, promptTokensEstimate, outputTokensMax };
       return { model: model.id, price: model.pinnedPrice, ...tokens, heldPicoUsd: String(amount) };

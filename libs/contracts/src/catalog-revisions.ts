@@ -71,6 +71,8 @@ export interface CatalogDifferences {
   upstreams: EntryDifferences;
   /** Models with a new price version. */
   repriced: PriceChange[];
+  /** Absent: no price plan would change. */
+  pricePlans?: EntryDifferences;
 }
 
 export interface EntryDifferences {

@@ -24,9 +24,23 @@ export interface CatalogModel {
   price: { version: number; inputPicoUsd: string; cachedInputPicoUsd: string; outputPicoUsd: string };
 }
 
+/** Price of a token, without its version. */
+export type TokenPrices = Omit<CatalogModel['price'], 'version'>;
+
+/** Prices of the accounts that name the plan. */
+export interface PricePlan {
+  id: string;
+  /** Taken off the list price of every model; at most two decimals. */
+  discountPercent: string;
+  /** Prices of single models, instead of the discount. */
+  models: { id: string; price: TokenPrices }[];
+}
+
 export interface ModelListReply extends Revisioned {
   /** Enabled models, in the order of the file. */
   models: CatalogModel[];
+  /** Absent: none. */
+  pricePlans?: PricePlan[];
 }
 
 /**
@@ -189,6 +203,8 @@ export interface CatalogChanges {
   upstreams: EntryChanges;
   /** Models with a new price version. */
   repriced: PriceChange[];
+  /** Absent: no price plan changed. */
+  pricePlans?: EntryChanges;
 }
 
 export interface EntryChanges {

@@ -1,5 +1,5 @@
 import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
-import { Id, Instant, NestedList, Text, TOKENS_MAX } from './billing/fields.js';
+import { Id, Instant, NestedList, PRICE_PLAN_LENGTH_MAX, Text, TOKENS_MAX } from './billing/fields.js';
 import type { PinnedPrice } from './billing/holds.js';
 import { Endpoint, Topic } from './endpoint.js';
 
@@ -75,9 +75,11 @@ export class EstimateRequest {
   @IsIn(CLIENT_PROTOCOLS) protocol!: (typeof CLIENT_PROTOCOLS)[number];
   /** Text of the body, as a client sends it. */
   @IsString() @Length(1, ESTIMATED_BODY_MAX) body!: string;
+  /** Price plan of the account that would send it. Default: list prices. */
+  @IsOptional() @Text(PRICE_PLAN_LENGTH_MAX) pricePlan?: string;
 }
 
-/** What a request would hold now. It depends on neither key nor account. */
+/** What a request would hold now. It depends on the price plan, and on nothing else of key and account. */
 export interface RequestEstimate {
   model: string;
   price: PinnedPrice;

@@ -1,6 +1,6 @@
 import { IsOptional, Matches } from 'class-validator';
-import { Id, Instant, Nested, Text } from './billing/fields.js';
-import { type CatalogModel, EmptyRequest } from './catalog.js';
+import { Id, Instant, Nested, PRICE_PLAN_LENGTH_MAX, Text } from './billing/fields.js';
+import { EmptyRequest, type TokenPrices } from './catalog.js';
 import { Endpoint } from './endpoint.js';
 
 /** USD per million tokens with at most six decimals, as in the catalog file. */
@@ -27,7 +27,7 @@ export interface ScheduledPrice {
   scheduledPriceId: string;
   model: string;
   /** Pico-USD per token. */
-  price: Omit<CatalogModel['price'], 'version'>;
+  price: TokenPrices;
   effectiveAt: string;
   createdAt: string;
   /** Revision that it made. Null before its time. */
@@ -72,4 +72,40 @@ export const priceCancel = new Endpoint<PriceCancelRequest, ScheduledPrice>(
   'catalog.v1.price.cancel',
   PriceCancelRequest,
   'Cancels a scheduled price before its time',
+);
+
+export class PriceShowRequest {
+  /** Price plan. Default: list prices. */
+  @IsOptional() @Text(PRICE_PLAN_LENGTH_MAX) pricePlan?: string;
+  /**
+   * Moment of the prices. Default: now. Earlier: those of the revision that was in force. Later: those of now, with the prices that are scheduled
+   * until then.
+   */
+  @IsOptional() @Instant() at?: string;
+}
+
+export interface ShownPrice {
+  model: string;
+  price: TokenPrices;
+  /** The price without the plan. */
+  list: TokenPrices;
+}
+
+export interface PriceShowReply {
+  /** The revision that was in force; the current one for a moment ahead. */
+  revision: number;
+  at: string;
+  /** The plan of the request. Null: list prices. */
+  pricePlan: string | null;
+  /** Present when the catalog does not have the plan at that moment: the prices are list prices. */
+  planIsMissing?: true;
+  /** Enabled models, in the order of the file. */
+  prices: ShownPrice[];
+}
+
+/** Errors: `not_found` for a moment before the first revision, and for a revision whose text was not stored. */
+export const priceShow = new Endpoint<PriceShowRequest, PriceShowReply>(
+  'catalog.v1.price.show',
+  PriceShowRequest,
+  'Prices of all models at list prices or in a price plan, now or at another time',
 );

@@ -94,6 +94,7 @@ const CALLERS: Record<string, User[]> = {
   'catalog.v1.price.schedule': ['cli', 'panel'],
   'catalog.v1.price.list': ['cli', 'panel'],
   'catalog.v1.price.cancel': ['cli', 'panel'],
+  'catalog.v1.price.show': ['cli', 'panel'],
   'catalog.v1.audit.list': ['cli', 'panel'],
   'catalog.v1.audit.check': ['cli', 'panel'],
   'gateway.v1.request.estimate': ['cli'],

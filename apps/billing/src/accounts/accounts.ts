@@ -41,7 +41,7 @@ export async function createAccount(prisma: PrismaClient, request: AccountCreate
  * @throws {ServiceError} `not_found`.
  */
 export async function updateAccount(prisma: PrismaClient, request: AccountUpdateRequest, author = OWN_AUTHOR): Promise<Account> {
-  const { accountId: id, name, status, statusReason, lowBalanceUsd } = request;
+  const { accountId: id, name, status, statusReason, lowBalanceUsd, pricePlan } = request;
   if (statusReason && status !== 'frozen') {
     throw new ServiceError('invalid_request', 'statusReason needs the status frozen.', 'statusReason');
   }
@@ -49,6 +49,7 @@ export async function updateAccount(prisma: PrismaClient, request: AccountUpdate
     ...(name && { name }),
     ...(status && { status, statusReason: statusReason ?? null }),
     ...(lowBalanceUsd && { lowBalance: thresholdOf(lowBalanceUsd) }),
+    ...(pricePlan !== undefined && { pricePlan }),
   };
   return audited(prisma, 'billing', author, async (tx) => {
     // Locked first, so that `before` is the row that this change replaces.
@@ -109,6 +110,7 @@ function renderAccount(row: Prisma.AccountModel): Account {
     status: row.status as AccountStatus,
     statusReason: row.statusReason,
     lowBalancePicoUsd: row.lowBalance?.toFixed(0) ?? null,
+    pricePlan: row.pricePlan,
     createdAt: row.createdAt.toISOString(),
   };
 }

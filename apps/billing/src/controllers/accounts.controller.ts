@@ -35,7 +35,15 @@ export class AccountsController {
 
   @Serves(accountUpdate)
   async updateAccount(request: AccountUpdateRequest, { caller }: CallContext) {
-    return orUnavailable(updateAccount(this.prisma, request, { caller, logger: this.logger }));
+    const account = await orUnavailable(updateAccount(this.prisma, request, { caller, logger: this.logger }));
+    if (request.pricePlan !== undefined) await this.publishKeysChanged(account.accountId);
+    return account;
+  }
+
+  /** Gateways keep the price plan with each key of the account. */
+  private async publishKeysChanged(accountId: string): Promise<void> {
+    const projects = await orUnavailable(this.prisma.project.findMany({ where: { accountId }, select: { id: true } }));
+    for (const { id } of projects) this.messaging.publish(keyChanged, { projectId: id });
   }
 
   @Serves(accountList)

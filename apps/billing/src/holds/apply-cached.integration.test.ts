@@ -263,7 +263,7 @@ test('an account with rate limits is decided from memory, and the next batch see
   const holds = [randomUUID(), randomUUID()] as const;
   const sent = [(await ask(holds[0], 40)).sent, (await ask(holds[1], 40)).sent, (await replica.settle(customer, holds[1], 10)).sent];
   expect(sent).toEqual([
-    ['lock_accounts', 'read_batch', 'read_limits', 'read_tokens', 'write_limits', 'write_batch_with_tokens'],
+    ['lock_accounts', 'read_batch', 'read_limits', 'read_tokens', 'write_limits', 'write_batch_with_rare_columns'],
     ['write_cached_batch_and_limits'],
     ['write_cached_batch_and_limits'],
   ]);
@@ -280,6 +280,22 @@ test('an account with rate limits is decided from memory, and the next batch see
     keyId,
   ]);
   expect(rows).toEqual([projectId, keyId].map((id) => ({ id, open_holds: 1 })));
+});
+
+test('holds with the price of a plan are opened under the lock and from memory, beside others', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const replica = await Replica.open();
+  const { price, ...reserve } = reserveOf(customer, 1n);
+  const batch = () => [{ ...reserve, holdId: randomUUID(), price: { ...price, pricePlan: 'gold' } }, reserveOf(customer, 1n)] as const;
+  const batches = [batch(), batch()];
+  const sent: unknown[] = [];
+  for (const reserves of batches) sent.push((await replica.apply({ reserves: [...reserves] })).sent);
+  expect(sent).toEqual([['lock_accounts', 'read_batch', 'write_batch_with_rare_columns'], ['write_cached_batch_and_limits']]);
+  const sql = 'SELECT id, price_plan FROM billing.hold WHERE account_id = $1';
+  const { rows } = await ledger.sql.query<{ id: string; price_plan: string | null }>(sql, [customer.accountId]);
+  const plans = new Map(rows.map(({ id, price_plan }) => [id, price_plan]));
+  expect(batches.flat().map(({ holdId }) => plans.get(holdId))).toEqual(['gold', null, 'gold', null]);
+  await replica.apply({ settles: batches.flat().map(({ holdId }) => ({ holdId, accountId: customer.accountId, reason: 'released' })) });
 });
 
 test('a plan that ends within the tolerance of the clock ends under the lock', async () => {

@@ -10,13 +10,14 @@ import {
   BUDGET_SET,
   budgetColumns,
   closeAndOpenHolds,
+  hasRareColumns,
   holdColumns,
   LIMIT_SET,
   limitColumns,
   moreColumns,
   PROJECT_SET,
   projectColumns,
-  tokenColumn,
+  rareColumns,
 } from './write-rows.js';
 
 /**
@@ -31,7 +32,7 @@ import {
  * the accounts, $48 those of the projects, $49 and $50 how far the batch's time may be after and before the clock, in milliseconds, $51 the
  * ids to reserve, $52 their accounts, $53 those of them that open no hold, $54 their accounts, $55 and $56 `moreColumns` of the opened holds.
  */
-function writeCachedBatch(name: string, more = { changes: '', demands: '', tokens: undefined as string | undefined }) {
+function writeCachedBatch(name: string, more = { changes: '', demands: '', rare: undefined as number | undefined }) {
   const text = `WITH changed_accounts AS (
       UPDATE billing.account a SET ${ACCOUNT_SET}
       FROM unnest($35::uuid[], $36::numeric[], $37::numeric[], $38::numeric[], $39::numeric[], $40::numeric[], $41::uuid[], $42::int4[],
@@ -42,7 +43,7 @@ function writeCachedBatch(name: string, more = { changes: '', demands: '', token
       UPDATE billing.project p SET ${PROJECT_SET}
       FROM unnest($43::uuid[], $44::uuid[], $45::int4[], $46::json[], $48::int8[]) AS s (id, payer_id, open_holds, request_window, version)
       WHERE p.id = s.id AND p.account_id = s.payer_id AND p.version = s.version RETURNING 1
-    ), ${more.changes} ${closeAndOpenHolds('$55', '$56', more.tokens)}
+    ), ${more.changes} ${closeAndOpenHolds('$55', '$56', more.rare)}
     SELECT billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($35), 'an account has changed'),
       billing.demand(extract(epoch FROM clock_timestamp() - $1::timestamptz)::float8 * 1000 BETWEEN -$49::float8 AND $50::float8,
         'the batch is of another moment'),
@@ -57,7 +58,7 @@ function writeCachedBatch(name: string, more = { changes: '', demands: '', token
 const WRITE_CACHED_BATCH = writeCachedBatch('write_cached_batch');
 
 /**
- * The statement of a batch that changes budgets, $57 to $60, or rate limits, $61 to $66, with the tokens of the holds that it opens, $67.
+ * The statement of a batch that changes budgets, $57 to $60, or rate limits, $61 to $66, or opens holds with rare columns, $67 and $68.
  * Their values need no version of their own: every change of one writes the row of its account.
  */
 const CHANGES_OF_LIMITS = `changed_budgets AS (
@@ -76,14 +77,14 @@ const DEMANDS_OF_LIMITS = `billing.demand((SELECT count(*) FROM changed_budgets)
 const WRITE_CACHED_BATCH_AND_LIMITS = writeCachedBatch('write_cached_batch_and_limits', {
   changes: CHANGES_OF_LIMITS,
   demands: DEMANDS_OF_LIMITS,
-  tokens: '$67',
+  rare: 67,
 });
 
-/** As before, with what is counted for users and tags, $68 to $74. It is not cached: the statement adds to it, and fails above a limit. */
+/** As before, with what is counted for users and tags, $69 to $75. It is not cached: the statement adds to it, and fails above a limit. */
 const WRITE_CACHED_BATCH_AND_VALUES = writeCachedBatch('write_cached_batch_and_values', {
-  changes: `${CHANGES_OF_LIMITS} ${changeValues(68)},`,
+  changes: `${CHANGES_OF_LIMITS} ${changeValues(69)},`,
   demands: `${DEMANDS_OF_LIMITS} ${DEMAND_VALUES},`,
-  tokens: '$67',
+  rare: 67,
 });
 
 /**
@@ -129,10 +130,10 @@ export async function applyCached(
 
 /** Sends the shortest statement that writes all rows. */
 async function write(connection: PgConnection, rows: Rows, values: unknown[]): Promise<Answer[]> {
-  if (rows.budgets.length + rows.limits.length + rows.values.length === 0) {
+  if (rows.budgets.length + rows.limits.length + rows.values.length === 0 && !rows.opened.some(hasRareColumns)) {
     return (await execute<Answer>(connection, WRITE_CACHED_BATCH, values)).rows;
   }
-  const more = [...values, ...budgetColumns(rows.budgets), ...limitColumns(rows.limits), tokenColumn(rows.opened)];
+  const more = [...values, ...budgetColumns(rows.budgets), ...limitColumns(rows.limits), ...rareColumns(rows.opened)];
   const { rows: answers } = await (rows.values.length === 0
     ? execute<Answer>(connection, WRITE_CACHED_BATCH_AND_LIMITS, more)
     : execute<Answer>(connection, WRITE_CACHED_BATCH_AND_VALUES, [...more, ...valueColumns(rows.values)]));

@@ -119,7 +119,7 @@ test('so do those of rate limits', async () => {
   const locked = await lane.during(() => applyBatch(lane.connection, { settles: [], reserves: [hold] }, TIMES));
   expect(locked).toEqual({
     ...{ lock_accounts: [shard], read_batch: [shard], read_limits: [shard], read_tokens: [] },
-    ...{ write_limits: [shard], write_batch_with_tokens: [shard] },
+    ...{ write_limits: [shard], write_batch_with_rare_columns: [shard] },
   });
   const settle = (holdId: string) =>
     lane.during(() => applyBatch(lane.connection, { settles: [settleOf(first, holdId)], reserves: [] }, TIMES));

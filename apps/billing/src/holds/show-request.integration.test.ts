@@ -302,3 +302,24 @@ describe('rows of the previous version, with one source for both counts', () => 
     return holdId;
   }
 });
+
+describe('the price plan of a hold', () => {
+  const inPlan = (amount = 100n) => {
+    const reserve = reserveOf(customer, amount);
+    return { ...reserve, price: { ...reserve.price, pricePlan: 'gold' } };
+  };
+  const priceOf = async (holdId: string) => (await showRequest(ledger.prisma, `req-${holdId}`)).price;
+
+  test('is kept with its price, whatever becomes of the account, by another process and after a restart', async () => {
+    const reserve = inPlan();
+    expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
+    expect(await priceOf(reserve.holdId)).toEqual(reserve.price);
+    await ledger.sql.query(`UPDATE billing.account SET price_plan = 'other' WHERE id = $1`, [customer.accountId]);
+
+    const restarted = ledger.newLanes({ times: { leaseMs: 60_000, reaperGraceMs: 0 } });
+    const { holdId } = reserve;
+    await restarted.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(12, 30), settledBy: 'gateway' });
+    expect(await priceOf(holdId)).toEqual(reserve.price);
+    expect(await settlementOf(holdId)).toMatchObject(paidByTopup('72'));
+  });
+});

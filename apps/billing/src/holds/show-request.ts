@@ -75,6 +75,7 @@ function requestFields(
       inputPicoUsd: String(row.inputPrice ?? 0),
       cachedInputPicoUsd: String(row.cachedInputPrice ?? 0),
       outputPicoUsd: String(row.outputPrice ?? 0),
+      ...(row.pricePlan !== null && { pricePlan: row.pricePlan }),
     },
   };
 }

@@ -12,9 +12,11 @@ import { execute, plainArray } from './pipelined-query.js';
  * Returns the common table expressions of the statement that writes a batch. A hold is deleted once and its settlement inserted once, from
  * the deleted row: nothing else ends a hold. $1 is the time of the batch, $2 to $34 are `holdColumns`.
  * Each row is found by its account too: see `read-state.ts`. `attribution` and `amountTokens` are the parameters of the opened holds that
- * `moreColumns` has; `tokens` is the one of `tokenColumn`, if any hold has some.
+ * `moreColumns` has; `rare` is the first one of `rareColumns` if any of them has such a column.
  */
-export function closeAndOpenHolds(attribution: string, amountTokens: string, tokens?: string): string {
+export function closeAndOpenHolds(attribution: string, amountTokens: string, rare?: number): string {
+  const rareNames = rare === undefined ? '' : ' tokens, price_plan,';
+  const rareValues = rare === undefined ? '' : `, $${rare}::int8[], $${rare + 1}::text[]`;
   return `closed AS (
       DELETE FROM billing.hold h
       USING unnest($2::uuid[], $3::text[], $4::text[], $5::int8[], $6::numeric[], $7::int8[], $8::uuid[], $9::int8[], $10::int8[],
@@ -27,19 +29,19 @@ export function closeAndOpenHolds(attribution: string, amountTokens: string, tok
       INSERT INTO billing.settlement (hold_id, account_id, project_id, key_id, request_id, model, upstream, reason, held, cost,
         plan_cost, live_grant_id, ended_cost, forfeit, grant_id, topup_cost, over, prompt_tokens, cached_tokens, output_tokens,
         reasoning_tokens, prompt_source, output_source, settled_by, price_version, input_price, cached_input_price, output_price,
-        reserved_at, trace_id, attribution, settled_at)
+        reserved_at, trace_id, attribution, price_plan, settled_at)
       SELECT hold_id, account_id, project_id, key_id, request_id, model, upstream, reason, amount, cost,
         plan_cost, live_grant_id, ended_cost, forfeit, grant_id, topup_cost, over, prompt_tokens, cached_tokens, output_tokens,
         reasoning_tokens, prompt_source, output_source, settled_by, price_version, input_price, cached_input_price, output_price,
-        created_at, trace_id, attribution, $1::timestamptz
+        created_at, trace_id, attribution, price_plan, $1::timestamptz
       FROM closed RETURNING 1
     ), opened AS (
       INSERT INTO billing.hold (id, account_id, project_id, key_id, request_id, model, amount, plan_part, grant_id,
-        price_version, input_price, cached_input_price, output_price, lease_until, trace_id, attribution, amount_tokens,${tokens === undefined ? '' : ' tokens,'}
+        price_version, input_price, cached_input_price, output_price, lease_until, trace_id, attribution, amount_tokens,${rareNames}
         created_at)
       SELECT *, $1::timestamptz FROM unnest($20::uuid[], $21::uuid[], $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::int8[],
         $27::int8[], $28::uuid[], $29::int4[], $30::int8[], $31::int8[], $32::int8[], $33::timestamptz[], $34::uuid[], ${attribution}::jsonb[],
-        ${amountTokens}::int8[]${tokens === undefined ? '' : `, ${tokens}::int8[]`})
+        ${amountTokens}::int8[]${rareValues})
     )`;
 }
 /** A batch can end a grant, never start one. */
@@ -50,8 +52,8 @@ export const ACCOUNT_SET = `topup = s.topup, topup_held = s.topup_held, plan = s
 export const PROJECT_SET = 'open_holds = s.open_holds, request_window = s.request_window';
 
 /** Writes the rows that nearly every batch has, in one statement, because each statement has a fixed cost. */
-function writeBatch(name: string, tokens?: string) {
-  const text = `WITH ${closeAndOpenHolds('$47', '$48', tokens)}, changed_accounts AS (
+function writeBatch(name: string, rare?: number) {
+  const text = `WITH ${closeAndOpenHolds('$47', '$48', rare)}, changed_accounts AS (
       UPDATE billing.account a SET ${ACCOUNT_SET}
       FROM unnest($35::uuid[], $36::numeric[], $37::numeric[], $38::numeric[], $39::numeric[], $40::numeric[], $41::uuid[], $42::int4[])
         AS s (id, topup, topup_held, plan, plan_held, expired, grant_id, open_holds)
@@ -69,7 +71,7 @@ function writeBatch(name: string, tokens?: string) {
 }
 
 const WRITE_BATCH = writeBatch('write_batch');
-const WRITE_BATCH_WITH_TOKENS = writeBatch('write_batch_with_tokens', '$49');
+const WRITE_BATCH_WITH_RARE_COLUMNS = writeBatch('write_batch_with_rare_columns', 49);
 
 const WRITE_VALUES = { name: 'write_budget_values', text: `WITH ${changeValues(1)} SELECT ${DEMAND_VALUES}` };
 
@@ -145,8 +147,8 @@ export async function writeRows(connection: PgConnection, rows: BatchRows, now: 
     ...moreColumns(rows.opened),
   ];
   const write = (): Promise<QueryResult<{ version: string }>> =>
-    rows.opened.some(({ tokens }) => tokens !== undefined)
-      ? execute(connection, WRITE_BATCH_WITH_TOKENS, [...values(), tokenColumn(rows.opened)])
+    rows.opened.some(hasRareColumns)
+      ? execute(connection, WRITE_BATCH_WITH_RARE_COLUMNS, [...values(), ...rareColumns(rows.opened)])
       : execute(connection, WRITE_BATCH, values());
   const written = changes ? write() : undefined;
   await allOf([...others, written ?? Promise.resolve(undefined), connection.query('COMMIT')]);
@@ -300,7 +302,12 @@ function attributionColumn(opened: readonly OpenedHold[]): unknown[] {
   });
 }
 
-/** Values of the parameter `tokens` of `closeAndOpenHolds`. */
-export function tokenColumn(opened: readonly OpenedHold[]): string {
-  return plainArray(opened.map(({ tokens }) => tokens ?? null));
+/** True when a hold counts towards a limit of tokens, or has the price of a plan. Others need fewer parameters. */
+export function hasRareColumns({ tokens, reserve }: OpenedHold): boolean {
+  return tokens !== undefined || reserve.price.pricePlan !== undefined;
+}
+
+/** Values of the parameters from `rare` of `closeAndOpenHolds` on. */
+export function rareColumns(opened: readonly OpenedHold[]): unknown[] {
+  return [plainArray(opened.map(({ tokens }) => tokens ?? null)), opened.map(({ reserve }) => reserve.price.pricePlan ?? null)];
 }

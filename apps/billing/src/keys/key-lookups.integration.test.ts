@@ -113,3 +113,9 @@ test('a lookup whose connection is lost is repeated on another', async () => {
   expect(opened).toHaveLength(2);
   await reconnecting.close();
 });
+
+test('a key has the price plan of its account', async () => {
+  const { digest, ...customer } = await keyOf();
+  await ledger.sql.query(`UPDATE billing.account SET price_plan = 'gold' WHERE id = $1`, [customer.accountId]);
+  expect(await lookups.resolve(digest)).toEqual({ ...customer, pricePlan: 'gold' });
+});

@@ -9,18 +9,20 @@ const FIND_KEYS = {
   name: 'find_keys',
   text: `SELECT encode(k.digest, 'hex') AS digest, k.id::text AS "keyId", p.id::text AS "projectId", p.account_id::text AS "accountId",
       extract(epoch FROM k.expires_at - clock_timestamp())::float8 * 1000 AS "validForMs",
-      nullif(k.models, '{}') AS models, nullif(k.networks, '{}') AS networks, nullif(p.tags, '{}') AS tags
-    FROM billing.api_key k JOIN billing.project p ON p.id = k.project_id
+      nullif(k.models, '{}') AS models, nullif(k.networks, '{}') AS networks, nullif(p.tags, '{}') AS tags,
+      a.price_plan AS "pricePlan"
+    FROM billing.api_key k JOIN billing.project p ON p.id = k.project_id JOIN billing.account a ON a.id = p.account_id
     WHERE k.digest = ANY ($1::bytea[]) AND ${KEY_IS_ACTIVE} AND p.enabled`,
 };
 
-/** Null: the key has no such limit, and its project no tags. */
+/** Null: the key has no such limit, its project no tags, its account no price plan. */
 interface KeyRow extends Pick<ResolvedKey, 'keyId' | 'projectId' | 'accountId'> {
   digest: string;
   validForMs: number | null;
   models: string[] | null;
   networks: string[] | null;
   tags: string[] | null;
+  pricePlan: string | null;
 }
 
 /**
@@ -60,9 +62,9 @@ async function findKeys(connection: PgConnection, digests: readonly Uint8Array[]
   return wanted.map((digest) => found.get(digest));
 }
 
-function resolvedKey({ validForMs, models, networks, tags, ...key }: Omit<KeyRow, 'digest'>): ResolvedKey {
+function resolvedKey({ validForMs, models, networks, tags, pricePlan, ...key }: Omit<KeyRow, 'digest'>): ResolvedKey {
   const lists = { ...(models && { models }), ...(networks && { networks }), ...(tags && { tags }) };
-  return { ...key, ...(validForMs !== null && { validForMs }), ...lists };
+  return { ...key, ...(validForMs !== null && { validForMs }), ...lists, ...(pricePlan !== null && { pricePlan }) };
 }
 
 /** Returns a Postgres array of `bytea` from hexadecimal digits. */

@@ -45,6 +45,7 @@ const TABLES: Record<string, Table> = {
       account_status_check: { status: `'other'` },
       account_active_needs_no_reason: { status_reason: `'broken'` },
       account_low_balance_above_zero: { low_balance: 0 },
+      account_price_plan_has_a_name: { price_plan: `''` },
       account_topup_covers_held: { topup_held: 101 },
       account_plan_covers_held: { plan_held: 11 },
       account_plan_has_grant: { grant_id: 'NULL' },
@@ -155,6 +156,7 @@ const TABLES: Record<string, Table> = {
     faults: {
       hold_pkey: 'twice',
       hold_tokens_above_zero: { tokens: 0 },
+      hold_price_plan_has_a_name: { price_plan: `''` },
       hold_attribution_is_an_object: { attribution: `'{}'` },
       hold_amount_tokens_not_negative: { amount_tokens: -1 },
       hold_amount_check: { amount: '1000000000000000001' },

@@ -43,6 +43,7 @@ const CHANGES = {
   price: `INSERT INTO catalog.price (model_id, version, input_price, cached_input_price, output_price) VALUES ('m', 1, 1, 1, 1)`,
   route: `INSERT INTO catalog.route (model_id, upstream_id, upstream_model, enabled, position, weight, priority)
     VALUES ('m', 'u', 'm', true, 0, 1, 0)`,
+  price_plan: `INSERT INTO catalog.price_plan (id, enabled, position, discount_percent, models) VALUES ('p', true, 0, 10, '[]')`,
 };
 
 test.each(Object.entries(CHANGES))('catalog.%s: a change is refused without an audit row of the revision', async (table, sql) => {
@@ -95,6 +96,7 @@ test.each([
   ['permission denied', 'UPDATE catalog.scheduled_price SET effective_at = now()'],
   ['permission denied', 'UPDATE catalog.scheduled_price SET input_price = 0'],
   ['permission denied', 'DELETE FROM catalog.revision_text'],
+  ['permission denied', 'DELETE FROM catalog.price_plan'],
 ])('%s for the service: %s', async (message, sql) => {
   await expect(service.query(sql)).rejects.toThrow(message);
 });

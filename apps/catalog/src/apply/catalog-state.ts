@@ -1,5 +1,5 @@
 import type { Route, Upstream } from '#contracts/catalog.js';
-import type { WantedModel } from '../file/parse-catalog-file.js';
+import type { WantedModel, WantedPricePlan } from '../file/parse-catalog-file.js';
 import type { VersionedPrice } from './price-version.js';
 
 /** Fields of every entry: its position in the file, and whether the file still names it. */
@@ -10,6 +10,7 @@ interface Listed {
 
 export type StoredUpstream = Upstream & Listed;
 export type StoredRoute = Route & Listed;
+export type StoredPricePlan = WantedPricePlan & Listed;
 
 export interface StoredModel extends Omit<WantedModel, 'created' | 'price' | 'routes'>, Listed {
   created: number;
@@ -23,4 +24,8 @@ export interface CatalogState {
   revision: number;
   upstreams: StoredUpstream[];
   models: StoredModel[];
+  pricePlans: StoredPricePlan[];
 }
+
+/** The entries of the catalog, without its revision. */
+export type CatalogEntries = Omit<CatalogState, 'revision'>;

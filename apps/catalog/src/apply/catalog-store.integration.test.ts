@@ -73,6 +73,7 @@ test('an applied catalog is read back whole', async () => {
       price: { version: 1, ...model.price },
       routes: model.routes.map((route) => ({ ...route, enabled: true, position: 0 })),
     })),
+    pricePlans: [],
   });
 });
 
@@ -198,3 +199,22 @@ test('a change of another revision than the expected one is refused, and nothing
   // Its reply was lost: the repeated apply finds nothing to change.
   expect(await store.apply(catalog({ a: '2' }), { ...ORIGIN, expectedRevision: 1 })).toEqual({ revision: 2, changes: null });
 });
+
+test('a price plan is stored, changed, disabled and found again', async () => {
+  const plan = { id: 'gold', enabled: true, discountPercent: '12.5', models: [{ id: 'a', price: textPrice('7') }] };
+  const cheaper = { ...plan, discountPercent: '100', models: [] };
+  const withPlans = (...pricePlans: (typeof plan)[]) => ({ ...catalog({ a: '1' }), pricePlans });
+  const plans = async () => (await store.read()).pricePlans;
+  expect((await store.apply(withPlans(plan), ORIGIN)).changes?.pricePlans).toEqual({ added: ['gold'], changed: [], disabled: [] });
+  expect(await plans()).toEqual([{ ...plan, position: 0 }]);
+  expect(await store.apply(withPlans(plan), ORIGIN)).toEqual({ revision: 1, changes: null });
+  await store.apply(withPlans(cheaper), ORIGIN);
+  expect(await plans()).toEqual([{ ...cheaper, position: 0 }]);
+  expect((await store.apply(withPlans(), ORIGIN)).changes?.pricePlans).toEqual({ added: [], changed: [], disabled: ['gold'] });
+  expect(await plans()).toEqual([{ ...cheaper, enabled: false, position: 0 }]);
+  expect((await store.apply(withPlans(plan), ORIGIN)).changes?.pricePlans).toEqual({ added: ['gold'], changed: [], disabled: [] });
+});
+
+function textPrice(picoUsd: string) {
+  return { inputPicoUsd: picoUsd, cachedInputPicoUsd: picoUsd, outputPicoUsd: picoUsd };
+}

@@ -6,7 +6,7 @@ import { CapabilitiesEntry, TimeoutsEntry } from '../file/catalog-file.schema.js
 import type { WantedCatalog } from '../file/parse-catalog-file.js';
 import { setPrice } from '../file/set-price.js';
 import { type DuePrice, duePrice } from '../prices/due-price.js';
-import type { CatalogState, StoredModel, StoredUpstream } from './catalog-state.js';
+import type { CatalogState, StoredModel, StoredPricePlan, StoredUpstream } from './catalog-state.js';
 import { describeChanges } from './describe-changes.js';
 import { type Changes, isEmpty, planChanges } from './plan-changes.js';
 import { priceVersion } from './price-version.js';
@@ -125,7 +125,7 @@ async function applyPrice(tx: Database, { id, modelId, price }: DuePrice): Promi
   const prices = next.version === before?.version ? [] : [{ modelId, ...next }];
   const text = await tx.revisionText.findUnique({ where: { revision: current.revision } });
   const yaml = text && setPrice(text.yaml, modelId, price);
-  const outcome = await writeRevision(tx, current, { upstreams: [], models: [], prices, routes: [] }, yaml);
+  const outcome = await writeRevision(tx, current, { upstreams: [], models: [], prices, routes: [], pricePlans: [] }, yaml);
   await tx.scheduledPrice.update({ where: { id }, data: { revision: outcome.revision } });
   return outcome;
 }
@@ -160,7 +160,13 @@ async function readState(tx: Database): Promise<CatalogState> {
       routes: { orderBy: [{ position: 'asc' }, { upstreamId: 'asc' }, { upstreamModel: 'asc' }] },
     },
   });
-  return { revision: state.revision, upstreams: upstreams.map(storedUpstream), models: models.map(storedModel) };
+  const plans = await tx.pricePlan.findMany({ orderBy: [{ position: 'asc' }, { id: 'asc' }] });
+  return {
+    revision: state.revision,
+    upstreams: upstreams.map(storedUpstream),
+    models: models.map(storedModel),
+    pricePlans: plans.map(storedPlan),
+  };
 }
 
 type UpstreamRecord = Prisma.UpstreamGetPayload<object>;
@@ -201,4 +207,8 @@ function storedModel({ prices, routes, created, input, ...row }: ModelRecord): S
       position,
     })),
   };
+}
+
+function storedPlan({ discountPercent, models, ...row }: Prisma.PricePlanGetPayload<object>): StoredPricePlan {
+  return { ...row, discountPercent: discountPercent.toString(), models: models as unknown as StoredPricePlan['models'] };
 }

@@ -1,12 +1,13 @@
 import type { CatalogChanges } from '#contracts/catalog.js';
 import { parseCatalogFile } from '../file/parse-catalog-file.js';
-import type { CatalogState } from './catalog-state.js';
+import type { CatalogEntries } from './catalog-state.js';
 import { describeChanges, describeDifferences } from './describe-changes.js';
 import { planChanges } from './plan-changes.js';
 
 interface File {
   upstreams: { id: string }[];
   models: { id: string; routes: object[] }[];
+  pricePlans?: object[];
 }
 
 const upstream = (id: string, over: object = {}) => ({ id, kind: 'openai-chat', baseUrl: 'http://u/v1', ...over });
@@ -27,8 +28,8 @@ const NONE: CatalogChanges = {
   repriced: [],
 };
 
-function stored({ upstreams, models }: File): Pick<CatalogState, 'upstreams' | 'models'> {
-  const wanted = parseCatalogFile(JSON.stringify({ upstreams, models }), 'c.yaml', () => undefined);
+function stored({ upstreams, models, pricePlans = [] }: File): CatalogEntries {
+  const wanted = parseCatalogFile(JSON.stringify({ upstreams, models, pricePlans }), 'c.yaml', () => undefined);
   return {
     upstreams: wanted.upstreams.map((row, position) => ({ ...row, position })),
     models: wanted.models.map(({ price, routes, ...row }, position) => ({
@@ -38,6 +39,7 @@ function stored({ upstreams, models }: File): Pick<CatalogState, 'upstreams' | '
       price: { version: 1, ...price },
       routes: routes.map((route, place) => ({ ...route, enabled: true, position: place })),
     })),
+    pricePlans: wanted.pricePlans.map((plan, position) => ({ ...plan, position })),
   };
 }
 
@@ -149,5 +151,32 @@ test('differences have the values of the fields, and the routes of a model as a 
       disabled: [],
     },
     repriced: [],
+  });
+});
+
+test('price plans are described like models and upstreams', () => {
+  const own = { id: 'a', price: { inputUsdPerMTok: '0.5', cachedInputUsdPerMTok: '0', outputUsdPerMTok: '1' } };
+  const before = stored({ ...BEFORE, pricePlans: [{ id: 'gone' }, { id: 'changed', discountPercent: 10 }] });
+  const after = { ...BEFORE, pricePlans: [{ id: 'new' }, { id: 'changed', discountPercent: '12.50', models: [own] }] };
+  const wanted = parseCatalogFile(JSON.stringify(after), 'c.yaml', () => undefined);
+  const models = [{ id: 'a', price: { inputPicoUsd: '500000', cachedInputPicoUsd: '0', outputPicoUsd: '1000000' } }];
+  const plans = describeDifferences(before, planChanges(before, wanted, 0)).pricePlans;
+  expect(plans).toEqual({
+    added: ['new'],
+    changed: [
+      {
+        id: 'changed',
+        fields: [
+          { field: 'discountPercent', before: '10', after: '12.5' },
+          { field: 'models', before: [], after: models },
+        ],
+      },
+    ],
+    disabled: ['gone'],
+  });
+  expect(describeChanges(before, planChanges(before, wanted, 0)).pricePlans).toEqual({
+    added: ['new'],
+    changed: [{ id: 'changed', fields: ['discountPercent', 'models'] }],
+    disabled: ['gone'],
   });
 });

@@ -1,20 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CatalogChanges, EntryChanges } from '#contracts/catalog.js';
 import type { CatalogDifferences, EntryDifferences, FieldDifference } from '#contracts/catalog-revisions.js';
-import type { CatalogState, StoredModel, StoredRoute } from './catalog-state.js';
+import type { CatalogEntries, StoredModel, StoredRoute } from './catalog-state.js';
 import type { Changes, RouteRow } from './plan-changes.js';
 import { renderPrice } from './price-version.js';
 
 /** Describes what `changes` do to `current`, for the reply, the log and the audit journal: the changed fields without their values. */
-export function describeChanges(current: Pick<CatalogState, 'upstreams' | 'models'>, changes: Changes): CatalogChanges {
-  const { models, upstreams, repriced } = describeDifferences(current, changes);
-  return { models: withoutValues(models), upstreams: withoutValues(upstreams), repriced };
+export function describeChanges(current: CatalogEntries, changes: Changes): CatalogChanges {
+  const { models, upstreams, repriced, pricePlans } = describeDifferences(current, changes);
+  const plans = pricePlans && { pricePlans: withoutValues(pricePlans) };
+  return { models: withoutValues(models), upstreams: withoutValues(upstreams), repriced, ...plans };
 }
 
 /** Describes what `changes` do to `current`, field by field with the values. */
-export function describeDifferences(current: Pick<CatalogState, 'upstreams' | 'models'>, changes: Changes): CatalogDifferences {
+export function describeDifferences(current: CatalogEntries, changes: Changes): CatalogDifferences {
   const models = new Map(current.models.map((model) => [model.id, model]));
-  const upstreams = new Map(current.upstreams.map((upstream) => [upstream.id, upstream]));
   const written = new Map(changes.models.map((row) => [row.id, row]));
   const routes = Map.groupBy(changes.routes, ({ modelId }) => modelId);
   const touched = new Set([...written.keys(), ...routes.keys()]);
@@ -28,17 +28,23 @@ export function describeDifferences(current: Pick<CatalogState, 'upstreams' | 'm
         return { id, wasEnabled: before?.enabled, isEnabled: after?.enabled === true, fields };
       }),
     ),
-    upstreams: sorted(
-      changes.upstreams.map((after) => {
-        const before = upstreams.get(after.id);
-        return { id: after.id, wasEnabled: before?.enabled, isEnabled: after.enabled, fields: before ? differing(after, before) : [] };
-      }),
-    ),
+    upstreams: differingRows(current.upstreams, changes.upstreams),
     repriced: changes.prices.flatMap(({ modelId, ...after }) => {
       const before = models.get(modelId)?.price;
       return before ? [{ model: modelId, before: renderPrice(before), after: renderPrice(after) }] : [];
     }),
+    ...(changes.pricePlans.length > 0 && { pricePlans: differingRows(current.pricePlans, changes.pricePlans) }),
   };
+}
+
+function differingRows<Row extends { id: string; enabled: boolean }>(stored: readonly Row[], written: readonly Row[]): EntryDifferences {
+  const rows = new Map(stored.map((row) => [row.id, row]));
+  return sorted(
+    written.map((after) => {
+      const before = rows.get(after.id);
+      return { id: after.id, wasEnabled: before?.enabled, isEnabled: after.enabled, fields: before ? differing(after, before) : [] };
+    }),
+  );
 }
 
 interface Entry {

@@ -17,7 +17,7 @@ models:
 /** A store that has the text as revision 7. */
 const store = {
   read: async (): Promise<CatalogState> => {
-    const { upstreams, models } = parseCatalogFile(TEXT, 'c.yaml', () => undefined);
+    const { upstreams, models, pricePlans } = parseCatalogFile(TEXT, 'c.yaml', () => undefined);
     return {
       revision: 7,
       upstreams: upstreams.map((upstream, position) => ({ ...upstream, position })),
@@ -28,6 +28,7 @@ const store = {
         price: { version: 3, ...model.price },
         routes: routes.map((route, place) => ({ ...route, enabled: true, position: place })),
       })),
+      pricePlans: pricePlans.map((plan, position) => ({ ...plan, position })),
     };
   },
 };

@@ -1,10 +1,10 @@
 import { CapabilitiesEntry, TimeoutsEntry } from '../file/catalog-file.schema.js';
 import type { WantedCatalog, WantedModel, WantedUpstream } from '../file/parse-catalog-file.js';
-import type { CatalogState, StoredModel } from './catalog-state.js';
+import type { CatalogEntries, StoredModel } from './catalog-state.js';
 import { type Changes, isEmpty, planChanges } from './plan-changes.js';
 
 const NOW = 1_800_000_000;
-const NOTHING: Changes = { upstreams: [], models: [], prices: [], routes: [] };
+const NOTHING: Changes = { upstreams: [], models: [], prices: [], routes: [], pricePlans: [] };
 
 const upstream: WantedUpstream = {
   id: 'local',
@@ -31,7 +31,7 @@ const limits = {
 };
 const route = { upstream: 'local', model: 'a', weight: 1, priority: 0 };
 const model: WantedModel = { id: 'a', ...limits, created: null, price, routes: [route] };
-const wanted: WantedCatalog = { upstreams: [upstream], models: [model] };
+const wanted: WantedCatalog = { upstreams: [upstream], models: [model], pricePlans: [] };
 
 const storedModel: StoredModel = {
   id: 'a',
@@ -42,11 +42,12 @@ const storedModel: StoredModel = {
   routes: [{ ...route, enabled: true, position: 0 }],
 };
 const { price: _price, routes: _routes, ...storedModelRow } = storedModel;
-const stored: Pick<CatalogState, 'upstreams' | 'models'> = {
+const stored: CatalogEntries = {
   upstreams: [{ ...upstream, position: 0 }],
   models: [storedModel],
+  pricePlans: [],
 };
-const empty: Pick<CatalogState, 'upstreams' | 'models'> = { upstreams: [], models: [] };
+const empty: CatalogEntries = { upstreams: [], models: [], pricePlans: [] };
 
 test('in an empty catalog everything is new; created defaults to the time of the first apply', () => {
   expect(planChanges(empty, wanted, NOW)).toEqual({
@@ -54,6 +55,7 @@ test('in an empty catalog everything is new; created defaults to the time of the
     models: [{ ...storedModelRow, created: NOW }],
     prices: [{ modelId: 'a', version: 1, ...price }],
     routes: [{ modelId: 'a', ...route, enabled: true, position: 0 }],
+    pricePlans: [],
   });
 });
 
@@ -115,7 +117,7 @@ test.each<[what: string, wanted: WantedCatalog, changes: Partial<Changes>]>([
   ],
   [
     'nothing named: all disabled, nothing deleted',
-    { upstreams: [], models: [] },
+    { upstreams: [], models: [], pricePlans: [] },
     { upstreams: [{ ...upstream, enabled: false, position: 0 }], models: [{ ...storedModelRow, enabled: false }] },
   ],
 ])('a changed file changes only what differs: %s', (_, file, changes) => {
@@ -123,8 +125,12 @@ test.each<[what: string, wanted: WantedCatalog, changes: Partial<Changes>]>([
 });
 
 test('a disabled entry is not disabled again', () => {
-  const disabled = { upstreams: stored.upstreams.map((row) => ({ ...row, enabled: false })), models: [{ ...storedModel, enabled: false }] };
-  expect(planChanges(disabled, { upstreams: [], models: [] }, NOW)).toEqual(NOTHING);
+  const disabled = {
+    upstreams: stored.upstreams.map((row) => ({ ...row, enabled: false })),
+    models: [{ ...storedModel, enabled: false }],
+    pricePlans: [],
+  };
+  expect(planChanges(disabled, empty as WantedCatalog, NOW)).toEqual(NOTHING);
 });
 
 test('a model that is named again is enabled, and its price history goes on', () => {

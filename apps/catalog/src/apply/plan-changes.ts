@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Route } from '#contracts/catalog.js';
 import type { WantedCatalog, WantedModel } from '../file/parse-catalog-file.js';
-import type { CatalogState, StoredModel, StoredRoute, StoredUpstream } from './catalog-state.js';
+import type { CatalogEntries, StoredModel, StoredPricePlan, StoredRoute, StoredUpstream } from './catalog-state.js';
 import { priceVersion, type VersionedPrice } from './price-version.js';
 
 type ModelRow = Omit<StoredModel, 'price' | 'routes'>;
@@ -14,19 +14,25 @@ export interface Changes {
   models: ModelRow[];
   prices: PriceRow[];
   routes: RouteRow[];
+  pricePlans: StoredPricePlan[];
 }
 
 /**
  * Returns the changes that make the stored catalog equal to a file. Entries that the file no longer names are disabled. Entries that it
  * names again are enabled, and their price history goes on. `now` (Unix seconds) is the default of `created`.
  */
-export function planChanges(current: Pick<CatalogState, 'upstreams' | 'models'>, wanted: WantedCatalog, now: number): Changes {
+export function planChanges(current: CatalogEntries, wanted: WantedCatalog, now: number): Changes {
   const upstreams = wanted.upstreams.map((upstream, position) => ({ ...upstream, position }));
   const changes: Changes = {
     upstreams: changedRows(current.upstreams, upstreams, ({ id }) => id),
     models: [],
     prices: [],
     routes: [],
+    pricePlans: changedRows(
+      current.pricePlans,
+      wanted.pricePlans.map((plan, position) => ({ ...plan, position })),
+      ({ id }) => id,
+    ),
   };
   const stored = new Map(current.models.map((model) => [model.id, model]));
   const models = wanted.models.map((model, position) => modelRow(model, position, stored.get(model.id)?.created ?? now));
@@ -41,8 +47,8 @@ export function planChanges(current: Pick<CatalogState, 'upstreams' | 'models'>,
   return changes;
 }
 
-export function isEmpty({ upstreams, models, prices, routes }: Changes): boolean {
-  return upstreams.length + models.length + prices.length + routes.length === 0;
+export function isEmpty({ upstreams, models, prices, routes, pricePlans }: Changes): boolean {
+  return upstreams.length + models.length + prices.length + routes.length + pricePlans.length === 0;
 }
 
 /** Returns rows that are new or different, and the others as disabled. */

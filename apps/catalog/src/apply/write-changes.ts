@@ -5,7 +5,7 @@ import type { Changes } from './plan-changes.js';
 export type Database = Prisma.TransactionClient;
 
 /** Writes rows in the order of their foreign keys. Prices are inserted, never updated. */
-export async function writeChanges(tx: Database, { upstreams, models, prices, routes }: Changes): Promise<void> {
+export async function writeChanges(tx: Database, { upstreams, models, prices, routes, pricePlans }: Changes): Promise<void> {
   for (const { id, capabilities, timeouts, tls, healthCheck, ...rest } of upstreams) {
     const row = {
       ...rest,
@@ -32,5 +32,9 @@ export async function writeChanges(tx: Database, { upstreams, models, prices, ro
   for (const { modelId, upstream: upstreamId, model: upstreamModel, ...row } of routes) {
     const key = { modelId, upstreamId, upstreamModel };
     await tx.modelRoute.upsert({ where: { modelId_upstreamId_upstreamModel: key }, create: { ...key, ...row }, update: row });
+  }
+  for (const { id, models, ...rest } of pricePlans) {
+    const row = { ...rest, models: models.map(({ id, price }) => ({ id, price: { ...price } })) };
+    await tx.pricePlan.upsert({ where: { id }, create: { id, ...row }, update: row });
   }
 }

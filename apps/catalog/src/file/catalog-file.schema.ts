@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { Type } from 'class-transformer';
 import { ValidateNested } from 'class-validator';
+import { PRICE_PLAN_LENGTH_MAX } from '#contracts/billing/fields.js';
 import {
   UPSTREAM_KINDS,
   type Upstream,
@@ -17,6 +18,7 @@ import {
   List,
   OneOf,
   Optional,
+  Percent,
   SecretFileName,
   SetOf,
   Text,
@@ -93,7 +95,7 @@ export class UpstreamEntry {
   @Optional() @Fields() @ValidateNested() @Type(() => HealthCheckEntry) healthCheck?: HealthCheckEntry;
 }
 
-class PriceEntry {
+export class PriceEntry {
   @UsdPerMillionTokens() inputUsdPerMTok!: string;
   @UsdPerMillionTokens() cachedInputUsdPerMTok!: string;
   @UsdPerMillionTokens() outputUsdPerMTok!: string;
@@ -126,7 +128,19 @@ export class ModelEntry {
   @List(1, 100) @ValidateNested({ each: true }) @Type(() => RouteEntry) routes!: RouteEntry[];
 }
 
+class PlanModelEntry {
+  @Identifier(256) id!: string;
+  @Fields() @ValidateNested() @Type(() => PriceEntry) price!: PriceEntry;
+}
+
+export class PricePlanEntry {
+  @Identifier(PRICE_PLAN_LENGTH_MAX) id!: string;
+  @Percent() discountPercent: string | number = 0;
+  @List(0, 1_000) @ValidateNested({ each: true }) @Type(() => PlanModelEntry) models: PlanModelEntry[] = [];
+}
+
 export class CatalogFileEntry {
   @List(0, 200) @ValidateNested({ each: true }) @Type(() => UpstreamEntry) upstreams!: UpstreamEntry[];
   @List(0, 1_000) @ValidateNested({ each: true }) @Type(() => ModelEntry) models!: ModelEntry[];
+  @List(0, 100) @ValidateNested({ each: true }) @Type(() => PricePlanEntry) pricePlans: PricePlanEntry[] = [];
 }

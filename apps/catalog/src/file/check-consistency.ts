@@ -1,4 +1,4 @@
-import type { CatalogFileEntry, ModelEntry, UpstreamEntry } from './catalog-file.schema.js';
+import type { CatalogFileEntry, ModelEntry, PricePlanEntry, UpstreamEntry } from './catalog-file.schema.js';
 import type { Path } from './locate.js';
 
 export interface FieldProblem {
@@ -13,16 +13,20 @@ export interface FieldProblem {
 export function checkConsistency(file: CatalogFileEntry): FieldProblem[] {
   const upstreams = listOf(file.upstreams);
   const models = listOf(file.models);
+  const plans = listOf(file.pricePlans);
   const upstreamIds = new Set(upstreams.map((upstream) => upstream.id));
+  const modelIds = new Set(models.map((model) => model.id));
   return [
-    ...repeated(upstreams, 'upstreams'),
-    ...repeated(models, 'models'),
+    ...repeated(upstreams, ['upstreams']),
+    ...repeated(models, ['models']),
+    ...repeated(plans, ['pricePlans']),
     ...upstreams.flatMap((upstream, index) => secrets(upstream, ['upstreams', index])),
     ...models.flatMap((model, index) => [...limits(model, ['models', index]), ...routes(model, ['models', index], upstreamIds)]),
+    ...plans.flatMap((plan, index) => planModels(plan, ['pricePlans', index], modelIds)),
   ];
 }
 
-function repeated(entries: readonly { id: unknown }[], field: string): FieldProblem[] {
+function repeated(entries: readonly { id: unknown }[], list: Path): FieldProblem[] {
   const first = new Map<unknown, number>();
   return entries.flatMap(({ id }, index) => {
     const earlier = first.get(id);
@@ -30,7 +34,7 @@ function repeated(entries: readonly { id: unknown }[], field: string): FieldProb
       first.set(id, index);
       return [];
     }
-    return [{ path: [field, index, 'id'], problem: `${JSON.stringify(id)} is already the id of ${field}[${earlier}]` }];
+    return [{ path: [...list, index, 'id'], problem: `${JSON.stringify(id)} is already the id of ${list.at(-1)}[${earlier}]` }];
   });
 }
 
@@ -77,6 +81,17 @@ function routes(model: ModelEntry, path: Path, upstreamIds: ReadonlySet<string>)
     }
     return [{ path: here, problem: `repeats routes[${earlier}]; give that one more weight instead` }];
   });
+}
+
+/** A misspelt id would leave the model at the discount. */
+function planModels({ models }: PricePlanEntry, path: Path, modelIds: ReadonlySet<string>): FieldProblem[] {
+  const entries = listOf(models);
+  const unknown = entries.flatMap(({ id }, index) =>
+    typeof id !== 'string' || modelIds.has(id)
+      ? []
+      : [{ path: [...path, 'models', index, 'id'], problem: `${JSON.stringify(id)} is not the id of a model` }],
+  );
+  return [...repeated(entries, [...path, 'models']), ...unknown];
 }
 
 /** Returns the entries, undefined for those that are no mapping; empty when the value is no list. */

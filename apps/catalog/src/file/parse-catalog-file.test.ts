@@ -76,6 +76,7 @@ test('absent fields have their defaults', () => {
         routes: [{ upstream: 'local', model: 'Org/Small', weight: 1, priority: 0, concurrencyMax: null }],
       },
     ],
+    pricePlans: [],
   } satisfies WantedCatalog);
 });
 
@@ -467,4 +468,43 @@ test('the catalog of the repository is valid and offers the simulated models', (
     { id: 'sim-tiny', contextTokens: 2_048, maxOutputTokens: 256, input: ['text'], reasoning: false },
   ]);
   expect(models[0]?.price).toEqual({ inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n });
+});
+
+describe('price plans', () => {
+  const parse = (plans: string) => parseCatalogFile(`${SMALLEST}pricePlans:\n${plans}`, 'c.yaml', noVariables).pricePlans;
+  const price = '{ inputUsdPerMTok: "0.1", cachedInputUsdPerMTok: "0", outputUsdPerMTok: "0.5" }';
+
+  test('have a discount, with or without quotes, and prices of single models', () => {
+    expect(
+      parse(`  - { id: partner, discountPercent: "12.50" }
+  - { id: reseller/eu, discountPercent: 7.05, models: [{ id: small, price: ${price} }] }
+  - { id: same }
+`),
+    ).toEqual([
+      { id: 'partner', enabled: true, discountPercent: '12.5', models: [] },
+      {
+        id: 'reseller/eu',
+        enabled: true,
+        discountPercent: '7.05',
+        models: [{ id: 'small', price: { inputPicoUsd: '100000', cachedInputPicoUsd: '0', outputPicoUsd: '500000' } }],
+      },
+      { id: 'same', enabled: true, discountPercent: '0', models: [] },
+    ]);
+  });
+
+  test.each([
+    ['{ id: p, discountPercent: 12.345 }', 'pricePlans[0].discountPercent: must be a percentage from 0 to 100'],
+    ['{ id: p, discountPercent: 100.01 }', 'pricePlans[0].discountPercent: must be a percentage from 0 to 100'],
+    ['{ id: p, discountPercent: -1 }', 'pricePlans[0].discountPercent: must be a percentage from 0 to 100'],
+    ['{ id: p, discount: 10 }', 'pricePlans[0].discount: is not a field of the catalog'],
+    ['{ id: p, models: [{ id: smal, price: PRICE }] }', 'pricePlans[0].models[0].id: "smal" is not the id of a model'],
+    [
+      '{ id: p, models: [{ id: small, price: PRICE }, { id: small, price: PRICE }] }',
+      'pricePlans[0].models[1].id: "small" is already the id of models[0]',
+    ],
+    ['{ id: p, models: [{ id: small, price: {} }] }', 'pricePlans[0].models[0].price.inputUsdPerMTok: is missing'],
+    ['{ id: p }\n  - { id: p }', 'pricePlans[1].id: "p" is already the id of pricePlans[0]'],
+  ])('%s is refused', (plan, message) => {
+    expect(() => parse(`  - ${plan.replaceAll('PRICE', price)}\n`)).toThrow(message);
+  });
 });

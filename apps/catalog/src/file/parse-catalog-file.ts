@@ -1,9 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the notation of the catalog file
 import { plainToInstance } from 'class-transformer';
 import { type ValidationError, validateSync } from 'class-validator';
-import type { CatalogModel, Route, Upstream } from '#contracts/catalog.js';
+import type { CatalogModel, PricePlan, Route, Upstream } from '#contracts/catalog.js';
 import { type Price, parseUsdPerMillionTokens } from '#money/price.js';
-import { CatalogFileEntry, type ModelEntry, type UpstreamEntry } from './catalog-file.schema.js';
+import { renderPriceText } from '#money/price-plan.js';
+import { CatalogFileEntry, type ModelEntry, type PriceEntry, type PricePlanEntry, type UpstreamEntry } from './catalog-file.schema.js';
 import { CatalogFileError, type Fault } from './catalog-file-error.js';
 import { checkConsistency, type FieldProblem } from './check-consistency.js';
 import { lineOf, type Path, renderPath } from './locate.js';
@@ -15,6 +16,7 @@ import { substitute, type Variables } from './substitute.js';
 export interface WantedCatalog {
   upstreams: WantedUpstream[];
   models: WantedModel[];
+  pricePlans: WantedPricePlan[];
 }
 
 /** The routes of a disabled upstream get no requests. */
@@ -27,6 +29,9 @@ export interface WantedModel extends Omit<CatalogModel, 'created' | 'price' | 'r
   price: Price;
   routes: Route[];
 }
+
+/** A plan that the file no longer names is disabled, as the other entries are. */
+export type WantedPricePlan = PricePlan & { enabled: boolean };
 
 const DEFAULT_OUTPUT_TOKENS_MAX = 4_096;
 
@@ -42,7 +47,7 @@ export function parseCatalogFile(text: string, fileName: string, variables: Vari
   problems.push(...flatten(validateSync(entry, { whitelist: true, forbidNonWhitelisted: true, stopAtFirstError: true })));
   problems.push(...checkConsistency(entry));
   if (problems.length > 0) throw new CatalogFileError(fileName, faultsOf(problems, file));
-  return { upstreams: entry.upstreams.map(upstreamOf), models: entry.models.map(modelOf) };
+  return { upstreams: entry.upstreams.map(upstreamOf), models: entry.models.map(modelOf), pricePlans: entry.pricePlans.map(planOf) };
 }
 
 /** Substitutes environment variables in `upstreams[].baseUrl`, the only field that may refer to them. */
@@ -107,11 +112,24 @@ function modelOf({ displayName, created, defaultOutputTokens, price, routes, ...
     displayName: displayName ?? null,
     created: created ?? null,
     defaultOutputTokens: defaultOutputTokens ?? Math.min(model.maxOutputTokens, DEFAULT_OUTPUT_TOKENS_MAX),
-    price: {
-      inputPicoUsd: parseUsdPerMillionTokens(price.inputUsdPerMTok),
-      cachedInputPicoUsd: parseUsdPerMillionTokens(price.cachedInputUsdPerMTok),
-      outputPicoUsd: parseUsdPerMillionTokens(price.outputUsdPerMTok),
-    },
+    price: priceOf(price),
     routes: routes.map((route) => ({ ...route, concurrencyMax: route.concurrencyMax ?? null })),
+  };
+}
+
+function priceOf(price: PriceEntry): Price {
+  return {
+    inputPicoUsd: parseUsdPerMillionTokens(price.inputUsdPerMTok),
+    cachedInputPicoUsd: parseUsdPerMillionTokens(price.cachedInputUsdPerMTok),
+    outputPicoUsd: parseUsdPerMillionTokens(price.outputUsdPerMTok),
+  };
+}
+
+function planOf({ id, discountPercent, models }: PricePlanEntry): WantedPricePlan {
+  return {
+    id,
+    enabled: true,
+    discountPercent: String(Number(discountPercent)), // 12.50 and 12.5 are one plan
+    models: models.map(({ id, price }) => ({ id, price: renderPriceText(priceOf(price)) })),
   };
 }

@@ -94,6 +94,14 @@ export function UsdPerMillionTokens(): PropertyDecorator {
   );
 }
 
+/** A percentage with or without quotes: a number with two decimals survives YAML. */
+export function Percent(): PropertyDecorator {
+  return rule('must be a percentage from 0 to 100 with at most two decimals, such as 12.5', (value) => {
+    const match = /^(\d{1,3})(\.\d{1,2})?$/.exec(typeof value === 'number' || typeof value === 'string' ? String(value) : '');
+    return match !== null && Number(match[0]) <= 100;
+  });
+}
+
 /** A list of distinct values of `allowed`, including `required`. */
 export function SetOf(allowed: readonly string[], required: string): PropertyDecorator {
   return rule(

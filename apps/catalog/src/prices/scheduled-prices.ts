@@ -10,7 +10,7 @@ import { takeTurn } from '../apply/take-turn.js';
 import type { Database } from '../apply/write-changes.js';
 
 /** Prices that wait. */
-const WAITING = { revision: null, cancelledAt: null };
+export const WAITING = { revision: null, cancelledAt: null };
 
 /** The table of scheduled prices. `CatalogStore.applyDuePrice` applies them. */
 export class ScheduledPrices {

@@ -3,7 +3,8 @@ import type { CatalogGetReply, CatalogRevision, RevisionListReply, RevisionListR
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 
-const TARGET = 'revision/';
+/** Start of the target of an audit row of a revision. */
+export const REVISION_TARGET = 'revision/';
 const LIMIT_DEFAULT = 50;
 
 /** The history of the catalog: the audit journal has authors and changes, `revision_text` the texts. */
@@ -13,7 +14,7 @@ export class Revisions {
   /** Lists revisions, newest first. */
   async list({ limit = LIMIT_DEFAULT, cursor }: RevisionListRequest): Promise<RevisionListReply> {
     const rows = await this.prisma.catalogAudit.findMany({
-      where: { target: { startsWith: TARGET }, id: { lt: cursor } },
+      where: { target: { startsWith: REVISION_TARGET }, id: { lt: cursor } },
       orderBy: { id: 'desc' },
       take: limit + 1,
     });
@@ -29,7 +30,7 @@ export class Revisions {
     const { revision: currentRevision } = await this.prisma.catalogState.findUniqueOrThrow({ where: { id: 1 } });
     const wanted = revision ?? currentRevision;
     // After a restore of the database by hand a number may have several entries.
-    const row = await this.prisma.catalogAudit.findFirst({ where: { target: `${TARGET}${wanted}` }, orderBy: { id: 'desc' } });
+    const row = await this.prisma.catalogAudit.findFirst({ where: { target: `${REVISION_TARGET}${wanted}` }, orderBy: { id: 'desc' } });
     if (!row) {
       const message = currentRevision === 0 ? 'No catalog is applied yet.' : 'The catalog has no such revision.';
       throw new ServiceError('not_found', message, 'revision');
@@ -47,7 +48,7 @@ type After = Partial<CatalogChanges & { fileName: string; scheduledPriceId: stri
 function renderRevision({ id, at, actor, actorName, via, ip, requestId, target, reason, after }: AuditRow): CatalogRevision {
   const { fileName = null, scheduledPriceId = null, models, upstreams, repriced } = (after ?? {}) as After;
   return {
-    revision: Number(target.slice(TARGET.length)),
+    revision: Number(target.slice(REVISION_TARGET.length)),
     at: at.toISOString(),
     auditId: id,
     actor,

@@ -1,7 +1,8 @@
 import { type Account, accountCreate, accountList, accountUpdate } from '#contracts/billing/accounts.js';
+import { PRICE_PLAN_LENGTH_MAX } from '#contracts/billing/fields.js';
 import { balanceGet } from '#contracts/billing/money.js';
 import { command } from '../command.js';
-import { accountId, argument, cursor, defaultingToOnly, flag, optional, required, text, usd } from '../parameters.js';
+import { accountId, argument, clearable, cursor, defaultingToOnly, flag, optional, required, text, usd } from '../parameters.js';
 import { morePages, renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
@@ -31,6 +32,7 @@ export const accountCommands = [
           STATUS: (row) => (row.statusReason === null ? row.status : `${row.status}: ${row.statusReason}`),
           BALANCE: (row) => renderDollars(row.balance.balance_pico_usd),
           AVAILABLE: (row) => renderDollars(row.balance.available_pico_usd),
+          'PRICE PLAN': (row) => row.pricePlan,
           CREATED: (row) => row.createdAt,
         },
         'no accounts',
@@ -38,7 +40,7 @@ export const accountCommands = [
   }),
   command({
     name: 'account update',
-    summary: 'Freeze or reactivate an account, rename it, or set its low-balance threshold',
+    summary: 'Freeze or reactivate an account, rename it, or set its price plan or low-balance threshold',
     parameters: {
       accountId: argument(accountId, 'id of the account'),
       name: optional(text(200), 'display name'),
@@ -47,19 +49,21 @@ export const accountCommands = [
       active: flag('accept its keys again'),
       lowBalance: optional(usd, 'publish balance-low when the balance falls below this amount'),
       lowBalanceOff: flag('stop publishing balance-low'),
+      pricePlan: optional(clearable(text(PRICE_PLAN_LENGTH_MAX, 'id')), 'price plan of the catalog; an empty text returns to list prices'),
     },
     examples: [
       'account update <account-id> --frozen --reason "payment disputed"',
       'account update <account-id> --active',
       'account update <account-id> --low-balance 5',
+      'account update <account-id> --price-plan reseller',
     ],
     endpoint: accountUpdate,
-    request: ({ accountId, name, frozen, reason, active, lowBalance, lowBalanceOff }) => {
+    request: ({ accountId, name, frozen, reason, active, lowBalance, lowBalanceOff, pricePlan }) => {
       if (frozen && active) throw new UsageError('--frozen and --active contradict each other');
       if (lowBalance && lowBalanceOff) throw new UsageError('--low-balance and --low-balance-off contradict each other');
       if (reason && !frozen) throw new UsageError('--reason requires --frozen');
-      if ([name, frozen, active, lowBalance, lowBalanceOff].every((value) => value === undefined)) {
-        throw new UsageError('nothing to change: give --name, --frozen, --active, --low-balance or --low-balance-off');
+      if ([name, frozen, active, lowBalance, lowBalanceOff, pricePlan].every((value) => value === undefined)) {
+        throw new UsageError('nothing to change: give --name, --frozen, --active, --low-balance, --low-balance-off or --price-plan');
       }
       return {
         accountId,
@@ -67,6 +71,7 @@ export const accountCommands = [
         status: frozen ? ('frozen' as const) : active && ('active' as const),
         statusReason: reason,
         lowBalanceUsd: lowBalanceOff ? '0' : lowBalance,
+        ...(pricePlan !== undefined && { pricePlan: pricePlan || null }),
       };
     },
     render: renderAccount,
@@ -97,6 +102,7 @@ function renderAccount(account: Account): string {
     status: account.status,
     reason: account.statusReason,
     'low balance': account.lowBalancePicoUsd === null ? null : renderMoney(account.lowBalancePicoUsd),
+    'price plan': account.pricePlan,
     created: account.createdAt,
   });
 }

@@ -12,17 +12,19 @@ export function renderApplied({ revision, changed, models, upstreams, changes }:
 }
 
 /** Renders the kinds of changes in one line: `2 models changed, 1 repriced`. */
-export function summarize({ models, upstreams, repriced }: CatalogChanges): string {
+export function summarize({ models, upstreams, repriced, pricePlans }: CatalogChanges): string {
   const counted = (entries: EntryChanges, noun: string): string[] =>
     (['disabled', 'added', 'changed'] as const).flatMap((what) =>
       entries[what].length > 0 ? [`${count(entries[what].length, noun)} ${what}`] : [],
     );
   const prices = repriced.length > 0 ? [`${count(repriced.length, 'model')} repriced`] : [];
-  return [...counted(models, 'model'), ...prices, ...counted(upstreams, 'upstream')].join(', ') || 'only the order';
+  const plans = pricePlans ? counted(pricePlans, 'price plan') : [];
+  return [...counted(models, 'model'), ...prices, ...plans, ...counted(upstreams, 'upstream')].join(', ') || 'only the order';
 }
 
-function renderChanges({ models, upstreams, repriced }: CatalogChanges): string[] {
-  const lines = [...renderEntries(models, 'model'), ...renderPrices(repriced), ...renderEntries(upstreams, 'upstream')];
+function renderChanges({ models, upstreams, repriced, pricePlans }: CatalogChanges): string[] {
+  const plans = pricePlans ? renderEntries(pricePlans, 'price plan') : [];
+  const lines = [...renderEntries(models, 'model'), ...renderPrices(repriced), ...plans, ...renderEntries(upstreams, 'upstream')];
   return lines.length > 0 ? lines.map((line) => `  ${line}`) : ['  only the order changed'];
 }
 

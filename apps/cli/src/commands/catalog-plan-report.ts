@@ -11,8 +11,9 @@ export function renderPlan({ revision, faults, changes }: CatalogPlanReply): str
   return [`would change revision ${revision}:`, ...renderDifferences(changes).map((line) => `  ${line}`)].join('\n');
 }
 
-function renderDifferences({ models, upstreams, repriced }: CatalogDifferences): string[] {
-  const lines = [...renderEntries(models, 'model'), ...renderPrices(repriced), ...renderEntries(upstreams, 'upstream')];
+function renderDifferences({ models, upstreams, repriced, pricePlans }: CatalogDifferences): string[] {
+  const plans = pricePlans ? renderEntries(pricePlans, 'price plan') : [];
+  const lines = [...renderEntries(models, 'model'), ...renderPrices(repriced), ...plans, ...renderEntries(upstreams, 'upstream')];
   return lines.length > 0 ? lines : ['only the order'];
 }
 

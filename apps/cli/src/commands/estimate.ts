@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { text as textOf } from 'node:stream/consumers';
-import { CLIENT_PROTOCOLS, ESTIMATED_BODY_MAX, type RequestEstimate, requestEstimate } from '#contracts/gateway.js';
+import { CLIENT_PROTOCOLS, ESTIMATED_BODY_MAX, type EstimateRequest, type RequestEstimate, requestEstimate } from '#contracts/gateway.js';
 import { command } from '../command.js';
-import { argument, oneOf, optional, text } from '../parameters.js';
+import { accountId, argument, oneOf, optional, text } from '../parameters.js';
+import { planOfAccount } from '../plan-of-account.js';
 import { renderFields, renderMoney, renderPinnedPrice } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
@@ -13,10 +14,15 @@ export const estimateCommands = [
     parameters: {
       file: argument(text(500, 'file'), 'the body of the request; - reads standard input'),
       format: optional(oneOf(CLIENT_PROTOCOLS, 'format'), 'format of the body; default chat'),
+      account: optional(accountId, 'account whose price plan counts; default: list prices'),
     },
-    examples: ['estimate body.json', 'estimate body.json --format messages'],
+    examples: ['estimate body.json', 'estimate body.json --format messages --account <account-id>'],
     endpoint: requestEstimate,
-    request: async ({ file, format = 'chat' }) => ({ protocol: format, body: await readBody(file) }),
+    request: async ({ file, format = 'chat' }): Promise<EstimateRequest> => ({ protocol: format, body: await readBody(file) }),
+    prepare: async (request, { account }, messaging) => ({
+      ...request,
+      pricePlan: account && (await planOfAccount(messaging, account)),
+    }),
     render: renderEstimate,
   }),
 ];

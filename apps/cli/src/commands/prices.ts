@@ -1,6 +1,15 @@
-import { priceCancel, priceList, priceSchedule, type ScheduledPrice } from '#contracts/scheduled-prices.js';
+import {
+  type PriceShowReply,
+  type PriceShowRequest,
+  priceCancel,
+  priceList,
+  priceSchedule,
+  priceShow,
+  type ScheduledPrice,
+} from '#contracts/scheduled-prices.js';
 import { command } from '../command.js';
-import { argument, instant, perMillion, required, scheduledPriceId, text } from '../parameters.js';
+import { accountId, argument, defaultingToOnly, instant, optional, perMillion, required, scheduledPriceId, text } from '../parameters.js';
+import { planOfAccount } from '../plan-of-account.js';
 import { renderFields, renderPerMillion, renderTable } from '../render.js';
 
 export const priceCommands = [
@@ -45,6 +54,19 @@ export const priceCommands = [
       ),
   }),
   command({
+    name: 'price show',
+    summary: 'Show what each model costs an account, now or at another time, in USD per million tokens',
+    parameters: {
+      account: defaultingToOnly(accountId, 'id of the account'),
+      at: optional(instant, 'time of the prices; default now'),
+    },
+    examples: ['price show --account <account-id>', 'price show --account <account-id> --at 2027-01-01'],
+    endpoint: priceShow,
+    request: ({ at }): PriceShowRequest => ({ at }),
+    prepare: async ({ at }, { account }, messaging) => ({ at, pricePlan: await planOfAccount(messaging, account, at) }),
+    render: renderPrices,
+  }),
+  command({
     name: 'price cancel',
     summary: 'Cancel a scheduled price before its time',
     parameters: { price: argument(scheduledPriceId, 'id of the scheduled price') },
@@ -65,4 +87,21 @@ function renderPrice({ scheduledPriceId, model, price, effectiveAt, cancelledAt 
     output: renderPerMillion(price.outputPicoUsd),
     cancelled: cancelledAt,
   });
+}
+
+function renderPrices({ revision, at, pricePlan, planIsMissing, prices }: PriceShowReply): string {
+  const known = pricePlan === null ? 'list prices' : `price plan ${pricePlan}`;
+  const plan = planIsMissing ? `list prices, because the catalog has no price plan ${pricePlan}` : known;
+  const table = renderTable(
+    prices,
+    {
+      MODEL: (row) => row.model,
+      'IN $/M': (row) => renderPerMillion(row.price.inputPicoUsd),
+      'CACHED $/M': (row) => renderPerMillion(row.price.cachedInputPicoUsd),
+      'OUT $/M': (row) => renderPerMillion(row.price.outputPicoUsd),
+      LIST: ({ list }) => [list.inputPicoUsd, list.cachedInputPicoUsd, list.outputPicoUsd].map(renderPerMillion).join(' / '),
+    },
+    'no models',
+  );
+  return `${plan}, revision ${revision}, ${at}\n${table}`;
 }

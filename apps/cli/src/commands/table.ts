@@ -57,7 +57,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   request: 'Single requests',
   catalog: 'Models, prices and upstreams',
   models: 'Available models',
-  price: 'Scheduled prices',
+  price: 'Prices of accounts, and scheduled prices',
   upstreams: 'Servers of the models',
   panel: 'People of the panel',
 };

@@ -6,6 +6,8 @@ import { modelMatcher } from '#contracts/billing/model-pattern.js';
 export interface Caller extends Pick<ResolvedKey, 'keyId' | 'projectId' | 'accountId'> {
   /** Names of the `metadata` pairs that are tags. Absent: none. */
   tags?: string[];
+  /** Price plan of the account. Absent: list prices. */
+  pricePlan?: string;
   /** Absent: all models. */
   mayUse?: (modelId: string) => boolean;
   /** Absent: the key may be used from any address. */
@@ -13,10 +15,11 @@ export interface Caller extends Pick<ResolvedKey, 'keyId' | 'projectId' | 'accou
 }
 
 /** Compiles the lists of a key once, so that a request only looks them up, and one without lists does not. */
-export function callerOfKey({ keyId, projectId, accountId, models, networks, tags }: Omit<ResolvedKey, 'validForMs'>): Caller {
+export function callerOfKey({ keyId, projectId, accountId, models, networks, tags, pricePlan }: Omit<ResolvedKey, 'validForMs'>): Caller {
   return {
     ...{ keyId, projectId, accountId },
     ...(tags && { tags }),
+    ...(pricePlan !== undefined && { pricePlan }),
     ...(models && { mayUse: matcherOf(models) }),
     ...(networks && { mayCallFrom: networkCheck(networks) }),
   };

@@ -1,4 +1,4 @@
-import { catalogChanged, modelList } from '#contracts/catalog.js';
+import { catalogChanged, modelList, type PricePlan } from '#contracts/catalog.js';
 import { MessagingError } from '#messaging/messaging.js';
 import { createLogger } from '#observability/logger.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
@@ -53,4 +53,56 @@ test('before the first catalog it is not loaded, and throws', async () => {
   const { catalog } = setUp();
   expect(catalog.loaded).toBe(false);
   expect(() => catalog.model('a', {})).toThrow('The models are not known yet. Try again.');
+});
+
+describe('a price plan', () => {
+  const own = { inputPicoUsd: '7', cachedInputPicoUsd: '1', outputPicoUsd: '9' };
+  const gold = { id: 'gold', discountPercent: '12.5', models: [{ id: 'b', price: own }] };
+
+  function setUpPlans() {
+    const warnings: unknown[] = [];
+    const logger = { ...createLogger('test', 'silent'), warn: (fields: unknown) => warnings.push(fields) } as never;
+    const messaging = new FakeMessaging();
+    const catalog = new CatalogClient(messaging, logger, 60_000);
+    const serve = (revision: number, ...pricePlans: PricePlan[]): Promise<void> => {
+      messaging.answer(modelList, () => ({ revision, models: [TEST_MODEL, { ...TEST_MODEL, id: 'b' }], pricePlans }));
+      return catalog.refresh();
+    };
+    const prices = (pricePlan?: string) =>
+      catalog.list({ ...(pricePlan !== undefined && { pricePlan }) }).map(({ price, pinnedPrice }) => [price.outputPicoUsd, pinnedPrice]);
+    return { catalog, serve, prices, warnings };
+  }
+
+  test('gives the callers who have it its prices, and pins its name with the version of the list price', async () => {
+    const { serve, prices, warnings } = setUpPlans();
+    await serve(1, gold);
+    const discounted = { inputPicoUsd: '131250', cachedInputPicoUsd: '13125', outputPicoUsd: '525000' };
+    expect(prices('gold')).toEqual([
+      [525_000n, { version: 7, ...discounted, pricePlan: 'gold' }],
+      [9n, { version: 7, ...own, pricePlan: 'gold' }],
+    ]);
+    expect(prices()).toEqual([
+      [600_000n, TEST_MODEL.price],
+      [600_000n, TEST_MODEL.price],
+    ]);
+    expect(warnings).toEqual([]);
+  });
+
+  test('that the catalog lacks means list prices and one warning for each revision', async () => {
+    const { serve, prices, warnings } = setUpPlans();
+    await serve(1);
+    expect([prices('gold'), prices('gold')]).toEqual([prices(), prices()]);
+    expect(warnings).toEqual([{ pricePlan: 'gold' }]);
+    await serve(2, gold);
+    expect(prices('gold')[1]?.[0]).toBe(9n);
+    await serve(3);
+    expect(prices('gold')).toEqual(prices());
+    expect(warnings).toEqual([{ pricePlan: 'gold' }, { pricePlan: 'gold' }]);
+  });
+
+  test('with a free model lets accounts without money call', async () => {
+    const { catalog, serve } = setUpPlans();
+    await serve(1, { id: 'free', discountPercent: '100', models: [] });
+    expect([catalog.hasFreeModel({ pricePlan: 'free' }), catalog.hasFreeModel({})]).toEqual([true, false]);
+  });
 });

@@ -1,10 +1,10 @@
 import type { PinnedPrice } from '#contracts/billing/holds.js';
-import { type CatalogModel, catalogChanged, type ModelListReply, modelList } from '#contracts/catalog.js';
+import { type CatalogModel, catalogChanged, type ModelListReply, modelList, type PricePlan } from '#contracts/catalog.js';
 import { GatewayError } from '#inference/errors.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { RevisionFollower } from '#messaging/revision-follower.js';
-import { parsePicoUsd } from '#money/pico-usd.js';
 import type { Price } from '#money/price.js';
+import { parsePrice, pricesOfPlan, renderPriceText } from '#money/price-plan.js';
 import type { Logger } from '#observability/logger.js';
 import type { Caller } from './caller.js';
 
@@ -14,20 +14,34 @@ export interface Model extends Omit<CatalogModel, 'price'> {
   pinnedPrice: PinnedPrice;
 }
 
+/** The models at list prices, or at those of a plan. */
+interface PricedModels {
+  byId: ReadonlyMap<string, Model>;
+  /** True when at least one model is free, so that an account without money can use it. */
+  hasFree: boolean;
+}
+
 /** Keeps a copy of the enabled models. While the catalog is unavailable, the last copy stays in use. */
 export class CatalogClient {
-  private models: ReadonlyMap<string, Model> | undefined;
-  /** True when at least one model is free, so that an account without money can use it. */
-  hasFreeModel = false;
+  private models: PricedModels | undefined;
+  private pricePlans: readonly PricePlan[] = [];
+  /** Models in the plans that requests have used at this revision. */
+  private readonly planned = new Map<string, PricedModels>();
   private readonly follower: RevisionFollower<ModelListReply>;
   private stopFollowing: (() => void) | undefined;
 
   /** `onModels` gets the ids of each catalog. */
-  constructor(messaging: Messaging, logger: Logger, refreshMs: number, onModels?: (ids: readonly string[]) => void) {
-    const apply = ({ models }: ModelListReply): void => {
-      this.models = new Map(models.map((model) => [model.id, parseModel(model)]));
-      this.hasFreeModel = [...this.models.values()].some(({ price }) => price.inputPicoUsd === 0n && price.outputPicoUsd === 0n);
-      onModels?.([...this.models.keys()]);
+  constructor(
+    messaging: Messaging,
+    private readonly logger: Logger,
+    refreshMs: number,
+    onModels?: (ids: readonly string[]) => void,
+  ) {
+    const apply = ({ models, pricePlans = [] }: ModelListReply): void => {
+      this.models = pricedModels(models.map(parseModel));
+      this.pricePlans = pricePlans;
+      this.planned.clear();
+      onModels?.([...this.models.byId.keys()]);
     };
     this.follower = new RevisionFollower(messaging, { endpoint: modelList, changed: catalogChanged, refreshMs, apply }, logger);
   }
@@ -47,20 +61,25 @@ export class CatalogClient {
   }
 
   /**
-   * Returns a model; ids are case-sensitive. Throws `model_not_found`, also for a model that the caller's key may not use, and
-   * `model_unavailable` before the first catalog was received.
+   * Returns a model at the price of the caller's plan; ids are case-sensitive. Throws `model_not_found`, also for a model that the caller's key
+   * may not use, and `model_unavailable` before the first catalog was received.
    */
-  model(id: string, { mayUse }: Pick<Caller, 'mayUse'>): Model {
-    const model = this.known().get(id);
+  model(id: string, { mayUse, pricePlan }: Pick<Caller, 'mayUse' | 'pricePlan'>): Model {
+    const model = this.known(pricePlan).byId.get(id);
     if (!model || mayUse?.(id) === false)
       throw new GatewayError('model_not_found', `There is no model ${JSON.stringify(id.slice(0, 200))}.`, { param: 'model' });
     return model;
   }
 
   /** Returns the models that the caller's key may use, in the catalog's order. */
-  list({ mayUse }: Pick<Caller, 'mayUse'>): Model[] {
-    const models = [...this.known().values()];
+  list({ mayUse, pricePlan }: Pick<Caller, 'mayUse' | 'pricePlan'>): Model[] {
+    const models = [...this.known(pricePlan).byId.values()];
     return mayUse ? models.filter(({ id }) => mayUse(id)) : models;
+  }
+
+  /** True when a model costs the caller nothing. */
+  hasFreeModel({ pricePlan }: Pick<Caller, 'pricePlan'>): boolean {
+    return this.models !== undefined && this.known(pricePlan).hasFree;
   }
 
   /** Requests the catalog again. Never rejects. */
@@ -68,22 +87,38 @@ export class CatalogClient {
     return this.follower.refresh();
   }
 
-  private known(): ReadonlyMap<string, Model> {
+  private known(pricePlan: string | undefined): PricedModels {
     if (!this.models) {
       throw new GatewayError('model_unavailable', 'The models are not known yet. Try again.', { retryAfterSeconds: 1 });
     }
-    return this.models;
+    return pricePlan === undefined ? this.models : (this.planned.get(pricePlan) ?? this.inPlan(pricePlan, this.models));
+  }
+
+  /** Computes the prices of a plan once for each revision. In an unknown plan they are list prices: a request is never refused for it. */
+  private inPlan(pricePlan: string, list: PricedModels): PricedModels {
+    const plan = this.pricePlans.find(({ id }) => id === pricePlan);
+    if (!plan) this.logger.warn({ pricePlan }, 'the catalog lacks the price plan of an account; its requests are billed at list prices');
+    const models = plan ? pricedModels(modelsInPlan([...list.byId.values()], plan)) : list;
+    this.planned.set(pricePlan, models);
+    return models;
   }
 }
 
-function parseModel({ price, ...model }: CatalogModel): Model {
+function pricedModels(models: readonly Model[]): PricedModels {
   return {
-    ...model,
-    pinnedPrice: price,
-    price: {
-      inputPicoUsd: parsePicoUsd(price.inputPicoUsd),
-      cachedInputPicoUsd: parsePicoUsd(price.cachedInputPicoUsd),
-      outputPicoUsd: parsePicoUsd(price.outputPicoUsd),
-    },
+    byId: new Map(models.map((model) => [model.id, model])),
+    hasFree: models.some(({ price }) => price.inputPicoUsd === 0n && price.outputPicoUsd === 0n),
   };
+}
+
+function parseModel({ price, ...model }: CatalogModel): Model {
+  return { ...model, pinnedPrice: price, price: parsePrice(price) };
+}
+
+function modelsInPlan(models: readonly Model[], plan: PricePlan): Model[] {
+  const priceOf = pricesOfPlan(plan);
+  return models.map((model) => {
+    const price = priceOf(model.id, model.price);
+    return { ...model, price, pinnedPrice: { version: model.pinnedPrice.version, ...renderPriceText(price), pricePlan: plan.id } };
+  });
 }

@@ -1,6 +1,6 @@
 import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { Id, type Paged, Text, USD } from './fields.js';
+import { Clearable, Id, type Paged, PRICE_PLAN_LENGTH_MAX, Text, USD } from './fields.js';
 import type { Balance } from './money.js';
 
 export class AccountCreateRequest {
@@ -21,6 +21,8 @@ export interface Account {
   statusReason: string | null;
   /** `balance-low` is published when the balance falls below it. Null: never. */
   lowBalancePicoUsd: string | null;
+  /** Price plan of the catalog that its requests are billed at. Null: list prices. */
+  pricePlan: string | null;
   createdAt: string;
 }
 
@@ -38,12 +40,14 @@ export class AccountUpdateRequest {
   @IsOptional() @Text(500) statusReason?: string;
   /** Threshold of the event `balance-low`: dollars as a decimal string. `"0"` removes it. */
   @IsOptional() @Matches(USD) lowBalanceUsd?: string;
+  /** Price plan of the catalog. While the catalog does not have it, requests are billed at list prices. */
+  @Clearable() @Text(PRICE_PLAN_LENGTH_MAX) pricePlan?: string | null;
 }
 
 export const accountUpdate = new Endpoint<AccountUpdateRequest, Account>(
   'billing.v1.account.update',
   AccountUpdateRequest,
-  'Freezes an account or makes it active again; changes its name, or when its balance is low',
+  'Freezes an account or makes it active again; changes its name, its price plan, or when its balance is low',
 );
 
 export class ListRequest {

@@ -22,6 +22,8 @@ export const TOKEN_PRICE = /^(\d{1,18}|10{18})$/;
 export const USD = /^\d{1,15}(\.\d{1,12})?$/;
 /** Dollars as a decimal string, negative for a debit. */
 export const SIGNED_USD = /^-?\d{1,15}(\.\d{1,12})?$/;
+/** Characters of the id of a price plan. */
+export const PRICE_PLAN_LENGTH_MAX = 64;
 /** Largest `integer` of Postgres. */
 export const TOKENS_MAX = 2 ** 31 - 1;
 

@@ -5,7 +5,7 @@ import { Endpoint, ReplicaEndpoint } from '../endpoint.js';
 import type { ServiceErrorCode } from '../service-error.js';
 import { type Attribution, AttributionOf } from './attribution.js';
 import type { BudgetPeriod } from './budgets.js';
-import { Id, Nested, NestedList, type Paged, PICO_USD, Text, TOKEN_PRICE, TOKENS_MAX } from './fields.js';
+import { Id, Nested, NestedList, type Paged, PICO_USD, PRICE_PLAN_LENGTH_MAX, Text, TOKEN_PRICE, TOKENS_MAX } from './fields.js';
 
 /** W3C trace context, version 00. */
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
@@ -16,6 +16,8 @@ export class PinnedPrice {
   @Matches(TOKEN_PRICE) inputPicoUsd!: string;
   @Matches(TOKEN_PRICE) cachedInputPicoUsd!: string;
   @Matches(TOKEN_PRICE) outputPicoUsd!: string;
+  /** The account's price plan that it is of; `version` is that of the list price. Absent: it is the list price. */
+  @IsOptional() @Text(PRICE_PLAN_LENGTH_MAX) pricePlan?: string;
 }
 
 export class ReserveRequest {

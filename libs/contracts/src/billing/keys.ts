@@ -23,6 +23,8 @@ export interface ResolvedKey {
   networks?: string[];
   /** Names of `metadata` pairs that its project uses as tags. Absent: none. */
   tags?: string[];
+  /** Price plan of its account. Absent: list prices. */
+  pricePlan?: string;
 }
 
 /** Replies `invalid_api_key` when the key is unknown or not active, or its project is disabled. */

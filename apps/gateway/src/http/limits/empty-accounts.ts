@@ -13,9 +13,9 @@ export class EmptyAccounts {
     private readonly rates: RequestRates,
   ) {}
 
-  /** True when the account had nothing available at the last report and no model is free. Costs one map look-up. */
+  /** True when the account had nothing available at the last report and no model is free for it. Costs one map look-up. */
   mayBeEmpty({ caller }: HttpExchange): boolean {
-    return caller !== undefined && this.billing.wasEmpty(caller.accountId) && !this.catalog.hasFreeModel;
+    return caller !== undefined && this.billing.wasEmpty(caller.accountId) && !this.catalog.hasFreeModel(caller);
   }
 
   /** Reads the balance, which includes all acknowledged top-ups. Throws `insufficient_balance` when nothing is available. */

@@ -5,7 +5,15 @@ import type { AccountBalance } from '../shapes/overview.js';
 import { accountWarnings } from './account-warnings.js';
 
 const NOW = new Date('2027-01-01T00:00:00Z');
-const ACCOUNT: Account = { accountId: 'a', name: 'Acme', status: 'active', statusReason: null, lowBalancePicoUsd: '100', createdAt: '' };
+const ACCOUNT: Account = {
+  accountId: 'a',
+  name: 'Acme',
+  status: 'active',
+  statusReason: null,
+  pricePlan: null,
+  lowBalancePicoUsd: '100',
+  createdAt: '',
+};
 const BALANCE: AccountBalance = {
   expiredHeld: '0',
   object: 'balance',

@@ -5,7 +5,7 @@ import { usdPerMillion } from '../../parts/usd.js';
 /** One line of the difference between a text and the catalog. */
 export interface DifferenceRow {
   what: 'disabled' | 'added' | 'price' | 'changed';
-  noun: 'model' | 'upstream';
+  noun: 'model' | 'price plan' | 'upstream';
   id: string;
   /** Empty for an entry that comes or goes. */
   field: string;
@@ -13,14 +13,15 @@ export interface DifferenceRow {
   after: unknown;
 }
 
-/** The difference line by line: models before upstreams, and first what goes. */
-export function differenceRows({ models, upstreams, repriced }: CatalogDifferences): DifferenceRow[] {
+/** The difference line by line: models before price plans and upstreams, and first what goes. */
+export function differenceRows({ models, upstreams, repriced, pricePlans }: CatalogDifferences): DifferenceRow[] {
   const prices = repriced.map(({ model, before, after }) => ({
     ...{ what: 'price' as const, noun: 'model' as const, id: model, field: 'price' },
     before: priceText(before),
     after: priceText(after),
   }));
-  return [...entryRows(models, 'model', prices), ...entryRows(upstreams, 'upstream', [])];
+  const plans = pricePlans ? entryRows(pricePlans, 'price plan', []) : [];
+  return [...entryRows(models, 'model', prices), ...plans, ...entryRows(upstreams, 'upstream', [])];
 }
 
 function entryRows({ disabled, added, changed }: EntryDifferences, noun: DifferenceRow['noun'], prices: DifferenceRow[]): DifferenceRow[] {
@@ -37,11 +38,12 @@ export function priceText({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd }: O
 }
 
 /** The kinds of changes in one line: `1 model disabled, 2 models repriced`. */
-export function changesText({ models, upstreams, repriced }: CatalogChanges | CatalogDifferences): string {
+export function changesText({ models, upstreams, repriced, pricePlans }: CatalogChanges | CatalogDifferences): string {
   const counted = (entries: (CatalogChanges | CatalogDifferences)['models'], noun: string) =>
     (['disabled', 'added', 'changed'] as const).flatMap((what) =>
       entries[what].length > 0 ? [`${plural(entries[what].length, noun)} ${what}`] : [],
     );
   const prices = repriced.length > 0 ? [`${plural(repriced.length, 'model')} repriced`] : [];
-  return [...counted(models, 'model'), ...prices, ...counted(upstreams, 'upstream')].join(', ') || 'Only the order';
+  const plans = pricePlans ? counted(pricePlans, 'price plan') : [];
+  return [...counted(models, 'model'), ...prices, ...plans, ...counted(upstreams, 'upstream')].join(', ') || 'Only the order';
 }

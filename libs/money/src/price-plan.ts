@@ -1,0 +1,57 @@
+import { picoUsd } from './pico-usd.js';
+import type { Price } from './price.js';
+
+/** Pico-USD per token as integer strings, as they are sent. */
+export interface PriceText {
+  inputPicoUsd: string;
+  cachedInputPicoUsd: string;
+  outputPicoUsd: string;
+}
+
+export interface PlanPrices {
+  /** Taken off each list price. */
+  discountPercent: string;
+  /** Prices of single models, instead of the discount. */
+  models: readonly { id: string; price: PriceText }[];
+}
+
+export function parsePrice({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd }: PriceText): Price {
+  return {
+    inputPicoUsd: picoUsd(BigInt(inputPicoUsd)),
+    cachedInputPicoUsd: picoUsd(BigInt(cachedInputPicoUsd)),
+    outputPicoUsd: picoUsd(BigInt(outputPicoUsd)),
+  };
+}
+
+export function renderPriceText({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd }: Price): PriceText {
+  return { inputPicoUsd: `${inputPicoUsd}`, cachedInputPicoUsd: `${cachedInputPicoUsd}`, outputPicoUsd: `${outputPicoUsd}` };
+}
+
+/** Returns the function from a model and its list price to its price in the plan. */
+export function pricesOfPlan({ discountPercent, models }: PlanPrices): (modelId: string, list: Price) => Price {
+  const own = new Map(models.map(({ id, price }) => [id, parsePrice(price)]));
+  const paid = ALL - parsePercent(discountPercent);
+  return (modelId, list) => own.get(modelId) ?? share(list, paid);
+}
+
+const PERCENT = /^(\d{1,3})(?:\.(\d{1,2}))?$/;
+/** 100 % in hundredths of a percent. */
+const ALL = 10_000n;
+
+/** Parses `"12.5"` to hundredths of a percent. Throws `RangeError` below 0, above 100 and on more than two decimals. */
+export function parsePercent(text: string): bigint {
+  const [, whole, decimals = ''] = PERCENT.exec(text) ?? [];
+  const hundredths = whole === undefined ? -1n : BigInt(whole + decimals.padEnd(2, '0'));
+  if (hundredths < 0n || hundredths > ALL) throw new RangeError(`not a percentage from 0 to 100 such as "12.5": ${JSON.stringify(text)}`);
+  return hundredths;
+}
+
+/** Returns a part of the price in hundredths of a percent, each of the three rounded half up to a whole pico-USD a token. */
+function share({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd }: Price, part: bigint): Price {
+  const rounded = (price: bigint): bigint => (price * part + ALL / 2n) / ALL;
+  return {
+    inputPicoUsd: rounded(inputPicoUsd),
+    cachedInputPicoUsd: rounded(cachedInputPicoUsd),
+    outputPicoUsd: rounded(outputPicoUsd),
+  };
+}
