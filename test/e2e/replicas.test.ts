@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { budgetList, budgetSet } from '#contracts/billing/budgets.js';
 import { holdList } from '#contracts/billing/holds.js';
 import { keyRotate } from '#contracts/billing/keys.js';
 import { costOf, type Price } from '#money/price.js';
@@ -96,6 +97,25 @@ test('500 requests that start as others end spend exactly the cost of the comple
   const { balance_pico_usd, reserved_pico_usd } = await readBalance(system.gatewayUrl(3), tenant.apiKey);
   expect({ balance_pico_usd, reserved_pico_usd }).toEqual({ balance_pico_usd: `${800_000_000n - cost}`, reserved_pico_usd: '0' });
 });
+
+test.each(['account', 'project', 'key'] as const)(
+  '500 requests that start as others end never spend more than the budget of the %s, which counts exactly what they cost',
+  async (target) => {
+    const { administrator } = system;
+    const tenant = await createTenant(system.administrator);
+    const { accountId, projectId, keyId } = tenant;
+    const scope = { account: {}, project: { projectId }, key: { keyId } }[target];
+    await administrator.request(budgetSet, { accountId, ...scope, period: 'total', limitPicoUsd: '800000000' });
+    const answers = await burst(tenant, 500).all;
+    expect(Object.keys(count(answers)).sort()).toEqual(['200 completed', '402 insufficient_balance']);
+    const cost = answers.filter(({ status }) => status === 200).reduce((sum, answer) => sum + costOfAnswer(answer), 0n);
+    expect(cost).toBeLessThanOrEqual(800_000_000n);
+    const { budgets } = await administrator.request(budgetList, { accountId });
+    expect(budgets.map(({ spentPicoUsd, heldPicoUsd }) => ({ spentPicoUsd, heldPicoUsd }))).toEqual([
+      { spentPicoUsd: `${cost}`, heldPicoUsd: '0' },
+    ]);
+  },
+);
 
 test('concurrency is limited over all replicas: eight of eighty run, and eight more when those have ended', async () => {
   const tenant = await createTenant(system.administrator, { concurrencyMax: 8 });
