@@ -3,12 +3,14 @@ import { keyRotate, keyUpdate } from '#contracts/billing/keys.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
+import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
 
 /** A key is refused within a second after its end, and not before. The gateway has used it until then, so it knows the key. */
 
 const { gatewayUrl } = stack();
 const POLL_MS = 20;
 const PROMISE_MS = 1_000;
+const FORMATS = Object.keys(CLIENT_FORMATS) as FormatName[];
 
 let administrator: Messaging;
 let tenant: Tenant;
@@ -97,4 +99,22 @@ test('with models: in force within a second, when a key gets some and when it lo
   await inForce(['sim-*'], 200);
   await inForce(['none-*'], 404);
   await inForce([], 200);
+});
+
+test.each(FORMATS)('a model that the key may not use gets the error of a model that does not exist, in %s', async (format) => {
+  const { path, body } = CLIENT_FORMATS[format];
+  const ask = async (model: string): Promise<unknown> => {
+    const response = await fetch(gatewayUrl + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body({ model, text: 'Hello', stream: false, outputTokensMax: 1, withTool: false })),
+    });
+    const { request_id: _requestId, ...reply } = (await response.json()) as Record<string, unknown>;
+    return { status: response.status, reply: JSON.parse(JSON.stringify(reply).replaceAll(model, 'MODEL')) };
+  };
+  await administrator.request(keyUpdate, { keyId: tenant.keyId, models: ['sim-tiny'] });
+  while ((await generate(tenant.apiKey)) !== 404) await delay(POLL_MS);
+  const forbidden = await ask('sim-fast');
+  expect(forbidden).toMatchObject({ status: 404 });
+  expect(forbidden).toEqual(await ask('no-such-model'));
 });
