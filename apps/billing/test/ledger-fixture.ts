@@ -10,6 +10,7 @@ import { LANE_SETTINGS } from '../src/holds/apply-batch.js';
 import { HoldLanes, type HoldLanesOptions } from '../src/holds/hold-lanes.js';
 import { checkLedger } from '../src/ledger/check-ledger.js';
 import { topUp } from '../src/ledger/top-up.js';
+import { closeUsage } from '../src/usage/close-usage.js';
 
 export interface Customer {
   accountId: string;
@@ -99,6 +100,17 @@ export class LedgerFixture {
       [accountId],
     );
     return rows[0] as Record<string, unknown>;
+  }
+
+  /**
+   * Adds all that was written before to the rollups. One slice may not do: transactions that tests run in other databases of the server delay
+   * it.
+   */
+  async closeUsage(connection: PgConnection = this.sql): Promise<void> {
+    const { rows } = await this.sql.query<{ id: string }>('SELECT pg_current_xact_id()::text AS id');
+    const isClosed = 'SELECT closed_to > $1::bigint AS closed FROM billing.usage_state';
+    do await closeUsage(connection);
+    while (!(await connection.query<{ closed: boolean }>(isClosed, [rows[0]?.id])).rows[0]?.closed);
   }
 
   /** Returns the violations that a ledger check finds. */

@@ -48,6 +48,7 @@ test('a request is charged its usage, the rest of the hold is returned, and requ
     price: PRICE,
     reservedAt: expect.stringMatching(/Z$/),
     settlement: null,
+    creditNotes: [],
   };
   expect(await showRequest(ledger.prisma, reserve.requestId)).toEqual(shown);
   const usage = usageOf(100, 30, 20);

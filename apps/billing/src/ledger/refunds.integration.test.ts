@@ -182,7 +182,7 @@ describe('the statement of account', () => {
     });
     await adjust(ledger.sql, { ...adjustment(customer, 'debit', 3n, 'a-1'), reason: 'typo' });
     const { movements, nextCursor } = await listMovements(ledger.prisma, { accountId });
-    const none = { reference: null, grantId: null, refundOf: null, reason: null };
+    const none = { reference: null, grantId: null, refundOf: null, noteOf: null, reason: null };
     const entry = { movementId: expect.any(String), createdAt: at, ...none };
     expect(nextCursor).toBeNull();
     expect(movements).toEqual([

@@ -8,7 +8,7 @@ import { applyBatch } from '../holds/apply-batch.js';
 import { checkLedger } from '../ledger/check-ledger.js';
 import { creditNote } from '../ledger/credit-note.js';
 import { grantPlan } from '../ledger/grant-plan.js';
-import { closeUsage, rebuildUsage } from '../usage/close-usage.js';
+import { rebuildUsage } from '../usage/close-usage.js';
 import { queryUsage } from '../usage/query-usage.js';
 import { Months } from './months.js';
 
@@ -55,7 +55,7 @@ beforeAll(async () => {
   await request(first.endedLater, 30, `${M1}-01 00:20Z`);
   await request(idOf(M1), 40, `${M1}-20 10:20Z`);
   await creditNote(ledger.sql, { requestId: `req-${first.settled}`, noteId: 'cn-0', amount: picoUsd(1n), reason: 'before it is detached' });
-  await closeUsage(ledger.sql);
+  await ledger.closeUsage();
 });
 afterAll(async () => {
   await months.stop();

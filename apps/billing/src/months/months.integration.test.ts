@@ -7,7 +7,6 @@ import { OWN_AUTHOR } from '../audit/own-author.js';
 import { checkLedger } from '../ledger/check-ledger.js';
 import { grantPlan } from '../ledger/grant-plan.js';
 import { refund } from '../ledger/refund.js';
-import { closeUsage } from '../usage/close-usage.js';
 import { Months } from './months.js';
 
 /** Months are closed two and three months after their rows, so that the time of the test does not matter. */
@@ -137,7 +136,7 @@ describe('two months', () => {
     await settleLate(late);
     await moveBack(2);
     await requests(40);
-    await closeUsage(ledger.sql);
+    await ledger.closeUsage();
     await close(SECOND);
     const nothing = { topups: '0', grants: '0', credits: '0', refunds: '0', debits: '0', forfeited: '0', requests: '0' };
     const { accountId: account_id } = customer;

@@ -39,14 +39,6 @@ async function settleOn(connection: PgConnection, { accountId, projectId, keyId 
   );
 }
 
-/** Closes until every transaction of before is in the rollups. Tests in other databases of the server run transactions too, which delay it. */
-async function closeAll(connection: PgConnection): Promise<void> {
-  const { rows } = await ledger.sql.query<{ id: string }>('SELECT pg_current_xact_id()::text AS id');
-  const isClosed = 'SELECT closed_to > $1::bigint AS closed FROM billing.usage_state';
-  do await closeUsage(connection);
-  while (!(await connection.query<{ closed: boolean }>(isClosed, [rows[0]?.id])).rows[0]?.closed);
-}
-
 /** Requests and prompt tokens of the customer, by the query and by the rollups alone. */
 async function counted(): Promise<unknown> {
   const request = { accountId: customer.accountId, from: '2026-03-01', to: '2026-03-10' };
@@ -78,7 +70,7 @@ describe('a slice ends below the oldest running transaction', () => {
       expect(await counted()).toEqual({ query: [1, 10], rollup: [0, 0] });
       await long?.query('COMMIT');
       expect(await counted()).toEqual({ query: [2, 11], rollup: [0, 0] });
-      await closeAll(closer as PgConnection);
+      await ledger.closeUsage(closer as PgConnection);
       expect(await counted()).toEqual({ query: [2, 11], rollup: [2, 11] });
     }));
 
@@ -89,7 +81,7 @@ describe('a slice ends below the oldest running transaction', () => {
       await closeUsage(closer as PgConnection);
       await ledger.sql.query('ROLLBACK');
       await settleOn(ledger.sql, customer, 10);
-      await closeAll(closer as PgConnection);
+      await ledger.closeUsage(closer as PgConnection);
       expect(await counted()).toEqual({ query: [1, 10], rollup: [1, 10] });
     }));
 });
@@ -97,9 +89,9 @@ describe('a slice ends below the oldest running transaction', () => {
 test('settlements at times before a slice that was added, after the clock was set back, count in their own hour', () =>
   withConnections(1, async ([closer]) => {
     await settleOn(ledger.sql, customer, 10, START + 5 * HOUR_MS);
-    await closeAll(closer as PgConnection);
+    await ledger.closeUsage(closer as PgConnection);
     await settleOn(ledger.sql, customer, 1, START);
-    await closeAll(closer as PgConnection);
+    await ledger.closeUsage(closer as PgConnection);
     const { rows } = await queryUsage(ledger.prisma, {
       accountId: customer.accountId,
       from: '2026-03-02',
@@ -128,7 +120,7 @@ describe('replicas take turns', () => {
         await settleOn(ledger.sql, customer, tokens);
         await Promise.all(replicas.map((replica) => closeUsage(replica)));
       }
-      await closeAll(replicas[0] as PgConnection);
+      await ledger.closeUsage(replicas[0] as PgConnection);
       expect(await counted()).toEqual({ query: [20, 210], rollup: [20, 210] });
     }));
 
@@ -152,7 +144,7 @@ describe('replicas take turns', () => {
       commit.resolve();
       await adding;
       expect(await rebuilt).toEqual({ hours: expect.any(Number), days: expect.any(Number), from: null });
-      await closeAll(two as PgConnection);
+      await ledger.closeUsage(two as PgConnection);
       expect(await counted()).toEqual({ query: [1, 10], rollup: [1, 10] });
     }));
 });
@@ -178,7 +170,7 @@ test.each(STEPS.flatMap((step, position) => [`before ${step}`, `after ${step}`].
       };
       await closeUsage({ query } as unknown as PgConnection).catch(() => undefined);
       await settleOn(ledger.sql, customer, 1);
-      await closeAll(next as PgConnection);
+      await ledger.closeUsage(next as PgConnection);
       expect(await counted()).toEqual({ query: [2, 11], rollup: [2, 11] });
     }),
 );
@@ -186,11 +178,11 @@ test.each(STEPS.flatMap((step, position) => [`before ${step}`, `after ${step}`].
 test('a database that was restored into another cluster is counted anew', () =>
   withConnections(1, async ([closer]) => {
     await settleOn(ledger.sql, customer, 10);
-    await closeAll(closer as PgConnection);
+    await ledger.closeUsage(closer as PgConnection);
     await ledger.sql.query('UPDATE billing.usage_state SET system_identifier = 1, closed_to = 9000000000000000000');
     await settleOn(ledger.sql, customer, 1);
     await closeUsage(closer as PgConnection);
-    await closeAll(closer as PgConnection);
+    await ledger.closeUsage(closer as PgConnection);
     expect(await counted()).toEqual({ query: [2, 11], rollup: [2, 11] });
   }));
 
