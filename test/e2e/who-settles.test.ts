@@ -56,6 +56,15 @@ async function held(count: number): Promise<string[]> {
   }
 }
 
+/** Waits until the upstream has `count` open requests. */
+async function generating(count: number): Promise<void> {
+  for (;;) {
+    const response = await fetch(`${running.upstreamUrl}/sim/stats`);
+    if (((await response.json()) as { open: number }).open >= count) return;
+    await delay(5);
+  }
+}
+
 async function settlements(requestIds: string[]): Promise<BilledRequest['settlement'][]> {
   const requests = await Promise.all(requestIds.map((requestId) => administrator.request(requestShow, { requestId })));
   return requests.map(({ settlement }) => settlement);
@@ -94,6 +103,7 @@ test('gateway killed: the proxy settles plain requests at 0 and streams for the 
 test('gateway frozen for longer than a lease after the whole reply: the reaper ends the hold, the gateway settles late', async () => {
   const pending = chat('tokens=40 ttft=1000', false);
   const [requestId = ''] = await held(1);
+  await generating(1); // a gateway that freezes between the hold and the upstream has no reply to send
   const gateway = running.pid('gateway') as number;
   process.kill(gateway, 'SIGSTOP');
   try {
