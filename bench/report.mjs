@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { closeSync, fdatasyncSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import os from 'node:os';
+import { fileURLToPath } from 'node:url';
 
 /**
  * @typedef {{ mode: 'plain' | 'streamed', connections: number }} Scenario
@@ -85,11 +86,37 @@ export function renderNoise(series) {
   );
 }
 
-/** Describes the machine. */
+/** Describes the machine, with the time of `fdatasync`: every commit waits for it, and machines differ by a factor of ten. */
 export function describeMachine() {
   const cpus = os.cpus();
   const memory = Math.round(os.totalmem() / 1024 ** 3);
-  return `${cpuModel() ?? cpus[0]?.model ?? 'unknown CPU'}, ${cpus.length} cores, ${memory} GB memory, ${os.type()} ${os.release()}, Node ${process.version}`;
+  const parts = [
+    cpuModel() ?? cpus[0]?.model ?? 'unknown CPU',
+    `${cpus.length} cores`,
+    `${memory} GB memory`,
+    `${os.type()} ${os.release()}`,
+    `Node ${process.version}`,
+    `fdatasync ${fdatasyncMs().toFixed(1)} ms`,
+  ];
+  return parts.join(', ');
+}
+
+/** Milliseconds of writing a page of 8 kB to the disk of the databases: the median of 51. */
+function fdatasyncMs() {
+  const directory = fileURLToPath(new URL('../.local/bench', import.meta.url));
+  mkdirSync(directory, { recursive: true });
+  const path = `${directory}/fdatasync`;
+  const file = openSync(path, 'w');
+  const page = Buffer.alloc(8192, 1);
+  const times = Array.from({ length: 51 }, () => {
+    const start = performance.now();
+    writeSync(file, page, 0, page.length, 0);
+    fdatasyncSync(file);
+    return performance.now() - start;
+  });
+  closeSync(file);
+  rmSync(path);
+  return median(times);
 }
 
 function cpuModel() {

@@ -77,6 +77,11 @@ async function main() {
     env: { ...process.env, NODE_OPTIONS: '', NODE_ENV: 'production' },
   });
   stops.push(() => stopChild(loader));
+  loader.once('exit', (code, signal) => {
+    if (stopping) return;
+    console.error(`the load generator ended with ${code ?? signal}`);
+    void stopAll().then(() => process.exit(1));
+  });
   const text = await expectedText(/** @type {Target} */ (targets[0]));
   const isMeasured = (/** @type {Target} */ { name }) => name === 'before' || wanted.includes(/\w+/.exec(name.toLowerCase())?.[0] ?? '');
   const measured = targets.filter(isMeasured);
