@@ -16,14 +16,14 @@ const TABLE = String.raw`(?:IF (?:NOT )?EXISTS )?(?:ONLY )?([\w."]+)`;
 const TOKENS = /--[^\n]*|\/\*[\s\S]*?\*\/|\$(\w*)\$([\s\S]*?)\$\1\$|'(?:[^']|'')*'/g;
 const NEEDS = /_needs_(\d{14})$/;
 
-/** Statements of an online migration. Each may be repeated after an interruption. */
+/** Statements of an online migration, in the form that scripts/prisma/apply-migrations.mjs reads. Each may be repeated after an interruption. */
 const ONLINE = [
   /^CREATE (UNIQUE )?INDEX CONCURRENTLY IF NOT EXISTS \w+ ON \w+\.\w+ /,
   /^DROP INDEX CONCURRENTLY IF EXISTS \w+\.\w+$/,
   /^REINDEX \(?\w+ CONCURRENTLY /,
   /^ALTER TABLE [\w.]+ VALIDATE CONSTRAINT \w+$/,
 ];
-const TAKE_AWAY = /^DROP (TABLE|SCHEMA|VIEW|FUNCTION|TYPE)\b|^ALTER (TABLE|TYPE|FUNCTION|SCHEMA)\b.*\bRENAME\b/;
+const TAKE_AWAY = /^DROP (TABLE|SCHEMA|VIEW|FUNCTION|TYPE)\b|^ALTER (TABLE|TYPE|FUNCTION|SCHEMA)\b.*\bRENAME\b/i;
 
 /**
  * Returns a complaint for each statement that would stop traffic on a large table, fail on existing rows, not survive an interruption, or
@@ -79,18 +79,24 @@ function faultsAtOnce(statements: readonly Statement[], earlier: readonly Migrat
 
 /** Returns the fault of a statement that runs in a transaction. */
 function faultOf(text: string, created: ReadonlySet<string>, earlier: readonly Migration[], mayTakeAway: boolean): string | undefined {
-  if (/\bCONCURRENTLY\b|^VACUUM\b/.test(text)) return 'cannot run in a transaction: make it an online migration';
-  if (/^DO /.test(text)) return 'write the statements out, or make it an online migration that commits after each batch';
-  if (/^(LOCK|CLUSTER|REINDEX|REFRESH)\b/.test(text)) return 'blocks requests for as long as it runs';
+  if (/\bCONCURRENTLY\b|^VACUUM\b/i.test(text)) return 'cannot run in a transaction: make it an online migration';
+  if (/^DO /i.test(text)) return 'write the statements out, or make it an online migration that commits after each batch';
+  if (/^(SELECT|CALL)\b/i.test(text)) return 'runs statements that are not checked: write them out';
+  if (/^(LOCK|CLUSTER|REINDEX|REFRESH)\b/i.test(text)) return 'blocks requests for as long as it runs';
+  if (/^DROP INDEX\b/i.test(text)) return 'waits for every query of the table: drop it CONCURRENTLY, online';
   if (!mayTakeAway && TAKE_AWAY.test(text)) return TAKES_AWAY;
-  const indexed = /^CREATE (?:UNIQUE )?INDEX/.test(text) ? tableAfter('CREATE .*? ON', text) : undefined;
+  const indexed = /^CREATE (?:UNIQUE )?INDEX/i.test(text) ? tableAfter('CREATE .*? ON', text) : undefined;
   if (indexed !== undefined && !created.has(indexed)) return 'blocks writes while it reads the table: build it CONCURRENTLY, online';
-  const changed = tableAfter('(?:UPDATE|DELETE FROM|TRUNCATE(?: TABLE)?|MERGE INTO)', text);
+  const changed = tableAfter('(?:WITH .*?)?(?:UPDATE|DELETE FROM|TRUNCATE(?: TABLE)?|MERGE INTO)', text);
   if (changed !== undefined && !created.has(changed))
     return 'locks many rows until the end of the migration: change them in batches, online';
+  if (/^(INSERT|WITH|CREATE)\b.*\bSELECT\b.*\bFROM\b/i.test(text) && !/^CREATE (OR REPLACE )?(FUNCTION|VIEW)\b/i.test(text))
+    return 'reads a table under the locks of its migration: copy the rows in batches, online';
+  const attached = tableAfter('ALTER TABLE .* ATTACH PARTITION', text);
+  if (attached !== undefined && !created.has(attached)) return 'reads the whole partition, and the default one, under an exclusive lock';
   const altered = tableAfter('ALTER TABLE', text);
   if (altered === undefined || created.has(altered)) return undefined;
-  const actions = splitActions(text.replace(new RegExp(`^ALTER TABLE ${TABLE} `), ''));
+  const actions = splitActions(text.replace(new RegExp(`^ALTER TABLE ${TABLE} `, 'i'), ''));
   return actions.map((action) => faultOfAction(altered, action, earlier, mayTakeAway)).find((fault) => fault !== undefined);
 }
 
@@ -100,25 +106,26 @@ const REWRITES = 'rewrites the table under an exclusive lock';
 
 /** Returns the fault of one action of ALTER TABLE. */
 function faultOfAction(table: string, action: string, earlier: readonly Migration[], mayTakeAway: boolean): string | undefined {
-  const [, required] = /^ALTER (?:COLUMN )?"?(\w+)"? SET NOT NULL$/.exec(action) ?? [];
+  const [, required] = /^ALTER (?:COLUMN )?"?(\w+)"? SET NOT NULL$/i.exec(action) ?? [];
   if (required !== undefined)
     return isChecked(table, required, earlier) ? undefined : `reads the whole table: first validate a CHECK (${required} IS NOT NULL)`;
-  if (/^ALTER (COLUMN )?\S+ (SET DATA )?TYPE\b|^SET (LOGGED|UNLOGGED|TABLESPACE|ACCESS METHOD)\b/.test(action)) return REWRITES;
-  if (/^VALIDATE CONSTRAINT\b/.test(action)) return 'reads the whole table under the locks of its migration: make it an online migration';
-  if (/^DROP (?!CONSTRAINT\b|EXPRESSION\b|IDENTITY\b)|^RENAME\b|^SET SCHEMA\b/.test(action)) return mayTakeAway ? undefined : TAKES_AWAY;
-  if (/^ADD (CONSTRAINT \w+ )?(UNIQUE|PRIMARY KEY|EXCLUDE)\b(?! USING INDEX)/.test(action))
+  if (/^ALTER (COLUMN )?\S+ (SET DATA )?TYPE\b|^SET (LOGGED|UNLOGGED|TABLESPACE|ACCESS METHOD)\b/i.test(action)) return REWRITES;
+  if (/^VALIDATE CONSTRAINT\b/i.test(action)) return 'reads the whole table under the locks of its migration: make it an online migration';
+  if (/^DROP (?!CONSTRAINT\b|EXPRESSION\b|IDENTITY\b)|^RENAME\b|^SET SCHEMA\b|^DETACH PARTITION\b/i.test(action))
+    return mayTakeAway ? undefined : TAKES_AWAY;
+  if (/^ADD (CONSTRAINT \w+ )?(UNIQUE|PRIMARY KEY|EXCLUDE)\b(?! USING INDEX)/i.test(action))
     return 'builds an index under an exclusive lock: build it online, then ADD CONSTRAINT … USING INDEX';
-  if (/^ADD (CONSTRAINT|CHECK|FOREIGN KEY)\b/.test(action)) return / NOT VALID$| USING INDEX /.test(action) ? undefined : READS_ALL;
-  return /^ADD /.test(action) ? faultOfColumn(action) : undefined;
+  if (/^ADD (CONSTRAINT|CHECK|FOREIGN KEY)\b/i.test(action)) return / NOT VALID$| USING INDEX /i.test(action) ? undefined : READS_ALL;
+  return /^ADD /i.test(action) ? faultOfColumn(action) : undefined;
 }
 
 /** Returns the fault of ADD COLUMN. A default that is the same for all rows is stored once, without a rewrite. */
 function faultOfColumn(action: string): string | undefined {
   if (/\b(small|big)?serial\b|\bGENERATED\b/i.test(action)) return REWRITES;
-  const [, call] = /\bDEFAULT \(?([\w.]+)\(/.exec(action) ?? [];
+  const [, call] = /\bDEFAULT \(?([\w.]+)\(/i.exec(action) ?? [];
   if (call !== undefined && call !== 'now') return REWRITES;
-  if (/\bNOT NULL\b/.test(action) && !/\bDEFAULT\b/.test(action)) return 'fails if the table has rows: give it a DEFAULT';
-  return /\b(CHECK|REFERENCES|UNIQUE|PRIMARY KEY)\b/.test(action) ? READS_ALL : undefined;
+  if (/\bNOT NULL\b/i.test(action) && !/\bDEFAULT\b/i.test(action)) return 'fails if the table has rows: give it a DEFAULT';
+  return /\b(CHECK|REFERENCES|UNIQUE|PRIMARY KEY)\b/i.test(action) ? READS_ALL : undefined;
 }
 
 /** True when an earlier migration has validated a CHECK that the column is not null. */
@@ -126,13 +133,13 @@ function isChecked(table: string, column: string, earlier: readonly Migration[])
   const texts = earlier
     .flatMap(({ sql }) => statementsOf(sql).map(({ text }) => text))
     .filter((text) => tableAfter('ALTER TABLE', text) === table);
-  const check = new RegExp(String.raw`ADD CONSTRAINT (\w+) CHECK \(${column} IS NOT NULL\) NOT VALID`);
+  const check = new RegExp(String.raw`ADD CONSTRAINT (\w+) CHECK \(${column} IS NOT NULL\) NOT VALID`, 'i');
   const names = texts.flatMap((text) => check.exec(text)?.[1] ?? []);
-  return names.some((name) => texts.some((text) => text.endsWith(`VALIDATE CONSTRAINT ${name}`)));
+  return names.some((name) => texts.some((text) => text.toLowerCase().endsWith(`validate constraint ${name.toLowerCase()}`)));
 }
 
 function tableAfter(verb: string, text: string): string | undefined {
-  return new RegExp(`^${verb} ${TABLE}`).exec(text)?.[1];
+  return new RegExp(`^${verb} ${TABLE}`, 'i').exec(text)?.[1]?.toLowerCase();
 }
 
 /** Splits the actions of ALTER TABLE at the commas outside parentheses. */

@@ -11,6 +11,7 @@ import { createEmptyDatabase } from '#testing/test-database.js';
 import { BillingConfig } from './billing.config.js';
 import { startBilling } from './start-billing.js';
 
+const { migrationsIn } = await import('../../../scripts/prisma/apply-migrations.mjs');
 const logger = createLogger('test', 'silent');
 
 /** Starts the service on a database owned by the test, and connects as an administrator. */
@@ -68,25 +69,63 @@ test('a stop waits for running requests for SHUTDOWN_GRACE_MS', async () => {
   await asked;
 });
 
-test('on an empty database the service is not ready, names the missing migration and takes no requests; after the migration it serves without a restart', async () => {
-  const [nats, database, opsPort] = [await startNatsWithUsers(), await createEmptyDatabase(), await freePort()];
-  const access = { natsUrl: nats.url, natsUser: 'billing', natsPassword: TEST_NATS_PASSWORD, databaseUrl: database.url.href };
-  const settings = { ...access, keyPepper: 'p'.repeat(32), opsPort };
-  const starting = startBilling(Object.assign(new BillingConfig(), settings), logger);
+/** Starts the service on a database that it is not ready for. `unready` resolves with the answer of `/readyz` when all but the schema is there. */
+async function startUnready(url: string) {
+  const [nats, opsPort] = [await startNatsWithUsers(), await freePort()];
+  const access = { natsUrl: nats.url, natsUser: 'billing', natsPassword: TEST_NATS_PASSWORD, databaseUrl: url };
+  const starting = startBilling(Object.assign(new BillingConfig(), { ...access, keyPepper: 'p'.repeat(32), opsPort }), logger);
   const readyz = async (): Promise<[number, unknown]> => {
     const response = await fetch(`http://127.0.0.1:${opsPort}/readyz`);
     return [response.status, await response.json()];
   };
+  const unready = async (): Promise<[number, unknown]> => {
+    while (/starting|nats/.test(JSON.stringify(await readyz().catch(() => 'starting')))) await delay(5);
+    return await readyz();
+  };
   const messaging = await connectMessaging({ url: nats.url, user: 'cli', password: TEST_NATS_PASSWORD, service: 'cli', logger });
-  while (/starting|nats/.test(JSON.stringify(await readyz().catch(() => 'starting')))) await delay(5);
+  const cleanUp = async (): Promise<void> => {
+    await messaging.close();
+    await (await starting)();
+    await nats.stop();
+  };
+  return { starting, readyz, unready, messaging, cleanUp };
+}
+
+test('on an empty database the service is not ready, names the missing migration and takes no requests; after the migration it serves without a restart', async () => {
+  const database = await createEmptyDatabase();
+  const { starting, readyz, unready, messaging, cleanUp } = await startUnready(database.url.href);
   const schema = expect.stringMatching(/^schema: migration \d+_billing is missing, and \d+ after it$/);
-  expect(await readyz()).toEqual([503, { status: 'unavailable', missing: [schema, 'listening'] }]);
+  expect(await unready()).toEqual([503, { status: 'unavailable', missing: [schema, 'listening'] }]);
   await expect(messaging.request(ledgerCheck, {})).rejects.toMatchObject({ name: 'MessagingError', kind: 'unavailable' });
   await database.migrate();
-  const stop = await starting;
+  await starting;
   expect(await readyz()).toEqual([200, { status: 'ok', missing: [] }]);
   expect(await messaging.request(ledgerCheck, {})).toMatchObject({ violations: [] });
-  await messaging.close();
-  await stop();
-  await Promise.all([nats.stop(), database.drop()]);
+  await cleanUp();
+  await database.drop();
+});
+
+const [LAST] = migrationsIn('prisma/migrations').slice(-1);
+const REMOVAL = '20990201000000_old_column_needs_20990101000000';
+const RECORD = "INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at) VALUES (gen_random_uuid(), '', $1, now())";
+const REMOVE = 'DELETE FROM _prisma_migrations WHERE migration_name = $1';
+
+test.each([
+  ['older', REMOVE, LAST, `migration ${LAST} is missing`, RECORD],
+  ['newer, without what the service needs,', RECORD, REMOVAL, `the database is newer than this version can serve: ${REMOVAL}`, REMOVE],
+])('on a database that is %s the service is not ready and names the migration, until it can serve', async (_, change, name, text, undo) => {
+  const database = await createEmptyDatabase();
+  await database.migrate();
+  const owner = new pg.Client({ connectionString: database.url.href });
+  await owner.connect();
+  await owner.query(change, [name]);
+  const { starting, readyz, unready, messaging, cleanUp } = await startUnready(database.url.href);
+  expect(await unready()).toEqual([503, { status: 'unavailable', missing: [`schema: ${text}`, 'listening'] }]);
+  await expect(messaging.request(ledgerCheck, {})).rejects.toMatchObject({ name: 'MessagingError', kind: 'unavailable' });
+  await owner.query(undo, [name]);
+  await starting;
+  expect(await readyz()).toEqual([200, { status: 'ok', missing: [] }]);
+  await owner.end();
+  await cleanUp();
+  await database.drop();
 });

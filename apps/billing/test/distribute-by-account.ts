@@ -1,7 +1,7 @@
 import type { PgConnection } from '#database/pg-connection.js';
 
-/** Tables that are distributed, each with the column of the account. `api_key` and `movement`, whose keys are global, are not. */
-const DISTRIBUTED: Record<string, string> = {
+/** Tables that are distributed, each with the column of the account. `api_key`, `movement` and `webhook`, whose keys are global, are not. */
+export const DISTRIBUTED: Record<string, string> = {
   account: 'id',
   project: 'account_id',
   budget: 'account_id',
@@ -10,6 +10,11 @@ const DISTRIBUTED: Record<string, string> = {
   hold: 'account_id',
   settlement: 'account_id',
   late_settlement: 'account_id',
+  money_event: 'account_id',
+  webhook_delivery: 'account_id',
+  plan_subscription: 'account_id',
+  usage_hour: 'account_id',
+  usage_day: 'account_id',
 };
 const SHARDS = 8;
 
@@ -47,8 +52,8 @@ interface Parts {
 
 /**
  * Replaces the tables of an empty database by tables of hash partitions that stand for shards, `hold_0` to `hold_7`: with the same columns,
- * constraints, indexes and triggers, but with the account in every primary and unique key. Foreign keys of `api_key` and `movement` go, and
- * `FUNCTIONS` replace those of one database.
+ * constraints, indexes and triggers, but with the account in every primary and unique key. Foreign keys of the other tables, `api_key`, `movement`
+ * and `dead_letter`, go, and `FUNCTIONS` replace those of one database.
  */
 export async function distributeByAccount(sql: PgConnection): Promise<void> {
   const parts: Parts[] = [];

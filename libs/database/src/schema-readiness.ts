@@ -1,9 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import type { PrismaClient } from './prisma-client.js';
 
-/** Milliseconds until an incomplete schema is read again, since a migration is probably running. */
-const INCOMPLETE_MS = 1_000;
-const COMPLETE_MS = 60_000;
+/** Milliseconds until a schema that cannot be served is read again, since a migration or a restore is probably running. */
+const UNREADY_MS = 1_000;
+const READY_MS = 60_000;
 
 /** End of the name of a migration that removes something: the time of a migration that every version which can still run has. */
 const NEEDS = /_needs_(\d{14})$/;
@@ -21,7 +21,7 @@ interface SchemaState {
 
 /**
  * Returns a readiness check that is true when the database has every migration of this version, and none that this version cannot run
- * with. `detail` names a missing migration, or unknown ones. Reads the database once a second until all are there, then once a minute.
+ * with. `detail` names a missing migration, or unknown ones. Reads the database once a second until it is true, then once a minute.
  */
 export function schemaReadiness(
   prisma: PrismaClient,
@@ -38,7 +38,7 @@ export function schemaReadiness(
       return needed !== undefined && !known.some((one) => one.startsWith(needed));
     });
     const [first] = missing;
-    const until = performance.now() + (first === undefined ? COMPLETE_MS : INCOMPLETE_MS);
+    const until = performance.now() + (first === undefined && unserved === undefined ? READY_MS : UNREADY_MS);
     return { missing: first === undefined ? undefined : { first, count: missing.length }, unserved, newer: newer.join(', '), until };
   };
   return {

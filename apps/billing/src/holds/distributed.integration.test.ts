@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { distributeByAccount } from '../../test/distribute-by-account.js';
+import { globSync, readFileSync } from 'node:fs';
+import type { ReserveRequest } from '#contracts/billing/holds.js';
+import { DISTRIBUTED, distributeByAccount } from '../../test/distribute-by-account.js';
 import { type Customer, LedgerFixture, reserveOf, TIMES, usageOf } from '../../test/ledger-fixture.js';
 import { inOrder, TracedLane } from '../../test/traced-lane.js';
 import { applyBatch } from './apply-batch.js';
+import type { Batch, Settle } from './batch.js';
 
 /**
  * The hot path on tables that are distributed by account: hash partitions of one database stand for the shards of several.
@@ -14,6 +17,8 @@ let lane: TracedLane;
 let first: Customer;
 let second: Customer;
 let budgeted: Customer;
+/** Statements that ran in any of the tests. */
+const seen = new Set<string>();
 
 beforeAll(async () => {
   ledger = await LedgerFixture.open();
@@ -69,27 +74,36 @@ async function fillTables(): Promise<void> {
     await ledger.sql.query(statement);
 }
 
+/** Applies a batch. Returns its statements, with the shards that they looked into. */
+async function shardsOf(batch: Batch, now?: number): Promise<Record<string, string[]>> {
+  const shards = await lane.during(() => applyBatch(lane.connection, batch, TIMES, now));
+  for (const statement of Object.keys(shards)) seen.add(statement);
+  return shards;
+}
+
+const reserving = (...reserves: ReserveRequest[]): Batch => ({ settles: [], reserves });
+const settling = (...settles: Settle[]): Batch => ({ settles, reserves: [] });
 const settleOf = (customer: Customer, holdId: string) => ({ ...customer, holdId, reason: 'completed' as const, usage: usageOf(10) });
 
 test('statements of a batch look only into the shards of its accounts: under the lock, and decided from memory', async () => {
   const [a, b] = [await shardOf(first), await shardOf(second)];
   const both = inOrder([a, b]);
   const holds = [reserveOf(first, 100n), reserveOf(second, 100n)] as const;
-  const locked = await lane.during(() => applyBatch(lane.connection, { settles: [], reserves: holds }, TIMES));
+  const locked = await shardsOf(reserving(...holds));
   expect(locked).toEqual({ lock_accounts: both, read_batch: both, write_batch: both });
 
   const settles = [settleOf(first, holds[0].holdId)];
-  const cached = await lane.during(() => applyBatch(lane.connection, { settles, reserves: [reserveOf(first, 50n)] }, TIMES));
+  const cached = await shardsOf({ settles, reserves: [reserveOf(first, 50n)] });
   expect(cached).toEqual({ write_cached_batch: [a], 'within a function': [a] });
 
-  const unknown = await lane.during(() => applyBatch(lane.connection, { settles: [settleOf(second, randomUUID())], reserves: [] }, TIMES));
+  const unknown = await shardsOf(settling(settleOf(second, randomUUID())));
   expect(unknown).toEqual({ lock_accounts: [b], read_batch: [b], record_tombstones: [] });
 });
 
 test('so do those of budgets', async () => {
   const shard = await shardOf(budgeted);
   const holds = [1, 2, 3].map(() => reserveOf(budgeted, 100n));
-  const locked = await lane.during(() => applyBatch(lane.connection, { settles: [], reserves: holds }, TIMES));
+  const locked = await shardsOf(reserving(...holds));
   expect(locked).toEqual({
     lock_accounts: [shard],
     read_batch: [shard],
@@ -100,8 +114,7 @@ test('so do those of budgets', async () => {
     write_batch: [shard],
   });
   // A new window writes the account: batches take the lock until two have found it unchanged.
-  const settle = ({ holdId }: { holdId: string }) =>
-    lane.during(() => applyBatch(lane.connection, { settles: [settleOf(budgeted, holdId)], reserves: [] }, TIMES));
+  const settle = ({ holdId }: { holdId: string }) => shardsOf(settling(settleOf(budgeted, holdId)));
   const settled: Record<string, string[]>[] = [];
   for (const hold of holds) settled.push(await settle(hold));
   expect(settled.at(-1)).toEqual({ write_cached_batch_and_limits: [shard], 'within a function': [] });
@@ -116,14 +129,12 @@ test('so do those of rate limits', async () => {
     [accountId, projectId, keyId],
   );
   const hold = { ...reserveOf(first, 100n), tokensMax: 10 };
-  const locked = await lane.during(() => applyBatch(lane.connection, { settles: [], reserves: [hold] }, TIMES));
+  const locked = await shardsOf(reserving(hold));
   expect(locked).toEqual({
     ...{ lock_accounts: [shard], read_batch: [shard], read_limits: [shard], read_tokens: [] },
     ...{ write_limits: [shard], write_batch_with_rare_columns: [shard] },
   });
-  const settle = (holdId: string) =>
-    lane.during(() => applyBatch(lane.connection, { settles: [settleOf(first, holdId)], reserves: [] }, TIMES));
-  expect(await settle(hold.holdId)).toEqual({
+  expect(await shardsOf(settling(settleOf(first, hold.holdId)))).toEqual({
     ...{ lock_accounts: [shard], read_batch: [shard], read_limits: [shard], read_tokens: [shard] },
     ...{ write_limits: [shard], write_batch: [shard] },
   });
@@ -133,12 +144,9 @@ test('a reaped hold is settled late in its own shard', async () => {
   const shard = await shardOf(second);
   const hold = reserveOf(second, 100n);
   const now = Date.now();
-  await applyBatch(lane.connection, { settles: [], reserves: [hold] }, TIMES, now);
-  const reaped = [{ ...settleOf(second, hold.holdId), reason: 'lease-expired' as const }];
-  await applyBatch(lane.connection, { settles: reaped, reserves: [] }, TIMES, now + 1_000_000);
-  const late = await lane.during(() =>
-    applyBatch(lane.connection, { settles: [settleOf(second, hold.holdId)], reserves: [] }, TIMES, now + 1_000_001),
-  );
+  await shardsOf(reserving(hold), now);
+  await shardsOf(settling({ ...settleOf(second, hold.holdId), reason: 'lease-expired' }), now + 1_000_000);
+  const late = await shardsOf(settling(settleOf(second, hold.holdId)), now + 1_000_001);
   expect(late).toEqual({
     lock_accounts: [shard],
     read_batch: [shard],
@@ -155,10 +163,7 @@ test('statements of budgets of users look only into the shard of their account',
      VALUES (gen_random_uuid(), $1, 'user', '{}', 'total', 'UTC', 1000000, 0, 0, now() - interval '1 hour', 'infinity')`,
     [second.accountId],
   );
-  const reserve = () =>
-    lane.during(() =>
-      applyBatch(lane.connection, { settles: [], reserves: [{ ...reserveOf(second, 10n), attribution: { user: 'alice' } }] }, TIMES),
-    );
+  const reserve = () => shardsOf(reserving({ ...reserveOf(second, 10n), attribution: { user: 'alice' } }));
   expect(await reserve()).toEqual({
     ...{ lock_accounts: [shard], read_batch: [shard], read_budgets: [shard], read_budget_values: [shard] },
     ...{ write_budget_values: [shard], write_batch: [shard] },
@@ -166,4 +171,59 @@ test('statements of budgets of users look only into the shard of their account',
   await reserve();
   await reserve();
   expect(await reserve()).toEqual({ write_cached_batch_and_values: [shard], 'within a function': [shard] });
+});
+
+test('so do those of windows that begin earlier, because the clock was set back', async () => {
+  const customer = await ledger.customer({ topup: 1_000_000n });
+  const shard = await shardOf(customer);
+  const now = Date.now();
+  const reserve = () => reserving({ ...reserveOf(customer, 10n), attribution: { user: 'alice' } });
+  await shardsOf(reserve(), now - 60_000); // a hold from before the window
+  await ledger.sql.query(
+    `INSERT INTO billing.budget (id, account_id, dimension, thresholds, period, time_zone, limit_amount, spent, held, window_start, window_end)
+     VALUES (gen_random_uuid(), $1, 'user', '{}', 'day', 'UTC', 1000000, 0, 0, to_timestamp($2::float8 / 1000), 'infinity')`,
+    [customer.accountId, now],
+  );
+  expect(await shardsOf(reserve(), now - 120_000)).toEqual({
+    ...{ lock_accounts: [shard], read_batch: [shard], read_budgets: [shard], open_budget_windows: [shard], 'within a function': [shard] },
+    ...{ count_earlier_holds: [shard], read_budget_values: [shard], write_budget_values: [shard], write_batch: [shard] },
+  });
+});
+
+test('so do those of events', async () => {
+  const shard = await shardOf(budgeted);
+  await ledger.sql.query('UPDATE billing.budget SET limit_amount = 40, passed = 0, spent = 19, held = 0 WHERE account_id = $1', [
+    budgeted.accountId,
+  ]);
+  const hold = reserveOf(budgeted, 10n);
+  await shardsOf(reserving(hold));
+  expect(await shardsOf(settling(settleOf(budgeted, hold.holdId)))).toEqual({
+    ...{ lock_accounts: [shard], read_batch: [shard], read_budgets: [shard], write_budgets: [shard], write_events: [] },
+    ...{ write_passed: [shard], 'within a function': [shard], write_batch: [shard] },
+  });
+});
+
+test('so do those of the end of a plan', async () => {
+  const shard = await shardOf(first);
+  await ledger.sql.query(
+    `UPDATE billing.account SET plan = 100, grant_id = gen_random_uuid(), grant_ends_at = now() - interval '1 minute' WHERE id = $1`,
+    [first.accountId],
+  );
+  const ended = await shardsOf(reserving(reserveOf(first, 10n)));
+  expect(ended).toMatchObject({ lock_accounts: [shard], read_batch: [shard], forfeit_grants: [], 'within a function': [shard] });
+});
+
+/** Statements of the same files that are no part of a request, or do not run where tables are distributed. */
+const NOT_SEEN = ['read_elsewhere', 'renew_holds', 'not_settled'];
+
+test('each named statement of a batch has run, and the documentation names it', () => {
+  const sources = globSync('apps/billing/src/**/*.ts', { exclude: (name) => name.includes('.test.') })
+    .map((file) => readFileSync(file, 'utf8'))
+    .filter((text) => text.includes("/pipelined-query.js'"));
+  const named = sources.flatMap((text) =>
+    [...text.matchAll(/(?:name: |write(?:Cached)?Batch\()'([a-z_]+)'/g)].map(([, name = '']) => name),
+  );
+  expect([...seen, ...NOT_SEEN].filter((name) => name !== 'within a function').sort()).toEqual(named.sort());
+  const documentation = readFileSync('docs/scale.md', 'utf8');
+  expect([...named, ...Object.keys(DISTRIBUTED)].filter((name) => !documentation.includes(`\`${name}\``))).toEqual([]);
 });
