@@ -11,8 +11,8 @@ export interface Program {
 export interface Replica {
   /** Unique. */
   name: string;
-  service: 'gateway' | 'inference-proxy' | 'billing' | 'catalog';
-  /** Overrides of its settings. */
+  service: 'gateway' | 'inference-proxy' | 'billing' | 'catalog' | 'panel';
+  /** Overrides of its settings, such as `GATEWAY_URL` of a panel that calls the gateway. */
   env?: Record<string, string>;
   /** Another checkout, installed and built, whose program runs. Default: this one. */
   root?: string;
@@ -25,6 +25,8 @@ export interface Replica {
 export interface RunningReplicas {
   /** URL of each gateway, by name. */
   gatewayUrls: Record<string, string>;
+  /** Origin of each panel, by name. */
+  panelUrls: Record<string, string>;
   logDir: string;
   /** Undefined between the end of a process and its restart. */
   pid(name: string): number | undefined;

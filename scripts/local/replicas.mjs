@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PidFile } from './pid-file.mjs';
 import { freePort } from './ports.mjs';
-import { loadSecrets } from './secrets.mjs';
+import { DATABASE_SERVICES, loadSecrets } from './secrets.mjs';
 import { serviceProgram } from './services.mjs';
 import { serviceUrl } from './stack.mjs';
 import { Supervisor } from './supervisor.mjs';
@@ -15,20 +15,23 @@ export async function startReplicas(stack, replicas) {
   const pidFile = await PidFile.claim(dataDir);
   const supervisor = new Supervisor({ logDir: join(dataDir, 'logs'), pidFile, say: () => undefined });
   const stop = async () => {
-    await supervisor.stopAll(['gateway', 'inference-proxy', 'billing', 'catalog'].map((service) => namesOf(replicas, service)));
+    await supervisor.stopAll(['gateway', 'panel', 'inference-proxy', 'billing', 'catalog'].map((service) => namesOf(replicas, service)));
     pidFile.release();
     rmSync(dataDir, { recursive: true, force: true });
   };
   const secrets = loadSecrets(stackDir);
   const gatewayUrls = {};
+  const panelUrls = {};
   const ports = new Map();
   const programOf = async ({ name, service, env, root, via = {}, wrap = (program) => program }) => {
     if (!ports.has(name)) ports.set(name, [await freePort(), await freePort()]);
-    const [opsPort, gatewayPort] = ports.get(name);
-    if (service === 'gateway') gatewayUrls[name] = `http://127.0.0.1:${gatewayPort}`;
+    const [opsPort, port] = ports.get(name);
+    const url = `http://127.0.0.1:${port}`;
+    if (service === 'gateway') gatewayUrls[name] = url;
+    if (service === 'panel') panelUrls[name] = url;
     const databaseUrl = (owner) => throughPort(serviceUrl(stack.databaseUrl, owner, secrets), via.postgres);
-    const databaseUrls = { billing: databaseUrl('billing'), catalog: databaseUrl('catalog') };
-    const connections = { natsUrl: throughPort(stack.natsUrl, via.nats), databaseUrls, gatewayPort };
+    const databaseUrls = Object.fromEntries(DATABASE_SERVICES.map((owner) => [owner, databaseUrl(owner)]));
+    const connections = { natsUrl: throughPort(stack.natsUrl, via.nats), databaseUrls, gatewayPort: port, panelPort: port };
     return wrap({ ...(await serviceProgram(service, { connections, ports: { [service]: opsPort }, secrets, env, root })), name });
   };
   const replace = async (name, root) => {
@@ -43,6 +46,7 @@ export async function startReplicas(stack, replicas) {
   }
   return {
     gatewayUrls,
+    panelUrls,
     logDir: join(dataDir, 'logs'),
     pid: (name) => supervisor.pid(name),
     pids: () => supervisor.pids(),

@@ -240,6 +240,41 @@ withKubectl('Kubernetes', () => {
     }
   });
 
+  test('a server of the NATS cluster warns its clients, goes alone, and is reached by a monitor', () => {
+    const objects = renderings.find(([name]) => name === 'nats-cluster')?.[1] ?? [];
+    const matchLabels = { [NAME]: 'nats' };
+    const named = (kind: string, name: string) => ofKind(objects, kind).find(({ metadata }) => metadata.name === name)?.spec;
+    const pod = named('StatefulSet', 'nats').template.spec;
+    expect({
+      servers: named('StatefulSet', 'nats').replicas,
+      preStop: pod.containers[0].lifecycle.preStop.exec.command,
+      spread: pod.topologySpreadConstraints,
+      budget: named('PodDisruptionBudget', 'nats'),
+      monitor: named('Service', 'nats-routes').ports.filter(({ name }: { name: string }) => name === 'monitor'),
+      allowed: named('NetworkPolicy', 'nats-server').ingress.filter(({ ports }: { ports: { port: string }[] }) => ports[0]?.port === 'monitor'),
+    }).toEqual({
+      servers: 3,
+      preStop: ['nats-server', '--signal', 'ldm=/run/nats/nats.pid'],
+      spread: ['topology.kubernetes.io/zone', 'kubernetes.io/hostname'].map((topologyKey) => ({
+        maxSkew: 1,
+        topologyKey,
+        whenUnsatisfiable: 'ScheduleAnyway',
+        labelSelector: { matchLabels },
+      })),
+      budget: { maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow', selector: { matchLabels } },
+      monitor: [{ name: 'monitor', port: 8222, targetPort: 'monitor' }],
+      allowed: [
+        {
+          from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
+          ports: [{ protocol: 'TCP', port: 'monitor' }],
+        },
+      ],
+    });
+    // Lame duck mode takes two minutes, and the pid file that the signal needs is written by the server.
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(120);
+    expect(pod.containers[0].args).toContain('--pid=/run/nats/nats.pid');
+  });
+
   test('each autoscaler sets the replicas alone, and takes one pod at a time', () => {
     for (const [component, kind] of [
       ['hpa', 'HorizontalPodAutoscaler'],

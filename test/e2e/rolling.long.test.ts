@@ -3,12 +3,13 @@ import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant, untilNoHolds } from '#testing/tenant.js';
 import type { Replica, RunningReplicas } from '../../scripts/local/replicas.mjs';
 import { latencies } from '../chaos/latencies.js';
+import { PanelReader } from '../chaos/panel-reader.js';
 import { SteadyTraffic } from '../chaos/steady-traffic.js';
 
-/** Two replicas of each service, 100 requests a second in all formats, and replicas that end in turn. No request may fail. */
+/** Two replicas of each service, 100 requests a second in all formats, and replicas that end in turn. No request and no read of the panel may fail. */
 const MINUTES = 5;
 const PER_SECOND = 100;
-const SERVICES = ['gateway', 'inference-proxy', 'billing', 'catalog'] as const;
+const SERVICES = ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel'] as const;
 /** Checkout of the version before, installed and built. */
 const PREVIOUS = process.env.TEST_PREVIOUS_CHECKOUT;
 
@@ -16,9 +17,10 @@ let stack: RunningStack;
 let replicas: RunningReplicas;
 let tenant: Tenant;
 let traffic: SteadyTraffic;
+let reader: PanelReader;
 
 afterEach(async () => {
-  await traffic?.stop();
+  await Promise.all([traffic?.stop(), reader?.stop()]);
   await replicas?.stop();
   await stack?.stop();
 });
@@ -31,28 +33,33 @@ async function start(root?: string): Promise<void> {
   replicas = await startReplicas(stack, SERVICES.flatMap(pair));
   const administrator = await connectAdministrator(stack);
   tenant = await createTenant(administrator, { usd: '1000.00' });
+  reader = await PanelReader.start(administrator, replicas.panelUrls);
   await administrator.close();
   traffic = new SteadyTraffic(replicas.gatewayUrls, tenant, { perSecond: PER_SECOND });
 }
 
 /** Replaces both replicas of each service, one after the other, by the program of the checkout `root`. */
 async function replaceAll(services: readonly string[], root?: string): Promise<void> {
-  for (const name of services.flatMap((service) => [`${service}-1`, `${service}-2`])) {
+  const clients: Partial<Record<string, SteadyTraffic | PanelReader>> = { gateway: traffic, panel: reader };
+  for (const [service, number] of services.flatMap((name) => [1, 2].map((index) => [name, index] as const))) {
+    const name = `${service}-${number}`;
     const replace = () => replicas.replace(name, root);
-    await (name.startsWith('gateway') ? traffic.without(name, replace) : replace());
+    await (clients[service]?.without(name, replace) ?? replace());
   }
 }
 
 /** Ends the traffic, and checks that every request was completed and no hold is left. */
 async function expectNoFailure(replaced: number): Promise<void> {
-  const stories = await traffic.stop();
+  const [stories, { reads, failures: failedReads }] = await Promise.all([traffic.stop(), reader.stop()]);
   const failures = stories.filter(({ outcome }) => outcome.kind !== 'completed');
   expect(failures.map(({ name, outcome }) => ({ name, outcome }))).toEqual([]);
+  expect(failedReads).toEqual([]);
   expect(stories.length).toBeGreaterThan(1_000);
   const administrator = await connectAdministrator(stack);
   await untilNoHolds(administrator, tenant.accountId, 10_000);
   await administrator.close();
-  console.info(`${stories.length} requests, ${replaced} replicas replaced; added ms: ${JSON.stringify(latencies(stories))}`);
+  const counts = `${stories.length} requests, ${reads} reads of the panel, ${replaced} replicas replaced`;
+  console.info(`${counts}; added ms: ${JSON.stringify(latencies(stories))}`);
 }
 
 test('replicas of every service are replaced in turn for five minutes at 100 requests a second, and no request fails', async () => {
