@@ -1,4 +1,7 @@
-/** Writes k8s/components/service-monitor/alerts.yaml and deploy/observability/dashboards from their sources. Then run scripts/chart.mjs. */
+/**
+ * Writes k8s/components/service-monitor/alerts.yaml and deploy/observability/dashboards from their sources, and the address of the runbooks
+ * into the rules. Then run scripts/chart.mjs.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './local/project.mjs';

@@ -159,7 +159,7 @@ async function startWhole(status) {
     dataDir,
     durable: false,
     env: E2E_SETTINGS,
-    serviceEnv: { 'upstream-sim': { SIM_RECORD: 'true' } },
+    serviceEnv: { 'upstream-sim': { SIM_RECORD: 'true' }, panel: { TRACE_URL: 'https://traces.example.com/trace/{traceId}' } },
     quiet: true,
     signal: abort.signal,
   });

@@ -1,5 +1,6 @@
 /** The values of the chart: where they stand in the objects, and what they are by default. */
 import { stringify } from 'yaml';
+import { RUNBOOKS } from '../observability/observability-files.mjs';
 import { camelCase, Hole } from './template-lines.mjs';
 
 /** Services whose replicas, resources and settings are values. */
@@ -19,7 +20,7 @@ const SECRETS = {
   tls: 'tollgate-tls',
 };
 
-/** Texts of the objects that are values, by the key or keys that they stand under. */
+/** Texts of the objects that are values, by the key or keys that they stand under. `isStart`: more text may follow. */
 const TEXTS = [
   { keys: ['image'], text: IMAGE, place: '"{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}"' },
   ...Object.entries(SECRETS).map(([key, text]) => ({ keys: ['name', 'secretName'], text, place: inText(`secrets.${key}`) })),
@@ -32,6 +33,7 @@ const TEXTS = [
   { keys: ['kind'], within: 'secretStoreRef', text: 'SecretStore', place: inText('components.externalSecrets.storeKind') },
   { keys: ['name'], within: 'secretStoreRef', text: 'tollgate', place: inText('components.externalSecrets.store') },
   { keys: ['serverAddress'], text: 'http://prometheus-operated.monitoring.svc:9090', place: inText('components.keda.prometheus') },
+  { keys: ['runbook_url'], text: RUNBOOKS, isStart: true, place: inText('components.serviceMonitor.runbooks') },
 ];
 
 /** Returns the object with holes in the places of values. */
@@ -60,6 +62,7 @@ export function valuesText(objects, components) {
     'ingress-nginx': { className: 'nginx' },
     'cert-manager': { issuerKind: 'ClusterIssuer', issuer: 'letsencrypt' },
     'external-secrets': { storeKind: 'SecretStore', store: 'tollgate' },
+    'service-monitor': { runbooks: RUNBOOKS },
     keda: { prometheus: 'http://prometheus-operated.monitoring.svc:9090' },
   };
   const switches = Object.fromEntries(components.map((name) => [camelCase(name), { enabled: false, ...options[name] }]));
@@ -92,8 +95,11 @@ function withTexts(value, key = '', within = '') {
   if (typeof value === 'object' && value !== null) {
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withTexts(member, name, key)]));
   }
-  const found = TEXTS.find((text) => text.text === value && text.keys.includes(key) && (text.within ?? within) === within);
-  return found ? new Hole('text', found.place) : value;
+  const found = TEXTS.find(
+    ({ keys, text, isStart, within: wanted = within }) =>
+      keys.includes(key) && wanted === within && (text === value || (isStart && value.startsWith(text))),
+  );
+  return found ? new Hole('text', found.place.replace(/"$/, `${value.slice(found.text.length)}"`)) : value;
 }
 
 function inText(path) {

@@ -46,6 +46,7 @@ export function prometheusProgram({ prometheus, configFile, dataDir, port }) {
       `--storage.tsdb.path=${dataDir}`,
       `--web.listen-address=127.0.0.1:${port}`,
       '--storage.tsdb.retention.time=7d',
+      '--enable-feature=exemplar-storage',
       '--log.level=warn',
     ],
     env: { PATH: '/usr/bin:/bin', GOMAXPROCS: '1' },

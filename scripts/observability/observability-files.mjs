@@ -6,6 +6,12 @@ import { MONEY } from './money-dashboard.mjs';
 import { TRAFFIC } from './traffic-dashboard.mjs';
 import { UPSTREAMS } from './upstreams-dashboard.mjs';
 
+/**
+ * Address of docs/runbooks.md where your operators read it. After a change run scripts/observability.mjs and scripts/chart.mjs; in the chart
+ * it is a value.
+ */
+export const RUNBOOKS = 'https://tollgate.example.com/runbooks';
+
 const RULES = 'deploy/observability/rules.yaml';
 const DASHBOARDS = { traffic: TRAFFIC, upstreams: UPSTREAMS, money: MONEY };
 
@@ -15,8 +21,10 @@ export function observabilityFiles() {
     `deploy/observability/dashboards/${name}.json`,
     `${JSON.stringify(buildDashboard(source), null, 2)}\n`,
   ]);
+  const rules = readFileSync(join(ROOT, RULES), 'utf8').replaceAll(/(?<=^ +runbook_url: )[^#\n]*(?=#)/gm, RUNBOOKS);
   return {
-    'k8s/components/service-monitor/alerts.yaml': prometheusRule(readFileSync(join(ROOT, RULES), 'utf8')),
+    [RULES]: rules,
+    'k8s/components/service-monitor/alerts.yaml': prometheusRule(rules),
     ...Object.fromEntries(dashboards),
   };
 }

@@ -24,7 +24,7 @@ interface ComposeService {
   profiles?: string[];
   command?: string[];
   entrypoint?: string[];
-  environment?: Record<string, string>;
+  environment?: Record<string, string | null>;
   env_file?: { path: string }[];
   ports?: string[];
   read_only?: boolean;
@@ -271,8 +271,8 @@ function ofService(name: string, { image, command, environment = {} }: ComposeSe
     image,
     command: command ?? [],
     ports: ports.sort(),
-    variables: Object.keys(environment)
-      .filter((variable) => !ONE_SIDED.has(variable))
+    variables: Object.entries(environment)
+      .flatMap(([variable, value]) => (value === null || ONE_SIDED.has(variable) ? [] : [variable])) // null: passed on if it is set
       .sort(),
   };
 }
@@ -282,7 +282,7 @@ function settingsOf({ env = [] }: Container): Record<string, string> {
 }
 
 /** Longest shutdown of a service in seconds: its grace, and for the gateway the time to end and settle running requests. */
-function shutdownSeconds(settings: Record<string, string>): number {
+function shutdownSeconds(settings: Record<string, string | null>): number {
   const graceMs = Number(settings.SHUTDOWN_GRACE_MS ?? 0);
   return (graceMs + (settings.NATS_USER === 'gateway' ? FORCED_CLOSE_MS + new GatewayConfig().settleFlushMs : 0)) / 1000;
 }

@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { observabilityFiles } from '../../scripts/observability/observability-files.mjs';
+import { observabilityFiles, RUNBOOKS } from '../../scripts/observability/observability-files.mjs';
 
 interface Rules {
-  groups: { rules: { alert?: string; annotations?: { summary: string; runbook: string } }[] }[];
+  groups: { rules: { alert?: string; annotations?: { summary: string; runbook_url: string } }[] }[];
 }
 
 interface RuleTests {
@@ -13,7 +13,7 @@ interface RuleTests {
 }
 
 interface Compose {
-  services: Record<string, { profiles?: string[]; environment?: Record<string, string>; volumes?: string[]; networks: string[] }>;
+  services: Record<string, { profiles?: string[]; environment?: Record<string, string | null>; volumes?: string[]; networks: string[] }>;
 }
 
 interface ScrapeConfig {
@@ -82,9 +82,10 @@ test('each alert has a section of docs/runbooks.md with its meaning, three comma
       .slice(1)
       .map((section) => [section.split('\n', 1)[0] ?? '', section]),
   );
-  const named = alerts.map(({ annotations }) => annotations?.runbook);
-  const anchors = [...sections.keys()].map((title) => `docs/runbooks.md#${title.toLowerCase()}`);
+  const named = alerts.map(({ annotations }) => annotations?.runbook_url);
+  const anchors = [...sections.keys()].map((title) => `${RUNBOOKS}#${title.toLowerCase()}`);
   expect([...new Set(named)]).toEqual(anchors);
+  expect(URL.canParse(RUNBOOKS)).toBe(true);
   const faults = [...sections].filter(([, section]) => {
     const [, commands = ''] = /```sh\n([\s\S]*?)\n```/.exec(section) ?? [];
     return commands.split('\n').length !== 3 || !/\*\*Means\.\*\*[\s\S]+\*\*Customers see\*\*[\s\S]+```sh[\s\S]+\*\*Ends\*\*/.test(section);
@@ -101,6 +102,25 @@ test('Prometheus in Compose scrapes every service with metrics, as a job of its 
   const { scrape_configs: jobs } = parse(readFileSync(`${FOLDER}/prometheus.yaml`, 'utf8')) as ScrapeConfig;
   expect(jobs.map(({ job_name: name, static_configs: [config] }) => [name, config?.targets])).toEqual(reached);
   expect(reached.map(([name]) => name)).toEqual(['gateway', 'inference-proxy', 'billing', 'catalog', 'panel']);
+});
+
+test('every service with traces in Compose takes the endpoint of the shell, and shares a network with the collector', () => {
+  const { services } = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as Compose;
+  const collected = services['otel-collector']?.networks ?? [];
+  const exporting = Object.entries(services).filter(([, { environment = {} }]) => environment.OTEL_EXPORTER_OTLP_ENDPOINT === null);
+  const traced = readdirSync('apps').filter((app) =>
+    readdirSync(`apps/${app}/src`).some(
+      (file) => /^start-.*\.ts$/.test(file) && readFileSync(`apps/${app}/src/${file}`, 'utf8').includes('startTracing('),
+    ),
+  );
+  expect(exporting.map(([name]) => name).sort()).toEqual(traced);
+  expect(exporting.filter(([, { networks }]) => !networks.some((network) => collected.includes(network)))).toEqual([]);
+  const { receivers } = parse(readFileSync(`${FOLDER}/otel-collector.yaml`, 'utf8')) as {
+    receivers: { otlp: { protocols: { http: { endpoint: string } } } };
+  };
+  const { port } = new URL(`http://${receivers.otlp.protocols.http.endpoint}`);
+  for (const page of ['docs/observability.md', 'docker-compose.yml', '.env.example'])
+    expect(readFileSync(page, 'utf8')).toContain(`OTEL_EXPORTER_OTLP_ENDPOINT=http://otel-collector:${port}`);
 });
 
 test('files that Compose mounts exist', () => {

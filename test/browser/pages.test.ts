@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
@@ -47,10 +47,10 @@ describeWithBrowser('pages', () => {
     ];
   });
 
-  async function call(apiKey: string, model: string, directive = ''): Promise<string> {
+  async function call(apiKey: string, model: string, directive = '', headers: Record<string, string> = {}): Promise<string> {
     const response = await fetch(`${gatewayUrl}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', ...headers },
       body: JSON.stringify({ model, messages: [{ role: 'user', content: `Hello${directive}` }] }),
     });
     await response.text();
@@ -101,6 +101,17 @@ describeWithBrowser('pages', () => {
       const found = { path, problems: problems.splice(0), light, dark, excess };
       expect(found).toEqual({ path, problems: [], light: [], dark: [], excess: 0 });
     }
+    await page.context().close();
+  });
+
+  test('the page of a request links its trace', async () => {
+    const traceId = randomBytes(16).toString('hex');
+    const requestId = await call(tenant.apiKey, 'sim-fast', '', { traceparent: `00-${traceId}-${randomBytes(8).toString('hex')}-01` });
+    await untilNoHolds(shared.administrator, tenant.accountId);
+    const { page } = await openPage(shared.browser, { origin, cookie });
+    await page.goto(`/panel/requests/${requestId}`);
+    const link = page.getByRole('link', { name: traceId });
+    expect(await link.getAttribute('href')).toBe(`https://traces.example.com/trace/${traceId}`);
     await page.context().close();
   });
 

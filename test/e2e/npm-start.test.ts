@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '#testing/nats-server.js';
 import { stack } from '#testing/stack.js';
 
@@ -202,6 +203,36 @@ test('--demo-traffic: asked to stop in the middle, it stops everything', async (
   next.child.kill('SIGINT');
   const { code, lines } = await ended(next);
   expect({ code, last: lines.at(-1), left: pids.filter(isAlive) }).toEqual({ code: 0, last: 'stopped', left: [] });
+});
+
+const withPrometheus = process.env.TEST_PROMETHEUS ? test : test.skip; // left out on machines that have no Prometheus and cannot fetch one
+withPrometheus('--observe: the printed Prometheus has every service, every rule, and the exemplar of a traced request', async () => {
+  const next = launch(['--observe'], { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' });
+  await ready(next);
+  const url = /prometheus (http:\/\/127\.0\.0\.1:\d+)/.exec(next.output())?.[1];
+  const read = async (path: string): Promise<unknown> => ((await (await fetch(url + path)).json()) as { data: unknown }).data;
+  const { apiKey } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as { apiKey: string };
+  const reply = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sim-fast', messages: [{ role: 'user', content: 'Hello' }] }),
+  });
+  const traceId = reply.headers.get('x-request-id')?.replace('req_', '');
+  const now = Date.now() / 1000;
+  const exemplars = `/api/v1/query_exemplars?query=tollgate_gateway_request_seconds_bucket&start=${now - 60}&end=${now + 600}`;
+  while (!JSON.stringify(await read(exemplars)).includes(`"trace_id":"${traceId}"`)) await delay(200);
+  const { activeTargets } = (await read('/api/v1/targets')) as { activeTargets: { labels: { job: string }; health: string }[] };
+  const { groups } = (await read('/api/v1/rules')) as { groups: { name: string }[] };
+  next.child.kill('SIGINT');
+  expect({
+    jobs: activeTargets.map(({ labels }) => labels.job).sort(),
+    groups: groups.map(({ name }) => name).sort(),
+    end: await ended(next),
+  }).toEqual({
+    jobs: ['billing', 'catalog', 'gateway', 'inference-proxy', 'panel'],
+    groups: [...readFileSync('deploy/observability/rules.yaml', 'utf8').matchAll(/^ {2}- name: (.*)$/gm)].map(([, name]) => name).sort(),
+    end: expect.objectContaining({ code: 0 }),
+  });
 });
 
 test('a port in use gives one line', async () => {

@@ -10,4 +10,6 @@ export class CliConfig {
   @IsString() natsCaFile = '';
   @IsString() natsCertFile = '';
   @IsString() natsKeyFile = '';
+  /** As of the panel: the page of a trace, with `{traceId}` in the place of its id. */
+  @IsString() traceUrl = 'none';
 }

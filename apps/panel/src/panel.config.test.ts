@@ -26,3 +26,15 @@ test('an address for the panel itself follows the same rule', () => {
     /^GATEWAY_INTERNAL_URL: must be an address/,
   );
 });
+
+test.each([
+  ['none', true],
+  ['https://traces.example.com/trace/{traceId}', true],
+  ['http://127.0.0.1:3000/explore?a=%22{traceId}%22', true],
+  ['https://traces.example.com/trace', false],
+  ['javascript:alert("{traceId}")', false],
+])('TRACE_URL %s is the address of a trace: %s', (url, isOne) => {
+  const load = () => loadConfig(PanelConfig, { ...REQUIRED, TRACE_URL: url }).traceUrl;
+  if (isOne) expect(load()).toBe(url);
+  else expect(load).toThrow(/^TRACE_URL: must be an address with \{traceId\}/);
+});

@@ -10,6 +10,9 @@ const ORIGINS = /^none$|^https?:\/\/[^/?#@,\s]+(\s*,\s*https?:\/\/[^/?#@,\s]+)*$
 const GATEWAY_URL = /^https?:\/\/[^?#@\s]*[^/?#@\s](?<!\/v1)$/;
 const GATEWAY_URL_RULE = { message: 'must be an address such as https://ai.example.com, without /v1' };
 
+const TRACE_URL = /^none$|^https?:\/\/\S*\{traceId\}\S*$/;
+const TRACE_URL_RULE = { message: 'must be an address with {traceId}, such as https://traces.example.com/trace/{traceId}' };
+
 /** Settings of the panel. Each is read from the environment variable of its name: `panelUrl` from `PANEL_URL`. */
 export class PanelConfig extends ServiceConfig {
   @IsPostgresUrl() databaseUrl = '';
@@ -24,6 +27,8 @@ export class PanelConfig extends ServiceConfig {
   @Matches(GATEWAY_URL, GATEWAY_URL_RULE) gatewayUrl = 'http://127.0.0.1:8080';
   /** Address at which the panel itself reaches the gateway, for the playground. `none`: `gatewayUrl`. */
   @Matches(new RegExp(`^none$|${GATEWAY_URL.source}`), GATEWAY_URL_RULE) gatewayInternalUrl = 'none';
+  /** Page of one trace in the tracing back end, with `{traceId}` in the place of its id. `none`: the panel shows the id without a link. */
+  @Matches(TRACE_URL, TRACE_URL_RULE) traceUrl = 'none';
   /** Trusted proxies in front of the panel that append to `X-Forwarded-For`. 0 ignores the header, because any client can send it. */
   @IsInt() @Min(0) @Max(100) trustedProxyHops = 0;
   @IsInt() @Min(1) connectionsMax = 2_000;

@@ -87,6 +87,11 @@ test('a request with a trace', () => {
   ).toEqual(['request            req_1', `trace              ${trace}`]);
 });
 
+test('a request with a trace, and the address of its page', () => {
+  const lines = renderRequest({ ...REQUEST, traceId: '0af7' }, 'https://traces.example.com/trace/{traceId}?a={traceId}').split('\n');
+  expect(lines.slice(1, 3)).toEqual(['trace              0af7', 'trace page         https://traces.example.com/trace/0af7?a=0af7']);
+});
+
 test('a complete reply, with every field', () => {
   const usage: TokenUsage = {
     promptTokens: 3,

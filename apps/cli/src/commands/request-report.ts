@@ -3,11 +3,12 @@ import type { BilledRequest, CostParts, RequestBill, RequestCreditNote, RequestS
 import { renderDollars, renderFields, renderMoney, renderPerMillion, renderPinnedPrice } from '../render.js';
 
 /** Renders the bill of one request: the origin of each count, the cost as a sum, and which service settled it and why. */
-export function renderRequest(request: BilledRequest): string {
-  const { price, settlement } = request;
+export function renderRequest(request: BilledRequest, traceUrl = 'none'): string {
+  const { price, settlement, traceId } = request;
   return renderFields({
     request: request.requestId,
-    ...(request.traceId && { trace: request.traceId }),
+    ...(traceId && { trace: traceId }),
+    ...(traceId && traceUrl !== 'none' && { 'trace page': traceUrl.replaceAll('{traceId}', traceId) }),
     hold: request.holdId,
     account: request.accountId,
     project: request.projectId,

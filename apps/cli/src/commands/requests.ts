@@ -1,5 +1,7 @@
+import { loadConfig } from '#config/load-config.js';
 import { ENDINGS, holdList } from '#contracts/billing/holds.js';
 import { requestList, requestShow } from '#contracts/billing/requests.js';
+import { CliConfig } from '../cli.config.js';
 import { command } from '../command.js';
 import { accountId, argument, cursor, instant, keyId, oneOf, optional, projectId, text, wholeNumber } from '../parameters.js';
 import { morePages, renderDollars, renderTable } from '../render.js';
@@ -72,6 +74,6 @@ export const requestCommands = [
     examples: ['request show <request-id>'],
     endpoint: requestShow,
     request: ({ requestId }) => ({ requestId }),
-    render: renderRequest,
+    render: (request) => renderRequest(request, loadConfig(CliConfig).traceUrl),
   }),
 ];

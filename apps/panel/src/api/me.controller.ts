@@ -17,7 +17,11 @@ export class MeController {
 
   @Handles('showMe')
   async show(@Req() request: PanelRequest): Promise<MeReply> {
-    return { ...(await this.people.show(callerOf(request).userId)), gatewayUrl: this.config.gatewayUrl };
+    const { gatewayUrl, traceUrl } = this.config;
+    const me = await this.people.show(callerOf(request).userId);
+    // The tracing back end has the traces of all accounts.
+    const seesTraces = traceUrl !== 'none' && me.grants.some(({ accountId }) => accountId === null);
+    return { ...me, gatewayUrl, traceUrl: seesTraces ? traceUrl : null };
   }
 
   @Handles('updateMe')

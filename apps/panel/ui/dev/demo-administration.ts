@@ -23,6 +23,7 @@ const ADMIN: MeReply = {
   name: 'Mara Lindqvist',
   createdAt: iso(NOW - 60 * DAY_MS),
   gatewayUrl: 'https://ai.example.com',
+  traceUrl: 'https://traces.example.com/trace/{traceId}',
   hasPassword: true,
   grants: [
     {

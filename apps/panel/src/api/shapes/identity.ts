@@ -50,6 +50,8 @@ export interface Me {
 export interface MeReply extends Me {
   /** Address at which programs reach the gateway, without `/v1`. */
   gatewayUrl: string;
+  /** Page of one trace in the tracing back end, with `{traceId}` in the place of its id; null if there is none, or for people of single accounts. */
+  traceUrl: string | null;
 }
 
 /** `PATCH /me`. Replies `Me`. A new password ends all other sessions. */

@@ -121,7 +121,7 @@ function titleOf(dimension: string): string {
 
 function Facts({ request, upstream, ending }: { request: Belonging; upstream: string; ending: string }) {
   const { accountId, projectId = '', keyId = '', model = '', holdId, traceId, attribution = {} } = request;
-  const { accountName, hrefOf } = useSession();
+  const { accountName, hrefOf, me } = useSession();
   const { projectName, keyName } = useNames(accountId);
   const facts = [
     { name: 'Account', value: accountName(accountId ?? ''), page: 'overview' },
@@ -161,7 +161,13 @@ function Facts({ request, upstream, ending }: { request: Belonging; upstream: st
         <div>
           <dt>Trace</dt>
           <dd>
-            <code>{traceId}</code>
+            {me.traceUrl ? (
+              <a href={me.traceUrl.replaceAll('{traceId}', traceId)} target="_blank" rel="noreferrer">
+                <code>{traceId}</code>
+              </a>
+            ) : (
+              <code>{traceId}</code>
+            )}
           </dd>
         </div>
       )}
