@@ -26,6 +26,12 @@ export function machineSeconds() {
   return { used, available: used + idle + iowait };
 }
 
+/** Resident memory of each named process, without its descendants. @param {Record<string, number>} pids @returns {Record<string, number>} */
+export function residentMb(pids) {
+  const read = (/** @type {number} */ pid) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1e3;
+  return Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, read(pid)]));
+}
+
 /** @returns {Map<number, { parent: number, ticks: number }>} */
 function readProcesses() {
   const processes = new Map();

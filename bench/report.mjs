@@ -75,6 +75,13 @@ export function renderCpu(series, target) {
   return markdown(['load, connections', ...names, 'all'], rows);
 }
 
+/** Resident memory of targets of several processes. @param {[target: string, mb: Record<string, number>][]} targets */
+export function renderMemory(targets) {
+  const several = targets.filter(([, mb]) => Object.keys(mb).length > 1);
+  const names = Object.keys(several[0]?.[1] ?? {});
+  return markdown(['target', ...names], several.map(([target, mb]) => [target, ...names.map((name) => (mb[name] ?? 0).toFixed(0))]));
+}
+
 /** Share of the machine that other processes used. @param {Series[]} series */
 export function renderNoise(series) {
   const all = series.flatMap(({ samples }) => samples.map(({ noise }) => noise));

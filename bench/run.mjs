@@ -2,7 +2,7 @@
  * Starts what it measures, loads each target in turn in short rounds, and prints a table of medians. See README.md for the method.
  *
  *   node bench/run.mjs [--quick] [--rounds N] [--seconds S] [--warm-up S] [--connections 1,32,128] [--modes plain,streamed]
- *                      [--targets direct,minimal,portkey,tollgate] [--replicas 1,2,4] [--traces off,0.1,0.1-hang]
+ *                      [--targets direct,minimal,portkey,tollgate] [--replicas 1,2,4] [--traces off,0.1,0.1-down]
  *                      [--before DIRECTORY] [--out NAME] [--profile DIRECTORY]
  */
 import { fork } from 'node:child_process';
@@ -12,9 +12,9 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { ensureBuilt } from '../scripts/local/build.mjs';
 import { stopChild } from './child-process.mjs';
-import { cpuSeconds, machineSeconds } from './cpu-time.mjs';
+import { cpuSeconds, machineSeconds, residentMb } from './cpu-time.mjs';
 import { chartCpu, chartRequests } from './plots/charts.mjs';
-import { describeMachine, middle, renderCpu, renderNoise, renderTable } from './report.mjs';
+import { describeMachine, middle, renderCpu, renderMemory, renderNoise, renderTable } from './report.mjs';
 import { startMinimalProxy, startPortkey, startUpstream } from './targets.mjs';
 import { startBefore, startTollgate } from './tollgate.mjs';
 
@@ -269,6 +269,8 @@ function renderReport(series, targets) {
     renderTable(series),
     ...tollgate,
     ...(before ? ['Those of the state before:', before] : []),
+    'Resident memory at the end, in MB:',
+    renderMemory(targets.map(({ name, pids }) => [name, residentMb(pids)])),
     '',
   ].join('\n\n');
 }

@@ -3,10 +3,11 @@ import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { startReplicas } from '../scripts/local/replicas.mjs';
 import { removeStack, startStack } from '../scripts/local/stack.mjs';
-import { startTraceSink } from './trace-sink.mjs';
+import { freePort, startNode } from './child-process.mjs';
 
 const DATA_DIR = fileURLToPath(new URL('../.local/bench', import.meta.url));
 const CATALOG_FILE = fileURLToPath(new URL('catalog.yaml', import.meta.url));
+const TRACE_SINK = fileURLToPath(new URL('trace-sink.mjs', import.meta.url));
 /** Without the simulator: all targets share that of the benchmark. */
 const SERVICES = /** @type {const} */ (['billing', 'catalog', 'inference-proxy', 'gateway']);
 /** Services of which a target may have several. */
@@ -15,7 +16,8 @@ const REPLICATED = /** @type {const} */ (['billing', 'inference-proxy', 'gateway
 /**
  * The whole stack as `npm start` runs it, in front of `upstream`, with a new database, and without effective limits. With `profileDir`
  * the services write CPU profiles there when they stop. `count` is the number of replicas of gateway, inference-proxy and billing.
- * `traces` is `off`, or the fraction of requests that are sampled, with `-hang` for a collector that never answers.
+ * `traces` is `off`, or the fraction of requests that are sampled, with `-down` for a collector that is not there, or the way in which it
+ * misbehaves (`trace-sink.mjs`).
  *
  * @param {import('./targets.mjs').Target} upstream @param {string | undefined} profileDir @param {number} [count] @param {string} [traces]
  * @returns {Promise<import('./targets.mjs').Target>}
@@ -25,8 +27,8 @@ export async function startTollgate(upstream, profileDir, count = 1, traces = 'o
   const dataDir = `${DATA_DIR}${variant.replaceAll(/\W+/g, '-')}`;
   if (profileDir) mkdirSync(profileDir, { recursive: true });
   removeStack(dataDir);
-  const [sampled, hang] = traces.split('-');
-  const sink = traces === 'off' ? undefined : await startTraceSink(hang !== undefined);
+  const [sampled, fault] = traces.split('-');
+  const sink = traces === 'off' ? undefined : await startTraceSink(fault);
   const env = {
     NODE_ENV: 'production',
     LOG_LEVEL: 'info',
@@ -59,10 +61,19 @@ export async function startTollgate(upstream, profileDir, count = 1, traces = 'o
     stop: async () => {
       await replicas.stop();
       await stack.stop();
-      await sink?.stop();
+      await sink?.stop?.();
       removeStack(dataDir);
     },
   };
+}
+
+/** Starts a collector of traces; for `down` there is none at its address. @param {string | undefined} fault */
+async function startTraceSink(fault) {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  if (fault === 'down') return { url };
+  const { stop } = await startNode([TRACE_SINK, String(port), ...(fault ? [fault] : [])], { url });
+  return { url, stop };
 }
 
 /**

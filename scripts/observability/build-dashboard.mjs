@@ -66,6 +66,11 @@ export function quantiles(metric, { by = [], filter = '', of = [0.5, 0.95, 0.99]
   ]);
 }
 
+/** An expression for the mean of a histogram. */
+export function mean(metric, filter = '') {
+  return `sum(rate(${metric}_sum${filter}[$__rate_interval])) / sum(rate(${metric}_count${filter}[$__rate_interval]))`;
+}
+
 /** A query for the rate of a counter, summed by labels. */
 export function rateBy(metric, by, filter = '') {
   return [`sum by (${by}) (rate(${metric}${filter}[$__rate_interval]))`, `{{${by.replaceAll(', ', '}} {{')}}}`];

@@ -1,4 +1,4 @@
-import { quantiles, rateBy } from './build-dashboard.mjs';
+import { mean, quantiles, rateBy } from './build-dashboard.mjs';
 
 const PICO_USD = '1e12';
 
@@ -120,10 +120,12 @@ export const MONEY = {
         },
         {
           title: 'Connections to Postgres',
-          description: 'Connections of the pool in use, and queries that wait for one. The lanes of billing have connections of their own.',
+          description:
+            'Connections of the pool in use and those that it may have, and queries that wait for one. The lanes of billing have connections of their own.',
           unit: 'short',
           queries: [
             ['max by (job, instance) (tollgate_postgres_pool_connections)', '{{job}} {{instance}}'],
+            ['max by (job, instance) (tollgate_postgres_pool_connections_max)', '{{job}} {{instance}} at most'],
             ['max by (job, instance) (tollgate_postgres_pool_waiting)', '{{job}} {{instance}} waiting'],
           ],
         },
@@ -137,12 +139,7 @@ export const MONEY = {
           title: 'Size of a batch',
           description: 'Reserves and settles that share a transaction.',
           unit: 'short',
-          queries: [
-            [
-              'sum(rate(tollgate_billing_batch_size_sum[$__rate_interval])) / sum(rate(tollgate_billing_batch_size_count[$__rate_interval]))',
-              'mean',
-            ],
-          ],
+          queries: [[mean('tollgate_billing_batch_size'), 'mean']],
         },
         {
           title: 'Violations by invariant',
@@ -173,9 +170,24 @@ export const MONEY = {
         },
         {
           title: 'Undelivered money events',
-          description: 'Events that wait for NATS or for a webhook.',
+          description: 'Events that wait for NATS or for a webhook, and those that were given up.',
           unit: 'short',
-          queries: [['max by (destination) (tollgate_billing_undelivered_events)', '{{destination}}']],
+          queries: [
+            ['max by (destination) (tollgate_billing_undelivered_events)', '{{destination}}'],
+            ['max(tollgate_billing_dead_letters)', 'dead letters'],
+          ],
+        },
+        {
+          title: 'Oldest undelivered money event',
+          description: 'An alert fires after 15 minutes.',
+          unit: 's',
+          queries: [['max by (destination) (tollgate_billing_oldest_undelivered_event_seconds)', '{{destination}}']],
+        },
+        {
+          title: 'Months overdue',
+          description: 'Months that ended more than a week ago and are not closed.',
+          unit: 'short',
+          queries: [['max(tollgate_billing_months_overdue)', 'months']],
         },
         {
           title: 'Age of the usage rollups',

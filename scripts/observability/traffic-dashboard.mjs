@@ -1,4 +1,4 @@
-import { quantiles, rateBy } from './build-dashboard.mjs';
+import { mean, quantiles, rateBy } from './build-dashboard.mjs';
 
 export const TRAFFIC = {
   uid: 'tollgate-traffic',
@@ -93,6 +93,18 @@ export const TRAFFIC = {
           queries: quantiles('tollgate_gateway_first_content_seconds', { filter: '{stream="true"}' }),
         },
         {
+          title: 'Mean time that Tollgate adds to the first content',
+          description:
+            'Of streams: the mean time to the first content at the gateway, less that at the upstream. Includes the client’s upload, admission queues and failed attempts.',
+          unit: 's',
+          queries: [
+            [
+              `${mean('tollgate_gateway_first_content_seconds', '{stream="true"}')} - ${mean('gen_ai_client_operation_time_to_first_chunk_seconds')}`,
+              'added',
+            ],
+          ],
+        },
+        {
           title: 'Time of the whole request',
           description: 'Request line to the last byte of the reply. Each dot is the trace of a request.',
           exemplars: true,
@@ -139,6 +151,16 @@ export const TRAFFIC = {
           queries: [['max by (job, instance) (tollgate_nats_round_trip_seconds)', '{{job}} {{instance}}']],
         },
         {
+          title: 'Connections to NATS',
+          description: 'Replicas with a connection, connections after the first, and notices of a server that it is about to stop.',
+          unit: 'short',
+          queries: [
+            ['sum by (job) (tollgate_nats_connected)', '{{job}} connected'],
+            ['sum by (job) (increase(tollgate_nats_reconnects_total[$__rate_interval]))', '{{job}} reconnects'],
+            ['sum by (job) (increase(tollgate_nats_lame_duck_notices_total[$__rate_interval]))', '{{job}} notices'],
+          ],
+        },
+        {
           title: 'Calls and streams over NATS',
           description: 'Calls that wait for their reply, and streams by the end that a service has.',
           unit: 'short',
@@ -178,10 +200,57 @@ export const TRAFFIC = {
           queries: [['min by (file) (tollgate_certificate_expiry_timestamp_seconds) - time()', '{{file}}']],
         },
         {
+          title: 'Spans',
+          description: 'Spans of traces in a second: exported, not taken by the collector, or dropped. Empty while traces are not exported.',
+          unit: 'short',
+          queries: [rateBy('tollgate_trace_spans_total', 'job, outcome')],
+        },
+        {
           title: 'Builds',
           description: 'Replicas of each build. More than one line is a roll-out.',
           unit: 'short',
           queries: [['count by (version, commit) (tollgate_build_info)', '{{version}} {{commit}}']],
+        },
+      ],
+    },
+    {
+      title: 'Catalog and panel',
+      panels: [
+        {
+          title: 'Models',
+          description: 'Enabled models that the replicas of the catalog serve.',
+          unit: 'short',
+          queries: [['max by (instance) (tollgate_catalog_models)', '{{instance}}']],
+        },
+        {
+          title: 'Revision of the catalog',
+          description: 'Replicas that differ for long do not reach the database.',
+          unit: 'short',
+          queries: [['max by (instance) (tollgate_catalog_revision)', '{{instance}}']],
+        },
+        {
+          title: 'Changes and reads of the catalog',
+          description: 'Applies by outcome, and reads of the database that failed; the last revision stays in use.',
+          unit: 'short',
+          queries: [
+            ['sum by (outcome) (increase(tollgate_catalog_applies_total[$__rate_interval]))', 'applies {{outcome}}'],
+            ['sum(increase(tollgate_catalog_refresh_failures_total[$__rate_interval]))', 'failed reads'],
+          ],
+        },
+        {
+          title: 'Requests of the panel',
+          description: 'Requests of pages and of the panel’s API, by status.',
+          unit: 'reqps',
+          queries: [rateBy('tollgate_panel_requests_total', 'status')],
+        },
+        {
+          title: 'Activity that was dropped',
+          description: 'Requests that are missing in the activity of the panel. Bills are not affected.',
+          unit: 'short',
+          queries: [
+            ['sum(increase(tollgate_gateway_activity_dropped_total[$__rate_interval]))', 'gateway'],
+            ['sum(increase(tollgate_panel_activity_dropped_total[$__rate_interval]))', 'panel'],
+          ],
         },
       ],
     },

@@ -69,6 +69,15 @@ function typeFaults(dashboard: string): string {
   return stdout + stderr;
 }
 
+test('each metric of docs/metrics.md is in a panel', () => {
+  const dashboards = readdirSync(`${FOLDER}/dashboards`).map((file) => readFileSync(`${FOLDER}/dashboards/${file}`, 'utf8'));
+  const shown = new Set(dashboards.flatMap((text) => text.match(/\b(?:tollgate|gen_ai)_\w+/g) ?? []));
+  const isShown = (name: string) => [name, `${name}_bucket`, `${name}_sum`].some((series) => shown.has(series));
+  const names = [...readFileSync('docs/metrics.md', 'utf8').matchAll(/^\| `(\w+)` \| (?:counter|gauge|histogram) /gm)].map(([, name]) => name);
+  expect(names.length).toBeGreaterThan(60);
+  expect(names.filter((name = '') => !isShown(name))).toEqual([]);
+});
+
 test('promtool sees each alert silent and then firing alone', () => {
   const { tests } = parse(readFileSync(`${FOLDER}/rules.test.yaml`, 'utf8'), { maxAliasCount: -1 }) as RuleTests;
   const shown = tests.map(({ name, promql_expr_test }) => [name, promql_expr_test.map(({ exp_samples }) => exp_samples)]);

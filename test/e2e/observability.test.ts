@@ -11,6 +11,7 @@ import { freePort } from '#testing/nats-server.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant } from '#testing/tenant.js';
 import { TestAuthority } from '#testing/test-certificates.js';
+import { registerSpanCounts } from '#tracing/span-queue.js';
 import { prometheusConfig } from '../../scripts/local/prometheus.mjs';
 
 /** Set by `npm test` when there is a Prometheus. Without one, the suite is skipped, or fails if `CI` is set. */
@@ -88,7 +89,7 @@ withPrometheus('on a live system', () => {
   });
 
   test('every metric and label of a rule or panel is there; one that is not is found', async () => {
-    const known = labelsByMetric([...scraped.values(), await certificateMetrics()].join('\n'));
+    const known = labelsByMetric([...scraped.values(), await otherMetrics()].join('\n'));
     for (const { record, expr } of rules) if (record) known.set(record, groupLabels(expr));
     expect(queries.length).toBeGreaterThan(100);
     expect(queries.flatMap((query) => unknownIn(query, known))).toEqual([]);
@@ -167,9 +168,10 @@ class PrometheusProcess {
   }
 }
 
-/** Metrics of a file with a certificate. The system of the tests has none, because it uses no TLS. */
-function certificateMetrics(): Promise<string> {
+/** Metrics of a file with a certificate, and of traces. The system of the tests uses no TLS and exports no traces. */
+function otherMetrics(): Promise<string> {
   const registry = new Registry();
+  registerSpanCounts(registry, { exported: 0, failed: 0, dropped: 0 });
   registerCertificateExpiry(registry, () => [{ name: 'ca.pem', read: () => Buffer.from(new TestAuthority().cert) }]);
   return registry.metrics();
 }
