@@ -148,7 +148,7 @@ class World {
       enabled: true,
       admitted: [],
     });
-    this.database.model.keys.set(keyId, { projectId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
+    this.database.model.keys.set(keyId, { projectId, rootKeyId: keyId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
     if (isScarce) for (const budget of [BUDGET, BUDGET_OF_USERS]) this.database.model.budgets.set(budget.budgetId, budget);
     this.stories = scripts.map((script, index) => new RequestStory(index, script));
   }

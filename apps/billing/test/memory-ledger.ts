@@ -1,5 +1,5 @@
 import type { TokenUsage } from '#contracts/billing/holds.js';
-import { type BudgetState, type Budgets, type Payer, targetOf, targetsOf } from '../src/budgets/budget.js';
+import { type BudgetState, type Budgets, type Payer, payerOf, targetOf, targetsOf } from '../src/budgets/budget.js';
 import { nameOf, type ValueChange, type ValueCount } from '../src/budgets/budget-values.js';
 import { windowAt } from '../src/budgets/budget-window.js';
 import type { AccountState, Applied, Batch, BatchState, HoldTimes, KeyState, ProjectState } from '../src/holds/batch.js';
@@ -54,7 +54,7 @@ export class MemoryLedger {
         outputPicoUsd: BigInt(reserve.price.outputPicoUsd),
       };
       const amount = BigInt(reserve.amountPicoUsd);
-      const payer = { accountId, projectId, keyId, attribution };
+      const payer = payerOf({ accountId, projectId, keyId, attribution }, this.keys.get(keyId));
       const rest = {
         price,
         meter: undefined,
@@ -116,7 +116,8 @@ export class MemoryLedger {
     const accountIds = new Set([...settles, ...reserves].map(({ accountId }) => accountId).concat(sweeps));
     const reaped = [...this.reaped].filter(([id]) => ids.has(id));
     const budgets = new Map<string, Map<string, BudgetState[]>>();
-    for (const payer of [...reserves, ...holds.values(), ...reaped.map(([, hold]) => hold)]) {
+    const reserved = reserves.map((reserve) => payerOf(reserve, this.keys.get(reserve.keyId)));
+    for (const payer of [...reserved, ...holds.values(), ...reaped.map(([, hold]) => hold)]) {
       if (![...this.budgets.values()].some(({ accountId }) => accountId === payer.accountId)) continue;
       const ofAccount = budgets.get(payer.accountId) ?? new Map<string, BudgetState[]>();
       budgets.set(payer.accountId, ofAccount);
@@ -130,7 +131,7 @@ export class MemoryLedger {
       keys: new Map([...this.keys].filter(([, { disabled }]) => !disabled)),
       budgets,
       values: this.valuesOf(budgets),
-      limits: this.limitsOf([...reserves, ...holds.values()]),
+      limits: this.limitsOf([...reserved, ...holds.values()]),
       holds,
       settlements: new Map([...this.settlements].filter(([id]) => ids.has(id))),
       reaped: new Map(reaped),
@@ -148,10 +149,10 @@ export class MemoryLedger {
 
   private limitsOf(payers: readonly Payer[]): RateLimits {
     const limits = new Map<string, Map<string, RateLimitState | null>>();
-    for (const { accountId, projectId, keyId } of payers) {
+    for (const { accountId, projectId, rootKeyId } of payers) {
       const ofAccount = limits.get(accountId) ?? new Map<string, RateLimitState | null>();
       limits.set(accountId, ofAccount);
-      for (const targetId of [projectId, keyId]) {
+      for (const targetId of [projectId, rootKeyId]) {
         const limit = this.limits.get(targetId);
         ofAccount.set(targetId, limit ? frozen(limit) : null);
       }

@@ -18,7 +18,8 @@ export type Step = { now: number } & (
 
 export interface Tenant {
   accountId: string;
-  projects: { projectId: string; keyId: string; requestsPerMinuteMax: number; concurrencyMax: number }[];
+  /** `rotatedKeyId` is the key that a rotation of `keyId` made; both are used. */
+  projects: { projectId: string; keyId: string; rotatedKeyId: string; requestsPerMinuteMax: number; concurrencyMax: number }[];
 }
 
 /** Five minutes before a day of this zone in 2027, so that the budgets of a day reset once. */
@@ -75,7 +76,7 @@ export class RandomTraffic {
       return { now, kind, accountId, grantId: this.uuid(), amount: BigInt(this.below(4 * AMOUNT_MAX)), endsAt };
     }
     if (kind === 'key') {
-      const { keyId } = this.oneOf(this.oneOf(this.tenants).projects);
+      const keyId = this.keyOf(this.oneOf(this.oneOf(this.tenants).projects));
       const expiresAt = this.pick([now, now + 1, now + 5_000, now + 60_000, Number.POSITIVE_INFINITY], [3, 3, 2, 2, 8]);
       return { now, kind, keyId, disabled: this.chance(0.2), expiresAt };
     }
@@ -142,7 +143,8 @@ export class RandomTraffic {
 
   private newReserve(): ReserveRequest {
     const { accountId, projects } = this.oneOf(this.tenants);
-    const { projectId, keyId } = this.oneOf(projects);
+    const project = this.oneOf(projects);
+    const { projectId } = project;
     const again = this.recent.length > 0 && this.chance(0.1);
     const { holdId } = again ? this.oneOf(this.recent) : this.remember(accountId);
     const wrongKey = this.chance(0.02);
@@ -150,7 +152,7 @@ export class RandomTraffic {
       holdId,
       accountId,
       projectId,
-      keyId: wrongKey ? this.oneOf(this.oneOf(this.tenants).projects).keyId : keyId,
+      keyId: this.keyOf(wrongKey ? this.oneOf(this.oneOf(this.tenants).projects) : project),
       requestId: `req-${holdId}`,
       model: holdId.endsWith('0') || holdId.endsWith('1') ? 'sim-large' : 'sim-fast',
       amountPicoUsd: String(
@@ -160,6 +162,10 @@ export class RandomTraffic {
       ...(this.chance(0.9) && this.tokens()),
       ...(this.chance(0.8) && { attribution: this.attribution() }),
     };
+  }
+
+  private keyOf({ keyId, rotatedKeyId }: Tenant['projects'][number]): string {
+    return this.chance(0.3) ? rotatedKeyId : keyId;
   }
 
   private tokens() {
@@ -231,11 +237,17 @@ const PRICES: PinnedPrice[] = [
   { version: 3, inputPicoUsd: '7', cachedInputPicoUsd: '7', outputPicoUsd: '11' },
 ];
 
+/** Returns the keys of a project with the first of their rotations. */
+export function keysOf({ keyId, rotatedKeyId }: Tenant['projects'][number]): { keyId: string; rootKeyId: string }[] {
+  return [keyId, rotatedKeyId].map((id) => ({ keyId: id, rootKeyId: keyId }));
+}
+
 /** Returns two customers: one with tight limits and a roomy project, one alone. Ids depend on the seed. */
 export function makeTenants(traffic: { uuid(): string }): Tenant[] {
   const project = (requestsPerMinuteMax: number, concurrencyMax: number): Tenant['projects'][number] => ({
     projectId: traffic.uuid(),
     keyId: traffic.uuid(),
+    rotatedKeyId: traffic.uuid(),
     requestsPerMinuteMax,
     concurrencyMax,
   });
@@ -269,7 +281,7 @@ export function makeBudgets(traffic: { uuid(): string }, [first, second]: readon
   const [alone] = second?.projects ?? [];
   return [
     budget(first, 'day', 4_000n),
-    budget(first, 'total', 12_000n),
+    budget(first, 'total', 9_000n),
     budget(first, 'day', 1_500n, tight && { projectId: tight.projectId }),
     budget(first, 'month', 500n, roomy),
     budget(second, 'week', 8_000n),

@@ -9,7 +9,8 @@ import type { Limits } from '../src/limits/rate-limit.js';
 interface ModelHold {
   accountId: string;
   projectId: string;
-  keyId: string;
+  /** First key of the rotations that made its key. */
+  rootKeyId: string;
   attribution: Attribution;
   model: string;
   openedAt: number;
@@ -69,6 +70,7 @@ interface Wait {
 
 export interface ModelKey {
   projectId: string;
+  rootKeyId: string;
   disabled: boolean;
   /** Infinity: the key has no end. */
   expiresAt: number;
@@ -92,7 +94,7 @@ export interface ModelBudget {
 interface ModelPayer {
   accountId: string;
   projectId: string;
-  keyId: string;
+  rootKeyId: string;
   attribution?: Attribution | undefined;
 }
 
@@ -150,7 +152,7 @@ export class SerialModel {
 
   /** Returns the number of open holds that count towards a limit. */
   openHoldsOfLimit({ projectId, keyId }: ModelLimit): number {
-    return [...this.holds.values()].filter((hold) => hold.projectId === projectId && (keyId ?? hold.keyId) === hold.keyId).length;
+    return [...this.holds.values()].filter((hold) => hold.projectId === projectId && (keyId ?? hold.rootKeyId) === hold.rootKeyId).length;
   }
 
   /** Returns what the holds of the budget's window have cost, and what those that are open hold: for one value, if it has a dimension. */
@@ -264,10 +266,10 @@ export class SerialModel {
   }
 
   /** Returns the last budget to reset of those that have less than `amount` left: of all requests, or else of a user or tag. */
-  private exceeded(reserve: ReserveRequest, amount: bigint, now: number) {
+  private exceeded(reserve: ReserveRequest, rootKeyId: string, amount: bigint, now: number) {
     const endOf = ({ budget }: Counting): number => windowOf(budget, now).windowEnd;
     const needed = ({ budget }: Counting): bigint => (budget.unit === 'tokens' ? BigInt(reserve.amountTokens ?? 0) : amount);
-    const all = this.budgetsOf({ attribution: {}, ...reserve }).filter((one) => needed(one) > this.leftOf(one, now));
+    const all = this.budgetsOf({ attribution: {}, ...reserve, rootKeyId }).filter((one) => needed(one) > this.leftOf(one, now));
     const ofAll = all.filter(({ value }) => value === undefined);
     const tooLittle = ofAll.length > 0 ? ofAll : all;
     const last = tooLittle.findLast((one) => tooLittle.every((other) => endOf(other) <= endOf(one)));
@@ -303,10 +305,10 @@ export class SerialModel {
     const project = this.projects.get(projectId);
     const key = this.keys.get(reserve.keyId);
     const isKeyValid = key?.projectId === projectId && !key.disabled && now < key.expiresAt;
-    if (!project?.enabled || project.accountId !== accountId || !isKeyValid) {
+    if (!project?.enabled || project.accountId !== accountId || !key || !isKeyValid) {
       return { status: 'refused', holdId, code: 'invalid_api_key' };
     }
-    const limits = [this.limits.get(projectId), this.limits.get(reserve.keyId)].filter((limit) => limit !== undefined);
+    const limits = [this.limits.get(projectId), this.limits.get(key.rootKeyId)].filter((limit) => limit !== undefined);
     const counters = this.counters(reserve, project, limits, now);
     const full = this.refusePerMinute(counters, now);
     if (full) return { status: 'refused', holdId, ...full };
@@ -331,7 +333,7 @@ export class SerialModel {
         availablePicoUsd: String(available),
       };
     }
-    const budget = this.exceeded(reserve, amount, now);
+    const budget = this.exceeded(reserve, key.rootKeyId, amount, now);
     if (budget) {
       const amounts = { requiredPicoUsd: reserve.amountPicoUsd, availablePicoUsd: String(available) };
       return { status: 'refused', holdId, code: 'insufficient_balance', ...amounts, budget };
@@ -342,7 +344,7 @@ export class SerialModel {
     const hold: ModelHold = {
       accountId,
       projectId,
-      keyId: reserve.keyId,
+      rootKeyId: key.rootKeyId,
       attribution: reserve.attribution ?? {},
       model: reserve.model,
       openedAt: now,
@@ -370,7 +372,7 @@ export class SerialModel {
     ];
     for (const limit of limits) {
       const { keyId, modelLimits = [] } = limit;
-      const all = [...this.opened.values()].filter((hold) => hold.projectId === limit.projectId && (keyId ?? hold.keyId) === hold.keyId);
+      const all = [...this.opened.values()].filter((hold) => hold.projectId === limit.projectId && (keyId ?? hold.rootKeyId) === hold.rootKeyId);
       for (const { model, requestsPerMinuteMax, tokensPerMinuteMax } of [{ ...limit, model: undefined }, ...modelLimits]) {
         const isNamed = (id: string): boolean => model === undefined || modelMatcher(model)(id);
         if (!isNamed(reserve.model)) continue;
@@ -460,7 +462,7 @@ function valueIn({ dimension = '', value }: ModelBudget, { attribution }: ModelP
 function countsIn(budget: ModelBudget, payer: ModelPayer, value: string | undefined): boolean {
   if (budget.accountId !== payer.accountId) return false;
   if (budget.dimension !== undefined && (value === undefined || valueIn(budget, payer) !== value)) return false;
-  return (budget.projectId ?? payer.projectId) === payer.projectId && (budget.keyId ?? payer.keyId) === payer.keyId;
+  return (budget.projectId ?? payer.projectId) === payer.projectId && (budget.keyId ?? payer.rootKeyId) === payer.rootKeyId;
 }
 
 function billed(hold: ModelHold, usage: TokenUsage | undefined): bigint {

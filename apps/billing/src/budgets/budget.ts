@@ -1,6 +1,6 @@
 import type { Attribution } from '#contracts/billing/attribution.js';
 import type { BudgetPeriod, BudgetUnit } from '#contracts/billing/budgets.js';
-import type { ExceededBudget } from '#contracts/billing/holds.js';
+import type { ExceededBudget, ReserveRequest } from '#contracts/billing/holds.js';
 import type { BudgetWindow } from './budget-window.js';
 
 /** A budget in its current window: a row of `billing.budget`. Amounts are in its unit: pico-USD or tokens. */
@@ -8,6 +8,7 @@ export interface BudgetState extends BudgetWindow {
   budgetId: string;
   accountId: string;
   projectId: string | null;
+  /** First key of its rotations. */
   keyId: string | null;
   /** `user` or `tag:<name>`: each value of it has the limit for itself. Absent: the budget counts all requests of its target. */
   dimension?: string;
@@ -71,8 +72,17 @@ export function inUnit<Name extends string>(unit: BudgetUnit, amounts: Readonly<
 export interface Payer {
   accountId: string;
   projectId: string;
-  keyId: string;
+  /** First key of the rotations that made its key: they share budgets and limits. */
+  rootKeyId: string;
   attribution?: Attribution | undefined;
+}
+
+/** Returns what a request counts for. A key that is not known counts for itself. */
+export function payerOf(
+  { accountId, projectId, keyId, attribution }: Pick<ReserveRequest, 'accountId' | 'projectId' | 'keyId' | 'attribution'>,
+  key: { rootKeyId: string } | undefined,
+): Payer {
+  return { accountId, projectId, rootKeyId: key?.rootKeyId ?? keyId, attribution };
 }
 
 /** Budgets of one account by `targetOf`. A target without budgets has an empty list, an unknown one none. */
@@ -89,8 +99,8 @@ export function targetOf({ projectId, keyId }: Pick<BudgetState, 'projectId' | '
 }
 
 /** Returns the targets whose budgets a request counts in, the widest first. */
-export function targetsOf({ projectId, keyId }: Payer): string[] {
-  return ['account', `project/${projectId}`, `key/${keyId}`];
+export function targetsOf({ projectId, rootKeyId }: Payer): string[] {
+  return ['account', `project/${projectId}`, `key/${rootKeyId}`];
 }
 
 /** Returns the budgets that count all requests of account, project and key, those of the account first. See also `valueBudgetsOf`. */

@@ -250,7 +250,7 @@ interface Target extends Counted {
   value: string | null;
 }
 
-/** Returns the target of a request. The budget of a key has the project of the key. */
+/** Returns the target of a request. The budget of a key has the project of the key, and is of the first key of its rotations. */
 async function targetOf(prisma: PrismaClient, request: BudgetSetRequest): Promise<Target> {
   const { accountId, projectId, keyId } = request;
   const unit: BudgetUnit = request.limitTokens === undefined ? 'usd' : 'tokens';
@@ -259,7 +259,7 @@ async function targetOf(prisma: PrismaClient, request: BudgetSetRequest): Promis
   if (keyId !== undefined) {
     const key = await prisma.apiKey.findFirst({ where: { id: keyId, project: { accountId, id: projectId } } });
     if (!key) throw new ServiceError('not_found', 'The account has no such key.', 'keyId');
-    return { accountId, projectId: key.projectId, keyId, ...values };
+    return { accountId, projectId: key.projectId, keyId: key.rootKeyId ?? keyId, ...values };
   }
   if (projectId === undefined) return { accountId, projectId: null, keyId: null, ...values };
   const project = await prisma.project.findFirst({ where: { id: projectId, accountId } });

@@ -1,5 +1,6 @@
 import type { BudgetUnit } from '#contracts/billing/budgets.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
+import { keysOfRoot } from '../keys/key-roots.js';
 import { inUsageSnapshot } from '../usage/usage-snapshot.js';
 import type { BudgetWindow } from './budget-window.js';
 
@@ -89,7 +90,7 @@ export function only({ accountId, projectId, keyId }: Counted): Prisma.Sql {
   const filters = [
     Prisma.sql`AND c.account_id = ${accountId}::uuid`,
     ...(projectId ? [Prisma.sql`AND c.project_id = ${projectId}::uuid`] : []),
-    ...(keyId ? [Prisma.sql`AND c.key_id = ${keyId}::uuid`] : []),
+    ...(keyId ? [Prisma.sql`AND c.key_id IN (${keysOfRoot(keyId)})`] : []),
   ];
   return Prisma.join(filters, ' ');
 }

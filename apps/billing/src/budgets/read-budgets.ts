@@ -1,5 +1,6 @@
 import type { PgConnection } from '#database/pg-connection.js';
 import { execute, plainArray } from '../holds/pipelined-query.js';
+import { isOfKey } from '../keys/key-roots.js';
 import { type BudgetColumns, type BudgetState, type BudgetsOfAccount, type Payer, renderMoment, targetOf, targetsOf } from './budget.js';
 import { isWithin, windowAt } from './budget-window.js';
 
@@ -25,7 +26,7 @@ const OPEN_WINDOWS = {
       spent = CASE WHEN w.window_start < b.window_start THEN b.spent ELSE 0 END,
       passed = CASE WHEN w.window_start < b.window_start THEN b.passed ELSE 0 END,
       held = (SELECT coalesce(sum(${HELD_IN_UNIT}), 0) FROM billing.hold h WHERE b.dimension IS NULL AND h.account_id = b.account_id
-        AND h.project_id = coalesce(b.project_id, h.project_id) AND h.key_id = coalesce(b.key_id, h.key_id) AND h.created_at >= w.window_start)
+        AND h.project_id = coalesce(b.project_id, h.project_id) AND ${isOfKey('h', 'b')} AND h.created_at >= w.window_start)
     FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::timestamptz[]) AS w (id, payer_id, window_start, window_end)
     WHERE b.id = w.id AND b.account_id = w.payer_id RETURNING b.id, b.spent::text, b.held::text, b.passed`,
 };
@@ -36,7 +37,7 @@ const COUNT_EARLIER_HOLDS = {
       SELECT b.id, b.account_id, b.window_end, h.attribution ->> b.dimension AS value, sum(${HELD_IN_UNIT}) AS held
       FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::timestamptz[]) AS w (id, payer_id, from_time, to_time)
         JOIN billing.budget b ON b.id = w.id AND b.account_id = w.payer_id JOIN billing.hold h ON h.account_id = b.account_id
-          AND h.project_id = coalesce(b.project_id, h.project_id) AND h.key_id = coalesce(b.key_id, h.key_id)
+          AND h.project_id = coalesce(b.project_id, h.project_id) AND ${isOfKey('h', 'b')}
           AND h.created_at >= w.from_time AND h.created_at < w.to_time AND h.attribution ->> b.dimension = coalesce(b.value, h.attribution ->> b.dimension)
       GROUP BY b.id, b.account_id, b.window_end, h.attribution ->> b.dimension
     ), changed AS (
@@ -64,7 +65,7 @@ export async function readBudgets(
   const { rows } = await execute<BudgetRow>(connection, READ_BUDGETS, [
     plainArray(accountIds),
     plainArray(payers.map(({ projectId }) => projectId)),
-    plainArray(payers.map(({ keyId }) => keyId)),
+    plainArray(payers.map(({ rootKeyId }) => rootKeyId)),
   ]);
   for (const budget of await inCurrentWindow(connection, rows.map(budgetState), now)) {
     budgets.get(budget.accountId)?.get(targetOf(budget))?.push(budget);

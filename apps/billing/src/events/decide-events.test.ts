@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { longOr } from '#testing/long-run.js';
 import { PRICE } from '../../test/ledger-fixture.js';
 import { MemoryLedger } from '../../test/memory-ledger.js';
-import { makeBudgets, makeTenants, RandomTraffic } from '../../test/random-traffic.js';
+import { keysOf, makeBudgets, makeTenants, RandomTraffic } from '../../test/random-traffic.js';
 import type { BudgetState } from '../budgets/budget.js';
 import { highestReached } from '../budgets/budget-thresholds.js';
 import { windowAt } from '../budgets/budget-window.js';
@@ -27,9 +27,12 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))(
     for (const { accountId, projects } of tenants) {
       const funds = { topup: 100_000n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null };
       ledger.accounts.set(accountId, { accountId, active: true, openHolds: 0, funds });
-      for (const { projectId, keyId, ...limits } of projects) {
+      for (const project of projects) {
+        const { projectId, requestsPerMinuteMax, concurrencyMax } = project;
+        const limits = { requestsPerMinuteMax, concurrencyMax };
         ledger.projects.set(projectId, { projectId, accountId, enabled: true, openHolds: 0, requestWindow: [], ...limits });
-        ledger.keys.set(keyId, { projectId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
+        for (const { keyId, rootKeyId } of keysOf(project))
+          ledger.keys.set(keyId, { projectId, rootKeyId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
       }
     }
     traffic.budgets.push(...makeBudgets(traffic, tenants));
@@ -82,7 +85,7 @@ function ledgerWith(budget?: Partial<BudgetState>): MemoryLedger {
   ledger.accounts.set(ACCOUNT, { accountId: ACCOUNT, active: true, openHolds: 1, funds });
   const limits = { requestsPerMinuteMax: 100, concurrencyMax: 100, openHolds: 1, requestWindow: [] };
   ledger.projects.set(PROJECT, { projectId: PROJECT, accountId: ACCOUNT, enabled: true, ...limits });
-  ledger.keys.set(KEY, { projectId: PROJECT, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
+  ledger.keys.set(KEY, { projectId: PROJECT, rootKeyId: KEY, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
   if (budget) {
     const of = {
       budgetId: BUDGET,

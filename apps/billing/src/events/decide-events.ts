@@ -1,5 +1,5 @@
 import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
-import { amountIn, type BudgetState, budgetsOf, inUnit, isOfAll, renderMoment } from '../budgets/budget.js';
+import { amountIn, type BudgetState, budgetsOf, inUnit, isOfAll, payerOf, renderMoment } from '../budgets/budget.js';
 import { newlyPassed } from '../budgets/budget-thresholds.js';
 import type { AccountState } from '../holds/batch.js';
 import type { BatchDraft } from '../holds/batch-draft.js';
@@ -41,7 +41,7 @@ function tellRefusal(draft: BatchDraft, reserve: ReserveRequest, { requiredPicoU
   const usd = BigInt(requiredPicoUsd);
   const { accountId, funds } = account;
   if (exceeded) {
-    const budget = budgetsOf(draft.budgets, reserve).find(({ budgetId }) => budgetId === exceeded.budgetId);
+    const budget = budgetsOf(draft.budgets, payerOf(reserve, draft.keys.get(reserve.keyId))).find(({ budgetId }) => budgetId === exceeded.budgetId);
     if (!budget) return;
     const required = amountIn(budget, { usd, tokens: reserve.amountTokens ?? 0 });
     if (required <= budget.limit - budget.spent) return;

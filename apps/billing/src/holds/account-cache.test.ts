@@ -37,7 +37,7 @@ function batchOf(account: string, holds = 1): { batch: Batch; state: BatchState 
     now: 0,
     accounts: new Map([[account, accountState]]),
     projects: new Map([[projectId, project]]),
-    keys: new Map([[`${account}-key`, { projectId, expiresAt: Number.POSITIVE_INFINITY }]]),
+    keys: new Map([[`${account}-key`, { projectId, rootKeyId: `${account}-key`, expiresAt: Number.POSITIVE_INFINITY }]]),
     budgets: new Map(),
     limits: new Map(),
     holds: new Map(),

@@ -1,5 +1,5 @@
 import type { ExceededBudget, ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
-import { type BudgetState, type BudgetsOfAccount, type Payer, targetOf, targetsOf } from '../budgets/budget.js';
+import { type BudgetState, type BudgetsOfAccount, type Payer, payerOf, targetOf, targetsOf } from '../budgets/budget.js';
 import { nameOf, valueBudgetsOf } from '../budgets/budget-values.js';
 import { isWithin } from '../budgets/budget-window.js';
 import type { RateLimitState } from '../limits/rate-limit.js';
@@ -93,9 +93,9 @@ export class AccountCache {
       const project = account?.projects.get(projectId);
       const key = project?.keys.get(keyId);
       if (!account || !project || !key || account.holds.has(holdId)) return undefined;
-      if (key.expiresAt <= now + MOMENT_TOLERANCE_MS || !addBudgets(budgets, account, { accountId, projectId, keyId }, now))
-        return undefined;
-      if (!addLimits(limits, account, { projectId, keyId }) || this.isRefused(budgets, reserve)) return undefined;
+      const payer = payerOf(reserve, key);
+      if (key.expiresAt <= now + MOMENT_TOLERANCE_MS || !addBudgets(budgets, account, payer, now)) return undefined;
+      if (!addLimits(limits, account, payer) || this.isRefused(budgets, payer)) return undefined;
       accounts.set(accountId, account.state);
       projects.set(projectId, project.state);
       keys.set(keyId, key);
@@ -132,9 +132,9 @@ export class AccountCache {
   }
 
   /** Keeps which users and tags a budget has refused under the lock, and forgets those that were admitted. */
-  learnRefusals({ budgets }: BatchState, reserves: readonly ReserveRequest[], outcomes: readonly ReserveOutcome[]): void {
+  learnRefusals({ budgets, keys }: BatchState, reserves: readonly ReserveRequest[], outcomes: readonly ReserveOutcome[]): void {
     for (const [position, reserve] of reserves.entries()) {
-      for (const { budget, value } of valueBudgetsOf(budgets, reserve)) this.refused.delete(nameOf(budget, value));
+      for (const { budget, value } of valueBudgetsOf(budgets, payerOf(reserve, keys.get(reserve.keyId)))) this.refused.delete(nameOf(budget, value));
       const exceeded = exceededOf(outcomes[position] as ReserveOutcome);
       if (exceeded?.value !== undefined) this.refused.add(nameOf(exceeded, exceeded.value));
     }
@@ -145,8 +145,8 @@ export class AccountCache {
   }
 
   /** True when a budget has refused the user or a tag of a reserve, and not admitted it since. */
-  private isRefused(budgets: BatchState['budgets'], reserve: ReserveRequest): boolean {
-    return this.refused.size > 0 && valueBudgetsOf(budgets, reserve).some(({ budget, value }) => this.refused.has(nameOf(budget, value)));
+  private isRefused(budgets: BatchState['budgets'], payer: Payer): boolean {
+    return this.refused.size > 0 && valueBudgetsOf(budgets, payer).some(({ budget, value }) => this.refused.has(nameOf(budget, value)));
   }
 
   private usable(accountId: string, now: number): CachedAccount | undefined {
@@ -216,12 +216,12 @@ function exceededOf(outcome: ReserveOutcome): ExceededBudget | undefined {
 function addLimits(
   limits: Map<string, Map<string, RateLimitState | null>>,
   { state, limits: cached }: CachedAccount,
-  { projectId, keyId }: Pick<Payer, 'projectId' | 'keyId'>,
+  { projectId, rootKeyId }: Payer,
 ): boolean {
   if (!state.limitCount) return true;
   const ofAccount = limits.get(state.accountId) ?? new Map<string, RateLimitState | null>();
   limits.set(state.accountId, ofAccount);
-  return [projectId, keyId].every((targetId) => {
+  return [projectId, rootKeyId].every((targetId) => {
     const limit = cached.get(targetId);
     if (limit !== undefined) ofAccount.set(targetId, limit);
     return limit !== undefined;
@@ -246,14 +246,14 @@ function projectOf(touched: ReadonlyMap<string, CachedAccount>, state: BatchStat
   return touched.get(state.projects.get(projectId)?.accountId ?? '')?.projects.get(projectId);
 }
 
-function holdOf({ reserve, planPart, grantId, leaseUntil, tokens }: OpenedHold, { now: createdAt, accounts }: BatchState): Hold {
+function holdOf({ reserve, planPart, grantId, leaseUntil, tokens }: OpenedHold, { now: createdAt, accounts, keys }: BatchState): Hold {
   const { holdId, accountId, projectId, keyId, amountPicoUsd, amountTokens, price, attribution } = reserve;
   const isBudgeted = accounts.get(accountId)?.budgetCount !== undefined;
   return {
     holdId,
     accountId,
     projectId,
-    keyId,
+    rootKeyId: keys.get(keyId)?.rootKeyId ?? keyId,
     createdAt,
     amount: BigInt(amountPicoUsd),
     planPart,

@@ -2,7 +2,7 @@ import type { PgConnection } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
 import { longOr } from '#testing/long-run.js';
 import { LedgerFixture, TIMES } from '../../test/ledger-fixture.js';
-import { makeBudgets, makeLimits, makeTenants, RandomTraffic, type Step, type Tenant } from '../../test/random-traffic.js';
+import { keysOf, makeBudgets, makeLimits, makeTenants, RandomTraffic, type Step, type Tenant } from '../../test/random-traffic.js';
 import { type ModelAccount, type ModelBudget, type ModelLimit, SerialModel } from '../../test/serial-model.js';
 import { windowAt } from '../budgets/budget-window.js';
 import { grantPlan } from '../ledger/grant-plan.js';
@@ -159,18 +159,20 @@ async function open({ accountId, projects }: Tenant, model: SerialModel): Promis
   await ledger.sql.query('INSERT INTO billing.account (id, name) VALUES ($1, $2)', [accountId, 'test']);
   await topUp(ledger.sql, { accountId, amount: picoUsd(3_000n), paymentId: accountId });
   model.accounts.set(accountId, { topup: 3_000n, plan: 0n, grant: null });
-  for (const { projectId, keyId, requestsPerMinuteMax, concurrencyMax } of projects) {
+  for (const project of projects) {
+    const { projectId, requestsPerMinuteMax, concurrencyMax } = project;
     await ledger.sql.query(
       `INSERT INTO billing.project (id, account_id, name, requests_per_minute_max, concurrency_max) VALUES ($1, $2, 'test', $3, $4)`,
       [projectId, accountId, requestsPerMinuteMax, concurrencyMax],
     );
-    await ledger.sql.query(`INSERT INTO billing.api_key (id, project_id, digest, last_four) VALUES ($1, $2, sha256($3), 'abcd')`, [
-      keyId,
-      projectId,
-      Buffer.from(keyId),
-    ]);
     model.projects.set(projectId, { accountId, enabled: true, admitted: [], requestsPerMinuteMax, concurrencyMax });
-    model.keys.set(keyId, { projectId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
+    for (const { keyId, rootKeyId } of keysOf(project)) {
+      await ledger.sql.query(
+        `INSERT INTO billing.api_key (id, project_id, digest, last_four, root_key_id) VALUES ($1, $2, sha256($3), 'abcd', $4)`,
+        [keyId, projectId, Buffer.from(keyId), keyId === rootKeyId ? null : rootKeyId],
+      );
+      model.keys.set(keyId, { projectId, rootKeyId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
+    }
   }
 }
 

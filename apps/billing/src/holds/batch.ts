@@ -64,6 +64,8 @@ export interface ProjectState {
 /** A key that is neither revoked nor disabled. */
 export interface KeyState {
   projectId: string;
+  /** First key of its rotations: the key itself if it was never rotated. */
+  rootKeyId: string;
   /** Milliseconds from which on it is refused; infinity when it has no end. */
   expiresAt: number;
 }

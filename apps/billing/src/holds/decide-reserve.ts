@@ -1,6 +1,6 @@
 import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
 import { HOLD_MAX } from '#money/price.js';
-import { type Amounts, type BudgetLeft, type BudgetState, budgetsOf, exceededBudget, leftOf } from '../budgets/budget.js';
+import { type Amounts, type BudgetLeft, type BudgetState, budgetsOf, exceededBudget, leftOf, payerOf } from '../budgets/budget.js';
 import { valueBudgetsOf } from '../budgets/budget-values.js';
 import { availableOf, takeHold } from '../ledger/funds.js';
 import { Admission } from '../limits/admission.js';
@@ -24,15 +24,16 @@ export function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times:
 
   if (!account || !project || !mayCall(draft, account, project, reserve)) return { status: 'refused', holdId, code: 'invalid_api_key' };
   if (!account.active) return { status: 'refused', holdId, code: 'account_frozen' };
-  const limits = limitsOf(draft.limits, reserve);
+  const payer = payerOf(reserve, draft.keys.get(reserve.keyId));
+  const limits = limitsOf(draft.limits, payer);
   const admission = new Admission(project, limits, reserve, draft.now);
   // Stored even if the reserve is refused. The version of the account tells other replicas that its rows have changed.
   for (const row of admission.storeAhead()) draft.changed.add(account).add(row);
   const full = admission.refuse();
   if (full) return { status: 'refused', holdId, ...full };
   const amount = BigInt(reserve.amountPicoUsd);
-  const budgets = budgetsOf(draft.budgets, reserve);
-  const values = valueBudgetsOf(draft.budgets, reserve);
+  const budgets = budgetsOf(draft.budgets, payer);
+  const values = valueBudgetsOf(draft.budgets, payer);
   const amounts: Amounts = { usd: amount, tokens: reserve.amountTokens ?? 0 };
   const tooMuch = refuseAmount(amounts, availableOf(account.funds), budgets, leftForValues(draft, values));
   if (tooMuch) return { status: 'refused', holdId, ...tooMuch };

@@ -1,7 +1,7 @@
 import type { ExceededBudget, ReserveOutcome } from '#contracts/billing/holds.js';
 import { longOr } from '#testing/long-run.js';
 import { MemoryLedger } from '../../test/memory-ledger.js';
-import { makeBudgets, makeLimits, makeTenants, RandomTraffic } from '../../test/random-traffic.js';
+import { keysOf, makeBudgets, makeLimits, makeTenants, RandomTraffic } from '../../test/random-traffic.js';
 import { type ModelAccount, type ModelBudget, SerialModel } from '../../test/serial-model.js';
 import type { BudgetState } from '../budgets/budget.js';
 import { windowAt } from '../budgets/budget-window.js';
@@ -28,10 +28,14 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
     const funds = { topup: 3_000n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null };
     ledger.accounts.set(accountId, { accountId, active: true, openHolds: 0, funds });
     model.accounts.set(accountId, { topup: 3_000n, plan: 0n, grant: null });
-    for (const { projectId, keyId, ...limits } of projects) {
+    for (const project of projects) {
+      const { projectId, requestsPerMinuteMax, concurrencyMax } = project;
+      const limits = { requestsPerMinuteMax, concurrencyMax };
       ledger.projects.set(projectId, { projectId, accountId, enabled: true, openHolds: 0, requestWindow: [], ...limits });
       model.projects.set(projectId, { accountId, enabled: true, admitted: [], ...limits });
-      for (const keys of [ledger.keys, model.keys]) keys.set(keyId, { projectId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
+      for (const { keyId, rootKeyId } of keysOf(project))
+        for (const keys of [ledger.keys, model.keys])
+          keys.set(keyId, { projectId, rootKeyId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
     }
   }
 

@@ -11,7 +11,8 @@ export interface Hold {
   holdId: string;
   accountId: string;
   projectId: string;
-  keyId: string;
+  /** First key of the rotations that made its key: budgets and limits are of it. */
+  rootKeyId: string;
   /** Milliseconds. The hold counts in the budgets whose window had begun. */
   createdAt: number;
   amount: bigint;
@@ -37,7 +38,7 @@ export interface Hold {
 export interface ReapedHold {
   accountId: string;
   projectId: string;
-  keyId: string;
+  rootKeyId: string;
   attribution?: Attribution | undefined;
   /** Milliseconds. */
   createdAt: number;

@@ -3,9 +3,10 @@ import { ESTIMATED_SOURCES } from '#contracts/billing/holds.js';
 import { allOf, type PgConnection } from '#database/pg-connection.js';
 import type { OutputSource, PromptSource } from '#inference/usage.js';
 import type { Price } from '#money/price.js';
-import type { Budgets } from '../budgets/budget.js';
+import { type Budgets, payerOf } from '../budgets/budget.js';
 import { readBudgets } from '../budgets/read-budgets.js';
 import { readValues } from '../budgets/read-values.js';
+import { readRoots } from '../keys/key-roots.js';
 import { type FundsRow, fundsOf } from '../ledger/funds.js';
 import type { RateLimits } from '../limits/rate-limit.js';
 import { readLimits } from '../limits/read-limits.js';
@@ -70,7 +71,7 @@ const READ_BATCH = {
         ) AS b,
         LATERAL (SELECT * FROM billing.project WHERE id = b.own_id AND account_id = b.payer_id LIMIT 1) AS p) p) AS projects,
     (SELECT json_agg(k) FROM (
-      SELECT id, project_id, (extract(epoch FROM expires_at) * 1000)::float8 AS expires_at
+      SELECT id, project_id, root_key_id, (extract(epoch FROM expires_at) * 1000)::float8 AS expires_at
       FROM billing.api_key WHERE id = ANY ($7::uuid[]) AND revoked_at IS NULL AND NOT disabled) k) AS keys,
     (SELECT json_agg(e) FROM billing.used_elsewhere($1, $2) e) AS elsewhere,
     (SELECT ids_below FROM billing.detached_month WHERE ids_below > $8 ORDER BY ids_below DESC LIMIT 1) AS detached_below`,
@@ -115,16 +116,24 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
   const detachedBelow = found.detached_below;
   const budgeted = accounts.rows.filter((row) => row.budget_count > 0).map(({ id }) => id);
   const limited = accounts.rows.filter((row) => row.limit_count > 0).map(({ id }) => id);
-  const payers = [...holds.values(), ...reaped.values(), ...reserves];
+  const keys = new Map(found.keys?.map((row) => [row.id, keyState(row)]));
+  const counting = new Set([...budgeted, ...limited]);
+  const ended = [...holds.values(), ...reaped.values()];
+  await readRoots(
+    connection,
+    ended.filter(({ accountId }) => counting.has(accountId)),
+  );
+  const reserved = reserves.map((reserve) => payerOf(reserve, keys.get(reserve.keyId)));
+  const payers = [...ended, ...reserved];
   const budgets = budgeted.length > 0 ? await readBudgets(connection, budgeted, payers, moment) : NO_BUDGETS;
   return {
     now: moment,
     accounts: new Map(accounts.rows.map((row) => [row.id, accountState(row)])),
     projects: new Map(found.projects?.map((project) => [project.projectId, project])),
-    keys: new Map(found.keys?.map((row) => [row.id, keyState(row)])),
+    keys,
     budgets,
     values: await readValues(connection, budgets, payers),
-    limits: limited.length > 0 ? await readLimits(connection, limited, reserves, holds.values()) : NO_LIMITS,
+    limits: limited.length > 0 ? await readLimits(connection, limited, reserved, holds.values()) : NO_LIMITS,
     holds,
     settlements: new Map(found.settlements?.map((row) => [row.hold_id, BigInt(row.cost)])),
     reaped,
@@ -158,12 +167,14 @@ interface BatchRow {
 interface KeyRow {
   id: string;
   project_id: string;
+  /** Null: the key itself. */
+  root_key_id: string | null;
   /** Null: the key has no end. */
   expires_at: number | null;
 }
 
 function keyState(row: KeyRow): KeyState {
-  return { projectId: row.project_id, expiresAt: row.expires_at ?? Number.POSITIVE_INFINITY };
+  return { projectId: row.project_id, rootKeyId: row.root_key_id ?? row.id, expiresAt: row.expires_at ?? Number.POSITIVE_INFINITY };
 }
 
 interface AccountRow extends FundsRow {
@@ -219,7 +230,7 @@ function hold(row: HoldRow): Hold {
     holdId: row.id,
     accountId: row.account_id,
     projectId: row.project_id,
-    keyId: row.key_id,
+    rootKeyId: row.key_id,
     createdAt: row.created_at,
     amount: BigInt(row.amount),
     ...(row.amount_tokens !== null && { amountTokens: row.amount_tokens }),
@@ -270,7 +281,7 @@ function reapedHold(row: SettlementRow): ReapedHold {
   return {
     accountId: row.account_id,
     projectId: row.project_id ?? '',
-    keyId: row.key_id ?? '',
+    rootKeyId: row.key_id ?? '',
     ...(row.attribution !== null && { attribution: row.attribution }),
     createdAt: row.created_at ?? 0,
     amount: BigInt(row.held),

@@ -55,7 +55,7 @@ export async function updateKey(prisma: PrismaClient, request: KeyUpdateRequest,
     if (row.revokedAt) throw new ServiceError('conflict', 'The key is revoked, and stays so. Make another.', 'keyId');
     if (row.replacedBy && expiresAt === null) throw new ServiceError('conflict', 'The key was replaced: it must have an end.', 'expiresAt');
     if (namesLimits(limitsIn(request))) await lockAccount(tx, project.accountId); // batches lock it before the project, which the update locks
-    const before = renderKey(row, limitsOfRow(await tx.rateLimit.findUnique({ where: { id } })));
+    const before = renderKey(row, await limitsOfKey(tx, row));
     const changedRow = await tx.apiKey.update({ where: { id }, data: { name, note, disabled, expiresAt, models, networks } });
     const key = renderKey(changedRow, await setLimits(tx, targetOf(row, project), limitsIn(request)));
     const changed = changedFields({ modelLimits: undefined, ...before }, key);
@@ -64,7 +64,8 @@ export async function updateKey(prisma: PrismaClient, request: KeyUpdateRequest,
 }
 
 /**
- * Makes a key with the settings of another, which ends after the grace, by the database's clock. Both are valid during it.
+ * Makes a key with the settings of another, which ends after the grace, by the database's clock. Both are valid during it. They share budgets
+ * and limits.
  * @throws {ServiceError} `not_found`; `conflict` when the key is not active or was replaced before, or the new id was used; `invalid_request`
  * for an end that has passed.
  */
@@ -75,7 +76,7 @@ export async function rotateKey(prisma: PrismaClient, request: KeyRotateRequest,
   return onlyOnce('newKeyId', () =>
     audited(prisma, 'billing', author, async (tx) => {
       const { row, project, now } = await lockKey(tx, keyId);
-      const limits = limitsOfRow(await tx.rateLimit.findUnique({ where: { id: keyId } }));
+      const limits = await limitsOfKey(tx, row);
       const old = renderKey(row, limits);
       if (row.replacedBy)
         throw new ServiceError('conflict', `The key was replaced before, by ${row.replacedBy}. Rotate that one.`, 'keyId');
@@ -83,9 +84,8 @@ export async function rotateKey(prisma: PrismaClient, request: KeyRotateRequest,
       if (status !== 'active') throw new ServiceError('conflict', `The key is ${status}. Only an active key can be rotated.`, 'keyId');
       const { projectId, name, note, models, networks } = row;
       const expiresAt = newEnd === undefined ? row.expiresAt : newEnd;
-      if (namesLimits(limits)) await lockAccount(tx, project.accountId);
-      const newRow = await tx.apiKey.create({ data: { id, projectId, name, note, expiresAt, models, networks, ...secret } });
-      const made = renderKey(newRow, await setLimits(tx, targetOf(newRow, project), limits));
+      const data = { id, projectId, name, note, expiresAt, models, networks, rootKeyId: rootOf(row), ...secret };
+      const made = renderKey(await tx.apiKey.create({ data }), limits);
       const graceEnd = new Date(now.getTime() + graceSeconds * 1_000);
       const end = row.expiresAt && row.expiresAt < graceEnd ? row.expiresAt : graceEnd;
       const replaced = renderKey(await tx.apiKey.update({ where: { id: keyId }, data: { expiresAt: end, replacedBy: id } }), limits);
@@ -108,7 +108,7 @@ export async function rotateKey(prisma: PrismaClient, request: KeyRotateRequest,
 export async function revokeKey(prisma: PrismaClient, keyId: string, author = OWN_AUTHOR): Promise<ApiKey> {
   return audited(prisma, 'billing', author, async (tx) => {
     const { row, project } = await lockKey(tx, keyId);
-    const limits = limitsOfRow(await tx.rateLimit.findUnique({ where: { id: keyId } }));
+    const limits = await limitsOfKey(tx, row);
     if (row.revokedAt) return { result: renderKey(row, limits), change: null };
     const key = renderKey(await tx.apiKey.update({ where: { id: keyId }, data: { revokedAt: new Date() } }), limits);
     const [before, after] = [{ revokedAt: null }, { revokedAt: key.revokedAt }];
@@ -127,14 +127,14 @@ export async function listKeys(prisma: PrismaClient, request: KeyListRequest): P
     ...(endsBefore && { expiresAt: { gt: new Date(now), lt: new Date(endsBefore) }, disabled: false, revokedAt: null }),
   };
   const { rows, nextCursor } = await pageOf(['keys', id, projectId, accountId, endsBefore], request, (page) =>
-    prisma.apiKey.findMany({ where, include: { limits: true }, orderBy: [...oldestFirst], ...page }),
+    prisma.apiKey.findMany({ where, include: { limits: true, root: { include: { limits: true } } }, orderBy: [...oldestFirst], ...page }),
   );
   const lastUses = await readLastUses(
     prisma,
     rows.map(({ id }) => id),
   );
   const keys = rows.map((row) => {
-    const key = renderKey(row, limitsOfRow(row.limits[0]));
+    const key = renderKey(row, limitsOfRow((row.root ?? row).limits[0]));
     return { ...key, status: statusOf(key, now), lastUsedAt: lastUses.get(row.id)?.toISOString() ?? null };
   });
   return { keys, nextCursor };
@@ -144,8 +144,17 @@ function limitsIn({ requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, mo
   return { requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits };
 }
 
-function targetOf({ id: keyId, projectId }: Prisma.ApiKeyModel, { accountId }: Prisma.ProjectModel) {
-  return { accountId, projectId, keyId };
+/** Returns the target of the key's limits, which it shares with the keys that it replaced. */
+function targetOf(key: Prisma.ApiKeyModel, { accountId }: Prisma.ProjectModel) {
+  return { accountId, projectId: key.projectId, keyId: rootOf(key) };
+}
+
+function rootOf({ id, rootKeyId }: Prisma.ApiKeyModel): string {
+  return rootKeyId ?? id;
+}
+
+async function limitsOfKey(tx: Prisma.TransactionClient, key: Prisma.ApiKeyModel): Promise<Limits> {
+  return limitsOfRow(await tx.rateLimit.findUnique({ where: { id: rootOf(key) } }));
 }
 
 function newSecret(pepper: string): { key: string; digest: Uint8Array<ArrayBuffer>; lastFour: string } {
@@ -196,6 +205,7 @@ function changeOf(action: string, { keyId }: ApiKey, { accountId }: { accountId:
 function renderKey(row: Prisma.ApiKeyModel, { modelLimits, ...limits }: Limits): ApiKey {
   return {
     keyId: row.id,
+    rootKeyId: rootOf(row),
     projectId: row.projectId,
     name: row.name,
     note: row.note,

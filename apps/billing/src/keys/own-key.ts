@@ -31,7 +31,7 @@ export async function showOwnKey(prisma: PrismaClient, keyId: string): Promise<O
     ...(modelLimits && { projectModelLimits: [...modelLimits] }),
     budgets: budgets.filter(
       ({ dimension, ...of }) =>
-        dimension === null && (of.keyId === keyId || (of.keyId === null && (of.projectId ?? key.projectId) === key.projectId)),
+        dimension === null && (of.keyId === key.rootKeyId || (of.keyId === null && (of.projectId ?? key.projectId) === key.projectId)),
     ),
   };
 }

@@ -81,6 +81,8 @@ const TABLES: Record<string, Table> = {
       api_key_replaced_by_fkey: { replaced_by: ANY_ID, expires_at: 'now()' },
       api_key_replaced_by_another: { id: ONE_ID, replaced_by: ONE_ID, expires_at: 'now()' },
       api_key_replaced_key_ends: { replaced_by: '(SELECT id FROM billing.api_key LIMIT 1)' },
+      api_key_root_key_id_fkey: { root_key_id: ANY_ID },
+      api_key_root_is_another: { id: ONE_ID, root_key_id: ONE_ID },
     },
   },
   plan_subscription: {

@@ -1,5 +1,6 @@
 import { auditChainFaults } from '#database/audit-chain.js';
 import { BUDGET_COSTS } from '../budgets/count-spent.js';
+import { isOfKey } from '../keys/key-roots.js';
 import { accountEntries, grantEntries } from '../months/journal-entries.js';
 import { type MonthRange, moment, rowsOf } from '../months/journal-rows.js';
 import { DIMENSIONS, MEASURES, USAGE_ENTRIES } from '../usage/usage-entries.js';
@@ -38,7 +39,7 @@ function openingGrants({ month }: Scope): string {
 
 /** True for the rows `x` that a budget `b` counts, at any time. */
 const OF_BUDGET = `x.account_id = b.account_id AND x.project_id = coalesce(b.project_id, x.project_id)
-            AND x.key_id = coalesce(b.key_id, x.key_id)`;
+            AND ${isOfKey('x', 'b')}`;
 
 /** What a budget `b` counts of a row `x` of the journals, and of one of `billing.hold`. */
 const SPENT_IN_UNIT = `CASE b.unit WHEN 'tokens' THEN x.tokens ELSE x.cost END`;
@@ -218,7 +219,7 @@ export const INVARIANTS: readonly Invariant[] = [
     freezesAccount: false,
     sql: () => `SELECT l.id AS subject, l.account_id FROM billing.rate_limit l
       WHERE l.open_holds <> (SELECT count(*) FROM billing.hold h
-          WHERE h.account_id = l.account_id AND h.project_id = l.project_id AND h.key_id = coalesce(l.key_id, h.key_id))
+          WHERE h.account_id = l.account_id AND h.project_id = l.project_id AND ${isOfKey('h', 'l')})
         OR EXISTS (SELECT FROM (SELECT l.request_window UNION ALL SELECT l.token_window
             UNION ALL SELECT w.value FROM json_each(l.model_windows) m, json_each(m.value) w) AS windows (entries), LATERAL (
             SELECT (e.value ->> 1)::float8 AS count, (e.value ->> 0)::float8 AS at,

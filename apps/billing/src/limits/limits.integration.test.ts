@@ -54,7 +54,7 @@ test('limits of a key are set, changed and removed; a removed limit leaves no ro
   ]);
 });
 
-test('a new key has the limits of its creation, and a rotated one those of the old key', async () => {
+test('a new key has the limits of its creation, and the key that replaces it has the same ones', async () => {
   const { projectId } = await ledger.customer();
   const limits = { requestsPerMinuteMax: 5, concurrencyMax: 3, tokensPerMinuteMax: 700 };
   const made = await createKey(ledger.prisma, { projectId, ...limits }, '');

@@ -1,5 +1,6 @@
 import type { ModelLimit } from '#contracts/billing/model-limits.js';
 import { modelMatcher } from '#contracts/billing/model-pattern.js';
+import type { Payer } from '../budgets/budget.js';
 import type { MinuteWindow } from './minute-window.js';
 
 /** Limits of a key beside those of its project, or of a project. Null: no limit. */
@@ -19,7 +20,7 @@ export interface ModelWindows {
 
 /** The limits of a key or a project, and what counts towards them: a row of `billing.rate_limit`. */
 export interface RateLimitState extends Limits {
-  /** Id of the key, or of the project. */
+  /** Id of the first key of the rotations, or of the project. */
   targetId: string;
   accountId: string;
   /** Null: the limits of the whole project. Its requests per minute and its concurrency are in the row of the project. */
@@ -38,9 +39,9 @@ export type RateLimitsOfAccount = ReadonlyMap<string, RateLimitState | null>;
 const NONE: readonly RateLimitState[] = [];
 
 /** Returns the limits that a request counts towards, those of the project first. */
-export function limitsOf(limits: RateLimits, payer: { accountId: string; projectId: string; keyId: string }): readonly RateLimitState[] {
+export function limitsOf(limits: RateLimits, payer: Payer): readonly RateLimitState[] {
   const ofAccount = limits.get(payer.accountId);
-  return ofAccount ? [payer.projectId, payer.keyId].flatMap((targetId) => ofAccount.get(targetId) ?? NONE) : NONE;
+  return ofAccount ? [payer.projectId, payer.rootKeyId].flatMap((targetId) => ofAccount.get(targetId) ?? NONE) : NONE;
 }
 
 const NO_WINDOWS: ModelWindows = { requests: [], tokens: [] };

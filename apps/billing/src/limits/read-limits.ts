@@ -1,4 +1,5 @@
 import type { PgConnection } from '#database/pg-connection.js';
+import type { Payer } from '../budgets/budget.js';
 import type { Hold } from '../holds/hold.js';
 import { execute, plainArray } from '../holds/pipelined-query.js';
 import type { RateLimitState, RateLimitsOfAccount } from './rate-limit.js';
@@ -19,12 +20,6 @@ const READ_TOKENS = {
     WHERE h.tokens IS NOT NULL`,
 };
 
-interface Payer {
-  accountId: string;
-  projectId: string;
-  keyId: string;
-}
-
 /**
  * Reads the limits that requests count towards, by account, in the transaction that has locked the accounts. Sets the tokens and the model of
  * the open holds that count towards limits of tokens.
@@ -37,7 +32,7 @@ export async function readLimits(
 ): Promise<Map<string, RateLimitsOfAccount>> {
   const limits = new Map(accountIds.map((accountId) => [accountId, new Map<string, RateLimitState | null>()]));
   const holds = [...openHolds].filter(({ accountId }) => limits.has(accountId));
-  for (const { accountId, projectId, keyId } of [...requests, ...holds]) limits.get(accountId)?.set(projectId, null).set(keyId, null);
+  for (const { accountId, projectId, rootKeyId } of [...requests, ...holds]) limits.get(accountId)?.set(projectId, null).set(rootKeyId, null);
   const targets = [...limits].flatMap(([accountId, ofAccount]) => [...ofAccount.keys()].map((targetId) => ({ targetId, accountId })));
   const [{ rows }, tokens] = await Promise.all([
     execute<RateLimitState>(connection, READ_LIMITS, [

@@ -1,9 +1,10 @@
 import type { ModelLimit } from '#contracts/billing/model-limits.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { Prisma } from '#database/prisma-client.js';
+import { readKeysOfRoot } from '../keys/key-roots.js';
 import type { Limits } from './rate-limit.js';
 
-/** A key, or a project where `keyId` is null. */
+/** The first key of rotations, or a project where `keyId` is null. */
 interface Target {
   accountId: string;
   projectId: string;
@@ -37,7 +38,7 @@ export async function setLimits(tx: Prisma.TransactionClient, target: Target, ch
   if (row && !isLimited) await tx.rateLimit.delete({ where: { id } });
   else if (row) await tx.rateLimit.update({ where: { id }, data: { ...columnsOf(limits), modelWindows: windowsLeft(row, limits) } });
   else if (isLimited) {
-    const openHolds = await tx.hold.count({ where: { accountId, projectId, ...(keyId !== null && { keyId }) } });
+    const openHolds = await tx.hold.count({ where: { accountId, projectId, ...(keyId !== null && { keyId: { in: await readKeysOfRoot(tx, keyId) } }) } });
     await tx.rateLimit.create({ data: { id, ...target, ...columnsOf(limits), openHolds } });
   }
   return limits;

@@ -4,10 +4,31 @@ const FOLD = 'apps/billing/src/holds/fold-batch.test.ts';
 const CACHED = 'apps/billing/src/holds/apply-cached.integration.test.ts';
 const BUDGETS = 'apps/billing/src/budgets/budgets.integration.test.ts';
 const TOKENS = 'apps/billing/src/budgets/token-budgets.integration.test.ts';
+const ROOTS = 'apps/billing/src/keys/key-roots.integration.test.ts';
+const APPLY = 'apps/billing/src/holds/apply-batch.integration.test.ts';
 const VALUES = 'apps/billing/src/budgets/budget-values.integration.test.ts';
 
 /** Mutations of budgets: decisions, windows, counts. */
 export const MUTATIONS_OF_BUDGETS: MutationsByFile = {
+  'apps/billing/src/keys/keys.ts': [
+    ['a new key has the root of the old one', 'rootKeyId: rootOf(row), ...secret', '...secret', ROOTS, 'both count in it'],
+  ],
+  'apps/billing/src/keys/key-roots.ts': [
+    [
+      'a hold counts in the budgets of its root',
+      'hold.rootKeyId = roots.get(hold.rootKeyId) ?? hold.rootKeyId',
+      'hold.rootKeyId = hold.rootKeyId',
+      APPLY,
+      'Postgres equals the serial model',
+    ],
+    [
+      'what later keys have spent before a budget counts',
+      'id = ${rootKeyId}::uuid OR root_key_id = ${rootKeyId}::uuid',
+      'id = ${rootKeyId}::uuid',
+      ROOTS,
+      'set by the name of a later key',
+    ],
+  ],
   'apps/billing/src/holds/write-rows.ts': [
     ['a hold keeps the most tokens that it can use', 'reserve.amountTokens ?? null', 'null', TOKENS, 'that is set later counts the tokens'],
   ],
@@ -21,6 +42,7 @@ export const MUTATIONS_OF_BUDGETS: MutationsByFile = {
     ],
   ],
   'apps/billing/src/budgets/budget.ts': [
+    ['a reserve counts in the budgets of its root', 'key?.rootKeyId ?? keyId', 'keyId', FOLD, 'the fold equals the serial model'],
     [
       'a hold fits in every budget',
       'if (amountIn(one.budget, amounts) > one.left && ',

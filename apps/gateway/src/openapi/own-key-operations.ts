@@ -31,6 +31,7 @@ const PROJECT_ID = '0190a6f0-7c1e-7000-8000-00000000000b';
 
 export const KEY_EXAMPLE = renderOwnKey({
   keyId: KEY_ID,
+  rootKeyId: KEY_ID,
   projectId: PROJECT_ID,
   name: 'agents',
   note: null,

@@ -122,6 +122,7 @@ export const PROJECTS: Project[] = [
 
 const key = (at: number, of: number, name: string | null, lastFour: string, fields: Partial<KeyRow> = {}): KeyRow => ({
   keyId: id('c', at),
+  rootKeyId: id('c', at),
   projectId: PROJECTS[of]?.projectId ?? '',
   name,
   note: null,
@@ -150,12 +151,14 @@ export const KEYS: KeyRow[] = [
   key(4, 1, 'laptop of Ines', '9fLr', { status: 'revoked', revokedAt: inDays(-9) }),
   key(5, 2, null, 'Wc4e', { status: 'disabled', disabled: true }),
   key(6, 3, 'notebooks', 'tT8u', { expiresAt: inDays(0.5), replacedBy: id('c', 7) }),
-  key(7, 3, 'notebooks', 'pP3x', { lastUsedAt: null }),
+  key(7, 3, 'notebooks', 'pP3x', { rootKeyId: id('c', 6), lastUsedAt: null }),
 ];
 
 /** A key that a dialog makes. It joins the list. */
 export function makeKey(fields: Partial<KeyRow>): KeyRow {
-  const made = { ...key(8, 0, null, 'Demo'), keyId: crypto.randomUUID(), createdAt: new Date().toISOString(), lastUsedAt: null, ...fields };
+  const keyId = crypto.randomUUID();
+  const times = { createdAt: new Date().toISOString(), lastUsedAt: null };
+  const made = { ...key(8, 0, null, 'Demo'), keyId, rootKeyId: keyId, ...times, ...fields };
   KEYS.push(made);
   return made;
 }

@@ -15,7 +15,7 @@ export class BudgetSetRequest {
   @Id() accountId!: string;
   /** Absent, and no `keyId`: the budget of the whole account. */
   @IsOptional() @Id() projectId?: string;
-  /** The budget of this key alone. */
+  /** The budget of this key, and of those that rotations make from it. */
   @IsOptional() @Id() keyId?: string;
   /** `user`, or `tag:<name>`: each end user, or each value of the tag, has the limit for itself. Absent: all requests count together. */
   @IsOptional() @Matches(BUDGET_DIMENSION) dimension?: string;
@@ -43,7 +43,7 @@ export interface Budget {
   accountId: string;
   /** Null: the budget of the whole account. */
   projectId: string | null;
-  /** Null: the budget of the whole project or account. */
+  /** `rootKeyId` of its key. Null: the budget of the whole project or account. */
   keyId: string | null;
   /** `user` or `tag:<name>`. Null: all requests of the target count together. */
   dimension: string | null;

@@ -55,6 +55,8 @@ export class KeyCreateRequest {
 
 export interface ApiKey {
   keyId: string;
+  /** First key of the rotations that made this one, with which it shares limits and budgets. Its own id if none did. */
+  rootKeyId: string;
   projectId: string;
   name: string | null;
   note: string | null;

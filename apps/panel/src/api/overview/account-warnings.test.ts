@@ -82,6 +82,7 @@ test('keys that end are one warning, soonest first, without those that were repl
   const key = (keyId: string, expiresAt: string, rest: Partial<KeyRow> = {}): KeyRow => ({
     ...{
       keyId,
+      rootKeyId: keyId,
       projectId: 'p',
       name: null,
       note: null,

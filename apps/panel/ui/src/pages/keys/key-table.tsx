@@ -36,7 +36,7 @@ export function KeyTable({ keys, budgets, projectName, onAction, empty }: KeyTab
         { head: 'Project', wide: true, cell: ({ projectId }) => projectName(projectId) },
         { head: 'Made', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} format="day" /> },
         { head: 'Last use', wide: true, cell: ({ lastUsedAt }) => (lastUsedAt ? relativeTime(lastUsedAt, Date.now()) : 'never') },
-        { head: 'Budget', wide: true, cell: ({ keyId }) => <TightestBudget budgets={budgets} of={{ keyId }} /> },
+        { head: 'Budget', wide: true, cell: ({ rootKeyId }) => <TightestBudget budgets={budgets} of={{ keyId: rootKeyId }} /> },
         { head: 'State', cell: (key) => <State apiKey={key} /> },
         {
           head: '',

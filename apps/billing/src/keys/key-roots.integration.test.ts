@@ -1,0 +1,101 @@
+import type { ReserveOutcome } from '#contracts/billing/holds.js';
+import type { KeyUpdateRequest } from '#contracts/billing/keys.js';
+import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { setBudget } from '../budgets/budgets.js';
+import type { HoldLanes } from '../holds/hold-lanes.js';
+import { listKeys, rotateKey, updateKey } from './keys.js';
+
+/** Budgets and limits of keys that replace one another. */
+let ledger: LedgerFixture;
+let customer: Customer;
+let lanes: HoldLanes;
+beforeAll(async () => {
+  ledger = await LedgerFixture.open({ guarded: true });
+});
+beforeEach(async () => {
+  customer = await ledger.customer({ topup: 100_000n });
+  lanes = ledger.newLanes();
+});
+afterEach(async () => expect(await ledger.violations()).toEqual([]));
+afterAll(() => ledger.close());
+
+const rotated = async (replaced: Customer): Promise<Customer> => {
+  const { keyId } = await rotateKey(ledger.prisma, { keyId: replaced.keyId, graceSeconds: 600 }, 'pepper');
+  return { ...replaced, keyId };
+};
+const budgetOfKey = ({ accountId, keyId }: Customer, limitPicoUsd: string, period: 'day' | 'total' = 'day') =>
+  setBudget(ledger.prisma, { accountId, keyId, period, limitPicoUsd });
+const limitsOf = async ({ keyId }: Customer) => {
+  const [key] = (await listKeys(ledger.prisma, { keyId })).keys;
+  return { concurrencyMax: key?.concurrencyMax, tokensPerMinuteMax: key?.tokensPerMinuteMax };
+};
+const limit = ({ keyId }: Customer, limits: Partial<KeyUpdateRequest>) => updateKey(ledger.prisma, { keyId, ...limits });
+
+/** Bills a request of a key. */
+async function bill(of: Customer, cost: bigint): Promise<void> {
+  const reserve = reserveOf(of, cost);
+  await lanes.reserve(reserve);
+  await lanes.settle({ holdId: reserve.holdId, accountId: of.accountId, reason: 'completed', usage: usageOf(Number(cost)) });
+}
+
+test('a budget of a key is that of all keys that rotations made from it: both count in it, and each refuses for both', async () => {
+  const { budgetId } = await budgetOfKey(customer, '100');
+  await bill(customer, 30n);
+  const second = await rotated(customer);
+  const third = await rotated(second);
+  await lanes.reserve(reserveOf(second, 20n));
+  await bill(third, 10n);
+  const refusal = { status: 'refused', budget: { budgetId, keyId: customer.keyId, leftPicoUsd: '40' } };
+  for (const one of [customer, second, third]) expect(await lanes.reserve(reserveOf(one, 41n))).toMatchObject(refusal);
+  expect(await lanes.reserve(reserveOf(third, 40n))).toMatchObject({ status: 'held' });
+});
+
+test('a budget that is set by the name of a later key is the same one, and one that is set later counts what all have spent and hold', async () => {
+  const first = await budgetOfKey(customer, '100');
+  await bill(customer, 30n);
+  await lanes.reserve(reserveOf(customer, 5n));
+  const second = await rotated(customer);
+  await bill(second, 10n);
+  expect(await budgetOfKey(second, '90')).toEqual({ ...first, limitPicoUsd: '90', spentPicoUsd: '40', heldPicoUsd: '5' });
+  const total = await budgetOfKey(second, '90', 'total');
+  expect(total).toMatchObject({ keyId: customer.keyId, spentPicoUsd: '40', heldPicoUsd: '5' });
+});
+
+test('of a hundred requests of both keys at once over three replicas, those that fit in the budget are held', async () => {
+  await budgetOfKey(customer, '120');
+  const second = await rotated(customer);
+  const replicas = [1, 2, 3].map(() => ledger.newLanes());
+  const outcomes = await Promise.all(
+    Array.from({ length: 100 }, (_, count) =>
+      (replicas[count % 3] as HoldLanes).reserve(reserveOf(count % 2 === 0 ? customer : second, 10n)),
+    ),
+  );
+  expect(outcomes.filter(({ status }: ReserveOutcome) => status === 'held')).toHaveLength(12);
+});
+
+test('limits are those of all keys of a rotation, whichever of them they are set by; each change is audited', async () => {
+  await limit(customer, { concurrencyMax: 3 });
+  const second = await rotated(customer);
+  const held = [await lanes.reserve(reserveOf(customer, 1n)), await lanes.reserve(reserveOf(second, 1n))];
+  await limit(second, { tokensPerMinuteMax: 50 });
+  expect([await limitsOf(customer), await limitsOf(second)]).toEqual(Array(2).fill({ concurrencyMax: 3, tokensPerMinuteMax: 50 }));
+  held.push(await lanes.reserve({ ...reserveOf(customer, 1n), tokensMax: 30 }));
+  held.push(await lanes.reserve({ ...reserveOf(second, 1n), tokensMax: 30 }), await lanes.reserve(reserveOf(second, 1n)));
+  expect(held).toMatchObject([
+    { status: 'held' },
+    { status: 'held' },
+    { status: 'held', tokens: { remaining: 20 } },
+    { status: 'refused', code: 'rate_limit_exceeded', limit: 50 },
+    { status: 'refused', code: 'concurrency_limit', limit: 3 },
+  ]);
+});
+
+test('a limit on concurrency that is set after a rotation counts the open requests of both keys', async () => {
+  await lanes.reserve(reserveOf(customer, 1n));
+  const second = await rotated(customer);
+  await limit(second, { concurrencyMax: 2 });
+  expect([await lanes.reserve(reserveOf(second, 1n)), await lanes.reserve(reserveOf(second, 1n))]).toMatchObject([
+    { status: 'held' },
+    { status: 'refused', code: 'concurrency_limit' },
+  ]);
+});
