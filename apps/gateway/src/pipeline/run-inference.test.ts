@@ -177,6 +177,7 @@ describe.each(ENDINGS)('%s', (_name, steps, plain, streamed) => {
       outcome: expected.settled.reason,
       usage: expected.settled.usage,
       costPicoUsd: expected.settled.usage ? '1000' : '0',
+      settleMs: expect.any(Number),
     });
   });
 });
