@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { stringify } from 'yaml';
 import { catalogApply } from '#contracts/catalog.js';
 import type { Messaging } from '#messaging/messaging.js';
@@ -22,6 +24,8 @@ export const COLLECTOR_KEY = 'heronheader08d1';
 export interface Asked {
   /** Default: the client has a trace of its own. */
   withTrace?: boolean;
+  /** Of the client's trace. */
+  traceId?: string;
   format?: FormatName;
   model?: 'traced' | 'untraced' | 'failover' | 'failing';
   stream?: boolean;
@@ -60,13 +64,14 @@ export class TracedStack {
       TRACES_SLOW_MS: '60000',
       ROUTE_COOLDOWN_MS: '1',
       RETRY_AFTER_MAX_MS: '0',
+      SETTLE_AFTER_ABORT_MS: '200',
       ...settings,
     };
-    const serviceEnv = { 'inference-proxy': { TRACED_UPSTREAMS: 'good, other', TRACE_TEST_KEY: UPSTREAM_KEY } };
+    const serviceEnv = { 'inference-proxy': { TRACED_UPSTREAMS: 'good, bad', TRACE_TEST_KEY: UPSTREAM_KEY } };
     const [facts, good, bad] = await Promise.all([
-      startPrivateStack({ env, serviceEnv, services: ['gateway', 'inference-proxy', 'billing', 'catalog'] }),
+      startPrivateStack({ env, serviceEnv, services: ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel'] }),
       startSimServer({ host: '127.0.0.1', port: 0, record: true, apiKey: UPSTREAM_KEY }),
-      startSimServer({ host: '127.0.0.1', port: 0, defaults: 'status=500' }),
+      startSimServer({ host: '127.0.0.1', port: 0, record: true, defaults: 'status=500' }),
     ]);
     const administrator = await connectAdministrator(facts);
     const tenant = await createTenant(administrator);
@@ -81,11 +86,12 @@ export class TracedStack {
     await Promise.all([this.collector.close().catch(() => undefined), this.good.close(), this.bad.close()]);
   }
 
+  /** Sends a request. Resolves with the head of the reply. */
   async open(asked: Asked = {}): Promise<Ids & { response: Response }> {
     const { format = 'chat', model = 'traced', stream = false, sampled = true, directives = '', outputTokensMax = 50 } = asked;
     const { withTrace = true, apiKey = this.tenant.apiKey } = asked;
     const { path, body } = CLIENT_FORMATS[format];
-    const traceId = randomBytes(16).toString('hex');
+    const { traceId = randomBytes(16).toString('hex') } = asked;
     const text = `${PROMPT_WORD} ${traceId} [[sim say="${REPLY_WORD}" ${directives}]]`;
     const trace = { traceparent: `00-${traceId}-${randomBytes(8).toString('hex')}-0${sampled ? 1 : 0}`, tracestate: 'vendor=1' };
     const response = await fetch(this.facts.gatewayUrl + path, {
@@ -109,20 +115,55 @@ export class TracedStack {
     return this.collector.of(traceId);
   }
 
-  /** Returns the log lines of a trace, by service, once there are two. */
-  async logLines(traceId: string): Promise<Record<string, unknown>[]> {
+  /** Resolves when all spans that have ended are collected: each service exports them in the order of their ends. */
+  async allCollected(): Promise<void> {
+    await this.collected((await this.ask()).traceId, 8);
+  }
+
+  /** Returns `traceparent` of each call that the upstreams got for a request, those of the failing one first. */
+  async received(traceId: string): Promise<(string | undefined)[]> {
+    return (await Promise.all([this.bad, this.good].map((upstream) => callsOf(upstream, traceId)))).flat();
+  }
+
+  /** Resolves when the good upstream has the request. */
+  async untilReceived(traceId: string): Promise<void> {
+    while ((await callsOf(this.good, traceId)).length === 0) await delay(20);
+  }
+
+  /** Returns all log lines. */
+  logLines(): Record<string, unknown>[] {
+    const texts = this.logFiles().map((file) => readFileSync(file, 'utf8'));
+    return texts
+      .flatMap((text) => text.split('\n').filter((line) => line.startsWith('{') && line.endsWith('}')))
+      .map((line) => JSON.parse(line));
+  }
+
+  /** Returns the log lines that fulfil the condition, by service, once there are as many. */
+  async untilLogged(count: number, isWanted: (line: Record<string, unknown>) => boolean): Promise<Record<string, unknown>[]> {
     for (;;) {
-      const lines = this.logFiles()
-        .flatMap((file) => readFileSync(file, 'utf8').split('\n'))
-        .filter((line) => line.includes(`"traceId":"${traceId}"`));
-      if (lines.length >= 2) return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+      const lines = this.logLines().filter(isWanted);
+      if (lines.length >= count) return lines;
       await delay(50);
     }
+  }
+
+  /** Runs a command of the operator. Returns its output. */
+  async tollgate(...words: string[]): Promise<string> {
+    const { natsUrl, natsPasswords } = this.facts;
+    const env = { ...process.env, NATS_URL: natsUrl, NATS_CLI_PASSWORD: natsPasswords.cli, NODE_OPTIONS: '' };
+    return (await promisify(execFile)(process.execPath, ['dist/apps/cli/src/main.js', ...words], { env })).stdout;
   }
 
   logFiles(): string[] {
     return filesBelow(this.facts.logDir).sort();
   }
+}
+
+/** Returns `traceparent` of each call for a request, whose prompt has the trace id. */
+async function callsOf({ url }: SimServer, traceId: string): Promise<(string | undefined)[]> {
+  const response = await fetch(`${url}/sim/requests?limit=1000`);
+  const requests = (await response.json()) as { headers: Record<string, string>; body: unknown }[];
+  return requests.filter(({ body }) => JSON.stringify(body).includes(traceId)).map(({ headers }) => headers.traceparent);
 }
 
 const MODELS: Required<Asked>['model'][] = ['traced', 'untraced', 'failover', 'failing'];

@@ -1,7 +1,18 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
-import { treeOf } from '#testing/trace-collector.js';
-import { COLLECTOR_KEY, filesBelow, named, PROMPT_WORD, REPLY_WORD, TracedStack, treeWith, UPSTREAM_KEY } from './traced-stack.js';
+import { treeOf, treesOf } from '#testing/trace-collector.js';
+import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
+import {
+  type Asked,
+  COLLECTOR_KEY,
+  filesBelow,
+  named,
+  PROMPT_WORD,
+  REPLY_WORD,
+  TracedStack,
+  treeWith,
+  UPSTREAM_KEY,
+} from './traced-stack.js';
 
 /** Traces of requests during which a service dies, a search of everything that is exported, and the loss of the collector. */
 
@@ -14,28 +25,67 @@ beforeAll(async () => {
 });
 afterAll(() => traced?.stop());
 
-test.each(['traced', 'failover'] as const)(
-  'the inference-proxy dies in mid-stream of %s: one tree, without the spans that died with it',
-  async (model) => {
-    const { traceId, response } = await traced.open({ model, stream: true, directives: 'hang=2' });
-    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
-    await reader.read();
-    // Spans are exported in the order of their ends: one of this request would be there before these.
-    await traced.collected((await traced.ask()).traceId, 8);
-    await traced.facts.kill('inference-proxy');
-    while (!(await reader.read()).done);
-    await traced.facts.ready('inference-proxy');
-    const tree = treeWith('/v1/chat/completions', [], ' FAILED').filter((line) => !line.includes('inference-proxy'));
-    expect(treeOf(await traced.collected(traceId, tree.length))).toEqual(tree);
-  },
-);
+/** A request of each format, plain and streamed. */
+const REQUESTS = (Object.keys(CLIENT_FORMATS) as FormatName[]).flatMap((format) => [false, true].map((stream) => ({ format, stream })));
+
+/** Their replies stop in the middle. The streamed ones have failed once. */
+const HANGING: Asked[] = REQUESTS.map((asked) => ({ ...asked, model: asked.stream ? 'failover' : 'traced', directives: 'hang=2' }));
+
+test('the inference-proxy dies in the middle of requests: each is one tree, without the spans that died with it', async () => {
+  const running = await startHanging();
+  await traced.facts.kill('inference-proxy');
+  await Promise.all(running.map(({ ended }) => ended));
+  await traced.facts.ready('inference-proxy');
+  const trees = running.map(({ path }) => treeWith(path, [], ' FAILED').filter((line) => !line.includes('inference-proxy')));
+  await Promise.all(running.map(({ traceId }, at) => traced.collected(traceId, trees[at]?.length ?? 0)));
+  await traced.allCollected();
+  expect(running.map(({ traceId }) => treeOf(traced.collector.of(traceId)))).toEqual(trees);
+});
+
+test('the gateway dies in the middle of requests: billing and the inference-proxy, which settles, export their parts of one trace', async () => {
+  const running = await startHanging();
+  await traced.facts.kill('gateway');
+  await Promise.all(running.map(({ ended }) => ended));
+  await traced.facts.ready('gateway');
+  const attempt = '  tollgate-inference-proxy client chat sim-fast';
+  const trees = running.map(({ asked }) => [
+    ['tollgate-billing server apply reserve'],
+    [
+      'tollgate-inference-proxy server generate',
+      ...(asked.model === 'failover' ? [`${attempt} FAILED`] : []),
+      attempt,
+      '  tollgate-billing server apply settle',
+    ],
+  ]);
+  await Promise.all(running.map(({ traceId }, at) => traced.collected(traceId, trees[at]?.flat().length ?? 0)));
+  await traced.allCollected();
+  const spans = running.map(({ traceId }) => traced.collector.of(traceId));
+  expect(spans.map(treesOf)).toEqual(trees);
+  // Both parts are below spans of the gateway that died with it.
+  const parents = spans.map((all) =>
+    all.filter(({ name }) => name === 'apply reserve' || name === 'generate').map(({ parentId }) => parentId),
+  );
+  expect(parents.map((ids) => new Set(ids.filter((id) => /^[0-9a-f]{16}$/.test(id))).size)).toEqual(running.map(() => 2));
+});
+
+/** Resolves when the good upstream has all requests, and what had ended before is collected. */
+async function startHanging(): Promise<{ asked: Asked; path: string; traceId: string; ended: Promise<unknown> }[]> {
+  const running = HANGING.map((asked) => {
+    const traceId = randomBytes(16).toString('hex');
+    const ended = traced.ask({ ...asked, traceId }).catch(() => undefined);
+    return { asked, path: CLIENT_FORMATS[asked.format ?? 'chat'].path, traceId, ended };
+  });
+  await Promise.all(running.map(({ traceId }) => traced.untilReceived(traceId)));
+  await traced.allCollected();
+  return running;
+}
 
 test('billing dies while it settles: one tree, with the retry as an event', async () => {
   const { traceId, response } = await traced.open({ stream: true, directives: 'rate=4 tokens=24' });
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   await reader.read();
-  // As above: the spans of the reserve have left billing when later ones have.
-  await traced.collected((await traced.ask()).traceId, 8);
+  // The spans of the reserve have left billing when later ones have.
+  await traced.allCollected();
   process.kill(traced.facts.pid('billing') as number, 'SIGSTOP');
   // The reply ends without an answer of billing, so the settlement is under way.
   while (!(await reader.read()).done);
@@ -50,26 +100,31 @@ test('billing dies while it settles: one tree, with the retry as an event', asyn
 
 test('no span, metric, log or dashboard has words of prompts or replies, stray texts of a client, or a key', async () => {
   await sendStrayWords();
-  const { traceId } = await traced.ask();
-  await traced.collected(traceId, 8);
+  for (const asked of REQUESTS) await traced.collected((await traced.ask(asked)).traceId, 8);
   const { requestId } = await traced.ask({ model: 'failing' });
-  await untilLogged(requestId);
+  await traced.untilLogged(2, (line) => line.requestId === requestId);
   const exports = {
     spans: Buffer.concat(traced.collector.bodies),
     metrics: await everyMetric(),
     logs: Buffer.concat(traced.logFiles().map((file) => readFileSync(file))),
     dashboards: Buffer.concat(filesBelow('deploy/observability').map((file) => readFileSync(file))),
+    top: Buffer.from(await traced.tollgate('top')),
+    trace: Buffer.from(await traced.tollgate('trace', requestId, '--logs', traced.facts.logDir)),
   };
   const keys = [UPSTREAM_KEY, COLLECTOR_KEY, traced.tenant.apiKey, ...Object.values(traced.facts.natsPasswords)];
   const words = [PROMPT_WORD, REPLY_WORD, STRAY_WORD, ...keys];
   const foundIn = (bytes: Buffer): string[] => words.filter((word) => bytes.includes(word));
-  expect(mapValues(exports, foundIn)).toEqual({ spans: [], metrics: [], logs: [], dashboards: [] });
+  expect(mapValues(exports, foundIn)).toEqual({ spans: [], metrics: [], logs: [], dashboards: [], top: [], trace: [] });
   // The search finds what is there.
-  expect(mapValues(exports, (bytes) => ['gateway', traced.tenant.keyId].filter((word) => bytes.includes(word)))).toEqual({
-    spans: ['gateway', traced.tenant.keyId],
-    metrics: ['gateway'],
-    logs: ['gateway', traced.tenant.keyId],
-    dashboards: ['gateway'],
+  expect(
+    mapValues(exports, (bytes) => ['gateway', 'panel', 'failing', traced.tenant.keyId].filter((word) => bytes.includes(word))),
+  ).toEqual({
+    spans: ['gateway', 'failing', traced.tenant.keyId],
+    metrics: ['gateway', 'panel', 'failing'],
+    logs: ['gateway', 'panel', 'failing', traced.tenant.keyId],
+    dashboards: ['gateway', 'panel'],
+    top: ['failing'],
+    trace: ['gateway', 'failing', traced.tenant.keyId],
   });
 });
 
@@ -105,8 +160,19 @@ async function sendStrayWords(): Promise<void> {
     post('/v1/chat/completions', JSON.stringify({ ...chat, model: STRAY_WORD })),
     post('/v1/chat/completions', `{"model":"${STRAY_WORD}`),
     fetch(`${traced.facts.gatewayUrl}/v1/models`, { headers: { authorization: `Bearer ${STRAY_WORD}` } }),
+    signInToPanel(),
   ].map(async (reply) => (await reply).status);
-  expect(await Promise.all(statuses)).toEqual([404, 200, 404, 400, 401]);
+  expect(await Promise.all(statuses)).toEqual([404, 200, 404, 400, 401, 401]);
+}
+
+/** A wrong password, and a query. */
+function signInToPanel(): Promise<Response> {
+  const { panelUrl } = traced.facts;
+  return fetch(`${panelUrl}/panel/v1/session?${STRAY_WORD}`, {
+    method: 'POST',
+    headers: { origin: panelUrl, 'content-type': 'application/json' },
+    body: JSON.stringify({ email: `${STRAY_WORD}@example.com`, password: STRAY_WORD }),
+  });
 }
 
 /** Returns how many spans of the gateway have come to this end. */
@@ -117,7 +183,7 @@ async function spansOf(outcome: string): Promise<number> {
 
 /** Returns the metrics of all services in both formats. */
 async function everyMetric(): Promise<Buffer> {
-  const texts = (['gateway', 'inference-proxy', 'billing', 'catalog'] as const).flatMap((service) =>
+  const texts = (['gateway', 'inference-proxy', 'billing', 'catalog', 'panel'] as const).flatMap((service) =>
     ['*/*', 'application/openmetrics-text'].map(async (accept) => {
       const response = await fetch(`${traced.facts.opsUrls[service]}/metrics`, { headers: { accept } });
       return response.text();
@@ -128,8 +194,4 @@ async function everyMetric(): Promise<Buffer> {
 
 function mapValues<Value, Result>(object: Record<string, Value>, map: (value: Value) => Result): Record<string, Result> {
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]));
-}
-
-async function untilLogged(requestId: string): Promise<void> {
-  while (!traced.logFiles().some((file) => readFileSync(file).includes(requestId))) await delay(50);
 }

@@ -6,7 +6,7 @@ import type { Caller } from '#contracts/audit.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { within } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
-import type { TraceContext } from '#tracing/trace-context.js';
+import { type TraceContext, traceIdOf } from '#tracing/trace-context.js';
 import { isListening } from './call.js';
 import { FairShares } from './fair-shares.js';
 import { isInbox, sharesInbox } from './inbox-subject.js';
@@ -145,7 +145,7 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
           () => this.end(route, run, undefined),
           (error) => {
             this.replyError(message, error);
-            this.logUnknown(route, error);
+            this.logUnknown(route, message, error);
             this.end(route, run, error);
           },
         );
@@ -158,7 +158,7 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
       const run = this.begin(route);
       const writer: StreamWriter<unknown> = new StreamWriter(this.link, message.reply, (failure) => {
         this.writers.delete(writer);
-        if (failure !== undefined) this.logUnknown(route, failure);
+        if (failure !== undefined) this.logUnknown(route, message, failure);
         this.end(route, run, failure);
       });
       this.writers.add(writer);
@@ -215,8 +215,10 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
     this.link.outbox.send(message.reply, encodeJson(wire), undefined, errorHeaders(wire));
   }
 
-  private logUnknown(route: Route, error: unknown): void {
-    if (!(error instanceof ServiceError)) this.log.error({ err: error, subject: route.subject }, 'request failed');
+  private logUnknown({ subject }: Route, message: IncomingMessage, error: unknown): void {
+    if (error instanceof ServiceError) return;
+    const trace = readTrace(message);
+    this.log.error({ err: error, subject, traceId: trace && traceIdOf(trace) }, 'request failed');
   }
 
   // ---- requests in progress ----

@@ -94,10 +94,16 @@ export class TraceCollector {
 
 /** Returns the spans of a trace as an indented tree: `service kind name`, siblings by their start. Throws when it is not one tree. */
 export function treeOf(spans: readonly CollectedSpan[]): string[] {
+  const [tree = [], ...others] = treesOf(spans);
+  if (others.length > 0) throw new Error(`${1 + others.length} trees: ${JSON.stringify([tree, ...others])}`);
+  return tree;
+}
+
+/** Returns the trees of a trace some of whose spans are missing, by the start of their first spans. */
+export function treesOf(spans: readonly CollectedSpan[]): string[][] {
   const known = new Set(spans.map(({ spanId }) => spanId));
-  const roots = spans.filter(({ parentId }) => !known.has(parentId));
-  if (roots.length !== 1)
-    throw new Error(`${roots.length} roots: ${JSON.stringify(roots.map(({ service, name }) => `${service} ${name}`))}`);
+  if (known.size !== spans.length) throw new Error(`spans came twice: ${spans.map(({ name }) => name)}`);
+  const roots = spans.filter(({ parentId }) => !known.has(parentId)).sort((one, other) => Number(one.startNs - other.startNs));
   const below = (parent: CollectedSpan, depth: number): string[] => [
     `${'  '.repeat(depth)}${parent.service} ${parent.kind} ${parent.name}${parent.hasFailed ? ' FAILED' : ''}`,
     ...spans
@@ -105,7 +111,7 @@ export function treeOf(spans: readonly CollectedSpan[]): string[] {
       .sort((one, other) => Number(one.startNs - other.startNs))
       .flatMap((child) => below(child, depth + 1)),
   ];
-  return roots.flatMap((root) => below(root, 0));
+  return roots.map((root) => below(root, 0));
 }
 
 interface KeyValue {

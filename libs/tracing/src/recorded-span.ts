@@ -12,6 +12,8 @@ export interface SpanEvent {
 /** Takes the spans that have ended. */
 export interface SpanSink {
   ended(span: RecordedSpan): void;
+  /** True when the trace of this first span will be exported, chosen or not. */
+  isDue(root: RecordedSpan): boolean;
 }
 
 /** The part of a trace that one process makes for one request: its first span, and all spans below. */
@@ -26,7 +28,7 @@ export class LocalTrace {
     /** Id of the caller's span; empty when the trace begins here. */
     readonly parentId: string,
     readonly traceState: string | undefined,
-    readonly isSampled: boolean,
+    public isSampled: boolean,
     /** False: no span of this part can be exported, so nothing is kept. */
     readonly isRecorded: boolean,
     readonly sink: SpanSink,
@@ -103,6 +105,11 @@ export class RecordedSpan implements Span {
     if (!this.local.isRecorded) return;
     this.links ??= [];
     this.links.push(other as RecordedSpan);
+  }
+
+  /** Call it on the first span of the process. */
+  chooseIfDue(): void {
+    if (this.local.isRecorded && this.local.sink.isDue(this)) this.local.isSampled = true;
   }
 
   fail(errorType: string): void {

@@ -124,6 +124,27 @@ test('of requests that are not sampled, those that fail or are slow are exported
   expect(collector.spans.map(({ name }) => name)).toEqual(['call', 'request', 'slow', 'late']);
 });
 
+test.each([
+  ['is neither failed nor slow is not chosen', { TRACES_SLOW_MS: '60000' }, undefined, '00'],
+  ['has failed is chosen for the calls that it makes from then on', { TRACES_SLOW_MS: '60000' }, 'upstream_error', '01'],
+  ['has failed is not chosen with TRACES_SLOW_MS=0', { TRACES_SLOW_MS: '0' }, 'upstream_error', '00'],
+])('a request that is not sampled and %s', async (_, settings, failure, flags) => {
+  await start(settings);
+  const root = tracer.startRoot('request', 'server', { parent: UNSAMPLED });
+  if (failure !== undefined) root.fail(failure);
+  root.chooseIfDue();
+  const call = root.startChild('call', 'client');
+  expect([root.isSampled, call.isSampled, call.context.traceparent.slice(-2)]).toEqual([flags === '01', flags === '01', flags]);
+});
+
+test('a request that is slow already is chosen', async () => {
+  await start({ TRACES_SLOW_MS: '1' });
+  const root = tracer.startRoot('request', 'server', { parent: UNSAMPLED });
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  root.chooseIfDue();
+  expect(root.isSampled).toBe(true);
+});
+
 test('TRACES_SLOW_MS=0 exports nothing that is not sampled', async () => {
   await start({ TRACES_SLOW_MS: '0' });
   request(UNSAMPLED, { fails: true });

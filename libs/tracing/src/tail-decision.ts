@@ -29,12 +29,16 @@ export class TailDecision implements SpanSink {
     else this.queue.counts.dropped += 1;
   }
 
+  isDue({ hasFailed, startedAt }: RecordedSpan, at = performance.now()): boolean {
+    return hasFailed || at - startedAt >= this.slowMs;
+  }
+
   private decide(root: RecordedSpan): void {
     const { local } = root;
     const { held } = local;
     this.held -= held.length;
     local.held = [];
-    local.fate = local.isSampled || root.hasFailed || root.endedAt - root.startedAt >= this.slowMs ? 'export' : 'discard';
+    local.fate = local.isSampled || this.isDue(root, root.endedAt) ? 'export' : 'discard';
     if (local.fate === 'discard') return;
     for (const span of held) this.queue.push(span);
     this.queue.push(root);

@@ -1,4 +1,4 @@
-import { parseTraceContext, unsampledContext } from './trace-context.js';
+import { ownTraceId, parseTraceContext, unsampledContext } from './trace-context.js';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';
@@ -31,4 +31,13 @@ test.each([
   ['a request id of another form', 'req_1', undefined],
 ])('the context of a request that was not chosen, from %s', (_, requestId, traceparent) => {
   expect(unsampledContext(requestId, '0193f5a2-b6c4-7d3e-8000-0000000000aa')).toEqual(traceparent && { traceparent });
+});
+
+test.each([
+  ['req_0193f5a2b6c47d3e8f00a1b2c3d4e5f6', '0193f5a2b6c47d3e8f00a1b2c3d4e5f6'],
+  ['req_00000000000000000000000000000000', undefined],
+  ['req-1', undefined],
+  ['', undefined],
+])('the own trace id of request %j is %j', (requestId, traceId) => {
+  expect(ownTraceId(requestId)).toBe(traceId);
 });

@@ -7,6 +7,8 @@ export interface TraceContext {
 /** Version 00, or a later one that may have more fields. All zeros and version ff are not valid. */
 const TRACEPARENT =
   /^(?:00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}|(?!00|ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?)$/;
+/** Request id that the gateway or the panel made. */
+const OWN_REQUEST_ID = /^req_(?!0{32})[0-9a-f]{32}$/;
 /** Visible characters of at most the length that every participant must pass on. */
 const TRACESTATE = /^[\x20-\x7e]{1,512}$/;
 
@@ -20,6 +22,14 @@ export function parseTraceContext(traceparent: unknown, tracestate: unknown): Tr
 /** Returns the trace id of a parsed context. */
 export function traceIdOf({ traceparent }: TraceContext): string {
   return traceparent.slice(3, 35);
+}
+
+/**
+ * Returns the id of the trace of a request whose client sent none: the request id without `req_`, so that no message and no row needs to
+ * carry it. It exists also while traces are not exported. Undefined for request ids of another form.
+ */
+export function ownTraceId(requestId: string): string | undefined {
+  return OWN_REQUEST_ID.test(requestId) ? requestId.slice('req_'.length) : undefined;
 }
 
 /** Returns the id of the gateway's span that calls the inference-proxy for a hold: the random half of the hold's UUID, which is never zero. */

@@ -26,7 +26,7 @@ export interface RootOptions {
 /** One operation of a trace. Call nothing on it after `end`. */
 export interface Span {
   readonly traceId: string;
-  /** True when the trace was chosen at its start, so that every service exports its part. */
+  /** True when the trace was chosen at its start or by `chooseIfDue`, so that every service called from then on exports its part. */
   readonly isSampled: boolean;
   /** Context for calls that this operation makes. */
   readonly context: TraceContext;
@@ -36,6 +36,8 @@ export interface Span {
   /** `at` is of `performance.now()`. Default: now. */
   addEvent(name: string, attributes?: SpanAttributes, at?: number): void;
   linkTo(other: Span): void;
+  /** Chooses the trace if its first span here has failed or is slow already, because it will be exported in any case. */
+  chooseIfDue(): void;
   /** Marks the operation as failed. `errorType` is a code, never a message. */
   fail(errorType: string): void;
   end(): void;

@@ -1,5 +1,6 @@
 import type { ReserveOutcome, ReserveRequest, SettleOutcome } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
+import { ownTraceId, traceIdOf } from '#tracing/trace-context.js';
 import { type Span, type Tracer, underSpan } from '#tracing/tracer.js';
 import { applyBatch } from './apply-batch.js';
 import type { Batch, Committed, HoldTimes, Settle } from './batch.js';
@@ -10,7 +11,7 @@ import { Lane, type LaneOptions } from './lane.js';
 type LaneItem = ({ settle: Settle } | { reserve: ReserveRequest } | { sweep: string }) & { span?: Span | undefined };
 type Outcome = SettleOutcome | ReserveOutcome | undefined;
 
-export interface HoldLanesOptions extends Omit<LaneOptions<LaneItem, Outcome>, 'work' | 'share' | 'isPerishable'> {
+export interface HoldLanesOptions extends Omit<LaneOptions<LaneItem, Outcome>, 'work' | 'share' | 'isPerishable' | 'logFields'> {
   lanes: number;
   /** Requests of one account that may wait in its lane. Default: a quarter of the queue. */
   accountQueueMax?: number;
@@ -32,7 +33,10 @@ export class HoldLanes {
     const share = { ownerOf, max: options.accountQueueMax ?? Math.ceil(options.queueMax / 4) };
     // A reserve is dropped after its deadline, since its caller has given up. A settle is never dropped for its age.
     const isPerishable = (request: LaneItem): boolean => 'reserve' in request;
-    this.lanes = Array.from({ length: options.lanes }, () => new Lane<LaneItem, Outcome>({ ...options, work, share, isPerishable }));
+    this.lanes = Array.from(
+      { length: options.lanes },
+      () => new Lane<LaneItem, Outcome>({ ...options, work, share, isPerishable, logFields }),
+    );
   }
 
   /** Requests that wait for a batch. */
@@ -94,4 +98,16 @@ export class HoldLanes {
 function ownerOf(request: LaneItem): string {
   if ('settle' in request) return request.settle.accountId;
   return 'reserve' in request ? request.reserve.accountId : request.sweep;
+}
+
+/** A settle knows no request, but the lines of its hold name it. */
+function logFields(item: LaneItem): object {
+  if ('sweep' in item) return { accountId: item.sweep };
+  if ('settle' in item) return { traceId: traceIdIn(item.settle), holdId: item.settle.holdId, accountId: item.settle.accountId };
+  const { requestId, keyId, holdId, accountId } = item.reserve;
+  return { requestId, traceId: traceIdIn(item.reserve) ?? ownTraceId(requestId), keyId, holdId, accountId };
+}
+
+function traceIdIn({ traceparent }: { traceparent?: string }): string | undefined {
+  return traceparent === undefined ? undefined : traceIdOf({ traceparent });
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { pino } from 'pino';
 import type { PgConnection } from '#database/pg-connection.js';
 import { connectPg } from '#database/pg-connection.js';
 import { freePort } from '#testing/nats-server.js';
@@ -85,6 +86,21 @@ test('only the item that the database refuses fails, not its batch', async () =>
   expect(outcomes[3]).toMatchObject({ reason: { name: 'ServiceError', code: 'internal_error' } });
   expect(batches).toEqual([8, 4, 2, 2, 1, 1, 4]);
   await lane.close();
+});
+
+test('the log names the item that the database refuses', async () => {
+  const logged: Record<string, unknown>[] = [];
+  const logger = pino({ base: {} }, { write: (line: string) => void logged.push(JSON.parse(line)) });
+  const lane = newLane<number, number>(
+    async (connection, items) => {
+      await connection.query('SELECT 1 / (1 - (99 = ANY ($1::int[]))::int)', [items]);
+      return [...items];
+    },
+    { logger, logFields: (item) => ({ requestId: `req_${item}` }) },
+  );
+  await Promise.allSettled([1, 99, 3].map((item) => lane.push(item)));
+  await lane.close();
+  expect(logged).toEqual([expect.objectContaining({ msg: 'item rejected: its batch fails with it', requestId: 'req_99' })]);
 });
 
 test('a statement that hangs is ended by the server, and its items are sent again on a new connection', async () => {

@@ -19,6 +19,8 @@ export interface LaneOptions<Item, Outcome> {
   deadlineMs: number;
   /** True for items that are rejected instead of sent when their deadline has passed. */
   isPerishable?: (item: Item) => boolean;
+  /** Returns the fields by which the log names an item. */
+  logFields?: (item: Item) => object;
   logger: Logger;
 }
 
@@ -169,7 +171,9 @@ export class Lane<Item, Outcome> {
   private async runHalves(batch: Queued<Item, Outcome>[], error: unknown): Promise<void> {
     const [only] = batch;
     if (batch.length === 1 && only) {
-      if (!(error instanceof ServiceError)) this.options.logger.error({ err: error }, 'item rejected: its batch fails with it');
+      if (!(error instanceof ServiceError)) {
+        this.options.logger.error({ ...this.options.logFields?.(only.item), err: error }, 'item rejected: its batch fails with it');
+      }
       only.reject(
         error instanceof ServiceError
           ? error

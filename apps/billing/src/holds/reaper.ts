@@ -1,6 +1,7 @@
 import { serviceAuthor } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
+import { ownTraceId } from '#tracing/trace-context.js';
 import { sweepBudgetValues } from '../budgets/sweep-budget-values.js';
 import { grantDuePlans } from '../ledger/grant-due-plans.js';
 import type { HoldTimes } from './batch.js';
@@ -162,7 +163,7 @@ export class Reaper {
       rows.map(async ({ id: holdId, account_id: accountId, key_id: keyId, request_id: requestId, trace_id: traceId }) => {
         const { status } = await this.options.lanes.settle({ holdId, accountId, reason: 'lease-expired' });
         if (status !== 'settled') return;
-        this.options.logger.warn({ requestId, traceId: traceId ?? undefined, keyId, holdId }, 'lease expired: hold reaped');
+        this.options.logger.warn({ requestId, traceId: traceId ?? ownTraceId(requestId), keyId, holdId }, 'lease expired: hold reaped');
       }),
     );
   }

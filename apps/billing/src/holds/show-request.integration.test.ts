@@ -81,6 +81,12 @@ test.each([
   expect(await Promise.all(others)).toEqual([null, trace]);
 });
 
+test('without a trace of the client, the trace id of a request is its own id', async () => {
+  const trace = '0193f5a2b6c47d3e8f00a1b2c3d4e5f6';
+  await lanes.reserve({ ...reserveOf(customer, 100n), requestId: `req_${trace}` });
+  expect((await showRequest(ledger.prisma, `req_${trace}`)).traceId).toBe(trace);
+});
+
 test.each([
   ['a running request', undefined],
   ['one that a service settled', (holdId: string) => lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed' })],

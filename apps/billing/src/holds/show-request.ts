@@ -3,6 +3,7 @@ import { currentReason, type SettleReason, type Settler, type TokenUsage } from 
 import type { BilledRequest, CostParts, RequestCreditNote, RequestSettlement } from '#contracts/billing/requests.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
+import { ownTraceId } from '#tracing/trace-context.js';
 import { NO_USAGE } from './hold.js';
 import { sourcesOfRow } from './usage-sources.js';
 
@@ -64,7 +65,7 @@ function requestFields(
 ): Pick<BilledRequest, 'requestId' | 'traceId' | 'accountId' | 'projectId' | 'keyId' | 'model' | 'attribution' | 'price'> {
   return {
     requestId: row.requestId ?? '',
-    traceId: row.traceId?.replaceAll('-', '') ?? null,
+    traceId: row.traceId?.replaceAll('-', '') ?? ownTraceId(row.requestId ?? '') ?? null,
     accountId: row.accountId,
     projectId: row.projectId ?? '',
     keyId: row.keyId ?? '',

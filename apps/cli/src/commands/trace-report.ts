@@ -20,11 +20,14 @@ interface RequestLine extends LogLine {
   totalMs: number;
   reserveMs?: number;
   firstContentMs?: number;
+  settleMs?: number;
+  /** Calls of upstreams; absent with `ACTIVITY_EVENTS=false`. */
+  calls?: { upstream: string; startMs: number; firstByteMs?: number; endMs?: number; failure?: string }[];
 }
 
 /** Fields that the tree shows in their own places. */
 const SHOWN = new Set(['time', 'level', 'service', 'msg', 'pid', 'hostname', 'requestId', 'holdId', 'err']);
-const SHOWN_OF_REQUEST = new Set([...SHOWN, 'method', 'route', 'status', 'totalMs', 'reserveMs', 'firstContentMs']);
+const SHOWN_OF_REQUEST = new Set([...SHOWN, 'method', 'route', 'status', 'totalMs', 'reserveMs', 'firstContentMs', 'settleMs', 'calls']);
 
 /** Returns the lines of one request in the order of their times: those with its id, and those with its hold. */
 export function selectTrace(lines: readonly LogLine[], requestId: string): LogLine[] {
@@ -35,24 +38,28 @@ export function selectTrace(lines: readonly LogLine[], requestId: string): LogLi
   return selected.sort((one, other) => Date.parse(one.time) - Date.parse(other.time));
 }
 
-/** Renders a tree for each request: its line of the gateway, and below it each step with the milliseconds since the request came. */
+/**
+ * Renders a tree for each request: its line of the gateway, below it the hops to billing and the inference-proxy, and below the
+ * inference-proxy the calls of upstreams. Times are milliseconds since the request came.
+ */
 export function renderTrace(lines: readonly LogLine[]): string {
   const roots = lines.filter(isRequest);
-  if (roots.length === 0) return renderSteps(lines.map((line) => stepOf(line, Date.parse(lines[0]?.time ?? ''))));
+  if (roots.length === 0) return renderSteps(lines.map((line) => stepOf(line, Date.parse(lines[0]?.time ?? '')))).join('\n');
   return roots
     .map((root) => {
       const startedAt = Date.parse(root.time) - root.totalMs;
       const others = lines.filter((line) => !isRequest(line) && (line.requestId === root.requestId || line.holdId === root.holdId));
-      const steps = [...stepsOf(root), ...others.map((line) => stepOf(line, startedAt))].sort((one, other) => one.atMs - other.atMs);
-      return `${headOf(root)}\n${renderSteps(steps)}`;
+      return [headOf(root), ...renderSteps(stepsOf(root, others, startedAt))].join('\n');
     })
     .join('\n\n');
 }
 
 interface Step {
   atMs: number;
-  service: string;
+  /** Absent below the inference-proxy. */
+  service?: string;
   text: string;
+  below?: Step[];
 }
 
 function isRequest(line: LogLine): line is RequestLine {
@@ -63,15 +70,38 @@ function headOf(root: RequestLine): string {
   return `${root.requestId}  ${root.method ?? '-'} ${root.route}  ${root.status}  ${root.totalMs} ms\n  ${renderOthers(root, SHOWN_OF_REQUEST)}`;
 }
 
-/** Steps whose times the line of the gateway has. */
-function stepsOf({ holdId, reserveMs, firstContentMs, totalMs }: RequestLine): Step[] {
-  const step = (atMs: number | undefined, text: string): Step[] => (atMs === undefined ? [] : [{ atMs, service: 'gateway', text }]);
-  return [
-    ...step(0, 'request received'),
-    ...step(reserveMs, `hold ${holdId ?? ''} made`),
-    ...step(firstContentMs, 'first content'),
-    ...step(totalMs, 'request ended'),
+/** Steps whose times the line of the gateway has, and those of the other lines. */
+function stepsOf(root: RequestLine, others: readonly LogLine[], startedAt: number): Step[] {
+  const { holdId = '', reserveMs, firstContentMs, totalMs, settleMs } = root;
+  const step = (atMs: number | undefined, service: string, text: string): Step[] => (atMs === undefined ? [] : [{ atMs, service, text }]);
+  const ofProxy = others.filter(({ service }) => service === 'inference-proxy');
+  const steps = [
+    ...step(0, 'gateway', 'request received'),
+    ...step(reserveMs, 'billing', `hold ${holdId} made`),
+    ...generateOf(root, ofProxy, startedAt),
+    ...step(firstContentMs, 'gateway', 'first content'),
+    ...step(settleMs && totalMs - settleMs, 'billing', `hold ${holdId} settled in ${settleMs} ms`),
+    ...step(totalMs, 'gateway', 'request ended'),
+    ...others.filter((line) => !ofProxy.includes(line)).map((line) => stepOf(line, startedAt)),
   ];
+  return inOrder(steps);
+}
+
+/** The hop to the inference-proxy: its lines, and the calls of upstreams. */
+function generateOf({ calls = [] }: RequestLine, lines: readonly LogLine[], startedAt: number): Step[] {
+  const below = inOrder([
+    ...calls.map(({ upstream, startMs, endMs, failure }) => {
+      const took = endMs === undefined ? '' : ` after ${endMs - startMs} ms`;
+      return { atMs: startMs, text: `call of ${upstream}: ${failure ?? 'answered'}${took}` };
+    }),
+    ...lines.map((line) => ({ ...stepOf(line, startedAt), service: undefined })),
+  ]);
+  const [first] = below;
+  return first === undefined ? [] : [{ atMs: first.atMs, service: 'inference-proxy', text: 'generate', below }];
+}
+
+function inOrder(steps: readonly Step[]): Step[] {
+  return steps.toSorted((one, other) => one.atMs - other.atMs);
 }
 
 function stepOf(line: LogLine, startedAt: number): Step {
@@ -80,16 +110,17 @@ function stepOf(line: LogLine, startedAt: number): Step {
   return { atMs: Date.parse(line.time) - startedAt, service: line.service, text: `${level}${line.msg}${fields && `  ${fields}`}` };
 }
 
-function renderSteps(steps: readonly Step[]): string {
+/** Renders one line for each step, those below it indented. */
+function renderSteps(steps: readonly Step[]): string[] {
   const times = steps.map(({ atMs }) => `+${Math.max(0, Math.round(atMs * 10) / 10)} ms`);
   const width = Math.max(...times.map(({ length }) => length));
-  const services = Math.max(...steps.map(({ service }) => service.length));
-  return steps
-    .map(({ service, text }, at) => {
-      const branch = at === steps.length - 1 ? '└─' : '├─';
-      return `${branch} ${(times[at] ?? '').padStart(width)}  ${service.padEnd(services)}  ${text}`;
-    })
-    .join('\n');
+  const services = Math.max(...steps.map(({ service = '' }) => service.length));
+  return steps.flatMap(({ service, text, below = [] }, at) => {
+    const isLast = at === steps.length - 1;
+    const name = service === undefined ? '' : `${service.padEnd(services)}  `;
+    const head = `${isLast ? '└─' : '├─'} ${(times[at] ?? '').padStart(width)}  ${name}${text}`;
+    return [head, ...(below.length > 0 ? renderSteps(below).map((line) => `${isLast ? ' ' : '│'}  ${line}`) : [])];
+  });
 }
 
 /** Renders the fields that the tree shows in no other place. */

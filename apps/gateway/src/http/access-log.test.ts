@@ -12,6 +12,7 @@ test('a line has the key id, the client address behind trusted proxies, its user
   const [{ level, time, totalMs, ...line } = { msg: '' }] = gateway.logged.filter(({ msg }) => msg === 'request');
   expect(line).toEqual({
     requestId: answer.headers['x-request-id'],
+    traceId: String(answer.headers['x-request-id']).slice('req_'.length),
     clientRequestId: 'theirs-1',
     clientAddress: '1.2.3.4',
     userAgent: 'an-agent/1.0',
@@ -40,6 +41,7 @@ test('the line of a request to a model has its format, its calls, its hold, its 
     level: 30,
     time: number,
     requestId: answer.headers['x-request-id'],
+    traceId: String(answer.headers['x-request-id']).slice('req_'.length),
     clientAddress: '127.0.0.1',
     method: 'POST',
     route: '/v1/chat/completions',
@@ -57,6 +59,7 @@ test('the line of a request to a model has its format, its calls, its hold, its 
     outcome: 'completed',
     usage: { promptTokens: 9, cachedTokens: 4, outputTokens: 2, reasoningTokens: 0, promptSource: 'reported', outputSource: 'reported' },
     costPicoUsd: '1000',
+    settleMs: number,
     totalMs: number,
     firstContentMs: number,
     msg: 'request',

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from '#observability/logger.js';
-import type { ActivityEvents } from './activity-events.js';
+import { type ActivityEvents, callsOf } from './activity-events.js';
 import { CLIENT_DISCONNECTED, type GatewayMetrics } from './gateway-metrics.js';
 import type { HttpExchange } from './http-exchange.js';
 import { ROUTES, type Route } from './routes.js';
@@ -54,12 +54,14 @@ export class AccessLog {
         projectId: caller?.projectId,
         keyId: caller?.keyId,
         ...inference,
-        reserveMs: inference?.reserveMs === undefined ? undefined : round(inference.reserveMs),
+        reserveMs: rounded(inference?.reserveMs),
+        settleMs: rounded(inference?.settleMs),
         requests: undefined,
         tokens: undefined,
         activity: undefined,
+        calls: callsOf(exchange),
         totalMs: round(endedAt - startedAt),
-        firstContentMs: firstContentAt === undefined ? undefined : round(firstContentAt - startedAt),
+        firstContentMs: rounded(firstContentAt && firstContentAt - startedAt),
       },
       'request',
     );
@@ -90,4 +92,8 @@ function printable(value: string | string[] | undefined, max: number): string | 
 
 function round(milliseconds: number): number {
   return Math.round(milliseconds * 10) / 10;
+}
+
+function rounded(milliseconds: number | undefined): number | undefined {
+  return milliseconds === undefined ? undefined : round(milliseconds);
 }

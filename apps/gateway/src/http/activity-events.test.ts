@@ -73,6 +73,7 @@ describe('with the setting on', () => {
         { upstream: 'local', startMs: MS, firstByteMs: MS, endMs: MS },
       ],
     });
+    expect(gateway.logged.find(({ msg }) => msg === 'request')?.calls).toEqual(request?.attempts);
     const { heldMs = 0, firstContentMs = 0, lastContentMs = 0, endedMs = 0, attempts = [], receivedAt = '' } = request ?? {};
     expect(attempts.map(({ startMs, endMs = 0 }) => [startMs - heldMs, endMs - heldMs])).toEqual([
       [0, 3],

@@ -63,11 +63,8 @@ export class ActivityEvents {
 
 function renderEnded({ exchange, status, endedAt }: Ended): EndedRequest {
   const { id, requestId, route, caller, inference, error, startedAt, firstContentAt } = exchange;
-  const { heldAt, lastContentAt, attempts, ...quote } = inference?.activity ?? {};
+  const { heldAt, lastContentAt, attempts: _, ...quote } = inference?.activity ?? {};
   const after = (at: number | undefined): number | undefined => (at === undefined ? undefined : Math.round(at - startedAt));
-  const heldMs = after(heldAt);
-  // The inference-proxy takes the request right after the hold.
-  const shifted = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms + (heldMs ?? 0));
   return {
     requestId,
     receivedAt: new Date(millisecondsOf(id)).toISOString(),
@@ -80,20 +77,29 @@ function renderEnded({ exchange, status, endedAt }: Ended): EndedRequest {
     status,
     code: error?.code,
     outcome: inference?.outcome,
-    heldMs,
+    heldMs: after(heldAt),
     firstContentMs: after(firstContentAt),
     lastContentMs: after(lastContentAt),
     endedMs: Math.round(endedAt - startedAt),
     holdId: inference?.holdId,
     ...quote,
-    attempts: attempts?.map(({ upstream, startMs, firstByteMs, endMs, failure }) => ({
-      upstream,
-      startMs: startMs + (heldMs ?? 0),
-      firstByteMs: shifted(firstByteMs),
-      endMs: shifted(endMs),
-      failure,
-    })),
+    attempts: callsOf(exchange),
   };
+}
+
+/** Returns the calls of upstreams, in milliseconds since the request came. Undefined when `ACTIVITY_EVENTS` is off. */
+export function callsOf({ inference, startedAt }: HttpExchange): EndedRequest['attempts'] {
+  const { heldAt = startedAt, attempts } = inference?.activity ?? {};
+  // The inference-proxy takes the request right after the hold.
+  const heldMs = Math.round(heldAt - startedAt);
+  const shifted = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms + heldMs);
+  return attempts?.map(({ upstream, startMs, firstByteMs, endMs, failure }) => ({
+    upstream,
+    startMs: startMs + heldMs,
+    firstByteMs: shifted(firstByteMs),
+    endMs: shifted(endMs),
+    failure,
+  }));
 }
 
 /** Returns the time in a UUIDv7 without hyphens. */

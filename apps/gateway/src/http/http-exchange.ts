@@ -44,9 +44,9 @@ export class HttpExchange {
     return this.stopping.signal;
   }
 
-  /** Trace id of the span, or of the client without one; undefined when there is neither. */
-  get traceId(): string | undefined {
-    return this.span?.traceId ?? (this.trace && traceIdOf(this.trace));
+  /** Id of the client's trace, or of the request's own; also while traces are not exported. */
+  get traceId(): string {
+    return this.span?.traceId ?? (this.trace === undefined ? this.id : traceIdOf(this.trace));
   }
 
   /** Stops the exchange with an error for the client, or without one for a disconnected client. Only the first call has an effect. */

@@ -177,6 +177,7 @@ describe.each(ENDINGS)('%s', (_name, steps, plain, streamed) => {
       outcome: expected.settled.reason,
       usage: expected.settled.usage,
       costPicoUsd: expected.settled.usage ? '1000' : '0',
+      settleMs: expect.any(Number),
     });
   });
 });
@@ -438,20 +439,22 @@ test('while too many settlements are open new requests are refused', async () =>
   expect(fakes.settles).toHaveLength(3);
 });
 
-describe('the call of the inference-proxy', () => {
+describe('the reserve and the call of the inference-proxy', () => {
   const TRACE_ID = '0193f5a2b6c47d3e8f00a1b2c3d4e5f6';
   const CLIENT = { traceparent: `00-${TRACE_ID}-b7ad6b7169203331-00` };
 
   test.each<[string, boolean, TraceContext | undefined, boolean]>([
-    ['of a trace that was chosen has its context', true, undefined, true],
-    ['of a trace that was not chosen has none: both ends make it from their ids', false, undefined, false],
-    ['of a trace that the client began has its context, chosen or not', false, CLIENT, true],
+    ['of a trace that was chosen have its context', true, undefined, true],
+    ['of a trace that was not chosen have none: the services behind make it from their ids', false, undefined, false],
+    ['of a trace that the client began have its context, chosen or not', false, CLIENT, true],
   ])('%s', async (_, isSampled, trace, isSent) => {
     const { fakes, run } = await setUp();
     const spans: RecordedSpan[] = [];
-    const local = new LocalTrace(TRACE_ID, '', undefined, isSampled, true, { ended: (span) => spans.push(span) });
+    const local = new LocalTrace(TRACE_ID, '', undefined, isSampled, true, { ended: (span) => spans.push(span), isDue: () => false });
     await run({}, trace, new RecordedSpan(local, undefined, 'request', 'server', undefined));
     const context = spans.find(({ name }) => name === 'inference')?.context;
+    const reserve = spans.find(({ name }) => name === 'reserve')?.context;
+    expect(fakes.reserves.map(({ traceparent }) => traceparent)).toEqual([isSent ? reserve?.traceparent : undefined]);
     const derived = unsampledContext(`req_${TRACE_ID}`, fakes.opened[0]?.ticket.holdId ?? '')?.traceparent;
     expect({ sent: fakes.messaging.traces, derived: context?.traceparent.slice(0, 52) }).toEqual({
       sent: [isSent ? context : undefined],

@@ -9,7 +9,7 @@ import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { type EventStream, MessagingError } from '#messaging/messaging.js';
-import { callSpanId, type TraceContext, traceIdOf } from '#tracing/trace-context.js';
+import { callSpanId, ownTraceId, type TraceContext, traceIdOf } from '#tracing/trace-context.js';
 import { type Span, underSpan } from '#tracing/tracer.js';
 import type { BillingClient } from '../clients/billing.js';
 import type { Caller } from '../clients/caller.js';
@@ -66,7 +66,9 @@ export interface InferenceRecord {
   unbilledTokens?: number;
   /** Absent if the settlement was not recorded when the reply ended. */
   costPicoUsd?: string;
-  /** Filled if present: `ACTIVITY_EVENTS` is on. It is not logged. */
+  /** Milliseconds that the reply waited for its settlement. */
+  settleMs?: number;
+  /** Filled if present: `ACTIVITY_EVENTS` is on. */
   activity?: InferenceActivity | undefined;
 }
 
@@ -131,7 +133,12 @@ export async function runInference(services: InferenceServices, call: InferenceC
   if (usage && meter.unbilledTokens > 0) record.unbilledTokens = meter.unbilledTokens;
   const { upstream } = meter;
   const settlement = { holdId: ticket.holdId, accountId: ticket.accountId, reason: outcome, usage, upstream };
+  // Such a request is exported in any case: billing then exports its settlement too.
+  if (outcome === 'failed' && failure && failure.status >= 500) call.span?.fail(failure.code);
+  call.span?.chooseIfDue();
+  const settlesAt = performance.now();
   const settled = await settle(services, call, settlement);
+  record.settleMs = performance.now() - settlesAt;
   record.costPicoUsd = settled?.costPicoUsd;
 
   if (outcome === 'client-disconnected') return;
@@ -160,7 +167,7 @@ async function reserve(
     amountTokens: quote.promptTokensMax + quote.outputTokensMax,
     tokensMax: Math.min(quote.promptTokensEstimate + quote.outputTokensMax, TOKENS_MAX),
     attribution: call.attribution,
-    traceparent: (span?.context ?? call.trace)?.traceparent,
+    traceparent: sentContext(span, call.trace)?.traceparent,
   };
   // Called when billing gave no answer: the hold may exist, or may still be made. A release ends it, or leaves a tombstone that refuses
   // the late reserve.
@@ -182,7 +189,15 @@ async function settle({ settlements }: InferenceServices, call: InferenceCall, s
 }
 
 function logFields({ requestId, trace, span, caller }: InferenceCall): RequestFields {
-  return { requestId, traceId: span?.traceId ?? (trace && traceIdOf(trace)), keyId: caller.keyId };
+  return { requestId, traceId: span?.traceId ?? (trace === undefined ? ownTraceId(requestId) : traceIdOf(trace)), keyId: caller.keyId };
+}
+
+/**
+ * Returns the context to send; undefined for a trace that the gateway began and did not choose: the services behind make it themselves of
+ * the ids of request and hold (`unsampledContext`, `ownTraceId`).
+ */
+function sentContext(span: Span | undefined, trace: TraceContext | undefined): TraceContext | undefined {
+  return span && (span.isSampled || trace !== undefined) ? span.context : trace;
 }
 
 /** Returns the context that an item of a batch for billing carries: a message serves many traces, so its headers cannot. */
@@ -202,9 +217,7 @@ async function relay(
   reply: Reply,
 ): Promise<GatewayError | undefined> {
   const span = parent?.startChild('inference', 'client', { 'gen_ai.request.model': request.model }, callSpanId(ticket.holdId));
-  // Nothing is sent for `unsampledContext`: the inference-proxy makes it itself.
-  const context = span && (span.isSampled || trace !== undefined) ? span.context : trace;
-  const failure = await forward(() => inference.open({ ticket, request }, context), meter, reply);
+  const failure = await forward(() => inference.open({ ticket, request }, sentContext(span, trace)), meter, reply);
   span?.set({ 'tollgate.upstream': meter.upstream });
   if (failure !== undefined && !isClientDisconnected(reply.stopped)) span?.fail(failure.code);
   span?.end();

@@ -1,6 +1,6 @@
 import type { GenerateRequest } from '#contracts/inference.js';
 import type { CallContext } from '#messaging/messaging.js';
-import { traceIdOf, unsampledContext } from '#tracing/trace-context.js';
+import { ownTraceId, traceIdOf, unsampledContext } from '#tracing/trace-context.js';
 import type { Span, Tracer } from '#tracing/tracer.js';
 import type { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { CallEnd } from '../metrics/route-metrics.js';
@@ -14,7 +14,7 @@ export interface TraceDependencies {
   tracedUpstreams?: ReadonlySet<string>;
 }
 
-/** Fields that the log lines of a run share. There is a trace id also while traces are not exported, if the client sent one. */
+/** Fields that the log lines of a run share. There is a trace id also while traces are not exported. */
 export interface RunFields {
   requestId: string;
   traceId: string | undefined;
@@ -41,7 +41,7 @@ export class RunTrace {
       parent: trace ?? unsampledContext(ticket.requestId, ticket.holdId),
       attributes: { 'tollgate.request_id': ticket.requestId, 'tollgate.hold_id': ticket.holdId, 'gen_ai.request.model': request.model },
     });
-    const traceId = this.span?.traceId ?? (trace && traceIdOf(trace));
+    const traceId = this.span?.traceId ?? (trace === undefined ? ownTraceId(ticket.requestId) : traceIdOf(trace));
     this.fields = { requestId: ticket.requestId, traceId, keyId: ticket.keyId, holdId: ticket.holdId };
   }
 

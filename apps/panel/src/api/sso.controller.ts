@@ -65,10 +65,10 @@ export class SsoController {
   }
 
   /** Leads to a page that explains a failed sign-in: a person came here in a browser, for which JSON is no answer. */
-  private comeBack({ requestId, params: { provider } }: PanelRequest, response: Response, returnTo: string, error: unknown): void {
+  private comeBack({ requestId, traceId, params: { provider } }: PanelRequest, response: Response, returnTo: string, error: unknown): void {
     const failure = failureOf(error);
     if (failure === undefined) throw error;
-    const fields = { requestId, provider, failure };
+    const fields = { requestId, traceId, provider, failure };
     if (failure === 'internal') this.logger.error({ ...fields, err: error }, 'sign-in with a provider failed');
     else this.logger.warn({ ...fields, ...(error instanceof SsoError && { reason: error.reason }) }, 'sign-in with a provider failed');
     const page = new URL(returnTo, ANY_HOST);

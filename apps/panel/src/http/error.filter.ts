@@ -25,7 +25,8 @@ export class ErrorFilter implements ExceptionFilter {
     const request = host.switchToHttp().getRequest<PanelRequest>();
     const response = host.switchToHttp().getResponse<Response>();
     const error = translate(thrown, request);
-    if (error.status >= 500) this.logger.error({ requestId: request.requestId, err: error.cause ?? error }, error.message);
+    const { requestId, traceId } = request;
+    if (error.status >= 500) this.logger.error({ requestId, traceId, err: error.cause ?? error }, error.message);
     if (error.code === 'permission_denied' && request.caller) await this.record(request, error);
     if (response.headersSent) {
       response.destroy();
@@ -45,7 +46,8 @@ export class ErrorFilter implements ExceptionFilter {
     try {
       await record(this.prisma, authorOf(request), entry);
     } catch (err) {
-      this.logger.error({ requestId: request.requestId, err }, 'refusal not recorded');
+      const { requestId, traceId } = request;
+      this.logger.error({ requestId, traceId, err }, 'refusal not recorded');
     }
   }
 }

@@ -25,6 +25,8 @@ export interface CallerSession {
 /** A request below `/panel/v1`. */
 export interface PanelRequest extends Request {
   requestId: string;
+  /** Id of the client's trace, or of the request's own. */
+  traceId: string;
   /** IP address of the client, taken from trusted proxies if any. */
   address: string;
   /** Gets a copy of every row that the request adds to the journal. */

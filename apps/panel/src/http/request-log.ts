@@ -2,6 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { NextFunction, RequestHandler, Response } from 'express';
 import { clientAddress } from '#observability/client-address.js';
 import type { Logger } from '#observability/logger.js';
+import { parseTraceContext, traceIdOf } from '#tracing/trace-context.js';
 import type { PanelMetrics } from './panel-metrics.js';
 import type { PanelRequest } from './panel-request.js';
 
@@ -19,16 +20,19 @@ export function requestLog({ logger, metrics, trustedProxyHops }: RequestLogOpti
   return (incoming, response: Response, next: NextFunction) => {
     const request = incoming as PanelRequest;
     const startedAt = performance.now();
-    request.requestId = `req_${randomUUIDv7().replaceAll('-', '')}`;
+    const id = randomUUIDv7().replaceAll('-', '');
+    const trace = parseTraceContext(request.get('traceparent'), undefined);
+    request.requestId = `req_${id}`;
+    request.traceId = trace === undefined ? id : traceIdOf(trace);
     request.logger = logger;
     request.address = clientAddress(request.socket.remoteAddress ?? '', request.get('x-forwarded-for'), trustedProxyHops);
     response.setHeader('x-request-id', request.requestId);
     response.once('close', () => {
-      const { requestId, address, method, caller, path } = request;
+      const { requestId, traceId, address, method, caller, path } = request;
       const status = response.statusCode;
       metrics.requests.inc({ method, status: String(status) });
       const totalMs = Math.round(performance.now() - startedAt);
-      logger.info({ requestId, clientAddress: address, method, path, status, actor: caller?.actor, totalMs }, 'request');
+      logger.info({ requestId, traceId, clientAddress: address, method, path, status, actor: caller?.actor, totalMs }, 'request');
     });
     next();
   };

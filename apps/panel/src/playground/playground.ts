@@ -32,7 +32,7 @@ export class Playground {
   async run(request: PanelRequest, response: ExpressResponse, body: PlaygroundBody): Promise<void> {
     // Its event `close` has passed.
     if (response.destroyed) return;
-    const { requestId, logger } = request;
+    const { requestId, traceId, logger } = request;
     const leave = this.enter(callerOf(request).actor);
     const end = new AbortController();
     response.once('close', () => end.abort(CLIENT_LEFT));
@@ -46,7 +46,7 @@ export class Playground {
       await relayEvents(reply.body, response, signal).catch((error) => {
         const reason = signal.aborted ? signal.reason : error;
         if (!(reason instanceof PanelError || reason === CLIENT_LEFT))
-          logger.warn({ requestId, err: reason }, 'reply of the gateway broke');
+          logger.warn({ requestId, traceId, err: reason }, 'reply of the gateway broke');
         response.write(failureEvent(reason));
       });
       response.end();

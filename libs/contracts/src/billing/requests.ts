@@ -49,7 +49,7 @@ export interface RequestCreditNote {
 /** Everything billing knows of one request. `settlement` is null while it runs. Amounts are integer strings of pico-USD. */
 export interface BilledRequest {
   requestId: string;
-  /** Trace id of OpenTelemetry: 32 hexadecimal digits. Null: the request had no trace. */
+  /** Trace id of OpenTelemetry: the client's, or else the request id without `req_`. Null for request ids of another form. */
   traceId: string | null;
   holdId: string;
   accountId: string;
