@@ -28,6 +28,7 @@ test.each(FORMATS.flatMap((format) => [false, true].map((stream) => ({ format, s
       'gen_ai.provider.name': 'openai',
       'gen_ai.request.model': 'sim-fast',
       'gen_ai.request.stream': stream,
+      'gen_ai.response.finish_reasons': ['stop'],
       'gen_ai.usage.input_tokens': expect.any(Number),
       'gen_ai.usage.output_tokens': expect.any(Number),
       'server.address': '127.0.0.1',
@@ -144,19 +145,23 @@ test('the circuit of a route is an attribute of each attempt, and its change an 
   ]);
 });
 
-test('the histogram of durations leads to the trace of a sampled request', async () => {
+test('histograms of durations lead to the trace of a sampled request', async () => {
   const sampled = await traced.ask();
   await traced.collected(sampled.traceId, 8);
   const { traceId } = await traced.ask({ model: 'failing', sampled: false });
   await traced.collected(traceId, 6); // its part of the gateway comes after its line in the access log
   const scrape = async (accept: string): Promise<string> => {
-    const response = await fetch(`${traced.facts.opsUrls.gateway}/metrics`, { headers: { accept } });
-    return response.text();
+    const { gateway, 'inference-proxy': proxy } = traced.facts.opsUrls;
+    const texts = [gateway, proxy].map(async (url) => (await fetch(`${url}/metrics`, { headers: { accept } })).text());
+    return (await Promise.all(texts)).join('');
   };
   const open = await scrape('application/openmetrics-text;version=1.0.0');
-  const exemplars = open.split('\n').filter((line) => line.includes(' # {trace_id='));
-  expect(exemplars.filter((line) => line.includes(sampled.traceId))).toEqual([
-    expect.stringMatching(/^tollgate_gateway_request_seconds_bucket\{.*route="\/v1\/chat\/completions".*\} \d+ # /),
+  const exemplars = open.split('\n').filter((line) => line.includes(` # {trace_id="${sampled.traceId}"}`));
+  expect(exemplars.map((line) => line.split('{', 1)[0])).toEqual([
+    'tollgate_gateway_request_seconds_bucket',
+    'tollgate_gateway_first_content_seconds_bucket',
+    'tollgate_gateway_reserve_seconds_bucket',
+    'gen_ai_client_operation_duration_seconds_bucket',
   ]);
   expect([open.includes(traceId), (await scrape('*/*')).includes('trace_id')]).toEqual([false, false]);
 });
