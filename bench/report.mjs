@@ -79,7 +79,10 @@ export function renderCpu(series, target) {
 export function renderMemory(targets) {
   const several = targets.filter(([, mb]) => Object.keys(mb).length > 1);
   const names = Object.keys(several[0]?.[1] ?? {});
-  return markdown(['target', ...names], several.map(([target, mb]) => [target, ...names.map((name) => (mb[name] ?? 0).toFixed(0))]));
+  return markdown(
+    ['target', ...names],
+    several.map(([target, mb]) => [target, ...names.map((name) => (mb[name] ?? 0).toFixed(0))]),
+  );
 }
 
 /** Share of the machine that other processes used. @param {Series[]} series */

@@ -88,7 +88,8 @@ export const TRAFFIC = {
         },
         {
           title: 'Time to first content',
-          description: 'Request line to first content of the model, of streams.',
+          description: 'Request line to first content of the model, of streams. Each dot is the trace of a request.',
+          exemplars: true,
           unit: 's',
           queries: quantiles('tollgate_gateway_first_content_seconds', { filter: '{stream="true"}' }),
         },
@@ -113,7 +114,8 @@ export const TRAFFIC = {
         },
         {
           title: 'Time to the hold',
-          description: 'Parsed request to its hold: what Tollgate adds before the upstream is called.',
+          description: 'Parsed request to its hold: what Tollgate adds before the upstream is called. Each dot is the trace of a request.',
+          exemplars: true,
           unit: 's',
           queries: quantiles('tollgate_gateway_reserve_seconds'),
         },
@@ -201,7 +203,8 @@ export const TRAFFIC = {
         },
         {
           title: 'Spans',
-          description: 'Spans of traces in a second: exported, not taken by the collector, or dropped. Empty while traces are not exported.',
+          description:
+            'Spans of traces in a second: exported, not taken by the collector, or dropped. Empty while traces are not exported.',
           unit: 'short',
           queries: [rateBy('tollgate_trace_spans_total', 'job, outcome')],
         },

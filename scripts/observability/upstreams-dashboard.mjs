@@ -99,7 +99,8 @@ export const UPSTREAMS = {
       panels: [
         {
           title: 'Time to first token',
-          description: 'Streams, from the call to its first content.',
+          description: 'Streams, from the call to its first content. Each dot is the trace of a call.',
+          exemplars: true,
           unit: 's',
           queries: quantiles('gen_ai_client_operation_time_to_first_chunk_seconds', {
             by: ['upstream', 'model'],
@@ -125,7 +126,8 @@ export const UPSTREAMS = {
         },
         {
           title: 'Time of the whole call',
-          description: 'From the call to its last byte.',
+          description: 'From the call to its last byte. Each dot is the trace of a call.',
+          exemplars: true,
           unit: 's',
           queries: quantiles('gen_ai_client_operation_duration_seconds', { by: ['upstream', 'model'], filter: ROUTES, of: [0.5, 0.95] }),
         },

@@ -73,7 +73,9 @@ test('each metric of docs/metrics.md is in a panel', () => {
   const dashboards = readdirSync(`${FOLDER}/dashboards`).map((file) => readFileSync(`${FOLDER}/dashboards/${file}`, 'utf8'));
   const shown = new Set(dashboards.flatMap((text) => text.match(/\b(?:tollgate|gen_ai)_\w+/g) ?? []));
   const isShown = (name: string) => [name, `${name}_bucket`, `${name}_sum`].some((series) => shown.has(series));
-  const names = [...readFileSync('docs/metrics.md', 'utf8').matchAll(/^\| `(\w+)` \| (?:counter|gauge|histogram) /gm)].map(([, name]) => name);
+  const names = [...readFileSync('docs/metrics.md', 'utf8').matchAll(/^\| `(\w+)` \| (?:counter|gauge|histogram) /gm)].map(
+    ([, name]) => name,
+  );
   expect(names.length).toBeGreaterThan(60);
   expect(names.filter((name = '') => !isShown(name))).toEqual([]);
 });

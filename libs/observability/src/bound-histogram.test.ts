@@ -1,5 +1,6 @@
 import { Histogram, Registry } from 'prom-client';
 import { BoundHistogram } from './bound-histogram.js';
+import { openMetrics } from './open-metrics.js';
 
 const CONFIG = { name: 'seconds', help: 'Duration', buckets: [0.1, 1, 10] };
 
@@ -16,4 +17,28 @@ test('the text is that of the library’s own histogram', async () => {
   }
   bound.bind({ route: 'without values' });
   expect(await ours.metrics()).toBe(await theirs.metrics());
+});
+
+test('a bucket has the last of its values with a trace as exemplar, in OpenMetrics only', async () => {
+  const registry = new Registry();
+  const series = new BoundHistogram({ ...CONFIG, registers: [registry] }).bind({ route: 'a' });
+  series.observe(0.5, 'first');
+  series.observe(0.6, 'second');
+  series.observe(0.7);
+  series.observe(11, 'third');
+  const text = await openMetrics(registry);
+  expect(
+    text
+      .replaceAll(/(# \{.*\} \S+) [\d.]+$/gm, '$1')
+      .split('\n')
+      .slice(2, -2),
+  ).toEqual([
+    'seconds_bucket{le="0.1",route="a"} 0',
+    'seconds_bucket{le="1",route="a"} 3 # {trace_id="second"} 0.6',
+    'seconds_bucket{le="10",route="a"} 3',
+    'seconds_bucket{le="+Inf",route="a"} 4 # {trace_id="third"} 11',
+    'seconds_sum{route="a"} 12.8',
+    'seconds_count{route="a"} 4',
+  ]);
+  expect(await registry.metrics()).not.toContain('trace_id');
 });

@@ -1,10 +1,19 @@
 import { Histogram, type HistogramConfiguration } from 'prom-client';
 
+interface BucketExemplar {
+  labelSet: { trace_id: string };
+  value: number;
+  /** Seconds since 1970. */
+  timestamp: number;
+}
+
 /** One series of a `BoundHistogram`. */
 export class HistogramSeries {
   sum = 0;
   /** Number of values in each bucket and in no lower one; the last is for values above all bounds. */
   readonly counts: number[];
+  /** The last value of each bucket that came with a trace. */
+  readonly exemplars: (BucketExemplar | undefined)[] = [];
 
   constructor(
     readonly labels: Readonly<Record<string, string>>,
@@ -13,12 +22,14 @@ export class HistogramSeries {
     this.counts = new Array<number>(bounds.length + 1).fill(0);
   }
 
-  observe(value: number): void {
+  /** `traceId`: a sampled trace that shows how the value came about. */
+  observe(value: number, traceId?: string): void {
     const { bounds, counts } = this;
     let at = 0;
     while (at < bounds.length && value > (bounds[at] as number)) at++;
     counts[at] = (counts[at] as number) + 1;
     this.sum += value;
+    if (traceId !== undefined) this.exemplars[at] = { labelSet: { trace_id: traceId }, value, timestamp: Date.now() / 1_000 };
   }
 }
 
@@ -51,12 +62,12 @@ export class BoundHistogram extends Histogram {
     return this.get();
   }
 
-  private valuesOf({ labels, counts, sum }: HistogramSeries) {
+  private valuesOf({ labels, counts, sum, exemplars }: HistogramSeries) {
     const { name, buckets } = this.config;
     let count = 0;
     const values = [...buckets, '+Inf'].map((le, at) => {
       count += counts[at] ?? 0;
-      return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count };
+      return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count, exemplar: exemplars[at] };
     });
     if (count === 0) return [];
     return [...values, { metricName: `${name}_sum`, labels, value: sum }, { metricName: `${name}_count`, labels, value: count }];

@@ -19,7 +19,10 @@ message Event { fixed64 time_unix_nano = 1; string name = 2; repeated KeyValue a
 message Link { bytes trace_id = 1; bytes span_id = 2; }
 message Status { int32 code = 3; }
 message KeyValue { string key = 1; AnyValue value = 2; }
-message AnyValue { oneof value { string string_value = 1; bool bool_value = 2; int64 int_value = 3; double double_value = 4; } }
+message AnyValue {
+  oneof value { string string_value = 1; bool bool_value = 2; int64 int_value = 3; double double_value = 4; ArrayValue array_value = 5; }
+}
+message ArrayValue { repeated AnyValue values = 1; }
 `;
 const REQUEST = protobuf.parse(OTLP).root.lookupType('Request');
 const KINDS = ['unspecified', 'internal', 'server', 'client'];
@@ -148,12 +151,13 @@ function spanOf(span: Decoded, service: string): CollectedSpan {
 }
 
 function attributesOf(list: KeyValue[]): Record<string, unknown> {
-  return Object.fromEntries(
-    list.map(({ key, value }) => {
-      const [kind, plain] = Object.entries(value).find(([name]) => name.endsWith('Value')) ?? [];
-      return [key, kind === 'intValue' ? Number(plain) : plain];
-    }),
-  );
+  return Object.fromEntries(list.map(({ key, value }) => [key, plainValue(value)]));
+}
+
+function plainValue(value: KeyValue['value']): unknown {
+  const [kind, plain] = Object.entries(value).find(([name]) => name.endsWith('Value')) ?? [];
+  if (kind === 'arrayValue') return (plain as { values: KeyValue['value'][] }).values.map(plainValue);
+  return kind === 'intValue' ? Number(plain) : plain;
 }
 
 function hex(bytes: Uint8Array): string {

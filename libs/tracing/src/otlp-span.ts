@@ -1,5 +1,6 @@
 import {
   type Attributes,
+  type AttributeValue,
   createTraceState,
   type HrTime,
   SpanKind as OtelKind,
@@ -61,7 +62,7 @@ function merged(parts: readonly SpanAttributes[]): Attributes {
   for (const part of parts)
     for (const key in part) {
       const value = part[key];
-      if (value !== undefined) result[key] = typeof value === 'string' ? value.slice(0, TEXT_MAX) : value;
+      if (value !== undefined) result[key] = typeof value === 'string' ? value.slice(0, TEXT_MAX) : (value as AttributeValue);
     }
   return result;
 }

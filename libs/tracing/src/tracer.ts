@@ -1,7 +1,7 @@
 import type { TraceContext } from './trace-context.js';
 
 /** Values never contain content, keys or secrets. Undefined ones are left out. A span keeps the object: do not change it later. */
-export type SpanAttributes = Record<string, string | number | boolean | undefined>;
+export type SpanAttributes = Record<string, string | number | boolean | readonly string[] | undefined>;
 
 /** `server`: answers a call. `client`: makes one. */
 export type SpanKind = 'server' | 'client';

@@ -73,8 +73,10 @@ export class AccessLog {
     this.metrics.requests.inc({ route, status, code: error?.code ?? '' });
     const exemplarLabels = span?.isSampled ? { trace_id: span.traceId } : undefined;
     this.metrics.seconds.observe({ labels: { route, stream }, value: (endedAt - startedAt) / 1000, exemplarLabels });
-    if (firstContentAt !== undefined) this.metrics.firstContentSeconds.observe({ stream }, (firstContentAt - startedAt) / 1000);
-    if (inference?.reserveMs !== undefined) this.metrics.reserveSeconds.observe(inference.reserveMs / 1000);
+    if (firstContentAt !== undefined)
+      this.metrics.firstContentSeconds.observe({ labels: { stream }, value: (firstContentAt - startedAt) / 1000, exemplarLabels });
+    const reserveMs = inference?.reserveMs;
+    if (reserveMs !== undefined) this.metrics.reserveSeconds.observe({ labels: {}, value: reserveMs / 1000, exemplarLabels });
     const usage = inference?.usage;
     if (!usage) return;
     // Only catalog models reach a usage, so clients cannot create label values.

@@ -1,4 +1,4 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
 import { ERROR_CODES } from '#inference/errors.js';
 import { histogramWithExemplars } from '#observability/open-metrics.js';
 import { registerScrapedGauge } from '#observability/scraped-gauge.js';
@@ -37,18 +37,16 @@ export function createGatewayMetrics(registry: Registry) {
       labelNames: ['route', 'stream'],
       buckets: SECONDS,
     }),
-    firstContentSeconds: new Histogram({
+    firstContentSeconds: histogramWithExemplars(registry, {
       name: 'tollgate_gateway_first_content_seconds',
       help: 'Seconds from the request line to the first content of the model',
       labelNames: ['stream'],
       buckets: SECONDS,
-      registers,
     }),
-    reserveSeconds: new Histogram({
+    reserveSeconds: histogramWithExemplars(registry, {
       name: 'tollgate_gateway_reserve_seconds',
       help: 'Seconds from the parsed request to its hold: the delay before the upstream is called',
       buckets: RESERVE_SECONDS,
-      registers,
     }),
     tokens: new Counter({ name: 'tollgate_gateway_tokens_total', help: 'Tokens billed', labelNames: ['model', 'kind'], registers }),
     activityDropped: new Counter({

@@ -1,7 +1,14 @@
 import type { SettleRequest } from '#contracts/billing/holds.js';
 import type { GenerateRequest } from '#contracts/inference.js';
 import { type ReadOnLimits, readOnLimits } from '#contracts/upstream-defaults.js';
-import { appendEvent, type CompletionFailure, isContent, type StreamEvent, type UpstreamStart } from '#inference/stream-event.js';
+import {
+  appendEvent,
+  type CompletionFailure,
+  type FinishReason,
+  isContent,
+  type StreamEvent,
+  type UpstreamStart,
+} from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { type CallContext, DETACHED } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
@@ -32,7 +39,6 @@ export interface RunDependencies extends TraceDependencies {
  */
 export class InferenceRun {
   hasReturnedContent = false;
-  hasFinished = false;
   /** True after the reader has left while the reply is read on for its usage. */
   isReadingOn = false;
   private meter: UsageMeter;
@@ -43,6 +49,8 @@ export class InferenceRun {
   /** Id of the upstream that the received events are from. */
   private upstream: string | undefined;
   private failedUpstream: string | undefined;
+  /** Set when the reply was returned to its end. */
+  private finishReason: FinishReason | undefined;
   private announced = false;
   /** Calls that were begun, and the time that the request waited for them. */
   private callsBegun = 0;
@@ -76,6 +84,10 @@ export class InferenceRun {
         this.halt(`lease ${loss}`);
       },
     );
+  }
+
+  get hasFinished(): boolean {
+    return this.finishReason !== undefined;
   }
 
   /** Fires when the upstream call must end. */
@@ -118,7 +130,7 @@ export class InferenceRun {
     const outcome = failure?.code ?? (isComplete ? 'completed' : 'cancelled');
     const end = { outcome, failure, usage: meter.hasContent ? meter.soFar() : undefined };
     call.end(end);
-    this.trace.endAttempt(call, end);
+    this.trace.endAttempt(call, end, this.finishReason);
     if (failure !== undefined) logFailure(this.dependencies.logger, failure, this.logFields(call));
     if (meter.outputTokensOver > 0) {
       const { outputTokensMax } = this.job.ticket;
@@ -138,7 +150,8 @@ export class InferenceRun {
   /** Records that events are returned. Returns them, the first after `upstream-start`. */
   markReturned(events: readonly StreamEvent[]): readonly StreamEvent[] {
     if (!this.hasReturnedContent) this.hasReturnedContent = events.some(isContent);
-    if (events.at(-1)?.type === 'completion-finish') this.hasFinished = true;
+    const last = events.at(-1);
+    if (last?.type === 'completion-finish') this.finishReason = last.reason;
     return this.withUpstream(events);
   }
 

@@ -1,4 +1,5 @@
 import type { GenerateRequest } from '#contracts/inference.js';
+import type { FinishReason } from '#inference/stream-event.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { ownTraceId, traceIdOf, unsampledContext } from '#tracing/trace-context.js';
 import type { Span, Tracer } from '#tracing/tracer.js';
@@ -69,11 +70,13 @@ export class RunTrace {
       'tollgate.attempt': this.attempts,
       'tollgate.circuit': this.circuit,
     });
+    if (span.isSampled) call.traceId = span.traceId;
     if (this.dependencies.tracedUpstreams?.has(client.upstream.id)) call.traceparent = this.attempt.context.traceparent;
   }
 
-  /** Call after the route has learned from the end. */
-  endAttempt({ route, startedAt, answeredAt, firstContentAt, isStream }: RouteCall, { outcome, failure, usage }: CallEnd): void {
+  /** Call after the route has learned from the end. `finishReason`: of a reply that was complete. */
+  endAttempt(call: RouteCall, { outcome, failure, usage }: CallEnd, finishReason: FinishReason | undefined): void {
+    const { route, startedAt, answeredAt, firstContentAt, isStream } = call;
     const { attempt } = this;
     this.attempt = undefined;
     this.lastFailure = failure;
@@ -81,6 +84,7 @@ export class RunTrace {
     if (answeredAt !== undefined) attempt.addEvent('reply began', undefined, answeredAt);
     attempt.set({
       'tollgate.outcome': outcome,
+      'gen_ai.response.finish_reasons': finishReason && [finishReason.replace('-', '_')],
       'gen_ai.response.time_to_first_chunk': isStream && firstContentAt !== undefined ? (firstContentAt - startedAt) / 1_000 : undefined,
       'gen_ai.usage.input_tokens': usage?.promptTokens,
       'gen_ai.usage.output_tokens': usage?.outputTokens,

@@ -19,6 +19,8 @@ export interface EndedCall extends CallEnd {
   firstContentMs: number | undefined;
   /** Chunks after the one with the first content. */
   laterChunks: number;
+  /** Trace of the call, if it is sampled. */
+  traceId?: string | undefined;
 }
 
 /** Histograms that all routes share. */
@@ -68,18 +70,18 @@ export class RouteMetrics {
     this.outputTokens = histograms.tokenUsage.bind({ ...genAi, gen_ai_token_type: 'output' });
   }
 
-  ended({ outcome, failure, isStream, durationMs, firstContentMs, laterChunks, usage }: EndedCall): void {
+  ended({ outcome, failure, isStream, durationMs, firstContentMs, laterChunks, usage, traceId }: EndedCall): void {
     this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1);
     if (failure !== undefined) this.errors.set(failure.kind, (this.errors.get(failure.kind) ?? 0) + 1);
-    this.durationOf(outcome === 'completed' ? undefined : (failure?.kind ?? outcome)).observe(durationMs / 1_000);
+    this.durationOf(outcome === 'completed' ? undefined : (failure?.kind ?? outcome)).observe(durationMs / 1_000, traceId);
     if (usage !== undefined) this.count(usage);
     if (!isStream || firstContentMs === undefined) return;
-    this.firstToken.observe(firstContentMs / 1_000);
+    this.firstToken.observe(firstContentMs / 1_000, traceId);
     if (outcome !== 'completed') return; // the time to the end may be that of a timeout
     const restSeconds = (durationMs - firstContentMs) / 1_000;
     const laterTokens = (usage?.outputTokens ?? 0) - 1;
-    if (laterChunks > 0) this.perChunk.observe(restSeconds / laterChunks);
-    if (laterTokens > 0) this.perToken.observe(restSeconds / laterTokens);
+    if (laterChunks > 0) this.perChunk.observe(restSeconds / laterChunks, traceId);
+    if (laterTokens > 0) this.perToken.observe(restSeconds / laterTokens, traceId);
   }
 
   private count({ promptTokens, cachedTokens, outputTokens, reasoningTokens }: Usage): void {

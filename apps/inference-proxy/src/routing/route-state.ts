@@ -166,9 +166,9 @@ export class RouteState {
     this.upstream.calls.add(call.accountId, -1);
     call.metrics.inFlight -= 1;
     this.learn(call, end, now);
-    const { startedAt, firstContentAt, isStream, laterChunks } = call;
+    const { startedAt, firstContentAt, isStream, laterChunks, traceId } = call;
     const firstContentMs = firstContentAt === undefined ? undefined : firstContentAt - startedAt;
-    const ended = { ...end, isStream, durationMs: now - startedAt, firstContentMs, laterChunks };
+    const ended = { ...end, isStream, durationMs: now - startedAt, firstContentMs, laterChunks, traceId };
     this.statistics.ended(ended);
     call.metrics.ended(ended);
     this.observer.callEnded();
@@ -222,6 +222,8 @@ export class RouteCall {
   queueMs = 0;
   /** Trace context for the upstream, if it shall get one. */
   traceparent: string | undefined;
+  /** Trace of the call, if it is sampled. */
+  traceId: string | undefined;
 
   constructor(
     readonly route: RouteState,
