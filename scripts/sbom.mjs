@@ -1,11 +1,14 @@
 /**
- * Prints the packages that the services run with, as CycloneDX: those that `dependencies` of package.json need, from the lock file. It is
- * not `npm sbom`, which leaves out each package that development needs too.
+ * Prints Node and the packages that the services run with, as CycloneDX: those that `dependencies` of package.json need, from the lock file.
+ * It is not `npm sbom`, which leaves out each package that development needs too. `--debian <root>` adds the packages of the Debian in that
+ * folder.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { ROOT } from './local/project.mjs';
 
+const { debian: root } = parseArgs({ options: { debian: { type: 'string' } } }).values;
 const read = (file) => JSON.parse(readFileSync(join(ROOT, file), 'utf8'));
 const project = read('package.json');
 const { packages } = read('package-lock.json');
@@ -19,7 +22,11 @@ const bom = {
   specVersion: '1.5',
   version: 1,
   metadata: { component: { ...component(project.name, project), type: 'application' } },
-  components: [...graph.keys()].filter((path) => path !== '').map((path) => component(nameOf(path), packages[path])),
+  components: [
+    ...[...graph.keys()].filter((path) => path !== '').map((path) => component(nameOf(path), packages[path])),
+    { type: 'platform', name: 'node', version: project.devDependencies.node, purl: `pkg:generic/node@${project.devDependencies.node}` },
+    ...(root === undefined ? [] : debianPackages(root)),
+  ],
   dependencies: [...graph].map(([path, needed]) => ({ ref: reference(path), dependsOn: needed.map(reference) })),
 };
 process.stdout.write(`${JSON.stringify(bom, null, 2)}\n`);
@@ -58,4 +65,18 @@ function reference(path) {
 
 function nameOf(path) {
   return path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+}
+
+/** The installed packages of a Debian system. */
+function debianPackages(root) {
+  const fieldsOf = (text, form) => Object.fromEntries([...text.matchAll(form)].map(([, name, value]) => [name, value]));
+  const { ID: id, VERSION_ID: release } = fieldsOf(readFileSync(join(root, 'etc/os-release'), 'utf8'), /^(\w+)="?([^"\n]*)"?$/gm);
+  return readFileSync(join(root, 'var/lib/dpkg/status'), 'utf8')
+    .split('\n\n')
+    .map((text) => fieldsOf(text, /^([\w-]+): (.*)$/gm))
+    .filter(({ Status: status }) => status === 'install ok installed')
+    .map(({ Package: name, Version: version, Architecture: architecture }) => ({
+      ...{ type: 'library', 'bom-ref': `${id}/${name}@${version}`, name, version },
+      purl: `pkg:deb/${id}/${name}@${encodeURIComponent(version)}?arch=${architecture}&distro=${id}-${release}`,
+    }));
 }

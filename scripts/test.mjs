@@ -118,10 +118,10 @@ async function suite(name, prepare, { patterns, files, score, done }) {
 /** A Postgres server in which every test creates its own database, and a NATS binary that every test starts. */
 async function startServers(status) {
   const natsServer = process.env.TEST_NATS_SERVER || (await findNatsServer(status));
-  return { TEST_POSTGRES_URL: process.env.TEST_POSTGRES_URL || (await startPostgres()), TEST_NATS_SERVER: natsServer };
+  return { TEST_POSTGRES_URL: process.env.TEST_POSTGRES_URL || (await startPostgres(status)), TEST_NATS_SERVER: natsServer };
 }
 
-async function startPostgres() {
+async function startPostgres(status) {
   const dataDir = join(LOCAL, PREFIX + randomUUID());
   mkdirSync(dataDir, { recursive: true });
   const pidFile = await PidFile.claim(dataDir);
@@ -132,7 +132,7 @@ async function startPostgres() {
     discard(dataDir);
   });
   const { postgresPassword: password } = loadSecrets(dataDir);
-  const { url, program } = await localPostgres({
+  const { url, version, program } = await localPostgres({
     dataDir,
     port: await freePort(),
     password,
@@ -140,6 +140,7 @@ async function startPostgres() {
     step: createStatus({ quiet: true }).step,
   });
   await supervisor.start(program);
+  status.say('tests', `on PostgreSQL ${version}`);
   return url;
 }
 

@@ -1,5 +1,7 @@
 export interface LocalPostgres {
   url: string;
+  /** Major version. */
+  version: number;
   program: { command: string; args: string[]; env: Record<string, string>; uid?: number; gid?: number };
 }
 

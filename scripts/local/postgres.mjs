@@ -17,7 +17,7 @@ import { findOnPath, isExecutable, packageFile, StartError } from './project.mjs
 import { runCommand } from './run-command.mjs';
 import { canEnter, ownedFolder, unprivilegedAccount } from './unprivileged.mjs';
 
-const MAJOR_MIN = 14;
+const MAJOR_MIN = 15;
 const FOLDER = 'postgres';
 const USER = 'tollgate';
 const DEBIAN = '/usr/lib/postgresql';
@@ -48,6 +48,7 @@ export async function localPostgres({ dataDir, port, password, durable = true, s
   };
   return {
     url: `postgres://${USER}:${password}@127.0.0.1:${port}/tollgate`,
+    version,
     program: {
       name: 'postgres',
       command: join(bin, 'postgres'),
@@ -68,15 +69,17 @@ export function embeddedPostgres() {
   return existsSync(native) ? { packageName, native, bin: join(native, 'bin') } : undefined;
 }
 
-/** Chooses a PostgreSQL from PATH, Debian's folders or npm; for an existing cluster, of its major version. */
+/** Chooses a PostgreSQL from PATH, Debian's folders or npm: of an existing cluster's major version, or of `TEST_POSTGRES_VERSION`. */
 async function chooseBinaries(cluster, folder, account) {
-  const wanted = existsSync(cluster) ? Number(readFileSync(join(cluster, 'PG_VERSION'), 'utf8')) : undefined;
+  const kept = existsSync(cluster) ? readFileSync(join(cluster, 'PG_VERSION'), 'utf8') : undefined;
+  const wanted = Number(kept ?? process.env.TEST_POSTGRES_VERSION) || undefined;
   for (const candidate of candidates()) {
     const bin = canEnter(join(candidate, 'postgres'), account) ? candidate : reachableCopy(candidate, folder, account);
     const version = bin && (await majorVersion(bin, account));
     if (version && (wanted === undefined ? version >= MAJOR_MIN : version === wanted)) return { bin, version };
   }
-  if (wanted) throw new StartError(`the data needs PostgreSQL ${wanted}, which is not installed: install it, or start with --reset`);
+  if (kept) throw new StartError(`the data needs PostgreSQL ${wanted}, which is not installed: install it, or start with --reset`);
+  if (wanted) throw new StartError(`TEST_POSTGRES_VERSION: PostgreSQL ${wanted} is not installed`);
   throw new StartError('no PostgreSQL found: install Debian’s package postgresql, or set DATABASE_URL');
 }
 

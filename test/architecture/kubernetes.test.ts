@@ -251,7 +251,9 @@ withKubectl('Kubernetes', () => {
       spread: pod.topologySpreadConstraints,
       budget: named('PodDisruptionBudget', 'nats'),
       monitor: named('Service', 'nats-routes').ports.filter(({ name }: { name: string }) => name === 'monitor'),
-      allowed: named('NetworkPolicy', 'nats-server').ingress.filter(({ ports }: { ports: { port: string }[] }) => ports[0]?.port === 'monitor'),
+      allowed: named('NetworkPolicy', 'nats-server').ingress.filter(
+        ({ ports }: { ports: { port: string }[] }) => ports[0]?.port === 'monitor',
+      ),
     }).toEqual({
       servers: 3,
       preStop: ['nats-server', '--signal', 'ldm=/run/nats/nats.pid'],

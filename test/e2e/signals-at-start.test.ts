@@ -5,11 +5,17 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { leastMs } from '#testing/least-ms.js';
+import { longOr } from '#testing/long-run.js';
 import type { TestNatsServer } from '#testing/nats-server.js';
 import { startNatsWithUsers, TEST_NATS_PASSWORD } from '#testing/nats-with-users.js';
 import { createEmptyDatabase } from '#testing/test-database.js';
 
 /** A signal ends every program at any moment of its start, also as the first process of a container. */
+const { findDebianTool } = await import('../../scripts/local/debian-tool.mjs');
+/** The first process of the image. */
+const tini = await findDebianTool('tini');
+/** Milliseconds from the start of Node to a signal: before, while and after Node installs its handlers. */
+const MOMENTS_MS = longOr([0, 30, 60, 120], [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 120, 150, 200, 300, 500]);
 const NAMESPACE = ['unshare', '--pid', '--fork', '--kill-child'] as const;
 const hasNamespaces = spawnSync(NAMESPACE[0], [...NAMESPACE.slice(1), 'true']).status === 0;
 /** Reports on file descriptor 3 when the program handles SIGTERM. */
@@ -52,15 +58,16 @@ interface Started {
   pid(): Promise<number>;
 }
 
-function start(args: readonly string[], isFirst: boolean, overrides: Record<string, string> = {}): Started {
+/** `below`: the command that starts Node, which is then not the first process itself. */
+function start(args: readonly string[], isFirst: boolean, overrides: Record<string, string> = {}, below: readonly string[] = []): Started {
   const { port } = silent.address() as AddressInfo;
   const nats = { NATS_URL: `nats://127.0.0.1:${port}`, NATS_USER: 'user', NATS_PASSWORD: 'secret', NATS_CLI_PASSWORD: 'secret' };
   const settings = { ...nats, DATABASE_URL: `postgres://user:secret@127.0.0.1:${port}/none`, KEY_PEPPER: 'p'.repeat(32) };
   const env = { PATH: process.env.PATH, ...settings, OPS_PORT: '0', PORT: '0', PANEL_PORT: '0', ...overrides };
-  const [command, ...rest] = [...(isFirst ? NAMESPACE : []), process.execPath, '--import', `data:text/javascript,${TELL}`, ...args] as [
-    string,
-    ...string[],
-  ];
+  const [command, ...rest] = [
+    ...[...(isFirst ? NAMESPACE : []), ...below],
+    ...[process.execPath, '--import', `data:text/javascript,${TELL}`, ...args],
+  ] as [string, ...string[]];
   const child = spawn(command, rest, { env, stdio: ['ignore', 'pipe', 'ignore', 'pipe'] });
   children.push(child);
   let output = '';
@@ -81,7 +88,11 @@ function start(args: readonly string[], isFirst: boolean, overrides: Record<stri
 }
 
 function childOf({ pid }: ChildProcess): number | undefined {
-  return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()) || undefined;
+  return Number(childrenOf(pid)) || undefined;
+}
+
+function childrenOf(pid: number | undefined): string {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
 }
 
 // Skipped where the test cannot create a namespace, or without /proc.
@@ -98,6 +109,23 @@ function childOf({ pid }: ChildProcess): number | undefined {
     while (sockets.length === 0) await delay(5);
     process.kill(await pid(), 'SIGTERM');
     expect(await ended).toBe(code);
+  });
+});
+
+// Skipped where the test cannot create a namespace, or without Debian's tini.
+(hasNamespaces && tini ? describe : describe.skip)('below the first process of the image', () => {
+  test.each(PROGRAMS)('%s ends within two seconds of a signal at any moment of its start', async (_, args) => {
+    const endMs = async (moment: number): Promise<number> => {
+      const { ended, pid } = start(args, true, {}, [tini?.path ?? '', '--']);
+      const first = await pid();
+      while (!childrenOf(first)) await delay(1);
+      await delay(moment);
+      const signalledAt = performance.now();
+      process.kill(first, 'SIGTERM');
+      await ended;
+      return performance.now() - signalledAt;
+    };
+    for (const moment of MOMENTS_MS) expect(await leastMs(2_000, () => endMs(moment))).toBeLessThan(2_000);
   });
 });
 
