@@ -40,6 +40,7 @@ export const KEY_EXAMPLE = renderOwnKey({
   note: null,
   lastFour: 'x4Qd',
   createdAt: '2026-11-01T09:00:00.000Z',
+  createdBy: null,
   expiresAt: '2027-11-01T09:00:00.000Z',
   disabled: false,
   replacedBy: null,
