@@ -97,7 +97,7 @@ test('a budget refuses with 402 in each format, and names itself to the owner of
   );
   const message = expect.stringMatching(
     new RegExp(
-      `^The daily budget of project ${projectId} has \\$0\\.000000000001 of \\$0\\.000000000001 left; ` +
+      `^The daily budget of project ${projectId} is \\$0\\.000000000001: \\$0\\.00 spent, \\$0\\.00 held by running requests, \\$0\\.000000000001 left; ` +
         `this request may cost up to \\$[\\d.]+ \\(9 output tokens\\)\\. The budget resets at ${resetsAt?.slice(0, 10)}T00:00:00Z\\.$`,
     ),
   );
@@ -127,7 +127,7 @@ test('budgets of tokens and limits by model refuse, and the owner of the key see
   const resetsAt = budget.resetsAt?.replace('.000Z', 'Z');
   expect(await refusal(56)).toEqual([
     402,
-    `The weekly budget of project ${projectId} has 60 of 60 tokens left; this request may use up to 61 tokens (56 of output). ` +
+    `The weekly budget of project ${projectId} is 60 tokens: 0 spent, 0 held by running requests, 60 left; this request may use up to 61 tokens (56 of output). ` +
       `The budget resets at ${resetsAt}. Lower the output limit to 55 tokens or less.`,
   ]);
   expect([await refusal(1), await refusal(1)]).toEqual([

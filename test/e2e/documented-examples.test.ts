@@ -29,12 +29,20 @@ const PROGRAMS = BLOCKS.filter(({ language }) => ['js', 'javascript', 'ts', 'typ
 let administrator: Messaging;
 let tenant: Tenant;
 let replies: DescribedReplies;
+/** Of a request of the key. */
+let requestId: string;
 let folder: string;
 
 beforeAll(async () => {
   administrator = await connectAdministrator(stack());
   tenant = await createTenant(administrator);
   replies = await DescribedReplies.of(gatewayUrl);
+  const response = await fetch(`${gatewayUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sim-fast', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 1 }),
+  });
+  requestId = response.headers.get('x-request-id') ?? '';
   // Inside the repository, so that imports resolve.
   mkdirSync('.local', { recursive: true });
   folder = mkdtempSync('.local/test-examples-');
@@ -65,7 +73,7 @@ test('there are examples of both kinds', () => {
 });
 
 test.each(CURLS)('$where: curl', async ({ command }) => {
-  const { url, init } = parseCurl(command, { TOLLGATE_KEY: tenant.apiKey });
+  const { url, init } = parseCurl(command, { TOLLGATE_KEY: tenant.apiKey, REQUEST_ID: requestId });
   const { status, faults } = await replies.read(url, await fetch(url, init));
   expect({ status, faults }).toEqual({ status: 200, faults: [] });
 });

@@ -26,6 +26,19 @@ beforeEach(async () => {
 });
 afterAll(() => administrator?.close());
 
+const GROUPS = ['user', 'tag', 'client', 'session'] as const;
+/** Both requests of a test differ in user, tag and session. */
+const PAIRS = GROUPS.flatMap((one, at) => GROUPS.slice(at + 1).map((other) => [one, other] as const));
+
+interface UsageReply {
+  data: ({ requests: number; cost_pico_usd: string } & Record<string, unknown>)[];
+}
+
+async function get(path: string): Promise<UsageReply> {
+  const response = await fetch(gatewayUrl + path, { headers: { authorization: `Bearer ${tenant.apiKey}` } });
+  return (await response.json()) as UsageReply;
+}
+
 async function send(path: string, body: object, headers: Record<string, string> = {}) {
   const response = await fetch(`${gatewayUrl}${path}`, {
     method: 'POST',
@@ -52,6 +65,16 @@ test.each(FORMATS)('%s: user, session, client and tags are on the request and in
     ['alice', 'prod', 1],
     ['bob', null, 1],
   ]);
+  expect(await get(`/v1/requests/${requestId}`)).toMatchObject({
+    ...{ user: 'alice', client: 'tests', session: 's-1', tags: { env: 'prod', team: 'search' } },
+    ...{ price: { price_plan: null }, credit_notes: [] },
+  });
+  const { data: total } = await get('/v1/usage');
+  for (const [one, other] of PAIRS) {
+    const { data } = await get(`/v1/usage?group_by=${one},${other}&tag=env`);
+    expect(data.map((row) => [row[one], row[other], row.requests])).toHaveLength(2);
+    expect(data.reduce((sum, { cost_pico_usd: cost }) => sum + BigInt(cost), 0n)).toBe(BigInt(total[0]?.cost_pico_usd ?? 0));
+  }
 });
 
 test.each(FORMATS)('%s: each user has a budget of its own [limit-budget]', async (path, body) => {
@@ -64,7 +87,7 @@ test.each(FORMATS)('%s: each user has a budget of its own [limit-budget]', async
     error: expect.objectContaining({
       type: path === '/v1/messages' ? 'billing_error' : 'insufficient_balance_error',
       message: expect.stringMatching(
-        new RegExp(`^The daily budget of user alice in project ${projectId} has \\$0\\.0000\\d+ of \\$0\\.00004 left; `),
+        new RegExp(`^The daily budget of user alice in project ${projectId} is \\$0\\.00004: \\$0\\.0000\\d+ spent, \\$0\\.00 held by running requests, \\$0\\.0000\\d+ left; `),
       ),
     }),
   });

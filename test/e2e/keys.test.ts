@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { keyRotate, keyUpdate } from '#contracts/billing/keys.js';
 import type { Messaging } from '#messaging/messaging.js';
@@ -99,6 +102,32 @@ test('with models: in force within a second, when a key gets some and when it lo
   await inForce(['sim-*'], 200);
   await inForce(['none-*'], 404);
   await inForce([], 200);
+});
+
+describe.each(FORMATS)('with networks, in %s', (format) => {
+  const { path, body } = CLIENT_FORMATS[format];
+
+  /** Sends a request from an address of this machine, with a header that claims another. */
+  async function from(localAddress: string, claimed: string): Promise<{ status: number | undefined; message: string | undefined }> {
+    const headers = { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'application/json', 'x-forwarded-for': claimed };
+    const sent = request(gatewayUrl + path, { method: 'POST', headers, localAddress });
+    sent.end(JSON.stringify(body({ model: 'sim-fast', text: 'Hello', stream: false, outputTokensMax: 1, withTool: false })));
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    const reply = (await json(response)) as { error?: { message: string } };
+    return { status: response.statusCode, message: reply.error?.message };
+  }
+
+  test('a client in them is served, and any other is refused, whatever address it claims, within a second [auth-invalid-key]', async () => {
+    const networks = ['127.0.0.2/31', '2001:db8::/32'];
+    await administrator.request(keyUpdate, { keyId: tenant.keyId, networks });
+    await refusedAfter(Date.now(), tenant.apiKey);
+    const refusal = { status: 401, message: 'The API key may not be used from the address 127.0.0.1.' };
+    expect([await from('127.0.0.2', '10.0.0.1'), await from('127.0.0.3', '10.0.0.1'), await from('127.0.0.1', '127.0.0.2')]).toEqual([
+      { status: 200, message: undefined },
+      { status: 200, message: undefined },
+      refusal,
+    ]);
+  });
 });
 
 test.each(FORMATS)('a model that the key may not use gets the error of a model that does not exist, in %s', async (format) => {

@@ -1,4 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import pg from 'pg';
 import { budgetList, budgetSet } from '#contracts/billing/budgets.js';
 import { holdList } from '#contracts/billing/holds.js';
 import { keyRotate } from '#contracts/billing/keys.js';
@@ -174,6 +176,40 @@ test('a rotated key is accepted by every gateway until its end, and refused by e
     }
   };
   expect(await Promise.all(urls.map(untilRefused))).toEqual(urls.map(() => ({ early: false, late: false })));
+});
+
+test('a change of a key whose announcement is lost is in force on every gateway within a second', async () => {
+  const tenant = await createTenant(system.administrator);
+  const urls = Object.values(system.gatewayUrls);
+  const modelsAt = async (url: string): Promise<string[]> => {
+    const response = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${tenant.apiKey}` } });
+    const { data } = (await response.json()) as { data: { id: string }[] };
+    return data.map(({ id }) => id);
+  };
+  const database = new pg.Client({ connectionString: system.stack.databaseUrl });
+  await database.connect();
+  for (const models of [['sim-fast'], ['sim-tiny']]) {
+    // From here on each gateway knows the key and decides alone.
+    await Promise.all(urls.map(modelsAt));
+    // As from a billing service that dies between the commit and the announcement.
+    const record = `billing.record_audit('{"actor": "test"}', 'key.update', NULL, 'key/' || id, NULL, NULL, NULL)`;
+    await database.query(`WITH changed AS (UPDATE billing.api_key SET models = $2 WHERE id = $1 RETURNING id) SELECT ${record} FROM changed`, [
+      tenant.keyId,
+      models,
+    ]);
+    const changedAt = Date.now();
+    const untilInForce = async (url: string): Promise<boolean> => {
+      for (;;) {
+        const sentAt = Date.now();
+        const listed = await modelsAt(url);
+        if (isDeepStrictEqual(listed, models)) return true;
+        if (sentAt > changedAt + KEY_CHANGE_MS) return false;
+        await delay(20);
+      }
+    };
+    expect(await Promise.all(urls.map(untilInForce))).toEqual(urls.map(() => true));
+  }
+  await database.end();
 });
 
 test('replicas of every service are replaced under traffic, and no request in any format fails', async () => {

@@ -278,10 +278,11 @@ export class SerialModel {
     const resetsAt = period === 'total' ? null : new Date(endOf(last)).toISOString();
     const of = { projectId, keyId, ...(dimension !== undefined && { dimension, value: last.value }) };
     const left = this.leftOf(last, now);
+    const { spent, held } = this.usedOf(last.budget, now, last.value);
     const amounts =
       unit === 'tokens'
-        ? { limitTokens: Number(limit), leftTokens: Number(left) }
-        : { limitPicoUsd: String(limit), leftPicoUsd: String(left) };
+        ? { limitTokens: Number(limit), spentTokens: Number(spent), heldTokens: Number(held), leftTokens: Number(left) }
+        : { limitPicoUsd: String(limit), spentPicoUsd: String(spent), heldPicoUsd: String(held), leftPicoUsd: String(left) };
     return { budgetId, ...of, period, ...amounts, resetsAt };
   }
 

@@ -13,7 +13,7 @@ const ID = '0190a6f0-7c1e-7000-8000-000000000001';
 const KEY_ID = '0190a6f0-7c1e-7000-8000-000000000002';
 const AT = '2026-11-21T00:00:00.000Z';
 const NEW_KEY = {
-  ...{ key: 'tg_live_secret', keyId: KEY_ID, rootKeyId: KEY_ID, projectId: ID, name: null, note: null, lastFour: 'cret', createdAt: AT },
+  ...{ key: 'tg_live_secret', keyId: KEY_ID, rootKeyId: KEY_ID, projectId: ID, name: null, note: null, lastFour: 'cret', createdAt: AT, createdBy: 'Ann' },
   ...{
     expiresAt: null,
     disabled: false,
@@ -125,6 +125,11 @@ describe('the request of each command', () => {
       `key create --project ${ID} --rpm 60 --concurrency 4 --tpm 100000`,
       'billing.v1.key.create',
       { projectId: ID, requestsPerMinuteMax: 60, concurrencyMax: 4, tokensPerMinuteMax: 100_000 },
+    ],
+    [
+      `key create --project ${ID} --model-limits o3=rpm:5`,
+      'billing.v1.key.create',
+      { projectId: ID, modelLimits: [{ model: 'o3', requestsPerMinuteMax: 5 }] },
     ],
     [
       `key update ${KEY_ID} --rpm= --concurrency= --tpm 5`,

@@ -37,8 +37,8 @@ export class GatewayConfig extends ServiceConfig {
   /** A client that reads nothing for this long is treated as disconnected. */
   @IsInt() @Min(1) drainMs = 30_000;
 
-  /** Milliseconds for which the answer about a key is cached. A revocation is pushed and takes effect at once. */
-  @IsInt() @Min(0) keyCacheMs = 5_000;
+  /** Milliseconds for which the answer about a key is used: the most until a change is in force whose announcement was lost. */
+  @IsInt() @Min(0) keyCacheMs = 1_000;
   @IsInt() @Min(1) keyCacheEntriesMax = 20_000;
   @IsInt() @Min(100) catalogRefreshMs = 30_000;
 

@@ -119,23 +119,28 @@ export function budgetsOfHold(budgets: Budgets, hold: Payer & { createdAt: numbe
 }
 
 /** Returns what a hold may take. Zero when the limit was lowered below what is spent. */
-export function leftOf({ limit, spent, held }: Pick<BudgetState, 'limit' | 'spent' | 'held'>): bigint {
+export function leftOf({ budget: { limit }, spent, held }: BudgetUse): bigint {
   const left = limit - spent - held;
   return left > 0n ? left : 0n;
 }
 
-/** A budget that a request counts in, and what it has left: for one value, if it has a dimension. */
-export interface BudgetLeft {
+/** A budget that a request counts in, and what is spent and held of it: for one value, if it has a dimension. */
+export interface BudgetUse {
   budget: BudgetState;
-  left: bigint;
+  spent: bigint;
+  held: bigint;
   value?: string;
 }
 
+export function useOf(budget: BudgetState): BudgetUse {
+  return { budget, spent: budget.spent, held: budget.held };
+}
+
 /** Returns the budget that has less left than the request holds. Of several, the one that resets last, since the request must wait for it. */
-export function exceededBudget(budgets: readonly BudgetLeft[], amounts: Amounts): ExceededBudget | undefined {
-  let last: BudgetLeft | undefined;
+export function exceededBudget(budgets: readonly BudgetUse[], amounts: Amounts): ExceededBudget | undefined {
+  let last: BudgetUse | undefined;
   for (const one of budgets)
-    if (amountIn(one.budget, amounts) > one.left && one.budget.windowEnd >= (last?.budget.windowEnd ?? 0)) last = one;
+    if (amountIn(one.budget, amounts) > leftOf(one) && one.budget.windowEnd >= (last?.budget.windowEnd ?? 0)) last = one;
   if (!last) return undefined;
   const { budgetId, projectId, keyId, dimension, period, unit, limit, windowEnd } = last.budget;
   return {
@@ -144,7 +149,7 @@ export function exceededBudget(budgets: readonly BudgetLeft[], amounts: Amounts)
     keyId,
     ...(dimension !== undefined && { dimension, value: last.value }),
     period,
-    ...inUnit(unit, { limit, left: last.left }),
+    ...inUnit(unit, { limit, spent: last.spent, held: last.held, left: leftOf(last) }),
     resetsAt: renderMoment(windowEnd),
   };
 }

@@ -1,4 +1,4 @@
-import { type Amounts, amountIn, type BudgetLeft, type BudgetState, type BudgetsOfAccount, leftOf } from '../budgets/budget.js';
+import { type Amounts, amountIn, type BudgetState, type BudgetsOfAccount, type BudgetUse } from '../budgets/budget.js';
 import { nameOf, type ValueBudget, type ValueChange, type ValueCounts } from '../budgets/budget-values.js';
 import { endDueGrant } from '../ledger/funds.js';
 import type { RateLimitState, RateLimitsOfAccount } from '../limits/rate-limit.js';
@@ -112,8 +112,8 @@ export function countForValues(
   }
 }
 
-/** Returns what each user or tag has left. One that is not known has no entry: it is checked when the batch is written. */
-export function leftForValues(draft: BatchDraft, budgets: readonly ValueBudget[]): BudgetLeft[] {
+/** Returns what each user or tag has used. One that is not known has no entry: it is checked when the batch is written. */
+export function usesOfValues(draft: BatchDraft, budgets: readonly ValueBudget[]): BudgetUse[] {
   const { valuesBefore } = draft;
   if (!valuesBefore) return [];
   return budgets.map(({ budget, value }) => {
@@ -121,7 +121,7 @@ export function leftForValues(draft: BatchDraft, budgets: readonly ValueBudget[]
     const [before, change] = [valuesBefore.get(name), draft.values.get(name)];
     const held = notNegative((before?.held ?? 0n) + (change?.held ?? 0n));
     const spent = notNegative((before?.spent ?? 0n) + (change?.spent ?? 0n));
-    return { budget, value, left: leftOf({ limit: budget.limit, spent, held }) };
+    return { budget, value, spent, held };
   });
 }
 

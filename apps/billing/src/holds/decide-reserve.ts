@@ -1,12 +1,12 @@
 import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
 import { HOLD_MAX } from '#money/price.js';
-import { type Amounts, type BudgetLeft, type BudgetState, budgetsOf, exceededBudget, leftOf, payerOf } from '../budgets/budget.js';
+import { type Amounts, type BudgetState, type BudgetUse, budgetsOf, exceededBudget, payerOf, useOf } from '../budgets/budget.js';
 import { valueBudgetsOf } from '../budgets/budget-values.js';
 import { availableOf, takeHold } from '../ledger/funds.js';
 import { Admission } from '../limits/admission.js';
 import { limitsOf } from '../limits/rate-limit.js';
 import type { AccountState, HoldTimes, ProjectState } from './batch.js';
-import { type BatchDraft, countForValues, countInBudgets, type Held, leftForValues } from './batch-draft.js';
+import { type BatchDraft, countForValues, countInBudgets, type Held, usesOfValues } from './batch-draft.js';
 
 /**
  * Opens a hold or refuses it, checking in this order: key, limits per minute, concurrency, funds, budgets. A reserve repeated while its hold is
@@ -35,7 +35,7 @@ export function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times:
   const budgets = budgetsOf(draft.budgets, payer);
   const values = valueBudgetsOf(draft.budgets, payer);
   const amounts: Amounts = { usd: amount, tokens: reserve.amountTokens ?? 0 };
-  const tooMuch = refuseAmount(amounts, availableOf(account.funds), budgets, leftForValues(draft, values));
+  const tooMuch = refuseAmount(amounts, availableOf(account.funds), budgets, usesOfValues(draft, values));
   if (tooMuch) return { status: 'refused', holdId, ...tooMuch };
 
   // Nothing below can fail.
@@ -53,13 +53,12 @@ export function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times:
 }
 
 /** A budget of all requests is named before one of a user or tag, which is not always known. */
-function refuseAmount(amounts: Amounts, available: bigint, budgets: readonly BudgetState[], values: readonly BudgetLeft[]) {
+function refuseAmount(amounts: Amounts, available: bigint, budgets: readonly BudgetState[], values: readonly BudgetUse[]) {
   const { usd: amount } = amounts;
   const refusal = { code: 'insufficient_balance', requiredPicoUsd: String(amount), availablePicoUsd: String(available) } as const;
   // Above `HOLD_MAX` ($1M) no balance is enough.
   if (amount > available || amount > HOLD_MAX) return refusal;
-  const lefts = budgets.map((budget) => ({ budget, left: leftOf(budget) }));
-  const budget = exceededBudget(lefts, amounts) ?? exceededBudget(values, amounts);
+  const budget = exceededBudget(budgets.map(useOf), amounts) ?? exceededBudget(values, amounts);
   return budget && { ...refusal, budget };
 }
 

@@ -1,11 +1,11 @@
 import type { SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
-import { type Amounts, budgetsOf, budgetsOfHold, leftOf } from '../budgets/budget.js';
+import { type Amounts, budgetsOf, budgetsOfHold, leftOf, useOf } from '../budgets/budget.js';
 import { valueBudgetsOf, valueBudgetsOfHold } from '../budgets/budget-values.js';
 import { charge, chargeLate, giveBack, type HeldParts, type LateCharge, returnHold } from '../ledger/funds.js';
 import { correctWindow } from '../limits/minute-window.js';
 import { limitsOf, limitsOfModel, storeOfModel, windowsOfModel } from '../limits/rate-limit.js';
 import type { AccountState, HoldTimes, Settle } from './batch.js';
-import { type BatchDraft, countForValues, countInBudgets, leftForValues } from './batch-draft.js';
+import { type BatchDraft, countForValues, countInBudgets, usesOfValues } from './batch-draft.js';
 import { billableUsage, costWithin, type Hold, NO_USAGE, type ReapedHold, tokensOf } from './hold.js';
 
 /**
@@ -146,10 +146,10 @@ function recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, d
  * is over: what others spent in it is not known any more. Budgets of tokens only count: tokens that were used cannot be written off.
  */
 function leftForLate(draft: BatchDraft, reaped: ReapedHold): bigint | undefined {
-  const ofAll = budgetsOf(draft.budgets, reaped).map((budget) => ({ budget, left: leftOf(budget) }));
-  const ofValues = leftForValues(draft, valueBudgetsOf(draft.budgets, reaped));
+  const ofAll = budgetsOf(draft.budgets, reaped).map(useOf);
+  const ofValues = usesOfValues(draft, valueBudgetsOf(draft.budgets, reaped));
   const ofMoney = [...ofAll, ...ofValues].filter(({ budget }) => budget.unit === 'usd');
-  const left = ofMoney.map(({ budget, left }) => (budget.windowStart <= reaped.createdAt ? left : 0n));
+  const left = ofMoney.map((use) => (use.budget.windowStart <= reaped.createdAt ? leftOf(use) : 0n));
   return left.length > 0 ? left.reduce((least, amount) => (amount < least ? amount : least)) : undefined;
 }
 

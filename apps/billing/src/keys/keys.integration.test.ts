@@ -62,6 +62,19 @@ test('models and networks of a key change, go to the gateway and to the key that
   expect(await resolved(made.key)).toEqual({ models: ['o3'], networks: undefined });
 });
 
+test('a key has who made it, by name if there is one, and the limits by model of its creation', async () => {
+  const modelLimits = [{ model: 'gpt-*', requestsPerMinuteMax: 5 }];
+  const actor = { actor: 'user/7', actorName: 'Ann' };
+  const { keyId, ...made } = await cli.request(keyCreate, { projectId, modelLimits }, { actor });
+  const nameless = await cli.request(keyRotate, { keyId, graceSeconds: 0 }, { actor: { actor: 'token/1' } });
+  expect([made, nameless, nameless.replaced, await read(keyId)]).toMatchObject([
+    { createdBy: 'Ann', modelLimits },
+    { createdBy: 'token/1', modelLimits },
+    { createdBy: 'Ann' },
+    { createdBy: 'Ann', modelLimits },
+  ]);
+});
+
 test.each([
   ['networks', ['10.0.0.0/33']],
   ['networks', ['10.0.0']],
@@ -81,6 +94,7 @@ test('name, note, end and state of a key change; null clears them', async () => 
   expect(made).toEqual({
     ...{ keyId, rootKeyId: keyId, projectId, name: 'ci', note: 'of the build server', lastFour: key.slice(-4), createdAt: expect.any(String) },
     ...{
+      createdBy: 'nats/cli',
       expiresAt,
       disabled: false,
       models: [],

@@ -11,7 +11,7 @@ import type {
   RotatedKey,
 } from '#contracts/billing/keys.js';
 import { ServiceError } from '#contracts/service-error.js';
-import { audited, changedFields } from '#database/audit-journal.js';
+import { type Author, audited, changedFields } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { isDuplicate, isMissing } from '../accounts/database-refusal.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
@@ -28,13 +28,13 @@ import { makeApiKey } from './make-api-key.js';
  * @throws {ServiceError} `not_found` for an unknown project, `conflict` when the id was used before, `invalid_request` for an end that has
  * passed.
  */
-export async function createKey(prisma: PrismaClient, request: KeyCreateRequest, pepper: string, author = OWN_AUTHOR): Promise<CreatedKey> {
+export async function createKey(prisma: PrismaClient, request: KeyCreateRequest, pepper: string, author: Author = OWN_AUTHOR): Promise<CreatedKey> {
   const { keyId: id = randomUUID(), projectId, name, note, models, networks } = request;
   const expiresAt = endOf(request.expiresAt);
   const { key, ...secret } = newSecret(pepper);
   return onlyOnce('keyId', () =>
     audited(prisma, 'billing', author, async (tx) => {
-      const data = { id, projectId, name, note, expiresAt, models, networks, ...secret };
+      const data = { id, projectId, name, note, expiresAt, models, networks, createdBy: nameOf(author), ...secret };
       const { project, ...row } = await tx.apiKey.create({ data, include: { project: true } });
       const made = renderKey(row, await setLimits(tx, targetOf(row, project), limitsIn(request)));
       return { result: { ...made, key }, change: { ...changeOf('key.create', made, project), before: null, after: { ...made } } };
@@ -69,7 +69,7 @@ export async function updateKey(prisma: PrismaClient, request: KeyUpdateRequest,
  * @throws {ServiceError} `not_found`; `conflict` when the key is not active or was replaced before, or the new id was used; `invalid_request`
  * for an end that has passed.
  */
-export async function rotateKey(prisma: PrismaClient, request: KeyRotateRequest, pepper: string, author = OWN_AUTHOR): Promise<RotatedKey> {
+export async function rotateKey(prisma: PrismaClient, request: KeyRotateRequest, pepper: string, author: Author = OWN_AUTHOR): Promise<RotatedKey> {
   const { keyId, newKeyId: id = randomUUID(), graceSeconds } = request;
   const newEnd = endOf(request.expiresAt);
   const { key, ...secret } = newSecret(pepper);
@@ -84,7 +84,8 @@ export async function rotateKey(prisma: PrismaClient, request: KeyRotateRequest,
       if (status !== 'active') throw new ServiceError('conflict', `The key is ${status}. Only an active key can be rotated.`, 'keyId');
       const { projectId, name, note, models, networks } = row;
       const expiresAt = newEnd === undefined ? row.expiresAt : newEnd;
-      const data = { id, projectId, name, note, expiresAt, models, networks, rootKeyId: rootOf(row), ...secret };
+      const settings = { projectId, name, note, expiresAt, models, networks };
+      const data = { id, ...settings, rootKeyId: rootOf(row), createdBy: nameOf(author), ...secret };
       const made = renderKey(await tx.apiKey.create({ data }), limits);
       const graceEnd = new Date(now.getTime() + graceSeconds * 1_000);
       const end = row.expiresAt && row.expiresAt < graceEnd ? row.expiresAt : graceEnd;
@@ -157,6 +158,10 @@ async function limitsOfKey(tx: Prisma.TransactionClient, key: Prisma.ApiKeyModel
   return limitsOfRow(await tx.rateLimit.findUnique({ where: { id: rootOf(key) } }));
 }
 
+function nameOf({ caller: { actor, actorName } }: Author): string {
+  return actorName ?? actor;
+}
+
 function newSecret(pepper: string): { key: string; digest: Uint8Array<ArrayBuffer>; lastFour: string } {
   const key = makeApiKey();
   return { key, digest: storedDigest(digestApiKey(key), pepper), lastFour: key.slice(-4) };
@@ -211,6 +216,7 @@ function renderKey(row: Prisma.ApiKeyModel, { modelLimits, ...limits }: Limits):
     note: row.note,
     lastFour: row.lastFour,
     createdAt: row.createdAt.toISOString(),
+    createdBy: row.createdBy,
     expiresAt: row.expiresAt?.toISOString() ?? null,
     disabled: row.disabled,
     models: row.models,

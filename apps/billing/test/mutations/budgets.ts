@@ -11,7 +11,7 @@ const VALUES = 'apps/billing/src/budgets/budget-values.integration.test.ts';
 /** Mutations of budgets: decisions, windows, counts. */
 export const MUTATIONS_OF_BUDGETS: MutationsByFile = {
   'apps/billing/src/keys/keys.ts': [
-    ['a new key has the root of the old one', 'rootKeyId: rootOf(row), ...secret', '...secret', ROOTS, 'both count in it'],
+    ['a new key has the root of the old one', 'rootKeyId: rootOf(row), createdBy', 'createdBy', ROOTS, 'both count in it'],
   ],
   'apps/billing/src/keys/key-roots.ts': [
     [
@@ -45,7 +45,7 @@ export const MUTATIONS_OF_BUDGETS: MutationsByFile = {
     ['a reserve counts in the budgets of its root', 'key?.rootKeyId ?? keyId', 'keyId', FOLD, 'the fold equals the serial model'],
     [
       'a hold fits in every budget',
-      'if (amountIn(one.budget, amounts) > one.left && ',
+      'if (amountIn(one.budget, amounts) > leftOf(one) && ',
       'if (amountIn(one.budget, amounts) < 0n && ',
       BUDGETS,
       'never exceed it',
@@ -94,8 +94,8 @@ export const MUTATIONS_OF_BUDGETS: MutationsByFile = {
     ],
     [
       'late, and not in a window that is over',
-      '(budget.windowStart <= reaped.createdAt ? left : 0n)',
-      'left',
+      '(use.budget.windowStart <= reaped.createdAt ? leftOf(use) : 0n)',
+      'leftOf(use)',
       BUDGETS,
       'after the reset charges nothing more',
     ],

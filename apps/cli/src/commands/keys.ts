@@ -47,6 +47,7 @@ export const keyCommands = [
       rpm: optional(rpm, 'maximum of requests in any minute, beside that of the project'),
       concurrency: optional(concurrency, 'maximum of concurrent requests, beside that of the project'),
       tpm: optional(tpm, 'maximum of tokens in any minute, beside that of the project'),
+      modelLimits: optional(modelLimits, 'limits per minute of patterns of models, such as gpt-*=tpm:100000,rpm:60; o3=rpm:5'),
     },
     examples: [
       'key create --project <project-id>',
@@ -83,6 +84,7 @@ export const keyCommands = [
           EXPIRES: (row) => row.expiresAt,
           'LAST USED': (row) => row.lastUsedAt,
           CREATED: (row) => row.createdAt,
+          'CREATED BY': (row) => row.createdBy,
         },
         'no keys',
       ) + morePages(nextCursor),
@@ -192,7 +194,7 @@ function allowedFields({
   };
 }
 
-function renderKey({ keyId, projectId, name, note, lastFour, disabled, expiresAt, createdAt, ...allowed }: ApiKey): string {
+function renderKey({ keyId, projectId, name, note, lastFour, disabled, expiresAt, createdAt, createdBy, ...allowed }: ApiKey): string {
   return renderFields({
     'key id': keyId,
     project: projectId,
@@ -203,5 +205,6 @@ function renderKey({ keyId, projectId, name, note, lastFour, disabled, expiresAt
     expires: expiresAt,
     ...allowedFields(allowed),
     created: createdAt,
+    'created by': createdBy,
   });
 }

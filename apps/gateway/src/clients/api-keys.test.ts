@@ -5,6 +5,7 @@ import { MessagingError } from '#messaging/messaging.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
 import { TEST_CALLER, testKey } from '#testing/fake-services.js';
 import { ApiKeys } from './api-keys.js';
+import type { Caller } from './caller.js';
 
 const GOOD = testKey(1);
 const BAD = testKey(2);
@@ -44,6 +45,23 @@ test('an answer and a refusal are cached for `cacheMs`', async () => {
   expect([await resolved(keys, GOOD), await resolved(keys, BAD), asked()]).toEqual([TEST_CALLER, 'invalid_api_key', 2]);
   clock.now = 5_000;
   expect([await resolved(keys, GOOD), await resolved(keys, BAD), asked()]).toEqual(['invalid_api_key', 'invalid_api_key', 4]);
+});
+
+test('a change whose announcement is lost is in force `cacheMs` after it, however long the answer before took', async () => {
+  const { keys, clock, answer } = setUp();
+  let models = ['sim-*'];
+  answer(() => {
+    const read = { ...TEST_CALLER, models };
+    models = ['gpt-*'];
+    clock.now += 3_000;
+    return read;
+  });
+  const mayUse = async () => ((await keys.resolve(GOOD)) as Caller).mayUse?.('sim-fast');
+  expect(await mayUse()).toBe(true);
+  clock.now = 4_999;
+  expect(await mayUse()).toBe(true);
+  clock.now = 5_000;
+  expect(await mayUse()).toBe(false);
 });
 
 test('an answer is cached no longer than its key is valid, counted from the question', async () => {

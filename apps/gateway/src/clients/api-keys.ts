@@ -17,8 +17,9 @@ interface Entry<Value> {
 }
 
 /**
- * Resolves API keys to their project. Keys leave this class as SHA-256 digests only. Answers are cached for a few seconds, and no longer
- * than the key is valid; a pushed change removes them at once, and billing checks the key again in every reserve.
+ * Resolves API keys to their project. Keys leave this class as SHA-256 digests only. Answers are used for `cacheMs` from their question, and
+ * no longer than the key is valid: so a change is in force then, also if its announcement, which removes them at once, was lost. Billing
+ * checks the key again in every reserve.
  */
 export class ApiKeys {
   private readonly known = new Map<string, Entry<Caller>>();
@@ -96,24 +97,23 @@ export class ApiKeys {
     try {
       const { validForMs = Number.POSITIVE_INFINITY, ...key } = await this.messaging.request(keyResolve, { keyDigest: digest });
       const value = callerOfKey(key);
-      // Counted from the question, so that the key is never known for longer than it is valid.
-      if (epoch === this.epoch) this.keep(this.known, digest, value, askedAt + validForMs);
+      if (epoch === this.epoch) this.keep(this.known, digest, { value, until: askedAt + Math.min(this.cacheMs, validForMs) });
       return value;
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'invalid_api_key')) throw billingError(error);
-      if (epoch === this.epoch) this.keep(this.refused, digest, true);
+      if (epoch === this.epoch) this.keep(this.refused, digest, { value: true, until: askedAt + this.cacheMs });
       throw invalidKey();
     }
   }
 
-  private keep<Value>(entries: Map<string, Entry<Value>>, digest: string, value: Value, untilMax = Number.POSITIVE_INFINITY): void {
+  private keep<Value>(entries: Map<string, Entry<Value>>, digest: string, entry: Entry<Value>): void {
     entries.delete(digest);
     if (entries.size >= this.entriesMax) {
       // A map iterates in insertion order: the first entry is the oldest.
       const oldest = entries.keys().next();
       if (!oldest.done) entries.delete(oldest.value);
     }
-    entries.set(digest, { value, until: Math.min(this.now() + this.cacheMs, untilMax) });
+    entries.set(digest, entry);
   }
 
   private forget(concerns: (key: Caller) => boolean): void {

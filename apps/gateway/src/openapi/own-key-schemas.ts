@@ -1,7 +1,10 @@
 import { BUDGET_PERIODS } from '#contracts/billing/budgets.js';
+import type { OwnUsageGroup } from '#contracts/billing/own-key.js';
 import type {
   renderAmounts,
+  renderAttribution,
   renderBudget,
+  renderCreditNote,
   renderModelLimit,
   renderOwnKey,
   renderRequest,
@@ -67,7 +70,7 @@ const key: Fields<typeof renderOwnKey> = {
 };
 
 type UsageField = keyof ReturnType<typeof renderUsageRow>;
-type UsageGroup = 'start' | 'model' | 'upstream' | 'ending';
+type UsageGroup = 'start' | OwnUsageGroup;
 
 /** A late settlement can make them negative. */
 const usageSums: Record<Exclude<UsageField, UsageGroup>, JsonSchema> = {
@@ -84,6 +87,10 @@ const usageGroups: Record<UsageGroup, JsonSchema> = {
   model: described(text, 'Only grouped by it, as the following.'),
   upstream: described(orNull(text), 'Null: the requests reached none.'),
   ending: described(text, 'How the requests ended.'),
+  user: described(orNull(text), 'End user. Null: the requests named none.'),
+  tag: described(orNull(text), 'Value of the tag. Null: the requests have no such tag.'),
+  client: described(orNull(text), 'Name in `user-agent`.'),
+  session: orNull(text),
 };
 
 const usage: Fields<typeof renderUsage> = {
@@ -104,15 +111,36 @@ const tokens: Fields<typeof renderTokens> = {
   output_source: described(text, '`reported` by the upstream, `counted` from the reply, or the `floor` that the reply proves.'),
 };
 
+const attribution: Fields<typeof renderAttribution> = {
+  user: described(orNull(text), 'End user. Null: the request named none, as the next two.'),
+  client: described(orNull(text), 'Name in `user-agent`.'),
+  session: orNull(text),
+  tags: described({ type: 'object', additionalProperties: text }, 'Values by name.'),
+};
+
+const creditNote: Fields<typeof renderCreditNote> = {
+  id: text,
+  amount_pico_usd: PICO_USD,
+  reason: text,
+  created_at: text,
+};
+
 const request: Fields<typeof renderRequest> = {
   object: word('request'),
   id: described(text, '`x-request-id` of its reply.'),
   model: text,
   upstream: described(orNull(text), 'Null while it runs, and when it reached none.'),
+  ...attribution,
   reserved_at: described(text, 'When its hold was opened.'),
   held_pico_usd: described(PICO_USD, 'The most that it could cost.'),
   price: described(
-    replyObject({ version: count, input_pico_usd: PICO_USD, cached_input_pico_usd: PICO_USD, output_pico_usd: PICO_USD }),
+    replyObject({
+      version: count,
+      price_plan: described(orNull(text), 'Price plan that it comes from. Null: the list price.'),
+      input_pico_usd: PICO_USD,
+      cached_input_pico_usd: PICO_USD,
+      output_pico_usd: PICO_USD,
+    }),
     'Prices of a token when the hold was opened.',
   ),
   settlement: described(
@@ -126,6 +154,7 @@ const request: Fields<typeof renderRequest> = {
     ),
     'Null while it runs.',
   ),
+  credit_notes: described(list(replyObject(creditNote)), 'Money given back after the settlement. The cost stays as it was charged.'),
 };
 
 /** Replies of the endpoints for the owner of a key. */

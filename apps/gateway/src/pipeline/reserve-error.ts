@@ -86,47 +86,47 @@ function balanceError(refused: { requiredPicoUsd: string; availablePicoUsd: stri
 
 const ADJECTIVES: Record<BudgetPeriod, string> = { day: 'daily', week: 'weekly', month: 'monthly', total: 'total' };
 
-/** Amounts of budgets of the whole account are left out: they would tell the owner of one key what other projects spend. */
 function budgetError(budget: ExceededBudget, refused: { requiredPicoUsd: string }, quote: Quote, price: Price): GatewayError {
-  const { projectId, keyId, period, resetsAt } = budget;
-  const { left, most, affordable } =
+  const { period, resetsAt } = budget;
+  const { use, most, affordable } =
     budget.limitTokens === undefined ? inMoney(budget, refused, quote, price) : inTokens(budget.limitTokens, budget, quote);
   const owner = ownersOf(budget).join(' in ');
-  const isOfAccount = keyId === null && projectId === null;
   const sentences = [
-    isOfAccount
-      ? `The ${ADJECTIVES[period]} budget of ${owner} does not cover this request, which may ${most}.`
-      : `The ${ADJECTIVES[period]} budget of ${owner} has ${left} left; this request may ${most}.`,
+    `The ${ADJECTIVES[period]} budget of ${owner} is ${use}; this request may ${most}.`,
     resetsAt === null ? 'The budget does not reset.' : `The budget resets at ${resetsAt.replace('.000Z', 'Z')}.`,
-    ...(!isOfAccount && affordable > 0n ? [`Lower the output limit to ${affordable} tokens or less.`] : []),
+    ...(affordable > 0n ? [`Lower the output limit to ${affordable} tokens or less.`] : []),
   ];
   return new GatewayError('insufficient_balance', sentences.join(' '));
 }
 
-/** What is left of a budget, the most that the request can take of it, and the output cap that fits, in words and in tokens. */
+/** A budget and its use, the most that the request can take of it, and the output cap that fits, in words and in tokens. */
 interface BudgetWords {
-  left: string;
+  use: string;
   most: string;
   affordable: bigint;
 }
 
 function inMoney(
-  { limitPicoUsd = '0', leftPicoUsd = '0' }: ExceededBudget,
+  { limitPicoUsd = '0', spentPicoUsd = '0', heldPicoUsd = '0', leftPicoUsd = '0' }: ExceededBudget,
   refused: { requiredPicoUsd: string },
   quote: Quote,
   price: Price,
 ): BudgetWords {
-  const [limit, left] = [parsePicoUsd(limitPicoUsd), parsePicoUsd(leftPicoUsd)];
+  const usd = (amount: string): string => `$${renderUsd(parsePicoUsd(amount))}`;
   return {
-    left: `$${renderUsd(left)} of $${renderUsd(limit)}`,
-    most: `cost up to $${renderUsd(parsePicoUsd(refused.requiredPicoUsd))} (${quote.outputTokensMax} output tokens)`,
-    affordable: affordableTokens(left, quote, price),
+    use: `${usd(limitPicoUsd)}: ${usd(spentPicoUsd)} spent, ${usd(heldPicoUsd)} held by running requests, ${usd(leftPicoUsd)} left`,
+    most: `cost up to ${usd(refused.requiredPicoUsd)} (${quote.outputTokensMax} output tokens)`,
+    affordable: affordableTokens(parsePicoUsd(leftPicoUsd), quote, price),
   };
 }
 
-function inTokens(limit: number, { leftTokens = 0 }: ExceededBudget, { promptTokensMax, outputTokensMax }: Quote): BudgetWords {
+function inTokens(
+  limit: number,
+  { spentTokens = 0, heldTokens = 0, leftTokens = 0 }: ExceededBudget,
+  { promptTokensMax, outputTokensMax }: Quote,
+): BudgetWords {
   return {
-    left: `${leftTokens} of ${limit} tokens`,
+    use: `${limit} tokens: ${spentTokens} spent, ${heldTokens} held by running requests, ${leftTokens} left`,
     most: `use up to ${promptTokensMax + outputTokensMax} tokens (${outputTokensMax} of output)`,
     affordable: BigInt(leftTokens - promptTokensMax),
   };

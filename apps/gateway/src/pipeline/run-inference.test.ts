@@ -554,6 +554,8 @@ test.each([
         keyId: null,
         period: 'day',
         limitPicoUsd: '1000000000000',
+        spentPicoUsd: '999000000000',
+        heldPicoUsd: '863350000',
         leftPicoUsd: '136650000',
         resetsAt: '2026-11-24T00:00:00.000Z',
       },
@@ -561,7 +563,7 @@ test.each([
     {
       code: 'insufficient_balance',
       message: expect.stringMatching(
-        /^The daily budget of project project-1 has \$0\.00013665 of \$1\.00 left; this request may cost up to \$0\.0003126 \(\d+ output tokens\)\. The budget resets at 2026-11-24T00:00:00Z\. Lower the output limit to 224 tokens or less\.$/,
+        /^The daily budget of project project-1 is \$1\.00: \$0\.999 spent, \$0\.00086335 held by running requests, \$0\.00013665 left; this request may cost up to \$0\.0003126 \(\d+ output tokens\)\. The budget resets at 2026-11-24T00:00:00Z\. Lower the output limit to 224 tokens or less\.$/,
       ),
     },
   ],
@@ -577,6 +579,8 @@ test.each([
         keyId: null,
         period: 'total',
         limitPicoUsd: '7',
+        spentPicoUsd: '1',
+        heldPicoUsd: '0',
         leftPicoUsd: '6',
         resetsAt: null,
       },
@@ -584,7 +588,7 @@ test.each([
     {
       code: 'insufficient_balance',
       message: expect.stringMatching(
-        /^The total budget of the account does not cover this request, which may cost up to \$0\.0003126 \(\d+ output tokens\)\. The budget does not reset\.$/,
+        /^The total budget of the account is \$0\.000000000007: \$0\.000000000001 spent, \$0\.00 held by running requests, \$0\.000000000006 left; this request may cost up to \$0\.0003126 \(\d+ output tokens\)\. The budget does not reset\.$/,
       ),
     },
   ],
@@ -600,6 +604,8 @@ test.each([
         keyId: 'key-1',
         period: 'week',
         limitTokens: 5_000,
+        spentTokens: 4_800,
+        heldTokens: 88,
         leftTokens: 112,
         resetsAt: '2026-11-24T00:00:00.000Z',
       },
@@ -607,7 +613,7 @@ test.each([
     {
       code: 'insufficient_balance',
       message: expect.stringMatching(
-        /^The weekly budget of key key-1 has 112 of 5000 tokens left; this request may use up to \d+ tokens \(\d+ of output\)\. The budget resets at 2026-11-24T00:00:00Z\. Lower the output limit to 100 tokens or less\.$/,
+        /^The weekly budget of key key-1 is 5000 tokens: 4800 spent, 88 held by running requests, 112 left; this request may use up to \d+ tokens \(\d+ of output\)\. The budget resets at 2026-11-24T00:00:00Z\. Lower the output limit to 100 tokens or less\.$/,
       ),
     },
   ],

@@ -58,6 +58,7 @@ const accountRow = (accountId: string) => ({
 const key = {
   ...{ keyId: KEY, rootKeyId: KEY, projectId: PROJECT, name: 'ci', note: null, lastFour: 'abcd', createdAt: '2027-01-01T00:00:00.000Z' },
   ...{
+    createdBy: 'Ann',
     expiresAt: null,
     disabled: false,
     models: [],

@@ -128,6 +128,7 @@ const key = (at: number, of: number, name: string | null, lastFour: string, fiel
   note: null,
   lastFour,
   createdAt: iso(NOW - (70 - at * 7) * 24 * HOUR_MS),
+  createdBy: 'Ines Martins',
   expiresAt: null,
   disabled: false,
   models: [],

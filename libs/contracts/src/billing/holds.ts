@@ -69,10 +69,15 @@ export interface ExceededBudget {
   period: BudgetPeriod;
   /** Absent for a budget of tokens. */
   limitPicoUsd?: string;
+  /** Cost of the settled requests of its window, and the most that the running ones may cost. */
+  spentPicoUsd?: string;
+  heldPicoUsd?: string;
   /** The most that a request may cost now. */
   leftPicoUsd?: string;
   /** Only for a budget of tokens. */
   limitTokens?: number;
+  spentTokens?: number;
+  heldTokens?: number;
   /** The most tokens that a request may use now. */
   leftTokens?: number;
   /** Null: it never resets. */

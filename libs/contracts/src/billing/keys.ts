@@ -51,6 +51,8 @@ export class KeyCreateRequest {
   @IsOptional() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number;
   @IsOptional() @IsInt() @Min(1) @Max(100_000) concurrencyMax?: number;
   @IsOptional() @IsInt() @Min(1) @Max(TOKENS_MAX) tokensPerMinuteMax?: number;
+  /** Limits by model. Default: none. */
+  @IsOptional() @NestedList(() => ModelLimit, MODEL_LIMITS_MAX) modelLimits?: ModelLimit[];
 }
 
 export interface ApiKey {
@@ -63,6 +65,8 @@ export interface ApiKey {
   /** The last four characters. The whole key is shown once, when it is made. */
   lastFour: string;
   createdAt: string;
+  /** The person or program that made it: a name, or else an actor of the audit journal. Null: it is older than this field. */
+  createdBy: string | null;
   /** Moment from which on the key is refused. Null: it has no end. */
   expiresAt: string | null;
   /** True: the key is refused until it is enabled again. */

@@ -1,11 +1,12 @@
-import { ArrayMaxSize, ArrayUnique, IsArray, IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
+import { ArrayMaxSize, ArrayUnique, IsArray, IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
+import { TAG_NAME } from './attribution.js';
 import type { Budget } from './budgets.js';
 import { Id, Instant, Text } from './fields.js';
 import type { KeyRow } from './keys.js';
 import type { ModelLimit } from './model-limits.js';
 import { type BilledRequest, RequestShowRequest } from './requests.js';
-import { USAGE_STEPS, type UsageQueryReply, type UsageStep } from './usage.js';
+import { ATTRIBUTION_GROUPS, USAGE_STEPS, type UsageQueryReply, type UsageStep } from './usage.js';
 
 /** Subjects for the owner of an API key. Each answers for one key only, so that the gateway needs no right to read all. */
 
@@ -30,7 +31,7 @@ export const ownKeyShow = new Endpoint<OwnKeyShowRequest, OwnKey>(
 );
 
 /** Fields that the usage of a key can be grouped by. */
-export const OWN_USAGE_GROUPS = ['model', 'upstream', 'ending'] as const;
+export const OWN_USAGE_GROUPS = ['model', 'upstream', 'ending', ...ATTRIBUTION_GROUPS] as const;
 export type OwnUsageGroup = (typeof OWN_USAGE_GROUPS)[number];
 
 /** The fields of `UsageQueryRequest` that make sense for one key. */
@@ -39,7 +40,8 @@ export class OwnKeyUsageRequest {
   @Instant() from!: string;
   @IsOptional() @Instant() to?: string;
   @IsOptional() @IsIn(USAGE_STEPS) step?: UsageStep;
-  @IsOptional() @IsArray() @ArrayMaxSize(3) @ArrayUnique() @IsIn(OWN_USAGE_GROUPS, { each: true }) groupBy?: OwnUsageGroup[];
+  @IsOptional() @IsArray() @ArrayMaxSize(OWN_USAGE_GROUPS.length) @ArrayUnique() @IsIn(OWN_USAGE_GROUPS, { each: true }) groupBy?: OwnUsageGroup[];
+  @IsOptional() @Matches(TAG_NAME) tag?: string;
   @IsOptional() @IsInt() @Min(1) @Max(1_000) limit?: number;
   @IsOptional() @Text(2_000) cursor?: string;
 }
@@ -47,7 +49,7 @@ export class OwnKeyUsageRequest {
 export const ownKeyUsage = new Endpoint<OwnKeyUsageRequest, UsageQueryReply>(
   'billing.v1.own-key.usage',
   OwnKeyUsageRequest,
-  'Requests, tokens and costs of one key, by time, model, upstream and ending',
+  'Requests, tokens and costs of one key, by time, model, upstream, ending, user, tag, client and session',
   { isRepeatable: true },
 );
 

@@ -23,7 +23,7 @@ test('GET /v1/key: limits, budgets with what remains, and end', async () => {
   };
   gateway.fakes.messaging.answer(ownKeyShow, (request) => ({
     ...{ keyId: request.keyId, rootKeyId: 'k', projectId: 'p', name: 'agents', note: 'of the operator', lastFour: 'x4Qd', status: 'active' as const },
-    ...{ createdAt: '2026-11-01T09:00:00.000Z', expiresAt: null, lastUsedAt: null, disabled: false, replacedBy: null, revokedAt: null },
+    ...{ createdAt: '2026-11-01T09:00:00.000Z', createdBy: 'Ann', expiresAt: null, lastUsedAt: null, disabled: false, replacedBy: null, revokedAt: null },
     ...{ models: ['sim-*'], networks: ['10.0.0.0/8'], requestsPerMinuteMax: 60, tokensPerMinuteMax: null, concurrencyMax: null },
     modelLimits: [{ model: 'gpt-*', tokensPerMinuteMax: 900 }],
     projectModelLimits: [{ model: 'o3', requestsPerMinuteMax: 5 }],
@@ -64,29 +64,29 @@ test('GET /v1/usage: the query goes to billing with the key of the request, and 
   const counts = { requests: 2, estimatedRequests: 1, promptTokens: 30, cachedTokens: 4, outputTokens: 20, reasoningTokens: 5 };
   gateway.fakes.messaging.answer(ownKeyUsage, (request) => {
     asked.push(request);
-    const rows = [{ model: 'm', upstream: null, ...counts, costPicoUsd: '7', forfeitedPicoUsd: '0' }];
+    const rows = [{ model: 'm', user: 'alice', tag: null, ...counts, costPicoUsd: '7', forfeitedPicoUsd: '0' }];
     return { from: '2026-11-01T00:00:00.000Z', to: '2026-11-02T00:00:00.000Z', rows, nextCursor: 'next' };
   });
-  const query = 'from=2026-11-01&to=2026-11-02&step=day&group_by=model,upstream,model&limit=5&cursor=c&other=1';
+  const query = 'from=2026-11-01&to=2026-11-02&step=day&group_by=model,user,model,tag&tag=team&limit=5&cursor=c&other=1';
   expect(await get(`/v1/usage?${query}`)).toEqual({
     status: 200,
     body: {
       ...{ object: 'list', from: '2026-11-01T00:00:00.000Z', to: '2026-11-02T00:00:00.000Z', has_more: true, next_cursor: 'next' },
       data: [
         {
-          ...{ model: 'm', upstream: null, requests: 2, estimated_requests: 1, prompt_tokens: 30, cached_tokens: 4 },
+          ...{ model: 'm', user: 'alice', tag: null, requests: 2, estimated_requests: 1, prompt_tokens: 30, cached_tokens: 4 },
           ...{ output_tokens: 20, reasoning_tokens: 5, cost_pico_usd: '7' },
         },
       ],
     },
   });
-  const groupBy = ['model', 'upstream'];
-  expect(asked).toEqual([{ keyId, from: '2026-11-01', to: '2026-11-02', step: 'day', groupBy, limit: 5, cursor: 'c' }]);
+  const groupBy = ['model', 'user', 'tag'];
+  expect(asked).toEqual([{ keyId, from: '2026-11-01', to: '2026-11-02', step: 'day', groupBy, tag: 'team', limit: 5, cursor: 'c' }]);
 });
 
 test.each([
   ['step=week', 'step', 'step takes hour, day.'],
-  ['group_by=model,key', 'group_by', 'group_by takes model, upstream, ending.'],
+  ['group_by=model,key', 'group_by', 'group_by takes model, upstream, ending, user, tag, client, session.'],
   ['limit=0', 'limit', 'limit is an integer from 1 to 1000.'],
   ['limit=1e2', 'limit', 'limit is an integer from 1 to 1000.'],
 ])('GET /v1/usage?%s is refused and names the parameter', async (query, param, message) => {
@@ -107,15 +107,15 @@ test('what billing refuses in a usage query names the parameter', async () => {
   });
 });
 
-test('GET /v1/requests/{id}: what a request held, used and cost, and nothing that is the operator’s', async () => {
+test('GET /v1/requests/{id}: for whom a request was, what it held, used and cost, and nothing that is the operator’s', async () => {
   const asked: OwnKeyRequestRequest[] = [];
   const usage = { promptTokens: 12, cachedTokens: 2, outputTokens: 3, reasoningTokens: 1 };
   gateway.fakes.messaging.answer(ownKeyRequest, (request) => {
     asked.push(request);
     return {
       ...{ requestId: request.requestId, holdId: 'h', ...TEST_CALLER, model: 'm', upstream: 'local', traceId: null, heldPicoUsd: '50' },
-      attribution: { user: 'alice' },
-      price: { version: 3, inputPicoUsd: '1', cachedInputPicoUsd: '0', outputPicoUsd: '2' },
+      attribution: { user: 'alice', session: 's', 'tag:team': 'search' },
+      price: { version: 3, pricePlan: 'gold', inputPicoUsd: '1', cachedInputPicoUsd: '0', outputPicoUsd: '2' },
       reservedAt: '2026-11-21T06:31:48.053Z',
       settlement: {
         ...{
@@ -129,14 +129,15 @@ test('GET /v1/requests/{id}: what a request held, used and cost, and nothing tha
         paid: { planPicoUsd: '0', topupPicoUsd: '16', endedPlanPicoUsd: '0' },
         ...{ writtenOffPicoUsd: '0', reaped: null },
       },
-      creditNotes: [],
+      creditNotes: [{ noteId: 'cn-1', amountPicoUsd: '4', reason: 'slow', createdAt: '2026-11-22T00:00:00.000Z' }],
     };
   });
   expect(await get('/v1/requests/req_1')).toEqual({
     status: 200,
     body: {
       ...{ object: 'request', id: 'req_1', model: 'm', upstream: 'local', reserved_at: '2026-11-21T06:31:48.053Z', held_pico_usd: '50' },
-      price: { version: 3, input_pico_usd: '1', cached_input_pico_usd: '0', output_pico_usd: '2' },
+      ...{ user: 'alice', client: null, session: 's', tags: { team: 'search' } },
+      price: { version: 3, price_plan: 'gold', input_pico_usd: '1', cached_input_pico_usd: '0', output_pico_usd: '2' },
       settlement: {
         ...{ settled_at: '2026-11-21T06:31:48.639Z', ending: 'completed', cost_pico_usd: '16' },
         usage: {
@@ -144,6 +145,7 @@ test('GET /v1/requests/{id}: what a request held, used and cost, and nothing tha
           ...{ prompt_source: 'reported', output_source: 'counted' },
         },
       },
+      credit_notes: [{ id: 'cn-1', amount_pico_usd: '4', reason: 'slow', created_at: '2026-11-22T00:00:00.000Z' }],
     },
   });
   expect(asked).toEqual([{ keyId, requestId: 'req_1' }]);

@@ -6,7 +6,7 @@ const LIMIT_MAX = 1_000;
 
 /**
  * Parses the query string of `GET /v1/usage`. Without `from` the usage begins with the month, in UTC. Unknown parameters are ignored.
- * @throws {GatewayError} `invalid_request` with the parameter. Billing checks times and cursor.
+ * @throws {GatewayError} `invalid_request` with the parameter. Billing checks times, the name of the tag and the cursor.
  */
 export function parseUsageQuery(query: URLSearchParams, now = new Date()): Omit<OwnKeyUsageRequest, 'keyId'> {
   const given = (name: string): string | undefined => query.get(name) || undefined;
@@ -17,6 +17,7 @@ export function parseUsageQuery(query: URLSearchParams, now = new Date()): Omit<
     to: given('to'),
     step: given('step') === undefined ? undefined : oneOf<UsageStep>('step', USAGE_STEPS, given('step')),
     groupBy: groupBy && [...new Set(groupBy.map((group) => oneOf<OwnUsageGroup>('group_by', OWN_USAGE_GROUPS, group.trim())))],
+    tag: given('tag'),
     limit: limit === undefined ? undefined : parseLimit(limit),
     cursor: given('cursor'),
   };

@@ -1,8 +1,9 @@
+import type { Attribution } from '#contracts/billing/attribution.js';
 import { amountsOf, type Budget } from '#contracts/billing/budgets.js';
 import type { TokenUsage } from '#contracts/billing/holds.js';
 import type { ModelLimit } from '#contracts/billing/model-limits.js';
 import type { OwnKey } from '#contracts/billing/own-key.js';
-import type { BilledRequest } from '#contracts/billing/requests.js';
+import type { BilledRequest, RequestCreditNote } from '#contracts/billing/requests.js';
 import type { UsageQueryReply, UsageRow } from '#contracts/billing/usage.js';
 
 /** Renders the replies about a key for its owner. Amounts are strings of integers in 10⁻¹² USD, as in the balance. */
@@ -74,6 +75,10 @@ export function renderUsageRow(row: UsageRow) {
     model: row.model,
     upstream: row.upstream,
     ending: row.ending,
+    user: row.user,
+    tag: row.tag,
+    client: row.client,
+    session: row.session,
     requests: row.requests,
     estimated_requests: row.estimatedRequests,
     prompt_tokens: row.promptTokens,
@@ -85,16 +90,18 @@ export function renderUsageRow(row: UsageRow) {
 }
 
 /** A running request has a null `settlement`. */
-export function renderRequest({ price, settlement, ...request }: BilledRequest) {
+export function renderRequest({ price, settlement, creditNotes, ...request }: BilledRequest) {
   return {
     object: 'request',
     id: request.requestId,
     model: request.model,
     upstream: request.upstream,
+    ...renderAttribution(request.attribution),
     reserved_at: request.reservedAt,
     held_pico_usd: request.heldPicoUsd,
     price: {
       version: price.version,
+      price_plan: price.pricePlan ?? null,
       input_pico_usd: price.inputPicoUsd,
       cached_input_pico_usd: price.cachedInputPicoUsd,
       output_pico_usd: price.outputPicoUsd,
@@ -105,7 +112,25 @@ export function renderRequest({ price, settlement, ...request }: BilledRequest) 
       usage: renderTokens(settlement.usage),
       cost_pico_usd: settlement.costPicoUsd,
     },
+    credit_notes: creditNotes.map(renderCreditNote),
   };
+}
+
+const TAG = 'tag:';
+
+/** Null: the request named none. */
+export function renderAttribution(attribution: Attribution) {
+  const tags = Object.entries(attribution).filter(([dimension]) => dimension.startsWith(TAG));
+  return {
+    user: attribution.user ?? null,
+    client: attribution.client ?? null,
+    session: attribution.session ?? null,
+    tags: Object.fromEntries(tags.map(([dimension, value]) => [dimension.slice(TAG.length), value])),
+  };
+}
+
+export function renderCreditNote({ noteId, amountPicoUsd, reason, createdAt }: RequestCreditNote) {
+  return { id: noteId, amount_pico_usd: amountPicoUsd, reason, created_at: createdAt };
 }
 
 export function renderTokens(usage: TokenUsage) {

@@ -88,6 +88,7 @@ test('keys that end are one warning, soonest first, without those that were repl
       note: null,
       lastFour: 'abcd',
       createdAt: '2026-12-01T00:00:00.000Z',
+      createdBy: null,
       expiresAt,
       replacedBy: null,
     },
