@@ -3,7 +3,8 @@
 --
 --   psql "$DATABASE_URL" -v ON_ERROR_STOP=1 -v account=<id> -f scripts/prisma/recount-account.sql
 --
--- Prints the row before and after. If a constraint refuses the result (more is held than was paid), credit money first: `tollgate adjust`.
+-- Prints the row before and after. If a constraint refuses the result (more is held than was paid and may be owed), credit money first:
+-- `tollgate adjust`.
 
 BEGIN;
 

@@ -44,6 +44,7 @@ export const GRANTS = {
           'status',
           'status_reason',
           'low_balance',
+          'credit_line',
           'price_plan',
           'topup',
           'topup_held',

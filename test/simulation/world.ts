@@ -128,6 +128,7 @@ class World {
   private readonly random: Random;
   private readonly matrix: CrashMatrix;
   private readonly initialPicoUsd: bigint;
+  private readonly creditLine: bigint;
   private readonly isScarce: boolean;
   private readonly faults: string[] = [];
   private calm = false;
@@ -138,9 +139,10 @@ class World {
     this.network = new Network(random, network);
     this.database = new SimulatedDatabase(TIMES, random);
     this.isScarce = isScarce;
-    this.initialPicoUsd = isScarce ? 5_000_000_000n : 10n ** 15n;
+    this.initialPicoUsd = isScarce ? 1_000_000_000n : 10n ** 15n;
+    this.creditLine = isScarce ? 4_000_000_000n : 0n;
     const { accountId, projectId, keyId } = TEST_CALLER;
-    this.database.model.accounts.set(accountId, { topup: this.initialPicoUsd, plan: 0n, grant: null });
+    this.database.model.accounts.set(accountId, { topup: this.initialPicoUsd, plan: 0n, grant: null, creditLine: this.creditLine });
     this.database.model.projects.set(projectId, {
       accountId,
       requestsPerMinuteMax: 100_000,
@@ -189,6 +191,7 @@ class World {
     for (const [user, { spent }] of model.usedByValue(BUDGET_OF_USERS, Date.now()))
       if (this.isScarce && spent > BUDGET_OF_USERS.limit) this.faults.push(`${user} spent ${spent} of ${BUDGET_OF_USERS.limit}`);
     const left = model.accounts.get(TEST_CALLER.accountId)?.topup ?? 0n;
+    if (left < -this.creditLine) this.faults.push(`${left} is below the credit line of ${this.creditLine}`);
     if (this.initialPicoUsd - left !== charged) this.faults.push(`${this.initialPicoUsd - left} left the account, ${charged} was charged`);
     for (const story of this.stories) this.faults.push(...judge(story, model.costs.get(story.holdId ?? ''), this.isScarce));
     return this.faults;

@@ -68,6 +68,7 @@ test('an administrator opens an account, a project and a key, and the key resolv
     status: 'active',
     statusReason: null,
     lowBalancePicoUsd: null,
+    creditLinePicoUsd: null,
     pricePlan: null,
     createdAt: at,
   };

@@ -14,6 +14,7 @@ export type Step = { now: number } & (
   | { kind: 'key'; keyId: string; disabled: boolean; expiresAt: number }
   | { kind: 'budget'; budget: ModelBudget }
   | { kind: 'limit'; targetId: string; limit: ModelLimit }
+  | { kind: 'credit-line'; accountId: string; creditLine: bigint }
 );
 
 export interface Tenant {
@@ -44,6 +45,8 @@ export class RandomTraffic {
   readonly budgets: ModelBudget[] = [];
   /** Limits of tokens per minute that the traffic changes. */
   readonly limits: ModelLimit[] = [];
+  /** True for customers that pay little and have credit lines, which the traffic changes. */
+  hasCreditLines = false;
 
   constructor(
     private state: number,
@@ -52,14 +55,21 @@ export class RandomTraffic {
     private readonly calm = false,
   ) {}
 
+  /** The top-up that each customer starts with. */
+  get topup(): bigint {
+    return this.hasCreditLines ? 300n : 3_000n;
+  }
+
   next(): Step {
     this.now += this.pick([0, 1, 300, 999, 5_000, 20_000, 100_000], [4, 4, 4, 3, 2, 1, 0.5]);
     const now = this.now;
     const { accountId } = this.oneOf(this.tenants);
-    const kinds = ['batch', 'top-up', 'grant', 'budget', 'limit', 'meter', 'key'] as const;
+    const kinds = ['batch', 'top-up', 'grant', 'budget', 'limit', 'meter', 'key', 'credit-line'] as const;
     const changes = this.budgets.length > 0 ? 1 : 0;
     const limits = this.limits.length > 0 ? 1 : 0;
-    const kind = this.pick(kinds, this.calm ? [36, 1, 1, changes, limits, 6, 1] : [20, 1, 3, changes, limits, 12, 2]);
+    const [topUps, lines] = this.hasCreditLines ? [0.2, 3] : [1, 0];
+    const weights = this.calm ? [36, topUps, 1, changes, limits, 6, 1, lines] : [20, topUps, 3, changes, limits, 12, 2, lines];
+    const kind = this.pick(kinds, weights);
     if (kind === 'budget') return { now, kind, budget: { ...this.oneOf(this.budgets), limit: BigInt(this.below(8 * AMOUNT_MAX)) } };
     if (kind === 'limit') {
       const limit = this.oneOf(this.limits.filter(({ tokensPerMinuteMax }) => tokensPerMinuteMax !== null)); // a new one counts from then on
@@ -71,6 +81,7 @@ export class RandomTraffic {
       };
     }
     if (kind === 'top-up') return { now, kind, accountId, amount: BigInt(this.below(4 * AMOUNT_MAX)) };
+    if (kind === 'credit-line') return { now, kind, accountId, creditLine: BigInt(this.below(4 * AMOUNT_MAX)) };
     if (kind === 'grant') {
       const endsAt = now + this.oneOf([1, 5_000, 60_000, 600_000, 6_000_000]);
       return { now, kind, accountId, grantId: this.uuid(), amount: BigInt(this.below(4 * AMOUNT_MAX)), endsAt };

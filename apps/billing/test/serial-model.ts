@@ -32,6 +32,8 @@ export interface ModelAccount {
   topup: bigint;
   plan: bigint;
   grant: { id: string; endsAt: number } | null;
+  /** How far below zero `topup` may go. */
+  creditLine: bigint;
 }
 
 interface ModelProject {
@@ -135,6 +137,14 @@ export class SerialModel {
     Object.assign(this.account(accountId), { plan: amount, grant: { id, endsAt } });
   }
 
+  /** Sets a credit line. False, with nothing changed, when more is used or held of it. */
+  setCreditLine(accountId: string, creditLine: bigint): boolean {
+    const account = this.account(accountId);
+    if (account.topup + creditLine < this.heldOf(accountId).topupHeld) return false;
+    account.creditLine = creditLine;
+    return true;
+  }
+
   heldOf(accountId: string): { topupHeld: bigint; planHeld: bigint; expired: bigint; openHolds: number } {
     const live = this.account(accountId).grant?.id;
     const open = [...this.holds.values()].filter((hold) => hold.accountId === accountId);
@@ -229,7 +239,7 @@ export class SerialModel {
       const { planHeld, topupHeld } = this.heldOf(accountId);
       const cost = least(due, this.leftForLate(holdId, now) ?? due);
       const fromPlan = least(cost, account.plan - planHeld);
-      const fromTopup = least(cost - fromPlan, account.topup - topupHeld);
+      const fromTopup = least(cost - fromPlan, account.topup + account.creditLine - topupHeld);
       account.plan -= fromPlan;
       account.topup -= fromTopup;
       this.costs.set(holdId, (this.costs.get(holdId) ?? 0n) + fromPlan + fromTopup);
@@ -324,7 +334,7 @@ export class SerialModel {
     const account = this.account(accountId);
     const { topupHeld, planHeld } = this.heldOf(accountId);
     const amount = BigInt(reserve.amountPicoUsd);
-    const available = account.topup - topupHeld + account.plan - planHeld;
+    const available = account.topup + account.creditLine - topupHeld + account.plan - planHeld;
     if (amount > available || amount > 10n ** 18n) {
       return {
         status: 'refused',

@@ -24,6 +24,7 @@ const ACCOUNT: Account = {
   status: 'active',
   statusReason: null,
   lowBalancePicoUsd: null,
+  creditLinePicoUsd: null,
   pricePlan: null,
   createdAt: '2026-11-21T00:00:00.000Z',
 };

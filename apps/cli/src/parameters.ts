@@ -132,17 +132,21 @@ export const usd: Kind<string> = {
   parse: (value) => (isPositiveUsd(value) ? value : invalid('Must be a dollar amount above zero such as 25 or 12.50.')),
 };
 
-/** A dollar amount, zero included; parsed to pico-USD. */
-export const usdAsPico: Kind<string> = {
+/** A dollar amount, zero included. */
+export const usdOrZero: Kind<string> = {
   placeholder: 'dollars',
   parse: (value) => {
     try {
-      return String(parseUsd(value));
+      parseUsd(value);
+      return value;
     } catch {
       return invalid('Must be a dollar amount such as 25 or 12.50.');
     }
   },
 };
+
+/** A dollar amount, zero included; parsed to pico-USD. */
+export const usdAsPico: Kind<string> = { ...usdOrZero, parse: (value) => String(parseUsd(usdOrZero.parse(value))) };
 
 /** A dollar amount other than zero. */
 export const signedUsd: Kind<string> = {

@@ -245,6 +245,8 @@ describe('the request of each command', () => {
     [`account update ${ID} --frozen --reason why`, 'billing.v1.account.update', { accountId: ID, status: 'frozen', statusReason: 'why' }],
     [`account update ${ID} --active --low-balance 5`, 'billing.v1.account.update', { accountId: ID, status: 'active', lowBalanceUsd: '5' }],
     [`account update ${ID} --price-plan gold`, 'billing.v1.account.update', { accountId: ID, pricePlan: 'gold' }],
+    [`account update ${ID} --credit-line 500.00`, 'billing.v1.account.update', { accountId: ID, creditLineUsd: '500.00' }],
+    [`account update ${ID} --credit-line 0`, 'billing.v1.account.update', { accountId: ID, creditLineUsd: '0' }],
     [`account update ${ID} --low-balance-off`, 'billing.v1.account.update', { accountId: ID, lowBalanceUsd: '0' }],
     [
       `refund --account ${ID} --refund-id r-1 --payment-id inv-1`,
@@ -430,6 +432,17 @@ available     $12.000000000001 (12000000000001 pico)
 top-up part   $12.500000000001 (12500000000001 pico)
 plan part     $0.00 (0 pico)
 plan expires  -
+`,
+    );
+    const owed = { ...balance, topup_balance_pico_usd: '-3', credit_line_pico_usd: '12500000000004' };
+    expect((await run(['balance', '--account', ID], owed)).out).toBe(
+      `balance       $12.500000000001 (12500000000001 pico)
+reserved      $0.50 (500000000000 pico)
+available     $12.000000000001 (12000000000001 pico)
+top-up part   -$0.000000000003 (-3 pico)
+plan part     $0.00 (0 pico)
+plan expires  -
+credit line   $12.500000000004 (12500000000004 pico)
 `,
     );
   });
@@ -765,10 +778,14 @@ describe('an error is one line and an exit code', () => {
     ],
     [
       `account update ${ID}`,
-      'error: nothing to change: give --name, --frozen, --active, --low-balance, --low-balance-off or --price-plan\n',
+      'error: nothing to change: give --name, --frozen, --active, --low-balance, --low-balance-off, --credit-line or --price-plan\n',
     ],
     [`account update ${ID} --frozen --active`, 'error: --frozen and --active contradict each other\n'],
     [`account update ${ID} --low-balance 5 --low-balance-off`, 'error: --low-balance and --low-balance-off contradict each other\n'],
+    [
+      `account update ${ID} --credit-line=-1`,
+      "error: option '--credit-line <dollars>' argument '-1' is invalid. Must be a dollar amount such as 25 or 12.50.\n",
+    ],
     [`account update ${ID} --active --reason why`, 'error: --reason requires --frozen\n'],
     [`refund --account ${ID} --refund-id r`, 'error: give --payment-id, --usd, or both\n'],
     [

@@ -11,7 +11,7 @@ import type { Balance } from '#contracts/billing/money.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { audited, changedFields } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
-import { parseUsd } from '#money/pico-usd.js';
+import { parseUsd, picoUsd, renderUsd } from '#money/pico-usd.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { readBalances } from '../ledger/read-balance.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';
@@ -38,10 +38,10 @@ export async function createAccount(prisma: PrismaClient, request: AccountCreate
 
 /**
  * Changes the given fields. A frozen account is refused from its next reserve on.
- * @throws {ServiceError} `not_found`.
+ * @throws {ServiceError} `not_found`; `conflict` with the amounts for a credit line below what is used or held of it.
  */
 export async function updateAccount(prisma: PrismaClient, request: AccountUpdateRequest, author = OWN_AUTHOR): Promise<Account> {
-  const { accountId: id, name, status, statusReason, lowBalanceUsd, pricePlan } = request;
+  const { accountId: id, name, status, statusReason, lowBalanceUsd, creditLineUsd, pricePlan } = request;
   if (statusReason && status !== 'frozen') {
     throw new ServiceError('invalid_request', 'statusReason needs the status frozen.', 'statusReason');
   }
@@ -49,17 +49,31 @@ export async function updateAccount(prisma: PrismaClient, request: AccountUpdate
     ...(name && { name }),
     ...(status && { status, statusReason: statusReason ?? null }),
     ...(lowBalanceUsd && { lowBalance: thresholdOf(lowBalanceUsd) }),
+    ...(creditLineUsd && { creditLine: String(parseUsd(creditLineUsd)) }),
     ...(pricePlan !== undefined && { pricePlan }),
   };
   return audited(prisma, 'billing', author, async (tx) => {
     // Locked first, so that `before` is the row that this change replaces.
-    await tx.$queryRaw`SELECT FROM billing.account WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
+    const [locked] = await tx.$queryRaw<{ used: string }[]>`
+      SELECT (topup_held - topup)::text AS used FROM billing.account WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
     const row = await tx.account.findUnique({ where: { id } });
     if (!row) throw new ServiceError('not_found', 'There is no such account.', 'accountId');
+    if (data.creditLine) refuseBelow(BigInt(locked?.used ?? 0), BigInt(data.creditLine));
     const account = renderAccount(await tx.account.update({ where: { id }, data }));
     const changed = changedFields(renderAccount(row), account);
     return { result: account, change: changed && { ...changeOf('account.update', account, statusReason ?? null), ...changed } };
   });
+}
+
+/** Used and held money stays covered: no change makes a balance negative. */
+function refuseBelow(used: bigint, creditLine: bigint): void {
+  if (creditLine >= used) return;
+  throw new ServiceError(
+    'conflict',
+    `The credit line cannot be $${renderUsd(picoUsd(creditLine))}: $${renderUsd(picoUsd(used))} of it is used or held.`,
+    'creditLineUsd',
+    { details: { requestedPicoUsd: String(creditLine), usedPicoUsd: String(used) } },
+  );
 }
 
 function changeOf(action: string, { accountId }: Account, reason: string | null) {
@@ -110,6 +124,7 @@ function renderAccount(row: Prisma.AccountModel): Account {
     status: row.status as AccountStatus,
     statusReason: row.statusReason,
     lowBalancePicoUsd: row.lowBalance?.toFixed(0) ?? null,
+    creditLinePicoUsd: row.creditLine.isZero() ? null : row.creditLine.toFixed(0),
     pricePlan: row.pricePlan,
     createdAt: row.createdAt.toISOString(),
   };

@@ -49,12 +49,16 @@ describe('one entry for each change', () => {
     const entry = { ...AUTHOR, action: 'account.create', accountId, target, reason: null, before: null, after: account };
     expect(await lastEntry(accountId)).toEqual(entry);
 
-    await ask(accountUpdate, { accountId, status: 'frozen', statusReason: 'payment disputed', lowBalanceUsd: '5', pricePlan: 'gold' });
+    const settings = { lowBalanceUsd: '5', creditLineUsd: '7', pricePlan: 'gold' };
+    await ask(accountUpdate, { accountId, status: 'frozen', statusReason: 'payment disputed', ...settings });
     expect(await lastEntry(accountId)).toEqual({
       ...AUTHOR,
       ...{ action: 'account.update', accountId, target, reason: 'payment disputed' },
-      before: { status: 'active', statusReason: null, lowBalancePicoUsd: null, pricePlan: null },
-      after: { status: 'frozen', statusReason: 'payment disputed', lowBalancePicoUsd: '5000000000000', pricePlan: 'gold' },
+      before: { status: 'active', statusReason: null, lowBalancePicoUsd: null, creditLinePicoUsd: null, pricePlan: null },
+      after: {
+        ...{ status: 'frozen', statusReason: 'payment disputed' },
+        ...{ lowBalancePicoUsd: '5000000000000', creditLinePicoUsd: '7000000000000', pricePlan: 'gold' },
+      },
     });
     expect(await entriesOf(accountId)).toHaveLength(2);
   });

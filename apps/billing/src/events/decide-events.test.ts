@@ -6,7 +6,7 @@ import { keysOf, makeBudgets, makeTenants, RandomTraffic } from '../../test/rand
 import type { BudgetState } from '../budgets/budget.js';
 import { highestReached } from '../budgets/budget-thresholds.js';
 import { windowAt } from '../budgets/budget-window.js';
-import type { NewEvent } from '../holds/batch.js';
+import type { AccountState, NewEvent } from '../holds/batch.js';
 
 const TIMES = { leaseMs: 60_000, reaperGraceMs: 30_000 };
 const SEEDS = longOr(40, 2_000);
@@ -25,7 +25,7 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))(
     traffic.tenants.push(...tenants);
     const ledger = new MemoryLedger(TIMES);
     for (const { accountId, projects } of tenants) {
-      const funds = { topup: 100_000n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null };
+      const funds = { topup: 100_000n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null, creditLine: 0n };
       ledger.accounts.set(accountId, { accountId, active: true, openHolds: 0, funds });
       for (const project of projects) {
         const { projectId, requestsPerMinuteMax, concurrencyMax } = project;
@@ -81,7 +81,7 @@ test('the random traffic reached every threshold', () => {
 /** A ledger of one account with a balance of 100, 60 of it held, and perhaps a budget. */
 function ledgerWith(budget?: Partial<BudgetState>): MemoryLedger {
   const ledger = new MemoryLedger(TIMES);
-  const funds = { topup: 100n, topupHeld: 60n, plan: 0n, planHeld: 0n, expired: 0n, grant: null };
+  const funds = { topup: 100n, topupHeld: 60n, plan: 0n, planHeld: 0n, expired: 0n, grant: null, creditLine: 0n };
   ledger.accounts.set(ACCOUNT, { accountId: ACCOUNT, active: true, openHolds: 1, funds });
   const limits = { requestsPerMinuteMax: 100, concurrencyMax: 100, openHolds: 1, requestWindow: [] };
   ledger.projects.set(PROJECT, { projectId: PROJECT, accountId: ACCOUNT, enabled: true, ...limits });
@@ -107,6 +107,14 @@ function eventsOf(ledger: MemoryLedger, amount: number, now = NOW): NewEvent[] {
   const reserve = { holdId: randomUUID(), keyId: KEY, projectId: PROJECT, accountId: ACCOUNT, requestId: 'r', model: 'm', price: PRICE };
   return ledger.apply({ settles: [], reserves: [{ ...reserve, amountPicoUsd: String(amount) }] }, now).rows.events;
 }
+
+test('the credit line is part of the balance', () => {
+  const withLine = ledgerWith();
+  (withLine.accounts.get(ACCOUNT) as AccountState).funds.creditLine = 10n;
+  const payload = { balancePicoUsd: '110', requiredPicoUsd: '111' };
+  expect(eventsOf(withLine, 110)).toEqual([]);
+  expect(eventsOf(withLine, 111)).toEqual([{ accountId: ACCOUNT, kind: 'balance-exhausted', payload }]);
+});
 
 test('a refusal is an event when the balance could not cover it even if nothing were held', () => {
   const payload = { balancePicoUsd: '100', requiredPicoUsd: '101' };

@@ -3,6 +3,7 @@ import { amountIn, type BudgetState, budgetsOf, inUnit, isOfAll, payerOf, render
 import { newlyPassed } from '../budgets/budget-thresholds.js';
 import type { AccountState } from '../holds/batch.js';
 import type { BatchDraft } from '../holds/batch-draft.js';
+import { balanceOf } from '../ledger/funds.js';
 
 /** Of an account that is refused all the time, one refusal in this time is an event. */
 const REFUSAL_PAUSE_MS = 60_000;
@@ -48,7 +49,7 @@ function tellRefusal(draft: BatchDraft, reserve: ReserveRequest, { requiredPicoU
     const payload = { ...payloadOf(budget), ...inUnit(budget.unit, { required }) };
     draft.rows.events.push({ accountId, kind: 'budget-exhausted', payload });
   } else {
-    const balance = funds.topup + funds.plan;
+    const balance = balanceOf(funds);
     if (usd <= balance) return;
     draft.rows.events.push({ accountId, kind: 'balance-exhausted', payload: { balancePicoUsd: String(balance), requiredPicoUsd } });
   }

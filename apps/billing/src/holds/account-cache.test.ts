@@ -14,7 +14,7 @@ const NO_ROWS: BatchRows = {
   forfeits: [],
   events: [],
 };
-const FUNDS = { topup: 1_000_000n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null };
+const FUNDS = { topup: 1_000_000n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null, creditLine: 0n };
 const PRICE = { version: 1, inputPicoUsd: '1', cachedInputPicoUsd: '0', outputPicoUsd: '2' };
 
 /** Returns a batch with one reserve of `account`, which has `holds` open holds. */

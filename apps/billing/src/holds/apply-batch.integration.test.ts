@@ -1,16 +1,17 @@
 import type { PgConnection } from '#database/pg-connection.js';
-import { picoUsd } from '#money/pico-usd.js';
+import { picoUsd, renderUsd } from '#money/pico-usd.js';
 import { longOr } from '#testing/long-run.js';
 import { LedgerFixture, TIMES } from '../../test/ledger-fixture.js';
 import { keysOf, makeBudgets, makeLimits, makeTenants, RandomTraffic, type Step, type Tenant } from '../../test/random-traffic.js';
 import { type ModelAccount, type ModelBudget, type ModelLimit, SerialModel } from '../../test/serial-model.js';
+import { updateAccount } from '../accounts/accounts.js';
 import { windowAt } from '../budgets/budget-window.js';
 import { grantPlan } from '../ledger/grant-plan.js';
 import { topUp } from '../ledger/top-up.js';
 import { applyBatch } from './apply-batch.js';
 import { billableUsage } from './hold.js';
 
-/** Each seed is the history of two customers. Odd seeds have budgets, and two of four rate limits. */
+/** Each seed is the history of two customers. Odd seeds have budgets, two of four rate limits, and one of three credit lines. */
 const SEEDS = longOr(24, 500);
 const SEEDS_IN_MEMORY = longOr(9, 300);
 const SEEDS_WITHOUT_MEMORY = longOr(2, 50);
@@ -82,7 +83,8 @@ async function takeAll(traffic: RandomTraffic, seed: number, between?: () => Pro
   const tenants = makeTenants(traffic);
   traffic.tenants.push(...tenants);
   const model = new SerialModel(TIMES);
-  for (const tenant of tenants) await open(tenant, model);
+  traffic.hasCreditLines = seed % 3 === 0;
+  for (const tenant of tenants) await open(tenant, traffic.topup, model);
   if (seed % 2 === 1) traffic.budgets.push(...makeBudgets(traffic, tenants));
   for (const budget of traffic.budgets) await addBudget(budget, model, traffic.now);
   if (seed % 4 >= 2) traffic.limits.push(...makeLimits(tenants));
@@ -147,6 +149,13 @@ async function take(step: Step, model: SerialModel): Promise<void> {
       Object.assign(model.budgets.get(budgetId) ?? {}, { limit });
       return;
     }
+    case 'credit-line': {
+      const { accountId, creditLine } = step;
+      const changing = updateAccount(ledger.prisma, { accountId, creditLineUsd: renderUsd(picoUsd(creditLine)) });
+      const outcome = await changing.then(() => true, ({ code }) => (code === 'conflict' ? false : code));
+      expect(outcome).toBe(model.setCreditLine(accountId, creditLine));
+      return;
+    }
     case 'limit': {
       const { tokensPerMinuteMax } = step.limit;
       await ledger.sql.query('UPDATE billing.rate_limit SET tokens_per_minute_max = $2 WHERE id = $1', [step.targetId, tokensPerMinuteMax]);
@@ -155,10 +164,10 @@ async function take(step: Step, model: SerialModel): Promise<void> {
   }
 }
 
-async function open({ accountId, projects }: Tenant, model: SerialModel): Promise<void> {
+async function open({ accountId, projects }: Tenant, topup: bigint, model: SerialModel): Promise<void> {
   await ledger.sql.query('INSERT INTO billing.account (id, name) VALUES ($1, $2)', [accountId, 'test']);
   await topUp(ledger.sql, { accountId, amount: picoUsd(3_000n), paymentId: accountId });
-  model.accounts.set(accountId, { topup: 3_000n, plan: 0n, grant: null });
+  model.accounts.set(accountId, { topup: 3_000n, plan: 0n, grant: null, creditLine: 0n });
   for (const project of projects) {
     const { projectId, requestsPerMinuteMax, concurrencyMax } = project;
     await ledger.sql.query(

@@ -17,17 +17,18 @@ const STEPS = 150;
 /** Rare paths that the traffic must reach, or the comparison proves little. */
 const reached = new Set<string>();
 
-/** Odd seeds have budgets, and two of four have rate limits. */
+/** Odd seeds have budgets, two of four have rate limits, and one of three changes credit lines. */
 test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold equals the serial model', (seed) => {
   const traffic = new RandomTraffic(seed, []);
+  traffic.hasCreditLines = seed % 3 === 0;
   const tenants = makeTenants(traffic);
   traffic.tenants.push(...tenants);
   const ledger = new MemoryLedger(TIMES);
   const model = new SerialModel(TIMES);
   for (const { accountId, projects } of tenants) {
-    const funds = { topup: 3_000n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null };
+    const funds = { topup: traffic.topup, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null, creditLine: 0n };
     ledger.accounts.set(accountId, { accountId, active: true, openHolds: 0, funds });
-    model.accounts.set(accountId, { topup: 3_000n, plan: 0n, grant: null });
+    model.accounts.set(accountId, { topup: 3_000n, plan: 0n, grant: null, creditLine: 0n });
     for (const project of projects) {
       const { projectId, requestsPerMinuteMax, concurrencyMax } = project;
       const limits = { requestsPerMinuteMax, concurrencyMax };
@@ -91,6 +92,12 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
         for (const limits of [ledger.limits, model.limits]) Object.assign(limits.get(step.targetId) ?? {}, { tokensPerMinuteMax });
         break;
       }
+      case 'credit-line': {
+        const { accountId, creditLine } = step;
+        if (model.setCreditLine(accountId, creditLine)) accountOf(ledger, accountId).funds.creditLine = creditLine;
+        else reached.add('credit line in use');
+        break;
+      }
       case 'batch': {
         const windows = [...ledger.budgets.values()].map(({ windowStart }) => windowStart);
         const { outcomes, rows } = ledger.apply(step.batch, step.now);
@@ -127,6 +134,7 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
           if (charge.forfeit > 0n) reached.add('given back too late for the plan');
           if (charge.planCost > 0n) reached.add('late from the plan');
           if (charge.topupCost > 0n) reached.add('late from the top-up');
+          if (charge.topupCost > 0n && accountOf(ledger, settle.accountId).funds.topup < 0n) reached.add('late from the credit line');
           if (charge.writeoff > 0n) reached.add('written off');
           if (charge.writeoff > 0n && availableOf(accountOf(ledger, settle.accountId).funds) > 0n) reached.add('written off for a budget');
         }
@@ -136,9 +144,10 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
     }
     for (const { accountId, projects } of tenants) {
       const { funds, openHolds } = accountOf(ledger, accountId);
-      const { topup, plan, grant } = modelAccount(model, accountId);
-      expect({ ...funds, openHolds }).toEqual({ topup, plan, grant, ...model.heldOf(accountId) });
-      expect(funds.topupHeld <= funds.topup && funds.planHeld <= funds.plan).toBe(true);
+      const { topup, plan, grant, creditLine } = modelAccount(model, accountId);
+      expect({ ...funds, openHolds }).toEqual({ topup, plan, grant, creditLine, ...model.heldOf(accountId) });
+      expect(funds.topupHeld <= funds.topup + funds.creditLine && funds.planHeld <= funds.plan).toBe(true);
+      if (funds.topup < 0n) reached.add('below zero');
       for (const budget of model.budgets.values()) {
         const state = ledger.budgets.get(budget.budgetId) as BudgetState;
         const { spent, held } = ledger.budgetAt(state, step.now);
@@ -153,11 +162,13 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
 
 test('the random traffic reached every rare path', () => {
   expect([...reached].sort()).toEqual([
+    'below zero',
     'budget reset',
     'concurrency_limit of a key',
     'concurrency_limit of a project',
     'cost from an ended grant',
     'cost from plan and top-up',
+    'credit line in use',
     'forfeit at settle',
     'given back to the plan',
     'given back to the top-up',
@@ -165,6 +176,7 @@ test('the random traffic reached every rare path', () => {
     'key disabled',
     'key expired',
     'key expires now',
+    'late from the credit line',
     'late from the plan',
     'late from the top-up',
     'over the hold',

@@ -25,7 +25,7 @@ import { sourcesOfRow } from './usage-sources.js';
 const LOCK_ACCOUNTS = {
   name: 'lock_accounts',
   text: `SELECT a.id, version, status = 'active' AS active, open_holds, topup, topup_held, plan, plan_held, expired, grant_id,
-      extract(epoch FROM grant_ends_at)::float8 * 1000 AS grant_ends_at, budget_count, limit_count,
+      extract(epoch FROM grant_ends_at)::float8 * 1000 AS grant_ends_at, credit_line, budget_count, limit_count,
       extract(epoch FROM refused_at)::float8 * 1000 AS refused_at
     FROM (SELECT unnest($1::uuid[]) AS id ORDER BY id) AS b,
       LATERAL (SELECT xmin::text AS version, * FROM billing.account WHERE id = b.id FOR NO KEY UPDATE) AS a`,

@@ -25,7 +25,7 @@ const NOTHING: BatchRows = {
   forfeits: [],
   events: [],
 };
-const FUNDS = { topup: 0n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null };
+const FUNDS = { topup: 0n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null, creditLine: 0n };
 
 const settlement: Settlement = {
   holdId: randomUUID(),

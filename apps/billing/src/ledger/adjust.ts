@@ -17,8 +17,8 @@ export interface Adjustment {
 }
 
 /**
- * Corrects the top-up balance, in one round trip. A debit takes only money that is not held. Idempotent by adjustment id: repeating it
- * changes nothing (`adjusted` false).
+ * Corrects the top-up balance, in one round trip. A debit takes only money that is not held, and may use the credit line. Idempotent by
+ * adjustment id: repeating it changes nothing (`adjusted` false).
  * @throws {ServiceError} `not_found` for an unknown account, `conflict` when the id belongs to another adjustment, `insufficient_balance`
  * with the amounts.
  */
@@ -43,7 +43,8 @@ export async function adjust(
 
 const ADJUST = `WITH adjusted AS (
     INSERT INTO billing.movement (account_id, kind, amount, reason, idempotency_key)
-    SELECT id, $2, $3::numeric, $4, $5 FROM billing.account WHERE id = $1 AND ($2 = 'credit' OR $3::numeric <= topup - topup_held)
+    SELECT id, $2, $3::numeric, $4, $5 FROM billing.account
+    WHERE id = $1 AND ($2 = 'credit' OR $3::numeric <= topup + credit_line - topup_held)
     ON CONFLICT (idempotency_key) DO NOTHING RETURNING *
   ), changed AS (
     UPDATE billing.account a SET topup = a.topup + CASE m.kind WHEN 'credit' THEN m.amount ELSE -m.amount END
@@ -51,7 +52,8 @@ const ADJUST = `WITH adjusted AS (
   )
   ${recordMovement('adjustment.create', '$6')}`;
 
-const READ_RESULT = `SELECT a.topup, a.topup - a.topup_held AS free, m.account_id = a.id AND m.kind = $2 AND m.amount = $3 AS same
+const READ_RESULT = `SELECT a.topup, a.topup + a.credit_line - a.topup_held AS free,
+    m.account_id = a.id AND m.kind = $2 AND m.amount = $3 AS same
   FROM billing.account a LEFT JOIN billing.movement m ON m.idempotency_key = $4 WHERE a.id = $1`;
 
 interface ResultRow {
@@ -64,7 +66,7 @@ interface ResultRow {
 function tooMuch(amount: PicoUsd, free: string): ServiceError {
   return new ServiceError(
     'insufficient_balance',
-    `$${renderUsd(amount)} cannot be debited: $${renderUsd(picoUsd(BigInt(free)))} of top-up money is not held.`,
+    `$${renderUsd(amount)} cannot be debited: $${renderUsd(picoUsd(BigInt(free)))} of top-up money and credit line is not held.`,
     'usd',
     { details: { requestedPicoUsd: String(amount), freePicoUsd: free } },
   );

@@ -1,8 +1,9 @@
 /**
  * The money of one account in pico-USD: a row of `billing.account`. Requests change balances only through the functions below, each of
- * which keeps `0 ≤ topupHeld ≤ topup`, `0 ≤ planHeld ≤ plan` and `expired ≥ 0`.
+ * which keeps `0 ≤ topupHeld ≤ topup + creditLine`, `0 ≤ planHeld ≤ plan` and `expired ≥ 0`.
  */
 export interface Funds {
+  /** Negative while the credit line is in use. */
   topup: bigint;
   topupHeld: bigint;
   plan: bigint;
@@ -11,6 +12,8 @@ export interface Funds {
   expired: bigint;
   /** The live plan grant; `endsAt` in milliseconds. Null: `plan` is 0. */
   grant: { id: string; endsAt: number } | null;
+  /** How far below zero `topup` may go. Batches never write it. */
+  creditLine: bigint;
 }
 
 /** Parts of a hold that come from plan and from top-up. `grantId` is null when no plan money is part of it. */
@@ -52,6 +55,7 @@ export interface FundsRow {
   expired: string;
   grant_id: string | null;
   grant_ends_at: number | null;
+  credit_line: string;
 }
 
 export function fundsOf(row: FundsRow): Funds {
@@ -62,12 +66,18 @@ export function fundsOf(row: FundsRow): Funds {
     planHeld: BigInt(row.plan_held),
     expired: BigInt(row.expired),
     grant: row.grant_id !== null && row.grant_ends_at !== null ? { id: row.grant_id, endsAt: row.grant_ends_at } : null,
+    creditLine: BigInt(row.credit_line),
   };
+}
+
+/** Returns the whole balance, held money and the credit line included. It is never negative. */
+export function balanceOf(funds: Funds): bigint {
+  return funds.topup + funds.creditLine + funds.plan;
 }
 
 /** Returns the money that a new request can use. */
 export function availableOf(funds: Funds): bigint {
-  return freePlan(funds) + funds.topup - funds.topupHeld;
+  return freePlan(funds) + freeTopup(funds);
 }
 
 /** Holds `amount`, plan money first. The caller has checked `availableOf`. */
@@ -107,7 +117,7 @@ export function charge(funds: Funds, parts: HeldParts, cost: bigint): Charge {
 export function chargeLate(funds: Funds, due: bigint, costMax = due): LateCharge {
   const cost = min(due, costMax);
   const planCost = min(cost, freePlan(funds));
-  const topupCost = min(cost - planCost, funds.topup - funds.topupHeld);
+  const topupCost = min(cost - planCost, freeTopup(funds));
   funds.plan -= planCost;
   funds.topup -= topupCost;
   const liveGrantId = planCost > 0n && funds.grant ? funds.grant.id : null;
@@ -146,6 +156,11 @@ export function endDueGrant(funds: Funds, now: number): { grantId: string; amoun
 
 function freePlan(funds: Funds): bigint {
   return funds.plan - funds.planHeld;
+}
+
+/** The credit line included. */
+function freeTopup(funds: Funds): bigint {
+  return funds.topup + funds.creditLine - funds.topupHeld;
 }
 
 function isEnded(funds: Funds, parts: HeldParts): boolean {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PgConnection } from '#database/pg-connection.js';
-import { picoUsd } from '#money/pico-usd.js';
+import { picoUsd, renderUsd } from '#money/pico-usd.js';
 import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
 import { updateAccount } from '../accounts/accounts.js';
 import { adjust } from './adjust.js';
@@ -36,6 +36,9 @@ const grant: Operation = (connection, accountId, amount) =>
   grantPlan(connection, { grantId: id(), accountId, amount: picoUsd(amount), endsAt: SOON });
 const freeze: Operation = (connection, accountId) => freezeAccounts(connection, new Map([[accountId, 'a test']]));
 const unfreeze: Operation = (_, accountId) => updateAccount(ledger.prisma, { accountId, status: 'active' });
+const giveCredit: Operation = (_, accountId, amount) =>
+  updateAccount(ledger.prisma, { accountId, creditLineUsd: renderUsd(picoUsd(amount)) });
+const takeCredit: Operation = (_, accountId) => updateAccount(ledger.prisma, { accountId, creditLineUsd: '0' });
 const setThreshold: Operation = (_, accountId, amount) => updateAccount(ledger.prisma, { accountId, lowBalanceUsd: `0.${amount}` });
 /** Runs with the owner's rights, as an operator does. */
 const recount: Operation = (_, accountId) => ledger.sql.query(RECOUNT.replaceAll(`:'account'`, `'${accountId}'`));
@@ -49,6 +52,8 @@ describe('beside reserves and settles an operation succeeds or is refused with i
     ['freezing and making active', freeze, unfreeze],
     ['thresholds of a low balance', setThreshold, setThreshold],
     ['counting the account again', recount, debit],
+    ['credit lines and debits', giveCredit, debit],
+    ['credit lines that are given and taken', giveCredit, takeCredit],
   ])('%s', async (_, first, second) => {
     const customer = await ledger.customer({ topup: 10_000n });
     const traffic = runTraffic(customer);
@@ -64,7 +69,7 @@ describe('beside reserves and settles an operation succeeds or is refused with i
       }),
     );
     await traffic.stop();
-    expect(outcomes.flat().filter((outcome) => outcome !== 'done' && outcome !== 'insufficient_balance')).toEqual([]);
+    expect(outcomes.flat().filter((outcome) => !['done', 'insufficient_balance', 'conflict'].includes(outcome))).toEqual([]);
     expect(await ledger.account(customer.accountId)).toMatchObject({ topup_held: '0', plan_held: '0', expired: '0', open_holds: 0 });
   });
 });
@@ -79,6 +84,13 @@ describe('an operation that waits for the account decides on the state after the
     const { accountId } = await ledger.customer({ topup: 100n });
     const debited = whileLocked(accountId, (owner) => debit(owner, accountId, 60n), debit, 41n);
     await expect(debited).rejects.toMatchObject({ code: 'insufficient_balance', details: { requestedPicoUsd: '41', freePicoUsd: '40' } });
+  });
+
+  test('a credit line is not taken that was used meanwhile', async () => {
+    const { accountId } = await ledger.customer({ topup: 10n });
+    await giveCredit(ledger.sql, accountId, 100n);
+    const taken = whileLocked(accountId, (owner) => debit(owner, accountId, 50n), takeCredit, 0n);
+    await expect(taken).rejects.toMatchObject({ code: 'conflict', details: { requestedPicoUsd: '0', usedPicoUsd: '40' } });
   });
 
   test('a refund sees money that arrived meanwhile', async () => {
@@ -137,21 +149,21 @@ async function whileLocked(
   amount: bigint,
 ): Promise<unknown> {
   const connection = await ledger.connect();
-  const { rows } = await connection.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   // The BEGIN and COMMIT of `change` are part of this transaction.
   const within = { query: (sql: string, values?: unknown[]) => ledger.sql.query(/^(BEGIN|COMMIT)$/.test(sql) ? 'SELECT' : sql, values) };
   await ledger.sql.query('BEGIN');
   await change(within as unknown as PgConnection);
   const outcome = operation(connection, accountId, amount);
   outcome.catch(() => undefined);
-  while (!(await isWaiting(rows[0]?.pid))) await delay(5);
+  while (!(await isOneWaiting())) await delay(5);
   await ledger.sql.query('COMMIT');
   return outcome;
 }
 
-async function isWaiting(pid: number | undefined): Promise<boolean> {
+async function isOneWaiting(): Promise<boolean> {
   // On another connection: inside a transaction the server answers with the activity of the first look.
-  const rows = await ledger.prisma.$queryRaw<unknown[]>`SELECT 1 FROM pg_stat_activity WHERE pid = ${pid} AND wait_event_type = 'Lock'`;
+  const rows = await ledger.prisma.$queryRaw<unknown[]>`
+    SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
   return rows.length > 0;
 }
 

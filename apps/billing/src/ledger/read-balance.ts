@@ -2,7 +2,7 @@ import type { Balance } from '#contracts/billing/money.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import { picoUsd, renderUsd } from '#money/pico-usd.js';
-import { availableOf, endDueGrant, type FundsRow, fundsOf } from './funds.js';
+import { availableOf, balanceOf, endDueGrant, type FundsRow, fundsOf } from './funds.js';
 
 /**
  * Returns the balance at this moment, without a plan whose time is over, even if the sweep has not recorded that yet. Amounts are read as
@@ -19,7 +19,7 @@ export async function readBalances(
   accountIds: readonly string[],
 ): Promise<Map<string, Balance & { expiredHeld: string }>> {
   const rows = await prisma.$queryRaw<(FundsRow & { id: string; now: number })[]>`
-    SELECT id::text, topup::text, topup_held::text, plan::text, plan_held::text, expired::text, grant_id::text,
+    SELECT id::text, topup::text, topup_held::text, plan::text, plan_held::text, expired::text, grant_id::text, credit_line::text,
       extract(epoch FROM grant_ends_at)::float8 * 1000 AS grant_ends_at, extract(epoch FROM clock_timestamp())::float8 * 1000 AS now
     FROM billing.account WHERE id = ANY (${accountIds}::uuid[])`;
   return new Map(rows.map((row) => [row.id, renderBalance(row)]));
@@ -32,7 +32,7 @@ function notFound(): never {
 function renderBalance(row: FundsRow & { now: number }): Balance & { expiredHeld: string } {
   const funds = fundsOf(row);
   endDueGrant(funds, row.now);
-  const total = funds.topup + funds.plan;
+  const total = balanceOf(funds);
   return {
     object: 'balance',
     currency: 'USD',
@@ -43,6 +43,7 @@ function renderBalance(row: FundsRow & { now: number }): Balance & { expiredHeld
     topup_balance_pico_usd: String(funds.topup),
     plan_balance_pico_usd: String(funds.plan),
     plan_expires_at: funds.grant ? new Date(funds.grant.endsAt).toISOString() : null,
+    ...(funds.creditLine > 0n && { credit_line_pico_usd: String(funds.creditLine) }),
     expiredHeld: String(funds.expired),
   };
 }

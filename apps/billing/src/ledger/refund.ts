@@ -25,8 +25,8 @@ interface Refunded {
 }
 
 /**
- * Refunds a top-up, in one round trip. Takes only money that is neither held nor refunded already. Idempotent by refund id: repeating it
- * changes nothing (`refunded` false).
+ * Refunds a top-up, in one round trip. Takes only money that is neither held nor refunded already, and never the credit line. Idempotent
+ * by refund id: repeating it changes nothing (`refunded` false).
  * @throws {ServiceError} `not_found` for an unknown account or payment, `conflict` when the id belongs to another refund,
  * `insufficient_balance` with the amounts.
  */
@@ -53,7 +53,7 @@ export async function refund(connection: PgConnection, wanted: Refund, author = 
 const LIMITS = `payment AS (
     SELECT id, amount FROM billing.movement WHERE idempotency_key = $2 AND account_id = $1 AND kind = 'topup'
   ), limits AS (
-    SELECT a.id, a.topup, a.topup - a.topup_held AS free, least(
+    SELECT a.id, a.topup, greatest(a.topup - a.topup_held, 0) AS free, least(
         (SELECT coalesce(sum(CASE kind WHEN 'topup' THEN amount ELSE -amount END), 0) FROM billing.movement
           WHERE account_id = $1 AND kind IN ('topup', 'refund')),
         (SELECT p.amount - coalesce((SELECT sum(amount) FROM billing.movement WHERE refund_of = p.id), 0) FROM payment p)) AS refundable

@@ -4,6 +4,7 @@ const FOLD = 'apps/billing/src/holds/fold-batch.test.ts';
 const LATER = 'apps/billing/src/holds/late-settlements.integration.test.ts';
 const LEDGER = 'apps/billing/src/ledger/ledger.integration.test.ts';
 const REFUNDS = 'apps/billing/src/ledger/refunds.integration.test.ts';
+const CREDIT = 'apps/billing/src/ledger/credit-line.integration.test.ts';
 const NOTES = 'apps/billing/src/ledger/credit-notes.integration.test.ts';
 const SUBSCRIPTIONS = 'apps/billing/src/ledger/plan-subscriptions.integration.test.ts';
 const RACES = 'apps/billing/src/ledger/money-races.integration.test.ts';
@@ -25,10 +26,24 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
     ['held plan money is not free', 'return funds.plan - funds.planHeld;', 'return funds.plan;', FOLD, 'the fold equals the serial model'],
     [
       'held top-up money is not available',
-      'freePlan(funds) + funds.topup - funds.topupHeld',
-      'freePlan(funds) + funds.topup',
+      'funds.topup + funds.creditLine - funds.topupHeld',
+      'funds.topup + funds.creditLine',
       FOLD,
       'the fold equals the serial model',
+    ],
+    [
+      'the credit line is available',
+      'funds.topup + funds.creditLine - funds.topupHeld',
+      'funds.topup - funds.topupHeld',
+      FOLD,
+      'the fold equals the serial model',
+    ],
+    [
+      'the credit line is part of the balance',
+      'funds.topup + funds.creditLine + funds.plan',
+      'funds.topup + funds.plan',
+      CREDIT,
+      'the balance has the credit line, and its parts add up',
     ],
     [
       'given back to the top-up first',
@@ -53,7 +68,7 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
     ],
     [
       'late, and only from what is free',
-      'min(cost - planCost, funds.topup - funds.topupHeld)',
+      'min(cost - planCost, freeTopup(funds))',
       'cost - planCost',
       LATER,
       'a late settlement writes off what other holds need: the balance is never negative',
@@ -143,7 +158,30 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
   'apps/billing/src/ledger/freeze-accounts.ts': [
     ['a frozen account keeps its reason', ' FOR NO KEY UPDATE OF a', '', RACES, 'a freeze keeps the reason of one that was made meanwhile'],
   ],
+  'apps/billing/src/accounts/accounts.ts': [
+    [
+      'a credit line covers what is used and held',
+      'if (creditLine >= used) return;',
+      'if (true) return;',
+      CREDIT,
+      'a credit line is never less than what is used and held',
+    ],
+    [
+      'the lock before a change of an account',
+      ' FOR NO KEY UPDATE`',
+      '`',
+      RACES,
+      'a credit line is not taken that was used meanwhile',
+    ],
+  ],
   'apps/billing/src/ledger/refund.ts': [
+    [
+      'a refund never uses the credit line',
+      'greatest(a.topup - a.topup_held, 0)',
+      'greatest(a.topup + a.credit_line - a.topup_held, 0)',
+      CREDIT,
+      'a debit may use the credit line, a refund never',
+    ],
     [
       'a refund takes only what is free',
       'BETWEEN 1 AND least(refundable, free)',
@@ -176,8 +214,8 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
   'apps/billing/src/ledger/adjust.ts': [
     [
       'a debit takes only what is free',
-      '$3::numeric <= topup - topup_held',
-      '$3::numeric <= topup',
+      '$3::numeric <= topup + credit_line - topup_held',
+      '$3::numeric <= topup + credit_line',
       REFUNDS,
       'a debit never takes held money',
     ],

@@ -2,7 +2,7 @@ import { type Account, accountCreate, accountList, accountUpdate } from '#contra
 import { PRICE_PLAN_LENGTH_MAX } from '#contracts/billing/fields.js';
 import { balanceGet } from '#contracts/billing/money.js';
 import { command } from '../command.js';
-import { accountId, argument, clearable, cursor, defaultingToOnly, flag, optional, required, text, usd } from '../parameters.js';
+import { accountId, argument, clearable, cursor, defaultingToOnly, flag, optional, required, text, usd, usdOrZero } from '../parameters.js';
 import { morePages, renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
@@ -40,7 +40,7 @@ export const accountCommands = [
   }),
   command({
     name: 'account update',
-    summary: 'Freeze or reactivate an account, rename it, or set its price plan or low-balance threshold',
+    summary: 'Freeze or reactivate an account, rename it, or set its credit line, price plan or low-balance threshold',
     parameters: {
       accountId: argument(accountId, 'id of the account'),
       name: optional(text(200), 'display name'),
@@ -49,21 +49,25 @@ export const accountCommands = [
       active: flag('accept its keys again'),
       lowBalance: optional(usd, 'publish balance-low when the balance falls below this amount'),
       lowBalanceOff: flag('stop publishing balance-low'),
+      creditLine: optional(usdOrZero, 'how far below zero the top-up balance may go; 0: not at all'),
       pricePlan: optional(clearable(text(PRICE_PLAN_LENGTH_MAX, 'id')), 'price plan of the catalog; an empty text returns to list prices'),
     },
     examples: [
       'account update <account-id> --frozen --reason "payment disputed"',
       'account update <account-id> --active',
       'account update <account-id> --low-balance 5',
+      'account update <account-id> --credit-line 500.00',
       'account update <account-id> --price-plan reseller',
     ],
     endpoint: accountUpdate,
-    request: ({ accountId, name, frozen, reason, active, lowBalance, lowBalanceOff, pricePlan }) => {
+    request: ({ accountId, name, frozen, reason, active, lowBalance, lowBalanceOff, creditLine, pricePlan }) => {
       if (frozen && active) throw new UsageError('--frozen and --active contradict each other');
       if (lowBalance && lowBalanceOff) throw new UsageError('--low-balance and --low-balance-off contradict each other');
       if (reason && !frozen) throw new UsageError('--reason requires --frozen');
-      if ([name, frozen, active, lowBalance, lowBalanceOff, pricePlan].every((value) => value === undefined)) {
-        throw new UsageError('nothing to change: give --name, --frozen, --active, --low-balance, --low-balance-off or --price-plan');
+      if ([name, frozen, active, lowBalance, lowBalanceOff, creditLine, pricePlan].every((value) => value === undefined)) {
+        throw new UsageError(
+          'nothing to change: give --name, --frozen, --active, --low-balance, --low-balance-off, --credit-line or --price-plan',
+        );
       }
       return {
         accountId,
@@ -71,6 +75,7 @@ export const accountCommands = [
         status: frozen ? ('frozen' as const) : active && ('active' as const),
         statusReason: reason,
         lowBalanceUsd: lowBalanceOff ? '0' : lowBalance,
+        creditLineUsd: creditLine,
         ...(pricePlan !== undefined && { pricePlan: pricePlan || null }),
       };
     },
@@ -91,6 +96,7 @@ export const accountCommands = [
         'top-up part': renderMoney(balance.topup_balance_pico_usd),
         'plan part': renderMoney(balance.plan_balance_pico_usd),
         'plan expires': balance.plan_expires_at,
+        ...(balance.credit_line_pico_usd !== undefined && { 'credit line': renderMoney(balance.credit_line_pico_usd) }),
       }),
   }),
 ];
@@ -102,6 +108,7 @@ function renderAccount(account: Account): string {
     status: account.status,
     reason: account.statusReason,
     'low balance': account.lowBalancePicoUsd === null ? null : renderMoney(account.lowBalancePicoUsd),
+    'credit line': account.creditLinePicoUsd === null ? null : renderMoney(account.creditLinePicoUsd),
     'price plan': account.pricePlan,
     created: account.createdAt,
   });

@@ -4,16 +4,17 @@ import { type JsonSchema, list, orNull, ref, replyObject, text, word } from '../
 export const PICO_USD: JsonSchema = { type: 'string', pattern: '^-?[0-9]+$' };
 
 /** Schema of the balance. The compiler checks that it has the fields of billing's answer and no others. */
-const balance: Record<keyof Balance, JsonSchema> = {
+const { credit_line_pico_usd, ...balance }: Record<keyof Balance, JsonSchema> = {
   object: word('balance'),
   currency: word('USD'),
-  balance_pico_usd: { ...PICO_USD, description: 'Total of top-ups and the active plan. All amounts are integers in 10⁻¹² USD.' },
+  balance_pico_usd: { ...PICO_USD, description: 'Total of top-ups, active plan and credit line. All amounts are integers in 10⁻¹² USD.' },
   balance_usd: { type: 'string', pattern: '^-?[0-9]+\\.[0-9]+$', description: 'The same in dollars, for display.' },
   reserved_pico_usd: { ...PICO_USD, description: 'Held for running requests.' },
   available_pico_usd: { ...PICO_USD, description: 'Total minus reserved: available for new requests.' },
-  topup_balance_pico_usd: { ...PICO_USD, description: 'Share from top-ups, which does not expire.' },
+  topup_balance_pico_usd: { ...PICO_USD, description: 'Share from top-ups; does not expire. Negative while the credit line is in use.' },
   plan_balance_pico_usd: { ...PICO_USD, description: 'Share from the active plan; `0` without one.' },
   plan_expires_at: { ...orNull(text), description: 'ISO 8601; null without an active plan.' },
+  credit_line_pico_usd: { ...PICO_USD, description: 'How far below zero the share from top-ups may go; absent: not at all.' },
 };
 
 const ANTHROPIC = 'Only with the header `anthropic-version`.';
@@ -41,7 +42,7 @@ export const ACCOUNT_SCHEMAS: Record<string, JsonSchema> = {
       created_at: { ...text, description: `RFC 3339. ${ANTHROPIC}` },
     },
   ),
-  Balance: replyObject(balance),
+  Balance: replyObject(balance, { credit_line_pico_usd }),
   Health: replyObject({ status: word('ok') }),
   OpenApi: { ...replyObject({ openapi: { type: 'string', pattern: '^3\\.1\\.' } }), additionalProperties: true },
 };

@@ -27,6 +27,7 @@ const account = (accountId: string) => ({
   status: 'active' as const,
   statusReason: null,
   lowBalancePicoUsd: null,
+  creditLinePicoUsd: null,
   pricePlan: null,
   createdAt: '2027-01-01T00:00:00.000Z',
 });

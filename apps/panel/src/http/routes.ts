@@ -116,7 +116,13 @@ export const ROUTES = {
   // ---- resources ----
   listAccounts: { method: 'GET', path: '/accounts', access: 'usage.read', scope: 'any', summary: 'Accounts that the caller may see' },
   createAccount: { method: 'POST', path: '/accounts', access: 'accounts', status: 201, summary: 'Opens an account' },
-  updateAccount: { method: 'PATCH', path: '/accounts/:accountId', access: 'accounts', summary: 'Changes, freezes or frees an account' },
+  updateAccount: {
+    method: 'PATCH',
+    path: '/accounts/:accountId',
+    access: 'accounts',
+    confirmed: true,
+    summary: 'Changes, freezes or frees an account, or sets its credit line',
+  },
   showOverview: { method: 'GET', path: '/accounts/:accountId/overview', access: 'usage.read', summary: 'The figures of the first page' },
   queryUsage: { method: 'GET', path: '/accounts/:accountId/usage', access: 'usage.read', summary: 'Requests, tokens and costs' },
   downloadUsage: { method: 'GET', path: '/accounts/:accountId/usage.csv', access: 'usage.read', summary: 'The same as a file' },

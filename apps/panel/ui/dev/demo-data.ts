@@ -87,6 +87,7 @@ const account = (at: number, name: string, topup: bigint, plan: bigint, held: bi
     status: 'active',
     statusReason: null,
     lowBalancePicoUsd: `${20n * PICO}`,
+    creditLinePicoUsd: null,
     pricePlan: null,
     createdAt: iso(NOW - 90 * 24 * HOUR_MS),
     balance,

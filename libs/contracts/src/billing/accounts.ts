@@ -21,6 +21,8 @@ export interface Account {
   statusReason: string | null;
   /** `balance-low` is published when the balance falls below it. Null: never. */
   lowBalancePicoUsd: string | null;
+  /** How far below zero its top-up balance may go. Null: not at all. */
+  creditLinePicoUsd: string | null;
   /** Price plan of the catalog that its requests are billed at. Null: list prices. */
   pricePlan: string | null;
   createdAt: string;
@@ -40,6 +42,11 @@ export class AccountUpdateRequest {
   @IsOptional() @Text(500) statusReason?: string;
   /** Threshold of the event `balance-low`: dollars as a decimal string. `"0"` removes it. */
   @IsOptional() @Matches(USD) lowBalanceUsd?: string;
+  /**
+   * Credit line: dollars as a decimal string. `"0"` removes it. One below what is used or held is a `conflict`, with `details`
+   * `requestedPicoUsd` and `usedPicoUsd`.
+   */
+  @IsOptional() @Matches(USD) creditLineUsd?: string;
   /** Price plan of the catalog. While the catalog does not have it, requests are billed at list prices. */
   @Clearable() @Text(PRICE_PLAN_LENGTH_MAX) pricePlan?: string | null;
 }
@@ -47,7 +54,7 @@ export class AccountUpdateRequest {
 export const accountUpdate = new Endpoint<AccountUpdateRequest, Account>(
   'billing.v1.account.update',
   AccountUpdateRequest,
-  'Freezes an account or makes it active again; changes its name, its price plan, or when its balance is low',
+  'Freezes an account or makes it active again; changes its name, its price plan, its credit line, or when its balance is low',
 );
 
 export class ListRequest {

@@ -82,7 +82,7 @@ export class BalanceLow extends MoneyEvent {
   @Matches(PICO_USD) lowBalancePicoUsd!: string;
 }
 
-/** Each time the balance, top-up and plan together, crosses the threshold of the account downwards or gets one that is above it. */
+/** Each time the balance, credit line included, crosses the threshold of the account downwards or gets one that is above it. */
 export const balanceLow = new Topic('billing.v1.event.balance-low', BalanceLow, "A balance fell below its account's threshold");
 
 export class BalanceExhausted extends MoneyEvent {

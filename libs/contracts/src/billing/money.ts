@@ -17,6 +17,8 @@ export interface Balance {
   topup_balance_pico_usd: string;
   plan_balance_pico_usd: string;
   plan_expires_at: string | null;
+  /** Absent: none. The balance includes it, and the top-up balance may be negative by as much. */
+  credit_line_pico_usd?: string;
 }
 
 export const balanceGet = new Endpoint<BalanceGetRequest, Balance & { expiredHeld: string }>(
@@ -90,8 +92,8 @@ export interface RefundCreateReply {
 }
 
 /**
- * A refund takes only money that was topped up, is not refunded yet and is not held. Otherwise `insufficient_balance`, with `details`
- * `requestedPicoUsd`, `refundablePicoUsd` and `freePicoUsd`.
+ * A refund takes only money that was topped up, is not refunded yet and is not held, never the credit line. Otherwise
+ * `insufficient_balance`, with `details` `requestedPicoUsd`, `refundablePicoUsd` and `freePicoUsd`.
  */
 export const refundCreate = new Endpoint<RefundCreateRequest, RefundCreateReply>(
   'billing.v1.refund.create',
@@ -144,7 +146,10 @@ export interface AdjustmentCreateReply {
   topupBalancePicoUsd: string;
 }
 
-/** A debit takes only free money. Otherwise `insufficient_balance`, with `details` `requestedPicoUsd` and `freePicoUsd`. */
+/**
+ * A debit takes only free money, the credit line included. Otherwise `insufficient_balance`, with `details` `requestedPicoUsd` and
+ * `freePicoUsd`.
+ */
 export const adjustmentCreate = new Endpoint<AdjustmentCreateRequest, AdjustmentCreateReply>(
   'billing.v1.adjustment.create',
   AdjustmentCreateRequest,

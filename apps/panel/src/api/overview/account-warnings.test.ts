@@ -12,6 +12,7 @@ const ACCOUNT: Account = {
   statusReason: null,
   pricePlan: null,
   lowBalancePicoUsd: '100',
+  creditLinePicoUsd: null,
   createdAt: '',
 };
 const BALANCE: AccountBalance = {

@@ -43,6 +43,11 @@ export function parseUsd(text: string): bigint | undefined {
   return match[1] ? -absolute : absolute;
 }
 
+/** As the API takes it: `$1,204.50` is `1204.50`. */
+export function plainUsd(text: string): string {
+  return text.trim().replace(/[$,]/g, '');
+}
+
 /** Price of a million tokens in dollars, from pico-USD a token: 150000 is `0.15`. A million pico-USD are a micro-dollar, so it is exact. */
 export function usdPerMillion(picoPerToken: bigint): string {
   return exactUsd(picoPerToken * 1_000_000n);

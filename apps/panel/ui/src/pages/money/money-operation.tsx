@@ -5,7 +5,7 @@ import { useSession } from '../../app/session.js';
 import { useChange } from '../../app/use-api.js';
 import { DialogForm } from '../../parts/dialog-form.js';
 import { TextField } from '../../parts/field.js';
-import { exactUsd, parseUsd } from '../../parts/usd.js';
+import { exactUsd, parseUsd, plainUsd } from '../../parts/usd.js';
 import styles from './money-operation.module.css';
 
 interface Entry {
@@ -22,7 +22,7 @@ interface Operation {
   idLabel?: string;
   reason?: 'required' | 'optional';
   expires?: true;
-  /** The balance of top-ups and plan together after the operation. */
+  /** The balance after the operation. The credit line counts as top-up. */
   after: (balance: { topup: bigint; plan: bigint }, amount: bigint) => bigint;
   bodyOf: (entry: Entry) => TopupBody | RefundBody | AdjustmentBody | GrantBody;
 }
@@ -72,7 +72,10 @@ export function MoneyOperation({ name, balance, onClose }: { name: OperationName
   const [entry, setEntry] = useState<Entry>(() => ({ usd: '', id: `panel-${crypto.randomUUID()}`, reason: '', expiresAt: '' }));
   const set = (change: Partial<Entry>) => setEntry({ ...entry, ...change });
   const amount = parseUsd(entry.usd);
-  const purses = { topup: BigInt(balance.topup_balance_pico_usd), plan: BigInt(balance.plan_balance_pico_usd) };
+  const purses = {
+    topup: BigInt(balance.topup_balance_pico_usd) + BigInt(balance.credit_line_pico_usd ?? 0),
+    plan: BigInt(balance.plan_balance_pico_usd),
+  };
   const after = amount === undefined ? undefined : operation.after(purses, amount);
   const making = useChange<unknown>(() => ({
     method: 'POST',
@@ -135,9 +138,4 @@ export function MoneyOperation({ name, balance, onClose }: { name: OperationName
       </dl>
     </DialogForm>
   );
-}
-
-/** As the API takes it: `$1,204.50` is `1204.50`. */
-function plainUsd(text: string): string {
-  return text.trim().replace(/[$,]/g, '');
 }

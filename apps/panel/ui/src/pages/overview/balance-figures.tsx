@@ -22,6 +22,11 @@ export function BalanceFigures({ balance }: { balance: Balance | undefined }) {
       >
         {balance && <Money pico={balance.plan_balance_pico_usd} decimals={2} />}
       </Figure>
+      {balance?.credit_line_pico_usd && (
+        <Figure label="Credit line" note="top-ups may be negative by as much">
+          <Money pico={balance.credit_line_pico_usd} decimals={2} />
+        </Figure>
+      )}
     </Figures>
   );
 }
