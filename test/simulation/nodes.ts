@@ -5,7 +5,7 @@ import { generate, type Ticket } from '#contracts/inference.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
-import { TEST_CALLER, TEST_MODEL } from '#testing/fake-services.js';
+import { TEST_MODEL } from '#testing/fake-services.js';
 import type { Settle } from '../../apps/billing/src/holds/batch.js';
 import { Lane } from '../../apps/billing/src/holds/lane.js';
 import { ApiKeys } from '../../apps/gateway/src/clients/api-keys.js';
@@ -21,6 +21,7 @@ import { SettleForGateway } from '../../apps/inference-proxy/src/leases/settle-f
 import type { RouteCall } from '../../apps/inference-proxy/src/routing/route-state.js';
 import { ADAPTERS } from '../../apps/inference-proxy/src/upstreams/adapters.js';
 import { CAPABILITIES } from '../../apps/inference-proxy/test/conformance.js';
+import type { Governance } from './governance.js';
 import { type Network, Process } from './network.js';
 import type { SimulatedDatabase } from './simulated-database.js';
 import { HIDDEN_TOKENS, numberOf, type Script, simulatedPool, type UpstreamObserver } from './simulated-upstream.js';
@@ -67,6 +68,7 @@ export class BillingNode {
     network: Network,
     private readonly database: SimulatedDatabase,
     private readonly readings: Map<string, number>,
+    private readonly governance: Governance,
     private readonly observer: BillingObserver,
     private readonly isLeader: () => boolean,
   ) {
@@ -109,9 +111,9 @@ export class BillingNode {
       const renewed = renewals.filter((_, position) => open[position]).map(({ holdId }) => holdId);
       return { renewed, unsettled, leaseMs: times.leaseMs };
     });
-    this.process.serve(keyResolve, () =>
-      this.commit(() => TEST_CALLER).catch(() => {
-        throw new ServiceError('unavailable', 'The billing database cannot be reached.');
+    this.process.serve(keyResolve, ({ keyDigest }) =>
+      this.commit(() => this.governance.resolve(keyDigest)).catch((error: unknown) => {
+        throw error instanceof ServiceError ? error : new ServiceError('unavailable', 'The billing database cannot be reached.');
       }),
     );
   }
@@ -151,8 +153,13 @@ export class BillingNode {
     return this.fromProxies.has(settle) ? 'proxy' : 'gateway';
   }
 
+  /** Extends every lease. False for a hold that has ended, or whose key has. */
   private renew(renewals: readonly HoldRenewal[]): Promise<boolean[]> {
-    return this.commit(() => this.database.renew(renewals, this.readings));
+    return this.commit(() => {
+      const { holds } = this.database.model;
+      const mayCall = renewals.map(({ holdId }) => this.governance.endOf(holds.get(holdId)?.keyId) > Date.now());
+      return this.database.renew(renewals, this.readings).map((renewed, position) => renewed && mayCall[position] === true);
+    });
   }
 
   private commit<Result>(work: () => Result): Promise<Result> {
@@ -247,13 +254,18 @@ export class GatewayNode {
   readonly keys: ApiKeys;
   readonly services: InferenceServices;
 
-  constructor(name: string, network: Network) {
+  /** `model` is the model at the price that it knows. */
+  constructor(
+    name: string,
+    network: Network,
+    public model: Model,
+  ) {
     this.process = new Process(name, network);
     this.keys = new ApiKeys(this.process, 200, 1_000);
     const billing = new BillingClient(this.process, new BillingReplicas(this.process), 1_000);
     this.services = {
       billing,
-      catalog: { model: () => MODEL } as unknown as CatalogClient,
+      catalog: { model: () => this.model } as unknown as CatalogClient,
       inference: new InferenceClient(this.process),
       settlements: new SettleOnEnd(billing, SILENT, { settleAnswerMs: 1_500, settlementsPendingMax: 10_000, settleFlushMs: 0 }),
     };

@@ -1,4 +1,7 @@
+import type { Attribution } from '#contracts/billing/attribution.js';
+import { GatewayError } from '#inference/errors.js';
 import type { Usage } from '#inference/usage.js';
+import type { Price } from '#money/price.js';
 import type { InferenceRecord } from '../../apps/gateway/src/pipeline/run-inference.js';
 import type { PlannedFault } from './crash-matrix.js';
 import { type GatewayNode, MODEL, type ProxyNode, type Settler } from './nodes.js';
@@ -23,8 +26,17 @@ export class RequestStory {
   nextFault: PlannedFault | undefined;
   gateway: GatewayNode | undefined;
   proxy: ProxyNode | undefined;
+  endedAt = Number.POSITIVE_INFINITY;
+  /** Version of the price that its gateway knew when it began. */
+  knownPrice = 0;
+  /** The key that it uses. */
+  keyId: string | undefined;
   holdId: string | undefined;
+  heldAt = 0;
   amount = 0n;
+  price: Price = MODEL.price;
+  /** Tokens of its settlement in time, which no late one has replaced. */
+  usedTokens = 0;
   promptTokensEstimate = 0;
   /** Tokens that the upstream sent: no bill may exceed them. */
   producedTokens = 0;
@@ -41,16 +53,31 @@ export class RequestStory {
     readonly script: Script,
   ) {}
 
+  get attribution(): Attribution {
+    return { user: `user-${this.index % 2}`, 'tag:team': `team-${this.index % 3}` };
+  }
+
   get requestId(): string {
     return `request-${this.index}`;
   }
 }
 
+/** What a run may do to a request. */
+interface Circumstances {
+  /** Money or a budget may not suffice. */
+  fundsAreScarce: boolean;
+  /** The key ended while the request ran: it may be refused, or ended as by its client. */
+  keyEnded: boolean;
+}
+
 /** Violations in the end of a request. `cost` is its charge; undefined if it was never settled. */
-export function judge(story: RequestStory, cost: bigint | undefined, fundsAreScarce: boolean): string[] {
+export function judge(story: RequestStory, cost: bigint | undefined, { fundsAreScarce, keyEnded }: Circumstances): string[] {
   const { holdId, record, outcome, clientGone, sawContent } = story;
   const gatewayLived = story.gateway?.process.isAlive === true;
   const faults: string[] = [];
+  const code = codeOf(story);
+  if (code === 'insufficient_balance' && !fundsAreScarce) faults.push('it was refused, and there is money');
+  if (code === 'invalid_api_key' && !keyEnded) faults.push('it was refused, and its key is valid');
   if (gatewayLived && outcome === undefined) faults.push('its gateway lives and never answered');
   if (holdId === undefined) {
     if (outcome === 'completed') faults.push('completed without a hold');
@@ -58,33 +85,39 @@ export function judge(story: RequestStory, cost: bigint | undefined, fundsAreSca
     faults.push('its hold was never settled');
   } else {
     if (cost > story.amount) faults.push(`cost ${cost}, held ${story.amount}`);
-    if (cost > mostOwed(story)) faults.push(`cost ${cost}, but the upstream had given ${story.producedTokens} tokens`);
-    const owed = costOf(record.usage, story.amount);
+    if (cost > mostOwed(story, keyEnded)) faults.push(`cost ${cost}, but the upstream had given ${story.producedTokens} tokens`);
+    const owed = costOf(record.usage, story);
     // A late settlement writes off missing money. No request costs more than its reported usage.
     const isWrong = cost > owed || (cost < owed && !fundsAreScarce);
     if (outcome === 'completed' && gatewayLived && isWrong) faults.push(`cost ${cost}, owed ${owed}`);
     const gotNothing = (outcome === 'error' || outcome === 'refused') && gatewayLived && !sawContent && !clientGone.signal.aborted;
-    if (gotNothing && cost !== 0n) faults.push(`cost ${cost}, but its client was given an error and nothing else`);
+    if (gotNothing && cost !== 0n && !keyEnded) faults.push(`cost ${cost}, but its client was given an error and nothing else`);
   }
   return faults.map((fault) => `${story.requestId} (${outcome ?? 'cut off'}, ${story.script.ending}): ${fault}`);
 }
 
+/** Code of the error that the client got; undefined without one. */
+export function codeOf({ error }: RequestStory): string | undefined {
+  return error instanceof GatewayError ? error.code : undefined;
+}
+
 /** Cost of the usage, within the hold. */
-export function billOf({ amount }: RequestStory, usage: Usage): bigint {
-  return costOf(usage, amount);
+export function billOf(story: RequestStory, usage: Usage): bigint {
+  return costOf(usage, story);
 }
 
 /** Cost of the upstream's output, at the larger of report and estimate. */
-function mostOwed({ script, producedTokens, upstreamReported, amount, clientGone }: RequestStory): bigint {
+function mostOwed(story: RequestStory, keyEnded: boolean): bigint {
+  const { script, producedTokens, upstreamReported, clientGone } = story;
   // A client that disconnects while the upstream reads the prompt pays for the prompt.
-  if (producedTokens === 0 && !clientGone.signal.aborted) return 0n;
+  if (producedTokens === 0 && !clientGone.signal.aborted && !keyEnded) return 0n;
   const shown = script.ending === 'more than asked for' && upstreamReported ? 1_000_000 : producedTokens;
   const outputTokens = shown + (script.hides ? HIDDEN_TOKENS : 0);
-  return costOf({ ...REPORTED, promptTokens: PROMPT_TOKENS + 100, outputTokens }, amount);
+  return costOf({ ...REPORTED, promptTokens: PROMPT_TOKENS + 100, outputTokens }, story);
 }
 
-function costOf(usage: Usage | undefined, amount: bigint): bigint {
+function costOf(usage: Usage | undefined, { amount, price }: RequestStory): bigint {
   if (usage === undefined) return 0n;
-  const cost = BigInt(usage.promptTokens) * MODEL.price.inputPicoUsd + BigInt(usage.outputTokens) * MODEL.price.outputPicoUsd;
+  const cost = BigInt(usage.promptTokens) * price.inputPicoUsd + BigInt(usage.outputTokens) * price.outputPicoUsd;
   return cost < amount ? cost : amount;
 }

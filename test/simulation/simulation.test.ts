@@ -22,4 +22,7 @@ test('under any death at any time, every hold ends once, and no request pays for
   }
   process.stderr.write(`${SEEDS * REQUESTS} requests: ${JSON.stringify(totals)}\n${matrix.total} faults\n${matrix}\n`);
   expect(matrix.least).toBeGreaterThanOrEqual(HITS_MIN);
+  // Budgets and keys that end have refused requests.
+  expect(totals['refused insufficient_balance']).toBeGreaterThan(HITS_MIN);
+  expect(totals['refused invalid_api_key']).toBeGreaterThan(HITS_MIN);
 });

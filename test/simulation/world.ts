@@ -1,17 +1,21 @@
+import type { ReserveRequest } from '#contracts/billing/holds.js';
 import type { Ticket } from '#contracts/inference.js';
 import { GatewayError } from '#inference/errors.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import { isContent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
-import { TEST_CALLER, TEST_KEY } from '#testing/fake-services.js';
+import { parsePrice } from '#money/price-plan.js';
+import { TEST_CALLER } from '#testing/fake-services.js';
+import type { Settle } from '../../apps/billing/src/holds/batch.js';
 import type { Reply } from '../../apps/gateway/src/pipeline/reply.js';
 import { runInference } from '../../apps/gateway/src/pipeline/run-inference.js';
 import { CrashMatrix, EVENTS, type Event, type PlannedFault, STEPS, type Step } from './crash-matrix.js';
+import { Governance } from './governance.js';
 import { Network, type NetworkFaults } from './network.js';
 import { BillingNode, GatewayNode, MODEL, ProxyNode, type Settler } from './nodes.js';
 import { Random } from './random.js';
-import { judge, RequestStory } from './request-story.js';
+import { codeOf, judge, RequestStory } from './request-story.js';
 import { SimulatedDatabase } from './simulated-database.js';
 import { chooseScript, type Script } from './simulated-upstream.js';
 import { VirtualTime } from './virtual-time.js';
@@ -30,7 +34,7 @@ const OUTAGE_MS = [200, 4_000] as const;
 interface WorldReport {
   /** Violations. */
   violations: string[];
-  /** Number of requests by outcome. */
+  /** Number of requests by outcome, refusals by code. */
   outcomes: Record<string, number>;
 }
 
@@ -38,7 +42,8 @@ interface WorldReport {
 export function runWorld(seed: number, requests: number, matrix: CrashMatrix): Promise<WorldReport> {
   return inVirtualTime(seed, async (time, random) => {
     const scripts = Array.from({ length: requests }, () => chooseScript(random));
-    const world = new World({ random, scripts, matrix, network: { loss: 0.002, duplicates: 0.01 }, isScarce: random.chance(0.2) });
+    const world = new World({ random, scripts, matrix, network: { loss: 0.002, duplicates: 0.01 }, isScarce: random.chance(0.3) });
+    if (random.chance(0.5)) world.changeKeysAndPrices(ARRIVALS_MS);
     for (const story of world.stories) {
       if (!random.chance(FAULTY_SHARE)) continue;
       planFault(story, { step: random.pick(STEPS) as Step, event: random.pick(EVENTS) as Event });
@@ -92,20 +97,10 @@ async function inVirtualTime<Result>(seed: number, run: (time: VirtualTime, rand
   }
 }
 
-/** A budget of the key, less than the money of a scarce account. */
-const BUDGET = {
-  ...TEST_CALLER,
-  budgetId: 'budget',
-  period: 'total',
-  timeZone: 'UTC',
-  startDay: 1,
-  unit: 'usd',
-  limit: 4_000_000_000n,
-} as const;
-
-/** A budget of each of two end users, which binds at times before that of the key. */
-const USERS = ['alice', 'bob'] as const;
-const BUDGET_OF_USERS = { ...BUDGET, budgetId: 'users', dimension: 'user', limit: 2_200_000_000n } as const;
+/** Of an account with too little: some of the requests cost more. */
+const SCARCE_PICO_USD = 600_000_000n;
+/** Part of it that is lent. */
+const SCARCE_CREDIT_LINE = 500_000_000n;
 
 interface WorldOptions {
   random: Random;
@@ -130,6 +125,7 @@ class World {
   private readonly initialPicoUsd: bigint;
   private readonly creditLine: bigint;
   private readonly isScarce: boolean;
+  private readonly governance: Governance;
   private readonly faults: string[] = [];
   private calm = false;
 
@@ -139,9 +135,9 @@ class World {
     this.network = new Network(random, network);
     this.database = new SimulatedDatabase(TIMES, random);
     this.isScarce = isScarce;
-    this.initialPicoUsd = isScarce ? 1_000_000_000n : 10n ** 15n;
-    this.creditLine = isScarce ? 4_000_000_000n : 0n;
-    const { accountId, projectId, keyId } = TEST_CALLER;
+    this.initialPicoUsd = isScarce ? SCARCE_PICO_USD - SCARCE_CREDIT_LINE : 10n ** 15n;
+    this.creditLine = isScarce ? SCARCE_CREDIT_LINE : 0n;
+    const { accountId, projectId } = TEST_CALLER;
     this.database.model.accounts.set(accountId, { topup: this.initialPicoUsd, plan: 0n, grant: null, creditLine: this.creditLine });
     this.database.model.projects.set(projectId, {
       accountId,
@@ -150,8 +146,8 @@ class World {
       enabled: true,
       admitted: [],
     });
-    this.database.model.keys.set(keyId, { projectId, rootKeyId: keyId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
-    if (isScarce) for (const budget of [BUDGET, BUDGET_OF_USERS]) this.database.model.budgets.set(budget.budgetId, budget);
+    this.governance = new Governance(random, this.database.model);
+    if (isScarce) this.governance.limit();
     this.stories = scripts.map((script, index) => new RequestStory(index, script));
   }
 
@@ -165,6 +161,19 @@ class World {
     for (const story of this.stories) setTimeout(() => void this.runRequest(story), this.random.between(100, arrivalsMs));
   }
 
+  /** Replaces keys and changes prices at random times. A gateway learns of a price some time later. */
+  changeKeysAndPrices(forMs: number): void {
+    this.governance.change(forMs, (price, withinMs) => {
+      for (const gateway of this.gateways)
+        setTimeout(
+          () => {
+            if (gateway.model.pinnedPrice.version < price.pinnedPrice.version) gateway.model = price;
+          },
+          this.random.between(0, withinMs),
+        );
+    });
+  }
+
   /** Ends all faults. */
   endFaults(): void {
     this.calm = true;
@@ -174,7 +183,11 @@ class World {
 
   outcomes(): Record<string, number> {
     const counts: Record<string, number> = {};
-    for (const { outcome = 'cut off' } of this.stories) counts[outcome] = (counts[outcome] ?? 0) + 1;
+    for (const story of this.stories) {
+      const { outcome = 'cut off' } = story;
+      const name = outcome === 'refused' ? `refused ${codeOf(story)}` : outcome;
+      counts[name] = (counts[name] ?? 0) + 1;
+    }
     return counts;
   }
 
@@ -187,13 +200,15 @@ class World {
     const { model } = this.database;
     for (const holdId of model.holds.keys()) this.faults.push(`${this.byHold.get(holdId)?.requestId}: the hold is still open`);
     const charged = [...model.costs.values()].reduce((sum, cost) => sum + cost, 0n);
-    if (this.isScarce && charged > BUDGET.limit) this.faults.push(`${charged} was charged on a budget of ${BUDGET.limit}`);
-    for (const [user, { spent }] of model.usedByValue(BUDGET_OF_USERS, Date.now()))
-      if (this.isScarce && spent > BUDGET_OF_USERS.limit) this.faults.push(`${user} spent ${spent} of ${BUDGET_OF_USERS.limit}`);
+    this.faults.push(...this.governance.exceeded(this.stories));
     const left = model.accounts.get(TEST_CALLER.accountId)?.topup ?? 0n;
     if (left < -this.creditLine) this.faults.push(`${left} is below the credit line of ${this.creditLine}`);
     if (this.initialPicoUsd - left !== charged) this.faults.push(`${this.initialPicoUsd - left} left the account, ${charged} was charged`);
-    for (const story of this.stories) this.faults.push(...judge(story, model.costs.get(story.holdId ?? ''), this.isScarce));
+    for (const story of this.stories) {
+      const end = this.governance.endOf(story.keyId);
+      const keyEnded = Number.isFinite(end) && end <= story.endedAt;
+      this.faults.push(...judge(story, model.costs.get(story.holdId ?? ''), { fundsAreScarce: this.isScarce, keyEnded }));
+    }
     return this.faults;
   }
 
@@ -203,9 +218,12 @@ class World {
     const gateway = this.random.pick(this.gateways.filter(({ process }) => process.isAlive));
     if (gateway === undefined) return;
     story.gateway = gateway;
+    story.knownPrice = gateway.model.pinnedPrice.version;
+    const apiKey = this.governance.anyKey();
+    story.keyId = this.governance.keyIdOf(apiKey);
     this.at(story, 'auth');
     try {
-      const caller = await gateway.keys.resolve(TEST_KEY);
+      const caller = await gateway.keys.resolve(apiKey);
       const request = {
         model: MODEL.id,
         turns: [{ role: 'user', parts: [{ type: 'text', text: `This is request ${story.index}.` }] }],
@@ -215,13 +233,15 @@ class World {
         maxOutputTokens: 20,
         hints: {},
       } satisfies InferenceRequest;
-      const attribution = { user: USERS[story.index % USERS.length] as string };
-      await runInference(gateway.services, { request, caller, requestId: story.requestId, attribution }, this.replyOf(story), story.record);
+      const { requestId, attribution } = story;
+      await runInference(gateway.services, { request, caller, requestId, attribution }, this.replyOf(story), story.record);
       story.outcome ??= 'left';
     } catch (error) {
       story.error = error;
       if (!(error instanceof GatewayError)) this.faults.push(`${story.requestId}: not a GatewayError: ${String(error)}`);
       story.outcome = story.record.holdId === undefined ? 'refused' : 'error';
+    } finally {
+      story.endedAt = Date.now();
     }
   }
 
@@ -299,7 +319,7 @@ class World {
   // ---- the parts, with their observers ----
 
   private addGateway(): void {
-    const node = new GatewayNode('gateway', this.network);
+    const node = new GatewayNode('gateway', this.network, this.governance.priced);
     node.process.onRequest = (_subject, payload) => {
       const { settles } = payload as { settles?: { holdId: string }[] };
       for (const { holdId } of settles ?? []) this.at(this.byHold.get(holdId), 'settle sent');
@@ -345,8 +365,13 @@ class World {
     const byRequest = (requestId: string): RequestStory => this.stories[Number(requestId.slice('request-'.length))] as RequestStory;
     const observer = {
       beforeReserve: (requestId: string) => this.at(byRequest(requestId), 'reserve before commit'),
-      held: ({ requestId, holdId, amountPicoUsd }: { requestId: string; holdId: string; amountPicoUsd: string }) => {
+      held: ({ requestId, holdId, keyId, amountPicoUsd, price }: ReserveRequest) => {
         const story = byRequest(requestId);
+        const priceNow = story.gateway?.model.pinnedPrice.version ?? 0;
+        if (price.version < story.knownPrice || price.version > priceNow) this.faults.push(`${requestId}: price version ${price.version}`);
+        if (keyId !== story.keyId) this.faults.push(`${requestId}: held for another key`);
+        story.heldAt = Date.now();
+        story.price = parsePrice(price);
         if (story.holdId !== undefined && story.holdId !== holdId) this.faults.push(`${requestId}: two holds`);
         story.holdId = holdId;
         story.amount = BigInt(amountPicoUsd);
@@ -355,13 +380,18 @@ class World {
       reserveCommitted: (requestId: string) => this.at(byRequest(requestId), 'reserve committed, reply lost'),
       settleCommitted: (holdId: string) => this.at(this.byHold.get(holdId), 'settle commit unknown'),
       settleAnswered: (holdId: string) => this.at(this.byHold.get(holdId), 'settle acknowledgement lost'),
-      settled: ({ holdId }: { holdId: string }, by: Settler) => this.byHold.get(holdId)?.settledBy.push(by),
+      settled: ({ holdId, usage }: Settle, by: Settler) => {
+        const story = this.byHold.get(holdId);
+        if (story?.settledBy.length === 0 && by !== 'reaper') story.usedTokens = (usage?.promptTokens ?? 0) + (usage?.outputTokens ?? 0);
+        story?.settledBy.push(by);
+      },
     };
     const node: BillingNode = new BillingNode(
       'billing',
       this.network,
       this.database,
       this.readings,
+      this.governance,
       observer,
       () => this.alive(this.billings)[0] === node,
     );

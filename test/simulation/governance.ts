@@ -1,0 +1,144 @@
+import { digestApiKey } from '#contracts/api-key.js';
+import type { ResolvedKey } from '#contracts/billing/keys.js';
+import { ServiceError } from '#contracts/service-error.js';
+import { TEST_CALLER, testKey } from '#testing/fake-services.js';
+import type { ModelBudget, SerialModel } from '../../apps/billing/test/serial-model.js';
+import type { Model } from '../../apps/gateway/src/clients/catalog.js';
+import { MODEL } from './nodes.js';
+import type { Random } from './random.js';
+import type { RequestStory } from './request-story.js';
+
+/** Budgets of all targets. Those of a day begin anew at the midnight within the run (`EPOCH_MS`). */
+const OF_ALL = { accountId: TEST_CALLER.accountId, projectId: null, keyId: null, timeZone: 'UTC', startDay: 1 } as const;
+const BUDGETS: ModelBudget[] = [
+  { ...OF_ALL, budgetId: 'account', period: 'day', unit: 'usd', limit: 250_000_000n },
+  { ...OF_ALL, budgetId: 'project', projectId: TEST_CALLER.projectId, period: 'total', unit: 'tokens', limit: 1_200n },
+  {
+    ...OF_ALL,
+    budgetId: 'key',
+    projectId: TEST_CALLER.projectId,
+    keyId: TEST_CALLER.keyId,
+    period: 'total',
+    unit: 'usd',
+    limit: 150_000_000n,
+  },
+  { ...OF_ALL, budgetId: 'user', dimension: 'user', period: 'day', unit: 'usd', limit: 130_000_000n },
+  { ...OF_ALL, budgetId: 'team', dimension: 'tag:team', period: 'day', unit: 'tokens', limit: 250n },
+];
+const ROTATIONS = 4;
+const PRICE_CHANGES = 6;
+const GRACE_MS = 3_000;
+/** Longest time in which a gateway learns of a price. */
+const PRICE_KNOWN_MS = 1_000;
+
+interface Key {
+  apiKey: string;
+  digest: string;
+  keyId: string;
+}
+
+/** Budgets of a run, and keys and prices that change while it runs. */
+export class Governance {
+  private readonly keys: Key[] = [];
+  private readonly budgets: ModelBudget[] = [];
+  /** Every price that was in force. */
+  private readonly prices: Model[] = [MODEL];
+
+  constructor(
+    private readonly random: Random,
+    private readonly model: SerialModel,
+  ) {
+    this.addKey(TEST_CALLER.keyId);
+  }
+
+  /** Adds some of the budgets. */
+  limit(): void {
+    for (const budget of BUDGETS) if (this.random.chance(0.5)) this.budgets.push(budget);
+    for (const budget of this.budgets) this.model.budgets.set(budget.budgetId, budget);
+  }
+
+  /** Replaces keys and changes prices at random times within `forMs`. `tell` is called with a price and the time until it must be known. */
+  change(forMs: number, tell: (price: Model, withinMs: number) => void): void {
+    for (let count = 0; count < ROTATIONS; count++) setTimeout(() => this.rotate(), this.random.between(0, forMs));
+    for (let count = 0; count < PRICE_CHANGES; count++)
+      setTimeout(() => tell(this.nextPrice(), PRICE_KNOWN_MS), this.random.between(0, forMs));
+  }
+
+  /** The model at its current price. */
+  get priced(): Model {
+    return this.prices.at(-1) as Model;
+  }
+
+  /** The newest key, or at times one that it has replaced. */
+  anyKey(): string {
+    const [newest, ...older] = this.keys.toReversed();
+    return (this.random.chance(0.2) ? (this.random.pick(older) ?? newest) : newest)?.apiKey ?? '';
+  }
+
+  /** Answers a look-up, as billing does. */
+  resolve(keyDigest: string): ResolvedKey {
+    const key = this.keys.find(({ digest }) => digest === keyDigest);
+    const validForMs = this.endOf(key?.keyId) - Date.now();
+    if (!key || validForMs <= 0) throw new ServiceError('invalid_api_key', 'The API key is not valid or has been revoked.');
+    return { ...TEST_CALLER, keyId: key.keyId, ...(Number.isFinite(validForMs) && { validForMs }) };
+  }
+
+  /** Time at which a key ends. Infinity: never. */
+  endOf(keyId: string | undefined): number {
+    return this.model.keys.get(keyId ?? '')?.expiresAt ?? 0;
+  }
+
+  keyIdOf(apiKey: string): string | undefined {
+    return this.keys.find((key) => key.apiKey === apiKey)?.keyId;
+  }
+
+  /** Returns the budgets that the requests of a window, and of a value, exceed. Tokens of late settlements may. */
+  exceeded(stories: readonly RequestStory[]): string[] {
+    return this.budgets.flatMap((budget) => {
+      // All keys are of one lineage, so the budget of the key counts every request.
+      const counted = stories.filter(({ keyId }) => keyId !== undefined);
+      const amountOf = ({ holdId = '', usedTokens }: RequestStory): bigint =>
+        budget.unit === 'usd' ? (this.model.costs.get(holdId) ?? 0n) : BigInt(usedTokens);
+      const windowOf = ({ heldAt }: RequestStory): string => (budget.period === 'day' ? new Date(heldAt).toISOString().slice(0, 10) : '');
+      const groups = Map.groupBy(counted, (story) => `${windowOf(story)} ${story.attribution[budget.dimension ?? ''] ?? ''}`);
+      return [...groups]
+        .map(([group, members]) => ({ group, sum: members.reduce((sum, story) => sum + amountOf(story), 0n) }))
+        .filter(({ sum }) => sum > budget.limit)
+        .map(({ group, sum }) => `${sum} was used of the budget of the ${budget.budgetId} ${group}, which has ${budget.limit}`);
+    });
+  }
+
+  private rotate(): void {
+    const old = this.model.keys.get(this.keys.at(-1)?.keyId ?? '');
+    if (!old) return;
+    old.expiresAt = Math.min(old.expiresAt, Date.now() + this.random.between(0, GRACE_MS));
+    this.addKey(`44444444-4444-4444-8444-${String(this.keys.length).padStart(12, '0')}`);
+  }
+
+  private addKey(keyId: string): void {
+    const apiKey = testKey(this.keys.length);
+    this.keys.push({ apiKey, digest: digestApiKey(apiKey), keyId });
+    const { projectId, keyId: rootKeyId } = TEST_CALLER;
+    this.model.keys.set(keyId, { projectId, rootKeyId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
+  }
+
+  private nextPrice(): Model {
+    const { pinnedPrice } = MODEL;
+    const [inputPicoUsd, outputPicoUsd] = [
+      BigInt(Math.floor(this.random.between(50_000, 300_000))),
+      BigInt(Math.floor(this.random.between(200_000, 900_000))),
+    ];
+    const next = {
+      ...MODEL,
+      price: { ...MODEL.price, inputPicoUsd, outputPicoUsd },
+      pinnedPrice: {
+        ...pinnedPrice,
+        version: pinnedPrice.version + this.prices.length,
+        inputPicoUsd: `${inputPicoUsd}`,
+        outputPicoUsd: `${outputPicoUsd}`,
+      },
+    } as Model;
+    this.prices.push(next);
+    return next;
+  }
+}
