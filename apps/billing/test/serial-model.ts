@@ -9,6 +9,7 @@ import type { Limits } from '../src/limits/rate-limit.js';
 interface ModelHold {
   accountId: string;
   projectId: string;
+  keyId: string;
   /** First key of the rotations that made its key. */
   rootKeyId: string;
   attribution: Attribution;
@@ -355,6 +356,7 @@ export class SerialModel {
     const hold: ModelHold = {
       accountId,
       projectId,
+      keyId: reserve.keyId,
       rootKeyId: key.rootKeyId,
       attribution: reserve.attribution ?? {},
       model: reserve.model,
