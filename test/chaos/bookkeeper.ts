@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { adjustmentCreate, refundCreate, topupCreate } from '#contracts/billing/money.js';
 import type { Endpoint } from '#contracts/endpoint.js';
 
-type Ask = <Request extends object, Reply>(endpoint: Endpoint<Request, Reply>, request: Request) => Promise<Reply>;
+export type Ask = <Request extends object, Reply>(endpoint: Endpoint<Request, Reply>, request: Request) => Promise<Reply>;
 
 /** Moves money during faults: top-ups, refunds and adjustments. Repeats each with the same id until it is answered. */
 export class Bookkeeper {

@@ -41,6 +41,8 @@ export interface Story {
 }
 
 const PATIENCE_MS = 25_000;
+const USERS = 8;
+const TEAMS = 3;
 
 /** A random request: its kind, pace, upstream fault and disconnect. */
 export function anyRequest(random: Random, name: string, key: Story['key'], gatewayUrl: string): Story {
@@ -66,6 +68,8 @@ export function anyRequest(random: Random, name: string, key: Story['key'], gate
       stream: random.chance(0.6),
       outputTokensMax: 500,
       withTool: isTool,
+      user: `user-${whole(0, USERS - 1)}`,
+      tags: `team=team-${whole(0, TEAMS - 1)}`,
     },
     outputTokens: isTool ? 10 : tokens + (kind === 'reasoning' ? 16 : 0),
     leaveMs: kind === 'leaver' ? whole(0, 1_500) : undefined,
@@ -108,7 +112,11 @@ export async function tell(story: Story): Promise<void> {
   try {
     const response = await fetch(gatewayUrl + path, {
       method: 'POST',
-      headers: { authorization: `Bearer ${key.apiKey}`, 'content-type': 'application/json' },
+      headers: {
+        authorization: `Bearer ${key.apiKey}`,
+        'content-type': 'application/json',
+        ...(ask.tags === undefined ? {} : { 'x-tollgate-tags': ask.tags }),
+      },
       body: JSON.stringify(body(ask)),
       signal: leaving.signal,
     });

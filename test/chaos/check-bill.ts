@@ -1,38 +1,54 @@
 import type pg from 'pg';
-import { costOf } from '#money/price.js';
-import { PRICES, type Story } from './chaos-client.js';
+import { costOf, type Price } from '#money/price.js';
+import type { Story } from './chaos-client.js';
 
 /** Recorded bill of a request, in pico-USD. */
-interface Bill {
+export interface Bill {
+  /** Null for a hold that was released before its reserve: it has no price either. */
+  keyId: string | null;
   reason: string;
   paid: bigint;
   held: bigint;
   outputTokens: number;
+  promptTokens: number;
   /** Cost billed by the reaper, before a late settlement. */
   reading: bigint | undefined;
+  model: string;
+  price: Price;
+  /** When the hold was opened, in milliseconds. */
+  reservedAt: number;
+  user: string | null;
+  team: string | null;
 }
 
-/** Bills of an account by API key. */
-export async function readBills(database: pg.Client, accountId: string): Promise<Map<string | null, Bill[]>> {
+/** Bills of an account. */
+export async function readBills(database: pg.Client, accountId: string): Promise<Bill[]> {
   const { rows } = await database.query<Record<string, string | null>>(
     `SELECT s.key_id, coalesce(l.reason, s.reason) AS reason, s.held::text, coalesce(l.output_tokens, s.output_tokens) AS output_tokens,
-        (s.cost + coalesce(l.due - l.writeoff, 0))::text AS paid, l.billed::text AS reading
+        coalesce(l.prompt_tokens, s.prompt_tokens) AS prompt_tokens, (s.cost + coalesce(l.due - l.writeoff, 0))::text AS paid,
+        l.billed::text AS reading, s.model, s.input_price::text, s.cached_input_price::text, s.output_price::text,
+        extract(epoch FROM s.reserved_at)::float8 * 1000 AS reserved_at, s.attribution ->> 'user' AS user, s.attribution ->> 'tag:team' AS team
        FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id WHERE s.account_id = $1`,
     [accountId],
   );
-  const bills = new Map<string | null, Bill[]>();
-  for (const row of rows) {
-    const key = row.key_id ?? null;
-    const bill = {
-      reason: row.reason ?? '',
-      paid: BigInt(row.paid ?? -1),
-      held: BigInt(row.held ?? -1),
-      outputTokens: Number(row.output_tokens),
-      reading: row.reading ? BigInt(row.reading) : undefined,
-    };
-    bills.set(key, [...(bills.get(key) ?? []), bill]);
-  }
-  return bills;
+  return rows.map((row) => ({
+    keyId: row.key_id ?? null,
+    reason: row.reason ?? '',
+    paid: BigInt(row.paid ?? -1),
+    held: BigInt(row.held ?? -1),
+    outputTokens: Number(row.output_tokens),
+    promptTokens: Number(row.prompt_tokens),
+    reading: row.reading ? BigInt(row.reading) : undefined,
+    model: row.model ?? '',
+    price: {
+      inputPicoUsd: BigInt(row.input_price ?? 0),
+      cachedInputPicoUsd: BigInt(row.cached_input_price ?? 0),
+      outputPicoUsd: BigInt(row.output_price ?? 0),
+    },
+    reservedAt: Number(row.reserved_at),
+    user: row.user ?? null,
+    team: row.team ?? null,
+  }));
 }
 
 /** Violations in the bill of a request. Each request has a key of its own. */
@@ -40,15 +56,16 @@ export function violationsOf(story: Story, bills: readonly Bill[], mayBeReaped: 
   const { outcome } = story;
   const [bill] = bills;
   const found: string[] = [];
+  if (outcome.kind === 'completed' && !bill) found.push('it was completed without a bill');
   if (bills.length > 1) found.push(`it was billed ${bills.length} times`);
   const paid = bill?.paid ?? 0n;
   if (paid > (bill?.held ?? 0n)) found.push(`paid ${paid}, held ${bill?.held}`);
-  if (paid > mostOwed(story)) found.push(`paid ${paid}, and its whole reply costs ${mostOwed(story)}`);
+  if (bill && paid > mostOwed(story, bill.price)) found.push(`paid ${paid}, and its whole reply costs ${mostOwed(story, bill.price)}`);
   const isReaped = bill?.reason === 'lease-expired';
 
   const gotSomething = outcome.kind === 'completed' || story.bytesSeen > 0;
   if (isReaped && gotSomething && !mayBeReaped) found.push('it was reaped although its gateway or the proxies lived');
-  const due = owed(story);
+  const due = owed(story, bill?.price);
   if (due !== undefined && due !== paid && !(isReaped && mayBeReaped)) found.push(`paid ${paid}, owed ${due}`);
   if (outcome.kind === 'refused' && outcome.status === 500) found.push(`internal error: ${outcome.message}`);
   const tokensSeen = Math.floor(story.bytesSeen / 4);
@@ -57,24 +74,18 @@ export function violationsOf(story: Story, bills: readonly Bill[], mayBeReaped: 
 }
 
 /** Exact cost if known: the usage of a complete reply, or 0 for an error without content. */
-function owed(story: Story): bigint | undefined {
+function owed(story: Story, price: Price | undefined): bigint | undefined {
   const { outcome, bytesSeen, ask } = story;
-  if (outcome.kind === 'completed') return costOf(outcome.usage, priceOf(story));
+  if (outcome.kind === 'completed') return price && costOf(outcome.usage, price);
   if (outcome.kind === 'refused') return 0n;
   // Reasoning counts as received, even if the format does not show it.
   return outcome.kind === 'failed' && bytesSeen === 0 && ask.model !== 'sim-reason' ? 0n : undefined;
 }
 
 /** Upper bound of the cost: the whole prompt and reply, by the larger of report and estimate. */
-function mostOwed(story: Story): bigint {
+function mostOwed(story: Story, price: Price): bigint {
   const promptTokens = Math.ceil((Buffer.byteLength(story.ask.text) + (story.ask.withTool ? 300 : 0)) / 4) + 100;
-  return costOf({ promptTokens, cachedTokens: 0, outputTokens: story.outputTokens + 10 }, priceOf(story));
-}
-
-function priceOf({ ask }: Story): (typeof PRICES)[string] {
-  const price = PRICES[ask.model];
-  if (!price) throw new Error(`${ask.model} has no price`);
-  return price;
+  return costOf({ promptTokens, cachedTokens: 0, outputTokens: story.outputTokens + 10 }, price);
 }
 
 function describe({ name, ask, format, outcome, bytesSeen, beganAt, endedAt, requestId, leaveMs, gatewayUrl }: Story): string {

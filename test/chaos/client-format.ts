@@ -7,6 +7,10 @@ export interface Ask {
   stream: boolean;
   outputTokensMax: number;
   withTool: boolean;
+  /** End user. Absent: none. */
+  user?: string;
+  /** Header `x-tollgate-tags`. Absent: none. */
+  tags?: string;
 }
 
 /** A minimal client of one format: renders requests, parses replies and their usage. */
@@ -26,12 +30,13 @@ const PARAMETERS = { type: 'object', properties: { kilograms: { type: 'number' }
 
 const chat: ClientFormat = {
   path: '/v1/chat/completions',
-  body: ({ model, text, stream, outputTokensMax, withTool }) => ({
+  body: ({ model, text, stream, outputTokensMax, withTool, user }) => ({
     model,
     messages: [{ role: 'user', content: text }],
     max_completion_tokens: outputTokensMax,
     stream,
     ...(stream ? { stream_options: { include_usage: true } } : {}),
+    user,
     ...(withTool ? { tools: [{ type: 'function', function: { name: 'weigh', parameters: PARAMETERS } }] } : {}),
   }),
   usageOf: ({ usage }) => ({
@@ -49,12 +54,13 @@ const chat: ClientFormat = {
 
 const responses: ClientFormat = {
   path: '/v1/responses',
-  body: ({ model, text, stream, outputTokensMax, withTool }) => ({
+  body: ({ model, text, stream, outputTokensMax, withTool, user }) => ({
     model,
     input: text,
     max_output_tokens: outputTokensMax,
     stream,
     store: false,
+    safety_identifier: user,
     ...(withTool ? { tools: [{ type: 'function', name: 'weigh', parameters: PARAMETERS, strict: false }] } : {}),
   }),
   usageOf: ({ usage }) => ({
@@ -71,11 +77,12 @@ const responses: ClientFormat = {
 
 const messages: ClientFormat = {
   path: '/v1/messages',
-  body: ({ model, text, stream, outputTokensMax, withTool }) => ({
+  body: ({ model, text, stream, outputTokensMax, withTool, user }) => ({
     model,
     messages: [{ role: 'user', content: text }],
     max_tokens: outputTokensMax,
     stream,
+    ...(user === undefined ? {} : { metadata: { user_id: user } }),
     ...(withTool ? { tools: [{ name: 'weigh', input_schema: PARAMETERS }] } : {}),
   }),
   usageOf: ({ usage }) => ({

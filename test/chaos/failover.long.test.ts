@@ -110,7 +110,7 @@ test.each([
   await untilNoHolds(administrator, tenant.accountId, 120_000);
   const database = new pg.Client({ connectionString: await patroni.primaryUrl() });
   await database.connect();
-  const bills = await readBills(database, tenant.accountId);
+  const bills = Map.groupBy(await readBills(database, tenant.accountId), ({ keyId }) => keyId);
   await database.end();
   expect(stories.flatMap((story) => violationsOf(story, bills.get(story.key.keyId) ?? [], false))).toEqual([]);
   expect(await administrator.request(ledgerCheck, {})).toMatchObject({ violations: [] });

@@ -52,6 +52,12 @@ export class ManyReplicas {
     await running.ready(name as 'catalog');
   }
 
+  /** Kills a replica with SIGKILL. Resolves when its successor is ready. */
+  async kill(name: string): Promise<void> {
+    await this.replicas.kill(name);
+    await this.replicas.ready(name);
+  }
+
   /** Sends a chat request to the gateway number `index`. Does not throw for an HTTP error. */
   async ask(apiKey: string, index: number, directives: string): Promise<Answer> {
     const sentAt = performance.now();

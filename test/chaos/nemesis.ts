@@ -3,16 +3,19 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { keyCreate } from '#contracts/billing/keys.js';
+import { keyCreate, keyRotate } from '#contracts/billing/keys.js';
 import { type LedgerCheckReply, ledgerCheck } from '#contracts/billing/ledger.js';
+import type { ServiceError } from '#contracts/service-error.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant } from '#testing/tenant.js';
 import { Random } from '../simulation/random.js';
-import { Bookkeeper } from './bookkeeper.js';
+import { type Ask, Bookkeeper } from './bookkeeper.js';
 import { anyRequest, plainRequest, type Story, tell } from './chaos-client.js';
 import { ChaosSystem, LEASE_MS, REAPER_GRACE_MS } from './chaos-system.js';
-import { readBills, violationsOf } from './check-bill.js';
+import { type Bill, readBills, violationsOf } from './check-bill.js';
 import { type Campaign, type InjectedFault, nameOfFault, planFaults } from './plan-faults.js';
+import { PriceChanges } from './price-changes.js';
+import { TightBudgets } from './tight-budgets.js';
 
 /** Longest life of a hold after the faults: an extended lease, the grace, and 10 s for a busy machine. */
 const QUIESCENT_MS = 2 * LEASE_MS + REAPER_GRACE_MS + 10_000;
@@ -24,6 +27,8 @@ const MOVED_MS = 60_000;
 const REQUESTS_PER_CLIENT = 12;
 /** Pause after a refusal, because a service that is down refuses at once. */
 const REFUSED_PAUSE_MS = 250;
+/** Keys that are rotated in each round, while requests may use them. */
+const ROTATIONS = 3;
 const TOPUP_PICO_USD = 1_000n * 10n ** 12n;
 const LOCAL = fileURLToPath(new URL('../../.local/', import.meta.url));
 
@@ -38,6 +43,7 @@ interface NemesisReport {
   gaveBack: number;
   /** Number of top-ups, refunds and adjustments. */
   movements: number;
+  priceChanges: number;
   violations: string[];
 }
 
@@ -60,6 +66,8 @@ export class Nemesis {
   private kills = 0;
   private round = 0;
   private readonly bookkeeper: Bookkeeper;
+  private readonly budgets: TightBudgets;
+  private readonly prices: PriceChanges;
 
   private constructor(
     private readonly campaign: Campaign,
@@ -68,9 +76,10 @@ export class Nemesis {
     private readonly tenant: Tenant,
   ) {
     this.random = new Random(campaign.seed);
-    this.bookkeeper = new Bookkeeper(tenant.accountId, (endpoint, request) =>
-      persist(MOVED_MS, () => administrator.request(endpoint, request)),
-    );
+    const ask: Ask = (endpoint, request) => persist(MOVED_MS, () => administrator.request(endpoint, request));
+    this.bookkeeper = new Bookkeeper(tenant.accountId, ask);
+    this.budgets = new TightBudgets(tenant, ask);
+    this.prices = new PriceChanges(administrator, ask);
   }
 
   static async start(campaign: Campaign): Promise<Nemesis> {
@@ -99,16 +108,19 @@ export class Nemesis {
     const { campaign, random, system } = this;
     this.round += 1;
     const injected = planFaults(random, campaign, system, campaign.kills - this.kills);
+    await this.budgets.raise(await this.readBills());
     const queues = await this.prepareClients();
     const beganAt = performance.now();
     const clients = Promise.all(queues.map((queue) => this.useIt(queue, beganAt + campaign.trafficMs)));
     const books = delay(campaign.trafficMs / 3).then(() => this.bookkeeper.work());
-    await Promise.all([...injected.map((fault) => this.inject(fault)), books]);
+    const changes = [books, this.prices.change(), this.rotate(queues.flat(), campaign.trafficMs / 2)];
+    await Promise.all([...injected.map((fault) => this.inject(fault)), ...changes]);
     const stories = (await clients).flat();
     await system.untilReady();
     this.witnesses.push(...stories.map((story) => ({ story, mayBeReaped: this.bothDied(story) })));
     for (const url of system.gatewayUrls) await this.untilServed(url);
     await this.untilQuiet();
+    await this.prices.endOlder();
   }
 
   /** Creates a key for each request, which identifies its bill. */
@@ -127,6 +139,19 @@ export class Nemesis {
   private async makeKey(): Promise<Story['key']> {
     const { keyId, key } = await persist(SERVED_MS, () => this.administrator.request(keyCreate, { projectId: this.tenant.projectId }));
     return { keyId, apiKey: key };
+  }
+
+  /** Replaces some keys. A request that runs with one ends, and one that starts with it is refused. */
+  private async rotate(stories: readonly Story[], afterMs: number): Promise<void> {
+    await delay(afterMs);
+    for (let count = 0; count < ROTATIONS; count++) {
+      const keyId = this.random.pick(stories)?.key.keyId ?? '';
+      await persist(MOVED_MS, async () => {
+        await this.administrator.request(keyRotate, { keyId, graceSeconds: 0 }).catch((error: ServiceError) => {
+          if (error.code !== 'conflict') throw error; // an earlier attempt has replaced it
+        });
+      });
+    }
   }
 
   /** Sends requests in sequence until `until`. Returns those that were started. */
@@ -200,11 +225,11 @@ export class Nemesis {
   }
 
   private async judgeAll(): Promise<NemesisReport> {
-    const { accountId, apiKey } = this.tenant;
-    const { injected, kills, witnesses } = this;
-    const bills = await this.query((database) => readBills(database, accountId));
+    const { apiKey } = this.tenant;
+    const { injected, kills, witnesses, prices } = this;
+    const all = await this.readBills();
+    const bills = Map.groupBy(all, ({ keyId }) => keyId);
     const found = witnesses.flatMap(({ story, mayBeReaped }) => violationsOf(story, bills.get(story.key.keyId) ?? [], mayBeReaped));
-    const all = [...bills.values()].flat();
     const left = TOPUP_PICO_USD + this.bookkeeper.moved - all.reduce((sum, { paid }) => sum + paid, 0n);
     const [gatewayUrl = ''] = this.system.gatewayUrls;
     const balance = await persist(SERVED_MS, () => readBalance(gatewayUrl, apiKey));
@@ -215,6 +240,9 @@ export class Nemesis {
       // A hold released before its reserve has no key and no price.
       if (!known.has(key) && (key !== null || billed.some(({ paid }) => paid > 0n))) found.push(`billed to an unknown key: ${key}`);
     }
+    found.push(...this.budgets.exceeded(all));
+    const wrong = all.filter(({ keyId, model, price, reservedAt }) => keyId !== null && !prices.isAllowed(model, price, reservedAt));
+    found.push(...wrong.map(({ keyId, price }) => `the request of key ${keyId} has the price ${Object.values(price)}`));
     const { violations } = await this.checkLedger();
     found.push(...violations.map((violation) => `ledger: ${JSON.stringify(violation)}`));
     const outcomes = witnesses.map(({ story: { outcome } }) => outcome.kind + (outcome.kind === 'refused' ? ` ${outcome.status}` : ''));
@@ -226,8 +254,13 @@ export class Nemesis {
       settledLate: all.filter(({ reading }) => reading !== undefined).length,
       gaveBack: all.filter(({ reading, paid }) => reading !== undefined && paid < reading).length,
       movements: this.bookkeeper.movements,
+      priceChanges: prices.count,
       violations: found,
     };
+  }
+
+  private readBills(): Promise<Bill[]> {
+    return this.query((database) => readBills(database, this.tenant.accountId));
   }
 
   private checkLedger(): Promise<LedgerCheckReply> {

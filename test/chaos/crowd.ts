@@ -1,0 +1,70 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Story } from './chaos-client.js';
+import { tell } from './chaos-client.js';
+import { CLIENT_FORMATS, type FormatName } from './client-format.js';
+import type { ManyReplicas } from './many-replicas.js';
+
+const CLIENTS = 500;
+/** Pause of a client after a request that did not complete. */
+const REFUSED_PAUSE_MS = 1_000;
+/** Time from the restart of a process to the next kill. */
+const KILL_EVERY_MS = 2_000;
+const VICTIMS = ['gateway-1', 'billing-1', 'inference-proxy-1', 'gateway-3', 'billing-2', 'inference-proxy-2', 'billing-3', 'gateway-2'];
+const FORMATS = Object.keys(CLIENT_FORMATS) as FormatName[];
+
+/** A short request in one of the formats, plain or streamed, of one of 20 users and 4 teams. */
+export function crowdRequest(system: ManyReplicas, key: Story['key'], number: number): Story {
+  return {
+    name: `crowd ${number}`,
+    key,
+    gatewayUrl: system.gatewayUrl(number),
+    format: FORMATS[number % FORMATS.length] ?? 'chat',
+    ask: {
+      model: 'sim-fast',
+      text: 'Hello [[sim tokens=10]]',
+      stream: number % 2 === 0,
+      outputTokensMax: 20,
+      withTool: false,
+      user: `user-${number % 20}`,
+      tags: `team=team-${number % 4}`,
+    },
+    outputTokens: 10,
+    leaveMs: undefined,
+    beganAt: 0,
+    endedAt: 0,
+    requestId: undefined,
+    outcome: { kind: 'broken' },
+    bytesSeen: 0,
+  };
+}
+
+/**
+ * 500 clients that send one request after another for `forMs`, to the gateways in turn, while processes are killed: the next one
+ * two seconds after the last is back.
+ */
+export async function crowd(system: ManyReplicas, key: Story['key'], forMs: number): Promise<Story[]> {
+  const until = performance.now() + forMs;
+  const stories: Story[] = [];
+  const client = async (first: number): Promise<void> => {
+    for (let number = first; performance.now() < until; number += CLIENTS + 1) {
+      const story = crowdRequest(system, key, number);
+      stories.push(story);
+      await tell(story);
+      if (story.outcome.kind !== 'completed') await delay(REFUSED_PAUSE_MS);
+    }
+  };
+  const kills = async (): Promise<void> => {
+    // One after another: a busy machine would else have no billing service for minutes.
+    for (let kill = 0; performance.now() + KILL_EVERY_MS < until; kill++) {
+      await delay(KILL_EVERY_MS);
+      await system.kill(VICTIMS[kill % VICTIMS.length] ?? '');
+    }
+  };
+  await Promise.all([kills(), ...Array.from({ length: CLIENTS }, (_, first) => client(first))]);
+  return stories;
+}
+
+/** A request in each format, of `user-0` and `team-0`. */
+export function requestsOfUser(system: ManyReplicas, key: Story['key']): Story[] {
+  return FORMATS.map((format, index) => ({ ...crowdRequest(system, key, 20 * index), format }));
+}

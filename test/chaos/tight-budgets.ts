@@ -1,0 +1,65 @@
+import { budgetSet } from '#contracts/billing/budgets.js';
+import type { Tenant } from '#testing/tenant.js';
+import type { Ask } from './bookkeeper.js';
+import type { Bill } from './check-bill.js';
+
+/** What the requests of the next round may use beyond those before: less than some of them need. */
+const ALL_PICO_USD = 6_000_000_000n;
+const USER_PICO_USD = 900_000_000n;
+const TEAM_TOKENS = 3_000n;
+
+/** Budgets of an account, its users and its teams, whose limits rise in every round. */
+export class TightBudgets {
+  private limits = { all: 0n, user: 0n, team: 0n };
+
+  constructor(
+    private readonly tenant: Tenant,
+    private readonly ask: Ask,
+  ) {}
+
+  async raise(bills: readonly Bill[]): Promise<void> {
+    const { tenant, ask } = this;
+    const { all, users, teams } = sumsOf(bills);
+    const limits = { all: all + ALL_PICO_USD, user: greatest(users) + USER_PICO_USD, team: greatest(teams) + TEAM_TOKENS };
+    this.limits = limits;
+    const total = { accountId: tenant.accountId, period: 'total' as const };
+    await ask(budgetSet, { ...total, limitPicoUsd: `${limits.all}` });
+    await ask(budgetSet, { ...total, projectId: tenant.projectId, dimension: 'user', limitPicoUsd: `${limits.user}` });
+    await ask(budgetSet, { ...total, dimension: 'tag:team', limitTokens: Number(limits.team) });
+  }
+
+  /** Returns the budgets that the bills exceed. */
+  exceeded(bills: readonly Bill[]): string[] {
+    const { all, users, teams } = sumsOf(bills);
+    const above = (sums: Map<string, bigint>, limit: bigint) => [...sums].filter(([, sum]) => sum > limit);
+    return [
+      ...(all > this.limits.all ? [`all requests cost ${all}`] : []),
+      ...above(users, this.limits.user).map(([user, cost]) => `the requests of ${user} cost ${cost}`),
+      ...above(teams, this.limits.team).map(([team, tokens]) => `the requests of ${team} used ${tokens} tokens`),
+    ];
+  }
+}
+
+interface Sums {
+  all: bigint;
+  users: Map<string, bigint>;
+  /** Tokens, without those of late settlements, which may exceed a limit. */
+  teams: Map<string, bigint>;
+}
+
+function sumsOf(bills: readonly Bill[]): Sums {
+  const sums: Sums = { all: 0n, users: new Map(), teams: new Map() };
+  const add = (to: Map<string, bigint>, name: string | null, amount: bigint): void => {
+    if (name !== null) to.set(name, (to.get(name) ?? 0n) + amount);
+  };
+  for (const { paid, user, team, promptTokens, outputTokens, reading } of bills) {
+    sums.all += paid;
+    add(sums.users, user, paid);
+    if (reading === undefined) add(sums.teams, team, BigInt(promptTokens + outputTokens));
+  }
+  return sums;
+}
+
+function greatest(sums: Map<string, bigint>): bigint {
+  return [...sums.values()].reduce((most, sum) => (sum > most ? sum : most), 0n);
+}
