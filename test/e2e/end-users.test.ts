@@ -87,7 +87,9 @@ test.each(FORMATS)('%s: each user has a budget of its own [limit-budget]', async
     error: expect.objectContaining({
       type: path === '/v1/messages' ? 'billing_error' : 'insufficient_balance_error',
       message: expect.stringMatching(
-        new RegExp(`^The daily budget of user alice in project ${projectId} is \\$0\\.00004: \\$0\\.0000\\d+ spent, \\$0\\.00 held by running requests, \\$0\\.0000\\d+ left; `),
+        new RegExp(
+          `^The daily budget of user alice in project ${projectId} is \\$0\\.00004: \\$0\\.0000\\d+ spent, \\$0\\.00 held by running requests, \\$0\\.0000\\d+ left; `,
+        ),
       ),
     }),
   });

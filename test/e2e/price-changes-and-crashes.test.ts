@@ -42,8 +42,7 @@ function chat(directives: string, stream: boolean): Promise<Response> {
 }
 
 /** Returns what is billed for the request of a reply. */
-const billOf = (response: Response) =>
-  administrator.request(requestShow, { requestId: response.headers.get('x-request-id') ?? '' });
+const billOf = (response: Response) => administrator.request(requestShow, { requestId: response.headers.get('x-request-id') ?? '' });
 
 async function bill(): Promise<BilledRequest> {
   const response = await chat('tokens=1', false);

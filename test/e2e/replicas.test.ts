@@ -193,10 +193,10 @@ test('a change of a key whose announcement is lost is in force on every gateway 
     await Promise.all(urls.map(modelsAt));
     // As from a billing service that dies between the commit and the announcement.
     const record = `billing.record_audit('{"actor": "test"}', 'key.update', NULL, 'key/' || id, NULL, NULL, NULL)`;
-    await database.query(`WITH changed AS (UPDATE billing.api_key SET models = $2 WHERE id = $1 RETURNING id) SELECT ${record} FROM changed`, [
-      tenant.keyId,
-      models,
-    ]);
+    await database.query(
+      `WITH changed AS (UPDATE billing.api_key SET models = $2 WHERE id = $1 RETURNING id) SELECT ${record} FROM changed`,
+      [tenant.keyId, models],
+    );
     const changedAt = Date.now();
     const untilInForce = async (url: string): Promise<boolean> => {
       for (;;) {

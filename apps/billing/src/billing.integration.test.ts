@@ -93,7 +93,16 @@ test('an administrator opens an account, a project and a key, and the key resolv
   const { key, ...apiKey } = await messaging.request(keyCreate, { projectId, name: 'ci' });
   expect(isWellFormedApiKey(key)).toBe(true);
   expect(apiKey).toEqual({
-    ...{ keyId: expect.any(String), rootKeyId: apiKey.keyId, projectId, name: 'ci', note: null, lastFour: key.slice(-4), createdAt: at, createdBy: expect.any(String) },
+    ...{
+      keyId: expect.any(String),
+      rootKeyId: apiKey.keyId,
+      projectId,
+      name: 'ci',
+      note: null,
+      lastFour: key.slice(-4),
+      createdAt: at,
+      createdBy: expect.any(String),
+    },
     ...{
       expiresAt: null,
       disabled: false,

@@ -385,7 +385,9 @@ export class SerialModel {
     ];
     for (const limit of limits) {
       const { keyId, modelLimits = [] } = limit;
-      const all = [...this.opened.values()].filter((hold) => hold.projectId === limit.projectId && (keyId ?? hold.rootKeyId) === hold.rootKeyId);
+      const all = [...this.opened.values()].filter(
+        (hold) => hold.projectId === limit.projectId && (keyId ?? hold.rootKeyId) === hold.rootKeyId,
+      );
       for (const { model, requestsPerMinuteMax, tokensPerMinuteMax } of [{ ...limit, model: undefined }, ...modelLimits]) {
         const isNamed = (id: string): boolean => model === undefined || modelMatcher(model)(id);
         if (!isNamed(reserve.model)) continue;

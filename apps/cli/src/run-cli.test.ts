@@ -13,7 +13,17 @@ const ID = '0190a6f0-7c1e-7000-8000-000000000001';
 const KEY_ID = '0190a6f0-7c1e-7000-8000-000000000002';
 const AT = '2026-11-21T00:00:00.000Z';
 const NEW_KEY = {
-  ...{ key: 'tg_live_secret', keyId: KEY_ID, rootKeyId: KEY_ID, projectId: ID, name: null, note: null, lastFour: 'cret', createdAt: AT, createdBy: 'Ann' },
+  ...{
+    key: 'tg_live_secret',
+    keyId: KEY_ID,
+    rootKeyId: KEY_ID,
+    projectId: ID,
+    name: null,
+    note: null,
+    lastFour: 'cret',
+    createdAt: AT,
+    createdBy: 'Ann',
+  },
   ...{
     expiresAt: null,
     disabled: false,

@@ -42,7 +42,9 @@ function tellRefusal(draft: BatchDraft, reserve: ReserveRequest, { requiredPicoU
   const usd = BigInt(requiredPicoUsd);
   const { accountId, funds } = account;
   if (exceeded) {
-    const budget = budgetsOf(draft.budgets, payerOf(reserve, draft.keys.get(reserve.keyId))).find(({ budgetId }) => budgetId === exceeded.budgetId);
+    const budget = budgetsOf(draft.budgets, payerOf(reserve, draft.keys.get(reserve.keyId))).find(
+      ({ budgetId }) => budgetId === exceeded.budgetId,
+    );
     if (!budget) return;
     const required = amountIn(budget, { usd, tokens: reserve.amountTokens ?? 0 });
     if (required <= budget.limit - budget.spent) return;

@@ -134,7 +134,8 @@ export class AccountCache {
   /** Keeps which users and tags a budget has refused under the lock, and forgets those that were admitted. */
   learnRefusals({ budgets, keys }: BatchState, reserves: readonly ReserveRequest[], outcomes: readonly ReserveOutcome[]): void {
     for (const [position, reserve] of reserves.entries()) {
-      for (const { budget, value } of valueBudgetsOf(budgets, payerOf(reserve, keys.get(reserve.keyId)))) this.refused.delete(nameOf(budget, value));
+      for (const { budget, value } of valueBudgetsOf(budgets, payerOf(reserve, keys.get(reserve.keyId))))
+        this.refused.delete(nameOf(budget, value));
       const exceeded = exceededOf(outcomes[position] as ReserveOutcome);
       if (exceeded?.value !== undefined) this.refused.add(nameOf(exceeded, exceeded.value));
     }

@@ -152,7 +152,10 @@ async function take(step: Step, model: SerialModel): Promise<void> {
     case 'credit-line': {
       const { accountId, creditLine } = step;
       const changing = updateAccount(ledger.prisma, { accountId, creditLineUsd: renderUsd(picoUsd(creditLine)) });
-      const outcome = await changing.then(() => true, ({ code }) => (code === 'conflict' ? false : code));
+      const outcome = await changing.then(
+        () => true,
+        ({ code }) => (code === 'conflict' ? false : code),
+      );
       expect(outcome).toBe(model.setCreditLine(accountId, creditLine));
       return;
     }

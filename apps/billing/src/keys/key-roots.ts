@@ -1,5 +1,5 @@
-import { Prisma } from '#database/prisma-client.js';
 import type { PgConnection } from '#database/pg-connection.js';
+import { Prisma } from '#database/prisma-client.js';
 import { execute, plainArray } from '../holds/pipelined-query.js';
 
 /*

@@ -92,7 +92,15 @@ test('name, note, end and state of a key change; null clears them', async () => 
   const { key, ...made } = await newKey({ name: 'ci', note: 'of the build server', expiresAt });
   const { keyId } = made;
   expect(made).toEqual({
-    ...{ keyId, rootKeyId: keyId, projectId, name: 'ci', note: 'of the build server', lastFour: key.slice(-4), createdAt: expect.any(String) },
+    ...{
+      keyId,
+      rootKeyId: keyId,
+      projectId,
+      name: 'ci',
+      note: 'of the build server',
+      lastFour: key.slice(-4),
+      createdAt: expect.any(String),
+    },
     ...{
       createdBy: 'nats/cli',
       expiresAt,

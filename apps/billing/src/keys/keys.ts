@@ -28,7 +28,12 @@ import { makeApiKey } from './make-api-key.js';
  * @throws {ServiceError} `not_found` for an unknown project, `conflict` when the id was used before, `invalid_request` for an end that has
  * passed.
  */
-export async function createKey(prisma: PrismaClient, request: KeyCreateRequest, pepper: string, author: Author = OWN_AUTHOR): Promise<CreatedKey> {
+export async function createKey(
+  prisma: PrismaClient,
+  request: KeyCreateRequest,
+  pepper: string,
+  author: Author = OWN_AUTHOR,
+): Promise<CreatedKey> {
   const { keyId: id = randomUUID(), projectId, name, note, models, networks } = request;
   const expiresAt = endOf(request.expiresAt);
   const { key, ...secret } = newSecret(pepper);
@@ -69,7 +74,12 @@ export async function updateKey(prisma: PrismaClient, request: KeyUpdateRequest,
  * @throws {ServiceError} `not_found`; `conflict` when the key is not active or was replaced before, or the new id was used; `invalid_request`
  * for an end that has passed.
  */
-export async function rotateKey(prisma: PrismaClient, request: KeyRotateRequest, pepper: string, author: Author = OWN_AUTHOR): Promise<RotatedKey> {
+export async function rotateKey(
+  prisma: PrismaClient,
+  request: KeyRotateRequest,
+  pepper: string,
+  author: Author = OWN_AUTHOR,
+): Promise<RotatedKey> {
   const { keyId, newKeyId: id = randomUUID(), graceSeconds } = request;
   const newEnd = endOf(request.expiresAt);
   const { key, ...secret } = newSecret(pepper);

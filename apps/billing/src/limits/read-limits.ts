@@ -32,7 +32,8 @@ export async function readLimits(
 ): Promise<Map<string, RateLimitsOfAccount>> {
   const limits = new Map(accountIds.map((accountId) => [accountId, new Map<string, RateLimitState | null>()]));
   const holds = [...openHolds].filter(({ accountId }) => limits.has(accountId));
-  for (const { accountId, projectId, rootKeyId } of [...requests, ...holds]) limits.get(accountId)?.set(projectId, null).set(rootKeyId, null);
+  for (const { accountId, projectId, rootKeyId } of [...requests, ...holds])
+    limits.get(accountId)?.set(projectId, null).set(rootKeyId, null);
   const targets = [...limits].flatMap(([accountId, ofAccount]) => [...ofAccount.keys()].map((targetId) => ({ targetId, accountId })));
   const [{ rows }, tokens] = await Promise.all([
     execute<RateLimitState>(connection, READ_LIMITS, [

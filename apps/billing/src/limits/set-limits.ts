@@ -38,7 +38,9 @@ export async function setLimits(tx: Prisma.TransactionClient, target: Target, ch
   if (row && !isLimited) await tx.rateLimit.delete({ where: { id } });
   else if (row) await tx.rateLimit.update({ where: { id }, data: { ...columnsOf(limits), modelWindows: windowsLeft(row, limits) } });
   else if (isLimited) {
-    const openHolds = await tx.hold.count({ where: { accountId, projectId, ...(keyId !== null && { keyId: { in: await readKeysOfRoot(tx, keyId) } }) } });
+    const openHolds = await tx.hold.count({
+      where: { accountId, projectId, ...(keyId !== null && { keyId: { in: await readKeysOfRoot(tx, keyId) } }) },
+    });
     await tx.rateLimit.create({ data: { id, ...target, ...columnsOf(limits), openHolds } });
   }
   return limits;

@@ -166,13 +166,7 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
       CREDIT,
       'a credit line is never less than what is used and held',
     ],
-    [
-      'the lock before a change of an account',
-      ' FOR NO KEY UPDATE`',
-      '`',
-      RACES,
-      'a credit line is not taken that was used meanwhile',
-    ],
+    ['the lock before a change of an account', ' FOR NO KEY UPDATE`', '`', RACES, 'a credit line is not taken that was used meanwhile'],
   ],
   'apps/billing/src/ledger/refund.ts': [
     [

@@ -8,9 +8,13 @@ export const USAGE_PARAMETERS = [
   inQuery('from', `Start, included. ${MOMENT} Default: the start of the month in UTC.`, { type: 'string' }),
   inQuery('to', 'End, excluded, at most 366 days later. Default: now.', { type: 'string' }),
   inQuery('step', 'One row per hour or day, in UTC. Default: one for the whole time.', { type: 'string', enum: [...USAGE_STEPS] }),
-  inQuery('group_by', `One row per value. Several of ${OWN_USAGE_GROUPS.join(', ')} are separated by commas; with user, tag, client or session for at most 31 days.`, {
-    type: 'string',
-  }),
+  inQuery(
+    'group_by',
+    `One row per value. Several of ${OWN_USAGE_GROUPS.join(', ')} are separated by commas; with user, tag, client or session for at most 31 days.`,
+    {
+      type: 'string',
+    },
+  ),
   inQuery('tag', 'Name of the tag to group by.', { type: 'string' }),
   inQuery('limit', 'Rows on one page.', { type: 'integer', minimum: 1, maximum: 1_000, default: 100 }),
   inQuery('cursor', '`next_cursor` of the page before, with the same query.', { type: 'string' }),

@@ -40,7 +40,12 @@ export class OwnKeyUsageRequest {
   @Instant() from!: string;
   @IsOptional() @Instant() to?: string;
   @IsOptional() @IsIn(USAGE_STEPS) step?: UsageStep;
-  @IsOptional() @IsArray() @ArrayMaxSize(OWN_USAGE_GROUPS.length) @ArrayUnique() @IsIn(OWN_USAGE_GROUPS, { each: true }) groupBy?: OwnUsageGroup[];
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(OWN_USAGE_GROUPS.length)
+  @ArrayUnique()
+  @IsIn(OWN_USAGE_GROUPS, { each: true })
+  groupBy?: OwnUsageGroup[];
   @IsOptional() @Matches(TAG_NAME) tag?: string;
   @IsOptional() @IsInt() @Min(1) @Max(1_000) limit?: number;
   @IsOptional() @Text(2_000) cursor?: string;

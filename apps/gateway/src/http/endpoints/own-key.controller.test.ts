@@ -22,8 +22,24 @@ test('GET /v1/key: limits, budgets with what remains, and end', async () => {
     ...{ period: 'total' as const, dimension: null, value: null, thresholds: [], startDay: 1, unit: 'usd' as const },
   };
   gateway.fakes.messaging.answer(ownKeyShow, (request) => ({
-    ...{ keyId: request.keyId, rootKeyId: 'k', projectId: 'p', name: 'agents', note: 'of the operator', lastFour: 'x4Qd', status: 'active' as const },
-    ...{ createdAt: '2026-11-01T09:00:00.000Z', createdBy: 'Ann', expiresAt: null, lastUsedAt: null, disabled: false, replacedBy: null, revokedAt: null },
+    ...{
+      keyId: request.keyId,
+      rootKeyId: 'k',
+      projectId: 'p',
+      name: 'agents',
+      note: 'of the operator',
+      lastFour: 'x4Qd',
+      status: 'active' as const,
+    },
+    ...{
+      createdAt: '2026-11-01T09:00:00.000Z',
+      createdBy: 'Ann',
+      expiresAt: null,
+      lastUsedAt: null,
+      disabled: false,
+      replacedBy: null,
+      revokedAt: null,
+    },
     ...{ models: ['sim-*'], networks: ['10.0.0.0/8'], requestsPerMinuteMax: 60, tokensPerMinuteMax: null, concurrencyMax: null },
     modelLimits: [{ model: 'gpt-*', tokensPerMinuteMax: 900 }],
     projectModelLimits: [{ model: 'o3', requestsPerMinuteMax: 5 }],

@@ -34,7 +34,13 @@ export function KeyTable({ keys, budgets, projectName, onAction, empty }: KeyTab
       columns={[
         { head: 'Name', grow: true, cell: (key) => <TwoLines main={key.name ?? 'Without a name'} more={<Hint apiKey={key} />} /> },
         { head: 'Project', wide: true, cell: ({ projectId }) => projectName(projectId) },
-        { head: 'Made', wide: true, cell: ({ createdAt, createdBy }) => <TwoLines main={<Moment at={createdAt} format="day" />} more={createdBy && `by ${createdBy}`} /> },
+        {
+          head: 'Made',
+          wide: true,
+          cell: ({ createdAt, createdBy }) => (
+            <TwoLines main={<Moment at={createdAt} format="day" />} more={createdBy && `by ${createdBy}`} />
+          ),
+        },
         { head: 'Last use', wide: true, cell: ({ lastUsedAt }) => (lastUsedAt ? relativeTime(lastUsedAt, Date.now()) : 'never') },
         { head: 'Budget', wide: true, cell: ({ rootKeyId }) => <TightestBudget budgets={budgets} of={{ keyId: rootKeyId }} /> },
         { head: 'State', cell: (key) => <State apiKey={key} /> },

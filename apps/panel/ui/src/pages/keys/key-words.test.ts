@@ -5,7 +5,17 @@ const NOW = Date.parse('2027-01-31T12:00:00Z');
 const DAY_MS = 86_400_000;
 const at = (days: number): string => new Date(NOW + days * DAY_MS).toISOString();
 const KEY: KeyRow = {
-  ...{ keyId: 'k', rootKeyId: 'k', projectId: 'p', name: null, note: null, lastFour: 'abcd', createdAt: at(-90), createdBy: null, lastUsedAt: null },
+  ...{
+    keyId: 'k',
+    rootKeyId: 'k',
+    projectId: 'p',
+    name: null,
+    note: null,
+    lastFour: 'abcd',
+    createdAt: at(-90),
+    createdBy: null,
+    lastUsedAt: null,
+  },
   ...{
     status: 'active',
     expiresAt: null,
