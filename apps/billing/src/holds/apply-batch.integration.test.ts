@@ -169,8 +169,8 @@ async function take(step: Step, model: SerialModel): Promise<void> {
 
 async function open({ accountId, projects }: Tenant, topup: bigint, model: SerialModel): Promise<void> {
   await ledger.sql.query('INSERT INTO billing.account (id, name) VALUES ($1, $2)', [accountId, 'test']);
-  await topUp(ledger.sql, { accountId, amount: picoUsd(3_000n), paymentId: accountId });
-  model.accounts.set(accountId, { topup: 3_000n, plan: 0n, grant: null, creditLine: 0n });
+  await topUp(ledger.sql, { accountId, amount: picoUsd(topup), paymentId: accountId });
+  model.accounts.set(accountId, { topup, plan: 0n, grant: null, creditLine: 0n });
   for (const project of projects) {
     const { projectId, requestsPerMinuteMax, concurrencyMax } = project;
     await ledger.sql.query(

@@ -28,7 +28,7 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold e
   for (const { accountId, projects } of tenants) {
     const funds = { topup: traffic.topup, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null, creditLine: 0n };
     ledger.accounts.set(accountId, { accountId, active: true, openHolds: 0, funds });
-    model.accounts.set(accountId, { topup: 3_000n, plan: 0n, grant: null, creditLine: 0n });
+    model.accounts.set(accountId, { topup: traffic.topup, plan: 0n, grant: null, creditLine: 0n });
     for (const project of projects) {
       const { projectId, requestsPerMinuteMax, concurrencyMax } = project;
       const limits = { requestsPerMinuteMax, concurrencyMax };

@@ -23,7 +23,9 @@ export const MUTATIONS_OF_BUDGETS: MutationsByFile = {
     ],
     [
       'what later keys have spent before a budget counts',
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: source code
       'id = ${rootKeyId}::uuid OR root_key_id = ${rootKeyId}::uuid',
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: source code
       'id = ${rootKeyId}::uuid',
       ROOTS,
       'set by the name of a later key',
