@@ -17,10 +17,13 @@ const STEPS = 150;
 /** Rare paths that the traffic must reach, or the comparison proves little. */
 const reached = new Set<string>();
 
-/** Odd seeds have budgets, two of four have rate limits, and one of three changes credit lines. */
-test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold equals the serial model', (seed) => {
+/** Every seed runs without credit lines, and one of three with them too. */
+const CASES = Array.from({ length: SEEDS }, (_, seed) => (seed % 3 === 0 ? [false, true] : [false]).map((lines) => [seed, lines] as const));
+
+/** Odd seeds have budgets, and two of four have rate limits. */
+test.each(CASES.flat())('seed %i, credit lines %s: the fold equals the serial model', (seed, hasCreditLines) => {
   const traffic = new RandomTraffic(seed, []);
-  traffic.hasCreditLines = seed % 3 === 0;
+  traffic.hasCreditLines = hasCreditLines;
   const tenants = makeTenants(traffic);
   traffic.tenants.push(...tenants);
   const ledger = new MemoryLedger(TIMES);
