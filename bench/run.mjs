@@ -3,7 +3,7 @@
  *
  *   node bench/run.mjs [--quick] [--rounds N] [--seconds S] [--warm-up S] [--connections 1,32,128] [--modes plain,streamed]
  *                      [--targets direct,minimal,portkey,tollgate] [--replicas 1,2,4] [--traces off,0.1,0.1-down]
- *                      [--before DIRECTORY] [--out NAME] [--profile DIRECTORY]
+ *                      [--budgets none,all] [--before DIRECTORY] [--out NAME] [--profile DIRECTORY]
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -37,6 +37,7 @@ const { values: flags } = parseArgs({
     targets: { type: 'string', default: 'direct,minimal,portkey,tollgate' },
     replicas: { type: 'string', default: '1' },
     traces: { type: 'string', default: 'off' },
+    budgets: { type: 'string', default: 'none' },
     before: { type: 'string' },
     out: { type: 'string' },
     profile: { type: 'string' },
@@ -106,7 +107,8 @@ async function startTargets() {
   if (wanted.includes('tollgate'))
     for (const count of flags.replicas.split(','))
       for (const traces of flags.traces.split(','))
-        targets.push(await started(startTollgate(upstream, flags.profile, Number(count), traces)));
+        for (const budgets of flags.budgets.split(','))
+          targets.push(await started(startTollgate(upstream, flags.profile, Number(count), traces, budgets)));
   if (flags.before) targets.push(await started(startBefore(flags.before, upstream)));
   return targets;
 }
@@ -189,7 +191,7 @@ async function measure(loader, target, { mode, connections }, text, duration) {
     origins,
     path: '/v1/chat/completions',
     headers: target.headers,
-    body: requestBody(stream),
+    body: requestBody(stream, target.user),
     text,
     stream,
     connections: connections * origins.length,
@@ -230,12 +232,13 @@ function sum(parts) {
   return Object.values(parts).reduce((total, part) => total + part, 0);
 }
 
-/** @param {boolean} stream */
-function requestBody(stream) {
+/** @param {boolean} stream @param {string} [user] */
+function requestBody(stream, user) {
   return JSON.stringify({
     model: 'sim-fast',
     messages: MESSAGES,
     max_tokens: 256,
+    user,
     ...(stream ? { stream, stream_options: { include_usage: true } } : {}),
   });
 }

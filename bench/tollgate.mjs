@@ -17,13 +17,15 @@ const REPLICATED = /** @type {const} */ (['billing', 'inference-proxy', 'gateway
  * The whole stack as `npm start` runs it, in front of `upstream`, with a new database, and without effective limits. With `profileDir`
  * the services write CPU profiles there when they stop. `count` is the number of replicas of gateway, inference-proxy and billing.
  * `traces` is `off`, or the fraction of requests that are sampled, with `-down` for a collector that is not there, or the way in which it
- * misbehaves (`trace-sink.mjs`).
+ * misbehaves (`trace-sink.mjs`). `budgets` is `none`, or `all`: the requests name a user and a team, and count in a
+ * budget on each level.
  *
  * @param {import('./targets.mjs').Target} upstream @param {string | undefined} profileDir @param {number} [count] @param {string} [traces]
- * @returns {Promise<import('./targets.mjs').Target>}
+ * @param {string} [budgets] @returns {Promise<import('./targets.mjs').Target>}
  */
-export async function startTollgate(upstream, profileDir, count = 1, traces = 'off') {
-  const variant = `${count === 1 ? '' : `, ${count} replicas`}${traces === 'off' ? '' : `, traces ${traces}`}`;
+export async function startTollgate(upstream, profileDir, count = 1, traces = 'off', budgets = 'none') {
+  const hasBudgets = budgets === 'all';
+  const variant = `${count === 1 ? '' : `, ${count} replicas`}${traces === 'off' ? '' : `, traces ${traces}`}${hasBudgets ? ', budgets' : ''}`;
   const dataDir = `${DATA_DIR}${variant.replaceAll(/\W+/g, '-')}`;
   if (profileDir) mkdirSync(profileDir, { recursive: true });
   removeStack(dataDir);
@@ -47,6 +49,11 @@ export async function startTollgate(upstream, profileDir, count = 1, traces = 'o
     serviceEnv: { catalog: { CATALOG_FILE, UPSTREAM_LOCAL_URL: `${upstream.origin}/v1` } },
     demo: { usd: '1000000.00', requestsPerMinute: 1_000_000, concurrency: 10_000 },
   });
+  const { accountId, projectId, apiKey } = stack;
+  if (hasBudgets) {
+    const { budgetsOfAllLevels, keyOf, setBudgets } = await import('./budgets.mjs'); // needs what is built by now
+    await setBudgets(stack, [{ accountId, projectId, keyId: await keyOf(stack, projectId) }], budgetsOfAllLevels);
+  }
   const others = Array.from({ length: count - 1 }, (_, index) => index + 2);
   const replicas = await startReplicas(
     stack,
@@ -56,7 +63,11 @@ export async function startTollgate(upstream, profileDir, count = 1, traces = 'o
     name: `Tollgate${variant}`,
     origin: stack.gatewayUrl,
     origins: [stack.gatewayUrl, ...Object.values(replicas.gatewayUrls)],
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${stack.apiKey}` },
+    headers: {
+      ...{ 'content-type': 'application/json', authorization: `Bearer ${apiKey}` },
+      ...(hasBudgets && { 'x-tollgate-tags': 'team=bench' }),
+    },
+    ...(hasBudgets && { user: 'user-1' }),
     pids: { ...stack.pids(), ...replicas.pids() },
     stop: async () => {
       await replicas.stop();

@@ -2,23 +2,26 @@
  * Benchmark of the ledger: reserves and settlements a second at `apply` and through NATS, for one hot account and for a thousand, batched
  * and one by one, with one and three replicas, beside pgbench. See ../README.md, "The ledger".
  *
- *   node bench/billing/run.mjs [--rounds N] [--seconds S] [--clients 1,64,512] [--out NAME]
+ *   node bench/billing/run.mjs [--rounds N] [--seconds S] [--clients 1,64,512] [--budgets none,all] [--before DIRECTORY] [--out NAME]
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+import { resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { ensureBuilt } from '../../scripts/local/build.mjs';
-import { removeStack, startStack } from '../../scripts/local/stack.mjs';
+import { budgetsOfAllLevels, setBudgets } from '../budgets.mjs';
 import { freePort, startNode, stopChild } from '../child-process.mjs';
 import { describeMachine, markdown, median } from '../report.mjs';
-import { makeAccounts } from './accounts.mjs';
 import { runPgbench } from './pgbench.mjs';
 
 /**
  * @typedef {{ pairsPerSecond: number, p50: number, p99: number, errors: number, firstError?: string }} Sample
  * @typedef {{ target: string, accounts: number, clients: number, samples: Sample[], measure(): Promise<Sample> }} Series
+ *
+ * What is measured beside one another: `name` ends the names of its targets, `root` is its checkout, and `more` goes to each load.
+ * @typedef {{ name: string, root: string, stack: any, accounts: any[], more: object }} Variant
  */
 
 const { values: flags } = parseArgs({
@@ -26,6 +29,8 @@ const { values: flags } = parseArgs({
     rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '3' },
     clients: { type: 'string', default: '1,64,512' },
+    budgets: { type: 'string', default: 'none' },
+    before: { type: 'string' },
     out: { type: 'string', default: 'billing' },
   },
 });
@@ -33,9 +38,8 @@ const rounds = Number(flags.rounds);
 const seconds = Number(flags.seconds);
 const clientCounts = flags.clients.split(',').map(Number);
 const ACCOUNTS = 1_000;
-const DATA_DIR = fileURLToPath(new URL('../../.local/bench-billing', import.meta.url));
 const KEY_PEPPER = 'a-pepper-that-is-used-by-benchmarks-only';
-const here = (/** @type {string} */ path) => fileURLToPath(new URL(path, import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** @type {(() => Promise<unknown>)[]} */
 const stops = [];
@@ -48,17 +52,8 @@ try {
 
 async function main() {
   await ensureBuilt({ step: (/** @type {string} */ _name, /** @type {() => Promise<unknown>} */ work) => work() });
-  removeStack(DATA_DIR);
-  const stack = await startStack({ dataDir: DATA_DIR, services: [], quiet: true });
-  stops.push(async () => {
-    await stack.stop();
-    removeStack(DATA_DIR);
-  });
-  const makers = await startReplicas(stack, 1, {});
-  const accounts = await makeAccounts({ natsUrl: stack.natsUrl, password: stack.natsPasswords.cli, count: ACCOUNTS + 1 });
-  await makers.stop();
-
-  const series = [...inProcess(stack, accounts), ...throughNats(stack, accounts), ...naive(stack)];
+  const variants = await startVariants();
+  const series = [...inProcess(variants), ...throughNats(variants), ...naive(/** @type {Variant} */ (variants[0]).stack)];
   for (let round = 0; round < rounds; round++) {
     for (const one of series) {
       const sample = await one.measure();
@@ -73,32 +68,81 @@ async function main() {
   process.exitCode = series.some(({ samples }) => samples.some(({ errors }) => errors > 0)) ? 1 : 0;
 }
 
-/** The lanes themselves, in a process of their own. @returns {Series[]} */
-function inProcess(/** @type {any} */ stack, /** @type {any[]} */ accounts) {
-  const job = (/** @type {object} */ setting) => load('lanes', { databaseUrl: stack.databaseUrl, seconds, accounts, ...setting });
-  return scenarios().flatMap(({ count, clients }) => [
-    row('apply, one by one', count, clients, () => job({ count, clients, batchMax: 1 })),
-    row('apply, batched', count, clients, () => job({ count, clients, batchMax: 512 })),
-  ]);
+/** This checkout with and without budgets, as `--budgets` says, then the one of `--before`. @returns {Promise<Variant[]>} */
+async function startVariants() {
+  /** @type {Variant[]} */
+  const variants = [];
+  const own = await startDatabase(ROOT);
+  for (const budgets of flags.budgets.split(',')) {
+    const hasBudgets = budgets === 'all';
+    const accounts = await own.makeAccounts(hasBudgets);
+    variants.push({ ...own, accounts, ...(hasBudgets ? { name: ', budgets', more: { users: 1 } } : { name: '', more: {} }) });
+  }
+  if (flags.before) {
+    const before = await startDatabase(resolve(flags.before));
+    variants.push({ ...before, name: ', before', accounts: await before.makeAccounts(false), more: {} });
+  }
+  return variants;
 }
 
-/** @returns {Series[]} */
-function throughNats(/** @type {any} */ stack, /** @type {any[]} */ accounts) {
+/** Postgres and NATS of a checkout, which must be installed and built. @param {string} root */
+async function startDatabase(root) {
+  const of = (/** @type {string} */ file) => import(pathToFileURL(resolve(root, file)).href);
+  const [{ removeStack, startStack }, { makeAccounts }] = [await of('scripts/local/stack.mjs'), await of('bench/billing/accounts.mjs')];
+  const dataDir = resolve(root, '.local/bench-billing');
+  removeStack(dataDir);
+  const stack = await startStack({ dataDir, services: [], quiet: true });
+  stops.push(async () => {
+    await stack.stop();
+    removeStack(dataDir);
+  });
+  const create = async (/** @type {boolean} */ hasBudgets) => {
+    const makers = await startReplicas({ root, stack }, 1, {});
+    const accounts = await makeAccounts({ natsUrl: stack.natsUrl, password: stack.natsPasswords.cli, count: ACCOUNTS + 1 });
+    if (hasBudgets) await setBudgets(stack, accounts, budgetsOfAllLevels);
+    await makers.stop();
+    return accounts;
+  };
+  return { root, stack, makeAccounts: create };
+}
+
+/** The lanes themselves, in a process of their own. @param {Variant[]} variants @returns {Series[]} */
+function inProcess(variants) {
+  const settings = /** @type {const} */ ([
+    ['apply, one by one', 1],
+    ['apply, batched', 512],
+  ]);
+  return scenarios().flatMap(({ count, clients }) =>
+    settings.flatMap(([target, batchMax]) =>
+      variants.map(({ name, root, stack, accounts, more }) => {
+        const job = { databaseUrl: stack.databaseUrl, seconds, accounts, count, clients, batchMax, ...more };
+        return row(target + name, count, clients, () => load(root, 'lanes', job));
+      }),
+    ),
+  );
+}
+
+/** @param {Variant[]} variants @returns {Series[]} */
+function throughNats(variants) {
   const settings = /** @type {const} */ ([
     ['NATS, one by one', 1, { BATCH_MAX: '1' }],
     ['NATS, batched', 1, {}],
     ['NATS, batched, 3 replicas', 3, {}],
   ]);
   return scenarios().flatMap(({ count, clients }) =>
-    settings.map(([target, replicas, env]) =>
-      row(target, count, clients, async () => {
-        const services = await startReplicas(stack, replicas, env);
-        try {
-          return await load('nats', { natsUrl: stack.natsUrl, password: stack.natsPasswords.gateway, seconds, accounts, count, clients });
-        } finally {
-          await services.stop();
-        }
-      }),
+    settings.flatMap(([target, replicas, env]) =>
+      variants.map((variant) =>
+        row(target + variant.name, count, clients, async () => {
+          const { root, stack, accounts, more } = variant;
+          const services = await startReplicas(variant, replicas, env);
+          try {
+            const job = { natsUrl: stack.natsUrl, password: stack.natsPasswords.gateway, seconds, accounts, count, clients };
+            return await load(root, 'nats', { ...job, ...more });
+          } finally {
+            await services.stop();
+          }
+        }),
+      ),
     ),
   );
 }
@@ -122,7 +166,8 @@ function row(
   return { target, accounts, clients, samples: [], measure };
 }
 
-async function startReplicas(/** @type {any} */ stack, /** @type {number} */ count, /** @type {Record<string, string>} */ env) {
+/** @param {Pick<Variant, 'root' | 'stack'>} variant @param {number} count @param {Record<string, string>} env */
+async function startReplicas({ root, stack }, count, env) {
   const replicas = await Promise.all(
     Array.from({ length: count }, async () => {
       const port = String(await freePort());
@@ -136,7 +181,7 @@ async function startReplicas(/** @type {any} */ stack, /** @type {number} */ cou
         OPS_PORT: port,
         LOG_LEVEL: 'warn',
       };
-      return startNode([here('../../dist/apps/billing/src/main.js')], {
+      return startNode([resolve(root, 'dist/apps/billing/src/main.js')], {
         env: { ...settings, ...env },
         url: `http://127.0.0.1:${port}/readyz`,
       });
@@ -148,8 +193,10 @@ async function startReplicas(/** @type {any} */ stack, /** @type {number} */ cou
 }
 
 /** Runs one job in a new process, so that no target profits from the warm-up of another. @returns {Promise<Sample>} */
-async function load(/** @type {'lanes' | 'nats'} */ path, /** @type {object} */ job) {
-  const worker = fork(here('load-worker.mjs'), { env: { ...process.env, NODE_OPTIONS: '', NODE_ENV: 'production' } });
+async function load(/** @type {string} */ root, /** @type {'lanes' | 'nats'} */ path, /** @type {object} */ job) {
+  const worker = fork(resolve(root, 'bench/billing/load-worker.mjs'), {
+    env: { ...process.env, NODE_OPTIONS: '', NODE_ENV: 'production' },
+  });
   const stop = () => stopChild(worker);
   stops.push(stop);
   worker.send({ path, ...job });
@@ -159,13 +206,25 @@ async function load(/** @type {'lanes' | 'nats'} */ path, /** @type {object} */ 
 }
 
 async function report(/** @type {Series[]} */ series) {
-  const heads = ['target', 'accounts', 'clients', 'pairs/s', 'range', 'reserve p50 ms', 'p99 ms', '× one by one', '× pgbench', 'errors'];
+  const heads = [
+    'target',
+    'accounts',
+    'clients',
+    'pairs/s',
+    'range',
+    'reserve p50 ms',
+    'p99 ms',
+    '× one by one',
+    '× pgbench',
+    ...(flags.before ? ['× before'] : []),
+    'errors',
+  ];
   const rate = (/** @type {Series} */ one) => median(one.samples.map((sample) => sample.pairsPerSecond));
   const rows = series.map((one) => {
-    const single = series.find(
-      (other) =>
-        other.target === `${one.target.split(',')[0]}, one by one` && other.accounts === one.accounts && other.clients === one.clients,
-    );
+    const sameOf = (/** @type {string} */ target) =>
+      series.find((other) => other.target === target && other.accounts === one.accounts && other.clients === one.clients);
+    const single = sameOf(`${one.target.split(',')[0]}, one by one`);
+    const before = sameOf(`${one.target.replace(/, (budgets|before)$/, '')}, before`);
     const pgbench = series.find((other) => other.target.startsWith('pgbench') && other.accounts === one.accounts);
     const rates = one.samples.map((sample) => sample.pairsPerSecond);
     const figure = (/** @type {number} */ value) => Math.round(value).toLocaleString('en');
@@ -179,6 +238,7 @@ async function report(/** @type {Series[]} */ series) {
       median(one.samples.map((sample) => sample.p99)).toFixed(2),
       single ? (rate(one) / rate(single)).toFixed(1) : '–',
       pgbench ? (rate(one) / rate(pgbench)).toFixed(1) : '–',
+      ...(flags.before ? [before ? (rate(one) / rate(before)).toFixed(2) : '–'] : []),
       String(one.samples.reduce((sum, sample) => sum + sample.errors, 0)),
     ];
   });

@@ -9,13 +9,11 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { budgetSet } from '../../dist/libs/contracts/src/billing/budgets.js';
 import { connectPg } from '../../dist/libs/database/src/pg-connection.js';
-import { connectMessaging } from '../../dist/libs/messaging/src/connect-messaging.js';
-import { createLogger } from '../../dist/libs/observability/src/logger.js';
 import { ensureBuilt } from '../../scripts/local/build.mjs';
 import { removeStack, startStack } from '../../scripts/local/stack.mjs';
 import { makeAccounts } from '../billing/accounts.mjs';
+import { setBudgets } from '../budgets.mjs';
 import { stopChild } from '../child-process.mjs';
 import { cpuSeconds } from '../cpu-time.mjs';
 import { describeMachine, markdown, median } from '../report.mjs';
@@ -34,7 +32,6 @@ const CLIENTS = 64;
 const DATA_DIR = fileURLToPath(new URL('../../.local/bench-users', import.meta.url));
 /** Rows of one statement that fills the table. */
 const STEP = 50_000;
-const LIMIT = '1000000000000000000';
 
 /** @typedef {{ name: string, budgets: { dimension?: string }[], job: { users?: number, tags?: number } }} Case */
 
@@ -60,7 +57,7 @@ try {
 
 async function main() {
   const accounts = await makeAccounts({ natsUrl: stack.natsUrl, password: stack.natsPasswords.cli, count: CASES.length });
-  for (const [position, { budgets }] of CASES.entries()) await setBudgets(accounts[position], budgets);
+  for (const [position, { budgets }] of CASES.entries()) await setBudgets(stack, accounts.slice(position, position + 1), () => budgets);
   const size = await fillValues();
   /** @type {{ name: string, microseconds: number, pairsPerSecond: number, p50: number, errors: number }[]} */
   const samples = [];
@@ -74,14 +71,6 @@ async function main() {
     }
   }
   await report(samples, size);
-}
-
-/** @param {any} account @param {{ dimension?: string }[]} budgets */
-async function setBudgets({ accountId }, budgets) {
-  const logger = createLogger('bench', 'warn');
-  const messaging = await connectMessaging({ url: stack.natsUrl, user: 'cli', password: stack.natsPasswords.cli, service: 'cli', logger });
-  for (const budget of budgets) await messaging.request(budgetSet, { accountId, period: 'month', limitPicoUsd: LIMIT, ...budget });
-  await messaging.close();
 }
 
 /** Adds a row for each user and tag, as if each had spent something. Returns the bytes of a row with its index entry. */

@@ -204,6 +204,23 @@ test('an event of more than three days is given up at the next failure; a replay
   expect((await listWebhooks(ledger.prisma, {})).webhooks[0]).toMatchObject({ failure: null, deadLetters: 0, deadSince: null });
 });
 
+test('a replay during a delivery repeats the events from its time on, whatever becomes of the delivery', async () => {
+  const acme = await customer();
+  const webhookId = await add('/acme', acme.accountId);
+  let replayed = false;
+  receiver.answer = async (response, { event }) => {
+    if (event.sequence === 2 && !replayed) {
+      replayed = true;
+      await replayWebhook(ledger.prisma, { webhookId, from: new Date(0).toISOString() }, author);
+    }
+    response.writeHead(200).end();
+  };
+  await cross(acme, 2);
+  newDeliverer().start();
+  await receiver.until(() => receiver.sequences('/acme').length === 4);
+  expect(receiver.sequences('/acme')).toEqual([1, 2, 1, 2]);
+});
+
 test('a key that will soon expire is one event for each end that it is given', async () => {
   const { accountId, keyId } = await customer();
   const setEnd = async (days: number): Promise<void> => {
@@ -245,6 +262,15 @@ test('old events are deleted when they are delivered, and not before', async () 
   await until(() => rounds > before + 2);
   const { rows } = await ledger.sql.query('SELECT sequence::int FROM billing.money_event ORDER BY sequence');
   expect(rows.map(({ sequence }) => sequence)).toEqual([2, 3]);
+});
+
+test('old events that wait for NATS are kept', async () => {
+  await cross(await customer());
+  await ledger.sql.query(`UPDATE billing.money_event SET created_at = now() - interval '31 days'`);
+  let rounds = 0;
+  newDeliverer({ messaging: { connected: false, publishConfirmed: publish as never }, onCounted: () => rounds++ }).start();
+  await until(() => rounds > 2);
+  expect(await undelivered()).toBe(1);
 });
 
 test('many refused requests write one event', async () => {

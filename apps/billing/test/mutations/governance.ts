@@ -1,0 +1,98 @@
+import type { MutationsByFile } from './mutation.js';
+
+const DECIDED = 'apps/billing/src/events/decide-events.test.ts';
+const ATTRIBUTION = 'apps/gateway/src/http/attribution.test.ts';
+const PLANS = 'libs/money/src/price-plan.test.ts';
+const CATALOG = 'apps/gateway/src/clients/catalog.test.ts';
+const CALLER = 'apps/gateway/src/clients/caller.test.ts';
+const KEY_LISTS = 'apps/gateway/src/http/limits/key-lists.test.ts';
+
+/** Mutations of money events, attribution and price plans, and of the models and networks of keys. */
+export const MUTATIONS_OF_GOVERNANCE: MutationsByFile = {
+  'apps/billing/src/events/decide-events.ts': [
+    ['a threshold that was told is marked', 'budget.passed = percent;', '', DECIDED, 'each threshold is told once'],
+    [
+      'what others hold is no reason for an event of the balance',
+      'if (usd <= balance) return;',
+      '',
+      DECIDED,
+      'the balance could not cover it even if nothing were held',
+    ],
+    [
+      'what others hold is no reason for an event of a budget',
+      'if (required <= budget.limit - budget.spent) return;',
+      '',
+      DECIDED,
+      'the budget could not cover it even if nothing were held',
+    ],
+    ['budgets of users tell nothing', 'budgets.filter(isOfAll)', 'budgets', DECIDED, 'a budget of users tells nothing'],
+  ],
+  'apps/gateway/src/http/attribution.ts': [
+    ['a name twice is refused', 'if (seen.has(name)) throw', 'if (false) throw', ATTRIBUTION, 'x-tollgate-tags of'],
+    ['tags have a limit', 'if (Object.keys(attribution).length > TAGS_MAX)', 'if (false)', ATTRIBUTION, 'x-tollgate-tags of'],
+    ['values of tags have a limit', ' || value.length > ATTRIBUTION_LENGTHS.tag', '', ATTRIBUTION, 'x-tollgate-tags of'],
+    [
+      'names of what objects inherit are no tags',
+      'metadata !== undefined && Object.hasOwn(metadata, name)',
+      'metadata !== undefined',
+      ATTRIBUTION,
+      'pairs of metadata are tags if the project says so',
+    ],
+  ],
+  'apps/gateway/src/protocols/body-fields/body-attribution.ts': [
+    ['texts of a body have a limit', '.slice(0, lengthMax)', '', ATTRIBUTION, 'the body names a text of 300 characters'],
+    [
+      'the session of Claude Code is no part of the user',
+      ': { user: of(user), session: of(session) };',
+      ': { user: of(userId), session: of(session) };',
+      ATTRIBUTION,
+      'the body names metadata.user_id of an older Claude Code',
+    ],
+  ],
+  'libs/money/src/price-plan.ts': [
+    [
+      'prices are rounded half up',
+      '(price * part + ALL / 2n) / ALL',
+      '(price * part) / ALL',
+      PLANS,
+      'is within half a pico-USD of the exact one',
+    ],
+    [
+      'the price of a model wins over the discount',
+      'own.get(modelId) ?? share(list, paid)',
+      'share(list, paid)',
+      PLANS,
+      'the price of a single model wins',
+    ],
+  ],
+  'apps/gateway/src/clients/catalog.ts': [
+    ['the hold pins the plan', ', pricePlan: plan.id }', ' }', CATALOG, 'pins its name with the version of the list price'],
+    [
+      'a key calls its models alone',
+      'if (!model || mayUse?.(id) === false)',
+      'if (!model)',
+      KEY_LISTS,
+      'gets the error of an unknown model',
+    ],
+    ['a key lists its models alone', 'mayUse ? models.filter(({ id }) => mayUse(id)) : models', 'models', KEY_LISTS, 'lists them alone'],
+  ],
+  'apps/gateway/src/clients/caller.ts': [
+    ['one pattern of several is enough', 'matchers.some(', 'matchers.every(', CALLER, 'several patterns allow what one of them allows'],
+    [
+      'a network has its prefix',
+      "Number(prefix ?? (family === 'ipv4' ? 32 : 128))",
+      "family === 'ipv4' ? 8 : 32",
+      CALLER,
+      'the network 10.1.2.3 of clients',
+    ],
+  ],
+  'apps/gateway/src/http/limits/api-key.guard.ts': [
+    [
+      'a key is used from its networks alone',
+      'if (caller.mayCallFrom?.(exchange.address) === false) throw refusedAddress(exchange.address);',
+      '',
+      KEY_LISTS,
+      'is refused from any other address',
+    ],
+  ],
+};

@@ -1,0 +1,54 @@
+import { budgetSet } from '../dist/libs/contracts/src/billing/budgets.js';
+import { keyList } from '../dist/libs/contracts/src/billing/keys.js';
+import { connectMessaging } from '../dist/libs/messaging/src/connect-messaging.js';
+import { createLogger } from '../dist/libs/observability/src/logger.js';
+
+/** Of pico-USD or tokens: never reached. */
+const LIMIT = '1000000000000000000';
+const AT_ONCE = 16;
+
+/** @typedef {{ natsUrl: string, natsPasswords: Record<string, string> }} Stack */
+
+/**
+ * A budget on each level: account, project, key, each user and each team.
+ *
+ * @param {{ projectId: string, keyId: string }} account
+ */
+export function budgetsOfAllLevels({ projectId, keyId }) {
+  return [{}, { projectId }, { keyId }, { dimension: 'user' }, { dimension: 'tag:team' }];
+}
+
+/** The first key of a project. @param {Stack} stack @param {string} projectId */
+export function keyOf(stack, projectId) {
+  return withAdministrator(stack, async (messaging) => {
+    const { keys } = await messaging.request(keyList, { projectId });
+    return /** @type {{ keyId: string }} */ (keys[0]).keyId;
+  });
+}
+
+/** Sets budgets of a month that never refuse. @param {Stack} stack @param {{ accountId: string }[]} accounts @param {(account: any) => object[]} budgetsOf */
+export function setBudgets(stack, accounts, budgetsOf) {
+  return withAdministrator(stack, async (messaging) => {
+    const set = async (/** @type {{ accountId: string }} */ account) => {
+      for (const budget of budgetsOf(account)) {
+        await messaging.request(
+          budgetSet,
+          { accountId: account.accountId, period: 'month', limitPicoUsd: LIMIT, ...budget },
+          { timeoutMs: 30_000 },
+        );
+      }
+    };
+    for (let done = 0; done < accounts.length; done += AT_ONCE) await Promise.all(accounts.slice(done, done + AT_ONCE).map(set));
+  });
+}
+
+/** @template Result @param {Stack} stack @param {(messaging: Awaited<ReturnType<typeof connectMessaging>>) => Promise<Result>} work */
+async function withAdministrator({ natsUrl, natsPasswords }, work) {
+  const logger = createLogger('bench', 'warn');
+  const messaging = await connectMessaging({ url: natsUrl, user: 'cli', password: natsPasswords.cli ?? '', service: 'cli', logger });
+  try {
+    return await work(messaging);
+  } finally {
+    await messaging.close();
+  }
+}
