@@ -45,6 +45,8 @@ export const GRANTS = {
           'status_reason',
           'low_balance',
           'price_plan',
+          'next_price_plan',
+          'next_price_plan_from',
           'topup',
           'topup_held',
           'plan',

@@ -84,7 +84,8 @@ function mostOwed({ script, producedTokens, upstreamReported, amount, clientGone
 }
 
 function costOf(usage: Usage | undefined, amount: bigint): bigint {
-  if (usage === undefined) return 0n;
-  const cost = BigInt(usage.promptTokens) * MODEL.price.inputPicoUsd + BigInt(usage.outputTokens) * MODEL.price.outputPicoUsd;
+  if (usage === undefined || usage.promptTokens + usage.outputTokens === 0) return 0n;
+  const { inputPicoUsd, outputPicoUsd, requestPicoUsd = 0n } = MODEL.price;
+  const cost = requestPicoUsd + BigInt(usage.promptTokens) * inputPicoUsd + BigInt(usage.outputTokens) * outputPicoUsd;
   return cost < amount ? cost : amount;
 }

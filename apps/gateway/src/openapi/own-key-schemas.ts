@@ -112,8 +112,16 @@ const request: Fields<typeof renderRequest> = {
   reserved_at: described(text, 'When its hold was opened.'),
   held_pico_usd: described(PICO_USD, 'The most that it could cost.'),
   price: described(
-    replyObject({ version: count, input_pico_usd: PICO_USD, cached_input_pico_usd: PICO_USD, output_pico_usd: PICO_USD }),
-    'Prices of a token when the hold was opened.',
+    replyObject({
+      version: count,
+      input_pico_usd: PICO_USD,
+      cached_input_pico_usd: PICO_USD,
+      output_pico_usd: PICO_USD,
+      request_pico_usd: PICO_USD,
+      image_pico_usd: PICO_USD,
+      images: described(count, 'Images of the prompt, if they have a price.'),
+    }),
+    'Prices of a token, of the request and of an image when the hold was opened.',
   ),
   settlement: described(
     orNull(

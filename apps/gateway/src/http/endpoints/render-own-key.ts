@@ -98,6 +98,9 @@ export function renderRequest({ price, settlement, ...request }: BilledRequest) 
       input_pico_usd: price.inputPicoUsd,
       cached_input_pico_usd: price.cachedInputPicoUsd,
       output_pico_usd: price.outputPicoUsd,
+      request_pico_usd: price.requestPicoUsd ?? '0',
+      image_pico_usd: price.imagePicoUsd ?? '0',
+      images: price.images ?? 0,
     },
     settlement: settlement && {
       settled_at: settlement.settledAt,
