@@ -25,6 +25,7 @@ const ACCOUNT: Account = {
   statusReason: null,
   lowBalancePicoUsd: null,
   pricePlan: null,
+  nextPricePlan: null,
   createdAt: '2026-11-21T00:00:00.000Z',
 };
 const ROW: AccountRow = {

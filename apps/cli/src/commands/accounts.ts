@@ -1,8 +1,8 @@
-import { type Account, accountCreate, accountList, accountUpdate } from '#contracts/billing/accounts.js';
+import { type Account, accountCreate, accountList, accountUpdate, type NextPricePlan, pricePlanAt } from '#contracts/billing/accounts.js';
 import { PRICE_PLAN_LENGTH_MAX } from '#contracts/billing/fields.js';
 import { balanceGet } from '#contracts/billing/money.js';
 import { command } from '../command.js';
-import { accountId, argument, clearable, cursor, defaultingToOnly, flag, optional, required, text, usd } from '../parameters.js';
+import { accountId, argument, clearable, cursor, defaultingToOnly, flag, instant, optional, required, text, usd } from '../parameters.js';
 import { morePages, renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
@@ -32,7 +32,7 @@ export const accountCommands = [
           STATUS: (row) => (row.statusReason === null ? row.status : `${row.status}: ${row.statusReason}`),
           BALANCE: (row) => renderDollars(row.balance.balance_pico_usd),
           AVAILABLE: (row) => renderDollars(row.balance.available_pico_usd),
-          'PRICE PLAN': (row) => row.pricePlan,
+          'PRICE PLAN': (row) => pricePlanAt(row, Date.now()),
           CREATED: (row) => row.createdAt,
         },
         'no accounts',
@@ -50,17 +50,20 @@ export const accountCommands = [
       lowBalance: optional(usd, 'publish balance-low when the balance falls below this amount'),
       lowBalanceOff: flag('stop publishing balance-low'),
       pricePlan: optional(clearable(text(PRICE_PLAN_LENGTH_MAX, 'id')), 'price plan of the catalog; an empty text returns to list prices'),
+      from: optional(instant, 'time from which on the price plan counts; default at once'),
     },
     examples: [
       'account update <account-id> --frozen --reason "payment disputed"',
       'account update <account-id> --active',
       'account update <account-id> --low-balance 5',
       'account update <account-id> --price-plan reseller',
+      'account update <account-id> --price-plan reseller --from 2027-01-01',
     ],
     endpoint: accountUpdate,
-    request: ({ accountId, name, frozen, reason, active, lowBalance, lowBalanceOff, pricePlan }) => {
+    request: ({ accountId, name, frozen, reason, active, lowBalance, lowBalanceOff, pricePlan, from }) => {
       if (frozen && active) throw new UsageError('--frozen and --active contradict each other');
       if (lowBalance && lowBalanceOff) throw new UsageError('--low-balance and --low-balance-off contradict each other');
+      if (from && pricePlan === undefined) throw new UsageError('--from requires --price-plan');
       if (reason && !frozen) throw new UsageError('--reason requires --frozen');
       if ([name, frozen, active, lowBalance, lowBalanceOff, pricePlan].every((value) => value === undefined)) {
         throw new UsageError('nothing to change: give --name, --frozen, --active, --low-balance, --low-balance-off or --price-plan');
@@ -71,7 +74,7 @@ export const accountCommands = [
         status: frozen ? ('frozen' as const) : active && ('active' as const),
         statusReason: reason,
         lowBalanceUsd: lowBalanceOff ? '0' : lowBalance,
-        ...(pricePlan !== undefined && { pricePlan: pricePlan || null }),
+        ...(pricePlan !== undefined && { pricePlan: pricePlan || null, pricePlanFrom: from }),
       };
     },
     render: renderAccount,
@@ -102,7 +105,16 @@ function renderAccount(account: Account): string {
     status: account.status,
     reason: account.statusReason,
     'low balance': account.lowBalancePicoUsd === null ? null : renderMoney(account.lowBalancePicoUsd),
-    'price plan': account.pricePlan,
+    'price plan': pricePlanAt(account, Date.now()),
+    ...(isAhead(account.nextPricePlan) && { 'next price plan': renderNextPlan(account.nextPricePlan) }),
     created: account.createdAt,
   });
+}
+
+function isAhead(next: NextPricePlan | null): next is NextPricePlan {
+  return next !== null && Date.parse(next.from) > Date.now();
+}
+
+function renderNextPlan({ pricePlan, from }: NextPricePlan): string {
+  return `${pricePlan ?? 'list prices'} from ${from}`;
 }

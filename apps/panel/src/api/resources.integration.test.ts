@@ -28,6 +28,7 @@ const account = (accountId: string) => ({
   statusReason: null,
   lowBalancePicoUsd: null,
   pricePlan: null,
+  nextPricePlan: null,
   createdAt: '2027-01-01T00:00:00.000Z',
 });
 const project = {

@@ -88,6 +88,7 @@ const account = (at: number, name: string, topup: bigint, plan: bigint, held: bi
     statusReason: null,
     lowBalancePicoUsd: `${20n * PICO}`,
     pricePlan: null,
+    nextPricePlan: null,
     createdAt: iso(NOW - 90 * 24 * HOUR_MS),
     balance,
   };
