@@ -46,6 +46,8 @@ export const GRANTS = {
           'low_balance',
           'credit_line',
           'price_plan',
+          'next_price_plan',
+          'next_price_plan_from',
           'topup',
           'topup_held',
           'plan',

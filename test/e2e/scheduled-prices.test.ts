@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
+import type { PinnedPrice } from '#contracts/billing/holds.js';
 import { type BilledRequest, requestShow } from '#contracts/billing/requests.js';
-import { catalogApply } from '#contracts/catalog.js';
+import { catalogApply, modelList } from '#contracts/catalog.js';
 import { catalogGet, catalogPlan } from '#contracts/catalog-revisions.js';
 import { priceSchedule } from '#contracts/scheduled-prices.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { costOf } from '#money/price.js';
+import { parsePrice } from '#money/price-plan.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
 
@@ -14,6 +16,7 @@ const AHEAD_MS = 2_000;
 const LONG_STREAM = '[[sim tokens=80 rate=20]]';
 const OLD = { version: 1, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' };
 const NEW = { version: 2, inputPicoUsd: '300000', cachedInputPicoUsd: '30000', outputPicoUsd: '1200000' };
+const DEARER = { ...NEW, version: 3, requestPicoUsd: '1000000000' };
 
 let stack: RunningStack;
 let administrator: Messaging;
@@ -40,14 +43,8 @@ async function bill(content: string): Promise<BilledRequest> {
   return administrator.request(requestShow, { requestId: response.headers.get('x-request-id') ?? '' });
 }
 
-function expectCost({ price, settlement }: BilledRequest, expected: typeof OLD): void {
-  const { version: _, inputPicoUsd, cachedInputPicoUsd, outputPicoUsd } = expected;
-  const prices = {
-    inputPicoUsd: BigInt(inputPicoUsd),
-    cachedInputPicoUsd: BigInt(cachedInputPicoUsd),
-    outputPicoUsd: BigInt(outputPicoUsd),
-  };
-  expect([price, settlement?.costPicoUsd]).toEqual([expected, settlement && costOf(settlement.usage, prices).toString()]);
+function expectCost({ price, settlement }: BilledRequest, expected: PinnedPrice): void {
+  expect([price, settlement?.costPicoUsd]).toEqual([expected, settlement && costOf(settlement.usage, parsePrice(expected)).toString()]);
 }
 
 test('a scheduled price is that of requests held after its time, not of those before, which may end later', async () => {
@@ -71,16 +68,36 @@ test('a scheduled price is that of requests held after its time, not of those be
   expect([across.reservedAt < effectiveAt, (across.settlement?.settledAt ?? '') > effectiveAt]).toEqual([true, true]);
 });
 
+test('a scheduled price is in force at its time while the catalog is down, and not for a request of before, after billing was killed', async () => {
+  const effectiveAt = new Date(Date.now() + AHEAD_MS).toISOString();
+  const price = { inputUsdPerMTok: '0.30', cachedInputUsdPerMTok: '0.03', outputUsdPerMTok: '1.20', requestUsd: '0.001' };
+  await administrator.request(priceSchedule, { model: 'sim-fast', price, effectiveAt });
+  await stack.hold('catalog');
+  const long = bill(`Count ${LONG_STREAM}`);
+  const bills: BilledRequest[] = [];
+  while (Date.now() <= Date.parse(effectiveAt) + 100) bills.push(await bill('Hello [[sim tokens=5]]'));
+  bills.push(await bill('Hello [[sim tokens=5]]'));
+  await stack.kill('billing');
+  await stack.ready('billing');
+  expectCost(await long, NEW);
+  expectCost(bills.at(0) as BilledRequest, NEW);
+  expectCost(bills.at(-1) as BilledRequest, DEARER);
+  await stack.resume('catalog');
+  await stack.ready('catalog');
+  while ((await administrator.request(modelList, {})).models[0]?.price.version !== DEARER.version);
+  expectCost(await bill('Hello [[sim tokens=5]]'), DEARER);
+});
+
 test('the text has the scheduled price; applying the file of before sets its own price again', async () => {
   const { yaml } = await administrator.request(catalogGet, {});
   const file = readFileSync('config/catalog.yaml', 'utf8');
   expect(yaml).toBe(
     file.replace(
       'inputUsdPerMTok: "0.15", cachedInputUsdPerMTok: "0.015", outputUsdPerMTok: "0.60"',
-      'inputUsdPerMTok: "0.30", cachedInputUsdPerMTok: "0.03", outputUsdPerMTok: "1.20"',
+      'inputUsdPerMTok: "0.30", cachedInputUsdPerMTok: "0.03", outputUsdPerMTok: "1.20", requestUsd: "0.001"',
     ),
   );
   expect((await administrator.request(catalogPlan, { yaml: yaml ?? '' })).changes).toBeNull();
   const { changes } = await administrator.request(catalogApply, { yaml: file });
-  expect(changes?.repriced).toEqual([{ model: 'sim-fast', before: NEW, after: { ...OLD, version: 3 } }]);
+  expect(changes?.repriced).toEqual([{ model: 'sim-fast', before: DEARER, after: { ...OLD, version: 4 } }]);
 });

@@ -33,11 +33,12 @@ const LATE_SETTLEMENT_MS = 1_000;
 
 export const MODEL: Model = {
   ...TEST_MODEL,
-  pinnedPrice: TEST_MODEL.price,
+  pinnedPrice: { ...TEST_MODEL.price, requestPicoUsd: '700000' },
   price: {
     inputPicoUsd: BigInt(TEST_MODEL.price.inputPicoUsd),
     cachedInputPicoUsd: BigInt(TEST_MODEL.price.cachedInputPicoUsd),
     outputPicoUsd: BigInt(TEST_MODEL.price.outputPicoUsd),
+    requestPicoUsd: 700_000n,
   },
 } as Model;
 

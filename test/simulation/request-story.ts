@@ -117,7 +117,8 @@ function mostOwed(story: RequestStory, keyEnded: boolean): bigint {
 }
 
 function costOf(usage: Usage | undefined, { amount, price }: RequestStory): bigint {
-  if (usage === undefined) return 0n;
-  const cost = BigInt(usage.promptTokens) * price.inputPicoUsd + BigInt(usage.outputTokens) * price.outputPicoUsd;
+  if (usage === undefined || usage.promptTokens + usage.outputTokens === 0) return 0n;
+  const { inputPicoUsd, outputPicoUsd, requestPicoUsd = 0n } = price;
+  const cost = requestPicoUsd + BigInt(usage.promptTokens) * inputPicoUsd + BigInt(usage.outputTokens) * outputPicoUsd;
   return cost < amount ? cost : amount;
 }

@@ -70,6 +70,7 @@ test('an administrator opens an account, a project and a key, and the key resolv
     lowBalancePicoUsd: null,
     creditLinePicoUsd: null,
     pricePlan: null,
+    nextPricePlan: null,
     createdAt: at,
   };
   expect(await messaging.request(accountCreate, { accountId, name: 'Acme' })).toEqual(account);

@@ -1,4 +1,5 @@
 import type { TokenUsage } from '#contracts/billing/holds.js';
+import { parsePrice } from '#money/price-plan.js';
 import { type BudgetState, type Budgets, type Payer, payerOf, targetOf, targetsOf } from '../src/budgets/budget.js';
 import { nameOf, type ValueChange, type ValueCount } from '../src/budgets/budget-values.js';
 import { windowAt } from '../src/budgets/budget-window.js';
@@ -48,11 +49,7 @@ export class MemoryLedger {
     for (const { holdId } of rows.tombstones) this.settlements.set(holdId, 0n);
     for (const { reserve, planPart, grantId, leaseUntil, tokens } of rows.opened) {
       const { holdId, accountId, projectId, keyId, attribution, amountTokens, model } = reserve;
-      const price = {
-        inputPicoUsd: BigInt(reserve.price.inputPicoUsd),
-        cachedInputPicoUsd: BigInt(reserve.price.cachedInputPicoUsd),
-        outputPicoUsd: BigInt(reserve.price.outputPicoUsd),
-      };
+      const price = parsePrice(reserve.price);
       const amount = BigInt(reserve.amountPicoUsd);
       const payer = payerOf({ accountId, projectId, keyId, attribution }, this.keys.get(keyId));
       const rest = {

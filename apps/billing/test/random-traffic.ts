@@ -246,6 +246,8 @@ const PRICES: PinnedPrice[] = [
   { version: 1, inputPicoUsd: '3', cachedInputPicoUsd: '1', outputPicoUsd: '5' },
   { version: 2, inputPicoUsd: '0', cachedInputPicoUsd: '0', outputPicoUsd: '0' },
   { version: 3, inputPicoUsd: '7', cachedInputPicoUsd: '7', outputPicoUsd: '11' },
+  { version: 4, inputPicoUsd: '1', cachedInputPicoUsd: '1', outputPicoUsd: '2', requestPicoUsd: '90', imagePicoUsd: '13', images: 3 },
+  { version: 5, inputPicoUsd: '0', cachedInputPicoUsd: '0', outputPicoUsd: '0', requestPicoUsd: '60', imagePicoUsd: '13' },
 ];
 
 /** Returns the keys of a project with the first of their rotations. */

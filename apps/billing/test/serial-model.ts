@@ -19,6 +19,8 @@ interface ModelHold {
   planPart: bigint;
   grantId: string | null;
   prices: [bigint, bigint, bigint];
+  /** Price of the request with its images, besides its tokens. */
+  besidesTokens: bigint;
   /** The most tokens it may use. */
   amountTokens: number;
   /** Tokens that it has used. */
@@ -351,7 +353,7 @@ export class SerialModel {
       return { status: 'refused', holdId, code: 'insufficient_balance', ...amounts, budget };
     }
     const planPart = least(amount, account.plan - planHeld);
-    const { inputPicoUsd, cachedInputPicoUsd, outputPicoUsd } = reserve.price;
+    const { inputPicoUsd, cachedInputPicoUsd, outputPicoUsd, requestPicoUsd = 0, imagePicoUsd = 0, images = 0 } = reserve.price;
     project.admitted.push(now);
     const hold: ModelHold = {
       accountId,
@@ -365,6 +367,7 @@ export class SerialModel {
       planPart,
       grantId: planPart > 0n && account.grant ? account.grant.id : null,
       prices: [BigInt(inputPicoUsd), BigInt(cachedInputPicoUsd), BigInt(outputPicoUsd)],
+      besidesTokens: BigInt(requestPicoUsd) + BigInt(images) * BigInt(imagePicoUsd),
       amountTokens: reserve.amountTokens ?? 0,
       usedTokens: 0,
       tokens: counters.find(({ unit }) => unit === 'tokens')?.count,
@@ -485,7 +488,7 @@ function billed(hold: ModelHold, usage: TokenUsage | undefined): bigint {
   const cached = Math.min(usage.cachedTokens, usage.promptTokens);
   const [input, cachedInput, output] = hold.prices;
   const cost = BigInt(usage.promptTokens - cached) * input + BigInt(cached) * cachedInput + BigInt(usage.outputTokens) * output;
-  return least(cost, hold.amount);
+  return least(totalOf(usage) === 0 ? 0n : cost + hold.besidesTokens, hold.amount);
 }
 
 function windowOf({ period, timeZone, startDay }: ModelBudget, now: number): BudgetWindow {

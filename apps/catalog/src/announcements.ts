@@ -24,7 +24,7 @@ export class Announcements {
     this.#last = revision;
   }
 
-  /** Call after a reconnect: the last event may be lost, so it is published again. */
+  /** Call after a reconnect, when the last event may be lost, and after a change of what is scheduled: the revision is published again. */
   forget(): void {
     this.#last = 0;
   }

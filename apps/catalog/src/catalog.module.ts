@@ -49,6 +49,7 @@ export function catalogModule(dependencies: CatalogDependencies): DynamicModule 
     module: CatalogModule,
     providers: [
       { provide: PRISMA, useValue: prisma },
+      { provide: Announcements, useValue: announcements },
       { provide: Snapshot, useValue: snapshot },
       { provide: Applier, useValue: applier },
       { provide: CatalogStore, useValue: store },

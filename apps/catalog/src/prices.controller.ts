@@ -10,10 +10,12 @@ import {
 } from '#contracts/scheduled-prices.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
+import { Announcements } from './announcements.js';
 import { Editing } from './editing.js';
 import { PriceTimer } from './prices/price-timer.js';
 import { ScheduledPrices } from './prices/scheduled-prices.js';
 import { ShownPrices } from './prices/shown-prices.js';
+import { Snapshot } from './snapshot.js';
 
 @Controller()
 export class PricesController {
@@ -22,6 +24,8 @@ export class PricesController {
     private readonly shown: ShownPrices,
     private readonly timer: PriceTimer,
     private readonly editing: Editing,
+    private readonly announcements: Announcements,
+    private readonly snapshot: Snapshot,
   ) {}
 
   @Serves(priceSchedule)
@@ -29,6 +33,7 @@ export class PricesController {
     this.editing.require();
     const scheduled = await this.prices.schedule(request, caller);
     this.timer.wake();
+    await this.announce();
     return scheduled;
   }
 
@@ -43,7 +48,15 @@ export class PricesController {
   }
 
   @Serves(priceCancel)
-  cancel({ scheduledPriceId }: PriceCancelRequest, { caller }: CallContext) {
-    return this.prices.cancel(scheduledPriceId, caller);
+  async cancel({ scheduledPriceId }: PriceCancelRequest, { caller }: CallContext) {
+    const cancelled = await this.prices.cancel(scheduledPriceId, caller);
+    await this.announce();
+    return cancelled;
+  }
+
+  /** Gateways and the other replicas read again what is scheduled. */
+  private announce(): Promise<boolean> {
+    this.announcements.forget();
+    return this.snapshot.refresh();
   }
 }

@@ -41,6 +41,7 @@ const state: CatalogState = {
   ],
   models: [model, { ...model, id: 'off', enabled: false, position: 1 }],
   pricePlans: [],
+  scheduledPrices: [],
 };
 
 test('the model list has enabled models with their price version, without upstreams', () => {
@@ -90,4 +91,22 @@ test('the model list has the enabled price plans', () => {
     { ...plan, id: 'old', enabled: false, position: 1 },
   ];
   expect(renderModelList({ ...state, pricePlans }).pricePlans).toEqual([plan]);
+});
+
+test('the model list has the prices that are scheduled, with the versions that they will have', () => {
+  const prices = { inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n };
+  const dearer = { ...prices, requestPicoUsd: 7n };
+  const at = (day: number): Date => new Date(Date.UTC(2027, 0, day));
+  const scheduledPrices = [
+    { id: '1', modelId: 'a', price: prices, effectiveAt: at(1) },
+    { id: '2', modelId: 'a', price: dearer, effectiveAt: at(2) },
+    { id: '3', modelId: 'off', price: dearer, effectiveAt: at(3) },
+    { id: '4', modelId: 'a', price: prices, effectiveAt: at(4) },
+  ];
+  const text = { inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' };
+  expect(renderModelList({ ...state, scheduledPrices }).scheduledPrices).toEqual([
+    { model: 'a', price: { version: 3, ...text }, effectiveAt: '2027-01-01T00:00:00.000Z' },
+    { model: 'a', price: { version: 4, ...text, requestPicoUsd: '7' }, effectiveAt: '2027-01-02T00:00:00.000Z' },
+    { model: 'a', price: { version: 5, ...text }, effectiveAt: '2027-01-04T00:00:00.000Z' },
+  ]);
 });

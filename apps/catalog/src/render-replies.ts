@@ -1,9 +1,9 @@
 import type { ModelListReply, RouteListReply } from '#contracts/catalog.js';
-import type { CatalogState } from './apply/catalog-state.js';
-import { renderPrice } from './apply/price-version.js';
+import type { CatalogState, StoredModel, WaitingPrice } from './apply/catalog-state.js';
+import { priceVersion, renderPrice } from './apply/price-version.js';
 
-/** Returns the enabled models with capabilities and prices, and the price plans. */
-export function renderModelList({ revision, models, upstreams, pricePlans }: CatalogState): ModelListReply {
+/** Returns the enabled models with capabilities and prices, the price plans, and the prices that are scheduled. */
+export function renderModelList({ revision, models, upstreams, pricePlans, scheduledPrices }: CatalogState): ModelListReply {
   const echoing = new Set(upstreams.filter(({ enabled, capabilities }) => enabled && capabilities.reasoningEcho).map(({ id }) => id));
   const plans = pricePlans.filter(({ enabled }) => enabled).map(({ enabled, position, ...plan }) => plan);
   return {
@@ -16,7 +16,20 @@ export function renderModelList({ revision, models, upstreams, pricePlans }: Cat
         price: renderPrice(price),
       })),
     ...(plans.length > 0 && { pricePlans: plans }),
+    ...(scheduledPrices.length > 0 && { scheduledPrices: renderScheduled(models, scheduledPrices) }),
   };
+}
+
+/** Counts the versions on from the present ones. */
+function renderScheduled(models: readonly StoredModel[], waiting: readonly WaitingPrice[]): ModelListReply['scheduledPrices'] {
+  const last = new Map(models.filter(({ enabled }) => enabled).map(({ id, price }) => [id, price]));
+  return waiting.flatMap(({ modelId, price, effectiveAt }) => {
+    const before = last.get(modelId);
+    if (!before) return [];
+    const next = priceVersion(before, price);
+    last.set(modelId, next);
+    return [{ model: modelId, price: renderPrice(next), effectiveAt: effectiveAt.toISOString() }];
+  });
 }
 
 /** Returns the enabled upstreams, and for each enabled model its enabled routes to them. */

@@ -3,26 +3,27 @@ import { catalogChanged } from '#contracts/catalog.js';
 import { createLogger } from '#observability/logger.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
 import { Announcements } from './announcements.js';
-import type { CatalogState } from './apply/catalog-state.js';
+import type { CatalogState, WaitingPrice } from './apply/catalog-state.js';
 import { createCatalogMetrics } from './catalog.metrics.js';
 import { Snapshot } from './snapshot.js';
 
 /** A store controlled by the test. */
 class FakeStore {
   revision = 1;
+  scheduledPrices: WaitingPrice[] = [];
   down = false;
   reads = 0;
   gate: Promise<void> = Promise.resolve();
 
-  async readRevision(): Promise<number> {
+  async readVersion() {
     if (this.down) throw new Error('connection refused');
-    return this.revision;
+    return { revision: this.revision, scheduled: this.scheduledPrices.map(({ id }) => id).join(' ') };
   }
 
   async read(): Promise<CatalogState> {
     if (this.down) throw new Error('connection refused');
     this.reads += 1;
-    const state = { revision: this.revision, upstreams: [], models: [], pricePlans: [] };
+    const state = { revision: this.revision, upstreams: [], models: [], pricePlans: [], scheduledPrices: this.scheduledPrices };
     await this.gate;
     return state;
   }
@@ -78,6 +79,17 @@ test('an unchanged revision is not read again', async () => {
   await snapshot.refresh();
   await snapshot.refresh();
   expect(store.reads).toBe(1);
+});
+
+test('a price that is scheduled is read without a new revision', async () => {
+  const { store, snapshot } = make();
+  await snapshot.refresh();
+  const price = { inputPicoUsd: 1n, cachedInputPicoUsd: 1n, outputPicoUsd: 1n };
+  store.scheduledPrices = [{ id: 'p', modelId: 'gone', price, effectiveAt: new Date(0) }];
+  await snapshot.refresh();
+  await snapshot.refresh();
+  expect(store.reads).toBe(2);
+  expect(await snapshot.modelList()).toEqual({ revision: 1, models: [], scheduledPrices: [] });
 });
 
 test('a refresh during a read sees what was committed meanwhile', async () => {

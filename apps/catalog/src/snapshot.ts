@@ -3,7 +3,7 @@ import type { ModelListReply, RouteListReply } from '#contracts/catalog.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Logger } from '#observability/logger.js';
 import type { Announcements } from './announcements.js';
-import type { CatalogStore } from './apply/catalog-store.js';
+import type { CatalogStore, CatalogVersion } from './apply/catalog-store.js';
 import type { CatalogMetrics } from './catalog.metrics.js';
 import { renderModelList, renderRouteList } from './render-replies.js';
 
@@ -13,14 +13,13 @@ import { renderModelList, renderRouteList } from './render-replies.js';
  */
 const DOUBTFUL_MS = 250;
 
-interface Replies {
-  revision: number;
+interface Replies extends CatalogVersion {
   modelList: ModelListReply;
   routeList: RouteListReply;
 }
 
 /**
- * The replies of the latest revision that this replica has read. While the database is away they stay in use, but not for a caller that
+ * The replies of the latest revision and of the scheduled prices that this replica has read. While the database is away they stay in use, but not for a caller that
  * knows a newer revision. Refreshed after an apply here, on the event of an apply elsewhere, after a reconnect, when a caller knows more,
  * and at an interval for lost events.
  */
@@ -32,7 +31,7 @@ export class Snapshot {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly store: Pick<CatalogStore, 'read' | 'readRevision'>,
+    private readonly store: Pick<CatalogStore, 'read' | 'readVersion'>,
     private readonly announcements: Announcements,
     private readonly logger: Logger,
     private readonly metrics: CatalogMetrics,
@@ -101,8 +100,8 @@ export class Snapshot {
 
   async #readIfChanged(): Promise<boolean> {
     try {
-      const revision = await this.store.readRevision();
-      if (revision !== this.#replies?.revision) await this.#read();
+      const { revision, scheduled } = await this.store.readVersion();
+      if (revision !== this.#replies?.revision || scheduled !== this.#replies.scheduled) await this.#read();
       else if (this.#failing) this.logger.info('catalog database works again');
       this.#failing = false;
       // A queued read may find a newer revision that is already published.
@@ -118,7 +117,8 @@ export class Snapshot {
 
   async #read(): Promise<void> {
     const state = await this.store.read();
-    this.#replies = { revision: state.revision, modelList: renderModelList(state), routeList: renderRouteList(state) };
+    const scheduled = state.scheduledPrices.map(({ id }) => id).join(' ');
+    this.#replies = { revision: state.revision, scheduled, modelList: renderModelList(state), routeList: renderRouteList(state) };
     this.metrics.revision.set(state.revision);
     this.metrics.models.set(this.#replies.modelList.models.length);
     this.logger.info({ revision: state.revision, models: this.#replies.modelList.models.length }, 'catalog read');

@@ -26,6 +26,7 @@ const ACCOUNT: Account = {
   lowBalancePicoUsd: null,
   creditLinePicoUsd: null,
   pricePlan: null,
+  nextPricePlan: null,
   createdAt: '2026-11-21T00:00:00.000Z',
 };
 const ROW: AccountRow = {

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { isNetwork } from '#contracts/billing/fields.js';
+import { isNetwork, UNIT_PRICE } from '#contracts/billing/fields.js';
 import type { ModelLimit } from '#contracts/billing/model-limits.js';
 import { parseUsd } from '#money/pico-usd.js';
 import { parseUsdPerMillionTokens } from '#money/price.js';
@@ -153,6 +153,12 @@ export const signedUsd: Kind<string> = {
   placeholder: 'dollars',
   parse: (value) =>
     isPositiveUsd(value.replace(/^-/, '')) ? value : invalid('Must be a dollar amount other than zero such as 2.50 or -2.50.'),
+};
+
+/** A price of one request or image in USD. */
+export const unitPrice: Kind<string> = {
+  placeholder: 'dollars',
+  parse: (value) => (UNIT_PRICE.test(value) ? value : invalid('Must be dollars below 1000000 with at most twelve decimals, such as 0.01.')),
 };
 
 /** A price in USD per million tokens with up to six decimals. */

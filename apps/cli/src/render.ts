@@ -1,5 +1,6 @@
 import type { PinnedPrice } from '#contracts/billing/holds.js';
 import type { ModelLimit } from '#contracts/billing/model-limits.js';
+import type { ModelPrices } from '#contracts/catalog.js';
 import { parsePicoUsd, picoUsd, renderUsd } from '#money/pico-usd.js';
 
 type Cell = string | number | boolean | null;
@@ -60,10 +61,25 @@ export function renderPerMillion(picoUsdPerToken: string): string {
   return `$${renderUsd(picoUsd(BigInt(picoUsdPerToken) * 1_000_000n))}`;
 }
 
-/** Renders the prices that are pinned to a hold, a million tokens each. */
-export function renderPinnedPrice({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd, version, pricePlan }: PinnedPrice): string {
-  const [prompt, cached, output] = [inputPicoUsd, cachedInputPicoUsd, outputPicoUsd].map(renderPerMillion);
-  return `${prompt} prompt, ${cached} cached prompt, ${output} output (${pricePlan === undefined ? '' : `price plan ${pricePlan}, `}version ${version})`;
+/** Renders the prices that are pinned to a hold: those of tokens for a million each. */
+export function renderPinnedPrice({ version, pricePlan, ...price }: PinnedPrice): string {
+  const [prompt, cached, output] = [price.inputPicoUsd, price.cachedInputPicoUsd, price.outputPicoUsd].map(renderPerMillion);
+  const prices = [`${prompt} prompt`, `${cached} cached prompt`, `${output} output`, ...renderUnitPrices(price)];
+  return `${prices.join(', ')} (${pricePlan === undefined ? '' : `price plan ${pricePlan}, `}version ${version})`;
+}
+
+/** Renders the prices of input, cached input and output for a million tokens, and the others: `$0.15 / $0.015 / $0.60 / $0.01 a request`. */
+export function renderPrices(price: ModelPrices): string {
+  const ofTokens = [price.inputPicoUsd, price.cachedInputPicoUsd, price.outputPicoUsd].map(renderPerMillion);
+  return [...ofTokens, ...renderUnitPrices(price)].join(' / ');
+}
+
+/** Renders the prices besides those of tokens: `$0.01 a request`. */
+export function renderUnitPrices({ requestPicoUsd, imagePicoUsd }: Pick<ModelPrices, 'requestPicoUsd' | 'imagePicoUsd'>): string[] {
+  return [
+    ...(requestPicoUsd === undefined ? [] : [`${renderDollars(requestPicoUsd)} a request`]),
+    ...(imagePicoUsd === undefined ? [] : [`${renderDollars(imagePicoUsd)} an image`]),
+  ];
 }
 
 /** Replaces control characters, so that a name cannot control the terminal. */

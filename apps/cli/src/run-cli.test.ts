@@ -257,6 +257,11 @@ describe('the request of each command', () => {
     [`account update ${ID} --price-plan gold`, 'billing.v1.account.update', { accountId: ID, pricePlan: 'gold' }],
     [`account update ${ID} --credit-line 500.00`, 'billing.v1.account.update', { accountId: ID, creditLineUsd: '500.00' }],
     [`account update ${ID} --credit-line 0`, 'billing.v1.account.update', { accountId: ID, creditLineUsd: '0' }],
+    [
+      `account update ${ID} --price-plan gold --from 2027-01-01`,
+      'billing.v1.account.update',
+      { accountId: ID, pricePlan: 'gold', pricePlanFrom: '2027-01-01T00:00:00.000Z' },
+    ],
     [`account update ${ID} --low-balance-off`, 'billing.v1.account.update', { accountId: ID, lowBalanceUsd: '0' }],
     [
       `refund --account ${ID} --refund-id r-1 --payment-id inv-1`,
@@ -342,6 +347,15 @@ describe('the request of each command', () => {
         effectiveAt: '2027-01-01T00:00:00.000Z',
       },
     ],
+    [
+      'price schedule --model m --input 0.15 --cached 0 --output 1.5 --request 0.01 --image 0.002 --at 2027-01-01',
+      'catalog.v1.price.schedule',
+      {
+        model: 'm',
+        price: { inputUsdPerMTok: '0.15', cachedInputUsdPerMTok: '0', outputUsdPerMTok: '1.5', requestUsd: '0.01', imageUsd: '0.002' },
+        effectiveAt: '2027-01-01T00:00:00.000Z',
+      },
+    ],
     ['price list', 'catalog.v1.price.list', {}],
     [`price cancel ${ID}`, 'catalog.v1.price.cancel', { scheduledPriceId: ID }],
   ])('%s', async (line, subject, payload) => {
@@ -374,6 +388,23 @@ m      $0.135  $0.0135     $0.54    $0.15 / $0.015 / $0.60
     );
     const now = await run(['price', 'show', '--account', ID], (subject: string) => replies[subject]);
     expect(now.asked?.payload).toEqual({ pricePlan: 'fourth' });
+  });
+
+  test.each([
+    ['2025-01-01T00:00:00.000Z', 'old'],
+    ['2025-02-01T00:00:00.000Z', 'gold'],
+    ['2098-01-01T00:00:00.000Z', 'first'],
+    ['2099-01-01T00:00:00.000Z', undefined],
+  ])('price show at %s knows the plan %s, which counts from its time on', async (at, pricePlan) => {
+    const gold = { pricePlan: 'gold', from: '2025-02-01T00:00:00.000Z' };
+    const account = { accountId: ID, pricePlan: 'first', nextPricePlan: { pricePlan: null, from: '2099-01-01T00:00:00.000Z' } };
+    const replies: Record<string, unknown> = {
+      'billing.v1.account.list': { accounts: [account], nextCursor: null },
+      'billing.v1.audit.list': { entries: [{ before: { pricePlan: 'old', nextPricePlan: gold } }], nextCursor: null },
+      'catalog.v1.price.show': { revision: 3, at: AT, pricePlan: null, prices: [] },
+    };
+    const { asked } = await run(['price', 'show', '--account', ID, '--at', at], (subject: string) => replies[subject]);
+    expect(asked?.payload).toEqual({ at, ...(pricePlan && { pricePlan }) });
   });
 
   test('estimate sends the content of the file, and shows the hold with its price and caps', async () => {

@@ -28,9 +28,9 @@ export class EstimateController {
       const received = { bytes: Buffer.from(body), owner: OPERATORS, stopped: signal, onSent: () => undefined };
       const { request } = await this.parser.parseGeneration(adapter, received);
       const model = this.catalog.model(request.model, { ...(pricePlan !== undefined && { pricePlan }) });
-      const { amount, promptTokensMax, promptTokensEstimate, outputTokensMax } = quoteRequest(model, request);
+      const { amount, pinnedPrice: price, promptTokensMax, promptTokensEstimate, outputTokensMax } = quoteRequest(model, request);
       const tokens = { promptTokensMax, promptTokensEstimate, outputTokensMax };
-      return { model: model.id, price: model.pinnedPrice, ...tokens, heldPicoUsd: String(amount) };
+      return { model: model.id, price, ...tokens, heldPicoUsd: String(amount) };
     } catch (error) {
       if (error instanceof GatewayError) throw new ServiceError(error.code, error.message, error.param);
       throw error;

@@ -20,12 +20,20 @@ export interface CatalogModel {
   tokensPerImageMax: number;
   /** True when a route returns earlier reasoning to the model (`UpstreamCapabilities.reasoningEcho`): it is part of the prompt. */
   reasoningEcho: boolean;
-  /** Pico-USD per token as integer strings. Every change makes a new version. */
-  price: { version: number; inputPicoUsd: string; cachedInputPicoUsd: string; outputPicoUsd: string };
+  /** Every change makes a new version. */
+  price: ModelPrices & { version: number };
 }
 
-/** Price of a token, without its version. */
-export type TokenPrices = Omit<CatalogModel['price'], 'version'>;
+/** Prices of a model without their version: pico-USD per token as integer strings. */
+export interface ModelPrices {
+  inputPicoUsd: string;
+  cachedInputPicoUsd: string;
+  outputPicoUsd: string;
+  /** Of a request, besides its tokens. Absent: nothing. */
+  requestPicoUsd?: string;
+  /** Of an image in a prompt, besides its tokens. Absent: nothing. */
+  imagePicoUsd?: string;
+}
 
 /** Prices of the accounts that name the plan. */
 export interface PricePlan {
@@ -33,7 +41,7 @@ export interface PricePlan {
   /** Taken off the list price of every model; at most two decimals. */
   discountPercent: string;
   /** Prices of single models, instead of the discount. */
-  models: { id: string; price: TokenPrices }[];
+  models: { id: string; price: ModelPrices }[];
 }
 
 export interface ModelListReply extends Revisioned {
@@ -41,6 +49,11 @@ export interface ModelListReply extends Revisioned {
   models: CatalogModel[];
   /** Absent: none. */
   pricePlans?: PricePlan[];
+  /**
+   * List prices of `models` that wait for their time, soonest first, with the version that each will have. A caller uses them from their time
+   * on, also when no newer revision reaches it. Absent: none.
+   */
+  scheduledPrices?: { model: string; price: CatalogModel['price']; effectiveAt: string }[];
 }
 
 /**

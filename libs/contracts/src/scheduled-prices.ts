@@ -1,16 +1,20 @@
 import { IsOptional, Matches } from 'class-validator';
-import { Id, Instant, Nested, PRICE_PLAN_LENGTH_MAX, Text } from './billing/fields.js';
-import { EmptyRequest, type TokenPrices } from './catalog.js';
+import { Id, Instant, Nested, PRICE_PLAN_LENGTH_MAX, Text, UNIT_PRICE } from './billing/fields.js';
+import { EmptyRequest, type ModelPrices } from './catalog.js';
 import { Endpoint } from './endpoint.js';
 
 /** USD per million tokens with at most six decimals, as in the catalog file. */
 const USD_PER_MILLION = /^\d{1,7}(\.\d{1,6})?$/;
 
-/** Prices in USD per million tokens, such as `"0.15"`, with the names of the catalog file. */
+/** Prices in USD per million tokens, such as `"0.15"`, and per request and image, with the names of the catalog file. */
 export class ListPrices {
   @Matches(USD_PER_MILLION) inputUsdPerMTok!: string;
   @Matches(USD_PER_MILLION) cachedInputUsdPerMTok!: string;
   @Matches(USD_PER_MILLION) outputUsdPerMTok!: string;
+  /** USD per request, such as `"0.01"`. Default: none. */
+  @IsOptional() @Matches(UNIT_PRICE) requestUsd?: string;
+  /** USD per image of a prompt. Default: none. */
+  @IsOptional() @Matches(UNIT_PRICE) imageUsd?: string;
 }
 
 export class PriceScheduleRequest {
@@ -26,8 +30,7 @@ export class PriceScheduleRequest {
 export interface ScheduledPrice {
   scheduledPriceId: string;
   model: string;
-  /** Pico-USD per token. */
-  price: TokenPrices;
+  price: ModelPrices;
   effectiveAt: string;
   createdAt: string;
   /** Revision that it made. Null before its time. */
@@ -86,9 +89,9 @@ export class PriceShowRequest {
 
 export interface ShownPrice {
   model: string;
-  price: TokenPrices;
+  price: ModelPrices;
   /** The price without the plan. */
-  list: TokenPrices;
+  list: ModelPrices;
 }
 
 export interface PriceShowReply {

@@ -11,6 +11,13 @@ test('a discount applies to every list price, and the price of a single model wi
   expect(renderPriceText(priceOf('own', LIST))).toEqual(OWN);
 });
 
+test('a discount applies to the prices of a request and an image too, and takes away one that becomes zero', () => {
+  const priceOf = pricesOfPlan({ discountPercent: '50.01', models: [] });
+  const price = priceOf('any', { ...LIST, requestPicoUsd: 10_000n, imagePicoUsd: 1n });
+  expect(price).toEqual({ inputPicoUsd: 74_985n, cachedInputPicoUsd: 7_499n, outputPicoUsd: 299_940n, requestPicoUsd: 4_999n });
+  expect(parsePrice({ ...renderPriceText(price), imagePicoUsd: '3', images: 2 })).toEqual({ ...price, imagePicoUsd: 3n, images: 2 });
+});
+
 test.each([
   ['0', 3n, 3n],
   ['100', 3n, 0n],

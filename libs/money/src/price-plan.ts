@@ -1,11 +1,12 @@
-import { picoUsd } from './pico-usd.js';
 import type { Price } from './price.js';
 
-/** Pico-USD per token as integer strings, as they are sent. */
+/** Pico-USD per token, request and image as integer strings, as they are sent. */
 export interface PriceText {
   inputPicoUsd: string;
   cachedInputPicoUsd: string;
   outputPicoUsd: string;
+  requestPicoUsd?: string;
+  imagePicoUsd?: string;
 }
 
 export interface PlanPrices {
@@ -15,16 +16,26 @@ export interface PlanPrices {
   models: readonly { id: string; price: PriceText }[];
 }
 
-export function parsePrice({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd }: PriceText): Price {
+export function parsePrice(price: PriceText & { images?: number }): Price {
+  const { inputPicoUsd, cachedInputPicoUsd, outputPicoUsd, requestPicoUsd, imagePicoUsd, images } = price;
   return {
-    inputPicoUsd: picoUsd(BigInt(inputPicoUsd)),
-    cachedInputPicoUsd: picoUsd(BigInt(cachedInputPicoUsd)),
-    outputPicoUsd: picoUsd(BigInt(outputPicoUsd)),
+    inputPicoUsd: BigInt(inputPicoUsd),
+    cachedInputPicoUsd: BigInt(cachedInputPicoUsd),
+    outputPicoUsd: BigInt(outputPicoUsd),
+    ...(requestPicoUsd !== undefined && { requestPicoUsd: BigInt(requestPicoUsd) }),
+    ...(imagePicoUsd !== undefined && { imagePicoUsd: BigInt(imagePicoUsd) }),
+    ...(images !== undefined && { images }),
   };
 }
 
-export function renderPriceText({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd }: Price): PriceText {
-  return { inputPicoUsd: `${inputPicoUsd}`, cachedInputPicoUsd: `${cachedInputPicoUsd}`, outputPicoUsd: `${outputPicoUsd}` };
+export function renderPriceText({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd, requestPicoUsd, imagePicoUsd }: Price): PriceText {
+  return {
+    inputPicoUsd: `${inputPicoUsd}`,
+    cachedInputPicoUsd: `${cachedInputPicoUsd}`,
+    outputPicoUsd: `${outputPicoUsd}`,
+    ...(requestPicoUsd !== undefined && { requestPicoUsd: `${requestPicoUsd}` }),
+    ...(imagePicoUsd !== undefined && { imagePicoUsd: `${imagePicoUsd}` }),
+  };
 }
 
 /** Returns the function from a model and its list price to its price in the plan. */
@@ -46,12 +57,16 @@ export function parsePercent(text: string): bigint {
   return hundredths;
 }
 
-/** Returns a part of the price in hundredths of a percent, each of the three rounded half up to a whole pico-USD a token. */
-function share({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd }: Price, part: bigint): Price {
+/** Returns a part of the price in hundredths of a percent, each component rounded half up to a whole pico-USD. One that becomes zero is none. */
+function share({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd, requestPicoUsd, imagePicoUsd }: Price, part: bigint): Price {
   const rounded = (price: bigint): bigint => (price * part + ALL / 2n) / ALL;
+  const request = rounded(requestPicoUsd ?? 0n);
+  const image = rounded(imagePicoUsd ?? 0n);
   return {
     inputPicoUsd: rounded(inputPicoUsd),
     cachedInputPicoUsd: rounded(cachedInputPicoUsd),
     outputPicoUsd: rounded(outputPicoUsd),
+    ...(request > 0n && { requestPicoUsd: request }),
+    ...(image > 0n && { imagePicoUsd: image }),
   };
 }

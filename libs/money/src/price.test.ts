@@ -15,6 +15,14 @@ test('cached tokens are a part of the prompt and cost the cached price', () => {
   expect(costOf({ promptTokens: 100, cachedTokens: 40, outputTokens: 10 }, price)).toBe(60n * 150_000n + 40n * 15_000n + 10n * 600_000n);
 });
 
+test('a usage with a token also costs the request and its images, and one without costs nothing', () => {
+  const all = { ...price, requestPicoUsd: 1_000n, imagePicoUsd: 7n, images: 3 };
+  expect(costOf({ promptTokens: 1, cachedTokens: 1, outputTokens: 0 }, all)).toBe(15_000n + 1_000n + 3n * 7n);
+  expect(costOf({ promptTokens: 0, cachedTokens: 0, outputTokens: 1 }, { ...all, outputPicoUsd: 0n })).toBe(1_000n + 3n * 7n);
+  expect(costOf({ promptTokens: 0, cachedTokens: 0, outputTokens: 0 }, all)).toBe(0n);
+  expect(costOf({ promptTokens: 1, cachedTokens: 0, outputTokens: 0 }, { ...price, imagePicoUsd: 7n })).toBe(150_000n);
+});
+
 test.each([
   { promptTokens: 1, cachedTokens: 2, outputTokens: 0 },
   { promptTokens: -1, cachedTokens: 0, outputTokens: 0 },
@@ -23,6 +31,12 @@ test.each([
 ])('an impossible usage is refused: %j', (usage) => {
   expect(() => costOf(usage, price)).toThrow(RangeError);
 });
+
+/** Prices besides those of tokens, or some of them, or none. */
+const units = fc.record(
+  { requestPicoUsd: fc.bigInt({ min: 0n, max: 10n ** 5n }), imagePicoUsd: fc.bigInt({ min: 0n, max: 1_000n }), images: fc.nat({ max: 9 }) },
+  { requiredKeys: [] },
+);
 
 test('a hold covers every usage within its caps', () => {
   const tokens = fc.integer({ min: 0, max: 2 ** 31 - 1 });
@@ -35,8 +49,9 @@ test('a hold covers every usage within its caps', () => {
       perToken,
       perToken,
       perToken,
-      (bytes, outputTokensMax, share, input, cached, output) => {
-        const any = { inputPicoUsd: input, cachedInputPicoUsd: cached, outputPicoUsd: output };
+      units,
+      (bytes, outputTokensMax, share, input, cached, output, besides) => {
+        const any = { inputPicoUsd: input, cachedInputPicoUsd: cached, outputPicoUsd: output, ...besides };
         const promptTokens = Math.floor(bytes * share);
         const usage = { promptTokens, cachedTokens: Math.floor(promptTokens * share), outputTokens: Math.floor(outputTokensMax * share) };
         const hold = holdFor({ promptTokensMax: bytes, outputTokensMax }, any);
@@ -51,7 +66,8 @@ test('a usage whose output is within its cap is limited to the hold, and as litt
   const tokenPrice = fc.bigInt({ min: 0n, max: 1_000n });
   const prices = fc.record({ inputPicoUsd: tokenPrice, cachedInputPicoUsd: tokenPrice, outputPicoUsd: tokenPrice });
   fc.assert(
-    fc.property(prices, count, count, count, count, (any, held, promptTokens, cached, outputTokens) => {
+    fc.property(prices, units, count, count, count, count, (ofTokens, besides, held, promptTokens, cached, outputTokens) => {
+      const any = { ...ofTokens, ...besides };
       const cachedTokens = Math.min(cached, promptTokens);
       const amount = picoUsd(holdFor({ promptTokensMax: held, outputTokensMax: outputTokens }, any));
       const usage = { promptTokens, cachedTokens, outputTokens };
@@ -60,7 +76,8 @@ test('a usage whose output is within its cap is limited to the hold, and as litt
       expect(cost).toBeLessThanOrEqual(amount);
       expect(limited.outputTokens).toBe(outputTokens);
       if (costOf(usage, any) <= amount) expect(limited).toBe(usage);
-      else expect(amount - cost).toBeLessThan(any.inputPicoUsd > any.cachedInputPicoUsd ? any.inputPicoUsd : any.cachedInputPicoUsd);
+      else if (limited.promptTokens + outputTokens > 0)
+        expect(amount - cost).toBeLessThan(any.inputPicoUsd > any.cachedInputPicoUsd ? any.inputPicoUsd : any.cachedInputPicoUsd);
     }),
   );
 });

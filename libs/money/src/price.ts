@@ -1,13 +1,19 @@
 import { type PicoUsd, picoUsd } from './pico-usd.js';
 
 /**
- * Integers of pico-USD a token. A list price of at most six decimals per million tokens is exact: $0.15/M is 150,000. So a cost is a
- * sum of products and never rounded.
+ * Integers of pico-USD a token, a request and an image. A list price of at most six decimals per million tokens is exact: $0.15/M is
+ * 150,000. So a cost is a sum of products and never rounded.
  */
 export interface Price {
   inputPicoUsd: bigint;
   cachedInputPicoUsd: bigint;
   outputPicoUsd: bigint;
+  /** Of each billed request, besides its tokens. Absent: nothing. */
+  requestPicoUsd?: bigint;
+  /** Of each image of a billed prompt, besides its tokens. Absent: nothing. */
+  imagePicoUsd?: bigint;
+  /** Images of the request that pays the price. Absent: none. */
+  images?: number;
 }
 
 /** The largest possible hold, $1M. */
@@ -28,27 +34,35 @@ export interface BillableUsage {
   outputTokens: number;
 }
 
-/** Exact cost of a usage. Requires `0 ≤ cachedTokens ≤ promptTokens`; throws `RangeError` otherwise. */
+/**
+ * Exact cost of a usage. A usage without tokens is of a request that is not billed, and costs nothing; any other one also costs the price of
+ * a request and of its images. Requires `0 ≤ cachedTokens ≤ promptTokens`; throws `RangeError` otherwise.
+ */
 export function costOf(usage: BillableUsage, price: Price): PicoUsd {
   const { promptTokens, cachedTokens, outputTokens } = usage;
   if (!(isCount(promptTokens) && isCount(cachedTokens) && isCount(outputTokens) && cachedTokens <= promptTokens)) {
     throw new RangeError(`impossible usage: ${JSON.stringify({ promptTokens, cachedTokens, outputTokens })}`);
   }
-  return picoUsd(
+  const tokens =
     BigInt(promptTokens - cachedTokens) * price.inputPicoUsd +
-      BigInt(cachedTokens) * price.cachedInputPicoUsd +
-      BigInt(outputTokens) * price.outputPicoUsd,
-  );
+    BigInt(cachedTokens) * price.cachedInputPicoUsd +
+    BigInt(outputTokens) * price.outputPicoUsd;
+  return picoUsd(promptTokens + outputTokens > 0 ? tokens + besidesTokens(price) : tokens);
+}
+
+/** Returns what a billed request costs besides its tokens. */
+function besidesTokens({ requestPicoUsd = 0n, imagePicoUsd, images = 0 }: Price): bigint {
+  return imagePicoUsd === undefined ? requestPicoUsd : requestPicoUsd + BigInt(images) * imagePicoUsd;
 }
 
 /**
  * Returns the usage with as many prompt tokens as `amount` covers; the same usage when it covers all. Of a short prompt, an upstream may
- * count more tokens than one a byte. `amount` must cover the output.
+ * count more tokens than one a byte. `amount` must cover the request, its images and the output.
  */
 export function limitPrompt<Used extends BillableUsage>(usage: Used, amount: PicoUsd, price: Price): Used {
   if (costOf(usage, price) <= amount) return usage;
   const { cachedTokens: cached, promptTokens, outputTokens } = usage;
-  const forPrompt = amount - BigInt(outputTokens) * price.outputPicoUsd;
+  const forPrompt = amount - besidesTokens(price) - BigInt(outputTokens) * price.outputPicoUsd;
   const cachedTokens = affordable(cached, price.cachedInputPicoUsd, forPrompt);
   const left = forPrompt - BigInt(cachedTokens) * price.cachedInputPicoUsd;
   return { ...usage, promptTokens: cachedTokens + affordable(promptTokens - cached, price.inputPicoUsd, left), cachedTokens };
@@ -67,7 +81,7 @@ interface HoldSize {
 /** The most that a request can cost. */
 export function holdFor({ promptTokensMax, outputTokensMax }: HoldSize, price: Price): PicoUsd {
   const input = price.inputPicoUsd > price.cachedInputPicoUsd ? price.inputPicoUsd : price.cachedInputPicoUsd;
-  return picoUsd(BigInt(promptTokensMax) * input + BigInt(outputTokensMax) * price.outputPicoUsd);
+  return picoUsd(besidesTokens(price) + BigInt(promptTokensMax) * input + BigInt(outputTokensMax) * price.outputPicoUsd);
 }
 
 function isCount(value: number): boolean {

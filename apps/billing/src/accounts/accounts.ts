@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type {
-  Account,
-  AccountCreateRequest,
-  AccountListReply,
-  AccountStatus,
-  AccountUpdateRequest,
-  ListRequest,
+import {
+  type Account,
+  type AccountCreateRequest,
+  type AccountListReply,
+  type AccountStatus,
+  type AccountUpdateRequest,
+  type ListRequest,
+  type NextPricePlan,
+  pricePlanAt,
 } from '#contracts/billing/accounts.js';
 import type { Balance } from '#contracts/billing/money.js';
 import { ServiceError } from '#contracts/service-error.js';
@@ -41,16 +43,18 @@ export async function createAccount(prisma: PrismaClient, request: AccountCreate
  * @throws {ServiceError} `not_found`; `conflict` with the amounts for a credit line below what is used or held of it.
  */
 export async function updateAccount(prisma: PrismaClient, request: AccountUpdateRequest, author = OWN_AUTHOR): Promise<Account> {
-  const { accountId: id, name, status, statusReason, lowBalanceUsd, creditLineUsd, pricePlan } = request;
+  const { accountId: id, name, status, statusReason, lowBalanceUsd, creditLineUsd, pricePlan, pricePlanFrom } = request;
   if (statusReason && status !== 'frozen') {
     throw new ServiceError('invalid_request', 'statusReason needs the status frozen.', 'statusReason');
+  }
+  if (pricePlanFrom !== undefined && (pricePlan === undefined || Date.parse(pricePlanFrom) <= Date.now())) {
+    throw new ServiceError('invalid_request', 'pricePlanFrom must be in the future, and needs pricePlan.', 'pricePlanFrom');
   }
   const data = {
     ...(name && { name }),
     ...(status && { status, statusReason: statusReason ?? null }),
     ...(lowBalanceUsd && { lowBalance: thresholdOf(lowBalanceUsd) }),
     ...(creditLineUsd && { creditLine: String(parseUsd(creditLineUsd)) }),
-    ...(pricePlan !== undefined && { pricePlan }),
   };
   return audited(prisma, 'billing', author, async (tx) => {
     // Locked first, so that `before` is the row that this change replaces.
@@ -59,7 +63,8 @@ export async function updateAccount(prisma: PrismaClient, request: AccountUpdate
     const row = await tx.account.findUnique({ where: { id } });
     if (!row) throw new ServiceError('not_found', 'There is no such account.', 'accountId');
     if (data.creditLine) refuseBelow(BigInt(locked?.used ?? 0), BigInt(data.creditLine));
-    const account = renderAccount(await tx.account.update({ where: { id }, data }));
+    const plans = pricePlan === undefined ? {} : plansOf(row, pricePlan, pricePlanFrom);
+    const account = renderAccount(await tx.account.update({ where: { id }, data: { ...data, ...plans } }));
     const changed = changedFields(renderAccount(row), account);
     return { result: account, change: changed && { ...changeOf('account.update', account, statusReason ?? null), ...changed } };
   });
@@ -111,6 +116,17 @@ export async function requireAccount(prisma: PrismaClient, accountId: string): P
   if (!account) throw new ServiceError('not_found', 'There is no such account.', 'accountId');
 }
 
+/** Returns the columns for a plan that counts at once, or from a time on: until then it is the one that is in force now. */
+function plansOf(row: Prisma.AccountModel, pricePlan: string | null, from: string | undefined) {
+  if (from === undefined) return { pricePlan, nextPlan: null, nextPlanFrom: null };
+  const inForce = pricePlanAt({ pricePlan: row.pricePlan, nextPricePlan: nextPlanOf(row) }, Date.now());
+  return { pricePlan: inForce, nextPlan: pricePlan, nextPlanFrom: new Date(from) };
+}
+
+function nextPlanOf({ nextPlan: pricePlan, nextPlanFrom: from }: Prisma.AccountModel): NextPricePlan | null {
+  return from && { pricePlan, from: from.toISOString() };
+}
+
 /** Returns null for zero, since no balance is below it. */
 function thresholdOf(usd: string): string | null {
   const amount = parseUsd(usd);
@@ -126,6 +142,7 @@ function renderAccount(row: Prisma.AccountModel): Account {
     lowBalancePicoUsd: row.lowBalance?.toFixed(0) ?? null,
     creditLinePicoUsd: row.creditLine.isZero() ? null : row.creditLine.toFixed(0),
     pricePlan: row.pricePlan,
+    nextPricePlan: nextPlanOf(row),
     createdAt: row.createdAt.toISOString(),
   };
 }

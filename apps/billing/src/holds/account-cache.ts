@@ -1,4 +1,5 @@
 import type { ExceededBudget, ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
+import { parsePrice } from '#money/price-plan.js';
 import { type BudgetState, type BudgetsOfAccount, type Payer, payerOf, targetOf, targetsOf } from '../budgets/budget.js';
 import { nameOf, valueBudgetsOf } from '../budgets/budget-values.js';
 import { isWithin } from '../budgets/budget-window.js';
@@ -259,11 +260,7 @@ function holdOf({ reserve, planPart, grantId, leaseUntil, tokens }: OpenedHold, 
     amount: BigInt(amountPicoUsd),
     planPart,
     grantId,
-    price: {
-      inputPicoUsd: BigInt(price.inputPicoUsd),
-      cachedInputPicoUsd: BigInt(price.cachedInputPicoUsd),
-      outputPicoUsd: BigInt(price.outputPicoUsd),
-    },
+    price: parsePrice(price),
     meter: undefined, // never used: the settles of the reaper are not decided from the cache
     leaseUntil,
     ...(amountTokens !== undefined && { amountTokens }),

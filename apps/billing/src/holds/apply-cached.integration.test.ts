@@ -298,6 +298,33 @@ test('holds with the price of a plan are opened under the lock and from memory, 
   await replica.apply({ settles: batches.flat().map(({ holdId }) => ({ holdId, accountId: customer.accountId, reason: 'released' })) });
 });
 
+test('holds with the price of a request or an image are opened and settled under the lock and from memory, beside others', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const replica = await Replica.open();
+  const { price, ...reserve } = reserveOf(customer, 100n);
+  const prices = [{ ...price, requestPicoUsd: '7' }, { ...price, imagePicoUsd: '5', images: 3 }, { ...price, imagePicoUsd: '5' }, price];
+  const batch = () => prices.map((one) => ({ ...reserve, holdId: randomUUID(), price: one }));
+  const batches = [batch(), batch()];
+  const sent: unknown[] = [];
+  for (const reserves of batches) sent.push((await replica.apply({ reserves })).sent);
+  expect(sent).toEqual([['lock_accounts', 'read_batch', 'write_batch_with_rare_columns'], ['write_cached_batch_and_limits']]);
+  const settles = batches
+    .flat()
+    .map(({ holdId }) => ({ holdId, accountId: customer.accountId, reason: 'completed' as const, usage: usageOf(1) }));
+  await replica.apply({ settles });
+  const sql = 'SELECT hold_id, request_price::text, image_price::text, images, cost::text FROM billing.settlement WHERE account_id = $1';
+  const { rows } = await ledger.sql.query<{ hold_id: string; cost: string }>(sql, [customer.accountId]);
+  const found = new Map(rows.map(({ hold_id, ...row }) => [hold_id, row]));
+  const cost = (besides: number): string => String(Number(price.inputPicoUsd) + besides);
+  const expected = [
+    { request_price: '7', image_price: null, images: null, cost: cost(7) },
+    { request_price: null, image_price: '5', images: 3, cost: cost(15) },
+    { request_price: null, image_price: '5', images: 0, cost: cost(0) },
+    { request_price: null, image_price: null, images: null, cost: cost(0) },
+  ];
+  expect(batches.flat().map(({ holdId }) => found.get(holdId))).toEqual([...expected, ...expected]);
+});
+
 test('a plan that ends within the tolerance of the clock ends under the lock', async () => {
   const customer = await ledger.customer({ topup: 10n });
   const { accountId } = customer;

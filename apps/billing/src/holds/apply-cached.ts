@@ -58,7 +58,7 @@ function writeCachedBatch(name: string, more = { changes: '', demands: '', rare:
 const WRITE_CACHED_BATCH = writeCachedBatch('write_cached_batch');
 
 /**
- * The statement of a batch that changes budgets, $57 to $60, or rate limits, $61 to $66, or opens holds with rare columns, $67 and $68.
+ * The statement of a batch that changes budgets, $57 to $60, or rate limits, $61 to $66, or opens holds with rare columns, $67 to $71.
  * Their values need no version of their own: every change of one writes the row of its account.
  */
 const CHANGES_OF_LIMITS = `changed_budgets AS (
@@ -80,9 +80,9 @@ const WRITE_CACHED_BATCH_AND_LIMITS = writeCachedBatch('write_cached_batch_and_l
   rare: 67,
 });
 
-/** As before, with what is counted for users and tags, $69 to $75. It is not cached: the statement adds to it, and fails above a limit. */
+/** As before, with what is counted for users and tags, $72 to $78. It is not cached: the statement adds to it, and fails above a limit. */
 const WRITE_CACHED_BATCH_AND_VALUES = writeCachedBatch('write_cached_batch_and_values', {
-  changes: `${CHANGES_OF_LIMITS} ${changeValues(69)},`,
+  changes: `${CHANGES_OF_LIMITS} ${changeValues(72)},`,
   demands: `${DEMANDS_OF_LIMITS} ${DEMAND_VALUES},`,
   rare: 67,
 });

@@ -3,6 +3,7 @@ import { ESTIMATED_SOURCES } from '#contracts/billing/holds.js';
 import { allOf, type PgConnection } from '#database/pg-connection.js';
 import type { OutputSource, PromptSource } from '#inference/usage.js';
 import type { Price } from '#money/price.js';
+import { parsePrice } from '#money/price-plan.js';
 import { type Budgets, payerOf } from '../budgets/budget.js';
 import { readBudgets } from '../budgets/read-budgets.js';
 import { readValues } from '../budgets/read-values.js';
@@ -32,13 +33,15 @@ const LOCK_ACCOUNTS = {
 };
 
 const HOLD_COLUMNS = `id, account_id, project_id, key_id, (extract(epoch FROM created_at) * 1000)::float8 AS created_at, amount::text, amount_tokens,
-        plan_part::text, grant_id, input_price::text, cached_input_price::text, output_price::text, attribution, meter_sequence, meter_prompt_tokens,
+        plan_part::text, grant_id, input_price::text, cached_input_price::text, output_price::text, request_price::text, image_price::text, images,
+        attribution, meter_sequence, meter_prompt_tokens,
         meter_cached_tokens, meter_output_tokens, meter_reasoning_tokens, meter_prompt_source, meter_output_source, meter_source,
         extract(epoch FROM lease_until)::float8 * 1000 AS lease_until`;
 const SETTLEMENT_COLUMNS = `s.hold_id, (s.cost + coalesce(l.due - l.writeoff, 0))::text AS cost,
         s.reason = 'lease-expired' AND l.hold_id IS NULL AS reaped, s.account_id, s.project_id, s.key_id,
         (extract(epoch FROM s.reserved_at) * 1000)::float8 AS created_at, s.held::text, s.plan_cost::text, s.live_grant_id,
-        s.topup_cost::text, s.prompt_tokens::int8 + s.output_tokens AS used_tokens, s.input_price::text, s.cached_input_price::text, s.output_price::text, s.attribution`;
+        s.topup_cost::text, s.prompt_tokens::int8 + s.output_tokens AS used_tokens, s.input_price::text, s.cached_input_price::text, s.output_price::text,
+        s.request_price::text, s.image_price::text, s.images, s.attribution`;
 
 /**
  * Reads the rest of the state as JSON in one row, because each statement has a fixed cost. Holds are locked too: a renewal must
@@ -213,6 +216,9 @@ interface HoldRow {
   input_price: string;
   cached_input_price: string;
   output_price: string;
+  request_price: string | null;
+  image_price: string | null;
+  images: number | null;
   attribution: Attribution | null;
   meter_sequence: number;
   meter_prompt_tokens: number;
@@ -274,6 +280,9 @@ interface SettlementRow {
   input_price: string | null;
   cached_input_price: string | null;
   output_price: string | null;
+  request_price: string | null;
+  image_price: string | null;
+  images: number | null;
   attribution: Attribution | null;
 }
 
@@ -292,12 +301,17 @@ function reapedHold(row: SettlementRow): ReapedHold {
   };
 }
 
-function priceOf(row: Pick<SettlementRow, 'input_price' | 'cached_input_price' | 'output_price'>): Price {
-  return {
-    inputPicoUsd: BigInt(row.input_price ?? 0),
-    cachedInputPicoUsd: BigInt(row.cached_input_price ?? 0),
-    outputPicoUsd: BigInt(row.output_price ?? 0),
-  };
+type PriceRow = Pick<SettlementRow, 'input_price' | 'cached_input_price' | 'output_price' | 'request_price' | 'image_price' | 'images'>;
+
+function priceOf(row: PriceRow): Price {
+  return parsePrice({
+    inputPicoUsd: row.input_price ?? '0',
+    cachedInputPicoUsd: row.cached_input_price ?? '0',
+    outputPicoUsd: row.output_price ?? '0',
+    ...(row.request_price !== null && { requestPicoUsd: row.request_price }),
+    ...(row.image_price !== null && { imagePicoUsd: row.image_price }),
+    ...(row.images !== null && { images: row.images }),
+  });
 }
 
 /** Returns ids and the accounts that they are of, each pair once. */

@@ -329,3 +329,46 @@ describe('the price plan of a hold', () => {
     expect(await settlementOf(holdId)).toMatchObject(paidByTopup('72'));
   });
 });
+
+describe('the price of a request and of its images', () => {
+  const price = {
+    version: 1,
+    inputPicoUsd: '2',
+    cachedInputPicoUsd: '1',
+    outputPicoUsd: '3',
+    requestPicoUsd: '40',
+    imagePicoUsd: '5',
+    images: 2,
+  };
+  const opened = async (amount = 200n): Promise<string> => {
+    const reserve = { ...reserveOf(customer, amount), price };
+    expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
+    return reserve.holdId;
+  };
+  const settled = async (holdId: string, usage?: TokenUsage): Promise<string | undefined> => {
+    const { accountId } = customer;
+    await lanes.settle({ holdId, accountId, reason: usage ? 'completed' : 'failed', usage, settledBy: 'gateway' });
+    const request = await showRequest(ledger.prisma, `req-${holdId}`);
+    expect(request.price).toEqual(price);
+    return request.settlement?.costPicoUsd;
+  };
+
+  test('is pinned, charged with the tokens, and known to another process', async () => {
+    const fromMemory = await opened();
+    expect(await settled(fromMemory, usageOf(12, 0))).toBe(String(12 * 2 + 40 + 2 * 5));
+    const holdId = await opened();
+    const restarted = ledger.newLanes({ times: { leaseMs: 60_000, reaperGraceMs: 0 } });
+    await restarted.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(12, 0), settledBy: 'gateway' });
+    expect((await showRequest(ledger.prisma, `req-${holdId}`)).settlement?.costPicoUsd).toBe(String(12 * 2 + 40 + 2 * 5));
+  });
+
+  test('is not charged for a request without tokens', async () => {
+    expect(await settled(await opened())).toBe('0');
+  });
+
+  test('is part of what a hold limits', async () => {
+    const holdId = await opened(60n);
+    expect(await settled(holdId, usageOf(12, 0))).toBe('60');
+    expect((await showRequest(ledger.prisma, `req-${holdId}`)).settlement?.overPicoUsd).toBe('14');
+  });
+});

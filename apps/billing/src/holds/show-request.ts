@@ -76,6 +76,9 @@ function requestFields(
       inputPicoUsd: String(row.inputPrice ?? 0),
       cachedInputPicoUsd: String(row.cachedInputPrice ?? 0),
       outputPicoUsd: String(row.outputPrice ?? 0),
+      ...(row.requestPrice !== null && { requestPicoUsd: String(row.requestPrice) }),
+      ...(row.imagePrice !== null && { imagePicoUsd: String(row.imagePrice) }),
+      ...(row.images !== null && row.images > 0 && { images: row.images }),
       ...(row.pricePlan !== null && { pricePlan: row.pricePlan }),
     },
   };

@@ -15,8 +15,9 @@ import { execute, plainArray } from './pipelined-query.js';
  * `moreColumns` has; `rare` is the first one of `rareColumns` if any of them has such a column.
  */
 export function closeAndOpenHolds(attribution: string, amountTokens: string, rare?: number): string {
-  const rareNames = rare === undefined ? '' : ' tokens, price_plan,';
-  const rareValues = rare === undefined ? '' : `, $${rare}::int8[], $${rare + 1}::text[]`;
+  const rareNames = rare === undefined ? '' : ' tokens, price_plan, request_price, image_price, images,';
+  const rareValues =
+    rare === undefined ? '' : `, $${rare}::int8[], $${rare + 1}::text[], $${rare + 2}::int8[], $${rare + 3}::int8[], $${rare + 4}::int4[]`;
   return `closed AS (
       DELETE FROM billing.hold h
       USING unnest($2::uuid[], $3::text[], $4::text[], $5::int8[], $6::numeric[], $7::int8[], $8::uuid[], $9::int8[], $10::int8[],
@@ -29,11 +30,11 @@ export function closeAndOpenHolds(attribution: string, amountTokens: string, rar
       INSERT INTO billing.settlement (hold_id, account_id, project_id, key_id, request_id, model, upstream, reason, held, cost,
         plan_cost, live_grant_id, ended_cost, forfeit, grant_id, topup_cost, over, prompt_tokens, cached_tokens, output_tokens,
         reasoning_tokens, prompt_source, output_source, settled_by, price_version, input_price, cached_input_price, output_price,
-        reserved_at, trace_id, attribution, price_plan, settled_at)
+        reserved_at, trace_id, attribution, price_plan, request_price, image_price, images, settled_at)
       SELECT hold_id, account_id, project_id, key_id, request_id, model, upstream, reason, amount, cost,
         plan_cost, live_grant_id, ended_cost, forfeit, grant_id, topup_cost, over, prompt_tokens, cached_tokens, output_tokens,
         reasoning_tokens, prompt_source, output_source, settled_by, price_version, input_price, cached_input_price, output_price,
-        created_at, trace_id, attribution, price_plan, $1::timestamptz
+        created_at, trace_id, attribution, price_plan, request_price, image_price, images, $1::timestamptz
       FROM closed RETURNING 1
     ), opened AS (
       INSERT INTO billing.hold (id, account_id, project_id, key_id, request_id, model, amount, plan_part, grant_id,
@@ -302,12 +303,20 @@ function attributionColumn(opened: readonly OpenedHold[]): unknown[] {
   });
 }
 
-/** True when a hold counts towards a limit of tokens, or has the price of a plan. Others need fewer parameters. */
+/** True when a hold counts towards a limit of tokens, or has the price of a plan, a request or an image. Others need fewer parameters. */
 export function hasRareColumns({ tokens, reserve }: OpenedHold): boolean {
-  return tokens !== undefined || reserve.price.pricePlan !== undefined;
+  const { pricePlan, requestPicoUsd, imagePicoUsd } = reserve.price;
+  return tokens !== undefined || pricePlan !== undefined || requestPicoUsd !== undefined || imagePicoUsd !== undefined;
 }
 
 /** Values of the parameters from `rare` of `closeAndOpenHolds` on. */
 export function rareColumns(opened: readonly OpenedHold[]): unknown[] {
-  return [plainArray(opened.map(({ tokens }) => tokens ?? null)), opened.map(({ reserve }) => reserve.price.pricePlan ?? null)];
+  const prices = opened.map(({ reserve }) => reserve.price);
+  return [
+    plainArray(opened.map(({ tokens }) => tokens ?? null)),
+    prices.map(({ pricePlan }) => pricePlan ?? null),
+    plainArray(prices.map(({ requestPicoUsd }) => requestPicoUsd ?? null)),
+    plainArray(prices.map(({ imagePicoUsd }) => imagePicoUsd ?? null)),
+    plainArray(prices.map(({ imagePicoUsd, images }) => (imagePicoUsd === undefined ? null : (images ?? 0)))),
+  ];
 }

@@ -119,3 +119,12 @@ test('a key has the price plan of its account', async () => {
   await ledger.sql.query(`UPDATE billing.account SET price_plan = 'gold' WHERE id = $1`, [customer.accountId]);
   expect(await lookups.resolve(digest)).toEqual({ ...customer, pricePlan: 'gold' });
 });
+
+test('a key has the price plan that replaces the one of its account, and its time', async () => {
+  const { digest, ...customer } = await keyOf();
+  const sql = `UPDATE billing.account SET next_price_plan = $2, next_price_plan_from = '2099-01-01Z' WHERE id = $1`;
+  for (const pricePlan of ['gold', null]) {
+    await ledger.sql.query(sql, [customer.accountId, pricePlan]);
+    expect(await lookups.resolve(digest)).toEqual({ ...customer, nextPricePlan: { pricePlan, from: '2099-01-01T00:00:00.000Z' } });
+  }
+});

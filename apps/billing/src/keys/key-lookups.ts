@@ -10,7 +10,7 @@ const FIND_KEYS = {
   text: `SELECT encode(k.digest, 'hex') AS digest, k.id::text AS "keyId", p.id::text AS "projectId", p.account_id::text AS "accountId",
       extract(epoch FROM k.expires_at - clock_timestamp())::float8 * 1000 AS "validForMs",
       nullif(k.models, '{}') AS models, nullif(k.networks, '{}') AS networks, nullif(p.tags, '{}') AS tags,
-      a.price_plan AS "pricePlan"
+      a.price_plan AS "pricePlan", a.next_price_plan AS "nextPricePlan", a.next_price_plan_from AS "nextPricePlanFrom"
     FROM billing.api_key k JOIN billing.project p ON p.id = k.project_id JOIN billing.account a ON a.id = p.account_id
     WHERE k.digest = ANY ($1::bytea[]) AND ${KEY_IS_ACTIVE} AND p.enabled`,
 };
@@ -23,6 +23,9 @@ interface KeyRow extends Pick<ResolvedKey, 'keyId' | 'projectId' | 'accountId'> 
   networks: string[] | null;
   tags: string[] | null;
   pricePlan: string | null;
+  nextPricePlan: string | null;
+  /** Null: there is no next plan. */
+  nextPricePlanFrom: Date | null;
 }
 
 /**
@@ -62,9 +65,14 @@ async function findKeys(connection: PgConnection, digests: readonly Uint8Array[]
   return wanted.map((digest) => found.get(digest));
 }
 
-function resolvedKey({ validForMs, models, networks, tags, pricePlan, ...key }: Omit<KeyRow, 'digest'>): ResolvedKey {
+function resolvedKey(row: Omit<KeyRow, 'digest'>): ResolvedKey {
+  const { validForMs, models, networks, tags, pricePlan, nextPricePlan, nextPricePlanFrom: from, ...key } = row;
   const lists = { ...(models && { models }), ...(networks && { networks }), ...(tags && { tags }) };
-  return { ...key, ...(validForMs !== null && { validForMs }), ...lists, ...(pricePlan !== null && { pricePlan }) };
+  const plans = {
+    ...(pricePlan !== null && { pricePlan }),
+    ...(from !== null && { nextPricePlan: { pricePlan: nextPricePlan, from: from.toISOString() } }),
+  };
+  return { ...key, ...(validForMs !== null && { validForMs }), ...lists, ...plans };
 }
 
 /** Returns a Postgres array of `bytea` from hexadecimal digits. */

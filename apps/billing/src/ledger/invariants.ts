@@ -37,6 +37,14 @@ function openingGrants({ month }: Scope): string {
     : '(SELECT grant_id, account_id, 0::numeric AS amount, gone FROM billing.detached_grant)';
 }
 
+/** Cost of the usage of a row at the price of the settlement `s`: a row without tokens is not billed. */
+function usageCost(row: 's' | 'l'): string {
+  return `(${row}.prompt_tokens - ${row}.cached_tokens)::numeric * s.input_price
+        + ${row}.cached_tokens::numeric * s.cached_input_price + ${row}.output_tokens::numeric * s.output_price
+        + CASE WHEN ${row}.prompt_tokens > 0 OR ${row}.output_tokens > 0
+          THEN coalesce(s.request_price, 0) + coalesce(s.image_price::numeric * s.images, 0) ELSE 0 END`;
+}
+
 /** True for the rows `x` that a budget `b` counts, at any time. */
 const OF_BUDGET = `x.account_id = b.account_id AND x.project_id = coalesce(b.project_id, x.project_id)
             AND ${isOfKey('x', 'b')}`;
@@ -144,13 +152,10 @@ export const INVARIANTS: readonly Invariant[] = [
     rule: 'cost plus excess is usage times the price of the hold',
     freezesAccount: true,
     sql: ({ range }) => `SELECT s.hold_id AS subject, s.account_id FROM ${rowsOf('settlement', range)} s
-      WHERE s.project_id IS NOT NULL AND s.cost + s.over IS DISTINCT FROM (s.prompt_tokens - s.cached_tokens)::numeric * s.input_price
-        + s.cached_tokens::numeric * s.cached_input_price + s.output_tokens::numeric * s.output_price
+      WHERE s.project_id IS NOT NULL AND s.cost + s.over IS DISTINCT FROM ${usageCost('s')}
       UNION
       SELECT l.hold_id, l.account_id FROM ${rowsOf('late_settlement', range)} l JOIN billing.settlement s ON s.hold_id = l.hold_id
-      WHERE s.project_id IS NOT NULL AND l.billed + l.due + l.over <> greatest(CASE WHEN l.forfeit IS NULL THEN l.billed END,
-        (l.prompt_tokens - l.cached_tokens)::numeric * s.input_price
-        + l.cached_tokens::numeric * s.cached_input_price + l.output_tokens::numeric * s.output_price)`,
+      WHERE s.project_id IS NOT NULL AND l.billed + l.due + l.over <> greatest(CASE WHEN l.forfeit IS NULL THEN l.billed END, ${usageCost('l')})`,
   },
   {
     id: 'I10',

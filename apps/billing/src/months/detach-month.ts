@@ -15,7 +15,7 @@ export interface DetachOptions {
 }
 
 /** Files of closed months that a detached month has rows of. */
-const DETACHED_FILES = ['settlements', 'late-settlements'] as const;
+const DETACHED_FILES = ['settlements', 'late-settlements', 'unit-prices'] as const;
 
 /**
  * Detaches the oldest month: takes its partitions out of the journals, and keeps their sums and digests. All is one transaction, which reads

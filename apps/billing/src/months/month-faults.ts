@@ -42,5 +42,6 @@ async function differs(
 ): Promise<boolean> {
   const [month, rows] = [months[position], rowsOfMonth(months, position)];
   if (!month || !rows) return false; // the fault of its manifest is reported
+  if (!month.manifest?.files.some((one) => one.file === file)) return false; // closed before the file was added
   return digestNow(month, file, detached) !== (await digestFile(query, file, rows, signal)).sha256;
 }

@@ -40,10 +40,15 @@ export interface FilePage {
   next: FilePosition | undefined;
 }
 
-/** Journal of a file, or table of sums; and the columns by which its rows are ordered. */
-const SOURCES: Record<MonthFileName, { journal?: Journal; table?: string; keys: readonly string[] }> = {
+/** Journal of a file, or table of sums; the columns by which its rows are ordered; and which rows it has, if not all. */
+const SOURCES: Record<MonthFileName, { journal?: Journal; table?: string; keys: readonly string[]; where?: string }> = {
   settlements: { journal: 'settlement', keys: ['settled_at', 'hold_id'] },
   'late-settlements': { journal: 'late_settlement', keys: ['settled_at', 'hold_id'] },
+  'unit-prices': {
+    journal: 'settlement',
+    keys: ['settled_at', 'hold_id'],
+    where: '(request_price IS NOT NULL OR image_price IS NOT NULL)',
+  },
   movements: { journal: 'movement', keys: ['created_at', 'id'] },
   statements: { table: 'month_account', keys: ['account_id'] },
   grants: { table: 'month_grant', keys: ['grant_id', 'account_id'] },
@@ -124,7 +129,8 @@ async function readJournal(
   const found: Line[] = [];
   const read = async (condition: string): Promise<boolean> => {
     const ids = idsFrom ? ` AND hold_id >= '${idsFrom}'` : '';
-    const from = `billing.${journal} WHERE ${condition} AND transaction_id < ${range.to.transactionEnd}${ids}`;
+    const where = SOURCES[file].where ? ` AND ${SOURCES[file].where}` : '';
+    const from = `billing.${journal} WHERE ${condition}${where} AND transaction_id < ${range.to.transactionEnd}${ids}`;
     found.push(...(await readRows(query, file, { from, after, limit: limit - found.length })));
     return found.length === limit;
   };

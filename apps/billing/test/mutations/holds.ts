@@ -361,6 +361,13 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'a usage above the hold costs the hold; the excess is recorded and not charged',
     ],
     [
+      'a hold is priced with its request and images',
+      'const actual = costOf(usage, hold.price);',
+      'const actual = costOf(usage, { ...hold.price, requestPicoUsd: 0n, images: 0 });',
+      FOLD,
+      'the fold equals the serial model',
+    ],
+    [
       'cached tokens are a part of the prompt',
       'Math.min(usage.cachedTokens, usage.promptTokens)',
       'usage.cachedTokens',
@@ -379,6 +386,20 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
   ],
   // ---- writing ----
   [`${HOLDS}/write-rows.ts`]: [
+    [
+      'the price of a request is kept',
+      'requestPicoUsd ?? null',
+      'null',
+      CACHED,
+      'holds with the price of a request or an image are opened and settled',
+    ],
+    [
+      'the images of a request are kept',
+      'images ?? 0',
+      '0',
+      CACHED,
+      'holds with the price of a request or an image are opened and settled',
+    ],
     [
       'a hold that was not there',
       "billing.demand((SELECT count(*) FROM settled) = cardinality($2), 'a hold to end was not there')",

@@ -1,4 +1,5 @@
 import type { Route, Upstream } from '#contracts/catalog.js';
+import type { Price } from '#money/price.js';
 import type { WantedModel, WantedPricePlan } from '../file/parse-catalog-file.js';
 import type { VersionedPrice } from './price-version.js';
 
@@ -25,7 +26,17 @@ export interface CatalogState {
   upstreams: StoredUpstream[];
   models: StoredModel[];
   pricePlans: StoredPricePlan[];
+  /** Those that wait, soonest first. */
+  scheduledPrices: WaitingPrice[];
 }
 
-/** The entries of the catalog, without its revision. */
-export type CatalogEntries = Omit<CatalogState, 'revision'>;
+/** A scheduled price that is neither applied nor cancelled. */
+export interface WaitingPrice {
+  id: string;
+  modelId: string;
+  price: Price;
+  effectiveAt: Date;
+}
+
+/** The entries of the catalog, without its revision and what is scheduled. */
+export type CatalogEntries = Omit<CatalogState, 'revision' | 'scheduledPrices'>;

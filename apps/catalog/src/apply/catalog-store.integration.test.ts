@@ -59,6 +59,8 @@ const priceRow = (modelId: string, version: number, price: bigint) => ({
   inputPrice: price,
   cachedInputPrice: 0n,
   outputPrice: price,
+  requestPrice: null,
+  imagePrice: null,
 });
 
 test('an applied catalog is read back whole', async () => {
@@ -74,13 +76,14 @@ test('an applied catalog is read back whole', async () => {
       routes: model.routes.map((route) => ({ ...route, enabled: true, position: 0 })),
     })),
     pricePlans: [],
+    scheduledPrices: [],
   });
 });
 
 test('applying the same file again keeps the revision', async () => {
   await store.apply(catalog({ a: '1' }), ORIGIN);
   expect(await store.apply(catalog({ a: '1' }), ORIGIN)).toEqual({ revision: 1, changes: null });
-  expect(await store.readRevision()).toBe(1);
+  expect((await store.readVersion()).revision).toBe(1);
 });
 
 test('a changed price is a new version', async () => {
@@ -195,7 +198,7 @@ test('a change of another revision than the expected one is refused, and nothing
   const stale = store.apply(catalog({ a: '3' }), { ...ORIGIN, expectedRevision: 1 });
   await expect(stale).rejects.toMatchObject({ name: 'ServiceError', code: 'conflict', param: 'expectedRevision' });
   expect((await store.read()).models.map(({ price }) => price.version)).toEqual([2]);
-  expect(await store.readRevision()).toBe(2);
+  expect((await store.readVersion()).revision).toBe(2);
   // Its reply was lost: the repeated apply finds nothing to change.
   expect(await store.apply(catalog({ a: '2' }), { ...ORIGIN, expectedRevision: 1 })).toEqual({ revision: 2, changes: null });
 });

@@ -6,6 +6,8 @@ import { CapabilitiesEntry, TimeoutsEntry } from '../file/catalog-file.schema.js
 import type { WantedCatalog } from '../file/parse-catalog-file.js';
 import { setPrice } from '../file/set-price.js';
 import { type DuePrice, duePrice } from '../prices/due-price.js';
+import { priceOfColumns } from '../prices/price-columns.js';
+import { WAITING } from '../prices/waiting.js';
 import type { CatalogState, StoredModel, StoredPricePlan, StoredUpstream } from './catalog-state.js';
 import { describeChanges } from './describe-changes.js';
 import { type Changes, isEmpty, planChanges } from './plan-changes.js';
@@ -33,12 +35,23 @@ export interface ApplyOrigin {
   reason?: string;
 }
 
+export interface CatalogVersion {
+  revision: number;
+  /** Ids of the prices that wait, soonest first. */
+  scheduled: string;
+}
+
 /** The tables of the catalog. Every method is one transaction. */
 export class CatalogStore {
   constructor(private readonly prisma: PrismaClient) {}
 
-  async readRevision(): Promise<number> {
-    return (await this.prisma.catalogState.findUniqueOrThrow({ where: { id: 1 } })).revision;
+  /** Returns the revision, and a text that changes when a price is scheduled, cancelled or applied. */
+  async readVersion(): Promise<CatalogVersion> {
+    const rows = await this.prisma.$queryRaw<CatalogVersion[]>`SELECT revision, coalesce((
+        SELECT string_agg(id::text, ' ' ORDER BY effective_at, id) FROM catalog.scheduled_price WHERE revision IS NULL AND cancelled_at IS NULL
+      ), '') AS scheduled FROM catalog.state WHERE id = 1`;
+    if (rows[0] === undefined) throw new TypeError('the catalog has no state');
+    return rows[0];
   }
 
   /** Reads all tables in one snapshot. */
@@ -161,8 +174,15 @@ async function readState(tx: Database): Promise<CatalogState> {
     },
   });
   const plans = await tx.pricePlan.findMany({ orderBy: [{ position: 'asc' }, { id: 'asc' }] });
+  const scheduled = await tx.scheduledPrice.findMany({ where: WAITING, orderBy: [{ effectiveAt: 'asc' }, { id: 'asc' }] });
   return {
     revision: state.revision,
+    scheduledPrices: scheduled.map(({ id, modelId, effectiveAt, ...price }) => ({
+      id,
+      modelId,
+      price: priceOfColumns(price),
+      effectiveAt,
+    })),
     upstreams: upstreams.map(storedUpstream),
     models: models.map(storedModel),
     pricePlans: plans.map(storedPlan),
@@ -191,12 +211,7 @@ function storedModel({ prices, routes, created, input, ...row }: ModelRecord): S
     ...row,
     created: Number(created),
     input: input as StoredModel['input'],
-    price: {
-      version: price.version,
-      inputPicoUsd: price.inputPrice,
-      cachedInputPicoUsd: price.cachedInputPrice,
-      outputPicoUsd: price.outputPrice,
-    },
+    price: { version: price.version, ...priceOfColumns(price) },
     routes: routes.map(({ upstreamId, upstreamModel, weight, priority, concurrencyMax, enabled, position }) => ({
       upstream: upstreamId,
       model: upstreamModel,

@@ -29,6 +29,7 @@ const store = {
         routes: routes.map((route, place) => ({ ...route, enabled: true, position: place })),
       })),
       pricePlans: pricePlans.map((plan, position) => ({ ...plan, position })),
+      scheduledPrices: [],
     };
   },
 };

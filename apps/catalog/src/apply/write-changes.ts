@@ -1,4 +1,5 @@
 import { Prisma } from '#database/prisma-client.js';
+import { columnsOfPrice } from '../prices/price-columns.js';
 import type { Changes } from './plan-changes.js';
 
 /** Client of a transaction. */
@@ -21,13 +22,7 @@ export async function writeChanges(tx: Database, { upstreams, models, prices, ro
     await tx.catalogModel.upsert({ where: { id }, create: { id, ...row }, update: row });
   }
   await tx.modelPrice.createMany({
-    data: prices.map(({ modelId, version, inputPicoUsd, cachedInputPicoUsd, outputPicoUsd }) => ({
-      modelId,
-      version,
-      inputPrice: inputPicoUsd,
-      cachedInputPrice: cachedInputPicoUsd,
-      outputPrice: outputPicoUsd,
-    })),
+    data: prices.map(({ modelId, version, ...price }) => ({ modelId, version, ...columnsOfPrice(price) })),
   });
   for (const { modelId, upstream: upstreamId, model: upstreamModel, ...row } of routes) {
     const key = { modelId, upstreamId, upstreamModel };

@@ -24,6 +24,7 @@ import {
   Text,
   TrueOrFalse,
   UrlPath,
+  UsdEach,
   UsdPerMillionTokens,
   VariableName,
   WholeNumber,
@@ -99,6 +100,10 @@ export class PriceEntry {
   @UsdPerMillionTokens() inputUsdPerMTok!: string;
   @UsdPerMillionTokens() cachedInputUsdPerMTok!: string;
   @UsdPerMillionTokens() outputUsdPerMTok!: string;
+  /** Default: a request costs its tokens. */
+  @Optional() @UsdEach() requestUsd?: string;
+  /** Default: an image costs its tokens. */
+  @Optional() @UsdEach() imageUsd?: string;
 }
 
 class RouteEntry {

@@ -80,6 +80,22 @@ test('absent fields have their defaults', () => {
   } satisfies WantedCatalog);
 });
 
+test('a price may have one of a request and of an image; zero is none', () => {
+  const priceOf = (units: string) =>
+    parseCatalogFile(SMALLEST.replace('outputUsdPerMTok: "0.60"', `outputUsdPerMTok: "0.60"${units}`), 'c.yaml', noVariables).models[0]
+      ?.price;
+  const tokens = { inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n };
+  expect(priceOf(', requestUsd: "0.001", imageUsd: "0.000000000001"')).toEqual({
+    ...tokens,
+    requestPicoUsd: 1_000_000_000n,
+    imagePicoUsd: 1n,
+  });
+  expect(priceOf(', requestUsd: "0", imageUsd: "0.00"')).toEqual(tokens);
+  expect(() => priceOf(', requestUsd: 0.001')).toThrow(
+    'c.yaml:11: models[0].price.requestUsd: must be USD below 1000000 in quotes with at most twelve decimals, such as "0.01"',
+  );
+});
+
 test('given fields are taken unchanged', () => {
   const { upstreams, models } = parseCatalogFile(
     `

@@ -2,9 +2,10 @@
 import { plainToInstance } from 'class-transformer';
 import { type ValidationError, validateSync } from 'class-validator';
 import type { CatalogModel, PricePlan, Route, Upstream } from '#contracts/catalog.js';
-import { type Price, parseUsdPerMillionTokens } from '#money/price.js';
+import { parseListPrices } from '#money/list-prices.js';
+import type { Price } from '#money/price.js';
 import { renderPriceText } from '#money/price-plan.js';
-import { CatalogFileEntry, type ModelEntry, type PriceEntry, type PricePlanEntry, type UpstreamEntry } from './catalog-file.schema.js';
+import { CatalogFileEntry, type ModelEntry, type PricePlanEntry, type UpstreamEntry } from './catalog-file.schema.js';
 import { CatalogFileError, type Fault } from './catalog-file-error.js';
 import { checkConsistency, type FieldProblem } from './check-consistency.js';
 import { lineOf, type Path, renderPath } from './locate.js';
@@ -112,16 +113,8 @@ function modelOf({ displayName, created, defaultOutputTokens, price, routes, ...
     displayName: displayName ?? null,
     created: created ?? null,
     defaultOutputTokens: defaultOutputTokens ?? Math.min(model.maxOutputTokens, DEFAULT_OUTPUT_TOKENS_MAX),
-    price: priceOf(price),
+    price: parseListPrices(price),
     routes: routes.map((route) => ({ ...route, concurrencyMax: route.concurrencyMax ?? null })),
-  };
-}
-
-function priceOf(price: PriceEntry): Price {
-  return {
-    inputPicoUsd: parseUsdPerMillionTokens(price.inputUsdPerMTok),
-    cachedInputPicoUsd: parseUsdPerMillionTokens(price.cachedInputUsdPerMTok),
-    outputPicoUsd: parseUsdPerMillionTokens(price.outputUsdPerMTok),
   };
 }
 
@@ -130,6 +123,6 @@ function planOf({ id, discountPercent, models }: PricePlanEntry): WantedPricePla
     id,
     enabled: true,
     discountPercent: String(Number(discountPercent)), // 12.50 and 12.5 are one plan
-    models: models.map(({ id, price }) => ({ id, price: renderPriceText(priceOf(price)) })),
+    models: models.map(({ id, price }) => ({ id, price: renderPriceText(parseListPrices(price)) })),
   };
 }

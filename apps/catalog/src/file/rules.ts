@@ -1,4 +1,5 @@
 import { ValidateBy, ValidateIf, type ValidationArguments } from 'class-validator';
+import { UNIT_PRICE } from '#contracts/billing/fields.js';
 import { isBaseUrl, isOwnVariable, SECRET_FILE_NAME, VARIABLE_NAME } from '#contracts/upstream-rules.js';
 
 /*
@@ -91,6 +92,14 @@ export function UsdPerMillionTokens(): PropertyDecorator {
   return rule(
     'must be USD per million tokens in quotes with at most six decimals, such as "0.15"',
     (value) => typeof value === 'string' && /^\d{1,7}(\.\d{1,6})?$/.test(value),
+  );
+}
+
+/** USD per request or image, quoted as the other prices are. */
+export function UsdEach(): PropertyDecorator {
+  return rule(
+    'must be USD below 1000000 in quotes with at most twelve decimals, such as "0.01"',
+    (value) => typeof value === 'string' && UNIT_PRICE.test(value),
   );
 }
 

@@ -57,3 +57,29 @@ test('a price that others share is written anew for its model alone', () => {
       outputUsdPerMTok: "1"
 `);
 });
+
+const UNITS = { ...PRICE, requestPicoUsd: 1_000_000_000n, imagePicoUsd: 1n };
+const NEW_PRICE =
+  '{ inputUsdPerMTok: "0.25", cachedInputUsdPerMTok: "0.00", outputUsdPerMTok: "12.00", requestUsd: "0.001", imageUsd: "0.000000000001" }';
+
+test.each([
+  ['in one line', '{ inputUsdPerMTok: "0.15", cachedInputUsdPerMTok: "0.015", outputUsdPerMTok: "0.60" }'],
+  [
+    'in lines',
+    `
+      inputUsdPerMTok: "0.15" # prompt
+      cachedInputUsdPerMTok: "0.015"
+      outputUsdPerMTok: "0.60"`,
+  ],
+])('a price %s that gets or loses the price of a request is written anew, and all else is kept', (_, price) => {
+  const text = `# the catalog
+models:
+  - id: a
+    price: ${price}
+  - id: b # the second
+    price: { inputUsdPerMTok: "1", cachedInputUsdPerMTok: "1", outputUsdPerMTok: "1" }
+`;
+  const priced = setPrice(text, 'a', UNITS);
+  expect(priced.replace(/price:\s+/, 'price: ')).toBe(text.replace(price, NEW_PRICE));
+  expect(setPrice(priced, 'a', PRICE)).toBe(priced.replace(', requestUsd: "0.001", imageUsd: "0.000000000001"', ''));
+});

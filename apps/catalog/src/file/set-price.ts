@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Document, isMap, isNode, stringify } from 'yaml';
-import { picoUsd, renderUsd } from '#money/pico-usd.js';
+import { renderListPrices } from '#money/list-prices.js';
 import type { Price } from '#money/price.js';
 import { readYaml } from './read-yaml.js';
 
@@ -14,7 +14,7 @@ export function setPrice(text: string, modelId: string, price: Price): string {
   const models = (plain as { models: { id: string }[] }).models;
   const index = models.findIndex(({ id }) => id === modelId);
   if (index === -1) return text;
-  const fields = fieldsOf(price);
+  const fields: Fields = { ...renderListPrices(price) };
   const wanted = { ...plain, models: models.map((model, at) => (at === index ? { ...model, price: fields } : model)) };
   const edited = replaceValues(text, document, index, fields);
   return contentEquals(edited, wanted) ? edited : stringify(wanted, { aliasDuplicateObjects: false, lineWidth: 0 });
@@ -22,26 +22,18 @@ export function setPrice(text: string, modelId: string, price: Price): string {
 
 type Fields = Record<string, string>;
 
-/** Returns the price as the catalog file has it. */
-function fieldsOf({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd }: Price): Fields {
-  const perMillion = (price: bigint): string => renderUsd(picoUsd(price * 1_000_000n));
-  return {
-    inputUsdPerMTok: perMillion(inputPicoUsd),
-    cachedInputUsdPerMTok: perMillion(cachedInputPicoUsd),
-    outputUsdPerMTok: perMillion(outputPicoUsd),
-  };
-}
-
-/** Replaces the values of the model's price in the text, or the alias that stands for all of them. */
+/** Replaces the values of the model's price in the text, or all of it where it has other fields or is an alias. */
 function replaceValues(text: string, document: Document.Parsed, index: number, fields: Fields): string {
   const node = document.getIn(['models', index, 'price'], true);
   const quoted = Object.entries(fields).map(([field, value]) => [field, JSON.stringify(value)] as const);
-  const edits: [node: unknown, value: string][] = isMap(node)
+  const hasSameFields = isMap(node) && node.items.length === quoted.length && quoted.every(([field]) => node.has(field));
+  const edits: [node: unknown, value: string][] = hasSameFields
     ? quoted.map(([field, value]) => [node.get(field, true), value])
     : [[node, `{ ${quoted.map(([field, value]) => `${field}: ${value}`).join(', ')} }`]];
   const places = edits.flatMap(([at, value]) => {
     const range = isNode(at) ? at.range : undefined;
-    return range ? [{ start: range[0], end: range[1], value }] : [];
+    // The range of a price in lines ends after its last line.
+    return range ? [{ start: range[0], end: range[0] + text.slice(range[0], range[1]).trimEnd().length, value }] : [];
   });
   return places
     .sort((one, other) => other.start - one.start)

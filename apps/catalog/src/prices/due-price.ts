@@ -1,5 +1,6 @@
 import type { Price } from '#money/price.js';
 import type { Database } from '../apply/write-changes.js';
+import { priceOfColumns } from './price-columns.js';
 
 /** A scheduled price whose time has come. */
 export interface DuePrice {
@@ -14,5 +15,5 @@ export async function duePrice(tx: Database): Promise<DuePrice | undefined> {
     WHERE revision IS NULL AND cancelled_at IS NULL AND effective_at <= clock_timestamp() ORDER BY effective_at, id LIMIT 1`;
   if (rows[0] === undefined) return undefined;
   const { id, modelId, ...row } = await tx.scheduledPrice.findUniqueOrThrow({ where: { id: rows[0].id } });
-  return { id, modelId, price: { inputPicoUsd: row.inputPrice, cachedInputPicoUsd: row.cachedInputPrice, outputPicoUsd: row.outputPrice } };
+  return { id, modelId, price: priceOfColumns(row) };
 }

@@ -141,7 +141,7 @@ test('replicas that apply at once apply a price once', async () => {
   const replicas = [store, new CatalogStore(other), store, new CatalogStore(other)];
   const outcomes = await Promise.all(replicas.map(applyDue));
   expect(outcomes.filter((outcome) => outcome !== null)).toHaveLength(1);
-  expect([await store.readRevision(), await priceOf('a')]).toEqual([2, priced(2, 2_000_000n)]);
+  expect([(await store.readVersion()).revision, await priceOf('a')]).toEqual([2, priced(2, 2_000_000n)]);
 });
 
 test('a replica that dies while it applies a price leaves it to another, which applies it once', async () => {

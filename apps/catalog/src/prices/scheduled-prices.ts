@@ -1,16 +1,17 @@
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Caller } from '#contracts/audit.js';
 import { type PriceScheduleRequest, SCHEDULED_PRICES_MAX, type ScheduledPrice } from '#contracts/scheduled-prices.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { audited } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
-import { parseUsdPerMillionTokens } from '#money/price.js';
+import { parseListPrices } from '#money/list-prices.js';
+import { renderPriceText } from '#money/price-plan.js';
 import type { Logger } from '#observability/logger.js';
 import { takeTurn } from '../apply/take-turn.js';
 import type { Database } from '../apply/write-changes.js';
-
-/** Prices that wait. */
-export const WAITING = { revision: null, cancelledAt: null };
+import { columnsOfPrice, priceOfColumns } from './price-columns.js';
+import { WAITING } from './waiting.js';
 
 /** The table of scheduled prices. `CatalogStore.applyDuePrice` applies them. */
 export class ScheduledPrices {
@@ -69,21 +70,14 @@ function rowOf({ scheduledPriceId, model, price, effectiveAt }: PriceScheduleReq
   return {
     id: scheduledPriceId ?? randomUUID(),
     modelId: model,
-    inputPrice: parseUsdPerMillionTokens(price.inputUsdPerMTok),
-    cachedInputPrice: parseUsdPerMillionTokens(price.cachedInputUsdPerMTok),
-    outputPrice: parseUsdPerMillionTokens(price.outputUsdPerMTok),
+    ...columnsOfPrice(parseListPrices(price)),
     effectiveAt: new Date(effectiveAt),
   };
 }
 
 function sameOrConflict(existing: Row, row: NewRow): ScheduledPrice {
-  const isSame =
-    existing.modelId === row.modelId &&
-    existing.inputPrice === row.inputPrice &&
-    existing.cachedInputPrice === row.cachedInputPrice &&
-    existing.outputPrice === row.outputPrice &&
-    existing.effectiveAt.getTime() === row.effectiveAt.getTime();
-  if (isSame) return render(existing);
+  const { createdAt, revision, cancelledAt, ...scheduled } = existing;
+  if (isDeepStrictEqual(scheduled, row)) return render(existing);
   throw new ServiceError('conflict', 'Another price was scheduled with this id.', 'scheduledPriceId');
 }
 
@@ -106,21 +100,11 @@ function changeOf(action: string, id: string) {
   return { action, accountId: null, target: `price/${id}`, reason: null };
 }
 
-function render({
-  id,
-  modelId,
-  inputPrice,
-  cachedInputPrice,
-  outputPrice,
-  effectiveAt,
-  createdAt,
-  revision,
-  cancelledAt,
-}: Row): ScheduledPrice {
+function render({ id, modelId, effectiveAt, createdAt, revision, cancelledAt, ...price }: Row): ScheduledPrice {
   return {
     scheduledPriceId: id,
     model: modelId,
-    price: { inputPicoUsd: `${inputPrice}`, cachedInputPicoUsd: `${cachedInputPrice}`, outputPicoUsd: `${outputPrice}` },
+    price: renderPriceText(priceOfColumns(price)),
     effectiveAt: effectiveAt.toISOString(),
     createdAt: createdAt.toISOString(),
     revision,

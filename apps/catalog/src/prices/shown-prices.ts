@@ -8,7 +8,6 @@ import type { CatalogStore } from '../apply/catalog-store.js';
 import { CatalogFileError } from '../file/catalog-file-error.js';
 import { parseCatalogFile } from '../file/parse-catalog-file.js';
 import { REVISION_TARGET } from '../revisions/revisions.js';
-import { WAITING } from './scheduled-prices.js';
 
 /** Enabled models with their list prices, and plans, at one moment. */
 interface Prices {
@@ -54,14 +53,8 @@ export class ShownPrices {
 
   async #ahead(moment: Date): Promise<Prices> {
     const state = await this.store.read();
-    const where = { ...WAITING, effectiveAt: { lte: moment } };
-    const scheduled = await this.prisma.scheduledPrice.findMany({ where, orderBy: [{ effectiveAt: 'asc' }, { id: 'asc' }] });
-    const last = new Map(
-      scheduled.map(({ modelId, inputPrice, cachedInputPrice, outputPrice }): [string, Price] => [
-        modelId,
-        { inputPicoUsd: inputPrice, cachedInputPicoUsd: cachedInputPrice, outputPicoUsd: outputPrice },
-      ]),
-    );
+    const due = state.scheduledPrices.filter(({ effectiveAt }) => effectiveAt <= moment);
+    const last = new Map(due.map(({ modelId, price }) => [modelId, price]));
     return { ...state, models: state.models.map((model) => ({ ...model, price: last.get(model.id) ?? model.price })) };
   }
 }

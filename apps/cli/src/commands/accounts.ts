@@ -1,8 +1,21 @@
-import { type Account, accountCreate, accountList, accountUpdate } from '#contracts/billing/accounts.js';
+import { type Account, accountCreate, accountList, accountUpdate, type NextPricePlan, pricePlanAt } from '#contracts/billing/accounts.js';
 import { PRICE_PLAN_LENGTH_MAX } from '#contracts/billing/fields.js';
 import { balanceGet } from '#contracts/billing/money.js';
 import { command } from '../command.js';
-import { accountId, argument, clearable, cursor, defaultingToOnly, flag, optional, required, text, usd, usdOrZero } from '../parameters.js';
+import {
+  accountId,
+  argument,
+  clearable,
+  cursor,
+  defaultingToOnly,
+  flag,
+  instant,
+  optional,
+  required,
+  text,
+  usd,
+  usdOrZero,
+} from '../parameters.js';
 import { morePages, renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
@@ -32,7 +45,7 @@ export const accountCommands = [
           STATUS: (row) => (row.statusReason === null ? row.status : `${row.status}: ${row.statusReason}`),
           BALANCE: (row) => renderDollars(row.balance.balance_pico_usd),
           AVAILABLE: (row) => renderDollars(row.balance.available_pico_usd),
-          'PRICE PLAN': (row) => row.pricePlan,
+          'PRICE PLAN': (row) => pricePlanAt(row, Date.now()),
           CREATED: (row) => row.createdAt,
         },
         'no accounts',
@@ -51,6 +64,7 @@ export const accountCommands = [
       lowBalanceOff: flag('stop publishing balance-low'),
       creditLine: optional(usdOrZero, 'how far below zero the top-up balance may go; 0: not at all'),
       pricePlan: optional(clearable(text(PRICE_PLAN_LENGTH_MAX, 'id')), 'price plan of the catalog; an empty text returns to list prices'),
+      from: optional(instant, 'time from which on the price plan counts; default at once'),
     },
     examples: [
       'account update <account-id> --frozen --reason "payment disputed"',
@@ -58,11 +72,13 @@ export const accountCommands = [
       'account update <account-id> --low-balance 5',
       'account update <account-id> --credit-line 500.00',
       'account update <account-id> --price-plan reseller',
+      'account update <account-id> --price-plan reseller --from 2027-01-01',
     ],
     endpoint: accountUpdate,
-    request: ({ accountId, name, frozen, reason, active, lowBalance, lowBalanceOff, creditLine, pricePlan }) => {
+    request: ({ accountId, name, frozen, reason, active, lowBalance, lowBalanceOff, creditLine, pricePlan, from }) => {
       if (frozen && active) throw new UsageError('--frozen and --active contradict each other');
       if (lowBalance && lowBalanceOff) throw new UsageError('--low-balance and --low-balance-off contradict each other');
+      if (from && pricePlan === undefined) throw new UsageError('--from requires --price-plan');
       if (reason && !frozen) throw new UsageError('--reason requires --frozen');
       if ([name, frozen, active, lowBalance, lowBalanceOff, creditLine, pricePlan].every((value) => value === undefined)) {
         throw new UsageError(
@@ -76,7 +92,7 @@ export const accountCommands = [
         statusReason: reason,
         lowBalanceUsd: lowBalanceOff ? '0' : lowBalance,
         creditLineUsd: creditLine,
-        ...(pricePlan !== undefined && { pricePlan: pricePlan || null }),
+        ...(pricePlan !== undefined && { pricePlan: pricePlan || null, pricePlanFrom: from }),
       };
     },
     render: renderAccount,
@@ -109,7 +125,16 @@ function renderAccount(account: Account): string {
     reason: account.statusReason,
     'low balance': account.lowBalancePicoUsd === null ? null : renderMoney(account.lowBalancePicoUsd),
     'credit line': account.creditLinePicoUsd === null ? null : renderMoney(account.creditLinePicoUsd),
-    'price plan': account.pricePlan,
+    'price plan': pricePlanAt(account, Date.now()),
+    ...(isAhead(account.nextPricePlan) && { 'next price plan': renderNextPlan(account.nextPricePlan) }),
     created: account.createdAt,
   });
+}
+
+function isAhead(next: NextPricePlan | null): next is NextPricePlan {
+  return next !== null && Date.parse(next.from) > Date.now();
+}
+
+function renderNextPlan({ pricePlan, from }: NextPricePlan): string {
+  return `${pricePlan ?? 'list prices'} from ${from}`;
 }

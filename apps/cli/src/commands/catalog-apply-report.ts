@@ -1,5 +1,5 @@
 import type { CatalogApplyReply, CatalogChanges, EntryChanges, PriceChange } from '#contracts/catalog.js';
-import { renderPerMillion } from '../render.js';
+import { renderPrices } from '../render.js';
 
 /** Names listed of each kind; the rest is counted. The service's log and `--json` list all. */
 const NAMED_MAX = 20;
@@ -24,7 +24,7 @@ export function summarize({ models, upstreams, repriced, pricePlans }: CatalogCh
 
 function renderChanges({ models, upstreams, repriced, pricePlans }: CatalogChanges): string[] {
   const plans = pricePlans ? renderEntries(pricePlans, 'price plan') : [];
-  const lines = [...renderEntries(models, 'model'), ...renderPrices(repriced), ...plans, ...renderEntries(upstreams, 'upstream')];
+  const lines = [...renderEntries(models, 'model'), ...renderPriceChanges(repriced), ...plans, ...renderEntries(upstreams, 'upstream')];
   return lines.length > 0 ? lines.map((line) => `  ${line}`) : ['  only the order changed'];
 }
 
@@ -39,17 +39,13 @@ export function listed(what: string, names: readonly string[], noun: string): st
   return [`${what} ${count(names.length, noun)}: ${names.slice(0, NAMED_MAX).join(', ')}${more}`];
 }
 
-export function renderPrices(repriced: readonly PriceChange[]): string[] {
+export function renderPriceChanges(repriced: readonly PriceChange[]): string[] {
   if (repriced.length === 0) return [];
   const lines = repriced
     .slice(0, NAMED_MAX)
-    .map(({ model, before, after }) => `  ${model}: ${renderPrice(before)} -> ${renderPrice(after)}`);
+    .map(({ model, before, after }) => `  ${model}: ${renderPrices(before)} -> ${renderPrices(after)}`);
   if (repriced.length > NAMED_MAX) lines.push(`  and ${repriced.length - NAMED_MAX} more`);
   return [`repriced ${count(repriced.length, 'model')}, input / cached input / output per million tokens:`, ...lines];
-}
-
-function renderPrice({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd }: PriceChange['before']): string {
-  return [inputPicoUsd, cachedInputPicoUsd, outputPicoUsd].map(renderPerMillion).join(' / ');
 }
 
 function count(number: number, noun: string): string {

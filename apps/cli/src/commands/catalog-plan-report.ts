@@ -1,5 +1,5 @@
 import type { CatalogDifferences, CatalogPlanReply, EntryDifferences } from '#contracts/catalog-revisions.js';
-import { listed, renderPrices } from './catalog-apply-report.js';
+import { listed, renderPriceChanges } from './catalog-apply-report.js';
 
 /** Characters of a value. `--json` has the whole. */
 const VALUE_MAX = 120;
@@ -13,7 +13,7 @@ export function renderPlan({ revision, faults, changes }: CatalogPlanReply): str
 
 function renderDifferences({ models, upstreams, repriced, pricePlans }: CatalogDifferences): string[] {
   const plans = pricePlans ? renderEntries(pricePlans, 'price plan') : [];
-  const lines = [...renderEntries(models, 'model'), ...renderPrices(repriced), ...plans, ...renderEntries(upstreams, 'upstream')];
+  const lines = [...renderEntries(models, 'model'), ...renderPriceChanges(repriced), ...plans, ...renderEntries(upstreams, 'upstream')];
   return lines.length > 0 ? lines : ['only the order'];
 }
 

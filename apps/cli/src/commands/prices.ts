@@ -1,3 +1,4 @@
+import type { ModelPrices } from '#contracts/catalog.js';
 import {
   type PriceShowReply,
   type PriceShowRequest,
@@ -8,9 +9,20 @@ import {
   type ScheduledPrice,
 } from '#contracts/scheduled-prices.js';
 import { command } from '../command.js';
-import { accountId, argument, defaultingToOnly, instant, optional, perMillion, required, scheduledPriceId, text } from '../parameters.js';
+import {
+  accountId,
+  argument,
+  defaultingToOnly,
+  instant,
+  optional,
+  perMillion,
+  required,
+  scheduledPriceId,
+  text,
+  unitPrice,
+} from '../parameters.js';
 import { planOfAccount } from '../plan-of-account.js';
-import { renderFields, renderPerMillion, renderTable } from '../render.js';
+import { renderFields, renderPerMillion, renderPrices, renderTable, renderUnitPrices } from '../render.js';
 
 export const priceCommands = [
   command({
@@ -21,13 +33,15 @@ export const priceCommands = [
       input: required(perMillion, 'price of input tokens'),
       cached: required(perMillion, 'price of cached input tokens'),
       output: required(perMillion, 'price of output tokens'),
+      request: optional(unitPrice, 'price of a request in USD; default none'),
+      image: optional(unitPrice, 'price of an image in USD; default none'),
       at: required(instant, 'time at which the price takes effect'),
     },
     examples: ['price schedule --model qwen3-8b --input 0.12 --cached 0.012 --output 0.48 --at 2027-01-01'],
     endpoint: priceSchedule,
-    request: ({ model, input, cached, output, at }) => ({
+    request: ({ model, input, cached, output, request, image, at }) => ({
       model,
-      price: { inputUsdPerMTok: input, cachedInputUsdPerMTok: cached, outputUsdPerMTok: output },
+      price: { inputUsdPerMTok: input, cachedInputUsdPerMTok: cached, outputUsdPerMTok: output, requestUsd: request, imageUsd: image },
       effectiveAt: at,
     }),
     render: renderPrice,
@@ -49,6 +63,7 @@ export const priceCommands = [
           'IN $/M': (row) => renderPerMillion(row.price.inputPicoUsd),
           'CACHED $/M': (row) => renderPerMillion(row.price.cachedInputPicoUsd),
           'OUT $/M': (row) => renderPerMillion(row.price.outputPicoUsd),
+          ...unitColumn(prices),
         },
         'no price is scheduled',
       ),
@@ -64,7 +79,7 @@ export const priceCommands = [
     endpoint: priceShow,
     request: ({ at }): PriceShowRequest => ({ at }),
     prepare: async ({ at }, { account }, messaging) => ({ at, pricePlan: await planOfAccount(messaging, account, at) }),
-    render: renderPrices,
+    render: renderShown,
   }),
   command({
     name: 'price cancel',
@@ -85,11 +100,22 @@ function renderPrice({ scheduledPriceId, model, price, effectiveAt, cancelledAt 
     input: renderPerMillion(price.inputPicoUsd),
     'cached input': renderPerMillion(price.cachedInputPicoUsd),
     output: renderPerMillion(price.outputPicoUsd),
+    ...(hasUnitPrices(price) && { besides: renderUnitPrices(price).join(', ') }),
     cancelled: cancelledAt,
   });
 }
 
-function renderPrices({ revision, at, pricePlan, planIsMissing, prices }: PriceShowReply): string {
+/** Returns the column of prices besides those of tokens if a row has some. */
+function unitColumn(rows: readonly { price: ModelPrices }[]): Record<string, (row: { price: ModelPrices }) => string | null> {
+  if (!rows.some(({ price }) => hasUnitPrices(price))) return {};
+  return { BESIDES: ({ price }) => renderUnitPrices(price).join(', ') || null };
+}
+
+function hasUnitPrices(price: ModelPrices): boolean {
+  return renderUnitPrices(price).length > 0;
+}
+
+function renderShown({ revision, at, pricePlan, planIsMissing, prices }: PriceShowReply): string {
   const known = pricePlan === null ? 'list prices' : `price plan ${pricePlan}`;
   const plan = planIsMissing ? `list prices, because the catalog has no price plan ${pricePlan}` : known;
   const table = renderTable(
@@ -99,7 +125,8 @@ function renderPrices({ revision, at, pricePlan, planIsMissing, prices }: PriceS
       'IN $/M': (row) => renderPerMillion(row.price.inputPicoUsd),
       'CACHED $/M': (row) => renderPerMillion(row.price.cachedInputPicoUsd),
       'OUT $/M': (row) => renderPerMillion(row.price.outputPicoUsd),
-      LIST: ({ list }) => [list.inputPicoUsd, list.cachedInputPicoUsd, list.outputPicoUsd].map(renderPerMillion).join(' / '),
+      ...unitColumn(prices),
+      LIST: ({ list }) => renderPrices(list),
     },
     'no models',
   );

@@ -1,5 +1,7 @@
 import type { SettleReason, TokenUsage } from '#contracts/billing/holds.js';
 import type { BilledRequest, CostParts, RequestBill, RequestCreditNote, RequestSettlement } from '#contracts/billing/requests.js';
+import { costOf } from '#money/price.js';
+import { parsePrice } from '#money/price-plan.js';
 import { renderDollars, renderFields, renderMoney, renderPerMillion, renderPinnedPrice } from '../render.js';
 
 /** Renders the bill of one request: the origin of each count, the cost as a sum, and which service settled it and why. */
@@ -45,7 +47,10 @@ function settlementFields(request: BilledRequest, settlement: RequestSettlement)
   };
 }
 
-/** Renders `1000 × $0.15 + 300 × $0.60 per million tokens = $0.00033 (330000000 pico)`, and what is subtracted from it. */
+/**
+ * Renders `1000 × $0.15 + 300 × $0.60 per million tokens = $0.00033 (330000000 pico)`, what is added for the request and its images, and what
+ * is subtracted.
+ */
 function costAsSum(
   { price, heldPicoUsd }: BilledRequest,
   { usage, costPicoUsd, overPicoUsd, writtenOffPicoUsd }: RequestSettlement,
@@ -56,9 +61,13 @@ function costAsSum(
     [usage.outputTokens, price.outputPicoUsd],
   ];
   const counted = terms.filter(([count]) => count > 0);
-  const sum = counted.reduce((total, [count, perToken]) => total + BigInt(count) * BigInt(perToken), 0n);
+  const sum = costOf(usage, parsePrice(price));
   const products = counted.map(([count, perToken]) => `${count} × ${renderPerMillion(perToken)}`);
-  const parts = [`${products.join(' + ')} per million tokens = ${renderDollars(String(sum))}`];
+  const { requestPicoUsd, imagePicoUsd, images } = price;
+  const besides =
+    (requestPicoUsd === undefined ? '' : ` + ${renderDollars(requestPicoUsd)} a request`) +
+    (imagePicoUsd === undefined || images === undefined ? '' : ` + ${images} × ${renderDollars(imagePicoUsd)} an image`);
+  const parts = [`${products.join(' + ')} per million tokens${besides} = ${renderDollars(String(sum))}`];
   if (overPicoUsd !== '0') parts.push(`less ${renderDollars(overPicoUsd)} beyond the held ${renderDollars(heldPicoUsd)}`);
   if (writtenOffPicoUsd !== '0') parts.push(`less ${renderDollars(writtenOffPicoUsd)} written off, because the account had no money left`);
   return parts.length === 1 ? `${parts[0]} (${costPicoUsd} pico)` : `${parts.join(', ')} = ${renderMoney(costPicoUsd)}`;

@@ -8,6 +8,8 @@ export interface Caller extends Pick<ResolvedKey, 'keyId' | 'projectId' | 'accou
   tags?: string[];
   /** Price plan of the account. Absent: list prices. */
   pricePlan?: string;
+  /** Replaces `pricePlan` at its time, in milliseconds. Absent: nothing does. */
+  nextPricePlan?: { pricePlan: string | undefined; from: number };
   /** Absent: all models. */
   mayUse?: (modelId: string) => boolean;
   /** Absent: the key may be used from any address. */
@@ -15,11 +17,13 @@ export interface Caller extends Pick<ResolvedKey, 'keyId' | 'projectId' | 'accou
 }
 
 /** Compiles the lists of a key once, so that a request only looks them up, and one without lists does not. */
-export function callerOfKey({ keyId, projectId, accountId, models, networks, tags, pricePlan }: Omit<ResolvedKey, 'validForMs'>): Caller {
+export function callerOfKey(key: Omit<ResolvedKey, 'validForMs'>): Caller {
+  const { keyId, projectId, accountId, models, networks, tags, pricePlan, nextPricePlan: next } = key;
   return {
     ...{ keyId, projectId, accountId },
     ...(tags && { tags }),
     ...(pricePlan !== undefined && { pricePlan }),
+    ...(next && { nextPricePlan: { pricePlan: next.pricePlan ?? undefined, from: Date.parse(next.from) } }),
     ...(models && { mayUse: matcherOf(models) }),
     ...(networks && { mayCallFrom: networkCheck(networks) }),
   };

@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { catalogChanged, modelList, type PricePlan } from '#contracts/catalog.js';
 import { MessagingError } from '#messaging/messaging.js';
 import { createLogger } from '#observability/logger.js';
@@ -104,5 +105,83 @@ describe('a price plan', () => {
     const { catalog, serve } = setUpPlans();
     await serve(1, { id: 'free', discountPercent: '100', models: [] });
     expect([catalog.hasFreeModel({ pricePlan: 'free' }), catalog.hasFreeModel({})]).toEqual([true, false]);
+  });
+});
+
+describe('a scheduled price', () => {
+  const prices = (version: number, outputPicoUsd: string) => ({ ...TEST_MODEL.price, version, outputPicoUsd });
+  const AT = Date.parse('2027-01-01T00:00:00Z');
+  const gold = { id: 'gold', discountPercent: '50', models: [] };
+  const now = jest.spyOn(Date, 'now');
+  afterAll(() => now.mockRestore());
+
+  function setUpSchedule(...effectiveAt: number[]) {
+    const { messaging, catalog } = setUp();
+    const scheduledPrices = effectiveAt.map((at, position) => ({
+      model: 'b',
+      price: prices(8 + position, `${position + 1}000`),
+      effectiveAt: new Date(at).toISOString(),
+    }));
+    messaging.answer(modelList, () => ({
+      revision: 1,
+      models: [TEST_MODEL, { ...TEST_MODEL, id: 'b' }],
+      pricePlans: [gold],
+      scheduledPrices,
+    }));
+    const pinned = (pricePlan?: string) => {
+      const { price, pinnedPrice } = catalog.model('b', { ...(pricePlan !== undefined && { pricePlan }) });
+      return [price.outputPicoUsd, pinnedPrice.version];
+    };
+    return { messaging, catalog, pinned };
+  }
+
+  test('is in force from its time on while the catalog is away, in price plans too', async () => {
+    const { messaging, catalog, pinned } = setUpSchedule(AT, AT + 10, AT + 20);
+    now.mockReturnValue(AT - 1);
+    await catalog.refresh();
+    expect([pinned(), pinned('gold')]).toEqual([
+      [600_000n, 7],
+      [300_000n, 7],
+    ]);
+    messaging.answer(modelList, () => {
+      throw new MessagingError('unavailable', 'no responders');
+    });
+    await catalog.refresh();
+    now.mockReturnValue(AT);
+    expect([pinned(), pinned('gold')]).toEqual([
+      [1_000n, 8],
+      [500n, 8],
+    ]);
+    now.mockReturnValue(AT + 25); // two at once: the last one counts
+    expect([pinned(), pinned('gold')]).toEqual([
+      [3_000n, 10],
+      [1_500n, 10],
+    ]);
+    expect(catalog.model(TEST_MODEL.id, {}).price.outputPicoUsd).toBe(600_000n);
+  });
+
+  test('and a price plan of a caller are each in force from their own time on', async () => {
+    const { catalog } = setUpSchedule(AT + 10);
+    now.mockReturnValue(AT - 1);
+    await catalog.refresh();
+    const price = () =>
+      [{ pricePlan: 'gold', nextPricePlan: { pricePlan: undefined, from: AT } }, { nextPricePlan: { pricePlan: 'gold', from: AT } }].map(
+        (caller) => catalog.model('b', caller).price.outputPicoUsd,
+      );
+    expect(price()).toEqual([300_000n, 600_000n]);
+    now.mockReturnValue(AT);
+    expect(price()).toEqual([600_000n, 300_000n]);
+    now.mockReturnValue(AT + 10);
+    expect(price()).toEqual([1_000n, 500n]);
+  });
+
+  test('is that of the newest answer: a cancelled one is not used', async () => {
+    const { catalog, messaging, pinned } = setUpSchedule(AT);
+    now.mockReturnValue(AT - 1);
+    await catalog.refresh();
+    messaging.answer(modelList, () => ({ revision: 1, models: [TEST_MODEL, { ...TEST_MODEL, id: 'b' }] }));
+    await catalog.refresh();
+    now.mockReturnValue(AT + 1);
+    expect(pinned()).toEqual([600_000n, 7]);
   });
 });

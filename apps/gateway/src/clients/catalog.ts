@@ -21,10 +21,21 @@ interface PricedModels {
   hasFree: boolean;
 }
 
-/** Keeps a copy of the enabled models. While the catalog is unavailable, the last copy stays in use. */
+/** Fields of a caller that decide its prices. */
+type Plans = 'pricePlan' | 'nextPricePlan';
+type ScheduledPrice = NonNullable<ModelListReply['scheduledPrices']>[number];
+
+/**
+ * Keeps a copy of the enabled models. While the catalog is unavailable, the last copy stays in use. A scheduled price is used from its time
+ * on by the clock of this process, whether the catalog has made it a revision or not.
+ */
 export class CatalogClient {
   private models: PricedModels | undefined;
   private pricePlans: readonly PricePlan[] = [];
+  /** Soonest first. */
+  private scheduled: readonly ScheduledPrice[] = [];
+  /** Time of the first one. */
+  private nextPriceAt = Number.POSITIVE_INFINITY;
   /** Models in the plans that requests have used at this revision. */
   private readonly planned = new Map<string, PricedModels>();
   private readonly follower: RevisionFollower<ModelListReply>;
@@ -37,10 +48,11 @@ export class CatalogClient {
     refreshMs: number,
     onModels?: (ids: readonly string[]) => void,
   ) {
-    const apply = ({ models, pricePlans = [] }: ModelListReply): void => {
+    const apply = ({ models, pricePlans = [], scheduledPrices = [] }: ModelListReply): void => {
       this.models = pricedModels(models.map(parseModel));
       this.pricePlans = pricePlans;
       this.planned.clear();
+      this.schedule(scheduledPrices);
       onModels?.([...this.models.byId.keys()]);
     };
     this.follower = new RevisionFollower(messaging, { endpoint: modelList, changed: catalogChanged, refreshMs, apply }, logger);
@@ -64,22 +76,23 @@ export class CatalogClient {
    * Returns a model at the price of the caller's plan; ids are case-sensitive. Throws `model_not_found`, also for a model that the caller's key
    * may not use, and `model_unavailable` before the first catalog was received.
    */
-  model(id: string, { mayUse, pricePlan }: Pick<Caller, 'mayUse' | 'pricePlan'>): Model {
-    const model = this.known(pricePlan).byId.get(id);
-    if (!model || mayUse?.(id) === false)
+  model(id: string, caller: Pick<Caller, 'mayUse' | Plans>): Model {
+    const model = this.known(caller).byId.get(id);
+    if (!model || caller.mayUse?.(id) === false)
       throw new GatewayError('model_not_found', `There is no model ${JSON.stringify(id.slice(0, 200))}.`, { param: 'model' });
     return model;
   }
 
   /** Returns the models that the caller's key may use, in the catalog's order. */
-  list({ mayUse, pricePlan }: Pick<Caller, 'mayUse' | 'pricePlan'>): Model[] {
-    const models = [...this.known(pricePlan).byId.values()];
+  list(caller: Pick<Caller, 'mayUse' | Plans>): Model[] {
+    const { mayUse } = caller;
+    const models = [...this.known(caller).byId.values()];
     return mayUse ? models.filter(({ id }) => mayUse(id)) : models;
   }
 
   /** True when a model costs the caller nothing. */
-  hasFreeModel({ pricePlan }: Pick<Caller, 'pricePlan'>): boolean {
-    return this.models !== undefined && this.known(pricePlan).hasFree;
+  hasFreeModel(plans: Pick<Caller, Plans>): boolean {
+    return this.models !== undefined && this.known(plans).hasFree;
   }
 
   /** Requests the catalog again. Never rejects. */
@@ -87,11 +100,31 @@ export class CatalogClient {
     return this.follower.refresh();
   }
 
-  private known(pricePlan: string | undefined): PricedModels {
+  private known(plans: Pick<Caller, Plans>): PricedModels {
     if (!this.models) {
       throw new GatewayError('model_unavailable', 'The models are not known yet. Try again.', { retryAfterSeconds: 1 });
     }
+    if (this.nextPriceAt !== Number.POSITIVE_INFINITY && this.nextPriceAt <= Date.now()) this.takeDuePrices(this.models);
+    const pricePlan = planOf(plans);
     return pricePlan === undefined ? this.models : (this.planned.get(pricePlan) ?? this.inPlan(pricePlan, this.models));
+  }
+
+  private schedule(prices: readonly ScheduledPrice[]): void {
+    this.scheduled = prices;
+    this.nextPriceAt = prices[0] ? Date.parse(prices[0].effectiveAt) : Number.POSITIVE_INFINITY;
+  }
+
+  private takeDuePrices({ byId }: PricedModels): void {
+    const now = Date.now();
+    const isDue = ({ effectiveAt }: ScheduledPrice): boolean => Date.parse(effectiveAt) <= now;
+    const prices = new Map(this.scheduled.filter(isDue).map(({ model, price }) => [model, price]));
+    const models = [...byId.values()].map((model) => {
+      const price = prices.get(model.id);
+      return price ? { ...model, pinnedPrice: price, price: parsePrice(price) } : model;
+    });
+    this.models = pricedModels(models);
+    this.planned.clear();
+    this.schedule(this.scheduled.filter((price) => !isDue(price)));
   }
 
   /** Computes the prices of a plan once for each revision. In an unknown plan they are list prices: a request is never refused for it. */
@@ -104,10 +137,15 @@ export class CatalogClient {
   }
 }
 
+/** Returns the plan that is in force now. */
+function planOf({ pricePlan, nextPricePlan }: Pick<Caller, Plans>): string | undefined {
+  return nextPricePlan && nextPricePlan.from <= Date.now() ? nextPricePlan.pricePlan : pricePlan;
+}
+
 function pricedModels(models: readonly Model[]): PricedModels {
   return {
     byId: new Map(models.map((model) => [model.id, model])),
-    hasFree: models.some(({ price }) => price.inputPicoUsd === 0n && price.outputPicoUsd === 0n),
+    hasFree: models.some(({ price }) => price.inputPicoUsd === 0n && price.outputPicoUsd === 0n && price.requestPicoUsd === undefined),
   };
 }
 

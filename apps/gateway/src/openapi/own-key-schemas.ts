@@ -140,8 +140,11 @@ const request: Fields<typeof renderRequest> = {
       input_pico_usd: PICO_USD,
       cached_input_pico_usd: PICO_USD,
       output_pico_usd: PICO_USD,
+      request_pico_usd: PICO_USD,
+      image_pico_usd: PICO_USD,
+      images: described(count, 'Images of the prompt, if they have a price.'),
     }),
-    'Prices of a token when the hold was opened.',
+    'Prices of a token, of the request and of an image when the hold was opened.',
   ),
   settlement: described(
     orNull(

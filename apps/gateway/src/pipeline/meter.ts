@@ -3,7 +3,7 @@ import type { Attempt } from '#inference/attempt.js';
 import { ReceivedOutput, withinCap } from '#inference/received-output.js';
 import type { CompletionFailure, FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
-import { limitPrompt, type Price } from '#money/price.js';
+import { limitPrompt } from '#money/price.js';
 import type { Quote } from './quote.js';
 
 /** Outcome of a request. Billing records it as the `reason` of the settlement. */
@@ -27,7 +27,6 @@ export class Meter {
 
   constructor(
     private readonly quote: Quote,
-    private readonly price: Price,
     private readonly streamed: boolean,
   ) {}
 
@@ -47,8 +46,8 @@ export class Meter {
 
   /** Returns the part of the usage that the hold covers. It is billed, and it is shown. */
   private get covered(): Usage {
-    const { amount, outputTokensMax } = this.quote;
-    return limitPrompt(withinCap(this.used, outputTokensMax), amount, this.price);
+    const { amount, outputTokensMax, price } = this.quote;
+    return limitPrompt(withinCap(this.used, outputTokensMax), amount, price);
   }
 
   /**

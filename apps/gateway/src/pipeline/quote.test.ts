@@ -47,11 +47,38 @@ test.each([
 test('the hold is one token a byte of the prompt, and the output cap [hold-size]', () => {
   const { inputPicoUsd, outputPicoUsd } = TINY.price;
   expect(quoteRequest(TINY, prompt('Twelve bytes', 1))).toEqual({
+    price: TINY.price,
+    pinnedPrice: TINY.pinnedPrice,
     amount: 12n * inputPicoUsd + outputPicoUsd,
     promptAmount: 12n * inputPicoUsd,
     promptTokensMax: 12,
     promptTokensEstimate: 3,
     outputTokensMax: 1,
+  });
+});
+
+test('the hold has the price of the request and of each image, and pins how many there are', () => {
+  const units = { requestPicoUsd: 7_000n, imagePicoUsd: 300n };
+  const model: Model = {
+    ...TINY,
+    input: ['text', 'image'],
+    price: { ...TINY.price, ...units },
+    pinnedPrice: { ...TINY.pinnedPrice, requestPicoUsd: '7000', imagePicoUsd: '300' },
+  };
+  const image = { type: 'image', mediaType: 'image/png', base64: 'AAAA' } as const;
+  const withImages = { ...prompt('', 1), turns: [{ role: 'user' as const, parts: [image, image] }] };
+  const { inputPicoUsd, outputPicoUsd } = TINY.price;
+  const promptAmount = BigInt(2 * TINY.tokensPerImageMax) * inputPicoUsd + 7_000n + 2n * 300n;
+  expect(quoteRequest(model, withImages)).toMatchObject({
+    price: { ...model.price, images: 2 },
+    pinnedPrice: { ...model.pinnedPrice, images: 2 },
+    promptAmount,
+    amount: promptAmount + outputPicoUsd,
+  });
+  expect(quoteRequest(model, prompt('Twelve bytes', 1))).toMatchObject({
+    price: model.price,
+    pinnedPrice: model.pinnedPrice,
+    amount: 12n * inputPicoUsd + 7_000n + outputPicoUsd,
   });
 });
 

@@ -1,17 +1,21 @@
+import type { PinnedPrice } from '#contracts/billing/holds.js';
 import { GatewayError } from '#inference/errors.js';
 import { estimateBilledPromptTokens, estimatePromptTokens, leastPromptTokens } from '#inference/estimate-tokens.js';
 import { measurePrompt, type PromptSize, promptBytesMax } from '#inference/prompt-size.js';
 import type { InferenceRequest } from '#inference/request.js';
 import { type PicoUsd, picoUsd } from '#money/pico-usd.js';
-import { HOLD_MAX, holdFor } from '#money/price.js';
+import { HOLD_MAX, holdFor, type Price } from '#money/price.js';
 import type { Model } from '../clients/catalog.js';
 import { EncodedRequest } from '../encoded-request.js';
 
 /** The amount to hold for a request, and the numbers that go with it. */
 export interface Quote {
+  /** That of the model, with the images of the request if they have a price. */
+  price: Price;
+  pinnedPrice: PinnedPrice;
   /** The highest possible cost: `promptTokensMax` and the whole output cap. */
   amount: PicoUsd;
-  /** The part of `amount` that covers the prompt. */
+  /** The part of `amount` that covers the prompt, and the price of a request with its images. */
   promptAmount: PicoUsd;
   /** One token for each byte of the prompt's text, and the most that the model counts for each image. */
   promptTokensMax: number;
@@ -32,7 +36,8 @@ export function quoteRequest(model: Model, request: InferenceRequest | EncodedRe
   const outputTokensMax = outputCap(model, size, request.maxOutputTokens);
   const promptTokensMax = promptBytesMax(size, model.reasoningEcho) + size.images * model.tokensPerImageMax;
   // Computed apart from the output, because the error for an insufficient balance names the output limit that would fit.
-  const promptAmount = holdFor({ promptTokensMax, outputTokensMax: 0 }, model.price);
+  const prices = pricesFor(model, size);
+  const promptAmount = holdFor({ promptTokensMax, outputTokensMax: 0 }, prices.price);
   const amount = picoUsd(promptAmount + BigInt(outputTokensMax) * model.price.outputPicoUsd);
   if (amount > HOLD_MAX) {
     throw new GatewayError(
@@ -41,7 +46,12 @@ export function quoteRequest(model: Model, request: InferenceRequest | EncodedRe
     );
   }
   const promptTokensEstimate = estimateBilledPromptTokens(size, model.tokensPerImageMax);
-  return { amount, promptAmount, promptTokensMax, promptTokensEstimate, outputTokensMax };
+  return { ...prices, amount, promptAmount, promptTokensMax, promptTokensEstimate, outputTokensMax };
+}
+
+function pricesFor({ price, pinnedPrice }: Model, { images }: PromptSize): Pick<Quote, 'price' | 'pinnedPrice'> {
+  if (images === 0 || price.imagePicoUsd === undefined) return { price, pinnedPrice };
+  return { price: { ...price, images }, pinnedPrice: { ...pinnedPrice, images } };
 }
 
 /**

@@ -2,13 +2,12 @@ import type { BudgetPeriod } from '#contracts/billing/budgets.js';
 import type { ExceededBudget, ReserveOutcome } from '#contracts/billing/holds.js';
 import { GatewayError } from '#inference/errors.js';
 import { type PicoUsd, parsePicoUsd, renderUsd } from '#money/pico-usd.js';
-import type { Price } from '#money/price.js';
 import type { Quote } from './quote.js';
 
 type NotHeld = Exclude<ReserveOutcome, { status: 'held' }>;
 
 /** Returns the error of a reserve that made no hold. Its message says what the client can do. */
-export function reserveError(outcome: NotHeld, quote: Quote, price: Price): GatewayError {
+export function reserveError(outcome: NotHeld, quote: Quote): GatewayError {
   // The hold of this id had ended before the reserve arrived.
   if (outcome.status === 'closed') {
     return new GatewayError('model_unavailable', 'The request could not be admitted in time. Try again.', { retryAfterSeconds: 1 });
@@ -26,7 +25,7 @@ export function reserveError(outcome: NotHeld, quote: Quote, price: Price): Gate
     case 'concurrency_limit':
       return limitError(outcome, `${outcome.limit} requests at once`);
     case 'insufficient_balance':
-      return outcome.budget ? budgetError(outcome.budget, outcome, quote, price) : balanceError(outcome, quote, price);
+      return outcome.budget ? budgetError(outcome.budget, outcome, quote) : balanceError(outcome, quote);
   }
 }
 
@@ -72,10 +71,10 @@ function ownerOf({ keyId }: Limited): string {
   return keyId === undefined ? "The project's" : "The API key's";
 }
 
-function balanceError(refused: { requiredPicoUsd: string; availablePicoUsd: string }, quote: Quote, price: Price): GatewayError {
+function balanceError(refused: { requiredPicoUsd: string; availablePicoUsd: string }, quote: Quote): GatewayError {
   const required = parsePicoUsd(refused.requiredPicoUsd);
   const available = parsePicoUsd(refused.availablePicoUsd);
-  const affordable = affordableTokens(available, quote, price);
+  const affordable = affordableTokens(available, quote);
   return new GatewayError(
     'insufficient_balance',
     `The request may cost up to $${renderUsd(required)} (${quote.outputTokensMax} output tokens), but only ` +
@@ -86,10 +85,10 @@ function balanceError(refused: { requiredPicoUsd: string; availablePicoUsd: stri
 
 const ADJECTIVES: Record<BudgetPeriod, string> = { day: 'daily', week: 'weekly', month: 'monthly', total: 'total' };
 
-function budgetError(budget: ExceededBudget, refused: { requiredPicoUsd: string }, quote: Quote, price: Price): GatewayError {
+function budgetError(budget: ExceededBudget, refused: { requiredPicoUsd: string }, quote: Quote): GatewayError {
   const { period, resetsAt } = budget;
   const { use, most, affordable } =
-    budget.limitTokens === undefined ? inMoney(budget, refused, quote, price) : inTokens(budget.limitTokens, budget, quote);
+    budget.limitTokens === undefined ? inMoney(budget, refused, quote) : inTokens(budget.limitTokens, budget, quote);
   const owner = ownersOf(budget).join(' in ');
   const sentences = [
     `The ${ADJECTIVES[period]} budget of ${owner} is ${use}; this request may ${most}.`,
@@ -110,13 +109,12 @@ function inMoney(
   { limitPicoUsd = '0', spentPicoUsd = '0', heldPicoUsd = '0', leftPicoUsd = '0' }: ExceededBudget,
   refused: { requiredPicoUsd: string },
   quote: Quote,
-  price: Price,
 ): BudgetWords {
   const usd = (amount: string): string => `$${renderUsd(parsePicoUsd(amount))}`;
   return {
     use: `${usd(limitPicoUsd)}: ${usd(spentPicoUsd)} spent, ${usd(heldPicoUsd)} held by running requests, ${usd(leftPicoUsd)} left`,
     most: `cost up to ${usd(refused.requiredPicoUsd)} (${quote.outputTokensMax} output tokens)`,
-    affordable: affordableTokens(parsePicoUsd(leftPicoUsd), quote, price),
+    affordable: affordableTokens(parsePicoUsd(leftPicoUsd), quote),
   };
 }
 
@@ -140,6 +138,7 @@ function ownersOf({ projectId, keyId, dimension, value }: ExceededBudget): strin
 }
 
 /** Returns the output tokens that an amount pays for besides the prompt. With free output only a shorter prompt helps: 0. */
-function affordableTokens(amount: PicoUsd, quote: Quote, price: Price): bigint {
-  return price.outputPicoUsd === 0n ? 0n : (amount - quote.promptAmount) / price.outputPicoUsd;
+function affordableTokens(amount: PicoUsd, quote: Quote): bigint {
+  const { outputPicoUsd } = quote.price;
+  return outputPicoUsd === 0n ? 0n : (amount - quote.promptAmount) / outputPicoUsd;
 }

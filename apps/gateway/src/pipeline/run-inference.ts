@@ -103,7 +103,7 @@ export async function runInference(services: InferenceServices, call: InferenceC
   record.reserveMs = heldAt - startedAt;
   if (activity) activity.heldAt = heldAt;
 
-  const meter = new Meter(quote, model.price, call.request.stream);
+  const meter = new Meter(quote, call.request.stream);
   const ticket = {
     ...hold,
     accountId: call.caller.accountId,
@@ -163,7 +163,7 @@ async function reserve(
     requestId: call.requestId,
     model: model.id,
     amountPicoUsd: quote.amount.toString(),
-    price: model.pinnedPrice,
+    price: quote.pinnedPrice,
     amountTokens: quote.promptTokensMax + quote.outputTokensMax,
     tokensMax: Math.min(quote.promptTokensEstimate + quote.outputTokensMax, TOKENS_MAX),
     attribution: call.attribution,
@@ -176,7 +176,7 @@ async function reserve(
   const reserved = await underSpan(span, () => services.billing.reserve(request, release));
   if ('requests' in reserved) record.requests = reserved.requests;
   if ('tokens' in reserved) record.tokens = reserved.tokens;
-  if (reserved.status !== 'held') throw reserveError(reserved, quote, model.price);
+  if (reserved.status !== 'held') throw reserveError(reserved, quote);
   record.holdId = holdId;
   record.heldPicoUsd = request.amountPicoUsd;
   return { holdId, leaseMs: reserved.leaseMs };

@@ -29,6 +29,7 @@ const account = (accountId: string) => ({
   lowBalancePicoUsd: null,
   creditLinePicoUsd: null,
   pricePlan: null,
+  nextPricePlan: null,
   createdAt: '2027-01-01T00:00:00.000Z',
 });
 const project = {

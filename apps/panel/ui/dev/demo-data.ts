@@ -89,6 +89,7 @@ const account = (at: number, name: string, topup: bigint, plan: bigint, held: bi
     lowBalancePicoUsd: `${20n * PICO}`,
     creditLinePicoUsd: null,
     pricePlan: null,
+    nextPricePlan: null,
     createdAt: iso(NOW - 90 * 24 * HOUR_MS),
     balance,
   };

@@ -1,12 +1,24 @@
 import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { Clearable, Id, type Paged, PRICE_PLAN_LENGTH_MAX, Text, USD } from './fields.js';
+import { Clearable, Id, Instant, type Paged, PRICE_PLAN_LENGTH_MAX, Text, USD } from './fields.js';
 import type { Balance } from './money.js';
 
 export class AccountCreateRequest {
   /** Repeating it with the same id opens one account. Default: a new id. */
   @IsOptional() @Id() accountId?: string;
   @Text(200) name!: string;
+}
+
+/** The price plan of an account from a time on. */
+export interface NextPricePlan {
+  /** Null: list prices. */
+  pricePlan: string | null;
+  from: string;
+}
+
+/** Returns the price plan that is in force at a time in milliseconds. Null: list prices. */
+export function pricePlanAt({ pricePlan, nextPricePlan }: Pick<Account, 'pricePlan' | 'nextPricePlan'>, at: number): string | null {
+  return nextPricePlan && Date.parse(nextPricePlan.from) <= at ? nextPricePlan.pricePlan : pricePlan;
 }
 
 const ACCOUNT_STATUSES = ['active', 'frozen'] as const;
@@ -25,6 +37,8 @@ export interface Account {
   creditLinePicoUsd: string | null;
   /** Price plan of the catalog that its requests are billed at. Null: list prices. */
   pricePlan: string | null;
+  /** Replaces `pricePlan` at its time, and stays here afterwards. Null: nothing replaces it. */
+  nextPricePlan: NextPricePlan | null;
   createdAt: string;
 }
 
@@ -49,6 +63,8 @@ export class AccountUpdateRequest {
   @IsOptional() @Matches(USD) creditLineUsd?: string;
   /** Price plan of the catalog. While the catalog does not have it, requests are billed at list prices. */
   @Clearable() @Text(PRICE_PLAN_LENGTH_MAX) pricePlan?: string | null;
+  /** A moment ahead, from which on `pricePlan` counts for the requests that begin. Default: at once. Either replaces one that waits. */
+  @IsOptional() @Instant() pricePlanFrom?: string;
 }
 
 export const accountUpdate = new Endpoint<AccountUpdateRequest, Account>(

@@ -16,8 +16,10 @@ import {
 
 /** Integer string of pico-USD. */
 export const PICO_USD = /^\d{1,38}$/;
-/** Price of one token: an integer string of pico-USD up to 10¹⁸, the most that a hold can be. */
-export const TOKEN_PRICE = /^(\d{1,18}|10{18})$/;
+/** USD per request or image as a decimal string, exact to the pico-dollar and below the most that a hold can be. */
+export const UNIT_PRICE = /^\d{1,6}(\.\d{1,12})?$/;
+/** Price of one token, request or image: an integer string of pico-USD up to 10¹⁸, the most that a hold can be. */
+export const PRICE = /^(\d{1,18}|10{18})$/;
 /** Dollars as a decimal string, exact to the pico-dollar. */
 export const USD = /^\d{1,15}(\.\d{1,12})?$/;
 /** Dollars as a decimal string, negative for a debit. */

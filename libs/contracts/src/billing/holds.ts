@@ -5,17 +5,23 @@ import { Endpoint, ReplicaEndpoint } from '../endpoint.js';
 import type { ServiceErrorCode } from '../service-error.js';
 import { type Attribution, AttributionOf } from './attribution.js';
 import type { BudgetPeriod } from './budgets.js';
-import { Id, Nested, NestedList, type Paged, PICO_USD, PRICE_PLAN_LENGTH_MAX, Text, TOKEN_PRICE, TOKENS_MAX } from './fields.js';
+import { Id, Nested, NestedList, type Paged, PICO_USD, PRICE, PRICE_PLAN_LENGTH_MAX, Text, TOKENS_MAX } from './fields.js';
 
 /** W3C trace context, version 00. */
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** The price stored in a hold: pico-USD per token as integer strings. */
+/** The price stored in a hold: pico-USD per token, request and image as integer strings. */
 export class PinnedPrice {
   @IsInt() @Min(1) @Max(2 ** 31 - 1) version!: number;
-  @Matches(TOKEN_PRICE) inputPicoUsd!: string;
-  @Matches(TOKEN_PRICE) cachedInputPicoUsd!: string;
-  @Matches(TOKEN_PRICE) outputPicoUsd!: string;
+  @Matches(PRICE) inputPicoUsd!: string;
+  @Matches(PRICE) cachedInputPicoUsd!: string;
+  @Matches(PRICE) outputPicoUsd!: string;
+  /** Of the request, if any of its tokens is billed. Absent: nothing. */
+  @IsOptional() @Matches(PRICE) requestPicoUsd?: string;
+  /** Of each image, as `requestPicoUsd`. Absent: nothing. */
+  @IsOptional() @Matches(PRICE) imagePicoUsd?: string;
+  /** Images of the prompt, if they have a price. Absent: none. */
+  @IsOptional() @IsInt() @Min(1) @Max(TOKENS_MAX) images?: number;
   /** The account's price plan that it is of; `version` is that of the list price. Absent: it is the list price. */
   @IsOptional() @Text(PRICE_PLAN_LENGTH_MAX) pricePlan?: string;
 }

@@ -1,6 +1,6 @@
 import { IsBoolean, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { ListRequest } from './accounts.js';
+import { ListRequest, type NextPricePlan } from './accounts.js';
 import { Clearable, Id, Instant, ModelPatterns, NestedList, Networks, type Paged, Text, TOKENS_MAX } from './fields.js';
 import { MODEL_LIMITS_MAX, ModelLimit } from './model-limits.js';
 
@@ -25,6 +25,8 @@ export interface ResolvedKey {
   tags?: string[];
   /** Price plan of its account. Absent: list prices. */
   pricePlan?: string;
+  /** Replaces `pricePlan` for the requests that begin at its time or later. Absent: nothing does. */
+  nextPricePlan?: NextPricePlan;
 }
 
 /** Replies `invalid_api_key` when the key is unknown or not active, or its project is disabled. */

@@ -16,7 +16,7 @@ export type MonthColumn = 'id' | 'text' | 'time' | 'count' | 'amount' | 'sum' | 
 const COUNTS = { prompt_tokens: 'count', cached_tokens: 'count', output_tokens: 'count', reasoning_tokens: 'count' } as const;
 const SOURCES = { usage_source: 'text', prompt_source: 'text', output_source: 'text', settled_by: 'text' } as const;
 
-/** Files of a month with their columns. Never changed: the digests of closed months cover them. */
+/** Files of a month with their columns. Never changed: the digests of closed months cover them. Months closed before a file was added lack it. */
 export const MONTH_FILES = {
   settlements: {
     ...{ hold_id: 'id', account_id: 'id', project_id: 'id', key_id: 'id', request_id: 'text', model: 'text', upstream: 'text' },
@@ -28,6 +28,10 @@ export const MONTH_FILES = {
     ...{ hold_id: 'id', account_id: 'id', reason: 'text', upstream: 'text', held: 'amount', billed: 'amount', due: 'amount' },
     ...{ plan_cost: 'amount', live_grant_id: 'id', topup_cost: 'amount', writeoff: 'amount', forfeit: 'amount', over: 'sum' },
     ...{ ...COUNTS, ...SOURCES, settled_at: 'time' },
+  },
+  /** Settlements whose price has more than token prices: the rest of it. */
+  'unit-prices': {
+    ...{ hold_id: 'id', account_id: 'id', request_price: 'amount', image_price: 'amount', images: 'count', settled_at: 'time' },
   },
   movements: {
     ...{ id: 'id', account_id: 'id', kind: 'text', amount: 'sum', grant_id: 'id', grant_ends_at: 'time' },

@@ -153,7 +153,11 @@ test('GET /v1/requests/{id}: for whom a request was, what it held, used and cost
     body: {
       ...{ object: 'request', id: 'req_1', model: 'm', upstream: 'local', reserved_at: '2026-11-21T06:31:48.053Z', held_pico_usd: '50' },
       ...{ user: 'alice', client: null, session: 's', tags: { team: 'search' } },
-      price: { version: 3, price_plan: 'gold', input_pico_usd: '1', cached_input_pico_usd: '0', output_pico_usd: '2' },
+      price: {
+        ...{ version: 3, price_plan: 'gold' },
+        ...{ input_pico_usd: '1', cached_input_pico_usd: '0', output_pico_usd: '2' },
+        ...{ request_pico_usd: '0', image_pico_usd: '0', images: 0 },
+      },
       settlement: {
         ...{ settled_at: '2026-11-21T06:31:48.639Z', ending: 'completed', cost_pico_usd: '16' },
         usage: {

@@ -105,6 +105,9 @@ export function renderRequest({ price, settlement, creditNotes, ...request }: Bi
       input_pico_usd: price.inputPicoUsd,
       cached_input_pico_usd: price.cachedInputPicoUsd,
       output_pico_usd: price.outputPicoUsd,
+      request_pico_usd: price.requestPicoUsd ?? '0',
+      image_pico_usd: price.imagePicoUsd ?? '0',
+      images: price.images ?? 0,
     },
     settlement: settlement && {
       settled_at: settlement.settledAt,

@@ -11,6 +11,7 @@ const ACCOUNT: Account = {
   status: 'active',
   statusReason: null,
   pricePlan: null,
+  nextPricePlan: null,
   lowBalancePicoUsd: '100',
   creditLinePicoUsd: null,
   createdAt: '',

@@ -1,6 +1,6 @@
 import type { CatalogChanges, CatalogDifferences, EntryDifferences, PriceChange } from '../../../../src/api/shapes/models.js';
 import { plural } from '../../parts/count.js';
-import { usdPerMillion } from '../../parts/usd.js';
+import { exactUsd, usdPerMillion } from '../../parts/usd.js';
 
 /** One line of the difference between a text and the catalog. */
 export interface DifferenceRow {
@@ -32,9 +32,18 @@ function entryRows({ disabled, added, changed }: EntryDifferences, noun: Differe
   return [...whole('disabled', disabled), ...whole('added', added), ...prices, ...fields];
 }
 
-/** Input, cached and output price: `$0.15 / $0.015 / $0.60`. */
-export function priceText({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd }: Omit<PriceChange['before'], 'version'>): string {
-  return [inputPicoUsd, cachedInputPicoUsd, outputPicoUsd].map((price) => usdPerMillion(BigInt(price))).join(' / ');
+/** Input, cached and output price, and the others: `$0.15 / $0.015 / $0.60 / $0.01 a request`. */
+export function priceText(price: Omit<PriceChange['before'], 'version'>): string {
+  const ofTokens = [price.inputPicoUsd, price.cachedInputPicoUsd, price.outputPicoUsd].map((each) => usdPerMillion(BigInt(each)));
+  return [...ofTokens, ...unitPrices(price)].join(' / ');
+}
+
+/** The prices besides those of tokens: `$0.01 a request`. */
+export function unitPrices({ requestPicoUsd, imagePicoUsd }: Pick<PriceChange['before'], 'requestPicoUsd' | 'imagePicoUsd'>): string[] {
+  return [
+    ...(requestPicoUsd === undefined ? [] : [`${exactUsd(BigInt(requestPicoUsd))} a request`]),
+    ...(imagePicoUsd === undefined ? [] : [`${exactUsd(BigInt(imagePicoUsd))} an image`]),
+  ];
 }
 
 /** The kinds of changes in one line: `1 model disabled, 2 models repriced`. */

@@ -10,6 +10,7 @@ import { Empty } from '../../parts/empty.js';
 import { Failure } from '../../parts/failure.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { usdPerMillion } from '../../parts/usd.js';
+import { unitPrices } from './differences.js';
 
 /** The enabled models with their prices and limits. */
 export function ModelList() {
@@ -34,10 +35,10 @@ export function ModelList() {
             {
               head: 'Model',
               grow: true,
-              cell: ({ id, displayName, ownedBy, input, reasoning }) => (
+              cell: ({ id, displayName, ownedBy, input, reasoning, price }) => (
                 <TwoLines
                   main={<Link to={hrefOf('usage') + writeFilters({ model: id })}>{displayName ?? id}</Link>}
-                  more={[displayName && id, ownedBy, input.includes('image') && 'images', reasoning && 'reasoning']
+                  more={[displayName && id, ownedBy, input.includes('image') && 'images', reasoning && 'reasoning', ...unitPrices(price)]
                     .filter(Boolean)
                     .join(' · ')}
                 />

@@ -4,11 +4,24 @@ import { useChange } from '../../app/use-api.js';
 import { DialogForm } from '../../parts/dialog-form.js';
 import { SelectField, TextField } from '../../parts/field.js';
 import { inUtc } from '../../parts/time.js';
-import { usdPerMillion } from '../../parts/usd.js';
+import { exactUsd, usdPerMillion } from '../../parts/usd.js';
 
 const PRICE = /^\d{1,7}(\.\d{1,6})?$/;
-const FIELDS = { inputUsdPerMTok: 'Input', cachedInputUsdPerMTok: 'Cached input', outputUsdPerMTok: 'Output' } as const;
-type Prices = PriceScheduleBody['price'];
+const UNIT_PRICE = /^\d{1,6}(\.\d{1,12})?$/;
+const FIELDS = {
+  inputUsdPerMTok: { label: 'Input, USD per million tokens', pattern: PRICE, fault: 'A price such as 0.15, with at most 6 decimals.' },
+  cachedInputUsdPerMTok: {
+    label: 'Cached input, USD per million tokens',
+    pattern: PRICE,
+    fault: 'A price such as 0.015, with at most 6 decimals.',
+  },
+  outputUsdPerMTok: { label: 'Output, USD per million tokens', pattern: PRICE, fault: 'A price such as 0.60, with at most 6 decimals.' },
+  requestUsd: { label: 'A request, USD; 0 for none', pattern: UNIT_PRICE, fault: 'A price such as 0.01, with at most 12 decimals.' },
+  imageUsd: { label: 'An image, USD; 0 for none', pattern: UNIT_PRICE, fault: 'A price such as 0.01, with at most 12 decimals.' },
+} as const;
+type Field = keyof typeof FIELDS;
+type Prices = Record<Field, string>;
+const FIELD_NAMES = Object.keys(FIELDS) as Field[];
 
 /** A form for the price of a model from a time on. It begins with the present price. */
 export function SchedulePrice({ models, onClose }: { models: CatalogModel[]; onClose: () => void }) {
@@ -23,7 +36,7 @@ export function SchedulePrice({ models, onClose }: { models: CatalogModel[]; onC
     path: '/prices/scheduled',
     body: { scheduledPriceId, model, price, effectiveAt: effectiveAt ?? '' } satisfies PriceScheduleBody,
   }));
-  const isValid = effectiveAt !== undefined && Object.values(price).every((text) => PRICE.test(text));
+  const isValid = effectiveAt !== undefined && FIELD_NAMES.every((field) => FIELDS[field].pattern.test(price[field]));
   return (
     <DialogForm title="Schedule a price" submit="Schedule" change={scheduling} onDone={onClose} onClose={onClose} disabled={!isValid}>
       <SelectField
@@ -40,14 +53,14 @@ export function SchedulePrice({ models, onClose }: { models: CatalogModel[]; onC
           </option>
         ))}
       </SelectField>
-      {Object.entries(FIELDS).map(([field, label]) => (
+      {FIELD_NAMES.map((field) => (
         <TextField
           key={field}
-          label={`${label}, USD per million tokens`}
+          label={FIELDS[field].label}
           inputMode="decimal"
-          value={price[field as keyof Prices]}
+          value={price[field]}
           onChange={(event) => setPrice({ ...price, [field]: event.target.value.trim() })}
-          fault={PRICE.test(price[field as keyof Prices]) ? null : 'A price such as 0.15, with at most 6 decimals.'}
+          fault={FIELDS[field].pattern.test(price[field]) ? null : FIELDS[field].fault}
           required
         />
       ))}
@@ -66,7 +79,15 @@ export function SchedulePrice({ models, onClose }: { models: CatalogModel[]; onC
 
 /** The present price as the form has it. */
 function pricesOf(model: CatalogModel | undefined): Prices {
-  const text = (pico = '0') => usdPerMillion(BigInt(pico)).replace(/[$,]/g, '');
-  const { inputPicoUsd, cachedInputPicoUsd, outputPicoUsd } = model?.price ?? {};
-  return { inputUsdPerMTok: text(inputPicoUsd), cachedInputUsdPerMTok: text(cachedInputPicoUsd), outputUsdPerMTok: text(outputPicoUsd) };
+  const plain = (dollars: string) => dollars.replace(/[$,]/g, '');
+  const perMillion = (pico = '0') => plain(usdPerMillion(BigInt(pico)));
+  const each = (pico = '0') => plain(exactUsd(BigInt(pico)));
+  const { inputPicoUsd, cachedInputPicoUsd, outputPicoUsd, requestPicoUsd, imagePicoUsd } = model?.price ?? {};
+  return {
+    inputUsdPerMTok: perMillion(inputPicoUsd),
+    cachedInputUsdPerMTok: perMillion(cachedInputPicoUsd),
+    outputUsdPerMTok: perMillion(outputPicoUsd),
+    requestUsd: each(requestPicoUsd),
+    imageUsd: each(imagePicoUsd),
+  };
 }

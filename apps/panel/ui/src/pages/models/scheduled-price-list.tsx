@@ -12,11 +12,10 @@ import { Moment } from '../../parts/moment.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { duration } from '../../parts/time.js';
 import { usdPerMillion } from '../../parts/usd.js';
+import { unitPrices } from './differences.js';
 import { SchedulePrice } from './schedule-price.js';
 
 const REFETCH_MS = 5_000;
-
-type Prices = ScheduledPrice['price'];
 
 /** Prices that wait for their time, beside the present ones. */
 export function ScheduledPriceList() {
@@ -28,7 +27,7 @@ export function ScheduledPriceList() {
   const [cancelling, setCancelling] = useState<ScheduledPrice>();
   const models = list?.models ?? [];
   const now = new Map(models.map(({ id, price }) => [id, price]));
-  const price = (field: keyof Prices) => (row: ScheduledPrice) => {
+  const price = (field: 'inputPicoUsd' | 'cachedInputPicoUsd' | 'outputPicoUsd') => (row: ScheduledPrice) => {
     const before = now.get(row.model)?.[field];
     return <TwoLines main={usdPerMillion(BigInt(row.price[field]))} more={before && `now ${usdPerMillion(BigInt(before))}`} />;
   };
@@ -59,7 +58,7 @@ export function ScheduledPriceList() {
             </Empty>
           }
           columns={[
-            { head: 'Model', grow: true, cell: ({ model }) => model },
+            { head: 'Model', grow: true, cell: ({ model, price }) => <TwoLines main={model} more={unitPrices(price).join(' · ')} /> },
             {
               head: 'Takes effect',
               cell: ({ effectiveAt }) => <TwoLines main={<Moment at={effectiveAt} />} more={<Countdown to={effectiveAt} />} />,

@@ -3,7 +3,7 @@ import type { Project } from '../../../../src/api/shapes/projects.js';
 import { Card } from '../../parts/card.js';
 import { count } from '../../parts/count.js';
 import { AreaField, SelectField, TextField } from '../../parts/field.js';
-import { usdPerMillion } from '../../parts/usd.js';
+import { exactUsd, usdPerMillion } from '../../parts/usd.js';
 import type { Options, ReadOptions } from './options.js';
 import styles from './playground.module.css';
 
@@ -20,7 +20,7 @@ interface OptionsCardProps {
 }
 
 export function OptionsCard({ projects, models, project, model, onChoose, options, faults, onChange }: OptionsCardProps) {
-  const { inputPicoUsd, outputPicoUsd } = model.price;
+  const { inputPicoUsd, outputPicoUsd, requestPicoUsd } = model.price;
   return (
     <Card>
       <div className={styles.options}>
@@ -41,6 +41,7 @@ export function OptionsCard({ projects, models, project, model, onChoose, option
           </SelectField>
           <p className={styles.faint}>
             {usdPerMillion(BigInt(inputPicoUsd))} in, {usdPerMillion(BigInt(outputPicoUsd))} out per million tokens
+            {requestPicoUsd !== undefined && `, ${exactUsd(BigInt(requestPicoUsd))} a request`}
           </p>
         </div>
         <AreaField

@@ -53,7 +53,7 @@ export function addEvent({ text, reasoning, firstContentMs, requestId }: Turn, d
 
 const ENCODER = new TextEncoder();
 
-/** The most that a request can cost, which is held before it starts: a token for each byte of text, and the whole output. */
+/** The most that a request can cost, which is held before it starts: a token for each byte of text, the whole output, and the price of a request. */
 export function mostItCosts({ price, maxOutputTokens }: CatalogModel, messages: readonly ChatMessage[], maxTokens: number): bigint {
   const [input, cached, output] = [price.inputPicoUsd, price.cachedInputPicoUsd, price.outputPicoUsd].map(BigInt) as [
     bigint,
@@ -61,5 +61,9 @@ export function mostItCosts({ price, maxOutputTokens }: CatalogModel, messages: 
     bigint,
   ];
   const bytes = messages.reduce((sum, { content }) => sum + ENCODER.encode(content).length, 0);
-  return BigInt(bytes) * (input > cached ? input : cached) + BigInt(Math.min(maxTokens, maxOutputTokens)) * output;
+  return (
+    BigInt(price.requestPicoUsd ?? 0) +
+    BigInt(bytes) * (input > cached ? input : cached) +
+    BigInt(Math.min(maxTokens, maxOutputTokens)) * output
+  );
 }

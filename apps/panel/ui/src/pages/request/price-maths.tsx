@@ -1,13 +1,13 @@
 import type { BilledRequest } from '../../../../src/api/shapes/requests.js';
 import { Card } from '../../parts/card.js';
-import { count } from '../../parts/count.js';
+import { count, plural } from '../../parts/count.js';
 import { Money } from '../../parts/money.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { exactUsd, usdPerMillion } from '../../parts/usd.js';
 import styles from './price-maths.module.css';
 import { pursesOf, sumOf, type Term, termsOf } from './terms.js';
 
-/** The cost as a sum of tokens times prices, to the pico-dollar. */
+/** The cost as a sum of counts times prices, to the pico-dollar. */
 export function PriceMaths({ request }: { request: BilledRequest | undefined }) {
   const settlement = request?.settlement;
   const terms = request && settlement ? termsOf(settlement, request.price) : undefined;
@@ -21,8 +21,8 @@ export function PriceMaths({ request }: { request: BilledRequest | undefined }) 
         rowKey={({ name }) => name}
         columns={[
           { head: 'Term', grow: true, cell: ({ name, note }) => <TwoLines main={name} more={note} /> },
-          { head: 'Tokens', align: 'end', cell: ({ tokens }) => count(tokens) },
-          { head: 'Price a million', align: 'end', wide: true, cell: ({ pricePicoUsd }) => `× ${usdPerMillion(pricePicoUsd)}` },
+          { head: 'Tokens', align: 'end', cell: ({ count: number, unit }) => (unit ? plural(number, unit) : count(number)) },
+          { head: 'Price a million', align: 'end', wide: true, cell: (term) => `× ${priceOf(term)}` },
           { head: 'Amount', align: 'end', cell: ({ amountPicoUsd }) => padded(amountPicoUsd) },
         ]}
         foot={terms && ['Sum', '', '', padded(sumOf(terms))]}
@@ -30,6 +30,11 @@ export function PriceMaths({ request }: { request: BilledRequest | undefined }) 
       {request && settlement && terms && <Outcome settlement={settlement} sum={sumOf(terms)} />}
     </Card>
   );
+}
+
+/** The price of a million tokens, or of one request or image. */
+function priceOf({ pricePicoUsd, unit }: Term): string {
+  return unit ? `${exactUsd(pricePicoUsd)} each` : usdPerMillion(pricePicoUsd);
 }
 
 function Outcome({ settlement, sum }: { settlement: NonNullable<BilledRequest['settlement']>; sum: bigint }) {

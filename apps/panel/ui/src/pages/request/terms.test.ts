@@ -42,17 +42,27 @@ const REQUEST: BilledRequest = {
 test('the terms are tokens times prices, cached tokens apart from the others', () => {
   const terms = termsOf({ usage: USAGE }, PRICE);
   expect(terms).toEqual([
-    { name: 'Prompt', note: 'counted by the upstream', tokens: 600, pricePicoUsd: 150_000n, amountPicoUsd: 90_000_000n },
-    { name: 'Cached prompt', note: 'read from the upstream’s cache', tokens: 400, pricePicoUsd: 15_000n, amountPicoUsd: 6_000_000n },
+    { name: 'Prompt', note: 'counted by the upstream', count: 600, pricePicoUsd: 150_000n, amountPicoUsd: 90_000_000n },
+    { name: 'Cached prompt', note: 'read from the upstream’s cache', count: 400, pricePicoUsd: 15_000n, amountPicoUsd: 6_000_000n },
     {
       name: 'Output',
       note: 'counted by Tollgate in the text received, 20 of it reasoning',
-      tokens: 50,
+      count: 50,
       pricePicoUsd: 600_000n,
       amountPicoUsd: 30_000_000n,
     },
   ]);
   expect(sumOf(terms)).toBe(126_000_000n);
+});
+
+test('a billed request also costs the prices of a request and its images, and one without tokens nothing', () => {
+  const price = { ...PRICE, requestPicoUsd: '1000000000', imagePicoUsd: '5', images: 3 };
+  expect(termsOf({ usage: USAGE }, price).slice(3)).toEqual([
+    { name: 'Request', note: 'besides the tokens', count: 1, unit: 'request', pricePicoUsd: 1_000_000_000n, amountPicoUsd: 1_000_000_000n },
+    { name: 'Images', note: 'besides the tokens', count: 3, unit: 'image', pricePicoUsd: 5n, amountPicoUsd: 15n },
+  ]);
+  const none = { ...USAGE, promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
+  expect(sumOf(termsOf({ usage: none }, price))).toBe(0n);
 });
 
 test('the sum is exact where a float is not', () => {

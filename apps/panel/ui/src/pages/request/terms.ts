@@ -6,7 +6,9 @@ export interface Term {
   name: string;
   /** Origin of the count, or a part of it. */
   note: string;
-  tokens: number;
+  /** Tokens, unless there is a `unit`. */
+  count: number;
+  unit?: 'request' | 'image';
   pricePicoUsd: bigint;
   amountPicoUsd: bigint;
 }
@@ -18,7 +20,10 @@ const SOURCES = {
   floor: 'counted by Tollgate, with a floor for hidden output',
 } as const;
 
-/** The terms of a cost: tokens times price, to the pico-dollar. Cached tokens are part of the prompt, reasoning tokens of the output. */
+/**
+ * The terms of a cost: counts times prices, to the pico-dollar. Cached tokens are part of the prompt, reasoning tokens of the output. A bill
+ * without tokens is of a request that costs nothing.
+ */
 export function termsOf({ usage }: Pick<RequestBill, 'usage'>, price: PinnedPrice): Term[] {
   const input = BigInt(price.inputPicoUsd);
   const cached = BigInt(price.cachedInputPicoUsd);
@@ -26,22 +31,32 @@ export function termsOf({ usage }: Pick<RequestBill, 'usage'>, price: PinnedPric
   const fresh = usage.promptTokens - usage.cachedTokens;
   const reasoning = usage.reasoningTokens > 0 ? `, ${count(usage.reasoningTokens)} of it reasoning` : '';
   return [
-    { name: 'Prompt', note: SOURCES[usage.promptSource], tokens: fresh, pricePicoUsd: input, amountPicoUsd: BigInt(fresh) * input },
+    { name: 'Prompt', note: SOURCES[usage.promptSource], count: fresh, pricePicoUsd: input, amountPicoUsd: BigInt(fresh) * input },
     {
       name: 'Cached prompt',
       note: 'read from the upstream’s cache',
-      tokens: usage.cachedTokens,
+      count: usage.cachedTokens,
       pricePicoUsd: cached,
       amountPicoUsd: BigInt(usage.cachedTokens) * cached,
     },
     {
       name: 'Output',
       note: SOURCES[usage.outputSource] + reasoning,
-      tokens: usage.outputTokens,
+      count: usage.outputTokens,
       pricePicoUsd: output,
       amountPicoUsd: BigInt(usage.outputTokens) * output,
     },
+    ...(usage.promptTokens + usage.outputTokens > 0 ? unitTerms(price) : []),
   ];
+}
+
+function unitTerms({ requestPicoUsd, imagePicoUsd, images = 0 }: PinnedPrice): Term[] {
+  const term = (unit: 'request' | 'image', name: string, number: number, price: string | undefined): Term[] => {
+    if (price === undefined || number === 0) return [];
+    const pricePicoUsd = BigInt(price);
+    return [{ name, note: 'besides the tokens', count: number, unit, pricePicoUsd, amountPicoUsd: BigInt(number) * pricePicoUsd }];
+  };
+  return [...term('request', 'Request', 1, requestPicoUsd), ...term('image', 'Images', images, imagePicoUsd)];
 }
 
 export function sumOf(terms: Term[]): bigint {
@@ -71,8 +86,8 @@ export function asText(request: BilledRequest): string {
   ];
   if (!settlement) return [...head, 'running'].join('\n');
   const terms = termsOf(settlement, price).map(
-    ({ name, tokens, pricePicoUsd, amountPicoUsd }) =>
-      `${name.toLowerCase()}: ${count(tokens)} × ${pricePicoUsd} = ${amountPicoUsd} pico-USD`,
+    ({ name, count: number, pricePicoUsd, amountPicoUsd }) =>
+      `${name.toLowerCase()}: ${count(number)} × ${pricePicoUsd} = ${amountPicoUsd} pico-USD`,
   );
   return [
     ...head,
