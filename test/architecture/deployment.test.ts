@@ -204,7 +204,7 @@ test('the image contains every file of commands and config maps', () => {
     .filter((file) => file.endsWith('.mjs') && file !== 'schema-engine.mjs') // for development only
     .map((file) => readFileSync(`scripts/prisma/${file}`, 'utf8'))
     .join('');
-  const imported = [...script.matchAll(/(?:import|from|resolve)\s*\(?\s*'((?:@[^/']+\/)?[^/'.][^/']*)/g)].flatMap(([, name]) =>
+  const imported = [...script.matchAll(/\b(?:import|from|resolve)\s*\(?\s*'((?:@[^/']+\/)?[^/'.][^/']*)/g)].flatMap(([, name]) =>
     !name || name.startsWith('node:') || name === '#database' ? [] : name,
   );
   expect(script).toContain(`from '#database/primary-client.js'`); // in dist

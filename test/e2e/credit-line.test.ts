@@ -8,7 +8,7 @@ import { connectAdministrator, createTenant, readBalance } from '#testing/tenant
 const { gatewayUrl } = stack();
 const LINE = 100_000_000n;
 const MESSAGES = [{ role: 'user', content: 'Hello [[sim tokens=3]]' }];
-const ROUNDS = 20;
+const ROUNDS = 7;
 const PARALLEL = 8;
 
 let administrator: Messaging;
@@ -44,7 +44,7 @@ test('a postpaid account runs below zero as far as its credit line, and not furt
   expect(await askAll()).toEqual(refused);
   await administrator.request(accountUpdate, { accountId, creditLineUsd: '0.0001' });
   expect(await askAll()).toEqual([[200], [200], [200]]);
-  for (let round = 0; round < ROUNDS; round++) await Promise.all(Array.from({ length: PARALLEL }, () => FORMATS[round % 3]?.(apiKey)));
+  for (let round = 0; round < ROUNDS; round++) await Promise.all(Array.from({ length: PARALLEL }, askAll));
   expect(await askAll()).toEqual(refused);
 
   const balance = await readBalance(gatewayUrl, apiKey);

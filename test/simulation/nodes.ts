@@ -1,6 +1,6 @@
 import type { HoldRenewal, ReserveOutcome, ReserveRequest, SettleOutcome } from '#contracts/billing/holds.js';
 import { holdApply, holdRenew, holdSettle } from '#contracts/billing/holds.js';
-import { keyResolve } from '#contracts/billing/keys.js';
+import { keyResolve, type ResolvedKey } from '#contracts/billing/keys.js';
 import { generate, type Ticket } from '#contracts/inference.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { PgConnection } from '#database/pg-connection.js';
@@ -21,7 +21,6 @@ import { SettleForGateway } from '../../apps/inference-proxy/src/leases/settle-f
 import type { RouteCall } from '../../apps/inference-proxy/src/routing/route-state.js';
 import { ADAPTERS } from '../../apps/inference-proxy/src/upstreams/adapters.js';
 import { CAPABILITIES } from '../../apps/inference-proxy/test/conformance.js';
-import type { Governance } from './governance.js';
 import { type Network, Process } from './network.js';
 import type { SimulatedDatabase } from './simulated-database.js';
 import { HIDDEN_TOKENS, numberOf, type Script, simulatedPool, type UpstreamObserver } from './simulated-upstream.js';
@@ -55,6 +54,14 @@ interface BillingObserver {
   settled(settle: Settle, by: Settler): void;
 }
 
+/** The keys of a run. Some are replaced and end. */
+interface Keys {
+  /** Answers a look-up. Throws for a key that has ended. */
+  resolve(keyDigest: string): ResolvedKey;
+  /** Time at which a key ends. Infinity: never. */
+  endOf(keyId: string | undefined): number;
+}
+
 /** A billing service with its own lanes and reaper on the shared database. */
 export class BillingNode {
   readonly process: Process;
@@ -69,7 +76,7 @@ export class BillingNode {
     network: Network,
     private readonly database: SimulatedDatabase,
     private readonly readings: Map<string, number>,
-    private readonly governance: Governance,
+    private readonly keys: Keys,
     private readonly observer: BillingObserver,
     private readonly isLeader: () => boolean,
   ) {
@@ -113,7 +120,7 @@ export class BillingNode {
       return { renewed, unsettled, leaseMs: times.leaseMs };
     });
     this.process.serve(keyResolve, ({ keyDigest }) =>
-      this.commit(() => this.governance.resolve(keyDigest)).catch((error: unknown) => {
+      this.commit(() => this.keys.resolve(keyDigest)).catch((error: unknown) => {
         throw error instanceof ServiceError ? error : new ServiceError('unavailable', 'The billing database cannot be reached.');
       }),
     );
@@ -158,7 +165,7 @@ export class BillingNode {
   private renew(renewals: readonly HoldRenewal[]): Promise<boolean[]> {
     return this.commit(() => {
       const { holds } = this.database.model;
-      const mayCall = renewals.map(({ holdId }) => this.governance.endOf(holds.get(holdId)?.keyId) > Date.now());
+      const mayCall = renewals.map(({ holdId }) => this.keys.endOf(holds.get(holdId)?.keyId) > Date.now());
       return this.database.renew(renewals, this.readings).map((renewed, position) => renewed && mayCall[position] === true);
     });
   }
