@@ -294,7 +294,7 @@ export function makeBudgets(traffic: { uuid(): string }, [first, second]: readon
   const [alone] = second?.projects ?? [];
   return [
     budget(first, 'day', 4_000n),
-    budget(first, 'total', 9_000n),
+    budget(first, 'total', 3_000n),
     budget(first, 'day', 1_500n, tight && { projectId: tight.projectId }),
     budget(first, 'month', 500n, roomy),
     budget(second, 'week', 8_000n),

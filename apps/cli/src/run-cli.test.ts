@@ -511,8 +511,8 @@ Save the key now: it is not shown again.
     const row = { ...NEW_KEY, name: 'ci', status: 'disabled', expiresAt: AT, lastUsedAt: AT };
     const { out } = await run(['key', 'list'], { keys: [row], nextCursor: null });
     expect(out.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
-      ['KEY ID', 'PROJECT', 'NAME', 'KEY', 'STATE', 'EXPIRES', 'LAST USED', 'CREATED'],
-      [KEY_ID, ID, 'ci', '…cret', 'disabled', AT, AT, AT],
+      ['KEY ID', 'PROJECT', 'NAME', 'KEY', 'STATE', 'EXPIRES', 'LAST USED', 'CREATED', 'CREATED BY'],
+      [KEY_ID, ID, 'ci', '…cret', 'disabled', AT, AT, AT, 'Ann'],
       [''],
     ]);
   });
