@@ -72,7 +72,8 @@ export class Governance {
   /** The newest key, or at times one that it has replaced. */
   anyKey(): string {
     const [newest, ...older] = this.keys.toReversed();
-    return (this.random.chance(0.2) ? (this.random.pick(older) ?? newest) : newest)?.apiKey ?? '';
+    const key = older.length > 0 && this.random.chance(0.2) ? this.random.pick(older) : newest;
+    return key?.apiKey ?? '';
   }
 
   /** Answers a look-up, as billing does. */
