@@ -44,7 +44,15 @@ test.each([
   const [{ level, time, totalMs, ...line } = { msg: '' }] = lines;
   expect([lines.length, line]).toEqual([
     1,
-    { requestId, clientAddress: '127.0.0.1', route: 'unknown', status, code: 'invalid_request', msg: 'request' },
+    {
+      requestId,
+      traceId: requestId.slice('req_'.length),
+      clientAddress: '127.0.0.1',
+      route: 'unknown',
+      status,
+      code: 'invalid_request',
+      msg: 'request',
+    },
   ]);
   expect(await counted()).toEqual([{ route: 'unknown', status, code: 'invalid_request', value: 1 }]);
 });
