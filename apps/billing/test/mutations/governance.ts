@@ -69,7 +69,7 @@ export const MUTATIONS_OF_GOVERNANCE: MutationsByFile = {
     ['the hold pins the plan', ', pricePlan: plan.id }', ' }', CATALOG, 'pins its name with the version of the list price'],
     [
       'a key calls its models alone',
-      'if (!model || mayUse?.(id) === false)',
+      'if (!model || caller.mayUse?.(id) === false)',
       'if (!model)',
       KEY_LISTS,
       'gets the error of an unknown model',
