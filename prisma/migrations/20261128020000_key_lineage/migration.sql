@@ -14,15 +14,19 @@ ALTER TABLE billing.api_key
 -- As before, except that the limits of a key may be changed by the name of any key of its rotations.
 CREATE OR REPLACE FUNCTION billing.demand_audit() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  changed uuid := coalesce(NEW.id, OLD.id);
+  changed text := coalesce(NEW.id, OLD.id)::text;
 BEGIN
-  IF NOT EXISTS (SELECT FROM billing.audit WHERE target = TG_ARGV[0] || '/' || changed AND xmin = pg_current_xact_id()::xid)
-    AND NOT (TG_TABLE_NAME = 'rate_limit' AND EXISTS (
-      SELECT FROM billing.api_key k JOIN billing.audit a ON a.target = 'key/' || k.id AND a.xmin = pg_current_xact_id()::xid
-      WHERE k.root_key_id = changed)) THEN
-    RAISE EXCEPTION 'billing: %/% was changed without an audit row', TG_ARGV[0], changed
-      USING ERRCODE = 'check_violation', CONSTRAINT = TG_NAME, HINT = 'Call billing.record_audit in the same transaction.';
+  IF EXISTS (SELECT FROM billing.audit WHERE target = TG_ARGV[0] || '/' || changed AND xmin = pg_current_xact_id()::xid) THEN
+    RETURN NULL;
   END IF;
-  RETURN NULL;
+  IF TG_TABLE_NAME = 'rate_limit' THEN
+    IF EXISTS (
+      SELECT FROM billing.api_key k JOIN billing.audit a ON a.target = 'key/' || k.id AND a.xmin = pg_current_xact_id()::xid
+      WHERE k.root_key_id = changed::uuid) THEN
+      RETURN NULL;
+    END IF;
+  END IF;
+  RAISE EXCEPTION 'billing: %/% was changed without an audit row', TG_ARGV[0], changed
+    USING ERRCODE = 'check_violation', CONSTRAINT = TG_NAME, HINT = 'Call billing.record_audit in the same transaction.';
 END
 $$;

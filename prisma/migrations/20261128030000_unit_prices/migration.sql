@@ -20,7 +20,7 @@ ALTER TABLE billing.hold
   ADD COLUMN images integer,
   ADD CONSTRAINT hold_request_price_check CHECK (request_price >= 0) NOT VALID,
   ADD CONSTRAINT hold_image_price_check CHECK (image_price >= 0) NOT VALID,
-  ADD CONSTRAINT hold_images_check CHECK (images >= 0 AND image_price IS NOT NULL) NOT VALID;
+  ADD CONSTRAINT hold_images_check CHECK (images IS NULL OR (images >= 0 AND image_price IS NOT NULL)) NOT VALID;
 
 -- Copied from the hold.
 ALTER TABLE billing.settlement
