@@ -43,7 +43,7 @@ test('each user has the limit for itself, and a refusal names the user', async (
     ...{ status: 'refused', holdId: expect.any(String), code: 'insufficient_balance', requiredPicoUsd: '31', availablePicoUsd: '930' },
     budget: {
       ...{ budgetId, projectId, keyId: null, dimension: 'user', value: 'alice', period: 'day', limitPicoUsd: '100' },
-      ...{ leftPicoUsd: '30', resetsAt },
+      ...{ spentPicoUsd: '0', heldPicoUsd: '70', leftPicoUsd: '30', resetsAt },
     },
   });
   expect(await lanes.reserve(reserveFor(customer, 'bob', 100n))).toMatchObject({ status: 'held' });

@@ -211,7 +211,10 @@ describe.each(LEVELS)('500 requests at once on a budget of $1 of one %s, over tw
       code: 'insufficient_balance',
       requiredPicoUsd: String(smallest),
       availablePicoUsd: String(100n * USD - spent),
-      budget: { budgetId, projectId, keyId, period: 'day', limitPicoUsd, leftPicoUsd: String(USD - spent), resetsAt },
+      budget: {
+        ...{ budgetId, projectId, keyId, period: 'day', limitPicoUsd, spentPicoUsd: String(spent), heldPicoUsd: '0' },
+        ...{ leftPicoUsd: String(USD - spent), resetsAt },
+      },
     });
     // Another key is refused only by a budget of the account or the project.
     const other = { ...customer, keyId: await addKey(customer) };

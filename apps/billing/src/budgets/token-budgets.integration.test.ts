@@ -61,7 +61,10 @@ test('a request holds the most tokens that it can use, and spends those that it 
   const { projectId, keyId } = budget;
   expect(await lanes.reserve(reserveTokens(customer, 401))).toEqual({
     ...{ status: 'refused', holdId: expect.any(String), code: 'insufficient_balance', requiredPicoUsd: '1', availablePicoUsd: '999' },
-    budget: { budgetId: budget.budgetId, projectId, keyId, period: 'day', limitTokens: 1_000, leftTokens: 400, resetsAt: budget.resetsAt },
+    budget: {
+      ...{ budgetId: budget.budgetId, projectId, keyId, period: 'day' },
+      ...{ limitTokens: 1_000, spentTokens: 0, heldTokens: 600, leftTokens: 400, resetsAt: budget.resetsAt },
+    },
   });
   expect(await used(customer)).toEqual([[0, 600]]);
   await settle(lanes, customer, first, 250);
