@@ -44,7 +44,10 @@ async function bill(content: string): Promise<BilledRequest> {
 }
 
 function expectCost({ price, settlement }: BilledRequest, expected: PinnedPrice): void {
-  expect([price, settlement?.costPicoUsd ?? null]).toEqual([expected, settlement && costOf(settlement.usage, parsePrice(expected)).toString()]);
+  expect([price, settlement?.costPicoUsd ?? null]).toEqual([
+    expected,
+    settlement && costOf(settlement.usage, parsePrice(expected)).toString(),
+  ]);
 }
 
 test('a scheduled price is that of requests held after its time, not of those before, which may end later', async () => {
