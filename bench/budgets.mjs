@@ -3,7 +3,7 @@ import { keyList } from '../dist/libs/contracts/src/billing/keys.js';
 import { connectMessaging } from '../dist/libs/messaging/src/connect-messaging.js';
 import { createLogger } from '../dist/libs/observability/src/logger.js';
 
-/** Of pico-USD or tokens: never reached. */
+/** Limit of every budget, in pico-USD or tokens: no run reaches it. */
 const LIMIT = '1000000000000000000';
 const AT_ONCE = 16;
 

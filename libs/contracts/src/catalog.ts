@@ -29,9 +29,9 @@ export interface ModelPrices {
   inputPicoUsd: string;
   cachedInputPicoUsd: string;
   outputPicoUsd: string;
-  /** Of a request, besides its tokens. Absent: nothing. */
+  /** Price of a request, besides its tokens. Absent: 0. */
   requestPicoUsd?: string;
-  /** Of an image in a prompt, besides its tokens. Absent: nothing. */
+  /** Price of an image in a prompt, besides its tokens. Absent: 0. */
   imagePicoUsd?: string;
 }
 

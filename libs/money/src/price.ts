@@ -8,9 +8,9 @@ export interface Price {
   inputPicoUsd: bigint;
   cachedInputPicoUsd: bigint;
   outputPicoUsd: bigint;
-  /** Of each billed request, besides its tokens. Absent: nothing. */
+  /** Price of each billed request, besides its tokens. Absent: 0. */
   requestPicoUsd?: bigint;
-  /** Of each image of a billed prompt, besides its tokens. Absent: nothing. */
+  /** Price of each image of a billed prompt, besides its tokens. Absent: 0. */
   imagePicoUsd?: bigint;
   /** Images of the request that pays the price. Absent: none. */
   images?: number;

@@ -26,7 +26,7 @@ export interface CatalogState {
   upstreams: StoredUpstream[];
   models: StoredModel[];
   pricePlans: StoredPricePlan[];
-  /** Those that wait, soonest first. */
+  /** Prices whose time has not come, soonest first. */
   scheduledPrices: WaitingPrice[];
 }
 

@@ -10,7 +10,7 @@ import { EncodedRequest } from '../encoded-request.js';
 
 /** The amount to hold for a request, and the numbers that go with it. */
 export interface Quote {
-  /** That of the model, with the images of the request if they have a price. */
+  /** Price of the model, with the images of the request if they have a price. */
   price: Price;
   pinnedPrice: PinnedPrice;
   /** The highest possible cost: `promptTokensMax` and the whole output cap. */

@@ -16,9 +16,9 @@ export class PinnedPrice {
   @Matches(PRICE) inputPicoUsd!: string;
   @Matches(PRICE) cachedInputPicoUsd!: string;
   @Matches(PRICE) outputPicoUsd!: string;
-  /** Of the request, if any of its tokens is billed. Absent: nothing. */
+  /** Price of the request, charged if any of its tokens is billed. Absent: 0. */
   @IsOptional() @Matches(PRICE) requestPicoUsd?: string;
-  /** Of each image, as `requestPicoUsd`. Absent: nothing. */
+  /** Price of each image, charged if any token of the request is billed. Absent: 0. */
   @IsOptional() @Matches(PRICE) imagePicoUsd?: string;
   /** Images of the prompt, if they have a price. Absent: none. */
   @IsOptional() @IsInt() @Min(1) @Max(TOKENS_MAX) images?: number;
