@@ -74,7 +74,9 @@ const insertRow = (client: pg.Client, holdId: string) =>
 
 /** The rows of the journals, without the columns that later migrations add. */
 const journals = async () => ({
-  settlements: await all("SELECT to_jsonb(s) - '{attribution, price_plan}'::text[] AS row FROM billing.settlement s ORDER BY hold_id"),
+  settlements: await all(
+    "SELECT to_jsonb(s) - '{attribution, image_price, images, price_plan, request_price}'::text[] AS row FROM billing.settlement s ORDER BY hold_id",
+  ),
   late: await all('SELECT * FROM billing.late_settlement ORDER BY hold_id'),
 });
 
