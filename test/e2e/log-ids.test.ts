@@ -67,16 +67,18 @@ test('`tollgate trace` prints the hops of a request from these logs', async () =
   const { requestId } = await traced.ask({ model: 'failover', stream: true });
   await traced.untilLogged(2, (line) => line.requestId === requestId);
   const [, , ...steps] = (await traced.tollgate('trace', requestId, '--logs', traced.facts.logDir)).trimEnd().split('\n');
-  const hops = steps.map((line) => line.replaceAll(/ *\+[\d.]+ ms {2}/g, ' ').replaceAll(/\b[\d.]+ ms|[0-9a-f-]{36}| {2,}\S+=.*/g, '…'));
-  expect(hops).toEqual([
-    '├─ gateway          request received',
-    '├─ billing          hold … made',
-    '├─ inference-proxy  generate',
-    '│  ├─ call of bad: refused after …',
-    '│  ├─ warn: upstream call failed…',
-    '│  └─ call of good: answered after …',
-    '├─ gateway          first content',
-    '├─ billing          hold … settled in …',
-    '└─ gateway          request ended',
+  const hops = steps.map((line) => line.replaceAll(/[├└]─ *\+[\d.]+ ms {2}/g, '').replaceAll(/\b[\d.]+ ms|[0-9a-f-]{36}| {2,}\S+=.*/g, '…'));
+  // The proxy logs the failed call while it begins the next: the two may change places.
+  const warning = '│  warn: upstream call failed…';
+  expect(hops).toContain(warning);
+  expect(hops.filter((hop) => hop !== warning)).toEqual([
+    'gateway          request received',
+    'billing          hold … made',
+    'inference-proxy  generate',
+    '│  call of bad: refused after …',
+    '│  call of good: answered after …',
+    'gateway          first content',
+    'billing          hold … settled in …',
+    'gateway          request ended',
   ]);
 });

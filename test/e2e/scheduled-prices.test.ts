@@ -32,16 +32,19 @@ afterAll(async () => {
   await stack?.stop();
 });
 
-/** Sends a request and returns its bill. */
-async function bill(content: string): Promise<BilledRequest> {
+/** Sends a request and returns its id once its stream has ended. */
+async function ask(content: string): Promise<string> {
   const response = await fetch(`${stack.gatewayUrl}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'application/json' },
     body: JSON.stringify({ model: 'sim-fast', stream: true, messages: [{ role: 'user', content }] }),
   });
   expect([response.status, (await response.text()).endsWith('data: [DONE]\n\n')]).toEqual([200, true]);
-  return administrator.request(requestShow, { requestId: response.headers.get('x-request-id') ?? '' });
+  return response.headers.get('x-request-id') ?? '';
 }
+
+const showBill = (requestId: string): Promise<BilledRequest> => administrator.request(requestShow, { requestId });
+const bill = async (content: string): Promise<BilledRequest> => showBill(await ask(content));
 
 function expectCost({ price, settlement }: BilledRequest, expected: PinnedPrice): void {
   expect([price, settlement?.costPicoUsd ?? null]).toEqual([
@@ -76,13 +79,13 @@ test('a scheduled price is in force at its time while the catalog is down, and n
   const price = { inputUsdPerMTok: '0.30', cachedInputUsdPerMTok: '0.03', outputUsdPerMTok: '1.20', requestUsd: '0.001' };
   await administrator.request(priceSchedule, { model: 'sim-fast', price, effectiveAt });
   await stack.hold('catalog');
-  const long = bill(`Count ${LONG_STREAM}`);
+  const long = ask(`Count ${LONG_STREAM}`);
   const bills: BilledRequest[] = [];
   while (Date.now() <= Date.parse(effectiveAt) + 100) bills.push(await bill('Hello [[sim tokens=5]]'));
   bills.push(await bill('Hello [[sim tokens=5]]'));
   await stack.kill('billing');
   await stack.ready('billing');
-  expectCost(await long, NEW);
+  expectCost(await showBill(await long), NEW);
   expectCost(bills.at(0) as BilledRequest, NEW);
   expectCost(bills.at(-1) as BilledRequest, DEARER);
   await stack.resume('catalog');
