@@ -124,9 +124,10 @@ export const forbidden = [
   },
   {
     name: 'opentelemetry-behind-tracing',
-    comment: 'Other code makes spans through the interface of libs/tracing, so that nothing is loaded while traces are off.',
+    comment:
+      'Other code makes spans through the interface of libs/tracing, and metrics with prom-client: nothing is loaded while neither is exported.',
     severity: 'error',
-    from: { path: PRODUCTION, pathNot: [TESTS, '^libs/tracing/'] },
+    from: { path: PRODUCTION, pathNot: [TESTS, '^libs/tracing/', '^libs/observability/src/otlp/'] },
     to: { path: npm('@opentelemetry') },
   },
   {

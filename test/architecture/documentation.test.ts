@@ -7,6 +7,7 @@ import { watchPool } from '#database/pool-metrics.js';
 import { createNatsMetrics } from '#messaging/nats-metrics.js';
 import { registerCertificateExpiry } from '#observability/certificate-expiry.js';
 import { registerProcessMetrics } from '#observability/ops-server.js';
+import { MetricsExportConfig } from '#observability/otlp/metrics-export.config.js';
 import { registerSpanCounts } from '#tracing/span-queue.js';
 import { TracingConfig } from '#tracing/tracing.config.js';
 import { BillingConfig } from '../../apps/billing/src/billing.config.js';
@@ -33,7 +34,7 @@ const PAGES = [
   ...pagesBelow('bench'),
 ];
 /** Pages with tables of settings and metrics. */
-const OPERATIONS = ['docs/operations.md', 'docs/metrics.md', 'docs/panel.md', 'docs/tracing.md']
+const OPERATIONS = ['docs/operations.md', 'docs/metrics.md', 'docs/panel.md', 'docs/tracing.md', 'docs/observability.md']
   .map((page) => readFileSync(page, 'utf8'))
   .join('\n\n');
 
@@ -161,6 +162,11 @@ test.each([
   ['setting of a provider', SsoProviderConfig, []],
   ['inference-proxy', InferenceProxyConfig, Object.keys(new ServiceConfig())],
   ['setting of traces', TracingConfig, ['otelExporterOtlpEndpoint', 'otelExporterOtlpTracesEndpoint']],
+  [
+    'setting of metrics by OTLP',
+    MetricsExportConfig,
+    ['otelExporterOtlpEndpoint', 'otelExporterOtlpMetricsEndpoint', 'otelExporterOtlpProtocol'],
+  ],
 ] as [string, new () => object, string[]][])('the pages name each setting with its default: %s', (title, Config, shared) => {
   const settings = Object.entries(new Config())
     .filter(([property]) => !shared.includes(property))

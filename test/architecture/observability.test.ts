@@ -115,16 +115,16 @@ test('Prometheus in Compose scrapes every service with metrics, as a job of its 
   expect(reached.map(([name]) => name)).toEqual(['gateway', 'inference-proxy', 'billing', 'catalog', 'panel']);
 });
 
-test('every service with traces in Compose takes the endpoint of the shell, and shares a network with the collector', () => {
+test('every service with metrics or traces in Compose takes the endpoint of the shell, and shares a network with the collector', () => {
   const { services } = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as Compose;
   const collected = services['otel-collector']?.networks ?? [];
   const exporting = Object.entries(services).filter(([, { environment = {} }]) => environment.OTEL_EXPORTER_OTLP_ENDPOINT === null);
-  const traced = readdirSync('apps').filter((app) =>
+  const measured = readdirSync('apps').filter((app) =>
     readdirSync(`apps/${app}/src`).some(
-      (file) => /^start-.*\.ts$/.test(file) && readFileSync(`apps/${app}/src/${file}`, 'utf8').includes('startTracing('),
+      (file) => /^start-.*\.ts$/.test(file) && readFileSync(`apps/${app}/src/${file}`, 'utf8').includes('startMetricsExport('),
     ),
   );
-  expect(exporting.map(([name]) => name).sort()).toEqual(traced);
+  expect(exporting.map(([name]) => name).sort()).toEqual(measured);
   expect(exporting.filter(([, { networks }]) => !networks.some((network) => collected.includes(network)))).toEqual([]);
   const { receivers } = parse(readFileSync(`${FOLDER}/otel-collector.yaml`, 'utf8')) as {
     receivers: { otlp: { protocols: { http: { endpoint: string } } } };

@@ -21,6 +21,9 @@ export const REPLY_WORD = 'walrusreply91cd';
 export const UPSTREAM_KEY = 'otterkey55b0';
 export const COLLECTOR_KEY = 'heronheader08d1';
 
+/** Settings with which each service exports its metrics too. */
+export const WITH_METRICS = { OTEL_METRICS_EXPORTER: 'otlp', OTEL_METRIC_EXPORT_INTERVAL: '200' };
+
 export interface Asked {
   /** Default: the client has a trace of its own. */
   withTrace?: boolean;

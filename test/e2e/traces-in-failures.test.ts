@@ -12,6 +12,7 @@ import {
   TracedStack,
   treeWith,
   UPSTREAM_KEY,
+  WITH_METRICS,
 } from './traced-stack.js';
 
 /** Traces of requests during which a service dies, a search of everything that is exported, and the loss of the collector. */
@@ -21,7 +22,7 @@ const STRAY_WORD = 'lynxstray2e4c';
 
 let traced: TracedStack;
 beforeAll(async () => {
-  traced = await TracedStack.start();
+  traced = await TracedStack.start(WITH_METRICS);
 });
 afterAll(() => traced?.stop());
 
@@ -103,9 +104,12 @@ test('no span, metric, log or dashboard has words of prompts or replies, stray t
   for (const asked of REQUESTS) await traced.collected((await traced.ask(asked)).traceId, 8);
   const { requestId } = await traced.ask({ model: 'failing' });
   await traced.untilLogged(2, (line) => line.requestId === requestId);
+  const lastExports = traced.collector.metricBodies.length + 10;
+  await traced.collector.untilMetrics(() => traced.collector.metricBodies.length >= lastExports);
   const exports = {
     spans: Buffer.concat(traced.collector.bodies),
     metrics: await everyMetric(),
+    otlpMetrics: Buffer.concat(traced.collector.metricBodies),
     logs: Buffer.concat(traced.logFiles().map((file) => readFileSync(file))),
     dashboards: Buffer.concat(filesBelow('deploy/observability').map((file) => readFileSync(file))),
     top: Buffer.from(await traced.tollgate('top')),
@@ -114,13 +118,16 @@ test('no span, metric, log or dashboard has words of prompts or replies, stray t
   const keys = [UPSTREAM_KEY, COLLECTOR_KEY, traced.tenant.apiKey, ...Object.values(traced.facts.natsPasswords)];
   const words = [PROMPT_WORD, REPLY_WORD, STRAY_WORD, ...keys];
   const foundIn = (bytes: Buffer): string[] => words.filter((word) => bytes.includes(word));
-  expect(mapValues(exports, foundIn)).toEqual({ spans: [], metrics: [], logs: [], dashboards: [], top: [], trace: [] });
+  expect(mapValues(exports, foundIn)).toEqual({
+    ...{ spans: [], metrics: [], otlpMetrics: [], logs: [], dashboards: [], top: [], trace: [] },
+  });
   // The search finds what is there.
   expect(
     mapValues(exports, (bytes) => ['gateway', 'panel', 'failing', traced.tenant.keyId].filter((word) => bytes.includes(word))),
   ).toEqual({
     spans: ['gateway', 'failing', traced.tenant.keyId],
     metrics: ['gateway', 'panel', 'failing'],
+    otlpMetrics: ['gateway', 'panel', 'failing'],
     logs: ['gateway', 'panel', 'failing', traced.tenant.keyId],
     dashboards: ['gateway', 'panel'],
     top: ['failing'],

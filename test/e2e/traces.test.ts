@@ -35,6 +35,8 @@ describe.each(REQUESTS)(
         'gen_ai.provider.name': 'openai',
         'gen_ai.request.model': 'sim-fast',
         'gen_ai.request.stream': stream,
+        'gen_ai.response.id': expect.stringMatching(/^chatcmpl-sim-/),
+        'gen_ai.response.model': 'sim-fast',
         'gen_ai.response.finish_reasons': ['stop'],
         'gen_ai.usage.input_tokens': expect.any(Number),
         'gen_ai.usage.output_tokens': expect.any(Number),

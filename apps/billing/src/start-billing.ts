@@ -13,6 +13,7 @@ import { registerCertificateExpiry } from '#observability/certificate-expiry.js'
 import { beginGrace } from '#observability/grace.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
+import { startMetricsExport } from '#observability/otlp/start-metrics-export.js';
 import { untilReady } from '#observability/readiness.js';
 import { startTracing } from '#tracing/start-tracing.js';
 import type { BillingConfig } from './billing.config.js';
@@ -30,6 +31,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
   const checks = [{ name: 'nats', check: () => connected() }, ...database, { name: 'listening', check: () => isListening }];
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
+  const metricsExport = await startMetricsExport({ name: SERVICE, registry, logger });
   const { shutdownGraceMs } = config;
   const replicaId = randomUUID();
   registerCertificateExpiry(registry, () => [...natsCertificates(config), ...postgresCertificates(config.databaseUrl)]);
@@ -54,6 +56,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
     await messaging.close();
     await tracer?.close();
     await withinGrace(prisma.$disconnect());
+    await metricsExport?.close();
     await ops.close();
   };
 }

@@ -13,6 +13,7 @@ import { registerCertificateExpiry } from '#observability/certificate-expiry.js'
 import { beginGrace } from '#observability/grace.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
+import { startMetricsExport } from '#observability/otlp/start-metrics-export.js';
 import { untilReady } from '#observability/readiness.js';
 import type { CatalogConfig } from './catalog.config.js';
 import { BackgroundWork, catalogModule } from './catalog.module.js';
@@ -31,6 +32,7 @@ export async function startCatalog(config: CatalogConfig, logger: Logger): Promi
   const checks = [{ name: 'nats', check: () => connected() }, ...database, { name: 'catalog', check: () => isReady() }];
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
+  const metricsExport = await startMetricsExport({ name: SERVICE, registry, logger });
   const { shutdownGraceMs } = config;
   registerCertificateExpiry(registry, () => [...natsCertificates(config), ...postgresCertificates(config.databaseUrl)]);
   const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry, resumeMs: config.streamResumeMs });
@@ -54,6 +56,7 @@ export async function startCatalog(config: CatalogConfig, logger: Logger): Promi
     await app.close();
     await messaging.close();
     await withinGrace(prisma.$disconnect());
+    await metricsExport?.close();
     await ops.close();
   };
 }

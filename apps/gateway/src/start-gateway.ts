@@ -8,6 +8,7 @@ import { NatsTransport } from '#messaging/nats-transport.js';
 import { type CertificateFile, certificateFile, registerCertificateExpiry } from '#observability/certificate-expiry.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
+import { startMetricsExport } from '#observability/otlp/start-metrics-export.js';
 import { untilReady } from '#observability/readiness.js';
 import { startTracing } from '#tracing/start-tracing.js';
 import { BodyWorkers } from './bodies/body-workers.js';
@@ -29,6 +30,7 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
   const checks = [{ name: 'catalog', check: () => isReady() }];
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, checks, registry });
+  const metricsExport = await startMetricsExport({ name: SERVICE, registry, logger });
   registerCertificateExpiry(registry, () => [...natsCertificates(config), ...servedCertificates(config)]);
   const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry, resumeMs: config.streamResumeMs });
   const tracer = await startTracing({ name: SERVICE, registry, logger });
@@ -46,6 +48,7 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
     await app.close();
     await messaging.close();
     await tracer?.close();
+    await metricsExport?.close();
     await ops.close();
   };
 }

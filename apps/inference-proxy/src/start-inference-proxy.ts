@@ -6,6 +6,7 @@ import { NatsTransport } from '#messaging/nats-transport.js';
 import { registerCertificateExpiry } from '#observability/certificate-expiry.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
+import { startMetricsExport } from '#observability/otlp/start-metrics-export.js';
 import { untilReady } from '#observability/readiness.js';
 import { startTracing } from '#tracing/start-tracing.js';
 import type { InferenceProxyConfig } from './inference-proxy.config.js';
@@ -30,6 +31,7 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
   const checks = [...needed, { name: 'listening', check: () => isListening }];
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
+  const metricsExport = await startMetricsExport({ name: SERVICE, registry, logger });
   const { shutdownGraceMs, largeRequestBytesMax } = config;
   const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry, resumeMs: config.streamResumeMs });
   isConnected = () => messaging.connected;
@@ -52,6 +54,7 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
     await app.close();
     await messaging.close();
     await tracer?.close();
+    await metricsExport?.close();
     await ops.close();
   };
 }

@@ -16,6 +16,7 @@ import { registerCertificateExpiry } from '#observability/certificate-expiry.js'
 import { beginGrace } from '#observability/grace.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
+import { startMetricsExport } from '#observability/otlp/start-metrics-export.js';
 import { untilReady } from '#observability/readiness.js';
 import { LiveRequests } from './activity/live-requests.js';
 import { createPanelMetrics } from './http/panel-metrics.js';
@@ -50,6 +51,7 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
   const checks = [{ name: 'nats', check: () => connected() }, ...database, { name: 'listening', check: () => isListening }];
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, checks, registry });
+  const metricsExport = await startMetricsExport({ name: SERVICE, registry, logger });
   const { shutdownGraceMs } = config;
   registerCertificateExpiry(registry, () => [...natsCertificates(config), ...postgresCertificates(config.databaseUrl)]);
   const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry, resumeMs: config.streamResumeMs });
@@ -71,6 +73,7 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
     await withinGrace(app.close());
     await messaging.close();
     await withinGrace(prisma.$disconnect());
+    await metricsExport?.close();
     await ops.close();
   };
 }

@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import protobuf from 'protobufjs';
+import { type CollectedExport, decodeMetrics } from './collected-metrics.js';
 
 /** The part of OpenTelemetry's `trace_service.proto`, `trace.proto`, `common.proto` and `resource.proto` that tests read. */
 const OTLP = `
@@ -49,8 +50,14 @@ type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 /** An OTLP collector over HTTP that keeps what it gets. */
 export class TraceCollector {
   readonly spans: CollectedSpan[] = [];
-  /** Every body received, as bytes. */
+  /** Attributes of the resource of the last spans of each service. */
+  readonly resources = new Map<string, Record<string, unknown>>();
+  /** Exports of metrics, the last one last. */
+  readonly metrics: CollectedExport[] = [];
+  /** Every body received with spans. */
   readonly bodies: Buffer[] = [];
+  /** Every body received with metrics. */
+  readonly metricBodies: Buffer[] = [];
   readonly headers: IncomingMessage['headers'][] = [];
   /** Replaces the empty 200. */
   answer: Answer = (_request, response) => void response.end();
@@ -73,6 +80,11 @@ export class TraceCollector {
     while (!holds(this.spans)) await once(this.arrivals, 'spans');
   }
 
+  /** Resolves when the exports of metrics collected so far fulfil the condition. */
+  async untilMetrics(holds: (metrics: readonly CollectedExport[]) => boolean): Promise<void> {
+    while (!holds(this.metrics)) await once(this.arrivals, 'metrics');
+  }
+
   of(traceId: string): CollectedSpan[] {
     return this.spans.filter((span) => span.traceId === traceId);
   }
@@ -87,10 +99,19 @@ export class TraceCollector {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks);
-    this.bodies.push(body);
     this.headers.push(request.headers);
-    this.spans.push(...decode(body));
-    this.arrivals.emit('spans');
+    if (request.url === '/v1/metrics') {
+      this.metricBodies.push(body);
+      this.metrics.push(...decodeMetrics(body));
+      this.arrivals.emit('metrics');
+    } else {
+      this.bodies.push(body);
+      for (const { resource, spans } of decode(body)) {
+        this.resources.set(String(resource['service.name']), resource);
+        this.spans.push(...spans);
+      }
+      this.arrivals.emit('spans');
+    }
     this.answer(request, response);
   }
 }
@@ -125,11 +146,12 @@ interface KeyValue {
 // biome-ignore lint/suspicious/noExplicitAny: protobufjs decodes to plain objects of the schema above.
 type Decoded = any;
 
-function decode(body: Buffer): CollectedSpan[] {
+function decode(body: Buffer): { resource: Record<string, unknown>; spans: CollectedSpan[] }[] {
   const { resourceSpans }: Decoded = REQUEST.toObject(REQUEST.decode(body), { longs: String, bytes: Buffer, defaults: true });
-  return resourceSpans.flatMap(({ resource, scopeSpans }: Decoded) => {
-    const service = String(attributesOf(resource.attributes)['service.name']);
-    return scopeSpans.flatMap(({ spans }: Decoded) => spans.map((span: Decoded) => spanOf(span, service)));
+  return resourceSpans.map(({ resource: { attributes }, scopeSpans }: Decoded) => {
+    const resource = attributesOf(attributes);
+    const service = String(resource['service.name']);
+    return { resource, spans: scopeSpans.flatMap(({ spans }: Decoded) => spans.map((span: Decoded) => spanOf(span, service))) };
   });
 }
 

@@ -1,12 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import { ROOT_CONTEXT } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
-import { defaultResource, detectResources, envDetector, type Resource, resourceFromAttributes } from '@opentelemetry/resources';
 import { SamplingDecision, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace';
 import type { Registry } from 'prom-client';
 import { VERSION } from '#config/version.js';
 import { within } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
+import { otlpResource } from '#observability/otlp/otlp-resource.js';
 import { otlpSpan } from './otlp-span.js';
 import { LocalTrace, RecordedSpan, randomTraceId } from './recorded-span.js';
 import { registerSpanCounts, SpanQueue } from './span-queue.js';
@@ -37,7 +36,7 @@ export function createTracer(service: TracedService, config: TracingConfig): Tra
     delayMs: otelBspScheduleDelay,
     exportTimeoutMs: otelBspExportTimeout,
   };
-  const origin = { resource: resourceOf(service.name), instrumentationScope: { name: 'tollgate', version: VERSION } };
+  const origin = { resource: otlpResource(service.name), instrumentationScope: { name: 'tollgate', version: VERSION } };
   const queue = new SpanQueue(
     new OTLPTraceExporter({ concurrencyLimit: EXPORTS_MAX }),
     (span) => otlpSpan(span, origin),
@@ -46,13 +45,6 @@ export function createTracer(service: TracedService, config: TracingConfig): Tra
   );
   registerSpanCounts(service.registry, queue.counts);
   return new OtelTracer(new Sampler(config.otelTracesSampler, config.otelTracesSamplerArg), queue, tracesSlowMs);
-}
-
-function resourceOf(service: string): Resource {
-  const own = { 'service.name': `tollgate-${service}`, 'service.version': VERSION, 'service.instance.id': randomUUID() };
-  return defaultResource()
-    .merge(resourceFromAttributes(own))
-    .merge(detectResources({ detectors: [envDetector] }));
 }
 
 /** Chooses traces at their start. */

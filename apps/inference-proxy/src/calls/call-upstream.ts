@@ -32,6 +32,8 @@ export interface CallTarget {
   traceparent?: string | undefined;
   /** Called when the head of a reply has come. */
   onAnswer?(): void;
+  /** See `UpstreamCall`. */
+  onReply?: UpstreamCall['onReply'];
 }
 
 /**
@@ -46,7 +48,7 @@ export async function* callUpstream(
   apiKey: string | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<StreamEvent[], void, undefined> {
-  const { client, model } = target;
+  const { client, model, onReply } = target;
   const { adapter, upstream } = client;
   if (client.addressError !== undefined) {
     const { message: detail } = client.addressError;
@@ -54,7 +56,7 @@ export async function* callUpstream(
   }
   const { baseUrl, capabilities, timeouts } = upstream;
   const stream = request.stream || capabilities.streamPlainRequests;
-  const call: UpstreamCall = { request, model, baseUrl, outputTokensMax: ticket.outputTokensMax, stream, capabilities };
+  const call: UpstreamCall = { request, model, baseUrl, outputTokensMax: ticket.outputTokensMax, stream, capabilities, onReply };
   const rendered = adapter.renderRequest(call, apiKey);
   const body = ticket.promptTokensEstimate > LARGE_PROMPT_TOKENS ? await encodeLarge(rendered.body) : JSON.stringify(rendered.body);
   const { length } = body;

@@ -8,6 +8,9 @@ import type { CallEnd } from '../metrics/route-metrics.js';
 import { providerOf } from '../metrics/route-metrics.js';
 import type { RouteCall } from '../routing/route-state.js';
 
+/** Longest name of a reply or of its model; a longer text of an upstream is none. */
+const NAME_LENGTH_MAX = 256;
+
 export interface TraceDependencies {
   /** Absent while traces are not exported. */
   tracer?: Tracer | undefined;
@@ -28,6 +31,7 @@ export class RunTrace {
   readonly fields: RunFields;
   private readonly span: Span | undefined;
   private attempt: Span | undefined;
+  private isReplyNamed = false;
   private attempts = 0;
   private lastFailure: UpstreamFailure | undefined;
   private circuit: string | undefined;
@@ -70,8 +74,18 @@ export class RunTrace {
       'tollgate.attempt': this.attempts,
       'tollgate.circuit': this.circuit,
     });
+    call.onReply = (reply) => this.nameReply(reply);
+    this.isReplyNamed = false;
     if (span.isSampled) call.traceId = span.traceId;
     if (this.dependencies.tracedUpstreams?.has(client.upstream.id)) call.traceparent = this.attempt.context.traceparent;
+  }
+
+  /** Records the names that the upstream gives to the reply and its model, from the first object that has either. */
+  private nameReply(reply: Record<string, unknown>): void {
+    if (this.isReplyNamed) return;
+    const [id, model] = [nameOf(reply.id), nameOf(reply.model)];
+    this.isReplyNamed = id !== undefined || model !== undefined;
+    if (this.isReplyNamed) this.attempt?.set({ 'gen_ai.response.id': id, 'gen_ai.response.model': model });
   }
 
   /** Call after the route has learned from the end. `finishReason`: of a reply that was complete. */
@@ -110,4 +124,8 @@ export class RunTrace {
   end(): void {
     this.span?.end();
   }
+}
+
+function nameOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' && value.length <= NAME_LENGTH_MAX ? value : undefined;
 }

@@ -224,6 +224,8 @@ export class RouteCall {
   traceparent: string | undefined;
   /** Trace of the call, if it is sampled. */
   traceId: string | undefined;
+  /** Records the id and model of the reply, while traces are exported. */
+  onReply: ((reply: Record<string, unknown>) => void) | undefined;
 
   constructor(
     readonly route: RouteState,

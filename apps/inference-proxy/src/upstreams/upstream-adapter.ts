@@ -16,6 +16,8 @@ export interface UpstreamCall {
   /** True when the upstream is asked for a stream. */
   stream: boolean;
   capabilities: UpstreamCapabilities;
+  /** Called with each object of the reply that may have its `id` and `model`. Absent while nothing records them. */
+  onReply?: ((reply: Record<string, unknown>) => void) | undefined;
 }
 
 export interface RenderedRequest {

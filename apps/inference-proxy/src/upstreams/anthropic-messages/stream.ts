@@ -48,7 +48,10 @@ export class MessagesStreamParser implements StreamParser {
     if (failure !== undefined) throw failure;
     switch (event.type) {
       case 'message_start':
-        if (isObject(event.message)) this.counter.readStart(event.message.usage);
+        if (isObject(event.message)) {
+          this.call.onReply?.(event.message);
+          this.counter.readStart(event.message.usage);
+        }
         return;
       case 'content_block_start':
         if (isObject(event.content_block)) this.startBlock(event.content_block, index, events);
@@ -74,6 +77,7 @@ export class MessagesStreamParser implements StreamParser {
 
   /** Reads a whole message as the stream that would have built it. */
   readMessage(message: Json, content: readonly unknown[], events: StreamEvent[]): void {
+    this.call.onReply?.(message);
     for (const [index, block] of content.entries()) {
       this.read({ type: 'content_block_start', index, content_block: block }, events);
       this.read({ type: 'content_block_stop', index }, events);

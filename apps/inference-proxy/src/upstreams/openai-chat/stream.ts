@@ -49,6 +49,7 @@ export class ChatStreamParser implements StreamParser {
   /** Reads one chunk, or a plain reply. */
   read(chunk: Json, events: StreamEvent[]): void {
     const { choices } = chunk;
+    this.call.onReply?.(chunk);
     if (!Array.isArray(choices) || chunk.error || chunk.object === 'error') {
       const failure = findError(chunk, this.call);
       if (failure !== undefined) throw failure;

@@ -63,6 +63,7 @@ export class ResponsesStreamParser implements StreamParser {
 
   /** Reads the final response of a terminal event or a plain reply: new text, usage and end. */
   finish(response: Json, events: StreamEvent[], status = response.status): void {
+    this.call.onReply?.(response);
     if (response.error) this.fail(response);
     const reason = parseFinishReason(status, response.incomplete_details) ?? this.fail(response, 'the response did not complete');
     const usage = parseUsage(response.usage);
@@ -84,6 +85,7 @@ export class ResponsesStreamParser implements StreamParser {
       this.readPiece(piece, event, events);
       return;
     }
+    if (isObject(event.response)) this.call.onReply?.(event.response);
     switch (event.type) {
       case 'response.output_item.added':
         if (isObject(event.item)) this.name(this.items.add(event.item, event.output_index), event.item, events);
