@@ -10,6 +10,7 @@ const PACKAGES: [group: RegExp, name: string][] = [
   [/^external-secrets\.io\//, '@kubernetes-models/external-secrets'],
   [/^keda\.sh\//, '@kubernetes-models/keda'],
   [/^monitoring\.coreos\.com\//, '@kubernetes-models/prometheus-operator'],
+  [/^postgresql\.cnpg\.io\//, '@kubernetes-models/cloudnative-pg'],
   [/./, 'kubernetes-models'],
 ];
 

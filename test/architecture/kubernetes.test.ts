@@ -7,9 +7,6 @@ import { typeErrors } from './kubernetes-types.js';
 const NAME = 'app.kubernetes.io/name';
 const SERVICES = ['billing', 'catalog', 'gateway', 'inference-proxy', 'panel'];
 
-/** Kinds without a package of types; their fields were compared with published clusters by hand. */
-const UNTYPED = new Set(['postgresql.cnpg.io/v1']);
-
 /** Objects that an operator makes or you bring, beside the secrets of secrets.example.yaml. */
 const BROUGHT = new Set([
   'ConfigMap/tollgate-catalog',
@@ -36,7 +33,7 @@ const secrets = new Map(
 
 withKubectl('Kubernetes', () => {
   test('every object has only fields of its API, with their types; one with another field is found', () => {
-    const objects = renderings.flatMap(([, rendered]) => rendered).filter(({ apiVersion }) => !UNTYPED.has(apiVersion));
+    const objects = renderings.flatMap(([, rendered]) => rendered);
     const distinct = [...new Map(objects.map((object) => [JSON.stringify(object), object])).values()];
     const broken = structuredClone(ofKind(distinct, 'Deployment')[0]) as KubernetesObject;
     broken.spec.template.spec.containers[0].ports[0].portName = 'http';
