@@ -67,7 +67,9 @@ test('`tollgate trace` prints the hops of a request from these logs', async () =
   const { requestId } = await traced.ask({ model: 'failover', stream: true });
   await traced.untilLogged(2, (line) => line.requestId === requestId);
   const [, , ...steps] = (await traced.tollgate('trace', requestId, '--logs', traced.facts.logDir)).trimEnd().split('\n');
-  const hops = steps.map((line) => line.replaceAll(/[├└]─ *\+[\d.]+ ms {2}/g, '').replaceAll(/\b[\d.]+ ms|[0-9a-f-]{36}| {2,}\S+=.*/g, '…'));
+  const hops = steps.map((line) =>
+    line.replaceAll(/[├└]─ *\+[\d.]+ ms {2}/g, '').replaceAll(/\b[\d.]+ ms|[0-9a-f-]{36}| {2,}\S+=.*/g, '…'),
+  );
   // The proxy logs the failed call while it begins the next: the two may change places.
   const warning = '│  warn: upstream call failed…';
   expect(hops).toContain(warning);
