@@ -123,8 +123,8 @@ test('bodies of disconnected clients are dropped, both during parsing and while 
 const many = (count: number, item: (index: number) => string): string => Array.from({ length: count }, (_, index) => item(index)).join();
 const functionTool = (parameters: string): string => `{"type":"function","function":{"name":"f","parameters":${parameters}}}`;
 
-/** Processor time of one garbage collection within a turn. */
-const TURN_MS = 15;
+/** User time of one garbage collection within a turn, also on a loaded machine. */
+const TURN_MS = 30;
 
 const HOSTILE: [name: string, fields: string][] = [
   ['numbers beyond a double', `"x":[${many(900_000, () => '1e9999')}]`],
@@ -149,7 +149,7 @@ test.each(HOSTILE)('the event loop is not blocked by a body of %s [limit-stall]'
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     await textOf(response);
   };
-  const boundMs = Math.max(parseMs / 3, TURN_MS);
+  const boundMs = Math.max(parseMs / 2, TURN_MS);
   expect(await leastMs(boundMs, () => longestTurnMs(send))).toBeLessThan(boundMs);
 });
 
