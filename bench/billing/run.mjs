@@ -20,7 +20,7 @@ import { runPgbench } from './pgbench.mjs';
  * @typedef {{ pairsPerSecond: number, p50: number, p99: number, errors: number, firstError?: string }} Sample
  * @typedef {{ target: string, accounts: number, clients: number, samples: Sample[], measure(): Promise<Sample> }} Series
  *
- * What is measured beside one another: `name` ends the names of its targets, `root` is its checkout, and `more` goes to each load.
+ * Stacks measured beside one another: `name` ends the names of its targets, `root` is its checkout, and `more` goes to each load.
  * @typedef {{ name: string, root: string, stack: any, accounts: any[], more: object }} Variant
  */
 

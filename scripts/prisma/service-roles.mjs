@@ -128,7 +128,7 @@ export const GRANTS = {
       detached_account: { select: true, insert: true },
       detached_grant: { select: true, insert: true },
       ledger_report: { select: true, insert: true, delete: true },
-      // What an event says never changes.
+      // The content of an event never changes.
       money_event: { select: true, insert: true, update: ['published_at'], delete: true },
       webhook: { select: true, insert: true, update: ['secret_version', 'previous_until'], delete: true },
       webhook_delivery: { select: true, insert: true, update: ['done', 'last', 'attempts', 'due_at', 'failure'], delete: true },

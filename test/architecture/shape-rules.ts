@@ -46,6 +46,16 @@ export const adaptersHaveTheCore: ShapeRule = (files) => {
   });
 };
 
+/** A doc comment starts with what the thing is or does, such as "Milliseconds until" or "Returns". */
+export const docCommentsNameTheirSubject: ShapeRule = (files) =>
+  files
+    .filter(({ path }) => /\.(ts|tsx|mjs)$/.test(path))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/^ *\/\*\*(?:\n \*)? (What|Whether|Which|Of|Those) /gm)].map(
+        ({ 1: word, index }) => `${path}:${text.slice(0, index).split('\n').length}: starts with "${word}"`,
+      ),
+    );
+
 /** A file is named for the one thing in it. */
 export const noEmptyNames: ShapeRule = (files) =>
   code(files).flatMap(({ path }) =>

@@ -35,6 +35,11 @@ const CASES: [ShapeRule, SourceFile[], string[]][] = [
       ),
     ],
   ],
+  [
+    rules.docCommentsNameTheirSubject,
+    [{ path: 'libs/a/src/b.ts', text: `/** ${'What'} it costs. */\nlet a;\n/** Cost of it. */\nlet b;\n/**\n * ${'Of'} it. */\nlet c;\n` }],
+    ['libs/a/src/b.ts:1: starts with "What"', 'libs/a/src/b.ts:5: starts with "Of"'],
+  ],
   [rules.noEmptyNames, [{ path: 'libs/money/src/utils.ts', text: '' }], ['libs/money/src/utils.ts: the name says nothing']],
   [
     rules.noBarrels,

@@ -5,7 +5,7 @@ import type { Tenant } from '#testing/tenant.js';
 import { type Story, tell } from './chaos-client.js';
 import { CLIENT_FORMATS } from './client-format.js';
 
-/** What a request used, by the journals. Times are milliseconds. */
+/** Use of a request, by the journals. Times are milliseconds. */
 export interface Used {
   user: string;
   team: string;
@@ -79,7 +79,7 @@ export async function expectExact(
   }
 }
 
-/** What a kill does to requests. */
+/** Outcomes that only a kill causes. */
 const OF_KILLS = ['broken', 'failed', 'left', 'refused 502', 'refused 503'];
 
 /** Expects that some requests completed, others had this refusal, such as `refused 402`, and the rest was killed. */

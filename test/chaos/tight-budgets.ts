@@ -3,7 +3,7 @@ import type { Tenant } from '#testing/tenant.js';
 import type { Ask } from './bookkeeper.js';
 import type { Bill } from './check-bill.js';
 
-/** What the requests of the next round may use beyond those before: less than some of them need. */
+/** Amounts that the requests of the next round may use beyond those before: less than some of them need. */
 const ALL_PICO_USD = 6_000_000_000n;
 const USER_PICO_USD = 900_000_000n;
 const TEAM_TOKENS = 3_000n;

@@ -29,7 +29,7 @@ const PROGRAMS = BLOCKS.filter(({ language }) => ['js', 'javascript', 'ts', 'typ
 let administrator: Messaging;
 let tenant: Tenant;
 let replies: DescribedReplies;
-/** Of a request of the key. */
+/** Id of a request of the key. */
 let requestId: string;
 let folder: string;
 

@@ -101,7 +101,7 @@ interface Subject {
   customer: Customer;
   kind: MoneyEventKind;
   change(): Promise<number>;
-  /** Of all refusals within a minute one is an event. */
+  /** True when only one of all refusals within a minute is an event. */
   isLimited?: boolean;
 }
 
@@ -110,7 +110,7 @@ async function subjects(): Promise<Subject[]> {
     ['100', '100', '100', '100', '100', '1', '100'].map(openAccount),
   )) as [Customer, Customer, Customer, Customer, Customer, Customer, Customer];
   await ask(accountUpdate, { accountId: low.accountId, lowBalanceUsd: '100' });
-  // What is spent once passes three thresholds of each limit that is as low.
+  // One settlement passes three thresholds of each limit as low as this.
   await setBudget(threshold, 1_000n);
   const spending = reserveOf(threshold, 100n);
   await reserve(spending);

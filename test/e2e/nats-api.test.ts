@@ -113,7 +113,7 @@ describe('the examples of the page', () => {
     for (const user of ['gateway', 'inference-proxy'] as const)
       for (const { subject, event } of EVENTS)
         if (subject.startsWith(`${user.split('-')[0]}.`)) as(user).publish(subject, codec.encode(event));
-    // Those of money that the examples do not make: `money-events.integration.test.ts` and `event-deliverer.integration.test.ts` have them.
+    // The examples do not cause these money events: `money-events.integration.test.ts` and `event-deliverer.integration.test.ts` do.
     for (const { subject, event } of EVENTS)
       if (/\.(budget-\w+|key-expiring|account-frozen)$/.test(subject)) as('billing').publish(subject, codec.encode(event));
   });

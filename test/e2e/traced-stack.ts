@@ -27,7 +27,7 @@ export const WITH_METRICS = { OTEL_METRICS_EXPORTER: 'otlp', OTEL_METRIC_EXPORT_
 export interface Asked {
   /** Default: the client has a trace of its own. */
   withTrace?: boolean;
-  /** Of the client's trace. */
+  /** Id of the client's trace. */
   traceId?: string;
   format?: FormatName;
   model?: 'traced' | 'untraced' | 'failover' | 'failing';
@@ -41,7 +41,7 @@ export interface Asked {
 
 interface Ids {
   requestId: string;
-  /** Of the client, or the one that the gateway begins. */
+  /** Id of the client's trace, or of the one that the gateway begins. */
   traceId: string;
 }
 

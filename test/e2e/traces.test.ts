@@ -185,7 +185,7 @@ test('histograms of durations lead to the trace of a request that is exported', 
   const exemplars = open.split('\n').filter((line) => line.includes(' # {trace_id='));
   const histogramsOf = ({ traceId }: { traceId: string }): string[] =>
     exemplars.filter((line) => line.includes(traceId)).map((line) => line.split('_bucket{', 1)[0] ?? '');
-  // Those of one bucket replace each other.
+  // Exemplars of one bucket replace each other.
   expect([...new Set([...histogramsOf(sampled), ...histogramsOf(failed)])].sort()).toEqual([
     'gen_ai_client_operation_duration_seconds',
     'tollgate_gateway_first_content_seconds',

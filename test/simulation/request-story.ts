@@ -62,7 +62,7 @@ export class RequestStory {
   }
 }
 
-/** What a run may do to a request. */
+/** Circumstances of a run that may change the outcome of a request. */
 interface Circumstances {
   /** Money or a budget may not suffice. */
   fundsAreScarce: boolean;

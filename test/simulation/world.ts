@@ -97,7 +97,7 @@ async function inVirtualTime<Result>(seed: number, run: (time: VirtualTime, rand
   }
 }
 
-/** Of an account with too little: some of the requests cost more. */
+/** Balance of an account with too little: some of the requests cost more. */
 const SCARCE_PICO_USD = 600_000_000n;
 /** Part of it that is lent. */
 const SCARCE_CREDIT_LINE = 500_000_000n;

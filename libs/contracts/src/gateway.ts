@@ -79,7 +79,7 @@ export class EstimateRequest {
   @IsOptional() @Text(PRICE_PLAN_LENGTH_MAX) pricePlan?: string;
 }
 
-/** What a request would hold now. It depends on the price plan, and on nothing else of key and account. */
+/** Amount that a request would hold now. It depends on the price plan, and on nothing else of key and account. */
 export interface RequestEstimate {
   model: string;
   price: PinnedPrice;

@@ -26,9 +26,9 @@ export interface CollectedPoint {
   attributes: Record<string, string>;
   startMs: number;
   atMs: number;
-  /** Of a counter or a gauge. */
+  /** Set for a counter or a gauge. */
   value?: number;
-  /** Of a histogram; `counts` has one more than `bounds`. */
+  /** Set for a histogram, as are the next three. `counts` has one more than `bounds`. */
   sum?: number;
   count?: number;
   bounds?: number[];

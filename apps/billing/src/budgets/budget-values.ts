@@ -6,7 +6,7 @@ export interface ValueBudget {
   value: string;
 }
 
-/** What a budget counts for one value in its window. */
+/** Sums of one value of a budget in its window. */
 export interface ValueCount {
   spent: bigint;
   held: bigint;
@@ -15,7 +15,7 @@ export interface ValueCount {
 /** By `nameOf`. Values that count nothing yet are absent. */
 export type ValueCounts = ReadonlyMap<string, ValueCount>;
 
-/** What a batch adds to a row of `billing.budget_value`. */
+/** Change that a batch makes to a row of `billing.budget_value`. */
 export interface ValueChange extends ValueCount {
   budgetId: string;
   accountId: string;

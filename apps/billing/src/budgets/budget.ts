@@ -16,7 +16,7 @@ export interface BudgetState extends BudgetWindow {
   value?: string;
   period: BudgetPeriod;
   timeZone: string;
-  /** Of the week (1: Monday) or the month. */
+  /** Day of the week (1: Monday) or of the month on which the window starts. */
   startDay: number;
   unit: BudgetUnit;
   limit: bigint;
@@ -47,7 +47,7 @@ export interface BudgetColumns {
   passed: number;
 }
 
-/** What a request holds or spends, by unit of budgets. */
+/** Amounts that a request holds or spends, by unit of budgets. */
 export interface Amounts {
   usd: bigint;
   tokens: number;

@@ -12,7 +12,7 @@ export interface Counted {
   keyId: string | null;
 }
 
-/** What the requests in the journals have spent, in the unit of the budget, as one snapshot shows them. */
+/** Amount that requests in the journals have spent, in the unit of the budget, as one snapshot shows them. */
 export interface SpentBefore {
   spent: bigint;
   snapshot: string;

@@ -13,7 +13,7 @@ const READ_BUDGETS = {
     WHERE (project_id IS NULL OR project_id = ANY ($2::uuid[])) AND (key_id IS NULL OR key_id = ANY ($3::uuid[])) ORDER BY period, unit, dimension COLLATE "C", value COLLATE "C" NULLS FIRST`,
 };
 
-/** What a hold `h` holds of a budget `b`. */
+/** Amount of a hold `h` in the unit of a budget `b`. */
 export const HELD_IN_UNIT = `CASE b.unit WHEN 'tokens' THEN coalesce(h.amount_tokens, 0) ELSE h.amount END`;
 
 /**

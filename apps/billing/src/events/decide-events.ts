@@ -5,7 +5,7 @@ import type { AccountState } from '../holds/batch.js';
 import type { BatchDraft } from '../holds/batch-draft.js';
 import { balanceOf } from '../ledger/funds.js';
 
-/** Of an account that is refused all the time, one refusal in this time is an event. */
+/** Milliseconds in which at most one refusal of an account is an event. */
 const REFUSAL_PAUSE_MS = 60_000;
 
 /**

@@ -45,7 +45,7 @@ export class EventDeliverer {
     this.rounds.start();
   }
 
-  /** What is on its way is not waited for: the next leader repeats it. */
+  /** Does not wait for deliveries under way: the next leader repeats them. */
   async stop(): Promise<void> {
     this.stopping = true;
     this.options.webhooks.stop();

@@ -17,7 +17,7 @@ export interface BatchDraft {
   readonly budgets: BatchState['budgets'];
   /** Counts of users and tags before the batch. Absent: unknown. */
   readonly valuesBefore: ValueCounts | undefined;
-  /** What the batch adds to them, by `nameOf`. */
+  /** Changes that the batch makes to them, by `nameOf`. */
   readonly values: Map<string, ValueChange>;
   readonly limits: BatchState['limits'];
   /** Open holds among the ids of the batch, before the batch. */

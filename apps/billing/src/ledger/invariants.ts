@@ -49,7 +49,7 @@ function usageCost(row: 's' | 'l'): string {
 const OF_BUDGET = `x.account_id = b.account_id AND x.project_id = coalesce(b.project_id, x.project_id)
             AND ${isOfKey('x', 'b')}`;
 
-/** What a budget `b` counts of a row `x` of the journals, and of one of `billing.hold`. */
+/** Amount of a row `x` of the journals in the unit of a budget `b`, and of a row of `billing.hold`. */
 const SPENT_IN_UNIT = `CASE b.unit WHEN 'tokens' THEN x.tokens ELSE x.cost END`;
 const HELD_IN_UNIT = `CASE b.unit WHEN 'tokens' THEN coalesce(x.amount_tokens, 0) ELSE x.amount END`;
 

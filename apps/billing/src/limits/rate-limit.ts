@@ -12,7 +12,7 @@ export interface Limits {
   modelLimits?: readonly ModelLimit[];
 }
 
-/** What counts towards the limits of a pattern of models. */
+/** The windows that count towards the limits of a pattern of models. */
 export interface ModelWindows {
   requests: MinuteWindow;
   tokens: MinuteWindow;

@@ -13,7 +13,7 @@ export interface WebhookMessage {
 export const SEND_TIMEOUT_MS = 10_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const HEADER_BYTES_MAX = 16 * 1024;
-/** What is read of a reply, to use the connection again. Longer or slower replies cost it. */
+/** Bytes of a reply that are read to use the connection again. After a longer or slower reply it is closed. */
 const REPLY_BYTES_MAX = 16 * 1024;
 const REPLY_TIMEOUT_MS = 1_000;
 const FAILURE_LENGTH_MAX = 200;

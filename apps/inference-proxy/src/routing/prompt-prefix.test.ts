@@ -27,7 +27,7 @@ test('what is looked at is bounded, and a long system prompt does not hide the c
   expect(keyOf(system(`${long}a`), user('Hello'))).not.toBe(keyOf(system(`${long}a`), user('Goodbye')));
 });
 
-/** Which of the routes each of 10,000 conversations prefers. */
+/** Returns the route that each of 10,000 conversations prefers. */
 function preferences(routes: Record<string, number>): string[] {
   return Array.from({ length: 10_000 }, (_, index) => {
     const key = keyOf(user(`Question ${index}`));

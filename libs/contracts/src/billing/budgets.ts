@@ -7,7 +7,7 @@ import { Id, type Paged, PICO_USD, Text } from './fields.js';
 export const BUDGET_PERIODS = ['day', 'week', 'month', 'total'] as const;
 export type BudgetPeriod = (typeof BUDGET_PERIODS)[number];
 
-/** What a budget limits: the cost of requests, or their tokens. */
+/** Units of a budget: the cost of requests, or their tokens. */
 export const BUDGET_UNITS = ['usd', 'tokens'] as const;
 export type BudgetUnit = (typeof BUDGET_UNITS)[number];
 
@@ -122,7 +122,7 @@ export class BudgetValuesRequest {
   @IsOptional() @Text(2_000) cursor?: string;
 }
 
-/** What one user or value has used of its budget in the current window. */
+/** Use of a budget by one user or value in the current window. */
 export interface BudgetValue {
   value: string;
   /** Absent for a budget of tokens. */

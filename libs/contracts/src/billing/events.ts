@@ -124,7 +124,7 @@ export class BudgetThreshold extends BudgetEvent {
   @IsInt() @Min(1) @Max(100) percent!: number;
 }
 
-/** What a budget's requests have spent reached one of its thresholds: once for each threshold and window. */
+/** Spending reached a threshold of a budget: once for each threshold and window. */
 export const budgetThreshold = new Topic('billing.v1.event.budget-threshold', BudgetThreshold, 'A budget passed one of its thresholds');
 
 export class BudgetExhausted extends BudgetEvent {

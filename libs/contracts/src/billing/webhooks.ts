@@ -14,7 +14,7 @@ export interface Webhook {
   createdAt: string;
   /** Events that wait, those that are repeated included. */
   undelivered: number;
-  /** Of the oldest account whose last attempt failed. Null: none has. */
+  /** Failure of the last attempt for the account that is tried again first. Null: no account's last attempt failed. */
   failure: string | null;
   /** Events that were given up. A replay from `deadSince` sends them again. */
   deadLetters: number;

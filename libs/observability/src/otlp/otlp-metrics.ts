@@ -22,7 +22,7 @@ interface RegistryMetric {
 interface RegistryValue {
   value: number;
   labels: Labels;
-  /** Of a histogram: its name with `_bucket`, `_sum` or `_count`. */
+  /** Name of a histogram with `_bucket`, `_sum` or `_count`. Absent for other types. */
   metricName?: string;
 }
 
