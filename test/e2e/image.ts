@@ -54,8 +54,8 @@ buildah commit --quiet "$container" docker.io/library/${base} > /dev/null
 buildah bud --pull-never --network host --tag tollgate:test . >&2
 buildah mount "$(buildah from --pull-never tollgate:test)"`,
   );
-  const entryPoint = buildah.run(`buildah inspect --type image --format '{{json .OCIv1.Config.Entrypoint}}' tollgate:test`);
-  const first = JSON.parse(entryPoint) as string[];
+  const words = '{{range .OCIv1.Config.Entrypoint}}{{.}} {{end}}';
+  const first = buildah.run(`buildah inspect --type image --format '${words}' tollgate:test`).split(' ');
   const entering = (program: Program): Program => ({
     ...program,
     ...{ command: 'unshare', args: ['--mount', 'sh', '-ec', ENTER, 'sh', root, ...first, program.command, ...program.args], cwd: '/' },
@@ -137,7 +137,7 @@ async function makeBase(root: string): Promise<void> {
   symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(root, 'usr/local/bin/npm'));
   writeFileSync(join(root, 'usr/bin/apt-get'), APT_GET, { mode: 0o755 });
   mkdirSync(join(root, 'var/lib/dpkg'), { recursive: true });
-  cpSync('/etc/os-release', join(root, 'etc/os-release'), { dereference: true });
+  cpSync(realpathSync('/etc/os-release'), join(root, 'etc/os-release'));
   // The state of packages that are installed, of which `apt-get install` would have written the line that is put in front.
   const state = runSync('apt-cache', ['show', '--no-all-versions', ...BASE_PACKAGES]).replaceAll(
     /^Package: /gm,
