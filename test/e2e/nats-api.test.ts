@@ -115,7 +115,7 @@ describe('the examples of the page', () => {
         if (subject.startsWith(`${user.split('-')[0]}.`)) as(user).publish(subject, codec.encode(event));
     // Those of money that the examples do not make: `money-events.integration.test.ts` and `event-deliverer.integration.test.ts` have them.
     for (const { subject, event } of EVENTS)
-      if (/\.(budget-\w+|key-expiring|account-frozen)$/.test(subject)) as('billing').publish(subject, codec.encode(event));
+      if (/\.(budget-\w+|key-expiring|account-frozen|ledger-fault)$/.test(subject)) as('billing').publish(subject, codec.encode(event));
   });
 
   test.each(EXAMPLES.map((example, index) => [`${index + 1}: ${example.subject}`, example] as const))('%s', async (_, example) => {

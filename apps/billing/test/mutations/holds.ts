@@ -532,6 +532,13 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
   ],
   [`${HOLDS}/reaper.ts`]: [
     [
+      'a window begins without requests',
+      'await this.beginWindows(connection);',
+      '',
+      'apps/billing/src/budgets/begin-due-windows.integration.test.ts',
+      'the reaper begins the next window without a request, and once',
+    ],
+    [
       'leases are extended after an interruption',
       'if (interruption) return await this.extendLeases(connection, interruption.clockWasSet);',
       '',
