@@ -4,11 +4,14 @@ import { isOfKey } from '../keys/key-roots.js';
 import { type BudgetColumns, type BudgetState, type BudgetsOfAccount, type Payer, renderMoment, targetOf, targetsOf } from './budget.js';
 import { isWithin, windowAt } from './budget-window.js';
 
+/** Columns of a `BudgetRow`, of the table `b`. */
+export const BUDGET_COLUMNS = `b.id, account_id, project_id, key_id, dimension, value, period, time_zone, start_day, unit, limit_amount::text, spent::text, held::text,
+      thresholds, passed,
+      (extract(epoch FROM window_start) * 1000)::float8 AS window_start, (extract(epoch FROM window_end) * 1000)::float8 AS window_end`;
+
 const READ_BUDGETS = {
   name: 'read_budgets',
-  text: `SELECT b.id, account_id, project_id, key_id, dimension, value, period, time_zone, start_day, unit, limit_amount::text, spent::text, held::text,
-      thresholds, passed,
-      (extract(epoch FROM window_start) * 1000)::float8 AS window_start, (extract(epoch FROM window_end) * 1000)::float8 AS window_end
+  text: `SELECT ${BUDGET_COLUMNS}
     FROM unnest($1::uuid[]) AS payer (id), LATERAL (SELECT * FROM billing.budget WHERE account_id = payer.id OFFSET 0) AS b
     WHERE (project_id IS NULL OR project_id = ANY ($2::uuid[])) AND (key_id IS NULL OR key_id = ANY ($3::uuid[])) ORDER BY period, unit, dimension COLLATE "C", value COLLATE "C" NULLS FIRST`,
 };
@@ -73,7 +76,8 @@ export async function readBudgets(
   return budgets;
 }
 
-async function inCurrentWindow(connection: PgConnection, budgets: BudgetState[], now: number): Promise<BudgetState[]> {
+/** Begins the next window of each budget whose window is over. The transaction has locked the accounts. */
+export async function inCurrentWindow(connection: PgConnection, budgets: BudgetState[], now: number): Promise<BudgetState[]> {
   const over = budgets.filter((budget) => !isWithin(budget, now, now));
   if (over.length === 0) return budgets;
   const windows = new Map(over.map((budget) => [budget.budgetId, nextWindow(budget, now)]));
@@ -116,13 +120,13 @@ function nextWindow(
 }
 
 /** A row of `READ_BUDGETS`. Times are in milliseconds; a window without ends has infinities. */
-interface BudgetRow extends BudgetColumns {
+export interface BudgetRow extends BudgetColumns {
   limit_amount: string;
   window_start: number;
   window_end: number;
 }
 
-function budgetState(row: BudgetRow): BudgetState {
+export function budgetState(row: BudgetRow): BudgetState {
   return {
     budgetId: row.id,
     accountId: row.account_id,

@@ -135,7 +135,7 @@ test('so do those of rate limits', async () => {
     ...{ write_limits: [shard], write_batch_with_rare_columns: [shard] },
   });
   expect(await shardsOf(settling(settleOf(first, hold.holdId)))).toEqual({
-    ...{ lock_accounts: [shard], read_batch: [shard], read_limits: [shard], read_tokens: [shard], read_roots: [] },
+    ...{ lock_accounts: [shard], read_batch: [shard], read_limits: [shard], read_tokens: [shard] },
     ...{ write_limits: [shard], write_batch: [shard] },
   });
 });
@@ -199,7 +199,7 @@ test('so do those of events', async () => {
   await shardsOf(reserving(hold));
   expect(await shardsOf(settling(settleOf(budgeted, hold.holdId)))).toEqual({
     ...{ lock_accounts: [shard], read_batch: [shard], read_budgets: [shard], write_budgets: [shard], write_events: [] },
-    ...{ read_roots: [], write_passed: [shard], 'within a function': [shard], write_batch: [shard] },
+    ...{ write_passed: [shard], 'within a function': [shard], write_batch: [shard] },
   });
 });
 

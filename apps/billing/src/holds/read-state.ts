@@ -7,7 +7,7 @@ import { parsePrice } from '#money/price-plan.js';
 import { type Budgets, payerOf } from '../budgets/budget.js';
 import { readBudgets } from '../budgets/read-budgets.js';
 import { readValues } from '../budgets/read-values.js';
-import { readRoots } from '../keys/key-roots.js';
+import { rootOf } from '../keys/key-roots.js';
 import { type FundsRow, fundsOf } from '../ledger/funds.js';
 import type { RateLimits } from '../limits/rate-limit.js';
 import { readLimits } from '../limits/read-limits.js';
@@ -36,12 +36,12 @@ const HOLD_COLUMNS = `id, account_id, project_id, key_id, (extract(epoch FROM cr
         plan_part::text, grant_id, input_price::text, cached_input_price::text, output_price::text, request_price::text, image_price::text, images,
         attribution, meter_sequence, meter_prompt_tokens,
         meter_cached_tokens, meter_output_tokens, meter_reasoning_tokens, meter_prompt_source, meter_output_source, meter_source,
-        extract(epoch FROM lease_until)::float8 * 1000 AS lease_until`;
+        extract(epoch FROM lease_until)::float8 * 1000 AS lease_until, ${rootOf('key_id')} AS root_key_id`;
 const SETTLEMENT_COLUMNS = `s.hold_id, (s.cost + coalesce(l.due - l.writeoff, 0))::text AS cost,
         s.reason = 'lease-expired' AND l.hold_id IS NULL AS reaped, s.account_id, s.project_id, s.key_id,
         (extract(epoch FROM s.reserved_at) * 1000)::float8 AS created_at, s.held::text, s.plan_cost::text, s.live_grant_id,
         s.topup_cost::text, s.prompt_tokens::int8 + s.output_tokens AS used_tokens, s.input_price::text, s.cached_input_price::text, s.output_price::text,
-        s.request_price::text, s.image_price::text, s.images, s.attribution`;
+        s.request_price::text, s.image_price::text, s.images, s.attribution, ${rootOf('s.key_id')} AS root_key_id`;
 
 /**
  * Reads the rest of the state as JSON in one row, because each statement has a fixed cost. Holds are locked too: a renewal must
@@ -120,14 +120,8 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
   const budgeted = accounts.rows.filter((row) => row.budget_count > 0).map(({ id }) => id);
   const limited = accounts.rows.filter((row) => row.limit_count > 0).map(({ id }) => id);
   const keys = new Map(found.keys?.map((row) => [row.id, keyState(row)]));
-  const counting = new Set([...budgeted, ...limited]);
-  const ended = [...holds.values(), ...reaped.values()];
-  await readRoots(
-    connection,
-    ended.filter(({ accountId }) => counting.has(accountId)),
-  );
   const reserved = reserves.map((reserve) => payerOf(reserve, keys.get(reserve.keyId)));
-  const payers = [...ended, ...reserved];
+  const payers = [...holds.values(), ...reaped.values(), ...reserved];
   const budgets = budgeted.length > 0 ? await readBudgets(connection, budgeted, payers, moment) : NO_BUDGETS;
   return {
     now: moment,
@@ -208,6 +202,8 @@ interface HoldRow {
   account_id: string;
   project_id: string;
   key_id: string;
+  /** Null: the key itself. */
+  root_key_id: string | null;
   created_at: number;
   amount: string;
   amount_tokens: number | null;
@@ -236,7 +232,7 @@ function hold(row: HoldRow): Hold {
     holdId: row.id,
     accountId: row.account_id,
     projectId: row.project_id,
-    rootKeyId: row.key_id,
+    rootKeyId: row.root_key_id ?? row.key_id,
     createdAt: row.created_at,
     amount: BigInt(row.amount),
     ...(row.amount_tokens !== null && { amountTokens: row.amount_tokens }),
@@ -268,6 +264,8 @@ interface SettlementRow {
   /** Null for tombstones, which are never reaped, like the key, the time and the prices. */
   project_id: string | null;
   key_id: string | null;
+  /** Null: the key itself. */
+  root_key_id: string | null;
   created_at: number | null;
   held: string;
   cost: string;
@@ -290,7 +288,7 @@ function reapedHold(row: SettlementRow): ReapedHold {
   return {
     accountId: row.account_id,
     projectId: row.project_id ?? '',
-    rootKeyId: row.key_id ?? '',
+    rootKeyId: row.root_key_id ?? row.key_id ?? '',
     ...(row.attribution !== null && { attribution: row.attribution }),
     createdAt: row.created_at ?? 0,
     amount: BigInt(row.held),

@@ -2,6 +2,7 @@ import { serviceAuthor } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
 import { ownTraceId } from '#tracing/trace-context.js';
+import { beginDueWindows } from '../budgets/begin-due-windows.js';
 import { sweepBudgetValues } from '../budgets/sweep-budget-values.js';
 import { grantDuePlans } from '../ledger/grant-due-plans.js';
 import type { HoldTimes } from './batch.js';
@@ -31,8 +32,8 @@ const BACKLOG_MS = 1_000;
 const LEADER_IDLE_MIN_MS = 30_000;
 
 /**
- * Ends holds whose lease and grace are over, ends plans whose time is over, and grants plans that are due. One replica leads at a time, which only saves work: the lanes
- * end a hold once, and only after lease and grace.
+ * Ends holds whose lease and grace are over, ends plans whose time is over, grants plans that are due, and begins windows of budgets.
+ * One replica leads at a time, which only saves work: the lanes end a hold once, and only after lease and grace.
  *
  * A lease may expire only while it could be renewed. After this service, NATS or Postgres was unavailable, every lease is restarted before
  * anything is reaped, so that services can settle first: it ends `leaseMs` from now, or at its old end if that is later. After the
@@ -83,6 +84,7 @@ export class Reaper {
       if (this.options.lanes.waitingMs <= BACKLOG_MS) await this.reap(connection);
       await this.sweep(connection);
       await this.grantPlans(connection);
+      await this.beginWindows(connection);
     } catch (error) {
       this.interrupted();
       this.options.logger.warn({ err: error }, 'reaper round failed');
@@ -184,6 +186,15 @@ export class Reaper {
       await grantDuePlans(connection, serviceAuthor('billing', this.options.logger));
     } catch (error) {
       this.options.logger.warn({ err: error }, 'granting due plans failed');
+    }
+  }
+
+  /** Never throws, as `grantPlans`. */
+  private async beginWindows(connection: PgConnection): Promise<void> {
+    try {
+      await beginDueWindows(connection);
+    } catch (error) {
+      this.options.logger.warn({ err: error }, 'beginning windows of budgets failed');
     }
   }
 

@@ -1,6 +1,4 @@
-import type { PgConnection } from '#database/pg-connection.js';
 import { Prisma } from '#database/prisma-client.js';
-import { execute, plainArray } from '../holds/pipelined-query.js';
 
 /*
  * A rotation makes a key with the same root: the first key of the rotations. Budgets and limits are of the root, and count the requests of all
@@ -13,6 +11,11 @@ export function isOfKey(request: string, counter: string): string {
     SELECT k.id FROM billing.api_key k WHERE k.id = ${counter}.key_id OR k.root_key_id = ${counter}.key_id))`;
 }
 
+/** SQL expression: the root of the key in the column `keyId`; null if it is the key itself. */
+export function rootOf(keyId: string): string {
+  return `(SELECT k.root_key_id FROM billing.api_key k WHERE k.id = ${keyId})`;
+}
+
 /** Selects the keys of a root. */
 export function keysOfRoot(rootKeyId: string): Prisma.Sql {
   return Prisma.sql`SELECT id FROM billing.api_key WHERE id = ${rootKeyId}::uuid OR root_key_id = ${rootKeyId}::uuid`;
@@ -20,18 +23,4 @@ export function keysOfRoot(rootKeyId: string): Prisma.Sql {
 
 export async function readKeysOfRoot(tx: Prisma.TransactionClient, rootKeyId: string): Promise<string[]> {
   return (await tx.$queryRaw<{ id: string }[]>`${keysOfRoot(rootKeyId)}`).map(({ id }) => id);
-}
-
-const READ_ROOTS = {
-  name: 'read_roots',
-  text: 'SELECT id, root_key_id FROM billing.api_key WHERE id = ANY ($1::uuid[]) AND root_key_id IS NOT NULL',
-};
-
-/** Sets the root of the keys of holds, which have the key itself there. */
-export async function readRoots(connection: PgConnection, holds: readonly { rootKeyId: string }[]): Promise<void> {
-  if (holds.length === 0) return;
-  const keyIds = [...new Set(holds.map(({ rootKeyId }) => rootKeyId))];
-  const { rows } = await execute<{ id: string; root_key_id: string }>(connection, READ_ROOTS, [plainArray(keyIds)]);
-  const roots = new Map(rows.map((row) => [row.id, row.root_key_id]));
-  for (const hold of holds) hold.rootKeyId = roots.get(hold.rootKeyId) ?? hold.rootKeyId;
 }

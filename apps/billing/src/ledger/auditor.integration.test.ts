@@ -296,6 +296,15 @@ describe('a scheduled check', () => {
     expect(counts).toEqual([0, 2]);
   });
 
+  /** Returns the invariants of each event `ledger-fault` of an account. */
+  const faultsOf = async (accountId: string): Promise<unknown[]> => {
+    const { rows } = await ledger.sql.query<{ invariants: unknown }>(
+      `SELECT payload -> 'invariants' AS invariants FROM billing.money_event
+       WHERE account_id = $1 AND kind = 'ledger-fault' ORDER BY sequence`,
+      [accountId],
+    );
+    return rows.map(({ invariants }) => invariants);
+  };
   const repair = (accountId: string) =>
     tamper([`UPDATE billing.account SET topup = topup - 1, status = 'active', status_reason = NULL WHERE id = '${accountId}'`]);
 
@@ -312,6 +321,8 @@ describe('a scheduled check', () => {
     ]);
     const { rows } = await ledger.sql.query(`SELECT id, status_reason FROM billing.account WHERE status = 'frozen'`);
     expect(rows).toEqual([{ id: customer.accountId, status_reason: 'ledger check: I2' }]);
+    expect(await faultsOf(customer.accountId)).toEqual([['I2']]);
+    expect(await faultsOf(other.accountId)).toEqual([]);
     const lanes = ledger.newLanes();
     const refused = { status: 'refused', holdId: expect.any(String), code: 'account_frozen' };
     expect(await lanes.reserve(reserveOf(customer, 1n))).toEqual(refused);
@@ -333,6 +344,7 @@ describe('a scheduled check', () => {
       ['I7', customer.accountId],
       ['I8', customer.accountId],
     ]);
+    expect(await faultsOf(customer.accountId)).toEqual([['I7', 'I8']]);
     expect(await ledger.newLanes().reserve(reserveOf({ ...customer, projectId }, 1n))).toMatchObject({ status: 'held' });
     await tamper([`UPDATE billing.hold SET lease_until = now() WHERE id = '${open}'`]);
   });

@@ -2,6 +2,7 @@ import type { LedgerCheckReply } from '#contracts/billing/ledger.js';
 import { serviceAuthor } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
+import { tellOfFaults } from '../events/tell-of-faults.js';
 import { KEY_IS_ACTIVE } from '../keys/key-status.js';
 import { Rounds } from '../rounds.js';
 import { checkLedger } from './check-ledger.js';
@@ -38,7 +39,8 @@ const LEADER_LOCK = 7_243_003;
 /**
  * Checks the ledger on request, and on a schedule by one replica at a time. A scheduled check freezes an account whose money is wrong: its
  * reserves are refused, its running requests are stopped at their next lease renewal and billed for what they received, until an operator
- * who has found the cause activates it. A requested check freezes nothing. Both keep their report.
+ * who has found the cause activates it. It also writes an event for each account with a fault. A requested check freezes nothing and writes
+ * no event. Both keep their report.
  */
 export class Auditor {
   private connection: PgConnection | undefined;
@@ -85,6 +87,7 @@ export class Auditor {
       const newlyFrozen = await freezeAccounts(connection, accountsToFreeze(report), serviceAuthor('billing', logger));
       if (newlyFrozen.length > 0) logger.error({ accounts: newlyFrozen }, 'accounts frozen by the ledger check');
       this.options.onChecked?.(report, await countWatched(connection));
+      await tellOfFaults(connection, report);
     } catch (error) {
       if (error instanceof YieldedToMigrationError) return logger.info('ledger check cancelled: a migration waited for it');
       if (this.stopping.signal.aborted) return;

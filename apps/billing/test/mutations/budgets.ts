@@ -5,7 +5,7 @@ const CACHED = 'apps/billing/src/holds/apply-cached.integration.test.ts';
 const BUDGETS = 'apps/billing/src/budgets/budgets.integration.test.ts';
 const TOKENS = 'apps/billing/src/budgets/token-budgets.integration.test.ts';
 const ROOTS = 'apps/billing/src/keys/key-roots.integration.test.ts';
-const APPLY = 'apps/billing/src/holds/apply-batch.integration.test.ts';
+const WINDOWS = 'apps/billing/src/budgets/begin-due-windows.integration.test.ts';
 const VALUES = 'apps/billing/src/budgets/budget-values.integration.test.ts';
 
 /** Mutations of budgets: decisions, windows, counts. */
@@ -14,13 +14,6 @@ export const MUTATIONS_OF_BUDGETS: MutationsByFile = {
     ['a new key has the root of the old one', 'rootKeyId: rootOf(row), createdBy', 'createdBy', ROOTS, 'both count in it'],
   ],
   'apps/billing/src/keys/key-roots.ts': [
-    [
-      'a hold counts in the budgets of its root',
-      'hold.rootKeyId = roots.get(hold.rootKeyId) ?? hold.rootKeyId',
-      'hold.rootKeyId = hold.rootKeyId',
-      APPLY,
-      'Postgres equals the serial model',
-    ],
     [
       'what later keys have spent before a budget counts',
       // biome-ignore lint/suspicious/noTemplateCurlyInString: source code
@@ -109,6 +102,22 @@ export const MUTATIONS_OF_BUDGETS: MutationsByFile = {
       '',
       FOLD,
       'the fold equals the serial model',
+    ],
+  ],
+  'apps/billing/src/budgets/begin-due-windows.ts': [
+    [
+      'the lock on the account',
+      'WHERE id = $1 FOR NO KEY UPDATE',
+      'WHERE id = $1',
+      WINDOWS,
+      'what a request spends in the new window meanwhile stays',
+    ],
+    [
+      'an account that fails holds up no other',
+      'failure ??= new Error(`beginning',
+      'throw new Error(`beginning',
+      WINDOWS,
+      'an account that fails holds up no other',
     ],
   ],
   'apps/billing/src/budgets/read-values.ts': [

@@ -1,13 +1,15 @@
 import type { MutationsByFile } from './mutation.js';
 
 const DECIDED = 'apps/billing/src/events/decide-events.test.ts';
+const DELIVERED = 'apps/billing/src/events/event-deliverer.integration.test.ts';
+const OWN_KEY = 'apps/billing/src/keys/own-key.integration.test.ts';
 const ATTRIBUTION = 'apps/gateway/src/http/attribution.test.ts';
 const PLANS = 'libs/money/src/price-plan.test.ts';
 const CATALOG = 'apps/gateway/src/clients/catalog.test.ts';
 const CALLER = 'apps/gateway/src/clients/caller.test.ts';
 const KEY_LISTS = 'apps/gateway/src/http/limits/key-lists.test.ts';
 
-/** Mutations of money events, attribution and price plans, and of the models and networks of keys. */
+/** Mutations of money events, attribution, price plans, and of what a key may use and see. */
 export const MUTATIONS_OF_GOVERNANCE: MutationsByFile = {
   'apps/billing/src/events/decide-events.ts': [
     ['a threshold that was told is marked', 'budget.passed = percent;', '', DECIDED, 'each threshold is told once'],
@@ -26,6 +28,32 @@ export const MUTATIONS_OF_GOVERNANCE: MutationsByFile = {
       'the budget could not cover it even if nothing were held',
     ],
     ['budgets of users tell nothing', 'budgets.filter(isOfAll)', 'budgets', DECIDED, 'a budget of users tells nothing'],
+  ],
+  'apps/billing/src/webhooks/webhook-deliveries.ts': [
+    ['one event of an account is on its way at a time', ' || accounts.has(row.account_id)', '', DELIVERED, 'is repeated in its place'],
+  ],
+  'apps/billing/src/keys/own-key.ts': [
+    [
+      'a key sees its own requests',
+      'if (request.keyId !== keyId) throw noSuchRequest();',
+      '',
+      OWN_KEY,
+      'that of another is as unknown as none',
+    ],
+    [
+      'a key sees its own usage',
+      '{ ...request, accountId: key.project.accountId }',
+      '{ ...request, keyId: undefined, accountId: key.project.accountId }',
+      OWN_KEY,
+      'the usage of a key is that of its own requests',
+    ],
+    [
+      'a key sees no budgets of other keys',
+      '(of.keyId === null && (of.projectId ?? key.projectId) === key.projectId)',
+      'of.keyId !== keyId',
+      OWN_KEY,
+      'the budgets that its requests count against',
+    ],
   ],
   'apps/gateway/src/http/attribution.ts': [
     ['a name twice is refused', 'if (seen.has(name)) throw', 'if (false) throw', ATTRIBUTION, 'x-tollgate-tags of'],

@@ -37,6 +37,13 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ['disabled keys are left out', ' AND NOT disabled', '', LANES, 'a disabled key is refused'],
     ['a key has its end', 'row.expires_at ?? ', '', LANES, 'an expired key is refused'],
     [
+      'a hold counts in the budgets of its root',
+      'rootKeyId: row.root_key_id ?? row.key_id,',
+      'rootKeyId: row.key_id,',
+      'apps/billing/src/holds/apply-batch.integration.test.ts',
+      'Postgres equals the serial model',
+    ],
+    [
       'a hold settled late is not reaped any more',
       ' AND l.hold_id IS NULL AS reaped',
       ' AS reaped',
@@ -531,6 +538,13 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
   ],
   [`${HOLDS}/reaper.ts`]: [
+    [
+      'a window begins without requests',
+      'await this.beginWindows(connection);',
+      '',
+      'apps/billing/src/budgets/begin-due-windows.integration.test.ts',
+      'the reaper begins the next window without a request, and once',
+    ],
     [
       'leases are extended after an interruption',
       'if (interruption) return await this.extendLeases(connection, interruption.clockWasSet);',

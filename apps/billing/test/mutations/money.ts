@@ -369,7 +369,23 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
   'apps/billing/src/paging/page-cursor.ts': [
     ['a cursor answers its own question', 'if (bound !== digest(question))', 'if (false)', CURSOR, 'a cursor of another query is refused'],
   ],
+  'apps/billing/src/events/tell-of-faults.ts': [
+    [
+      'a fault is told of once a day',
+      "interval '1 day'",
+      "interval '0 days'",
+      AUDITOR,
+      'freezes an account whose money is wrong; the others go on',
+    ],
+  ],
   'apps/billing/src/ledger/auditor.ts': [
+    [
+      'a fault is told of',
+      'await tellOfFaults(connection, report);',
+      '',
+      AUDITOR,
+      'does not freeze for a hold that is open too long, or a window out of order',
+    ],
     [
       'a wrong account is frozen',
       "await freezeAccounts(connection, accountsToFreeze(report), serviceAuthor('billing', logger))",

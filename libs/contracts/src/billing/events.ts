@@ -1,4 +1,4 @@
-import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
+import { ArrayMaxSize, IsArray, IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Topic } from '../endpoint.js';
 import { BUDGET_PERIODS, type BudgetPeriod } from './budgets.js';
 import { Clearable, Id, Instant, Nested, NestedList, PICO_USD, Text } from './fields.js';
@@ -60,9 +60,11 @@ export const MONEY_EVENT_KINDS = [
   'balance-exhausted',
   'budget-threshold',
   'budget-exhausted',
+  'budget-reset',
   'plan-expired',
   'key-expiring',
   'account-frozen',
+  'ledger-fault',
 ] as const;
 export type MoneyEventKind = (typeof MONEY_EVENT_KINDS)[number];
 
@@ -135,6 +137,12 @@ export class BudgetExhausted extends BudgetEvent {
 /** A request was refused that a budget could not cover even if nothing were held. At most one a minute, as `balance-exhausted`. */
 export const budgetExhausted = new Topic('billing.v1.event.budget-exhausted', BudgetExhausted, 'A budget cannot cover a request');
 
+/** The budget as its new window begins; `spent…` is what the window before has spent. */
+export class BudgetReset extends BudgetEvent {}
+
+/** A budget of an account, project or key has begun its next window, whether or not there are requests. */
+export const budgetReset = new Topic('billing.v1.event.budget-reset', BudgetReset, 'A budget began its next window');
+
 export class PlanExpired extends MoneyEvent {
   @Id() grantId!: string;
   /** The part of the grant that was neither used nor held. */
@@ -163,12 +171,23 @@ export const accountFrozen = new Topic(
   'An account was frozen, by an operator or by the ledger check',
 );
 
+export class LedgerFault extends MoneyEvent {
+  /** Ids of the broken invariants, sorted. */
+  @IsArray() @ArrayMaxSize(32) @Matches(/^I\d+$/, { each: true }) invariants!: string[];
+  @Instant() checkedAt!: string;
+}
+
+/** The scheduled ledger check found that invariants of an account are broken: once a day for the same ones. */
+export const ledgerFault = new Topic('billing.v1.event.ledger-fault', LedgerFault, 'The ledger check found a fault in an account');
+
 export const MONEY_EVENT_TOPICS = {
   'balance-low': balanceLow,
   'balance-exhausted': balanceExhausted,
   'budget-threshold': budgetThreshold,
   'budget-exhausted': budgetExhausted,
+  'budget-reset': budgetReset,
   'plan-expired': planExpired,
   'key-expiring': keyExpiring,
   'account-frozen': accountFrozen,
+  'ledger-fault': ledgerFault,
 } satisfies Record<MoneyEventKind, Topic<MoneyEvent>>;
