@@ -127,6 +127,10 @@ export const GRANTS = {
       detached_month: { select: true },
       detached_account: { select: true, insert: true },
       detached_grant: { select: true, insert: true },
+      // The checkpoint of the scheduled ledger check.
+      checkpoint: { select: true, insert: true, delete: true },
+      checkpoint_account: { select: true, insert: true, update: ['closing', 'topup_closing', 'refundable'], delete: true },
+      checkpoint_grant: { select: true, insert: true, update: ['amount', 'gone'], delete: true },
       ledger_report: { select: true, insert: true, delete: true },
       // The content of an event never changes.
       money_event: { select: true, insert: true, update: ['published_at'], delete: true },

@@ -116,6 +116,13 @@ export class LedgerFixture {
   /** Returns the violations that a ledger check finds. */
   violations = async (): Promise<LedgerViolation[]> => (await checkLedger(this.sql, OVERDUE_MS)).violations;
 
+  /** Returns the violations that a check from the checkpoint finds, which then moves, and when the checkpoint was made. */
+  sinceCheckpoint = async (): Promise<{ violations: LedgerViolation[]; madeAt: string | undefined }> => {
+    const { violations } = await checkLedger(this.sql, OVERDUE_MS, { scheduled: true });
+    const { rows } = await this.sql.query<{ madeAt: string }>('SELECT made_at::text AS "madeAt" FROM billing.checkpoint');
+    return { violations, madeAt: rows[0]?.madeAt };
+  };
+
   async close(): Promise<void> {
     await Promise.all(this.lanes.map((lanes) => lanes.close()));
     await Promise.all([...this.connections, this.sql].map((connection) => connection.end().catch(() => undefined)));

@@ -5,7 +5,7 @@ import type { Logger } from '#observability/logger.js';
 import { tellOfFaults } from '../events/tell-of-faults.js';
 import { KEY_IS_ACTIVE } from '../keys/key-status.js';
 import { Rounds } from '../rounds.js';
-import { checkLedger } from './check-ledger.js';
+import { type CheckOptions, checkLedger } from './check-ledger.js';
 import { freezeAccounts } from './freeze-accounts.js';
 import { guardCheck, YieldedToMigrationError } from './guard-check.js';
 import { INVARIANTS } from './invariants.js';
@@ -79,7 +79,7 @@ export class Auditor {
     try {
       const connection = await this.lead();
       if (!connection) return this.options.onFollowing?.();
-      const report = await this.checkOn(connection);
+      const report = await this.checkOn(connection, { scheduled: true });
       const { milliseconds, checked, auditDigest, monthDigest, invariants, violations } = report;
       const broken = invariants.filter((invariant) => invariant.violations > 0);
       if (violations.length === 0) logger.info({ milliseconds, ...checked, auditDigest, monthDigest }, 'ledger check passed');
@@ -101,16 +101,16 @@ export class Auditor {
     this.stopping.signal.throwIfAborted();
     const connection = await this.options.connect();
     try {
-      return await this.checkOn(connection, full);
+      return await this.checkOn(connection, { full });
     } finally {
       await connection.end().catch(() => undefined);
     }
   }
 
-  private async checkOn(connection: PgConnection, full = false): Promise<LedgerCheckReply> {
+  private async checkOn(connection: PgConnection, options: CheckOptions): Promise<LedgerCheckReply> {
     const { connect, overdueMs } = this.options;
     const guard = { connection, connect, stopping: this.stopping.signal };
-    const report = await guardCheck(guard, (signal) => checkLedger(connection, overdueMs, { full, signal }));
+    const report = await guardCheck(guard, (signal) => checkLedger(connection, overdueMs, { ...options, signal }));
     await keepReport(connection, report);
     return report;
   }

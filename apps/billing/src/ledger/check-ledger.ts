@@ -1,11 +1,12 @@
 import type { LedgerCheckReply, LedgerCounts, LedgerInvariant, LedgerViolation } from '#contracts/billing/ledger.js';
-import type { MonthFileName } from '#contracts/billing/months.js';
 import type { PgConnection } from '#database/pg-connection.js';
-import { endOf, readMonths, type StoredMonth } from '../months/closed-months.js';
-import { readDetached, type StoredDetachedMonth } from '../months/detached-months.js';
+import { readMonths } from '../months/closed-months.js';
+import { readDetached } from '../months/detached-months.js';
 import { MONTHS_RULE, monthFaults } from '../months/month-faults.js';
 import { queryOn } from '../months/month-files.js';
-import { countsOf, INVARIANTS, type Invariant, type Scope } from './invariants.js';
+import { moveCheckpoint, readCheckpoint } from './checkpoint.js';
+import { countsOf, INVARIANTS, type Invariant } from './invariants.js';
+import { type Scope, scopeAfter, scopeFrom, scopeOfAll } from './scope.js';
 
 /** A bug breaks a rule in many rows at once: the first rows and a count are enough. */
 const SHOWN_MAX = 100;
@@ -13,6 +14,8 @@ const SHOWN_MAX = 100;
 export interface CheckOptions {
   /** True: reads closed months again, and starts from the sums of detached ones. */
   full?: boolean;
+  /** True: starts from the checkpoint, if there is one, and moves it when all invariants hold. */
+  scheduled?: boolean;
   /** Ends the check after the current statement. */
   signal?: AbortSignal;
 }
@@ -24,20 +27,21 @@ export interface CheckOptions {
 export async function checkLedger(
   connection: PgConnection,
   overdueMs: number,
-  { full = false, signal }: CheckOptions = {},
+  { full = false, scheduled = false, signal }: CheckOptions = {},
 ): Promise<LedgerCheckReply> {
   const start = performance.now();
-  const { months, at, auditDigest, checked, found } = await inSnapshot(connection, async () => {
+  const { months, at, auditDigest, checked, found } = await inSnapshot(connection, scheduled ? 'READ WRITE' : 'READ ONLY', async () => {
     const query = queryOn(connection);
     const [months, detached] = [await readMonths(query), await readDetached(query)];
-    const scope = (full ? undefined : scopeAfter(months.at(-1))) ?? scopeOfAll(detached);
-    const { at, auditDigest, ...checked } = await count(connection, scope, months, detached);
-    const found: Found[] = [];
-    for (const invariant of INVARIANTS) {
-      signal?.throwIfAborted();
-      found.push(await violationsOf(connection, invariant, scope, overdueMs));
-    }
-    return { months, at, auditDigest, checked, found };
+    const month = months.at(-1)?.id ?? '';
+    const whole = (full ? undefined : scopeAfter(months)) ?? scopeOfAll(detached);
+    const checkpoint = scheduled ? await readCheckpoint(query, month) : undefined;
+    let read = await readScope(connection, checkpoint ? scopeFrom(checkpoint, whole) : whole, overdueMs, signal);
+    // The sums may be of rows that an operator has corrected since: the rows decide.
+    if (read.found.some(({ ofCheckpoint, first }) => ofCheckpoint && first.length > 0))
+      read = await readScope(connection, whole, overdueMs, signal);
+    if (scheduled && read.found.every(({ first }) => first.length === 0)) await moveCheckpoint(connection, { ...read, month });
+    return { months, ...read };
   });
   // Closed months never change, so they need no snapshot, which a migration would wait for.
   const faults = await monthFaults(queryOn(connection), { full, signal });
@@ -54,57 +58,61 @@ export async function checkLedger(
   };
 }
 
-async function inSnapshot<Result>(connection: PgConnection, work: () => Promise<Result>): Promise<Result> {
-  await connection.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+async function inSnapshot<Result>(
+  connection: PgConnection,
+  access: 'READ ONLY' | 'READ WRITE',
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await connection.query(`BEGIN ISOLATION LEVEL REPEATABLE READ ${access}`);
   try {
-    return await work();
-  } finally {
+    const result = await work();
+    await connection.query('COMMIT');
+    return result;
+  } catch (error) {
     await connection.query('ROLLBACK').catch(() => undefined); // the server rolls back by itself when the connection breaks
+    throw error;
   }
 }
 
-/** Returns the rows after a month; undefined, when its manifest was changed. */
-function scopeAfter(month: StoredMonth | undefined): Scope | undefined {
-  const after = endOf(month);
-  return month && after ? { month: month.id, range: { after }, rollupsFrom: after.at } : undefined;
+interface Read {
+  scope: Scope;
+  at: Date;
+  transactionEnd: string;
+  auditDigest: string;
+  checked: LedgerCounts;
+  found: Found[];
 }
 
-/** Returns all rows that are not detached. */
-function scopeOfAll(detached: readonly StoredDetachedMonth[]): Scope {
-  const countedTo = detached.map((month) => month.countedTo.getTime());
-  return { month: '', range: {}, rollupsFrom: Math.max(Number.NEGATIVE_INFINITY, ...countedTo) };
+async function readScope(connection: PgConnection, scope: Scope, overdueMs: number, signal: AbortSignal | undefined): Promise<Read> {
+  const { at, transactionEnd, auditDigest, ...checked } = await count(connection, scope);
+  const found: Found[] = [];
+  for (const invariant of INVARIANTS) {
+    if (scope.checkpoint && invariant.needsWholeMonth) continue;
+    signal?.throwIfAborted();
+    found.push(await violationsOf(connection, invariant, scope, overdueMs));
+  }
+  return { scope, at, transactionEnd, auditDigest, checked, found };
 }
 
-type Snapshot = LedgerCounts & { at: Date; auditDigest: string };
+type Snapshot = LedgerCounts & { at: Date; transactionEnd: string; auditDigest: string };
 
-/** Counts the rows of the snapshot; those of closed months as their manifests do, or those of detached ones. */
-async function count(
-  connection: PgConnection,
-  scope: Scope,
-  months: readonly StoredMonth[],
-  detached: readonly StoredDetachedMonth[],
-): Promise<Snapshot> {
+/** Counts the rows of the snapshot. */
+async function count(connection: PgConnection, scope: Scope): Promise<Snapshot> {
   const { rows } = await connection.query<Snapshot>(countsOf(scope));
   if (!rows[0]) throw new TypeError('counting the ledger returned no row');
-  const closed = (file: MonthFileName): number =>
-    months.reduce((sum, { manifest }) => sum + (manifest?.files.find((one) => one.file === file)?.rows ?? 0), 0);
-  const unread = scope.month
-    ? { settlements: closed('settlements'), late: closed('late-settlements') }
-    : {
-        settlements: detached.reduce((sum, month) => sum + month.settlements, 0),
-        late: detached.reduce((sum, month) => sum + month.lateSettlements, 0),
-      };
   const { settlements, lateSettlements } = rows[0];
   return {
     ...rows[0],
-    settlements: settlements + unread.settlements,
-    lateSettlements: lateSettlements + unread.late,
+    settlements: settlements + scope.unread.settlements,
+    lateSettlements: lateSettlements + scope.unread.lateSettlements,
   };
 }
 
 interface Found {
   invariant: LedgerInvariant;
   first: LedgerViolation[];
+  /** True when it starts from sums of the checkpoint. */
+  ofCheckpoint: boolean;
 }
 
 async function violationsOf(connection: PgConnection, { id, rule, sql }: Invariant, scope: Scope, overdueMs: number): Promise<Found> {
@@ -114,5 +122,5 @@ async function violationsOf(connection: PgConnection, { id, rule, sql }: Invaria
     query.includes('$1') ? [overdueMs] : [],
   );
   const first = rows.map(({ subject, account_id: accountId }) => ({ invariant: id, subject, accountId }));
-  return { invariant: { id, rule, violations: rows[0]?.total ?? 0 }, first };
+  return { invariant: { id, rule, violations: rows[0]?.total ?? 0 }, first, ofCheckpoint: query.includes('billing.checkpoint_') };
 }

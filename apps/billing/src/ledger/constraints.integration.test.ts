@@ -300,6 +300,18 @@ const TABLES: Record<string, Table> = {
     row: () => ({ month: `'2026-11'`, grant_id: ONE_ID, account_id: ONE_ID, gone: 7 }),
     faults: { detached_grant_pkey: 'twice' },
   },
+  checkpoint: {
+    row: () => ({ id: 1, month: `''`, transaction_end: 1, system_identifier: 1, made_at: 'now()', settlements: 0, late_settlements: 0 }),
+    faults: { checkpoint_pkey: 'twice', checkpoint_id_check: { id: 2 } },
+  },
+  checkpoint_account: {
+    row: () => ({ account_id: ONE_ID, closing: 8, topup_closing: 8, refundable: 15 }),
+    faults: { checkpoint_account_pkey: 'twice' },
+  },
+  checkpoint_grant: {
+    row: () => ({ grant_id: ONE_ID, account_id: ONE_ID, amount: 10, gone: 1 }),
+    faults: { checkpoint_grant_pkey: 'twice' },
+  },
   money_event: {
     row: () => ({ id: ANY_ID, account_id: `'${ids.accountId}'`, sequence: 1_000, kind: `'plan-expired'`, payload: `'{}'` }),
     faults: {

@@ -2,8 +2,9 @@ import { auditChainFaults } from '#database/audit-chain.js';
 import { BUDGET_COSTS } from '../budgets/count-spent.js';
 import { isOfKey } from '../keys/key-roots.js';
 import { accountEntries, grantEntries } from '../months/journal-entries.js';
-import { type MonthRange, moment, rowsOf } from '../months/journal-rows.js';
+import { moment, rowsOf } from '../months/journal-rows.js';
 import { DIMENSIONS, MEASURES, USAGE_ENTRIES } from '../usage/usage-entries.js';
+import type { Scope } from './scope.js';
 
 /** An invariant of the ledger, as the query that finds its violations: rows of `subject` and `account_id`. */
 export interface Invariant {
@@ -11,30 +12,9 @@ export interface Invariant {
   rule: string;
   /** True when a violation freezes its account: money, or a counter that admits requests, is wrong. */
   freezesAccount: boolean;
+  /** True when it reads rows before a checkpoint: a check that starts from one leaves it out. None is about money. */
+  needsWholeMonth?: true;
   sql: (scope: Scope) => string;
-}
-
-/** Rows that are checked: those after a closed month, with the sums of that month; or all. */
-export interface Scope {
-  /** The closed month; empty: none. */
-  month: string;
-  range: MonthRange;
-  /** Milliseconds from which on the rollups are compared; before them, rows are detached. */
-  rollupsFrom: number;
-}
-
-/** Sums by account of what is not read: those of the closed month, or of all detached months. */
-function openingAccounts({ month }: Scope): string {
-  return month
-    ? `(SELECT account_id, closing, topup_closing, refundable FROM billing.month_account WHERE month = '${month}')`
-    : '(SELECT account_id, change AS closing, topup_change AS topup_closing, 0::numeric AS refundable FROM billing.detached_account)';
-}
-
-/** Sums by grant of what is not read. */
-function openingGrants({ month }: Scope): string {
-  return month
-    ? `(SELECT grant_id, account_id, amount, gone FROM billing.month_grant WHERE month = '${month}')`
-    : '(SELECT grant_id, account_id, 0::numeric AS amount, gone FROM billing.detached_grant)';
 }
 
 /** Cost of the usage of a row at the price of the settlement `s`: a row without tokens is not billed. */
@@ -91,7 +71,7 @@ export const INVARIANTS: readonly Invariant[] = [
     freezesAccount: true,
     sql: (scope) => `SELECT account_id AS subject, account_id FROM (
         SELECT id AS account_id, topup FROM billing.account
-        UNION ALL SELECT account_id, -topup_closing FROM ${openingAccounts(scope)} o
+        UNION ALL SELECT account_id, -topup_closing FROM ${scope.opening.accounts} o
         UNION ALL SELECT account_id, -topup_change FROM ${accountEntries(scope.range)} e) both_sides GROUP BY account_id HAVING sum(topup) <> 0`,
   },
   {
@@ -100,7 +80,7 @@ export const INVARIANTS: readonly Invariant[] = [
     freezesAccount: true,
     sql: (scope) => `SELECT g.grant_id AS subject, g.account_id FROM (
         SELECT grant_id, account_id, sum(amount) AS amount, sum(gone) AS gone FROM (
-          SELECT grant_id, account_id, amount, gone FROM ${openingGrants(scope)} o
+          SELECT grant_id, account_id, amount, gone FROM ${scope.opening.grants} o
           UNION ALL SELECT grant_id, account_id, amount, gone FROM ${grantEntries(scope.range)} e) entries GROUP BY grant_id, account_id) g
       JOIN billing.account a ON a.id = g.account_id
       LEFT JOIN (SELECT grant_id, sum(plan_part) AS held FROM billing.hold GROUP BY grant_id) h ON h.grant_id = g.grant_id
@@ -128,7 +108,7 @@ export const INVARIANTS: readonly Invariant[] = [
     // A sum over all accounts: reported, freezes none.
     sql: (scope) => `SELECT 'all accounts' AS subject, NULL AS account_id
       WHERE (SELECT coalesce(sum(topup + plan + expired), 0) FROM billing.account)
-        <> (SELECT coalesce(sum(closing), 0) FROM ${openingAccounts(scope)} o)
+        <> (SELECT coalesce(sum(closing), 0) FROM ${scope.opening.accounts} o)
         + (SELECT coalesce(sum(change), 0) FROM ${accountEntries(scope.range)} e)`,
   },
   {
@@ -173,7 +153,7 @@ export const INVARIANTS: readonly Invariant[] = [
     rule: 'refunds of a top-up do not exceed it',
     freezesAccount: true,
     sql: (scope) => `SELECT account_id AS subject, account_id FROM (
-          SELECT account_id, refundable FROM ${openingAccounts(scope)} o
+          SELECT account_id, refundable FROM ${scope.opening.accounts} o
           UNION ALL
           SELECT account_id, CASE kind WHEN 'topup' THEN amount ELSE -amount END FROM ${rowsOf('movement', scope.range)} m
           WHERE kind IN ('topup', 'refund')) entries GROUP BY account_id HAVING sum(refundable) < 0
@@ -186,6 +166,7 @@ export const INVARIANTS: readonly Invariant[] = [
     id: 'I12',
     rule: 'the rollups of usage are the sums of the journal',
     freezesAccount: false,
+    needsWholeMonth: true,
     sql: (scope) => `SELECT DISTINCT account_id AS subject, account_id FROM (
         ${differing(
           'hour',
@@ -207,6 +188,7 @@ export const INVARIANTS: readonly Invariant[] = [
     rule: 'a budget is what the requests of its window cost and hold',
     // Not money. A clock that was set back across the start of a window breaks it until the window ends.
     freezesAccount: false,
+    needsWholeMonth: true,
     // Windows that are not over, so that each reads the end of the journal of its account. What is total comes from the rollups.
     sql: () => `SELECT b.id AS subject, b.account_id FROM billing.budget b WHERE b.dimension IS NULL AND b.window_end > now() AND (
         b.held <> (SELECT coalesce(sum(${HELD_IN_UNIT}), 0) FROM billing.hold x WHERE x.created_at >= b.window_start AND ${OF_BUDGET})
@@ -237,6 +219,7 @@ export const INVARIANTS: readonly Invariant[] = [
     rule: 'a budget of users or tags is what the requests of its window cost and hold for each of them',
     // Not money. A clock that was set back across the start of a window breaks it until the window ends.
     freezesAccount: false,
+    needsWholeMonth: true,
     // A total that began before the closed month would read all that is closed.
     sql: ({
       range: { after },
@@ -266,9 +249,12 @@ export const INVARIANTS: readonly Invariant[] = [
   },
 ];
 
-/** Returns row counts of the snapshot, its time, and the end of the audit chain. Settlements are counted after the closed month. */
+/**
+ * Returns row counts of the snapshot, its time, and the end of the audit chain. Settlements are counted in the scope. Every transaction
+ * below `transactionEnd` has ended.
+ */
 export function countsOf({ range }: Scope): string {
-  return `SELECT now() AS at,
+  return `SELECT now() AS at, pg_snapshot_xmin(pg_current_snapshot())::text AS "transactionEnd",
   (SELECT count(*)::int FROM billing.account) AS accounts, (SELECT count(*)::int FROM billing.project) AS projects,
   (SELECT count(*)::int FROM billing.movement WHERE kind = 'grant') AS grants, (SELECT count(*)::int FROM billing.movement) AS movements,
   (SELECT count(*)::int FROM billing.hold) AS "openHolds", (SELECT count(*)::int FROM ${rowsOf('settlement', range)} s) AS settlements,

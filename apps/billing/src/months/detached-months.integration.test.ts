@@ -144,7 +144,8 @@ const violations = async (full: boolean): Promise<string[]> =>
 
 /** Returns what both checks find after a statement, and undoes it. */
 async function foundAfter(statement: string): Promise<{ scheduled: string[]; full: string[] }> {
-  const query = (text: string, values?: unknown[]) => (/^(BEGIN|ROLLBACK)/.test(text) ? Promise.resolve() : ledger.sql.query(text, values));
+  const query = (text: string, values?: unknown[]) =>
+    /^(BEGIN|COMMIT|ROLLBACK)/.test(text) ? Promise.resolve() : ledger.sql.query(text, values);
   const connection = { query } as unknown as PgConnection;
   const found = async (full: boolean) =>
     (await checkLedger(connection, OVERDUE_MS, { full })).violations.map(({ invariant, subject }) => `${invariant} ${subject}`);

@@ -17,16 +17,21 @@ export interface MonthEnd {
 export interface MonthRange {
   after?: MonthEnd | undefined;
   to?: MonthEnd | undefined;
+  /** Only rows of these transaction ids, `below` excluded. */
+  from?: string;
+  below?: string;
   /** Only rows of lower hold ids, so no movements. */
   idsBelow?: string;
 }
 
 /** Returns the rows of a journal as a source of FROM. The bounds are literals of the plan, so that the indexes on transaction ids are used. */
-export function rowsOf(journal: Journal, { after, to, idsBelow }: MonthRange): string {
+export function rowsOf(journal: Journal, { after, to, from, below, idsBelow }: MonthRange): string {
   const at = JOURNALS[journal];
   const conditions = [
     after && `(${at} >= ${moment(after.at)} OR transaction_id >= ${after.transactionEnd})`,
     to && `${at} < ${moment(to.at)} AND transaction_id < ${to.transactionEnd}`,
+    from && `transaction_id >= ${from}`,
+    below && `transaction_id < ${below}`,
     idsBelow && (journal === 'movement' ? 'false' : `hold_id < '${idsBelow}'`),
   ].filter((condition) => condition !== undefined);
   return conditions.length === 0 ? `billing.${journal}` : `(SELECT * FROM billing.${journal} WHERE ${conditions.join(' AND ')})`;

@@ -95,7 +95,8 @@ async function violations(full = false, connection = ledger.sql): Promise<[invar
 
 /** Returns what a scheduled and a full check find after a statement, and undoes it. */
 async function foundAfter(statement: string): Promise<{ scheduled: [string, string][]; full: [string, string][] }> {
-  const query = (text: string, values?: unknown[]) => (/^(BEGIN|ROLLBACK)/.test(text) ? Promise.resolve() : ledger.sql.query(text, values));
+  const query = (text: string, values?: unknown[]) =>
+    /^(BEGIN|COMMIT|ROLLBACK)/.test(text) ? Promise.resolve() : ledger.sql.query(text, values);
   const connection = { query } as unknown as PgConnection;
   await ledger.sql.query('BEGIN');
   try {

@@ -13,7 +13,7 @@ export const MUTATIONS_OF_DETACHED_MONTHS: MutationsByFile = {
   'apps/billing/src/holds/read-state.ts': [
     ['a batch learns which ids are detached', 'holdIds.filter((id) => id.toLowerCase() < detachedBelow)', '[]', DETACHED, NEVER_AGAIN],
   ],
-  'apps/billing/src/ledger/invariants.ts': [
+  'apps/billing/src/ledger/scope.ts': [
     [
       'a full check starts from the sums of detached months',
       'topup_change AS topup_closing, 0::numeric AS refundable',

@@ -8,6 +8,7 @@ const CREDIT = 'apps/billing/src/ledger/credit-line.integration.test.ts';
 const NOTES = 'apps/billing/src/ledger/credit-notes.integration.test.ts';
 const SUBSCRIPTIONS = 'apps/billing/src/ledger/plan-subscriptions.integration.test.ts';
 const RACES = 'apps/billing/src/ledger/money-races.integration.test.ts';
+const CHECKPOINT = 'apps/billing/src/ledger/checkpoint.integration.test.ts';
 const AUDITOR = 'apps/billing/src/ledger/auditor.integration.test.ts';
 const ROLES = 'apps/billing/src/ledger/service-role.integration.test.ts';
 const WINDOW = 'apps/billing/src/limits/minute-window.test.ts';
@@ -400,6 +401,42 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
       AUDITOR,
       'does not freeze for a hold that is open too long, or a window out of order',
     ],
+  ],
+  'apps/billing/src/ledger/check-ledger.ts': [
+    [
+      'a violation keeps the checkpoint where it is',
+      'if (scheduled && read.found.every(({ first }) => first.length === 0))',
+      'if (scheduled)',
+      CHECKPOINT,
+      'as long as it is wrong',
+    ],
+    [
+      'a wrong sum makes the check read the rows',
+      'if (read.found.some(({ ofCheckpoint, first }) => ofCheckpoint && first.length > 0))',
+      'if (false as boolean)',
+      CHECKPOINT,
+      'of the checkpoint freezes nobody',
+    ],
+    [
+      'a check from the checkpoint leaves out what needs the whole month',
+      'if (scope.checkpoint && invariant.needsWholeMonth) continue;',
+      '',
+      CHECKPOINT,
+      'leaves out what needs the whole month',
+    ],
+  ],
+  'apps/billing/src/ledger/checkpoint.ts': [
+    ['rows below the end alone are summed', ', below: transactionEnd', '', CHECKPOINT, 'is read after it has ended'],
+    [
+      'a checkpoint is of its cluster',
+      ' AND system_identifier = (SELECT system_identifier FROM pg_control_system())',
+      '',
+      CHECKPOINT,
+      'is not used',
+    ],
+    ['a checkpoint is of its month', 'month = $1 AND', '$1::text IS NOT NULL AND', CHECKPOINT, 'is not used'],
+    ['a checkpoint is used for a day', "made_at > now() - interval '1 day'", 'true', CHECKPOINT, 'is not used'],
+    ['a checkpoint that moves gets no younger', 'checkpoint?.madeAt ?? at', 'at', CHECKPOINT, 'makes no younger checkpoint'],
   ],
   'apps/billing/src/months/close-month.ts': [
     [
