@@ -16,8 +16,8 @@ const SEEDS = longOr(24, 500);
 const SEEDS_IN_MEMORY = longOr(9, 300);
 const SEEDS_WITHOUT_MEMORY = longOr(2, 50);
 const STEPS = 80;
-/** Steps between two ledger checks, which read all rows. */
-const STEPS_A_CHECK = 4;
+/** Steps between two ledger checks, which read all rows: a violation stays until the next. */
+const STEPS_A_CHECK = longOr(10, 4);
 const SEEDS_A_DATABASE = 20;
 
 let ledger: LedgerFixture;
