@@ -1,4 +1,5 @@
-import { IsBoolean, IsIn, IsInt, IsNumber, Matches, Max, Min } from 'class-validator';
+import { IsBoolean, IsIn, IsInt, IsNumber, Max, Min } from 'class-validator';
+import { IsUrlOrNothing, OtlpConfig } from '#observability/otlp/otlp.config.js';
 
 const SAMPLERS = [
   'always_on',
@@ -10,18 +11,12 @@ const SAMPLERS = [
 ] as const;
 export type SamplerName = (typeof SAMPLERS)[number];
 
-const URL_OR_NOTHING = /^(https?:\/\/\S+)?$/;
-const NO_URL = { message: 'must be a URL that begins with http:// or https://' };
-
 /**
  * Settings of traces, under the names that OpenTelemetry's specification gives them. The exporter reads `OTEL_EXPORTER_OTLP_*` itself, and
  * the resource is made of `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`.
  */
-export class TracingConfig {
-  @Matches(URL_OR_NOTHING, NO_URL) otelExporterOtlpEndpoint = '';
-  @Matches(URL_OR_NOTHING, NO_URL) otelExporterOtlpTracesEndpoint = '';
-  /** The only protocol there is. Another one is refused, because its endpoint would not understand this one. */
-  @IsIn(['http/protobuf']) otelExporterOtlpProtocol = 'http/protobuf';
+export class TracingConfig extends OtlpConfig {
+  @IsUrlOrNothing() otelExporterOtlpTracesEndpoint = '';
   @IsIn(['http/protobuf']) otelExporterOtlpTracesProtocol = 'http/protobuf';
   @IsIn(SAMPLERS) otelTracesSampler: SamplerName = 'parentbased_always_on';
   /** Fraction of traces that a sampler with `traceidratio` chooses. */

@@ -83,8 +83,8 @@ export class Reaper {
       if (interruption) return await this.extendLeases(connection, interruption.clockWasSet);
       if (this.options.lanes.waitingMs <= BACKLOG_MS) await this.reap(connection);
       await this.sweep(connection);
-      await this.grantPlans(connection);
-      await this.beginWindows(connection);
+      await this.attempt('granting due plans failed', () => grantDuePlans(connection, serviceAuthor('billing', this.options.logger)));
+      await this.attempt('beginning windows of budgets failed', () => beginDueWindows(connection));
     } catch (error) {
       this.interrupted();
       this.options.logger.warn({ err: error }, 'reaper round failed');
@@ -180,21 +180,12 @@ export class Reaper {
     await sweepBudgetValues(connection);
   }
 
-  /** Never throws: leases do not depend on grants, and the next round retries. */
-  private async grantPlans(connection: PgConnection): Promise<void> {
+  /** Logs a failure instead of throwing it: leases do not depend on this work, and the next round retries. */
+  private async attempt(failed: string, work: () => Promise<void>): Promise<void> {
     try {
-      await grantDuePlans(connection, serviceAuthor('billing', this.options.logger));
+      await work();
     } catch (error) {
-      this.options.logger.warn({ err: error }, 'granting due plans failed');
-    }
-  }
-
-  /** Never throws, as `grantPlans`. */
-  private async beginWindows(connection: PgConnection): Promise<void> {
-    try {
-      await beginDueWindows(connection);
-    } catch (error) {
-      this.options.logger.warn({ err: error }, 'beginning windows of budgets failed');
+      this.options.logger.warn({ err: error }, failed);
     }
   }
 

@@ -2,7 +2,7 @@ import type { LedgerCheckReply } from '#contracts/billing/ledger.js';
 import { serviceAuthor } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
-import { tellOfFaults } from '../events/tell-of-faults.js';
+import { writeFaultEvents } from '../events/write-fault-events.js';
 import { KEY_IS_ACTIVE } from '../keys/key-status.js';
 import { Rounds } from '../rounds.js';
 import { type CheckOptions, checkLedger } from './check-ledger.js';
@@ -87,7 +87,7 @@ export class Auditor {
       const newlyFrozen = await freezeAccounts(connection, accountsToFreeze(report), serviceAuthor('billing', logger));
       if (newlyFrozen.length > 0) logger.error({ accounts: newlyFrozen }, 'accounts frozen by the ledger check');
       this.options.onChecked?.(report, await countWatched(connection));
-      await tellOfFaults(connection, report);
+      await writeFaultEvents(connection, report);
     } catch (error) {
       if (error instanceof YieldedToMigrationError) return logger.info('ledger check cancelled: a migration waited for it');
       if (this.stopping.signal.aborted) return;

@@ -12,11 +12,11 @@ export interface Scope {
   unread: { settlements: number; lateSettlements: number };
   /** Milliseconds from which on the rollups are compared; before them, rows are closed or detached. */
   rollupsFrom: number;
-  /** Where the rows begin; undefined: after the last closed month, or with the first row. */
+  /** Checkpoint at which the rows begin. Undefined: they begin after the last closed month, or with the first row. */
   checkpoint?: Checkpoint;
 }
 
-/** Where the next scheduled check starts: all rows of lower transaction ids have passed, and their sums are kept. */
+/** Start of the next scheduled check: all rows of lower transaction ids have passed, and their sums are kept. */
 export interface Checkpoint {
   transactionEnd: string;
   /** Time of the check that read the whole open month. */

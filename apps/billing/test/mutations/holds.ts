@@ -540,8 +540,8 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
   [`${HOLDS}/reaper.ts`]: [
     [
       'a window begins without requests',
-      'await this.beginWindows(connection);',
-      '',
+      '() => beginDueWindows(connection)',
+      'async () => undefined',
       'apps/billing/src/budgets/begin-due-windows.integration.test.ts',
       'the reaper begins the next window without a request, and once',
     ],

@@ -370,9 +370,9 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
   'apps/billing/src/paging/page-cursor.ts': [
     ['a cursor answers its own question', 'if (bound !== digest(question))', 'if (false)', CURSOR, 'a cursor of another query is refused'],
   ],
-  'apps/billing/src/events/tell-of-faults.ts': [
+  'apps/billing/src/events/write-fault-events.ts': [
     [
-      'a fault is told of once a day',
+      'a fault is one event a day',
       "interval '1 day'",
       "interval '0 days'",
       AUDITOR,
@@ -381,8 +381,8 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
   ],
   'apps/billing/src/ledger/auditor.ts': [
     [
-      'a fault is told of',
-      'await tellOfFaults(connection, report);',
+      'a fault is an event',
+      'await writeFaultEvents(connection, report);',
       '',
       AUDITOR,
       'does not freeze for a hold that is open too long, or a window out of order',

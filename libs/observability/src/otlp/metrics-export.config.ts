@@ -1,17 +1,12 @@
-import { IsBoolean, IsIn, IsInt, Matches, Min } from 'class-validator';
-
-const URL_OR_NOTHING = /^(https?:\/\/\S+)?$/;
-const NO_URL = { message: 'must be a URL that begins with http:// or https://' };
+import { IsBoolean, IsIn, IsInt, Min } from 'class-validator';
+import { IsUrlOrNothing, OtlpConfig } from './otlp.config.js';
 
 /**
  * Settings of metrics by OTLP, under the names that OpenTelemetry's specification gives them. The exporter reads `OTEL_EXPORTER_OTLP_*`
  * itself.
  */
-export class MetricsExportConfig {
-  @Matches(URL_OR_NOTHING, NO_URL) otelExporterOtlpEndpoint = '';
-  @Matches(URL_OR_NOTHING, NO_URL) otelExporterOtlpMetricsEndpoint = '';
-  /** The only protocol there is. Another one is refused, because its endpoint would not understand this one. */
-  @IsIn(['http/protobuf']) otelExporterOtlpProtocol = 'http/protobuf';
+export class MetricsExportConfig extends OtlpConfig {
+  @IsUrlOrNothing() otelExporterOtlpMetricsEndpoint = '';
   @IsIn(['http/protobuf']) otelExporterOtlpMetricsProtocol = 'http/protobuf';
   /** Prometheus' metrics are totals since the start of the process, so differences are refused. */
   @IsIn(['cumulative']) otelExporterOtlpMetricsTemporalityPreference = 'cumulative';
