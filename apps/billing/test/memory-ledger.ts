@@ -64,13 +64,13 @@ export class MemoryLedger {
     return applied;
   }
 
-  /** Decides without the counts of users and tags, as from memory, and with them when one would be above its limit. */
+  /** Decides without the counts of users and tags, as from memory, and with them when one would be above its limit or at a threshold. */
   private fold(batch: Batch, now: number): Applied {
     const { values, ...others } = this.read(batch, now);
     const applied = foldBatch(others, batch, this.times);
     const exceeds = (change: ValueChange): boolean => {
       const { spent, held } = this.added(change);
-      return change.limit !== null && spent + held > change.limit;
+      return (change.limit !== null && spent + held > change.limit) || (change.nextThreshold !== null && spent >= change.nextThreshold);
     };
     this.isExact = applied.rows.values.some(exceeds);
     return this.isExact ? foldBatch({ ...others, ...(values && { values }) }, batch, this.times) : applied;

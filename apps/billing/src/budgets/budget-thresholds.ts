@@ -10,6 +10,14 @@ export function newlyPassed(budget: Used & { passed: number }): number[] {
   return budget.thresholds.filter((percent) => percent > budget.passed && isReached(budget, percent));
 }
 
+/** Returns the sum at which the next threshold is reached; null: there is none. */
+export function nextThreshold({ thresholds, limit, passed }: Used & { passed: number }): bigint | null {
+  const percent = thresholds.find((one) => one > passed);
+  if (percent === undefined) return null;
+  const sum = (BigInt(percent) * limit + 99n) / 100n;
+  return sum > 0n ? sum : 1n;
+}
+
 /** Returns the highest threshold that the budget has reached; 0: none. A higher limit takes back what was reached under the lower one. */
 export function highestReached(budget: Used): number {
   return budget.thresholds.findLast((percent) => isReached(budget, percent)) ?? 0;

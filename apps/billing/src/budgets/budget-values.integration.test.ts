@@ -62,19 +62,74 @@ test('the first request of a user above the limit is refused from memory too', a
   expect(await lanes.reserve(reserveFor(customer, 'alice', 101n))).toMatchObject({ budget: { value: 'alice', leftPicoUsd: '100' } });
 });
 
-test('budgets of users and tags have no thresholds, and what they spend and refuse is no event', async () => {
+/** Returns the events of an account, in their order: kind, threshold, value of the budget, and what it has spent. */
+async function events({ accountId }: Customer): Promise<string[]> {
+  const sql = 'SELECT kind, payload FROM billing.money_event WHERE account_id = $1 ORDER BY sequence';
+  const { rows } = await ledger.sql.query<{ kind: string; payload: Record<string, unknown> }>(sql, [accountId]);
+  return rows.map(({ kind, payload }) => [kind, payload.percent, payload.value, payload.spentPicoUsd].filter(Boolean).join(' '));
+}
+
+test('a budget of each user has no thresholds, and what it spends and refuses is no event', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   await expect(set(customer, { thresholds: [80] })).rejects.toMatchObject({ code: 'invalid_request', param: 'thresholds' });
   expect(await set(customer, { thresholds: [] })).toMatchObject({ thresholds: [] });
-  expect(await set(customer, { value: 'alice' })).toMatchObject({ thresholds: [] });
   const lanes = ledger.newLanes();
   const reserve = reserveFor(customer, 'alice', 100n);
   await lanes.reserve(reserve);
   await settle(lanes, customer, reserve, 100);
   expect(await lanes.reserve(reserveFor(customer, 'alice', 101n))).toMatchObject({ budget: { value: 'alice', leftPicoUsd: '0' } });
-  expect(await set(customer, { value: 'alice', limitPicoUsd: '50' })).toMatchObject({ spentPicoUsd: '100', thresholds: [] });
-  const { rows } = await ledger.sql.query('SELECT kind FROM billing.money_event WHERE account_id = $1', [customer.accountId]);
-  expect(rows).toEqual([]);
+  expect(await set(customer, { limitPicoUsd: '50' })).toMatchObject({ thresholds: [] });
+  expect(await events(customer)).toEqual([]);
+});
+
+describe('a budget of one user', () => {
+  test('tells each threshold once, over two replicas that decide from memory', async () => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    await set(customer, {});
+    expect(await set(customer, { value: 'alice' })).toMatchObject({ thresholds: [50, 80, 100] });
+    const replicas = [ledger.newLanes(), ledger.newLanes()] as const;
+    for (let count = 0; count < 20; count++) {
+      const lanes = replicas[Math.floor(count / 5) % 2] as HoldLanes;
+      for (const user of ['alice', 'bob']) {
+        const reserve = reserveFor(customer, user, 5n);
+        expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
+        await settle(lanes, customer, reserve, 5);
+      }
+    }
+    const told = ['budget-threshold 50 alice 50', 'budget-threshold 80 alice 80', 'budget-threshold 100 alice 100'];
+    expect(await events(customer)).toEqual(told);
+  });
+
+  test('tells several thresholds that one settlement passes, and a request that it could never cover', async () => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    await set(customer, { value: 'alice', thresholds: [90, 10, 20] });
+    const lanes = ledger.newLanes();
+    const reserve = reserveFor(customer, 'alice', 100n);
+    await lanes.reserve(reserve);
+    await settle(lanes, customer, reserve, 30);
+    expect(await lanes.reserve(reserveFor(customer, 'alice', 71n))).toMatchObject({ budget: { value: 'alice', leftPicoUsd: '70' } });
+    const told = ['budget-threshold 10 alice 30', 'budget-threshold 20 alice 30', 'budget-exhausted alice 30'];
+    expect(await events(customer)).toEqual(told);
+  });
+
+  test('tells the thresholds that another limit passes, and again those that a higher one takes back', async () => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    const lanes = ledger.newLanes();
+    const spend = async (cost: number): Promise<void> => {
+      const reserve = reserveFor(customer, 'alice', 60n);
+      await lanes.reserve(reserve);
+      await settle(lanes, customer, reserve, cost);
+    };
+    await spend(60);
+    await set(customer, { value: 'alice' });
+    await set(customer, { value: 'alice', limitPicoUsd: '60' });
+    await set(customer, { value: 'alice', limitPicoUsd: '200' });
+    await spend(39);
+    await spend(1);
+    const set100 = ['budget-threshold 50 alice 60'];
+    const set60 = ['budget-threshold 80 alice 60', 'budget-threshold 100 alice 60'];
+    expect(await events(customer)).toEqual([...set100, ...set60, 'budget-threshold 50 alice 100']);
+  });
 });
 
 test('a budget of one value of a tag counts nothing else', async () => {

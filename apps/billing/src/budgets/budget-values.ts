@@ -23,6 +23,8 @@ export interface ValueChange extends ValueCount {
   windowEnd: number;
   /** Most that may be spent and held afterwards. Null: the batch holds nothing more for the value. */
   limit: bigint | null;
+  /** Sum of what is spent at which the next threshold is an event. Null: there is none. */
+  nextThreshold: bigint | null;
 }
 
 const NONE: readonly ValueBudget[] = [];

@@ -23,7 +23,7 @@ export interface BudgetState extends BudgetWindow {
   /** Zero with a `dimension`: `billing.budget_value` counts those. */
   spent: bigint;
   held: bigint;
-  /** Percentages of the limit, ascending. None with a `dimension`. */
+  /** Percentages of the limit, ascending. None for a budget of each value. */
   thresholds: readonly number[];
   /** The highest threshold of which the window has had its event; 0: none. */
   passed: number;
@@ -111,6 +111,11 @@ export function budgetsOf(budgets: Budgets, payer: Payer): readonly BudgetState[
 
 export function isOfAll({ dimension }: BudgetState): boolean {
   return dimension === undefined;
+}
+
+/** True for a budget of each user or each value of a tag. Others have one sum, and events. */
+export function isOfEach({ dimension, value }: Pick<BudgetState, 'dimension' | 'value'>): boolean {
+  return dimension !== undefined && value === undefined;
 }
 
 /** Returns the budgets in whose window a hold was opened: those that its amount and its cost count in. */

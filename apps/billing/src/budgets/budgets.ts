@@ -23,9 +23,9 @@ const START_DAYS: Readonly<Record<BudgetPeriod, number>> = { day: 1, week: 7, mo
  * Sets the budget of a target for a period in a unit. A new budget counts what was spent and is held in its window already. A repeated request changes
  * the limit; another time zone or start day begins another window, which is counted anew. A total of users or tags counts from the moment it is set, since no
  * rollup knows what they have spent before. Requests see the change from their next reserve on. A threshold that is passed by the change is an
- * event; budgets of users or tags have no thresholds.
+ * event; a budget of each user or each value of a tag has no thresholds.
  * @throws {ServiceError} `not_found` for an unknown account, project or key, `invalid_request` for a time zone, a start day, no limit or two,
- * a value without a dimension, or thresholds of users or tags, `conflict` when the account has `BUDGETS_MAX` budgets, or for another time zone
+ * a value without a dimension, or thresholds of each user or tag, `conflict` when the account has `BUDGETS_MAX` budgets, or for another time zone
  * or start day of a budget of users or tags.
  */
 export async function setBudget(prisma: PrismaClient, request: BudgetSetRequest, author: Author = OWN_AUTHOR): Promise<Budget> {
@@ -37,9 +37,10 @@ export async function setBudget(prisma: PrismaClient, request: BudgetSetRequest,
   const timeZone = request.timeZone ?? known?.time_zone ?? TIME_ZONE_DEFAULT;
   const startDay = request.startDay ?? known?.start_day ?? START_DAY_DEFAULT;
   const window = windowAt(period, timeZone, await clockOf(prisma), startDay);
-  const settings = { counted, period, timeZone, startDay, limit, window };
-  if (counted.dimension !== null) return setBudgetOfValues(prisma, { ...settings, thresholds: [] }, author);
-  const thresholds = thresholdsOf(request) ?? known?.thresholds ?? [...THRESHOLDS_DEFAULT];
+  const isOfEach = counted.dimension !== null && counted.value === null;
+  const thresholds = isOfEach ? [] : (thresholdsOf(request) ?? known?.thresholds ?? [...THRESHOLDS_DEFAULT]);
+  const settings = { counted, period, timeZone, startDay, limit, thresholds, window };
+  if (counted.dimension !== null) return setBudgetOfValues(prisma, settings, author);
   const before = hasWindows(known, settings) ? undefined : await countSpent(prisma, counted, window);
   return audited(prisma, 'billing', author, async (tx) => {
     const now = await lockAccount(tx, counted.accountId);
@@ -48,7 +49,7 @@ export async function setBudget(prisma: PrismaClient, request: BudgetSetRequest,
       await setLimit(tx, row.id, { limit, thresholds });
     } else {
       if (!before || !isWithin(window, now, now)) throw changedMeanwhile();
-      await beginBudget(tx, { ...settings, thresholds, before }, row);
+      await beginBudget(tx, { ...settings, before }, row);
     }
     const changed = (await findBudget(tx, counted, period)) as BudgetRow;
     await passThresholds(tx, changed, now);
@@ -69,8 +70,8 @@ function checkFields(request: BudgetSetRequest): void {
   if (request.value !== undefined && request.dimension === undefined) {
     throw invalid('value is one of a dimension, which is missing', 'dimension');
   }
-  if (request.thresholds?.length && request.dimension !== undefined) {
-    throw invalid('a budget of users or tags has no thresholds', 'thresholds');
+  if (request.thresholds?.length && request.dimension !== undefined && request.value === undefined) {
+    throw invalid('a budget of each user or each value of a tag has no thresholds', 'thresholds');
   }
 }
 
@@ -100,6 +101,7 @@ async function setBudgetOfValues(prisma: PrismaClient, budget: Omit<NewBudget, '
       await addBudget(tx, { ...budget, window: start }, added.budgetId, { spent: '0', held: '0' });
     }
     const changed = (await findBudget(tx, counted, period)) as BudgetRow;
+    await passThresholds(tx, changed, now);
     return { result: renderBudget(changed, now), change: changeOf(row, changed) };
   });
 }
@@ -173,7 +175,7 @@ async function passThresholds(tx: Prisma.TransactionClient, row: BudgetRow, now:
   const budget = budgetState(row);
   if (budget.windowEnd <= now) return;
   for (const percent of newlyPassed(budget)) {
-    const payload = JSON.stringify({ percent, ...payloadOf(budget) });
+    const payload = JSON.stringify({ percent, ...payloadOf(budget, budget.spent) });
     await tx.$executeRaw`INSERT INTO billing.money_event (account_id, kind, payload)
       VALUES (${budget.accountId}::uuid, 'budget-threshold', ${payload}::jsonb)`;
   }
@@ -270,6 +272,8 @@ async function targetOf(prisma: PrismaClient, request: BudgetSetRequest): Promis
 function budgetState(row: BudgetRow): BudgetState {
   return {
     ...{ budgetId: row.id, accountId: row.account_id, projectId: row.project_id, keyId: row.key_id, period: row.period },
+    ...(row.dimension !== null && { dimension: row.dimension }),
+    ...(row.value !== null && { value: row.value }),
     ...{ timeZone: row.time_zone, startDay: row.start_day, unit: row.unit },
     ...{ limit: BigInt(row.limit), spent: BigInt(row.spent), held: BigInt(row.held) },
     ...{ windowStart: row.window_start ?? Number.NEGATIVE_INFINITY, windowEnd: row.window_end ?? Number.POSITIVE_INFINITY },

@@ -34,12 +34,12 @@ export function changeValues(from: number): string {
   const parameter = (position: number): string => `$${from + position}`;
   return `value_changes AS (
       SELECT * FROM unnest(${parameter(0)}::uuid[], ${parameter(1)}::uuid[], ${parameter(2)}::text[], ${parameter(3)}::timestamptz[],
-          ${parameter(4)}::numeric[], ${parameter(5)}::numeric[], ${parameter(6)}::numeric[])
-        AS c (budget_id, payer_id, value, window_end, spent, held, limit_amount)
+          ${parameter(4)}::numeric[], ${parameter(5)}::numeric[], ${parameter(6)}::numeric[], ${parameter(7)}::numeric[])
+        AS c (budget_id, payer_id, value, window_end, spent, held, limit_amount, next_threshold)
     ), changed_values AS (
       UPDATE billing.budget_value v SET spent = greatest(v.spent + c.spent, 0), held = greatest(v.held + c.held, 0) FROM value_changes c
       WHERE v.budget_id = c.budget_id AND v.window_end = c.window_end AND v.value = c.value AND v.account_id = c.payer_id
-      RETURNING v.budget_id, v.value, v.spent + v.held > c.limit_amount AS exceeds
+      RETURNING v.budget_id, v.value, v.spent + v.held > c.limit_amount AS exceeds, v.spent >= c.next_threshold AS passes
     ), added_values AS (
       INSERT INTO billing.budget_value (budget_id, account_id, window_end, value, spent, held)
       SELECT budget_id, payer_id, window_end, value, greatest(spent, 0), greatest(held, 0) FROM value_changes c
@@ -47,9 +47,13 @@ export function changeValues(from: number): string {
     )`;
 }
 
-/** Fails when a reserve exceeds the budget of its user or tag. What one batch adds to a value is within its limit if the sum is. */
-export const DEMAND_VALUES = `billing.demand(NOT EXISTS (SELECT FROM changed_values WHERE exceeds)
-        AND NOT EXISTS (SELECT FROM value_changes WHERE spent + held > limit_amount), 'a budget of a user or tag is exceeded')`;
+/**
+ * Fails when a reserve exceeds the budget of its user or tag, or a settlement passes a threshold of which the batch has no event. What one
+ * batch adds to a value is within its limit if the sum is. A settlement adds to a row that its reserve has made.
+ */
+export const DEMAND_VALUES = `billing.demand(NOT EXISTS (SELECT FROM changed_values WHERE exceeds OR passes)
+        AND NOT EXISTS (SELECT FROM value_changes WHERE spent + held > limit_amount),
+        'a budget of a user or tag is exceeded, or passes a threshold')`;
 
 export function valueColumns(values: readonly ValueChange[]): unknown[] {
   return [
@@ -60,6 +64,7 @@ export function valueColumns(values: readonly ValueChange[]): unknown[] {
     plainArray(values.map(({ spent }) => spent)),
     plainArray(values.map(({ held }) => held)),
     plainArray(values.map(({ limit }) => limit)),
+    plainArray(values.map((change) => change.nextThreshold)),
   ];
 }
 

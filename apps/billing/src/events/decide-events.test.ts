@@ -3,7 +3,7 @@ import { longOr } from '#testing/long-run.js';
 import { PRICE } from '../../test/ledger-fixture.js';
 import { MemoryLedger } from '../../test/memory-ledger.js';
 import { keysOf, makeBudgets, makeTenants, RandomTraffic } from '../../test/random-traffic.js';
-import type { BudgetState } from '../budgets/budget.js';
+import { type BudgetState, isOfEach } from '../budgets/budget.js';
 import { highestReached } from '../budgets/budget-thresholds.js';
 import { windowAt } from '../budgets/budget-window.js';
 import type { AccountState, NewEvent } from '../holds/batch.js';
@@ -16,6 +16,7 @@ const [ACCOUNT, PROJECT, KEY, BUDGET] = Array.from({ length: 4 }, () => randomUU
 
 /** Thresholds that the runs have told: without them the property would hold for nothing. */
 const told = new Set<number>();
+const toldOfValues = new Set<number>();
 
 test.each(Array.from({ length: SEEDS }, (_, seed) => seed))(
   'seed %i: each threshold is told once in its window, by the batch that reaches it',
@@ -39,7 +40,8 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))(
     const thresholds = [1 + (seed % 40), 50, 80, 100];
     for (const budget of traffic.budgets) {
       const window = windowAt(budget.period, budget.timeZone, traffic.now, budget.startDay);
-      ledger.budgets.set(budget.budgetId, { ...budget, spent: 0n, held: 0n, thresholds, passed: 0, ...window });
+      const none = { spent: 0n, held: 0n, passed: 0 };
+      ledger.budgets.set(budget.budgetId, { ...budget, ...none, thresholds: isOfEach(budget) ? [] : thresholds, ...window });
     }
     /** Thresholds that the current window of a budget has been told of, by budget. */
     const toldOf = new Map<string, { windowStart: number; percents: number[] }>();
@@ -57,8 +59,12 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))(
       if (step.kind !== 'batch') continue;
       const { rows } = ledger.apply(step.batch, step.now);
       const events = rows.events.filter(({ kind }) => kind === 'budget-threshold');
-      for (const budget of rows.budgets) {
-        const { budgetId, windowStart, spent, limit } = budget;
+      const changed = new Set([...rows.budgets, ...rows.values].map(({ budgetId }) => budgetId));
+      for (const budgetId of changed) {
+        const budget = ledger.budgetAt(ledger.budgets.get(budgetId) as BudgetState, step.now);
+        if (isOfEach(budget)) continue;
+        const { windowStart, limit, value } = budget;
+        const spent = value === undefined ? budget.spent : (ledger.valuesAt(budget, step.now).get(value)?.spent ?? 0n);
         const known = toldOf.get(budgetId);
         const before = known?.windowStart === windowStart ? known.percents : [];
         const now = events.filter(({ payload }) => payload.budgetId === budgetId).map(({ payload }) => payload.percent as number);
@@ -67,7 +73,7 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))(
         expect([...before, ...now]).toEqual(expect.arrayContaining(reached));
         expect(now).toEqual(now.filter((percent) => reached.includes(percent)));
         toldOf.set(budgetId, { windowStart, percents: [...before, ...now] });
-        for (const percent of now) told.add(percent);
+        for (const percent of now) (value === undefined ? told : toldOfValues).add(percent);
       }
       expect(events.every(({ payload }) => rows.budgets.some(({ budgetId }) => budgetId === payload.budgetId))).toBe(true);
     }
@@ -76,6 +82,7 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))(
 
 test('the random traffic reached every threshold', () => {
   expect([...told]).toEqual(expect.arrayContaining([50, 80, 100]));
+  expect([...toldOfValues]).toEqual(expect.arrayContaining([50, 80, 100]));
 });
 
 /** A ledger of one account with a balance of 100, 60 of it held, and perhaps a budget. */
@@ -103,9 +110,9 @@ function ledgerWith(budget?: Partial<BudgetState>): MemoryLedger {
   return ledger;
 }
 
-function eventsOf(ledger: MemoryLedger, amount: number, now = NOW): NewEvent[] {
+function eventsOf(ledger: MemoryLedger, amount: number, now = NOW, attribution = {}): NewEvent[] {
   const reserve = { holdId: randomUUID(), keyId: KEY, projectId: PROJECT, accountId: ACCOUNT, requestId: 'r', model: 'm', price: PRICE };
-  return ledger.apply({ settles: [], reserves: [{ ...reserve, amountPicoUsd: String(amount) }] }, now).rows.events;
+  return ledger.apply({ settles: [], reserves: [{ ...reserve, attribution, amountPicoUsd: String(amount) }] }, now).rows.events;
 }
 
 test('the credit line is part of the balance', () => {
@@ -129,8 +136,14 @@ test('a refusal by a budget is an event when the budget could not cover it even 
   expect(eventsOf(ledgerWith({ spent: 5n }), 26)).toEqual([{ accountId: ACCOUNT, kind: 'budget-exhausted', payload }]);
 });
 
-test('a budget of users tells nothing', () => {
-  expect(eventsOf(ledgerWith({ dimension: 'user', spent: 30n, thresholds: [50] }), 31)).toEqual([]);
+test('a refusal by the budget of one user is an event, by that of each user it is none', () => {
+  const of = { budgetId: BUDGET, projectId: PROJECT, keyId: null, period: 'total', windowStart: null, resetsAt: null };
+  const payload = { ...of, dimension: 'user', value: 'alice', limitPicoUsd: '30', spentPicoUsd: '0', requiredPicoUsd: '31' };
+  const none = { dimension: 'user', held: 0n };
+  expect(eventsOf(ledgerWith({ ...none, value: 'alice' }), 31, NOW, { user: 'alice' })).toEqual([
+    { accountId: ACCOUNT, kind: 'budget-exhausted', payload },
+  ]);
+  expect(eventsOf(ledgerWith(none), 31, NOW, { user: 'alice' })).toEqual([]);
 });
 
 test.each([

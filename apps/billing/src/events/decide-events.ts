@@ -1,8 +1,9 @@
 import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
-import { amountIn, type BudgetState, budgetsOf, inUnit, isOfAll, payerOf, renderMoment } from '../budgets/budget.js';
-import { newlyPassed } from '../budgets/budget-thresholds.js';
+import { amountIn, type BudgetState, budgetsOf, inUnit, isOfEach, payerOf, renderMoment } from '../budgets/budget.js';
+import { newlyPassed, nextThreshold } from '../budgets/budget-thresholds.js';
+import { nameOf, valueBudgetsOf } from '../budgets/budget-values.js';
 import type { AccountState } from '../holds/batch.js';
-import type { BatchDraft } from '../holds/batch-draft.js';
+import { type BatchDraft, usesOfValues } from '../holds/batch-draft.js';
 import { balanceOf } from '../ledger/funds.js';
 
 /** Milliseconds in which at most one refusal of an account is an event. */
@@ -10,11 +11,12 @@ const REFUSAL_PAUSE_MS = 60_000;
 
 /**
  * Adds the events that only a batch knows: thresholds that budgets have passed, and refusals for money. Triggers write those that the change
- * of a row tells. Budgets of users and tags have none: an account may have a million of them. Call when everything else is decided.
+ * of a row tells. Budgets of each user or each value of a tag have none: an account may have a million of them. Call when everything else is
+ * decided.
  */
 export function decideEvents(draft: BatchDraft, reserves: readonly ReserveRequest[], outcomes: readonly ReserveOutcome[]): void {
   for (const ofAccount of draft.budgets.values())
-    for (const budgets of ofAccount.values()) for (const budget of budgets.filter(isOfAll)) passThresholds(draft, budget);
+    for (const budgets of ofAccount.values()) for (const budget of budgets) passThresholds(draft, budget);
   for (const [position, outcome] of outcomes.entries()) {
     if (outcome.status === 'refused' && outcome.code === 'insufficient_balance') {
       tellRefusal(draft, reserves[position] as ReserveRequest, outcome);
@@ -22,15 +24,27 @@ export function decideEvents(draft: BatchDraft, reserves: readonly ReserveReques
   }
 }
 
-/** Depends on the sums alone, not on what this batch has added: so no threshold is missed that a replica without events has passed. */
+/**
+ * Depends on the sums alone, not on what this batch has added: so no threshold is missed that a replica without events has passed. A sum that
+ * is not known is checked when the batch is written.
+ */
 function passThresholds(draft: BatchDraft, budget: BudgetState): void {
   const account = draft.accounts.get(budget.accountId);
-  if (!account) return;
-  for (const percent of newlyPassed(budget)) {
+  if (!account || budget.thresholds.length === 0) return;
+  const spent = spentOf(draft, budget);
+  for (const percent of newlyPassed({ ...budget, spent })) {
     budget.passed = percent;
     draft.changed.add(budget).add(account);
-    draft.rows.events.push({ accountId: budget.accountId, kind: 'budget-threshold', payload: { percent, ...payloadOf(budget) } });
+    draft.rows.events.push({ accountId: budget.accountId, kind: 'budget-threshold', payload: { percent, ...payloadOf(budget, spent) } });
   }
+  const change = budget.value !== undefined && draft.values.get(nameOf(budget, budget.value));
+  if (change) change.nextThreshold = nextThreshold(budget);
+}
+
+/** Returns what a budget has spent that has one sum. Zero: nothing, or it is not known. */
+function spentOf(draft: BatchDraft, budget: BudgetState): bigint {
+  const { value } = budget;
+  return value === undefined ? budget.spent : (usesOfValues(draft, [{ budget, value }])[0]?.spent ?? 0n);
 }
 
 type Unaffordable = Extract<ReserveOutcome, { code: 'insufficient_balance' }>;
@@ -42,13 +56,14 @@ function tellRefusal(draft: BatchDraft, reserve: ReserveRequest, { requiredPicoU
   const usd = BigInt(requiredPicoUsd);
   const { accountId, funds } = account;
   if (exceeded) {
-    const budget = budgetsOf(draft.budgets, payerOf(reserve, draft.keys.get(reserve.keyId))).find(
-      ({ budgetId }) => budgetId === exceeded.budgetId,
-    );
-    if (!budget) return;
+    const payer = payerOf(reserve, draft.keys.get(reserve.keyId));
+    const ofValues = valueBudgetsOf(draft.budgets, payer).map(({ budget }) => budget);
+    const budget = [...budgetsOf(draft.budgets, payer), ...ofValues].find(({ budgetId }) => budgetId === exceeded.budgetId);
+    if (!budget || isOfEach(budget)) return;
+    const spent = spentOf(draft, budget);
     const required = amountIn(budget, { usd, tokens: reserve.amountTokens ?? 0 });
-    if (required <= budget.limit - budget.spent) return;
-    const payload = { ...payloadOf(budget), ...inUnit(budget.unit, { required }) };
+    if (required <= budget.limit - spent) return;
+    const payload = { ...payloadOf(budget, spent), ...inUnit(budget.unit, { required }) };
     draft.rows.events.push({ accountId, kind: 'budget-exhausted', payload });
   } else {
     const balance = balanceOf(funds);
@@ -64,10 +79,13 @@ function isDue({ refusedAt }: AccountState, now: number): boolean {
   return refusedAt === undefined || now - refusedAt >= REFUSAL_PAUSE_MS || refusedAt > now;
 }
 
-/** Renders the budget of an event. */
-export function payloadOf({ budgetId, projectId, keyId, period, unit, limit, spent, windowStart, windowEnd }: BudgetState) {
+/** Renders the budget of an event, with what it has spent. */
+export function payloadOf(
+  { budgetId, projectId, keyId, dimension, value, period, unit, limit, windowStart, windowEnd }: BudgetState,
+  spent: bigint,
+) {
   return {
-    ...{ budgetId, projectId, keyId, period, ...inUnit(unit, { limit, spent }) },
+    ...{ budgetId, projectId, keyId, ...(dimension !== undefined && { dimension, value }), period, ...inUnit(unit, { limit, spent }) },
     ...{ windowStart: renderMoment(windowStart), resetsAt: renderMoment(windowEnd) },
   };
 }

@@ -80,7 +80,10 @@ const WRITE_CACHED_BATCH_AND_LIMITS = writeCachedBatch('write_cached_batch_and_l
   rare: 67,
 });
 
-/** As before, with what is counted for users and tags, $72 to $78. It is not cached: the statement adds to it, and fails above a limit. */
+/**
+ * As before, with what is counted for users and tags, $72 to $79. It is not cached: the statement adds to it, and fails above a limit or at a
+ * threshold.
+ */
 const WRITE_CACHED_BATCH_AND_VALUES = writeCachedBatch('write_cached_batch_and_values', {
   changes: `${CHANGES_OF_LIMITS} ${changeValues(72)},`,
   demands: `${DEMANDS_OF_LIMITS} ${DEMAND_VALUES},`,

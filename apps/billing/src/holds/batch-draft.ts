@@ -104,7 +104,16 @@ export function countForValues(
     const [heldMore, spentMore] = [amountIn(budget, held), amountIn(budget, spent)];
     if (heldMore === 0n && spentMore === 0n) continue;
     const name = nameOf(budget, value);
-    const change = draft.values.get(name) ?? { budgetId, accountId, value, windowEnd, spent: 0n, held: 0n, limit: null };
+    const change = draft.values.get(name) ?? {
+      budgetId,
+      accountId,
+      value,
+      windowEnd,
+      spent: 0n,
+      held: 0n,
+      limit: null,
+      nextThreshold: null,
+    };
     change.held += heldMore;
     change.spent += spentMore;
     if (holds) change.limit = limit;

@@ -117,7 +117,7 @@ const TABLES: Record<string, Table> = {
       budget_dimension_check: { dimension: `'session'`, thresholds: `'{}'` },
       budget_value_has_dimension: { value: `'alice'` },
       budget_counts_in_one_place: { dimension: `'user'`, thresholds: `'{}'`, spent: 1 },
-      budget_of_values_has_no_thresholds: { dimension: `'user'`, thresholds: `'{50}'` },
+      budget_of_each_value_has_no_thresholds: { dimension: `'user'`, thresholds: `'{50}'` },
       budget_thresholds_are_percentages: { thresholds: `'{50,101}'` },
       budget_passed_is_percentage: { passed: 101 },
       budget_unit_check: { unit: `'requests'` },

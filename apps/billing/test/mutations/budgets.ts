@@ -121,12 +121,13 @@ export const MUTATIONS_OF_BUDGETS: MutationsByFile = {
     ],
   ],
   'apps/billing/src/budgets/read-values.ts': [
+    ['the statement checks each user', 'WHERE exceeds OR passes', 'WHERE passes', VALUES, 'never exceed the budget of any'],
     [
-      'the statement checks each user',
-      'NOT EXISTS (SELECT FROM changed_values WHERE exceeds)',
-      'true',
+      'the statement stops at a threshold',
+      'WHERE exceeds OR passes',
+      'WHERE exceeds',
       VALUES,
-      'never exceed the budget of any',
+      'tells each threshold once, over two replicas',
     ],
     ['the first of a user too', 'WHERE spent + held > limit_amount)', 'WHERE false)', VALUES, 'first request of a user'],
   ],

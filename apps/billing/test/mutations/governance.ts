@@ -22,12 +22,25 @@ export const MUTATIONS_OF_GOVERNANCE: MutationsByFile = {
     ],
     [
       'what others hold is no reason for an event of a budget',
-      'if (required <= budget.limit - budget.spent) return;',
+      'if (required <= budget.limit - spent) return;',
       '',
       DECIDED,
       'the budget could not cover it even if nothing were held',
     ],
-    ['budgets of users tell nothing', 'budgets.filter(isOfAll)', 'budgets', DECIDED, 'a budget of users tells nothing'],
+    [
+      'a budget of each user tells no refusal',
+      'if (!budget || isOfEach(budget)) return;',
+      'if (!budget) return;',
+      DECIDED,
+      'by that of each user it is none',
+    ],
+    [
+      'a batch from memory knows the next threshold of a user',
+      'if (change) change.nextThreshold = nextThreshold(budget);',
+      '',
+      DECIDED,
+      'each threshold is told once',
+    ],
   ],
   'apps/billing/src/webhooks/webhook-deliveries.ts': [
     ['one event of an account is on its way at a time', ' || accounts.has(row.account_id)', '', DELIVERED, 'is repeated in its place'],

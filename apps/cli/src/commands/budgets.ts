@@ -42,7 +42,7 @@ export const budgetCommands = [
       timeZone: optional(text(64, 'zone'), 'time zone in which the period begins, such as Europe/Berlin; default UTC'),
       weekStart: optional(oneOf(WEEKDAYS, 'day'), 'day on which weeks begin; default monday'),
       monthStart: optional(wholeNumber(1, 28), 'day on which months begin, from 1 to 28; default 1'),
-      thresholds: optional(listOf(percent), "percentages of the limit that are events; default 50,80,100; '' for none"),
+      thresholds: optional(listOf(percent), "percentages of the limit that are events; default 50,80,100; '' for none; not with --each-…"),
     },
     examples: [
       'budget set --account <account-id> --period month --limit 500 --time-zone Europe/Berlin',

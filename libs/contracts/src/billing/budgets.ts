@@ -32,7 +32,7 @@ export class BudgetSetRequest {
   @IsOptional() @IsInt() @Min(0) @Max(Number.MAX_SAFE_INTEGER) limitTokens?: number;
   /**
    * Percentages of the limit: spending that reaches one is the event `budget-threshold`. Default: those of the budget, or 50, 80 and 100 for
-   * a new one. Empty: no events. Not with a `dimension`.
+   * a new one. Empty: no events. A budget of each value has none.
    */
   @IsOptional() @IsArray() @ArrayMaxSize(10) @IsInt({ each: true }) @Min(1, { each: true }) @Max(100, { each: true }) thresholds?: number[];
 }
@@ -69,7 +69,7 @@ export interface Budget {
   spentTokens?: number;
   /** The most tokens that the running requests of the window may use. */
   heldTokens?: number;
-  /** Percentages of the limit that are events, ascending. None with a `dimension`. */
+  /** Percentages of the limit that are events, ascending. None for a budget of each value. */
   thresholds: number[];
   /** The current window. Null for `total`. */
   windowStart: string | null;

@@ -1,5 +1,6 @@
 import { ArrayMaxSize, IsArray, IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Topic } from '../endpoint.js';
+import { AttributionValue, BUDGET_DIMENSION } from './attribution.js';
 import { BUDGET_PERIODS, type BudgetPeriod } from './budgets.js';
 import { Clearable, Id, Instant, Nested, NestedList, PICO_USD, Text } from './fields.js';
 import { SETTLE_REASONS, type SettleReason, TokenUsage } from './holds.js';
@@ -109,6 +110,9 @@ class BudgetEvent extends MoneyEvent {
   @Clearable() @Id() projectId!: string | null;
   /** Null: the budget of the whole project or account. */
   @Clearable() @Id() keyId!: string | null;
+  /** `user` or `tag:<name>` with the `value` that the budget is of. Absent: the budget counts all requests. */
+  @IsOptional() @Matches(BUDGET_DIMENSION) dimension?: string;
+  @IsOptional() @AttributionValue() value?: string;
   @IsIn(BUDGET_PERIODS) period!: BudgetPeriod;
   /** Absent, as its other amounts, for a budget of tokens. */
   @IsOptional() @Matches(PICO_USD) limitPicoUsd?: string;
