@@ -140,7 +140,13 @@ test('webhooks: the death of the leader between a delivery and its mark repeats 
 test('one replica delivers at a time', async () => {
   const acme = await customer();
   await cross(acme, 20);
-  for (let count = 0; count < 3; count++) newDeliverer().start();
+  const allHaveTried = Promise.withResolvers<void>();
+  const publishConfirmed = (...message: Parameters<typeof publish>) => allHaveTried.promise.then(() => publish(...message));
+  const messaging = { publishConfirmed: publishConfirmed as never, connected: true };
+  const replicas = [newDeliverer({ messaging }), newDeliverer({ messaging }), newDeliverer({ messaging })];
+  for (const replica of replicas) await replica.tick();
+  allHaveTried.resolve();
+  for (const replica of replicas) replica.start();
   await until(async () => (await undelivered()) === 0);
   expect(published.map((line) => Number(line.split(' ')[0]))).toEqual(Array.from({ length: 20 }, (_, at) => at + 1));
 });

@@ -2,6 +2,8 @@ import type { MutationsByFile } from './mutation.js';
 
 const DECIDED = 'apps/billing/src/events/decide-events.test.ts';
 const DELIVERED = 'apps/billing/src/events/event-deliverer.integration.test.ts';
+const WRITTEN = 'apps/billing/src/events/money-events.integration.test.ts';
+const WEBHOOKS = 'apps/billing/src/webhooks/webhooks.integration.test.ts';
 const OWN_KEY = 'apps/billing/src/keys/own-key.integration.test.ts';
 const ATTRIBUTION = 'apps/gateway/src/http/attribution.test.ts';
 const PLANS = 'libs/money/src/price-plan.test.ts';
@@ -41,9 +43,90 @@ export const MUTATIONS_OF_GOVERNANCE: MutationsByFile = {
       DECIDED,
       'each threshold is told once',
     ],
+    ['refusals are told once a minute', 'account.refusedAt = draft.now;', '', WRITTEN, 'once for many refusals'],
+  ],
+  'apps/billing/src/holds/apply-cached.ts': [
+    [
+      'a batch with events is written under the lock',
+      'if (applied.rows.events.length > 0) return undefined;',
+      '',
+      WRITTEN,
+      'a budget: each threshold once',
+    ],
+  ],
+  'apps/billing/src/events/keep-events.ts': [
+    [
+      'events wait for NATS before they are deleted',
+      'AND e.published_at IS NOT NULL',
+      '',
+      DELIVERED,
+      'old events that wait for NATS are kept',
+    ],
+    [
+      'events wait for webhooks before they are deleted',
+      'AND d.done < e.sequence)',
+      'AND false)',
+      DELIVERED,
+      'old events are deleted when they are delivered',
+    ],
+    [
+      'a key is announced once for each end',
+      "AND e.payload ->> 'expiresAt' =",
+      "AND e.payload ->> 'expiresAt' >=",
+      DELIVERED,
+      'one event for each end that it is given',
+    ],
+  ],
+  'apps/billing/src/events/publish-events.ts': [
+    [
+      'events are published in their order',
+      'ORDER BY e.account_id, e.sequence LIMIT',
+      'ORDER BY e.id DESC LIMIT',
+      DELIVERED,
+      'one replica delivers at a time',
+    ],
+  ],
+  'apps/billing/src/events/event-deliverer.ts': [
+    [
+      'one replica delivers',
+      'if (!(await this.lead(connection))) return this.options.onCounted?.(undefined);',
+      'await this.lead(connection);',
+      DELIVERED,
+      'one replica delivers at a time',
+    ],
+    [
+      'the lock goes with its connection',
+      'this.connection = undefined;\n    this.leading = false;',
+      'this.leading = false;',
+      DELIVERED,
+      'the death of the leader',
+    ],
   ],
   'apps/billing/src/webhooks/webhook-deliveries.ts': [
     ['one event of an account is on its way at a time', ' || accounts.has(row.account_id)', '', DELIVERED, 'is repeated in its place'],
+    ['a replay wins over a delivery', ' AND done = $3', '', DELIVERED, 'a replay during a delivery'],
+    ['an event that is given up is a dead letter', 'if (row.is_old) {', 'if (false) {', DELIVERED, 'is given up at the next failure'],
+    ['a refused event is repeated', 'if (failure === undefined) {', 'if (failure !== null) {', DELIVERED, 'is repeated in its place'],
+  ],
+  'apps/billing/src/webhooks/webhook-signature.ts': [
+    ['both secrets sign during a rotation', 'hasPrevious && version > 1', 'false', WEBHOOKS, 'messages are signed with both secrets'],
+    ['the time is signed', 'id}.${sentAt', 'id}.${0', WEBHOOKS, 'gets the events of its account, signed'],
+  ],
+  'apps/billing/src/webhooks/webhook-client.ts': [
+    [
+      'a private address behind a name is refused',
+      'lookup: guardedLookup(allowPrivateNetwork),',
+      'lookup: guardedLookup(true),',
+      WEBHOOKS,
+      'a name that resolves to a private address',
+    ],
+    [
+      'a redirect is a failure',
+      'statusCode >= 200 && statusCode < 300',
+      'statusCode >= 200 && statusCode < 400',
+      WEBHOOKS,
+      'a redirect is not followed',
+    ],
   ],
   'apps/billing/src/keys/own-key.ts': [
     [
