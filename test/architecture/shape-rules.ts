@@ -197,6 +197,16 @@ function slug(heading: string): string {
     .replaceAll(' ', '-');
 }
 
+/** To `toMatchObject` a regular expression is an object without fields, which every text matches. */
+export const patternsAreCompared: ShapeRule = (files) =>
+  files
+    .filter(({ path }) => /\.test\.ts$/.test(path))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/\.toMatchObject\([^;]*?: \/(?![/*])/g)].map(
+        ({ index }) => `${path}:${text.slice(0, index).split('\n').length}: use expect.stringMatching`,
+      ),
+    );
+
 /** `only` hides other tests; `skip` needs a reason on its line or the line before. */
 export const noSilencedTests: ShapeRule = (files) =>
   code(files).flatMap(({ path, text }) => {

@@ -88,6 +88,18 @@ const CASES: [ShapeRule, SourceFile[], string[]][] = [
     ),
   ],
   [
+    rules.patternsAreCompared,
+    [
+      {
+        path: 'apps/a/src/a.test.ts',
+        text: ['{ b: expect.stringMatching(/c/) }', '{\n  b: 1,\n  c: /d/,\n}']
+          .map((part) => `expect(a).${'toMatchObject'}(${part});\n`)
+          .join(''),
+      },
+    ],
+    ['apps/a/src/a.test.ts:2: use expect.stringMatching'],
+  ],
+  [
     rules.noSilencedTests,
     [
       {

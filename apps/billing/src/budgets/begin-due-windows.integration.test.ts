@@ -102,7 +102,9 @@ test('what a request spends in the new window meanwhile stays', async () => {
 
 /** The last one: the broken budget stays. */
 test('an account that fails holds up no other', async () => {
-  const [broken, customer] = [await ledger.customer({ topup: 100n }), await ledger.customer({ topup: 100n })];
+  const customers = [await ledger.customer({ topup: 100n }), await ledger.customer({ topup: 100n })];
+  // Accounts come in the order of their ids.
+  const [broken, customer] = customers.toSorted((one, other) => (one.accountId < other.accountId ? -1 : 1)) as [Customer, Customer];
   await overdue(broken, { timeZone: 'Nowhere' });
   await overdue(customer);
   await expect(beginDueWindows(connection)).rejects.toThrow(`beginning the windows of account ${broken.accountId} failed`);

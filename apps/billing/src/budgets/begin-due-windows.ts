@@ -5,7 +5,8 @@ import { BUDGET_COLUMNS, type BudgetRow, budgetState, inCurrentWindow } from './
 const ACCOUNTS_MAX = 200;
 
 const READ_DUE = `SELECT DISTINCT account_id FROM (
-    SELECT account_id FROM billing.budget WHERE dimension IS NULL AND window_end <= clock_timestamp() ORDER BY window_end LIMIT $1) due`;
+    SELECT account_id FROM billing.budget WHERE dimension IS NULL AND window_end <= clock_timestamp() ORDER BY window_end LIMIT $1) due
+  ORDER BY account_id`;
 
 const READ_WINDOWS = `SELECT ${BUDGET_COLUMNS}, extract(epoch FROM clock_timestamp())::float8 * 1000 AS now
   FROM billing.budget b WHERE account_id = $1 AND dimension IS NULL AND window_end <= clock_timestamp()`;

@@ -1,12 +1,13 @@
-import type { ExceededBudget, ReserveOutcome } from '#contracts/billing/holds.js';
+import type { ExceededBudget, ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
 import { longOr } from '#testing/long-run.js';
+import { PRICE, usageOf } from '../../test/ledger-fixture.js';
 import { MemoryLedger } from '../../test/memory-ledger.js';
-import { keysOf, makeBudgets, makeLimits, makeTenants, RandomTraffic } from '../../test/random-traffic.js';
+import { keysOf, makeBudgets, makeLimits, makeTenants, RandomTraffic, type Tenant } from '../../test/random-traffic.js';
 import { type ModelAccount, type ModelBudget, SerialModel } from '../../test/serial-model.js';
 import type { BudgetState } from '../budgets/budget.js';
 import { windowAt } from '../budgets/budget-window.js';
 import { availableOf, endGrant } from '../ledger/funds.js';
-import type { AccountState } from './batch.js';
+import type { AccountState, Settle } from './batch.js';
 
 type LimitRefusal = Extract<ReserveOutcome, { code: 'rate_limit_exceeded' | 'concurrency_limit' }>;
 
@@ -221,6 +222,32 @@ test('the random traffic reached every rare path', () => {
     'written off',
     'written off for a budget',
   ]);
+});
+
+test('another account settles no hold that the reaper has ended', () => {
+  const traffic = new RandomTraffic(1, []);
+  const [owner, other] = makeTenants(traffic) as [Tenant, Tenant];
+  const ledger = new MemoryLedger(TIMES);
+  for (const { accountId, projects } of [owner, other]) {
+    const funds = { topup: 100n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null, creditLine: 0n };
+    ledger.accounts.set(accountId, { accountId, active: true, openHolds: 0, funds });
+    for (const { projectId, keyId, ...limits } of projects) {
+      ledger.projects.set(projectId, { projectId, accountId, enabled: true, openHolds: 0, requestWindow: [], ...limits });
+      ledger.keys.set(keyId, { projectId, rootKeyId: keyId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
+    }
+  }
+  const [{ projectId, keyId }] = owner.projects as [Tenant['projects'][number]];
+  const ids = { holdId: traffic.uuid(), accountId: owner.accountId, projectId, keyId };
+  const reserve: ReserveRequest = { ...ids, requestId: 'r', model: 'm', amountPicoUsd: '50', price: PRICE };
+  const reaper: Settle = { ...ids, reason: 'lease-expired' };
+  ledger.apply({ settles: [], reserves: [reserve] }, 0);
+  ledger.apply({ settles: [reaper], reserves: [] }, TIMES.leaseMs + TIMES.reaperGraceMs + 1);
+  const settle: Settle = { ...ids, accountId: other.accountId, reason: 'completed', usage: usageOf(20) };
+  const { outcomes, rows } = ledger.apply({ settles: [settle], reserves: [] }, TIMES.leaseMs + TIMES.reaperGraceMs + 2);
+  expect({ settles: outcomes.settles, late: rows.late }).toEqual({
+    settles: [{ status: 'already', holdId: ids.holdId, costPicoUsd: '0' }],
+    late: [],
+  });
 });
 
 /** A budget of one value counts nothing else. */

@@ -397,18 +397,20 @@ test('a stopping service does not wait for a check', async () => {
 describe('a long check', () => {
   /** A connection on which one rule of the check waits for `release`, after others have read the accounts. */
   let isSlow: boolean;
+  /** Number of times that the guard of the check has looked for a migration that waits. */
+  let looks: number;
   beforeEach(() => {
     isSlow = true;
+    looks = 0;
   });
   async function slowly(): Promise<PgConnection> {
     const connection = await connectPg({ url: ledger.url, applicationName: 'test-auditor', statementTimeoutMs: 60_000 });
     const query = connection.query.bind(connection) as (sql: string, values?: unknown[]) => unknown;
     const slow = INVARIANTS.find(({ id }) => id === 'I5')?.sql(scopeOfAll([])) ?? '';
-    connection.query = ((sql: string, values?: unknown[]) =>
-      query(
-        isSlow ? sql.replace(slow, 'SELECT NULL AS subject, NULL AS account_id FROM pg_sleep(59)') : sql,
-        values,
-      )) as unknown as typeof connection.query;
+    connection.query = ((sql: string, values?: unknown[]) => {
+      if (sql.includes('FROM pg_locks')) looks += 1;
+      return query(isSlow ? sql.replace(slow, 'SELECT NULL AS subject, NULL AS account_id FROM pg_sleep(59)') : sql, values);
+    }) as unknown as typeof connection.query;
     return connection;
   }
   const asleep = async (): Promise<boolean> => {
@@ -460,8 +462,14 @@ describe('a long check', () => {
     await writer.query('BEGIN; LOCK TABLE billing.account IN ROW EXCLUSIVE MODE');
     await owner.query('BEGIN');
     const locked = owner.query('LOCK TABLE billing.account IN SHARE MODE');
-    // Longer than two looks of the guard.
-    const seen = await Promise.race([checking.catch(() => 'cancelled'), delay(300, 'goes on')]);
+    while ((await ledger.sql.query(`SELECT FROM pg_locks WHERE NOT granted AND mode = 'ShareLock'`)).rowCount === 0) await delay(5);
+    // The second of these looks begins when the first has found nothing.
+    const looked = looks;
+    const looksAgain = async () => {
+      while (looks < looked + 2) await delay(5);
+      return 'goes on';
+    };
+    const seen = await Promise.race([checking.catch(() => 'cancelled'), looksAgain()]);
     await writer.end();
     await locked;
     await owner.query('ROLLBACK');

@@ -84,7 +84,10 @@ test('concurrent notes of a request never exceed its cost', async () => {
 
 test('a request that runs, an unknown one and the bill of the reaper get no note', async () => {
   const request = await reserve();
-  await expect(write(noteOf(request.requestId, 1n))).rejects.toMatchObject({ code: 'conflict', message: /still runs/ });
+  await expect(write(noteOf(request.requestId, 1n))).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringContaining('still runs'),
+  });
   await expect(write(noteOf('req-unknown', 1n))).rejects.toMatchObject({ code: 'not_found', param: 'requestId' });
   const connection = await ledger.connect();
   await connection.query(
@@ -94,7 +97,7 @@ test('a request that runs, an unknown one and the bill of the reaper get no note
   await request.settle('lease-expired');
   await expect(write(noteOf(request.requestId, 1n))).rejects.toMatchObject({
     code: 'conflict',
-    message: /^The reaper billed this request/,
+    message: expect.stringContaining('The reaper billed this request'),
   });
 });
 

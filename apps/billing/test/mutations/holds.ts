@@ -327,7 +327,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'if (reaped?.accountId !== account.accountId) return undefined;',
       'if (!reaped) return undefined;',
       FOLD,
-      'the fold equals the serial model',
+      'another account settles no hold that the reaper has ended',
     ],
   ],
   [`${HOLDS}/decide-reserve.ts`]: [
