@@ -174,7 +174,7 @@ function thresholdsOf({ thresholds }: BudgetSetRequest): number[] | undefined {
 async function passThresholds(tx: Prisma.TransactionClient, row: BudgetRow, now: number): Promise<void> {
   const budget = budgetState(row);
   if (budget.windowEnd <= now) return;
-  for (const percent of newlyPassed(budget)) {
+  for (const percent of newlyPassed(budget, budget.spent)) {
     const payload = JSON.stringify({ percent, ...payloadOf(budget, budget.spent) });
     await tx.$executeRaw`INSERT INTO billing.money_event (account_id, kind, payload)
       VALUES (${budget.accountId}::uuid, 'budget-threshold', ${payload}::jsonb)`;

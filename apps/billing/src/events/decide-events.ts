@@ -32,7 +32,7 @@ function passThresholds(draft: BatchDraft, budget: BudgetState): void {
   const account = draft.accounts.get(budget.accountId);
   if (!account || budget.thresholds.length === 0) return;
   const spent = spentOf(draft, budget);
-  for (const percent of newlyPassed({ ...budget, spent })) {
+  for (const percent of newlyPassed(budget, spent)) {
     budget.passed = percent;
     draft.changed.add(budget).add(account);
     draft.rows.events.push({ accountId: budget.accountId, kind: 'budget-threshold', payload: { percent, ...payloadOf(budget, spent) } });
