@@ -7,6 +7,7 @@ import type { AccountState, Applied, Batch, BatchState, HoldTimes, KeyState, Pro
 import { foldBatch } from '../src/holds/fold-batch.js';
 import { billableUsage, type Hold, type ReapedHold, tokensOf } from '../src/holds/hold.js';
 import type { RateLimitState, RateLimits } from '../src/limits/rate-limit.js';
+import { keysOf, type Tenant } from './random-traffic.js';
 
 /** The tables as maps: runs the fold without a database. */
 export class MemoryLedger {
@@ -26,6 +27,19 @@ export class MemoryLedger {
   isExact = false;
 
   constructor(private readonly times: HoldTimes) {}
+
+  /** Adds an account whose only money is top-up, its projects and their keys. */
+  addTenant({ accountId, projects }: Tenant, topup: bigint): void {
+    const funds = { topup, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null, creditLine: 0n };
+    this.accounts.set(accountId, { accountId, active: true, openHolds: 0, funds });
+    for (const project of projects) {
+      const { projectId, requestsPerMinuteMax, concurrencyMax } = project;
+      const limits = { requestsPerMinuteMax, concurrencyMax };
+      this.projects.set(projectId, { projectId, accountId, enabled: true, openHolds: 0, requestWindow: [], ...limits });
+      for (const { keyId, rootKeyId } of keysOf(project))
+        this.keys.set(keyId, { projectId, rootKeyId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
+    }
+  }
 
   apply(batch: Batch, now: number): Applied {
     const applied = this.fold(batch, now);

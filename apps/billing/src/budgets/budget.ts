@@ -114,8 +114,8 @@ export function isOfAll({ dimension }: BudgetState): boolean {
 }
 
 /** True for a budget of each user or each value of a tag. Others have one sum, and events. */
-export function isOfEach({ dimension, value }: Pick<BudgetState, 'dimension' | 'value'>): boolean {
-  return dimension !== undefined && value === undefined;
+export function isOfEach({ dimension, value }: { dimension?: string | null; value?: string | null }): boolean {
+  return typeof dimension === 'string' && typeof value !== 'string';
 }
 
 /** Returns the budgets in whose window a hold was opened: those that its amount and its cost count in. */

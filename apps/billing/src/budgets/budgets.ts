@@ -6,7 +6,7 @@ import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { requireAccount } from '../accounts/accounts.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { payloadOf } from '../events/decide-events.js';
-import { type BudgetColumns, type BudgetState, inUnit, renderMoment } from './budget.js';
+import { type BudgetColumns, type BudgetState, inUnit, isOfEach, renderMoment } from './budget.js';
 import { highestReached, newlyPassed, THRESHOLDS_DEFAULT } from './budget-thresholds.js';
 import { type BudgetWindow, isTimeZone, isWithin, windowAt } from './budget-window.js';
 import { type Counted, countHeld, countSpent, countSpentSince, type SpentBefore } from './count-spent.js';
@@ -37,8 +37,7 @@ export async function setBudget(prisma: PrismaClient, request: BudgetSetRequest,
   const timeZone = request.timeZone ?? known?.time_zone ?? TIME_ZONE_DEFAULT;
   const startDay = request.startDay ?? known?.start_day ?? START_DAY_DEFAULT;
   const window = windowAt(period, timeZone, await clockOf(prisma), startDay);
-  const isOfEach = counted.dimension !== null && counted.value === null;
-  const thresholds = isOfEach ? [] : (thresholdsOf(request) ?? known?.thresholds ?? [...THRESHOLDS_DEFAULT]);
+  const thresholds = isOfEach(counted) ? [] : (thresholdsOf(request) ?? known?.thresholds ?? [...THRESHOLDS_DEFAULT]);
   const settings = { counted, period, timeZone, startDay, limit, thresholds, window };
   if (counted.dimension !== null) return setBudgetOfValues(prisma, settings, author);
   const before = hasWindows(known, settings) ? undefined : await countSpent(prisma, counted, window);
@@ -70,7 +69,7 @@ function checkFields(request: BudgetSetRequest): void {
   if (request.value !== undefined && request.dimension === undefined) {
     throw invalid('value is one of a dimension, which is missing', 'dimension');
   }
-  if (request.thresholds?.length && request.dimension !== undefined && request.value === undefined) {
+  if (request.thresholds?.length && isOfEach(request)) {
     throw invalid('a budget of each user or each value of a tag has no thresholds', 'thresholds');
   }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { longOr } from '#testing/long-run.js';
 import { PRICE } from '../../test/ledger-fixture.js';
 import { MemoryLedger } from '../../test/memory-ledger.js';
-import { keysOf, makeBudgets, makeTenants, RandomTraffic } from '../../test/random-traffic.js';
+import { makeBudgets, makeTenants, RandomTraffic } from '../../test/random-traffic.js';
 import { type BudgetState, isOfEach } from '../budgets/budget.js';
 import { highestReached } from '../budgets/budget-thresholds.js';
 import { windowAt } from '../budgets/budget-window.js';
@@ -25,17 +25,7 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))(
     const tenants = makeTenants(traffic);
     traffic.tenants.push(...tenants);
     const ledger = new MemoryLedger(TIMES);
-    for (const { accountId, projects } of tenants) {
-      const funds = { topup: 100_000n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null, creditLine: 0n };
-      ledger.accounts.set(accountId, { accountId, active: true, openHolds: 0, funds });
-      for (const project of projects) {
-        const { projectId, requestsPerMinuteMax, concurrencyMax } = project;
-        const limits = { requestsPerMinuteMax, concurrencyMax };
-        ledger.projects.set(projectId, { projectId, accountId, enabled: true, openHolds: 0, requestWindow: [], ...limits });
-        for (const { keyId, rootKeyId } of keysOf(project))
-          ledger.keys.set(keyId, { projectId, rootKeyId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
-      }
-    }
+    for (const tenant of tenants) ledger.addTenant(tenant, 100_000n);
     traffic.budgets.push(...makeBudgets(traffic, tenants));
     const thresholds = [1 + (seed % 40), 50, 80, 100];
     for (const budget of traffic.budgets) {

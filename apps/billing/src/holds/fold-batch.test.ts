@@ -29,18 +29,15 @@ test.each(CASES.flat())('seed %i, credit lines %s: the fold equals the serial mo
   traffic.tenants.push(...tenants);
   const ledger = new MemoryLedger(TIMES);
   const model = new SerialModel(TIMES);
-  for (const { accountId, projects } of tenants) {
-    const funds = { topup: traffic.topup, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null, creditLine: 0n };
-    ledger.accounts.set(accountId, { accountId, active: true, openHolds: 0, funds });
+  for (const tenant of tenants) {
+    const { accountId, projects } = tenant;
+    ledger.addTenant(tenant, traffic.topup);
     model.accounts.set(accountId, { topup: traffic.topup, plan: 0n, grant: null, creditLine: 0n });
     for (const project of projects) {
       const { projectId, requestsPerMinuteMax, concurrencyMax } = project;
-      const limits = { requestsPerMinuteMax, concurrencyMax };
-      ledger.projects.set(projectId, { projectId, accountId, enabled: true, openHolds: 0, requestWindow: [], ...limits });
-      model.projects.set(projectId, { accountId, enabled: true, admitted: [], ...limits });
+      model.projects.set(projectId, { accountId, enabled: true, admitted: [], requestsPerMinuteMax, concurrencyMax });
       for (const { keyId, rootKeyId } of keysOf(project))
-        for (const keys of [ledger.keys, model.keys])
-          keys.set(keyId, { projectId, rootKeyId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
+        model.keys.set(keyId, { projectId, rootKeyId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
     }
   }
 
@@ -228,22 +225,16 @@ test('another account settles no hold that the reaper has ended', () => {
   const traffic = new RandomTraffic(1, []);
   const [owner, other] = makeTenants(traffic) as [Tenant, Tenant];
   const ledger = new MemoryLedger(TIMES);
-  for (const { accountId, projects } of [owner, other]) {
-    const funds = { topup: 100n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null, creditLine: 0n };
-    ledger.accounts.set(accountId, { accountId, active: true, openHolds: 0, funds });
-    for (const { projectId, keyId, ...limits } of projects) {
-      ledger.projects.set(projectId, { projectId, accountId, enabled: true, openHolds: 0, requestWindow: [], ...limits });
-      ledger.keys.set(keyId, { projectId, rootKeyId: keyId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
-    }
-  }
+  for (const tenant of [owner, other]) ledger.addTenant(tenant, 100n);
   const [{ projectId, keyId }] = owner.projects as [Tenant['projects'][number]];
   const ids = { holdId: traffic.uuid(), accountId: owner.accountId, projectId, keyId };
   const reserve: ReserveRequest = { ...ids, requestId: 'r', model: 'm', amountPicoUsd: '50', price: PRICE };
   const reaper: Settle = { ...ids, reason: 'lease-expired' };
   ledger.apply({ settles: [], reserves: [reserve] }, 0);
-  ledger.apply({ settles: [reaper], reserves: [] }, TIMES.leaseMs + TIMES.reaperGraceMs + 1);
+  const reapedAt = TIMES.leaseMs + TIMES.reaperGraceMs + 1;
+  ledger.apply({ settles: [reaper], reserves: [] }, reapedAt);
   const settle: Settle = { ...ids, accountId: other.accountId, reason: 'completed', usage: usageOf(20) };
-  const { outcomes, rows } = ledger.apply({ settles: [settle], reserves: [] }, TIMES.leaseMs + TIMES.reaperGraceMs + 2);
+  const { outcomes, rows } = ledger.apply({ settles: [settle], reserves: [] }, reapedAt + 1);
   expect({ settles: outcomes.settles, late: rows.late }).toEqual({
     settles: [{ status: 'already', holdId: ids.holdId, costPicoUsd: '0' }],
     late: [],

@@ -287,7 +287,7 @@ describe('a detached month', () => {
         reserves: [{ status: 'closed', holdId }],
       });
       expect(await apply({ settles: [], reserves: [other] })).toMatchObject({ reserves: [{ status: 'held' }] });
-      // Of all refusals in a minute one is an event, and takes the lock. The account is in the memory of the lane now.
+      // The lane decides what follows from memory: it knows the account, and the event of this refusal is the only one within a minute.
       await apply({ settles: [], reserves: [reserveOf(customer, 1_000_000n, randomUUIDv7())] });
       for (const again of [reserved, tooMuch])
         expect(await apply({ settles: [], reserves: [again] })).toEqual({ settles: [], reserves: [{ status: 'closed', holdId }] });

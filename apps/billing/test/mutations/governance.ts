@@ -43,7 +43,7 @@ export const MUTATIONS_OF_GOVERNANCE: MutationsByFile = {
       DECIDED,
       'each threshold is told once',
     ],
-    ['refusals are told once a minute', 'account.refusedAt = draft.now;', '', WRITTEN, 'once for many refusals'],
+    ['of the refusals of an account one a minute is an event', 'account.refusedAt = draft.now;', '', WRITTEN, 'once for many refusals'],
   ],
   'apps/billing/src/holds/apply-cached.ts': [
     [
