@@ -34,18 +34,18 @@ export async function startNode(args, { env = {}, url }) {
   return { pid: child.pid, stop };
 }
 
-/** Polls until any HTTP reply. @param {string} url @param {() => boolean} alive */
+/** Polls until an HTTP reply that is not 503 (not ready). @param {string} url @param {() => boolean} alive */
 async function answers(url, alive) {
   for (let tries = 0; tries < 300; tries++) {
     if (!alive()) throw new Error('ended at once');
     try {
-      await (await fetch(url)).arrayBuffer();
-      return;
-    } catch {
-      await delay(50);
-    }
+      const reply = await fetch(url);
+      await reply.arrayBuffer();
+      if (reply.status !== 503) return;
+    } catch {}
+    await delay(50);
   }
-  throw new Error(`${url} does not answer`);
+  throw new Error(`${url} is not ready`);
 }
 
 /** @param {import('node:child_process').ChildProcess} child */

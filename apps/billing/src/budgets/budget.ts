@@ -91,26 +91,40 @@ export type BudgetsOfAccount = ReadonlyMap<string, readonly BudgetState[]>;
 /** Budgets by account. Accounts without budgets are absent. */
 export type Budgets = ReadonlyMap<string, BudgetsOfAccount>;
 
-const NONE: readonly BudgetState[] = [];
-
+/** The id of the key or project whose requests a budget counts, or `account`. */
 export function targetOf({ projectId, keyId }: Pick<BudgetState, 'projectId' | 'keyId'>): string {
-  if (keyId !== null) return `key/${keyId}`;
-  return projectId === null ? 'account' : `project/${projectId}`;
+  return keyId ?? projectId ?? 'account';
 }
 
 /** Returns the targets whose budgets a request counts in, the widest first. */
 export function targetsOf({ projectId, rootKeyId }: Payer): string[] {
-  return ['account', `project/${projectId}`, `key/${rootKeyId}`];
+  return ['account', projectId, rootKeyId];
 }
 
-/** Returns the budgets that count all requests of account, project and key, those of the account first. See also `valueBudgetsOf`. */
-export function budgetsOf(budgets: Budgets, payer: Payer): readonly BudgetState[] {
+/** A budget that a request counts in. `value` is the user or the value of a tag that it counts for. Undefined: it counts all requests. */
+export interface CountingBudget {
+  budget: BudgetState;
+  value?: string | undefined;
+}
+
+const NONE: readonly CountingBudget[] = [];
+
+/** Returns the budgets that a request counts in, those of the account first. */
+export function budgetsOf(budgets: Budgets, payer: Payer): readonly CountingBudget[] {
   const ofAccount = budgets.get(payer.accountId);
-  return ofAccount ? targetsOf(payer).flatMap((target) => (ofAccount.get(target) ?? NONE).filter(isOfAll)) : NONE;
-}
-
-export function isOfAll({ dimension }: BudgetState): boolean {
-  return dimension === undefined;
+  if (!ofAccount) return NONE;
+  const counting: CountingBudget[] = [];
+  for (const target of targetsOf(payer)) {
+    for (const budget of ofAccount.get(target) ?? []) {
+      if (budget.dimension === undefined) {
+        counting.push({ budget });
+        continue;
+      }
+      const value = payer.attribution?.[budget.dimension];
+      if (value !== undefined && (budget.value ?? value) === value) counting.push({ budget, value });
+    }
+  }
+  return counting;
 }
 
 /** True for a budget of each user or each value of a tag. Others have one sum, and events. */
@@ -119,8 +133,8 @@ export function isOfEach({ dimension, value }: { dimension?: string | null; valu
 }
 
 /** Returns the budgets in whose window a hold was opened: those that its amount and its cost count in. */
-export function budgetsOfHold(budgets: Budgets, hold: Payer & { createdAt: number }): readonly BudgetState[] {
-  return budgetsOf(budgets, hold).filter(({ windowStart }) => windowStart <= hold.createdAt);
+export function budgetsOfHold(budgets: Budgets, hold: Payer & { createdAt: number }): readonly CountingBudget[] {
+  return budgetsOf(budgets, hold).filter(({ budget }) => budget.windowStart <= hold.createdAt);
 }
 
 /** Returns what a hold may take. Zero when the limit was lowered below what is spent. */
@@ -129,24 +143,22 @@ export function leftOf({ budget: { limit }, spent, held }: BudgetUse): bigint {
   return left > 0n ? left : 0n;
 }
 
-/** A budget that a request counts in, and what is spent and held of it: for one value, if it has a dimension. */
-export interface BudgetUse {
-  budget: BudgetState;
+/** What is spent and held of a budget: for one value, if it has a dimension. */
+export interface BudgetUse extends CountingBudget {
   spent: bigint;
   held: bigint;
-  value?: string;
 }
 
-export function useOf(budget: BudgetState): BudgetUse {
-  return { budget, spent: budget.spent, held: budget.held };
-}
-
-/** Returns the budget that has less left than the request holds. Of several, the one that resets last, since the request must wait for it. */
-export function exceededBudget(budgets: readonly BudgetUse[], amounts: Amounts): ExceededBudget | undefined {
-  let last: BudgetUse | undefined;
-  for (const one of budgets)
-    if (amountIn(one.budget, amounts) > leftOf(one) && one.budget.windowEnd >= (last?.budget.windowEnd ?? 0)) last = one;
-  if (!last) return undefined;
+/**
+ * Returns the budget that has less left than the request holds. Of several, one of all requests before one of a user or tag, which is not
+ * always known; then the one that resets last, since the request must wait for it.
+ */
+export function exceededBudget(uses: readonly BudgetUse[], amounts: Amounts): ExceededBudget | undefined {
+  const exceeded = uses.filter((use) => amountIn(use.budget, amounts) > leftOf(use));
+  if (exceeded.length === 0) return undefined;
+  const ofAll = exceeded.filter(({ value }) => value === undefined);
+  const named = ofAll.length > 0 ? ofAll : exceeded;
+  const last = named.reduce((one, other) => (other.budget.windowEnd >= one.budget.windowEnd ? other : one));
   const { budgetId, projectId, keyId, dimension, period, unit, limit, windowEnd } = last.budget;
   return {
     budgetId,

@@ -1,7 +1,7 @@
 import type { PgConnection } from '#database/pg-connection.js';
 import { execute, plainArray } from '../holds/pipelined-query.js';
-import { type Budgets, type Payer, renderMoment } from './budget.js';
-import { nameOf, type ValueBudget, type ValueChange, type ValueCount, valueBudgetsOf } from './budget-values.js';
+import { type BudgetState, type Budgets, budgetsOf, type Payer, renderMoment } from './budget.js';
+import { nameOf, type ValueChange, type ValueCount } from './budget-values.js';
 
 const READ_VALUES = {
   name: 'read_budget_values',
@@ -13,8 +13,10 @@ const READ_VALUES = {
 
 /** Reads what is counted for the users and tags of requests, in the transaction that has locked the accounts. */
 export async function readValues(connection: PgConnection, budgets: Budgets, requests: Iterable<Payer>): Promise<Map<string, ValueCount>> {
-  const wanted = new Map<string, ValueBudget>();
-  for (const payer of requests) for (const one of valueBudgetsOf(budgets, payer)) wanted.set(nameOf(one.budget, one.value), one);
+  const wanted = new Map<string, { budget: BudgetState; value: string }>();
+  for (const payer of requests)
+    for (const { budget, value } of budgetsOf(budgets, payer))
+      if (value !== undefined) wanted.set(nameOf(budget, value), { budget, value });
   if (wanted.size === 0) return new Map();
   const { rows } = await execute<{ budgetId: string; value: string; spent: string; held: string }>(connection, READ_VALUES, [
     plainArray([...wanted.values()].map(({ budget }) => budget.budgetId)),

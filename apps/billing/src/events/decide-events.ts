@@ -1,9 +1,9 @@
 import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
 import { amountIn, type BudgetState, budgetsOf, inUnit, isOfEach, payerOf, renderMoment } from '../budgets/budget.js';
 import { newlyPassed, nextThreshold } from '../budgets/budget-thresholds.js';
-import { nameOf, valueBudgetsOf } from '../budgets/budget-values.js';
+import { nameOf } from '../budgets/budget-values.js';
 import type { AccountState } from '../holds/batch.js';
-import { type BatchDraft, usesOfValues } from '../holds/batch-draft.js';
+import { type BatchDraft, usesOf } from '../holds/batch-draft.js';
 import { balanceOf } from '../ledger/funds.js';
 
 /** Milliseconds in which at most one refusal of an account is an event. */
@@ -43,8 +43,7 @@ function passThresholds(draft: BatchDraft, budget: BudgetState): void {
 
 /** Returns what a budget has spent that has one sum. Zero: nothing, or it is not known. */
 function spentOf(draft: BatchDraft, budget: BudgetState): bigint {
-  const { value } = budget;
-  return value === undefined ? budget.spent : (usesOfValues(draft, [{ budget, value }])[0]?.spent ?? 0n);
+  return usesOf(draft, [{ budget, value: budget.value }])[0]?.spent ?? 0n;
 }
 
 type Unaffordable = Extract<ReserveOutcome, { code: 'insufficient_balance' }>;
@@ -56,9 +55,8 @@ function tellRefusal(draft: BatchDraft, reserve: ReserveRequest, { requiredPicoU
   const usd = BigInt(requiredPicoUsd);
   const { accountId, funds } = account;
   if (exceeded) {
-    const payer = payerOf(reserve, draft.keys.get(reserve.keyId));
-    const ofValues = valueBudgetsOf(draft.budgets, payer).map(({ budget }) => budget);
-    const budget = [...budgetsOf(draft.budgets, payer), ...ofValues].find(({ budgetId }) => budgetId === exceeded.budgetId);
+    const counting = budgetsOf(draft.budgets, payerOf(reserve, draft.keys.get(reserve.keyId)));
+    const budget = counting.find(({ budget }) => budget.budgetId === exceeded.budgetId)?.budget;
     if (!budget || isOfEach(budget)) return;
     const spent = spentOf(draft, budget);
     const required = amountIn(budget, { usd, tokens: reserve.amountTokens ?? 0 });

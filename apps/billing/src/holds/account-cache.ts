@@ -1,7 +1,7 @@
 import type { ExceededBudget, ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
 import { parsePrice } from '#money/price-plan.js';
-import { type BudgetState, type BudgetsOfAccount, type Payer, payerOf, targetOf, targetsOf } from '../budgets/budget.js';
-import { nameOf, valueBudgetsOf } from '../budgets/budget-values.js';
+import { type BudgetState, type BudgetsOfAccount, budgetsOf, type Payer, payerOf, targetOf, targetsOf } from '../budgets/budget.js';
+import { nameOf } from '../budgets/budget-values.js';
 import { isWithin } from '../budgets/budget-window.js';
 import type { RateLimitState } from '../limits/rate-limit.js';
 import type { AccountState, Batch, BatchRows, BatchState, KeyState, OpenedHold, ProjectState } from './batch.js';
@@ -135,8 +135,8 @@ export class AccountCache {
   /** Keeps which users and tags a budget has refused under the lock, and forgets those that were admitted. */
   learnRefusals({ budgets, keys }: BatchState, reserves: readonly ReserveRequest[], outcomes: readonly ReserveOutcome[]): void {
     for (const [position, reserve] of reserves.entries()) {
-      for (const { budget, value } of valueBudgetsOf(budgets, payerOf(reserve, keys.get(reserve.keyId))))
-        this.refused.delete(nameOf(budget, value));
+      for (const { budget, value } of budgetsOf(budgets, payerOf(reserve, keys.get(reserve.keyId))))
+        if (value !== undefined) this.refused.delete(nameOf(budget, value));
       const exceeded = exceededOf(outcomes[position] as ReserveOutcome);
       if (exceeded?.value !== undefined) this.refused.add(nameOf(exceeded, exceeded.value));
     }
@@ -148,7 +148,8 @@ export class AccountCache {
 
   /** True when a budget has refused the user or a tag of a reserve, and not admitted it since. */
   private isRefused(budgets: BatchState['budgets'], payer: Payer): boolean {
-    return this.refused.size > 0 && valueBudgetsOf(budgets, payer).some(({ budget, value }) => this.refused.has(nameOf(budget, value)));
+    if (this.refused.size === 0) return false;
+    return budgetsOf(budgets, payer).some(({ budget, value }) => value !== undefined && this.refused.has(nameOf(budget, value)));
   }
 
   private usable(accountId: string, now: number): CachedAccount | undefined {

@@ -207,7 +207,7 @@ describe('the next batch sees', () => {
 
 describe('an account with budgets', () => {
   const LOCKED_WITH_BUDGETS = ['lock_accounts', 'read_batch', 'read_budgets', 'write_budgets', 'write_batch'];
-  const FROM_MEMORY_WITH_BUDGETS = ['write_cached_batch_and_limits'];
+  const FROM_MEMORY_WITH_BUDGETS = ['write_cached_batch_budgets'];
 
   test('is decided from memory, and the next batch sees a changed budget', async () => {
     const customer = await ledger.customer({ topup: 1_000n });
@@ -264,8 +264,8 @@ test('an account with rate limits is decided from memory, and the next batch see
   const sent = [(await ask(holds[0], 40)).sent, (await ask(holds[1], 40)).sent, (await replica.settle(customer, holds[1], 10)).sent];
   expect(sent).toEqual([
     ['lock_accounts', 'read_batch', 'read_limits', 'read_tokens', 'write_limits', 'write_batch_with_rare_columns'],
-    ['write_cached_batch_and_limits'],
-    ['write_cached_batch_and_limits'],
+    ['write_cached_batch_rare_limits'],
+    ['write_cached_batch_limits'],
   ]);
   const left = { limit: 100, remaining: 50, resetSeconds: 60 };
   expect(await ask(randomUUID(), 51)).toMatchObject({ outcome: { status: 'refused', keyId, tokens: left }, sent: FROM_MEMORY });
@@ -290,7 +290,7 @@ test('holds with the price of a plan are opened under the lock and from memory, 
   const batches = [batch(), batch()];
   const sent: unknown[] = [];
   for (const reserves of batches) sent.push((await replica.apply({ reserves: [...reserves] })).sent);
-  expect(sent).toEqual([['lock_accounts', 'read_batch', 'write_batch_with_rare_columns'], ['write_cached_batch_and_limits']]);
+  expect(sent).toEqual([['lock_accounts', 'read_batch', 'write_batch_with_rare_columns'], ['write_cached_batch_rare']]);
   const sql = 'SELECT id, price_plan FROM billing.hold WHERE account_id = $1';
   const { rows } = await ledger.sql.query<{ id: string; price_plan: string | null }>(sql, [customer.accountId]);
   const plans = new Map(rows.map(({ id, price_plan }) => [id, price_plan]));
@@ -307,7 +307,7 @@ test('holds with the price of a request or an image are opened and settled under
   const batches = [batch(), batch()];
   const sent: unknown[] = [];
   for (const reserves of batches) sent.push((await replica.apply({ reserves })).sent);
-  expect(sent).toEqual([['lock_accounts', 'read_batch', 'write_batch_with_rare_columns'], ['write_cached_batch_and_limits']]);
+  expect(sent).toEqual([['lock_accounts', 'read_batch', 'write_batch_with_rare_columns'], ['write_cached_batch_rare']]);
   const settles = batches
     .flat()
     .map(({ holdId }) => ({ holdId, accountId: customer.accountId, reason: 'completed' as const, usage: usageOf(1) }));
@@ -489,7 +489,7 @@ test('the reaper bills the meter reading in the database, not the cached hold', 
 });
 
 describe('a budget of each user', () => {
-  const FROM_MEMORY_WITH_VALUES = ['write_cached_batch_and_values'];
+  const FROM_MEMORY_WITH_VALUES = ['write_cached_batch_values'];
   const reserveFor = (customer: Customer, user: string, amount: bigint) => ({ ...reserveOf(customer, amount), attribution: { user } });
 
   test('is decided from memory for users that were never seen, and a user who is refused takes the lock until it is admitted', async () => {

@@ -3,37 +3,107 @@ import { changeValues, DEMAND_VALUES, valueColumns } from '../budgets/read-value
 import { type AccountCache, MOMENT_TOLERANCE_MS } from './account-cache.js';
 import type { Batch, BatchRows, Committed, HoldTimes } from './batch.js';
 import { foldBatch } from './fold-batch.js';
-import { execute, plainArray } from './pipelined-query.js';
+import { execute, plainArray, type Statement } from './pipelined-query.js';
 import {
   ACCOUNT_SET,
   accountColumns,
-  BUDGET_SET,
   budgetColumns,
   closeAndOpenHolds,
   hasRareColumns,
   holdColumns,
-  LIMIT_SET,
   limitColumns,
   moreColumns,
   PROJECT_SET,
   projectColumns,
   rareColumns,
+  updateBudgets,
+  updateLimits,
 } from './write-rows.js';
 
+/** Columns and rows that only some batches have. */
+interface Part {
+  readonly name: string;
+  readonly width: number;
+  isIn(rows: Rows): boolean;
+  /** Values of `width` parameters. */
+  columnsOf(rows: Rows): unknown[];
+  /** Common table expressions, each with a comma after it. `from` is the number of the first parameter. */
+  changes?(from: number): string;
+  demands?(from: number): string;
+}
+
 /**
- * Returns the statement that writes a batch that was decided from the cache: one transaction, which fails if the database has changed.
- * `billing.demand` raises when its condition is not true; `billing.demand_new` raises when an id to reserve is already open or settled.
- * Postgres evaluates the demands in their order. The first one locks the accounts, for which other batches wait. An UPDATE that waited for
- * a lock compares the new row, and `demand_new` takes its own snapshots, so both see what was committed meanwhile.
+ * Budgets and rate limits need no version of their own: every change of one writes the row of its account. What users and tags have used is
+ * not cached: the statement adds to it, and fails above a limit or at a threshold.
+ */
+const RARE: Part = {
+  name: 'rare',
+  width: 5,
+  isIn: ({ opened }) => opened.some(hasRareColumns),
+  columnsOf: ({ opened }) => rareColumns(opened),
+};
+const PARTS: readonly Part[] = [
+  RARE,
+  {
+    name: 'budgets',
+    width: 4,
+    isIn: ({ budgets }) => budgets.length > 0,
+    columnsOf: ({ budgets }) => budgetColumns(budgets),
+    changes: (from) => `changed_budgets AS (${updateBudgets(from)} RETURNING 1),`,
+    demands: (from) => `billing.demand((SELECT count(*) FROM changed_budgets) = cardinality($${from}), 'a budget was not there'),`,
+  },
+  {
+    name: 'limits',
+    width: 6,
+    isIn: ({ limits }) => limits.length > 0,
+    columnsOf: ({ limits }) => limitColumns(limits),
+    changes: (from) => `changed_limits AS (${updateLimits(from)} RETURNING 1),`,
+    demands: (from) => `billing.demand((SELECT count(*) FROM changed_limits) = cardinality($${from}), 'a rate limit was not there'),`,
+  },
+  {
+    name: 'values',
+    width: 8,
+    isIn: ({ values }) => values.length > 0,
+    columnsOf: ({ values }) => valueColumns(values),
+    changes: (from) => `${changeValues(from)},`,
+    demands: () => `${DEMAND_VALUES},`,
+  },
+];
+
+/** Parameters that every batch has. */
+const WIDTH = 56;
+const statements = new Map<string, Statement>();
+
+/** Returns the statement with the parts that a batch needs, and no other: Postgres starts each part, also for no row. */
+function statementOf(parts: readonly Part[]): Statement {
+  const name = ['write_cached_batch', ...parts.map((part) => part.name)].join('_');
+  const statement = statements.get(name) ?? { name, text: writeCachedBatch(parts) };
+  statements.set(name, statement);
+  return statement;
+}
+
+/**
+ * Returns the text of the statement that writes a batch that was decided from the cache: one transaction, which fails if the database has
+ * changed. `billing.demand` raises when its condition is not true; `billing.demand_new` raises when an id to reserve is already open or
+ * settled. Postgres evaluates the demands in their order. The first one locks the accounts, for which other batches wait. An UPDATE that
+ * waited for a lock compares the new row, and `demand_new` takes its own snapshots, so both see what was committed meanwhile.
  *
  * The bounds of the batch's time refuse a statement that arrives late, after its batch was repeated on another connection.
  *
  * $1 is the time of the batch, $2 to $34 are `holdColumns`, $35 to $42 `accountColumns`, $43 to $46 `projectColumns`, $47 the versions of
  * the accounts, $48 those of the projects, $49 and $50 how far the batch's time may be after and before the clock, in milliseconds, $51 the
- * ids to reserve, $52 their accounts, $53 those of them that open no hold, $54 their accounts, $55 and $56 `moreColumns` of the opened holds.
+ * ids to reserve, $52 their accounts, $53 those of them that open no hold, $54 their accounts, $55 and $56 `moreColumns` of the opened
+ * holds. The parameters of the parts follow.
  */
-function writeCachedBatch(name: string, more = { changes: '', demands: '', rare: undefined as number | undefined }) {
-  const text = `WITH changed_accounts AS (
+function writeCachedBatch(parts: readonly Part[]): string {
+  const numbered = parts.map((part, position) => ({
+    ...part,
+    from: WIDTH + 1 + parts.slice(0, position).reduce((sum, { width }) => sum + width, 0),
+  }));
+  const changes = numbered.map(({ changes, from }) => changes?.(from) ?? '');
+  const demands = numbered.map(({ demands, from }) => demands?.(from) ?? '');
+  const rare = numbered.find(({ name }) => name === RARE.name)?.from;
+  return `WITH changed_accounts AS (
       UPDATE billing.account a SET ${ACCOUNT_SET}
       FROM unnest($35::uuid[], $36::numeric[], $37::numeric[], $38::numeric[], $39::numeric[], $40::numeric[], $41::uuid[], $42::int4[],
           $47::xid[])
@@ -43,52 +113,16 @@ function writeCachedBatch(name: string, more = { changes: '', demands: '', rare:
       UPDATE billing.project p SET ${PROJECT_SET}
       FROM unnest($43::uuid[], $44::uuid[], $45::int4[], $46::json[], $48::int8[]) AS s (id, payer_id, open_holds, request_window, version)
       WHERE p.id = s.id AND p.account_id = s.payer_id AND p.version = s.version RETURNING 1
-    ), ${more.changes} ${closeAndOpenHolds('$55', '$56', more.rare)}
+    ), ${changes.join(' ')} ${closeAndOpenHolds('$55', '$56', rare)}
     SELECT billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($35), 'an account has changed'),
       billing.demand(extract(epoch FROM clock_timestamp() - $1::timestamptz)::float8 * 1000 BETWEEN -$49::float8 AND $50::float8,
         'the batch is of another moment'),
       billing.demand_new($51, $52, $53, $54),
       billing.demand((SELECT count(*) FROM changed_projects) = cardinality($43), 'a project has changed'),
       billing.demand((SELECT count(*) FROM settled) = cardinality($2), 'a hold to end was not there'),
-      ${more.demands}
+      ${demands.join(' ')}
       pg_current_xact_id()::xid::text AS version, extract(epoch FROM clock_timestamp())::float8 * 1000 AS now`;
-  return { name, text };
 }
-
-const WRITE_CACHED_BATCH = writeCachedBatch('write_cached_batch');
-
-/**
- * The statement of a batch that changes budgets, $57 to $60, or rate limits, $61 to $66, or opens holds with rare columns, $67 to $71.
- * Their values need no version of their own: every change of one writes the row of its account.
- */
-const CHANGES_OF_LIMITS = `changed_budgets AS (
-      UPDATE billing.budget b SET ${BUDGET_SET} FROM unnest($57::uuid[], $58::uuid[], $59::numeric[], $60::numeric[])
-        AS s (id, payer_id, spent, held)
-      WHERE b.id = s.id AND b.account_id = s.payer_id RETURNING 1
-    ), changed_limits AS (
-      UPDATE billing.rate_limit l SET ${LIMIT_SET}
-      FROM unnest($61::uuid[], $62::uuid[], $63::int4[], $64::json[], $65::json[], $66::json[])
-        AS s (id, payer_id, open_holds, request_window, token_window, model_windows)
-      WHERE l.id = s.id AND l.account_id = s.payer_id RETURNING 1
-    ),`;
-const DEMANDS_OF_LIMITS = `billing.demand((SELECT count(*) FROM changed_budgets) = cardinality($57), 'a budget was not there'),
-      billing.demand((SELECT count(*) FROM changed_limits) = cardinality($61), 'a rate limit was not there'),`;
-
-const WRITE_CACHED_BATCH_AND_LIMITS = writeCachedBatch('write_cached_batch_and_limits', {
-  changes: CHANGES_OF_LIMITS,
-  demands: DEMANDS_OF_LIMITS,
-  rare: 67,
-});
-
-/**
- * As before, with what is counted for users and tags, $72 to $79. It is not cached: the statement adds to it, and fails above a limit or at a
- * threshold.
- */
-const WRITE_CACHED_BATCH_AND_VALUES = writeCachedBatch('write_cached_batch_and_values', {
-  changes: `${CHANGES_OF_LIMITS} ${changeValues(72)},`,
-  demands: `${DEMANDS_OF_LIMITS} ${DEMAND_VALUES},`,
-  rare: 67,
-});
 
 /**
  * Applies a batch in one round trip, decided from what earlier batches left. Returns undefined, with nothing done, when the cache lacks a
@@ -131,16 +165,10 @@ export async function applyCached(
   }
 }
 
-/** Sends the shortest statement that writes all rows. */
 async function write(connection: PgConnection, rows: Rows, values: unknown[]): Promise<Answer[]> {
-  if (rows.budgets.length + rows.limits.length + rows.values.length === 0 && !rows.opened.some(hasRareColumns)) {
-    return (await execute<Answer>(connection, WRITE_CACHED_BATCH, values)).rows;
-  }
-  const more = [...values, ...budgetColumns(rows.budgets), ...limitColumns(rows.limits), ...rareColumns(rows.opened)];
-  const { rows: answers } = await (rows.values.length === 0
-    ? execute<Answer>(connection, WRITE_CACHED_BATCH_AND_LIMITS, more)
-    : execute<Answer>(connection, WRITE_CACHED_BATCH_AND_VALUES, [...more, ...valueColumns(rows.values)]));
-  return answers;
+  const parts = PARTS.filter((part) => part.isIn(rows));
+  const columns = parts.flatMap((part) => part.columnsOf(rows));
+  return (await execute<Answer>(connection, statementOf(parts), [...values, ...columns])).rows;
 }
 
 interface Answer {

@@ -1,5 +1,5 @@
-import { type Amounts, amountIn, type BudgetState, type BudgetsOfAccount, type BudgetUse } from '../budgets/budget.js';
-import { nameOf, type ValueBudget, type ValueChange, type ValueCounts } from '../budgets/budget-values.js';
+import { type Amounts, amountIn, type BudgetState, type BudgetsOfAccount, type BudgetUse, type CountingBudget } from '../budgets/budget.js';
+import { nameOf, type ValueChange, type ValueCounts } from '../budgets/budget-values.js';
 import { endDueGrant } from '../ledger/funds.js';
 import type { RateLimitState, RateLimitsOfAccount } from '../limits/rate-limit.js';
 import type { AccountState, BatchRows, BatchState, KeyState, ProjectState } from './batch.js';
@@ -77,61 +77,56 @@ export function rowsOf(draft: BatchDraft): BatchRows {
 }
 
 /**
- * Adds to what is held and spent in budgets. The account is written too: its version tells other replicas of the change. No sum becomes
- * negative: a settlement must not fail because a replica of a release without budgets opened its hold.
+ * Adds to what is held and spent in budgets. The account of one that counts all requests is written too: its version tells other replicas of
+ * the change. No sum becomes negative: a settlement must not fail because a replica of a release without budgets opened its hold. `holds` is
+ * set for a reserve, which must fit in the limits of users and tags.
  */
 export function countInBudgets(
   draft: BatchDraft,
-  budgets: readonly BudgetState[],
+  counting: readonly CountingBudget[],
   account: AccountState,
-  { held, spent }: { held?: Amounts; spent?: Amounts },
-): void {
-  for (const budget of budgets) {
-    budget.held = notNegative(budget.held + amountIn(budget, held));
-    budget.spent = notNegative(budget.spent + amountIn(budget, spent));
-    draft.changed.add(budget).add(account);
-  }
-}
-
-/** Adds to what is held and spent for users and tags. `holds` is set for a reserve, which must fit in the limit. */
-export function countForValues(
-  draft: BatchDraft,
-  budgets: readonly ValueBudget[],
   { held, spent, holds = false }: { held?: Amounts; spent?: Amounts; holds?: boolean },
 ): void {
-  for (const { budget, value } of budgets) {
-    const { budgetId, accountId, windowEnd, limit } = budget;
+  for (const { budget, value } of counting) {
     const [heldMore, spentMore] = [amountIn(budget, held), amountIn(budget, spent)];
-    if (heldMore === 0n && spentMore === 0n) continue;
-    const name = nameOf(budget, value);
-    const change = draft.values.get(name) ?? {
-      budgetId,
-      accountId,
-      value,
-      windowEnd,
-      spent: 0n,
-      held: 0n,
-      limit: null,
-      nextThreshold: null,
-    };
-    change.held += heldMore;
-    change.spent += spentMore;
-    if (holds) change.limit = limit;
-    draft.values.set(name, change);
+    if (value === undefined) {
+      budget.held = notNegative(budget.held + heldMore);
+      budget.spent = notNegative(budget.spent + spentMore);
+      draft.changed.add(budget).add(account);
+    } else if (heldMore !== 0n || spentMore !== 0n) {
+      const change = changeOf(draft, budget, value);
+      change.held += heldMore;
+      change.spent += spentMore;
+      if (holds) change.limit = budget.limit;
+    }
   }
 }
 
-/** Returns what each user or tag has used. One that is not known has no entry: it is checked when the batch is written. */
-export function usesOfValues(draft: BatchDraft, budgets: readonly ValueBudget[]): BudgetUse[] {
-  const { valuesBefore } = draft;
-  if (!valuesBefore) return [];
-  return budgets.map(({ budget, value }) => {
-    const name = nameOf(budget, value);
-    const [before, change] = [valuesBefore.get(name), draft.values.get(name)];
-    const held = notNegative((before?.held ?? 0n) + (change?.held ?? 0n));
-    const spent = notNegative((before?.spent ?? 0n) + (change?.spent ?? 0n));
-    return { budget, value, spent, held };
-  });
+/** Returns the change that the batch makes to what a user or tag has used. */
+function changeOf(draft: BatchDraft, budget: BudgetState, value: string): ValueChange {
+  const name = nameOf(budget, value);
+  const known = draft.values.get(name);
+  if (known) return known;
+  const { budgetId, accountId, windowEnd } = budget;
+  const change = { budgetId, accountId, value, windowEnd, spent: 0n, held: 0n, limit: null, nextThreshold: null };
+  draft.values.set(name, change);
+  return change;
+}
+
+/** Returns what is used of budgets. A user or tag that is not known has no entry: it is checked when the batch is written. */
+export function usesOf(draft: BatchDraft, counting: readonly CountingBudget[]): BudgetUse[] {
+  const uses: BudgetUse[] = [];
+  for (const { budget, value } of counting) {
+    if (value === undefined) uses.push({ budget, spent: budget.spent, held: budget.held });
+    else if (draft.valuesBefore) {
+      const name = nameOf(budget, value);
+      const [before, change] = [draft.valuesBefore.get(name), draft.values.get(name)];
+      const held = notNegative((before?.held ?? 0n) + (change?.held ?? 0n));
+      const spent = notNegative((before?.spent ?? 0n) + (change?.spent ?? 0n));
+      uses.push({ budget, value, spent, held });
+    }
+  }
+  return uses;
 }
 
 function notNegative(amount: bigint): bigint {

@@ -1,12 +1,11 @@
 import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
 import { HOLD_MAX } from '#money/price.js';
-import { type Amounts, type BudgetState, type BudgetUse, budgetsOf, exceededBudget, payerOf, useOf } from '../budgets/budget.js';
-import { valueBudgetsOf } from '../budgets/budget-values.js';
+import { type Amounts, type BudgetUse, budgetsOf, exceededBudget, payerOf } from '../budgets/budget.js';
 import { availableOf, takeHold } from '../ledger/funds.js';
 import { Admission } from '../limits/admission.js';
 import { limitsOf } from '../limits/rate-limit.js';
 import type { AccountState, HoldTimes, ProjectState } from './batch.js';
-import { type BatchDraft, countForValues, countInBudgets, type Held, usesOfValues } from './batch-draft.js';
+import { type BatchDraft, countInBudgets, type Held, usesOf } from './batch-draft.js';
 
 /**
  * Opens a hold or refuses it, checking in this order: key, limits per minute, concurrency, funds, budgets. A reserve repeated while its hold is
@@ -33,9 +32,8 @@ export function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times:
   if (full) return { status: 'refused', holdId, ...full };
   const amount = BigInt(reserve.amountPicoUsd);
   const budgets = budgetsOf(draft.budgets, payer);
-  const values = valueBudgetsOf(draft.budgets, payer);
   const amounts: Amounts = { usd: amount, tokens: reserve.amountTokens ?? 0 };
-  const tooMuch = refuseAmount(amounts, availableOf(account.funds), budgets, usesOfValues(draft, values));
+  const tooMuch = refuseAmount(amounts, availableOf(account.funds), usesOf(draft, budgets));
   if (tooMuch) return { status: 'refused', holdId, ...tooMuch };
 
   // Nothing below can fail.
@@ -43,8 +41,7 @@ export function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times:
   account.openHolds += 1;
   admission.count();
   for (const row of [account, project, ...limits]) draft.changed.add(row);
-  countInBudgets(draft, budgets, account, { held: amounts });
-  countForValues(draft, values, { held: amounts, holds: true });
+  countInBudgets(draft, budgets, account, { held: amounts, holds: true });
   draft.openNow.set(holdId, { accountId: account.accountId, projectId: project.projectId, amount });
   const leaseUntil = draft.now + times.leaseMs;
   const tokens = admission.countsTokens && { tokens: reserve.tokensMax };
@@ -52,13 +49,12 @@ export function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times:
   return { status: 'held', holdId, leaseMs: times.leaseMs, ...admission.left() };
 }
 
-/** A budget of all requests is named before one of a user or tag, which is not always known. */
-function refuseAmount(amounts: Amounts, available: bigint, budgets: readonly BudgetState[], values: readonly BudgetUse[]) {
+function refuseAmount(amounts: Amounts, available: bigint, uses: readonly BudgetUse[]) {
   const { usd: amount } = amounts;
   const refusal = { code: 'insufficient_balance', requiredPicoUsd: String(amount), availablePicoUsd: String(available) } as const;
   // Above `HOLD_MAX` ($1M) no balance is enough.
   if (amount > available || amount > HOLD_MAX) return refusal;
-  const budget = exceededBudget(budgets.map(useOf), amounts) ?? exceededBudget(values, amounts);
+  const budget = exceededBudget(uses, amounts);
   return budget && { ...refusal, budget };
 }
 

@@ -1,11 +1,10 @@
 import type { SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
-import { type Amounts, budgetsOf, budgetsOfHold, leftOf, useOf } from '../budgets/budget.js';
-import { valueBudgetsOf, valueBudgetsOfHold } from '../budgets/budget-values.js';
+import { type Amounts, budgetsOf, budgetsOfHold, type CountingBudget, leftOf } from '../budgets/budget.js';
 import { charge, chargeLate, giveBack, type HeldParts, type LateCharge, returnHold } from '../ledger/funds.js';
 import { correctWindow } from '../limits/minute-window.js';
 import { limitsOf, limitsOfModel, storeOfModel, windowsOfModel } from '../limits/rate-limit.js';
 import type { AccountState, HoldTimes, Settle } from './batch.js';
-import { type BatchDraft, countForValues, countInBudgets, usesOfValues } from './batch-draft.js';
+import { type BatchDraft, countInBudgets, usesOf } from './batch-draft.js';
 import { billableUsage, costWithin, type Hold, NO_USAGE, type ReapedHold, tokensOf } from './hold.js';
 
 /**
@@ -33,6 +32,7 @@ interface EndedHold {
   hold: Hold;
   account: AccountState;
   parts: HeldParts;
+  budgets: readonly CountingBudget[];
 }
 
 interface PendingLateSettlement {
@@ -67,8 +67,8 @@ function endHold(draft: BatchDraft, settle: Settle, times: HoldTimes): EndedHold
   account.openHolds -= 1;
   draft.changed.add(account);
   const held: Amounts = { usd: -hold.amount, tokens: -(hold.amountTokens ?? 0) };
-  countInBudgets(draft, budgetsOfHold(draft.budgets, hold), account, { held });
-  countForValues(draft, valueBudgetsOfHold(draft.budgets, hold), { held });
+  const budgets = budgetsOfHold(draft.budgets, hold);
+  countInBudgets(draft, budgets, account, { held });
   const project = draft.projects.get(hold.projectId);
   if (!project) throw new RangeError(`project of hold ${holdId} was not read`);
   project.openHolds -= 1;
@@ -79,18 +79,17 @@ function endHold(draft: BatchDraft, settle: Settle, times: HoldTimes): EndedHold
   }
   draft.openNow.delete(holdId);
   draft.settlements.set(holdId, 0n); // a second settle in this batch is 'already'; chargeHold sets the cost
-  return { settle, hold, account, parts };
+  return { settle, hold, account, parts, budgets };
 }
 
-function chargeHold(draft: BatchDraft, { settle, hold, account, parts }: EndedHold): void {
+function chargeHold(draft: BatchDraft, { settle, hold, account, parts, budgets }: EndedHold): void {
   const reported = settle.reason === 'lease-expired' ? hold.meter : settle.usage;
   const usage = reported ? billableUsage(reported) : NO_USAGE;
   const { cost, over } = costWithin(hold, usage);
   draft.settlements.set(hold.holdId, cost);
   correctTokens(draft, hold, usage);
   const spent: Amounts = { usd: cost, tokens: tokensOf(usage) };
-  countInBudgets(draft, budgetsOfHold(draft.budgets, hold), account, { spent });
-  countForValues(draft, valueBudgetsOfHold(draft.budgets, hold), { spent });
+  countInBudgets(draft, budgets, account, { spent });
   draft.rows.settled.push({
     holdId: hold.holdId,
     accountId: hold.accountId,
@@ -136,7 +135,6 @@ function recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, d
   if (parts.planCost !== 0n || parts.topupCost !== 0n) draft.changed.add(account);
   const spent: Amounts = { usd: due - parts.writeoff, tokens: tokensOf(usage) - reaped.usedTokens };
   countInBudgets(draft, budgetsOfHold(draft.budgets, reaped), account, { spent });
-  countForValues(draft, valueBudgetsOfHold(draft.budgets, reaped), { spent });
   draft.settlements.set(settle.holdId, reaped.billed + due - parts.writeoff);
   draft.rows.late.push({ settle, hold: reaped, due, over, charge: parts, usage, metered: settle.usage !== undefined });
 }
@@ -146,9 +144,7 @@ function recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, d
  * is over: what others spent in it is not known any more. Budgets of tokens only count: tokens that were used cannot be written off.
  */
 function leftForLate(draft: BatchDraft, reaped: ReapedHold): bigint | undefined {
-  const ofAll = budgetsOf(draft.budgets, reaped).map(useOf);
-  const ofValues = usesOfValues(draft, valueBudgetsOf(draft.budgets, reaped));
-  const ofMoney = [...ofAll, ...ofValues].filter(({ budget }) => budget.unit === 'usd');
+  const ofMoney = usesOf(draft, budgetsOf(draft.budgets, reaped)).filter(({ budget }) => budget.unit === 'usd');
   const left = ofMoney.map((use) => (use.budget.windowStart <= reaped.createdAt ? leftOf(use) : 0n));
   return left.length > 0 ? left.reduce((least, amount) => (amount < least ? amount : least)) : undefined;
 }

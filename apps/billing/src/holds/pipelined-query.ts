@@ -2,7 +2,7 @@ import type { QueryResult, QueryResultRow } from 'pg';
 import type { PgConnection } from '#database/pg-connection.js';
 
 /** A prepared statement, parsed once per connection. */
-interface Statement {
+export interface Statement {
   readonly name: string;
   readonly text: string;
 }

@@ -76,28 +76,33 @@ const WRITE_BATCH_WITH_RARE_COLUMNS = writeBatch('write_batch_with_rare_columns'
 
 const WRITE_VALUES = { name: 'write_budget_values', text: `WITH ${changeValues(1)} SELECT ${DEMAND_VALUES}` };
 
-/** A batch begins windows where it reads them (`readBudgets`). */
-export const BUDGET_SET = 'spent = s.spent, held = s.held';
+/** `from` is the number of the first parameter of `budgetColumns`. A batch begins windows where it reads them (`readBudgets`). */
+export function updateBudgets(from: number): string {
+  return `UPDATE billing.budget b SET spent = s.spent, held = s.held
+      FROM unnest($${from}::uuid[], $${from + 1}::uuid[], $${from + 2}::numeric[], $${from + 3}::numeric[]) AS s (id, payer_id, spent, held)
+      WHERE b.id = s.id AND b.account_id = s.payer_id`;
+}
 
 const WRITE_BUDGETS = {
   name: 'write_budgets',
-  text: `WITH changed AS (
-      UPDATE billing.budget b SET ${BUDGET_SET} FROM unnest($1::uuid[], $2::uuid[], $3::numeric[], $4::numeric[]) AS s (id, payer_id, spent, held)
-      WHERE b.id = s.id AND b.account_id = s.payer_id RETURNING 1
-    ) SELECT billing.demand((SELECT count(*) FROM changed) = cardinality($1), 'a budget was not there')`,
+  text: `WITH changed AS (${updateBudgets(1)} RETURNING 1)
+    SELECT billing.demand((SELECT count(*) FROM changed) = cardinality($1), 'a budget was not there')`,
 };
 
-export const LIMIT_SET =
-  'open_holds = s.open_holds, request_window = s.request_window, token_window = s.token_window, model_windows = s.model_windows';
+/** `from` is the number of the first parameter of `limitColumns`. */
+export function updateLimits(from: number): string {
+  return `UPDATE billing.rate_limit l
+      SET open_holds = s.open_holds, request_window = s.request_window, token_window = s.token_window, model_windows = s.model_windows
+      FROM unnest($${from}::uuid[], $${from + 1}::uuid[], $${from + 2}::int4[], $${from + 3}::json[], $${from + 4}::json[],
+          $${from + 5}::json[])
+        AS s (id, payer_id, open_holds, request_window, token_window, model_windows)
+      WHERE l.id = s.id AND l.account_id = s.payer_id`;
+}
 
 const WRITE_LIMITS = {
   name: 'write_limits',
-  text: `WITH changed AS (
-      UPDATE billing.rate_limit l SET ${LIMIT_SET}
-      FROM unnest($1::uuid[], $2::uuid[], $3::int4[], $4::json[], $5::json[], $6::json[])
-        AS s (id, payer_id, open_holds, request_window, token_window, model_windows)
-      WHERE l.id = s.id AND l.account_id = s.payer_id RETURNING 1
-    ) SELECT billing.demand((SELECT count(*) FROM changed) = cardinality($1), 'a rate limit was not there')`,
+  text: `WITH changed AS (${updateLimits(1)} RETURNING 1)
+    SELECT billing.demand((SELECT count(*) FROM changed) = cardinality($1), 'a rate limit was not there')`,
 };
 
 const RECORD_TOMBSTONES = {
