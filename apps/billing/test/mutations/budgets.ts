@@ -40,16 +40,30 @@ export const MUTATIONS_OF_BUDGETS: MutationsByFile = {
     ['a reserve counts in the budgets of its root', 'key?.rootKeyId ?? keyId', 'keyId', FOLD, 'the fold equals the serial model'],
     [
       'a hold fits in every budget',
-      'if (amountIn(one.budget, amounts) > leftOf(one) && ',
-      'if (amountIn(one.budget, amounts) < 0n && ',
+      'amountIn(use.budget, amounts) > leftOf(use)',
+      'amountIn(use.budget, amounts) < 0n',
       BUDGETS,
       'never exceed it',
     ],
     ['what is held counts', 'limit - spent - held;', 'limit - spent;', BUDGETS, 'never exceed it'],
     [
       'a hold counts in its own window',
-      '.filter(({ windowStart }) => windowStart <= hold.createdAt)',
+      '.filter(({ budget }) => budget.windowStart <= hold.createdAt)',
       '',
+      FOLD,
+      'the fold equals the serial model',
+    ],
+    [
+      'a budget of one user counts no other',
+      '(budget.value ?? value) === value',
+      'budget.value !== null',
+      FOLD,
+      'the fold equals the serial model',
+    ],
+    [
+      'a budget of all requests is named first',
+      'ofAll.length > 0 ? ofAll : exceeded',
+      'exceeded',
       FOLD,
       'the fold equals the serial model',
     ],
@@ -95,14 +109,11 @@ export const MUTATIONS_OF_BUDGETS: MutationsByFile = {
       'after the reset charges nothing more',
     ],
   ],
-  'apps/billing/src/budgets/budget-values.ts': [
-    [
-      'a hold counts for its user in its own window',
-      '.filter(({ budget }) => budget.windowStart <= hold.createdAt)',
-      '',
-      FOLD,
-      'the fold equals the serial model',
-    ],
+  'apps/billing/src/holds/batch-draft.ts': [
+    ['a reserve has the limit of its user', 'if (holds) change.limit = budget.limit;', '', VALUES, 'never exceed the budget of any'],
+  ],
+  'apps/billing/src/holds/apply-cached.ts': [
+    ['a batch has the part that it needs', 'isIn: ({ budgets }) => budgets.length > 0', 'isIn: () => false', CACHED, 'sees a changed budget'],
   ],
   'apps/billing/src/budgets/begin-due-windows.ts': [
     [

@@ -231,8 +231,8 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
   [`${HOLDS}/decide-settles.ts`]: [
     [
       'two passes: all is returned before anything is charged',
-      '  return { settle, hold, account, parts };\n}\n\nfunction chargeHold(draft: BatchDraft, { settle, hold, account, parts }: EndedHold): void {',
-      '  chargeHold(draft, { settle, hold, account, parts });\n  return { settle, hold, account, parts };\n}\n\nfunction chargeHold(draft: BatchDraft, { settle, hold, account, parts }: EndedHold): void {\n  if (draft.rows.settled.some((row) => row.holdId === hold.holdId)) return;',
+      '  return { settle, hold, account, parts, budgets };\n}\n\nfunction chargeHold(draft: BatchDraft, { settle, hold, account, parts, budgets }: EndedHold): void {',
+      '  chargeHold(draft, { settle, hold, account, parts, budgets });\n  return { settle, hold, account, parts, budgets };\n}\n\nfunction chargeHold(draft: BatchDraft, { settle, hold, account, parts, budgets }: EndedHold): void {\n  if (draft.rows.settled.some((row) => row.holdId === hold.holdId)) return;',
       FOLD,
       'the fold equals the serial model',
     ],
