@@ -1,4 +1,4 @@
-import { type DynamicModule, Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { type DynamicModule, Module, type OnApplicationBootstrap, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import type { Registry } from 'prom-client';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import type { PrismaClient } from '#database/prisma-client.js';
@@ -206,7 +206,7 @@ export function billingModule({ config, logger, registry, prisma, messaging, rep
 }
 
 /** Work beside the requests. Nest calls the hooks, the last one when its transport has closed. */
-export class BackgroundWork implements OnApplicationBootstrap, OnApplicationShutdown {
+export class BackgroundWork implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
   private withinGrace = beginGrace(0);
   private stopped: Promise<unknown> | undefined;
 
@@ -221,8 +221,13 @@ export class BackgroundWork implements OnApplicationBootstrap, OnApplicationShut
       announcements: ReplicaAnnouncements;
       deliverer: EventDeliverer;
     },
-    private readonly lanes: readonly { close(): Promise<void> }[],
+    private readonly lanes: readonly { open?(): Promise<void>; close(): Promise<void> }[],
   ) {}
+
+  /** Runs before the transport takes requests: a replica whose lanes are not connected would refuse them. */
+  async onModuleInit(): Promise<void> {
+    await Promise.all(this.lanes.map((lane) => lane.open?.()));
+  }
 
   onApplicationBootstrap(): void {
     const { auditor, reaper, usageCloser, monthKeeper, announcements, deliverer } = this.work;

@@ -43,6 +43,16 @@ async function start(settings: Partial<BillingConfig>) {
   return { stop, messaging, owner, waiting, cleanUp };
 }
 
+test('a replica takes requests when its lanes are connected', async () => {
+  const { stop, owner, cleanUp } = await start({ lanes: 3 });
+  const sql = `SELECT count(*)::int AS connected FROM pg_stat_activity
+    WHERE application_name = 'tollgate-billing-lane' AND datname = current_database()`;
+  // Three lanes of holds, and one each for renewals, keys and operations on money.
+  expect((await owner.query(sql)).rows[0].connected).toBeGreaterThanOrEqual(6);
+  await stop();
+  await cleanUp();
+});
+
 test('a requested ledger check does not delay a stop', async () => {
   const { stop, messaging, owner, waiting, cleanUp } = await start({ shutdownGraceMs: 600_000 });
   await owner.query('BEGIN; LOCK TABLE billing.settlement IN ACCESS EXCLUSIVE MODE'); // as long as this lasts, no check ends

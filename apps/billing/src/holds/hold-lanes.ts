@@ -65,6 +65,10 @@ export class HoldLanes {
     await this.laneOf(accountId).push({ sweep: accountId });
   }
 
+  async open(): Promise<void> {
+    await Promise.all(this.lanes.map((lane) => lane.open()));
+  }
+
   /** Resolves when the queues are empty and the connections closed. */
   async close(): Promise<void> {
     await Promise.all(this.lanes.map((lane) => lane.close()));

@@ -36,6 +36,24 @@ test('items pushed during a batch are the next batch', async () => {
   await lane.close();
 });
 
+test('open repeats until the database accepts, and the first item uses its connection', async () => {
+  let attempts = 0;
+  const connect = () => (++attempts < 3 ? Promise.reject(new Error('timeout expired')) : ledger.connect());
+  const lane = newLane<number, number>(async (_, items) => [...items], { connect });
+  await lane.open();
+  expect({ pushed: await lane.push(1), attempts }).toEqual({ pushed: 1, attempts: 3 });
+  await lane.close();
+});
+
+test('a lane that closes is not opened', async () => {
+  const connect = () => Promise.reject(new Error('timeout expired'));
+  const lane = newLane<number, number>(async (_, items) => [...items], { connect });
+  const opened = lane.open();
+  await lane.close();
+  await opened;
+  await expect(lane.push(1)).rejects.toMatchObject({ code: 'unavailable' });
+});
+
 test('a full queue refuses at once, and close finishes the queued items', async () => {
   const lane = newLane<number, number>(async (_, items) => [...items], { queueMax: 2 });
   const accepted = [lane.push(1), lane.push(2)];

@@ -68,6 +68,17 @@ export class Lane<Item, Outcome> {
     return deadline === undefined ? 0 : performance.now() - (deadline - this.options.deadlineMs);
   }
 
+  /** Connects before the first `push`, which would otherwise wait for it. Repeats until the database accepts, or the lane closes. */
+  async open(): Promise<void> {
+    while (this.connection === undefined && !this.closing) {
+      await this.openConnection().catch(async (error: unknown) => {
+        if (!this.unavailable) this.options.logger.warn({ err: error }, 'lane not connected: database unavailable');
+        this.unavailable = true;
+        await new Promise((resolve) => setTimeout(resolve, RECONNECT_PAUSE_MS));
+      });
+    }
+  }
+
   push(item: Item): Promise<Outcome> {
     const refusal = this.refusal(item);
     if (refusal !== undefined) return Promise.reject(new ServiceError('unavailable', refusal));

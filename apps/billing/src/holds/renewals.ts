@@ -49,6 +49,10 @@ export class Renewals {
     );
   }
 
+  open(): Promise<void> {
+    return this.lane.open();
+  }
+
   close(): Promise<void> {
     return this.lane.close();
   }

@@ -53,6 +53,10 @@ export class KeyLookups {
     return key;
   }
 
+  open(): Promise<void> {
+    return this.lane.open();
+  }
+
   close(): Promise<void> {
     return this.lane.close();
   }

@@ -113,7 +113,13 @@ export const MUTATIONS_OF_BUDGETS: MutationsByFile = {
     ['a reserve has the limit of its user', 'if (holds) change.limit = budget.limit;', '', VALUES, 'never exceed the budget of any'],
   ],
   'apps/billing/src/holds/apply-cached.ts': [
-    ['a batch has the part that it needs', 'isIn: ({ budgets }) => budgets.length > 0', 'isIn: () => false', CACHED, 'sees a changed budget'],
+    [
+      'a batch has the part that it needs',
+      'isIn: ({ budgets }) => budgets.length > 0',
+      'isIn: () => false',
+      CACHED,
+      'sees a changed budget',
+    ],
   ],
   'apps/billing/src/budgets/begin-due-windows.ts': [
     [
