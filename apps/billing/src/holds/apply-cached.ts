@@ -32,16 +32,18 @@ interface Part {
   demands?(from: number): string;
 }
 
-/**
- * Budgets and rate limits need no version of their own: every change of one writes the row of its account. What users and tags have used is
- * not cached: the statement adds to it, and fails above a limit or at a threshold.
- */
+/** Its columns are among those of the opened holds (`closeAndOpenHolds`). */
 const RARE: Part = {
   name: 'rare',
   width: 5,
   isIn: ({ opened }) => opened.some(hasRareColumns),
   columnsOf: ({ opened }) => rareColumns(opened),
 };
+
+/**
+ * Budgets and rate limits need no version of their own: every change of one writes the row of its account. What users and tags have used is
+ * not cached: the statement adds to it, and fails above a limit or at a threshold.
+ */
 const PARTS: readonly Part[] = [
   RARE,
   {
