@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant, untilNoHolds } from '#testing/tenant.js';
 import type { Replica, RunningReplicas } from '../../scripts/local/replicas.mjs';
@@ -28,7 +29,7 @@ afterEach(async () => {
 async function start(root?: string): Promise<void> {
   stack = await startPrivateStack({ services: ['upstream-sim'] });
   const { startReplicas } = await import('../../scripts/local/replicas.mjs');
-  const env = { UPSTREAM_LOCAL_URL: `${stack.upstreamUrl}/v1` };
+  const env = { UPSTREAM_LOCAL_URL: `${stack.upstreamUrl}/v1`, CATALOG_FILE: roomyCatalog(dirname(stack.logDir), root) };
   const pair = (service: Replica['service']): Replica[] => [1, 2].map((number) => ({ name: `${service}-${number}`, service, root, env }));
   replicas = await startReplicas(stack, SERVICES.flatMap(pair));
   const administrator = await connectAdministrator(stack);
@@ -36,6 +37,17 @@ async function start(root?: string): Promise<void> {
   reader = await PanelReader.start(administrator, replicas.panelUrls);
   await administrator.close();
   traffic = new SteadyTraffic(replicas.gatewayUrls, tenant, { perSecond: PER_SECOND });
+}
+
+/**
+ * Returns the demo catalog with more connections to its upstream: one account sends everything, and what piles up while a busy machine stalls
+ * is more than its share of the default.
+ */
+function roomyCatalog(directory: string, root = '.'): string {
+  const file = join(directory, 'catalog.yaml');
+  const demo = readFileSync(join(root, 'config/catalog.yaml'), 'utf8');
+  writeFileSync(file, demo.replace('kind: openai-chat', 'kind: openai-chat\n    connectionsMax: 4096'));
+  return file;
 }
 
 /** Replaces both replicas of each service, one after the other, by the program of the checkout `root`. */
