@@ -193,13 +193,12 @@ export function billingModule({ config, logger, registry, prisma, messaging, rep
       { provide: WebhookClient, useValue: webhookClient },
       {
         provide: BackgroundWork,
-        useValue: new BackgroundWork(config, { auditor, reaper, usageCloser, months, monthKeeper, announcements, deliverer }, [
+        useValue: new BackgroundWork(
+          config,
+          { auditor, reaper, usageCloser, months, monthKeeper, announcements, deliverer },
+          [lanes, renewals, lookups, moneyLane],
           webhookClient,
-          lanes,
-          renewals,
-          lookups,
-          moneyLane,
-        ]),
+        ),
       },
     ],
   };
@@ -221,12 +220,13 @@ export class BackgroundWork implements OnModuleInit, OnApplicationBootstrap, OnA
       announcements: ReplicaAnnouncements;
       deliverer: EventDeliverer;
     },
-    private readonly lanes: readonly { open?(): Promise<void>; close(): Promise<void> }[],
+    private readonly lanes: readonly { open(): Promise<void>; close(): Promise<void> }[],
+    private readonly webhookClient: Pick<WebhookClient, 'close'>,
   ) {}
 
   /** Runs before the transport takes requests: a replica whose lanes are not connected would refuse them. */
   async onModuleInit(): Promise<void> {
-    await Promise.all(this.lanes.map((lane) => lane.open?.()));
+    await Promise.all(this.lanes.map((lane) => lane.open()));
   }
 
   onApplicationBootstrap(): void {
@@ -252,6 +252,6 @@ export class BackgroundWork implements OnModuleInit, OnApplicationBootstrap, OnA
 
   async onApplicationShutdown(): Promise<void> {
     await this.withinGrace(Promise.resolve(this.stopped));
-    await this.withinGrace(Promise.all(this.lanes.map((lane) => lane.close())));
+    await this.withinGrace(Promise.all([...this.lanes, this.webhookClient].map((one) => one.close())));
   }
 }

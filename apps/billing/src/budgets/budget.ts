@@ -143,7 +143,7 @@ export function leftOf({ budget: { limit }, spent, held }: BudgetUse): bigint {
   return left > 0n ? left : 0n;
 }
 
-/** What is spent and held of a budget: for one value, if it has a dimension. */
+/** Amounts spent and held of a budget: for one value, if it has a dimension. */
 export interface BudgetUse extends CountingBudget {
   spent: bigint;
   held: bigint;
