@@ -1,6 +1,6 @@
 /**
- * Benchmark of closed months on a large journal: the scheduled ledger check before and after the months are closed, closing, a month's usage,
- * an export that DuckDB adds up, detaching and attaching the first month, and the full check. See ../README.md, "Months".
+ * Benchmark of closed months on a large journal: ledger checks before and after the months are closed, closing, a month's usage, an export
+ * that DuckDB adds up, detaching and attaching the first month, and the full check. See ../README.md, "Months".
  *
  *   node bench/months/run.mjs [--settlements N] [--months N] [--rounds N] [--out NAME]
  */
@@ -42,6 +42,7 @@ const { createLogger } = await import('../../dist/libs/observability/src/logger.
 const { ledgerCheck } = await import('../../dist/libs/contracts/src/billing/ledger.js');
 const { monthAttach, monthClose, monthDetach, monthList } = await import('../../dist/libs/contracts/src/billing/months.js');
 const { usageQuery } = await import('../../dist/libs/contracts/src/billing/usage.js');
+const { checkLedger } = await import('../../dist/apps/billing/src/ledger/check-ledger.js');
 const { exportMonth } = await import('../../dist/apps/cli/src/month-files/export-month.js');
 const { DuckDBInstance } = await import('@duckdb/node-api');
 
@@ -89,7 +90,7 @@ async function main() {
     rows.push([work, taken]);
     console.error(`${work}: ${taken}`);
   };
-  add('scheduled check, no month closed', await timed(1, () => sound(check(false))));
+  add('check on request, no month closed', await timed(1, () => sound(check(false))));
   const closing = [];
   for (let ago = Number(flags.months); ago > 0; ago--) {
     const month = new Date(monthStart(ago)).toISOString().slice(0, 7);
@@ -97,7 +98,9 @@ async function main() {
     console.error(`closed ${month} in ${closing.at(-1)?.toFixed(0)} ms`);
   }
   add('closing a month', describe(closing));
-  add('scheduled check, all months closed', await timed(Number(flags.rounds), () => sound(check(false))));
+  add('check on request, all months closed', await timed(Number(flags.rounds), () => sound(check(false))));
+  add('daily check', await timed(1, scheduledCheck));
+  add('scheduled check, from its checkpoint', await timed(Number(flags.rounds), scheduledCheck));
   const usage = { from: new Date(monthStart(1)).toISOString(), to: new Date(monthStart(0)).toISOString(), groupBy: ['account'] };
   add('usage of a month, all accounts', await timed(Number(flags.rounds), () => messaging.request(usageQuery, usage, { timeoutMs })));
   const { months } = await messaging.request(monthList, {});
@@ -108,7 +111,7 @@ async function main() {
   console.error(`DuckDB adds up: ${sums}`);
   const { month } = months.at(-1);
   add('detaching a month', await timed(1, () => messaging.request(monthDetach, { month }, { timeoutMs })));
-  add('scheduled check, a month detached', await timed(1, () => sound(check(false))));
+  add('check on request, a month detached', await timed(1, () => sound(check(false))));
   add('attaching it', await timed(1, () => messaging.request(monthAttach, { month }, { timeoutMs })));
   add('full check, all months attached', await timed(1, () => sound(check(true))));
   await flip();
@@ -199,12 +202,23 @@ async function untilCounted() {
   }
 }
 
+/** Checks the ledger as billing does on its schedule: the first such check reads the open month, the others the rows since the one before. */
+function scheduledCheck() {
+  return withClient((client) => sound(checkLedger(client, HOUR_MS, { scheduled: true })));
+}
+
 /** @param {string} text @returns {Promise<any>} */
-async function sql(text) {
-  const client = new pg.Client({ connectionString: stack.databaseUrl });
+function sql(text) {
+  return withClient((client) => client.query(text));
+}
+
+/** @template Result @param {(client: any) => Promise<Result>} work @returns {Promise<Result>} */
+async function withClient(work) {
+  // As in the sessions of billing.
+  const client = new pg.Client({ connectionString: stack.databaseUrl, options: '-c jit=off' });
   await client.connect();
   try {
-    return await client.query(text);
+    return await work(client);
   } finally {
     await client.end();
   }

@@ -82,7 +82,7 @@ async function main() {
   const pacedTargets = targets.filter(({ name }) => name !== 'Portkey');
   /** @type {Paced[]} */
   const paced = [];
-  for (const streams of flags.paced.split(',').map(Number)) {
+  for (const streams of flags.paced.split(',').filter(Boolean).map(Number)) {
     for (const target of pacedTargets) await measure(target, { kind: 'paced', streams, rate: RATE, ...PACED_WARM_UP });
     const load = pacedTargets.map((target) => ({ streams, target, samples: /** @type {Sample[]} */ ([]) }));
     for (let round = 0; round < rounds; round++) {
@@ -179,19 +179,23 @@ async function report(full, paced) {
       ['32 streams at full speed', 'tokens/s', '× direct', '× minimal', '× Portkey', 'first token p50 ms', 'CPU µs a token', 'errors'],
       fullRows,
     ),
-    `Paced: each stream ${RATE} tokens a second for ${PACED.tokens / RATE} s, ${rounds} rounds, medians. "Late" is against the upstream's pace; "added" is the difference to direct.`,
-    markdown(
-      [
-        'streams',
-        'target',
-        'tokens/s',
-        ...['late p50 ms', 'p99', 'p99.9', 'added p50 ms', 'p99', 'p99.9', 'p99 of the rounds', 'first token added p50 ms', 'p99'],
-        'CPU µs a token',
-        'memory KiB a stream',
-        'errors',
-      ],
-      pacedRows,
-    ),
+    ...(paced.length > 0
+      ? [
+          `Paced: each stream ${RATE} tokens a second for ${PACED.tokens / RATE} s, ${rounds} rounds, medians. "Late" is against the upstream's pace; "added" is the difference to direct.`,
+          markdown(
+            [
+              'streams',
+              'target',
+              'tokens/s',
+              ...['late p50 ms', 'p99', 'p99.9', 'added p50 ms', 'p99', 'p99.9', 'p99 of the rounds', 'first token added p50 ms', 'p99'],
+              'CPU µs a token',
+              'memory KiB a stream',
+              'errors',
+            ],
+            pacedRows,
+          ),
+        ]
+      : []),
     ...byProcess(full, paced),
     '',
   ].join('\n\n');
@@ -201,21 +205,20 @@ async function report(full, paced) {
   console.error(`written to bench/results/${name}`);
 }
 
-/** CPU time of Tollgate by process. @param {Map<string, Sample[]>} full @param {Paced[]} paced */
+/** CPU time of Tollgate by process, and of the state before. @param {Map<string, Sample[]>} full @param {Paced[]} paced */
 function byProcess(full, paced) {
-  const ours = full.get('Tollgate');
-  const names = Object.keys(ours?.[0]?.cpu ?? {});
-  if (ours === undefined) return [];
-  const rows = [
-    [`${FULL.streams} at full speed`, ...names.map((name) => median(ours.map(({ cpu }) => cpu[name] ?? 0)).toFixed(2))],
-    ...paced
-      .filter(({ target }) => target.name === 'Tollgate')
-      .map(({ streams, samples }) => [
-        `${streams} paced`,
-        ...names.map((name) => median(samples.map(({ cpu }) => cpu[name] ?? 0)).toFixed(1)),
-      ]),
-  ];
-  return ['Tollgate’s CPU µs a token, by process:', markdown(['streams', ...names], rows)];
+  const loads = [
+    ...[...full].map(([name, samples]) => ({ name, load: `${FULL.streams} at full speed`, samples, digits: 2 })),
+    ...paced.map(({ streams, target, samples }) => ({ name: target.name, load: `${streams} paced`, samples, digits: 1 })),
+  ].filter(({ name }) => name === 'Tollgate' || name === 'before');
+  const processes = Object.keys(loads.find(({ name }) => name === 'Tollgate')?.samples[0]?.cpu ?? {});
+  if (processes.length === 0) return [];
+  const rows = loads.map(({ name, load, samples, digits }) => [
+    load,
+    name,
+    ...processes.map((process) => median(samples.map(({ cpu }) => cpu[process] ?? 0)).toFixed(digits)),
+  ]);
+  return ['CPU µs a token, by process:', markdown(['streams', 'target', ...processes], rows)];
 }
 
 /** @param {number[]} values @param {number} share */
