@@ -15,8 +15,18 @@ export const NARROW_SOCKETS = 20;
  * A system with the models `flood` and `narrow`, served by `server`. Clients that read nothing for `drainMs` are disconnected; a request
  * without a free socket is refused at once.
  */
-export async function startFlood(drainMs: number): Promise<{ stack: FaultStack; server: FaultServer }> {
-  const settings = { serviceEnv: { gateway: { DRAIN_MS: String(drainMs) }, 'inference-proxy': { QUEUE_WAIT_MS: '0' } } };
+export async function startFlood(
+  drainMs: number,
+  inspectorPorts?: { gateway: number; proxy: number },
+): Promise<{ stack: FaultStack; server: FaultServer }> {
+  const inspected = (port: number | undefined): Record<string, string> =>
+    port === undefined ? {} : { NODE_OPTIONS: `--inspect=127.0.0.1:${port}` };
+  const settings = {
+    serviceEnv: {
+      gateway: { DRAIN_MS: String(drainMs), ...inspected(inspectorPorts?.gateway) },
+      'inference-proxy': { QUEUE_WAIT_MS: '0', ...inspected(inspectorPorts?.proxy) },
+    },
+  };
   const [stack, server] = await Promise.all([FaultStack.start(settings), FaultServer.start()]);
   const baseUrl = `http://127.0.0.1:${server.port}/v1`;
   const upstream = { kind: 'openai-chat', baseUrl, allowPrivateNetwork: true } as const;
