@@ -7,7 +7,6 @@ const AT_ONCE = 2;
 /** Several times as fast as TypeScript 6, which the generators of documents use: 7 has no API for programs. */
 const TSC = packageFile('typescript-7/bin/tsc');
 const CHECKS = {
-  'import graph (dependency-cruiser)': ['scripts/check-imports.mjs'],
   'types (tsc)': [TSC, '--noEmit', '-p', '.'],
   'types of the panel pages (tsc)': [TSC, '-p', 'apps/panel/ui'],
   'types in use (oxlint)': [packageFile('oxlint/bin/oxlint'), '--deny-warnings', 'apps', 'libs', 'test'],
