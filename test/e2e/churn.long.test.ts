@@ -5,7 +5,7 @@ import { untilNoHolds } from '#testing/tenant.js';
 import { contents, fragments, framing, type Row, whole } from '../../apps/inference-proxy/test/upstream-faults.js';
 import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
 import { FaultStack, type UpstreamLines } from './fault-stack.js';
-import { HeapInspector } from './heap-inspector.js';
+import { HeapInspector, inspectedOn } from './heap-inspector.js';
 import { FloodingUpstream, SlowReader, until } from './slow-readers.js';
 
 /**
@@ -39,7 +39,7 @@ const behave: Fault = (exchange) => {
 
 beforeAll(async () => {
   const ports = await Promise.all(SERVICES.map(() => freePort()));
-  const inspected = SERVICES.map((service, index) => [service, { NODE_OPTIONS: `--inspect=127.0.0.1:${ports[index]}` }] as const);
+  const inspected = SERVICES.map((service, index) => [service, inspectedOn(ports[index] ?? 0)] as const);
   const settings = { env: { LOG_LEVEL: 'silent' }, serviceEnv: Object.fromEntries(inspected) };
   [stack, server] = await Promise.all([FaultStack.start(settings), FaultServer.start(behave)]);
   heaps = await Promise.all(ports.map((port) => HeapInspector.connect(port)));

@@ -1,4 +1,9 @@
-/** Inspects the heap of a Node process over its inspector (`NODE_OPTIONS=--inspect=127.0.0.1:<port>`). */
+/** Returns the variables of a Node process that `HeapInspector` can connect to. */
+export function inspectedOn(port: number): Record<string, string> {
+  return { NODE_OPTIONS: `--inspect=127.0.0.1:${port}` };
+}
+
+/** Inspects the heap of a Node process over its inspector. */
 export class HeapInspector {
   private ids = 0;
   private readonly waiting = new Map<number, (result: unknown) => void>();

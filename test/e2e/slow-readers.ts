@@ -13,18 +13,16 @@ export const NARROW_SOCKETS = 20;
 
 /**
  * A system with the models `flood` and `narrow`, served by `server`. Clients that read nothing for `drainMs` are disconnected; a request
- * without a free socket is refused at once.
+ * without a free socket is refused at once. `variables` are further ones of the services.
  */
 export async function startFlood(
   drainMs: number,
-  inspectorPorts?: { gateway: number; proxy: number },
+  variables: Partial<Record<'gateway' | 'inference-proxy', Record<string, string>>> = {},
 ): Promise<{ stack: FaultStack; server: FaultServer }> {
-  const inspected = (port: number | undefined): Record<string, string> =>
-    port === undefined ? {} : { NODE_OPTIONS: `--inspect=127.0.0.1:${port}` };
   const settings = {
     serviceEnv: {
-      gateway: { DRAIN_MS: String(drainMs), ...inspected(inspectorPorts?.gateway) },
-      'inference-proxy': { QUEUE_WAIT_MS: '0', ...inspected(inspectorPorts?.proxy) },
+      gateway: { DRAIN_MS: String(drainMs), ...variables.gateway },
+      'inference-proxy': { QUEUE_WAIT_MS: '0', ...variables['inference-proxy'] },
     },
   };
   const [stack, server] = await Promise.all([FaultStack.start(settings), FaultServer.start()]);
