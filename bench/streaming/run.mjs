@@ -150,7 +150,28 @@ async function report(full, paced) {
     median(samples.map(({ cpu }) => total(cpu))).toFixed(1),
     String(samples.reduce((sum, { errors }) => sum + errors, 0)),
   ]);
-  const pacedRows = paced.map(({ streams, target, samples }) => {
+  const text = [
+    `# ${new Date().toISOString().slice(0, 10)}: streams`,
+    `Machine: ${describeMachine()}. Load, upstream and targets share it.`,
+    `Method: \`bench/README.md\`, "Streams". Full speed: ${FULL.streams} streams of ${FULL.tokens} tokens, ${rounds} rounds of ${seconds} s, medians.`,
+    markdown(
+      ['32 streams at full speed', 'tokens/s', '× direct', '× minimal', '× Portkey', 'first token p50 ms', 'CPU µs a token', 'errors'],
+      fullRows,
+    ),
+    ...pacedTable(paced),
+    ...byProcess(full, paced),
+    '',
+  ].join('\n\n');
+  console.log(text);
+  const name = `${new Date().toISOString().slice(0, 10)}-${flags.out}.md`;
+  await writeFile(new URL(`../results/${name}`, import.meta.url), `${text.trimEnd()}\n`);
+  console.error(`written to bench/results/${name}`);
+}
+
+/** Delays of paced streams. @param {Paced[]} paced */
+function pacedTable(paced) {
+  if (paced.length === 0) return [];
+  const rows = paced.map(({ streams, target, samples }) => {
     const direct = paced.find((other) => other.streams === streams && other.target.name === 'direct')?.samples ?? samples;
     const figure = (/** @type {Sample[]} */ of, /** @type {'lateMs' | 'firstMs'} */ what, /** @type {number} */ share) =>
       median(of.map((sample) => percentile(sample[what], share)));
@@ -171,38 +192,21 @@ async function report(full, paced) {
       String(samples.reduce((sum, { errors }) => sum + errors, 0)),
     ];
   });
-  const text = [
-    `# ${new Date().toISOString().slice(0, 10)}: streams`,
-    `Machine: ${describeMachine()}. Load, upstream and targets share it.`,
-    `Method: \`bench/README.md\`, "Streams". Full speed: ${FULL.streams} streams of ${FULL.tokens} tokens, ${rounds} rounds of ${seconds} s, medians.`,
+  return [
+    `Paced: each stream ${RATE} tokens a second for ${PACED.tokens / RATE} s, ${rounds} rounds, medians. "Late" is against the upstream's pace; "added" is the difference to direct.`,
     markdown(
-      ['32 streams at full speed', 'tokens/s', '× direct', '× minimal', '× Portkey', 'first token p50 ms', 'CPU µs a token', 'errors'],
-      fullRows,
+      [
+        'streams',
+        'target',
+        'tokens/s',
+        ...['late p50 ms', 'p99', 'p99.9', 'added p50 ms', 'p99', 'p99.9', 'p99 of the rounds', 'first token added p50 ms', 'p99'],
+        'CPU µs a token',
+        'memory KiB a stream',
+        'errors',
+      ],
+      rows,
     ),
-    ...(paced.length > 0
-      ? [
-          `Paced: each stream ${RATE} tokens a second for ${PACED.tokens / RATE} s, ${rounds} rounds, medians. "Late" is against the upstream's pace; "added" is the difference to direct.`,
-          markdown(
-            [
-              'streams',
-              'target',
-              'tokens/s',
-              ...['late p50 ms', 'p99', 'p99.9', 'added p50 ms', 'p99', 'p99.9', 'p99 of the rounds', 'first token added p50 ms', 'p99'],
-              'CPU µs a token',
-              'memory KiB a stream',
-              'errors',
-            ],
-            pacedRows,
-          ),
-        ]
-      : []),
-    ...byProcess(full, paced),
-    '',
-  ].join('\n\n');
-  console.log(text);
-  const name = `${new Date().toISOString().slice(0, 10)}-${flags.out}.md`;
-  await writeFile(new URL(`../results/${name}`, import.meta.url), `${text.trimEnd()}\n`);
-  console.error(`written to bench/results/${name}`);
+  ];
 }
 
 /** CPU time of Tollgate by process, and of the state before. @param {Map<string, Sample[]>} full @param {Paced[]} paced */
