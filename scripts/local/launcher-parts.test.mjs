@@ -26,7 +26,10 @@ afterEach(() => {
 });
 
 async function listen(onConnection) {
-  const server = createServer(onConnection);
+  const server = createServer((socket) => {
+    socket.on('error', () => {}); // a probe resets its connection
+    onConnection(socket);
+  });
   servers.push(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { unpackDebianPackages } from './debian-packages.mjs';
+import { PROBE_TIMEOUT_MS } from './ports.mjs';
 import { findOnPath, isExecutable, ROOT, StartError, TOOLS } from './project.mjs';
 import { passwordVariable } from './secrets.mjs';
 
@@ -75,7 +76,7 @@ async function acceptsPassword(host, port, user, pass) {
 
 /** Passes the server's greeting and the connection to `next`. Undefined without a NATS server. */
 async function greeting(host, port, next = () => true) {
-  const socket = connect({ host, port, timeout: 1000 });
+  const socket = connect({ host, port, timeout: PROBE_TIMEOUT_MS });
   try {
     const text = await nextText(socket);
     return text?.startsWith('INFO ') ? await next(text, socket) : undefined;
@@ -84,7 +85,7 @@ async function greeting(host, port, next = () => true) {
   }
 }
 
-/** Undefined when the connection ends, fails or is silent for a second. */
+/** Undefined when the connection ends, fails or is silent for `PROBE_TIMEOUT_MS`. */
 async function nextText(socket) {
   return await new Promise((resolve) => {
     socket.once('data', (bytes) => resolve(bytes.toString()));

@@ -8,6 +8,8 @@ import { StartError } from './project.mjs';
 // Below the ports of outgoing connections: one of those could take a service's port while the service restarts.
 const FIRST = 20_000;
 const LAST = 31_999;
+/** A server that is silent for so long does not answer a probe. A busy machine may need seconds. */
+export const PROBE_TIMEOUT_MS = 5000;
 const given = new Set();
 
 /** Returns a free port of 127.0.0.1 that is not reserved and that this process has not returned before. */

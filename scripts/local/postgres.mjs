@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
+import { PROBE_TIMEOUT_MS } from './ports.mjs';
 import { findOnPath, isExecutable, packageFile, StartError } from './project.mjs';
 import { runCommand } from './run-command.mjs';
 import { canEnter, ownedFolder, unprivilegedAccount } from './unprivileged.mjs';
@@ -143,7 +144,7 @@ export async function postgresAnswers(host, port) {
   const header = Buffer.alloc(8);
   header.writeInt32BE(header.length + parameters.length, 0);
   header.writeInt32BE(3 << 16, 4); // protocol 3.0
-  const socket = connect({ host, port, timeout: 1000 });
+  const socket = connect({ host, port, timeout: PROBE_TIMEOUT_MS });
   try {
     return await new Promise((resolve) => {
       socket.once('connect', () => socket.write(Buffer.concat([header, parameters])));
