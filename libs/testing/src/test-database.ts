@@ -7,6 +7,7 @@ import type { DatabaseService } from '../../../scripts/prisma/service-roles.mjs'
 import { requiredVariable } from './test-environment.js';
 
 const MIGRATIONS = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
+const GRANTS = fileURLToPath(new URL('../../../scripts/prisma/service-roles.mjs', import.meta.url));
 /** Advisory lock of the process that makes the template. */
 const TEMPLATE_LOCK = 7_243_100;
 let template: Promise<string> | undefined;
@@ -19,24 +20,12 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** Creates a database with every migration applied, and users for the services. */
+/** Creates a database with every migration applied, and the rights of the services' users. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   template ??= makeTemplate();
   // Its files are copied, which takes half as long as writing them to the log first.
-  const { name, url, drop: dropDatabase } = await createDatabase(`TEMPLATE ${await template} STRATEGY file_copy`);
-  const serviceUrls = {
-    billing: withUser(url, `${name}_billing`),
-    catalog: withUser(url, `${name}_catalog`),
-    panel: withUser(url, `${name}_panel`),
-  };
-  const { ensureServiceRoles } = await import('../../../scripts/prisma/service-roles.mjs');
-  const roles = await ensureServiceRoles(url.href, serviceUrls);
-  const drop = async (): Promise<void> => {
-    await dropDatabase();
-    const dropRoles = roles.map((role) => `DROP ROLE IF EXISTS ${role}`);
-    await run(requiredVariable('TEST_POSTGRES_URL'), dropRoles);
-  };
-  return { url: url.href, serviceUrls, drop };
+  const { url, drop } = await createDatabase(`TEMPLATE ${await template} STRATEGY file_copy`);
+  return { url: url.href, serviceUrls: serviceUrlsOf(url), drop };
 }
 
 /** Creates an empty database. */
@@ -68,13 +57,15 @@ async function createDatabase(options = ''): Promise<Database> {
  * of all migrations. There is one for each state of the migrations and each day, because some make the partitions of the current months.
  */
 async function makeTemplate(): Promise<string> {
-  const name = `test_template_${await digestOfMigrations()}_${new Date().toISOString().slice(0, 10).replaceAll('-', '')}`;
+  const name = `test_template_${await digestOfSchema()}_${new Date().toISOString().slice(0, 10).replaceAll('-', '')}`;
   await withClient(requiredVariable('TEST_POSTGRES_URL'), async (client) => {
     await client.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]);
     const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [name]);
     if (rowCount !== 0) return;
     const draft = await createEmptyDatabase();
     await draft.migrate();
+    const { ensureServiceRoles } = await import('../../../scripts/prisma/service-roles.mjs');
+    await ensureServiceRoles(draft.url.href, serviceUrlsOf(draft.url));
     // No autovacuum connects to it then, for which a copy would wait.
     await client.query(`ALTER DATABASE ${draft.name} ALLOW_CONNECTIONS false`);
     await client.query(`ALTER DATABASE ${draft.name} RENAME TO ${name}`);
@@ -82,12 +73,17 @@ async function makeTemplate(): Promise<string> {
   return name;
 }
 
-async function digestOfMigrations(): Promise<string> {
-  const hash = createHash('sha256');
+async function digestOfSchema(): Promise<string> {
+  const hash = createHash('sha256').update(await readFile(GRANTS));
   for (const file of (await readdir(MIGRATIONS, { recursive: true })).sort()) {
     if (file.endsWith('.sql')) hash.update(file).update(await readFile(join(MIGRATIONS, file)));
   }
   return hash.digest('hex').slice(0, 16);
+}
+
+/** All test databases have the same users, because a copy has the rights of its template. */
+function serviceUrlsOf(url: URL): Record<DatabaseService, string> {
+  return { billing: withUser(url, 'test_billing'), catalog: withUser(url, 'test_catalog'), panel: withUser(url, 'test_panel') };
 }
 
 function withUser(url: URL, username: string): string {
