@@ -55,11 +55,13 @@ export interface StackOptions {
   serviceEnv?: Partial<Record<ServiceName, Record<string, string>>>;
   /** Default: all. Without the gateway there is no demo account. */
   services?: ServiceName[];
-  /** Existing servers; absent: starts its own. The database is migrated. */
+  /** Existing servers; absent: starts its own. */
   databaseUrl?: string;
   natsUrl?: string;
   /** URLs of the services on that server; absent: `databaseUrl`. */
   serviceDatabaseUrls?: Partial<Record<'billing' | 'catalog' | 'panel', string>>;
+  /** False: the database is migrated already, with its users. */
+  migrate?: boolean;
   /** False: Postgres does not wait for the disk. */
   durable?: boolean;
   demo?: false | { usd?: string; requestsPerMinute?: number; concurrency?: number };

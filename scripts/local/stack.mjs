@@ -99,8 +99,8 @@ async function bringUp({
   };
 }
 
-/** Starts and migrates the database. Returns the URLs of the owner and of each service. */
-async function database({ databaseUrl, serviceDatabaseUrls = {}, dataDir, port, secrets, durable, supervisor, status }) {
+/** Starts the database and migrates it. Returns the URLs of the owner and of each service. */
+async function database({ databaseUrl, serviceDatabaseUrls = {}, migrate = true, dataDir, port, secrets, durable, supervisor, status }) {
   let urls;
   if (databaseUrl) {
     await serverAt('DATABASE_URL', databaseUrl, 'postgres://user:password@host:5432/database', postgresAnswers);
@@ -112,6 +112,7 @@ async function database({ databaseUrl, serviceDatabaseUrls = {}, dataDir, port, 
     urls = { owner: local.url, ...Object.fromEntries(DATABASE_SERVICES.map((name) => [name, serviceUrl(local.url, name, secrets)])) };
     status.say('postgres', `127.0.0.1:${port}`);
   }
+  if (!migrate) return urls;
   await status.step('migrations', async () => {
     const script = join(ROOT, 'scripts/prisma/migrate-deploy.mjs');
     const variables = {

@@ -42,7 +42,11 @@ export class AbuseStack {
 
   static async start(): Promise<AbuseStack> {
     const [stack, attacker, ...upstreams] = await Promise.all([
-      FaultStack.start({ env: { LOG_LEVEL: 'info' }, services: ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel'] }),
+      FaultStack.start({
+        env: { LOG_LEVEL: 'info' },
+        services: ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel'],
+        ownPostgres: true,
+      }),
       AttackerProcess.start(),
       SimulatorProcess.start(),
       SimulatorProcess.start(),

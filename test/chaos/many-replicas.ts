@@ -19,7 +19,7 @@ export class ManyReplicas {
     natsUrl?: string;
     envOf?: (service: string) => Record<string, string>;
   } = {}): Promise<ManyReplicas> {
-    const stack = await startPrivateStack({ services: ['catalog', 'upstream-sim'], natsUrl });
+    const stack = await startPrivateStack({ services: ['catalog', 'upstream-sim'], natsUrl, ownPostgres: true });
     try {
       const { startReplicas } = await import('../../scripts/local/replicas.mjs');
       const all = [...copies('gateway', 4), ...copies('billing', 3), ...copies('inference-proxy', 2)];

@@ -40,7 +40,7 @@ let load: Load;
 
 beforeAll(async () => {
   const [started, a, b] = await Promise.all([
-    startPrivateStack({ services: ['billing', 'catalog'], serviceEnv: { catalog: CATALOG_ENV } }),
+    startPrivateStack({ services: ['billing', 'catalog'], serviceEnv: { catalog: CATALOG_ENV }, ownPostgres: true }),
     SimulatorProcess.start(),
     SimulatorProcess.start(),
   ]);

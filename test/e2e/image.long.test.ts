@@ -18,7 +18,7 @@ withImage('the image', () => {
 
   beforeAll(async () => {
     image = await buildImage();
-    stack = await startPrivateStack({ services: ['upstream-sim'] });
+    stack = await startPrivateStack({ services: ['upstream-sim'], ownPostgres: true });
   });
   afterAll(async () => {
     await replicas?.stop();

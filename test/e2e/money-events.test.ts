@@ -51,7 +51,7 @@ beforeAll(async () => {
     });
   });
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-  running = await startPrivateStack({ services: ['billing', 'catalog'], serviceEnv: { billing: EVENT_INTERVAL } });
+  running = await startPrivateStack({ services: ['billing', 'catalog'], serviceEnv: { billing: EVENT_INTERVAL }, ownPostgres: true });
   const { startReplicas } = await import('../../scripts/local/replicas.mjs');
   others = await startReplicas(running, [{ name: 'billing-2', service: 'billing', env: EVENT_INTERVAL }]);
   administrator = await connectAdministrator(running);

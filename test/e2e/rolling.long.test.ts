@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 async function start(root?: string): Promise<void> {
-  stack = await startPrivateStack({ services: ['upstream-sim'] });
+  stack = await startPrivateStack({ services: ['upstream-sim'], ownPostgres: true });
   const { startReplicas } = await import('../../scripts/local/replicas.mjs');
   const env = { UPSTREAM_LOCAL_URL: `${stack.upstreamUrl}/v1`, CATALOG_FILE: roomyCatalog(dirname(stack.logDir), root) };
   const pair = (service: Replica['service']): Replica[] => [1, 2].map((number) => ({ name: `${service}-${number}`, service, root, env }));

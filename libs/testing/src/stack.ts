@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { ProgramName, RunningStack, ServiceName, StackFacts } from '../../../scripts/local/stack.mjs';
+import { createTestDatabase } from './test-database.js';
 import { requiredVariable } from './test-environment.js';
 
 /** Addresses and credentials of a running system. */
@@ -19,8 +20,8 @@ export function stack(): StackInfo {
 
 /**
  * Starts a system of the test's own, to kill its parts or change settings; takes a few seconds. `env` goes to every service,
- * `serviceEnv` to one. Set `durable` to kill Postgres without losing its last commits. `natsUrl` is a server of the test's own, with the
- * passwords in variables of this process. There is no demo account, and the panel runs only if `services` names it. `stop` removes the data.
+ * `serviceEnv` to one. `natsUrl` is a server of the test's own, with the passwords in variables of this process. There is no demo account,
+ * and the panel runs only if `services` names it. `stop` removes the data.
  */
 export async function startPrivateStack(
   options: {
@@ -28,20 +29,27 @@ export async function startPrivateStack(
     serviceEnv?: Partial<Record<ServiceName, Record<string, string>>>;
     services?: ServiceName[];
     natsUrl?: string;
+    /** A Postgres server for this system, for tests that start replicas, stop it or read its files. Otherwise a database of the common one. */
+    ownPostgres?: boolean;
+    /** Its own Postgres can be killed without losing its last commits. */
     durable?: boolean;
     /** A Postgres of the test's own, with one user for all services. */
     databaseUrl?: string;
   } = {},
 ): Promise<RunningStack> {
+  const { ownPostgres, ...rest } = options;
   const { removeStack, startStack } = await import('../../../scripts/local/stack.mjs');
   const dataDir = `${LOCAL}test-${randomUUID()}`;
-  const running = await startStack({ durable: false, demo: false, services: REQUEST_PATH, ...options, dataDir, quiet: true });
+  const database = ownPostgres || options.durable || options.databaseUrl ? undefined : await createTestDatabase();
+  const inDatabase = database && { databaseUrl: database.url, serviceDatabaseUrls: database.serviceUrls, migrate: false };
+  const running = await startStack({ durable: false, demo: false, services: REQUEST_PATH, ...rest, ...inDatabase, dataDir, quiet: true });
   return {
     ...running,
     stop: async () => {
       await running.stop();
       removeStack(dataDir);
       await rm(dataDir, { recursive: true, force: true });
+      await database?.drop();
     },
   };
 }
