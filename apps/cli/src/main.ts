@@ -2,6 +2,8 @@
 process.on('SIGTERM', () => process.exit(143));
 process.on('SIGINT', () => process.exit(130));
 
+const { requireNode } = await import('#config/version.js');
+requireNode();
 const { loadConfig } = await import('#config/load-config.js');
 const { CliConfig } = await import('./cli.config.js');
 const { connectCli, connectionSettings } = await import('./connection.js');

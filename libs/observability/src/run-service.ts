@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LogFormat } from '#config/service-config.js';
-import { BUILD } from '#config/version.js';
+import { BUILD, requireNode } from '#config/version.js';
 import type { Logger } from './logger.js';
 
 /** The settings of a service, and its start. `start` resolves when the service is ready, to the function that stops it. */
@@ -27,6 +27,7 @@ export function runService<Config extends { logLevel: string; logFormat?: LogFor
     process.stdout.write(`${BUILD}\n`);
     return;
   }
+  requireNode();
   let logger: Logger | undefined;
   process.on('exit', () => logger?.flush());
   const fail = (error: unknown): never => {
