@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { LogFormat } from '#config/service-config.js';
 import { BUILD, requireNode } from '#config/version.js';
 import type { Logger } from './logger.js';
@@ -9,12 +9,12 @@ interface Service<Config> {
   start(config: Config, logger: Logger): Promise<() => Promise<void>>;
 }
 
-/** Milliseconds that a start may still take after a signal. A start that waits for a server or a migration may never end. */
+/** Milliseconds that `start` may still take after a signal. It may wait for a server or a migration for ever. */
 const START_MS = 1_000;
 
 /**
- * Runs a service until SIGTERM or SIGINT. Exits with 0 after a clean stop, else with 1. A signal during the start abandons the start.
- * With `--version` it prints the build and exits.
+ * Runs a service until SIGTERM or SIGINT. Exits with 0 after a clean stop, else with 1. A signal during the start abandons the start, at
+ * once while the service loads. With `--version` it prints the build and exits.
  *
  * A `main.ts` must import nothing else, and `load` imports the service: the kernel drops signals to the first process of a container until
  * a handler is installed, so the handlers come before anything large is loaded.
@@ -43,13 +43,16 @@ export function runService<Config extends { logLevel: string; logFormat?: LogFor
   process.on('uncaughtException', fail);
   process.on('unhandledRejection', fail);
 
+  let begun = false;
   const start = async (): Promise<() => Promise<void>> => {
     const [{ createLogger }, { loadConfig }] = await Promise.all([import('./logger.js'), import('#config/load-config.js')]);
     logger = createLogger(name, 'info'); // for a fault in the settings
     const service = await load();
+    await nextTurn(); // a signal may have come, and loading blocks the event loop
     const config = loadConfig(service.Config);
     logger.flush();
     logger = createLogger(name, config.logLevel, config.logFormat);
+    begun = true;
     const stop = await service.start(config, logger);
     logger.info('service ready');
     return stop;
@@ -59,7 +62,7 @@ export function runService<Config extends { logLevel: string; logFormat?: LogFor
   signalled
     .then(async (signal) => {
       logger?.info({ signal }, 'service stopping');
-      const stop = await Promise.race([started, delay(START_MS)]);
+      const stop = begun && (await Promise.race([started, delay(START_MS)]));
       if (stop) await stop();
       else logger?.info('service stopped before it was ready');
       process.exit(0);
