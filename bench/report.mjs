@@ -1,4 +1,5 @@
 import { closeSync, fdatasyncSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import { fileURLToPath } from 'node:url';
 
@@ -154,4 +155,12 @@ export function median(values) {
 export function markdown(heads, rows) {
   const line = (/** @type {string[]} */ cells) => `| ${cells.join(' | ')} |`;
   return [line(heads), line(heads.map((_, index) => (index < 1 ? '---' : '---:'))), ...rows.map(line)].join('\n');
+}
+
+/** Prints a result and writes it to `results/<day>-<out>.md`. @param {string} text @param {string} out */
+export async function writeResult(text, out) {
+  console.log(text);
+  const name = `${new Date().toISOString().slice(0, 10)}-${out}.md`;
+  await writeFile(new URL(`results/${name}`, import.meta.url), `${text.trimEnd()}\n`);
+  console.error(`written to bench/results/${name}`);
 }

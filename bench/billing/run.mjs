@@ -6,14 +6,13 @@
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { ensureBuilt } from '../../scripts/local/build.mjs';
 import { budgetsOfAllLevels, setBudgets } from '../budgets.mjs';
 import { freePort, startNode, stopChild } from '../child-process.mjs';
-import { describeMachine, markdown, median } from '../report.mjs';
+import { describeMachine, markdown, median, writeResult } from '../report.mjs';
 import { runPgbench } from './pgbench.mjs';
 
 /**
@@ -249,10 +248,7 @@ async function report(/** @type {Series[]} */ series) {
     markdown(heads, rows),
     '',
   ].join('\n\n');
-  console.log(text);
-  const name = `${new Date().toISOString().slice(0, 10)}-${flags.out}.md`;
-  await writeFile(new URL(`../results/${name}`, import.meta.url), `${text.trimEnd()}\n`);
-  console.error(`written to bench/results/${name}`);
+  await writeResult(text, flags.out);
 }
 
 async function stopAll() {

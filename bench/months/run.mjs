@@ -5,7 +5,7 @@
  *   node bench/months/run.mjs [--settlements N] [--months N] [--rounds N] [--out NAME]
  */
 import { deepStrictEqual } from 'node:assert/strict';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
@@ -13,7 +13,7 @@ import { ensureBuilt } from '../../scripts/local/build.mjs';
 import { removeStack, startStack } from '../../scripts/local/stack.mjs';
 import { makeAccounts } from '../billing/accounts.mjs';
 import { seedSettlements } from '../growth/seed-settlements.mjs';
-import { describeMachine, markdown, median } from '../report.mjs';
+import { describeMachine, markdown, median, writeResult } from '../report.mjs';
 
 const { values: flags } = parseArgs({
   options: {
@@ -263,9 +263,5 @@ ${markdown(['work', 'median (runs)'], rows)}
 The memory of the export grew by ${growth.toFixed(0)} MiB. DuckDB adds up its Parquet files to the statements of the month exactly: ${sums}.
 After a month was attached, the full check found nothing. After one cost of the first month was changed, the full check found: ${found}.
 `;
-  const results = fileURLToPath(new URL('../results', import.meta.url));
-  await mkdir(results, { recursive: true });
-  const name = `${day}-${flags.out}.md`;
-  await writeFile(`${results}/${name}`, text);
-  console.log(`${text}\nwritten to bench/results/${name}`);
+  await writeResult(text, flags.out);
 }

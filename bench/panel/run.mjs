@@ -3,14 +3,14 @@
  *
  *   node bench/panel/run.mjs [--settlements N] [--csv N] [--rounds N] [--out NAME]
  */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { ensureBuilt } from '../../scripts/local/build.mjs';
 import { removeStack, startStack } from '../../scripts/local/stack.mjs';
 import { makeAccounts } from '../billing/accounts.mjs';
 import { seedSettlements } from '../growth/seed-settlements.mjs';
-import { describeMachine, markdown, median } from '../report.mjs';
+import { describeMachine, markdown, median, writeResult } from '../report.mjs';
 
 const { values: flags } = parseArgs({
   options: {
@@ -175,9 +175,5 @@ ${markdown(['call', 'median ms', 'range'], rows)}
 
 A file of ${file.rows.toLocaleString('en')} requests took ${file.seconds.toFixed(0)} s; the panel's memory grew by ${file.growth.toFixed(0)} MiB.
 `;
-  const results = fileURLToPath(new URL('../results', import.meta.url));
-  await mkdir(results, { recursive: true });
-  const name = `${day}-${flags.out}.md`;
-  await writeFile(`${results}/${name}`, text);
-  console.log(`${text}\nwritten to bench/results/${name}`);
+  await writeResult(text, flags.out);
 }

@@ -4,11 +4,10 @@
  *
  *   node bench/protocols/run.mjs [--rounds N] [--millis M] [--out NAME]
  */
-import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { ensureBuilt } from '../../scripts/local/build.mjs';
 import { machineSeconds } from '../cpu-time.mjs';
-import { describeMachine, markdown, median } from '../report.mjs';
+import { describeMachine, markdown, median, writeResult } from '../report.mjs';
 import { COMPLETION, EVENTS, UPSTREAM_STREAMS, USAGE } from './replies.mjs';
 import { bodyOf, WORKLOADS } from './requests.mjs';
 
@@ -96,10 +95,7 @@ async function main() {
     ...tables.flatMap(({ title, heads, rows }) => [`## ${title}`, markdown([...heads, 'bytes', ...FIGURES], rows.map(cellsOf))]),
     '',
   ].join('\n\n');
-  console.log(text);
-  const name = `${new Date().toISOString().slice(0, 10)}-${flags.out}.md`;
-  await writeFile(new URL(`../results/${name}`, import.meta.url), `${text.trimEnd()}\n`);
-  console.error(`written to bench/results/${name}`);
+  await writeResult(text, flags.out);
 }
 
 /** Share of the machine that other processes used. Caches and clocks are shared, even if only processor time is counted. */

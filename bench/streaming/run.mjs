@@ -8,14 +8,13 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { ensureBuilt } from '../../scripts/local/build.mjs';
 import { stopChild } from '../child-process.mjs';
 import { cpuSeconds } from '../cpu-time.mjs';
-import { describeMachine, markdown, median } from '../report.mjs';
+import { describeMachine, markdown, median, writeResult } from '../report.mjs';
 import { startMinimalProxy, startPortkey, startUpstream } from '../targets.mjs';
 import { startBefore, startTollgate } from '../tollgate.mjs';
 
@@ -162,10 +161,7 @@ async function report(full, paced) {
     ...byProcess(full, paced),
     '',
   ].join('\n\n');
-  console.log(text);
-  const name = `${new Date().toISOString().slice(0, 10)}-${flags.out}.md`;
-  await writeFile(new URL(`../results/${name}`, import.meta.url), `${text.trimEnd()}\n`);
-  console.error(`written to bench/results/${name}`);
+  await writeResult(text, flags.out);
 }
 
 /** Delays of paced streams. @param {Paced[]} paced */

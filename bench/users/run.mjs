@@ -6,7 +6,6 @@
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { connectPg } from '../../dist/libs/database/src/pg-connection.js';
@@ -16,7 +15,7 @@ import { makeAccounts } from '../billing/accounts.mjs';
 import { setBudgets } from '../budgets.mjs';
 import { stopChild } from '../child-process.mjs';
 import { cpuSeconds } from '../cpu-time.mjs';
-import { describeMachine, markdown, median } from '../report.mjs';
+import { describeMachine, markdown, median, writeResult } from '../report.mjs';
 
 const { values: flags } = parseArgs({
   options: {
@@ -141,7 +140,5 @@ async function report(samples, size) {
     markdown(['a reserve and its settlement with', 'CPU µs', 'of the first', 'a second', 'reserve p50 ms'], rows),
     `A user with something spent takes ${Math.round(size.bytes)} bytes with its index entry (${size.rows.toLocaleString('en')} rows).`,
   ].join('\n\n');
-  console.log(text);
-  const day = new Date().toISOString().slice(0, 10);
-  await writeFile(fileURLToPath(new URL(`../results/${day}-${flags.out}.md`, import.meta.url)), `${text}\n`);
+  await writeResult(text, flags.out);
 }
