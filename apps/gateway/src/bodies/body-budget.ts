@@ -1,4 +1,5 @@
 import { GatewayError } from '#inference/errors.js';
+import { BodyShares } from '#network/body-shares.js';
 
 const SMALL_BODY_BYTES_MAX = 64 * 1024;
 /** Share of the budget that one account may use, and share reserved for small bodies. */
@@ -15,19 +16,21 @@ export interface BodyBudgetLimits {
  * reserved for small bodies, so that a few accounts with large bodies leave room for the ordinary requests of all others.
  */
 export class BodyBudget {
-  private usedBytes = 0;
-  private readonly usedByAccount = new Map<string, number>();
+  private readonly shares: BodyShares;
   private readonly accountBytesMax: number;
-  private readonly smallReserveBytes: number;
 
-  constructor(private readonly limits: BodyBudgetLimits) {
-    const { bodyBytesMax, bodiesInFlightBytesMax } = limits;
+  constructor({ bodyBytesMax, bodiesInFlightBytesMax }: BodyBudgetLimits) {
     this.accountBytesMax = Math.max(bodyBytesMax, Math.floor(bodiesInFlightBytesMax * ACCOUNT_SHARE));
-    this.smallReserveBytes = Math.floor(bodiesInFlightBytesMax * SMALL_SHARE);
+    this.shares = new BodyShares({
+      bytesMax: bodiesInFlightBytesMax,
+      holderBytesMax: this.accountBytesMax,
+      smallBodyBytesMax: SMALL_BODY_BYTES_MAX,
+      reserveBytes: Math.floor(bodiesInFlightBytesMax * SMALL_SHARE),
+    });
   }
 
   get bytesInUse(): number {
-    return this.usedBytes;
+    return this.shares.bytesInUse;
   }
 
   /**
@@ -35,19 +38,13 @@ export class BodyBudget {
    * `model_unavailable` beyond the budget of all accounts.
    */
   take(accountId: string, bytes: number, bodyBytes: number): void {
-    const accountBytes = (this.usedByAccount.get(accountId) ?? 0) + bytes;
-    if (accountBytes > this.accountBytesMax) throw overShare(this.accountBytesMax);
-    const reserved = bodyBytes > SMALL_BODY_BYTES_MAX ? this.smallReserveBytes : 0;
-    if (this.usedBytes + bytes > this.limits.bodiesInFlightBytesMax - reserved) throw overAll();
-    this.usedBytes += bytes;
-    this.usedByAccount.set(accountId, accountBytes);
+    const outcome = this.shares.take(accountId, bytes, bodyBytes);
+    if (outcome === 'over-share') throw overShare(this.accountBytesMax);
+    if (outcome === 'over-all') throw overAll();
   }
 
   release(accountId: string, bytes: number): void {
-    this.usedBytes -= bytes;
-    const left = (this.usedByAccount.get(accountId) ?? 0) - bytes;
-    if (left > 0) this.usedByAccount.set(accountId, left);
-    else this.usedByAccount.delete(accountId);
+    this.shares.release(accountId, bytes);
   }
 }
 

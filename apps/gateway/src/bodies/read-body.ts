@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '#inference/errors.js';
+import { BodyRate } from '#network/body-rate.js';
+import { IncomingBody } from '#network/incoming-body.js';
 import type { GatewayRequest } from '../http/http-exchange.js';
 import { stopError } from '../pipeline/reply.js';
 import { BodyBudget, type BodyBudgetLimits } from './body-budget.js';
-import { IncomingBody } from './incoming-body.js';
 
 /** Thrown when the client disconnects before its request is complete, so that no reply is sent. */
 export class ClientDisconnectedError extends Error {
@@ -15,24 +16,14 @@ interface BodyLimits extends BodyBudgetLimits {
   bodyGraceMs: number;
 }
 
-/** Interval of the rate check. Time is counted in ticks, so that a pause of the process is not held against clients. */
-const TICK_MS = 500;
-
-interface Reading {
-  body: IncomingBody;
-  ticks: number;
-  cutOff(error: Error): void;
-}
-
 /** Reads JSON bodies within limits. A body counts as in flight until `release`, because its parsed form lives that long. */
 export class BodyReader {
   private readonly budget: BodyBudget;
-  private readonly readings = new Set<Reading>();
-  /** Set while bodies are being read. */
-  private timer: NodeJS.Timeout | undefined;
+  private readonly rate: BodyRate;
 
   constructor(private readonly limits: BodyLimits) {
     this.budget = new BodyBudget(limits);
+    this.rate = new BodyRate(limits);
   }
 
   /**
@@ -80,17 +71,16 @@ export class BodyReader {
       const cleanUp = (): void => {
         request.off('data', onData).off('end', onEnd).off('close', onStop).off('error', onStop);
         stopped.removeEventListener('abort', onStop);
-        this.readings.delete(reading);
+        unwatch();
       };
       const fail = (error: Error): void => {
         cleanUp();
         reject(error);
       };
-      const cutOff = (error: Error): void => {
+      const unwatch = this.rate.watch(body, () => {
         request.exchange.isUnreadable = true; // do not wait for the rest
-        fail(error);
-      };
-      const reading = { body, ticks: 0, cutOff };
+        fail(this.tooSlow());
+      });
       const onData = (chunk: Buffer): void => {
         try {
           if (body.length + chunk.length > this.limits.bodyBytesMax) throw this.tooLarge();
@@ -107,30 +97,7 @@ export class BodyReader {
       const onStop = (): void => fail(stoppedError(stopped));
       request.on('data', onData).once('end', onEnd).once('close', onStop).once('error', onStop);
       stopped.addEventListener('abort', onStop, { once: true });
-      this.watch(reading);
     });
-  }
-
-  private watch(reading: Reading): void {
-    this.readings.add(reading);
-    this.timer ??= setInterval(() => this.tick(), TICK_MS).unref();
-  }
-
-  private tick(): void {
-    if (this.readings.size === 0) {
-      clearInterval(this.timer);
-      this.timer = undefined;
-    }
-    for (const reading of this.readings) {
-      reading.ticks++;
-      if (this.isTooSlow(reading)) reading.cutOff(this.tooSlow());
-    }
-  }
-
-  /** True when a body is below the minimum average rate; the grace period is not counted. */
-  private isTooSlow({ body, ticks }: Reading): boolean {
-    const { bodyGraceMs, bodyBytesPerSecondMin } = this.limits;
-    return body.length < ((ticks * TICK_MS - bodyGraceMs) / 1000) * bodyBytesPerSecondMin;
   }
 
   private tooLarge(): GatewayError {

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { GatewayError } from '#inference/errors.js';
+import { addressGroup } from '#network/address-group.js';
+import { RateLimiter } from '#network/rate-limiter.js';
 import { callerOf, type HttpExchange } from '../http-exchange.js';
-import { addressGroup } from '../server/address-group.js';
-import { RateLimiter } from './rate-limiter.js';
 
 /** Burst of a client, in seconds of its rate. */
 const BURST_SECONDS = 5;
