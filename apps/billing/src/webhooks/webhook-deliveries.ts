@@ -21,7 +21,7 @@ const SENDS_MAX = 8;
 const JITTER = 0.2;
 
 /** Beside the next events of each webhook that are due it returns those that are on their way already. */
-const READ_DUE = `SELECT w.id AS webhook_id, w.url, w.allow_private_network, w.secret_version,
+const READ_DUE = `SELECT w.id AS webhook_id, w.url, w.allow_private_network, w.secret_version, w.secret_salt,
     coalesce(w.previous_until > clock_timestamp(), false) AS has_previous, d.done::text, d.attempts,
     e.created_at < clock_timestamp() - interval '${GIVE_UP_DAYS} days' AS is_old, ${EVENT_COLUMNS}
   FROM billing.webhook w,
@@ -46,6 +46,7 @@ interface DueRow extends EventRow {
   url: string;
   allow_private_network: boolean;
   secret_version: number;
+  secret_salt: string;
   has_previous: boolean;
   done: string;
   attempts: number;
@@ -121,9 +122,9 @@ export class WebhookDeliveries {
   }
 
   private messageOf(row: DueRow) {
-    const { webhook_id: webhookId, url, allow_private_network: allowPrivateNetwork, secret_version: version, id } = row;
+    const { webhook_id: webhookId, url, allow_private_network: allowPrivateNetwork, secret_version: version, secret_salt: salt, id } = row;
     const body = JSON.stringify(renderEvent(row));
-    const keys = { webhookId, version, hasPrevious: row.has_previous };
+    const keys = { webhookId, salt, version, hasPrevious: row.has_previous };
     const headers = signatureHeaders(this.options.pepper, keys, { id, body, sentAt: Math.floor(Date.now() / 1_000) });
     return { url, allowPrivateNetwork, headers, body };
   }

@@ -1,9 +1,15 @@
 import { createHmac } from 'node:crypto';
 
-/** The secrets that a message is signed with: during a rotation the former one as well. */
-export interface SigningKeys {
+/** The parts of a webhook's secret that its row has. */
+export interface SecretParts {
   webhookId: string;
+  /** Random, made with the row, so that a later webhook with the same id has other secrets. Empty for webhooks of 0.1.0. */
+  salt: string;
   version: number;
+}
+
+/** The secrets that a message is signed with: during a rotation the former one as well. */
+export interface SigningKeys extends SecretParts {
   /** True while the secret before is valid too. */
   hasPrevious: boolean;
 }
@@ -14,8 +20,8 @@ const PREFIX = 'whsec_';
  * Returns the secret of a webhook as its receiver gets it. It is derived from the pepper of the API keys and stored nowhere, so that no copy
  * of the database, log or list has it.
  */
-export function webhookSecret(pepper: string, webhookId: string, version: number): string {
-  return PREFIX + secretBytes(pepper, webhookId, version).toString('base64');
+export function webhookSecret(pepper: string, parts: SecretParts): string {
+  return PREFIX + secretBytes(pepper, parts).toString('base64');
 }
 
 /**
@@ -24,17 +30,21 @@ export function webhookSecret(pepper: string, webhookId: string, version: number
  */
 export function signatureHeaders(
   pepper: string,
-  { webhookId, version, hasPrevious }: SigningKeys,
+  { hasPrevious, ...parts }: SigningKeys,
   { id, body, sentAt }: { id: string; body: string; sentAt: number },
 ): Record<string, string> {
+  const { version } = parts;
   const sign = (of: number): string =>
-    `v1,${createHmac('sha256', secretBytes(pepper, webhookId, of))
+    `v1,${createHmac('sha256', secretBytes(pepper, { ...parts, version: of }))
       .update(`${id}.${sentAt}.${body}`)
       .digest('base64')}`;
   const versions = hasPrevious && version > 1 ? [version, version - 1] : [version];
   return { 'webhook-id': id, 'webhook-timestamp': String(sentAt), 'webhook-signature': versions.map(sign).join(' ') };
 }
 
-function secretBytes(pepper: string, webhookId: string, version: number): Buffer {
-  return createHmac('sha256', pepper).update(`webhook ${webhookId} ${version}`).digest();
+function secretBytes(pepper: string, { webhookId, salt, version }: SecretParts): Buffer {
+  const text = `webhook ${webhookId} ${version}`;
+  return createHmac('sha256', pepper)
+    .update(salt === '' ? text : `${text} ${salt}`)
+    .digest();
 }

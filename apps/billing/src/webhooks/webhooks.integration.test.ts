@@ -37,7 +37,8 @@ const add = (path: string, accountId?: string) =>
   administrator.request(webhookAdd, { accountId, url: receiver.url(path), allowPrivateNetwork: true });
 
 /** True when one of the signatures of a message is that of the secret: as a receiver would check it. */
-function isSignedWith(secret: string, { headers, body }: ReceivedMessage): boolean {
+function isSignedWith(secret: string | null, { headers, body }: ReceivedMessage): boolean {
+  if (secret === null) return false;
   const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
   const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
   const signature = `v1,${createHmac('sha256', key).update(signed).digest('base64')}`;
@@ -65,14 +66,16 @@ test('a webhook gets the events of its account, signed, and one for all accounts
   ).toEqual([acme, globex].sort());
 });
 
-test('during a rotation messages are signed with both secrets, and the first is not ended before its time', async () => {
+test('during a rotation messages are signed with both secrets, and another grace does not end the first before its time', async () => {
   const { webhookId, secret } = await add('/rotated');
   const rotated = await administrator.request(webhookRotate, { webhookId, graceSeconds: 3_600 });
   expect(rotated.secret).not.toBe(secret);
   expect(await administrator.request(webhookTest, { webhookId })).toMatchObject({ webhookId, accepted: true, failure: null });
   const [message] = receiver.at('/rotated') as [ReceivedMessage];
   expect([isSignedWith(secret, message), isSignedWith(rotated.secret, message)]).toEqual([true, true]);
-  await expect(administrator.request(webhookRotate, { webhookId, graceSeconds: 0 })).rejects.toMatchObject({ code: 'conflict' });
+  await expect(administrator.request(webhookRotate, { webhookId, graceSeconds: 1 })).rejects.toMatchObject({
+    ...{ code: 'conflict', param: 'graceSeconds' },
+  });
 });
 
 test('a rotation without grace ends the secret before at once', async () => {
@@ -83,6 +86,36 @@ test('a rotation without grace ends the secret before at once', async () => {
   expect([isSignedWith(secret, message), isSignedWith(rotated.secret, message)]).toEqual([false, true]);
 });
 
+test('a rotation without grace is possible at any time, and ends the secrets of a running grace [sec-webhook-secret]', async () => {
+  const { webhookId, secret } = await add('/leaked');
+  const second = await administrator.request(webhookRotate, { webhookId, graceSeconds: 3_600 });
+  const third = await administrator.request(webhookRotate, { webhookId, graceSeconds: 0 });
+  await administrator.request(webhookTest, { webhookId });
+  const [message] = receiver.at('/leaked') as [ReceivedMessage];
+  const valid = [secret, second.secret, third.secret].map((one) => isSignedWith(one, message));
+  expect(valid).toEqual([false, false, true]);
+});
+
+test('a webhook that is removed and added with the same id has another secret [sec-webhook-secret]', async () => {
+  const request = { webhookId: randomUUID(), url: receiver.url('/again'), allowPrivateNetwork: true };
+  const first = await administrator.request(webhookAdd, request);
+  await administrator.request(webhookRemove, { webhookId: request.webhookId });
+  const second = await administrator.request(webhookAdd, request);
+  await administrator.request(webhookTest, { webhookId: request.webhookId });
+  const [message] = receiver.at('/again') as [ReceivedMessage];
+  expect([first.secret, second.secret].map((one) => isSignedWith(one, message))).toEqual([false, true]);
+});
+
+test('the id of a removed webhook is not given to a webhook of another account [sec-webhook-secret]', async () => {
+  const [acme, globex] = [await account(), await account()];
+  const request = { url: receiver.url('/taken'), allowPrivateNetwork: true };
+  const { webhookId } = await add('/taken', acme);
+  await administrator.request(webhookRemove, { webhookId });
+  for (const accountId of [globex, undefined])
+    await expect(administrator.request(webhookAdd, { ...request, webhookId, accountId })).rejects.toMatchObject({ code: 'conflict' });
+  expect(await administrator.request(webhookAdd, { ...request, webhookId, accountId: acme })).toMatchObject({ webhookId });
+});
+
 test('a secret is in the reply that makes it alone: not in lists, the audit journal and the database', async () => {
   const { secret, webhookId, ...webhook } = await add('/secret?token=abc');
   const { webhooks } = await administrator.request(webhookList, {});
@@ -91,13 +124,13 @@ test('a secret is in the reply that makes it alone: not in lists, the audit jour
   expect(entries.find(({ target }) => target === `webhook/${webhookId}`)?.after).toEqual({
     ...{ webhookId, accountId: null, origin: new URL(webhook.url).origin, allowPrivateNetwork: true },
   });
-  expect(JSON.stringify({ webhooks, entries })).not.toContain(secret.slice(6));
+  expect(JSON.stringify({ webhooks, entries })).not.toContain(secret?.slice(6));
 });
 
-test('adding is repeated with the same id: one webhook, the same secret; another URL is a conflict', async () => {
+test('adding is repeated with the same id: one webhook, without its secret; another URL is a conflict [sec-webhook-secret]', async () => {
   const request = { webhookId: randomUUID(), url: receiver.url('/once'), allowPrivateNetwork: true };
   const first = await administrator.request(webhookAdd, request);
-  expect(await administrator.request(webhookAdd, request)).toEqual(first);
+  expect(await administrator.request(webhookAdd, request)).toEqual({ ...first, secret: null });
   await expect(administrator.request(webhookAdd, { ...request, url: receiver.url('/other') })).rejects.toMatchObject({ code: 'conflict' });
   expect((await administrator.request(webhookList, {})).webhooks).toHaveLength(1);
 });

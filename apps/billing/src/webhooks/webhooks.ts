@@ -1,6 +1,7 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type {
   Webhook,
+  WebhookAdded,
   WebhookAddRequest,
   WebhookListReply,
   WebhookListRequest,
@@ -16,36 +17,37 @@ import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { assertHostAllowed } from '#network/address-guard.js';
 import { requireAccount } from '../accounts/accounts.js';
 import type { WebhookClient } from './webhook-client.js';
-import { signatureHeaders, webhookSecret } from './webhook-signature.js';
+import { type SecretParts, signatureHeaders, webhookSecret } from './webhook-signature.js';
 
 /** One replica sends to all of them, with a few sockets each. */
 const WEBHOOKS_MAX = 1_000;
+const SALT_BYTES = 24;
 
 /**
- * Adds a webhook. A repeated request with the same id returns the same webhook and secret.
- * @throws {ServiceError} `invalid_request` for the URL, `not_found` for the account, `conflict` when there are `WEBHOOKS_MAX`, or another has
- * the id.
+ * Adds a webhook. A repeated request with the same id returns the same webhook without its secret, which is shown once.
+ * @throws {ServiceError} `invalid_request` for the URL, `not_found` for the account, `conflict` when there are `WEBHOOKS_MAX`, another has
+ * the id, or a removed one of another account had it.
  */
-export async function addWebhook(
-  prisma: PrismaClient,
-  request: WebhookAddRequest,
-  pepper: string,
-  author: Author,
-): Promise<WebhookWithSecret> {
+export async function addWebhook(prisma: PrismaClient, request: WebhookAddRequest, pepper: string, author: Author): Promise<WebhookAdded> {
   const { webhookId: id = randomUUID(), accountId = null, url, allowPrivateNetwork = false } = request;
   assertUrl(url, allowPrivateNetwork);
   if (accountId !== null) await requireAccount(prisma, accountId);
-  const added = await audited(prisma, 'billing', author, async (tx) => {
-    const { count } = await tx.webhook.createMany({ data: [{ id, accountId, url, allowPrivateNetwork }], skipDuplicates: true });
+  return audited<WebhookAdded>(prisma, 'billing', author, async (tx) => {
+    const secretSalt = randomBytes(SALT_BYTES).toString('base64');
+    const { count } = await tx.webhook.createMany({
+      data: [{ id, accountId, url, allowPrivateNetwork, secretSalt }],
+      skipDuplicates: true,
+    });
     const webhook = await findWebhook(tx, id);
     const isSame = webhook.url === url && webhook.accountId === accountId && webhook.allowPrivateNetwork === allowPrivateNetwork;
     if (!isSame) throw new ServiceError('conflict', 'There is another webhook with this id.', 'webhookId');
     if ((await tx.webhook.count()) > WEBHOOKS_MAX)
       throw new ServiceError('conflict', `There are ${WEBHOOKS_MAX} webhooks, which is the most.`, 'url');
+    if (count === 0) return { result: { ...webhook, secret: null }, change: null };
+    await assertIdOf(tx, id, accountId);
     const change = { ...changeOf('webhook.create', webhook), before: null, after: settingsOf(webhook) };
-    return { result: webhook, change: count > 0 ? change : null };
+    return { result: await withSecret(tx, webhook, pepper), change };
   });
-  return withSecret(added, pepper, await versionOf(prisma, id));
 }
 
 /** Lists the webhooks, oldest first, or those that get the events of an account. */
@@ -65,8 +67,9 @@ export async function removeWebhook(prisma: PrismaClient, webhookId: string, aut
 }
 
 /**
- * Gives a webhook its next secret. Messages are signed with both until the grace is over.
- * @throws {ServiceError} `not_found`, `conflict` during another rotation: a third secret would end the first before its time.
+ * Gives a webhook its next secret. Messages are signed with both until the grace is over. Without a grace all secrets before end at once,
+ * also one that a rotation before had left valid.
+ * @throws {ServiceError} `not_found`, `conflict` for a grace during another one: a third secret would end the first before its time.
  */
 export async function rotateWebhook(
   prisma: PrismaClient,
@@ -74,18 +77,24 @@ export async function rotateWebhook(
   pepper: string,
   author: Author,
 ): Promise<WebhookWithSecret> {
-  const webhook = await audited(prisma, 'billing', author, async (tx) => {
+  return audited(prisma, 'billing', author, async (tx) => {
     const before = await findWebhook(tx, webhookId);
     const rotated = await tx.$executeRaw`UPDATE billing.webhook SET secret_version = secret_version + 1,
         previous_until = clock_timestamp() + ${graceSeconds}::int4 * interval '1 second'
-      WHERE id = ${webhookId}::uuid AND coalesce(previous_until <= clock_timestamp(), true)`;
-    if (rotated === 0)
-      throw new ServiceError('conflict', `The secret before is valid until ${before.previousSecretUntil}. Rotate it then.`, 'webhookId');
+      WHERE id = ${webhookId}::uuid AND (${graceSeconds}::int4 = 0 OR coalesce(previous_until <= clock_timestamp(), true))`;
+    if (rotated === 0) {
+      const until = before.previousSecretUntil;
+      throw new ServiceError(
+        'conflict',
+        `The secret before is valid until ${until}. Rotate it then, or now without a grace.`,
+        'graceSeconds',
+      );
+    }
     const after = await findWebhook(tx, webhookId);
     const until = ({ previousSecretUntil }: Webhook) => ({ previousSecretUntil });
-    return { result: after, change: { ...changeOf('webhook.rotate', after), before: until(before), after: until(after) } };
+    const change = { ...changeOf('webhook.rotate', after), before: until(before), after: until(after) };
+    return { result: await withSecret(tx, after, pepper), change };
   });
-  return withSecret(webhook, pepper, await versionOf(prisma, webhookId));
 }
 
 /** Sends the events since `from` again, those before the webhook was added included. Throws `ServiceError('not_found')`. */
@@ -128,7 +137,7 @@ export async function testWebhook(
   const id = randomUUID();
   const body = JSON.stringify({ eventId: id, kind: 'test', createdAt: new Date().toISOString() });
   const hasPrevious = previousSecretUntil !== null && Date.parse(previousSecretUntil) > Date.now();
-  const keys = { webhookId, version: await versionOf(prisma, webhookId), hasPrevious };
+  const keys = { ...(await secretPartsOf(prisma, webhookId)), hasPrevious };
   const headers = signatureHeaders(pepper, keys, { id, body, sentAt: Math.floor(Date.now() / 1_000) });
   const start = performance.now();
   const failure = (await client.send({ url, allowPrivateNetwork, headers, body })) ?? null;
@@ -170,12 +179,24 @@ async function findWebhook(tx: Prisma.TransactionClient, webhookId: string): Pro
   return renderWebhook(row);
 }
 
-async function versionOf(prisma: PrismaClient, id: string): Promise<number> {
-  return (await prisma.webhook.findUniqueOrThrow({ where: { id }, select: { secretVersion: true } })).secretVersion;
+/** Throws `ServiceError('conflict')` when a removed webhook of another account had the id. The audit journal keeps their accounts. */
+async function assertIdOf(tx: Prisma.TransactionClient, id: string, accountId: string | null): Promise<void> {
+  const removed = await tx.billingAudit.findMany({
+    where: { target: `webhook/${id}`, action: 'webhook.remove' },
+    select: { accountId: true },
+    distinct: ['accountId'],
+  });
+  if (removed.some((one) => one.accountId !== accountId))
+    throw new ServiceError('conflict', 'A removed webhook of another account had this id.', 'webhookId');
 }
 
-function withSecret(webhook: Webhook, pepper: string, version: number): WebhookWithSecret {
-  return { ...webhook, secret: webhookSecret(pepper, webhook.webhookId, version) };
+async function secretPartsOf(tx: Prisma.TransactionClient, id: string): Promise<SecretParts> {
+  const { secretVersion: version, secretSalt: salt } = await tx.webhook.findUniqueOrThrow({ where: { id } });
+  return { webhookId: id, salt, version };
+}
+
+async function withSecret(tx: Prisma.TransactionClient, webhook: Webhook, pepper: string): Promise<WebhookWithSecret> {
+  return { ...webhook, secret: webhookSecret(pepper, await secretPartsOf(tx, webhook.webhookId)) };
 }
 
 function renderWebhook({ previousSecretUntil, createdAt, deadSince, ...row }: WebhookRow): Webhook {

@@ -110,6 +110,7 @@ export const MUTATIONS_OF_GOVERNANCE: MutationsByFile = {
   ],
   'apps/billing/src/webhooks/webhook-signature.ts': [
     ['both secrets sign during a rotation', 'hasPrevious && version > 1', 'false', WEBHOOKS, 'messages are signed with both secrets'],
+    ['the salt is part of the secret', "salt === ''", 'true', WEBHOOKS, 'added with the same id has another secret'],
     ['the time is signed', 'id}.${sentAt', 'id}.${0', WEBHOOKS, 'gets the events of its account, signed'],
   ],
   'apps/billing/src/webhooks/webhook-client.ts': [

@@ -1,6 +1,6 @@
 import {
   type Webhook,
-  type WebhookWithSecret,
+  type WebhookAdded,
   webhookAdd,
   webhookList,
   webhookRemove,
@@ -87,7 +87,10 @@ export const webhookCommands = [
     summary: 'Give a webhook a new secret; for a time messages are signed with both',
     parameters: {
       webhookId: id,
-      grace: optional(duration('30d'), 'how long the secret before stays valid; default 1d'),
+      grace: optional(
+        duration('30d'),
+        'how long the secret before stays valid; default 1d; 0s ends all before at once, also during another grace',
+      ),
     },
     examples: ['webhook rotate <webhook-id>', 'webhook rotate <webhook-id> --grace 0s'],
     endpoint: webhookRotate,
@@ -105,8 +108,12 @@ export const webhookCommands = [
   }),
 ];
 
-function renderSecret(webhook: WebhookWithSecret): string {
-  return `${renderWebhook(webhook)}\n\n${webhook.secret}\n\nThis is the secret of the signatures. It is shown once.`;
+function renderSecret(webhook: WebhookAdded): string {
+  const { webhookId, secret } = webhook;
+  const rendered = renderWebhook(webhook);
+  return secret === null
+    ? `${rendered}\n\nThis webhook was added before. Its secret is not shown again; webhook rotate ${webhookId} --grace 0s gives it a new one.`
+    : `${rendered}\n\n${secret}\n\nThis is the secret of the signatures. It is shown once.`;
 }
 
 function renderWebhook(webhook: Webhook): string {

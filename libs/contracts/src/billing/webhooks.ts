@@ -27,6 +27,11 @@ export interface WebhookWithSecret extends Webhook {
   secret: string;
 }
 
+export interface WebhookAdded extends Webhook {
+  /** Null: the webhook was added before. Its secret is not shown again; a rotation gives it a new one. */
+  secret: string | null;
+}
+
 export class WebhookAddRequest {
   /** Chosen by the caller, so that a repeated request adds one webhook. Default: a new one. */
   @IsOptional() @Id() webhookId?: string;
@@ -38,11 +43,14 @@ export class WebhookAddRequest {
   @IsOptional() @IsBoolean() allowPrivateNetwork?: boolean;
 }
 
-/** Replies `not_found` for an unknown account, and `conflict` when there are 1,000 webhooks or the id is that of another. */
-export const webhookAdd = new Endpoint<WebhookAddRequest, WebhookWithSecret>(
+/**
+ * Replies `not_found` for an unknown account, and `conflict` when there are 1,000 webhooks, the id is that of another, or it was that of a
+ * removed one of another account.
+ */
+export const webhookAdd = new Endpoint<WebhookAddRequest, WebhookAdded>(
   'billing.v1.webhook.add',
   WebhookAddRequest,
-  'Adds a webhook for the money events from now on; the reply has its secret',
+  'Adds a webhook for the money events from now on; the first reply has its secret',
 );
 
 export class WebhookListRequest {
@@ -72,11 +80,11 @@ export const webhookRemove = new Endpoint<WebhookRemoveRequest, Webhook>(
 
 export class WebhookRotateRequest {
   @Id() webhookId!: string;
-  /** Seconds for which messages are signed with both secrets. */
+  /** Seconds for which messages are signed with both secrets. 0 ends all secrets before at once. */
   @IsInt() @Min(0) @Max(2_592_000) graceSeconds!: number;
 }
 
-/** Replies `conflict` while the secret before is still valid. */
+/** Replies `conflict` to a grace while the secret before is still valid by another. */
 export const webhookRotate = new Endpoint<WebhookRotateRequest, WebhookWithSecret>(
   'billing.v1.webhook.rotate',
   WebhookRotateRequest,
