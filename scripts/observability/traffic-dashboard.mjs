@@ -247,6 +247,12 @@ export const TRAFFIC = {
           queries: [rateBy('tollgate_panel_requests_total', 'status')],
         },
         {
+          title: 'Refusals that were summed',
+          description: 'Refusals beyond ten rows a minute of one person, token or key: they count, and have no row of their own.',
+          unit: 'reqps',
+          queries: [rateBy('tollgate_panel_refusals_summed_total', 'journal')],
+        },
+        {
           title: 'Activity that was dropped',
           description: 'Requests that are missing in the activity of the panel. Bills are not affected.',
           unit: 'short',

@@ -32,6 +32,7 @@ import { TokensController } from './api/tokens.controller.js';
 import { TrafficController } from './api/traffic.controller.js';
 import { UpstreamsController } from './api/upstreams.controller.js';
 import { UsageController } from './api/usage.controller.js';
+import { SummedRefusals } from './audit/summed-refusals.js';
 import { CredentialsGuard } from './http/credentials.guard.js';
 import { Credentials } from './http/credentials.js';
 import { ErrorFilter } from './http/error.filter.js';
@@ -88,6 +89,7 @@ export function panelModule({ config, logger, prisma, messaging, providers }: Pa
   const signIn = new SignIn(prisma, passwords, sessions, throttle);
   const ssoProviders = new Map([...providers].map(([name, one]) => [name, new SsoProvider(name, one, config.panelUrl)]));
   const sso = new Sso(prisma, ssoProviders, throttle, new AdmitPerson(prisma, sessions), passwords.isOn);
+  const refusals = new SummedRefusals(prisma, logger, metrics.refusalsSummed);
   const playgroundKeys = new PlaygroundKeys(services, sessions, logger);
   const value = (token: object, useValue: object) => ({ provide: token as never, useValue });
   return {
@@ -122,7 +124,7 @@ export function panelModule({ config, logger, prisma, messaging, providers }: Pa
       { provide: APP_GUARD, useValue: new PermissionGuard(reflector) },
       { provide: APP_INTERCEPTOR, useValue: new JsonBodyInterceptor(reflector) },
       { provide: APP_PIPE, useValue: new PayloadPipe() },
-      { provide: APP_FILTER, useValue: new ErrorFilter(cookie, prisma, logger) },
+      { provide: APP_FILTER, useValue: new ErrorFilter(cookie, refusals, logger) },
       { provide: LOGGER, useValue: logger },
       value(PanelConfig, config),
       value(Services, services),
@@ -131,6 +133,7 @@ export function panelModule({ config, logger, prisma, messaging, providers }: Pa
         AuditJournals,
         new AuditJournals(services, { list: (query) => listAudit(prisma, 'panel', query), check: () => checkAuditChain(prisma, 'panel') }),
       ),
+      value(SummedRefusals, refusals),
       value(Credentials, credentials),
       value(SessionCookie, cookie),
       value(AttemptCookie, new AttemptCookie(config.panelUrl)),
@@ -142,7 +145,7 @@ export function panelModule({ config, logger, prisma, messaging, providers }: Pa
       value(Members, new Members(prisma)),
       value(Invites, new Invites(prisma, passwords, sessions, signIn, config.panelUrl)),
       value(Activity, new Activity(prisma)),
-      value(ActivityRecorder, new ActivityRecorder(prisma, messaging, logger, metrics.activityDropped, config.activityDays)),
+      value(ActivityRecorder, new ActivityRecorder(prisma, messaging, logger, metrics, config.activityDays)),
       value(LiveRequests, new LiveRequests(messaging)),
       value(PlaygroundKeys, playgroundKeys),
       value(Playground, new Playground(playgroundKeys, config.ownGatewayUrl)),

@@ -17,12 +17,15 @@ class Recorder {
       update: async () => void this.marks.push('extended'),
     };
     const prisma = { $executeRaw: async () => 0, activityRecording };
-    const counter = {
-      inc: (count: number) => {
-        this.dropped += count;
+    const metrics = {
+      activityDropped: {
+        inc: (count: unknown) => {
+          this.dropped += Number(count);
+        },
       },
+      refusalsSummed: { inc: () => undefined },
     };
-    this.recorder = new ActivityRecorder(prisma as never, this.messaging, createLogger('test', 'silent'), counter as never, 30);
+    this.recorder = new ActivityRecorder(prisma as never, this.messaging, createLogger('test', 'silent'), metrics, 30);
     this.recorder.onModuleInit();
   }
 

@@ -4,7 +4,8 @@ import type { PrismaClient } from '#database/prisma-client.js';
 import type { Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
 import { MARK_MS, Recording } from './recording.js';
-import { writeRequests } from './write-requests.js';
+import { RefusedRows } from './refused-rows.js';
+import { type CountedRequest, writeRequests } from './write-requests.js';
 
 const WRITE_MS = 1_000;
 /** Requests of one statement: a larger one would hold its locks for longer. */
@@ -19,7 +20,8 @@ const QUEUE = 'panel';
 
 /** Records the requests that gateways report. While it is away, activity is missing; nothing else notices. */
 export class ActivityRecorder {
-  private waiting: EndedRequest[] = [];
+  private waiting: CountedRequest[] = [];
+  private readonly refusedRows = new RefusedRows();
   private readonly recording: Recording;
   private working: Promise<void> | undefined;
   private choresAt = 0;
@@ -30,7 +32,7 @@ export class ActivityRecorder {
     private readonly prisma: PrismaClient,
     private readonly messaging: Messaging,
     private readonly logger: Logger,
-    private readonly dropped: Counter,
+    private readonly metrics: Record<'activityDropped' | 'refusalsSummed', Pick<Counter, 'inc'>>,
     /** Days for which requests are kept. */
     private readonly days: number,
   ) {
@@ -68,12 +70,19 @@ export class ActivityRecorder {
 
   private take(requests: readonly EndedRequest[]): void {
     const room = WAITING_MAX - this.waiting.length;
-    this.waiting.push(...requests.slice(0, room));
+    for (const request of requests.slice(0, room)) this.waiting.push(this.countedOf(request));
     if (requests.length > room) this.lose(requests.length - room);
   }
 
+  /** Decided once, so that a write that is repeated has the same rows. */
+  private countedOf(request: EndedRequest): CountedRequest {
+    const hasRow = this.refusedRows.admits(request);
+    if (!hasRow && request.accountId !== undefined) this.metrics.refusalsSummed.inc({ journal: 'activity' });
+    return { request, hasRow };
+  }
+
   private lose(count: number): void {
-    this.dropped.inc(count);
+    this.metrics.activityDropped.inc(count);
     this.recording.interrupt();
   }
 
@@ -96,7 +105,7 @@ export class ActivityRecorder {
 }
 
 /** A gateway whose clock is days off must not stop the others. */
-function hasPartition(now: number): (request: EndedRequest) => boolean {
+function hasPartition(now: number): (counted: CountedRequest) => boolean {
   const today = Math.floor(now / DAY_MS) * DAY_MS;
-  return ({ receivedAt }) => Date.parse(receivedAt) >= today - DAY_MS && Date.parse(receivedAt) < today + 2 * DAY_MS;
+  return ({ request: { receivedAt } }) => Date.parse(receivedAt) >= today - DAY_MS && Date.parse(receivedAt) < today + 2 * DAY_MS;
 }

@@ -8,6 +8,7 @@ import { type EndedRequest, requestsEnded } from '#contracts/gateway.js';
 import { PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
 import type { TrafficReply } from '../api/shapes/traffic.js';
 import { ActivityRecorder } from './activity-recorder.js';
+import { REFUSED_ROWS_MAX } from './refused-rows.js';
 
 /** The way of a gateway's report: recorded once, counted by minute and hour, and read by those who may. */
 const ACME = randomUUID();
@@ -134,6 +135,33 @@ test('a report that comes twice counts once, also within one message', async () 
   await record(request, request);
   await record(request, ended());
   expect((await traffic()).rows.map(({ requests }) => requests)).toEqual([2]);
+});
+
+test('thousands of refused requests of a key without money have a few rows, and all of them count [sec-refusals-summed]', async () => {
+  const refused = { outcome: undefined, heldMs: undefined, firstContentMs: undefined, lastContentMs: undefined, attempts: undefined };
+  const penniless = (count: number, over: Partial<EndedRequest>) =>
+    Array.from({ length: count }, () => ended({ ...refused, endedMs: 1, ...over }));
+  const report = [
+    ...penniless(4_000, { status: 402, code: 'insufficient_balance' }),
+    ...penniless(500, { status: 400, code: 'invalid_json', model: undefined }),
+    ...Array.from({ length: 50 }, () => ended()),
+    ...penniless(20, { status: 503, code: 'model_unavailable', holdId: randomUUID() }),
+  ];
+  await record(...report.slice(0, 2_000));
+  await record(...report.slice(2_000));
+  const { total } = await traffic();
+  const kept = await panel.sql.query(
+    "SELECT details ->> 'status' AS status, count(*)::int AS kept FROM activity.request GROUP BY 1 ORDER BY 1",
+  );
+  expect(total.outcomes.toSorted((one, other) => one.status - other.status)).toEqual([
+    { status: 200, code: null, requests: 50 },
+    { status: 400, code: 'invalid_json', requests: 500 },
+    { status: 402, code: 'insufficient_balance', requests: 4_000 },
+    { status: 503, code: 'model_unavailable', requests: 20 },
+  ]);
+  expect(Object.fromEntries(kept.rows.map(({ status, kept }) => [status, kept]))).toMatchObject({ 200: 50, 503: 20 });
+  // The report may come in two minutes.
+  for (const { status, kept: rows } of kept.rows) if (status.startsWith('4')) expect(rows).toBeLessThanOrEqual(2 * REFUSED_ROWS_MAX);
 });
 
 test('requests without a valid key are counted for the platform, and no row is kept of them', async () => {

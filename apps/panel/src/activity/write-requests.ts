@@ -5,24 +5,30 @@ import { bucketOf } from './histogram.js';
 /** Stands for the account, project and key of a request without a valid key. */
 export const NO_ID = '00000000-0000-0000-0000-000000000000';
 
+/** A request, and whether it has a row of its own beside its part of the traffic. */
+export interface CountedRequest {
+  request: EndedRequest;
+  hasRow: boolean;
+}
+
 /**
- * Writes requests and adds them to the traffic of their minute and hour, in one statement. A request that is there already is not counted
- * again. Those without a valid key are only counted: each of them has no row, because anyone can send them.
+ * Writes requests and adds them to the traffic of their minute and hour, in one statement. A request whose row is there already is not
+ * counted again.
  */
-export async function writeRequests(prisma: PrismaClient, requests: readonly EndedRequest[]): Promise<void> {
+export async function writeRequests(prisma: PrismaClient, requests: readonly CountedRequest[]): Promise<void> {
   await prisma.$executeRaw`
     WITH incoming AS (
       SELECT DISTINCT ON (request_id) * FROM jsonb_to_recordset(${JSON.stringify(requests.map(rowOf))}::jsonb) AS ended(
-        request_id text, received_at timestamptz, ended_at timestamptz, account_id uuid, project_id uuid, key_id uuid, model text,
+        request_id text, has_row boolean, received_at timestamptz, ended_at timestamptz, account_id uuid, project_id uuid, key_id uuid, model text,
         outcome text, first_content text, duration text, details jsonb)
     ), added AS (
       INSERT INTO activity.request (received_at, request_id, account_id, details)
-      SELECT received_at, request_id, account_id, details FROM incoming WHERE account_id <> ${NO_ID}::uuid
+      SELECT received_at, request_id, account_id, details FROM incoming WHERE has_row
       ON CONFLICT DO NOTHING RETURNING request_id
     ), facts AS (
       SELECT account_id, ended_at, project_id, key_id, model, fact.property, fact.value
       FROM incoming, LATERAL (VALUES ('outcome', outcome), ('first-content', first_content), ('duration', duration)) fact (property, value)
-      WHERE fact.value IS NOT NULL AND (account_id = ${NO_ID}::uuid OR request_id IN (SELECT request_id FROM added))
+      WHERE fact.value IS NOT NULL AND (NOT has_row OR request_id IN (SELECT request_id FROM added))
     ), minutes AS (
       INSERT INTO activity.traffic_minute AS total (account_id, at, project_id, key_id, model, property, value, requests)
       SELECT account_id, date_trunc('minute', ended_at, 'UTC'), project_id, key_id, model, property, value, count(*) FROM facts
@@ -35,11 +41,12 @@ export async function writeRequests(prisma: PrismaClient, requests: readonly End
     ON CONFLICT (account_id, at, project_id, key_id, model, property, value) DO UPDATE SET requests = total.requests + excluded.requests`;
 }
 
-function rowOf(request: EndedRequest): Record<string, unknown> {
+function rowOf({ request, hasRow }: CountedRequest): Record<string, unknown> {
   const { requestId, receivedAt, accountId, projectId, keyId, model, stream, outcome, firstContentMs, endedMs } = request;
   const isCompleted = outcome === 'completed';
   return {
     request_id: requestId,
+    has_row: hasRow,
     received_at: receivedAt,
     ended_at: new Date(Date.parse(receivedAt) + endedMs).toISOString(),
     account_id: accountId ?? NO_ID,
@@ -51,7 +58,7 @@ function rowOf(request: EndedRequest): Record<string, unknown> {
     first_content: isCompleted && stream && firstContentMs !== undefined ? String(bucketOf(firstContentMs)) : null,
     // A refusal takes no time: it would make the model look fast.
     duration: isCompleted ? String(bucketOf(endedMs)) : null,
-    details: accountId === undefined ? null : request,
+    details: hasRow ? request : null,
   };
 }
 

@@ -1,8 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { Response } from 'express';
-import type { PrismaClient } from '#database/prisma-client.js';
 import type { Logger } from '#observability/logger.js';
-import { record } from '../audit/journaled.js';
+import type { SummedRefusals } from '../audit/summed-refusals.js';
 import { authorOf } from './author-of.js';
 import { PanelError } from './panel-error.js';
 import { panelErrorOf } from './panel-error-of.js';
@@ -17,7 +16,7 @@ const TARGET_MAX = 200;
 export class ErrorFilter implements ExceptionFilter {
   constructor(
     private readonly cookie: SessionCookie,
-    private readonly prisma: PrismaClient,
+    private readonly refusals: SummedRefusals,
     private readonly logger: Logger,
   ) {}
 
@@ -40,11 +39,13 @@ export class ErrorFilter implements ExceptionFilter {
     response.status(error.status).json(error.body);
   }
 
-  /** Writes a refusal to the journal before the reply, so that a caller who has the reply finds its row. Never throws. */
+  /** Writes a refusal to the journal before the reply, so that a caller who has the reply finds its row, unless it is summed. Never throws. */
   private async record(request: PanelRequest, { message: reason }: PanelError): Promise<void> {
-    const entry = { action: 'permission.refuse', target: `${request.method} ${request.path.slice(0, TARGET_MAX)}`, reason };
+    const refusal = { action: 'permission.refuse', target: `${request.method} ${request.path.slice(0, TARGET_MAX)}`, reason };
+    const author = authorOf(request);
+    const summedAs = `${request.method} ${request.route?.path ?? request.path.slice(0, TARGET_MAX)}`;
     try {
-      await record(this.prisma, authorOf(request), entry);
+      await this.refusals.record(author, refusal, { by: author.caller.actor, summedAs });
     } catch (err) {
       const { requestId, traceId } = request;
       this.logger.error({ requestId, traceId, err }, 'refusal not recorded');

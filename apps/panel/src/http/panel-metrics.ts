@@ -17,6 +17,12 @@ export function createPanelMetrics(registry: Registry) {
       labelNames: ['method', 'status'],
       registers: [registry],
     }),
+    refusalsSummed: new Counter({
+      name: 'tollgate_panel_refusals_summed_total',
+      help: 'Refusals that were counted in a sum, because their sender had enough rows in the minute',
+      labelNames: ['journal'],
+      registers: [registry],
+    }),
     activityDropped: new Counter({
       name: 'tollgate_panel_activity_dropped_total',
       help: 'Ended requests that were not recorded, because the database was away for too long',
@@ -25,5 +31,6 @@ export function createPanelMetrics(registry: Registry) {
   };
   // Counters start at 0: rate() misses an increment from nothing to 1.
   for (const method of METHODS) for (const status of STATUSES) metrics.requests.inc({ method, status: String(status) }, 0);
+  for (const journal of ['audit', 'activity']) metrics.refusalsSummed.inc({ journal }, 0);
   return metrics;
 }
