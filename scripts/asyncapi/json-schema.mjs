@@ -1,5 +1,6 @@
 import { relative } from 'node:path';
 import ts from 'typescript';
+import { SIGNED_USD, USD } from '#money/pico-usd.js';
 
 /** Converts TypeScript types to JSON schemas. A named type of the repository is written once and referenced. */
 export class SchemaWriter {
@@ -120,6 +121,8 @@ const RULES = {
   Length: (minLength, maxLength) => ({ minLength, maxLength }),
   Text: (maxLength) => ({ minLength: 1, maxLength }),
   Matches: ({ pattern }) => ({ pattern }),
+  Usd: () => ({ pattern: USD.source, examples: ['2.50', '1,234.50'] }),
+  SignedUsd: () => ({ pattern: SIGNED_USD.source, examples: ['2.50', '-2.50'] }),
   Instant: () => ({ examples: ['2027-01-31', '2027-01-31T12:00:00Z'] }),
   ArrayMaxSize: (maxItems) => ({ maxItems }),
   ArrayMinSize: (minItems) => ({ minItems }),

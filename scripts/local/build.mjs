@@ -10,6 +10,8 @@ const GENERATED = 'libs/database/src/generated';
 const SETTINGS = ['.swcrc', 'package-lock.json'];
 /** Sources of the panel's pages, and their folder in `dist`. */
 const UI = 'apps/panel/ui';
+/** The only module that pages and services share. */
+const UI_AMOUNTS = 'libs/money/src/pico-usd.ts';
 const BUILT_UI = 'dist/apps/panel/ui';
 /** The commit of the sources, which the programs show as theirs. */
 const COMMIT_FILE = 'dist/commit';
@@ -32,7 +34,7 @@ export async function ensureBuilt({ step }) {
       return 'compiled';
     });
   }
-  const pages = digest(['package-lock.json', ...uiFiles()]);
+  const pages = digest(['package-lock.json', UI_AMOUNTS, ...uiFiles()]);
   if (readStamp(BUILT_UI) !== pages) {
     await step('panel pages', async () => {
       await buildUi(pages);

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { isNetwork, UNIT_PRICE } from '#contracts/billing/fields.js';
 import type { ModelLimit } from '#contracts/billing/model-limits.js';
-import { parseUsd } from '#money/pico-usd.js';
+import { parseSignedUsd, parseUsd } from '#money/pico-usd.js';
 import { parseUsdPerMillionTokens } from '#money/price.js';
 import type { Parameter } from './command.js';
 import type { Resource } from './complete-ids.js';
@@ -129,45 +129,45 @@ function parseModelLimit(text: string): ModelLimit {
 /** A dollar amount above zero with up to twelve decimals, kept as text so that it stays exact. */
 export const usd: Kind<string> = {
   placeholder: 'dollars',
-  parse: (value) => (isPositiveUsd(value) ? value : invalid('Must be a dollar amount above zero such as 25 or 12.50.')),
+  parse: (value) => (amountIn(value) > 0n ? value : invalid('Must be a dollar amount above zero such as 25 or 12.50.')),
 };
 
 /** A dollar amount, zero included. */
 export const usdOrZero: Kind<string> = {
   placeholder: 'dollars',
   parse: (value) => {
-    try {
-      parseUsd(value);
-      return value;
-    } catch {
-      return invalid('Must be a dollar amount such as 25 or 12.50.');
-    }
+    amountIn(value);
+    return value;
   },
 };
 
 /** A dollar amount, zero included; parsed to pico-USD. */
-export const usdAsPico: Kind<string> = { ...usdOrZero, parse: (value) => String(parseUsd(usdOrZero.parse(value))) };
+export const usdAsPico: Kind<string> = { placeholder: 'dollars', parse: (value) => String(amountIn(value)) };
 
 /** A dollar amount other than zero. */
 export const signedUsd: Kind<string> = {
   placeholder: 'dollars',
   parse: (value) =>
-    isPositiveUsd(value.replace(/^-/, '')) ? value : invalid('Must be a dollar amount other than zero such as 2.50 or -2.50.'),
+    amountIn(value, parseSignedUsd) !== 0n ? value : invalid('Must be a dollar amount other than zero such as 2.50 or -2.50.'),
 };
 
 /** A price of one request or image in USD. */
 export const unitPrice: Kind<string> = {
   placeholder: 'dollars',
-  parse: (value) => (UNIT_PRICE.test(value) ? value : invalid('Must be dollars below 1000000 with at most twelve decimals, such as 0.01.')),
+  parse: (value) => {
+    const price = plainAmount(value);
+    return UNIT_PRICE.test(price) ? price : invalid('Must be dollars below 1000000 with at most twelve decimals, such as 0.01.');
+  },
 };
 
 /** A price in USD per million tokens with up to six decimals. */
 export const perMillion: Kind<string> = {
   placeholder: 'dollars',
   parse: (value) => {
+    const price = plainAmount(value);
     try {
-      parseUsdPerMillionTokens(value);
-      return value;
+      parseUsdPerMillionTokens(price);
+      return price;
     } catch {
       return invalid('Must be dollars per million tokens with at most six decimals, such as 0.15.');
     }
@@ -223,11 +223,18 @@ export function duration(longest: string): Kind<number> {
 /** Option of every paged list. */
 export const cursor = optional(text(2_000, 'cursor'), 'cursor that the previous page showed');
 
-function isPositiveUsd(value: string): boolean {
+/** Returns an amount as the catalog writes prices: without commas. */
+function plainAmount(value: string): string {
+  amountIn(value);
+  return value.replace(/[$,]/g, '');
+}
+
+/** Parses an amount. The refusal tells how to write it. */
+function amountIn(value: string, parse: (text: string) => bigint = parseUsd): bigint {
   try {
-    return parseUsd(value) > 0n;
-  } catch {
-    return false;
+    return parse(value);
+  } catch (error) {
+    return invalid((error as RangeError).message);
   }
 }
 

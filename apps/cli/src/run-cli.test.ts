@@ -790,7 +790,19 @@ describe('an error is one line and an exit code', () => {
     ['account create', "error: required option '--name <text>' not specified\n"],
     [
       `topup --account ${ID} --usd 1e3 --payment-id p`,
-      "error: option '--usd <dollars>' argument '1e3' is invalid. Must be a dollar amount above zero such as 25 or 12.50.\n",
+      "error: option '--usd <dollars>' argument '1e3' is invalid. Write an amount in dollars such as 25 or 2.50.\n",
+    ],
+    [
+      `topup --account ${ID} --usd 2,50 --payment-id p`,
+      "error: option '--usd <dollars>' argument '2,50' is invalid. Write cents with a point: 2.50\n",
+    ],
+    [
+      `budget set --account ${ID} --period month --limit 0,50`,
+      "error: option '--limit <dollars>' argument '0,50' is invalid. Write cents with a point: 0.50\n",
+    ],
+    [
+      'price schedule --model m --input 0,15 --cached 0 --output 1 --at 2027-01-01',
+      "error: option '--input <dollars>' argument '0,15' is invalid. Write cents with a point: 0.15\n",
     ],
     [
       `topup --account ${ID} --usd 0 --payment-id p`,
@@ -825,7 +837,7 @@ describe('an error is one line and an exit code', () => {
     [`account update ${ID} --low-balance 5 --low-balance-off`, 'error: --low-balance and --low-balance-off contradict each other\n'],
     [
       `account update ${ID} --credit-line=-1`,
-      "error: option '--credit-line <dollars>' argument '-1' is invalid. Must be a dollar amount such as 25 or 12.50.\n",
+      "error: option '--credit-line <dollars>' argument '-1' is invalid. The amount must not be negative.\n",
     ],
     [`account update ${ID} --active --reason why`, 'error: --reason requires --frozen\n'],
     [`refund --account ${ID} --refund-id r`, 'error: give --payment-id, --usd, or both\n'],

@@ -54,6 +54,7 @@ export const ROUTE_CALLERS: Record<RouteName, 'anyone' | 'person' | readonly Rol
   revokeKey: ['admin', 'owner', 'developer'],
   runPlayground: ['admin', 'owner', 'developer'],
   listBudgets: EVERY_ROLE,
+  createBudget: ['admin', 'owner', 'finance'],
   setBudget: ['admin', 'owner', 'finance'],
   removeBudget: ['admin', 'owner', 'finance'],
   listMovements: ['admin', 'auditor', 'owner', 'finance'],

@@ -75,6 +75,39 @@ describe('a budget', () => {
     ]);
   });
 
+  test.each<[unit: string, limits: Pick<BudgetSetRequest, 'limitPicoUsd' | 'limitTokens'>, details: object]>([
+    ['dollars', { limitPicoUsd: '7000000000000' }, { limitPicoUsd: '7000000000000' }],
+    ['tokens', { limitTokens: 7 }, { limitTokens: '7' }],
+  ])(
+    'of %s is made once: to make it again is refused with the present limit, and changes nothing [money-create-budget]',
+    async (_unit, limits, details) => {
+      const { accountId, projectId } = await ledger.customer();
+      for (const values of [{}, { dimension: 'user' }, { dimension: 'tag:team', value: 'search' }]) {
+        const request = { accountId, projectId, period: 'month', ...values, ...limits } as const;
+        const created = await setBudget(ledger.prisma, { ...request, createOnly: true });
+        const larger = { limitPicoUsd: limits.limitPicoUsd && '9', limitTokens: limits.limitTokens && 9 };
+        const again = await setBudget(ledger.prisma, { ...request, ...larger, timeZone: 'Asia/Tokyo', createOnly: true }).catch(
+          (error) => error,
+        );
+        expect(again).toMatchObject({ code: 'conflict', param: 'period', details: { budgetId: created.budgetId, ...details } });
+        expect(again.message).toMatch(/^There is such a budget already, with a limit of (\$7\.00|7 tokens)\. /);
+        expect((await listBudgets(ledger.prisma, { accountId, budgetId: created.budgetId })).budgets).toEqual([created]);
+      }
+    },
+  );
+
+  test('is made by one of several who make it at once [money-create-budget]', async () => {
+    const { accountId } = await ledger.customer();
+    const make = (limit: number) => setBudget(ledger.prisma, { accountId, period: 'day', limitPicoUsd: `${limit}`, createOnly: true });
+    const outcomes = await Promise.allSettled([1, 2, 3, 4].map(make));
+    const made = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+    expect([made.length, outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason.code] : []))]).toEqual([
+      1,
+      ['conflict', 'conflict', 'conflict'],
+    ]);
+    expect((await listBudgets(ledger.prisma, { accountId })).budgets).toEqual(made);
+  });
+
   test('is of a project or key of the account, in a time zone that exists, with one limit and a start day of its period', async () => {
     const [customer, other] = [await ledger.customer(), await ledger.customer()];
     const { accountId } = customer;

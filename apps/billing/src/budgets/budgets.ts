@@ -3,6 +3,7 @@ import type { Budget, BudgetListReply, BudgetListRequest, BudgetPeriod, BudgetSe
 import { ServiceError } from '#contracts/service-error.js';
 import { type Author, audited, changedFields } from '#database/audit-journal.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
+import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
 import { requireAccount } from '../accounts/accounts.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { payloadOf } from '../events/decide-events.js';
@@ -25,8 +26,8 @@ const START_DAYS: Readonly<Record<BudgetPeriod, number>> = { day: 1, week: 7, mo
  * rollup knows what they have spent before. Requests see the change from their next reserve on. A threshold that is passed by the change is an
  * event; a budget of each user or each value of a tag has no thresholds.
  * @throws {ServiceError} `not_found` for an unknown account, project or key, `invalid_request` for a time zone, a start day, no limit or two,
- * a value without a dimension, or thresholds of each user or tag, `conflict` when the account has `BUDGETS_MAX` budgets, or for another time zone
- * or start day of a budget of users or tags.
+ * a value without a dimension, or thresholds of each user or tag, `conflict` when the account has `BUDGETS_MAX` budgets, for another time zone
+ * or start day of a budget of users or tags, or for `createOnly` when the budget exists.
  */
 export async function setBudget(prisma: PrismaClient, request: BudgetSetRequest, author: Author = OWN_AUTHOR): Promise<Budget> {
   checkFields(request);
@@ -38,12 +39,14 @@ export async function setBudget(prisma: PrismaClient, request: BudgetSetRequest,
   const startDay = request.startDay ?? known?.start_day ?? START_DAY_DEFAULT;
   const window = windowAt(period, timeZone, await clockOf(prisma), startDay);
   const thresholds = isOfEach(counted) ? [] : (thresholdsOf(request) ?? known?.thresholds ?? [...THRESHOLDS_DEFAULT]);
-  const settings = { counted, period, timeZone, startDay, limit, thresholds, window };
+  const createOnly = request.createOnly === true;
+  const settings = { counted, period, timeZone, startDay, limit, thresholds, window, createOnly };
   if (counted.dimension !== null) return setBudgetOfValues(prisma, settings, author);
   const before = hasWindows(known, settings) ? undefined : await countSpent(prisma, counted, window);
   return audited(prisma, 'billing', author, async (tx) => {
     const now = await lockAccount(tx, counted.accountId);
     const row = await findBudget(tx, counted, period);
+    if (row && createOnly) throw existsAlready(row);
     if (row && hasWindows(row, settings)) {
       await setLimit(tx, row.id, { limit, thresholds });
     } else {
@@ -89,6 +92,7 @@ async function setBudgetOfValues(prisma: PrismaClient, budget: Omit<NewBudget, '
     const snapshot = known ? undefined : await addSpentValues(tx, added);
     const now = await lockAccount(tx, counted.accountId);
     const row = await findBudget(tx, counted, period);
+    if (row && budget.createOnly) throw existsAlready(row);
     if (row?.id !== known?.id || (!row && !isWithin(start, now, now))) throw changedMeanwhile();
     if (row && !hasWindows(row, budget)) {
       const param = row.start_day === budget.startDay ? 'timeZone' : 'startDay';
@@ -109,6 +113,14 @@ function changedMeanwhile(): ServiceError {
   return new ServiceError('conflict', 'The budget was changed meanwhile. Try again.', 'period');
 }
 
+/** Creating must not replace a limit that the caller has not seen. */
+function existsAlready({ id: budgetId, unit, limit }: BudgetRow): ServiceError {
+  const [text, details] =
+    unit === 'tokens' ? [`${limit} tokens`, { limitTokens: limit }] : [`$${renderUsd(parsePicoUsd(limit))}`, { limitPicoUsd: limit }];
+  const message = `There is such a budget already, with a limit of ${text}. Change it instead.`;
+  return new ServiceError('conflict', message, 'period', { details: { budgetId, ...details } });
+}
+
 async function setLimit(
   tx: Prisma.TransactionClient,
   budgetId: string,
@@ -126,6 +138,7 @@ interface NewBudget {
   limit: string;
   thresholds: readonly number[];
   window: BudgetWindow;
+  createOnly: boolean;
   before: SpentBefore;
 }
 
@@ -143,7 +156,7 @@ async function beginBudget(tx: Prisma.TransactionClient, budget: NewBudget, row:
 
 async function addBudget(
   tx: Prisma.TransactionClient,
-  { counted, period, timeZone, startDay, limit, thresholds, window }: Omit<NewBudget, 'before'>,
+  { counted, period, timeZone, startDay, limit, thresholds, window }: Omit<NewBudget, 'before' | 'createOnly'>,
   budgetId: string,
   { spent, held }: { spent: string; held: string },
 ): Promise<void> {

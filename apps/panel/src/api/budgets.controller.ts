@@ -24,6 +24,12 @@ export class BudgetsController {
     return this.services.ask(budgetList, query);
   }
 
+  /** Billing decides in its transaction whether the budget exists, so that of two callers one is refused. */
+  @Handles('createBudget')
+  create(@Req() request: PanelRequest, @Input(BudgetSetRequest) message: BudgetSetRequest): Promise<Budget> {
+    return this.services.change(request, budgetSet, { ...message, createOnly: true });
+  }
+
   @Handles('setBudget')
   set(@Req() request: PanelRequest, @Input(BudgetSetRequest) message: BudgetSetRequest): Promise<Budget> {
     return this.services.change(request, budgetSet, message);

@@ -15,6 +15,7 @@ import { MessagingError } from '#messaging/messaging.js';
 import type { FakeEventStream } from '#testing/fake-messaging.js';
 import { PANEL_URL, PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
 import { API_PREFIX } from '../http/routes.js';
+import type { PanelErrorBody } from './shapes/error.js';
 
 const ACME = '0190a6f0-7c1e-7000-8000-00000000000a';
 const OTHER = '0190a6f0-7c1e-7000-8000-00000000000f';
@@ -235,6 +236,31 @@ test('a budget is set in the account of the path, and removed there alone', asyn
     budget,
   ]);
   expect(calls).toEqual([{ ...body, accountId: ACME }, { budgetId }]);
+});
+
+test('a new budget replaces none: the reply to making it again has the present one [money-create-budget]', async () => {
+  const details = { budgetId: KEY, limitPicoUsd: '5' };
+  const asked: object[] = [];
+  panel.messaging.answer(budgetSet, (message): Budget => {
+    asked.push(message);
+    throw new ServiceError('conflict', 'There is such a budget already.', 'period', { details });
+  });
+  const body = { period: 'month', limitPicoUsd: '7', createOnly: false };
+  const made = await panel.send(`/accounts/${ACME}/budgets`, { method: 'POST', body, cookie: owner.cookie });
+  const error = { message: 'There is such a budget already.', type: 'conflict_error', param: 'period', code: 'conflict', details };
+  expect([made.status, made.body]).toEqual([409, { error }]);
+  expect(asked).toEqual([{ accountId: ACME, period: 'month', limitPicoUsd: '7', createOnly: true }]);
+});
+
+test('an amount with a comma in the place of a point is refused with its right form [money-amount-field]', async () => {
+  const topUp = (usd: unknown) =>
+    panel.send(`/accounts/${ACME}/topups`, { method: 'POST', body: { usd, paymentId: 'p' }, cookie: admin.cookie });
+  const refusals = [await topUp('2,50'), await topUp('1,23,4'), await topUp(2.5)];
+  expect(refusals.map(({ status, body }) => [status, (body as PanelErrorBody).error.message])).toEqual([
+    [400, expect.stringMatching(/^usd is no amount\. Write cents with a point: 2\.50/)],
+    [400, expect.stringMatching(/^usd is no amount\. A comma only separates thousands before a point, as in 1,234\.50/)],
+    [400, expect.stringMatching(/^usd is no amount\. Send it as a string such as "2\.50"/)],
+  ]);
 });
 
 test('a rotation of a key of another account is answered as one of a key that does not exist', async () => {

@@ -15,6 +15,8 @@ export function panelErrorOf(thrown: unknown): PanelError {
 /** Translates a refusal of another service. Its message is written for callers. */
 function ofService(error: ServiceError): PanelError {
   const { code, message, param } = error;
-  if (isPanelErrorCode(code)) return new PanelError(code, message, { param, cause: error });
+  // What exists already belongs to the account of the caller; details of other refusals are for services.
+  const details = code === 'conflict' ? error.details : undefined;
+  if (isPanelErrorCode(code)) return new PanelError(code, message, { param, cause: error, details });
   return new PanelError('unavailable', message, { param, cause: error });
 }

@@ -42,6 +42,8 @@ interface PanelErrorOptions {
   param?: string;
   /** Logged, never sent. */
   cause?: unknown;
+  /** Sent with the error. */
+  details?: Readonly<Record<string, string>> | undefined;
   /** Whole seconds, sent as `Retry-After`. */
   retryAfterSeconds?: number;
   /** Overrides the status of the code: 405. */
@@ -54,21 +56,23 @@ export class PanelError extends Error {
   readonly status: number;
   readonly param: string | undefined;
   readonly retryAfterSeconds: number | undefined;
+  readonly details: Readonly<Record<string, string>> | undefined;
 
   constructor(
     readonly code: PanelErrorCode,
     message: string,
-    { param, cause, retryAfterSeconds, status = PANEL_ERROR_CODES[code].status }: PanelErrorOptions = {},
+    { param, cause, details, retryAfterSeconds, status = PANEL_ERROR_CODES[code].status }: PanelErrorOptions = {},
   ) {
     super(message, cause === undefined ? undefined : { cause });
     this.status = status;
     this.param = param;
     this.retryAfterSeconds = retryAfterSeconds;
+    this.details = details;
   }
 
   /** The body of the reply. */
   get body(): PanelErrorBody {
-    const { code, message, param = null } = this;
-    return { error: { message, type: PANEL_ERROR_CODES[code].type, param, code } };
+    const { code, message, param = null, details } = this;
+    return { error: { message, type: PANEL_ERROR_CODES[code].type, param, code, ...(details && { details }) } };
   }
 }

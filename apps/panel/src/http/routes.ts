@@ -203,6 +203,13 @@ export const ROUTES = {
     access: 'usage.read',
     summary: 'Budgets of an account, its projects and its keys, with what is spent and held of each',
   },
+  createBudget: {
+    method: 'POST',
+    path: '/accounts/:accountId/budgets',
+    access: 'budgets',
+    status: 201,
+    summary: 'Makes a budget of the account, a project or a key for a period; 409 when there is one',
+  },
   setBudget: {
     method: 'PUT',
     path: '/accounts/:accountId/budgets',

@@ -54,19 +54,42 @@ export function budgetsOf(accountId: string): Budget[] {
   return budgets.filter((one) => one.accountId === accountId);
 }
 
+const CONFLICT = {
+  message: 'There is such a budget already. Change it instead.',
+  type: 'conflict_error',
+  param: 'period',
+  code: 'conflict',
+};
+
+/** The fields of a body that a budget is found by. */
+function targetOf({ projectId, keyId }: BudgetSetBody): Pick<Budget, 'projectId' | 'keyId'> {
+  return { projectId: projectId ?? null, keyId: keyId ?? null };
+}
+
+function presentOne(body: BudgetSetBody): Budget | undefined {
+  const { projectId, keyId } = targetOf(body);
+  return budgets.find((one) => one.projectId === projectId && one.keyId === keyId && one.period === body.period);
+}
+
+function setBudget(body: BudgetSetBody): Budget {
+  const { period, limitPicoUsd } = body;
+  const old = presentOne(body);
+  const set = { ...(old ?? budget(budgets.length + 1, targetOf(body), period, [0n, 0n, 0n])), limitPicoUsd };
+  budgets = [...budgets.filter((one) => one !== old), set];
+  return set;
+}
+
 export const BUDGETS: Endpoint[] = [
   ['GET', /^\/accounts\/([^/]+)\/budgets$/, ({ parts: [account = ''] }) => ok({ budgets: budgetsOf(account) })],
   [
-    'PUT',
+    'POST',
     /^\/accounts\/[^/]+\/budgets$/,
     ({ body }) => {
-      const { projectId = null, keyId = null, period, limitPicoUsd } = body as unknown as BudgetSetBody;
-      const old = budgets.find((one) => one.projectId === projectId && one.keyId === keyId && one.period === period);
-      const set = { ...(old ?? budget(budgets.length + 1, { projectId, keyId }, period, [0n, 0n, 0n])), limitPicoUsd };
-      budgets = [...budgets.filter((one) => one !== old), set];
-      return ok(set);
+      const asked = body as unknown as BudgetSetBody;
+      return presentOne(asked) ? { status: 409, body: { error: CONFLICT } } : { status: 201, body: setBudget(asked) };
     },
   ],
+  ['PUT', /^\/accounts\/[^/]+\/budgets$/, ({ body }) => ok(setBudget(body as unknown as BudgetSetBody))],
   [
     'DELETE',
     /^\/accounts\/[^/]+\/budgets\/([^/]+)$/,

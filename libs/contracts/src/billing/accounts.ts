@@ -1,6 +1,6 @@
-import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
+import { IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { Clearable, Id, Instant, type Paged, PRICE_PLAN_LENGTH_MAX, Text, USD } from './fields.js';
+import { Clearable, Id, Instant, type Paged, PRICE_PLAN_LENGTH_MAX, Text, Usd } from './fields.js';
 import type { Balance } from './money.js';
 
 export class AccountCreateRequest {
@@ -55,12 +55,12 @@ export class AccountUpdateRequest {
   /** Only with the status `frozen`. */
   @IsOptional() @Text(500) statusReason?: string;
   /** Threshold of the event `balance-low`: dollars as a decimal string. `"0"` removes it. */
-  @IsOptional() @Matches(USD) lowBalanceUsd?: string;
+  @IsOptional() @Usd() lowBalanceUsd?: string;
   /**
    * Credit line: dollars as a decimal string. `"0"` removes it. One below what is used or held is a `conflict`, with `details`
    * `requestedPicoUsd` and `usedPicoUsd`.
    */
-  @IsOptional() @Matches(USD) creditLineUsd?: string;
+  @IsOptional() @Usd() creditLineUsd?: string;
   /** Price plan of the catalog. While the catalog does not have it, requests are billed at list prices. */
   @Clearable() @Text(PRICE_PLAN_LENGTH_MAX) pricePlan?: string | null;
   /** A moment ahead, from which on `pricePlan` counts for the requests that begin. Default: at once. Either replaces one that waits. */

@@ -1,4 +1,4 @@
-import { ArrayMaxSize, IsArray, IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
+import { ArrayMaxSize, IsArray, IsBoolean, IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
 import { AttributionValue, BUDGET_DIMENSION } from './attribution.js';
 import { Id, type Paged, PICO_USD, Text } from './fields.js';
@@ -35,6 +35,8 @@ export class BudgetSetRequest {
    * a new one. Empty: no events. A budget of each value has none.
    */
   @IsOptional() @IsArray() @ArrayMaxSize(10) @IsInt({ each: true }) @Min(1, { each: true }) @Max(100, { each: true }) thresholds?: number[];
+  /** True: makes a new budget or nothing. `conflict` when the target has one for the period in the unit; its details are `budgetId` and limit. */
+  @IsOptional() @IsBoolean() createOnly?: boolean;
 }
 
 /** A hard limit on the cost or the tokens of requests whose hold is opened in the window. Its amounts are in pico-USD or in tokens. */
@@ -86,8 +88,8 @@ export function amountsOf(budget: Budget): { limit: bigint; spent: bigint; held:
 }
 
 /**
- * Replies `not_found` for an unknown account, project or key, and `conflict` when the account has 1,000 budgets, or for another time zone or
- * start day of a budget of users or tags.
+ * Replies `not_found` for an unknown account, project or key, and `conflict` when the account has 1,000 budgets, for another time zone or
+ * start day of a budget of users or tags, or for `createOnly` when the budget exists.
  */
 export const budgetSet = new Endpoint<BudgetSetRequest, Budget>(
   'billing.v1.budget.set',

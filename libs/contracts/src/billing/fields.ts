@@ -13,6 +13,7 @@ import {
   ValidateBy,
   ValidateNested,
 } from 'class-validator';
+import { SIGNED_USD, USD, usdFault } from '#money/pico-usd.js';
 
 /** Integer string of pico-USD. */
 export const PICO_USD = /^\d{1,38}$/;
@@ -20,10 +21,6 @@ export const PICO_USD = /^\d{1,38}$/;
 export const UNIT_PRICE = /^\d{1,6}(\.\d{1,12})?$/;
 /** Price of one token, request or image: an integer string of pico-USD up to 10¹⁸, the most that a hold can be. */
 export const PRICE = /^(\d{1,18}|10{18})$/;
-/** Dollars as a decimal string, exact to the pico-dollar. */
-export const USD = /^\d{1,15}(\.\d{1,12})?$/;
-/** Dollars as a decimal string, negative for a debit. */
-export const SIGNED_USD = /^-?\d{1,15}(\.\d{1,12})?$/;
 /** Characters of the id of a price plan. */
 export const PRICE_PLAN_LENGTH_MAX = 64;
 /** Largest `integer` of Postgres. */
@@ -32,6 +29,20 @@ export const TOKENS_MAX = 2 ** 31 - 1;
 /** A day (midnight UTC), or a time with its zone, since a time without one is ambiguous. */
 const INSTANT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 const WITHOUT_NUL = /^[^\0]*$/;
+
+/** Dollars as a decimal string, exact to the pico-dollar. The refusal tells how to write it. */
+export function Usd(): PropertyDecorator {
+  return Matches(USD, { message: ({ value, property }) => faultOfUsd(value, property) });
+}
+
+/** Dollars as a decimal string, negative for a debit. */
+export function SignedUsd(): PropertyDecorator {
+  return Matches(SIGNED_USD, { message: ({ value, property }) => faultOfUsd(value, property) });
+}
+
+function faultOfUsd(value: unknown, property: string): string {
+  return `${property} is no amount. ${typeof value === 'string' ? usdFault(value) : 'Send it as a string such as "2.50".'}`;
+}
 
 /** A reply with one page of a list. */
 export interface Paged {

@@ -1,6 +1,6 @@
-import { IsOptional, Matches } from 'class-validator';
+import { IsOptional } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { Id, Instant, SIGNED_USD, Text, USD } from './fields.js';
+import { Id, Instant, SignedUsd, Text, Usd } from './fields.js';
 
 export class BalanceGetRequest {
   @Id() accountId!: string;
@@ -31,7 +31,7 @@ export const balanceGet = new Endpoint<BalanceGetRequest, Balance & { expiredHel
 export class TopupCreateRequest {
   @Id() accountId!: string;
   /** Dollars as a decimal string, `"25.00"`. */
-  @Matches(USD) usd!: string;
+  @Usd() usd!: string;
   /** Id of the payment, which is credited once. */
   @Text(200) paymentId!: string;
 }
@@ -51,7 +51,7 @@ export const topupCreate = new Endpoint<TopupCreateRequest, TopupCreateReply>(
 
 export class PlanGrantRequest {
   @Id() accountId!: string;
-  @Matches(USD) usd!: string;
+  @Usd() usd!: string;
   @Instant() expiresAt!: string;
   /** Idempotency key of the grant. Default: a new grant. */
   @IsOptional() @Text(200) grantKey?: string;
@@ -79,7 +79,7 @@ export class RefundCreateRequest {
   /** The top-up to refund. Absent: all top-ups of the account, and `usd` is required. */
   @IsOptional() @Text(200) paymentId?: string;
   /** Dollars as a decimal string. Default: all of the payment that is not refunded yet. */
-  @IsOptional() @Matches(USD) usd?: string;
+  @IsOptional() @Usd() usd?: string;
   @IsOptional() @Text(500) reason?: string;
 }
 
@@ -106,7 +106,7 @@ export class CreditNoteCreateRequest {
   /** Id of the note, which is made once. */
   @Text(200) noteId!: string;
   /** Dollars as a decimal string. Default: all of the cost that is not given back yet. */
-  @IsOptional() @Matches(USD) usd?: string;
+  @IsOptional() @Usd() usd?: string;
   /** Shown in the statement of account. */
   @Text(500) reason!: string;
 }
@@ -134,7 +134,7 @@ export class AdjustmentCreateRequest {
   /** Id of the adjustment, which is made once. */
   @Text(200) adjustmentId!: string;
   /** Dollars as a decimal string: `"2.50"` is a credit, `"-2.50"` a debit, both of the top-up balance. */
-  @Matches(SIGNED_USD) usd!: string;
+  @SignedUsd() usd!: string;
   /** Shown in the statement of account. */
   @Text(500) reason!: string;
 }

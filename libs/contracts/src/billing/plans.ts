@@ -1,6 +1,6 @@
-import { IsIn, IsOptional, Matches } from 'class-validator';
+import { IsIn, IsOptional } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { Id, Instant, Text, USD } from './fields.js';
+import { Id, Instant, Text, Usd } from './fields.js';
 
 /** Weeks begin on Monday. */
 export const PLAN_PERIODS = ['day', 'week', 'month'] as const;
@@ -9,7 +9,7 @@ export type PlanPeriod = (typeof PLAN_PERIODS)[number];
 export class PlanSubscribeRequest {
   @Id() accountId!: string;
   /** Amount of each grant: dollars as a decimal string. */
-  @Matches(USD) usd!: string;
+  @Usd() usd!: string;
   @IsIn(PLAN_PERIODS) period!: PlanPeriod;
   /** IANA name of the zone in which days, weeks and months begin. Default: UTC. */
   @IsOptional() @Text(64) timeZone?: string;

@@ -3,5 +3,8 @@ import type { Budget, BudgetListReply, BudgetPeriod, BudgetSetRequest, BudgetUni
 /** `GET /accounts/{a}/budgets` replies `BudgetListReply`. `DELETE /accounts/{a}/budgets/{budgetId}` replies the `Budget` as it was. */
 export type { Budget, BudgetListReply, BudgetPeriod, BudgetUnit };
 
-/** `PUT /accounts/{a}/budgets`. Replies `Budget`. The same target and period again changes the limit. */
-export type BudgetSetBody = Omit<BudgetSetRequest, 'accountId'>;
+/**
+ * `POST /accounts/{a}/budgets` makes a budget: 409 `conflict` when the target has one for the period in the unit, whose `budgetId` and limit are
+ * the `details` of the error. `PUT` changes the limit of that one. Both reply `Budget`.
+ */
+export type BudgetSetBody = Omit<BudgetSetRequest, 'accountId' | 'createOnly'>;

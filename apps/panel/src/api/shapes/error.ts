@@ -36,5 +36,7 @@ export interface PanelErrorBody {
     /** The request field at fault. */
     param: string | null;
     code: PanelErrorCode;
+    /** Present only in a `conflict`: the thing that exists already, such as `budgetId` and `limitPicoUsd`. */
+    details?: Readonly<Record<string, string>>;
   };
 }

@@ -1,5 +1,5 @@
 import type { Budget } from '../../../src/api/shapes/budgets.js';
-import { leftOf, renderAmount, shareSpent, tightestOf } from './budgets.js';
+import { leftOf, presentBudget, renderAmount, shareSpent, tightestOf } from './budgets.js';
 
 const BUDGET: Budget = {
   ...{
@@ -37,6 +37,23 @@ test('the tightest budget of a target is the one with the largest share spent', 
   ];
   expect([tightestOf(budgets, { projectId: 'p' }), tightestOf(budgets, { keyId: 'k' })]).toEqual([budgets[2], budgets[3]]);
   expect([tightestOf(budgets, { keyId: 'x' }), tightestOf(undefined, { keyId: 'k' })]).toEqual([undefined, undefined]);
+});
+
+test('a choice has the budget of its target, values, period and unit, and no other [money-create-budget]', () => {
+  const ofKey = { ...BUDGET, projectId: 'p', keyId: 'k' };
+  const ofTeam = { ...BUDGET, dimension: 'tag:team', value: 'search' };
+  const budgets = [BUDGET, { ...BUDGET, projectId: 'p' }, ofKey, ofTeam];
+  const find = (choice: object) => presentBudget(budgets, { period: 'month', unit: 'usd', ...choice });
+  expect([find({}), find({ projectId: 'p' }), find({ keyId: 'k' }), find({ dimension: 'tag:team', value: 'search' })]).toEqual(budgets);
+  const others = [
+    { period: 'day' },
+    { unit: 'tokens' },
+    { projectId: 'q' },
+    { keyId: 'l' },
+    { dimension: 'tag:team' },
+    { dimension: 'user' },
+  ];
+  expect(others.map(find)).toEqual(others.map(() => undefined));
 });
 
 test('amounts are in the unit of the budget', () => {

@@ -1,13 +1,13 @@
-import type { Budget, BudgetPeriod } from '../../../src/api/shapes/budgets.js';
+import type { Budget, BudgetPeriod, BudgetUnit } from '../../../src/api/shapes/budgets.js';
 import { count } from '../parts/count.js';
 import { exactUsd } from '../parts/usd.js';
 
 /** The window of a budget, in words. */
 export const PERIODS: Record<BudgetPeriod, { each: string; now: string }> = {
-  day: { each: 'Each day', now: 'today' },
-  week: { each: 'Each week', now: 'this week' },
-  month: { each: 'Each month', now: 'this month' },
-  total: { each: 'In all', now: 'in all' },
+  day: { each: 'Daily', now: 'today' },
+  week: { each: 'Weekly', now: 'this week' },
+  month: { each: 'Monthly', now: 'this month' },
+  total: { each: 'Total', now: 'in total' },
 };
 
 export const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
@@ -28,6 +28,26 @@ export function renderAmount({ unit }: Budget, amount: bigint): string {
 export function leftOf(budget: Budget): bigint {
   const { limit, spent, held } = amountsOf(budget);
   return limit > spent + held ? limit - spent - held : 0n;
+}
+
+/** Distinguishes the budgets of an account: there is one for each target, period and unit. */
+export interface BudgetChoice {
+  projectId?: string | undefined;
+  /** `rootKeyId` of the key. */
+  keyId?: string | undefined;
+  dimension?: string | undefined;
+  value?: string | undefined;
+  period: BudgetPeriod;
+  unit: BudgetUnit;
+}
+
+/** The budget that exists for a choice, which setting it would replace. */
+export function presentBudget(budgets: readonly Budget[], choice: BudgetChoice): Budget | undefined {
+  const { projectId, keyId, dimension = null, value = null, period, unit } = choice;
+  return budgets.find((budget) => {
+    const isOfTarget = keyId ? budget.keyId === keyId : budget.keyId === null && budget.projectId === (projectId ?? null);
+    return isOfTarget && budget.dimension === dimension && budget.value === value && budget.period === period && budget.unit === unit;
+  });
 }
 
 export type Target = { projectId: string } | { keyId: string };

@@ -29,6 +29,8 @@ export function useChange<Reply, Input = void>(request: (input: Input) => { meth
       return callApi<Reply>(method, path, { body });
     },
     onSuccess: () => client.invalidateQueries(),
+    // What another person changed meanwhile.
+    onError: (error) => (error instanceof ApiError && error.code === 'conflict' ? client.invalidateQueries() : undefined),
   });
 }
 

@@ -1,4 +1,10 @@
-import { count, percent, plural, shortCount } from './count.js';
+import { count, percent, plural, readCount, shortCount } from './count.js';
+
+test('a whole number may have commas between its thousands, and no other', () => {
+  expect(['5000000', '5,000,000', ' 7 ', ''].map(readCount)).toEqual([{ amount: 5_000_000n }, { amount: 5_000_000n }, { amount: 7n }, {}]);
+  const fault = 'Write a whole number such as 5000000.';
+  expect(['2,5', '1.5', '1e3', '-1', '５', '50,00', '1,2345'].map(readCount)).toEqual(Array.from({ length: 7 }, () => ({ fault })));
+});
 
 test('numbers are grouped, and long ones shortened', () => {
   expect([0, 1_234, 99_999].map(shortCount)).toEqual(['0', '1,234', '99,999']);

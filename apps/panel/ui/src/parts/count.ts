@@ -14,6 +14,14 @@ export function shortCount(number: number): string {
   return `${scaled.toFixed(Math.abs(scaled) < 100 ? 1 : 0)} ${unit}`;
 }
 
+/** Reads a whole number of a person, `5000000` or `5,000,000`, or tells how to write it. Neither for an empty text. */
+export function readCount(text: string): { amount?: bigint; fault?: string } {
+  const written = text.trim();
+  if (written === '') return {};
+  if (/^(?:\d{1,15}|[1-9]\d{0,2}(?:,\d{3}){1,4})$/.test(written)) return { amount: BigInt(written.replaceAll(',', '')) };
+  return { fault: 'Write a whole number such as 5000000.' };
+}
+
 /** `1 request`, `2 requests`. */
 export function plural(number: number, noun: string): string {
   return `${count(number)} ${noun}${number === 1 ? '' : 's'}`;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { decimalsFor, decimalsForAll, exactUsd, parseUsd, roundedUsd, usdPerMillion } from './usd.js';
+import { decimalsFor, decimalsForAll, exactDecimals, exactUsd, flooredUsd, plainUsd, readUsd, roundedUsd, usdPerMillion } from './usd.js';
 
 const USD = 1_000_000_000_000n;
 
@@ -26,10 +26,38 @@ test.each([
   expect(roundedUsd(pico, decimals)).toBe(text);
 });
 
+test.each([
+  [142_326_100_000_000n, 2, '$142.32'],
+  [999_999_999_999n, 2, '$0.99'],
+  [4_999_999_999n, 2, '<$0.01'],
+  [-1n, 2, '−$0.01'],
+  [-2_345_678_900_000n, 4, '−$2.3457'],
+  [0n, 2, '$0.00'],
+])('a balance of %s pico-USD with %s decimals is %s [money-exact-amounts]', (pico, decimals, text) => {
+  expect(flooredUsd(pico, decimals)).toBe(text);
+});
+
+test('a balance never shows more than there is [money-exact-amounts]', () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }), fc.integer({ min: 0, max: 12 }), (pico, decimals) => {
+      const text = flooredUsd(pico, decimals);
+      const shown = text.includes('<') ? 0n : amountOf(text);
+      expect(pico - shown).toBeGreaterThanOrEqual(0n);
+      expect(pico - shown).toBeLessThan(10n ** BigInt(12 - decimals));
+    }),
+  );
+});
+
+test('exact amounts of a column have the fewest decimals that all of them need', () => {
+  expect(exactDecimals([2_458_000_000n, '-19500000', 0n])).toBe(7);
+  expect(exactDecimals([USD, 1n])).toBe(12);
+  expect(exactDecimals([])).toBe(2);
+});
+
 test('an exact amount parses to itself, whatever its size', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -(10n ** 26n), max: 10n ** 26n }), (pico) => {
-      expect(parseUsd(exactUsd(pico).replace('−', '-'))).toBe(pico);
+      expect([amountOf(exactUsd(pico)), amountOf(plainUsd(pico))]).toEqual([pico, pico]);
     }),
   );
 });
@@ -39,15 +67,32 @@ test('a rounded amount is at most half a unit of its last decimal away', () => {
     fc.property(fc.bigInt({ min: 0n, max: 10n ** 20n }), fc.integer({ min: 0, max: 12 }), (pico, decimals) => {
       const text = roundedUsd(pico, decimals);
       const unit = 10n ** BigInt(12 - decimals);
-      const rounded = text.startsWith('<') ? 0n : (parseUsd(text) ?? -1n);
+      const rounded = text.startsWith('<') ? 0n : amountOf(text);
       const distance = rounded > pico ? rounded - pico : pico - rounded;
       expect(distance * 2n).toBeLessThanOrEqual(unit);
     }),
   );
 });
 
-test.each(['', 'abc', '1.', '.5', '1.0000000000001', '1e3', '1 000', '--1'])('%j is no amount', (text) => {
-  expect(parseUsd(text)).toBeUndefined();
+test.each([
+  ['2,50', 'Write cents with a point: 2.50'],
+  ['0,5', 'Write cents with a point: 0.5'],
+  ['1,23,4', 'A comma only separates thousands before a point, as in 1,234.50.'],
+  ['1,234', 'Write 1234.00 or 1.234: a comma is not clear here.'],
+  ['1.0000000000001', 'An amount has at most 12 decimals.'],
+  ['-1', 'The amount must not be negative.'],
+  ...['１２', '1 000', '1e3', '-', 'abc'].map((text) => [text, 'Write an amount in dollars such as 25 or 2.50.']),
+])('a field with %j says: %s [money-amount-field]', (text = '', fault = '') => {
+  expect(readUsd(text)).toEqual({ fault });
+});
+
+test('a field reads amounts, debits only where they are possible, and nothing from an empty text', () => {
+  expect(['1,234.50', ' $2.5 ', '  '].map((text) => readUsd(text))).toEqual([
+    { amount: 1_234_500_000_000_000n },
+    { amount: 2_500_000_000_000n },
+    {},
+  ]);
+  expect(readUsd('-2.50', { signed: true })).toEqual({ amount: -2_500_000_000_000n });
 });
 
 test('a column has the decimals of its smallest amount', () => {
@@ -59,3 +104,9 @@ test('a column has the decimals of its smallest amount', () => {
 test('the price of a million tokens is exact', () => {
   expect([150_000n, 1n, 0n, 2_190_000n].map(usdPerMillion)).toEqual(['$0.15', '$0.000001', '$0.00', '$2.19']);
 });
+
+/** Without decimals a comma between thousands is not clear. */
+function amountOf(text: string): bigint {
+  if (!text.includes('.')) return amountOf(`${text}.0`);
+  return readUsd(text.replace('−', '-'), { signed: true }).amount ?? -1n;
+}

@@ -1,7 +1,8 @@
+import { parseSignedUsd, parseUsd } from '../../../../../libs/money/src/pico-usd.js';
+
 /** Amounts are pico-USD, 10⁻¹² USD, as integer strings on the wire and bigint here. No float touches one. */
 const PICO_PER_USD = 1_000_000_000_000n;
 const DECIMALS = 12;
-const USD = /^(-?)\$?(\d{1,15})(?:\.(\d{1,12}))?$/;
 
 /** `$1,204.50`, `$0.000333`: every digit that is not a trailing zero, and at least two decimals. */
 export function exactUsd(pico: bigint): string {
@@ -11,13 +12,15 @@ export function exactUsd(pico: bigint): string {
 
 /** Rounded to `decimals`, half away from zero. An amount that is not zero never shows as zero: `<$0.01`. */
 export function roundedUsd(pico: bigint, decimals: number): string {
-  const unit = 10n ** BigInt(DECIMALS - decimals);
+  const unit = unitOf(decimals);
   const absolute = pico < 0n ? -pico : pico;
-  const rounded = ((absolute + unit / 2n) / unit) * unit;
-  if (absolute > 0n && rounded === 0n) return `${pico < 0n ? '−' : ''}<$${decimalText(unit, decimals)}`;
-  const { whole, fraction } = parts(rounded);
-  const sign = pico < 0n ? '−' : '';
-  return `${sign}$${whole}${decimals > 0 ? `.${fraction.slice(0, decimals)}` : ''}`;
+  return rendered(pico, ((absolute + unit / 2n) / unit) * unit, decimals);
+}
+
+/** As `roundedUsd`, but never more than `pico`: a balance shows no money that is not there. */
+export function flooredUsd(pico: bigint, decimals: number): string {
+  const unit = unitOf(decimals);
+  return rendered(pico, (pico < 0n ? (-pico + unit - 1n) / unit : pico / unit) * unit, decimals);
 }
 
 /** Decimals that show `pico` with two digits or more: 2 from a dollar on, 4 from a cent on, 6 below, 9 below a millionth. */
@@ -28,29 +31,50 @@ export function decimalsFor(pico: bigint): number {
   return absolute >= PICO_PER_USD / 1_000_000n ? 6 : 9;
 }
 
-/** One number of decimals for a column, so that its points stand below one another: that of the smallest amount. */
-export function decimalsForAll(amounts: Iterable<bigint>): number {
+/** One number of decimals for a column or a page, so that its amounts can be compared: that of the smallest amount. */
+export function decimalsForAll(amounts: Iterable<bigint | string>): number {
   let decimals = 2;
-  for (const amount of amounts) decimals = Math.max(decimals, decimalsFor(amount));
+  for (const amount of amounts) decimals = Math.max(decimals, decimalsFor(BigInt(amount)));
   return decimals;
 }
 
-/** Parses `12.5` or `$12.50`. Undefined for anything else. */
-export function parseUsd(text: string): bigint | undefined {
-  const match = USD.exec(text.trim().replaceAll(',', ''));
-  if (!match) return undefined;
-  const absolute = BigInt(match[2] ?? '0') * PICO_PER_USD + BigInt((match[3] ?? '').padEnd(DECIMALS, '0'));
-  return match[1] ? -absolute : absolute;
+/** The fewest decimals, and at least two, with which every amount is exact. */
+export function exactDecimals(amounts: Iterable<bigint | string>): number {
+  let decimals = 2;
+  for (const amount of amounts) decimals = Math.max(decimals, exactUsd(BigInt(amount)).split('.')[1]?.length ?? 0);
+  return decimals;
 }
 
-/** As the API takes it: `$1,204.50` is `1204.50`. */
-export function plainUsd(text: string): string {
-  return text.trim().replace(/[$,]/g, '');
+/** Reads the text of an amount field: returns the amount, or how to write it. Neither for an empty field. */
+export function readUsd(text: string, { signed = false } = {}): { amount?: bigint; fault?: string } {
+  const written = text.trim();
+  if (written === '') return {};
+  try {
+    return { amount: signed ? parseSignedUsd(written) : parseUsd(written) };
+  } catch (error) {
+    return { fault: (error as RangeError).message };
+  }
+}
+
+/** As the API takes it: `1204.50`, `-0.05`. */
+export function plainUsd(pico: bigint): string {
+  return exactUsd(pico).replace('−', '-').replace(/[$,]/g, '');
 }
 
 /** Price of a million tokens in dollars, from pico-USD a token: 150000 is `0.15`. A million pico-USD are a micro-dollar, so it is exact. */
 export function usdPerMillion(picoPerToken: bigint): string {
   return exactUsd(picoPerToken * 1_000_000n);
+}
+
+function unitOf(decimals: number): bigint {
+  return 10n ** BigInt(DECIMALS - decimals);
+}
+
+/** Renders `absolute`, which is the rounded `pico` without its sign. */
+function rendered(pico: bigint, absolute: bigint, decimals: number): string {
+  const sign = pico < 0n ? '−' : '';
+  if (pico !== 0n && absolute === 0n) return `${sign}<$${decimalText(unitOf(decimals), decimals)}`;
+  return `${sign}$${decimalText(absolute, decimals)}`;
 }
 
 function parts(pico: bigint): { sign: string; whole: string; fraction: string } {

@@ -79,7 +79,9 @@ export function Budgets() {
           ]}
         />
       </Card>
-      {editing && <EditBudget budget={editing === 'new' ? undefined : editing} onClose={() => setEditing(undefined)} />}
+      {editing && data && (
+        <EditBudget budget={editing === 'new' ? undefined : editing} budgets={data.budgets} onClose={() => setEditing(undefined)} />
+      )}
     </Page>
   );
 }

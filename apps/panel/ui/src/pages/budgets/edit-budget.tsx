@@ -1,21 +1,24 @@
 import { type ChangeEvent, useState } from 'react';
 import type { Budget, BudgetPeriod, BudgetSetBody, BudgetUnit } from '../../../../src/api/shapes/budgets.js';
 import { type Counting, valuesOf } from '../../app/budget-values.js';
-import { amountsOf, PERIODS, renderAmount, WEEKDAYS } from '../../app/budgets.js';
+import { amountsOf, PERIODS, presentBudget, renderAmount, WEEKDAYS } from '../../app/budgets.js';
 import { useSession } from '../../app/session.js';
 import { useChange } from '../../app/use-api.js';
 import { useBudgetTargets } from '../../app/use-budget-targets.js';
+import { useNames } from '../../app/use-names.js';
+import { AmountField } from '../../parts/amount-field.js';
 import { Button } from '../../parts/button.js';
 import { Confirm } from '../../parts/confirm.js';
+import { plural, readCount } from '../../parts/count.js';
 import { DialogForm } from '../../parts/dialog-form.js';
-import { SelectField, TextField } from '../../parts/field.js';
-import { parseUsd } from '../../parts/usd.js';
+import { SelectField } from '../../parts/field.js';
+import { exactUsd, plainUsd, readUsd } from '../../parts/usd.js';
 import { CountingField, TargetField, targetOf } from './target-field.js';
 
 /** Words of the field for the limit. */
-const UNITS: Record<BudgetUnit, { label: string; fault: string; placeholder: string }> = {
-  usd: { label: 'Limit in USD', fault: 'An amount such as 25 or 0.50, with at most 12 decimals.', placeholder: '25.00' },
-  tokens: { label: 'Limit in tokens', fault: 'A whole number such as 5000000.', placeholder: '5000000' },
+const UNITS: Record<BudgetUnit, { label: string; placeholder: string }> = {
+  usd: { label: 'Limit in USD', placeholder: '25.00' },
+  tokens: { label: 'Limit in tokens', placeholder: '5000000' },
 };
 
 /** Names of the days on which a period may begin. */
@@ -26,31 +29,41 @@ const START_DAYS: Partial<Record<BudgetPeriod, string[]>> = {
 
 const OWN_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-function parseTokens(text: string): bigint | undefined {
-  const digits = text.replaceAll(',', '').trim();
-  return /^\d{1,15}$/.test(digits) ? BigInt(digits) : undefined;
+interface EditBudgetProps {
+  /** The budget to change. Undefined: a new one. */
+  budget?: Budget | undefined;
+  /** All budgets of the account. */
+  budgets: readonly Budget[];
+  onClose: () => void;
 }
 
-/** Sets a budget, or changes the limit of one, which can also be removed here. */
-export function EditBudget({ budget, onClose }: { budget?: Budget; onClose: () => void }) {
+/**
+ * Makes a budget, or changes the limit of one, which can also be removed here. A choice that has a budget already turns the form into that of
+ * its change, with the present limit.
+ */
+export function EditBudget({ budget: opened, budgets, onClose }: EditBudgetProps) {
   const { account } = useSession();
+  const { keys } = useNames();
   const { targetName } = useBudgetTargets();
   const [target, setTarget] = useState('account');
   const [counting, setCounting] = useState<{ of: Counting; text: string }>({ of: 'all', text: '' });
-  const [period, setPeriod] = useState<BudgetPeriod>(budget?.period ?? 'month');
-  const [timeZone, setTimeZone] = useState(budget?.timeZone ?? 'UTC');
-  const [startDay, setStartDay] = useState(budget?.startDay ?? 1);
-  const [unit, setUnit] = useState<BudgetUnit>(budget?.unit ?? 'usd');
-  const [amount, setAmount] = useState(budget ? renderAmount(budget, amountsOf(budget).limit).replace(' tokens', '') : '');
+  const [period, setPeriod] = useState<BudgetPeriod>(opened?.period ?? 'month');
+  const [unit, setUnit] = useState<BudgetUnit>(opened?.unit ?? 'usd');
+  // Undefined while the person has not written or chosen: the present value stands there.
+  const [written, setWritten] = useState<{ amount?: string; timeZone?: string; startDay?: number }>({});
   const [isRemoving, setRemoving] = useState(false);
+  const values = valuesOf(counting.of, counting.text);
+  const chosen = { ...targetOf(target), ...values };
+  const rootOf = (id: string) => keys?.find(({ keyId }) => keyId === id)?.rootKeyId ?? id;
+  const budget = opened ?? presentBudget(budgets, { ...chosen, ...(chosen.keyId && { keyId: rootOf(chosen.keyId) }), period, unit });
+  const { amount = budget ? limitText(budget) : '', timeZone = budget?.timeZone ?? 'UTC', startDay = budget?.startDay ?? 1 } = written;
   const choosePeriod = (event: ChangeEvent<HTMLSelectElement>): void => {
     setPeriod(event.target.value as BudgetPeriod);
-    setStartDay(1);
+    setWritten({ amount: written.amount, timeZone: written.timeZone });
   };
-  const limit = unit === 'tokens' ? parseTokens(amount) : parseUsd(amount);
-  const values = valuesOf(counting.of, counting.text);
+  const read = unit === 'tokens' ? readCount(amount) : readUsd(amount);
   const setting = useChange<Budget>(() => {
-    const { projectId, keyId, dimension, value } = budget ?? { ...targetOf(target), ...values };
+    const { projectId, keyId, dimension, value } = budget ?? chosen;
     const body: BudgetSetBody = {
       ...(keyId ? { keyId } : projectId && { projectId }),
       ...(dimension && { dimension }),
@@ -58,9 +71,10 @@ export function EditBudget({ budget, onClose }: { budget?: Budget; onClose: () =
       period,
       ...(period !== 'total' && { timeZone }),
       ...(period in START_DAYS && { startDay }),
-      ...(unit === 'tokens' ? { limitTokens: Number(limit) } : { limitPicoUsd: `${limit}` }),
+      ...(unit === 'tokens' ? { limitTokens: Number(read.amount) } : { limitPicoUsd: `${read.amount}` }),
     };
-    return { method: 'PUT', path: `/accounts/${account}/budgets`, body };
+    // A budget that another person makes meanwhile is not replaced: the API refuses, and the form shows it.
+    return { method: budget ? 'PUT' : 'POST', path: `/accounts/${account}/budgets`, body };
   });
   if (budget && isRemoving) {
     return (
@@ -75,12 +89,12 @@ export function EditBudget({ budget, onClose }: { budget?: Budget; onClose: () =
   }
   return (
     <DialogForm
-      title={budget ? targetName(budget) : 'New budget'}
-      submit={budget ? 'Save' : 'Set budget'}
+      title={budget ? changeTitle(budget, targetName(budget)) : 'New budget'}
+      submit={budget ? 'Save' : 'Create budget'}
       change={setting}
       onDone={onClose}
       onClose={onClose}
-      disabled={limit === undefined || limit < 0n || !values}
+      disabled={read.amount === undefined || !values}
       actions={
         budget && (
           <Button look="danger" onClick={() => setRemoving(true)}>
@@ -89,9 +103,9 @@ export function EditBudget({ budget, onClose }: { budget?: Budget; onClose: () =
         )
       }
     >
-      {!budget && <TargetField value={target} onChange={setTarget} />}
-      {!budget && <CountingField counting={counting.of} text={counting.text} onChange={(of, text) => setCounting({ of, text })} />}
-      {!budget && (
+      {!opened && <TargetField value={target} onChange={setTarget} />}
+      {!opened && <CountingField counting={counting.of} text={counting.text} onChange={(of, text) => setCounting({ of, text })} />}
+      {!opened && (
         <SelectField label="Period" value={period} onChange={choosePeriod}>
           {Object.entries(PERIODS).map(([name, { each }]) => (
             <option key={name} value={name}>
@@ -100,27 +114,27 @@ export function EditBudget({ budget, onClose }: { budget?: Budget; onClose: () =
           ))}
         </SelectField>
       )}
-      {!budget && (
+      {!opened && (
         <SelectField label="Limit of" value={unit} onChange={(event) => setUnit(event.target.value as BudgetUnit)}>
           <option value="usd">Cost</option>
           <option value="tokens">Tokens</option>
         </SelectField>
       )}
-      <TextField
+      <AmountField
         label={budget ? `${UNITS[unit].label}, ${PERIODS[period].each.toLowerCase()}` : UNITS[unit].label}
-        inputMode="decimal"
         value={amount}
-        onChange={(event) => setAmount(event.target.value)}
-        fault={amount && (limit ?? -1n) < 0n ? UNITS[unit].fault : null}
-        hint={
-          budget &&
-          `${renderAmount(budget, amountsOf(budget).spent)} spent ${PERIODS[period].now}, ${renderAmount(budget, amountsOf(budget).held)} held.`
-        }
+        onChange={(text) => setWritten({ ...written, amount: text })}
+        read={read}
+        render={(limit) => (unit === 'tokens' ? plural(Number(limit), 'token') : exactUsd(limit))}
+        hint={budget && describeUse(budget)}
         placeholder={UNITS[unit].placeholder}
-        required
       />
       {period in START_DAYS && !budget?.dimension && (
-        <SelectField label="Begins on" value={startDay} onChange={(event) => setStartDay(Number(event.target.value))}>
+        <SelectField
+          label="Begins on"
+          value={startDay}
+          onChange={(event) => setWritten({ ...written, startDay: Number(event.target.value) })}
+        >
           {START_DAYS[period]?.map((name, at) => (
             <option key={name} value={at + 1}>
               {name}
@@ -129,7 +143,11 @@ export function EditBudget({ budget, onClose }: { budget?: Budget; onClose: () =
         </SelectField>
       )}
       {period !== 'total' && !budget?.dimension && (
-        <SelectField label="Resets at midnight in" value={timeZone} onChange={(event) => setTimeZone(event.target.value)}>
+        <SelectField
+          label="Resets at midnight in"
+          value={timeZone}
+          onChange={(event) => setWritten({ ...written, timeZone: event.target.value })}
+        >
           {[...new Set(['UTC', OWN_ZONE, timeZone])].map((zone) => (
             <option key={zone} value={zone}>
               {zone}
@@ -139,4 +157,22 @@ export function EditBudget({ budget, onClose }: { budget?: Budget; onClose: () =
       )}
     </DialogForm>
   );
+}
+
+/** `Change the budget of project web: now $1.00`. */
+function changeTitle(budget: Budget, name: string): string {
+  const of = name.charAt(0).toLowerCase() + name.slice(1);
+  return `Change the budget of ${of}: now ${renderAmount(budget, amountsOf(budget).limit)}`;
+}
+
+/** The limit as a person writes it. */
+function limitText(budget: Budget): string {
+  const { limit } = amountsOf(budget);
+  return budget.unit === 'tokens' ? `${limit}` : plainUsd(limit);
+}
+
+function describeUse(budget: Budget): string {
+  const { limit, spent, held } = amountsOf(budget);
+  const [now, used, reserved] = [limit, spent, held].map((amount) => renderAmount(budget, amount));
+  return `Now ${now}; ${used} spent ${PERIODS[budget.period].now}, ${reserved} held.`;
 }

@@ -1,23 +1,19 @@
 import { useState } from 'react';
 import type { CatalogModel, PriceScheduleBody, ScheduledPrice } from '../../../../src/api/shapes/models.js';
 import { useChange } from '../../app/use-api.js';
+import { AmountField } from '../../parts/amount-field.js';
 import { DialogForm } from '../../parts/dialog-form.js';
 import { SelectField, TextField } from '../../parts/field.js';
 import { inUtc } from '../../parts/time.js';
-import { exactUsd, usdPerMillion } from '../../parts/usd.js';
+import { plainUsd, readUsd } from '../../parts/usd.js';
 
-const PRICE = /^\d{1,7}(\.\d{1,6})?$/;
-const UNIT_PRICE = /^\d{1,6}(\.\d{1,12})?$/;
+/** Prices of a million tokens have six decimals, since a token's are whole pico-USD; the others have twelve. */
 const FIELDS = {
-  inputUsdPerMTok: { label: 'Input, USD per million tokens', pattern: PRICE, fault: 'A price such as 0.15, with at most 6 decimals.' },
-  cachedInputUsdPerMTok: {
-    label: 'Cached input, USD per million tokens',
-    pattern: PRICE,
-    fault: 'A price such as 0.015, with at most 6 decimals.',
-  },
-  outputUsdPerMTok: { label: 'Output, USD per million tokens', pattern: PRICE, fault: 'A price such as 0.60, with at most 6 decimals.' },
-  requestUsd: { label: 'A request, USD; 0 for none', pattern: UNIT_PRICE, fault: 'A price such as 0.01, with at most 12 decimals.' },
-  imageUsd: { label: 'An image, USD; 0 for none', pattern: UNIT_PRICE, fault: 'A price such as 0.01, with at most 12 decimals.' },
+  inputUsdPerMTok: { label: 'Input, USD per million tokens', decimalsMax: 6, digitsMax: 7 },
+  cachedInputUsdPerMTok: { label: 'Cached input, USD per million tokens', decimalsMax: 6, digitsMax: 7 },
+  outputUsdPerMTok: { label: 'Output, USD per million tokens', decimalsMax: 6, digitsMax: 7 },
+  requestUsd: { label: 'A request, USD; 0 for none', decimalsMax: 12, digitsMax: 6 },
+  imageUsd: { label: 'An image, USD; 0 for none', decimalsMax: 12, digitsMax: 6 },
 } as const;
 type Field = keyof typeof FIELDS;
 type Prices = Record<Field, string>;
@@ -34,9 +30,9 @@ export function SchedulePrice({ models, onClose }: { models: CatalogModel[]; onC
   const scheduling = useChange<ScheduledPrice>(() => ({
     method: 'POST',
     path: '/prices/scheduled',
-    body: { scheduledPriceId, model, price, effectiveAt: effectiveAt ?? '' } satisfies PriceScheduleBody,
+    body: { scheduledPriceId, model, price: plainPrices(price), effectiveAt: effectiveAt ?? '' } satisfies PriceScheduleBody,
   }));
-  const isValid = effectiveAt !== undefined && FIELD_NAMES.every((field) => FIELDS[field].pattern.test(price[field]));
+  const isValid = effectiveAt !== undefined && FIELD_NAMES.every((field) => readPrice(field, price[field]).amount !== undefined);
   return (
     <DialogForm title="Schedule a price" submit="Schedule" change={scheduling} onDone={onClose} onClose={onClose} disabled={!isValid}>
       <SelectField
@@ -54,14 +50,12 @@ export function SchedulePrice({ models, onClose }: { models: CatalogModel[]; onC
         ))}
       </SelectField>
       {FIELD_NAMES.map((field) => (
-        <TextField
+        <AmountField
           key={field}
           label={FIELDS[field].label}
-          inputMode="decimal"
           value={price[field]}
-          onChange={(event) => setPrice({ ...price, [field]: event.target.value.trim() })}
-          fault={FIELDS[field].pattern.test(price[field]) ? null : FIELDS[field].fault}
-          required
+          onChange={(text) => setPrice({ ...price, [field]: text })}
+          read={readPrice(field, price[field])}
         />
       ))}
       <TextField
@@ -77,11 +71,23 @@ export function SchedulePrice({ models, onClose }: { models: CatalogModel[]; onC
   );
 }
 
+function readPrice(field: Field, text: string): ReturnType<typeof readUsd> {
+  const { decimalsMax, digitsMax } = FIELDS[field];
+  const read = readUsd(text);
+  const [whole = '', decimals = ''] = read.amount === undefined ? [] : plainUsd(read.amount).split('.');
+  if (whole.length > digitsMax) return { fault: `A price has at most ${digitsMax} digits before the point.` };
+  return decimals.length > decimalsMax ? { fault: `A price here has at most ${decimalsMax} decimals.` } : read;
+}
+
+/** The prices of the form as the API takes them. */
+function plainPrices(price: Prices): Prices {
+  return Object.fromEntries(FIELD_NAMES.map((field) => [field, plainUsd(readUsd(price[field]).amount ?? 0n)])) as Prices;
+}
+
 /** The present price as the form has it. */
 function pricesOf(model: CatalogModel | undefined): Prices {
-  const plain = (dollars: string) => dollars.replace(/[$,]/g, '');
-  const perMillion = (pico = '0') => plain(usdPerMillion(BigInt(pico)));
-  const each = (pico = '0') => plain(exactUsd(BigInt(pico)));
+  const perMillion = (pico = '0') => plainUsd(BigInt(pico) * 1_000_000n);
+  const each = (pico = '0') => plainUsd(BigInt(pico));
   const { inputPicoUsd, cachedInputPicoUsd, outputPicoUsd, requestPicoUsd, imagePicoUsd } = model?.price ?? {};
   return {
     inputUsdPerMTok: perMillion(inputPicoUsd),

@@ -2,20 +2,19 @@ import { useState } from 'react';
 import type { Account, AccountUpdateBody, Balance } from '../../../../src/api/shapes/accounts.js';
 import { useSession } from '../../app/session.js';
 import { useChange } from '../../app/use-api.js';
+import { AmountField } from '../../parts/amount-field.js';
 import { DialogForm } from '../../parts/dialog-form.js';
-import { TextField } from '../../parts/field.js';
-import { exactUsd, parseUsd, plainUsd } from '../../parts/usd.js';
+import { plainUsd, readUsd } from '../../parts/usd.js';
 
 /** Changes how far below zero the top-up balance of an account may go. */
 export function CreditLine({ balance, onClose }: { balance: Balance; onClose: () => void }) {
   const { account, accountName } = useSession();
-  const [usd, setUsd] = useState(() => plainUsd(exactUsd(BigInt(balance.credit_line_pico_usd ?? 0))));
-  const amount = parseUsd(usd);
-  const isAmount = amount !== undefined && amount >= 0n;
+  const [usd, setUsd] = useState(() => plainUsd(BigInt(balance.credit_line_pico_usd ?? 0)));
+  const read = readUsd(usd);
   const saving = useChange<Account>(() => ({
     method: 'PATCH',
     path: `/accounts/${account}`,
-    body: { creditLineUsd: plainUsd(usd) } satisfies AccountUpdateBody,
+    body: { creditLineUsd: plainUsd(read.amount ?? 0n) } satisfies AccountUpdateBody,
   }));
   return (
     <DialogForm
@@ -24,18 +23,10 @@ export function CreditLine({ balance, onClose }: { balance: Balance; onClose: ()
       change={saving}
       onDone={onClose}
       onClose={onClose}
-      disabled={!isAmount}
+      disabled={read.amount === undefined}
     >
       <p>The top-up balance may go below zero by as much, and never further. It cannot be less than what is used and held.</p>
-      <TextField
-        label="Amount in USD"
-        hint="0 for none."
-        inputMode="decimal"
-        value={usd}
-        onChange={(event) => setUsd(event.target.value)}
-        fault={usd && !isAmount ? 'An amount such as 500 or 0.01, with at most 12 decimals.' : null}
-        required
-      />
+      <AmountField label="Amount in USD" hint="0 for none." value={usd} onChange={setUsd} read={read} />
     </DialogForm>
   );
 }

@@ -3,9 +3,10 @@ import type { Balance } from '../../../../src/api/shapes/accounts.js';
 import type { AdjustmentBody, GrantBody, RefundBody, TopupBody } from '../../../../src/api/shapes/money.js';
 import { useSession } from '../../app/session.js';
 import { useChange } from '../../app/use-api.js';
+import { AmountField } from '../../parts/amount-field.js';
 import { DialogForm } from '../../parts/dialog-form.js';
 import { TextField } from '../../parts/field.js';
-import { exactUsd, parseUsd, plainUsd } from '../../parts/usd.js';
+import { exactUsd, plainUsd, readUsd } from '../../parts/usd.js';
 import styles from './money-operation.module.css';
 
 interface Entry {
@@ -22,6 +23,8 @@ interface Operation {
   idLabel?: string;
   reason?: 'required' | 'optional';
   expires?: true;
+  /** True when a negative amount is possible. */
+  signed?: true;
   /** The balance after the operation. The credit line counts as top-up. */
   after: (balance: { topup: bigint; plan: bigint }, amount: bigint) => bigint;
   bodyOf: (entry: Entry) => TopupBody | RefundBody | AdjustmentBody | GrantBody;
@@ -60,6 +63,7 @@ export const OPERATIONS = {
     about: 'Corrects the top-up balance. A negative amount is a debit.',
     idLabel: 'Adjustment id',
     reason: 'required',
+    signed: true,
     after: ({ topup, plan }, amount) => topup + plan + amount,
     bodyOf: ({ usd, id, reason }): AdjustmentBody => ({ usd, adjustmentId: id, reason }),
   },
@@ -71,7 +75,8 @@ export function MoneyOperation({ name, balance, onClose }: { name: OperationName
   const operation: Operation = OPERATIONS[name];
   const [entry, setEntry] = useState<Entry>(() => ({ usd: '', id: `panel-${crypto.randomUUID()}`, reason: '', expiresAt: '' }));
   const set = (change: Partial<Entry>) => setEntry({ ...entry, ...change });
-  const amount = parseUsd(entry.usd);
+  const read = readUsd(entry.usd, { signed: operation.signed });
+  const { amount } = read;
   const purses = {
     topup: BigInt(balance.topup_balance_pico_usd) + BigInt(balance.credit_line_pico_usd ?? 0),
     plan: BigInt(balance.plan_balance_pico_usd),
@@ -80,7 +85,7 @@ export function MoneyOperation({ name, balance, onClose }: { name: OperationName
   const making = useChange<unknown>(() => ({
     method: 'POST',
     path: `/accounts/${account}/${operation.path}`,
-    body: operation.bodyOf({ ...entry, usd: plainUsd(entry.usd) }),
+    body: operation.bodyOf({ ...entry, usd: plainUsd(amount ?? 0n) }),
   }));
   return (
     <DialogForm
@@ -89,18 +94,10 @@ export function MoneyOperation({ name, balance, onClose }: { name: OperationName
       change={making}
       onDone={onClose}
       onClose={onClose}
-      disabled={amount === undefined || (after ?? 0n) < 0n}
+      disabled={!amount || (after ?? 0n) < 0n}
     >
       <p>{operation.about}</p>
-      <TextField
-        label="Amount in USD"
-        inputMode="decimal"
-        value={entry.usd}
-        onChange={(event) => set({ usd: event.target.value })}
-        fault={entry.usd && amount === undefined ? 'An amount such as 25 or 0.000001, with at most 12 decimals.' : null}
-        placeholder="25.00"
-        required
-      />
+      <AmountField label="Amount in USD" value={entry.usd} onChange={(usd) => set({ usd })} read={read} placeholder="25.00" />
       {operation.expires && (
         <TextField
           label="Ends (UTC)"

@@ -1,0 +1,41 @@
+import type { ReactNode } from 'react';
+import { TextField } from './field.js';
+import { exactUsd } from './usd.js';
+
+interface AmountFieldProps {
+  label: string;
+  value: string;
+  onChange: (text: string) => void;
+  /** What the form reads from `value`: the amount, or why it is none. */
+  read: { amount?: bigint; fault?: string };
+  /** Writes the amount below the field. Default: in dollars. */
+  render?: (amount: bigint) => string;
+  hint?: ReactNode;
+  placeholder?: string;
+}
+
+/** A field for an amount. The line below it repeats what was read, so that a wrong point is seen before it costs something. */
+export function AmountField({ label, value, onChange, read: { amount, fault }, render = exactUsd, hint, placeholder }: AmountFieldProps) {
+  const echo = amount === undefined ? null : `= ${render(amount)}`;
+  return (
+    <TextField
+      label={label}
+      inputMode="decimal"
+      autoComplete="off"
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+      fault={fault ?? null}
+      hint={
+        (echo || hint) && (
+          <>
+            {echo && <output>{echo}</output>}
+            {echo && hint && ' · '}
+            {hint}
+          </>
+        )
+      }
+      placeholder={placeholder}
+      required
+    />
+  );
+}
