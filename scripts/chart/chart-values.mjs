@@ -20,6 +20,14 @@ const SECRETS = {
   tls: 'tollgate-tls',
 };
 
+/** Values of the proxies in front, for each component with a way in. */
+const TRUSTED_PROXY = '.Values.components.trustedProxy';
+const PROXIES = {
+  namespaceSelector: {
+    matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'In', values: ['gateways', 'ingress-nginx'] }],
+  },
+};
+
 /** Texts of the objects that are values, by the key or keys that they stand under. `isStart`: more text may follow. */
 const TEXTS = [
   { keys: ['image'], text: IMAGE, place: '"{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}"' },
@@ -42,10 +50,14 @@ export function withValues(object) {
   const { kind, metadata, spec } = copy;
   if (kind === 'ServiceAccount') copy.imagePullSecrets = new Hole('optional', '.Values.imagePullSecrets');
   if (kind === 'HTTPRoute') spec.parentRefs = new Hole('block', '.Values.components.gatewayApi.parentRefs');
+  if (kind === 'NetworkPolicy' && metadata.name === 'clients' && spec.ingress[0].from !== undefined)
+    spec.ingress[0].from = new Hole('block', `${TRUSTED_PROXY}.from`);
   if (kind !== 'Deployment' || !SERVICES.includes(metadata.name)) return copy;
   const place = `.Values.${camelCase(metadata.name)}`;
   if (spec.replicas !== undefined) spec.replicas = new Hole('text', `{{ ${place}.replicas }}`);
   const [container] = spec.template.spec.containers;
+  const hops = container.env.find(({ name }) => name === 'TRUSTED_PROXY_HOPS');
+  if (hops !== undefined) hops.value = new Hole('text', `"{{ ${TRUSTED_PROXY}.hops }}"`);
   container.resources = new Hole('block', `${place}.resources`);
   container.env.push(new Hole('append', `${place}.env`));
   return copy;
@@ -60,6 +72,7 @@ export function valuesText(objects, components) {
   const options = {
     'gateway-api': { parentRefs: [{ name: 'tollgate' }] },
     'ingress-nginx': { className: 'nginx' },
+    'trusted-proxy': { hops: 1, from: [PROXIES] },
     'cert-manager': { issuerKind: 'ClusterIssuer', issuer: 'letsencrypt' },
     'external-secrets': { storeKind: 'SecretStore', store: 'tollgate' },
     'service-monitor': { runbooks: RUNBOOKS },

@@ -46,6 +46,7 @@ test('values reach their places; the tag of the image is by default that of the 
     });
     Object.assign(values.secrets as object, { nats: 'of-the-team' });
     Object.assign(values.components.gatewayApi ?? {}, { enabled: true, parentRefs: [{ name: 'shared', namespace: 'gateways' }] });
+    Object.assign(values.components.trustedProxy ?? {}, { hops: 2, from: [{ ipBlock: { cidr: '10.9.0.0/16' } }] });
   });
   const find = (kind: string, name: string) => objects.find((object) => object.kind === kind && object.metadata.name === name);
   const { replicas, template } = find('Deployment', 'gateway')?.spec ?? {};
@@ -60,6 +61,10 @@ test('values reach their places; the tag of the image is by default that of the 
     name: 'NATS_SEED',
     valueFrom: { secretKeyRef: { name: 'of-the-team', key: 'NATS_GATEWAY_SEED', optional: true } },
   });
+  expect(container.env).toContainEqual({ name: 'TRUSTED_PROXY_HOPS', value: '2' });
+  expect(find('NetworkPolicy', 'clients')?.spec.ingress).toEqual([
+    { from: [{ ipBlock: { cidr: '10.9.0.0/16' } }], ports: [{ port: 'http', protocol: 'TCP' }] },
+  ]);
   expect(find('HTTPRoute', 'gateway')?.spec).toMatchObject({
     parentRefs: [{ name: 'shared', namespace: 'gateways' }],
     hostnames: ['ai.example.org'],

@@ -91,6 +91,26 @@ withKubectl('Kubernetes', () => {
       expect(idle).toEqual([]);
     });
 
+    test('clients reach the ports directly only where no proxy is trusted; the panel always reaches the gateway [sec-forwarded-address]', () => {
+      const open = ofKind(objects, 'NetworkPolicy').flatMap(({ metadata, spec }) =>
+        (spec.ingress ?? [])
+          .filter(({ ports }: { ports: { port: string }[] }) => ports.some(({ port }) => port === 'http'))
+          .map(({ from }: { from?: object[] }) => ({ name: metadata.name, from })),
+      );
+      const trusting = pods
+        .filter(({ spec }) => JSON.stringify(spec).includes('"TRUSTED_PROXY_HOPS"'))
+        .map(({ metadata }) => metadata.name);
+      const hasProxy = ['gateway-api', 'ingress-nginx', 'trusted-proxy'].includes(rendering);
+      const namespaces = { key: 'kubernetes.io/metadata.name', operator: 'In', values: ['gateways', 'ingress-nginx'] };
+      expect({ trusting, open: open.filter(({ name }) => name !== 'simulator') }).toEqual({
+        trusting: hasProxy ? ['gateway', 'panel'] : [],
+        open: [
+          { name: 'clients', from: hasProxy ? [{ namespaceSelector: { matchExpressions: [namespaces] } }] : undefined },
+          { name: 'playground-gateway', from: [{ podSelector: { matchLabels: { [NAME]: 'panel' } } }] },
+        ],
+      });
+    });
+
     test('a drain takes one pod of a service at a time, and pods of one version are spread over zones and hosts', () => {
       const budgets = ofKind(objects, 'PodDisruptionBudget').map(({ spec }) => spec);
       for (const name of SERVICES) {
@@ -217,7 +237,7 @@ withKubectl('Kubernetes', () => {
     expect([...named].filter((name) => !page.includes(`| \`${name}\` |`))).toEqual([]);
   });
 
-  test('routes neither buffer nor end a stream, and the services trust their one proxy', () => {
+  test('routes neither buffer nor end a stream', () => {
     const objectsOf = (name: string) => renderings.find(([rendering]) => rendering === name)?.[1] ?? [];
     const rules = ofKind(objectsOf('gateway-api'), 'HTTPRoute').flatMap(({ spec }) => spec.rules);
     expect(rules.map(({ timeouts }) => timeouts)).toEqual(rules.map(() => ({ request: '0s', backendRequest: '0s' })));
@@ -229,12 +249,6 @@ withKubectl('Kubernetes', () => {
         'nginx.ingress.kubernetes.io/proxy-body-size': '0',
       },
     });
-    for (const component of ['gateway-api', 'ingress-nginx']) {
-      const trusting = ofKind(objectsOf(component), 'Deployment').filter(({ spec }) =>
-        JSON.stringify(spec).includes('{"name":"TRUSTED_PROXY_HOPS","value":"1"}'),
-      );
-      expect(trusting.map(({ metadata }) => metadata.name)).toEqual(['gateway', 'panel']);
-    }
   });
 
   test('a server of the NATS cluster warns its clients, goes alone, and is reached by a monitor', () => {

@@ -59,7 +59,7 @@ test('egress: NATS for services, Postgres for services with tables, the gateway 
   ]);
 });
 
-test('ingress: clients to the gateway, Prometheus to every service, services to their servers', () => {
+test('ingress: clients to gateway and panel, the panel to the gateway, Prometheus to every service, services to their servers', () => {
   const opened = rulesIn.map(({ who, rule: { from, ports } }) => ({
     who,
     from: from?.map(({ podSelector, namespaceSelector }) =>
@@ -69,6 +69,7 @@ test('ingress: clients to the gateway, Prometheus to every service, services to 
   }));
   expect(opened).toEqual([
     { who: ['gateway', 'panel'], from: undefined, ports: ['http'] },
+    { who: ['gateway'], from: [['panel']], ports: ['http'] },
     { who: ['billing', 'catalog', 'gateway', 'inference-proxy', 'panel'], from: [['monitoring']], ports: ['ops'] },
     { who: ['nats'], from: [clientsOf('nats', 'backbone')], ports: ['nats'] },
     { who: ['postgres'], from: [clientsOf('postgres', 'data')], ports: ['postgres'] },
