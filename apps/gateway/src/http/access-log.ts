@@ -30,7 +30,7 @@ export class AccessLog {
     { method, headers, status = CLIENT_DISCONNECTED }: { method?: string; headers?: IncomingHttpHeaders; status?: number },
     endedAt: number,
   ): void {
-    const { route, requestId, caller, inference, startedAt, firstContentAt, error } = exchange;
+    const { route, requestId, refusedCaller, caller = refusedCaller, inference, startedAt, firstContentAt, error } = exchange;
     this.count(exchange, status, endedAt);
     this.activity?.push(exchange, status, endedAt);
     const userAgent = printable(headers?.['user-agent'], USER_AGENT_MAX);

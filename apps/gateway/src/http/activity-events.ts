@@ -62,7 +62,7 @@ export class ActivityEvents {
 }
 
 function renderEnded({ exchange, status, endedAt }: Ended): EndedRequest {
-  const { id, requestId, route, caller, inference, error, startedAt, firstContentAt } = exchange;
+  const { id, requestId, route, refusedCaller, caller = refusedCaller, inference, error, startedAt, firstContentAt } = exchange;
   const { heldAt, lastContentAt, attempts: _, ...quote } = inference?.activity ?? {};
   const after = (at: number | undefined): number | undefined => (at === undefined ? undefined : Math.round(at - startedAt));
   return {

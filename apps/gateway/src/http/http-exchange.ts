@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '#inference/errors.js';
+import { UNKNOWN_ADDRESS } from '#observability/client-address.js';
 import { type TraceContext, traceIdOf } from '#tracing/trace-context.js';
 import type { Span } from '#tracing/tracer.js';
 import type { Caller } from '../clients/caller.js';
@@ -22,8 +23,10 @@ export class HttpExchange {
   /** True when the client waits for `100 Continue` before it sends the body. */
   awaitsContinue = false;
   caller: Caller | undefined;
-  /** IP address of the client, taken from trusted proxies if any; empty when the connection was already closed. */
-  address = '';
+  /** Owner of a key that may not be used from `address`. Only logs and activity name it: the request counts as one without a key. */
+  refusedCaller: Caller | undefined;
+  /** IP address of the client, taken from trusted proxies if any, or `UNKNOWN_ADDRESS`. */
+  address = UNKNOWN_ADDRESS;
   /** The error sent to the client, as a status or within the stream. */
   error: GatewayError | undefined;
   firstContentAt: number | undefined;

@@ -24,7 +24,8 @@ export function beginSpan(request: GatewayRequest, route: Route | undefined, tra
 }
 
 /** Ends the span. Only a fault of the gateway or behind it is a failure: a refused request is the client's. `status` undefined: none was sent. */
-export function endSpan({ span, caller, error, inference, firstContentAt }: HttpExchange, status: number | undefined): void {
+export function endSpan(exchange: HttpExchange, status: number | undefined): void {
+  const { span, refusedCaller, caller = refusedCaller, error, inference, firstContentAt } = exchange;
   if (span === undefined) return;
   const { usage } = inference ?? {};
   span.set({

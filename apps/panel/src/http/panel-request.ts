@@ -27,7 +27,7 @@ export interface PanelRequest extends Request {
   requestId: string;
   /** Id of the client's trace, or of the request's own. */
   traceId: string;
-  /** IP address of the client, taken from trusted proxies if any. */
+  /** IP address of the client, taken from trusted proxies if any, or `UNKNOWN_ADDRESS`. */
   address: string;
   /** Gets a copy of every row that the request adds to the journal. */
   logger: Logger;

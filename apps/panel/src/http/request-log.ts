@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { NextFunction, RequestHandler, Response } from 'express';
-import { clientAddress } from '#observability/client-address.js';
+import { clientAddress, plainAddress } from '#observability/client-address.js';
 import type { Logger } from '#observability/logger.js';
 import { parseTraceContext, traceIdOf } from '#tracing/trace-context.js';
 import type { PanelMetrics } from './panel-metrics.js';
@@ -25,7 +25,8 @@ export function requestLog({ logger, metrics, trustedProxyHops }: RequestLogOpti
     request.requestId = `req_${id}`;
     request.traceId = trace === undefined ? id : traceIdOf(trace);
     request.logger = logger;
-    request.address = clientAddress(request.socket.remoteAddress ?? '', request.get('x-forwarded-for'), trustedProxyHops);
+    const peer = plainAddress(request.socket.remoteAddress);
+    request.address = clientAddress(peer, request.get('x-forwarded-for'), trustedProxyHops);
     response.setHeader('x-request-id', request.requestId);
     response.once('close', () => {
       const { requestId, traceId, address, method, caller, path } = request;

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { API_KEY_PREFIX } from '#contracts/api-key.js';
 import { GatewayError } from '#inference/errors.js';
+import { UNKNOWN_ADDRESS } from '#observability/client-address.js';
 import { ApiKeys } from '../../clients/api-keys.js';
 import type { ProtocolName } from '../../protocols/protocol-adapter.js';
 import type { GatewayRequest } from '../http-exchange.js';
@@ -13,8 +14,9 @@ const BEARER = /^Bearer +(\S+) *$/i;
 const EMPTY_BEARER = /^Bearer *$/i;
 
 /**
- * Checks the headers before the body is read: resolves the key to the caller, checks the client's address, enforces the rate of free endpoints, and refuses paid
- * requests of accounts with nothing available.
+ * Checks the headers before the body is read: resolves the key to the caller, checks the client's address, enforces the rate of free
+ * endpoints, and refuses paid requests of accounts with nothing available. A request with a valid key from a forbidden network has no
+ * caller, so it is limited as one without a key.
  */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
@@ -32,8 +34,11 @@ export class ApiKeyGuard implements CanActivate {
     if (key === undefined) throw missingKey(protocolAt(request.url ?? '/', headers));
     const isSuspect = (): boolean => this.rates.isOverRate(exchange.address);
     const caller = await this.keys.resolve(key, isSuspect);
+    if (caller.mayCallFrom?.(exchange.address) === false) {
+      exchange.refusedCaller = caller;
+      throw refusedAddress(exchange.address);
+    }
     exchange.caller = caller;
-    if (caller.mayCallFrom?.(exchange.address) === false) throw refusedAddress(exchange.address);
     if (route?.isFree) await this.rates.countFree(exchange);
     else if (this.emptyAccounts.mayBeEmpty(exchange)) await this.emptyAccounts.check(exchange);
     return true;
@@ -56,7 +61,11 @@ function readKey({ authorization, 'x-api-key': header }: IncomingHttpHeaders, pl
 
 /** Names the address, because a proxy that is not trusted shows its own instead of the client's. */
 function refusedAddress(address: string): GatewayError {
-  return new GatewayError('invalid_api_key', `The API key may not be used from the address ${address}.`);
+  const message =
+    address === UNKNOWN_ADDRESS
+      ? 'The API key may be used from some networks only, and the proxy in front of the gateway did not name your address.'
+      : `The API key may not be used from the address ${address}.`;
+  return new GatewayError('invalid_api_key', message);
 }
 
 /** Names the header in which the format's own clients send the key. */

@@ -1,6 +1,6 @@
 import { keyResolve } from '#contracts/billing/keys.js';
 import { TEST_CALLER, TEST_KEY } from '#testing/fake-services.js';
-import { CHAT_BODY, errorOf, KEY, startTestGateway, type TestGateway } from '../../../test/test-gateway.js';
+import { CHAT_BODY, errorOf, KEY, startTestGateway, type TestGateway, until } from '../../../test/test-gateway.js';
 
 let gateway: TestGateway;
 afterEach(() => gateway.close());
@@ -78,4 +78,40 @@ describe('a key with networks', () => {
     expect([answer.status, JSON.parse(answer.text)]).toMatchObject([401, error]);
     expect(JSON.parse(answer.text).error.message).toBe('The API key may not be used from the address 11.1.2.3.');
   });
+
+  test.each([
+    ['a port', '10.1.2.3:4711', 200],
+    ['an IPv6 address with a port', '[2001:db8::1]:4711', 200],
+    ['an allowed address in a place that a client can forge', '10.1.2.3, 11.1.2.3:4711', 401],
+    ['a word', 'unknown', 401],
+    ['an empty entry', '10.1.2.3,', 401],
+  ])('behind a proxy that writes %s: %j gets %i [sec-forwarded-address]', async (_form, forwarded, status) => {
+    expect((await from('/v1/models', forwarded)).status).toBe(status);
+  });
+
+  test('is refused when the proxy names no address, although its own is allowed; the log says so [sec-forwarded-address]', async () => {
+    gateway.fakes.messaging.answer(keyResolve, () => ({ ...TEST_CALLER, networks: ['127.0.0.0/8', '::/0'] }));
+    const answer = await gateway.ask('/v1/models', { headers: KEY });
+    const message = 'The API key may be used from some networks only, and the proxy in front of the gateway did not name your address.';
+    expect([answer.status, errorOf(answer)]).toMatchObject([401, { code: 'invalid_api_key', message }]);
+    expect(gateway.logged.filter(({ msg }) => msg === 'request')).toMatchObject([{ clientAddress: 'unknown', ...TEST_CALLER }]);
+  });
+});
+
+test('a connection with a valid key from a forbidden network makes room before one with an accepted key [sec-forbidden-network]', async () => {
+  gateway = await startTestGateway({ trustedProxyHops: 1, connectionsMax: 2 });
+  gateway.fakes.messaging.answer(keyResolve, () => ({ ...TEST_CALLER, networks: ['10.0.0.0/8'] }));
+  const closed: string[] = [];
+  const open = async (address: string): Promise<void> => {
+    const socket = await gateway.connect();
+    socket.on('close', () => closed.push(address));
+    socket.write(`GET /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\nx-forwarded-for: ${address}\r\n\r\n`);
+    socket.resume();
+    await until(() => gateway.logged.some(({ clientAddress }) => clientAddress === address));
+  };
+  await open('10.0.0.1');
+  await open('11.0.0.1');
+  await open('10.0.0.2');
+  await until(() => closed.length === 1);
+  expect(closed).toEqual(['11.0.0.1']);
 });

@@ -84,6 +84,32 @@ describe('requests without a valid key', () => {
     expect(await Promise.all(late)).toEqual([401, 404]);
   });
 
+  test('and without a known address share one rate, apart from every address [sec-forwarded-address]', async () => {
+    for (let number = 1; number <= 5; number++) await gateway.ask(MODELS, withKey(number));
+    const { order, add } = race();
+    const forwarded = (number: number, entry: string) => ({ headers: { ...withKey(number).headers, 'x-forwarded-for': entry } });
+    const late = [
+      add('no header', gateway.ask(MODELS, withKey(6))),
+      add('a word', gateway.ask(MODELS, forwarded(7, 'client'))),
+      add('another word', gateway.ask(MODELS, forwarded(8, '1.2.3.4, client-2'))),
+    ];
+    await add("the proxy's own address", gateway.ask(MODELS, forwarded(9, '127.0.0.1')));
+    expect(order).toEqual(["the proxy's own address: 401"]);
+    expect(await Promise.all(late)).toEqual([401, 401, 401]);
+  });
+
+  test('with a valid key from a forbidden network are limited as those with an unknown key [sec-forbidden-network]', async () => {
+    gateway.fakes.messaging.answer(keyResolve, () => ({ ...TEST_CALLER, networks: ['10.0.0.0/8'] }));
+    const from = (address: string) => gateway.ask(MODELS, { headers: { ...KEY, 'x-forwarded-for': address } });
+    for (let number = 1; number <= 5; number++) expect((await from('1.2.3.4')).status).toBe(401);
+    const { order, add } = race();
+    const late = add('forbidden network', from('1.2.3.4'));
+    await add('allowed network', from('10.1.2.3'));
+    await add('other address', from('5.6.7.8'));
+    expect(order).toEqual(['allowed network: 200', 'other address: 401']);
+    expect(await late).toBe(401);
+  });
+
   test('with many wrong keys cause few concurrent look-ups, and a valid key is still resolved [limit-key-lookups]', async () => {
     for (let number = 1; number <= 5; number++) await gateway.ask(MODELS, withKey(number));
     let refuse: () => void = () => undefined;

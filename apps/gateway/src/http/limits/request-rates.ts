@@ -22,7 +22,8 @@ interface RateSettings {
 
 /**
  * Rate limits of free requests in this replica: by key and account for free endpoints, by client address for requests without a valid
- * key. The address of a request with a valid key does not matter, because many tenants may share one behind a proxy.
+ * key. The address of a request with a valid key does not matter, because many tenants may share one behind a proxy. Clients whose address
+ * is unknown share one rate.
  */
 export class RequestRates {
   private readonly keys: RateLimiter;

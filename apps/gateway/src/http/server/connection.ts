@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isIPv4, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { GatewayError } from '#inference/errors.js';
+import { plainAddress } from '#observability/client-address.js';
 import type { HttpExchange } from '../http-exchange.js';
 
 /** Pipelined requests that may wait on one connection. SDKs and proxies do not pipeline. */
@@ -48,7 +49,7 @@ export class Connection {
     readonly socket: ClientSocket,
     private readonly total: { waiting: number },
   ) {
-    this.address = plainAddress(socket.remoteAddress ?? '');
+    this.address = plainAddress(socket.remoteAddress);
     this.limitPipelining();
     socket.once('close', () => {
       this.total.waiting -= this.waiting.length;
@@ -108,10 +109,4 @@ export class Connection {
       return this.busy && isFull ? STOP_PARSING : onIncoming(request, keepAlive);
     };
   }
-}
-
-/** Returns an IPv4-mapped IPv6 address as IPv4, and any other address unchanged. */
-function plainAddress(address: string): string {
-  const mapped = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : '';
-  return isIPv4(mapped) ? mapped : address;
 }

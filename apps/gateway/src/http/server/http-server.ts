@@ -217,7 +217,7 @@ export class HttpServer {
     if (!socket.writable) return;
     const exchange = new HttpExchange();
     exchange.error = error;
-    exchange.address = address;
+    exchange.address = clientAddress(address, undefined, this.limits.trustedProxyHops);
     socket.end(renderRefusal(error, exchange.requestId));
     setTimeout(() => socket.destroy(), REFUSED_MS).unref();
     this.accessLog.write(exchange, { status: error.status }, performance.now());
