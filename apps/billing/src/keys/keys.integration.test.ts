@@ -252,12 +252,63 @@ describe('a rotation', () => {
   });
 });
 
-test('a replaced key keeps an end, which may move; a revoked key does not change any more', async () => {
-  const [replaced, revoked] = await Promise.all([newKey(), newKey()]);
-  await cli.request(keyRotate, { keyId: replaced.keyId, graceSeconds: 0 });
-  expect(await codeOf(cli.request(keyUpdate, { keyId: replaced.keyId, expiresAt: null }))).toEqual(['conflict', 'expiresAt']);
-  await cli.request(keyUpdate, { keyId: replaced.keyId, expiresAt: inHours(1) });
-  expect(await resolves(replaced.key)).toBe(true);
+describe('a replaced key ends no later than its rotation allowed', () => {
+  const changeEnd = (keyId: string, expiresAt: string | null) => codeOf(cli.request(keyUpdate, { keyId, expiresAt }));
+
+  test.each([
+    ['without a grace', 0],
+    ['with a grace', 3_600],
+  ])('%s: a later end and none are a conflict [sec-replaced-key]', async (_name, graceSeconds) => {
+    const { keyId, key } = await newKey();
+    const { replaced } = await cli.request(keyRotate, { keyId, graceSeconds });
+    expect([await changeEnd(keyId, inHours(2)), await changeEnd(keyId, '2099-01-01T00:00:00Z'), await changeEnd(keyId, null)]).toEqual(
+      Array(3).fill(['conflict', 'expiresAt']),
+    );
+    expect([(await read(keyId))?.expiresAt, await resolves(key)]).toEqual([replaced.expiresAt, graceSeconds > 0]);
+  });
+
+  test('its end moves to an earlier time, and not back [sec-replaced-key]', async () => {
+    const { keyId } = await newKey();
+    const { replaced } = await cli.request(keyRotate, { keyId, graceSeconds: 7_200 });
+    const end = replaced.expiresAt ?? '';
+    const earlier = inHours(1);
+    expect([await changeEnd(keyId, end), await changeEnd(keyId, earlier), await changeEnd(keyId, end)]).toEqual([
+      undefined,
+      undefined,
+      ['conflict', 'expiresAt'],
+    ]);
+    expect((await read(keyId))?.expiresAt).toBe(earlier);
+  });
+
+  test('no other change, and no rotation of its successor, brings it back [sec-replaced-key]', async () => {
+    const { keyId, key } = await newKey({ expiresAt: inHours(5) });
+    const second = await cli.request(keyRotate, { keyId, graceSeconds: 0 });
+    await cli.request(keyUpdate, { keyId, disabled: true });
+    await cli.request(keyUpdate, { keyId, disabled: false, name: 'again' });
+    const third = await cli.request(keyRotate, { keyId: second.keyId, graceSeconds: 0, expiresAt: null });
+    await cli.request(keyUpdate, { keyId: third.keyId, expiresAt: inHours(9) });
+    await cli.request(keyRevoke, { keyId: third.keyId });
+    expect(await Promise.all([key, second.key, third.key].map(resolves))).toEqual([false, false, false]);
+    expect([await codeOf(cli.request(keyRotate, { keyId, graceSeconds: 3_600 })), await statusOf(keyId)]).toEqual([
+      ['conflict', 'keyId'],
+      'expired',
+    ]);
+  });
+
+  test('a rotation and a later end at the same time leave no end beyond the grace [sec-replaced-key]', async () => {
+    const outcomes = await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        const { keyId, key } = await newKey();
+        await Promise.all([cli.request(keyRotate, { keyId, graceSeconds: 0 }), changeEnd(keyId, inHours(1))]);
+        return resolves(key);
+      }),
+    );
+    expect(outcomes).toEqual(Array(8).fill(false));
+  });
+});
+
+test('a revoked key does not change any more', async () => {
+  const revoked = await newKey();
   await cli.request(keyRevoke, { keyId: revoked.keyId });
   expect(await codeOf(cli.request(keyUpdate, { keyId: revoked.keyId, name: 'x' }))).toEqual(['conflict', 'keyId']);
 });

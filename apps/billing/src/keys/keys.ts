@@ -49,8 +49,8 @@ export async function createKey(
 
 /**
  * Changes the given fields; null clears one. Requests see the change from their next reserve on.
- * @throws {ServiceError} `not_found`; `conflict` when the key is revoked, or was replaced and would have no end; `invalid_request` for an
- * end that has passed.
+ * @throws {ServiceError} `not_found`; `conflict` when the key is revoked, or was replaced and would end later; `invalid_request` for an end that
+ * has passed.
  */
 export async function updateKey(prisma: PrismaClient, request: KeyUpdateRequest, author = OWN_AUTHOR): Promise<ApiKey> {
   const { keyId: id, name, note, disabled, models, networks } = request;
@@ -58,7 +58,8 @@ export async function updateKey(prisma: PrismaClient, request: KeyUpdateRequest,
   return audited(prisma, 'billing', author, async (tx) => {
     const { row, project } = await lockKey(tx, id);
     if (row.revokedAt) throw new ServiceError('conflict', 'The key is revoked, and stays so. Make another.', 'keyId');
-    if (row.replacedBy && expiresAt === null) throw new ServiceError('conflict', 'The key was replaced: it must have an end.', 'expiresAt');
+    if (row.replacedBy && wouldEndLater(row, expiresAt))
+      throw new ServiceError('conflict', 'The key was replaced: its end may only move to an earlier time.', 'expiresAt');
     if (namesLimits(limitsIn(request))) await lockAccount(tx, project.accountId); // batches lock it before the project, which the update locks
     const before = renderKey(row, await limitsOfKey(tx, row));
     const changedRow = await tx.apiKey.update({ where: { id }, data: { name, note, disabled, expiresAt, models, networks } });
@@ -183,6 +184,11 @@ function endOf(expiresAt: string | null | undefined): Date | null | undefined {
   const end = new Date(expiresAt);
   if (!(end.getTime() > Date.now())) throw new ServiceError('invalid_request', 'expiresAt must be in the future.', 'expiresAt');
   return end;
+}
+
+/** True when the new end is none or later than the present one. The rotation of a key sets the latest end that it may have. */
+function wouldEndLater(row: Prisma.ApiKeyModel, newEnd: Date | null | undefined): boolean {
+  return newEnd === null || (newEnd !== undefined && row.expiresAt !== null && newEnd > row.expiresAt);
 }
 
 /** Locks a key, so that `before` is the row that a change replaces. `now` is the database's clock, in whole milliseconds. */

@@ -109,8 +109,9 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
     ['a key is replaced once', 'if (row.replacedBy)', 'if (false)', KEYS, 'is made once'],
     ['only an active key is replaced', "status !== 'active'", "status === 'revoked'", KEYS, 'is made once'],
     ['a grace lengthens no life', 'row.expiresAt < graceEnd', 'false', KEYS, 'never lets the old key live longer'],
-    ['a replaced key has an end', 'row.replacedBy && expiresAt === null', 'false', KEYS, 'a replaced key keeps an end'],
-    ['a revoked key stays as it is', 'if (row.revokedAt) throw', 'if (false) throw', KEYS, 'a replaced key keeps an end'],
+    ['a replaced key ends no later', 'row.replacedBy && wouldEndLater(row, expiresAt)', 'false', KEYS, 'a replaced key ends no later'],
+    ['a replaced key has an end', 'return newEnd === null ||', 'return', KEYS, 'a replaced key ends no later'],
+    ['a revoked key stays as it is', 'if (row.revokedAt) throw', 'if (false) throw', KEYS, 'a revoked key does not change'],
     ['an end has not passed', 'end.getTime() > Date.now()', 'true', KEYS, 'an end that has passed is refused'],
   ],
   'apps/billing/src/keys/key-lookups.ts': [

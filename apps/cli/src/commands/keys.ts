@@ -96,7 +96,7 @@ export const keyCommands = [
       keyId: id,
       name: optional(clearable(name), "display name; '' clears it"),
       note: optional(clearable(note), "what the key is for; '' clears it"),
-      expires: optional(instant, 'the key is refused from then on'),
+      expires: optional(instant, 'the key is refused from then on; of a replaced key an earlier end alone'),
       expiresNever: flag('the key has no end'),
       models: optional(models, "the only models of the key, such as gpt-*,o3; '' allows all"),
       networks: optional(networks, "the only clients of the key, such as 10.0.0.0/8; '' allows any"),

@@ -117,7 +117,7 @@ export class KeyUpdateRequest {
   @IsOptional() @NestedList(() => ModelLimit, MODEL_LIMITS_MAX) modelLimits?: ModelLimit[];
 }
 
-/** Null clears a field. Replies `conflict` when the key is revoked, or was replaced and would have no end. */
+/** Null clears a field. Replies `conflict` when the key is revoked, or was replaced and would have no end or a later one. */
 export const keyUpdate = new Endpoint<KeyUpdateRequest, ApiKey>(
   'billing.v1.key.update',
   KeyUpdateRequest,

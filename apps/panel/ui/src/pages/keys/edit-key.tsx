@@ -63,7 +63,7 @@ export function EditKey({ apiKey, mayRotate, onAction, onClose }: EditKeyProps) 
         value={end}
         onChange={setEnd}
         keep={expiresAt ? `As it is: ${localDay(expiresAt)}` : undefined}
-        mustEnd={replacedBy !== null}
+        latest={replacedBy === null ? undefined : (expiresAt ?? undefined)}
       />
     </DialogForm>
   );

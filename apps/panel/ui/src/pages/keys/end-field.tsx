@@ -1,5 +1,5 @@
 import { SelectField } from '../../parts/field.js';
-import { type EndChoice, LIFETIME_DAYS } from './key-end.js';
+import { type EndChoice, lifetimesUntil } from './key-end.js';
 
 interface EndFieldProps {
   label: string;
@@ -7,12 +7,12 @@ interface EndFieldProps {
   onChange: (choice: EndChoice) => void;
   /** Text of the choice that leaves the end as it is. Absent: it is no choice. */
   keep?: string;
-  /** True for a key that must have an end. */
-  mustEnd?: boolean;
+  /** Latest end that the key may have, of a key that was replaced. Absent: any, or none. */
+  latest?: string;
 }
 
 /** The choice of a key's end. */
-export function EndField({ label, value, onChange, keep, mustEnd }: EndFieldProps) {
+export function EndField({ label, value, onChange, keep, latest }: EndFieldProps) {
   return (
     <SelectField
       label={label}
@@ -20,8 +20,8 @@ export function EndField({ label, value, onChange, keep, mustEnd }: EndFieldProp
       onChange={({ target }) => onChange(target.value === 'keep' || target.value === 'never' ? target.value : Number(target.value))}
     >
       {keep && <option value="keep">{keep}</option>}
-      {!mustEnd && <option value="never">Never</option>}
-      {LIFETIME_DAYS.map((days) => (
+      {latest === undefined && <option value="never">Never</option>}
+      {lifetimesUntil(latest, Date.now()).map((days) => (
         <option key={days} value={days}>
           {days === 1 ? 'In a day' : `In ${days} days`}
         </option>
