@@ -26,6 +26,8 @@ describe('replies', () => {
     expect(requestId).toMatch(/^req_[0-9a-f]{32}$/);
     expect(rest).toEqual({
       'content-type': 'application/json',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
       'content-length': String(Buffer.byteLength(text)),
       'x-request-id': requestId,
       'request-id': requestId,
@@ -39,7 +41,8 @@ describe('replies', () => {
     const { date: _date, connection: _connection, 'keep-alive': _keepAlive, ...rest } = headers;
     expect(rest).toEqual({
       'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-cache, no-transform',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-cache, no-store, no-transform',
       'x-accel-buffering': 'no',
       'transfer-encoding': 'chunked',
       'x-request-id': gateway.fakes.reserves[0]?.requestId,

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { GatewayRequest } from '../http/http-exchange.js';
 import { RequestRates } from '../http/limits/request-rates.js';
+import { NO_SNIFF } from '../http/replies/write-reply.js';
 import { ROUTES } from '../http/routes.js';
 import { openApiDocument } from './document.js';
 
@@ -22,6 +23,7 @@ export class OpenApiController {
         etag: this.entityTag,
         // Clients revalidate each time; an unchanged document is a 304.
         'cache-control': 'no-cache',
+        [NO_SNIFF[0]]: NO_SNIFF[1],
         'x-request-id': exchange.requestId,
         'request-id': exchange.requestId,
       }),

@@ -6,6 +6,11 @@ import { rateLimitHeaders } from './rate-limit-headers.js';
 
 export const RETRY_AFTER_MAX_SECONDS = 60;
 
+/** Keeps browsers from taking a reply for another type than it says. Every reply with a body has it. */
+export const NO_SNIFF = ['x-content-type-options', 'nosniff'] as const;
+/** Replies are of one key and its account: nothing on the way may store them. */
+export const NO_STORE = ['cache-control', 'no-store'] as const;
+
 /** True when the same request may succeed later. Only these errors have `retry-after`, and SDKs retry only these. */
 export function isRetryable(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
@@ -16,6 +21,8 @@ export function writeJson(exchange: HttpExchange, response: ServerResponse, body
   response.writeHead(200, [
     'content-type',
     'application/json',
+    ...NO_SNIFF,
+    ...NO_STORE,
     'content-length',
     String(Buffer.byteLength(body)),
     'x-request-id',
@@ -32,8 +39,9 @@ export function writeStreamHead(exchange: HttpExchange, response: ServerResponse
   response.writeHead(200, [
     'content-type',
     'text/event-stream; charset=utf-8',
+    ...NO_SNIFF,
     'cache-control',
-    'no-cache, no-transform',
+    'no-cache, no-store, no-transform',
     'x-accel-buffering',
     'no',
     'x-request-id',
@@ -52,6 +60,8 @@ export function writeError(request: GatewayRequest, response: ServerResponse, er
   const { exchange } = request;
   const headers: Record<string, string | number> = {
     'content-type': 'application/json',
+    [NO_SNIFF[0]]: NO_SNIFF[1],
+    [NO_STORE[0]]: NO_STORE[1],
     'content-length': Buffer.byteLength(body),
     'x-request-id': exchange.requestId,
     'request-id': exchange.requestId,

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { GatewayError } from '#inference/errors.js';
 import { renderGeneralError } from '../../protocols/general-error.js';
+import { NO_SNIFF, NO_STORE } from '../replies/write-reply.js';
 
 const STATUSES: Record<string, number> = {
   HPE_HEADER_OVERFLOW: 431,
@@ -20,6 +21,7 @@ export function renderRefusal(error: GatewayError, requestId: string): string {
   const body = renderGeneralError(error);
   return (
     `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\nconnection: close\r\ncontent-type: application/json\r\n` +
+    `${NO_SNIFF.join(': ')}\r\n${NO_STORE.join(': ')}\r\n` +
     `content-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${requestId}\r\nrequest-id: ${requestId}\r\n\r\n${body}`
   );
 }
