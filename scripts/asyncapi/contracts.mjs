@@ -14,7 +14,7 @@ const KINDS = {
 };
 
 /**
- * Reads all contracts in the order of their files: `{ name, kind, subject, description, comment?, input, output? }`, with JSON schemas from
+ * Reads all contracts in the order of their files: `{ name, kind, subject, description, isRecorded, comment?, input, output? }`, with JSON schemas from
  * the types and decorators of the sources. `schemas` has the named schemas, and the error codes.
  */
 export function readContracts() {
@@ -60,6 +60,7 @@ function contractsIn(statement, checker, writer) {
         kind,
         subject: subject.text,
         description: rest.findLast(ts.isStringLiteralLike).text,
+        isRecorded: rest.some((argument) => ts.isObjectLiteralExpression(argument) && argument.getText().includes('isRecorded: true')),
         comment: comment || undefined,
         input: writer.schemaOf(input),
         ...(output && { output: writer.schemaOf(output) }),

@@ -17,7 +17,7 @@ export function asyncApiDocument({ contracts, schemas }, users, version) {
       title: 'Tollgate over NATS',
       version,
       description:
-        'Requests and events of the services of Tollgate: plain JSON on versioned subjects. Services ignore unknown fields of requests, and clients must ignore unknown fields of replies. nats-api.md has examples.',
+        'Requests and events of the services of Tollgate: plain JSON on versioned subjects. Services ignore unknown fields of requests, and clients must ignore unknown fields of replies. Operations with x-recorded have a row in an audit journal: the user cli calls them on their address, any other user on <address>.by.<user>. nats-api.md has examples.',
       license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
     },
     defaultContentType: 'application/json',
@@ -72,7 +72,7 @@ function channelsOf({ name, kind, subject, input, output }) {
   };
 }
 
-function operationOf({ name, kind, subject, description, comment }, users) {
+function operationOf({ name, kind, subject, description, isRecorded, comment }, users) {
   const about = {
     summary: description,
     ...(comment && { description: comment }),
@@ -85,9 +85,15 @@ function operationOf({ name, kind, subject, description, comment }, users) {
     action: 'receive',
     ...about,
     bindings: { nats: { queue: QUEUES[subject.split('.')[0]], bindingVersion: '0.1.0' } },
-    'x-callers': users.mayPublish(subject),
+    'x-callers': isRecorded ? callersOfRecorded(subject, users) : users.mayPublish(subject),
+    ...(isRecorded && { 'x-recorded': true }),
     reply: { channel: { $ref: `#/channels/${name}Reply` } },
   };
+}
+
+/** Returns the users of an endpoint with a subject for each: the plain one for the cli, `<subject>.by.<user>` for any other. */
+export function callersOfRecorded(subject, { names, mayPublish }) {
+  return names.filter((user) => mayPublish(user === 'cli' ? subject : `${subject}.by.${user}`).includes(user));
 }
 
 /** Queue groups by the first token of the subject. */

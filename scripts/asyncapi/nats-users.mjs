@@ -1,4 +1,4 @@
-/** Parses config/nats.conf. Returns functions that list the users who may publish or subscribe to a subject. */
+/** Parses config/nats.conf. Returns the names, and functions that list the users who may publish or subscribe to a subject. */
 export function readUsers(text) {
   const plain = text.replace(/^\s*#.*$/gm, '');
   const users = [...plain.matchAll(/^([\w-]+) \{\n([\s\S]*?)^\}/gm)].map(([, name, permissions]) => ({
@@ -8,7 +8,7 @@ export function readUsers(text) {
   }));
   const allowedBy = (kind) => (subject) =>
     users.filter((user) => user[kind].some((pattern) => covers(pattern, subject))).map(({ name }) => name);
-  return { mayPublish: allowedBy('publish'), mayListen: allowedBy('subscribe') };
+  return { names: users.map(({ name }) => name), mayPublish: allowedBy('publish'), mayListen: allowedBy('subscribe') };
 }
 
 function subjectsIn(list = '') {

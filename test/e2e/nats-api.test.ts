@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import { connect, JSONCodec, type Msg, type NatsConnection } from 'nats';
 import { parse } from 'yaml';
+import { everyEndpoint } from '#contracts/every-contract.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 
 /** Runs every example of docs/nats-api.md in order with a plain NATS client. Replies match the page and docs/asyncapi.yaml. */
@@ -209,7 +210,10 @@ test('service discovery lists exactly the subjects of the page', async () => {
     const subjects = (reply.endpoints as { subject: string }[]).map(({ subject }) => subject);
     served.push(...subjects.map((subject) => subject.replace(/\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, '.<replicaId>')));
   }
-  const documented = [...new Set(EXAMPLES.map(({ subject }) => subject)), 'billing.v1.hold.apply.<replicaId>'];
+  const examples = [...new Set(EXAMPLES.map(({ subject }) => subject))];
+  const recorded = everyEndpoint.filter(({ isRecorded }) => isRecorded).map(({ subject }) => subject);
+  const ofUsers = examples.filter((subject) => recorded.includes(subject)).map((subject) => `${subject}.by.*`);
+  const documented = [...examples, ...ofUsers, 'billing.v1.hold.apply.<replicaId>'];
   expect(served.sort()).toEqual(documented.sort());
   expect(served.filter((subject) => !/^(billing|catalog|gateway|panel)\.v1\./.test(subject))).toEqual([]);
 });

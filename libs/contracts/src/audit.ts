@@ -20,7 +20,7 @@ export interface Caller {
   /** `nats/<user>` when the request names no actor, `service/<name>` for changes that a service makes by itself. */
   actor: string;
   actorName: string | null;
-  /** NATS user that sent the request: the owner of the inbox that the reply goes to. Null for a service itself. */
+  /** NATS user that sent the request, proven by the server's permissions for its subject. Null for a service itself. */
   via: string | null;
   ip: string | null;
   requestId: string | null;

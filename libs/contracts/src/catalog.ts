@@ -243,6 +243,7 @@ export const catalogApply = new Endpoint<CatalogApplyRequest, CatalogApplyReply>
   'catalog.v1.catalog.apply',
   CatalogApplyRequest,
   'Makes the catalog equal to a file',
+  { isRecorded: true },
 );
 
 /** Published by the replica that applied it, and by any replica that finds an unannounced revision: it may arrive twice. */

@@ -6,6 +6,26 @@ interface EndpointRules {
   isRepeatable?: boolean;
   /** One replica answers; another subject reaches the others. */
   isDirected?: boolean;
+  /**
+   * A change or a costly act of an operator or a person: its handler writes a row of an audit journal with the caller. Each NATS user has a
+   * subject of its own for it, so that the server's permissions prove the user.
+   */
+  isRecorded?: boolean;
+}
+
+/** The NATS user of operators. It alone may publish to the plain subject of a recorded endpoint. */
+const OPERATOR = 'cli';
+const BY = '.by.';
+
+/** Returns the subject on which a NATS user calls an endpoint: of a recorded one `<subject>` for the operator, `<subject>.by.<user>` for others. */
+export function subjectFor(user: string, { subject, isRecorded }: { subject: string; isRecorded: boolean }): string {
+  return isRecorded && user !== OPERATOR ? `${subject}${BY}${user}` : subject;
+}
+
+/** Returns the NATS user that may publish to a subject of a recorded endpoint. */
+export function publisherOf(subject: string): string {
+  const at = subject.lastIndexOf(BY);
+  return at < 0 ? OPERATOR : subject.slice(at + BY.length);
 }
 
 /**
@@ -17,15 +37,17 @@ export class Endpoint<Request extends object, Reply> {
   declare readonly reply: Reply;
   readonly isRepeatable: boolean;
   readonly isDirected: boolean;
+  readonly isRecorded: boolean;
 
   constructor(
     readonly subject: string,
     readonly request: new () => Request,
     readonly description: string,
-    { isRepeatable = false, isDirected = false }: EndpointRules = {},
+    { isRepeatable = false, isDirected = false, isRecorded = false }: EndpointRules = {},
   ) {
     this.isRepeatable = isRepeatable;
     this.isDirected = isDirected;
+    this.isRecorded = isRecorded;
   }
 }
 
@@ -47,12 +69,16 @@ export class ReplicaEndpoint<Request extends object, Reply> extends Endpoint<Req
 /** A subject answered by a stream of event batches over the framed stream of `libs/messaging`. */
 export class StreamEndpoint<Request extends object, Event> {
   declare readonly event: Event;
+  readonly isRecorded: boolean;
 
   constructor(
     readonly subject: string,
     readonly request: new () => Request,
     readonly description: string,
-  ) {}
+    { isRecorded = false }: Pick<EndpointRules, 'isRecorded'> = {},
+  ) {
+    this.isRecorded = isRecorded;
+  }
 }
 
 /** A published event: core NATS, at most once. Caches use it to drop entries sooner; the database is the truth. */

@@ -29,6 +29,7 @@ export const panelInvite = new Endpoint<PanelInviteRequest, PanelInviteReply>(
   'panel.v1.invite.create',
   PanelInviteRequest,
   'Makes a one-time link with which a person gets a role in the panel',
+  { isRecorded: true },
 );
 
 export class PanelUserListRequest {
@@ -71,6 +72,7 @@ export const panelUserUpdate = new Endpoint<PanelUserUpdateRequest, PanelUser>(
   'panel.v1.user.update',
   PanelUserUpdateRequest,
   'Keeps a person out of the panel, or lets them in again',
+  { isRecorded: true },
 );
 
 export class PanelSessionsEndRequest {
@@ -86,4 +88,5 @@ export const panelSessionsEnd = new Endpoint<PanelSessionsEndRequest, PanelSessi
   'panel.v1.session.end',
   PanelSessionsEndRequest,
   'Ends all sessions of a person',
+  { isRecorded: true },
 );

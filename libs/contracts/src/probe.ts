@@ -107,4 +107,5 @@ export const upstreamProbe = new StreamEndpoint<UpstreamProbeRequest, UpstreamPr
   'inference.v1.upstream.test',
   UpstreamProbeRequest,
   'Reports the capabilities of an upstream',
+  { isRecorded: true },
 );

@@ -53,6 +53,7 @@ export const priceSchedule = new Endpoint<PriceScheduleRequest, ScheduledPrice>(
   'catalog.v1.price.schedule',
   PriceScheduleRequest,
   'Schedules a price of a model',
+  { isRecorded: true },
 );
 
 export interface PriceListReply {
@@ -75,6 +76,7 @@ export const priceCancel = new Endpoint<PriceCancelRequest, ScheduledPrice>(
   'catalog.v1.price.cancel',
   PriceCancelRequest,
   'Cancels a scheduled price before its time',
+  { isRecorded: true },
 );
 
 export class PriceShowRequest {

@@ -69,7 +69,7 @@ describe('a request', () => {
     const actor = { actor: 'user/7', actorName: 'Ann', ip: '192.0.2.7', requestId: 'req_1' };
     expect(await caller.request(double, { count: 4 }, { trace, actor })).toEqual({ doubled: 8 });
     expect(seen.map(({ subject, trace, caller, signal }) => ({ subject, trace, caller, aborted: signal.aborted }))).toEqual([
-      { subject: 'test.v1.count.double', trace, caller: { ...actor, via: 'caller' }, aborted: false },
+      { subject: 'test.v1.count.double', trace, caller: { ...actor, via: null }, aborted: false },
     ]);
   });
 

@@ -106,7 +106,7 @@ export interface CallContext {
   readonly subject: string;
   /** Trace context of the sender, if there is a valid one. */
   readonly trace: TraceContext | undefined;
-  /** The sender, for the audit journal. Parsed on demand: most handlers do not use it. */
+  /** The sender, for the audit journal. Its `via` is known for recorded endpoints alone. Parsed on demand: most handlers do not use it. */
   readonly caller: Caller;
   /** Aborts when the caller cancelled or died, with reason `DETACHED` where the work may continue. Never aborts for plain requests. */
   readonly signal: AbortSignal;

@@ -1,6 +1,6 @@
 import type { NatsConnection } from 'nats';
 import type { Actor } from '#contracts/audit.js';
-import type { Endpoint, EveryReplicaEndpoint, StreamEndpoint, Topic } from '#contracts/endpoint.js';
+import { type Endpoint, type EveryReplicaEndpoint, type StreamEndpoint, subjectFor, type Topic } from '#contracts/endpoint.js';
 import { within } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
 import { call } from './call.js';
@@ -62,7 +62,7 @@ export class NatsMessaging implements Messaging, ConfirmedPublisher {
     payload: Request | EncodedJson,
     options: CallOptions = {},
   ): EventStream<Event> {
-    const reader = new StreamReader<Event>(this.link, endpoint.subject, options.signal);
+    const reader = new StreamReader<Event>(this.link, subjectFor(this.settings.service, endpoint), options.signal);
     const refusal = this.refusal(options.signal);
     if (refusal !== undefined) {
       if (payload instanceof EncodedJson) payload.onSent();
@@ -133,16 +133,18 @@ export class NatsMessaging implements Messaging, ConfirmedPublisher {
 
   private ask<Reply, Answer>(
     send: (...args: Parameters<typeof call<Reply>>) => Promise<Answer>,
-    { subject, isRepeatable, isDirected }: Endpoint<object, unknown>,
+    endpoint: Endpoint<object, unknown>,
     payload: object,
     options: CallOptions,
   ): Promise<Answer> {
+    const { isRepeatable, isDirected } = endpoint;
     const refusal = this.refusal(options.signal);
     if (refusal !== undefined) return Promise.reject(refusal);
     const timeoutMs = options.timeoutMs ?? this.settings.requestTimeoutMs;
     const { body, headers, withdraw, onReleased } = this.pack(payload, timeoutMs === TIMEOUT_DEFAULT_MS ? undefined : timeoutMs, options);
     const release = withdraw ?? onReleased;
     const requestOptions = { timeoutMs, headers, signal: options.signal, isRepeatable, isDirected };
+    const subject = subjectFor(this.settings.service, endpoint);
     const answer = send(this.link, subject, body, requestOptions, this.readReply<Reply>);
     return release === undefined ? answer : answer.finally(release);
   }

@@ -3,13 +3,14 @@ import type { ServiceMsg } from 'nats';
 import { isObservable, lastValueFrom } from 'rxjs';
 import { COMMIT, VERSION } from '#config/version.js';
 import type { Caller } from '#contracts/audit.js';
+import { publisherOf, subjectFor } from '#contracts/endpoint.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { within } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
 import { type TraceContext, traceIdOf } from '#tracing/trace-context.js';
 import { isListening } from './call.js';
 import { FairShares } from './fair-shares.js';
-import { isInbox, sharesInbox } from './inbox-subject.js';
+import { isInbox, ownerOf, sharesInbox } from './inbox-subject.js';
 import { announcedBytes, offerPayload, payloadSource, withPayload } from './large-payload.js';
 import type { Link } from './link.js';
 import type { CallContext } from './messaging.js';
@@ -115,13 +116,15 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
 
   // ---- one endpoint ----
 
-  /** Returns the endpoint, and its variant for this replica if it has one. */
+  /** Returns the endpoint, and its variants for this replica or for NATS users if it has them. */
   private endpointsOf(subject: string, handler: MessageHandler): ServedEndpoint[] {
     const extras = handler.extras as ServedExtras | undefined;
     if (extras?.request === undefined) throw new Error(`${subject} is not bound with @Serves`);
     schemaOf(extras.request); // a decorator that is not supported fails the start
     const { replicaId } = this.options;
-    const subjects = extras.perReplica && replicaId !== undefined ? [subject, `${subject}.${replicaId}`] : [subject];
+    const subjects = [subject];
+    if (extras.perReplica && replicaId !== undefined) subjects.push(`${subject}.${replicaId}`);
+    if (extras.isRecorded) subjects.push(subjectFor('*', { subject, isRecorded: true }));
     return subjects.map((one) => this.endpoint(one, handler, extras));
   }
 
@@ -129,8 +132,11 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
     const route: Route = { extras, subject, handler, statistics: new EndpointStatistics() };
     const work = extras.kind === 'stream' ? this.stream(route) : this.answer(route);
     const receive = (message: ServiceMsg): void => {
-      if (!message.reply || isInbox(message.reply)) work(message);
-      else this.log.warn({ subject, reply: message.reply }, 'request dropped: reply subject is not an inbox');
+      const { reply } = message;
+      if (reply && !isInbox(reply)) this.log.warn({ subject, reply }, 'request dropped: reply subject is not an inbox');
+      else if (reply && extras.isRecorded && ownerOf(reply) !== publisherOf(message.subject))
+        this.log.warn({ subject: message.subject, reply }, "request dropped: reply subject is in another user's inbox");
+      else work(message);
     };
     const { description, kind, everyReplica } = extras;
     return { subject, description, kind, everyReplica, statistics: route.statistics, receive };
@@ -139,7 +145,7 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
   private answer(route: Route): (message: ServiceMsg) => void {
     return (message) => {
       const run = this.begin(route);
-      this.work(route, message, new PlainContext(this.link, route.subject, message), run)
+      this.work(route, message, new PlainContext(this.link, route, message), run)
         .then((reply) => this.reply(message, encodeJson(reply)))
         .then(
           () => this.end(route, run, undefined),
@@ -167,7 +173,7 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
         subject: route.subject,
         trace: readTrace(message),
         get caller() {
-          return readCaller(message);
+          return callerOf(route, message);
         },
         signal: writer.signal,
         callerIsThere: () => isListening(this.link, peer),
@@ -257,6 +263,11 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
   }
 }
 
+/** Returns the sender. The user is known where only this user may publish to the subject. */
+function callerOf({ extras }: Route, message: IncomingMessage): Caller {
+  return readCaller(message, extras.isRecorded ? publisherOf(message.subject) : null);
+}
+
 function parsePayload(data: Uint8Array): unknown {
   try {
     return decodeJson(data);
@@ -271,16 +282,20 @@ class PlainContext implements CallContext {
 
   constructor(
     private readonly link: Link,
-    readonly subject: string,
+    private readonly route: Route,
     private readonly message: IncomingMessage,
   ) {}
+
+  get subject(): string {
+    return this.route.subject;
+  }
 
   get trace(): TraceContext | undefined {
     return readTrace(this.message);
   }
 
   get caller(): Caller {
-    return readCaller(this.message);
+    return callerOf(this.route, this.message);
   }
 
   get signal(): AbortSignal {

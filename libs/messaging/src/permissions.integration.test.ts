@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { connect, headers, type NatsConnection, RequestStrategy } from 'nats';
 import * as catalog from '#contracts/catalog.js';
-import { type Endpoint, ReplicaEndpoint, type StreamEndpoint } from '#contracts/endpoint.js';
+import { type Endpoint, ReplicaEndpoint, type StreamEndpoint, subjectFor } from '#contracts/endpoint.js';
 import { everyEndpoint as endpoints, everyStreamEndpoint as streams, everyTopic as topics } from '#contracts/every-contract.js';
 import { requestEstimate } from '#contracts/gateway.js';
 import * as inference from '#contracts/inference.js';
@@ -235,12 +235,33 @@ describe('as a user', () => {
           await messaging.request(endpoint, {}, { timeoutMs: 60_000 }).catch((error: MessagingError) => error.message),
         ]),
       );
-      const refused = `Publishing to ${subject} is not permitted.`;
+      const refused = (user: User): string => `Publishing to ${subjectFor(user, endpoint)} is not permitted.`;
       expect(Object.fromEntries(outcomes)).toEqual(
-        Object.fromEntries(USERS.map((user) => [user, CALLERS[subject]?.includes(user) ? subject : refused])),
+        Object.fromEntries(USERS.map((user) => [user, CALLERS[subject]?.includes(user) ? subject : refused(user)])),
       );
     },
   );
+
+  test('no user may publish to the subject of another for a recorded endpoint [sec-caller]', async () => {
+    const recorded = [...endpoints, ...streams].filter(({ isRecorded }) => isRecorded);
+    const attempts = recorded.flatMap((endpoint) => USERS.map((user) => ({ user, subject: subjectFor(user, endpoint) })));
+    const permitted: unknown[] = [];
+    for (const user of USERS) {
+      const connection: NatsConnection = await connect({ servers: server.url, user, pass: passwordOf(user), reconnect: false });
+      const refused = new Set<string>();
+      void (async () => {
+        for await (const { permissionContext } of connection.status() as AsyncIterable<{ permissionContext?: { subject: string } }>)
+          if (permissionContext) refused.add(permissionContext.subject);
+      })();
+      const ofOthers = attempts.filter((one) => one.user !== user).map(({ subject }) => subject);
+      for (const subject of ofOthers) connection.publish(subject, '{}', { reply: `_INBOX.${user}.none.c1` });
+      await connection.flush();
+      await eventually(() => refused.size === ofOthers.length).catch(() => undefined);
+      permitted.push(...ofOthers.filter((subject) => !refused.has(subject)).map((subject) => ({ user, subject })));
+      await connection.close();
+    }
+    expect(permitted).toEqual([]);
+  });
 
   test.each(endpoints.filter((endpoint) => endpoint instanceof ReplicaEndpoint).map((endpoint) => [endpoint.subject, endpoint] as const))(
     'one replica of %s answers only the callers of all replicas',
@@ -269,9 +290,9 @@ describe('as a user', () => {
           }
         }),
       );
-      const refused = `Publishing to ${subject} is not permitted.`;
+      const refused = (user: User): string => `Publishing to ${subjectFor(user, endpoint)} is not permitted.`;
       expect(Object.fromEntries(outcomes)).toEqual(
-        Object.fromEntries(USERS.map((user) => [user, READERS[subject]?.includes(user) ? 200 : refused])),
+        Object.fromEntries(USERS.map((user) => [user, READERS[subject]?.includes(user) ? 200 : refused(user)])),
       );
     },
   );

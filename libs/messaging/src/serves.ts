@@ -19,6 +19,8 @@ export interface ServedExtras {
   everyReplica: boolean;
   /** Each replica also answers on a subject of its own. */
   perReplica: boolean;
+  /** Each NATS user has a subject of its own. */
+  isRecorded: boolean;
 }
 
 /** The signature of a bound method, checked by the compiler. */
@@ -52,6 +54,7 @@ export function Serves(
     sharedBy: sharedBy as ServedExtras['sharedBy'],
     everyReplica: endpoint instanceof EveryReplicaEndpoint,
     perReplica: endpoint instanceof ReplicaEndpoint,
+    isRecorded: endpoint.isRecorded,
   };
   return (target, key, descriptor) => {
     const method = descriptor as TypedPropertyDescriptor<unknown> as TypedPropertyDescriptor<Method>;

@@ -85,7 +85,7 @@ export class ServiceRegistration {
     const service = await connection.services.add({ ...this.about, queue: name, statsHandler: this.reportStatistics });
     this.services.add(service);
     for (const endpoint of this.endpoints) {
-      service.addEndpoint(endpoint.subject.replaceAll('.', '-'), {
+      service.addEndpoint(endpoint.subject.replaceAll('.', '-').replace('*', 'any'), {
         subject: endpoint.subject,
         // The client requires a queue group; one of its own makes every replica answer.
         queue: endpoint.everyReplica ? this.ownQueue : undefined,

@@ -28,23 +28,23 @@ test('sends headers only if they are needed', () => {
   expect([readTimeout(message('')), readTrace(message(''))]).toEqual([undefined, undefined]);
 });
 
-test('the sender of a request is its actor, and the NATS user whose inbox the reply goes to', () => {
+test('the sender of a request is its actor, and the NATS user of its subject, whatever its reply subject is', () => {
   const actor = { actor: 'user/7', actorName: 'Zoë\nMüller', ip: '192.0.2.7', requestId: 'req_1' };
-  const sent = { ...message('', requestHeaders(undefined, undefined, actor)), reply: '_INBOX.panel.abc.c1' };
-  expect(readCaller(sent)).toEqual({ ...actor, actorName: 'Zoë Müller', via: 'panel' });
+  const sent = { ...message('', requestHeaders(undefined, undefined, actor)), reply: '_INBOX.cli.abc.c1' };
+  expect(readCaller(sent, 'panel')).toEqual({ ...actor, actorName: 'Zoë Müller', via: 'panel' });
 
-  const nameless = { ...message('', requestHeaders(undefined, undefined, { actor: 'token/1' })), reply: '_INBOX.panel.abc.c1' };
-  expect(readCaller(nameless)).toEqual({ actor: 'token/1', actorName: null, via: 'panel', ip: null, requestId: null });
+  const nameless = message('', requestHeaders(undefined, undefined, { actor: 'token/1' }));
+  expect(readCaller(nameless, 'panel')).toEqual({ actor: 'token/1', actorName: null, via: 'panel', ip: null, requestId: null });
 });
 
 test('a request without an actor is sent by its NATS user; a forged header has no control character and is cut', () => {
   const none = { actorName: null, ip: null, requestId: null };
-  expect(readCaller({ ...message(''), reply: '_INBOX.cli.abc.c1' })).toEqual({ ...none, actor: 'nats/cli', via: 'cli' });
-  expect(readCaller(message(''))).toEqual({ ...none, actor: 'nats/unknown', via: null });
+  expect(readCaller(message(''), 'cli')).toEqual({ ...none, actor: 'nats/cli', via: 'cli' });
+  expect(readCaller({ ...message(''), reply: '_INBOX.cli.abc.c1' }, null)).toEqual({ ...none, actor: 'nats/unknown', via: null });
 
   const forged = headers();
   forged.set('Tollgate-Actor', `user/\u0000\u001b7${'x'.repeat(1_000)}`);
-  expect(readCaller(message('', forged)).actor).toBe(`user/ 7${'x'.repeat(249)}`);
+  expect(readCaller(message('', forged), 'cli').actor).toBe(`user/ 7${'x'.repeat(249)}`);
 });
 
 test('errors survive encoding and decoding', () => {

@@ -3,7 +3,6 @@ import type { Actor, Caller } from '#contracts/audit.js';
 import { ServiceError, type ServiceErrorCode, type ServiceErrorDetails } from '#contracts/service-error.js';
 import { ERROR_CODES, isErrorCode } from '#inference/errors.js';
 import { parseTraceContext, type TraceContext } from '#tracing/trace-context.js';
-import { ownerOf } from './inbox-subject.js';
 import type { IncomingMessage } from './receiver.js';
 
 /** Milliseconds that the caller still waits, from arrival. Without the header a plain request has `TIMEOUT_DEFAULT_MS`. */
@@ -60,10 +59,12 @@ function setActor(result: MsgHdrs, { actor, actorName, ip, requestId }: Actor): 
   if (requestId) result.set(REQUEST_ID_HEADER, oneLine(requestId));
 }
 
-/** Returns the sender of a request. A request without the actor's header has the NATS user as its actor. */
-export function readCaller(message: IncomingMessage): Caller {
+/**
+ * Returns the sender of a request. `via` is the NATS user that the server's permissions prove; null where several users share the subject.
+ * A request without the actor's header has the user as its actor.
+ */
+export function readCaller(message: IncomingMessage, via: string | null): Caller {
   const read = (name: string): string | null => oneLine(message.headers?.get(name) ?? '') || null;
-  const via = ownerOf(message.reply ?? '') ?? null;
   return {
     actor: read(ACTOR_HEADER) ?? `nats/${via ?? 'unknown'}`,
     actorName: read(ACTOR_NAME_HEADER),

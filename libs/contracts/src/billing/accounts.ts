@@ -46,6 +46,7 @@ export const accountCreate = new Endpoint<AccountCreateRequest, Account>(
   'billing.v1.account.create',
   AccountCreateRequest,
   'Opens an account',
+  { isRecorded: true },
 );
 
 export class AccountUpdateRequest {
@@ -71,6 +72,7 @@ export const accountUpdate = new Endpoint<AccountUpdateRequest, Account>(
   'billing.v1.account.update',
   AccountUpdateRequest,
   'Freezes an account or makes it active again; changes its name, its price plan, its credit line, or when its balance is low',
+  { isRecorded: true },
 );
 
 export class ListRequest {

@@ -95,6 +95,7 @@ export const budgetSet = new Endpoint<BudgetSetRequest, Budget>(
   'billing.v1.budget.set',
   BudgetSetRequest,
   'Sets the budget of an account, project, key, or of their users or tags for a period, or changes its limit, time zone or start day',
+  { isRecorded: true },
 );
 
 export class BudgetListRequest {
@@ -156,4 +157,5 @@ export const budgetRemove = new Endpoint<BudgetRemoveRequest, Budget>(
   'billing.v1.budget.remove',
   BudgetRemoveRequest,
   'Removes a budget; running requests are not affected',
+  { isRecorded: true },
 );

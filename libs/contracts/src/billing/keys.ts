@@ -97,6 +97,7 @@ export const keyCreate = new Endpoint<KeyCreateRequest, CreatedKey>(
   'billing.v1.key.create',
   KeyCreateRequest,
   'Makes an API key and shows it once',
+  { isRecorded: true },
 );
 
 export class KeyUpdateRequest {
@@ -122,6 +123,7 @@ export const keyUpdate = new Endpoint<KeyUpdateRequest, ApiKey>(
   'billing.v1.key.update',
   KeyUpdateRequest,
   'Changes name, note, end, state, models, networks or limits of an API key',
+  { isRecorded: true },
 );
 
 /** Longest grace of a rotation: 30 days. */
@@ -147,6 +149,7 @@ export const keyRotate = new Endpoint<KeyRotateRequest, RotatedKey>(
   'billing.v1.key.rotate',
   KeyRotateRequest,
   'Replaces an API key by a new one, which is shown once, and ends the old one after a grace',
+  { isRecorded: true },
 );
 
 export class KeyRevokeRequest {
@@ -157,6 +160,7 @@ export const keyRevoke = new Endpoint<KeyRevokeRequest, ApiKey>(
   'billing.v1.key.revoke',
   KeyRevokeRequest,
   'Revokes an API key permanently',
+  { isRecorded: true },
 );
 
 /** Requests may use an `active` key. Any other is refused with `invalid_api_key`. */

@@ -56,6 +56,7 @@ export const ledgerCheck = new Endpoint<LedgerCheckRequest, LedgerCheckReply>(
   'billing.v1.ledger.check',
   LedgerCheckRequest,
   'Checks every invariant of the ledger in one snapshot, while traffic runs',
+  { isRecorded: true },
 );
 
 /** Reports of the ledger check that billing keeps. */

@@ -47,6 +47,7 @@ export const topupCreate = new Endpoint<TopupCreateRequest, TopupCreateReply>(
   'billing.v1.topup.create',
   TopupCreateRequest,
   'Credits a payment, once',
+  { isRecorded: true },
 );
 
 export class PlanGrantRequest {
@@ -70,6 +71,7 @@ export const planGrant = new Endpoint<PlanGrantRequest, PlanGrantReply>(
   'billing.v1.plan.grant',
   PlanGrantRequest,
   'Replaces the plan balance by a new grant',
+  { isRecorded: true },
 );
 
 export class RefundCreateRequest {
@@ -99,6 +101,7 @@ export const refundCreate = new Endpoint<RefundCreateRequest, RefundCreateReply>
   'billing.v1.refund.create',
   RefundCreateRequest,
   'Takes a top-up back, in whole or in part, once',
+  { isRecorded: true },
 );
 
 export class CreditNoteCreateRequest {
@@ -127,6 +130,7 @@ export const creditNoteCreate = new Endpoint<CreditNoteCreateRequest, CreditNote
   'billing.v1.credit-note.create',
   CreditNoteCreateRequest,
   'Gives back the cost of a settled request, in whole or in part, once',
+  { isRecorded: true },
 );
 
 export class AdjustmentCreateRequest {
@@ -154,4 +158,5 @@ export const adjustmentCreate = new Endpoint<AdjustmentCreateRequest, Adjustment
   'billing.v1.adjustment.create',
   AdjustmentCreateRequest,
   'Corrects the top-up balance, up or down, once',
+  { isRecorded: true },
 );

@@ -82,6 +82,7 @@ export const monthClose = new Endpoint<MonthCloseRequest, MonthCloseReply>(
   'billing.v1.month.close',
   MonthCloseRequest,
   'Closes a month: seals its journal rows with a digest, and writes the statements of its accounts',
+  { isRecorded: true },
 );
 
 /** A month whose rows are out of the journals. */
@@ -121,6 +122,7 @@ export const monthDetach = new Endpoint<MonthDetachRequest, MonthDetachReply>(
   'billing.v1.month.detach',
   MonthDetachRequest,
   'Takes the oldest month, which is closed like the next one, out of the journals, and keeps its sums',
+  { isRecorded: true },
 );
 
 export class MonthAttachRequest {
@@ -138,6 +140,7 @@ export const monthAttach = new Endpoint<MonthAttachRequest, MonthAttachReply>(
   'billing.v1.month.attach',
   MonthAttachRequest,
   'Puts the month that was detached last back into the journals, if none of its rows was changed',
+  { isRecorded: true },
 );
 
 export class MonthReadRequest {

@@ -33,6 +33,7 @@ export const planSubscribe = new Endpoint<PlanSubscribeRequest, PlanSubscription
   'billing.v1.plan.subscribe',
   PlanSubscribeRequest,
   'Grants a plan in each period, or changes it from the next period on',
+  { isRecorded: true },
 );
 
 export class PlanShowRequest {
@@ -63,4 +64,5 @@ export const planCancel = new Endpoint<PlanCancelRequest, PlanSubscription>(
   'billing.v1.plan.cancel',
   PlanCancelRequest,
   'Ends the plan subscription of an account; the current grant lasts to its end',
+  { isRecorded: true },
 );

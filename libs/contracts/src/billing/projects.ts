@@ -38,6 +38,7 @@ export const projectCreate = new Endpoint<ProjectCreateRequest, Project>(
   'billing.v1.project.create',
   ProjectCreateRequest,
   'Adds a project to an account',
+  { isRecorded: true },
 );
 
 export class ProjectUpdateRequest {
@@ -58,6 +59,7 @@ export const projectUpdate = new Endpoint<ProjectUpdateRequest, Project>(
   'billing.v1.project.update',
   ProjectUpdateRequest,
   'Changes limits, name, tags or state',
+  { isRecorded: true },
 );
 
 export interface ProjectListReply extends Paged {

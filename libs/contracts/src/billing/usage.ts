@@ -107,4 +107,5 @@ export const usageRebuild = new Endpoint<EmptyRequest, UsageRebuildReply>(
   'billing.v1.usage.rebuild',
   EmptyRequest,
   'Makes the rollups of usage anew from the journal',
+  { isRecorded: true },
 );

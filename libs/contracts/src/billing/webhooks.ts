@@ -51,6 +51,7 @@ export const webhookAdd = new Endpoint<WebhookAddRequest, WebhookAdded>(
   'billing.v1.webhook.add',
   WebhookAddRequest,
   'Adds a webhook for the money events from now on; the first reply has its secret',
+  { isRecorded: true },
 );
 
 export class WebhookListRequest {
@@ -76,6 +77,7 @@ export const webhookRemove = new Endpoint<WebhookRemoveRequest, Webhook>(
   'billing.v1.webhook.remove',
   WebhookRemoveRequest,
   'Removes a webhook with its undelivered events',
+  { isRecorded: true },
 );
 
 export class WebhookRotateRequest {
@@ -89,6 +91,7 @@ export const webhookRotate = new Endpoint<WebhookRotateRequest, WebhookWithSecre
   'billing.v1.webhook.rotate',
   WebhookRotateRequest,
   'Gives a webhook a new secret; both are valid for a time',
+  { isRecorded: true },
 );
 
 export class WebhookReplayRequest {
@@ -109,6 +112,7 @@ export const webhookReplay = new Endpoint<WebhookReplayRequest, WebhookReplayRep
   'billing.v1.webhook.replay',
   WebhookReplayRequest,
   'Sends the events since a time again, those that were given up included',
+  { isRecorded: true },
 );
 
 export class WebhookTestRequest {
@@ -127,4 +131,5 @@ export const webhookTest = new Endpoint<WebhookTestRequest, WebhookTestReply>(
   'billing.v1.webhook.test',
   WebhookTestRequest,
   'Sends a signed message of kind `test` to a webhook, once',
+  { isRecorded: true },
 );
