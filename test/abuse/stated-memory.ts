@@ -1,7 +1,7 @@
 import { BillingConfig } from '../../apps/billing/src/billing.config.js';
 import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
 import { InferenceProxyConfig } from '../../apps/inference-proxy/src/inference-proxy.config.js';
-import { BODIES_BYTES_MAX } from '../../apps/panel/src/http/json-body.interceptor.js';
+import { BODIES_BYTES_MAX, PROOFS_BYTES_MAX } from '../../apps/panel/src/http/body-reader.js';
 import { PanelConfig } from '../../apps/panel/src/panel.config.js';
 
 const MB = 1e6;
@@ -24,7 +24,7 @@ export function statedMemory(
     'inference-proxy': 200 * MB + 256 * MIB + 3 * proxy.largeRequestBytesMax,
     billing: 300 * MB + billing.lanes * billing.queueMax * 4 * KB,
     catalog: 300 * MB,
-    panel: 350 * MB + 2 * BODIES_BYTES_MAX + panel.connectionsMax * 50 * KB,
+    panel: 350 * MB + 2 * (BODIES_BYTES_MAX + PROOFS_BYTES_MAX) + panel.connectionsMax * 50 * KB,
     nats: 50 * MB + 4 * 64 * MIB,
   };
 }

@@ -32,6 +32,8 @@ export class PanelConfig extends ServiceConfig {
   /** Trusted proxies in front of the panel that append to `X-Forwarded-For`. 0 ignores the header, because any client can send it. */
   @IsInt() @Min(0) @Max(100) trustedProxyHops = 0;
   @IsInt() @Min(1) connectionsMax = 2_000;
+  /** Requests of one person and their tokens, in each replica. */
+  @IsInt() @Min(1) personRequestsPerSecond = 50;
   /** `off`: people sign in with a provider alone. */
   @IsIn(['on', 'off']) panelPasswords = 'on';
   /** Days for which the course of each request is kept. */

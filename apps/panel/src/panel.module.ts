@@ -33,8 +33,11 @@ import { TrafficController } from './api/traffic.controller.js';
 import { UpstreamsController } from './api/upstreams.controller.js';
 import { UsageController } from './api/usage.controller.js';
 import { SummedRefusals } from './audit/summed-refusals.js';
+import { BodyReader } from './http/body-reader.js';
+import { CallerRates } from './http/caller-rates.js';
 import { CredentialsGuard } from './http/credentials.guard.js';
 import { Credentials } from './http/credentials.js';
+import { DownloadsInterceptor } from './http/downloads.interceptor.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { JsonBodyInterceptor } from './http/json-body.interceptor.js';
 import { OriginGuard } from './http/origin.guard.js';
@@ -84,7 +87,7 @@ export function panelModule({ config, logger, prisma, messaging, providers }: Pa
   const passwords = new Passwords(config.panelPasswords === 'on');
   const sessions = new Sessions(prisma);
   const tokens = new Tokens(prisma);
-  const credentials = new Credentials(cookie, sessions, tokens);
+  const credentials = new Credentials(cookie, sessions, tokens, new CallerRates(config.personRequestsPerSecond));
   const throttle = new Throttle(prisma);
   const signIn = new SignIn(prisma, passwords, sessions, throttle);
   const ssoProviders = new Map([...providers].map(([name, one]) => [name, new SsoProvider(name, one, config.panelUrl)]));
@@ -122,7 +125,8 @@ export function panelModule({ config, logger, prisma, messaging, providers }: Pa
       { provide: APP_GUARD, useValue: new OriginGuard(reflector, origins) },
       { provide: APP_GUARD, useValue: new CredentialsGuard(reflector, credentials) },
       { provide: APP_GUARD, useValue: new PermissionGuard(reflector) },
-      { provide: APP_INTERCEPTOR, useValue: new JsonBodyInterceptor(reflector) },
+      { provide: APP_INTERCEPTOR, useValue: new DownloadsInterceptor(reflector) },
+      { provide: APP_INTERCEPTOR, useValue: new JsonBodyInterceptor(reflector, new BodyReader()) },
       { provide: APP_PIPE, useValue: new PayloadPipe() },
       { provide: APP_FILTER, useValue: new ErrorFilter(cookie, refusals, logger) },
       { provide: LOGGER, useValue: logger },

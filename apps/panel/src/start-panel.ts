@@ -19,6 +19,7 @@ import { startOpsServer } from '#observability/ops-server.js';
 import { startMetricsExport } from '#observability/otlp/start-metrics-export.js';
 import { untilReady } from '#observability/readiness.js';
 import { LiveRequests } from './activity/live-requests.js';
+import { limitConnections } from './http/connection-shares.js';
 import { createPanelMetrics } from './http/panel-metrics.js';
 import { requestLog } from './http/request-log.js';
 import { API_PREFIX } from './http/routes.js';
@@ -32,6 +33,9 @@ import { type PanelDependencies, panelModule } from './panel.module.js';
 const SERVICE = 'panel';
 /** Files of the built UI: beside this program in `dist`. */
 const UI_FOLDER = fileURLToPath(new URL('../ui', import.meta.url));
+
+/** Limits for receiving a request, against slow and endless ones, as the gateway has. Replies have no deadline. */
+const LIMITS = { headersTimeout: 10_000, requestTimeout: 60_000, connectionsCheckingInterval: 5_000 };
 
 /** Milliseconds beyond the shutdown grace in which activity that waits is written. */
 const WRITE_MS = 2_000;
@@ -93,7 +97,8 @@ export async function createPanel(
     forceCloseConnections: true,
   });
   app.disable('x-powered-by').disable('etag');
-  app.getHttpServer().maxConnections = config.connectionsMax;
+  const server = Object.assign(app.getHttpServer(), LIMITS);
+  limitConnections(server, config.connectionsMax, config.trustedProxyHops);
   const { furtherOrigins } = config;
   if (furtherOrigins.length > 0) app.enableCors({ origin: furtherOrigins, credentials: true });
   app.use(requestLog({ logger, metrics, trustedProxyHops: config.trustedProxyHops }));

@@ -64,7 +64,7 @@ export class PanelFixture {
     const messaging = new FakeMessaging();
     const log: Record<string, unknown>[] = [];
     const logger = pino({ level: 'info' }, { write: (line: string) => void log.push(JSON.parse(line)) });
-    const config = Object.assign(new PanelConfig(), { panelUrl: PANEL_URL, ...settings });
+    const config = Object.assign(new PanelConfig(), { panelUrl: PANEL_URL, personRequestsPerSecond: 10_000, ...settings });
     const app = await createPanel({ config, logger, prisma, messaging, providers }, new Registry(), NO_PAGES);
     await app.listen(0, '127.0.0.1');
     return new PanelFixture(app, messaging, prisma, sql, log, async () => {

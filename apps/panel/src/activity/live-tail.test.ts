@@ -1,6 +1,6 @@
 import { type EndedRequest, requestsEnded } from '#contracts/gateway.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
-import { LiveRequests } from './live-requests.js';
+import { LiveRequests, type Watcher } from './live-requests.js';
 import { LiveTail, UNREAD_MAX } from './live-tail.js';
 
 const request = (accountId: string | undefined, requestId = 'req_1'): EndedRequest => ({
@@ -63,16 +63,19 @@ test('an event has at most 50 requests, so that what a client has not read stays
   expect(client.received.map((text) => text.split('"requestId"').length - 1)).toEqual([50, 50, 20]);
 });
 
+const noop = (): void => undefined;
+const watcherOf = (userId: string, accountId: string | undefined, rest: Partial<Watcher> = {}): Watcher => ({
+  ...{ userId, accountId, receive: noop, end: noop, giveWay: noop },
+  ...rest,
+});
+
 test('gateways are listened to while a page watches', () => {
   const messaging = new FakeMessaging();
   const live = new LiveRequests(messaging);
   const heard: string[] = [];
   const publish = (requestId: string): void => messaging.publish(requestsEnded, { requests: [request('a', requestId)] });
   const watch = (name: string) =>
-    live.watch(
-      (requests) => heard.push(...requests.map(({ requestId }) => `${name} ${requestId}`)),
-      () => undefined,
-    );
+    live.watch(watcherOf(name, 'a', { receive: (requests) => heard.push(...requests.map(({ requestId }) => `${name} ${requestId}`)) }));
   const [stopOne, stopTwo] = [watch('one'), watch('two')];
   publish('1');
   stopOne();
@@ -84,15 +87,36 @@ test('gateways are listened to while a page watches', () => {
   expect(heard).toEqual(['one 1', 'two 1', 'two 2', 'three 4']);
 });
 
-test('the number of pages that watch has a limit', () => {
+test('the seventh page of a person takes the place of their oldest, and pages of others stay [sec-panel-shares]', () => {
   const live = new LiveRequests(new FakeMessaging());
-  const watch = () =>
-    live.watch(
-      () => undefined,
-      () => undefined,
-    );
-  const [stop] = Array.from({ length: 500 }, watch);
-  expect(watch).toThrow(expect.objectContaining({ code: 'unavailable' }));
-  stop?.();
-  watch();
+  const ended: string[] = [];
+  const watch = (userId: string, page: string): void => void live.watch(watcherOf(userId, 'a', { giveWay: () => ended.push(page) }));
+  watch('other', 'other');
+  for (const page of ['1', '2', '3', '4', '5', '6', '7', '8']) watch('one', page);
+  expect(ended).toEqual(['1', '2']);
+});
+
+test('an account that takes all it can leaves room for others, and the number of all pages has a limit [sec-panel-shares]', () => {
+  const live = new LiveRequests(new FakeMessaging());
+  const stops: (() => void)[] = [];
+  /** Opens pages of an account until one is refused. Returns their number. */
+  const fill = (accountId: string | undefined): number => {
+    for (let count = 0; ; count++) {
+      try {
+        stops.push(live.watch(watcherOf(`${accountId} ${count}`, accountId)));
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'unavailable' });
+        return count;
+      }
+    }
+  };
+  expect([fill('a'), fill(undefined), fill('b')]).toEqual([400, 80, 16]);
+  for (const stop of stops) stop();
+  expect(fill('a')).toBe(400);
+});
+
+test('a page that gives way waits before it opens its stream again', () => {
+  const client = new Client();
+  new LiveTail(client as never, undefined).delayNextOpening();
+  expect(client.received).toEqual(['retry: 60000\n\n']);
 });

@@ -7,6 +7,9 @@ export const UNREAD_MAX = 64 * 1024;
 /** Requests of one event, some 30 kB. */
 const EVENT_REQUESTS_MAX = 50;
 
+/** Milliseconds after which a page that gave way to another opens its stream again. */
+const REOPEN_MS = 60_000;
+
 /** Writes requests as server-sent events. A client that reads too slowly misses some, and gets their number. */
 export class LiveTail {
   private skipped = 0;
@@ -30,6 +33,11 @@ export class LiveTail {
   ping(): void {
     this.response.write(': ping\n\n');
     this.reportSkipped();
+  }
+
+  /** Asks the browser to wait before it opens the stream again, so that pages do not take turns in replacing one another. */
+  delayNextOpening(): void {
+    this.response.write(`retry: ${REOPEN_MS}\n\n`);
   }
 
   private get isFull(): boolean {

@@ -7,7 +7,7 @@ import { LiveTail } from '../activity/live-tail.js';
 import { Credentials } from '../http/credentials.js';
 import { EVENT_STREAM_HEADERS } from '../http/event-stream.js';
 import { Handles } from '../http/handles.decorator.js';
-import type { PanelRequest } from '../http/panel-request.js';
+import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { Input } from './input.decorator.js';
 
 /** Milliseconds between two pings. A session that is over ends the stream by then. */
@@ -25,7 +25,10 @@ export class LiveController {
     private readonly credentials: Credentials,
   ) {}
 
-  /** Ends with the session or token. A client that reads too slowly gets `skipped` with a count. */
+  /**
+   * Ends with the session or token. A client that reads too slowly gets `skipped` with a count. A person has six streams at once: the next
+   * one ends the oldest.
+   */
   @Handles('showLive')
   show(@Req() request: PanelRequest, @Res() response: Response, @Input(LiveQuery) { accountId }: LiveQuery): void {
     const tail = new LiveTail(response, accountId);
@@ -33,9 +36,14 @@ export class LiveController {
       stop();
       response.end();
     };
-    const unwatch = this.live.watch((requests) => tail.send(requests), end);
+    const giveWay = (): void => {
+      tail.delayNextOpening();
+      end();
+    };
+    const { userId } = callerOf(request);
+    const unwatch = this.live.watch({ userId, accountId, receive: (requests) => tail.send(requests), end, giveWay });
     const check = async (): Promise<void> => {
-      const caller = await this.credentials.find(request, false);
+      const caller = await this.credentials.again(request);
       if (!caller?.access.may('requests.read', accountId ?? null)) end();
       else if (!response.destroyed) tail.ping();
     };

@@ -187,6 +187,24 @@ test('a key that was revoked meanwhile is replaced by another', async () => {
   expect(created.map(({ projectId }) => projectId)).toEqual([WEB, WEB]);
 });
 
+test.each([
+  ['nothing', {}, 'model'],
+  ['no messages', { model: 'sim-fast' }, 'messages'],
+  ['an empty conversation', { model: 'sim-fast', messages: [] }, 'messages'],
+])('a request with %s makes no key [sec-panel-shares]', async (_what, request, param) => {
+  const reply = await panel.send('/playground', { method: 'POST', cookie: developer.cookie, body: { projectId: WEB, request } });
+  expect([reply.status, reply.body.error.code, reply.body.error.param, created]).toEqual([400, 'invalid_request', param, []]);
+});
+
+test('the key of a refused request is revoked, and that of an accepted one is kept [sec-panel-shares]', async () => {
+  answer = (response) => response.writeHead(402).end('{"error":{"message":"No.","code":"insufficient_balance"}}');
+  await run();
+  answer = (response) => response.end(DONE);
+  await run();
+  await run();
+  expect([created.length, revoked]).toEqual([2, [created[0]?.keyId]]);
+});
+
 test('three requests of a person run at once, and another person is not held up', async () => {
   const running = [await open(), await open(), await open()];
   answer = (response) => response.end(DONE);

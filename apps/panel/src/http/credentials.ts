@@ -1,5 +1,6 @@
 import type { Sessions } from '../identity/sessions.js';
 import type { Tokens } from '../identity/tokens.js';
+import type { CallerRates } from './caller-rates.js';
 import { PanelError } from './panel-error.js';
 import type { Caller, PanelRequest } from './panel-request.js';
 import type { SessionCookie } from './session-cookie.js';
@@ -12,10 +13,28 @@ export class Credentials {
     private readonly cookie: SessionCookie,
     private readonly sessions: Sessions,
     private readonly tokens: Tokens,
+    private readonly rates: CallerRates,
   ) {}
 
-  /** Returns undefined for a caller without valid credentials. With `isUse` false the session does not count as used, and may go idle. */
-  async find({ headers }: PanelRequest, isUse = true): Promise<Caller | undefined> {
+  /**
+   * Returns undefined for a caller without valid credentials, and counts the request.
+   * @throws {PanelError} `rate_limit_exceeded`; `invalid_request` for two credentials
+   */
+  async find({ headers }: PanelRequest): Promise<Caller | undefined> {
+    const secret = this.cookie.read(headers) ?? headers.authorization;
+    if (secret === undefined) return undefined;
+    this.rates.countCredential(secret);
+    const caller = await this.look(headers, true);
+    if (caller) this.rates.countPerson(caller.userId);
+    return caller;
+  }
+
+  /** Returns the caller of a running request, if the credentials are still valid. The session does not count as used, and may go idle. */
+  again({ headers }: PanelRequest): Promise<Caller | undefined> {
+    return this.look(headers, false);
+  }
+
+  private async look(headers: PanelRequest['headers'], isUse: boolean): Promise<Caller | undefined> {
     const secret = this.cookie.read(headers);
     const { authorization } = headers;
     if (authorization === undefined) return secret === undefined ? undefined : this.sessions.find(secret, isUse);

@@ -3,6 +3,7 @@ import type { Response } from 'express';
 import type { Logger } from '#observability/logger.js';
 import type { SummedRefusals } from '../audit/summed-refusals.js';
 import { authorOf } from './author-of.js';
+import { ClientLeftError } from './client-left.js';
 import { PanelError } from './panel-error.js';
 import { panelErrorOf } from './panel-error-of.js';
 import type { PanelRequest } from './panel-request.js';
@@ -23,8 +24,13 @@ export class ErrorFilter implements ExceptionFilter {
   async catch(thrown: unknown, host: ArgumentsHost): Promise<void> {
     const request = host.switchToHttp().getRequest<PanelRequest>();
     const response = host.switchToHttp().getResponse<Response>();
-    const error = translate(thrown, request);
     const { requestId, traceId } = request;
+    if (thrown instanceof ClientLeftError) {
+      this.logger.debug({ requestId, traceId }, thrown.message);
+      response.destroy();
+      return;
+    }
+    const error = translate(thrown, request);
     if (error.status >= 500) this.logger.error({ requestId, traceId, err: error.cause ?? error }, error.message);
     if (error.code === 'permission_denied' && request.caller) await this.record(request, error);
     if (response.headersSent) {

@@ -1,5 +1,9 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
-import request from 'supertest';
+import request, { type Response } from 'supertest';
 import { PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
 
 let panel: PanelFixture;
@@ -57,6 +61,43 @@ test('a failure names the request id and nothing else, and the log has the cause
   expect(panel.log).toContainEqual(
     expect.objectContaining({ requestId: reply.headers['x-request-id'], err: expect.objectContaining({ message: 'the table is gone' }) }),
   );
+});
+
+/** Begins a request to the panel. Returns its socket. */
+async function begin(head: readonly string[], body: string): Promise<Socket> {
+  const { port } = panel.app.getHttpServer().address() as AddressInfo;
+  const socket = connect({ port, host: '127.0.0.1' });
+  await once(socket, 'connect');
+  socket.write(`${[...head, 'host: x', 'origin: http://127.0.0.1:8081', `cookie: ${admin.cookie}`].join('\r\n')}\r\n\r\n${body}`);
+  return socket;
+}
+
+test('a client that leaves before its request is complete is no error: status 499, and one line [sec-client-abort]', async () => {
+  const before = panel.log.length;
+  const socket = await begin(['PATCH /panel/v1/me HTTP/1.1', 'transfer-encoding: chunked'], '3\r\n{"a\r\n');
+  await delay(200); // until the panel reads the body
+  socket.destroy();
+  while (!panel.log.slice(before).some(({ msg }) => msg === 'request')) await delay(5);
+  const lines = panel.log.slice(before).map(({ level, msg, path, status }) => ({ level, msg, path, status }));
+  expect(lines).toEqual([{ level: 30, msg: 'request', path: '/panel/v1/me', status: 499 }]);
+});
+
+test('a person over the rate gets 429 with Retry-After, before their session is looked up [sec-panel-shares]', async () => {
+  const limited = await PanelFixture.open({ personRequestsPerSecond: 1 });
+  const person = await limited.person('viewer', randomUUID());
+  const statuses: number[] = [];
+  let last: Response | undefined;
+  while (last?.status !== 429 && statuses.length < 20) {
+    last = await limited.send('/me', { cookie: person.cookie });
+    statuses.push(last.status);
+  }
+  const other = await limited.send('/me', { cookie: (await limited.person('viewer', randomUUID())).cookie });
+  expect({ served: statuses.length >= 6, last: [last?.status, last?.headers['retry-after'], last?.body], other: other.status }).toEqual({
+    served: true,
+    last: [429, '1', error('rate_limit_exceeded')],
+    other: 200,
+  });
+  await limited.close();
 });
 
 test('the log names the caller and the path, without query, cookie and token', async () => {

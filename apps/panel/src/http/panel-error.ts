@@ -46,7 +46,7 @@ interface PanelErrorOptions {
   details?: Readonly<Record<string, string>> | undefined;
   /** Whole seconds, sent as `Retry-After`. */
   retryAfterSeconds?: number;
-  /** Overrides the status of the code: 405. */
+  /** Overrides the status of the code: 405, 408. */
   status?: number;
 }
 

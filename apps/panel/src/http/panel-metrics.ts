@@ -4,8 +4,8 @@ import { ROUTES } from './routes.js';
 
 /** Methods of pages and endpoints. */
 const METHODS = new Set(['GET', 'HEAD', ...Object.values(ROUTES).map(({ method }) => method)]);
-/** Statuses of successes, redirects, unchanged pages and errors. 405 has no code of its own. */
-const STATUSES = new Set([200, 201, 204, 302, 303, 304, 405, ...Object.values(PANEL_ERROR_CODES).map(({ status }) => status)]);
+/** Statuses of successes, redirects, unchanged pages, errors and clients that left. 405 and 408 have no code of their own. */
+const STATUSES = new Set([200, 201, 204, 302, 303, 304, 405, 408, 499, ...Object.values(PANEL_ERROR_CODES).map(({ status }) => status)]);
 
 export type PanelMetrics = ReturnType<typeof createPanelMetrics>;
 

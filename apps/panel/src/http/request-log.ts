@@ -6,6 +6,9 @@ import { parseTraceContext, traceIdOf } from '#tracing/trace-context.js';
 import type { PanelMetrics } from './panel-metrics.js';
 import type { PanelRequest } from './panel-request.js';
 
+/** Status in the log and the metrics of a request whose client left before it had a reply. */
+export const CLIENT_LEFT = 499;
+
 interface RequestLogOptions {
   logger: Logger;
   metrics: PanelMetrics;
@@ -30,7 +33,7 @@ export function requestLog({ logger, metrics, trustedProxyHops }: RequestLogOpti
     response.setHeader('x-request-id', request.requestId);
     response.once('close', () => {
       const { requestId, traceId, address, method, caller, path } = request;
-      const status = response.statusCode;
+      const status = response.headersSent ? response.statusCode : CLIENT_LEFT;
       metrics.requests.inc({ method, status: String(status) });
       const totalMs = Math.round(performance.now() - startedAt);
       logger.info({ requestId, traceId, clientAddress: address, method, path, status, actor: caller?.actor, totalMs }, 'request');

@@ -21,6 +21,8 @@ export interface Route {
   scope?: 'account' | 'platform' | 'any';
   /** True when a person must have signed in or confirmed within 10 minutes. Does not apply to tokens. */
   confirmed?: true;
+  /** True for a route whose body proves who the person is, as those of public routes do: it has memory of its own. */
+  isProof?: true;
   /** True for an address to which another site sends the browser. Its pages may cause the request, so the request must prove itself. */
   fromOtherSites?: true;
   /** Status of a success. Default: 200. */
@@ -34,7 +36,13 @@ export const ROUTES = {
   signIn: { method: 'POST', path: '/session', access: 'public', status: 201, summary: 'Signs in with e-mail and password' },
   showSession: { method: 'GET', path: '/session', access: 'own', summary: 'The session of the cookie' },
   signOut: { method: 'DELETE', path: '/session', access: 'own', status: 204, summary: 'Ends the session of the cookie' },
-  confirmSession: { method: 'POST', path: '/session/confirm', access: 'own', summary: 'Confirms the session with the password' },
+  confirmSession: {
+    method: 'POST',
+    path: '/session/confirm',
+    access: 'own',
+    isProof: true,
+    summary: 'Confirms the session with the password',
+  },
   listSessions: { method: 'GET', path: '/sessions', access: 'own', summary: 'Sessions of the signed-in person' },
   endSessions: { method: 'DELETE', path: '/sessions', access: 'own', status: 204, summary: 'Ends all other sessions of the person' },
   endSession: { method: 'DELETE', path: '/sessions/:sessionId', access: 'own', status: 204, summary: 'Ends one session of the person' },

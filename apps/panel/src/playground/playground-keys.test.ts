@@ -1,7 +1,8 @@
+import { setImmediate } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { pino } from 'pino';
 import type { PanelRequest } from '../http/panel-request.js';
-import { PlaygroundKeys, RUN_MS_MAX } from './playground-keys.js';
+import { KEYS_MAX, PERSON_KEYS_MAX, type PlaygroundKey, PlaygroundKeys, RUN_MS_MAX } from './playground-keys.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -11,7 +12,7 @@ let failure: Error | undefined;
 let keys: PlaygroundKeys;
 
 beforeEach(() => {
-  jest.useFakeTimers({ now: 0 });
+  jest.useFakeTimers({ now: 0, doNotFake: ['setImmediate', 'nextTick'] });
   alive = new Set(['one', 'two']);
   calls = [];
   failure = undefined;
@@ -29,8 +30,17 @@ beforeEach(() => {
 });
 afterEach(() => jest.useRealTimers());
 
-const request = (session: string | undefined): PanelRequest =>
-  ({ caller: { actor: 'token/x', actorName: 'ada@example.com', session: session && { id: session } } }) as never;
+const request = (session: string | undefined, userId = 'ada'): PanelRequest =>
+  ({ caller: { actor: 'token/x', actorName: 'ada@example.com', userId, session: session && { id: session } } }) as never;
+
+/** Sends a request that the gateway accepts. */
+function accepted(session: string | undefined, projectId: string, userId?: string): PlaygroundKey {
+  const key = keys.take(request(session, userId), projectId);
+  key.isAccepted = true;
+  keys.giveBack(key);
+  return key;
+}
+
 const revocation = (keyId: string): string => `billing.v1.key.revoke ${keyId} by service/panel`;
 
 test('a key that would end during a request is left to its end, and another is made', () => {
@@ -69,6 +79,49 @@ test('keys of tokens live until their end', async () => {
   alive.clear();
   await keys.sweep();
   expect(keys.take(request(undefined), 'web')).toBe(key);
+});
+
+test('a key whose requests the gateway refused is revoked at once, and takes no place [sec-panel-shares]', async () => {
+  const [key, same] = [keys.take(request('one'), 'web'), keys.take(request('one'), 'web')];
+  expect(same).toBe(key);
+  keys.giveBack(key);
+  expect(calls).toEqual(['billing.v1.key.create']);
+  keys.giveBack(same);
+  expect(calls).toEqual(['billing.v1.key.create', revocation(key.keyId)]);
+  expect(keys.take(request('one'), 'web')).not.toBe(key);
+});
+
+test('a key that could not be revoked when it was refused is revoked later', async () => {
+  const key = keys.take(request(undefined), 'web');
+  failure = new Error('no answer');
+  keys.giveBack(key);
+  await setImmediate();
+  failure = undefined;
+  await keys.sweep();
+  await keys.sweep();
+  expect(calls).toEqual(['billing.v1.key.create', revocation(key.keyId), revocation(key.keyId)]);
+});
+
+test('beyond the share of a person their longest unused key is replaced, and keys of others stay [sec-panel-shares]', () => {
+  accepted('two', 'web', 'bob');
+  const own = Array.from({ length: PERSON_KEYS_MAX }, (_, at) => accepted('one', `${at}`));
+  expect(accepted('one', '0')).toBe(own[0]);
+  calls = [];
+  accepted('one', 'next');
+  expect(calls).toEqual([revocation(own[1]?.keyId ?? ''), 'billing.v1.key.create']);
+});
+
+test('a person all of whose keys are in use gets no other', () => {
+  for (let at = 0; at < PERSON_KEYS_MAX; at++) keys.take(request('one'), `${at}`);
+  expect(() => keys.take(request('one'), 'next')).toThrow(expect.objectContaining({ code: 'rate_limit_exceeded' }));
+  keys.take(request('two', 'bob'), 'web');
+});
+
+test('when all places are taken, the longest unused key of all is replaced [sec-panel-shares]', () => {
+  const [oldest] = Array.from({ length: KEYS_MAX }, (_, at) => accepted(`${at}`, 'web', `${at}`));
+  calls = [];
+  accepted('next', 'web', 'next');
+  expect(calls).toEqual([revocation(oldest?.keyId ?? ''), 'billing.v1.key.create']);
 });
 
 test('a panel that stops revokes every key', async () => {

@@ -3,8 +3,9 @@ import type { PlaygroundBody } from '../api/shapes/playground.js';
 import { EVENT_STREAM_HEADERS } from '../http/event-stream.js';
 import { PanelError } from '../http/panel-error.js';
 import { callerOf, type PanelRequest } from '../http/panel-request.js';
+import { Places } from '../http/places.js';
 import { askGateway, readRefusal } from './ask-gateway.js';
-import { type PlaygroundKeys, RUN_MS_MAX } from './playground-keys.js';
+import { type PlaygroundKey, type PlaygroundKeys, RUN_MS_MAX } from './playground-keys.js';
 import { relayEvents } from './relay-events.js';
 
 /** Header with the gateway's id of the request, by which the panel explains it. */
@@ -16,7 +17,7 @@ const CLIENT_LEFT = new Error('The client has left.');
 
 /** Requests to models that people send from the panel. Neither prompts nor replies are kept. */
 export class Playground {
-  private readonly running = new Map<string, number>();
+  private readonly running = new Places(RUNNING_MAX);
 
   constructor(
     private readonly keys: PlaygroundKeys,
@@ -32,14 +33,16 @@ export class Playground {
   async run(request: PanelRequest, response: ExpressResponse, body: PlaygroundBody): Promise<void> {
     // Its event `close` has passed.
     if (response.destroyed) return;
+    refuseIncomplete(body);
     const { requestId, traceId, logger } = request;
     const leave = this.enter(callerOf(request).actor);
     const end = new AbortController();
     response.once('close', () => end.abort(CLIENT_LEFT));
     const tooLong = new PanelError('upstream_timeout', `The playground stops a reply after ${RUN_MS_MAX / 60_000} minutes.`);
     const timer = setTimeout(() => end.abort(tooLong), RUN_MS_MAX);
+    const used: PlaygroundKey[] = [];
     try {
-      const { reply, signal } = await this.ask(request, body, end.signal);
+      const { reply, signal } = await this.ask(request, body, end.signal, used);
       response.setHeader(GATEWAY_REQUEST_ID, reply.headers.get('x-request-id') ?? '');
       if (!reply.ok || !reply.body) throw await readRefusal(reply);
       response.writeHead(200, EVENT_STREAM_HEADERS);
@@ -54,40 +57,46 @@ export class Playground {
       if (end.signal.reason !== CLIENT_LEFT) throw error;
     } finally {
       clearTimeout(timer);
+      for (const key of used) this.keys.giveBack(key);
       leave();
     }
   }
 
   /** Counts a request of a caller. Returns the function that ends it. @throws {PanelError} `rate_limit_exceeded` */
   private enter(actor: string): () => void {
-    const running = this.running.get(actor) ?? 0;
-    if (running >= RUNNING_MAX)
-      throw new PanelError('rate_limit_exceeded', `${RUNNING_MAX} of your requests run in the playground. Stop one, or wait for its end.`);
-    this.running.set(actor, running + 1);
-    return () => {
-      const left = (this.running.get(actor) ?? 1) - 1;
-      if (left > 0) this.running.set(actor, left);
-      else this.running.delete(actor);
-    };
+    const leave = this.running.enter(actor);
+    if (leave) return leave;
+    throw new PanelError('rate_limit_exceeded', `${RUNNING_MAX} of your requests run in the playground. Stop one, or wait for its end.`);
   }
 
-  /** Sends the request with the caller's key. A key that was revoked on the page Keys is replaced, once. */
+  /** Sends the request with the caller's key, which is added to `used`. A key that was revoked on the page Keys is replaced, once. */
   private async ask(
     request: PanelRequest,
     { projectId, request: body }: PlaygroundBody,
     end: AbortSignal,
+    used: PlaygroundKey[],
   ): Promise<{ reply: Response; signal: AbortSignal }> {
     const { requestId } = request;
     for (let attempt = 1; ; attempt += 1) {
       const held = this.keys.take(request, projectId);
+      used.push(held);
       const signal = AbortSignal.any([end, held.over.signal]);
       const { key } = await held.created;
       const reply = await askGateway({ url: this.gatewayUrl, key, body, requestId }, signal);
+      held.isAccepted ||= reply.ok;
       if (reply.status !== 401 || attempt > 1) return { reply, signal };
       this.keys.drop(held);
       await reply.body?.cancel();
     }
   }
+}
+
+/** Refuses what the gateway would certainly refuse, so that no key is made for it. */
+function refuseIncomplete({ request: { model, messages } }: PlaygroundBody): void {
+  if (typeof model !== 'string' || model === '')
+    throw new PanelError('invalid_request', 'request.model must be the id of a model.', { param: 'model' });
+  if (!Array.isArray(messages) || messages.length === 0)
+    throw new PanelError('invalid_request', 'request.messages must have at least one message.', { param: 'messages' });
 }
 
 /** An event as the gateway sends it when a reply fails after its start. */
