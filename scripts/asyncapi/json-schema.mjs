@@ -142,6 +142,7 @@ const SILENT = new Set([
   'IsObject',
   'IsIn',
   'IsOptional',
+  'NormalizedValue',
   'Clearable',
   'Nested',
   'Transform',

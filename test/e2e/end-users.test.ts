@@ -102,6 +102,33 @@ test.each(FORMATS)('%s: each user has a budget of its own [limit-budget]', async
   expect(values.every(({ spentPicoUsd = '0' }) => BigInt(spentPicoUsd) <= BigInt(limitPicoUsd))).toBe(true);
 });
 
+test.each(FORMATS)(
+  '%s: a user in several forms has one budget, also one that is set for another form [limit-budget]',
+  async (path, body) => {
+    const { accountId, projectId } = tenant;
+    const each = { accountId, projectId, dimension: 'user', period: 'day', limitPicoUsd: '10000000000' } as const;
+    const { budgetId } = await administrator.request(budgetSet, each);
+    const own = await administrator.request(budgetSet, { ...each, value: '\u3000ａｌｉｃｅ\u200b' });
+    const forms = ['alice', ' alice ', 'ａｌｉｃｅ', 'al\u200bice'];
+    for (const user of [...forms, 'Alice']) expect((await send(path, body(user))).status).toBe(200);
+    const used = async (id: string) =>
+      (await administrator.request(budgetValues, { accountId, budgetId: id })).values.map(({ value }) => value);
+    const { rows } = await administrator.request(usageQuery, {
+      accountId,
+      from: new Date(Date.now() - 60_000).toISOString(),
+      groupBy: ['user'],
+    });
+    expect([own.value, await used(budgetId), rows.map(({ user, requests }) => [user, requests])]).toEqual([
+      'alice',
+      ['Alice', 'alice'],
+      [
+        ['Alice', 1],
+        ['alice', forms.length],
+      ],
+    ]);
+  },
+);
+
 async function sendUntilRefused(path: string, body: object) {
   for (;;) {
     const { status, error } = await send(path, body);

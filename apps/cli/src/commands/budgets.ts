@@ -32,7 +32,7 @@ export const budgetCommands = [
       account,
       project: optional(projectId, 'only requests of this project'),
       key: optional(keyId, 'only requests of this key'),
-      eachUser: flag('a budget of this size for each end user'),
+      eachUser: flag('a budget of this size for each end user; spaces around a name do not count, upper and lower case do'),
       user: optional(text(256, 'user'), 'only requests of this end user'),
       eachTag: optional(text(64, 'name'), 'a budget of this size for each value of this tag'),
       tag: optional(text(193, 'name=value'), 'only requests with this tag'),

@@ -50,8 +50,22 @@ test.each([
   ['fields that are no texts', { user: 7, prompt_cache_key: null, metadata: ['x'] }, undefined],
   ['a text of 300 characters', { user: 'u'.repeat(300) }, { user: 'u'.repeat(256) }],
   ['a cut surrogate pair, and control characters', { user: `a\0b\n${'u'.repeat(253)}😀` }, { user: `ab${'u'.repeat(253)}` }],
+  ['a user with spaces and invisible characters around it', { user: ' \u200balice\ufeff ' }, { user: 'alice' }],
+  ['a user in full-width letters', { safety_identifier: 'ａｌｉｃｅ' }, { user: 'alice' }],
+  ['a text that is cut before a space', { user: `${'u'.repeat(255)} v` }, { user: 'u'.repeat(255) }],
+  ['a text that its form makes longer', { user: 'ﷺ'.repeat(100) }, { user: 'صلى الله عليه وسلم'.repeat(15).slice(0, 256).trimEnd() }],
+  ['a blank user, before another field', { safety_identifier: ' \u200b', user: 'alice' }, { user: 'alice' }],
 ])('the body names %s', (_, body, attribution) => {
   expect(attributionOf({}, parseBodyAttribution(body), NO_TAGS)).toEqual(attribution);
+});
+
+test('sessions of headers and tags of metadata have the same form as users', () => {
+  const body = parseBodyAttribution({ metadata: { team: ' ｓearch ', user_id: ' alice' } });
+  expect(attributionOf({ 'x-session-id': ' s-1\u00ad' }, body, { tags: ['team'] })).toEqual({
+    'tag:team': 'search',
+    user: 'alice',
+    session: 's-1',
+  });
 });
 
 test('pairs of metadata are tags if the project says so, and the header wins', () => {

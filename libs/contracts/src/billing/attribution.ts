@@ -1,3 +1,4 @@
+import { Transform } from 'class-transformer';
 import { ValidateBy } from 'class-validator';
 
 /**
@@ -19,11 +20,32 @@ const DIMENSION = /^(user|client|session|tag:[A-Za-z0-9][A-Za-z0-9._-]{0,63})$/;
 /** No control characters and no halves of surrogate pairs: Postgres stores neither NUL nor a half. */
 const VALUE = /^[^\p{Cc}\p{Cs}]{1,256}$/u;
 const ENTRIES_MAX = 3 + TAGS_MAX;
+/** Printable ASCII without outer spaces, which is its own normal form. */
+const PLAIN = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
 
-/** An `Attribution` with known dimensions, at most 16 tags, and values of 1 to 256 characters. */
+/**
+ * Returns the one form of a value, so that texts that look the same are one user of a budget: without invisible characters, in Unicode's
+ * normal form NFKC, and trimmed. Nothing may be left. Upper and lower case stay different, because ids use both.
+ */
+export function normalizeValue(text: string): string {
+  return PLAIN.test(text) ? text : text.replace(INVISIBLE, '').normalize('NFKC').trim();
+}
+
+/** An `Attribution` with known dimensions, at most 16 tags, and values of 1 to 256 characters. A value of which nothing is left is absent. */
 export function AttributionOf(): PropertyDecorator {
   const message = `$property must have up to ${TAGS_MAX} tags and texts of 1 to 256 characters`;
-  return ValidateBy({ name: 'isAttribution', validator: { validate: isAttribution } }, { message });
+  const isValid = ValidateBy({ name: 'isAttribution', validator: { validate: isAttribution } }, { message });
+  const normalize = Transform(({ value }: { value: unknown }) => (isMap(value) ? normalizeValues(value) : value));
+  return (target, property) => {
+    isValid(target, property);
+    normalize(target, property);
+  };
+}
+
+/** Brings the value of a dimension into its one form. */
+export function NormalizedValue(): PropertyDecorator {
+  return Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? normalizeValue(value) : value));
 }
 
 /** The value of a dimension. */
@@ -43,8 +65,23 @@ export function TagNames(): PropertyDecorator {
   return ValidateBy({ name: 'isTagNames', validator: { validate: isTagNames } }, { message });
 }
 
+/** Returns the same object when all values have their form already, as those of the gateway do. */
+function normalizeValues(values: Record<string, unknown>): Record<string, unknown> {
+  for (const value of Object.values(values)) {
+    if (typeof value === 'string' && normalizeValue(value) !== value) {
+      const normalized = Object.entries(values).map(([name, one]) => [name, typeof one === 'string' ? normalizeValue(one) : one]);
+      return Object.fromEntries(normalized.filter(([, one]) => one !== ''));
+    }
+  }
+  return values;
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 function isAttribution(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  if (!isMap(value)) return false;
   const entries = Object.entries(value);
   return entries.length <= ENTRIES_MAX && entries.every(([dimension, text]) => DIMENSION.test(dimension) && isValue(text));
 }

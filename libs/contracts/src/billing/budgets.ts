@@ -1,6 +1,6 @@
 import { ArrayMaxSize, IsArray, IsBoolean, IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { AttributionValue, BUDGET_DIMENSION } from './attribution.js';
+import { AttributionValue, BUDGET_DIMENSION, NormalizedValue } from './attribution.js';
 import { Id, type Paged, PICO_USD, Text } from './fields.js';
 
 /** `total` never resets. */
@@ -19,8 +19,8 @@ export class BudgetSetRequest {
   @IsOptional() @Id() keyId?: string;
   /** `user`, or `tag:<name>`: each end user, or each value of the tag, has the limit for itself. Absent: all requests count together. */
   @IsOptional() @Matches(BUDGET_DIMENSION) dimension?: string;
-  /** With `dimension`: the budget of this user or value alone. */
-  @IsOptional() @AttributionValue() value?: string;
+  /** With `dimension`: the budget of this user or value alone. Trimmed, in Unicode's form NFKC and without invisible characters. */
+  @IsOptional() @NormalizedValue() @AttributionValue() value?: string;
   @IsIn(BUDGET_PERIODS) period!: BudgetPeriod;
   /** IANA name of the zone in which days, weeks and months begin. Default: that of the budget, or UTC for a new one. */
   @IsOptional() @Text(64) timeZone?: string;
@@ -118,7 +118,7 @@ export class BudgetValuesRequest {
   @Id() accountId!: string;
   @Id() budgetId!: string;
   /** Only this user or value. */
-  @IsOptional() @AttributionValue() value?: string;
+  @IsOptional() @NormalizedValue() @AttributionValue() value?: string;
   /** Rows on one page. Default 100. */
   @IsOptional() @IsInt() @Min(1) @Max(1_000) limit?: number;
   /** `nextCursor` of the page before, with the same budget. */

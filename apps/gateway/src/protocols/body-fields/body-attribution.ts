@@ -1,4 +1,4 @@
-import { ATTRIBUTION_LENGTHS, TAGS_MAX } from '#contracts/billing/attribution.js';
+import { ATTRIBUTION_LENGTHS, normalizeValue, TAGS_MAX } from '#contracts/billing/attribution.js';
 import type { BodyAttribution } from '../protocol-adapter.js';
 import { isObject, type JsonObject } from './body-fields.js';
 
@@ -6,6 +6,8 @@ import { isObject, type JsonObject } from './body-fields.js';
 const PAIRS_MAX = TAGS_MAX;
 /** Characters of `metadata.user_id` that are read: several ids as JSON. */
 const USER_ID_MAX = 1_024;
+/** Length of a text before its form is known, in lengths of the value: spaces and invisible characters may surround it. */
+const RAW_LENGTHS = 4;
 /** `user_<digits>_account_<id>_session_<id>`, as older versions of Claude Code send it. */
 const USER_WITH_SESSION = /^(user_.+?)_session_(.+)$/;
 
@@ -25,15 +27,18 @@ export function parseBodyAttribution(source: JsonObject): BodyAttribution | unde
   return found.user === undefined && found.session === undefined && found.metadata === undefined ? undefined : found;
 }
 
-/** Returns the text without control characters and halves of surrogate pairs, cut to `lengthMax`; undefined when nothing is left. */
+/**
+ * Returns the text in its one form, without control characters and halves of surrogate pairs, cut to `lengthMax`; undefined when nothing is
+ * left.
+ */
 export function textOf(value: unknown, lengthMax: number): string | undefined {
   if (typeof value !== 'string') return undefined;
-  return (
-    value
-      .replace(/\p{Cc}/gu, '')
-      .slice(0, lengthMax)
-      .replace(/\p{Cs}/gu, '') || undefined
-  );
+  // Cut first: the form of a body of megabytes would take long.
+  const text = value.slice(0, lengthMax * RAW_LENGTHS).replace(/\p{Cc}/gu, '');
+  const cut = normalizeValue(text)
+    .slice(0, lengthMax)
+    .replace(/\p{Cs}/gu, '');
+  return cut.trimEnd() || undefined;
 }
 
 /** Splits `metadata.user_id`. Claude Code sends its session within it, so that each session would be another user. */
