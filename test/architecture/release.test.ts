@@ -158,6 +158,18 @@ test('continuous integration runs `.ci/run`, builds the image and renders the ch
   expect(updates.map((update) => update['package-ecosystem'])).toEqual(['npm', 'docker', 'docker-compose', 'github-actions']);
 });
 
+test('the job that publishes a tag alone may write packages', () => {
+  const { permissions, jobs } = parse(readFileSync('.github/workflows/ci.yml', 'utf8')) as {
+    permissions: object;
+    jobs: Record<string, { if?: string; permissions?: object }>;
+  };
+  const own = Object.entries(jobs).flatMap(([name, job]) => (job.permissions ? [[name, job.if, job.permissions]] : []));
+  expect([permissions, own]).toEqual([
+    { contents: 'read' },
+    [['publish', "startsWith(github.ref, 'refs/tags/v')", { contents: 'read', packages: 'write' }]],
+  ]);
+});
+
 interface Bom {
   bomFormat: string;
   metadata: { component: { version: string } };
