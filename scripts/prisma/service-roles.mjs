@@ -195,13 +195,14 @@ export const GRANTS = {
     settings: {},
     functions: ['panel.record_audit(jsonb, text, uuid, text, text, jsonb, jsonb)', 'panel.audit_digest(bytea, panel.audit)'],
     tables: {
-      user: { select: true, insert: true, update: ['name', 'password_hash', 'disabled_at'] },
+      user: { select: true, insert: true, update: ['name', 'password_hash', 'password_proven', 'disabled_at'] },
       grant: { select: true, insert: true, update: ['role', 'issuer'], delete: true },
       identity: { select: true, insert: true },
       session: { select: true, insert: true, update: ['digest', 'confirmed_at', 'seen_at'], delete: true },
       invite: { select: true, insert: true, update: ['accepted_at', 'accepted_by'], delete: true },
       token: { select: true, insert: true, update: ['revoked_at', 'used_at'] },
       login_failure: { select: true, insert: true, delete: true },
+      sign_in_address: { select: true, insert: true, update: ['at'], delete: true },
       audit: { select: true, insert: true },
       // Written by triggers with the rights of the owner.
       audit_link: { select: true },

@@ -19,6 +19,7 @@ export type Attack = { port: number; forMs: number; repeats?: boolean } & (
   | { kind: 'pipelined'; path: string; apiKey?: string; connections: number; requests: number }
   | { kind: 'unfinished-bodies'; apiKey: string; connections: number; bytesAtOnce: number }
   | { kind: 'wrong-keys'; guesses: number }
+  | { kind: 'wrong-passwords'; connections: number }
   | { kind: 'slow-readers'; model: string; apiKeys: string[]; readers: number }
 );
 
@@ -115,6 +116,22 @@ const attacks: { [Kind in Attack['kind']]: (attack: AttackOf<Kind>, tally: Tally
     };
     await Promise.all(Array.from({ length: GUESSES_AT_ONCE }, work));
     agent.destroy();
+  },
+
+  /** Tries passwords for ever other people of the panel, one after the other on each connection. */
+  'wrong-passwords': async ({ port, connections }, tally) => {
+    const work = async (connection: number): Promise<void> => {
+      for (let guess = 0; !tally.ended; guess++) {
+        const body = JSON.stringify({ email: `stranger-${connection}-${guess}@example.com`, password: 'a loud purple mountain' });
+        const socket = tally.open(port, 1);
+        socket.write(
+          `POST /panel/v1/session HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+        );
+        await socket.answered;
+        socket.destroy();
+      }
+    };
+    await Promise.all(Array.from({ length: connections }, (_, connection) => work(connection)));
   },
 
   /** Opens streams and reads only their heads. */

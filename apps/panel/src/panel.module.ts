@@ -67,6 +67,8 @@ export interface PanelDependencies {
   config: PanelConfig;
   logger: Logger;
   prisma: PrismaClient;
+  /** Connections for sign-ins alone, so that no page waits for a flood of them. */
+  signIns: PrismaClient;
   messaging: Messaging;
   /** Settings of the providers of OpenID Connect by name. */
   providers: ReadonlyMap<string, SsoProviderConfig>;
@@ -79,7 +81,10 @@ class PanelModule {}
  * The composition root: every object of the panel with its dependencies. Guards run in the order of the list, then the body is read and
  * checked, then the controller works.
  */
-export function panelModule({ config, logger, prisma, messaging, providers }: PanelDependencies, metrics: PanelMetrics): DynamicModule {
+export function panelModule(
+  { config, logger, prisma, signIns, messaging, providers }: PanelDependencies,
+  metrics: PanelMetrics,
+): DynamicModule {
   const cookie = new SessionCookie(config.panelUrl);
   const origins = new Set([config.panelUrl, ...config.furtherOrigins]);
   const services = new Services(messaging);
@@ -88,11 +93,11 @@ export function panelModule({ config, logger, prisma, messaging, providers }: Pa
   const sessions = new Sessions(prisma);
   const tokens = new Tokens(prisma);
   const credentials = new Credentials(cookie, sessions, tokens, new CallerRates(config.personRequestsPerSecond));
-  const throttle = new Throttle(prisma);
-  const signIn = new SignIn(prisma, passwords, sessions, throttle);
-  const ssoProviders = new Map([...providers].map(([name, one]) => [name, new SsoProvider(name, one, config.panelUrl)]));
-  const sso = new Sso(prisma, ssoProviders, throttle, new AdmitPerson(prisma, sessions), passwords.isOn);
   const refusals = new SummedRefusals(prisma, logger, metrics.refusalsSummed);
+  const throttle = new Throttle(signIns);
+  const signIn = new SignIn(signIns, passwords, sessions, throttle, refusals);
+  const ssoProviders = new Map([...providers].map(([name, one]) => [name, new SsoProvider(name, one, config.panelUrl)]));
+  const sso = new Sso(ssoProviders, throttle, new AdmitPerson(signIns, sessions), passwords.isOn, refusals);
   const playgroundKeys = new PlaygroundKeys(services, sessions, logger);
   const value = (token: object, useValue: object) => ({ provide: token as never, useValue });
   return {
@@ -147,7 +152,7 @@ export function panelModule({ config, logger, prisma, messaging, providers }: Pa
       value(Tokens, tokens),
       value(People, new People(prisma, passwords, signIn)),
       value(Members, new Members(prisma)),
-      value(Invites, new Invites(prisma, passwords, sessions, signIn, config.panelUrl)),
+      value(Invites, new Invites(prisma, signIns, passwords, sessions, signIn, config.panelUrl, providers.size > 0)),
       value(Activity, new Activity(prisma)),
       value(ActivityRecorder, new ActivityRecorder(prisma, messaging, logger, metrics, config.activityDays)),
       value(LiveRequests, new LiveRequests(messaging)),

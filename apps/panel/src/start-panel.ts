@@ -26,6 +26,7 @@ import { API_PREFIX } from './http/routes.js';
 import { staticFiles } from './http/static-files.js';
 import { stopServing } from './http/stop-serving.js';
 import { PROVIDERS_PREFIX, SsoProviderConfig } from './identity/sso/sso-provider.config.js';
+import { SIGN_INS_AT_ONCE } from './identity/turns.js';
 import { serveDocument } from './openapi/serve-document.js';
 import type { PanelConfig } from './panel.config.js';
 import { type PanelDependencies, panelModule } from './panel.module.js';
@@ -49,6 +50,11 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
     );
   const registry = new Registry();
   const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-panel', registry });
+  const signIns = createPrismaClient({
+    url: config.databaseUrl,
+    applicationName: 'tollgate-panel-sign-ins',
+    connectionsMax: SIGN_INS_AT_ONCE,
+  });
   let connected = (): boolean => false;
   let isListening = false;
   const database = [postgresReadiness(prisma, config.databaseUrl), schemaReadiness(prisma)];
@@ -62,7 +68,7 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
   connected = () => messaging.connected;
   await untilReady(database, logger);
   await refuseTransactionPooler(config.databaseUrl, 'tollgate-panel');
-  const app = await createPanel({ config, logger, prisma, messaging, providers }, registry);
+  const app = await createPanel({ config, logger, prisma, signIns, messaging, providers }, registry);
   app.connectMicroservice({
     strategy: new NatsTransport({ messaging, name: SERVICE, description: 'API and pages for people', logger, shutdownGraceMs }),
   });
@@ -76,7 +82,7 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
     await stopServing(app.getHttpServer(), app.get(LiveRequests), shutdownGraceMs);
     await withinGrace(app.close());
     await messaging.close();
-    await withinGrace(prisma.$disconnect());
+    await withinGrace(Promise.all([prisma.$disconnect(), signIns.$disconnect()]));
     await metricsExport?.close();
     await ops.close();
   };

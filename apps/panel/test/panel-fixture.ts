@@ -11,6 +11,7 @@ import { API_PREFIX } from '../src/http/routes.js';
 import { Invites } from '../src/identity/invites.js';
 import { Sessions } from '../src/identity/sessions.js';
 import type { SsoProviderConfig } from '../src/identity/sso/sso-provider.config.js';
+import { SIGN_INS_AT_ONCE } from '../src/identity/turns.js';
 import { PanelConfig } from '../src/panel.config.js';
 import { createPanel } from '../src/start-panel.js';
 
@@ -20,7 +21,8 @@ export const PASSWORD = 'a quiet orange river';
 /** A folder that does not exist: the pages are not built for these tests. */
 const NO_PAGES = '/nonexistent/pages';
 
-const OPERATOR = { caller: { actor: 'cli/test@host', actorName: null, via: 'cli', ip: null, requestId: null } };
+/** The author of an operator's command. */
+export const OPERATOR = { caller: { actor: 'cli/test@host', actorName: null, via: 'cli', ip: null, requestId: null } };
 
 /** A signed-in person. */
 export interface SignedIn {
@@ -59,17 +61,18 @@ export class PanelFixture {
   ): Promise<PanelFixture> {
     const database = await createTestDatabase();
     const prisma = createPrismaClient({ url: database.serviceUrls.panel, applicationName: 'test' });
+    const signIns = createPrismaClient({ url: database.serviceUrls.panel, applicationName: 'test', connectionsMax: SIGN_INS_AT_ONCE });
     const sql = new pg.Client({ connectionString: database.url });
     await sql.connect();
     const messaging = new FakeMessaging();
     const log: Record<string, unknown>[] = [];
     const logger = pino({ level: 'info' }, { write: (line: string) => void log.push(JSON.parse(line)) });
     const config = Object.assign(new PanelConfig(), { panelUrl: PANEL_URL, personRequestsPerSecond: 10_000, ...settings });
-    const app = await createPanel({ config, logger, prisma, messaging, providers }, new Registry(), NO_PAGES);
+    const app = await createPanel({ config, logger, prisma, signIns, messaging, providers }, new Registry(), NO_PAGES);
     await app.listen(0, '127.0.0.1');
     return new PanelFixture(app, messaging, prisma, sql, log, async () => {
       await app.close();
-      await prisma.$disconnect();
+      await Promise.all([prisma.$disconnect(), signIns.$disconnect()]);
       await sql.end();
       await database.drop();
     });

@@ -6,6 +6,8 @@ import Provider, { type Context } from 'oidc-provider';
 import { createMemoryAdapter } from 'oidc-provider/lib/adapters/memory_adapter.js';
 
 export const CLIENT_ID = 'tollgate';
+/** A client that is not told when people typed their password, unless it asks. */
+export const QUIET_CLIENT_ID = 'quiet';
 export const CLIENT_SECRET = 'the secret of the client';
 
 /** Claims of a person at the provider, besides `sub`. */
@@ -48,7 +50,9 @@ export class TestProvider {
   private configuration(redirectUris: readonly string[]): object {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     return {
-      clients: [{ client_id: CLIENT_ID, client_secret: CLIENT_SECRET, redirect_uris: redirectUris, require_auth_time: true }],
+      clients: [CLIENT_ID, QUIET_CLIENT_ID].map((id) => ({
+        ...{ client_id: id, client_secret: CLIENT_SECRET, redirect_uris: redirectUris, require_auth_time: id === CLIENT_ID },
+      })),
       claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'groups'] },
       findAccount: (_context: Context, subject: string) => ({ accountId: subject, claims: () => ({ sub: subject, ...this.claims }) }),
       loadExistingGrant: async ({ oidc }: Context) => {

@@ -10,7 +10,10 @@ export class PanelInviteRequest {
   @IsIn(PANEL_ROLES) role!: PanelRole;
   /** Required for roles of an account. */
   @IsOptional() @Id() accountId?: string;
-  /** Default: the person who opens the link types it. A person who exists already chooses a new password with the link. */
+  /**
+   * Default: the person who opens the link types it. A person who exists already chooses a new password with the link, which ends
+   * their sessions and tokens.
+   */
   @IsOptional() @Text(254) email?: string;
 }
 
@@ -77,16 +80,20 @@ export const panelUserUpdate = new Endpoint<PanelUserUpdateRequest, PanelUser>(
 
 export class PanelSessionsEndRequest {
   @Text(254) email!: string;
+  /** True: the person's tokens go on working. Default: they are revoked. */
+  @IsOptional() @IsBoolean() keepTokens?: boolean;
 }
 
 export interface PanelSessionsEndReply {
   userId: string;
   sessionsEnded: number;
+  /** Tokens that the person had made and that still worked. */
+  tokensEnded: number;
 }
 
 export const panelSessionsEnd = new Endpoint<PanelSessionsEndRequest, PanelSessionsEndReply>(
   'panel.v1.session.end',
   PanelSessionsEndRequest,
-  'Ends all sessions of a person',
+  'Ends all sessions of a person and revokes their tokens',
   { isRecorded: true },
 );

@@ -68,12 +68,13 @@ export const panelCommands = [
   }),
   command({
     name: 'panel end-sessions',
-    summary: 'End all sessions of a person',
-    parameters: { email: argument(email, 'e-mail of the person') },
-    examples: ['panel end-sessions ada@example.com'],
+    summary: 'End all sessions of a person and revoke their tokens',
+    parameters: { email: argument(email, 'e-mail of the person'), keepTokens: flag('do not revoke the tokens that the person has made') },
+    examples: ['panel end-sessions ada@example.com', 'panel end-sessions ada@example.com --keep-tokens'],
     endpoint: panelSessionsEnd,
-    request: ({ email }) => ({ email }),
-    render: ({ userId, sessionsEnded }) => renderFields({ user: userId, 'sessions ended': String(sessionsEnded) }),
+    request: ({ email, keepTokens }) => ({ email, keepTokens }),
+    render: ({ userId, sessionsEnded, tokensEnded }) =>
+      renderFields({ user: userId, 'sessions ended': String(sessionsEnded), 'tokens revoked': String(tokensEnded) }),
   }),
 ];
 

@@ -66,10 +66,10 @@ export class OperatorController {
   }
 
   @Serves(panelSessionsEnd)
-  async endSessions({ email }: PanelSessionsEndRequest, { caller }: CallContext): Promise<PanelSessionsEndReply> {
+  async endSessions({ email, keepTokens = false }: PanelSessionsEndRequest, { caller }: CallContext): Promise<PanelSessionsEndReply> {
     return refusing(async () => {
       const userId = await this.members.idOf(email);
-      return { userId, sessionsEnded: await this.sessions.endAll(userId, { caller, logger: this.logger }) };
+      return { userId, ...(await this.sessions.endAccess(userId, keepTokens, { caller, logger: this.logger })) };
     });
   }
 

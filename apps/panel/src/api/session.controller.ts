@@ -50,7 +50,7 @@ export class SessionController {
     @Res({ passthrough: true }) response: Response,
     @Body() body: ConfirmRequest,
   ): Promise<Session> {
-    const secret = await this.signIn.confirm(callerOf(request), body.password, request.address, authorOf(request));
+    const secret = await this.signIn.confirm(callerOf(request), body.password, authorOf(request));
     response.setHeader('set-cookie', this.cookie.set(secret));
     return this.show(request);
   }

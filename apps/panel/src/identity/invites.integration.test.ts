@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { cookieOf, PASSWORD, PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
+import { cookieOf, OPERATOR, PASSWORD, PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
+import { Members } from './members.js';
 
 const ACCOUNT = randomUUID();
 const OTHER = randomUUID();
@@ -64,7 +65,7 @@ describe('an invite of an owner', () => {
       link: expect.stringMatching(/^http:\/\/127\.0\.0\.1:8081\/panel\/welcome#[\w-]{43}$/),
     });
     const shown = await panel.send('/invites/show', { method: 'POST', body: { token: tokenOf(made) } });
-    expect(shown.body).toMatchObject({ email: 'ada@example.com', role: 'viewer', password: 'new' });
+    expect(shown.body).toMatchObject({ email: 'ada@example.com', role: 'viewer', password: 'new-or-present' });
     const ada = await accept({ token: tokenOf(made), password: PASSWORD });
     expect(ada.body).toMatchObject({ name: 'ada', grants: [{ accountId: ACCOUNT, role: 'viewer' }] });
   });
@@ -78,9 +79,24 @@ describe('an invite of an owner', () => {
   test('does not take over a person who exists: it needs their password', async () => {
     const ada = await panel.person('viewer', OTHER);
     const token = tokenOf(await invite({ email: ada.email, accountId: ACCOUNT, role: 'developer' }));
-    expect((await panel.send('/invites/show', { method: 'POST', body: { token } })).body.password).toBe('sign-in');
     expect(codeOf(await accept({ token, password: 'a loud purple mountain' }))).toBe('invalid_credentials');
     expect(codeOf(await accept({ token, password: PASSWORD }))).toBe(201);
+  });
+
+  test('does not tell whether its address has a person, before a new person chooses a password [sec-invite-oracle]', async () => {
+    const { email } = await panel.person('viewer', OTHER);
+    const disabled = await panel.person('viewer', OTHER);
+    await panel.app.get(Members).setDisabled(disabled.userId, true, OPERATOR);
+    const answers = [];
+    for (const address of [email, disabled.email, 'unknown@example.com']) {
+      const token = tokenOf(await invite({ email: address, accountId: ACCOUNT, role: 'viewer' }));
+      const shown = (await panel.send('/invites/show', { method: 'POST', body: { token } })).body;
+      const tried = await accept({ token, password: 'short' });
+      answers.push([{ ...shown, email: undefined, expiresAt: undefined }, tried.status, tried.body]);
+    }
+    const [first] = answers;
+    expect(first?.[1]).toBe(400);
+    expect(answers).toEqual([first, first, first]);
   });
 
   test('is listed while it is open, and can be withdrawn', async () => {
@@ -105,4 +121,17 @@ test('an invite of the operator sets a new password of the person that it names,
   const signIn = (word: string) => panel.send('/session', { method: 'POST', body: { email: ada.email, password: word } });
   expect([codeOf(await signIn(PASSWORD)), codeOf(await signIn(password))]).toEqual(['invalid_credentials', 201]);
   expect((await panel.send('/me', { cookie: ada.cookie })).status).toBe(401);
+});
+
+test("the operator's new password ends the person's tokens too, and names them in the journal [sec-takeover-tokens]", async () => {
+  const ada = await panel.person('owner', ACCOUNT);
+  const token = await panel.token(ada, ['usage.read'], ACCOUNT);
+  const use = () => panel.send('/members', { token });
+  expect(codeOf(await use())).toBe('permission_denied');
+  const link = await panel.invite('owner', ACCOUNT, ada.email);
+  expect(codeOf(await accept({ token: link, password: 'a loud purple mountain' }))).toBe(201);
+  expect(codeOf(await use())).toBe('authentication_required');
+  const [revoked] = await panel.journal('token.revoke');
+  expect(revoked).toMatchObject({ accountId: ACCOUNT, reason: 'the operator set a new password', actor: `user/${ada.userId}` });
+  expect((await panel.journal('invite.accept')).at(-1)?.after).toMatchObject({ password: 'changed', sessionsEnded: 1, tokensEnded: 1 });
 });

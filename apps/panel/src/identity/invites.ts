@@ -2,14 +2,14 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { Author } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import type { CreatedInvite, Invite, InviteAcceptBody, InviteListReply, InviteView, Role } from '../api/shapes/identity.js';
-import { authorAs, journaled } from '../audit/journaled.js';
+import { authorAs, journaled, type WriteEntry } from '../audit/journaled.js';
 import { newestFirst, type PageQuery, pageOf } from '../http/page.js';
 import { PanelError } from '../http/panel-error.js';
-import { EMAIL_ADDRESS } from './email-address.js';
+import { parseEmail } from './email-address.js';
 import { checkRoleFits, lockRoles, setRole } from './grants.js';
-import { checkNewPassword, type Passwords } from './passwords.js';
+import { checkNewPassword, type Passwords, weaknessOf } from './passwords.js';
 import { digestOf, makeSecret } from './secret.js';
-import { type Client, endSessions, type Sessions } from './sessions.js';
+import { type Client, type EndedAccess, endAccess, endSessions, type Sessions } from './sessions.js';
 import type { SignIn } from './sign-in.js';
 
 const INVITE_MS = 24 * 3_600_000;
@@ -25,12 +25,15 @@ interface NewInvite {
 
 /** One-time links that give a person a role. The token is after `#`, so that no server, proxy or log gets it. */
 export class Invites {
+  /** `signIns`: connections for people who open a link. */
   constructor(
     private readonly prisma: PrismaClient,
+    private readonly signIns: PrismaClient,
     private readonly passwords: Passwords,
     private readonly sessions: Sessions,
     private readonly signIn: SignIn,
     private readonly panelUrl: string,
+    private readonly hasProviders: boolean,
   ) {}
 
   /** Makes a link. An open invite of the same e-mail for the same role ends. */
@@ -73,18 +76,22 @@ export class Invites {
     });
   }
 
+  /** Returns the invite of a link. It is the same whether the e-mail has a person or not. */
   async show(token: string): Promise<InviteView> {
     const invite = await this.find(token);
     const { email, accountId, role, expiresAt } = invite;
-    const user = email === null ? null : await this.prisma.panelUser.findUnique({ where: { email } });
-    return { email, accountId, role: role as Role, expiresAt: expiresAt.toISOString(), password: this.passwordOf(invite, user) };
+    return { email, accountId, role: role as Role, expiresAt: expiresAt.toISOString(), password: this.passwordOf(invite) };
   }
 
-  private passwordOf({ setsPassword }: Prisma.PanelInviteModel, user: Prisma.PanelUserModel | null): InviteView['password'] {
+  private passwordOf(invite: Prisma.PanelInviteModel): InviteView['password'] {
     if (!this.passwords.isOn) return 'none';
-    if (!user) return 'new';
-    if (setsPassword) return 'new-password';
-    return user.passwordHash === null ? 'none' : 'sign-in';
+    if (provesEmail(invite)) return 'new-password';
+    return this.makesPeople(invite) ? 'new-or-present' : 'sign-in';
+  }
+
+  /** True when the link makes a person with a password. With a provider, only the operator's do: no other proves the e-mail. */
+  private makesPeople({ setsPassword }: Prisma.PanelInviteModel): boolean {
+    return setsPassword || !this.hasProviders;
   }
 
   /**
@@ -96,14 +103,12 @@ export class Invites {
     this.passwords.demandOn();
     const invite = await this.find(body.token);
     const email = invite.email ?? emailOf(body.email ?? '');
-    const existing = await this.prisma.panelUser.findUnique({ where: { email } });
-    if (existing?.disabledAt) throw new PanelError('permission_denied', 'This person is disabled.');
-    // A link that names no e-mail must not take over the person whose e-mail is typed.
-    const keepsPassword = existing !== null && !(invite.setsPassword && invite.email !== null);
-    if (keepsPassword) await this.signIn.verify(email, body.password, client.address, author);
-    else checkNewPassword(body.password, email);
-    const passwordHash = keepsPassword ? existing.passwordHash : await this.passwords.hash(body.password);
-    return journaled(this.prisma, author, async (tx, record) => {
+    const existing = await this.signIns.panelUser.findUnique({ where: { email } });
+    const setsPassword = await this.checkPassword(invite, existing, email, body.password, client, author);
+    const password = setsPassword
+      ? { passwordHash: await this.passwords.hash(body.password), passwordProven: provesEmail(invite) }
+      : undefined;
+    return journaled(this.signIns, author, async (tx, record) => {
       await lockRoles(tx);
       const userId = existing?.id ?? randomUUIDv7();
       const claimed = await tx.panelInvite.updateMany({
@@ -111,25 +116,63 @@ export class Invites {
         data: { acceptedAt: new Date(), acceptedBy: existing?.id },
       });
       if (claimed.count === 0) throw overLink();
-      if (!existing) await tx.panelUser.create({ data: { id: userId, email, name: body.name ?? email.replace(/@.*/, ''), passwordHash } });
-      else if (!keepsPassword) await tx.panelUser.update({ where: { id: userId }, data: { passwordHash } });
+      if (!existing) await tx.panelUser.create({ data: { id: userId, email, name: body.name ?? email.replace(/@.*/, ''), ...password } });
+      else if (password) await tx.panelUser.update({ where: { id: userId }, data: password });
       const before = await setRole(tx, userId, invite.accountId, invite.role as Role);
-      if (existing) await endSessions(tx, userId);
-      const { id: sessionId, secret } = await this.sessions.start(tx, userId, client);
       const person = authorAs(author, userId, email);
-      const after = { invite: invite.id, role: invite.role, ...(existing && !keepsPassword && { password: 'changed' }) };
+      const recordAs: WriteEntry = (entry) => record(entry, person);
+      let ended: EndedAccess | undefined;
+      if (existing && password) ended = await endAccess(tx, userId, recordAs, 'the operator set a new password');
+      else if (existing) await endSessions(tx, userId);
+      const { id: sessionId, secret } = await this.sessions.start(tx, userId, client);
+      const after = { invite: invite.id, role: invite.role, ...(ended && { password: 'changed', ...ended }) };
       const entry = { accountId: invite.accountId, target: `user/${userId}`, before: { role: before }, after };
-      await record({ action: 'invite.accept', ...entry }, person);
-      await record({ action: 'session.start', target: `session/${sessionId}` }, person);
+      await recordAs({ action: 'invite.accept', ...entry });
+      await recordAs({ action: 'session.start', target: `session/${sessionId}` });
       return { secret, userId };
     });
   }
 
+  /**
+   * Checks what was typed. Returns true when it becomes the person's password, false when it is their present one. Before a new person is
+   * made, the answers do not tell whether the e-mail has one.
+   */
+  private async checkPassword(
+    invite: Prisma.PanelInviteModel,
+    existing: Prisma.PanelUserModel | null,
+    email: string,
+    password: string,
+    client: Client,
+    author: Author,
+  ): Promise<boolean> {
+    if (provesEmail(invite)) {
+      if (existing?.disabledAt) throw new PanelError('permission_denied', 'This person is disabled.');
+      checkNewPassword(password, email);
+      return true;
+    }
+    // A link that does not prove its e-mail must not take over the person who has it.
+    const weakness = weaknessOf(password, email);
+    if (!existing && this.makesPeople(invite) && weakness === undefined) return true;
+    try {
+      await this.signIn.verify(email, password, client.address, author);
+      return false;
+    } catch (error) {
+      const isWrong = error instanceof PanelError && error.code === 'invalid_credentials';
+      if (isWrong && this.makesPeople(invite)) checkNewPassword(password, email);
+      throw error;
+    }
+  }
+
   private async find(token: string): Promise<Prisma.PanelInviteModel> {
-    const invite = await this.prisma.panelInvite.findUnique({ where: { digest: digestOf(token) } });
+    const invite = await this.signIns.panelInvite.findUnique({ where: { digest: digestOf(token) } });
     if (!invite || invite.acceptedAt !== null || invite.expiresAt <= new Date()) throw overLink();
     return invite;
   }
+}
+
+/** True for a link that the operator made for an e-mail: who opens it has the operator's word that the e-mail is theirs. */
+function provesEmail({ setsPassword, email }: Prisma.PanelInviteModel): boolean {
+  return setsPassword && email !== null;
 }
 
 function overLink(): PanelError {
@@ -137,8 +180,8 @@ function overLink(): PanelError {
 }
 
 function emailOf(typed: string): string {
-  const email = typed.trim().toLowerCase();
-  if (!EMAIL_ADDRESS.test(email)) throw new PanelError('invalid_request', 'email must be an e-mail address', { param: 'email' });
+  const email = parseEmail(typed);
+  if (email === undefined) throw new PanelError('invalid_request', 'email must be an e-mail address', { param: 'email' });
   return email;
 }
 

@@ -4,6 +4,7 @@ import type { Member, MemberListReply, Role } from '../api/shapes/identity.js';
 import { journaled } from '../audit/journaled.js';
 import { newestFirst, type PageQuery, pageOf } from '../http/page.js';
 import { PanelError } from '../http/panel-error.js';
+import { parseEmail } from './email-address.js';
 import { checkRoleFits, demandAnotherKeeper, lockRoles, setRole } from './grants.js';
 import { renderPerson } from './people.js';
 import { endSessions } from './sessions.js';
@@ -58,7 +59,7 @@ export class Members {
 
   /** Returns the id of the person with this e-mail. @throws {PanelError} `not_found` */
   async idOf(email: string): Promise<string> {
-    const user = await this.prisma.panelUser.findUnique({ where: { email: email.trim().toLowerCase() } });
+    const user = await this.prisma.panelUser.findUnique({ where: { email: parseEmail(email) ?? email } });
     if (!user) throw new PanelError('not_found', 'There is no person with this e-mail.');
     return user.id;
   }

@@ -22,14 +22,17 @@ const PASSWORD_LENGTH_MAX = 256;
 
 /** Throws for a password that is too short, too long or too common. */
 export function checkNewPassword(password: string, email: string): void {
-  const refuse = (message: string): never => {
-    throw new PanelError('invalid_request', message, { param: 'password' });
-  };
+  const weakness = weaknessOf(password, email);
+  if (weakness !== undefined) throw new PanelError('invalid_request', weakness, { param: 'password' });
+}
+
+/** Returns why a password must not be chosen, if so. */
+export function weaknessOf(password: string, email: string): string | undefined {
   const length = [...password].length;
-  if (length < PASSWORD_LENGTH_MIN) refuse(`password must have at least ${PASSWORD_LENGTH_MIN} characters`);
-  if (length > PASSWORD_LENGTH_MAX) refuse(`password must have at most ${PASSWORD_LENGTH_MAX} characters`);
-  if (isCommonPassword(password) || password.toLowerCase() === email)
-    refuse('password is among the first that an attacker tries; choose another');
+  if (length < PASSWORD_LENGTH_MIN) return `password must have at least ${PASSWORD_LENGTH_MIN} characters`;
+  if (length > PASSWORD_LENGTH_MAX) return `password must have at most ${PASSWORD_LENGTH_MAX} characters`;
+  const isCommon = isCommonPassword(password) || password.toLowerCase() === email;
+  return isCommon ? 'password is among the first that an attacker tries; choose another' : undefined;
 }
 
 /** Hashes and verifies passwords with argon2id. */

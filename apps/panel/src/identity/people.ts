@@ -33,14 +33,14 @@ export class People {
 
   /** Sets a new password and ends the person's other sessions. @throws {PanelError} `invalid_credentials` for a wrong present password */
   async changePassword(caller: Caller, current: string | undefined, password: string, author: Author): Promise<void> {
-    const { userId, actorName: email, session } = caller;
+    const { userId, actorName: email } = caller;
     if (current === undefined) throw new PanelError('invalid_request', 'currentPassword is missing', { param: 'currentPassword' });
     checkNewPassword(password, email);
-    await this.signIn.verify(email, current, author.caller.ip ?? '', author);
+    const keptSession = await this.signIn.verifyCaller(caller, current, author);
     const passwordHash = await this.passwords.hash(password);
     await journaled(this.prisma, author, async (tx, record) => {
       await tx.panelUser.update({ where: { id: userId }, data: { passwordHash } });
-      const ended = await endSessions(tx, userId, session?.id);
+      const ended = await endSessions(tx, userId, keptSession);
       await record({ action: 'user.set-password', target: `user/${userId}`, after: { sessionsEnded: ended } });
     });
   }

@@ -2,11 +2,13 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { Author } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import type { Session } from '../api/shapes/identity.js';
-import { journaled } from '../audit/journaled.js';
+import { journaled, type WriteEntry } from '../audit/journaled.js';
 import { PanelError } from '../http/panel-error.js';
 import type { Caller } from '../http/panel-request.js';
 import { accessOf } from './grants.js';
 import { digestOf, makeSecret } from './secret.js';
+import { noteAddress } from './sign-in-addresses.js';
+import { revokeTokens } from './tokens.js';
 
 /** Milliseconds without a request after which a session ends. */
 export const IDLE_MS = 30 * 60_000;
@@ -16,6 +18,9 @@ export const ABSOLUTE_MS = 12 * 3_600_000;
 const SEEN_MS = 60_000;
 
 const USER_AGENT_MAX = 300;
+
+/** `confirmedAt` of a session whose person a provider has vouched for without saying when it asked them. */
+export const NEVER_CONFIRMED = new Date(0);
 
 /** A client as the list of sessions shows it. */
 export interface Client {
@@ -27,7 +32,7 @@ export interface Client {
 export class Sessions {
   constructor(private readonly prisma: PrismaClient) {}
 
-  /** Starts a session and deletes the person's expired ones. `confirmedAt`: when the person typed a password. Returns its secret. */
+  /** Starts a session and deletes the person's expired ones. `confirmedAt`: when the person proved who they are. Returns its secret. */
   async start(
     tx: Prisma.TransactionClient,
     userId: string,
@@ -41,6 +46,7 @@ export class Sessions {
     const id = randomUUIDv7();
     const times = { createdAt: now, confirmedAt, seenAt: now };
     const client = { address, userAgent: userAgent?.slice(0, USER_AGENT_MAX) };
+    await noteAddress(tx, userId, address, now);
     await tx.panelSession.create({ data: { id, digest: digestOf(secret), userId, ...client, ...times } });
     return { id, secret };
   }
@@ -106,19 +112,45 @@ export class Sessions {
       return sessionsEnded;
     });
   }
+
+  /** Ends a person's sessions and, unless they are kept, tokens. Returns their numbers. */
+  async endAccess(userId: string, keepsTokens: boolean, author: Author): Promise<EndedAccess> {
+    return journaled(this.prisma, author, async (tx, record) => {
+      const ended = keepsTokens
+        ? { sessionsEnded: await endSessions(tx, userId), tokensEnded: 0 }
+        : await endAccess(tx, userId, record, 'all sessions were ended');
+      await record({ action: 'session.end-all', target: `user/${userId}`, after: { ...ended } });
+      return ended;
+    });
+  }
 }
 
 function renderSession(row: Prisma.PanelSessionModel, currentId: string | undefined): Session {
   return {
     sessionId: row.id,
     createdAt: row.createdAt.toISOString(),
-    confirmedAt: row.confirmedAt.toISOString(),
+    confirmedAt: row.confirmedAt > NEVER_CONFIRMED ? row.confirmedAt.toISOString() : null,
     seenAt: row.seenAt.toISOString(),
     expiresAt: new Date(row.createdAt.getTime() + ABSOLUTE_MS).toISOString(),
     address: row.address,
     userAgent: row.userAgent,
     isCurrent: row.id === currentId,
   };
+}
+
+/** Sessions and tokens of a person that no longer work. */
+export interface EndedAccess {
+  sessionsEnded: number;
+  tokensEnded: number;
+}
+
+/**
+ * Ends all that another may hold who has been in the place of this person: sessions, tokens, and the addresses that are known as theirs.
+ * `reason`: of the tokens' rows in the journal.
+ */
+export async function endAccess(tx: Prisma.TransactionClient, userId: string, record: WriteEntry, reason: string): Promise<EndedAccess> {
+  await tx.panelSignInAddress.deleteMany({ where: { userId } });
+  return { sessionsEnded: await endSessions(tx, userId), tokensEnded: await revokeTokens(tx, userId, record, reason) };
 }
 
 /** Ends a person's sessions, except the one that is given. Returns their number. */

@@ -1,13 +1,22 @@
+import { jest } from '@jest/globals';
 import { cookieOf, PASSWORD, PanelFixture } from '../../test/panel-fixture.js';
 
 let panel: PanelFixture;
 beforeAll(async () => {
-  panel = await PanelFixture.open();
+  panel = await PanelFixture.open({ trustedProxyHops: 1 });
 });
-beforeEach(() => panel.sql.query('DELETE FROM panel.login_failure'));
+afterEach(() => jest.restoreAllMocks());
 afterAll(() => panel.close());
 
-const signIn = (email: string, password = PASSWORD) => panel.send('/session', { method: 'POST', body: { email, password } });
+let addresses = 0;
+/** An address at which no test has signed in. */
+const newAddress = (): string => `198.51.100.${++addresses}`;
+const signIn = (email: string, password = PASSWORD, address?: string) =>
+  panel.send('/session', { method: 'POST', body: { email, password }, headers: address ? { 'x-forwarded-for': address } : {} });
+/** Sends `count` wrong passwords at once. */
+const guess = (count: number, email: string, address: string) =>
+  Promise.all(Array.from({ length: count }, () => signIn(email, 'a wrong password', address)));
+const confirm = (cookie: string, password: string) => panel.send('/session/confirm', { method: 'POST', cookie, body: { password } });
 const codes = (replies: { status: number; body: { error?: { code: string } } }[]) =>
   replies.map(({ status, body }) => body.error?.code ?? status);
 
@@ -36,37 +45,87 @@ test('an unknown e-mail, a wrong password and a disabled person get the same ans
   expect(replies.map(({ status, body }) => [status, body])).toEqual(replies.map(() => [401, { error: expected }]));
 });
 
-test('ten failures of an e-mail are enough, whatever arrives at once, and a right password no longer helps', async () => {
-  const { email } = await panel.person('admin');
-  const guesses = await Promise.all(Array.from({ length: 14 }, () => signIn(email, 'a wrong password')));
+test('ten failures of a person at an address are enough, whatever arrives at once, and a right password no longer helps there', async () => {
+  const [{ email }, address] = [await panel.person('admin'), newAddress()];
+  const guesses = await guess(14, email, address);
   expect(codes(guesses).sort()).toEqual([...Array(10).fill('invalid_credentials'), ...Array(4).fill('rate_limit_exceeded')]);
-  const refused = await signIn(email);
+  const refused = await signIn(email, PASSWORD, address);
   expect([refused.status, refused.body.error.code]).toEqual([429, 'rate_limit_exceeded']);
-  expect(Number(refused.headers['retry-after'])).toBeGreaterThan(880);
-  await panel.sql.query("UPDATE panel.login_failure SET at = at - interval '15 minutes'");
-  expect((await signIn(email)).status).toBe(201);
+  expect(Number(refused.headers['retry-after'])).toBeGreaterThan(870);
+  const now = Date.now;
+  jest.spyOn(Date, 'now').mockImplementation(() => now() + 15 * 60_000);
+  expect((await signIn(email, PASSWORD, address)).status).toBe(201);
 });
 
-test('a success forgets the failures of its e-mail', async () => {
+test('a stranger who guesses ten times does not lock a person out of another address [sec-lockout]', async () => {
   const { email } = await panel.person('admin');
+  await guess(11, email, newAddress());
+  expect((await signIn(email, PASSWORD, newAddress())).status).toBe(201);
+});
+
+test('where a person has signed in before, failures delay them and do not lock them out [sec-lockout]', async () => {
+  const [{ email }, address] = [await panel.person('admin'), newAddress()];
+  expect((await signIn(email, PASSWORD, address)).status).toBe(201);
+  expect(codes(await guess(10, email, address))).toEqual(Array(10).fill('invalid_credentials'));
+  expect((await signIn(email, PASSWORD, address)).status).toBe(201);
+});
+
+test('where a person has signed in before, strangers who use up the address do not lock them out [sec-lockout]', async () => {
+  const [{ email }, address] = [await panel.person('admin'), newAddress()];
+  expect((await signIn(email, PASSWORD, address)).status).toBe(201);
+  for (let stranger = 0; stranger < 5; stranger++) await guess(10, `stranger${stranger}@example.com`, address);
+  expect(codes([await signIn('unknown@example.com', 'x', address)])).toEqual(['rate_limit_exceeded']);
+  expect((await signIn(email, PASSWORD, address)).status).toBe(201);
+});
+
+test('failed sign-ins do not keep a signed-in person from a confirmation [sec-lockout]', async () => {
+  const { email, cookie } = await panel.person('admin');
+  await guess(11, email, newAddress());
+  expect((await confirm(cookie, PASSWORD)).status).toBe(200);
+});
+
+test('ten wrong confirmations are enough for a session, and count for no other and for no sign-in [sec-lockout]', async () => {
+  const person = await panel.person('admin');
+  const other = await panel.session(person);
+  const guesses = await Promise.all(Array.from({ length: 12 }, () => confirm(person.cookie, 'a wrong password')));
+  expect(codes(guesses).sort()).toEqual([...Array(10).fill('invalid_credentials'), ...Array(2).fill('rate_limit_exceeded')]);
+  expect(codes([await confirm(person.cookie, PASSWORD)])).toEqual(['rate_limit_exceeded']);
+  expect((await confirm(other, PASSWORD)).status).toBe(200);
+  expect((await signIn(person.email, PASSWORD, newAddress())).status).toBe(201);
+});
+
+test('a success forgets the failures of its person at its address', async () => {
+  const [{ email }, address] = [await panel.person('admin'), newAddress()];
   for (let round = 0; round < 2; round++) {
-    await Promise.all(Array.from({ length: 8 }, () => signIn(email, 'a wrong password')));
-    expect((await signIn(email)).status).toBe(201);
+    await guess(8, email, address);
+    expect((await signIn(email, PASSWORD, address)).status).toBe(201);
   }
 });
 
-test('fifty failures of an address are enough, whatever the e-mails', async () => {
-  await panel.sql.query(
-    `INSERT INTO panel.login_failure (id, email_digest, address, at)
-     SELECT gen_random_uuid(), sha256(n::text::bytea), '127.0.0.1', clock_timestamp() FROM generate_series(1, 50) n`,
-  );
-  expect(codes([await signIn('unknown@example.com')])).toEqual(['rate_limit_exceeded']);
+test.each([
+  ['an address', () => '203.0.113.7'],
+  ['a /64 of IPv6', (index: number) => `2001:db8:0:7::${index.toString(16)}`],
+])('fifty failures of %s are enough, whatever the e-mails', async (_name, address) => {
+  for (let round = 0; round < 5; round++)
+    await Promise.all(
+      Array.from({ length: 10 }, (_, index) => signIn(`nobody${round}-${index}@example.com`, 'x', address(10 * round + index))),
+    );
+  expect(codes([await signIn('unknown@example.com', 'x', address(99))])).toEqual(['rate_limit_exceeded']);
+});
+
+test('what was refused once is refused without the database', async () => {
+  const [{ email }, address] = [await panel.person('admin'), newAddress()];
+  await guess(11, email, address);
+  await panel.sql.query('BEGIN; LOCK panel.login_failure, panel."user", panel.audit IN ACCESS EXCLUSIVE MODE');
+  const refused = await signIn(email, PASSWORD, address);
+  await panel.sql.query('ROLLBACK');
+  expect(codes([refused])).toEqual(['rate_limit_exceeded']);
 });
 
 test('the journal has sign-ins and refusals, and nothing that was typed', async () => {
   const { email, userId } = await panel.person('admin');
-  await signIn('my secret password', 'x');
-  await signIn(email, 'a wrong password');
+  await signIn('my secret password', 'x', newAddress());
+  await signIn(email, 'a wrong password', newAddress());
   const row = { actor: 'anonymous', actorName: null, via: 'http', accountId: null, reason: null, before: null, after: null };
   expect((await panel.journal('session.refuse')).slice(-2)).toEqual([
     { ...row, action: 'session.refuse', target: 'user/unknown' },

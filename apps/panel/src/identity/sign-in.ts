@@ -1,19 +1,25 @@
 import type { Author } from '#database/audit-journal.js';
-import type { PrismaClient } from '#database/prisma-client.js';
-import { authorAs, journaled, record } from '../audit/journaled.js';
+import type { Prisma, PrismaClient } from '#database/prisma-client.js';
+import { authorAs, journaled } from '../audit/journaled.js';
+import type { SummedRefusals } from '../audit/summed-refusals.js';
 import { PanelError } from '../http/panel-error.js';
 import type { Caller } from '../http/panel-request.js';
+import { parseEmail } from './email-address.js';
 import type { Passwords } from './passwords.js';
 import type { Client, Sessions } from './sessions.js';
-import type { Throttle } from './throttle.js';
+import { type Attempt, confirmation, passwordAttempt, type Throttle } from './throttle.js';
+
+type Person = Prisma.PanelUserModel;
 
 /** Signs people in with e-mail and password. */
 export class SignIn {
+  /** `prisma`: connections for sign-ins alone. */
   constructor(
     private readonly prisma: PrismaClient,
     private readonly passwords: Passwords,
     private readonly sessions: Sessions,
     private readonly throttle: Throttle,
+    private readonly refusals: SummedRefusals,
   ) {}
 
   /**
@@ -22,38 +28,49 @@ export class SignIn {
    * @throws {PanelError} `invalid_credentials`, `rate_limit_exceeded`
    */
   async signIn(typedEmail: string, password: string, client: Client, author: Author): Promise<{ secret: string; userId: string }> {
-    const email = typedEmail.trim().toLowerCase();
-    const user = await this.verify(email, password, client.address, author);
+    const user = await this.verify(parseEmail(typedEmail) ?? typedEmail, password, client.address, author);
     return journaled(this.prisma, author, async (tx, record) => {
       const { id, secret } = await this.sessions.start(tx, user.id, client);
-      await record({ action: 'session.start', target: `session/${id}` }, authorAs(author, user.id, email));
+      await record({ action: 'session.start', target: `session/${id}` }, authorAs(author, user.id, user.email));
       return { secret, userId: user.id };
     });
   }
 
   /** Checks the password of the caller again and returns the session's new secret. @throws as `signIn` */
-  async confirm({ actorName, session }: Caller, password: string, address: string, author: Author): Promise<string> {
-    if (!session) throw new PanelError('permission_denied', 'A token has no session.');
-    await this.verify(actorName, password, address, author);
+  async confirm(caller: Caller, password: string, author: Author): Promise<string> {
+    const sessionId = await this.verifyCaller(caller, password, author);
     return journaled(this.prisma, author, async (tx, record) => {
-      const secret = await this.sessions.confirm(tx, session.id);
-      await record({ action: 'session.confirm', target: `session/${session.id}` });
+      const secret = await this.sessions.confirm(tx, sessionId);
+      await record({ action: 'session.confirm', target: `session/${sessionId}` });
       return secret;
     });
   }
 
   /** Returns the person with this e-mail and password. @throws as `signIn`, and `permission_denied` while passwords are off */
-  async verify(email: string, password: string, address: string, author: Author): Promise<{ id: string }> {
+  verify(email: string, password: string, address: string, author: Author): Promise<Person> {
+    return this.check(passwordAttempt(email, address), { email }, password, author);
+  }
+
+  /** Checks the password of a signed-in person. Returns the id of their session. @throws as `verify` */
+  async verifyCaller({ userId, session }: Caller, password: string, author: Author): Promise<string> {
+    if (!session) throw new PanelError('permission_denied', 'A token has no session.');
+    await this.check(confirmation(session.id), { id: userId }, password, author);
+    return session.id;
+  }
+
+  private async check(attempt: Attempt, where: { email: string } | { id: string }, password: string, author: Author): Promise<Person> {
     this.passwords.demandOn();
-    const forget = await this.throttle.attempt(email, address);
-    const user = await this.prisma.panelUser.findUnique({ where: { email } });
-    const isRight = await this.passwords.verify(password, user?.passwordHash);
-    if (user && isRight && user.disabledAt === null) {
-      await forget();
-      return user;
-    }
-    // The journal never has an unknown e-mail: people type passwords there by mistake.
-    await record(this.prisma, author, { action: 'session.refuse', target: user ? `user/${user.id}` : 'user/unknown' });
-    throw new PanelError('invalid_credentials', 'The e-mail or the password is wrong.');
+    return this.throttle.run(attempt, async (forget) => {
+      const user = await this.prisma.panelUser.findUnique({ where });
+      const isRight = await this.passwords.verify(password, user?.passwordHash);
+      if (user && isRight && user.disabledAt === null) {
+        await forget();
+        return user;
+      }
+      // The journal never has an unknown e-mail: people type passwords there by mistake.
+      const refusal = { action: 'session.refuse', target: user ? `user/${user.id}` : 'user/unknown' };
+      await this.refusals.record(author, refusal, { by: attempt.where });
+      throw new PanelError('invalid_credentials', 'The e-mail or the password is wrong.');
+    });
   }
 }

@@ -1,44 +1,176 @@
 import { randomUUIDv7 } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
+import { addressGroup } from '#network/address-group.js';
 import { PanelError } from '../http/panel-error.js';
 import { digestOf } from './secret.js';
+import { knownPeople } from './sign-in-addresses.js';
+import { Turns } from './turns.js';
 
 /** Milliseconds for which a failed sign-in counts. */
 const WINDOW_MS = 15 * 60_000;
-/** Failures of one e-mail in the window. */
-const BY_EMAIL_MAX = 10;
+/** Failures of one person at one address in the window, or in one session. */
+const EACH_MAX = 10;
 /** Failures of one address in the window: many people may share it. */
 const BY_ADDRESS_MAX = 50;
+/** Milliseconds between sign-ins of a known person at an address that strangers are refused at. */
+const DELAY_MS = 2_000;
+/** Delayed sign-ins of one person at one address; more are refused. */
+const DELAYED_MAX = 4;
+/** Milliseconds before a refusal is sent, so that a connection causes at most one a second. */
+const REFUSAL_DELAY_MS = 1_000;
+/** Refusals that are delayed at once; more are sent immediately. */
+const REFUSALS_DELAYED_MAX = 500;
+/** Refused people and addresses that are remembered. One that is forgotten is refused by the database. */
+const BLOCKS_MAX = 5_000;
+
+/** A sign-in or a confirmation that counts if it fails. */
+export interface Attempt {
+  /** The e-mail, or the text in its place. */
+  who: string;
+  /** The address or the session at which failures count together. */
+  where: string;
+  /** Address whose known people are delayed and not refused. */
+  address?: string;
+}
+
+/** A person at an address, or an address, until enough of its failures are over. */
+interface Block {
+  freeAt: number;
+  /** When the next delayed sign-in of each known person may go on. */
+  turns: Map<string, number>;
+}
+
+/** Removes the failures of an attempt that was right. */
+export type Forget = () => Promise<void>;
+
+export function passwordAttempt(email: string, address: string): Attempt {
+  const group = addressGroup(address);
+  return { who: email, where: group, address: group };
+}
+
+/** An attempt of a person whom the provider has not named yet. It does not count with passwords, so that neither locks the other out. */
+export function providerAttempt(requestId: string, address: string): Attempt {
+  const group = addressGroup(address);
+  return { who: `sso ${requestId}`, where: `sso ${group}`, address: group };
+}
+
+/** A password that a signed-in person types again. Failed sign-ins of others do not count, so that a stranger cannot stop it. */
+export function confirmation(sessionId: string): Attempt {
+  return { who: `session ${sessionId}`, where: `session ${sessionId}` };
+}
 
 /**
- * Counts failed passwords in the database, for all replicas. An attempt is written before the password is checked and removed when it was
- * right, so that parallel guesses cannot pass the limit together.
+ * Counts failed sign-ins in the database, for all replicas. An attempt is written before the credential is checked and removed when it was
+ * right, so that parallel guesses cannot pass the limit together. What has been refused once is refused from memory until its time is over.
  */
 export class Throttle {
+  private readonly blocks = new Map<string, Block>();
+  private readonly turns = new Turns();
+  /** Refusals that are being delayed. */
+  private refusals = 0;
+
+  /** `prisma`: connections for sign-ins alone. */
   constructor(private readonly prisma: PrismaClient) {}
 
-  /** Returns the function that forgets the attempts of this e-mail, or of the text in its place. @throws {PanelError} `rate_limit_exceeded` */
-  async attempt(email: string, address: string): Promise<() => Promise<void>> {
-    const emailDigest = digestOf(email);
-    const freeAt = await this.prisma.$transaction(async (tx) => {
-      // Attempts of one e-mail or address take turns, so that each counts those before it. In a fixed order, against deadlocks.
-      for (const key of [`email ${email}`, `address ${address}`])
-        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${key}, 0))`;
-      const since = new Date(Date.now() - WINDOW_MS);
-      await tx.panelLoginFailure.deleteMany({ where: { at: { lt: since } } });
-      const [byEmail, byAddress] = [await freeFrom(tx, { emailDigest }, BY_EMAIL_MAX), await freeFrom(tx, { address }, BY_ADDRESS_MAX)];
-      const latest = Math.max(byEmail, byAddress);
-      if (latest === 0) await tx.panelLoginFailure.create({ data: { id: randomUUIDv7(), emailDigest, address, at: new Date() } });
-      return latest;
-    });
-    if (freeAt > 0) {
-      const retryAfterSeconds = Math.max(1, Math.ceil((freeAt - Date.now()) / 1000));
-      throw new PanelError('rate_limit_exceeded', 'Too many failed sign-ins. Try again later.', { retryAfterSeconds });
+  /**
+   * Runs `work`, the check of a credential, when it is its turn. The attempt has failed unless `work` calls `forget`.
+   * @throws {PanelError} `rate_limit_exceeded`, after a delay
+   */
+  async run<Result>(attempt: Attempt, work: (forget: Forget) => Promise<Result>): Promise<Result> {
+    try {
+      return await this.admit(attempt, work);
+    } catch (error) {
+      if (error instanceof PanelError && error.code === 'rate_limit_exceeded') await this.delayRefusal();
+      throw error;
     }
-    return async () => {
-      await this.prisma.panelLoginFailure.deleteMany({ where: { emailDigest } });
-    };
   }
+
+  private async admit<Result>(attempt: Attempt, work: (forget: Forget) => Promise<Result>): Promise<Result> {
+    const block = this.blockOf(attempt);
+    if (block) await waitTurn(block, attempt);
+    const outcome = await this.turns.run(attempt.where, async () => {
+      // Another attempt may have been the last one while this one waited. One that was delayed does not count.
+      if (!block && (this.blockOf(attempt) || (await this.isOver(attempt)))) return undefined;
+      return { result: await work(() => this.forget(attempt)) };
+    });
+    return outcome ? outcome.result : this.admit(attempt, work);
+  }
+
+  /** Returns what keeps an attempt from being made now, from memory. */
+  private blockOf({ who, where }: Attempt): Block | undefined {
+    const found = [keyOf(who, where), where].flatMap((key) => {
+      const block = this.blocks.get(key);
+      if (block && block.freeAt > Date.now()) return [block];
+      this.blocks.delete(key);
+      return [];
+    });
+    return found.sort((one, other) => other.freeAt - one.freeAt)[0];
+  }
+
+  /** Writes an attempt, unless there were too many: then it remembers until when, and returns true. */
+  private async isOver({ who, where, address }: Attempt): Promise<boolean> {
+    const emailDigest = digestOf(who);
+    return this.prisma.$transaction(async (tx) => {
+      // Attempts of one address take turns over all replicas, so that each counts those before it.
+      await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`address ${where}`}, 0))`;
+      await tx.panelLoginFailure.deleteMany({ where: { at: { lt: new Date(Date.now() - WINDOW_MS) } } });
+      const each = await freeFrom(tx, { emailDigest, address: where }, EACH_MAX);
+      const all = await freeFrom(tx, { address: where }, BY_ADDRESS_MAX);
+      if (each === 0 && all === 0) {
+        await tx.panelLoginFailure.create({ data: { id: randomUUIDv7(), emailDigest, address: where, at: new Date() } });
+        return false;
+      }
+      const known = address === undefined ? [] : await knownPeople(tx, address);
+      const turns = new Map(known.map((email) => [email, 0]));
+      if (all > 0) this.remember(where, { freeAt: all, turns });
+      else this.remember(keyOf(who, where), { freeAt: each, turns });
+      return true;
+    });
+  }
+
+  private async delayRefusal(): Promise<void> {
+    if (this.refusals >= REFUSALS_DELAYED_MAX) return;
+    this.refusals++;
+    await delay(REFUSAL_DELAY_MS);
+    this.refusals--;
+  }
+
+  private remember(key: string, block: Block): void {
+    for (const oldest of this.blocks.keys()) {
+      if (this.blocks.size < BLOCKS_MAX) break;
+      this.blocks.delete(oldest);
+    }
+    this.blocks.set(key, block);
+  }
+
+  private async forget({ who, where }: Attempt): Promise<void> {
+    this.blocks.delete(keyOf(who, where));
+    await this.prisma.panelLoginFailure.deleteMany({ where: { emailDigest: digestOf(who), address: where } });
+  }
+}
+
+/** Waits until a known person may try again. @throws {PanelError} `rate_limit_exceeded` for anybody else, or when too many wait */
+async function waitTurn({ freeAt, turns }: Block, { who, where, address }: Attempt): Promise<void> {
+  const now = Date.now();
+  // The person whom a provider sends is not known yet, so anybody's address will do.
+  const person = where === address ? who : (turns.keys().next().value ?? who);
+  const before = turns.get(person);
+  if (before === undefined) throw refusal(freeAt - now);
+  const turn = Math.max(now, before) + DELAY_MS;
+  if (turn > now + DELAY_MS * DELAYED_MAX) throw refusal(turn - now);
+  turns.set(person, turn);
+  await delay(turn - now);
+}
+
+function refusal(afterMs: number): PanelError {
+  const retryAfterSeconds = Math.max(1, Math.ceil(afterMs / 1_000));
+  return new PanelError('rate_limit_exceeded', 'Too many failed sign-ins. Try again later.', { retryAfterSeconds });
+}
+
+/** The separator is in no address and no session. */
+function keyOf(who: string, where: string): string {
+  return `${where}\n${Buffer.from(digestOf(who)).toString('base64')}`;
 }
 
 /** Returns the moment at which another attempt may be made, in milliseconds since 1970; 0 when it may be made now. */

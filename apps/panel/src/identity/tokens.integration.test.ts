@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
+import { OPERATOR, PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
 import type { Permission } from '../api/shapes/identity.js';
 import { isWellFormedToken } from './panel-token.js';
+import { Sessions } from './sessions.js';
 
 const OTHER = randomUUID();
 const DAY_MS = 86_400_000;
@@ -116,4 +117,14 @@ describe('a token', () => {
     await use(token);
     expect([typeof first, await usedAt()]).toEqual(['string', first]);
   });
+});
+
+test('the operator ends the sessions and tokens of a person, or keeps the tokens [sec-takeover-tokens]', async () => {
+  const { token } = (await make({ permissions: ['usage.read'] })).body;
+  const end = (keepTokens: boolean) => panel.app.get(Sessions).endAccess(owner.userId, keepTokens, OPERATOR);
+  expect(await end(true)).toEqual({ sessionsEnded: 1, tokensEnded: 0 });
+  expect((await use(token)).status).toBe(403);
+  expect(await end(false)).toEqual({ sessionsEnded: 0, tokensEnded: 1 });
+  expect((await use(token)).status).toBe(401);
+  expect((await panel.journal('token.revoke')).at(-1)).toMatchObject({ actor: OPERATOR.caller.actor, accountId: account });
 });

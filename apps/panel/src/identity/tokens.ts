@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { Author } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import type { CreatedToken, Permission, Token, TokenCreateBody, TokenListReply } from '../api/shapes/identity.js';
-import { journaled } from '../audit/journaled.js';
+import { journaled, type WriteEntry } from '../audit/journaled.js';
 import { newestFirst, type PageQuery, pageOf } from '../http/page.js';
 import { PanelError } from '../http/panel-error.js';
 import type { Caller } from '../http/panel-request.js';
@@ -99,6 +99,16 @@ export class Tokens {
       return renderToken(await tx.panelToken.update({ where: { id: tokenId }, data: { revokedAt: new Date() } }));
     });
   }
+}
+
+/** Revokes all tokens that a person has made and that still work. Returns their number. */
+export async function revokeTokens(tx: Prisma.TransactionClient, userId: string, record: WriteEntry, reason: string): Promise<number> {
+  const now = new Date();
+  const rows = await tx.panelToken.findMany({ where: { createdBy: userId, revokedAt: null, expiresAt: { gt: now } } });
+  for (const { id, accountId, name, lastFour } of rows)
+    await record({ action: 'token.revoke', accountId, target: `token/${id}`, reason, before: { name, lastFour } });
+  await tx.panelToken.updateMany({ where: { id: { in: rows.map(({ id }) => id) } }, data: { revokedAt: now } });
+  return rows.length;
 }
 
 function renderToken(row: Prisma.PanelTokenModel): Token {

@@ -77,8 +77,11 @@ export interface ConfirmBody {
 export interface Session {
   sessionId: string;
   createdAt: string;
-  /** The last time that the person typed their password, here or at a provider. Routes that need a confirmation accept it for 10 minutes. */
-  confirmedAt: string;
+  /**
+   * The last time that the person typed their password, here or at a provider. Routes that need a confirmation accept it for 10 minutes.
+   * Null: the provider did not say when it asked the person.
+   */
+  confirmedAt: string | null;
   seenAt: string;
   /** Ends earlier after 30 minutes without a request. */
   expiresAt: string;
@@ -163,10 +166,11 @@ export interface InviteView {
   role: Role;
   expiresAt: string;
   /**
-   * `new`: choose a name and a password. `sign-in`: type the present password. `new-password`: choose another one. `none`: sign in with a
-   * provider that has verified this e-mail, which accepts the invite.
+   * The password that accepts the invite, the same whether the e-mail has a person or not. `new-password`: a new one. `new-or-present`: the
+   * present one, or for a new person a new one. `sign-in`: the present one; a new person signs in with a provider. `none`: sign in with a
+   * provider. A sign-in with a provider that has verified this e-mail accepts the invite too.
    */
-  password: 'new' | 'sign-in' | 'new-password' | 'none';
+  password: 'new-password' | 'new-or-present' | 'sign-in' | 'none';
 }
 
 /** `POST /invites/accept`, without a session. Signs in and replies `Me`. */

@@ -5,9 +5,12 @@ import type { Role } from '../../api/shapes/identity.js';
 import { authorAs, type JournalEntry, journaled } from '../../audit/journaled.js';
 import { PanelError } from '../../http/panel-error.js';
 import { lockRoles, setGroupRoles, setRole } from '../grants.js';
-import { type Client, endSessions, type Sessions } from '../sessions.js';
+import { type Client, endAccess, endSessions, NEVER_CONFIRMED, type Sessions } from '../sessions.js';
 import { SsoError } from './sso-error.js';
 import type { VouchedPerson } from './sso-provider.js';
+
+/** Milliseconds by which the provider's clock may be ahead. */
+const CLOCK_SKEW_MS = 60_000;
 
 type Transaction = Prisma.TransactionClient;
 type User = Prisma.PanelUserModel;
@@ -24,7 +27,7 @@ export class AdmitPerson {
   /**
    * Returns the secret of a new session. The first time, the person is linked by the verified e-mail, and made if groups or an open invite
    * give a role; afterwards issuer and subject identify them. Each time, open invites of the e-mail are accepted, and the roles of groups
-   * follow the groups. A change of roles ends the person's other sessions.
+   * follow the groups. A change of roles ends the person's other sessions; a password that may be another's ends at once.
    * @throws {SsoError} `unverified`, `no-access`, `refused`
    */
   async admit(provider: string, person: VouchedPerson, client: Client, author: Author): Promise<string> {
@@ -37,8 +40,11 @@ export class AdmitPerson {
       const invites = await tx.panelInvite.findMany({ where: open, orderBy: { id: 'asc' } });
       const user = await findOrCreate(tx, { ...person, email }, invites.length > 0, recordAs);
       await link(tx, user, person, recordAs);
+      await disown(tx, user, recordAs);
       let hasChanged = false;
-      for (const invite of invites) hasChanged = (await accept(tx, user, invite, recordAs)) || hasChanged;
+      // Groups go first: an invite of the same scope stays open.
+      const welcome = invites.filter(({ accountId }) => !person.roles.some((role) => role.accountId === accountId));
+      for (const invite of welcome) hasChanged = (await accept(tx, user, invite, recordAs)) || hasChanged;
       for (const { accountId, before, after } of await setGroupRoles(tx, user.id, person.issuer, person.roles)) {
         hasChanged = true;
         const roles = { before: { role: before }, after: { role: after } };
@@ -85,6 +91,19 @@ async function link(tx: Transaction, user: User, { issuer, subject }: VouchedPer
   await recordAs(user, { action: 'identity.link', target: `user/${userId}`, after: { issuer, subject } });
 }
 
+/**
+ * Removes a password that was never proven to belong to the e-mail, and with it all that its owner may hold: anybody with an invite could
+ * have chosen it before the person came. Roles stay, and the journal names them.
+ */
+async function disown(tx: Transaction, { id, email, passwordHash, passwordProven }: User, recordAs: RecordAs): Promise<void> {
+  if (passwordHash === null || passwordProven) return;
+  const user = await tx.panelUser.update({ where: { id }, data: { passwordHash: null }, include: { grants: true } });
+  const reason = 'the password was never proven to belong to the e-mail';
+  const ended = await endAccess(tx, id, (entry) => recordAs(user, entry), reason);
+  const roles = user.grants.map(({ accountId, role }) => ({ accountId, role }));
+  await recordAs(user, { action: 'user.remove-password', target: `user/${id}`, reason, after: { email, ...ended, roles } });
+}
+
 /** Accepts an invite, except one that would take the last admin or owner from their role: that stays open. True when a role has changed. */
 async function accept(tx: Transaction, user: User, invite: Prisma.PanelInviteModel, recordAs: RecordAs): Promise<boolean> {
   const { id, accountId, role } = invite;
@@ -99,7 +118,9 @@ async function accept(tx: Transaction, user: User, invite: Prisma.PanelInviteMod
   return before !== role;
 }
 
-/** Moment at which the person proved who they are, never in the future. Now, where the provider does not say. */
+/** Moment at which the provider asked the person who they are. Never, where it does not say, or names a time to come. */
 function momentOf({ authenticatedAt }: VouchedPerson): Date {
-  return new Date(Math.min(Date.now(), authenticatedAt?.getTime() ?? Date.now()));
+  const now = Date.now();
+  const at = authenticatedAt?.getTime() ?? Number.NaN;
+  return at <= now + CLOCK_SKEW_MS ? new Date(Math.min(at, now)) : NEVER_CONFIRMED;
 }

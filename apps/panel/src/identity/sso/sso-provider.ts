@@ -1,6 +1,6 @@
 import * as oidc from 'openid-client';
 import type { SignInProvider } from '../../api/shapes/sso.js';
-import { EMAIL_ADDRESS } from '../email-address.js';
+import { parseEmail } from '../email-address.js';
 import type { GrantRow } from '../grants.js';
 import { type GroupRole, parseGroupRoles, rolesOfGroups } from './group-roles.js';
 import { nonceOf, type SsoAttempt, stateOf, verifierOf } from './sso-attempt.js';
@@ -52,7 +52,8 @@ export class SsoProvider {
         nonce: nonceOf(attempt),
         code_challenge: await oidc.calculatePKCECodeChallenge(verifierOf(attempt)),
         code_challenge_method: 'S256',
-        ...(confirm && { prompt: 'login' }),
+        // With `max_age` the provider must say when it asked the person.
+        ...(confirm && { prompt: 'login', max_age: '0' }),
       });
       demandSecure(address);
       return address;
@@ -87,14 +88,13 @@ export class SsoProvider {
   private personOf(claims: oidc.IDToken, further: oidc.UserInfoResponse): VouchedPerson {
     // Address and verification come from one source: they belong together.
     const { email, email_verified: isVerified } = 'email_verified' in claims ? claims : further;
-    const address = typeof email === 'string' ? email.toLowerCase() : '';
     const claimed: unknown = claims[this.config.groupsClaim] ?? further[this.config.groupsClaim];
     const groups: unknown[] = Array.isArray(claimed) ? claimed : [claimed];
     const name = claims.name ?? further.name;
     return {
       issuer: claims.iss,
       subject: claims.sub,
-      email: isVerified === true && EMAIL_ADDRESS.test(address) ? address : undefined,
+      email: isVerified === true && typeof email === 'string' ? parseEmail(email) : undefined,
       name: typeof name === 'string' && name !== '' ? name.slice(0, 200) : undefined,
       roles: rolesOfGroups(
         groups.filter((group) => typeof group === 'string'),

@@ -1,10 +1,10 @@
+import { randomUUIDv7 } from 'node:crypto';
 import type { Author } from '#database/audit-journal.js';
-import type { PrismaClient } from '#database/prisma-client.js';
 import type { SignInWays } from '../../api/shapes/sso.js';
-import { record } from '../../audit/journaled.js';
+import type { SummedRefusals } from '../../audit/summed-refusals.js';
 import { PanelError } from '../../http/panel-error.js';
 import type { Client } from '../sessions.js';
-import type { Throttle } from '../throttle.js';
+import { providerAttempt, type Throttle } from '../throttle.js';
 import type { AdmitPerson } from './admit-person.js';
 import { type SsoAttempt, stateOf } from './sso-attempt.js';
 import { SsoError } from './sso-error.js';
@@ -13,11 +13,11 @@ import type { SsoProvider } from './sso-provider.js';
 /** Signs people in with OpenID Connect providers. */
 export class Sso {
   constructor(
-    private readonly prisma: PrismaClient,
     private readonly providers: ReadonlyMap<string, SsoProvider>,
     private readonly throttle: Throttle,
     private readonly admitPerson: AdmitPerson,
     private readonly passwords: boolean,
+    private readonly refusals: SummedRefusals,
   ) {}
 
   ways(): SignInWays {
@@ -31,16 +31,17 @@ export class Sso {
   }
 
   /**
-   * Signs in the person with whom the browser came back. Returns the session's secret. Failures count towards the limit of their address
-   * and are in the journal.
+   * Signs in the person with whom the browser came back. Returns the session's secret. Failures count towards a limit of their address
+   * and are in the journal, except where this browser began no sign-in: any page of another site may lead there.
    * @throws {SsoError}, {PanelError} `not_found`, `rate_limit_exceeded`
    */
   async finish(name: string, query: URLSearchParams, attempt: SsoAttempt | undefined, client: Client, author: Author): Promise<string> {
     const provider = this.providerOf(name);
-    const forget = await this.throttle.attempt(`sso ${author.caller.requestId}`, client.address);
+    if (!attempt || query.get('state') !== stateOf(attempt, name)) throw new SsoError('expired', 'this browser did not begin the sign-in');
+    const { requestId } = author.caller;
+    const attempted = providerAttempt(requestId ?? randomUUIDv7(), client.address);
+    const forget = await this.throttle.run(attempted, async (forget) => forget);
     try {
-      if (!attempt || query.get('state') !== stateOf(attempt, name))
-        throw new SsoError('expired', 'this browser did not begin the sign-in');
       const person = await provider.redeem(query, attempt);
       const secret = await this.admitPerson.admit(name, person, client, author);
       await forget();
@@ -49,7 +50,7 @@ export class Sso {
       if (!(error instanceof SsoError)) throw error;
       if (error.failure === 'unavailable') await forget();
       const target = error.userId === undefined ? 'user/unknown' : `user/${error.userId}`;
-      await record(this.prisma, author, { action: 'session.refuse', target, reason: `${name}: ${error.reason}` });
+      await this.refusals.record(author, { action: 'session.refuse', target, reason: `${name}: ${error.reason}` }, { by: attempted.where });
       throw error;
     }
   }

@@ -16,9 +16,17 @@ const PASSWORD_LENGTH_MIN = 12;
 
 /** Texts of the form, by the password that the link needs. */
 const PASSWORDS = {
-  new: { label: 'Password', hint: '12 characters or more. A few unrelated words are easy to remember.', autoComplete: 'new-password' },
-  'new-password': { label: 'New password', hint: '12 characters or more. It replaces your present one.', autoComplete: 'new-password' },
-  'sign-in': { label: 'Password', hint: 'Your present one.', autoComplete: 'current-password' },
+  'new-password': {
+    label: 'New password',
+    hint: '12 characters or more. A few unrelated words are easy to remember. It replaces the one that you may have.',
+    autoComplete: 'new-password',
+  },
+  'new-or-present': {
+    label: 'Password',
+    hint: 'If you have one here, that one. Otherwise choose 12 characters or more.',
+    autoComplete: 'current-password',
+  },
+  'sign-in': { label: 'Password', hint: 'If you have one here.', autoComplete: 'current-password' },
 } as const;
 
 /** The page of an invite link. Its secret is in the fragment, which browsers send to no server. */
@@ -73,8 +81,8 @@ function AcceptForm({ token, invite, ways }: { token: string; invite: InviteWith
   const [password, setPassword] = useState('');
   const client = useQueryClient();
   const [, navigate] = useLocation();
-  const isNew = invite.password === 'new';
-  const body: InviteAcceptBody = { token, password, ...(invite.email === null && { email }), ...(isNew && name && { name }) };
+  const mayBeNew = invite.password !== 'sign-in';
+  const body: InviteAcceptBody = { token, password, ...(invite.email === null && { email }), ...(mayBeNew && name && { name }) };
   const accepting = useMutation({
     mutationFn: () => callOnce<Me>('POST', '/invites/accept', { body }),
     onSuccess: () => {
@@ -84,7 +92,7 @@ function AcceptForm({ token, invite, ways }: { token: string; invite: InviteWith
   });
   const passwordTexts = PASSWORDS[invite.password];
   return (
-    <Entrance title="Welcome" about={isNew ? 'Choose how you sign in from now on.' : 'Sign in to accept the invite.'}>
+    <Entrance title="Welcome" about={mayBeNew ? 'Choose how you sign in from now on.' : 'Sign in to accept the invite.'}>
       {invite.email !== null && <ProviderButtons ways={ways} returnTo={import.meta.env.BASE_URL} above />}
       <form
         className={styles.form}
@@ -102,11 +110,19 @@ function AcceptForm({ token, invite, ways }: { token: string; invite: InviteWith
           readOnly={invite.email !== null}
           required
         />
-        {isNew && <TextField label="Name" autoComplete="name" value={name} onChange={(event) => setName(event.target.value)} />}
+        {mayBeNew && (
+          <TextField
+            label="Name"
+            autoComplete="name"
+            hint="If you are new here."
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+          />
+        )}
         <TextField
           {...passwordTexts}
           type="password"
-          minLength={invite.password === 'sign-in' ? undefined : PASSWORD_LENGTH_MIN}
+          minLength={invite.password === 'new-password' ? PASSWORD_LENGTH_MIN : undefined}
           maxLength={256}
           value={password}
           onChange={(event) => setPassword(event.target.value)}

@@ -21,7 +21,7 @@ const ACTIONS = [
   ...['account.create', 'account.update', 'project.create', 'project.update', 'key.create', 'key.revoke'],
   ...['topup.create', 'plan.grant', 'plan.subscribe', 'plan.cancel', 'refund.create', 'adjustment.create', 'credit-note.create'],
   ...['catalog.apply', 'price.schedule', 'price.apply', 'price.cancel'],
-  ...['invite.create', 'invite.accept', 'user.update', 'token.create', 'token.revoke'],
+  ...['invite.create', 'invite.accept', 'user.update', 'user.remove-password', 'token.create', 'token.revoke'],
   ...['session.start', 'session.refuse', 'permission.refuse'],
 ];
 
