@@ -6,11 +6,19 @@ import { isObject, parseEvents } from '../replies/json-object.js';
 import { ITEMS_MAX, overLimit, renderArguments } from '../replies/reply-limits.js';
 import { ToolCallAssembler } from '../replies/tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
+import { BlockText } from './block-text.js';
 import { findError } from './errors.js';
 import { parseFinishReason } from './finish-reason.js';
 import { UsageCounter } from './usage.js';
 
 type Json = Record<string, unknown>;
+type TextEvent = Extract<StreamEvent, { type: 'text-delta' | 'reasoning-delta' }>;
+
+/** Blocks of text, which stands in a field of the block's name. */
+const TEXT_BLOCKS: ReadonlyMap<unknown, TextEvent['type']> = new Map([
+  ['text', 'text-delta'],
+  ['thinking', 'reasoning-delta'],
+]);
 
 /**
  * Parses a stream of message events. It ends with `message_stop`, or by closing after a `stop_reason`. Pings, signatures, citations and
@@ -22,6 +30,9 @@ export class MessagesStreamParser implements StreamParser {
   private finishReason: FinishReason | undefined;
   private hasContent = false;
   private readonly calls: ToolCallAssembler;
+  /** The text of the last block that has begun. */
+  private readonly blockText = new BlockText();
+  private textType: TextEvent['type'] = 'text-delta';
   /** Indexes of blocks that are ignored, such as tools that the server runs itself: their deltas look like those of our tool calls. */
   private readonly ignored = new Set<number>();
 
@@ -60,6 +71,7 @@ export class MessagesStreamParser implements StreamParser {
         if (isObject(event.delta)) this.readDelta(event.delta, index, events);
         return;
       case 'content_block_stop':
+        this.endText(events);
         this.ignored.delete(index);
         this.calls.endAt(index, events);
         return;
@@ -88,6 +100,7 @@ export class MessagesStreamParser implements StreamParser {
 
   /** Ends the reply. `complete`: the upstream has sent its end marker. */
   finish(events: StreamEvent[], complete: boolean): void {
+    this.endText(events);
     const reason = this.finishReason ?? (complete && (this.hasContent || this.calls.count > 0) ? 'stop' : undefined);
     if (reason === undefined) {
       const detail = complete ? 'empty reply' : 'stream ended without a stop reason';
@@ -98,14 +111,14 @@ export class MessagesStreamParser implements StreamParser {
   }
 
   private startBlock(block: Json, index: number, events: StreamEvent[]): void {
+    this.endText(events);
     this.ignored.delete(index);
-    if (block.type === 'tool_use') {
+    const type = TEXT_BLOCKS.get(block.type);
+    if (type !== undefined) this.append(type, this.blockText.start(textOf(block[block.type as string])), events);
+    else if (block.type === 'tool_use') {
       const { id, name, input } = block;
-      const argumentsText = isEmpty(input) ? undefined : renderArguments(input);
-      this.calls.push({ index, id: wordOf(id), name: wordOf(name), argumentsText }, events);
-    } else if (block.type === 'text') this.append('text-delta', block.text, events);
-    else if (block.type === 'thinking') this.append('reasoning-delta', block.thinking, events);
-    else {
+      this.calls.push({ index, id: wordOf(id), name: wordOf(name), argumentsText: renderArguments(input), whole: true }, events);
+    } else {
       if (this.ignored.size >= ITEMS_MAX) throw overLimit('blocks');
       this.ignored.add(index);
     }
@@ -113,21 +126,28 @@ export class MessagesStreamParser implements StreamParser {
 
   private readDelta(delta: Json, index: number, events: StreamEvent[]): void {
     if (this.ignored.has(index)) return;
-    if (delta.type === 'text_delta') this.append('text-delta', delta.text, events);
-    else if (delta.type === 'thinking_delta') this.append('reasoning-delta', delta.thinking, events);
-    else if (delta.type === 'input_json_delta') this.calls.push({ index, argumentsText: renderArguments(delta.partial_json) }, events);
+    if (delta.type === 'text_delta') this.append('text-delta', this.blockText.push(textOf(delta.text)), events);
+    else if (delta.type === 'thinking_delta') this.append('reasoning-delta', this.blockText.push(textOf(delta.thinking)), events);
+    else if (delta.type === 'input_json_delta') {
+      const { partial_json: json } = delta;
+      this.calls.push({ index, argumentsText: renderArguments(json), whole: typeof json !== 'string' }, events);
+    }
   }
 
-  private append(type: 'text-delta' | 'reasoning-delta', text: unknown, events: StreamEvent[]): void {
-    if (typeof text !== 'string' || text === '') return;
+  private endText(events: StreamEvent[]): void {
+    this.append(this.textType, this.blockText.end(), events);
+  }
+
+  private append(type: TextEvent['type'], text: string, events: StreamEvent[]): void {
+    this.textType = type;
+    if (text === '') return;
     this.hasContent = true;
     events.push({ type, text });
   }
 }
 
-/** True for the input at the start of a call whose deltas follow. */
-function isEmpty(input: unknown): boolean {
-  return typeof input === 'object' && input !== null && Object.keys(input).length === 0;
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
 
 function wordOf(value: unknown): string | undefined {

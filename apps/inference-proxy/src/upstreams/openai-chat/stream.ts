@@ -134,6 +134,7 @@ export class ChatStreamParser implements StreamParser {
         id: typeof piece.id === 'string' && piece.id !== '' ? piece.id : undefined,
         name: typeof inner.name === 'string' && inner.name !== '' ? inner.name : undefined,
         argumentsText: renderArguments(inner.arguments),
+        whole: typeof inner.arguments !== 'string',
         amongOthers,
       },
       events,

@@ -17,7 +17,8 @@ type Wire = Record<string, unknown>;
 
 /**
  * Finds the item that an event of a Responses stream belongs to. Neither ids nor positions are reliable: some servers change an item's id
- * in every event, others give every item the same position. A known id decides, then the position if the item fits.
+ * in every event, others give every item the same position. A known id decides, then a call's id at its position, then the position if
+ * the item fits.
  */
 export class OutputItems {
   private readonly all: OutputItem[] = [];
@@ -26,14 +27,15 @@ export class OutputItems {
 
   /** Adds an announced item. */
   add(wire: Wire, index: unknown): OutputItem {
-    return this.known(wire.id) ?? this.open(wire.id, index, wire);
+    return this.known(wire.id) ?? this.sameCall(index, wire) ?? this.open(wire.id, index, wire);
   }
 
   /** Returns the item of a delta or, given `wire`, of a complete item. Adds one if there is none. */
   find(id: unknown, index: unknown, wire?: Wire): OutputItem {
-    let item = this.known(id) ?? this.byIndex.get(index);
+    const same = this.known(id) ?? this.sameCall(index, wire);
+    let item = same ?? this.byIndex.get(index);
     if (item === undefined && id === undefined && index === undefined) item = this.all.at(-1);
-    const isGuess = item !== this.known(id);
+    const isGuess = item !== same;
     if (item !== undefined && wire !== undefined && (!fits(item, wire) || (isGuess && item.isDone))) item = undefined;
     item ??= this.open(id, index, wire);
     if (wire !== undefined) describe(item, wire);
@@ -52,6 +54,12 @@ export class OutputItems {
 
   private known(id: unknown): OutputItem | undefined {
     return typeof id === 'string' ? this.byId.get(id) : undefined;
+  }
+
+  /** Returns the item at this position if it is a call with the id of this one. */
+  private sameCall(index: unknown, wire: Wire | undefined): OutputItem | undefined {
+    const there = this.byIndex.get(index);
+    return there?.callId !== undefined && there.callId === wire?.call_id && fits(there, wire) ? there : undefined;
   }
 
   private open(id: unknown, index: unknown, wire?: Wire): OutputItem {

@@ -172,11 +172,14 @@ export class ResponsesStreamParser implements StreamParser {
 
   /** Passes on a delta or, of a whole text, the part that is new. */
   private say(item: OutputItem, channel: Channel, part: unknown, value: unknown, isWhole: boolean, events: StreamEvent[]): void {
-    const text = channel === 'arguments' || channel === 'input' ? renderArguments(value) : value;
-    if (typeof text !== 'string') return;
+    if (channel === 'arguments' || channel === 'input') {
+      this.sayArguments(item, channel, value, isWhole, events);
+      return;
+    }
+    if (typeof value !== 'string') return;
     const key = `${channel} ${typeof part === 'number' ? part : 0}`;
     const said = item.said.get(key) ?? '';
-    const piece = isWhole ? (text.startsWith(said) ? text.slice(said.length) : '') : text;
+    const piece = isWhole ? (value.startsWith(said) ? value.slice(said.length) : '') : value;
     if (piece === '') return;
     this.remember(item, key, said, piece);
     switch (channel) {
@@ -190,12 +193,15 @@ export class ResponsesStreamParser implements StreamParser {
       case 'summary':
       case 'reasoning':
         this.sayReasoning(channel, said === '', piece, events);
-        return;
-      case 'arguments':
-      case 'input':
-        item.callIndex ??= this.calls.count;
-        this.calls.push({ index: item.callIndex, argumentsText: piece, raw: channel === 'input' }, events);
     }
+  }
+
+  private sayArguments(item: OutputItem, channel: 'arguments' | 'input', value: unknown, isWhole: boolean, events: StreamEvent[]): void {
+    const argumentsText = renderArguments(value);
+    if (argumentsText === undefined || argumentsText === '') return;
+    item.callIndex ??= this.calls.count;
+    const whole = isWhole || typeof value !== 'string';
+    this.calls.push({ index: item.callIndex, argumentsText, whole, raw: channel === 'input' }, events);
   }
 
   private remember(item: OutputItem, key: string, said: string, piece: string): void {

@@ -63,7 +63,7 @@ test.each<[string, (typeof UPSTREAM_KINDS)[number], (n: number) => unknown, numb
       n === 0
         ? { type: 'response.output_item.done', item: { id: 'f', type: 'function_call', name: 'get_weather', arguments: '{}' } }
         : { type: 'response.function_call_arguments.delta', item_id: 'f', delta: KIB },
-    1028,
+    1025,
   ],
   ['blocks of tools of its own without end', 'anthropic-messages', (n) => block(n, { type: 'server_tool_use' }), 1024],
 ])('%s are a limit', (_what, kind, payload, countMax) => {
@@ -100,26 +100,21 @@ test('an upstream that keeps no cap, where the client asked for less than the di
   ]);
 });
 
-describe('a growing text is one whole JSON object', () => {
-  test.each<[string[], boolean]>([
-    [[], false],
-    [['{}'], true],
-    [['{', '"a":"}"', '}'], true],
-    [['{"a":"\\', '"}"}'], true],
-    [[' \n{"a":[{}', ']} '], true],
-    [['{}', ' '], true],
-    [['{}', '{}'], false],
-    [['{"a":}'], false],
-    [['[]'], false],
-    [['{]'], false],
-    [['"{}"'], false],
-    [['{"a":{}'], false],
-  ])('%j: %s', (pieces, expected) => {
-    const json = new WholeJson();
-    for (const piece of pieces) {
-      json.push(piece);
-      json.isWhole();
-    }
-    expect(json.isWhole()).toBe(expected);
-  });
+test.each<[string[], string, WholeJson['state']]>([
+  [[], '', 'open'],
+  [['{}'], '{}', 'whole'],
+  [['{', '"a":"}"', '}'], '{"a":"}"}', 'whole'],
+  [['{"a":"\\', '"}"}'], '{"a":"\\"}"}', 'whole'],
+  [[' \n{"a":[{}', ']} '], ' \n{"a":[{}]}', 'whole'],
+  [['{}', '{}'], '{}', 'whole'],
+  [['{"a":{}'], '{"a":{}', 'open'],
+  [['{"a":}'], '{"a":}', 'broken'],
+  [['[]'], '[]', 'broken'],
+  [['{]', 'x'], '{]x', 'broken'],
+  [['"{}"'], '"{}"', 'broken'],
+])('of %j, %j is JSON object: %s', (pieces, text, state) => {
+  const json = new WholeJson();
+  let read = '';
+  for (const piece of pieces) read += json.state === 'whole' ? '' : piece.slice(0, json.push(piece));
+  expect([read, json.state]).toEqual([text, state]);
 });

@@ -2,18 +2,20 @@ import { randomUUID } from 'node:crypto';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Tool } from '#inference/tool.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
+import { CallArguments } from './call-arguments.js';
 import { HELD_LENGTH_MAX, NAME_LENGTH_MAX, overLimit, TOOL_CALLS_MAX } from './reply-limits.js';
-import { WholeJson } from './whole-json.js';
 import { WrappedInput } from './wrapped-input.js';
 
 const ID_LENGTH_MAX = 256;
 
 /** A delta of a call as upstreams send it; any field may be missing. */
-interface ToolCallPiece {
-  index?: number;
-  id?: string;
-  name?: string;
-  argumentsText?: string;
+export interface ToolCallPiece {
+  index?: number | undefined;
+  id?: string | undefined;
+  name?: string | undefined;
+  argumentsText?: string | undefined;
+  /** `argumentsText` is all of the arguments: they repeat or complete what has come. */
+  whole?: boolean;
   /** The delta is one of several in a list, so it is a call of its own unless its fields say otherwise. */
   amongOthers?: boolean;
   /** The text is the input of a custom tool itself, not JSON that wraps it: the dialect has custom calls. */
@@ -24,7 +26,9 @@ interface OpenCall {
   wireIndex: number | undefined;
   wireId: string;
   name: string;
-  argumentsText: string;
+  arguments: CallArguments;
+  /** Arguments that can be passed on once the call has been announced. */
+  unannounced: string;
   /** Canonical index; undefined until the call has been announced. */
   index: number | undefined;
   tool: Tool | undefined;
@@ -32,7 +36,8 @@ interface OpenCall {
   ended: boolean;
   /** Set for a custom tool that the upstream sees as a function. */
   wrapped: WrappedInput | undefined;
-  json: WholeJson;
+  /** Its name came again, without an id and without arguments: if arguments follow, they are of another call. */
+  isNamedAgain: boolean;
 }
 
 /**
@@ -42,6 +47,7 @@ interface OpenCall {
 export class ToolCallAssembler {
   /** Calls that have been announced. */
   announced = 0;
+  private droppedLength = 0;
   private readonly calls: OpenCall[] = [];
   private readonly byWireIndex = new Map<number, OpenCall>();
   private readonly ids = new Set<string>();
@@ -58,16 +64,21 @@ export class ToolCallAssembler {
 
   push(piece: ToolCallPiece, events: StreamEvent[]): void {
     const call = this.find(piece) ?? this.add(piece, events);
+    if (call.ended) {
+      this.droppedLength += piece.argumentsText?.length ?? 0;
+      if (this.droppedLength > HELD_LENGTH_MAX) throw overLimit('characters after the end of a call');
+      return;
+    }
     call.wireId ||= piece.id ?? '';
     if (piece.name && call.index === undefined) call.name = mergeName(call.name, piece.name);
-    const text = call.ended ? '' : (piece.argumentsText ?? '');
-    call.argumentsText += text;
-    if (text !== '') call.json.push(text);
-    if (call.index !== undefined) this.pass(call, text, events);
-    else if (call.name !== '' && call.argumentsText !== '' && (!piece.name || this.tools.has(call.name))) {
-      this.start(call, events);
+    const { argumentsText = '', whole } = piece;
+    const added = whole ? call.arguments.pushWhole(argumentsText) : call.arguments.push(argumentsText);
+    if (call.index !== undefined) this.pass(call, added, events);
+    else {
+      call.unannounced += added;
+      if (call.name !== '' && !call.arguments.isBlank && (!piece.name || this.tools.has(call.name))) this.start(call, events);
     }
-    this.assertHeld(call);
+    assertHeld(call);
   }
 
   /** Call when the upstream says that this call is complete. Later deltas of it are dropped. */
@@ -79,47 +90,61 @@ export class ToolCallAssembler {
   /** Announces the remaining calls and ends every call. Call at the end of the reply. */
   end(events: StreamEvent[]): void {
     for (const call of this.calls) {
-      if (call.name === '' && call.argumentsText === '') continue; // an empty call
+      if (call.name === '' && call.arguments.isBlank) continue; // an empty call
       if (call.name === '') throw new UpstreamFailure('broken', 'upstream_error', { detail: 'tool call without a name' });
       this.finish(call, events);
     }
   }
 
-  private find({ index, id, name, amongOthers }: ToolCallPiece): OpenCall | undefined {
+  /** Returns the call of a piece; undefined for a new one. Calls differ by index, id and name, not by what has come of them. */
+  private find(piece: ToolCallPiece): OpenCall | undefined {
+    const { index, id, name } = piece;
+    const same =
+      id === undefined ? undefined : this.calls.findLast((call) => call.wireId === id && (index ?? call.wireIndex) === call.wireIndex);
+    if (same !== undefined && !this.isOtherName(same, name) && !(piece.amongOthers && index === undefined && isOtherCall(same, piece)))
+      return same;
     const known = index === undefined ? this.calls.at(-1) : this.byWireIndex.get(index);
     if (known === undefined) return undefined;
     const otherId = id !== undefined && known.wireId !== '' && id !== known.wireId;
-    if (index === undefined && (otherId || (amongOthers && (id !== undefined || name !== undefined)))) return undefined;
-    if (name === undefined) return known;
-    if (otherId) return undefined;
-    if (known.name === '') return known; // the name follows the arguments
-    if (known.name !== name && known.index !== undefined) return undefined;
-    if (known.name !== name && this.tools.has(known.name) && this.tools.has(name)) return undefined;
-    return known.json.isWhole() ? undefined : known; // a name repeated or in parts, unless the call was complete
+    if (index === undefined && (otherId || (piece.amongOthers && (id !== undefined || name !== undefined)))) return undefined;
+    if (name === undefined) return known.isNamedAgain && !isBlank(piece) ? undefined : known;
+    if (otherId || this.isOtherName(known, name)) return undefined;
+    return this.isNext(known, piece) ? undefined : known;
   }
 
-  /** Limits text that is not passed on yet: no other limit covers it. */
-  private assertHeld({ index, name, argumentsText, wrapped }: OpenCall): void {
-    if (name.length > NAME_LENGTH_MAX) throw overLimit('characters of a name');
-    const isHeld = index === undefined || wrapped?.isHeld;
-    if (isHeld && argumentsText.length > HELD_LENGTH_MAX) throw overLimit('characters of a call');
+  private isOtherName(known: OpenCall, name: string | undefined): boolean {
+    if (name === undefined || known.name === '' || known.name === name) return false;
+    return known.index !== undefined || (this.tools.has(known.name) && this.tools.has(name));
   }
 
-  private add({ index, id, raw = false }: ToolCallPiece, events: StreamEvent[]): OpenCall {
+  /** True when a piece that repeats the name of `known`, or brings a part of it, begins the next call of the same tool. */
+  private isNext(known: OpenCall, piece: ToolCallPiece): boolean {
+    const { arguments: args } = known;
+    if (known.name === '' || args.isRepeating || !(known.ended || args.isWhole) || (args.isEmptyObject && !known.ended)) return false;
+    if (!isBlank(piece) || piece.id !== undefined) return true;
+    known.isNamedAgain = true;
+    return false;
+  }
+
+  private add({ index, id, name, raw = false }: ToolCallPiece, events: StreamEvent[]): OpenCall {
     if (this.calls.length >= TOOL_CALLS_MAX) throw overLimit('tool calls');
     // Ends complete calls now: some client formats send a call only when it has ended.
-    for (const earlier of this.calls) if (earlier.name !== '' && !earlier.raw && earlier.json.isWhole()) this.finish(earlier, events);
+    for (const earlier of this.calls) {
+      if (earlier.name !== '' && earlier.arguments.isWhole && !earlier.arguments.isEmptyObject) this.finish(earlier, events);
+    }
+    const before = index === undefined ? this.calls.at(-1) : this.byWireIndex.get(index);
     const call: OpenCall = {
       wireIndex: index,
       wireId: id ?? '',
-      name: '',
-      argumentsText: '',
+      name: name === undefined && before?.isNamedAgain ? before.name : '',
+      arguments: new CallArguments(raw),
+      unannounced: '',
       index: undefined,
       tool: undefined,
       raw,
       ended: false,
       wrapped: undefined,
-      json: new WholeJson(),
+      isNamedAgain: false,
     };
     this.calls.push(call);
     if (index !== undefined) this.byWireIndex.set(index, call);
@@ -139,7 +164,8 @@ export class ToolCallAssembler {
       kind: kindOf(call),
     });
     if (isWrapped(call)) call.wrapped = new WrappedInput();
-    this.pass(call, call.argumentsText, events);
+    this.pass(call, call.unannounced, events);
+    call.unannounced = '';
   }
 
   private pass({ index = 0, wrapped }: OpenCall, piece: string, events: StreamEvent[]): void {
@@ -152,7 +178,8 @@ export class ToolCallAssembler {
     call.ended = true;
     if (call.index === undefined) this.start(call, events);
     const index = call.index ?? 0;
-    const noArguments = call.argumentsText === '' && kindOf(call) === 'function';
+    this.pass(call, call.arguments.end(), events);
+    const noArguments = call.arguments.isBlank && kindOf(call) === 'function';
     const text = call.wrapped?.end() ?? (noArguments ? '{}' : '');
     if (text !== '') events.push({ type: 'tool-call-delta', index, text });
     events.push({ type: 'tool-call-end', index });
@@ -170,6 +197,21 @@ export class ToolCallAssembler {
 
 function kindOf({ tool, raw }: OpenCall): Tool['kind'] {
   return tool?.kind ?? (raw ? 'custom' : 'function');
+}
+
+function isBlank({ argumentsText = '' }: ToolCallPiece): boolean {
+  return argumentsText.trim() === '';
+}
+
+/** True when a piece of a list has whole arguments that differ from those of `call`, although its id is the same. */
+function isOtherCall(call: OpenCall, piece: ToolCallPiece): boolean {
+  return call.arguments.isWhole && !isBlank(piece) && !call.arguments.repeats(piece.argumentsText ?? '');
+}
+
+/** Limits text that is not passed on yet: no other limit covers it. */
+function assertHeld({ name, unannounced, wrapped, arguments: args }: OpenCall): void {
+  if (name.length > NAME_LENGTH_MAX) throw overLimit('characters of a name');
+  if (args.heldLength + unannounced.length + (wrapped?.heldLength ?? 0) > HELD_LENGTH_MAX) throw overLimit('characters of a call');
 }
 
 /** True when the arguments are JSON that wraps the input of a custom tool. */

@@ -18,8 +18,12 @@ export class WrappedInput {
   /** First half of a surrogate pair. */
   private half = '';
 
-  /** True while nothing has been passed on. */
-  get isHeld(): boolean {
+  /** Characters that have come while nothing has been passed on. */
+  get heldLength(): number {
+    return this.isHeld ? this.all.length : 0;
+  }
+
+  private get isHeld(): boolean {
     return this.state === 'opening' || this.state === 'other';
   }
 
