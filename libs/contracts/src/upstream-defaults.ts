@@ -29,6 +29,7 @@ export const TIMEOUT_DEFAULTS: Readonly<Required<UpstreamTimeouts>> = {
   idleMs: 60_000,
   totalMs: 600_000,
   readOnMs: 30_000,
+  finishMs: 2_000,
 };
 
 /** Limits of reading on after a client has disconnected. */

@@ -68,6 +68,7 @@ export class TimeoutsEntry implements Required<UpstreamTimeouts> {
   @WholeNumber(1, DAY_MS) idleMs = TIMEOUT_DEFAULTS.idleMs;
   @WholeNumber(1, DAY_MS) totalMs = TIMEOUT_DEFAULTS.totalMs;
   @WholeNumber(1, DAY_MS) readOnMs = TIMEOUT_DEFAULTS.readOnMs;
+  @WholeNumber(1, DAY_MS) finishMs = TIMEOUT_DEFAULTS.finishMs;
 }
 
 class HealthCheckEntry implements UpstreamHealthCheck {

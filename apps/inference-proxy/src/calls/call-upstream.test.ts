@@ -22,7 +22,7 @@ test('the meter gets the usage that the upstream reports before its end', async 
   const noteCounts = jest.spyOn(meter, 'noteCounts');
   for await (const _events of calls.start({ request: { stream: true } }, meter));
   await calls.close();
-  expect(noteCounts).toHaveBeenLastCalledWith(meter.final());
+  expect(noteCounts).toHaveBeenLastCalledWith(meter.final(), true);
 });
 
 test('a request with a large prompt is sent like any other', async () => {

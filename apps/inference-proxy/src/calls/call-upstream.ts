@@ -1,5 +1,6 @@
 import type { UpstreamTimeouts } from '#contracts/catalog.js';
 import type { GenerateRequest } from '#contracts/inference.js';
+import { TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { UpstreamClient } from '../routing/upstream-client.js';
@@ -34,6 +35,7 @@ export interface CallTarget {
   onAnswer?(): void;
   /** See `UpstreamCall`. */
   onReply?: UpstreamCall['onReply'];
+  onOddity?: UpstreamCall['onOddity'];
 }
 
 /**
@@ -48,7 +50,7 @@ export async function* callUpstream(
   apiKey: string | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<StreamEvent[], void, undefined> {
-  const { client, model, onReply } = target;
+  const { client, model, onReply, onOddity } = target;
   const { adapter, upstream } = client;
   if (client.addressError !== undefined) {
     const { message: detail } = client.addressError;
@@ -56,7 +58,7 @@ export async function* callUpstream(
   }
   const { baseUrl, capabilities, timeouts } = upstream;
   const stream = request.stream || capabilities.streamPlainRequests;
-  const call: UpstreamCall = { request, model, baseUrl, outputTokensMax: ticket.outputTokensMax, stream, capabilities, onReply };
+  const call: UpstreamCall = { request, model, baseUrl, outputTokensMax: ticket.outputTokensMax, stream, capabilities, onReply, onOddity };
   const rendered = adapter.renderRequest(call, apiKey);
   const body = ticket.promptTokensEstimate > LARGE_PROMPT_TOKENS ? await encodeLarge(rendered.body) : JSON.stringify(rendered.body);
   const { length } = body;
@@ -88,7 +90,10 @@ export async function* callUpstream(
     const isStream = isEventStream(reply, first);
     if (isStream !== stream) reply.limitTo(limitsOf(isStream));
     if (isStream) yield* readEvents(reply, first, client, call, shaper, meter, LONG_EVENTS.open(ticket.accountId));
-    else yield parseWhole(await reply.readAll(ticket.accountId, first), adapter, call, shaper);
+    else {
+      const pause = { ms: timeouts.finishMs ?? TIMEOUT_DEFAULTS.finishMs, isWhole: isWholeJson };
+      yield parseWhole(await reply.readAll(ticket.accountId, first, pause), adapter, call, shaper);
+    }
   } catch (error) {
     if (!shaper.metStopSequence || signal.aborted || !(error instanceof UpstreamFailure)) throw error;
     yield shaper.endStopped(); // for the client, the reply was complete at the stop sequence
@@ -202,14 +207,15 @@ async function* readEvents(
   const lines = new SseParser();
   const parser = adapter.openStream(call);
   const timeout = new NoEventsTimeout(upstream.timeouts.totalMs);
+  const grace = new FinishGrace(upstream.timeouts.finishMs ?? TIMEOUT_DEFAULTS.finishMs);
   const budget = new EventLoopBudget();
   try {
-    for (let chunks: Buffer[] | undefined = first; ; chunks = await reply.read()) {
+    for (let chunks: Chunks = first.length > 0 ? first : 'closed'; ; chunks = await readOrEnd(reply, parser, grace)) {
       const events: StreamEvent[] = [];
       const failure = readChunks(chunks, lines, parser, events);
       const shaped = shaper.shape(events);
       const counts = parser.usageSoFar;
-      if (counts !== undefined) meter.noteCounts(counts);
+      if (counts !== undefined) meter.noteCounts(counts, parser.hasFinish);
       if (shaped.length > 0) yield shaped;
       if (shaper.finished) return;
       if (failure !== undefined) throw failure;
@@ -223,25 +229,68 @@ async function* readEvents(
   }
 }
 
-/** Appends the events of the chunks; no chunks mean that the upstream has closed. Returns the failure that followed them, if any. */
-function readChunks(
-  chunks: Buffer[] | undefined,
-  lines: SseParser,
-  parser: StreamParser,
-  events: StreamEvent[],
-): UpstreamFailure | undefined {
-  const closed = chunks === undefined || chunks.length === 0;
+/** What a read brings. `over`: the reply is complete although its upstream has not closed. */
+type Chunks = Buffer[] | 'closed' | 'over';
+
+/**
+ * Returns the next chunks. With its finish a reply is complete, whether or not its upstream closes: after the grace it is over, and with
+ * the usage as well, a broken connection is as good as a closed one.
+ */
+async function readOrEnd(reply: UpstreamReply, parser: StreamParser, grace: FinishGrace): Promise<Chunks> {
+  if (!parser.hasFinish) return (await reply.read()) ?? 'closed';
+  const leftMs = grace.leftMs();
+  if (leftMs <= 0) return 'over';
+  try {
+    const chunks = (await reply.read(leftMs)) ?? 'closed';
+    return chunks.length > 0 ? chunks : 'over';
+  } catch (error) {
+    if (error instanceof UpstreamFailure && parser.usageSoFar !== undefined) return 'over';
+    throw error;
+  }
+}
+
+/** The time that a reply has after its finish: usage, an error or its end marker may still come. */
+class FinishGrace {
+  private since: number | undefined;
+
+  constructor(private readonly ms: number) {}
+
+  /** Milliseconds that are left. The first call starts the time. */
+  leftMs(): number {
+    const now = performance.now();
+    this.since ??= now;
+    return this.ms - (now - this.since);
+  }
+}
+
+/** Appends the events of the chunks. Returns the failure that followed them, if any. */
+function readChunks(chunks: Chunks, lines: SseParser, parser: StreamParser, events: StreamEvent[]): UpstreamFailure | undefined {
   const take = (payload: string): void => parser.push(payload, events);
   try {
-    if (closed) lines.end(take);
-    else lines.push(Buffer.concat(chunks), take); // one push of many small chunks is cheaper than many
-    if (closed) parser.end(events);
+    if (chunks === 'closed') lines.end(take);
+    else if (chunks !== 'over') lines.push(Buffer.concat(chunks), take); // one push of many small chunks is cheaper than many
+    if (chunks === 'closed' || chunks === 'over') parser.end(events);
     return undefined;
   } catch (error) {
     if (error instanceof UpstreamFailure) return error;
     throw error;
   }
 }
+
+/** True for a body that can be no beginning of a longer one. */
+function isWholeJson(body: Buffer): boolean {
+  const last = body.findLast((byte) => byte > 0x20);
+  if (last !== CLOSING_BRACE && last !== CLOSING_BRACKET) return false;
+  try {
+    JSON.parse(body.toString());
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const CLOSING_BRACE = '}'.charCodeAt(0);
+const CLOSING_BRACKET = ']'.charCodeAt(0);
 
 function parseWhole(body: Buffer, adapter: UpstreamAdapter, call: UpstreamCall, shaper: ReplyShaper): StreamEvent[] {
   const events: StreamEvent[] = [];

@@ -43,7 +43,7 @@ interface Surroundings {
 
 function surround(): Surroundings {
   const ends: CallEnd[] = [];
-  const call = { client: { upstream: { id: 'test' } }, end: (end: CallEnd) => ends.push(end) } as unknown as RouteCall;
+  const call = { client: { upstream: { id: 'test' } }, oddities: new Map(), end: (end: CallEnd) => ends.push(end) } as unknown as RouteCall;
   return { lease: {}, settlements: [], ends, client: new AbortController(), call };
 }
 

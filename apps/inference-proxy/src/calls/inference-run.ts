@@ -132,6 +132,9 @@ export class InferenceRun {
     call.end(end);
     this.trace.endAttempt(call, end, this.finishReason);
     if (failure !== undefined) logFailure(this.dependencies.logger, failure, this.logFields(call));
+    for (const { kind, detail } of call.oddities.values()) {
+      this.dependencies.logger.warn({ ...this.logFields(call), oddity: kind, detail }, 'odd reply of an upstream');
+    }
     if (meter.outputTokensOver > 0) {
       const { outputTokensMax } = this.job.ticket;
       const { outputTokensOver } = meter;

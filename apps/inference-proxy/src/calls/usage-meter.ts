@@ -16,6 +16,8 @@ export class UsageMeter {
   private readonly received = new ReceivedOutput();
   private reported: Usage | undefined;
   private countsSoFar: Usage | undefined;
+  /** True when the counts so far are those of the whole reply, hidden output included. */
+  private isCounted = false;
   /** Output tokens that the upstream has reported beyond the cap. */
   outputTokensOver = 0;
   private sentAt: number | undefined;
@@ -61,10 +63,11 @@ export class UsageMeter {
     this.outputTokensOver = usage.outputTokens - this.reported.outputTokens;
   }
 
-  /** Takes what the upstream has counted so far. Call after each batch. */
-  noteCounts(counts: Usage): void {
+  /** Takes what the upstream has counted so far. Call after each batch. `isFinal`: its finish has come, so all output is counted. */
+  noteCounts(counts: Usage, isFinal = false): void {
     this.received.noteCounts(counts);
     this.countsSoFar = counts;
+    this.isCounted = isFinal && counts.outputTokens > 0;
   }
 
   /** The upstream's count of the prompt; undefined before it has reported one. */
@@ -110,7 +113,7 @@ export class UsageMeter {
   /** Usage of a reply that ends early at an upstream with hidden output: adds `floor` tokens, within the cap. */
   withHidden(floor: number): Usage {
     const usage = this.soFar();
-    if (this.isReported || usage === NO_USAGE) return usage; // `NO_USAGE`: nothing is owed
+    if (this.isReported || this.isCounted || usage === NO_USAGE) return usage; // `NO_USAGE`: nothing is owed
     const { received } = this;
     const outputTokens = Math.min(received.tokensEstimate, this.caps.outputTokensMax) + floor;
     if (usage.outputTokens >= outputTokens) return usage; // the upstream has already reported at least that much

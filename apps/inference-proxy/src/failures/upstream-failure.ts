@@ -51,6 +51,7 @@ export type RefusalFamily =
   | 'context-overflow'
   | 'image'
   | 'content-policy'
+  | 'model-output'
   | 'timeout'
   | 'bad-request'
   | 'forbidden'
@@ -110,8 +111,8 @@ export class UpstreamFailure extends Error {
 
   /** True when another route may do better. Asked only while nothing has been returned. */
   get retryable(): boolean {
-    // Another dialect may express the request; `Attempts` tries no further route of the same dialect.
-    if (this.kind === 'rejected') return this.code === 'invalid_request';
+    // Another dialect may express the request; `Attempts` tries no further route of the same dialect. Another model may do better.
+    if (this.kind === 'rejected') return this.code === 'invalid_request' || this.code === 'upstream_error';
     // Limits that all replies of this process share, and its own faults, would meet the next call too.
     return this.kind !== 'limit' || this.code === 'upstream_error';
   }

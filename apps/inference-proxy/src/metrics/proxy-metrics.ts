@@ -127,6 +127,8 @@ export class ProxyMetrics {
     const ended = 'Upstream calls ended, by outcome: completed, cancelled, or the failure code';
     this.countByRoute('tollgate_upstream_calls_total', ended, 'outcome', ({ outcomes }) => outcomes);
     this.countByRoute('tollgate_upstream_errors_total', 'Upstream calls failed, by kind', 'kind', ({ errors }) => errors);
+    const odd = 'Replies of upstreams that are odd, by kind: unknown-finish, contradictory-usage';
+    this.countByRoute('tollgate_upstream_oddities_total', odd, 'kind', ({ oddities }) => oddities);
     const tokens = 'Tokens of calls that returned content; cached is part of prompt, reasoning part of output';
     this.countByRoute('tollgate_upstream_tokens_total', tokens, 'kind', (route) => Object.entries(route.tokens));
   }

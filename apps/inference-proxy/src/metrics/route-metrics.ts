@@ -2,6 +2,7 @@ import type { Upstream } from '#contracts/catalog.js';
 import type { Usage } from '#inference/usage.js';
 import type { BoundHistogram, HistogramSeries } from '#observability/bound-histogram.js';
 import { FAILURE_CODES, FAILURE_KINDS, type FailureKind, type UpstreamFailure } from '../failures/upstream-failure.js';
+import { ODDITY_KINDS, type Oddity } from '../upstreams/upstream-adapter.js';
 
 /** The end of an upstream call. */
 export interface CallEnd {
@@ -50,6 +51,7 @@ export class RouteMetrics {
   // Every counter exists from the start: an alert on an increase misses a counter that first appears as 1.
   readonly outcomes = new Map<string, number>(['completed', 'cancelled', ...FAILURE_CODES].map((outcome) => [outcome, 0]));
   readonly errors = new Map<FailureKind, number>(FAILURE_KINDS.map((kind) => [kind, 0]));
+  readonly oddities = new Map<string, number>(ODDITY_KINDS.map((kind) => [kind, 0]));
   readonly tokens = { prompt: 0, cached: 0, output: 0, reasoning: 0 };
   private readonly durationOf: (errorType: string | undefined) => HistogramSeries;
   private readonly firstToken: HistogramSeries;
@@ -82,6 +84,10 @@ export class RouteMetrics {
     const laterTokens = (usage?.outputTokens ?? 0) - 1;
     if (laterChunks > 0) this.perChunk.observe(restSeconds / laterChunks, traceId);
     if (laterTokens > 0) this.perToken.observe(restSeconds / laterTokens, traceId);
+  }
+
+  odd(kind: Oddity['kind']): void {
+    this.oddities.set(kind, (this.oddities.get(kind) ?? 0) + 1);
   }
 
   private count({ promptTokens, cachedTokens, outputTokens, reasoningTokens }: Usage): void {

@@ -2,6 +2,7 @@ import type { Route } from '#contracts/catalog.js';
 import { FairShares } from '#messaging/fair-shares.js';
 import { type FailureKind, UpstreamFailure } from '../failures/upstream-failure.js';
 import type { CallEnd, RouteMetrics } from '../metrics/route-metrics.js';
+import type { Oddity } from '../upstreams/upstream-adapter.js';
 import {
   type Breaker,
   type BreakerOptions,
@@ -224,6 +225,8 @@ export class RouteCall {
   traceparent: string | undefined;
   /** Trace of the call, if it is sampled. */
   traceId: string | undefined;
+  /** What was odd about the reply, once of each kind. */
+  readonly oddities = new Map<Oddity['kind'], Oddity>();
   /** Records the id and model of the reply, while traces are exported. */
   onReply: ((reply: Record<string, unknown>) => void) | undefined;
 
@@ -245,6 +248,12 @@ export class RouteCall {
   onAnswer(): void {
     this.answeredAt = performance.now();
   }
+
+  readonly onOddity = (oddity: Oddity): void => {
+    if (this.oddities.has(oddity.kind)) return;
+    this.oddities.set(oddity.kind, oddity);
+    this.metrics.odd(oddity.kind);
+  };
 
   /** Call on every content event; only the first is recorded. */
   onContent(): void {

@@ -41,6 +41,12 @@ export interface TransferLimits {
   bytesMax: number;
 }
 
+/** Silence after which a body that is whole counts as ended, although its connection is open. */
+interface Pause {
+  ms: number;
+  isWhole(body: Buffer): boolean;
+}
+
 /**
  * Posts to an upstream and resolves with the head of its reply, whatever its status. Follows no redirects and asks for no compression.
  * Rejects with `UpstreamFailure`, or with the reason of `signal` when that fires; the socket is then closed at once, in every phase. The
@@ -99,26 +105,42 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
-  /** Returns everything received since the last call; undefined at the end. Bytes before a failure come first. One caller at a time. */
-  async read(): Promise<Buffer[] | undefined> {
+  /**
+   * Returns everything received since the last call; undefined at the end; nothing when nothing comes within `withinMs`. Bytes before a
+   * failure come first. One caller at a time.
+   */
+  async read(withinMs?: number): Promise<Buffer[] | undefined> {
     if (this.chunks.length === 0 && !this.ended && !this.failed) {
       await new Promise<void>((resolve) => {
-        this.wake = resolve;
+        const timer = withinMs === undefined ? undefined : setTimeout(resolve, withinMs);
+        this.wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
       });
     }
     if (this.chunks.length > 0) return this.take();
     if (this.failed) throw this.failure;
-    return undefined;
+    return this.ended ? undefined : [];
   }
 
-  /** Returns the rest of the body. Large bodies share a memory limit, in which they count for `accountId`. */
-  async readAll(accountId: string, first: Buffer[] = []): Promise<Buffer> {
+  /**
+   * Returns the rest of the body, up to its end or up to a pause that comes when nothing is missing. Large bodies share a memory limit, in
+   * which they count for `accountId`.
+   */
+  async readAll(accountId: string, first: Buffer[] = [], pause?: Pause): Promise<Buffer> {
     const body = new GrowingBuffer();
     const share = LARGE_REPLIES.open(accountId);
     try {
-      for (let more: Buffer[] | undefined = first; more !== undefined; more = await this.read()) {
+      let isNew = true;
+      for (let more: Buffer[] | undefined = first; more !== undefined; more = await this.read(isNew ? pause?.ms : undefined)) {
         for (const chunk of more) body.push(chunk);
         share.set(body.length);
+        isNew = more.length > 0;
+        if (isNew || pause === undefined || body.length === 0) continue;
+        const soFar = body.take();
+        if (pause.isWhole(soFar)) return soFar;
+        body.push(soFar);
       }
       return body.take();
     } finally {

@@ -109,7 +109,8 @@ export class SseParser {
     if (line === '') {
       const { isError } = this;
       this.isError = false;
-      if (this.isOpen) take(isError ? errorOf(this.takeData()) : this.takeData());
+      if (this.isOpen)
+        for (const payload of payloadsOf(this.takeData())) take(isError && payload.trim() !== '[DONE]' ? errorOf(payload) : payload);
     } else if (line.startsWith('data') && (line.length === 4 || line[4] === ':')) {
       this.addData(fieldValue(line));
     } else if (line.startsWith('event') && (line.length === 5 || line[5] === ':')) {
@@ -141,6 +142,26 @@ export class SseParser {
     if (this.earlierData.length === 0) return data ?? '';
     const earlier = this.earlierData.take().toString();
     return data === undefined ? earlier.slice(0, -1) : earlier + data;
+  }
+}
+
+/**
+ * Returns the payloads in the data of an event: one, or those of its lines where only the lines are JSON. Some servers end an event with a
+ * line `[DONE]`, or send events without blank lines between them.
+ */
+function payloadsOf(data: string): string[] {
+  if (!data.includes('\n') || isJson(data)) return [data];
+  const lines = data.split('\n').filter((line) => line.trim() !== '');
+  const payloads = lines.filter((line) => line.trim() === '[DONE]' || isJson(line));
+  return payloads.length === lines.length ? payloads : [data];
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 

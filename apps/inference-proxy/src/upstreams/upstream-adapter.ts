@@ -18,6 +18,17 @@ export interface UpstreamCall {
   capabilities: UpstreamCapabilities;
   /** Called with each object of the reply that may have its `id` and `model`. Absent while nothing records them. */
   onReply?: ((reply: Record<string, unknown>) => void) | undefined;
+  /** Called when the reply says what no dialect defines, or contradicts itself. */
+  onOddity?: ((oddity: Oddity) => void) | undefined;
+}
+
+export const ODDITY_KINDS = ['unknown-finish', 'contradictory-usage'] as const;
+
+/** A reply that was understood in a way that its upstream may not have meant. */
+export interface Oddity {
+  kind: (typeof ODDITY_KINDS)[number];
+  /** The word or the counts, of at most 100 characters and without text of the model. */
+  detail: string;
 }
 
 export interface RenderedRequest {
@@ -63,4 +74,6 @@ export interface StreamParser {
   readonly done: boolean;
   /** Usage that the upstream has reported so far, in dialects that report before the end. */
   readonly usageSoFar?: Usage | undefined;
+  /** True after the finish, in dialects whose usage and end marker may follow it: `end` may be called although the upstream is open. */
+  readonly hasFinish?: boolean;
 }

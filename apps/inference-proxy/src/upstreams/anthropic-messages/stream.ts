@@ -2,6 +2,7 @@ import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { endReply } from '../replies/end-reply.js';
+import { worseReason } from '../replies/finish-words.js';
 import { isObject, parseEvents } from '../replies/json-object.js';
 import { ITEMS_MAX, overLimit, renderArguments } from '../replies/reply-limits.js';
 import { ToolCallAssembler } from '../replies/tool-call-assembler.js';
@@ -28,6 +29,8 @@ export class MessagesStreamParser implements StreamParser {
   done = false;
   private readonly counter = new UsageCounter();
   private finishReason: FinishReason | undefined;
+  /** True when content followed a stop reason. */
+  private isFinishEarly = false;
   private hasContent = false;
   private readonly calls: ToolCallAssembler;
   /** The text of the last block that has begun. */
@@ -42,6 +45,10 @@ export class MessagesStreamParser implements StreamParser {
 
   get usageSoFar(): Usage | undefined {
     return this.counter.usage;
+  }
+
+  get hasFinish(): boolean {
+    return this.finishReason !== undefined && !this.isFinishEarly;
   }
 
   push(payload: string, events: StreamEvent[]): void {
@@ -77,7 +84,8 @@ export class MessagesStreamParser implements StreamParser {
         return;
       case 'message_delta':
         this.counter.read(event.usage);
-        if (isObject(event.delta)) this.finishReason = parseFinishReason(event.delta.stop_reason) ?? this.finishReason;
+        if (isObject(event.delta))
+          this.finishReason = worseReason(this.finishReason, parseFinishReason(event.delta.stop_reason, this.call));
         return;
       case 'message_stop':
         this.finish(events, true);
@@ -142,6 +150,7 @@ export class MessagesStreamParser implements StreamParser {
     this.textType = type;
     if (text === '') return;
     this.hasContent = true;
+    this.isFinishEarly = this.finishReason !== undefined;
     events.push({ type, text });
   }
 }

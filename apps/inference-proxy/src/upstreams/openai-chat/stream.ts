@@ -2,8 +2,9 @@ import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { endReply } from '../replies/end-reply.js';
-import { isObject, objectsOf, parseReplyJson } from '../replies/json-object.js';
-import { assertFewValues, renderArguments } from '../replies/reply-limits.js';
+import { worseReason } from '../replies/finish-words.js';
+import { isObject, parseEvents } from '../replies/json-object.js';
+import { renderArguments } from '../replies/reply-limits.js';
 import { ThinkTags } from '../replies/think-tags.js';
 import { ToolCallAssembler } from '../replies/tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
@@ -19,6 +20,8 @@ export class ChatStreamParser implements StreamParser {
   done = false;
   private usage: Usage | undefined;
   private finishReason: FinishReason | undefined;
+  /** True when content followed a finish: some servers send a finish with each chunk. */
+  private isFinishEarly = false;
   private hasContent = false;
   private hasDeltas = false;
   private readonly calls: ToolCallAssembler;
@@ -34,10 +37,14 @@ export class ChatStreamParser implements StreamParser {
     return this.usage;
   }
 
+  get hasFinish(): boolean {
+    return this.finishReason !== undefined && !this.isFinishEarly;
+  }
+
   push(payload: string, events: StreamEvent[]): void {
     if (this.done) return;
     const text = this.textChunks.match(payload);
-    if (text !== undefined) events.push({ type: 'text-delta', text });
+    if (text !== undefined) this.readTemplate(text, events);
     else if (payload.charCodeAt(0) === 0x5b && payload.trim() === '[DONE]') this.finish(events, true);
     else this.readChunks(payload, events);
   }
@@ -72,7 +79,7 @@ export class ChatStreamParser implements StreamParser {
   }
 
   private readChunks(payload: string, events: StreamEvent[]): void {
-    const chunks = parseChunks(payload);
+    const chunks = payload === '' ? [] : parseEvents(payload);
     for (const chunk of chunks) this.read(chunk, events);
     const text = chunks.length === 1 && this.thinkTags === undefined ? textAlone(chunks[0] as Json) : undefined;
     if (text !== undefined) this.textChunks.learn(payload, text);
@@ -84,8 +91,7 @@ export class ChatStreamParser implements StreamParser {
     if (choice.usage) this.readUsage(choice.usage); // Moonshot
     const delta = choice.delta ?? (this.hasDeltas ? undefined : choice.message);
     if (isObject(delta)) this.readDelta(delta, events);
-    const reason = parseFinishReason(choice, this.call.request.stop);
-    this.finishReason ??= reason;
+    this.finishReason = worseReason(this.finishReason, parseFinishReason(choice, this.call));
   }
 
   private readDelta(delta: Json, events: StreamEvent[]): void {
@@ -105,12 +111,13 @@ export class ChatStreamParser implements StreamParser {
       this.readToolCall({ index: 0, function: delta.function_call }, false, events);
     }
     if (events.length > before || this.calls.count > 0) this.hasDeltas = true;
-    if (events.length > before) this.hasContent = true;
+    if (events.length > before) this.addedContent();
   }
 
   private readText(text: string, events: StreamEvent[]): void {
     if (this.thinkTags !== undefined) {
-      this.hasContent = this.hasDeltas = true;
+      this.addedContent();
+      this.hasDeltas = true;
       this.thinkTags.push(text, events);
     } else {
       events.push({ type: 'text-delta', text });
@@ -141,8 +148,18 @@ export class ChatStreamParser implements StreamParser {
     );
   }
 
+  private readTemplate(text: string, events: StreamEvent[]): void {
+    events.push({ type: 'text-delta', text });
+    this.isFinishEarly = this.finishReason !== undefined;
+  }
+
+  private addedContent(): void {
+    this.hasContent = true;
+    this.isFinishEarly = this.finishReason !== undefined;
+  }
+
   private readUsage(usage: unknown): void {
-    this.usage = parseUsage(usage) ?? this.usage; // the last counts, never the sum
+    this.usage = parseUsage(usage, this.call.onOddity) ?? this.usage; // the last counts, never the sum
   }
 }
 
@@ -158,19 +175,6 @@ function textAlone({ choices, usage, error }: Json): string | undefined {
 
 function isNothing(value: unknown): boolean {
   return value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
-}
-
-/** Parses one object, a list of objects, or the lines of a server that does not separate its events by blank lines. */
-function parseChunks(payload: string): Json[] {
-  if (payload === '') return [];
-  assertFewValues(payload);
-  try {
-    return objectsOf(parseReplyJson(payload));
-  } catch (cause) {
-    const lines = payload.split('\n').filter((line) => line.trim() !== '' && line.trim() !== '[DONE]');
-    if (lines.length > 1) return lines.flatMap(parseChunks);
-    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'chunk is not JSON', cause });
-  }
 }
 
 /** Reads one of the fields in use: some servers send the same reasoning in two. */

@@ -65,8 +65,9 @@ export class ResponsesStreamParser implements StreamParser {
   finish(response: Json, events: StreamEvent[], status = response.status): void {
     this.call.onReply?.(response);
     if (response.error) this.fail(response);
-    const reason = parseFinishReason(status, response.incomplete_details) ?? this.fail(response, 'the response did not complete');
-    const usage = parseUsage(response.usage);
+    const reason =
+      parseFinishReason(status, response.incomplete_details, this.call) ?? this.fail(response, 'the response did not complete');
+    const usage = parseUsage(response.usage, this.call.onOddity);
     const output = listOf(response.output);
     if (output.length > ITEMS_MAX) throw overLimit('items');
     for (const [index, wire] of output.entries()) {

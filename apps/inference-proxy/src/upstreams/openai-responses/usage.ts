@@ -1,16 +1,19 @@
 import type { Usage } from '#inference/usage.js';
 import { isObject } from '../replies/json-object.js';
-import { parseTokenCount, reportedUsage } from '../replies/reported-usage.js';
+import { outputWithin, parseTokenCount, reportedUsage, TOKENS_MAX } from '../replies/reported-usage.js';
+import type { UpstreamCall } from '../upstream-adapter.js';
 
 /** Returns the usage of a response; undefined when it counts nothing. */
-export function parseUsage(value: unknown): Usage | undefined {
+export function parseUsage(value: unknown, onOddity?: UpstreamCall['onOddity']): Usage | undefined {
   if (!isObject(value)) return undefined;
   const inputDetails = isObject(value.input_tokens_details) ? value.input_tokens_details : {};
   const outputDetails = isObject(value.output_tokens_details) ? value.output_tokens_details : {};
-  return reportedUsage({
+  const counted = {
     promptTokens: parseTokenCount(value.input_tokens),
     cachedTokens: parseTokenCount(inputDetails.cached_tokens),
     outputTokens: parseTokenCount(value.output_tokens),
-    reasoningTokens: parseTokenCount(outputDetails.reasoning_tokens),
-  });
+  };
+  const outputTokens = Math.min(TOKENS_MAX, outputWithin(value.total_tokens, counted, onOddity));
+  const reasoningTokens = Math.max(parseTokenCount(outputDetails.reasoning_tokens), outputTokens - counted.outputTokens);
+  return reportedUsage({ ...counted, outputTokens, reasoningTokens });
 }

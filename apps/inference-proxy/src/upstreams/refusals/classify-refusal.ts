@@ -8,6 +8,7 @@ import {
   type DenialPatterns,
   IMAGE_REFUSALS,
   MODEL_MISSING,
+  MODEL_OUTPUT,
   NO_CREDIT,
   OVERLOADED,
   RATE_LIMITED,
@@ -48,6 +49,7 @@ const OUTCOMES: Record<RefusalFamily, Outcome> = {
   'context-overflow': { kind: 'rejected', code: 'context_length_exceeded' },
   image: { kind: 'rejected', code: 'unsupported_content' },
   'content-policy': { kind: 'rejected', code: 'unsupported_content' },
+  'model-output': { kind: 'rejected', code: 'upstream_error' },
   timeout: { kind: 'timeout', code: 'upstream_timeout' },
   'bad-request': { kind: 'rejected', code: 'invalid_request' },
   forbidden: { kind: 'refused', code: 'upstream_error', isOperatorsFault: true },
@@ -91,6 +93,7 @@ function familyOf(refusal: Refusal, request: InferenceRequest): RefusalFamily {
   const aboutPrompt = isBusy ? undefined : familyOfPrompt(refusal, request);
   if (aboutPrompt !== undefined) return aboutPrompt;
   if (isBusy) return 'rate-limit';
+  if (MODEL_OUTPUT.test(code)) return 'model-output';
   if (status === 503 || status === 529 || OVERLOADED.test(code)) return 'overloaded';
   const isInvalid = status === 400 || status === 422;
   if (status === 404 || status === 410) return 'model-missing';

@@ -73,6 +73,10 @@ export const MODEL_MISSING = {
     /^model not exist|^(invalid|unknown) model\b|^the (requested )?model\b.{0,100}(does not exist|not found|decommissioned|not supported)/i,
 };
 
+/** Codes for a reply that the model got wrong, with the status of a wrong request: the client can do nothing about it. */
+export const MODEL_OUTPUT =
+  /tool_use_failed|json_validate_failed|model_output|output_parse|malformed_(tool|function)|invalid_tool_generation/i;
+
 /** Codes of refusals that pass by themselves, with any status. */
 export const RATE_LIMITED = /rate_?limit|too_many_requests|insufficient_system_resource|queue_full/i;
 export const OVERLOADED = /overloaded|unavailable|no_capacity/i;

@@ -43,7 +43,7 @@ export function objectsOf(payload: unknown): Record<string, unknown>[] {
 }
 
 /** Words that mean that there is no finish reason yet. */
-export const NO_REASON = /^(?:null|none|)$/i;
+export const NO_REASON = /^(?:null|none|(?:finish_reason_)?unspecified|)$/i;
 
 const WRAPPINGS_MAX = 4;
 

@@ -65,6 +65,12 @@ test.each<[string, (typeof UPSTREAM_KINDS)[number], (n: number) => unknown, numb
         : { type: 'response.function_call_arguments.delta', item_id: 'f', delta: KIB },
     1025,
   ],
+  [
+    'the same arguments again and again',
+    'openai-responses',
+    () => ({ type: 'response.function_call_arguments.delta', item_id: 'f', delta: JSON.stringify({ text: KIB }) }),
+    1015,
+  ],
   ['blocks of tools of its own without end', 'anthropic-messages', (n) => block(n, { type: 'server_tool_use' }), 1024],
 ])('%s are a limit', (_what, kind, payload, countMax) => {
   const { count, failure } = readUntilFailure(kind, payload);

@@ -1,11 +1,28 @@
 import type { Usage } from '#inference/usage.js';
+import type { UpstreamCall } from '../upstream-adapter.js';
 
 /** Largest count the contracts carry; no reply comes near it. */
 export const TOKENS_MAX = 2 ** 31 - 1;
 
-/** Returns the count an upstream gave; 0 for anything that is not a positive number. */
+/** Returns the count an upstream gave, as a number or in digits; 0 for anything that is not positive. */
 export function parseTokenCount(value: unknown): number {
-  return typeof value === 'number' && value > 0 ? Math.min(TOKENS_MAX, Math.trunc(value)) : 0;
+  const count = typeof value === 'string' && /^\d{1,10}$/.test(value) ? Number(value) : value;
+  return typeof count === 'number' && count > 0 ? Math.min(TOKENS_MAX, Math.trunc(count)) : 0;
+}
+
+/**
+ * Returns the output that a total contains. Some servers leave thinking out of the output, so that it stands in the total alone. Cached
+ * tokens that the prompt leaves out are no output.
+ */
+export function outputWithin(
+  total: unknown,
+  { promptTokens, cachedTokens, outputTokens }: Pick<Usage, 'promptTokens' | 'cachedTokens' | 'outputTokens'>,
+  onOddity: UpstreamCall['onOddity'],
+): number {
+  const missing = parseTokenCount(total) - promptTokens - outputTokens;
+  if (promptTokens === 0 || missing <= 0 || missing === cachedTokens) return outputTokens;
+  onOddity?.({ kind: 'contradictory-usage', detail: `${promptTokens} + ${outputTokens} tokens, ${parseTokenCount(total)} in total` });
+  return outputTokens + missing;
 }
 
 /** Returns the usage of these counts; undefined when nothing was counted. Details are brought within the totals that contain them. */
