@@ -54,7 +54,7 @@ test('absent fields have their defaults', () => {
           hiddenReasoning: null,
           hiddenTokensFloor: 1_024,
         },
-        timeouts: { connectMs: 5_000, firstByteMs: 120_000, idleMs: 60_000, totalMs: 600_000, readOnMs: 30_000 },
+        timeouts: { connectMs: 5_000, firstByteMs: 120_000, idleMs: 60_000, totalMs: 600_000, readOnMs: 30_000, finishMs: 2_000 },
         connectionsMax: 256,
         healthCheck: null,
       },

@@ -1,0 +1,50 @@
+import { parseUsage as parseChatUsage } from '../openai-chat/usage.js';
+import { parseUsage as parseResponsesUsage } from '../openai-responses/usage.js';
+import type { Oddity } from '../upstream-adapter.js';
+
+/** Counts as `prompt cached output reasoning total`. */
+const rows: [string, number[], number[], boolean][] = [
+  ['counts that add up', [20, 5, 198, 0, 218], [20, 5, 198, 0], false],
+  ['no total', [20, 0, 198, 0, 0], [20, 0, 198, 0], false],
+  ['thinking that stands only in the total', [20, 0, 198, 0, 623], [20, 0, 603, 405], true],
+  ['cached tokens that the prompt leaves out', [20, 100, 198, 0, 318], [20, 20, 198, 0], false],
+  ['a total that is too small', [20, 0, 198, 0, 100], [20, 0, 198, 0], false],
+];
+
+test.each(rows)(
+  '%s',
+  (_what, [prompt, cached, output, reasoning, total], [promptTokens, cachedTokens, outputTokens, reasoningTokens], odd) => {
+    const oddities: Oddity[] = [];
+    const expected = { promptTokens, cachedTokens, outputTokens, reasoningTokens, promptSource: 'reported', outputSource: 'reported' };
+    const chat = {
+      ...{ prompt_tokens: prompt, completion_tokens: output, total_tokens: total },
+      ...{ prompt_tokens_details: { cached_tokens: cached }, completion_tokens_details: { reasoning_tokens: reasoning } },
+    };
+    const responses = {
+      ...{ input_tokens: prompt, output_tokens: output, total_tokens: total },
+      ...{ input_tokens_details: { cached_tokens: cached }, output_tokens_details: { reasoning_tokens: reasoning } },
+    };
+    expect(parseChatUsage(chat, (oddity) => oddities.push(oddity))).toEqual(expected);
+    expect(parseResponsesUsage(responses, (oddity) => oddities.push(oddity))).toEqual(expected);
+    expect(oddities.map(({ kind }) => kind)).toEqual(odd ? ['contradictory-usage', 'contradictory-usage'] : []);
+  },
+);
+
+test('reasoning that is counted apart is output, and no contradiction', () => {
+  const onOddity = (oddity: Oddity) => {
+    throw new Error(oddity.detail);
+  };
+  expect(
+    parseChatUsage(
+      { prompt_tokens: 21, completion_tokens: 0, completion_tokens_details: { reasoning_tokens: 60 }, total_tokens: 81 },
+      onOddity,
+    ),
+  ).toMatchObject({ promptTokens: 21, outputTokens: 60, reasoningTokens: 60 });
+});
+
+test('counts in digits are read', () => {
+  expect(parseChatUsage({ prompt_tokens: '30', completion_tokens: '10', total_tokens: '40' })).toMatchObject({
+    promptTokens: 30,
+    outputTokens: 10,
+  });
+});
