@@ -37,6 +37,12 @@ export const UPSTREAMS = {
           queries: [rateBy('tollgate_upstream_errors_total', 'upstream, kind', ROUTES)],
         },
         {
+          title: 'Odd replies',
+          description: 'Unknown finish words, and usage that contradicts its total. The log has the word or the counts.',
+          unit: 'reqps',
+          queries: [rateBy('tollgate_upstream_oddities_total', 'upstream, kind', ROUTES)],
+        },
+        {
           title: 'Circuits',
           description: '2: open, or health checks fail; 1: half-open or due for an attempt; 0: closed. The worst replica.',
           unit: 'short',

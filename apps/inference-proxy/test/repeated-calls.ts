@@ -54,7 +54,7 @@ const ways: fc.Arbitrary<Way> = fc.record({
   summary: fc.constantFrom('none', 'text', 'encoded twice', 'braces'),
 });
 
-/** What tells the calls of a stream apart. Only calls with an index of their own may be mixed. */
+/** Fields that tell the calls of a stream apart. Only calls with an index of their own may be mixed. */
 type Identity = 'index' | 'one index and ids' | 'ids';
 
 /** Calls, and the pieces in which a server sends them: split, repeated and summarised in any way, one call after the other or mixed. */

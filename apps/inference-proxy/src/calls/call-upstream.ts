@@ -229,7 +229,7 @@ async function* readEvents(
   }
 }
 
-/** What a read brings. `over`: the reply is complete although its upstream has not closed. */
+/** Result of a read. `over`: the reply is complete although its upstream has not closed. */
 type Chunks = Buffer[] | 'closed' | 'over';
 
 /**

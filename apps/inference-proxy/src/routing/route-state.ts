@@ -225,7 +225,7 @@ export class RouteCall {
   traceparent: string | undefined;
   /** Trace of the call, if it is sampled. */
   traceId: string | undefined;
-  /** What was odd about the reply, once of each kind. */
+  /** Oddities of the reply, one of each kind. */
   readonly oddities = new Map<Oddity['kind'], Oddity>();
   /** Records the id and model of the reply, while traces are exported. */
   onReply: ((reply: Record<string, unknown>) => void) | undefined;
