@@ -100,6 +100,11 @@ export interface UpstreamCapabilities {
   reasoningEcho: boolean;
   /** Writes reasoning as `<think>…</think>` inside the text. Default false. */
   thinkTags: boolean;
+  /**
+   * Begins its text inside the reasoning and writes only `</think>`, because the chat template has written `<think>`. Default false. Absent
+   * from a catalog service older than the field.
+   */
+  beginsInReasoning?: boolean;
   /** Accepts `reasoning` and returns a summary of it (`openai-responses`). Default false. */
   reasoningSummary: boolean;
   /** The proxy always requests a stream, even for plain requests. Default false. */

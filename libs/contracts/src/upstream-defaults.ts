@@ -17,6 +17,7 @@ export const CAPABILITY_DEFAULTS: Readonly<Required<UpstreamCapabilities>> = {
   stop: true,
   reasoningEcho: false,
   thinkTags: false,
+  beginsInReasoning: false,
   reasoningSummary: false,
   streamPlainRequests: false,
   hiddenReasoning: null,

@@ -55,6 +55,7 @@ export class CapabilitiesEntry implements Omit<Required<UpstreamCapabilities>, '
   @TrueOrFalse() stop = CAPABILITY_DEFAULTS.stop;
   @TrueOrFalse() reasoningEcho = CAPABILITY_DEFAULTS.reasoningEcho;
   @TrueOrFalse() thinkTags = CAPABILITY_DEFAULTS.thinkTags;
+  @TrueOrFalse() beginsInReasoning = CAPABILITY_DEFAULTS.beginsInReasoning;
   @TrueOrFalse() reasoningSummary = CAPABILITY_DEFAULTS.reasoningSummary;
   @TrueOrFalse() streamPlainRequests = CAPABILITY_DEFAULTS.streamPlainRequests;
   /** Default: by the kind of the upstream. */

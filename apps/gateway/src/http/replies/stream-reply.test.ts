@@ -63,6 +63,24 @@ describe('the start of a stream', () => {
     expect(text.match(/Hel|lo\.|"stop"|\[DONE\]/g)).toEqual(['Hel', 'lo.', '"stop"', '[DONE]']);
   });
 
+  test('characters that some clients take for line ends stand as escapes', async () => {
+    const said = 'one\u2028two\u2029three\u0085four';
+    gateway = await startTestGateway();
+    gateway.fakes.model = (stream) => {
+      stream.write({ type: 'text-delta', text: said });
+      stream.write({ type: 'completion-finish', reason: 'stop' });
+      stream.end();
+    };
+    const response = await gateway.openStream();
+    let text = '';
+    response.on('data', (chunk) => {
+      text += chunk;
+    });
+    await once(response, 'end');
+    expect(text).not.toMatch(/[\u0085\u2028\u2029]/);
+    expect(text).toContain(`"content":"one\\u2028two\\u2029three\\u0085four"`);
+  });
+
   test('keep-alives are sent before and after the first content [C-33]', async () => {
     gateway = await startTestGateway({ peekMs: 20, keepAliveMs: 20 });
     let model: FakeEventStream<StreamEvent> | undefined;

@@ -93,7 +93,7 @@ export class StreamReply implements Reply {
     if (this.response.destroyed) return this.drained();
     const body = this.begin();
     this.keepAliveTimer.refresh();
-    return body.write(text) ? undefined : this.drained();
+    return body.write(withoutSeparators(text)) ? undefined : this.drained();
   }
 
   /** Delays the last content so that it leaves in one write with the terminal frames, which follow the settlement. */
@@ -119,7 +119,7 @@ export class StreamReply implements Reply {
     if (this.response.destroyed) return;
     const body = this.begin();
     this.close();
-    body.end(text);
+    body.end(withoutSeparators(text));
   }
 
   /** Resolves on `drain`, or when the reply is stopped, because a destroyed socket never drains. Disconnects the client after `drainMs`. */
@@ -149,4 +149,14 @@ export class StreamReply implements Reply {
     this.keepAliveTimer.refresh();
     if (!this.draining) void this.write(this.renderer.keepAlive(silentMs));
   }
+}
+
+/** Characters that clients take for line ends although events end lines with a line feed alone: Python's `splitlines` does. */
+const SEPARATORS = /[\u0085\u2028\u2029]/g;
+
+/** Returns frames without such characters. They stand in strings of JSON alone, where an escape is the same text. */
+function withoutSeparators(frames: string): string {
+  return frames.search(SEPARATORS) === -1
+    ? frames
+    : frames.replace(SEPARATORS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -107,7 +107,8 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
   },
   ResponsesOtherItem: {
     ...requestObject({ type: { ...name, not: { enum: ['message', ...CALLS, 'additional_tools', 'item_reference'] } } }),
-    description: 'Reasoning is forwarded only to upstreams that require it; traces of hosted tools and unknown items are dropped.',
+    description:
+      'Reasoning is forwarded only to upstreams that require it; traces of hosted tools, and unknown items without a text, are dropped.',
   },
   ResponsesTool: either(
     ref('ResponsesFunctionTool'),

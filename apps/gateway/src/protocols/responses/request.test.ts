@@ -56,6 +56,17 @@ test('an unsafe name gets a safe upstream name', () => {
   });
 });
 
+test.each([
+  { type: 'compaction', encrypted_content: 'gAAA' },
+  { type: 'context_compaction', encrypted_content: 'gAAA' },
+  { type: 'compaction_trigger' },
+  { type: 'memory', text: 'The user is called Ada.' },
+  { type: 'note', content: 'The user is called Ada.' },
+])('an item that stands for a conversation is refused: %j', (item) => {
+  const parse = () => parseRequest({ ...minimal, input: [item, { role: 'user', content: 'Go on.' }] });
+  expect(parse).toThrow(expect.objectContaining({ code: 'unsupported_parameter', param: 'input[0].type' }));
+});
+
 test('additional tools follow the top-level tools, and a later declaration replaces an earlier one [R-1b]', () => {
   const { request } = parseRequest({
     ...minimal,

@@ -116,10 +116,30 @@ function parseItem(item: JsonObject, path: string, conversation: Conversation, d
         { param: path },
       );
     default:
-      // `parseTools` reads `additional_tools`. All other items are traces of hosted tools and are dropped.
+      // `parseTools` reads `additional_tools`.
+      if (!isDropped(item)) throw unsupportedItem(item, path);
       if (typeof item.call_id === 'string') conversation.dropCall(item.call_id);
       return;
   }
+}
+
+/** Types of items that hosted tools leave behind, in conversations that began elsewhere. */
+const TRACE = /_(?:call|output|list_tools|approval_request|approval_response)$/;
+
+/**
+ * True for an item that the model can do without: a trace of a hosted tool, or an unknown item that carries no text. Without a compaction,
+ * the model would lack the conversation that it stands for.
+ */
+function isDropped({ type, text, content, encrypted_content: encrypted }: JsonObject): boolean {
+  if (TRACE.test(String(type))) return true;
+  return !String(type).includes('compaction') && ![text, content, encrypted].some((value) => typeof value === 'string' && value !== '');
+}
+
+/** Returns the error for an item that is a part of the conversation which Tollgate cannot read, such as a compaction. */
+function unsupportedItem(item: JsonObject, path: string): GatewayError {
+  const param = `${path}.type`;
+  const message = `\`${param}\` is ${JSON.stringify(item.type)}, which is not supported: send the conversation as messages, calls and their outputs.`;
+  return new GatewayError('unsupported_parameter', message, { param });
 }
 
 /** Returns the type of an item. Messages and references may omit it. */

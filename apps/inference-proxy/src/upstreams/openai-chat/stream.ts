@@ -5,7 +5,7 @@ import { endReply } from '../replies/end-reply.js';
 import { worseReason } from '../replies/finish-words.js';
 import { isObject, parseEvents } from '../replies/json-object.js';
 import { renderArguments } from '../replies/reply-limits.js';
-import { ThinkTags } from '../replies/think-tags.js';
+import { type ThinkTags, thinkTagsOf } from '../replies/think-tags.js';
 import { ToolCallAssembler } from '../replies/tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
@@ -30,7 +30,7 @@ export class ChatStreamParser implements StreamParser {
 
   constructor(private readonly call: UpstreamCall) {
     this.calls = new ToolCallAssembler(call.request.tools);
-    this.thinkTags = call.capabilities.thinkTags ? new ThinkTags() : undefined;
+    this.thinkTags = thinkTagsOf(call.capabilities);
   }
 
   get usageSoFar(): Usage | undefined {

@@ -4,7 +4,7 @@ import { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { endReply } from '../replies/end-reply.js';
 import { isObject, parseEvents } from '../replies/json-object.js';
 import { HELD_LENGTH_MAX, ITEMS_MAX, overLimit, renderArguments } from '../replies/reply-limits.js';
-import { ThinkTags } from '../replies/think-tags.js';
+import { type ThinkTags, thinkTagsOf } from '../replies/think-tags.js';
 import { ToolCallAssembler } from '../replies/tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
@@ -49,7 +49,7 @@ export class ResponsesStreamParser implements StreamParser {
 
   constructor(private readonly call: UpstreamCall) {
     this.calls = new ToolCallAssembler(call.request.tools);
-    this.thinkTags = call.capabilities.thinkTags ? new ThinkTags() : undefined;
+    this.thinkTags = thinkTagsOf(call.capabilities);
   }
 
   push(payload: string, events: StreamEvent[]): void {

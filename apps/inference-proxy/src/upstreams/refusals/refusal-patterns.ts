@@ -78,5 +78,5 @@ export const MODEL_OUTPUT =
   /tool_use_failed|json_validate_failed|model_output|output_parse|malformed_(tool|function)|invalid_tool_generation/i;
 
 /** Codes of refusals that pass by themselves, with any status. */
-export const RATE_LIMITED = /rate_?limit|too_many_requests|insufficient_system_resource|queue_full/i;
+export const RATE_LIMITED = /rate_?limit|too_many_requests|insufficient_system_resource|queue_full|(^|\s)130[235](\s|$)/i;
 export const OVERLOADED = /overloaded|unavailable|no_capacity/i;

@@ -1,19 +1,30 @@
+import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 
-const OPEN = '<think>';
-const CLOSE = '</think>';
+/** Tags of reasoning, each with the one that closes it. */
+const TAGS: ReadonlyMap<string, string> = new Map([
+  ['<think>', '</think>'],
+  ['<thinking>', '</thinking>'],
+]);
 /** Longest white space before a tag; more belongs to the answer. */
 const BLANK_LENGTH_MAX = 1_024;
 
 /**
  * Splits `<think>…</think>` at the beginning of a text into reasoning and text, across any number of deltas. Tags count only before the
- * first visible text, so that an answer may mention them.
+ * first visible text, so that an answer may mention them. With `beginsInside`, the text begins inside the reasoning, with or without its
+ * opening tag.
  */
 export class ThinkTags {
   private state: 'before' | 'inside' | 'after' = 'before';
   private held = '';
   /** True after reasoning: white space before the answer belongs to the template. */
   private trimming = false;
+  /** Tags that may close the reasoning. */
+  private closings: readonly string[];
+
+  constructor(private beginsInside = false) {
+    this.closings = beginsInside ? [...TAGS.values()] : [];
+  }
 
   push(piece: string, events: StreamEvent[]): void {
     let text = this.held + piece;
@@ -36,14 +47,22 @@ export class ThinkTags {
 
   private readBefore(text: string, events: StreamEvent[]): string {
     const visible = text.trimStart();
-    if (visible.startsWith(OPEN)) {
-      this.state = 'inside';
-      this.trimming = false;
-      return visible.slice(OPEN.length).trimStart();
+    for (const [opening, closing] of TAGS) {
+      if (visible.startsWith(opening)) {
+        this.state = 'inside';
+        this.closings = [closing];
+        this.trimming = this.beginsInside = false;
+        return visible.slice(opening.length).trimStart();
+      }
+      if (opening.startsWith(visible) && text.length <= BLANK_LENGTH_MAX) {
+        this.held = text;
+        return '';
+      }
     }
-    if (OPEN.startsWith(visible) && text.length <= BLANK_LENGTH_MAX) {
-      this.held = text;
-      return '';
+    if (this.beginsInside) {
+      this.state = 'inside';
+      this.beginsInside = false;
+      return visible;
     }
     this.state = 'after';
     append('text-delta', this.trimming ? visible : text, events);
@@ -51,18 +70,24 @@ export class ThinkTags {
   }
 
   private readInside(text: string, events: StreamEvent[]): string {
-    const close = text.indexOf(CLOSE);
-    if (close !== -1) {
+    for (const closing of this.closings) {
+      const close = text.indexOf(closing);
+      if (close === -1) continue;
       append('reasoning-delta', text.slice(0, close), events);
       this.state = 'before';
       this.trimming = true;
-      return text.slice(close + CLOSE.length).trimStart();
+      return text.slice(close + closing.length).trimStart();
     }
-    const keep = overlap(text, CLOSE);
+    const keep = Math.max(...this.closings.map((closing) => overlap(text, closing)));
     append('reasoning-delta', text.slice(0, text.length - keep), events);
     this.held = text.slice(text.length - keep);
     return '';
   }
+}
+
+/** Returns undefined for an upstream that writes no tags. */
+export function thinkTagsOf({ thinkTags, beginsInReasoning }: UpstreamCapabilities): ThinkTags | undefined {
+  return thinkTags || beginsInReasoning ? new ThinkTags(beginsInReasoning) : undefined;
 }
 
 /** Returns the length of the longest end of `text` that is a proper beginning of `word`. */
