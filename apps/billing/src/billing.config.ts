@@ -35,4 +35,7 @@ export class BillingConfig extends ServiceConfig {
   /** Limits of new projects that name none. */
   @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteDefault = 600;
   @IsInt() @Min(1) @Max(100_000) concurrencyDefault = 100;
+  /** Most projects and active keys of new accounts. */
+  @IsInt() @Min(1) @Max(100_000) projectsMaxDefault = 100;
+  @IsInt() @Min(1) @Max(1_000_000) activeKeysMaxDefault = 1_000;
 }

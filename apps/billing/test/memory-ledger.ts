@@ -6,7 +6,7 @@ import { windowAt } from '../src/budgets/budget-window.js';
 import type { AccountState, Applied, Batch, BatchState, HoldTimes, KeyState, ProjectState } from '../src/holds/batch.js';
 import { foldBatch } from '../src/holds/fold-batch.js';
 import { billableUsage, type Hold, type ReapedHold, tokensOf } from '../src/holds/hold.js';
-import type { RateLimitState, RateLimits } from '../src/limits/rate-limit.js';
+import { limitedTargets, type RateLimitState, type RateLimits } from '../src/limits/rate-limit.js';
 import { keysOf, type Tenant } from './random-traffic.js';
 
 /** The tables as maps: runs the fold without a database. */
@@ -160,10 +160,10 @@ export class MemoryLedger {
 
   private limitsOf(payers: readonly Payer[]): RateLimits {
     const limits = new Map<string, Map<string, RateLimitState | null>>();
-    for (const { accountId, projectId, rootKeyId } of payers) {
-      const ofAccount = limits.get(accountId) ?? new Map<string, RateLimitState | null>();
-      limits.set(accountId, ofAccount);
-      for (const targetId of [projectId, rootKeyId]) {
+    for (const payer of payers) {
+      const ofAccount = limits.get(payer.accountId) ?? new Map<string, RateLimitState | null>();
+      limits.set(payer.accountId, ofAccount);
+      for (const targetId of limitedTargets(payer)) {
         const limit = this.limits.get(targetId);
         ofAccount.set(targetId, limit ? frozen(limit) : null);
       }

@@ -3,7 +3,7 @@ import type { PinnedPrice, ReserveRequest, TokenUsage } from '#contracts/billing
 import { OUTPUT_SOURCES, PROMPT_SOURCES } from '#inference/usage.js';
 import type { Batch, Settle } from '../src/holds/batch.js';
 import type { Limits } from '../src/limits/rate-limit.js';
-import type { ModelBudget, ModelLimit } from './serial-model.js';
+import { type ModelBudget, type ModelLimit, targetIdOf } from './serial-model.js';
 
 /** A step of random traffic, at a time of a virtual clock. */
 export type Step = { now: number } & (
@@ -76,7 +76,7 @@ export class RandomTraffic {
       return {
         now,
         kind,
-        targetId: limit.keyId ?? limit.projectId,
+        targetId: targetIdOf(limit),
         limit: { ...limit, tokensPerMinuteMax: 1 + this.below(8 * TOKENS_MAX) },
       };
     }
@@ -311,13 +311,17 @@ export function makeBudgets(traffic: { uuid(): string }, [first, second]: readon
   ];
 }
 
-/** Returns limits that bind at times: of keys and a project, per minute and at once. */
+/** Returns limits that bind at times: of keys, projects and accounts, per minute and at once. */
 export function makeLimits([first, second]: readonly Tenant[]): ModelLimit[] {
   const limit = (tenant: Tenant | undefined, position: number, ofKey: boolean, limits: Partial<Limits>): ModelLimit => {
     const { projectId = '', keyId = '' } = tenant?.projects[position] ?? {};
     const none = { requestsPerMinuteMax: null, concurrencyMax: null, tokensPerMinuteMax: null };
     return { accountId: tenant?.accountId ?? '', projectId, keyId: ofKey ? keyId : null, ...none, ...limits };
   };
+  const ofAccount = (tenant: Tenant | undefined, limits: Partial<Limits>): ModelLimit => ({
+    ...limit(tenant, 0, false, limits),
+    projectId: null,
+  });
   return [
     limit(first, 0, true, { requestsPerMinuteMax: 5, tokensPerMinuteMax: 500 }),
     limit(first, 1, true, { concurrencyMax: 2, modelLimits: [{ model: 'sim-*', requestsPerMinuteMax: 3, tokensPerMinuteMax: 350 }] }),
@@ -330,5 +334,7 @@ export function makeLimits([first, second]: readonly Tenant[]): ModelLimit[] {
         { model: '*-fast', requestsPerMinuteMax: 11 },
       ],
     }),
+    ofAccount(first, { requestsPerMinuteMax: 7, concurrencyMax: 6, tokensPerMinuteMax: 1_100 }),
+    ofAccount(second, { modelLimits: [{ model: 'sim-*', requestsPerMinuteMax: 12, tokensPerMinuteMax: 750 }] }),
   ];
 }

@@ -48,16 +48,22 @@ interface ModelProject {
   admitted: number[];
 }
 
-/** Limits of a key, or of a project where `keyId` is null. */
+/** Limits of a key, of a project where `keyId` is null, or of an account where both are. */
 export interface ModelLimit extends Limits {
   accountId: string;
-  projectId: string;
+  projectId: string | null;
   keyId: string | null;
+}
+
+/** The key or the account that a limit is of; neither for a project. */
+interface ModelOwner {
+  keyId?: string;
+  accountId?: string;
 }
 
 /** A limit per minute that a reserve counts towards. */
 interface ModelCounter {
-  keyId: string | null;
+  owner: ModelOwner;
   /** Pattern of the models that count. */
   model?: string;
   unit: 'requests' | 'tokens';
@@ -115,7 +121,7 @@ export class SerialModel {
   readonly projects = new Map<string, ModelProject>();
   readonly keys = new Map<string, ModelKey>();
   readonly budgets = new Map<string, ModelBudget>();
-  /** By id of the key or the project. */
+  /** By id of the key, the project or the account. */
   readonly limits = new Map<string, ModelLimit>();
   readonly holds = new Map<string, ModelHold>();
   readonly costs = new Map<string, bigint>();
@@ -164,8 +170,8 @@ export class SerialModel {
   }
 
   /** Returns the number of open holds that count towards a limit. */
-  openHoldsOfLimit({ projectId, keyId }: ModelLimit): number {
-    return [...this.holds.values()].filter((hold) => hold.projectId === projectId && (keyId ?? hold.rootKeyId) === hold.rootKeyId).length;
+  openHoldsOfLimit(limit: ModelLimit): number {
+    return [...this.holds.values()].filter((hold) => countsTowards(limit, hold)).length;
   }
 
   /** Returns what the holds of the budget's window have cost, and what those that are open hold: for one value, if it has a dimension. */
@@ -322,7 +328,9 @@ export class SerialModel {
     if (!project?.enabled || project.accountId !== accountId || !key || !isKeyValid) {
       return { status: 'refused', holdId, code: 'invalid_api_key' };
     }
-    const limits = [this.limits.get(projectId), this.limits.get(key.rootKeyId)].filter((limit) => limit !== undefined);
+    const limits = [accountId, projectId, key.rootKeyId]
+      .map((targetId) => this.limits.get(targetId))
+      .filter((limit) => limit !== undefined);
     const counters = this.counters(reserve, project, limits, now);
     const full = this.refusePerMinute(counters, now);
     if (full) return { status: 'refused', holdId, ...full };
@@ -330,9 +338,9 @@ export class SerialModel {
       return { status: 'refused', holdId, code: 'concurrency_limit', limit: project.concurrencyMax, retryAfterSeconds: 1 };
     }
     for (const limit of limits) {
-      const { keyId, concurrencyMax } = limit;
-      if (keyId === null || concurrencyMax === null || this.openHoldsOfLimit(limit) < concurrencyMax) continue;
-      return { status: 'refused', holdId, code: 'concurrency_limit', limit: concurrencyMax, retryAfterSeconds: 1, keyId };
+      const { concurrencyMax } = limit;
+      if (concurrencyMax === null || this.openHoldsOfLimit(limit) < concurrencyMax) continue;
+      return { status: 'refused', holdId, code: 'concurrency_limit', limit: concurrencyMax, retryAfterSeconds: 1, ...ownerOf(limit) };
     }
     const account = this.account(accountId);
     const { topupHeld, planHeld } = this.heldOf(accountId);
@@ -384,13 +392,11 @@ export class SerialModel {
   private counters(reserve: ReserveRequest, project: ModelProject, limits: readonly ModelLimit[], now: number): ModelCounter[] {
     const requests = project.admitted.map((at) => ({ at, count: 1 }));
     const counters: ModelCounter[] = [
-      { keyId: null, unit: 'requests', limit: project.requestsPerMinuteMax, count: 1, waits: waits(requests, now) },
+      { owner: {}, unit: 'requests', limit: project.requestsPerMinuteMax, count: 1, waits: waits(requests, now) },
     ];
     for (const limit of limits) {
-      const { keyId, modelLimits = [] } = limit;
-      const all = [...this.opened.values()].filter(
-        (hold) => hold.projectId === limit.projectId && (keyId ?? hold.rootKeyId) === hold.rootKeyId,
-      );
+      const { modelLimits = [] } = limit;
+      const all = [...this.opened.values()].filter((hold) => countsTowards(limit, hold));
       for (const { model, requestsPerMinuteMax, tokensPerMinuteMax } of [{ ...limit, model: undefined }, ...modelLimits]) {
         const isNamed = (id: string): boolean => model === undefined || modelMatcher(model)(id);
         if (!isNamed(reserve.model)) continue;
@@ -398,7 +404,7 @@ export class SerialModel {
         const times = opened.map(({ openedAt }) => ({ at: openedAt, count: 1 }));
         const tokens = opened.flatMap(({ openedAt, tokens }) => (tokens === undefined ? [] : { at: openedAt, count: tokens }));
         const count = reserve.tokensMax ?? 0;
-        const of = { keyId, ...(model !== undefined && { model }) };
+        const of = { owner: ownerOf(limit), ...(model !== undefined && { model }) };
         if (requestsPerMinuteMax)
           counters.push({ ...of, unit: 'requests', limit: requestsPerMinuteMax, count: 1, waits: waits(times, now) });
         if (tokensPerMinuteMax && count > 0) {
@@ -419,12 +425,12 @@ export class SerialModel {
     const full = counters.filter(({ limit, count, waits }) => total(waits) + count > limit);
     const longest = full.find((one) => full.every((other) => waitOf(other) <= waitOf(one)));
     if (!longest) return undefined;
-    const { keyId, model, unit, limit, count } = longest;
+    const { owner, model, unit, limit, count } = longest;
     return {
       code: 'rate_limit_exceeded',
       limit,
       retryAfterSeconds: Math.min(60, waitOf(longest)),
-      ...(keyId !== null && { keyId }),
+      ...owner,
       ...(model !== undefined && { model }),
       ...(unit === 'tokens' && { requestedTokens: count }),
       ...left(counters, now),
@@ -441,6 +447,21 @@ export class SerialModel {
     if (!account) throw new Error(`no account ${id}`);
     return account;
   }
+}
+
+function countsTowards(limit: ModelLimit, hold: ModelHold): boolean {
+  const { accountId, projectId, keyId } = limit;
+  return accountId === hold.accountId && (projectId ?? hold.projectId) === hold.projectId && (keyId ?? hold.rootKeyId) === hold.rootKeyId;
+}
+
+function ownerOf({ accountId, projectId, keyId }: ModelLimit): ModelOwner {
+  if (keyId !== null) return { keyId };
+  return projectId === null ? { accountId } : {};
+}
+
+/** Returns the id of the row of a limit. */
+export function targetIdOf({ accountId, projectId, keyId }: ModelLimit): string {
+  return keyId ?? projectId ?? accountId;
 }
 
 /** Returns the seconds with admitted requests that still count, soonest to leave first: 60 s after the last request of each. */

@@ -27,6 +27,11 @@ const ACCOUNT: Account = {
   creditLinePicoUsd: null,
   pricePlan: null,
   nextPricePlan: null,
+  requestsPerMinuteMax: null,
+  concurrencyMax: null,
+  tokensPerMinuteMax: null,
+  projectsMax: 100,
+  activeKeysMax: 1_000,
   createdAt: '2026-11-21T00:00:00.000Z',
 };
 const ROW: AccountRow = {

@@ -258,6 +258,19 @@ describe('the request of each command', () => {
     [`account update ${ID} --credit-line 500.00`, 'billing.v1.account.update', { accountId: ID, creditLineUsd: '500.00' }],
     [`account update ${ID} --credit-line 0`, 'billing.v1.account.update', { accountId: ID, creditLineUsd: '0' }],
     [
+      `account update ${ID} --rpm 1200 --concurrency 100 --projects 300 --keys 5000 --model-limits o3=rpm:5`,
+      'billing.v1.account.update',
+      {
+        ...{ accountId: ID, requestsPerMinuteMax: 1_200, concurrencyMax: 100, projectsMax: 300, activeKeysMax: 5_000 },
+        modelLimits: [{ model: 'o3', requestsPerMinuteMax: 5 }],
+      },
+    ],
+    [
+      `account update ${ID} --rpm= --concurrency= --tpm=`,
+      'billing.v1.account.update',
+      { accountId: ID, requestsPerMinuteMax: null, concurrencyMax: null, tokensPerMinuteMax: null },
+    ],
+    [
       `account update ${ID} --price-plan gold --from 2027-01-01`,
       'billing.v1.account.update',
       { accountId: ID, pricePlan: 'gold', pricePlanFrom: '2027-01-01T00:00:00.000Z' },
@@ -829,10 +842,7 @@ describe('an error is one line and an exit code', () => {
       `plan grant --account ${ID} --usd 1 --expires 2027-02-30`,
       "error: option '--expires <time>' argument '2027-02-30' is invalid. There is no such day.\n",
     ],
-    [
-      `account update ${ID}`,
-      'error: nothing to change: give --name, --frozen, --active, --low-balance, --low-balance-off, --credit-line or --price-plan\n',
-    ],
+    [`account update ${ID}`, 'error: nothing to change: give an option, such as --name, --frozen, --rpm, --low-balance or --credit-line\n'],
     [`account update ${ID} --frozen --active`, 'error: --frozen and --active contradict each other\n'],
     [`account update ${ID} --low-balance 5 --low-balance-off`, 'error: --low-balance and --low-balance-off contradict each other\n'],
     [

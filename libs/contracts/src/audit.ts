@@ -13,6 +13,8 @@ export interface Actor {
   ip?: string | null;
   /** Id of the HTTP request that made the call. */
   requestId?: string | null;
+  /** A person or program of the customer, for whom limits and budgets of the operator are the most. Absent: the operator. */
+  level?: 'customer' | undefined;
 }
 
 /** The sender of a request, as the service that answers it knows it. */
@@ -24,10 +26,12 @@ export interface Caller {
   via: string | null;
   ip: string | null;
   requestId: string | null;
+  /** Absent: the operator, or a service itself. */
+  level?: 'customer';
 }
 
 /** One administrative change. Never has a secret. */
-export interface AuditEntry extends Caller {
+export interface AuditEntry extends Omit<Caller, 'level'> {
   /** UUID v7: ids are in the order of time, over the journals of all services. */
   id: string;
   at: string;

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '#inference/errors.js';
 
-/** Codes of errors between services: the codes that clients get, and three for internal callers. */
-export type ServiceErrorCode = ErrorCode | 'not_found' | 'conflict' | 'unavailable';
+/** Codes of errors between services: the codes that clients get, and four for internal callers. */
+export type ServiceErrorCode = ErrorCode | 'permission_denied' | 'not_found' | 'conflict' | 'unavailable';
 
 /** Figures of a refusal by name: amounts as integer strings of pico-USD. */
 export type ServiceErrorDetails = Readonly<Record<string, string>>;

@@ -33,6 +33,9 @@ test('the sender of a request is its actor, and the NATS user of its subject, wh
   const sent = { ...message('', requestHeaders(undefined, undefined, actor)), reply: '_INBOX.cli.abc.c1' };
   expect(readCaller(sent, 'panel')).toEqual({ ...actor, actorName: 'Zoë Müller', via: 'panel' });
 
+  const customer = message('', requestHeaders(undefined, undefined, { ...actor, level: 'customer' }));
+  expect(readCaller(customer, 'panel')).toEqual({ ...readCaller(sent, 'panel'), level: 'customer' });
+
   const nameless = message('', requestHeaders(undefined, undefined, { actor: 'token/1' }));
   expect(readCaller(nameless, 'panel')).toEqual({ actor: 'token/1', actorName: null, via: 'panel', ip: null, requestId: null });
 });

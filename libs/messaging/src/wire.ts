@@ -16,6 +16,8 @@ const ACTOR_HEADER = 'Tollgate-Actor';
 const ACTOR_NAME_HEADER = 'Tollgate-Actor-Name';
 const ACTOR_ADDRESS_HEADER = 'Tollgate-Actor-Address';
 const REQUEST_ID_HEADER = 'Tollgate-Request-Id';
+/** `customer`. Without it the actor is the operator. */
+const ACTOR_LEVEL_HEADER = 'Tollgate-Actor-Level';
 /** Size of a payload too large for one message, and the subject that serves its pieces. The body is then empty. */
 export const PAYLOAD_BYTES_HEADER = 'Tollgate-Payload-Bytes';
 export const PAYLOAD_FROM_HEADER = 'Tollgate-Payload-From';
@@ -27,7 +29,7 @@ const SERVICE_ERROR_HEADER = 'Nats-Service-Error';
 const ERROR_CODE_HEADER = 'Tollgate-Error-Code';
 const ERROR_PARAM_HEADER = 'Tollgate-Error-Param';
 
-const INTERNAL_STATUS = { not_found: 404, conflict: 409, unavailable: 503 } as const;
+const INTERNAL_STATUS = { permission_denied: 403, not_found: 404, conflict: 409, unavailable: 503 } as const;
 const HEADER_TEXT_MAX = 256;
 
 const decoder = new TextDecoder();
@@ -52,11 +54,12 @@ export function requestHeaders(timeoutMs: number | undefined, trace: TraceContex
   return result;
 }
 
-function setActor(result: MsgHdrs, { actor, actorName, ip, requestId }: Actor): void {
+function setActor(result: MsgHdrs, { actor, actorName, ip, requestId, level }: Actor): void {
   result.set(ACTOR_HEADER, oneLine(actor));
   if (actorName) result.set(ACTOR_NAME_HEADER, oneLine(actorName));
   if (ip) result.set(ACTOR_ADDRESS_HEADER, oneLine(ip));
   if (requestId) result.set(REQUEST_ID_HEADER, oneLine(requestId));
+  if (level) result.set(ACTOR_LEVEL_HEADER, level);
 }
 
 /**
@@ -71,6 +74,7 @@ export function readCaller(message: IncomingMessage, via: string | null): Caller
     via,
     ip: read(ACTOR_ADDRESS_HEADER),
     requestId: read(REQUEST_ID_HEADER),
+    ...(read(ACTOR_LEVEL_HEADER) === 'customer' && { level: 'customer' as const }),
   };
 }
 

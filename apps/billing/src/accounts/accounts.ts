@@ -16,24 +16,39 @@ import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { parseUsd, picoUsd, renderUsd } from '#money/pico-usd.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { readBalances } from '../ledger/read-balance.js';
+import { limitsOfRow, NO_LIMITS, type ShownLimits, setLimits } from '../limits/set-limits.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';
 import { isDuplicate } from './database-refusal.js';
+
+/** Most projects and active keys of a new account. */
+interface Maxima {
+  projectsMax: number;
+  keysMax: number;
+}
+
+/** The limits that all projects of an account share, of the rows with its limits. */
+const OWN_LIMITS = { limits: { where: { projectId: null } } } as const;
 
 /**
  * Opens an account. A repeated request with the same id and name returns the same account.
  * @throws {ServiceError} `conflict` when the id belongs to an account with another name.
  */
-export async function createAccount(prisma: PrismaClient, request: AccountCreateRequest, author = OWN_AUTHOR): Promise<Account> {
+export async function createAccount(
+  prisma: PrismaClient,
+  request: AccountCreateRequest,
+  author = OWN_AUTHOR,
+  maxima?: Maxima,
+): Promise<Account> {
   const id = request.accountId ?? randomUUID();
   try {
     return await audited(prisma, 'billing', author, async (tx) => {
-      const account = renderAccount(await tx.account.create({ data: { id, name: request.name } }));
+      const account = renderAccount(await tx.account.create({ data: { id, name: request.name, ...maxima } }), NO_LIMITS);
       return { result: account, change: { ...changeOf('account.create', account, null), before: null, after: { ...account } } };
     });
   } catch (error) {
     if (!isDuplicate(error)) throw error;
-    const existing = await prisma.account.findUniqueOrThrow({ where: { id } });
-    if (existing.name === request.name) return renderAccount(existing);
+    const existing = await prisma.account.findUniqueOrThrow({ where: { id }, include: OWN_LIMITS });
+    if (existing.name === request.name) return renderStored(existing);
     throw new ServiceError('conflict', 'There is an account with this id and another name.', 'accountId', { cause: error });
   }
 }
@@ -44,6 +59,7 @@ export async function createAccount(prisma: PrismaClient, request: AccountCreate
  */
 export async function updateAccount(prisma: PrismaClient, request: AccountUpdateRequest, author = OWN_AUTHOR): Promise<Account> {
   const { accountId: id, name, status, statusReason, lowBalanceUsd, creditLineUsd, pricePlan, pricePlanFrom } = request;
+  const { requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits, projectsMax, activeKeysMax: keysMax } = request;
   if (statusReason && status !== 'frozen') {
     throw new ServiceError('invalid_request', 'statusReason needs the status frozen.', 'statusReason');
   }
@@ -55,17 +71,20 @@ export async function updateAccount(prisma: PrismaClient, request: AccountUpdate
     ...(status && { status, statusReason: statusReason ?? null }),
     ...(lowBalanceUsd && { lowBalance: thresholdOf(lowBalanceUsd) }),
     ...(creditLineUsd && { creditLine: String(parseUsd(creditLineUsd)) }),
+    ...{ projectsMax, keysMax },
   };
   return audited(prisma, 'billing', author, async (tx) => {
     // Locked first, so that `before` is the row that this change replaces.
     const [locked] = await tx.$queryRaw<{ used: string }[]>`
       SELECT (topup_held - topup)::text AS used FROM billing.account WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
-    const row = await tx.account.findUnique({ where: { id } });
+    const row = await tx.account.findUnique({ where: { id }, include: OWN_LIMITS });
     if (!row) throw new ServiceError('not_found', 'There is no such account.', 'accountId');
     if (data.creditLine) refuseBelow(BigInt(locked?.used ?? 0), BigInt(data.creditLine));
     const plans = pricePlan === undefined ? {} : plansOf(row, pricePlan, pricePlanFrom);
-    const account = renderAccount(await tx.account.update({ where: { id }, data: { ...data, ...plans } }));
-    const changed = changedFields(renderAccount(row), account);
+    const changes = { requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits };
+    const limits = await setLimits(tx, { accountId: id, projectId: null, keyId: null }, changes, 'operator');
+    const account = renderAccount(await tx.account.update({ where: { id }, data: { ...data, ...plans } }), limits);
+    const changed = changedFields({ modelLimits: undefined, ...renderStored(row) }, account);
     return { result: account, change: changed && { ...changeOf('account.update', account, statusReason ?? null), ...changed } };
   });
 }
@@ -89,7 +108,7 @@ function changeOf(action: string, { accountId }: Account, reason: string | null)
 export async function listAccounts(prisma: PrismaClient, request: ListRequest): Promise<AccountListReply> {
   const where = { id: request.accountId };
   const { rows, nextCursor } = await pageOf(['accounts', where], request, (page) =>
-    prisma.account.findMany({ where, orderBy: [...oldestFirst], ...page }),
+    prisma.account.findMany({ where, include: OWN_LIMITS, orderBy: [...oldestFirst], ...page }),
   );
   const balances = await readBalances(
     prisma,
@@ -99,15 +118,20 @@ export async function listAccounts(prisma: PrismaClient, request: ListRequest): 
     const { expiredHeld: _, ...balance } = balances.get(id) as Balance & { expiredHeld: string };
     return balance;
   };
-  return { accounts: rows.map((row) => ({ ...renderAccount(row), balance: balanceOf(row.id) })), nextCursor };
+  return { accounts: rows.map((row) => ({ ...renderStored(row), balance: balanceOf(row.id) })), nextCursor };
 }
 
 const FROZEN_MAX = 200;
 
 /** Returns the frozen accounts, oldest first. */
 export async function listFrozenAccounts(prisma: PrismaClient): Promise<Account[]> {
-  const rows = await prisma.account.findMany({ where: { status: 'frozen' }, orderBy: [...oldestFirst], take: FROZEN_MAX });
-  return rows.map(renderAccount);
+  const rows = await prisma.account.findMany({
+    where: { status: 'frozen' },
+    include: OWN_LIMITS,
+    orderBy: [...oldestFirst],
+    take: FROZEN_MAX,
+  });
+  return rows.map(renderStored);
 }
 
 /** Throws `ServiceError('not_found')` when the account does not exist. */
@@ -133,7 +157,11 @@ function thresholdOf(usd: string): string | null {
   return amount === 0n ? null : String(amount);
 }
 
-function renderAccount(row: Prisma.AccountModel): Account {
+function renderStored({ limits, ...row }: Prisma.AccountModel & { limits: Prisma.RateLimitModel[] }): Account {
+  return renderAccount(row, limitsOfRow(limits[0]));
+}
+
+function renderAccount(row: Prisma.AccountModel, { operatorLimits: _, modelLimits, ...limits }: ShownLimits): Account {
   return {
     accountId: row.id,
     name: row.name,
@@ -143,6 +171,10 @@ function renderAccount(row: Prisma.AccountModel): Account {
     creditLinePicoUsd: row.creditLine.isZero() ? null : row.creditLine.toFixed(0),
     pricePlan: row.pricePlan,
     nextPricePlan: nextPlanOf(row),
+    ...limits,
+    ...(modelLimits && { modelLimits: [...modelLimits] }),
+    projectsMax: row.projectsMax,
+    activeKeysMax: row.keysMax,
     createdAt: row.createdAt.toISOString(),
   };
 }

@@ -5,20 +5,18 @@ import { ServiceError } from '#contracts/service-error.js';
 import { audited, changedFields } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
-import type { Limits } from '../limits/rate-limit.js';
-import { limitsOfRow, lockAccount, namesLimits, setLimits } from '../limits/set-limits.js';
+import { refuseTooManyProjects } from '../limits/maxima.js';
+import { type LimitDefaults, levelOf } from '../limits/operator-limits.js';
+import { limitsOfRow, lockAccount, namesLimits, type ShownLimits, setLimits } from '../limits/set-limits.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';
+import { boundAccount } from './bound-account.js';
 import { isDuplicate, isMissing } from './database-refusal.js';
 
-/** Limits of a project that names none. */
-interface LimitDefaults {
-  requestsPerMinute: number;
-  concurrency: number;
-}
-
 /**
- * Adds a project to an account. A repeated request with the same id, account and name returns the project as it is now.
- * @throws {ServiceError} `not_found` for an unknown account, `conflict` when the id belongs to another project.
+ * Adds a project to an account. A repeated request with the same id, account and name returns the project as it is now. One that a customer
+ * adds shares what the operator has allowed the account (`boundAccount`).
+ * @throws {ServiceError} `not_found` for an unknown account, `conflict` when the id belongs to another project or the account has as many
+ * projects as it may.
  */
 export async function createProject(
   prisma: PrismaClient,
@@ -33,9 +31,14 @@ export async function createProject(
   try {
     return await audited(prisma, 'billing', author, async (tx) => {
       const data = { id, accountId, name, requestsPerMinuteMax, concurrencyMax, tags: request.tags };
+      const level = levelOf(author);
+      await lockAccount(tx, accountId);
+      const bound = level === 'customer' ? await boundAccount(tx, accountId, defaults) : [];
       const row = await tx.project.create({ data });
-      const project = renderProject(row, await setLimits(tx, targetOf(row), { tokensPerMinuteMax: request.tokensPerMinuteMax }));
-      return { result: project, change: { ...changeOf('project.create', project), before: null, after: { ...project } } };
+      await refuseTooManyProjects(tx, accountId);
+      const project = renderProject(row, await setLimits(tx, targetOf(row), { tokensPerMinuteMax: request.tokensPerMinuteMax }, level));
+      const created = { ...changeOf('project.create', project), before: null, after: { ...project } };
+      return { result: project, change: [...bound, created] };
     });
   } catch (error) {
     if (isDuplicate(error)) return renderStored(await sameProject(prisma, id, request, error));
@@ -57,7 +60,7 @@ async function sameProject(
 
 /**
  * Changes the given fields. New limits apply from the next reserve on.
- * @throws {ServiceError} `not_found`.
+ * @throws {ServiceError} `not_found`; `permission_denied` for a customer's limit above the operator's.
  */
 export async function updateProject(prisma: PrismaClient, request: ProjectUpdateRequest, author = OWN_AUTHOR): Promise<Project> {
   const { projectId: id, name, enabled, requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits, tags } = request;
@@ -70,9 +73,9 @@ export async function updateProject(prisma: PrismaClient, request: ProjectUpdate
     await tx.$queryRaw`SELECT FROM billing.project WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
     const row = await tx.project.findUniqueOrThrow({ where: { id }, include: { limits: { where: { keyId: null } } } });
     const data = { name, enabled, requestsPerMinuteMax, concurrencyMax, tags };
-    const limits = await setLimits(tx, targetOf(row), { tokensPerMinuteMax, modelLimits });
+    const limits = await setLimits(tx, targetOf(row), { tokensPerMinuteMax, modelLimits }, levelOf(author));
     const project = renderProject(await tx.project.update({ where: { id }, data }), limits);
-    const changed = changedFields({ modelLimits: undefined, ...renderStored(row) }, project);
+    const changed = changedFields({ modelLimits: undefined, operatorLimits: undefined, ...renderStored(row) }, project);
     return { result: project, change: changed && { ...changeOf('project.update', project), ...changed } };
   });
 }
@@ -99,7 +102,7 @@ function targetOf({ id: projectId, accountId }: Prisma.ProjectModel) {
   return { accountId, projectId, keyId: null };
 }
 
-function renderProject(row: Prisma.ProjectModel, { tokensPerMinuteMax, modelLimits }: Limits): Project {
+function renderProject(row: Prisma.ProjectModel, { tokensPerMinuteMax, modelLimits, operatorLimits }: ShownLimits): Project {
   return {
     projectId: row.id,
     accountId: row.accountId,
@@ -109,6 +112,7 @@ function renderProject(row: Prisma.ProjectModel, { tokensPerMinuteMax, modelLimi
     concurrencyMax: row.concurrencyMax,
     tokensPerMinuteMax,
     ...(modelLimits && { modelLimits: [...modelLimits] }),
+    ...(operatorLimits && { operatorLimits }),
     tags: row.tags,
     createdAt: row.createdAt.toISOString(),
   };

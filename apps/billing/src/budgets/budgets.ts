@@ -7,11 +7,13 @@ import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
 import { requireAccount } from '../accounts/accounts.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { payloadOf } from '../events/decide-events.js';
+import { type Level, levelOf } from '../limits/operator-limits.js';
 import { type BudgetColumns, type BudgetState, inUnit, isOfEach, renderMoment } from './budget.js';
 import { highestReached, newlyPassed, THRESHOLDS_DEFAULT } from './budget-thresholds.js';
 import { type BudgetWindow, isTimeZone, isWithin, windowAt } from './budget-window.js';
 import { type Counted, countHeld, countSpent, countSpentSince, type SpentBefore } from './count-spent.js';
 import { addSpentValues, addValuesSince } from './count-values.js';
+import { operatorLimitAfter, requireRemovable, requireSettable } from './operator-budgets.js';
 
 /** Batches read all budgets of an account. */
 const BUDGETS_MAX = 1_000;
@@ -24,10 +26,11 @@ const START_DAYS: Readonly<Record<BudgetPeriod, number>> = { day: 1, week: 7, mo
  * Sets the budget of a target for a period in a unit. A new budget counts what was spent and is held in its window already. A repeated request changes
  * the limit; another time zone or start day begins another window, which is counted anew. A total of users or tags counts from the moment it is set, since no
  * rollup knows what they have spent before. Requests see the change from their next reserve on. A threshold that is passed by the change is an
- * event; a budget of each user or each value of a tag has no thresholds.
+ * event; a budget of each user or each value of a tag has no thresholds. A customer may only lower the limit of a budget of the operator.
  * @throws {ServiceError} `not_found` for an unknown account, project or key, `invalid_request` for a time zone, a start day, no limit or two,
  * a value without a dimension, or thresholds of each user or tag, `conflict` when the account has `BUDGETS_MAX` budgets, for another time zone
- * or start day of a budget of users or tags, or for `createOnly` when the budget exists.
+ * or start day of a budget of users or tags, or for `createOnly` when the budget exists, `permission_denied` for a change of an operator's
+ * budget that a customer may not make.
  */
 export async function setBudget(prisma: PrismaClient, request: BudgetSetRequest, author: Author = OWN_AUTHOR): Promise<Budget> {
   checkFields(request);
@@ -40,15 +43,16 @@ export async function setBudget(prisma: PrismaClient, request: BudgetSetRequest,
   const window = windowAt(period, timeZone, await clockOf(prisma), startDay);
   const thresholds = isOfEach(counted) ? [] : (thresholdsOf(request) ?? known?.thresholds ?? [...THRESHOLDS_DEFAULT]);
   const createOnly = request.createOnly === true;
-  const settings = { counted, period, timeZone, startDay, limit, thresholds, window, createOnly };
+  const settings = { counted, period, timeZone, startDay, limit, thresholds, window, createOnly, level: levelOf(author) };
   if (counted.dimension !== null) return setBudgetOfValues(prisma, settings, author);
   const before = hasWindows(known, settings) ? undefined : await countSpent(prisma, counted, window);
   return audited(prisma, 'billing', author, async (tx) => {
     const now = await lockAccount(tx, counted.accountId);
     const row = await findBudget(tx, counted, period);
     if (row && createOnly) throw existsAlready(row);
+    requireSettable(row, settings);
     if (row && hasWindows(row, settings)) {
-      await setLimit(tx, row.id, { limit, thresholds });
+      await setLimit(tx, row, settings);
     } else {
       if (!before || !isWithin(window, now, now)) throw changedMeanwhile();
       await beginBudget(tx, { ...settings, before }, row);
@@ -93,12 +97,13 @@ async function setBudgetOfValues(prisma: PrismaClient, budget: Omit<NewBudget, '
     const now = await lockAccount(tx, counted.accountId);
     const row = await findBudget(tx, counted, period);
     if (row && budget.createOnly) throw existsAlready(row);
+    requireSettable(row, budget);
     if (row?.id !== known?.id || (!row && !isWithin(start, now, now))) throw changedMeanwhile();
     if (row && !hasWindows(row, budget)) {
       const param = row.start_day === budget.startDay ? 'timeZone' : 'startDay';
       throw new ServiceError('conflict', 'Remove the budget first: its users or tags are counted by window.', param);
     }
-    if (row) await setLimit(tx, row.id, budget);
+    if (row) await setLimit(tx, row, budget);
     else {
       await addValuesSince(tx, added, snapshot ?? '');
       await addBudget(tx, { ...budget, window: start }, added.budgetId, { spent: '0', held: '0' });
@@ -123,11 +128,12 @@ function existsAlready({ id: budgetId, unit, limit }: BudgetRow): ServiceError {
 
 async function setLimit(
   tx: Prisma.TransactionClient,
-  budgetId: string,
-  { limit, thresholds }: Pick<NewBudget, 'limit' | 'thresholds'>,
+  row: BudgetRow,
+  { limit, thresholds, level }: Pick<NewBudget, 'limit' | 'thresholds' | 'level'>,
 ): Promise<void> {
-  await tx.$executeRaw`UPDATE billing.budget SET limit_amount = ${limit}::numeric, thresholds = ${thresholds}::int2[]
-    WHERE id = ${budgetId}::uuid`;
+  const { setBy, operatorLimit } = operatorLimitAfter(row, { limit, level });
+  await tx.$executeRaw`UPDATE billing.budget SET limit_amount = ${limit}::numeric, thresholds = ${thresholds}::int2[], set_by = ${setBy},
+      operator_limit = ${operatorLimit}::numeric WHERE id = ${row.id}::uuid`;
 }
 
 interface NewBudget {
@@ -140,23 +146,25 @@ interface NewBudget {
   window: BudgetWindow;
   createOnly: boolean;
   before: SpentBefore;
+  level: Level;
 }
 
 /** Writes a budget with what its window has spent and holds: a new row, or one whose windows change. */
 async function beginBudget(tx: Prisma.TransactionClient, budget: NewBudget, row: BudgetRow | undefined): Promise<void> {
-  const { counted, timeZone, startDay, limit, thresholds, window, before } = budget;
+  const { counted, timeZone, startDay, limit, thresholds, window, before, level } = budget;
   const spent = String(await countSpentSince(tx, counted, window, before));
   const held = String(await countHeld(tx, counted, window));
   if (!row) return addBudget(tx, budget, randomUUID(), { spent, held });
   const [start, end] = boundsOf(window);
-  await tx.$executeRaw`UPDATE billing.budget SET time_zone = ${timeZone}, start_day = ${startDay}::int2, limit_amount = ${limit}::numeric, spent = ${spent}::numeric,
+  const { setBy, operatorLimit } = operatorLimitAfter(row, { limit, level });
+  await tx.$executeRaw`UPDATE billing.budget SET set_by = ${setBy}, operator_limit = ${operatorLimit}::numeric, time_zone = ${timeZone}, start_day = ${startDay}::int2, limit_amount = ${limit}::numeric, spent = ${spent}::numeric,
       held = ${held}::numeric, thresholds = ${thresholds}::int2[], passed = 0, window_start = ${start}::timestamptz,
       window_end = ${end}::timestamptz WHERE id = ${row.id}::uuid`;
 }
 
 async function addBudget(
   tx: Prisma.TransactionClient,
-  { counted, period, timeZone, startDay, limit, thresholds, window }: Omit<NewBudget, 'before' | 'createOnly'>,
+  { counted, period, timeZone, startDay, limit, thresholds, window, level }: Omit<NewBudget, 'before' | 'createOnly'>,
   budgetId: string,
   { spent, held }: { spent: string; held: string },
 ): Promise<void> {
@@ -168,10 +176,10 @@ async function addBudget(
   }
   await tx.$executeRaw`INSERT INTO billing.budget
       (id, account_id, project_id, key_id, dimension, value, period, time_zone, limit_amount, spent, held, window_start, window_end,
-        thresholds, start_day, unit)
+        thresholds, start_day, unit, set_by)
     VALUES (${budgetId}::uuid, ${accountId}::uuid, ${projectId}::uuid, ${keyId}::uuid, ${dimension}, ${value}, ${period}, ${timeZone},
       ${limit}::numeric, ${spent}::numeric, ${held}::numeric, ${start}::timestamptz, ${end}::timestamptz,
-      ${thresholds}::int2[], ${startDay}::int2, ${unit})`;
+      ${thresholds}::int2[], ${startDay}::int2, ${unit}, ${level})`;
 }
 
 function boundsOf({ windowStart, windowEnd }: BudgetWindow): [start: string, end: string] {
@@ -204,7 +212,10 @@ export async function listBudgets(prisma: PrismaClient, { accountId, budgetId }:
   return { budgets: rows.map((row) => renderBudget(row, row.now)) };
 }
 
-/** Removes a budget and returns it. Throws `ServiceError('not_found')`. */
+/**
+ * Removes a budget and returns it.
+ * @throws {ServiceError} `not_found`; `permission_denied` for a customer and a budget of the operator.
+ */
 export async function removeBudget(prisma: PrismaClient, budgetId: string, author: Author = OWN_AUTHOR): Promise<Budget> {
   return audited(prisma, 'billing', author, async (tx) => {
     const read = async () => (await tx.$queryRaw<BudgetRow[]>`${SELECT_BUDGET} WHERE id = ${budgetId}::uuid`)[0];
@@ -212,6 +223,7 @@ export async function removeBudget(prisma: PrismaClient, budgetId: string, autho
     const now = found && (await lockAccount(tx, found.account_id));
     const row = await read();
     if (!row || now === undefined) throw new ServiceError('not_found', 'There is no such budget.', 'budgetId');
+    requireRemovable(row, levelOf(author));
     await tx.$executeRaw`DELETE FROM billing.budget WHERE id = ${budgetId}::uuid`;
     return { result: renderBudget(row, now), change: changeOf(row, undefined) };
   });
@@ -224,11 +236,15 @@ interface BudgetRow extends BudgetColumns {
   window_start: number | null;
   window_end: number | null;
   created_at: Date;
+  set_by: Level;
+  /** Null: the limit. */
+  operator_limit: string | null;
   /** The database's clock. */
   now: number;
 }
 
 const SELECT_BUDGET = Prisma.sql`SELECT id, b.account_id, project_id, key_id, dimension, b.value, period, time_zone, start_day, unit, limit_amount::text AS limit,
+    set_by, operator_limit::text AS operator_limit,
     coalesce(v.spent, b.spent)::text AS spent, coalesce(v.held, b.held)::text AS held, thresholds, passed,
     CASE WHEN isfinite(window_start) THEN (extract(epoch FROM window_start) * 1000)::float8 END AS window_start,
     CASE WHEN isfinite(b.window_end) THEN (extract(epoch FROM b.window_end) * 1000)::float8 END AS window_end, created_at,
@@ -311,6 +327,8 @@ function renderBudget(row: BudgetRow, now: number): Budget {
     unit: row.unit,
     ...inUnit(row.unit, { limit: row.limit, spent: isOver ? '0' : row.spent, held: isOver ? '0' : row.held }),
     thresholds: row.thresholds,
+    ...(row.set_by === 'customer' && { setBy: row.set_by }),
+    ...(row.operator_limit !== null && inUnit(row.unit, { operatorLimit: row.operator_limit })),
     windowStart: renderMoment(window.windowStart),
     resetsAt: renderMoment(window.windowEnd),
     createdAt: row.created_at.toISOString(),
@@ -323,7 +341,8 @@ function changeOf(before: BudgetRow | undefined, after: BudgetRow | undefined) {
   const action = !before ? 'budget.create' : after ? 'budget.update' : 'budget.remove';
   const change = { action, accountId, target: `budget/${id}`, reason: null };
   if (!before || !after) return { ...change, before: before ? settingsOf(before) : null, after: after ? settingsOf(after) : null };
-  const changed = changedFields(settingsOf(before), settingsOf(after));
+  const absent = { setBy: undefined, operatorLimitPicoUsd: undefined, operatorLimitTokens: undefined };
+  const changed = changedFields({ ...absent, ...settingsOf(before) }, settingsOf(after));
   return changed && { ...change, ...changed };
 }
 
@@ -341,7 +360,16 @@ function settingsOf(row: BudgetRow): Record<string, unknown> {
     unit,
     limit,
     thresholds,
+    set_by: setBy,
+    operator_limit: operatorLimit,
   } = row;
   const values = { ...(dimension !== null && { dimension }), ...(value !== null && { value }) };
-  return { budgetId, accountId, projectId, keyId, ...values, period, timeZone, startDay, ...inUnit(unit, { limit }), thresholds };
+  const of = { budgetId, accountId, projectId, keyId, ...values, period, timeZone, startDay };
+  return {
+    ...of,
+    ...inUnit(unit, { limit }),
+    thresholds,
+    ...(setBy === 'customer' && { setBy }),
+    ...(operatorLimit !== null && inUnit(unit, { operatorLimit })),
+  };
 }

@@ -30,7 +30,8 @@ export class AccountsController {
 
   @Serves(accountCreate)
   async createAccount(request: AccountCreateRequest, { caller }: CallContext) {
-    return orUnavailable(createAccount(this.prisma, request, { caller, logger: this.logger }));
+    const { projectsMaxDefault: projectsMax, activeKeysMaxDefault: keysMax } = this.config;
+    return orUnavailable(createAccount(this.prisma, request, { caller, logger: this.logger }, { projectsMax, keysMax }));
   }
 
   @Serves(accountUpdate)

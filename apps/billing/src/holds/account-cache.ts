@@ -3,7 +3,7 @@ import { parsePrice } from '#money/price-plan.js';
 import { type BudgetState, type BudgetsOfAccount, budgetsOf, type Payer, payerOf, targetOf, targetsOf } from '../budgets/budget.js';
 import { nameOf } from '../budgets/budget-values.js';
 import { isWithin } from '../budgets/budget-window.js';
-import type { RateLimitState } from '../limits/rate-limit.js';
+import { limitedTargets, type RateLimitState } from '../limits/rate-limit.js';
 import type { AccountState, Batch, BatchRows, BatchState, KeyState, OpenedHold, ProjectState } from './batch.js';
 import { BatchClock } from './batch-clock.js';
 import type { Hold } from './hold.js';
@@ -219,12 +219,12 @@ function exceededOf(outcome: ReserveOutcome): ExceededBudget | undefined {
 function addLimits(
   limits: Map<string, Map<string, RateLimitState | null>>,
   { state, limits: cached }: CachedAccount,
-  { projectId, rootKeyId }: Payer,
+  payer: Payer,
 ): boolean {
   if (!state.limitCount) return true;
   const ofAccount = limits.get(state.accountId) ?? new Map<string, RateLimitState | null>();
   limits.set(state.accountId, ofAccount);
-  return [projectId, rootKeyId].every((targetId) => {
+  return limitedTargets(payer).every((targetId) => {
     const limit = cached.get(targetId);
     if (limit !== undefined) ofAccount.set(targetId, limit);
     return limit !== undefined;

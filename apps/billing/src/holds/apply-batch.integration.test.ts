@@ -3,7 +3,7 @@ import { picoUsd, renderUsd } from '#money/pico-usd.js';
 import { longOr } from '#testing/long-run.js';
 import { LedgerFixture, TIMES } from '../../test/ledger-fixture.js';
 import { keysOf, makeBudgets, makeLimits, makeTenants, RandomTraffic, type Step, type Tenant } from '../../test/random-traffic.js';
-import { type ModelAccount, type ModelBudget, type ModelLimit, SerialModel } from '../../test/serial-model.js';
+import { type ModelAccount, type ModelBudget, type ModelLimit, SerialModel, targetIdOf } from '../../test/serial-model.js';
 import { updateAccount } from '../accounts/accounts.js';
 import { windowAt } from '../budgets/budget-window.js';
 import { grantPlan } from '../ledger/grant-plan.js';
@@ -231,7 +231,7 @@ async function addBudget(budget: ModelBudget, model: SerialModel, now: number): 
 
 async function addLimit(limit: ModelLimit, model: SerialModel): Promise<void> {
   const { accountId, projectId, keyId, requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits } = limit;
-  const id = keyId ?? projectId;
+  const id = targetIdOf(limit);
   await ledger.sql.query(
     `INSERT INTO billing.rate_limit
        (id, account_id, project_id, key_id, requests_per_minute_max, concurrency_max, tokens_per_minute_max, open_holds, model_limits)

@@ -156,6 +156,11 @@ describe('the next batch sees', () => {
       outcome: { status: 'refused', code: 'concurrency_limit', limit: 1 },
       also: ['read_limits', 'read_tokens'],
     },
+    'a new limit of the account': {
+      change: ({ accountId }) => updateAccount(ledger.prisma, { accountId, concurrencyMax: 1 }),
+      outcome: { status: 'refused', code: 'concurrency_limit', limit: 1 },
+      also: ['read_limits', 'read_tokens'],
+    },
     'an account that an operator has stopped': {
       change: ({ accountId }) => updateAccount(ledger.prisma, { accountId, status: 'frozen' }),
       outcome: { status: 'refused', code: 'account_frozen' },

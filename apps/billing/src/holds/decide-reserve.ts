@@ -25,7 +25,7 @@ export function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times:
   if (!account.active) return { status: 'refused', holdId, code: 'account_frozen' };
   const payer = payerOf(reserve, draft.keys.get(reserve.keyId));
   const limits = limitsOf(draft.limits, payer);
-  const admission = new Admission(project, limits, reserve, draft.now);
+  const admission = new Admission(project, limits, account, reserve, draft.now);
   // Stored even if the reserve is refused. The version of the account tells other replicas that its rows have changed.
   for (const row of admission.storeAhead()) draft.changed.add(account).add(row);
   const full = admission.refuse();

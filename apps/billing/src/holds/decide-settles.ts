@@ -2,7 +2,7 @@ import type { SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
 import { type Amounts, budgetsOf, budgetsOfHold, type CountingBudget, leftOf } from '../budgets/budget.js';
 import { charge, chargeLate, giveBack, type HeldParts, type LateCharge, returnHold } from '../ledger/funds.js';
 import { correctWindow } from '../limits/minute-window.js';
-import { limitsOf, limitsOfModel, storeOfModel, windowsOfModel } from '../limits/rate-limit.js';
+import { isOfAccount, limitsOf, limitsOfModel, storeOfModel, windowsOfModel } from '../limits/rate-limit.js';
 import type { AccountState, HoldTimes, Settle } from './batch.js';
 import { type BatchDraft, countInBudgets, usesOf } from './batch-draft.js';
 import { billableUsage, costWithin, type Hold, NO_USAGE, type ReapedHold, tokensOf } from './hold.js';
@@ -74,7 +74,8 @@ function endHold(draft: BatchDraft, settle: Settle, times: HoldTimes): EndedHold
   project.openHolds -= 1;
   draft.changed.add(project);
   for (const limit of limitsOf(draft.limits, hold)) {
-    limit.openHolds = Math.max(0, limit.openHolds - 1); // a replica of a release without limits may have opened the hold
+    // A replica of a release without limits may have opened the hold.
+    if (!isOfAccount(limit)) limit.openHolds = Math.max(0, limit.openHolds - 1);
     draft.changed.add(limit);
   }
   draft.openNow.delete(holdId);

@@ -128,6 +128,9 @@ test('so do those of rate limits', async () => {
      SELECT $3, $1, $2, $3, 1000, count(*) FROM billing.hold WHERE account_id = $1 AND key_id = $3`,
     [accountId, projectId, keyId],
   );
+  await ledger.sql.query('INSERT INTO billing.rate_limit (id, account_id, requests_per_minute_max, open_holds) VALUES ($1, $1, 1000, 0)', [
+    accountId,
+  ]);
   const hold = { ...reserveOf(first, 100n), tokensMax: 10 };
   const locked = await shardsOf(reserving(hold));
   expect(locked).toEqual({

@@ -3,7 +3,7 @@ import { longOr } from '#testing/long-run.js';
 import { PRICE, usageOf } from '../../test/ledger-fixture.js';
 import { MemoryLedger } from '../../test/memory-ledger.js';
 import { keysOf, makeBudgets, makeLimits, makeTenants, RandomTraffic, type Tenant } from '../../test/random-traffic.js';
-import { type ModelAccount, type ModelBudget, SerialModel } from '../../test/serial-model.js';
+import { type ModelAccount, type ModelBudget, SerialModel, targetIdOf } from '../../test/serial-model.js';
 import type { BudgetState } from '../budgets/budget.js';
 import { windowAt } from '../budgets/budget-window.js';
 import { availableOf, endGrant } from '../ledger/funds.js';
@@ -50,7 +50,7 @@ test.each(CASES.flat())('seed %i, credit lines %s: the fold equals the serial mo
 
   if (seed % 4 >= 2) traffic.limits.push(...makeLimits(tenants));
   for (const limit of traffic.limits) {
-    const targetId = limit.keyId ?? limit.projectId;
+    const targetId = targetIdOf(limit);
     model.limits.set(targetId, limit);
     ledger.limits.set(targetId, { ...limit, targetId, openHolds: 0, requestWindow: [], tokenWindow: [] });
   }
@@ -155,7 +155,8 @@ test.each(CASES.flat())('seed %i, credit lines %s: the fold equals the serial mo
         if (budget.dimension === undefined) expect({ spent, held }).toEqual(model.usedOf(budget, step.now));
         else expect(ledger.valuesAt(state, step.now)).toEqual(valuesUsed(model, budget, step.now));
       }
-      for (const [targetId, limit] of model.limits) expect(ledger.limits.get(targetId)?.openHolds).toBe(model.openHoldsOfLimit(limit));
+      for (const [targetId, limit] of model.limits)
+        expect(ledger.limits.get(targetId)?.openHolds).toBe(limit.projectId === null ? 0 : model.openHoldsOfLimit(limit));
       for (const { projectId } of projects) expect(ledger.projects.get(projectId)?.openHolds).toBe(model.openHoldsOf(projectId));
     }
   }
@@ -167,6 +168,7 @@ test('the random traffic reached every rare path', () => {
     'budget reset',
     'concurrency_limit of a key',
     'concurrency_limit of a project',
+    'concurrency_limit of an account',
     'cost from an ended grant',
     'cost from plan and top-up',
     'credit line in use',
@@ -192,6 +194,11 @@ test('the random traffic reached every rare path', () => {
     'rate_limit_exceeded of a project for requests',
     'rate_limit_exceeded of a project for tokens',
     'rate_limit_exceeded of a project for tokens, for ever',
+    'rate_limit_exceeded of an account for a model for requests',
+    'rate_limit_exceeded of an account for a model for tokens',
+    'rate_limit_exceeded of an account for requests',
+    'rate_limit_exceeded of an account for tokens',
+    'rate_limit_exceeded of an account for tokens, for ever',
     'reaped',
     'reserve above a budget of tokens',
     'reserve above a budget of tokens of a user',
@@ -252,8 +259,9 @@ function aboveBudget({ period, dimension, limitTokens }: ExceededBudget): string
   return dimension === undefined ? `reserve above the budget of a ${period}` : `reserve above the budget of a ${dimension}`;
 }
 
-function limitOf({ code, limit, keyId, model, requestedTokens }: LimitRefusal): string {
-  const owner = `${code} of a ${keyId === undefined ? 'project' : 'key'}${model === undefined ? '' : ' for a model'}`;
+function limitOf({ code, limit, keyId, accountId, model, requestedTokens }: LimitRefusal): string {
+  const level = keyId !== undefined ? 'a key' : accountId !== undefined ? 'an account' : 'a project';
+  const owner = `${code} of ${level}${model === undefined ? '' : ' for a model'}`;
   if (code === 'concurrency_limit') return owner;
   if (requestedTokens === undefined) return `${owner} for requests`;
   return `${owner} for tokens${requestedTokens > limit ? ', for ever' : ''}`;

@@ -15,8 +15,10 @@ import { type Author, audited, changedFields } from '#database/audit-journal.js'
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { isDuplicate, isMissing } from '../accounts/database-refusal.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
+import { refuseTooManyKeys } from '../limits/maxima.js';
+import { levelOf } from '../limits/operator-limits.js';
 import type { Limits } from '../limits/rate-limit.js';
-import { limitsOfRow, lockAccount, namesLimits, setLimits } from '../limits/set-limits.js';
+import { limitsOfRow, lockAccount, namesLimits, type ShownLimits, setLimits } from '../limits/set-limits.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';
 import { readLastUses } from '../usage/read-last-uses.js';
 import { storedDigest } from './key-digest.js';
@@ -25,8 +27,8 @@ import { makeApiKey } from './make-api-key.js';
 
 /**
  * Makes a key. The reply is the only place that has the whole key.
- * @throws {ServiceError} `not_found` for an unknown project, `conflict` when the id was used before, `invalid_request` for an end that has
- * passed.
+ * @throws {ServiceError} `not_found` for an unknown project, `conflict` when the id was used before or the account has as many active keys as
+ * it may, `invalid_request` for an end that has passed.
  */
 export async function createKey(
   prisma: PrismaClient,
@@ -41,7 +43,8 @@ export async function createKey(
     audited(prisma, 'billing', author, async (tx) => {
       const data = { id, projectId, name, note, expiresAt, models, networks, createdBy: nameOf(author), ...secret };
       const { project, ...row } = await tx.apiKey.create({ data, include: { project: true } });
-      const made = renderKey(row, await setLimits(tx, targetOf(row, project), limitsIn(request)));
+      const made = renderKey(row, await setLimits(tx, targetOf(row, project), limitsIn(request), levelOf(author)));
+      await refuseTooManyKeys(tx, project.accountId, 'projectId');
       return { result: { ...made, key }, change: { ...changeOf('key.create', made, project), before: null, after: { ...made } } };
     }),
   );
@@ -49,22 +52,24 @@ export async function createKey(
 
 /**
  * Changes the given fields; null clears one. Requests see the change from their next reserve on.
- * @throws {ServiceError} `not_found`; `conflict` when the key is revoked, or was replaced and would end later; `invalid_request` for an end that
- * has passed.
+ * @throws {ServiceError} `not_found`; `conflict` when the key is revoked, or was replaced and would end later, or had expired and the account has
+ * as many active keys as it may; `permission_denied` for a customer's limit above the operator's; `invalid_request` for an end that has passed.
  */
 export async function updateKey(prisma: PrismaClient, request: KeyUpdateRequest, author = OWN_AUTHOR): Promise<ApiKey> {
   const { keyId: id, name, note, disabled, models, networks } = request;
   const expiresAt = endOf(request.expiresAt);
   return audited(prisma, 'billing', author, async (tx) => {
-    const { row, project } = await lockKey(tx, id);
+    const { row, project, now } = await lockKey(tx, id);
     if (row.revokedAt) throw new ServiceError('conflict', 'The key is revoked, and stays so. Make another.', 'keyId');
     if (row.replacedBy && wouldEndLater(row, expiresAt))
       throw new ServiceError('conflict', 'The key was replaced: its end may only move to an earlier time.', 'expiresAt');
     if (namesLimits(limitsIn(request))) await lockAccount(tx, project.accountId); // batches lock it before the project, which the update locks
     const before = renderKey(row, await limitsOfKey(tx, row));
     const changedRow = await tx.apiKey.update({ where: { id }, data: { name, note, disabled, expiresAt, models, networks } });
-    const key = renderKey(changedRow, await setLimits(tx, targetOf(row, project), limitsIn(request)));
-    const changed = changedFields({ modelLimits: undefined, ...before }, key);
+    const key = renderKey(changedRow, await setLimits(tx, targetOf(row, project), limitsIn(request), levelOf(author)));
+    const hadExpired = row.expiresAt !== null && row.expiresAt <= now;
+    if (hadExpired && expiresAt !== undefined) await refuseTooManyKeys(tx, project.accountId, 'expiresAt');
+    const changed = changedFields({ modelLimits: undefined, operatorLimits: undefined, ...before }, key);
     return { result: key, change: changed && { ...changeOf('key.update', key, project), ...changed } };
   });
 }
@@ -72,8 +77,8 @@ export async function updateKey(prisma: PrismaClient, request: KeyUpdateRequest,
 /**
  * Makes a key with the settings of another, which ends after the grace, by the database's clock. Both are valid during it. They share budgets
  * and limits.
- * @throws {ServiceError} `not_found`; `conflict` when the key is not active or was replaced before, or the new id was used; `invalid_request`
- * for an end that has passed.
+ * @throws {ServiceError} `not_found`; `conflict` when the key is not active or was replaced before, the new id was used, or for a grace when
+ * the account has as many active keys as it may; `invalid_request` for an end that has passed.
  */
 export async function rotateKey(
   prisma: PrismaClient,
@@ -101,6 +106,8 @@ export async function rotateKey(
       const graceEnd = new Date(now.getTime() + graceSeconds * 1_000);
       const end = row.expiresAt && row.expiresAt < graceEnd ? row.expiresAt : graceEnd;
       const replaced = renderKey(await tx.apiKey.update({ where: { id: keyId }, data: { expiresAt: end, replacedBy: id } }), limits);
+      // Without a grace no key is added: a rotation is then always possible.
+      if (graceSeconds > 0) await refuseTooManyKeys(tx, project.accountId, 'graceSeconds');
       const changed = (one: ApiKey) => ({ expiresAt: one.expiresAt, replacedBy: one.replacedBy });
       return {
         result: { ...made, key, replaced },
@@ -165,7 +172,7 @@ function rootOf({ id, rootKeyId }: Prisma.ApiKeyModel): string {
   return rootKeyId ?? id;
 }
 
-async function limitsOfKey(tx: Prisma.TransactionClient, key: Prisma.ApiKeyModel): Promise<Limits> {
+async function limitsOfKey(tx: Prisma.TransactionClient, key: Prisma.ApiKeyModel): Promise<ShownLimits> {
   return limitsOfRow(await tx.rateLimit.findUnique({ where: { id: rootOf(key) } }));
 }
 
@@ -223,7 +230,7 @@ function changeOf(action: string, { keyId }: ApiKey, { accountId }: { accountId:
   return { action, accountId, target: `key/${keyId}`, reason: null };
 }
 
-function renderKey(row: Prisma.ApiKeyModel, { modelLimits, ...limits }: Limits): ApiKey {
+function renderKey(row: Prisma.ApiKeyModel, { modelLimits, ...limits }: ShownLimits): ApiKey {
   return {
     keyId: row.id,
     rootKeyId: rootOf(row),

@@ -1,4 +1,5 @@
 import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { updateAccount } from '../accounts/accounts.js';
 import { createProject, updateProject } from '../accounts/projects.js';
 import { setBudget } from '../budgets/budgets.js';
 import { showRequest } from '../holds/show-request.js';
@@ -30,7 +31,7 @@ async function bill(keyId: string, cost: number): Promise<string> {
   return reserve.requestId;
 }
 
-test('a key shows the tighter of its limits and those of its project, and the budgets that its requests count against', async () => {
+test('a key shows the tightest of its limits and those of its project and account, and the budgets that its requests count against', async () => {
   const { accountId, projectId, keyId } = customer;
   const { projectId: otherProject } = await createProject(
     ledger.prisma,
@@ -45,10 +46,13 @@ test('a key shows the tighter of its limits and those of its project, and the bu
   await bill(keyId, 7);
   const modelLimits = [{ model: 'gpt-*', requestsPerMinuteMax: 5 }];
   await updateKey(ledger.prisma, { keyId, concurrencyMax: 3, tokensPerMinuteMax: 500 });
+  const ofAccount = [{ model: 'o3', tokensPerMinuteMax: 9 }];
+  await updateAccount(ledger.prisma, { accountId, requestsPerMinuteMax: 15, tokensPerMinuteMax: 450, modelLimits: ofAccount });
   await updateProject(ledger.prisma, { projectId, requestsPerMinuteMax: 20, concurrencyMax: 30, tokensPerMinuteMax: 400, modelLimits });
   const { budgets, ...key } = await showOwnKey(ledger.prisma, keyId);
-  const tightest = { requestsPerMinuteMax: 20, tokensPerMinuteMax: 400, concurrencyMax: 3 };
-  expect(key).toMatchObject({ keyId, projectId, status: 'active', tightest, projectModelLimits: modelLimits });
+  const tightest = { requestsPerMinuteMax: 15, tokensPerMinuteMax: 400, concurrencyMax: 3 };
+  const limits = { tightest, projectModelLimits: modelLimits, accountModelLimits: ofAccount };
+  expect(key).toMatchObject({ keyId, projectId, status: 'active', ...limits });
   expect(budgets).toEqual(own.map((budget) => ({ ...budget, spentPicoUsd: '7' })));
 });
 

@@ -10,7 +10,7 @@ import { queryUsage } from '../usage/query-usage.js';
 import { listKeys } from './keys.js';
 
 /**
- * Returns a key with the limits of its project and every budget that all of its requests count against: none of users and tags.
+ * Returns a key with the limits of its project and account, and every budget that all of its requests count against: none of users and tags.
  * @throws {ServiceError} `not_found`.
  */
 export async function showOwnKey(prisma: PrismaClient, keyId: string): Promise<OwnKey> {
@@ -20,15 +20,17 @@ export async function showOwnKey(prisma: PrismaClient, keyId: string): Promise<O
   const include = { limits: { where: { keyId: null } } };
   const { limits, ...project } = await prisma.project.findUniqueOrThrow({ where: { id: key.projectId }, include });
   const { tokensPerMinuteMax, modelLimits } = limitsOfRow(limits[0]);
+  const ofAccount = limitsOfRow(await prisma.rateLimit.findUnique({ where: { id: project.accountId } }));
   const { budgets } = await listBudgets(prisma, { accountId: project.accountId });
   return {
     ...key,
     tightest: {
-      requestsPerMinuteMax: tighter(key.requestsPerMinuteMax, project.requestsPerMinuteMax),
-      tokensPerMinuteMax: tighter(key.tokensPerMinuteMax, tokensPerMinuteMax),
-      concurrencyMax: tighter(key.concurrencyMax, project.concurrencyMax),
+      requestsPerMinuteMax: tightest(project.requestsPerMinuteMax, key.requestsPerMinuteMax, ofAccount.requestsPerMinuteMax),
+      tokensPerMinuteMax: tightest(tokensPerMinuteMax, key.tokensPerMinuteMax, ofAccount.tokensPerMinuteMax),
+      concurrencyMax: tightest(project.concurrencyMax, key.concurrencyMax, ofAccount.concurrencyMax),
     },
     ...(modelLimits && { projectModelLimits: [...modelLimits] }),
+    ...(ofAccount.modelLimits && { accountModelLimits: [...ofAccount.modelLimits] }),
     budgets: budgets.filter(
       ({ dimension, ...of }) =>
         dimension === null && (of.keyId === key.rootKeyId || (of.keyId === null && (of.projectId ?? key.projectId) === key.projectId)),
@@ -36,9 +38,10 @@ export async function showOwnKey(prisma: PrismaClient, keyId: string): Promise<O
   };
 }
 
-/** Returns the lower limit. Null is no limit. */
-function tighter<Limit extends number | null>(ofKey: number | null, ofProject: Limit): number | Limit {
-  return ofKey === null || ofProject === null ? (ofKey ?? ofProject) : Math.min(ofKey, ofProject);
+/** Returns the lowest limit. Null is no limit. */
+function tightest<Limit extends number | null>(ofProject: Limit, ...others: (number | null)[]): number | Limit {
+  const limits = [ofProject, ...others].filter((limit) => limit !== null);
+  return limits.length > 0 ? Math.min(...limits) : ofProject;
 }
 
 /**

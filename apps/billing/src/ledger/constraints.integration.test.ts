@@ -56,6 +56,7 @@ const TABLES: Record<string, Table> = {
       account_open_holds_not_negative: { open_holds: -1 },
       account_budget_count_not_negative: { budget_count: -1 },
       account_limit_count_not_negative: { limit_count: -1 },
+      account_maxima_above_zero: { active_keys_max: 0 },
       account_event_sequence_not_negative: { event_sequence: -1 },
     },
   },
@@ -122,6 +123,8 @@ const TABLES: Record<string, Table> = {
       budget_passed_is_percentage: { passed: 101 },
       budget_unit_check: { unit: `'requests'` },
       budget_start_day_check: { period: `'month'`, start_day: 29 },
+      budget_set_by_check: { set_by: `'viewer'` },
+      budget_within_operator: { operator_limit: 0 },
     },
   },
   budget_value: {
@@ -150,6 +153,8 @@ const TABLES: Record<string, Table> = {
       rate_limit_concurrency_max_check: { ...ofKey(), concurrency_max: 0 },
       rate_limit_tokens_per_minute_max_check: { tokens_per_minute_max: 0 },
       rate_limit_open_holds_not_negative: { open_holds: -1 },
+      rate_limit_of_account_counts_no_holds: { id: '(SELECT id FROM billing.account LIMIT 1)', project_id: 'NULL', open_holds: 1 },
+      rate_limit_within_operator: { tokens_per_minute_max: 6, operator_limits: `'{"tokensPerMinuteMax": 5}'` },
     },
   },
   hold: {

@@ -202,7 +202,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 'I16',
-    rule: 'a rate limit counts the open holds of its key or project, and its windows have positive counts in ascending time',
+    rule: 'a rate limit counts the open holds of its key or project, none of an account, and its windows have positive counts in ascending time',
     freezesAccount: false,
     sql: () => `SELECT l.id AS subject, l.account_id FROM billing.rate_limit l
       WHERE l.open_holds <> (SELECT count(*) FROM billing.hold h

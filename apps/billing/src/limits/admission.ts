@@ -9,7 +9,7 @@ import {
   retryAfterSeconds,
   slideWindow,
 } from './minute-window.js';
-import { limitsOfModel, type RateLimitState, storeOfModel, windowsOfModel } from './rate-limit.js';
+import { isOfAccount, limitsOfModel, type RateLimitState, storeOfModel, windowsOfModel } from './rate-limit.js';
 
 /** A place becomes free when any running request ends, which cannot be predicted. */
 const CONCURRENCY_RETRY_AFTER_SECONDS = 1;
@@ -22,11 +22,16 @@ interface ProjectLimits {
   requestWindow: MinuteWindow;
 }
 
+/** The owner of a limit: a key, or a whole account. Neither: a project. */
+interface LimitOwner {
+  keyId?: string;
+  accountId?: string;
+}
+
 /** A count of the last minute in which a request must fit. */
 interface Counter {
   row: ProjectLimits | RateLimitState;
-  /** Absent: the limit of the project. */
-  keyId: string | null;
+  owner: LimitOwner;
   /** Pattern of the models that count. Absent: all do. */
   model?: string;
   unit: 'requests' | 'tokens';
@@ -38,7 +43,7 @@ interface Counter {
 }
 
 /**
- * The limits per minute and on concurrency that a reserve counts towards, of its project and its key. All are asked before any is counted.
+ * The limits per minute and on concurrency that a reserve counts towards, of its project, its account and its key. All are asked before any is counted.
  */
 export class Admission {
   private readonly counters: Counter[];
@@ -46,17 +51,18 @@ export class Admission {
   constructor(
     private readonly project: ProjectLimits,
     private readonly limits: readonly RateLimitState[],
+    private readonly account: { readonly openHolds: number },
     { model, tokensMax = 0 }: Pick<ReserveRequest, 'model' | 'tokensMax'>,
     private readonly now: number,
   ) {
-    this.counters = [this.counter({ row: project, keyId: null, unit: 'requests', limit: project.requestsPerMinuteMax, count: 1 })];
+    this.counters = [this.counter({ row: project, owner: {}, unit: 'requests', limit: project.requestsPerMinuteMax, count: 1 })];
     for (const row of limits) {
-      const { keyId } = row;
+      const owner = ownerOf(row);
       for (const { model: pattern, requestsPerMinuteMax, tokensPerMinuteMax } of [
         { ...row, model: undefined },
         ...limitsOfModel(row, model),
       ]) {
-        const of = { row, keyId, ...(pattern !== undefined && { model: pattern }) };
+        const of = { row, owner, ...(pattern !== undefined && { model: pattern }) };
         if (requestsPerMinuteMax) this.counters.push(this.counter({ ...of, unit: 'requests', limit: requestsPerMinuteMax, count: 1 }));
         if (tokensPerMinuteMax && tokensMax > 0) {
           this.counters.push(this.counter({ ...of, unit: 'tokens', limit: tokensPerMinuteMax, count: tokensMax }));
@@ -92,7 +98,7 @@ export class Admission {
       store(counter, counter.window);
     }
     this.project.openHolds += 1;
-    for (const row of this.limits) row.openHolds += 1;
+    for (const row of this.limits) if (!isOfAccount(row)) row.openHolds += 1;
   }
 
   /** Returns what the tightest limits leave: those with the least remaining. */
@@ -107,12 +113,12 @@ export class Admission {
     const [first, ...others] = full.map((counter) => ({ counter, waitSeconds: this.waitSeconds(counter) }));
     if (!first) return undefined;
     const { counter, waitSeconds } = others.reduce((longest, other) => (other.waitSeconds > longest.waitSeconds ? other : longest), first);
-    const { keyId, model, unit, limit, count } = counter;
+    const { owner, model, unit, limit, count } = counter;
     return {
       code: 'rate_limit_exceeded',
       limit,
       retryAfterSeconds: Math.min(waitSeconds, RETRY_AFTER_SECONDS_MAX),
-      ...(keyId !== null && { keyId }),
+      ...owner,
       ...(model !== undefined && { model }),
       ...(unit === 'tokens' && { requestedTokens: count }),
       ...this.left(),
@@ -125,17 +131,18 @@ export class Admission {
   }
 
   private refuseConcurrency() {
-    const full = [this.project, ...this.limits].find(
-      ({ openHolds, concurrencyMax }) => concurrencyMax !== null && openHolds >= concurrencyMax,
-    );
+    const full = [this.project, ...this.limits].find((row) => row.concurrencyMax !== null && this.openHoldsOf(row) >= row.concurrencyMax);
     if (full?.concurrencyMax == null) return undefined;
-    const keyId = 'keyId' in full ? full.keyId : null;
     return {
       code: 'concurrency_limit',
       limit: full.concurrencyMax,
       retryAfterSeconds: CONCURRENCY_RETRY_AFTER_SECONDS,
-      ...(keyId !== null && { keyId }),
+      ...('targetId' in full && ownerOf(full)),
     } as const;
+  }
+
+  private openHoldsOf(row: ProjectLimits | RateLimitState): number {
+    return 'targetId' in row && isOfAccount(row) ? this.account.openHolds : row.openHolds;
   }
 
   private tightest(unit: Counter['unit']): LimitLeft | undefined {
@@ -148,6 +155,11 @@ export class Admission {
   private counter(counter: Omit<Counter, 'window'>): Counter {
     return { ...counter, window: slideWindow(windowOf(counter), this.now) };
   }
+}
+
+function ownerOf(row: RateLimitState): LimitOwner {
+  if (row.keyId !== null) return { keyId: row.keyId };
+  return isOfAccount(row) ? { accountId: row.accountId } : {};
 }
 
 function windowOf({ row, model, unit }: Omit<Counter, 'window'>): MinuteWindow {

@@ -3,7 +3,7 @@ import { modelMatcher } from '#contracts/billing/model-pattern.js';
 import type { Payer } from '../budgets/budget.js';
 import type { MinuteWindow } from './minute-window.js';
 
-/** Limits of a key beside those of its project, or of a project. Null: no limit. */
+/** Limits of a key beside those of its project, of a project, or of an account. Null: no limit. */
 export interface Limits {
   requestsPerMinuteMax: number | null;
   concurrencyMax: number | null;
@@ -18,13 +18,14 @@ export interface ModelWindows {
   tokens: MinuteWindow;
 }
 
-/** The limits of a key or a project, and what counts towards them: a row of `billing.rate_limit`. */
+/** The limits of a key, a project or an account, and what counts towards them: a row of `billing.rate_limit`. */
 export interface RateLimitState extends Limits {
-  /** Id of the first key of the rotations, or of the project. */
+  /** Id of the first key of the rotations, of the project, or of the account. */
   targetId: string;
   accountId: string;
-  /** Null: the limits of the whole project. Its requests per minute and its concurrency are in the row of the project. */
+  /** Null: the limits of a whole project, whose requests per minute and concurrency are in its own row, or of the whole account. */
   keyId: string | null;
+  /** Always 0 for an account, whose own row counts its open holds. */
   openHolds: number;
   requestWindow: MinuteWindow;
   tokenWindow: MinuteWindow;
@@ -38,10 +39,20 @@ export type RateLimitsOfAccount = ReadonlyMap<string, RateLimitState | null>;
 
 const NONE: readonly RateLimitState[] = [];
 
-/** Returns the limits that a request counts towards, those of the project first. */
+/** Returns the targets whose limits a request counts towards, the widest first. */
+export function limitedTargets({ accountId, projectId, rootKeyId }: Payer): string[] {
+  return [accountId, projectId, rootKeyId];
+}
+
+/** Returns the limits that a request counts towards, those of the account first. */
 export function limitsOf(limits: RateLimits, payer: Payer): readonly RateLimitState[] {
   const ofAccount = limits.get(payer.accountId);
-  return ofAccount ? [payer.projectId, payer.rootKeyId].flatMap((targetId) => ofAccount.get(targetId) ?? NONE) : NONE;
+  return ofAccount ? limitedTargets(payer).flatMap((targetId) => ofAccount.get(targetId) ?? NONE) : NONE;
+}
+
+/** True for the limits that all projects of an account share. */
+export function isOfAccount({ targetId, accountId }: RateLimitState): boolean {
+  return targetId === accountId;
 }
 
 const NO_WINDOWS: ModelWindows = { requests: [], tokens: [] };

@@ -2,7 +2,7 @@ import type { PgConnection } from '#database/pg-connection.js';
 import type { Payer } from '../budgets/budget.js';
 import type { Hold } from '../holds/hold.js';
 import { execute, plainArray } from '../holds/pipelined-query.js';
-import type { RateLimitState, RateLimitsOfAccount } from './rate-limit.js';
+import { limitedTargets, type RateLimitState, type RateLimitsOfAccount } from './rate-limit.js';
 
 const READ_LIMITS = {
   name: 'read_limits',
@@ -32,8 +32,8 @@ export async function readLimits(
 ): Promise<Map<string, RateLimitsOfAccount>> {
   const limits = new Map(accountIds.map((accountId) => [accountId, new Map<string, RateLimitState | null>()]));
   const holds = [...openHolds].filter(({ accountId }) => limits.has(accountId));
-  for (const { accountId, projectId, rootKeyId } of [...requests, ...holds])
-    limits.get(accountId)?.set(projectId, null).set(rootKeyId, null);
+  for (const payer of [...requests, ...holds])
+    for (const targetId of limitedTargets(payer)) limits.get(payer.accountId)?.set(targetId, null);
   const targets = [...limits].flatMap(([accountId, ofAccount]) => [...ofAccount.keys()].map((targetId) => ({ targetId, accountId })));
   const [{ rows }, tokens] = await Promise.all([
     execute<RateLimitState>(connection, READ_LIMITS, [

@@ -1,14 +1,22 @@
-import type { ModelLimit } from '#contracts/billing/model-limits.js';
+import { isDeepStrictEqual } from 'node:util';
+import type { ModelLimit, OperatorLimits } from '#contracts/billing/model-limits.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { Prisma } from '#database/prisma-client.js';
 import { readKeysOfRoot } from '../keys/key-roots.js';
+import { type Level, requireWithin, setLimitsOf } from './operator-limits.js';
 import type { Limits } from './rate-limit.js';
 
-/** The first key of rotations, or a project where `keyId` is null. */
+/** The first key of rotations; a project where `keyId` is null; an account where `projectId` is null too. */
 interface Target {
   accountId: string;
-  projectId: string;
+  projectId: string | null;
   keyId: string | null;
+}
+
+/** Limits as contracts show them. */
+export interface ShownLimits extends Limits {
+  /** The most that the operator allows. Absent: all limits are the operator's. */
+  operatorLimits?: OperatorLimits;
 }
 
 export const NO_LIMITS: Limits = { requestsPerMinuteMax: null, concurrencyMax: null, tokensPerMinuteMax: null };
@@ -20,30 +28,49 @@ export function namesLimits(changes: Partial<Limits>): boolean {
 
 /**
  * Sets the given limits of a target, of which null removes one and an empty list those by model, and returns all of them. Requests see the change from their next reserve on.
- * Open holds count towards a new limit on concurrency; windows start empty. Locks the account: call it before the project's row is locked,
- * since batches lock in this order.
- * @throws {ServiceError} `invalid_request` for a pattern of models twice or without a limit.
+ * Open holds count towards a new limit on concurrency; windows start empty. What the operator sets replaces the customer's, and is the most
+ * that a customer may set. Locks the account: call it before the project's row is locked, since batches lock in this order.
+ * @throws {ServiceError} `invalid_request` for a pattern of models twice or without a limit, `permission_denied` for a customer's limit above
+ * the operator's.
  */
-export async function setLimits(tx: Prisma.TransactionClient, target: Target, changes: Partial<Limits>): Promise<Limits> {
+export async function setLimits(
+  tx: Prisma.TransactionClient,
+  target: Target,
+  changes: Partial<Limits>,
+  level: Level,
+): Promise<ShownLimits> {
   const { accountId, projectId, keyId } = target;
-  const id = keyId ?? projectId;
+  const id = keyId ?? projectId ?? accountId;
   checkModelLimits(changes.modelLimits ?? []);
   if (namesLimits(changes)) await lockAccount(tx, accountId);
   const row = await tx.rateLimit.findUnique({ where: { id } });
-  const limits = limitsOfRow(row);
-  for (const [name, limit] of Object.entries(changes)) if (limit !== undefined) Object.assign(limits, { [name]: limit });
-  if (limits.modelLimits?.length === 0) delete limits.modelLimits;
-  if (!namesLimits(changes)) return limits;
-  const isLimited = Object.values(limits).some((limit) => limit !== null);
+  if (!namesLimits(changes)) return limitsOfRow(row);
+  const { operatorLimits: _, ...old } = limitsOfRow(row);
+  const before = operatorLimitsOfRow(row);
+  const limits = changed(old, changes);
+  const operator = level === 'operator' ? setLimitsOf(changed({ ...NO_LIMITS, ...before }, changes)) : before;
+  if (level === 'customer') requireWithin(limits, operator);
+  const isAllOperators = isDeepStrictEqual(operator, setLimitsOf(limits));
+  const after = { ...limits, ...(!isAllOperators && { operatorLimits: operator }) };
+  const isLimited = Object.keys(setLimitsOf(limits)).length > 0;
   if (row && !isLimited) await tx.rateLimit.delete({ where: { id } });
-  else if (row) await tx.rateLimit.update({ where: { id }, data: { ...columnsOf(limits), modelWindows: windowsLeft(row, limits) } });
+  else if (row) await tx.rateLimit.update({ where: { id }, data: { ...columnsOf(after), modelWindows: windowsLeft(row, limits) } });
   else if (isLimited) {
-    const openHolds = await tx.hold.count({
-      where: { accountId, projectId, ...(keyId !== null && { keyId: { in: await readKeysOfRoot(tx, keyId) } }) },
-    });
-    await tx.rateLimit.create({ data: { id, ...target, ...columnsOf(limits), openHolds } });
+    const openHolds = projectId === null ? 0 : await countHolds(tx, { accountId, projectId, keyId });
+    await tx.rateLimit.create({ data: { id, ...target, ...columnsOf(after), openHolds } });
   }
-  return limits;
+  return after;
+}
+
+function changed(limits: Limits, changes: Partial<Limits>): Limits {
+  const given = Object.fromEntries(Object.entries(changes).filter(([, limit]) => limit !== undefined));
+  const { modelLimits, ...all } = { ...limits, ...given };
+  return { ...all, ...(modelLimits && modelLimits.length > 0 && { modelLimits }) };
+}
+
+async function countHolds(tx: Prisma.TransactionClient, target: { accountId: string; projectId: string; keyId: string | null }) {
+  const { keyId, ...where } = target;
+  return tx.hold.count({ where: { ...where, ...(keyId !== null && { keyId: { in: await readKeysOfRoot(tx, keyId) } }) } });
 }
 
 function checkModelLimits(modelLimits: readonly ModelLimit[]): void {
@@ -53,8 +80,12 @@ function checkModelLimits(modelLimits: readonly ModelLimit[]): void {
   if (patterns.size < modelLimits.length) throw new ServiceError('invalid_request', 'a pattern of models is there twice', 'modelLimits');
 }
 
-function columnsOf({ modelLimits, ...limits }: Limits) {
-  return { ...limits, modelLimits: modelLimits ? (modelLimits as unknown as Prisma.InputJsonValue) : Prisma.DbNull };
+function columnsOf({ modelLimits, operatorLimits, ...limits }: ShownLimits) {
+  return { ...limits, modelLimits: jsonOf(modelLimits), operatorLimits: jsonOf(operatorLimits) };
+}
+
+function jsonOf(value: object | undefined) {
+  return value ? (value as Prisma.InputJsonValue) : Prisma.DbNull;
 }
 
 /** Returns the windows of the patterns that stay. Those of a new one start empty. */
@@ -68,8 +99,20 @@ export async function lockAccount(tx: Prisma.TransactionClient, accountId: strin
   await tx.$queryRaw`SELECT FROM billing.account WHERE id = ${accountId}::uuid FOR NO KEY UPDATE`;
 }
 
+type LimitsRow = Omit<Limits, 'modelLimits'> & { modelLimits?: unknown; operatorLimits?: unknown };
+
 /** Returns the limits of a row; none where there is no row. */
-export function limitsOfRow(row: (Omit<Limits, 'modelLimits'> & { modelLimits?: unknown }) | null | undefined): Limits {
-  const { requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits } = row ?? NO_LIMITS;
-  return { requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, ...(modelLimits ? { modelLimits: modelLimits as ModelLimit[] } : {}) };
+export function limitsOfRow(row: LimitsRow | null | undefined): ShownLimits {
+  const { requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits, operatorLimits } = row ?? (NO_LIMITS as LimitsRow);
+  return {
+    ...{ requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax },
+    ...(modelLimits ? { modelLimits: modelLimits as ModelLimit[] } : {}),
+    ...(operatorLimits ? { operatorLimits: operatorLimits as OperatorLimits } : {}),
+  };
+}
+
+/** Returns the limits of a row that the operator has set. */
+export function operatorLimitsOfRow(row: LimitsRow | null | undefined): OperatorLimits {
+  const { operatorLimits, ...limits } = limitsOfRow(row);
+  return operatorLimits ?? setLimitsOf(limits);
 }

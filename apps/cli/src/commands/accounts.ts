@@ -1,22 +1,25 @@
 import { type Account, accountCreate, accountList, accountUpdate, type NextPricePlan, pricePlanAt } from '#contracts/billing/accounts.js';
-import { PRICE_PLAN_LENGTH_MAX } from '#contracts/billing/fields.js';
+import { PRICE_PLAN_LENGTH_MAX, TOKENS_MAX } from '#contracts/billing/fields.js';
 import { balanceGet } from '#contracts/billing/money.js';
 import { command } from '../command.js';
 import {
   accountId,
   argument,
   clearable,
+  clearableNumber,
   cursor,
   defaultingToOnly,
   flag,
   instant,
+  modelLimits,
   optional,
   required,
   text,
   usd,
   usdOrZero,
+  wholeNumber,
 } from '../parameters.js';
-import { morePages, renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
+import { morePages, renderDollars, renderFields, renderModelLimits, renderMoney, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
 export const accountCommands = [
@@ -53,7 +56,7 @@ export const accountCommands = [
   }),
   command({
     name: 'account update',
-    summary: 'Freeze or reactivate an account, rename it, or set its credit line, price plan or low-balance threshold',
+    summary: 'Freeze or reactivate an account, rename it, or set its limits, credit line, price plan or low-balance threshold',
     parameters: {
       accountId: argument(accountId, 'id of the account'),
       name: optional(text(200), 'display name'),
@@ -65,25 +68,33 @@ export const accountCommands = [
       creditLine: optional(usdOrZero, 'how far below zero the top-up balance may go; 0: not at all'),
       pricePlan: optional(clearable(text(PRICE_PLAN_LENGTH_MAX, 'id')), 'price plan of the catalog; an empty text returns to list prices'),
       from: optional(instant, 'time from which on the price plan counts; default at once'),
+      rpm: optional(clearableNumber(wholeNumber(1, 1_000_000)), "maximum of requests of all its projects in any minute; '' for none"),
+      concurrency: optional(clearableNumber(wholeNumber(1, 100_000)), "maximum of concurrent requests of all its projects; '' for none"),
+      tpm: optional(clearableNumber(wholeNumber(1, TOKENS_MAX)), "maximum of tokens of all its projects in any minute; '' for none"),
+      modelLimits: optional(modelLimits, "limits per minute of patterns of models, which replace those before; '' for none"),
+      projects: optional(wholeNumber(1, 100_000), 'most projects that it may have'),
+      keys: optional(wholeNumber(1, 1_000_000), 'most active keys that it may have'),
     },
     examples: [
       'account update <account-id> --frozen --reason "payment disputed"',
       'account update <account-id> --active',
       'account update <account-id> --low-balance 5',
       'account update <account-id> --credit-line 500.00',
+      'account update <account-id> --rpm 1200 --concurrency 100 --tpm 500000',
+      'account update <account-id> --projects 300 --keys 5000',
       'account update <account-id> --price-plan reseller',
       'account update <account-id> --price-plan reseller --from 2027-01-01',
     ],
     endpoint: accountUpdate,
-    request: ({ accountId, name, frozen, reason, active, lowBalance, lowBalanceOff, creditLine, pricePlan, from }) => {
+    request: ({ accountId, ...values }) => {
+      const { name, frozen, reason, active, lowBalance, lowBalanceOff, creditLine, pricePlan, from } = values;
+      const { rpm, concurrency, tpm, modelLimits, projects, keys } = values;
       if (frozen && active) throw new UsageError('--frozen and --active contradict each other');
       if (lowBalance && lowBalanceOff) throw new UsageError('--low-balance and --low-balance-off contradict each other');
       if (from && pricePlan === undefined) throw new UsageError('--from requires --price-plan');
       if (reason && !frozen) throw new UsageError('--reason requires --frozen');
-      if ([name, frozen, active, lowBalance, lowBalanceOff, creditLine, pricePlan].every((value) => value === undefined)) {
-        throw new UsageError(
-          'nothing to change: give --name, --frozen, --active, --low-balance, --low-balance-off, --credit-line or --price-plan',
-        );
+      if (Object.values(values).every((value) => value === undefined)) {
+        throw new UsageError('nothing to change: give an option, such as --name, --frozen, --rpm, --low-balance or --credit-line');
       }
       return {
         accountId,
@@ -93,6 +104,12 @@ export const accountCommands = [
         lowBalanceUsd: lowBalanceOff ? '0' : lowBalance,
         creditLineUsd: creditLine,
         ...(pricePlan !== undefined && { pricePlan: pricePlan || null, pricePlanFrom: from }),
+        requestsPerMinuteMax: rpm === 0 ? null : rpm,
+        concurrencyMax: concurrency === 0 ? null : concurrency,
+        tokensPerMinuteMax: tpm === 0 ? null : tpm,
+        modelLimits,
+        projectsMax: projects,
+        activeKeysMax: keys,
       };
     },
     render: renderAccount,
@@ -127,6 +144,12 @@ function renderAccount(account: Account): string {
     'credit line': account.creditLinePicoUsd === null ? null : renderMoney(account.creditLinePicoUsd),
     'price plan': pricePlanAt(account, Date.now()),
     ...(isAhead(account.nextPricePlan) && { 'next price plan': renderNextPlan(account.nextPricePlan) }),
+    ...(account.requestsPerMinuteMax !== null && { 'requests per minute': String(account.requestsPerMinuteMax) }),
+    ...(account.concurrencyMax !== null && { 'concurrent requests': String(account.concurrencyMax) }),
+    ...(account.tokensPerMinuteMax !== null && { 'tokens per minute': String(account.tokensPerMinuteMax) }),
+    ...(account.modelLimits && { 'by model': renderModelLimits(account.modelLimits) }),
+    'most projects': String(account.projectsMax),
+    'most active keys': String(account.activeKeysMax),
     created: account.createdAt,
   });
 }

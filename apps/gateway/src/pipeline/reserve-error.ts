@@ -67,8 +67,9 @@ function modelOf({ model }: Limited): string {
   return model === undefined ? '' : ` for ${model}`;
 }
 
-function ownerOf({ keyId }: Limited): string {
-  return keyId === undefined ? "The project's" : "The API key's";
+function ownerOf({ keyId, accountId }: Limited): string {
+  if (keyId !== undefined) return "The API key's";
+  return accountId === undefined ? "The project's" : "The account's";
 }
 
 function balanceError(refused: { requiredPicoUsd: string; availablePicoUsd: string }, quote: Quote): GatewayError {

@@ -637,6 +637,10 @@ test.each([
     { code: 'concurrency_limit', message: "The API key's limit of 4 requests at once is reached. Please try again in 1s." },
   ],
   [
+    { status: 'refused', code: 'concurrency_limit', limit: 9, retryAfterSeconds: 1, accountId: 'account' },
+    { code: 'concurrency_limit', message: "The account's limit of 9 requests at once is reached. Please try again in 1s." },
+  ],
+  [
     {
       status: 'refused',
       code: 'rate_limit_exceeded',

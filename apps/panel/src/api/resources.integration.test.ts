@@ -31,6 +31,11 @@ const account = (accountId: string) => ({
   creditLinePicoUsd: null,
   pricePlan: null,
   nextPricePlan: null,
+  requestsPerMinuteMax: null,
+  concurrencyMax: null,
+  tokensPerMinuteMax: null,
+  projectsMax: 100,
+  activeKeysMax: 1_000,
   createdAt: '2027-01-01T00:00:00.000Z',
 });
 const project = {

@@ -40,8 +40,10 @@ export class Services {
 
   /** Changes something in the name of the caller, whom the service records in its audit journal. */
   change<Request extends object, Reply>(request: PanelRequest, endpoint: Endpoint<Request, Reply>, payload: Request): Promise<Reply> {
-    const { actor, actorName } = callerOf(request);
-    return this.changeAs({ actor, actorName, ip: request.address, requestId: request.requestId }, endpoint, payload);
+    const { actor, actorName, access } = callerOf(request);
+    // Only roles of the platform have the permission, so its holder is the operator.
+    const level = access.mayAnywhere('accounts') ? undefined : 'customer';
+    return this.changeAs({ actor, actorName, ip: request.address, requestId: request.requestId, level }, endpoint, payload);
   }
 
   /** Changes something in the name of an author. */

@@ -90,6 +90,11 @@ const account = (at: number, name: string, topup: bigint, plan: bigint, held: bi
     creditLinePicoUsd: null,
     pricePlan: null,
     nextPricePlan: null,
+    requestsPerMinuteMax: 1_200,
+    concurrencyMax: 200,
+    tokensPerMinuteMax: null,
+    projectsMax: 100,
+    activeKeysMax: 1_000,
     createdAt: iso(NOW - 90 * 24 * HOUR_MS),
     balance,
   };

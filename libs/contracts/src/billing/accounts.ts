@@ -1,6 +1,7 @@
 import { IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { Clearable, Id, Instant, type Paged, PRICE_PLAN_LENGTH_MAX, Text, Usd } from './fields.js';
+import { Clearable, Id, Instant, NestedList, type Paged, PRICE_PLAN_LENGTH_MAX, Text, TOKENS_MAX, Usd } from './fields.js';
+import { MODEL_LIMITS_MAX, ModelLimit } from './model-limits.js';
 import type { Balance } from './money.js';
 
 export class AccountCreateRequest {
@@ -39,6 +40,15 @@ export interface Account {
   pricePlan: string | null;
   /** Replaces `pricePlan` at its time, and stays here afterwards. Null: nothing replaces it. */
   nextPricePlan: NextPricePlan | null;
+  /** Limits that all its projects share. Null: none. */
+  requestsPerMinuteMax: number | null;
+  concurrencyMax: number | null;
+  tokensPerMinuteMax: number | null;
+  /** Limits by model that all its projects share. Absent: none. */
+  modelLimits?: ModelLimit[];
+  /** Most projects, and most keys that are neither revoked nor expired. */
+  projectsMax: number;
+  activeKeysMax: number;
   createdAt: string;
 }
 
@@ -66,12 +76,21 @@ export class AccountUpdateRequest {
   @Clearable() @Text(PRICE_PLAN_LENGTH_MAX) pricePlan?: string | null;
   /** A moment ahead, from which on `pricePlan` counts for the requests that begin. Default: at once. Either replaces one that waits. */
   @IsOptional() @Instant() pricePlanFrom?: string;
+  /** Limits that all projects share, beside their own. Null removes one. */
+  @Clearable() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number | null;
+  @Clearable() @IsInt() @Min(1) @Max(100_000) concurrencyMax?: number | null;
+  @Clearable() @IsInt() @Min(1) @Max(TOKENS_MAX) tokensPerMinuteMax?: number | null;
+  /** Replaces the limits by model. Empty: none. */
+  @IsOptional() @NestedList(() => ModelLimit, MODEL_LIMITS_MAX) modelLimits?: ModelLimit[];
+  /** Most projects, and most keys that are neither revoked nor expired. Fewer than the account has: it gets no more. */
+  @IsOptional() @IsInt() @Min(1) @Max(100_000) projectsMax?: number;
+  @IsOptional() @IsInt() @Min(1) @Max(1_000_000) activeKeysMax?: number;
 }
 
 export const accountUpdate = new Endpoint<AccountUpdateRequest, Account>(
   'billing.v1.account.update',
   AccountUpdateRequest,
-  'Freezes an account or makes it active again; changes its name, its price plan, its credit line, or when its balance is low',
+  'Freezes an account or makes it active again; changes its name, price plan, credit line, limits and maxima, or when its balance is low',
   { isRecorded: true },
 );
 

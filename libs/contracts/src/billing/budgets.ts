@@ -73,6 +73,11 @@ export interface Budget {
   heldTokens?: number;
   /** Percentages of the limit that are events, ascending. None for a budget of each value. */
   thresholds: number[];
+  /** Who has set the budget. Absent: the operator, of whose budgets a customer may lower the limit and change nothing else. */
+  setBy?: 'customer';
+  /** The operator's limit, in the unit of the budget, where the customer has lowered it. Absent: the limit of the budget. */
+  operatorLimitPicoUsd?: string;
+  operatorLimitTokens?: number;
   /** The current window. Null for `total`. */
   windowStart: string | null;
   /** End of the window: from then on nothing is spent or held. Null for `total`. */
@@ -89,7 +94,8 @@ export function amountsOf(budget: Budget): { limit: bigint; spent: bigint; held:
 
 /**
  * Replies `not_found` for an unknown account, project or key, and `conflict` when the account has 1,000 budgets, for another time zone or
- * start day of a budget of users or tags, or for `createOnly` when the budget exists.
+ * start day of a budget of users or tags, or for `createOnly` when the budget exists. Replies `permission_denied` when a customer would raise
+ * an operator's budget above the operator's limit, or change its time zone, start day or thresholds.
  */
 export const budgetSet = new Endpoint<BudgetSetRequest, Budget>(
   'billing.v1.budget.set',
@@ -153,6 +159,7 @@ export class BudgetRemoveRequest {
   @Id() budgetId!: string;
 }
 
+/** Replies `permission_denied` when a customer would remove an operator's budget. */
 export const budgetRemove = new Endpoint<BudgetRemoveRequest, Budget>(
   'billing.v1.budget.remove',
   BudgetRemoveRequest,

@@ -53,7 +53,7 @@ export class ReserveRequest {
   @IsOptional() @Matches(TRACEPARENT) traceparent?: string;
 }
 
-/** Requests or tokens per minute of a project or a key, as of one reserve. Of several limits, the one with the least remaining. */
+/** Requests or tokens per minute of an account, a project or a key, as of one reserve. Of several limits, the one with the least remaining. */
 export interface LimitLeft {
   limit: number;
   /** Requests that may be made, or tokens that may be used, at once. */
@@ -113,8 +113,10 @@ export type ReserveOutcome =
       requests?: LimitLeft;
       /** For `rate_limit_exceeded` of a request that counts towards a limit of tokens. */
       tokens?: LimitLeft;
-      /** The limit is of this key. Absent: of its project. */
+      /** The limit is of this key. Absent: of its project or account. */
       keyId?: string;
+      /** The limit is of this account: all its projects share it. Absent: of the key or project. */
+      accountId?: string;
       /** The limit is of the models of this pattern. Absent: of all models. */
       model?: string;
       /** The limit is of tokens, and the request may use so many. Above `limit` it never fits. Absent: it is of requests. */

@@ -2,7 +2,7 @@ import { IsBoolean, IsInt, IsOptional, Matches, Max, Min } from 'class-validator
 import { Endpoint } from '../endpoint.js';
 import { ListRequest, type NextPricePlan } from './accounts.js';
 import { Clearable, Id, Instant, ModelPatterns, NestedList, Networks, type Paged, Text, TOKENS_MAX } from './fields.js';
-import { MODEL_LIMITS_MAX, ModelLimit } from './model-limits.js';
+import { MODEL_LIMITS_MAX, ModelLimit, type OperatorLimits } from './model-limits.js';
 
 const SHA256_HEX = /^[0-9a-f]{64}$/;
 
@@ -83,6 +83,8 @@ export interface ApiKey {
   tokensPerMinuteMax: number | null;
   /** Limits by model. Absent: none. */
   modelLimits?: ModelLimit[];
+  /** The most that the operator allows of the limits. Absent: they are all the operator's, and a customer may lower them. */
+  operatorLimits?: OperatorLimits;
   /** Key that a rotation made in its place. */
   replacedBy: string | null;
   revokedAt: string | null;
@@ -93,6 +95,7 @@ export interface CreatedKey extends ApiKey {
   key: string;
 }
 
+/** Replies `conflict` when the account has as many active keys as it may: those that are neither revoked nor expired. */
 export const keyCreate = new Endpoint<KeyCreateRequest, CreatedKey>(
   'billing.v1.key.create',
   KeyCreateRequest,
@@ -118,7 +121,11 @@ export class KeyUpdateRequest {
   @IsOptional() @NestedList(() => ModelLimit, MODEL_LIMITS_MAX) modelLimits?: ModelLimit[];
 }
 
-/** Null clears a field. Replies `conflict` when the key is revoked, or was replaced and would have no end or a later one. */
+/**
+ * Null clears a field. Replies `conflict` when the key is revoked, or was replaced and would have no end or a later one, or would be active
+ * again in an account with as many active keys as it may have. Replies `permission_denied` for a limit above the operator's, when a customer
+ * sets it.
+ */
 export const keyUpdate = new Endpoint<KeyUpdateRequest, ApiKey>(
   'billing.v1.key.update',
   KeyUpdateRequest,
@@ -144,7 +151,10 @@ export interface RotatedKey extends CreatedKey {
   replaced: ApiKey;
 }
 
-/** Replies `conflict` when the key is not active or was replaced before. */
+/**
+ * Replies `conflict` when the key is not active or was replaced before, and for a grace when the account has as many active keys as it may:
+ * both are active meanwhile.
+ */
 export const keyRotate = new Endpoint<KeyRotateRequest, RotatedKey>(
   'billing.v1.key.rotate',
   KeyRotateRequest,

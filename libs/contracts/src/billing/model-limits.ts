@@ -11,3 +11,11 @@ export class ModelLimit {
   @IsOptional() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number;
   @IsOptional() @IsInt() @Min(1) @Max(TOKENS_MAX) tokensPerMinuteMax?: number;
 }
+
+/** The most that the operator allows a customer to set. An absent one is not bounded. */
+export interface OperatorLimits {
+  requestsPerMinuteMax?: number;
+  concurrencyMax?: number;
+  tokensPerMinuteMax?: number;
+  modelLimits?: ModelLimit[];
+}

@@ -15,10 +15,12 @@ export class OwnKeyShowRequest {
 }
 
 export interface OwnKey extends KeyRow {
-  /** The tighter of each limit of the key and of its project. */
+  /** The tightest of each limit of the key, its project and its account. */
   tightest: { requestsPerMinuteMax: number; tokensPerMinuteMax: number | null; concurrencyMax: number };
   /** Limits by model of its project. Those of the key are in `modelLimits`. Absent: none. */
   projectModelLimits?: ModelLimit[];
+  /** Limits by model of its account. Absent: none. */
+  accountModelLimits?: ModelLimit[];
   /** Budgets that requests of the key count against: those of its account, its project and itself. */
   budgets: Budget[];
 }

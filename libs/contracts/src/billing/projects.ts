@@ -3,7 +3,7 @@ import { Endpoint } from '../endpoint.js';
 import { ListRequest } from './accounts.js';
 import { TagNames } from './attribution.js';
 import { Clearable, Id, NestedList, type Paged, Text, TOKENS_MAX } from './fields.js';
-import { MODEL_LIMITS_MAX, ModelLimit } from './model-limits.js';
+import { MODEL_LIMITS_MAX, ModelLimit, type OperatorLimits } from './model-limits.js';
 
 export class ProjectCreateRequest {
   /** Repeating it with the same id makes one project. Default: a new id. */
@@ -29,11 +29,17 @@ export interface Project {
   tokensPerMinuteMax: number | null;
   /** Limits by model. Absent: none. */
   modelLimits?: ModelLimit[];
+  /** The most that the operator allows of the limits of tokens and by model. Absent: they are all the operator's, and a customer may lower them. */
+  operatorLimits?: OperatorLimits;
   /** Names of `metadata` pairs of requests that are their tags. */
   tags: string[];
   createdAt: string;
 }
 
+/**
+ * Replies `conflict` when the account has as many projects as it may. When a customer adds one, an account that has no limit of its own gets
+ * the sum of the limits that the operator has set for its projects.
+ */
 export const projectCreate = new Endpoint<ProjectCreateRequest, Project>(
   'billing.v1.project.create',
   ProjectCreateRequest,
@@ -55,6 +61,7 @@ export class ProjectUpdateRequest {
   @IsOptional() @TagNames() tags?: string[];
 }
 
+/** Replies `permission_denied` for a limit above the operator's, when a customer sets it. */
 export const projectUpdate = new Endpoint<ProjectUpdateRequest, Project>(
   'billing.v1.project.update',
   ProjectUpdateRequest,

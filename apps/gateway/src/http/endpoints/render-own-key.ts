@@ -23,7 +23,7 @@ export function renderOwnKey(key: OwnKey) {
       requests_per_minute: key.tightest.requestsPerMinuteMax,
       tokens_per_minute: key.tightest.tokensPerMinuteMax,
       concurrency: key.tightest.concurrencyMax,
-      models: [...(key.modelLimits ?? []), ...(key.projectModelLimits ?? [])].map(renderModelLimit),
+      models: [...(key.modelLimits ?? []), ...(key.projectModelLimits ?? []), ...(key.accountModelLimits ?? [])].map(renderModelLimit),
     },
     budgets: key.budgets.map(renderBudget),
   };

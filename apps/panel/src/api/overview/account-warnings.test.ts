@@ -14,6 +14,11 @@ const ACCOUNT: Account = {
   nextPricePlan: null,
   lowBalancePicoUsd: '100',
   creditLinePicoUsd: null,
+  requestsPerMinuteMax: null,
+  concurrencyMax: null,
+  tokensPerMinuteMax: null,
+  projectsMax: 100,
+  activeKeysMax: 1_000,
   createdAt: '',
 };
 const BALANCE: AccountBalance = {

@@ -13,12 +13,14 @@ import { Moment } from '../../parts/moment.js';
 import { Money } from '../../parts/money.js';
 import { Page } from '../../parts/page.js';
 import { Table, TwoLines } from '../../parts/table.js';
+import { AccountLimits } from './account-limits.js';
 
 /** All accounts of the platform with their balances. */
 export function Accounts() {
-  const { hrefOf } = useSession();
+  const { hrefOf, mayOnPlatform } = useSession();
   const list = usePages<AccountListReply>('/accounts?limit=100');
   const [isMaking, setMaking] = useState(false);
+  const [limited, setLimited] = useState<AccountRow>();
   return (
     <Page
       title="Accounts"
@@ -59,6 +61,16 @@ export function Accounts() {
               align: 'end',
               cell: ({ balance }) => balance && <Money pico={balance.available_pico_usd} decimals={2} plain />,
             },
+            {
+              head: '',
+              align: 'end',
+              cell: (row) =>
+                mayOnPlatform('accounts') && (
+                  <Button look="quiet" onClick={() => setLimited(row)}>
+                    Limits
+                  </Button>
+                ),
+            },
           ]}
         />
       </Card>
@@ -67,6 +79,7 @@ export function Accounts() {
           More accounts
         </Button>
       )}
+      {limited && <AccountLimits account={limited} onClose={() => setLimited(undefined)} />}
       {isMaking && <NewAccount onClose={() => setMaking(false)} />}
     </Page>
   );

@@ -1,0 +1,74 @@
+import { TOKENS_MAX } from '#contracts/billing/fields.js';
+import type { ModelLimit, OperatorLimits } from '#contracts/billing/model-limits.js';
+import { ServiceError } from '#contracts/service-error.js';
+import type { Author } from '#database/audit-journal.js';
+import type { Limits } from './rate-limit.js';
+
+/** Who sets a limit or a budget. For a customer, those of the operator are the most. */
+export type Level = 'operator' | 'customer';
+
+/** Limits of a project that names none. */
+export interface LimitDefaults {
+  requestsPerMinute: number;
+  concurrency: number;
+}
+
+/** Words of a refusal for each limit. */
+const WORDS = {
+  requestsPerMinuteMax: 'requests per minute',
+  concurrencyMax: 'requests at once',
+  tokensPerMinuteMax: 'tokens per minute',
+} as const;
+const SCALARS = Object.keys(WORDS) as (keyof typeof WORDS)[];
+
+export function levelOf({ caller }: Author): Level {
+  return caller.level ?? 'operator';
+}
+
+/** Returns limits without those that are not set. */
+export function setLimitsOf({ modelLimits, ...limits }: Limits): OperatorLimits {
+  const set = Object.entries(limits).filter(([, limit]) => limit !== null);
+  return { ...Object.fromEntries(set), ...(modelLimits && modelLimits.length > 0 && { modelLimits: [...modelLimits] }) };
+}
+
+/**
+ * Demands that limits are at most those of the operator, none of which is missing. Models that the operator does not name may have any.
+ * @throws {ServiceError} `permission_denied` with the operator's limit.
+ */
+export function requireWithin(limits: Limits, operator: OperatorLimits): void {
+  for (const name of SCALARS) requireAtMost(limits[name], operator[name], WORDS[name], name);
+  for (const { model, ...most } of operator.modelLimits ?? []) {
+    const own = limits.modelLimits?.find((limit) => limit.model === model);
+    for (const name of ['requestsPerMinuteMax', 'tokensPerMinuteMax'] as const)
+      requireAtMost(own?.[name] ?? null, most[name], `${WORDS[name]} for ${model}`, 'modelLimits');
+  }
+}
+
+function requireAtMost(limit: number | null, most: number | undefined, words: string, param: string): void {
+  if (most === undefined || (limit !== null && limit <= most)) return;
+  throw new ServiceError(
+    'permission_denied',
+    `The operator allows at most ${most} ${words}. Only the operator can raise or remove this limit.`,
+    param,
+  );
+}
+
+/** Returns the limits that all of these targets have, in sum: what one gets at most that divides its requests among them. */
+export function sumOfLimits(targets: readonly OperatorLimits[]): OperatorLimits {
+  const sums = SCALARS.map((name) => [name, sumOf(targets.map((target) => target[name]))] as const);
+  const models = (targets[0]?.modelLimits ?? []).flatMap(({ model }): ModelLimit[] => {
+    const ofModel = targets.map(({ modelLimits }) => modelLimits?.find((limit) => limit.model === model));
+    const requestsPerMinuteMax = sumOf(ofModel.map((limit) => limit?.requestsPerMinuteMax));
+    const tokensPerMinuteMax = sumOf(ofModel.map((limit) => limit?.tokensPerMinuteMax));
+    if (requestsPerMinuteMax === undefined && tokensPerMinuteMax === undefined) return [];
+    return [{ model, ...(requestsPerMinuteMax && { requestsPerMinuteMax }), ...(tokensPerMinuteMax && { tokensPerMinuteMax }) }];
+  });
+  const scalars = Object.fromEntries(sums.filter(([, sum]) => sum !== undefined));
+  return { ...scalars, ...(models.length > 0 && { modelLimits: models }) };
+}
+
+/** Undefined when one is not limited, or there is none. */
+function sumOf(limits: readonly (number | undefined)[]): number | undefined {
+  if (limits.length === 0) return undefined;
+  return limits.reduce((sum, limit) => (sum === undefined || limit === undefined ? undefined : Math.min(sum + limit, TOKENS_MAX)));
+}

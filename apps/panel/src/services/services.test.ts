@@ -1,0 +1,31 @@
+import { projectCreate } from '#contracts/billing/projects.js';
+import type { Messaging } from '#messaging/messaging.js';
+import type { PanelRequest } from '../http/panel-request.js';
+import { Access } from '../permissions/access.js';
+import { ACCOUNT_ROLES, PLATFORM_ROLES } from '../permissions/roles.js';
+import { Services } from './services.js';
+
+/** Returns the actor that a service is sent for a caller with these permissions. */
+async function actorOf(accountId: string | null, permissions: readonly (typeof PLATFORM_ROLES.admin)[number][]) {
+  const sent: unknown[] = [];
+  const messaging = {
+    request: async (_endpoint: unknown, _payload: unknown, options: { actor?: unknown }) => sent.push(options.actor),
+  } as unknown as Messaging;
+  const access = new Access([{ accountId, permissions: new Set(permissions) }]);
+  const caller = { actor: 'user/1', actorName: 'ann@example.com', access };
+  const request = { caller, address: '192.0.2.1', requestId: 'req_1' } as unknown as PanelRequest;
+  await new Services(messaging).change(request, projectCreate, { accountId: 'a', name: 'web' });
+  return sent[0];
+}
+
+const ANN = { actor: 'user/1', actorName: 'ann@example.com', ip: '192.0.2.1', requestId: 'req_1' };
+
+test('a change of an account role, and of a token without accounts, is that of a customer [sec-operator-limits]', async () => {
+  const customer = { ...ANN, level: 'customer' };
+  expect([await actorOf('a', ACCOUNT_ROLES.owner), await actorOf('a', ACCOUNT_ROLES.developer)]).toEqual([customer, customer]);
+  expect(await actorOf(null, ['projects', 'keys', 'budgets'])).toEqual(customer);
+});
+
+test("a change of a caller with accounts is the operator's", async () => {
+  expect([await actorOf(null, PLATFORM_ROLES.admin), await actorOf('a', ['accounts', 'projects'])]).toEqual([ANN, ANN]);
+});
