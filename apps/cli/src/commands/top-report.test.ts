@@ -44,7 +44,7 @@ test('shows totals, routes, queues of all replicas, and the money of the first p
       '2 replicas of the inference-proxy',
       '',
       'MODEL  UPSTREAM  MODEL THERE  STATE               IN FLIGHT  CALLS/S  FAILED/S  TOKENS/S IN  TOKENS/S OUT  FIRST CONTENT  WHOLE CALL',
-      'm      a         theirs       1 up, 1 open 2.4 s          4        0         0            0             0  90 ms          900 ms',
+      'm      a         theirs       1 up, 1 down 2.4 s          4        0         0            0             0  90 ms          900 ms',
       '',
       '6 requests wait for m: its routes are full or open',
     ].join('\n'),

@@ -1,4 +1,5 @@
-import type { RouteFailure, RouteStatus, RouteStatusReply } from '#contracts/route-status.js';
+import { failedEveryCall, isProbeDue, routeAdvice, routeState } from '#contracts/route-state.js';
+import type { RouteStatus, RouteStatusReply } from '#contracts/route-status.js';
 import { renderTable } from '../render.js';
 
 /** The state of a route on one replica. */
@@ -46,24 +47,14 @@ function renderRows(rows: readonly (readonly ReplicaRoute[])[]): string {
   );
 }
 
-/** The common state, or the number of replicas in each state. */
+/** The common state, or the number of replicas in each state. One that is down has the time until its next probe. */
 export function renderStates(seen: readonly RouteStatus[]): string {
-  const states = [...Map.groupBy(seen, stateOf)].map(([state, those]) => {
+  const states = [...Map.groupBy(seen, routeState)].map(([state, those]) => {
     const longest = Math.max(...those.map(({ cooldownMs }) => cooldownMs));
-    return { state, count: those.length, text: state === 'open' ? `open ${renderMs(longest)}` : state };
+    return { state, count: those.length, text: state === 'down' && longest > 0 ? `down ${renderMs(longest)}` : state };
   });
   if (states.length === 1) return states[0]?.text ?? '';
   return states.map(({ count, text }) => `${count} ${text}`).join(', ');
-}
-
-/** The cooldown is over: the next request to this route is the probe, and none may come for a while. */
-const DUE = 'due a probe';
-
-function stateOf({ isHealthy, circuit, cooldownMs }: RouteStatus): string {
-  if (!isHealthy) return 'health check fails';
-  if (circuit === 'closed') return 'up';
-  if (cooldownMs === 0) return DUE;
-  return circuit === 'open' ? 'open' : 'probing';
 }
 
 /**
@@ -88,63 +79,29 @@ function troubles(routes: readonly (readonly ReplicaRoute[])[], replies: readonl
 /** Worst first. */
 const TROUBLES: readonly [trouble: string, hasIt: (route: ReplicaRoute) => boolean][] = [
   ['is not up', isDown],
-  ['is probed by the next request', (route) => stateOf(route) === DUE],
+  ['is probed by the next request', isProbeDue],
   ['failed every call', failedEveryCall],
 ];
 
+/** A route that is probed by a request under way is reported as not up; one that waits for its probe is not. */
 function isDown(route: ReplicaRoute): boolean {
-  const state = stateOf(route);
-  return state !== 'up' && state !== DUE;
+  return routeState(route) !== 'up' && !isProbeDue(route);
 }
 
 function latestFirst(seen: readonly ReplicaRoute[]): ReplicaRoute[] {
   return seen.toSorted((one, other) => (one.lastFailure?.agoMs ?? Infinity) - (other.lastFailure?.agoMs ?? Infinity));
 }
 
-/** True for a route that is up although every call failed: too few calls, or only rejections, as with a wrong catalog entry. */
-function failedEveryCall({ calls, errors, lastFailure }: ReplicaRoute): boolean {
-  const isClients = lastFailure?.code === 'context_length_exceeded' || lastFailure?.code === 'unsupported_content';
-  return calls > 0 && !isClients && Object.values(errors).reduce((total, count) => total + count, 0) === calls;
-}
-
-function renderTrouble(
-  { model, upstream, isHealthy, lastFailure }: ReplicaRoute,
-  trouble: string,
-  troubled: number,
-  replicas: number,
-): string {
+function renderTrouble(route: ReplicaRoute, trouble: string, troubled: number, replicas: number): string {
+  const { model, upstream, lastFailure } = route;
   const where = replicas === 1 ? '' : ` on ${troubled} of ${replicas} replicas`;
   const what = lastFailure === null ? '' : `: ${lastFailure.detail} (${lastFailure.kind}, ${renderMs(lastFailure.agoMs)} ago)`;
-  const advice = isHealthy
-    ? adviceOn(lastFailure)
-    : 'Its health check fails. Check that the upstream is running, and the path of its healthCheck.';
-  return `${model} on ${upstream} ${trouble}${where}${what}\n  ${advice} To test it: tollgate upstreams test ${upstream}`;
+  return `${model} on ${upstream} ${trouble}${where}${what}\n  ${routeAdvice(route)} To test it: tollgate upstreams test ${upstream}`;
 }
-
-function adviceOn(failure: RouteFailure | null): string {
-  if (failure === null) return 'Another route to this upstream failed to connect. Check that the upstream is running.';
-  if (failure.code === 'model_capacity') return 'The upstream is at capacity. Give the route a concurrencyMax, or the model another route.';
-  if (failure.isOperatorsFault && failure.kind === 'refused')
-    return 'The upstream has no such model, or its key may not use it. Check the name of the model there, and the rights of the key.';
-  if (failure.isOperatorsFault && failure.kind === 'unreachable')
-    return 'The upstream cannot be called with its catalog entry. Check baseUrl, tls, allowPrivateNetwork and the certificates.';
-  return ADVICE[failure.kind] ?? 'The upstream sent an invalid reply. See its log.';
-}
-
-const ADVICE: Readonly<Record<string, string>> = {
-  unreachable: 'No connection. Check that the upstream is running, and its baseUrl, tls and allowPrivateNetwork.',
-  stale: 'The upstream closes open connections instead of answering. Check whether it, or a proxy before it, restarts.',
-  unanswered: 'The upstream closes connections without an answer. See its log, and check https:// and tls in its entry.',
-  denied: 'The upstream refuses the key. Check the key in the inference-proxy, and the credit of its account.',
-  refused: 'The upstream answers with errors. See its log.',
-  rejected: 'The upstream rejects the requests. It may need other capabilities in its entry.',
-  timeout: 'The upstream exceeds its timeouts: it is overloaded or hangs, or they are too short for its prompts.',
-  slow: 'A plain reply took longer than totalMs: the upstream is overloaded or hangs, or totalMs is too short for its replies.',
-};
 
 function waiting(replies: readonly RouteStatusReply[]): string[] {
   return replies.flatMap(({ replica, waiting: models }) =>
-    models.map(({ model, requests }) => `${requests} requests wait for ${model} on ${replica}: its routes are full or open`),
+    models.map(({ model, requests }) => `${requests} requests wait for ${model} on ${replica}: its routes are full or down`),
   );
 }
 

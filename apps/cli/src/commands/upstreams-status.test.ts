@@ -91,12 +91,12 @@ test('shows every route, merged over all replicas', async () => {
     out: [
       'MODEL  UPSTREAM  MODEL THERE  REPLICA  STATE               IN FLIGHT  SOCKETS  PRIORITY  WEIGHT  CALLS  ERRORS                 FIRST CONTENT  WHOLE CALL  TOKENS/S',
       'big    b         theirs       all 2    up                  4/8        14/512          0       1   1234  20 refused, 4 timeout  87 ms          2.3 s       42',
-      'm      a         theirs       all 2    1 open 2.4 s, 1 up  1          0/512           0       1     10  8 denied               -              -           -',
+      'm      a         theirs       all 2    1 down 2.4 s, 1 up  1          0/512           0       1     10  8 denied               -              -           -',
       '',
       'm on a is not up on 1 of 2 replicas: 401 invalid_api_key No. (denied, 3.0 s ago)',
       '  The upstream refuses the key. Check the key in the inference-proxy, and the credit of its account. To test it: tollgate upstreams test a',
       '',
-      '5 requests wait for big on two/1: its routes are full or open',
+      '5 requests wait for big on two/1: its routes are full or down',
       '2 replicas, catalog revision 7',
       '',
     ].join('\n'),
@@ -110,12 +110,12 @@ test('--replicas shows a line for each replica', async () => {
 
 test.each<[string, Partial<RouteStatus>]>([
   ['up', {}],
-  ['open 400 ms', { circuit: 'open', cooldownMs: 400 }],
-  ['due a probe', { circuit: 'open' }],
-  ['due a probe', { circuit: 'half-open' }],
+  ['down 400 ms', { circuit: 'open', cooldownMs: 400 }],
+  ['probing', { circuit: 'open' }],
+  ['probing', { circuit: 'half-open' }],
   ['probing', { circuit: 'half-open', cooldownMs: 10 }],
-  ['health check fails', { isHealthy: false }],
-])('shows the state of a route: %s', async (state, over) => {
+  ['down', { isHealthy: false }],
+])('shows the state of a route: %s [money-upstream-state]', async (state, over) => {
   expect((await run('upstreams status', [reply('one/1', [route(over)])])).out).toContain(`  ${state}  `);
 });
 

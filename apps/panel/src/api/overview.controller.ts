@@ -20,6 +20,6 @@ export class OverviewController {
   @Handles('showOverview')
   show(@Req() request: PanelRequest, @Input(OverviewQuery) query: OverviewQuery): Promise<Overview> {
     const isOperator = callerOf(request).access.may('upstreams.read', null);
-    return readOverview(this.services, this.activity, query, async () => (isOperator ? this.warnings.read() : []));
+    return readOverview(this.services, this.activity, query, async () => (isOperator ? this.warnings.read() : this.warnings.modelsDown()));
   }
 }

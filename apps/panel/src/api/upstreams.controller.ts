@@ -1,12 +1,13 @@
 import { Controller, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { upstreamProbe } from '#contracts/probe.js';
-import { routeStatus } from '#contracts/route-status.js';
+import { failedEveryCall, routeAdvice, routeState } from '#contracts/route-state.js';
+import { type RouteStatus, routeStatus } from '#contracts/route-status.js';
 import { sendEvents } from '../http/event-stream.js';
 import { Handles } from '../http/handles.decorator.js';
 import { Services } from '../services/services.js';
 import { Input } from './input.decorator.js';
-import type { UpstreamsReply } from './shapes/upstreams.js';
+import type { UpstreamRoute, UpstreamsReply } from './shapes/upstreams.js';
 import { UpstreamTestRequest } from './upstreams.dto.js';
 
 /** Replicas answer at once; one that does not is down. */
@@ -19,7 +20,8 @@ export class UpstreamsController {
   @Handles('listUpstreams')
   async list(): Promise<UpstreamsReply> {
     const replicas = await this.services.askEvery(routeStatus, {}, ANSWER_MS);
-    return { replicas: replicas.sort((one, other) => one.replica.localeCompare(other.replica)) };
+    const described = replicas.map((replica) => ({ ...replica, routes: replica.routes.map(describe) }));
+    return { replicas: described.sort((one, other) => one.replica.localeCompare(other.replica)) };
   }
 
   /**
@@ -32,4 +34,10 @@ export class UpstreamsController {
     response.once('close', () => left.abort());
     await sendEvents(response, this.services.stream(upstreamProbe, { upstreamId, model }, left.signal));
   }
+}
+
+/** Adds the words of the command line. */
+function describe(route: RouteStatus): UpstreamRoute {
+  const state = routeState(route);
+  return { ...route, state, advice: state !== 'up' || failedEveryCall(route) ? routeAdvice(route) : null };
 }

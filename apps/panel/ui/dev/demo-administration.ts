@@ -1,6 +1,6 @@
 import type { MeReply } from '../../src/api/shapes/identity.js';
 import type { LedgerCheckReply } from '../../src/api/shapes/ledger.js';
-import type { RouteStatus } from '../../src/api/shapes/upstreams.js';
+import type { UpstreamRoute } from '../../src/api/shapes/upstreams.js';
 import { ACCOUNTS, MODELS, NOW, PROJECTS } from './demo-data.js';
 import { type Endpoint, ok } from './demo-endpoint.js';
 
@@ -95,7 +95,7 @@ const check = (at: number): LedgerCheckReply => ({
   violations: at === 3 ? [{ invariant: 'I2', subject: ACCOUNTS[2]?.accountId ?? '', accountId: ACCOUNTS[2]?.accountId ?? null }] : [],
 });
 
-const route = (at: number, replica: number): RouteStatus => {
+const route = (at: number, replica: number): UpstreamRoute => {
   const model = MODELS[at] ?? MODELS[0];
   const isOpen = at === 2 && replica === 1;
   return {
@@ -105,6 +105,8 @@ const route = (at: number, replica: number): RouteStatus => {
     priority: 0,
     weight: 1,
     circuit: isOpen ? 'open' : 'closed',
+    state: isOpen ? 'down' : 'up',
+    advice: isOpen ? 'The upstream exceeds its timeouts: it is overloaded or hangs, or they are too short for its prompts.' : null,
     cooldownMs: isOpen ? 12_400 : 0,
     isHealthy: true,
     inFlight: isOpen ? 0 : 3 - at + replica,

@@ -102,6 +102,6 @@ export function overviewOf(account: string, from: number, to: number): Overview 
             },
           ]
         : []
-      : [{ kind: 'circuit-open', model: 'llama-3.3-70b', upstream: 'hosted-eu', replicas: 1 }],
+      : [{ kind: 'route-down', model: 'llama-3.3-70b', upstream: 'hosted-eu', replicas: 1 }],
   };
 }

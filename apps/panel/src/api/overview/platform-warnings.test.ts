@@ -27,13 +27,51 @@ function warningsOf(services: FakeServices): PlatformWarnings {
 }
 
 const CHECKED_AT = '2027-01-01T00:00:00.000Z';
-const route = (model: string, circuit: RouteStatus['circuit']): RouteStatus => ({ model, upstream: 'local', circuit }) as RouteStatus;
+const UNREACHABLE = { kind: 'unreachable', code: 'model_unavailable', detail: 'ECONNREFUSED', isOperatorsFault: false };
+const route = (model: string, circuit: RouteStatus['circuit'], upstream = 'local', agoMs?: number): RouteStatus => {
+  const lastFailure = agoMs === undefined ? null : { ...UNREACHABLE, agoMs };
+  return { model, upstream, circuit, cooldownMs: circuit === 'open' ? 400 : 0, isHealthy: true, lastFailure } as RouteStatus;
+};
 const replica = (...routes: RouteStatus[]): RouteStatusReply => ({ replica: 'r', catalogRevision: 1, routes, waiting: [] });
 
-test('an open route is one warning with the number of its replicas', async () => {
-  const replicas = [replica(route('a', 'open'), route('b', 'closed')), replica(route('a', 'open'), route('b', 'half-open'))];
+test('a model that no route serves is a warning with its last failure and its advice [money-upstream-state]', async () => {
+  const replicas = [
+    replica(route('a', 'half-open', 'local', 9_000), route('b', 'closed')),
+    replica(route('a', 'open', 'hosted', 5_000), route('b', 'half-open')),
+  ];
+  const advice = 'No connection. Check that the upstream is running, and its baseUrl, tls and allowPrivateNetwork.';
   expect(await warningsOf(new FakeServices({ replicas })).read()).toEqual([
-    { kind: 'circuit-open', model: 'a', upstream: 'local', replicas: 2 },
+    { kind: 'model-down', model: 'a', upstreams: ['local', 'hosted'], detail: 'ECONNREFUSED', failedAgoMs: 5_000, advice },
+  ]);
+});
+
+test('a model that nothing called since its outage is no warning', async () => {
+  const replicas = [replica(route('a', 'half-open', 'local', 3_600_000))];
+  expect(await warningsOf(new FakeServices({ replicas })).read()).toEqual([]);
+});
+
+test('a model whose upstreams are all disabled is a warning', async () => {
+  const replicas = [{ ...replica(), withoutRoute: ['a'] }];
+  const advice = 'All its routes lead to disabled upstreams. Enable one in the catalog.';
+  expect(await warningsOf(new FakeServices({ replicas })).read()).toEqual([
+    { kind: 'model-down', model: 'a', upstreams: [], detail: null, failedAgoMs: null, advice },
+  ]);
+});
+
+test('a route that is down beside one that serves is one warning with the number of its replicas', async () => {
+  const routes = [route('a', 'open'), route('a', 'closed', 'hosted')];
+  expect(await warningsOf(new FakeServices({ replicas: [replica(...routes), replica(...routes)] })).read()).toEqual([
+    { kind: 'route-down', model: 'a', upstream: 'local', replicas: 2 },
+  ]);
+});
+
+test('a customer learns of models that are not available, without upstreams, and does not wait', async () => {
+  const replicas = [replica(route('a', 'open', 'local', 5_000), route('b', 'open'), route('b', 'closed', 'hosted'))];
+  const warnings = warningsOf(new FakeServices({ replicas, violations: 1 }));
+  expect(warnings.modelsDown()).toEqual([]);
+  await warnings.read();
+  expect(warnings.modelsDown()).toEqual([
+    { kind: 'model-down', model: 'a', upstreams: null, detail: null, failedAgoMs: null, advice: null },
   ]);
 });
 

@@ -52,8 +52,20 @@ export type OverviewWarning =
   | { kind: 'budget-empty'; accountId: string; budget: Budget }
   /** Soonest first. */
   | { kind: 'keys-end'; accountId: string; keys: EndingKey[] }
-  /** Platform only: routes that at least one replica does not call. */
-  | { kind: 'circuit-open'; model: string; upstream: string; replicas: number }
+  /**
+   * No route of the model is up on any replica, so its requests fail. Operators see where it leads, what the last call failed with and how long
+   * ago; for others these are null.
+   */
+  | {
+      kind: 'model-down';
+      model: string;
+      upstreams: string[] | null;
+      detail: string | null;
+      failedAgoMs: number | null;
+      advice: string | null;
+    }
+  /** Platform only: a route of a model that other routes serve, down on `replicas` replicas. */
+  | { kind: 'route-down'; model: string; upstream: string; replicas: number }
   /** Platform only: the last check of the ledger found violations. */
   | { kind: 'ledger-violations'; checkedAt: string; violations: number }
   /** A warning may be missing because this service did not answer. */

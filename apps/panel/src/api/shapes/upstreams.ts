@@ -1,12 +1,18 @@
 import type { UpstreamCheck, UpstreamProbeEnd, UpstreamProbeStart } from '#contracts/probe.js';
+import type { RouteState } from '#contracts/route-state.js';
 import type { RouteFailure, RouteStatus, RouteStatusReply } from '#contracts/route-status.js';
 
-export type { RouteFailure, RouteStatus, RouteStatusReply };
+export type { RouteFailure, RouteState };
 
 /** `GET /upstreams`: routes as each replica of the inference-proxy sees them. */
 export interface UpstreamsReply {
-  replicas: RouteStatusReply[];
+  replicas: UpstreamReplica[];
 }
+
+export type UpstreamReplica = Omit<RouteStatusReply, 'routes'> & { routes: UpstreamRoute[] };
+
+/** `advice` tells what to check on a route that is not up, or whose every call failed. Null: nothing. */
+export type UpstreamRoute = RouteStatus & { state: RouteState; advice: string | null };
 
 /** `POST /upstreams/{upstreamId}/test`. Replies server-sent events: one `test-start`, a `check-end` for each check, one `test-end`. */
 export interface UpstreamTestBody {

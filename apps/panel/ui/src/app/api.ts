@@ -6,8 +6,8 @@ import { readEvents, type ServerEvent } from './server-events.js';
 export class ApiError extends Error {
   constructor(
     message: string,
-    /** `unreachable`: the panel did not answer. */
-    readonly code: PanelErrorCode | 'unreachable',
+    /** `unreachable`: the panel did not answer. `late`: it has not answered yet. */
+    readonly code: PanelErrorCode | 'unreachable' | 'late',
     readonly param: string | null = null,
     /** Names the call in the panel's log, or in the gateway's when that refused it. Null when the panel did not answer. */
     readonly requestId: string | null = null,
@@ -17,6 +17,14 @@ export class ApiError extends Error {
     super(message);
   }
 }
+
+/** Failures that pass without a change of the request: it is made again until it is answered. */
+export function isTransient(error: unknown): boolean {
+  return error instanceof ApiError && (error.code === 'unreachable' || error.code === 'unavailable');
+}
+
+/** Milliseconds until reading has failed. The panel itself waits 15 s for a service. It bounds changes: some take minutes. */
+const READ_MS = 20_000;
 
 const GATEWAY_REQUEST_ID = 'x-gateway-request-id';
 
@@ -46,7 +54,7 @@ export interface EventReply {
 /** As `callApi`, for a `POST` that replies server-sent events. The signal ends them. */
 export function openEvents(path: string, body: unknown, signal: AbortSignal): Promise<EventReply> {
   return withCures(async () => {
-    const reply = await send('POST', path, body, signal);
+    const reply = await send('POST', path, body, signal, signal);
     if (!reply.ok || !reply.body) throw errorOf(reply, await reply.text());
     return { gatewayRequestId: reply.headers.get(GATEWAY_REQUEST_ID), events: readEvents(reply.body) };
   });
@@ -69,23 +77,25 @@ export async function callOnce<T>(
   path: string,
   { body, signal }: { body?: unknown; signal?: AbortSignal } = {},
 ): Promise<T> {
-  const reply = await send(method, path, body, signal);
-  const text = await reply.text();
+  const limits = [...(signal ? [signal] : []), ...(method === 'GET' ? [AbortSignal.timeout(READ_MS)] : [])];
+  const reply = await send(method, path, body, AbortSignal.any(limits), signal);
+  const text = await reply.text().catch((error) => fail(error, signal));
   if (!reply.ok) throw errorOf(reply, text);
   return (text ? JSON.parse(text) : undefined) as T;
 }
 
-async function send(method: Method, path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
-  try {
-    return await fetch(`/panel/v1${path}`, {
-      method,
-      signal: signal ?? null,
-      ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-    });
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    throw new ApiError('The panel does not answer.', 'unreachable');
-  }
+/** Sends a call that `signal` ends. By `cancelled` the page ends it itself, which is no failure. */
+function send(method: Method, path: string, body: unknown, signal: AbortSignal, cancelled: AbortSignal | undefined): Promise<Response> {
+  return fetch(`/panel/v1${path}`, {
+    method,
+    signal,
+    ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  }).catch((error) => fail(error, cancelled));
+}
+
+function fail(error: unknown, cancelled: AbortSignal | undefined): never {
+  if (cancelled?.aborted) throw error;
+  throw new ApiError('The panel does not answer.', 'unreachable');
 }
 
 function errorOf(reply: Response, text: string): ApiError {

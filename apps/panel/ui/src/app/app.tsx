@@ -2,16 +2,14 @@ import { useQuery } from '@tanstack/react-query';
 import { useRoute } from 'wouter';
 import type { AccountListReply, AccountRow } from '../../../src/api/shapes/accounts.js';
 import type { MeReply } from '../../../src/api/shapes/identity.js';
-import { Failure } from '../parts/failure.js';
 import { ApiError, callOnce } from './api.js';
-import { Entrance } from './entrance.js';
 import { Interruptions } from './interruptions.js';
+import { Opening } from './opening.js';
 import { Routes } from './routes.js';
 import { SessionProvider } from './session.js';
 import { Shell } from './shell.js';
 import { SignIn } from './sign-in.js';
 import { SsoFailureDialog } from './sso-failure-dialog.js';
-import { isUnreachable } from './use-api.js';
 import { Welcome } from './welcome.js';
 
 /** Accounts that the switcher knows; the page Accounts has all. */
@@ -24,9 +22,8 @@ export function App() {
     queryKey: ['start'],
     queryFn: loadStart,
     enabled: !isWelcome,
-    retry: (_, error) => isUnreachable(error),
-    retryDelay: 2_000,
     staleTime: 60_000,
+    meta: { handles: ['authentication_required'] },
   });
   if (isWelcome) return <Welcome />;
   if (start.data) {
@@ -40,14 +37,9 @@ export function App() {
       </SessionProvider>
     );
   }
-  const error = start.error ?? start.failureReason;
+  const { error } = start;
   if (error instanceof ApiError && error.code === 'authentication_required') return <SignIn />;
-  if (!error) return null;
-  return (
-    <Entrance title="Tollgate">
-      <Failure error={error} onRetry={() => void start.refetch()} />
-    </Entrance>
-  );
+  return <Opening title="Tollgate" />;
 }
 
 async function loadStart(): Promise<{ me: MeReply; accounts: AccountRow[] }> {

@@ -24,6 +24,12 @@ export function renderAmount({ unit }: Budget, amount: bigint): string {
   return unit === 'tokens' ? `${count(Number(amount))} tokens` : exactUsd(amount);
 }
 
+/** The amounts of budgets that pages show rounded, for one precision. */
+export function moneyOf(budgets: readonly Budget[] | undefined): bigint[] {
+  const ofMoney = budgets?.filter(({ unit }) => unit === 'usd') ?? [];
+  return ofMoney.flatMap((budget) => [amountsOf(budget).spent, amountsOf(budget).held, leftOf(budget)]);
+}
+
 /** Part of the limit that is neither spent nor held. */
 export function leftOf(budget: Budget): bigint {
   const { limit, spent, held } = amountsOf(budget);

@@ -1,5 +1,6 @@
 import type { SettleReason } from '../../../src/api/shapes/requests.js';
 import type { Tone } from '../parts/badge.js';
+import type { Colour } from '../parts/chart/series.js';
 
 /** Reasons of the end of a request, in words. */
 export const ENDINGS: Record<SettleReason, { name: string; tone: Tone; meaning: string }> = {
@@ -20,4 +21,17 @@ export const ENDINGS: Record<SettleReason, { name: string; tone: Tone; meaning: 
 
 export function endingName(ending: string): string {
   return Object.hasOwn(ENDINGS, ending) ? ENDINGS[ending as SettleReason].name : ending;
+}
+
+const COLOURS: Record<SettleReason, Colour> = {
+  completed: 'good-0',
+  'client-disconnected': 'client-0',
+  released: 'refused-0',
+  failed: 'upstream-0',
+  'lease-expired': 'upstream-1',
+};
+
+/** The fixed colour of each ending. */
+export function endingColours(endings: string[]): Map<string, Colour> {
+  return new Map(endings.map((ending) => [ending, COLOURS[ending as SettleReason] ?? 'rest']));
 }

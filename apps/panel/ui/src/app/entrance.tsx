@@ -1,12 +1,20 @@
 import { type ReactNode, useEffect, useRef } from 'react';
 import styles from './entrance.module.css';
 
+interface EntranceProps {
+  title: string;
+  about?: ReactNode;
+  /** True while the page opens: it is drawn a moment later, so that a fast answer causes no flicker. */
+  opening?: boolean;
+  children?: ReactNode;
+}
+
 /** The frame of pages without a session. */
-export function Entrance({ title, about, children }: { title: string; about?: ReactNode; children?: ReactNode }) {
+export function Entrance({ title, about, opening, children }: EntranceProps) {
   const main = useRef<HTMLElement>(null);
   useEffect(() => main.current?.querySelector<HTMLElement>('input:not([readonly])')?.focus(), []);
   return (
-    <main ref={main} className={styles.entrance}>
+    <main ref={main} className={styles.entrance} aria-busy={opening || undefined}>
       <title>{`${title} · Tollgate`}</title>
       <div className={styles.box}>
         <p className={styles.brand}>

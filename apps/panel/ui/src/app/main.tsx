@@ -3,6 +3,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Router } from 'wouter';
 import { copyExactValues } from '../parts/exact-copy.js';
+import { isTransient } from './api.js';
 import { App } from './app.js';
 import './base.css';
 import { applyScheme } from './scheme.js';
@@ -12,7 +13,22 @@ import '../parts/chart/series.css';
 applyScheme();
 document.addEventListener('copy', copyExactValues);
 
-const client = new QueryClient({ defaultOptions: { queries: { staleTime: 15_000, refetchOnWindowFocus: true } } });
+/** Milliseconds between two attempts while the panel, or a service behind it, does not answer. */
+const RETRY_MS = 2_000;
+
+const client = new QueryClient({
+  defaultOptions: {
+    // A panel on this machine answers without a network.
+    mutations: { networkMode: 'always' },
+    queries: {
+      networkMode: 'always',
+      staleTime: 15_000,
+      refetchOnWindowFocus: true,
+      retry: (_count, error) => isTransient(error),
+      retryDelay: RETRY_MS,
+    },
+  },
+});
 
 createRoot(document.getElementById('app') as HTMLElement).render(
   <StrictMode>

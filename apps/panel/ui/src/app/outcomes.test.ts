@@ -1,4 +1,6 @@
-import { isError, outcomeName, outcomeOf, outcomeTone } from './outcomes.js';
+import fc from 'fast-check';
+import { endingColours } from './endings.js';
+import { isError, meaningOf, outcomeColours, outcomeName, outcomeOf, outcomeTone } from './outcomes.js';
 
 test.each([
   [{ status: 200, code: null }, 'Completed', 'good', false],
@@ -16,4 +18,35 @@ test('a client that left without an error has a code of its own', () => {
   const request = { requestId: 'req_1', receivedAt: '', protocol: 'chat', stream: true, endedMs: 1 } as const;
   expect(outcomeOf({ ...request, status: 200, outcome: 'client-disconnected' })).toEqual({ status: 200, code: 'client_disconnected' });
   expect(outcomeOf({ ...request, status: 200, outcome: 'completed' })).toEqual({ status: 200, code: null });
+});
+
+test.each([
+  ['Completed', 'good'],
+  ['Client left', 'client'],
+  ['400 invalid_request', 'client'],
+  ['404 model_not_found', 'client'],
+  ['413 request_too_large', 'client'],
+  ['402 insufficient_balance', 'refused'],
+  ['429 concurrency_limit', 'refused'],
+  ['403 origin_not_allowed', 'refused'],
+  ['429 model_capacity', 'upstream'],
+  ['502 upstream_error', 'upstream'],
+  ['200 upstream_error', 'upstream'],
+])('%s has the colour of %s, alone and beside others [money-outcome-colours]', (name, meaning) => {
+  expect(meaningOf(name)).toBe(meaning);
+  const alone = outcomeColours([name]).get(name);
+  expect(alone).toMatch(new RegExp(`^${meaning}-\\d$`));
+  expect(outcomeColours([...new Set(['Completed', '999 unknown', name, 'Client left', '502 upstream_error'])]).get(name)).toBe(alone);
+});
+
+test('no two outcomes of a legend share a colour [money-outcome-colours]', () => {
+  const status = fc.constantFrom(200, 400, 401, 402, 403, 404, 413, 429, 499, 500, 502, 503, 504);
+  const code = fc.constantFrom(null, 'client_disconnected', 'upstream_error', 'rate_limit_exceeded', 'model_capacity', 'other', 'another');
+  fc.assert(
+    fc.property(fc.array(fc.record({ status, code }), { maxLength: 30 }), (outcomes) => {
+      const names = [...new Set(outcomes.map(outcomeName))].slice(0, 6);
+      expect(new Set(outcomeColours(names).values()).size).toBe(names.length);
+    }),
+  );
+  expect(new Set(endingColours(['completed', 'failed', 'client-disconnected', 'released', 'lease-expired']).values()).size).toBe(5);
 });

@@ -1,5 +1,6 @@
 import type { EndedRequest, TrafficOutcome } from '../../../src/api/shapes/traffic.js';
 import type { Tone } from '../parts/badge.js';
+import type { Colour, Meaning } from '../parts/chart/series.js';
 
 /** The result for the client: a complete reply, an error, or nothing because it had left. */
 export function outcomeName({ status, code }: Pick<TrafficOutcome, 'status' | 'code'>): string {
@@ -22,4 +23,50 @@ export function outcomeOf({ status, code, outcome }: EndedRequest): Pick<Traffic
 /** Outcomes that are errors: all but complete replies and clients that left. */
 export function isError(outcome: Pick<TrafficOutcome, 'status' | 'code'>): boolean {
   return outcome.code !== 'client_disconnected' && outcomeTone(outcome) !== 'good';
+}
+
+/** Shades of a meaning, as many as a chart has named series. */
+const SHADES = 6;
+
+/** The code that each shade is for. Codes that are missing here take what is left. */
+const CODES: Record<Meaning, string[]> = {
+  good: ['Completed'],
+  client: ['Client left', '400 invalid_request', '400 context_length_exceeded', '404 model_not_found', '413 request_too_large'],
+  refused: [
+    '429 rate_limit_exceeded',
+    '402 insufficient_balance',
+    '429 concurrency_limit',
+    '401 invalid_api_key',
+    '403 origin_not_allowed',
+  ],
+  upstream: [
+    '502 upstream_error',
+    '503 model_unavailable',
+    '504 upstream_timeout',
+    '429 model_capacity',
+    '500 internal_error',
+    '200 upstream_error',
+  ],
+};
+
+/** Who or what ended a request, from the name of its outcome: `good`, the client, a refusal of Tollgate, or an upstream. */
+export function meaningOf(name: string): Meaning {
+  const known = (Object.keys(CODES) as Meaning[]).find((meaning) => CODES[meaning].includes(name));
+  if (known) return known;
+  const status = Number(/\d{3}/.exec(name)?.[0] ?? 0);
+  if (status >= 500 || status < 400) return 'upstream';
+  return [401, 402, 403, 429].includes(status) ? 'refused' : 'client';
+}
+
+/** A colour of its own for each outcome: always the same one for the known, and no two alike. */
+export function outcomeColours(names: string[]): Map<string, Colour> {
+  const colours = new Map<string, Colour>();
+  const ownShade = (name: string) => CODES[meaningOf(name)].indexOf(name);
+  for (const name of names) if (ownShade(name) >= 0) colours.set(name, `${meaningOf(name)}-${ownShade(name)}`);
+  for (const name of names.filter((one) => !colours.has(one)).sort()) {
+    const taken = new Set(colours.values());
+    const free = Array.from({ length: SHADES }, (_, shade): Colour => `${meaningOf(name)}-${shade}`).find((colour) => !taken.has(colour));
+    colours.set(name, free ?? 'rest');
+  }
+  return colours;
 }

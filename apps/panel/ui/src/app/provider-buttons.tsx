@@ -4,7 +4,6 @@ import { ButtonLink } from '../parts/button.js';
 import { callOnce, withQuery } from './api.js';
 import styles from './provider-buttons.module.css';
 import { addressWithoutFailure } from './sso-failure.js';
-import { isUnreachable } from './use-api.js';
 
 /** The ways to sign in, asked once, when they are first wanted. */
 export function useSignInWays(isWanted = true) {
@@ -13,8 +12,6 @@ export function useSignInWays(isWanted = true) {
     queryFn: () => callOnce<SignInWays>('GET', '/sso'),
     enabled: isWanted,
     staleTime: Number.POSITIVE_INFINITY,
-    retry: (_, error) => isUnreachable(error),
-    retryDelay: 2_000,
   });
 }
 

@@ -1,8 +1,11 @@
-import { type ComponentType, lazy, Suspense, useEffect, useState } from 'react';
+import { type ComponentType, lazy, Suspense } from 'react';
 import { Redirect, Route, Switch } from 'wouter';
 import { Empty } from '../parts/empty.js';
+import { Failure } from '../parts/failure.js';
 import { Page } from '../parts/page.js';
+import { ApiError } from './api.js';
 import { loadPage } from './load-page.js';
+import { useLate } from './page-failure.js';
 import { useSession } from './session.js';
 
 function page(load: () => Promise<ComponentType>): ComponentType {
@@ -58,21 +61,14 @@ export function Routes() {
   );
 }
 
-/** Milliseconds after which a page that has not loaded says so. */
-const PATIENCE_MS = 2_000;
-
+/** Stands in while the file of a page loads. */
 function Loading() {
-  const [isLate, setLate] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(() => setLate(true), PATIENCE_MS);
-    return () => clearTimeout(timer);
-  }, []);
-  if (!isLate) return null;
+  const isLate = useLate(true);
   return (
-    <Page title="One moment">
-      <Empty icon="search" title="The panel does not answer">
-        <p>This page opens when it is back.</p>
-      </Empty>
+    <Page title="One moment" busy={!isLate}>
+      {isLate && <Failure error={FILE_IS_LATE} onRetry={() => location.reload()} />}
     </Page>
   );
 }
+
+const FILE_IS_LATE = new ApiError('The panel does not answer.', 'unreachable');

@@ -1,6 +1,6 @@
 import type { UsageRow } from '../../../src/api/shapes/usage.js';
 import { count, shortCount } from '../parts/count.js';
-import { decimalsFor, exactUsd, roundedUsd } from '../parts/usd.js';
+import { exactUsd, roundedUsd } from '../parts/usd.js';
 import type { Group, Measure } from './filters.js';
 
 /** The value of a row that a group is by. An upstream of null: the request reached none. */
@@ -15,7 +15,7 @@ export function measureOf(row: UsageRow, measure: Measure): bigint {
 }
 
 export function formatMeasure(value: bigint, measure: Measure): string {
-  return measure === 'cost' ? roundedUsd(value, decimalsFor(value)) : shortCount(Number(value));
+  return measure === 'cost' ? exactUsd(value) : shortCount(Number(value));
 }
 
 /** The values of an axis, which are round, with the same number of decimals. */

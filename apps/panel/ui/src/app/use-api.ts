@@ -1,22 +1,21 @@
 import { type InfiniteData, keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { ApiError, callApi, type Method } from './api.js';
 
-/** Milliseconds between two attempts while the panel does not answer. */
-const RETRY_MS = 2_000;
+interface ApiOptions {
+  refetchMs?: number | undefined;
+  /** Errors that the page shows in its own way. It shows all others by itself (`usePageFailure`). */
+  handles?: ApiError['code'][];
+}
 
-/**
- * The reply of `GET path`, kept while the next one loads, so that a page with a new filter does not jump. `path` null: no call. A panel that
- * does not answer is asked again until it does.
- */
-export function useApi<T>(path: string | null, { refetchMs }: { refetchMs?: number } = {}) {
+/** The reply of `GET path`, kept while the next one loads, so that a page with a new filter does not jump. `path` null: no call. */
+export function useApi<T>(path: string | null, { refetchMs, handles }: ApiOptions = {}) {
   return useQuery<T, Error>({
     queryKey: [path],
     queryFn: ({ signal }) => callApi<T>('GET', path ?? '', { signal }),
     enabled: path !== null,
     placeholderData: keepPreviousData,
     refetchInterval: refetchMs ?? false,
-    retry: (count, error) => isUnreachable(error) || (count < 2 && error instanceof ApiError && error.code === 'unavailable'),
-    retryDelay: RETRY_MS,
+    meta: { handles },
   });
 }
 
@@ -34,12 +33,8 @@ export function useChange<Reply, Input = void>(request: (input: Input) => { meth
   });
 }
 
-export function isUnreachable(error: unknown): boolean {
-  return error instanceof ApiError && error.code === 'unreachable';
-}
-
 /** A list of the API that goes on by `nextCursor`. */
-export function usePages<T extends { nextCursor: string | null }>(path: string, { refetchMs }: { refetchMs?: number } = {}) {
+export function usePages<T extends { nextCursor: string | null }>(path: string, { refetchMs }: { refetchMs?: number | undefined } = {}) {
   return useInfiniteQuery<T, Error, InfiniteData<T>, string[], string | null>({
     queryKey: ['pages', path],
     queryFn: ({ signal, pageParam }) =>
@@ -48,7 +43,5 @@ export function usePages<T extends { nextCursor: string | null }>(path: string, 
     getNextPageParam: ({ nextCursor }) => nextCursor,
     placeholderData: keepPreviousData,
     refetchInterval: refetchMs ?? false,
-    retry: (_, error) => isUnreachable(error),
-    retryDelay: RETRY_MS,
   });
 }

@@ -6,13 +6,16 @@ import type { SignInWays } from '../../../src/api/shapes/sso.js';
 import { Button } from '../parts/button.js';
 import { Failure } from '../parts/failure.js';
 import { TextField } from '../parts/field.js';
-import { callOnce } from './api.js';
+import { ApiError, callOnce } from './api.js';
 import { Entrance } from './entrance.js';
+import { Opening } from './opening.js';
 import styles from './password-form.module.css';
 import { ProviderButtons, useSignInWays } from './provider-buttons.js';
-import { isUnreachable } from './use-api.js';
 
 const PASSWORD_LENGTH_MIN = 12;
+
+/** Errors that mean that the link is no longer good. */
+const LINK_FAULTS: ApiError['code'][] = ['not_found', 'invalid_request', 'invalid_credentials', 'conflict'];
 
 /** Texts of the form, by the password that the link needs. */
 const PASSWORDS = {
@@ -37,13 +40,13 @@ export function Welcome() {
     queryKey: ['invite', token],
     queryFn: () => callOnce<InviteView>('POST', '/invites/show', { body: { token } }),
     enabled: token !== '',
-    retry: (_, error) => isUnreachable(error),
     staleTime: Number.POSITIVE_INFINITY,
+    meta: { handles: LINK_FAULTS },
   });
   const { data: ways } = useSignInWays();
   if (!token)
     return <Entrance title="This link is incomplete" about="The part after # is missing. Copy the whole link, or ask for a new one." />;
-  if (invite.error) {
+  if (invite.error instanceof ApiError && LINK_FAULTS.includes(invite.error.code)) {
     return (
       <Entrance title="This link does not work" about="It works once, within 24 hours. Ask for a new one, or sign in.">
         <Failure error={invite.error} />
@@ -51,7 +54,7 @@ export function Welcome() {
       </Entrance>
     );
   }
-  if (!invite.data || !ways) return null;
+  if (!invite.data || !ways) return <Opening title="Welcome" />;
   const { password } = invite.data;
   return password === 'none' ? (
     <AcceptWithProvider ways={ways} email={invite.data.email} />
@@ -130,7 +133,7 @@ function AcceptForm({ token, invite, ways }: { token: string; invite: InviteWith
         />
         {accepting.error && <Failure error={accepting.error} />}
         <Button type="submit" look="primary" busy={accepting.isPending}>
-          Go on
+          Continue
         </Button>
       </form>
     </Entrance>

@@ -38,9 +38,9 @@ export function BudgetUse({ budget, name, href }: { budget: Budget; name?: strin
   );
 }
 
-/** An amount of a budget, for tables. */
-export function BudgetAmount({ budget, amount }: { budget: Budget; amount: bigint }) {
-  return budget.unit === 'tokens' ? count(Number(amount)) : <Money pico={amount} decimals={2} plain />;
+/** An amount of a budget, for tables. `left`: what may be spent, rounded down. */
+export function BudgetAmount({ budget, amount, left }: { budget: Budget; amount: bigint; left?: boolean }) {
+  return budget.unit === 'tokens' ? count(Number(amount)) : <Money pico={amount} balance={left} plain />;
 }
 
 /** The budget of a project or key that refuses first, with a link to all. `budgets` is undefined while they load. */

@@ -38,7 +38,7 @@ export function Figures({ children }: { children: ReactNode }) {
 }
 
 /** One number with its name and a line of context. The value keeps its height while it loads. */
-export function Figure({ label, children, note, big }: { label: string; children: ReactNode; note?: ReactNode; big?: boolean }) {
+export function Figure({ label, children, note, big }: { label: ReactNode; children: ReactNode; note?: ReactNode; big?: boolean }) {
   return (
     <div className={styles.figure}>
       <dt>{label}</dt>

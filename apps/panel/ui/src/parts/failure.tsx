@@ -1,5 +1,4 @@
-import { ApiError } from '../app/api.js';
-import { isUnreachable } from '../app/use-api.js';
+import { ApiError, isTransient } from '../app/api.js';
 import { Button } from './button.js';
 import styles from './failure.module.css';
 import { Icon } from './icon.js';
@@ -11,7 +10,7 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => vo
     <div role="alert" className={styles.failure}>
       <Icon name="warning" />
       <div className={styles.text}>
-        <p>{isUnreachable(error) ? `${message} Trying again.` : message}</p>
+        <p>{onRetry && isTransient(error) ? `${message} Trying again.` : message}</p>
         {requestId && (
           <p className={styles.id}>
             Request id <code>{requestId}</code>

@@ -7,7 +7,6 @@ import { Badge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { DialogForm } from '../../parts/dialog-form.js';
-import { Failure } from '../../parts/failure.js';
 import { TextField } from '../../parts/field.js';
 import { Moment } from '../../parts/moment.js';
 import { Money } from '../../parts/money.js';
@@ -31,7 +30,6 @@ export function Accounts() {
         </Button>
       }
     >
-      {list.error && <Failure error={list.error} />}
       <Card flush>
         <Table<AccountRow>
           caption="Accounts"
@@ -59,7 +57,7 @@ export function Accounts() {
             {
               head: 'Available',
               align: 'end',
-              cell: ({ balance }) => balance && <Money pico={balance.available_pico_usd} decimals={2} plain />,
+              cell: ({ balance }) => balance && <Money pico={balance.available_pico_usd} balance decimals={2} plain />,
             },
             {
               head: '',

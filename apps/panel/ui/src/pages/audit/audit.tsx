@@ -8,7 +8,6 @@ import { Button, ButtonLink } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { Dialog } from '../../parts/dialog.js';
 import { Empty } from '../../parts/empty.js';
-import { Failure } from '../../parts/failure.js';
 import { CompactSelect } from '../../parts/field.js';
 import { Moment } from '../../parts/moment.js';
 import { Page } from '../../parts/page.js';
@@ -57,7 +56,6 @@ export function Audit() {
         </>
       }
     >
-      {list.error && <Failure error={list.error} />}
       <Card flush>
         <Table<AuditEntry>
           caption="Changes"

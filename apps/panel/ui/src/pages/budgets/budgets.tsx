@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { Budget, BudgetListReply } from '../../../../src/api/shapes/budgets.js';
-import { amountsOf, leftOf, PERIODS } from '../../app/budgets.js';
+import { amountsOf, leftOf, moneyOf, PERIODS } from '../../app/budgets.js';
 import { useSession } from '../../app/session.js';
 import { useApi } from '../../app/use-api.js';
 import { useBudgetTargets } from '../../app/use-budget-targets.js';
@@ -9,8 +9,8 @@ import { BudgetAmount, BudgetUse } from '../../parts/budget-use.js';
 import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { Empty } from '../../parts/empty.js';
-import { Failure } from '../../parts/failure.js';
 import { Moment } from '../../parts/moment.js';
+import { OnePrecision } from '../../parts/money.js';
 import { Page } from '../../parts/page.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { relativeTime } from '../../parts/time.js';
@@ -22,7 +22,7 @@ const REFETCH_MS = 15_000;
 /** The budgets of an account, its projects and its keys: what is spent, held and left of each. */
 export function Budgets() {
   const { account, may } = useSession();
-  const { data, error } = useApi<BudgetListReply>(`/accounts/${account}/budgets`, { refetchMs: REFETCH_MS });
+  const { data } = useApi<BudgetListReply>(`/accounts/${account}/budgets`, { refetchMs: REFETCH_MS });
   const { targetName, targetHref } = useBudgetTargets();
   const [editing, setEditing] = useState<Budget | 'new'>();
   const newBudget = may('budgets') && (
@@ -36,49 +36,50 @@ export function Budgets() {
       about="The most that an account, a project or a key may spend, in dollars or tokens. A request that could exceed it is refused."
       actions={newBudget}
     >
-      {error && <Failure error={error} />}
-      <Card flush>
-        <Table<Budget>
-          caption="Budgets"
-          rows={data?.budgets}
-          placeholders={3}
-          rowKey={({ budgetId }) => budgetId}
-          empty={
-            <Empty icon="budgets" title="No budgets yet">
-              <p>Without one, only the balance of the account limits what is spent.</p>
-              {newBudget}
-            </Empty>
-          }
-          columns={[
-            {
-              head: 'Budget of',
-              grow: true,
-              cell: (budget) => (
-                <TwoLines main={<Link to={targetHref(budget)}>{targetName(budget)}</Link>} more={PERIODS[budget.period].each} />
-              ),
-            },
-            { head: 'Spent', cell: (budget) => <BudgetUse budget={budget} /> },
-            {
-              head: 'Held',
-              align: 'end',
-              wide: true,
-              cell: (budget) => <BudgetAmount budget={budget} amount={amountsOf(budget).held} />,
-            },
-            { head: 'Left', align: 'end', wide: true, cell: (budget) => <BudgetAmount budget={budget} amount={leftOf(budget)} /> },
-            { head: 'Resets', wide: true, cell: (budget) => <Reset budget={budget} /> },
-            {
-              head: '',
-              align: 'end',
-              cell: (budget) =>
-                may('budgets') && (
-                  <Button look="quiet" aria-label={`Change the budget of ${targetName(budget)}`} onClick={() => setEditing(budget)}>
-                    Change
-                  </Button>
+      <OnePrecision amounts={moneyOf(data?.budgets)}>
+        <Card flush>
+          <Table<Budget>
+            caption="Budgets"
+            rows={data?.budgets}
+            placeholders={3}
+            rowKey={({ budgetId }) => budgetId}
+            empty={
+              <Empty icon="budgets" title="No budgets yet">
+                <p>Without one, only the balance of the account limits what is spent.</p>
+                {newBudget}
+              </Empty>
+            }
+            columns={[
+              {
+                head: 'Budget of',
+                grow: true,
+                cell: (budget) => (
+                  <TwoLines main={<Link to={targetHref(budget)}>{targetName(budget)}</Link>} more={PERIODS[budget.period].each} />
                 ),
-            },
-          ]}
-        />
-      </Card>
+              },
+              { head: 'Spent', cell: (budget) => <BudgetUse budget={budget} /> },
+              {
+                head: 'Held',
+                align: 'end',
+                wide: true,
+                cell: (budget) => <BudgetAmount budget={budget} amount={amountsOf(budget).held} />,
+              },
+              { head: 'Left', align: 'end', wide: true, cell: (budget) => <BudgetAmount budget={budget} amount={leftOf(budget)} left /> },
+              { head: 'Resets', wide: true, cell: (budget) => <Reset budget={budget} /> },
+              {
+                head: '',
+                align: 'end',
+                cell: (budget) =>
+                  may('budgets') && (
+                    <Button look="quiet" aria-label={`Change the budget of ${targetName(budget)}`} onClick={() => setEditing(budget)}>
+                      Change
+                    </Button>
+                  ),
+              },
+            ]}
+          />
+        </Card>
+      </OnePrecision>
       {editing && data && (
         <EditBudget budget={editing === 'new' ? undefined : editing} budgets={data.budgets} onClose={() => setEditing(undefined)} />
       )}

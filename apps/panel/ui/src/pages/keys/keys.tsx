@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import type { BudgetListReply } from '../../../../src/api/shapes/budgets.js';
 import type { KeyRow } from '../../../../src/api/shapes/keys.js';
+import { moneyOf } from '../../app/budgets.js';
 import { useSession } from '../../app/session.js';
 import { useApi } from '../../app/use-api.js';
 import { useFilters } from '../../app/use-filters.js';
@@ -11,6 +12,7 @@ import { plural } from '../../parts/count.js';
 import { Empty } from '../../parts/empty.js';
 import { CompactSelect } from '../../parts/field.js';
 import { Chosen } from '../../parts/filter-bar.js';
+import { OnePrecision } from '../../parts/money.js';
 import { Page } from '../../parts/page.js';
 import { EditKey } from './edit-key.js';
 import { hasEnded, type KeyAction, KeyTable, mayRotate } from './key-table.js';
@@ -56,22 +58,24 @@ export function Keys() {
   return (
     <Page title="Keys" about="A program sends its key with every request. It belongs to one project, whose limits apply." actions={newKey}>
       <Card flush actions={choice}>
-        <KeyTable
-          keys={shown}
-          budgets={budgets?.budgets}
-          projectName={projectName}
-          onAction={mayChange ? (action, apiKey) => setAsking({ action, apiKey }) : undefined}
-          empty={
-            hasProjects ? (
-              <Empty icon="keys" title={hidden > 0 ? 'No keys in use' : 'No keys yet'}>
-                <p>Make one: the panel then shows lines that call a model with it.</p>
-                {newKey}
-              </Empty>
-            ) : (
-              <NoProjects />
-            )
-          }
-        />
+        <OnePrecision amounts={moneyOf(budgets?.budgets)}>
+          <KeyTable
+            keys={shown}
+            budgets={budgets?.budgets}
+            projectName={projectName}
+            onAction={mayChange ? (action, apiKey) => setAsking({ action, apiKey }) : undefined}
+            empty={
+              hasProjects ? (
+                <Empty icon="keys" title={hidden > 0 ? 'No keys in use' : 'No keys yet'}>
+                  <p>Make one: the panel then shows lines that call a model with it.</p>
+                  {newKey}
+                </Empty>
+              ) : (
+                <NoProjects />
+              )
+            }
+          />
+        </OnePrecision>
       </Card>
       {hidden > 0 && <Button onClick={() => setShowsEnded(true)}>{`Show ${plural(hidden, 'ended key')}`}</Button>}
       {isMaking && projects && <NewKey projects={projects} projectId={filters.project} onClose={() => setMaking(false)} />}

@@ -23,11 +23,10 @@ import styles from './ledger.module.css';
 /** The invariants of the ledger, the last checks, and frozen accounts. */
 export function Ledger() {
   const { hrefOf, mayOnPlatform } = useSession();
-  const { data, error } = useApi<LedgerCheckListReply>('/ledger/checks?limit=20');
+  const { data } = useApi<LedgerCheckListReply>('/ledger/checks?limit=20');
   const checking = useChange<LedgerCheckReply>(() => ({ method: 'POST', path: '/ledger/checks' }));
   const journals = useApi<JournalCheckListReply>('/ledger/journals');
   const last = data?.checks[0];
-  const failure = error ?? checking.error ?? journals.error;
   return (
     <Page
       title="Ledger"
@@ -40,7 +39,7 @@ export function Ledger() {
         )
       }
     >
-      {failure && <Failure error={failure} />}
+      {checking.error && <Failure error={checking.error} />}
       {data && !last ? (
         <Card>
           <Empty icon="ledger" title="No check yet">

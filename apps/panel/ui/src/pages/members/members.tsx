@@ -8,7 +8,6 @@ import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Empty } from '../../parts/empty.js';
-import { Failure } from '../../parts/failure.js';
 import { Moment } from '../../parts/moment.js';
 import { Page } from '../../parts/page.js';
 import { Table, TwoLines } from '../../parts/table.js';
@@ -32,7 +31,6 @@ export function Members() {
   const tokens = useApi<TokenListReply>(may('tokens') ? withQuery('/tokens', { accountId, limit: 200 }) : null);
   const [asking, setAsking] = useState<Asking>();
   const close = () => setAsking(undefined);
-  const error = members.error ?? invites.error ?? tokens.error;
   const roleOf = ({ grants }: Member) =>
     grants
       .map((grant) =>
@@ -55,7 +53,6 @@ export function Members() {
         )
       }
     >
-      {error && <Failure error={error} />}
       <Card flush title="People">
         <Table<Member>
           caption="People"

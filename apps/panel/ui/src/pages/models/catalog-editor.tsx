@@ -31,7 +31,7 @@ export interface Draft {
 /** The catalog file: text → what it would change → apply. */
 export function CatalogEditor({ draft, onDraft }: { draft: Draft | undefined; onDraft: (draft: Draft | undefined) => void }) {
   const { mayOnPlatform } = useSession();
-  const { data: stored, error, refetch } = useApi<CatalogGetReply>('/catalog');
+  const { data: stored, refetch } = useApi<CatalogGetReply>('/catalog');
   const [isConfirming, setConfirming] = useState(false);
   const planning = useMutation<CatalogPlanReply, Error, string>({
     mutationFn: (yaml) => callApi('POST', '/catalog/plan', { body: { yaml } satisfies CatalogPlanBody }),
@@ -62,7 +62,6 @@ export function CatalogEditor({ draft, onDraft }: { draft: Draft | undefined; on
     );
   return (
     <>
-      {error && <Failure error={error} />}
       {planning.error && <Failure error={planning.error} />}
       {applying.error && !isStale(applying.error) && <Failure error={applying.error} />}
       {plan && draft && plan.revision !== draft.revision && stored?.revision === plan.revision && (

@@ -7,7 +7,6 @@ import { Card } from '../../parts/card.js';
 import { CopyLine } from '../../parts/copy-line.js';
 import { count } from '../../parts/count.js';
 import { Empty } from '../../parts/empty.js';
-import { Failure } from '../../parts/failure.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { usdPerMillion } from '../../parts/usd.js';
 import { unitPrices } from './differences.js';
@@ -15,44 +14,41 @@ import { unitPrices } from './differences.js';
 /** The enabled models with their prices and limits. */
 export function ModelList() {
   const { hrefOf } = useSession();
-  const { data, error } = useApi<ModelListReply>('/models');
+  const { data } = useApi<ModelListReply>('/models');
   const price = (of: (price: CatalogModel['price']) => string) => (model: CatalogModel) => usdPerMillion(BigInt(of(model.price)));
   return (
-    <>
-      {error && <Failure error={error} />}
-      <Card flush title="Prices and limits" note={data && `revision ${data.revision} of the catalog`}>
-        <Table<CatalogModel>
-          caption="Models"
-          rows={data?.models}
-          rowKey={({ id }) => id}
-          empty={
-            <Empty icon="models" title="The catalog has no enabled model">
-              <p>Apply one:</p>
-              <CopyLine text="npm run -s tollgate -- catalog apply config/catalog.yaml" />
-            </Empty>
-          }
-          columns={[
-            {
-              head: 'Model',
-              grow: true,
-              cell: ({ id, displayName, ownedBy, input, reasoning, price }) => (
-                <TwoLines
-                  main={<Link to={hrefOf('usage') + writeFilters({ model: id })}>{displayName ?? id}</Link>}
-                  more={[displayName && id, ownedBy, input.includes('image') && 'images', reasoning && 'reasoning', ...unitPrices(price)]
-                    .filter(Boolean)
-                    .join(' · ')}
-                />
-              ),
-            },
-            { head: 'Context', align: 'end', wide: true, cell: ({ contextTokens }) => count(contextTokens) },
-            { head: 'Longest reply', align: 'end', wide: true, cell: ({ maxOutputTokens }) => count(maxOutputTokens) },
-            { head: 'Version', align: 'end', wide: true, cell: ({ price: { version } }) => version },
-            { head: 'Input', align: 'end', cell: price(({ inputPicoUsd }) => inputPicoUsd) },
-            { head: 'Cached', align: 'end', wide: true, cell: price(({ cachedInputPicoUsd }) => cachedInputPicoUsd) },
-            { head: 'Output', align: 'end', cell: price(({ outputPicoUsd }) => outputPicoUsd) },
-          ]}
-        />
-      </Card>
-    </>
+    <Card flush title="Prices and limits" note={data && `revision ${data.revision} of the catalog`}>
+      <Table<CatalogModel>
+        caption="Models"
+        rows={data?.models}
+        rowKey={({ id }) => id}
+        empty={
+          <Empty icon="models" title="The catalog has no enabled model">
+            <p>Apply one:</p>
+            <CopyLine text="npm run -s tollgate -- catalog apply config/catalog.yaml" />
+          </Empty>
+        }
+        columns={[
+          {
+            head: 'Model',
+            grow: true,
+            cell: ({ id, displayName, ownedBy, input, reasoning, price }) => (
+              <TwoLines
+                main={<Link to={hrefOf('usage') + writeFilters({ model: id })}>{displayName ?? id}</Link>}
+                more={[displayName && id, ownedBy, input.includes('image') && 'images', reasoning && 'reasoning', ...unitPrices(price)]
+                  .filter(Boolean)
+                  .join(' · ')}
+              />
+            ),
+          },
+          { head: 'Context', align: 'end', wide: true, cell: ({ contextTokens }) => count(contextTokens) },
+          { head: 'Longest reply', align: 'end', wide: true, cell: ({ maxOutputTokens }) => count(maxOutputTokens) },
+          { head: 'Version', align: 'end', wide: true, cell: ({ price: { version } }) => version },
+          { head: 'Input', align: 'end', cell: price(({ inputPicoUsd }) => inputPicoUsd) },
+          { head: 'Cached', align: 'end', wide: true, cell: price(({ cachedInputPicoUsd }) => cachedInputPicoUsd) },
+          { head: 'Output', align: 'end', cell: price(({ outputPicoUsd }) => outputPicoUsd) },
+        ]}
+      />
+    </Card>
   );
 }

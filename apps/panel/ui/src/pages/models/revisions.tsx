@@ -6,7 +6,6 @@ import { Card } from '../../parts/card.js';
 import { CopyLine } from '../../parts/copy-line.js';
 import { Dialog } from '../../parts/dialog.js';
 import { Empty } from '../../parts/empty.js';
-import { Failure } from '../../parts/failure.js';
 import { Moment } from '../../parts/moment.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { changesText, priceText } from './differences.js';
@@ -17,7 +16,6 @@ export function Revisions() {
   const [shown, setShown] = useState<CatalogRevision>();
   return (
     <>
-      {list.error && <Failure error={list.error} />}
       <Card flush title="Revisions" note="prices: input / cached / output">
         <Table<CatalogRevision>
           caption="Revisions"
@@ -62,10 +60,9 @@ function ChangesCell({ changes }: CatalogRevision) {
 }
 
 function RevisionText({ revision, onClose }: { revision: number; onClose: () => void }) {
-  const { data, error } = useApi<CatalogGetReply>(`/catalog?revision=${revision}`);
+  const { data } = useApi<CatalogGetReply>(`/catalog?revision=${revision}`);
   return (
     <Dialog title={`Revision ${revision}`} onClose={onClose}>
-      {error && <Failure error={error} />}
       {data?.revision === revision &&
         (data.yaml === null ? <p>The text of this revision was not stored.</p> : <CopyLine text={data.yaml} />)}
     </Dialog>

@@ -7,7 +7,6 @@ import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Empty } from '../../parts/empty.js';
-import { Failure } from '../../parts/failure.js';
 import { Moment } from '../../parts/moment.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { duration } from '../../parts/time.js';
@@ -20,7 +19,7 @@ const REFETCH_MS = 5_000;
 /** Prices that wait for their time, beside the present ones. */
 export function ScheduledPriceList() {
   const { mayOnPlatform } = useSession();
-  const { data, error } = useApi<PriceListReply>('/prices/scheduled', { refetchMs: REFETCH_MS });
+  const { data } = useApi<PriceListReply>('/prices/scheduled', { refetchMs: REFETCH_MS });
   const { data: list } = useApi<ModelListReply>('/models', { refetchMs: REFETCH_MS });
   const { data: catalog } = useApi<CatalogGetReply>('/catalog');
   const [isMaking, setMaking] = useState(false);
@@ -39,7 +38,6 @@ export function ScheduledPriceList() {
   );
   return (
     <>
-      {error && <Failure error={error} />}
       <Card
         flush
         title="Scheduled prices"

@@ -31,7 +31,7 @@ export function MoneyPage() {
         </>
       }
     >
-      <BalanceFigures balance={balance} />
+      <BalanceFigures balance={balance} exact />
       <StatementCard />
       {operation && balance && (
         <MoneyOperation key={operation} name={operation} balance={balance} onClose={() => setOperation(undefined)} />

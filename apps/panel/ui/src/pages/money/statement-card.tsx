@@ -6,12 +6,11 @@ import { ButtonLink } from '../../parts/button.js';
 import { Card, Skeleton } from '../../parts/card.js';
 import { plural } from '../../parts/count.js';
 import { Empty } from '../../parts/empty.js';
-import { Failure } from '../../parts/failure.js';
 import { Moment, UtcDay } from '../../parts/moment.js';
 import { Money } from '../../parts/money.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { utcMonth } from '../../parts/time.js';
-import { decimalsForAll } from '../../parts/usd.js';
+import { exactDecimals } from '../../parts/usd.js';
 import { monthAfter, monthOf, readMonth } from './months.js';
 import styles from './statement-card.module.css';
 import { termsOfStatement } from './statement-sums.js';
@@ -33,9 +32,10 @@ export function StatementCard() {
   const [path] = useLocation();
   const now = Date.now();
   const month = readMonth(useSearch(), now);
-  const { data, error } = useApi<Statement>(`/accounts/${account}/statements/${month}`);
+  const { data } = useApi<Statement>(`/accounts/${account}/statements/${month}`);
   const statement = data?.month === month ? data : undefined;
-  const decimals = Math.max(2, Math.min(6, decimalsForAll(statement?.lines.map(({ amountPicoUsd }) => BigInt(amountPicoUsd)) ?? [])));
+  // Exact, so that the lines can be added; the same for all, so that their digits stand below one another.
+  const decimals = exactDecimals(statement?.lines.flatMap(({ amountPicoUsd, balancePicoUsd }) => [amountPicoUsd, balancePicoUsd]) ?? []);
   const linkTo = (other: string) => `${path}${other === monthOf(now) ? '' : `?month=${other}`}`;
   return (
     <Card
@@ -52,7 +52,7 @@ export function StatementCard() {
         </div>
       }
     >
-      {error ? <Failure error={error} /> : <Sum statement={statement} />}
+      <Sum statement={statement} />
       <Table<StatementLine>
         caption={`Statement of ${month}`}
         rows={statement?.lines.toReversed()}
@@ -90,13 +90,13 @@ function Sum({ statement }: { statement: Statement | undefined }) {
       {(sum?.terms ?? PLACEHOLDERS).map(({ name, note, amount }, at) => (
         <div key={name}>
           <dt>{name}</dt>
-          <dd className={styles.amount}>{sum ? <Money pico={amount} decimals={2} signed={at > 0} /> : <Skeleton width="4rem" />}</dd>
+          <dd className={styles.amount}>{sum ? <Money pico={amount} exact signed={at > 0} /> : <Skeleton width="4rem" />}</dd>
           <dd className={styles.note}>{note}</dd>
         </div>
       ))}
       <div className={styles.closing}>
         <dt>{statement?.isClosed === false ? 'Now' : 'Closing'}</dt>
-        <dd className={styles.amount}>{statement ? <Money pico={statement.closingPicoUsd} decimals={2} /> : <Skeleton width="4rem" />}</dd>
+        <dd className={styles.amount}>{statement ? <Money pico={statement.closingPicoUsd} exact /> : <Skeleton width="4rem" />}</dd>
         <dd className={styles.note}>{sum && (sum.addsUp ? 'adds up to the last digit' : 'does not add up')}</dd>
       </div>
     </dl>

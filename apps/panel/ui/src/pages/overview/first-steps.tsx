@@ -11,9 +11,9 @@ export function FirstSteps() {
   const { projects, keys } = useNames();
   if (!may('keys')) return null;
   const steps = [
-    { name: 'Make a project', about: 'It has its own limits and keys.', page: 'projects', isDone: projects && projects.length > 0 },
+    { name: 'Create a project', about: 'It has its own limits and keys.', page: 'projects', isDone: projects && projects.length > 0 },
     {
-      name: 'Make a key',
+      name: 'Create a key',
       about: 'The panel shows a line that calls a model with it.',
       page: 'keys',
       isDone: keys?.some(({ status }) => status === 'active'),

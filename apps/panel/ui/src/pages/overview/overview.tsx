@@ -3,6 +3,7 @@ import { Link } from 'wouter';
 import type { Overview as OverviewReply } from '../../../../src/api/shapes/overview.js';
 import type { UsageRow } from '../../../../src/api/shapes/usage.js';
 import { withQuery } from '../../app/api.js';
+import { moneyOf } from '../../app/budgets.js';
 import { endingName } from '../../app/endings.js';
 import { type Group, writeFilters } from '../../app/filters.js';
 import { isError, outcomeName } from '../../app/outcomes.js';
@@ -16,14 +17,12 @@ import { Ranking } from '../../parts/chart/ranking.js';
 import { stackOf } from '../../parts/chart/series.js';
 import { StackChart } from '../../parts/chart/stack-chart.js';
 import { count, percent, plural } from '../../parts/count.js';
-import { Failure } from '../../parts/failure.js';
 import { Gaps } from '../../parts/gaps.js';
-import { Money } from '../../parts/money.js';
+import { Money, OnePrecision } from '../../parts/money.js';
 import { Columns, Page } from '../../parts/page.js';
 import { RangePicker } from '../../parts/range-picker.js';
 import { utcHour, utcShortDay } from '../../parts/time.js';
 import { TimeFigure } from '../../parts/time-figure.js';
-import { decimalsForAll } from '../../parts/usd.js';
 import { BalanceFigures } from './balance-figures.js';
 import { BudgetRanking } from './budget-ranking.js';
 import { FirstSteps } from './first-steps.js';
@@ -62,87 +61,92 @@ export function Overview() {
     actions: <RangePicker fallback="24h" names={['24h', '7d', '30d', 'month']} />,
   };
   // Warnings and first steps come before the figures: placeholders of figures would be pushed down by them.
-  if (!data) {
-    return (
-      <Page {...frame} busy={!overview.error}>
-        {overview.error && <Failure error={overview.error} />}
-      </Page>
-    );
-  }
+  if (!data) return <Page {...frame} busy />;
   return (
     <Page {...frame}>
-      {overview.error && <Failure error={overview.error} />}
-      <Warnings warnings={data.warnings} />
-      {account !== 'all' && <BalanceFigures balance={data.balance ?? undefined} />}
-      <Figures>
-        <Figure label="Spent today" note={plural(data.today.requests, 'request')}>
-          <Money pico={data.today.costPicoUsd} />
-        </Figure>
-        <Figure label="Spent this month" note={plural(data.month.requests, 'request')}>
-          <Money pico={data.month.costPicoUsd} />
-        </Figure>
-        <Figure label="Requests" note={`${tokensOf(data.total)} tokens`}>
-          {count(data.total.requests)}
-        </Figure>
-        <Figure label="Not completed" note={notCompleted(data)}>
-          {percent(shareNotCompleted(data))}
-        </Figure>
-        <Figure label="Errors" note={data && `${count(errors)} of ${count(data.traffic.requests)}, with refusals`}>
-          {data && percent(data.traffic.requests > 0 ? errors / data.traffic.requests : 0)}
-        </Figure>
-        <TimeFigure label="First content" none="none streamed" percentiles={data?.traffic.firstContentMs} />
-      </Figures>
-      {data.total.requests === 0 && account !== 'all' && <FirstSteps />}
-      <Card title="Spend" note={`by ${data.step}, UTC`} actions={<Link to={usageBy('model')}>Usage in detail</Link>}>
-        <StackChart
-          title="Spend over time"
-          stack={stack}
-          nameOf={() => 'Cost'}
-          format={(value) => formatMeasure(value, 'cost')}
-          formatTicks={(values) => formatTicks(values, 'cost')}
-          momentOf={(at) => (data.step === 'day' ? utcShortDay(at) : `${utcShortDay(at)}, ${utcHour(at)}`)}
-          shortMomentOf={data.step === 'day' ? utcShortDay : utcHour}
-          hrefOf={(bar) => hrefOf('requests') + writeFilters(stepOf(bar.at, data.step === 'day' ? 86_400_000 : 3_600_000))}
-        />
-      </Card>
-      <Columns>
-        {SPENDERS.map(({ group, title, field }) => (
-          <Card key={group} title={title} note="by cost">
-            <SpendRanking rows={data[field]} group={group} nameOf={nameOf[group]} hrefOf={(id) => usageBy(group, id)} />
-          </Card>
-        ))}
-        {data.budgets.length > 0 && (
-          <Card title="Budgets" actions={<Link to={hrefOf('budgets')}>All budgets</Link>}>
-            <BudgetRanking budgets={data.budgets} />
-          </Card>
-        )}
-        <Card title="Errors" note="by code, refusals included">
-          <Ranking
-            empty={data?.traffic.gaps.length ? 'None is recorded.' : 'No errors in this time.'}
-            rows={data?.traffic.outcomes.filter(isError).map((outcome) => ({
-              id: outcomeName(outcome),
-              name: outcomeName(outcome),
-              value: BigInt(outcome.requests),
-              text: count(outcome.requests),
-            }))}
-          />
-          <Gaps gaps={data?.traffic.gaps} />
-        </Card>
-        <Card title="Endings" note="by number">
-          <Ranking
-            empty="No requests in this time."
-            rows={data.byEnding.map((row) => ({
-              id: groupIdOf(row, 'ending'),
-              name: endingName(groupIdOf(row, 'ending')),
-              value: BigInt(row.requests),
-              text: count(row.requests),
-              href: hrefOf('requests') + writeFilters({ ...filters, ending: groupIdOf(row, 'ending') }),
-            }))}
+      <OnePrecision amounts={amountsIn(data)}>
+        <Warnings warnings={data.warnings} />
+        {account !== 'all' && <BalanceFigures balance={data.balance ?? undefined} />}
+        <Figures>
+          <Figure label="Spent today" note={plural(data.today.requests, 'request')}>
+            <Money pico={data.today.costPicoUsd} />
+          </Figure>
+          <Figure label="Spent this month" note={plural(data.month.requests, 'request')}>
+            <Money pico={data.month.costPicoUsd} />
+          </Figure>
+          <Figure label="Requests" note={`${tokensOf(data.total)} tokens`}>
+            {count(data.total.requests)}
+          </Figure>
+          <Figure label="Not completed" note={notCompleted(data)}>
+            {percent(shareNotCompleted(data))}
+          </Figure>
+          <Figure label="Errors" note={data && `${count(errors)} of ${count(data.traffic.requests)}, with refusals`}>
+            {data && percent(data.traffic.requests > 0 ? errors / data.traffic.requests : 0)}
+          </Figure>
+          <TimeFigure label="First content" none="none streamed" percentiles={data?.traffic.firstContentMs} />
+        </Figures>
+        {data.total.requests === 0 && account !== 'all' && <FirstSteps />}
+        <Card title="Spend" note={`by ${data.step}, UTC`} actions={<Link to={usageBy('model')}>Usage in detail</Link>}>
+          <StackChart
+            title="Spend over time"
+            stack={stack}
+            nameOf={() => 'Cost'}
+            format={(value) => formatMeasure(value, 'cost')}
+            formatTicks={(values) => formatTicks(values, 'cost')}
+            momentOf={(at) => (data.step === 'day' ? utcShortDay(at) : `${utcShortDay(at)}, ${utcHour(at)}`)}
+            shortMomentOf={data.step === 'day' ? utcShortDay : utcHour}
+            hrefOf={(bar) => hrefOf('requests') + writeFilters(stepOf(bar.at, data.step === 'day' ? 86_400_000 : 3_600_000))}
           />
         </Card>
-      </Columns>
+        <Columns>
+          {SPENDERS.map(({ group, title, field }) => (
+            <Card key={group} title={title} note="by cost">
+              <SpendRanking rows={data[field]} group={group} nameOf={nameOf[group]} hrefOf={(id) => usageBy(group, id)} />
+            </Card>
+          ))}
+          {data.budgets.length > 0 && (
+            <Card title="Budgets" actions={<Link to={hrefOf('budgets')}>All budgets</Link>}>
+              <BudgetRanking budgets={data.budgets} />
+            </Card>
+          )}
+          <Card title="Errors" note="by code, refusals included">
+            <Ranking
+              empty={data?.traffic.gaps.length ? 'None is recorded.' : 'No errors in this time.'}
+              rows={data?.traffic.outcomes.filter(isError).map((outcome) => ({
+                id: outcomeName(outcome),
+                name: outcomeName(outcome),
+                value: BigInt(outcome.requests),
+                text: count(outcome.requests),
+              }))}
+            />
+            <Gaps gaps={data?.traffic.gaps} />
+          </Card>
+          <Card title="Endings" note="by number">
+            <Ranking
+              empty="No requests in this time."
+              rows={data.byEnding.map((row) => ({
+                id: groupIdOf(row, 'ending'),
+                name: endingName(groupIdOf(row, 'ending')),
+                value: BigInt(row.requests),
+                text: count(row.requests),
+                href: hrefOf('requests') + writeFilters({ ...filters, ending: groupIdOf(row, 'ending') }),
+              }))}
+            />
+          </Card>
+        </Columns>
+      </OnePrecision>
     </Page>
   );
+}
+
+/** Every amount that the page shows rounded. */
+function amountsIn({ balance, today, month, budgets, byModel, byProject, byKey }: OverviewReply): (bigint | string)[] {
+  const { available_pico_usd, topup_balance_pico_usd, plan_balance_pico_usd } = balance ?? {};
+  return [
+    ...[available_pico_usd, topup_balance_pico_usd, plan_balance_pico_usd].flatMap((amount) => amount ?? []),
+    ...[today, month, ...[byModel, byProject, byKey].flatMap((rows) => rows.slice(0, SPENDERS_MAX))].map(({ costPicoUsd }) => costPicoUsd),
+    ...moneyOf(budgets),
+  ];
 }
 
 const SPENDERS = [
@@ -161,7 +165,6 @@ interface SpendRankingProps {
 
 function SpendRanking({ rows, group, nameOf, hrefOf }: SpendRankingProps) {
   const shown = rows?.slice(0, SPENDERS_MAX);
-  const decimals = decimalsForAll(shown?.map(({ costPicoUsd }) => BigInt(costPicoUsd)) ?? []);
   return (
     <Ranking
       empty="No requests in this time."
@@ -171,7 +174,7 @@ function SpendRanking({ rows, group, nameOf, hrefOf }: SpendRankingProps) {
           id,
           name: nameOf(id),
           value: BigInt(row.costPicoUsd),
-          text: <Money pico={row.costPicoUsd} decimals={decimals} plain />,
+          text: <Money pico={row.costPicoUsd} plain />,
           more: plural(row.requests, 'request'),
           href: hrefOf(id),
         };

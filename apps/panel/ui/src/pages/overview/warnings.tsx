@@ -10,7 +10,7 @@ import { BudgetAmount } from '../../parts/budget-use.js';
 import { count, percent, plural } from '../../parts/count.js';
 import { Icon } from '../../parts/icon.js';
 import { Money } from '../../parts/money.js';
-import { relativeTime } from '../../parts/time.js';
+import { duration, relativeTime } from '../../parts/time.js';
 import { keyTitle } from '../keys/key-words.js';
 import styles from './warnings.module.css';
 
@@ -21,12 +21,12 @@ export function Warnings({ warnings }: { warnings: OverviewWarning[] }) {
   return (
     <ul className={styles.warnings}>
       {warnings.map((warning) => {
-        const { text, page, account } = describe(warning, accountName);
+        const { text, page, account, isBad } = describe(warning, accountName);
         return (
-          <li key={JSON.stringify(warning)}>
+          <li key={keyOf(warning)} data-tone={isBad ? 'bad' : undefined}>
             <Icon name="warning" />
             <span className={styles.text}>{text}</span>
-            {page && <Link to={hrefOf(page, account)}>Look</Link>}
+            {page && <Link to={hrefOf(page, account)}>{LINKS[page]}</Link>}
           </li>
         );
       })}
@@ -34,13 +34,29 @@ export function Warnings({ warnings }: { warnings: OverviewWarning[] }) {
   );
 }
 
-function describe(warning: OverviewWarning, accountName: (id: string) => string): { text: ReactNode; page?: string; account?: string } {
+/** Texts of the links, by page. */
+const LINKS = { money: 'Show money', ledger: 'Show ledger', budgets: 'Show budget', keys: 'Show keys', upstreams: 'Show upstreams' };
+
+interface Description {
+  text: ReactNode;
+  page?: keyof typeof LINKS;
+  account?: string;
+  /** True when requests fail because of it. */
+  isBad?: boolean;
+}
+
+/** Stays the same while the time since a failure goes on. */
+function keyOf(warning: OverviewWarning): string {
+  return warning.kind === 'model-down' ? `${warning.kind} ${warning.model}` : JSON.stringify(warning);
+}
+
+function describe(warning: OverviewWarning, accountName: (id: string) => string): Description {
   switch (warning.kind) {
     case 'balance-low':
       return {
         text: (
           <>
-            {accountName(warning.accountId)} has <Money pico={warning.availablePicoUsd} /> left, below its threshold of{' '}
+            {accountName(warning.accountId)} has <Money pico={warning.availablePicoUsd} balance /> left, below its threshold of{' '}
             <Money pico={warning.lowBalancePicoUsd} />.
           </>
         ),
@@ -59,7 +75,7 @@ function describe(warning: OverviewWarning, accountName: (id: string) => string)
       return {
         text: (
           <>
-            The plan ends {relativeTime(warning.planExpiresAt, Date.now())} with <Money pico={warning.planBalancePicoUsd} /> unused.
+            The plan ends {relativeTime(warning.planExpiresAt, Date.now())} with <Money pico={warning.planBalancePicoUsd} balance /> unused.
           </>
         ),
         page: 'money',
@@ -70,9 +86,11 @@ function describe(warning: OverviewWarning, accountName: (id: string) => string)
       return { text: <BudgetWarning {...warning} />, page: 'budgets', account: warning.accountId };
     case 'keys-end':
       return { text: <EndingKeys keys={warning.keys} />, page: 'keys', account: warning.accountId };
-    case 'circuit-open':
+    case 'model-down':
+      return { text: <ModelDown {...warning} />, isBad: true, ...(warning.upstreams && { page: 'upstreams' }) };
+    case 'route-down':
       return {
-        text: `The circuit of ${warning.model} at ${warning.upstream} is open in ${plural(warning.replicas, 'replica')}.`,
+        text: `${warning.model} at ${warning.upstream} is down on ${plural(warning.replicas, 'replica')}. Other routes serve the model.`,
         page: 'upstreams',
       };
     case 'ledger-violations':
@@ -80,6 +98,14 @@ function describe(warning: OverviewWarning, accountName: (id: string) => string)
     case 'service-unavailable':
       return { text: `${warning.service} does not answer, so a warning may be missing.` };
   }
+}
+
+/** `upstreams` null: the reader is a customer, who cannot change it. */
+function ModelDown({ model, upstreams, detail, failedAgoMs, advice }: Extract<OverviewWarning, { kind: 'model-down' }>) {
+  if (upstreams === null) return `The model ${model} is not available now. Its requests fail.`;
+  const at = upstreams.length > 0 ? ` at ${upstreams.join(', ')}` : '';
+  const failure = detail !== null && failedAgoMs !== null ? ` Last failure ${duration(failedAgoMs)} ago${at}: ${detail}.` : '';
+  return `${model} has no working route. Its requests fail.${failure} ${advice ?? ''}`;
 }
 
 function BudgetWarning({ kind, budget }: { kind: 'budget-low' | 'budget-empty'; budget: Budget }) {

@@ -42,7 +42,7 @@ export function Composer({ value, onChange, heldAtMost, isRunning, isReady, onSe
         <p className={styles.faint}>
           {isReady && (
             <>
-              Holds at most <Money pico={heldAtMost} />
+              Holds at most <Money pico={heldAtMost} exact />
             </>
           )}
         </p>

@@ -12,7 +12,6 @@ import { CallLines } from '../../parts/call-lines.js';
 import { Card } from '../../parts/card.js';
 import { Dialog } from '../../parts/dialog.js';
 import { Empty } from '../../parts/empty.js';
-import { Failure } from '../../parts/failure.js';
 import { Page } from '../../parts/page.js';
 import { Composer } from './composer.js';
 import { Conversation, messagesOf } from './conversation.js';
@@ -41,7 +40,7 @@ function conversationOf(account: string) {
 export function Playground() {
   const { may, account, hrefOf } = useSession();
   const { projects } = useNames();
-  const { data, error } = useApi<ModelListReply>('/models');
+  const { data } = useApi<ModelListReply>('/models');
   const enabled = projects?.filter((project) => project.enabled);
   const missing = !may('playground') ? (
     <Empty icon="playground" title="Your role does not include the playground">
@@ -63,8 +62,7 @@ export function Playground() {
   );
   if (missing || !enabled || !data) {
     return (
-      <Page title="Playground" about={ABOUT} busy={!missing && !error}>
-        {error && <Failure error={error} />}
+      <Page title="Playground" about={ABOUT} busy={!missing}>
         {missing && <Card>{missing}</Card>}
       </Page>
     );

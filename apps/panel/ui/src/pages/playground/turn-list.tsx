@@ -66,7 +66,7 @@ function Facts({ turn: { state, bill, finishReason, firstContentMs, tookMs, requ
       {bill && settlement && (
         <>
           <span>
-            Cost <Money pico={settlement.costPicoUsd} /> of <Money pico={bill.heldPicoUsd} /> held
+            Cost <Money pico={settlement.costPicoUsd} exact /> of <Money pico={bill.heldPicoUsd} exact /> held
           </span>
           <span>
             {count(settlement.usage.promptTokens)} + {plural(settlement.usage.outputTokens, 'token')}
@@ -85,7 +85,7 @@ function Total({ turns }: { turns: readonly Turn[] }) {
   if (costs.length < 2) return null;
   return (
     <p className={styles.total}>
-      {plural(costs.length, 'request')} cost <Money pico={costs.reduce((sum, cost) => sum + BigInt(cost), 0n)} />
+      {plural(costs.length, 'request')} cost <Money pico={costs.reduce((sum, cost) => sum + BigInt(cost), 0n)} exact />
     </p>
   );
 }

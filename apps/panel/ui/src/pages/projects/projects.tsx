@@ -4,6 +4,7 @@ import type { BudgetListReply } from '../../../../src/api/shapes/budgets.js';
 import type { Project } from '../../../../src/api/shapes/projects.js';
 import type { UsageQueryReply } from '../../../../src/api/shapes/usage.js';
 import { withQuery } from '../../app/api.js';
+import { moneyOf } from '../../app/budgets.js';
 import { spanOf, writeFilters } from '../../app/filters.js';
 import { useSession } from '../../app/session.js';
 import { useApi } from '../../app/use-api.js';
@@ -15,10 +16,9 @@ import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { count, plural } from '../../parts/count.js';
 import { Empty } from '../../parts/empty.js';
-import { Money } from '../../parts/money.js';
+import { Money, OnePrecision } from '../../parts/money.js';
 import { Page } from '../../parts/page.js';
 import { Table, TwoLines } from '../../parts/table.js';
-import { decimalsForAll } from '../../parts/usd.js';
 import { EditProject } from './edit-project.js';
 
 /** The projects of an account, with their limits and the cost of the month. */
@@ -32,7 +32,7 @@ export function Projects() {
   const budgets = useApi<BudgetListReply>(`/accounts/${account}/budgets`);
   const [editing, setEditing] = useState<Project | 'new'>();
   const usageOf = (id: string) => usage.data?.rows.find(({ projectId }) => projectId === id);
-  const decimals = decimalsForAll(usage.data?.rows.map(({ costPicoUsd }) => BigInt(costPicoUsd)) ?? []);
+  const amounts = [...(usage.data?.rows ?? []).map(({ costPicoUsd }) => costPicoUsd), ...moneyOf(budgets.data?.budgets)];
   const newProject = (
     <Button look="primary" icon="plus" onClick={() => setEditing('new')}>
       New project
@@ -44,65 +44,67 @@ export function Projects() {
       about="A project has keys and limits of its own. Its requests are charged to the account."
       actions={may('projects') && newProject}
     >
-      <Card flush>
-        <Table<Project>
-          caption="Projects"
-          rows={projects}
-          rowKey={({ projectId }) => projectId}
-          isMuted={({ enabled }) => !enabled}
-          empty={
-            <Empty icon="projects" title="No projects yet">
-              <p>Make one for each program or team, then a key in it.</p>
-              {may('projects') && newProject}
-            </Empty>
-          }
-          columns={[
-            {
-              head: 'Name',
-              grow: true,
-              cell: ({ projectId, name }) => (
-                <TwoLines
-                  main={<Link to={hrefOf('usage') + writeFilters({ project: projectId, range: 'month' })}>{name}</Link>}
-                  more={
-                    <Link to={hrefOf('keys') + writeFilters({ project: projectId })}>
-                      {plural(keys?.filter((key) => key.projectId === projectId && key.status === 'active').length ?? 0, 'key')}
-                    </Link>
-                  }
-                />
-              ),
-            },
-            { head: 'State', cell: ({ enabled }) => (enabled ? <Badge tone="good">Enabled</Badge> : <Badge>Disabled</Badge>) },
-            { head: 'Requests a minute', align: 'end', wide: true, cell: ({ requestsPerMinuteMax }) => count(requestsPerMinuteMax) },
-            { head: 'At once', align: 'end', wide: true, cell: ({ concurrencyMax }) => count(concurrencyMax) },
-            {
-              head: 'Requests this month',
-              align: 'end',
-              wide: true,
-              cell: ({ projectId }) => usage.data && count(usageOf(projectId)?.requests ?? 0),
-            },
-            {
-              head: 'Cost this month',
-              align: 'end',
-              cell: ({ projectId }) => usage.data && <Money pico={usageOf(projectId)?.costPicoUsd ?? '0'} decimals={decimals} plain />,
-            },
-            {
-              head: 'Budget',
-              wide: true,
-              cell: ({ projectId }) => <TightestBudget budgets={budgets.data?.budgets} of={{ projectId }} />,
-            },
-            {
-              head: '',
-              align: 'end',
-              cell: (project) =>
-                may('projects') && (
-                  <Button look="quiet" onClick={() => setEditing(project)}>
-                    Edit
-                  </Button>
+      <OnePrecision amounts={amounts}>
+        <Card flush>
+          <Table<Project>
+            caption="Projects"
+            rows={projects}
+            rowKey={({ projectId }) => projectId}
+            isMuted={({ enabled }) => !enabled}
+            empty={
+              <Empty icon="projects" title="No projects yet">
+                <p>Make one for each program or team, then a key in it.</p>
+                {may('projects') && newProject}
+              </Empty>
+            }
+            columns={[
+              {
+                head: 'Name',
+                grow: true,
+                cell: ({ projectId, name }) => (
+                  <TwoLines
+                    main={<Link to={hrefOf('usage') + writeFilters({ project: projectId, range: 'month' })}>{name}</Link>}
+                    more={
+                      <Link to={hrefOf('keys') + writeFilters({ project: projectId })}>
+                        {plural(keys?.filter((key) => key.projectId === projectId && key.status === 'active').length ?? 0, 'key')}
+                      </Link>
+                    }
+                  />
                 ),
-            },
-          ]}
-        />
-      </Card>
+              },
+              { head: 'State', cell: ({ enabled }) => (enabled ? <Badge tone="good">Enabled</Badge> : <Badge>Disabled</Badge>) },
+              { head: 'Requests a minute', align: 'end', wide: true, cell: ({ requestsPerMinuteMax }) => count(requestsPerMinuteMax) },
+              { head: 'At once', align: 'end', wide: true, cell: ({ concurrencyMax }) => count(concurrencyMax) },
+              {
+                head: 'Requests this month',
+                align: 'end',
+                wide: true,
+                cell: ({ projectId }) => usage.data && count(usageOf(projectId)?.requests ?? 0),
+              },
+              {
+                head: 'Cost this month',
+                align: 'end',
+                cell: ({ projectId }) => usage.data && <Money pico={usageOf(projectId)?.costPicoUsd ?? '0'} plain />,
+              },
+              {
+                head: 'Budget',
+                wide: true,
+                cell: ({ projectId }) => <TightestBudget budgets={budgets.data?.budgets} of={{ projectId }} />,
+              },
+              {
+                head: '',
+                align: 'end',
+                cell: (project) =>
+                  may('projects') && (
+                    <Button look="quiet" onClick={() => setEditing(project)}>
+                      Edit
+                    </Button>
+                  ),
+              },
+            ]}
+          />
+        </Card>
+      </OnePrecision>
       {editing && <EditProject project={editing === 'new' ? undefined : editing} onClose={() => setEditing(undefined)} />}
     </Page>
   );

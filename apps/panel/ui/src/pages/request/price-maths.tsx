@@ -46,12 +46,12 @@ function Outcome({ settlement, sum }: { settlement: NonNullable<BilledRequest['s
     <ul className={styles.outcome}>
       {over > 0n && (
         <li>
-          <Money pico={over} /> lie beyond the hold. The customer does not pay them; the operator does.
+          <Money pico={over} exact /> lie beyond the hold. The customer does not pay them; the operator does.
         </li>
       )}
       {writtenOff > 0n && (
         <li>
-          <Money pico={writtenOff} /> of the late settlement were written off: the account had no free money for them.
+          <Money pico={writtenOff} exact /> of the late settlement were written off: the account had no free money for them.
         </li>
       )}
       <li>
@@ -59,7 +59,7 @@ function Outcome({ settlement, sum }: { settlement: NonNullable<BilledRequest['s
       </li>
       {pursesOf(settlement).map(({ name, amountPicoUsd }) => (
         <li key={name}>
-          <Money pico={amountPicoUsd} /> came from {name}.
+          <Money pico={amountPicoUsd} exact /> came from {name}.
         </li>
       ))}
     </ul>

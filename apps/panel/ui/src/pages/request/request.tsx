@@ -11,7 +11,6 @@ import { shortId, useNames } from '../../app/use-names.js';
 import { Button } from '../../parts/button.js';
 import { Card, Figure, Figures } from '../../parts/card.js';
 import { EndingBadge } from '../../parts/ending-badge.js';
-import { Failure } from '../../parts/failure.js';
 import { Money } from '../../parts/money.js';
 import { Page } from '../../parts/page.js';
 import { duration } from '../../parts/time.js';
@@ -28,13 +27,15 @@ export function RequestPage() {
   const { requestId = '' } = useParams<{ requestId: string }>();
   const [isRunning, setRunning] = useState(false);
   const path = `/requests/${encodeURIComponent(requestId)}`;
-  const { data: request, error } = useApi<BilledRequest>(path, { refetchMs: isRunning ? RUNNING_MS : undefined });
+  const { data: request, error } = useApi<BilledRequest>(path, {
+    refetchMs: isRunning ? RUNNING_MS : undefined,
+    handles: ['not_found'],
+  });
   if (request && request.requestId === requestId && isRunning !== !request.settlement) setRunning(!request.settlement);
   const isMissing = error instanceof ApiError && error.code === 'not_found';
   const activity = useActivity(requestId, request);
   return (
     <Page title="Request" about={<code className={styles.id}>{requestId}</code>} actions={request && <CopyAsText request={request} />}>
-      {error && !isMissing && <Failure error={error} />}
       {isMissing && !activity && (
         <Card title="No request with this id is known">
           <p>
@@ -82,7 +83,7 @@ function useActivity(requestId: string, request: BilledRequest | undefined): End
   const isDue = request !== undefined && (endedAt === undefined || Date.now() - Date.parse(endedAt) < REPORTED_MS);
   const [isAwaited, setAwaited] = useState(true);
   const path = `/requests/${encodeURIComponent(requestId)}/activity`;
-  const { data } = useApi<ActivityReply>(path, { refetchMs: isDue && isAwaited ? RUNNING_MS : undefined });
+  const { data } = useApi<ActivityReply>(path, { refetchMs: isDue && isAwaited ? RUNNING_MS : undefined, handles: ['not_found'] });
   // While another request loads, the data is that of the one before.
   const activity = data?.activity?.requestId === requestId ? data.activity : undefined;
   if (isAwaited === Boolean(activity)) setAwaited(!activity);
@@ -96,13 +97,13 @@ function Sums({ request }: { request: BilledRequest | undefined }) {
   return (
     <Figures>
       <Figure big label="Cost" note={request && (settlement ? 'charged' : 'not yet charged')}>
-        {request && (settlement ? <Money pico={settlement.costPicoUsd} /> : '–')}
+        {request && (settlement ? <Money pico={settlement.costPicoUsd} exact /> : '–')}
       </Figure>
       <Figure label="Held" note={request && 'the most that it could cost'}>
-        {request && <Money pico={request.heldPicoUsd} />}
+        {request && <Money pico={request.heldPicoUsd} exact />}
       </Figure>
       <Figure label="Returned" note={request && (settlement ? 'to the balance' : 'at its end')}>
-        {request && (cost !== undefined && cost !== null ? <Money pico={BigInt(request.heldPicoUsd) - cost} /> : '–')}
+        {request && (cost !== undefined && cost !== null ? <Money pico={BigInt(request.heldPicoUsd) - cost} exact /> : '–')}
       </Figure>
       <Figure label="Took" note={request && <EndingBadge ending={settlement?.reason ?? null} />}>
         {request && (tookMs === undefined ? '–' : duration(tookMs))}

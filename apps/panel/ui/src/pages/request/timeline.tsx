@@ -83,7 +83,7 @@ function holdStep({ reservedAt, heldPicoUsd, model }: BilledRequest): Step {
     title: 'Hold made',
     about: (
       <>
-        <Money pico={heldPicoUsd} /> set aside for {model}. Key, limits and funds were in order.
+        <Money pico={heldPicoUsd} exact /> set aside for {model}. Key, limits and funds were in order.
       </>
     ),
     tone: 'accent',
@@ -100,7 +100,7 @@ function billSteps({ settlement }: BilledRequest): Step[] {
     title: reaped ? 'Corrected by a late settlement' : `${ENDINGS[reason].name}, settled`,
     about: (
       <>
-        <Money pico={settlement.costPicoUsd} /> for {count(usage.promptTokens)} prompt and {count(usage.outputTokens)} output tokens
+        <Money pico={settlement.costPicoUsd} exact /> for {count(usage.promptTokens)} prompt and {count(usage.outputTokens)} output tokens
         {settledBy && `, settled by ${SETTLERS[settledBy]}`}.
       </>
     ),
@@ -112,7 +112,7 @@ function billSteps({ settlement }: BilledRequest): Step[] {
     title: 'Charged by the reaper',
     about: (
       <>
-        The lease ended before a service settled: <Money pico={reaped.costPicoUsd} /> for the last meter reading.
+        The lease ended before a service settled: <Money pico={reaped.costPicoUsd} exact /> for the last meter reading.
       </>
     ),
     tone: 'warn',

@@ -12,7 +12,6 @@ import { CopyLine } from '../../parts/copy-line.js';
 import { count } from '../../parts/count.js';
 import { Empty } from '../../parts/empty.js';
 import { EndingBadge } from '../../parts/ending-badge.js';
-import { Failure } from '../../parts/failure.js';
 import { FilterBar } from '../../parts/filter-bar.js';
 import { Moment } from '../../parts/moment.js';
 import { Money } from '../../parts/money.js';
@@ -71,7 +70,6 @@ export function Requests() {
       <FilterBar>
         <RangePicker fallback="24h" names={['1h', '24h', '7d', '30d']} />
       </FilterBar>
-      {list.error && <Failure error={list.error} />}
       {isLive && !filters.to && <LiveList filters={filters} />}
       <Card flush>
         <Table<RequestRow>

@@ -1,14 +1,13 @@
 import { useState } from 'react';
-import type { RouteStatus, UpstreamsReply } from '../../../../src/api/shapes/upstreams.js';
+import type { RouteState, UpstreamRoute, UpstreamsReply } from '../../../../src/api/shapes/upstreams.js';
 import { useSession } from '../../app/session.js';
 import { useApi } from '../../app/use-api.js';
-import { Badge } from '../../parts/badge.js';
+import { Badge, type Tone } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { CopyLine } from '../../parts/copy-line.js';
 import { count, plural } from '../../parts/count.js';
 import { Empty } from '../../parts/empty.js';
-import { Failure } from '../../parts/failure.js';
 import { Icon } from '../../parts/icon.js';
 import { Page } from '../../parts/page.js';
 import { Table, TwoLines } from '../../parts/table.js';
@@ -21,11 +20,10 @@ const REFETCH_MS = 5_000;
 /** The routes as each replica of the inference-proxy sees them: circuits and queues are its own. */
 export function Upstreams() {
   const { mayOnPlatform } = useSession();
-  const { data, error } = useApi<UpstreamsReply>('/upstreams', { refetchMs: REFETCH_MS });
-  const [tested, setTested] = useState<RouteStatus>();
+  const { data } = useApi<UpstreamsReply>('/upstreams', { refetchMs: REFETCH_MS });
+  const [tested, setTested] = useState<UpstreamRoute>();
   return (
     <Page title="Upstreams" about="Routes to the models, as each replica of the inference-proxy sees them. Averages are of the last calls.">
-      {error && <Failure error={error} />}
       {data?.replicas.length === 0 && (
         <Card>
           <Empty icon="upstreams" title="No replica of the inference-proxy answers">
@@ -48,7 +46,7 @@ export function Upstreams() {
               {plural(requests, 'request')} to {model} wait, because all its routes are full.
             </p>
           ))}
-          <Table<RouteStatus>
+          <Table<UpstreamRoute>
             caption={`Routes of ${replica?.replica ?? 'a replica'}`}
             rows={replica?.routes}
             rowKey={({ model, upstream, upstreamModel }) => `${model} ${upstream} ${upstreamModel}`}
@@ -101,7 +99,7 @@ export function Upstreams() {
               },
             ]}
           />
-          <Failures routes={replica?.routes ?? []} />
+          <Troubles routes={replica?.routes ?? []} />
         </Card>
       ))}
       {tested && <TestUpstream upstream={tested.upstream} model={tested.upstreamModel} onClose={() => setTested(undefined)} />}
@@ -109,30 +107,34 @@ export function Upstreams() {
   );
 }
 
-function State({ route }: { route: RouteStatus }) {
-  if (!route.isHealthy) return <Badge tone="bad">Unhealthy</Badge>;
-  if (route.circuit === 'closed') return <Badge tone="good">Closed</Badge>;
-  if (route.circuit === 'half-open') return <Badge tone="warn">Half-open</Badge>;
-  return <Badge tone="bad">{`Open, ${duration(route.cooldownMs)}`}</Badge>;
+const STATES: Record<RouteState, { name: string; tone: Tone }> = {
+  up: { name: 'Up', tone: 'good' },
+  probing: { name: 'Probing', tone: 'warn' },
+  down: { name: 'Down', tone: 'bad' },
+};
+
+/** The state, and for a route that is down the time until it is probed. */
+function State({ route: { state, cooldownMs } }: { route: UpstreamRoute }) {
+  const { name, tone } = STATES[state];
+  const badge = <Badge tone={tone}>{name}</Badge>;
+  return state === 'down' && cooldownMs > 0 ? <TwoLines main={badge} more={`probe in ${duration(cooldownMs)}`} /> : badge;
 }
 
-/** The last failure of each route that has one, with its cure. */
-function Failures({ routes }: { routes: RouteStatus[] }) {
-  const failed = routes.flatMap((route) => (route.lastFailure ? [{ ...route, failure: route.lastFailure }] : []));
-  if (failed.length === 0) return null;
+/** The routes that need the operator, with their last failure and what to check. */
+function Troubles({ routes }: { routes: UpstreamRoute[] }) {
+  const troubled = routes.filter(({ advice }) => advice !== null);
+  if (troubled.length === 0) return null;
   return (
     <ul className={styles.failures}>
-      {failed.map(({ model, upstream, failure }) => (
-        <li key={`${model} ${upstream}`}>
+      {troubled.map(({ model, upstream, state, lastFailure, advice }) => (
+        <li key={`${model} ${upstream}`} data-state={state}>
           <Icon name="warning" />
           <p>
             <strong>
               {model} at {upstream}
             </strong>
-            , {duration(failure.agoMs)} ago: {failure.detail} ({failure.kind}).{' '}
-            {failure.isOperatorsFault
-              ? 'Retries do not help: check the route in the catalog and the key of the upstream.'
-              : 'It is retried by itself.'}
+            {lastFailure ? `, ${duration(lastFailure.agoMs)} ago: ${lastFailure.detail} (${lastFailure.kind}). ` : ': '}
+            {advice}
           </p>
         </li>
       ))}
@@ -140,7 +142,7 @@ function Failures({ routes }: { routes: RouteStatus[] }) {
   );
 }
 
-function errorsOf(errors: RouteStatus['errors']): string {
+function errorsOf(errors: UpstreamRoute['errors']): string {
   const kinds = Object.entries(errors).filter(([, times]) => times > 0);
   return kinds.length === 0 ? '–' : kinds.map(([kind, times]) => `${count(times)} ${kind}`).join(', ');
 }

@@ -2,14 +2,13 @@ import { useMemo } from 'react';
 import type { TrafficReply } from '../../../../src/api/shapes/traffic.js';
 import { withQuery } from '../../app/api.js';
 import type { Filters, TimeSpan } from '../../app/filters.js';
-import { isError, outcomeName } from '../../app/outcomes.js';
+import { isError, outcomeColours, outcomeName } from '../../app/outcomes.js';
 import { useSession } from '../../app/session.js';
 import { useApi } from '../../app/use-api.js';
 import { Card, Figure, Figures } from '../../parts/card.js';
 import { stackOf } from '../../parts/chart/series.js';
 import { StackChart } from '../../parts/chart/stack-chart.js';
 import { count, percent, shortCount } from '../../parts/count.js';
-import { Failure } from '../../parts/failure.js';
 import { Gaps } from '../../parts/gaps.js';
 import { utcHour, utcShortDay } from '../../parts/time.js';
 import { TimeFigure } from '../../parts/time-figure.js';
@@ -25,7 +24,7 @@ export function Traffic({ filters, span }: { filters: Filters; span: TimeSpan })
     keyId: filters.key,
     model: filters.model,
   };
-  const { data, error } = useApi<TrafficReply>(withQuery(`/accounts/${account}/traffic`, question));
+  const { data } = useApi<TrafficReply>(withQuery(`/accounts/${account}/traffic`, question));
   const stack = useMemo(
     () =>
       data &&
@@ -36,6 +35,7 @@ export function Traffic({ filters, span }: { filters: Filters; span: TimeSpan })
         from: span.from,
         to: span.to,
         stepMs: span.stepMs,
+        coloursFor: outcomeColours,
       }),
     [data, span],
   );
@@ -43,7 +43,6 @@ export function Traffic({ filters, span }: { filters: Filters; span: TimeSpan })
   const errors = total?.outcomes.filter(isError).reduce((sum, { requests }) => sum + requests, 0) ?? 0;
   return (
     <>
-      {error && <Failure error={error} />}
       <Figures>
         <Figure label="Errors" note={total && `${count(errors)} of ${count(total.requests)}, refusals included`}>
           {total && percent(total.requests > 0 ? errors / total.requests : 0)}

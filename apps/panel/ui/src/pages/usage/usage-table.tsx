@@ -36,7 +36,7 @@ export function UsageTable({ rows, group, nameOf, hrefOf }: UsageTableProps) {
         { head: GROUPS[group], grow: true, cell: ({ id }) => <Link to={hrefOf(id)}>{nameOf(id)}</Link> },
         { head: 'Requests', align: 'end', cell: ({ requests }) => count(requests) },
         { head: 'Prompt tokens', align: 'end', wide: true, cell: ({ promptTokens }) => count(promptTokens) },
-        { head: 'Of it cached', align: 'end', wide: true, cell: ({ cachedTokens }) => count(cachedTokens) },
+        { head: 'Cached', align: 'end', wide: true, cell: ({ cachedTokens }) => count(cachedTokens) },
         { head: 'Output tokens', align: 'end', wide: true, cell: ({ outputTokens }) => count(outputTokens) },
         { head: 'Cost', align: 'end', cell: ({ cost }) => <Money pico={cost} decimals={decimals} plain /> },
       ]}

@@ -1,7 +1,7 @@
 import { useMemo } from 'react';
 import type { UsageQueryReply, UsageRow } from '../../../../src/api/shapes/usage.js';
 import { withQuery } from '../../app/api.js';
-import { endingName } from '../../app/endings.js';
+import { endingColours, endingName } from '../../app/endings.js';
 import { changeFilters, type Filters, GROUPS, type Group, MEASURES, type Measure, writeFilters } from '../../app/filters.js';
 import { useSession } from '../../app/session.js';
 import { formatMeasure, formatTicks, groupIdOf, measureOf } from '../../app/usage-rows.js';
@@ -12,7 +12,6 @@ import { ButtonLink } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { type Bar, stackOf } from '../../parts/chart/series.js';
 import { StackChart } from '../../parts/chart/stack-chart.js';
-import { Failure } from '../../parts/failure.js';
 import { FilterBar } from '../../parts/filter-bar.js';
 import { Page } from '../../parts/page.js';
 import { RangePicker } from '../../parts/range-picker.js';
@@ -53,6 +52,7 @@ export function Usage() {
         from: span.from,
         to: span.to,
         stepMs: span.stepMs,
+        coloursFor: group === 'ending' ? endingColours : undefined,
       }),
     [data, group, measure, span],
   );
@@ -74,7 +74,6 @@ export function Usage() {
       <FilterBar>
         <RangePicker fallback="7d" names={['24h', '7d', '30d', 'month']} />
       </FilterBar>
-      {usage.error && <Failure error={usage.error} />}
       <Card
         title={`${MEASURES[measure]} by ${GROUPS[group].toLowerCase()}`}
         actions={

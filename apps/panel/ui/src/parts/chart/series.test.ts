@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { UsageRow } from '../../../../src/api/shapes/usage.js';
-import { type Bar, coloursOf, partsOf, ratio, stackOf, ticksOf } from './series.js';
+import { type Bar, type Colour, coloursOf, partsOf, ratio, stackOf, ticksOf } from './series.js';
 
 const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-11-23T10:00:00Z');
@@ -62,6 +62,37 @@ describe('a stack', () => {
 });
 
 describe('colours', () => {
+  test('of a legend are all different, however many series there are [money-outcome-colours]', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 2, maxLength: 20 }), (ids) => {
+        const { series } = stackOfRows(ids.map((id, at) => row(0, id, at + 1)));
+        expect(new Set(series.map(({ colour }) => colour)).size).toBe(series.length);
+      }),
+    );
+  });
+
+  test('may be given, and are asked for the named series alone', () => {
+    const asked: string[][] = [];
+    const rows = Array.from({ length: 9 }, (_, at) => row(1, `model-${at}`, 10 - at));
+    const coloursFor = (ids: string[]) => {
+      asked.push(ids);
+      return new Map(ids.map((id, at): [string, Colour] => [id, `client-${at}`]));
+    };
+    const options = {
+      rows,
+      idOf: ({ model = '' }: UsageRow) => model,
+      measure: () => 1n,
+      from: START,
+      to: START + HOUR_MS,
+      stepMs: HOUR_MS,
+    };
+    expect(stackOf({ ...options, coloursFor }).series.map(({ colour }) => colour)).toEqual([
+      ...Array.from({ length: 6 }, (_, at) => `client-${at}`),
+      'rest',
+    ]);
+    expect(asked).toEqual([Array.from({ length: 6 }, (_, at) => `model-${at}`)]);
+  });
+
   test('follow from the names, not from their order or their number', () => {
     const few = coloursOf(['qwen3-32b', 'gpt-oss-120b']);
     const reversed = coloursOf(['gpt-oss-120b', 'qwen3-32b']);

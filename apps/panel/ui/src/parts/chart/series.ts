@@ -5,9 +5,13 @@ const COLOURS = 7;
 export interface Series {
   /** Empty for the sum of the others. */
   id: string;
-  /** Number of its colour, or `rest`. */
-  colour: number | 'rest';
+  colour: Colour;
 }
+
+/** Number of a colour of `series.css`, a colour with a meaning such as `refused-1`, or `rest`. */
+export type Colour = number | 'rest' | `${Meaning}-${number}`;
+/** Outcomes whose colours say what happened. */
+export type Meaning = 'good' | 'client' | 'refused' | 'upstream';
 
 export interface Bar {
   /** Start of the hour or day, milliseconds. */
@@ -31,13 +35,16 @@ export function stackOf<Row extends { start?: string }>(options: {
   from: number;
   to: number;
   stepMs: number;
+  /** Colours of the named series. Default: `coloursOf`, or the first one for a single series. */
+  coloursFor?: ((ids: string[]) => Map<string, Colour>) | undefined;
 }): Stack {
-  const { rows, idOf, measure, from, to, stepMs } = options;
+  const { rows, idOf, measure, from, to, stepMs, coloursFor = defaultColours } = options;
   const totals = new Map<string, bigint>();
   for (const row of rows) totals.set(idOf(row), (totals.get(idOf(row)) ?? 0n) + measure(row));
   const ids = [...totals.keys()].sort((a, b) => compare(totals.get(b) ?? 0n, totals.get(a) ?? 0n) || a.localeCompare(b));
   const named = ids.slice(0, SERIES_MAX);
-  const colours = ids.length > 1 ? coloursOf(ids) : new Map(ids.map((id) => [id, 0]));
+  // Only of the named: the others have no colour, and there are more of them than colours.
+  const colours = coloursFor(named);
   const series: Series[] = named.map((id) => ({ id, colour: colours.get(id) ?? 'rest' }));
   if (ids.length > named.length) series.push({ id: '', colour: 'rest' });
   const positions = new Map(named.map((id, at) => [id, at]));
@@ -52,6 +59,10 @@ export function stackOf<Row extends { start?: string }>(options: {
     bar.total += measure(row);
   }
   return { series, bars, max: bars.reduce((max, { total }) => (total > max ? total : max), 0n) };
+}
+
+function defaultColours(ids: string[]): Map<string, Colour> {
+  return ids.length > 1 ? coloursOf(ids) : new Map(ids.map((id) => [id, 0]));
 }
 
 /** The colour of each id. It follows from the id; of two that want the same one, the second in alphabetical order takes the next. */
