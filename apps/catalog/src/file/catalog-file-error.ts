@@ -18,20 +18,23 @@ export class CatalogFileError extends Error {
   constructor(
     readonly fileName: string,
     readonly faults: readonly Fault[],
+    /** Further faults, whose lines were not looked up. */
+    private readonly others = 0,
   ) {
-    super(listOf(fileName, faults, LISTED_MAX).join('\n'));
+    super(listOf(fileName, faults, LISTED_MAX, others).join('\n'));
   }
 
   /** Returns the first `max` lines, and the number of the others. */
   firstLines(max: number): string[] {
-    return listOf(this.fileName, this.faults, max);
+    return listOf(this.fileName, this.faults, max, this.others);
   }
 }
 
-function listOf(fileName: string, faults: readonly Fault[], max: number): string[] {
+function listOf(fileName: string, faults: readonly Fault[], max: number, others: number): string[] {
   const lines = [...faults]
     .sort((a, b) => a.line - b.line)
     .slice(0, max)
     .map(({ line, path, problem }) => `${fileName}:${line}: ${path === '' ? '' : `${path}: `}${problem}`);
-  return faults.length > max ? [...lines, `and ${faults.length - max} more`] : lines;
+  const more = faults.length + others - lines.length;
+  return more > 0 ? [...lines, `and ${more} more`] : lines;
 }

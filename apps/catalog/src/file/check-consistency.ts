@@ -6,11 +6,14 @@ export interface FieldProblem {
   problem: string;
 }
 
+/** Base URLs of the upstreams that may have `allowPrivateNetwork`, by id. */
+export type PrivateUpstreams = ReadonlyMap<string, string>;
+
 /**
  * Checks rules between fields: duplicate ids, routes to unknown upstreams, contradicting limits. Also runs on files with invalid fields, so
  * that all faults are reported at once; it skips values of the wrong type.
  */
-export function checkConsistency(file: CatalogFileEntry): FieldProblem[] {
+export function checkConsistency(file: CatalogFileEntry, privateUpstreams?: PrivateUpstreams): FieldProblem[] {
   const upstreams = listOf(file.upstreams);
   const models = listOf(file.models);
   const plans = listOf(file.pricePlans);
@@ -21,6 +24,7 @@ export function checkConsistency(file: CatalogFileEntry): FieldProblem[] {
     ...repeated(models, ['models']),
     ...repeated(plans, ['pricePlans']),
     ...upstreams.flatMap((upstream, index) => secrets(upstream, ['upstreams', index])),
+    ...upstreams.flatMap((upstream, index) => privateNetwork(upstream, ['upstreams', index], privateUpstreams)),
     ...models.flatMap((model, index) => [...limits(model, ['models', index]), ...routes(model, ['models', index], upstreamIds)]),
     ...plans.flatMap((plan, index) => planModels(plan, ['pricePlans', index], modelIds)),
   ];
@@ -51,6 +55,12 @@ function secrets({ baseUrl, apiKeyEnv, apiKeyFile, tls }: UpstreamEntry, path: P
     problems.push({ path: [...path, 'tls'], problem: 'is for a baseUrl that begins with https://' });
   }
   return problems;
+}
+
+function privateNetwork({ id, baseUrl, allowPrivateNetwork }: UpstreamEntry, path: Path, allowed?: PrivateUpstreams): FieldProblem[] {
+  if (allowPrivateNetwork !== true || allowed === undefined || allowed.get(id) === baseUrl) return [];
+  const problem = 'can be set, or its baseUrl changed, with the command line alone: PANEL_PRIVATE_NETWORK is off';
+  return [{ path: [...path, 'allowPrivateNetwork'], problem }];
 }
 
 function limits(model: ModelEntry, path: Path): FieldProblem[] {

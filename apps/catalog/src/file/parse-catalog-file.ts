@@ -7,7 +7,7 @@ import type { Price } from '#money/price.js';
 import { renderPriceText } from '#money/price-plan.js';
 import { CatalogFileEntry, type ModelEntry, type PricePlanEntry, type UpstreamEntry } from './catalog-file.schema.js';
 import { CatalogFileError, type Fault } from './catalog-file-error.js';
-import { checkConsistency, type FieldProblem } from './check-consistency.js';
+import { checkConsistency, type FieldProblem, type PrivateUpstreams } from './check-consistency.js';
 import { lineOf, type Path, renderPath } from './locate.js';
 import { readYaml, type YamlFile } from './read-yaml.js';
 import { FIELDS_EXPECTED } from './rules.js';
@@ -36,19 +36,58 @@ export type WantedPricePlan = PricePlan & { enabled: boolean };
 
 const DEFAULT_OUTPUT_TOKENS_MAX = 4_096;
 
+/** The fields of a catalog. */
+const FIELDS: readonly string[] = ['upstreams', 'models', 'pricePlans'] satisfies (keyof CatalogFileEntry)[];
+
+/** Problems that get a line. Looking it up passes through the document, and a text that is no catalog has a problem in every field. */
+const LOOKED_UP_MAX = 200;
+
 /**
- * Parses the YAML text of a whole catalog.
+ * Parses the YAML text of a whole catalog. With `privateUpstreams`, only these may have `allowPrivateNetwork`.
  * @throws {CatalogFileError} with every fault by file, line and field, or with the syntax errors alone.
  */
-export function parseCatalogFile(text: string, fileName: string, variables: Variables): WantedCatalog {
+export function parseCatalogFile(text: string, fileName: string, variables: Variables, privateUpstreams?: PrivateUpstreams): WantedCatalog {
+  const { file, entry, problems: own } = readEntry(text, fileName, variables);
+  const problems = [...own, ...checkConsistency(entry, privateUpstreams)];
+  if (problems.length > 0) throw fileError(problems, fileName, file);
+  return { upstreams: entry.upstreams.map(upstreamOf), ...pricesOf(entry) };
+}
+
+/**
+ * Reads the prices of a text that was applied once. Its upstreams may break the rules of this version, and refer to variables that are gone.
+ * @throws {CatalogFileError} when the rest breaks a rule.
+ */
+export function parseStoredPrices(text: string, fileName: string): Pick<WantedCatalog, 'models' | 'pricePlans'> {
+  const { file, entry, problems } = readEntry(text, fileName, () => undefined);
+  const faults = [...problems, ...checkConsistency(entry)].filter(({ path }) => path[0] !== 'upstreams');
+  if (faults.length > 0) throw fileError(faults, fileName, file);
+  return pricesOf(entry);
+}
+
+function pricesOf({ models, pricePlans }: CatalogFileEntry): Pick<WantedCatalog, 'models' | 'pricePlans'> {
+  return { models: models.map(modelOf), pricePlans: pricePlans.map(planOf) };
+}
+
+/** Reads the fields, and finds the problems of each alone. */
+function readEntry(
+  text: string,
+  fileName: string,
+  variables: Variables,
+): { file: YamlFile; entry: CatalogFileEntry; problems: FieldProblem[] } {
   const file = readYaml(text, fileName);
-  const { plain } = file;
-  const problems = [...strayReferences(plain), ...substituteBaseUrls(plain, variables)];
-  const entry = plainToInstance(CatalogFileEntry, plain);
-  problems.push(...flatten(validateSync(entry, { whitelist: true, forbidNonWhitelisted: true, stopAtFirstError: true })));
-  problems.push(...checkConsistency(entry));
-  if (problems.length > 0) throw new CatalogFileError(fileName, faultsOf(problems, file));
-  return { upstreams: entry.upstreams.map(upstreamOf), models: entry.models.map(modelOf), pricePlans: entry.pricePlans.map(planOf) };
+  const { known, problems: unknown } = knownFields(file.plain);
+  const references = [...strayReferences(known), ...substituteBaseUrls(known, variables)];
+  const entry = plainToInstance(CatalogFileEntry, known);
+  const ruled = flatten(validateSync(entry, { whitelist: true, forbidNonWhitelisted: true, stopAtFirstError: true }));
+  return { file, entry, problems: [...unknown, ...references, ...ruled] };
+}
+
+/** Leaves out unknown fields before the others are copied. */
+function knownFields(plain: object): { known: { upstreams?: unknown }; problems: FieldProblem[] } {
+  const fields = Object.entries(plain);
+  const known = Object.fromEntries(fields.filter(([name]) => FIELDS.includes(name)));
+  const problems = fields.flatMap(([name]) => (FIELDS.includes(name) ? [] : [{ path: [name], problem: NO_FIELD }]));
+  return { known, problems };
 }
 
 /** Substitutes environment variables in `upstreams[].baseUrl`, the only field that may refer to them. */
@@ -85,14 +124,19 @@ function flatten(errors: readonly ValidationError[], parent: Path = [], inList =
   });
 }
 
+const NO_FIELD = 'is not a field of the catalog';
+
 function problemOf(constraints: Record<string, string>, value: unknown): string {
-  if (constraints.whitelistValidation !== undefined) return 'is not a field of the catalog';
+  if (constraints.whitelistValidation !== undefined) return NO_FIELD;
   const rule = constraints.rule ?? FIELDS_EXPECTED;
   return value === undefined ? `is missing (${rule})` : rule;
 }
 
-function faultsOf(problems: readonly FieldProblem[], { document, lines }: YamlFile): Fault[] {
-  return problems.map(({ path, problem }) => ({ line: lineOf(path, document, lines), path: renderPath(path), problem }));
+function fileError(problems: readonly FieldProblem[], fileName: string, { document, lines }: YamlFile): CatalogFileError {
+  const faults = problems
+    .slice(0, LOOKED_UP_MAX)
+    .map(({ path, problem }): Fault => ({ line: lineOf(path, document, lines), path: renderPath(path), problem }));
+  return new CatalogFileError(fileName, faults, problems.length - faults.length);
 }
 
 function upstreamOf({ apiKeyEnv, apiKeyFile, tls, capabilities, timeouts, healthCheck, ...upstream }: UpstreamEntry): WantedUpstream {

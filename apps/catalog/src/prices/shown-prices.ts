@@ -6,7 +6,7 @@ import type { Price } from '#money/price.js';
 import { pricesOfPlan, renderPriceText } from '#money/price-plan.js';
 import type { CatalogStore } from '../apply/catalog-store.js';
 import { CatalogFileError } from '../file/catalog-file-error.js';
-import { parseCatalogFile } from '../file/parse-catalog-file.js';
+import { parseStoredPrices } from '../file/parse-catalog-file.js';
 import { REVISION_TARGET } from '../revisions/revisions.js';
 
 /** Enabled models with their list prices, and plans, at one moment. */
@@ -59,10 +59,9 @@ export class ShownPrices {
   }
 }
 
-/** The address stands for variables of the environment, which may be gone. It is not used. */
 function readText(revision: number, yaml: string): Omit<Prices, 'revision'> {
   try {
-    return parseCatalogFile(yaml, 'catalog.yaml', () => 'https://unknown');
+    return parseStoredPrices(yaml, 'catalog.yaml');
   } catch (error) {
     if (!(error instanceof CatalogFileError)) throw error;
     throw new ServiceError('not_found', `The text of revision ${revision} does not fit this version.`, 'at', { cause: error });
