@@ -8,8 +8,8 @@ const WITHHELD =
   /^(npm_|NATS_|((BILLING|CATALOG|PANEL)_)?DATABASE_URL$|KEY_PEPPER$|(PANEL_)?PORT$|(PANEL_)?HOST$|OPS_|NODE_OPTIONS$|INIT_CWD$|TEST_|UPSTREAM_SIM_)/i;
 /** Settings of traces and of metrics by OTLP, the same for every service. OpenTelemetry reads some of them itself. */
 const TRACING = /^(OTEL_|TRACES_SLOW_MS$)/;
-/** Variables that a service reads besides its settings. Secrets of upstreams can have any name, so the inference-proxy gets all but the panel's. */
-const ALSO_READ = { catalog: /^UPSTREAM_/, panel: /^PANEL_OIDC_/, 'inference-proxy': /^(?!PANEL_)/ };
+/** Variables that a service reads besides its settings. The keys of upstreams are for the inference-proxy alone. */
+const ALSO_READ = { catalog: /^UPSTREAM_(?!KEY_|SECRETS_DIR$)/, panel: /^PANEL_OIDC_/, 'inference-proxy': /^UPSTREAM_(KEY_|SECRETS_DIR$)/ };
 
 /** Variables for a program without settings. */
 export function commonEnvironment(environment = process.env) {

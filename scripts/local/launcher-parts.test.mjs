@@ -119,7 +119,9 @@ describe('environment variables', () => {
     PATH: '/usr/bin',
     LOG_LEVEL: 'debug',
     LEASE_MS: '2000',
-    HOSTED_API_KEY: 'sk-hosted',
+    UPSTREAM_KEY_HOSTED: 'sk-hosted',
+    UPSTREAM_KEY_HOSTED_HOSTS: 'api.example.com',
+    UPSTREAM_SECRETS_DIR: '/secrets',
     UPSTREAM_LOCAL_URL: 'http://x',
     KEY_PEPPER: 'pepper',
     NATS_CLI_PASSWORD: 'secret',
@@ -144,8 +146,8 @@ describe('environment variables', () => {
     expect(namesFor('panel', ['LOG_LEVEL'])).toEqual(['PATH', 'LOG_LEVEL', 'PANEL_OIDC_ACME_CLIENT_SECRET']);
   });
 
-  test('only the inference-proxy gets secrets of upstreams, which can have any name', () => {
-    const names = ['PATH', 'LOG_LEVEL', 'LEASE_MS', 'HOSTED_API_KEY', 'UPSTREAM_LOCAL_URL', 'AWS_SECRET_ACCESS_KEY'];
+  test('only the inference-proxy gets keys of upstreams, and nothing else of the shell [sec-upstream-secret]', () => {
+    const names = ['PATH', 'LOG_LEVEL', 'UPSTREAM_KEY_HOSTED', 'UPSTREAM_KEY_HOSTED_HOSTS', 'UPSTREAM_SECRETS_DIR'];
     expect(namesFor('inference-proxy', ['LOG_LEVEL'])).toEqual(names);
   });
 });

@@ -90,7 +90,13 @@ function natsPasswords(passwords: Record<string, string>): Record<string, string
 }
 
 /** Variables of `npm start`, each for one service. */
-const OUR_VARIABLES = { HOSTED_API_KEY: 'sk-hosted', LEASE_MS: '45000', UPSTREAM_OTHER_URL: 'http://127.0.0.1:1/v1', PEEK_MS: '20000' };
+const OUR_VARIABLES = {
+  UPSTREAM_KEY_HOSTED: 'sk-hosted',
+  GITHUB_TOKEN: 'ghp-ours',
+  LEASE_MS: '45000',
+  UPSTREAM_OTHER_URL: 'http://127.0.0.1:1/v1',
+  PEEK_MS: '20000',
+};
 
 let first: Launch;
 test('starts everything and prints how to use it', async () => {
@@ -125,7 +131,7 @@ onLinux('each process has the variables it reads: secrets of upstreams are the i
     billing: ['LEASE_MS', ...secrets],
     catalog: ['UPSTREAM_OTHER_URL', 'DATABASE_URL', 'NATS_PASSWORD'],
     'upstream-sim': [],
-    'inference-proxy': [...Object.keys(OUR_VARIABLES), 'NATS_PASSWORD'],
+    'inference-proxy': ['UPSTREAM_KEY_HOSTED', 'NATS_PASSWORD'],
     gateway: ['PEEK_MS', 'NATS_PASSWORD'],
     panel: ['DATABASE_URL', 'NATS_PASSWORD'],
   });

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type UpstreamCheck, upstreamProbe } from '#contracts/probe.js';
+import { candidateProbe, type UpstreamCheck } from '#contracts/probe.js';
 import { routeStatus } from '#contracts/route-status.js';
 import { DIALECT_STREAMS } from '#testing/dialect-streams.js';
 import { type Fault, FaultServer, wholeReply } from '#testing/fault-server.js';
@@ -102,7 +102,7 @@ describe('probes and health checks', () => {
   async function tested(host: string, allowPrivateNetwork: boolean): Promise<Record<string, string>> {
     const candidate = { kind: 'openai-chat' as const, baseUrl: `http://${host}:${canary.port}/v1`, allowPrivateNetwork };
     const checks: UpstreamCheck[] = [];
-    for await (const events of stack.administrator.openStream(upstreamProbe, { upstreamId: 'new', model: 'any', candidate })) {
+    for await (const events of stack.administrator.openStream(candidateProbe, { upstreamId: 'new', model: 'any', candidate })) {
       for (const event of events) if (event.type === 'check-end') checks.push(event.check);
     }
     return Object.fromEntries(checks.map(({ id, verdict, evidence }) => [id, `${verdict}: ${evidence}`]));

@@ -70,12 +70,13 @@ export class TracedStack {
       SETTLE_AFTER_ABORT_MS: '200',
       ...settings,
     };
-    const serviceEnv = { 'inference-proxy': { TRACED_UPSTREAMS: 'good, bad', TRACE_TEST_KEY: UPSTREAM_KEY } };
-    const [facts, good, bad] = await Promise.all([
-      startPrivateStack({ env, serviceEnv, services: ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel'] }),
+    const [good, bad] = await Promise.all([
       startSimServer({ host: '127.0.0.1', port: 0, record: true, apiKey: UPSTREAM_KEY }),
       startSimServer({ host: '127.0.0.1', port: 0, record: true, defaults: 'status=500' }),
     ]);
+    const key = { UPSTREAM_KEY_TRACED: UPSTREAM_KEY, UPSTREAM_KEY_TRACED_HOSTS: `${good.url}, ${bad.url}` };
+    const serviceEnv = { 'inference-proxy': { TRACED_UPSTREAMS: 'good, bad', ...key } };
+    const facts = await startPrivateStack({ env, serviceEnv, services: ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel'] });
     const administrator = await connectAdministrator(facts);
     const tenant = await createTenant(administrator);
     await administrator.request(catalogApply, { yaml: catalogOf(good, bad) });
@@ -173,7 +174,7 @@ const MODELS: Required<Asked>['model'][] = ['traced', 'untraced', 'failover', 'f
 
 function catalogOf(good: SimServer, bad: SimServer): string {
   const upstream = (id: string, { url }: SimServer) => ({
-    ...{ id, kind: 'openai-chat', baseUrl: `${url}/v1`, allowPrivateNetwork: true, apiKeyEnv: 'TRACE_TEST_KEY' },
+    ...{ id, kind: 'openai-chat', baseUrl: `${url}/v1`, allowPrivateNetwork: true, apiKeyEnv: 'UPSTREAM_KEY_TRACED' },
   });
   const model = (id: string, ...upstreams: string[]) => ({
     id,

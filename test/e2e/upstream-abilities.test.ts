@@ -8,13 +8,14 @@ import { type SimServer, startSimServer } from '../../apps/upstream-sim/src/sim-
 
 type Kind = Upstream['kind'];
 const KINDS = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const;
-const WRONG_KEY_VARIABLE = 'UPSTREAM_WRONG_KEY';
+const KEY_VARIABLE = 'UPSTREAM_KEY_TEST';
 
 let sim: SimServer | undefined;
 afterEach(async () => {
   await sim?.close();
   sim = undefined;
-  delete process.env[WRONG_KEY_VARIABLE];
+  delete process.env[KEY_VARIABLE];
+  delete process.env[`${KEY_VARIABLE}_HOSTS`];
 });
 
 interface Found {
@@ -37,6 +38,7 @@ interface Wish {
 
 async function findOut(kind: Kind, { defaults, model = 'sim-fast', apiKey, apiKeyEnv, catalog, contextTokens }: Wish = {}): Promise<Found> {
   sim = await startSimServer({ host: '127.0.0.1', port: 0, defaults, apiKey });
+  process.env[`${KEY_VARIABLE}_HOSTS`] = sim.url;
   const upstream: Upstream = {
     id: 'sim',
     kind,
@@ -217,18 +219,18 @@ test('reports only differences from the catalog', async () => {
 });
 
 test('a wrong and a right key', async () => {
-  process.env[WRONG_KEY_VARIABLE] = 'wrong';
-  const wrong = await findOut('openai-chat', { apiKey: 'right', apiKeyEnv: WRONG_KEY_VARIABLE });
+  process.env[KEY_VARIABLE] = 'wrong';
+  const wrong = await findOut('openai-chat', { apiKey: 'right', apiKeyEnv: KEY_VARIABLE });
   expect({ evidence: wrong.evidence.key, servesText: wrong.end.servesText, checks: Object.keys(wrong.verdicts).length }).toEqual({
-    evidence: `401: check ${WRONG_KEY_VARIABLE}, as the inference-proxy has it`,
+    evidence: `401: check ${KEY_VARIABLE}, as the inference-proxy has it`,
     servesText: false,
     checks: 4,
   });
   await sim?.close();
-  process.env[WRONG_KEY_VARIABLE] = 'right\n';
-  const right = await findOut('anthropic-messages', { apiKey: 'right', apiKeyEnv: WRONG_KEY_VARIABLE });
+  process.env[KEY_VARIABLE] = 'right\n';
+  const right = await findOut('anthropic-messages', { apiKey: 'right', apiKeyEnv: KEY_VARIABLE });
   expect({ evidence: right.evidence.key, model: right.evidence.model }).toEqual({
-    evidence: `${WRONG_KEY_VARIABLE} is taken`,
+    evidence: `${KEY_VARIABLE} is taken`,
     model: 'on its list',
   });
 });

@@ -84,7 +84,7 @@ test.each([
   [
     'upstreams test new --url http://127.0.0.1/v1 --model m --api-key-env sk-1234567890',
     2,
-    '--api-key-env must be the name of an environment variable, never the key itself',
+    '--api-key-env must be a variable such as UPSTREAM_KEY_LOCAL, never the key itself',
   ],
 ])('%s is one line and exit code %i', async (line, code, error) => {
   expect(await tollgate(line)).toEqual({ code, out: [], err: `error: ${error}\n` });
@@ -95,4 +95,15 @@ test('an upstream without a listener', async () => {
   expect(result.code).toBe(1);
   expect(textOf(result)).toContain('no       reachable                          nothing listens at 127.0.0.1:1');
   expect(textOf(result)).toMatch(/\nIT CANNOT SERVE PLAIN TEXT\n$/);
+});
+
+test('each test is an audit row with its author [sec-audit-row]', async () => {
+  await tollgate('upstreams test local --model sim-tiny');
+  await tollgate(`upstreams test nowhere --url ${upstreamUrl}/v1 --allow-private-network --model sim-tiny`);
+  const { entries } = JSON.parse(textOf(await tollgate('audit --action upstream.test --limit 2 --json')));
+  const row = { via: 'cli', actor: expect.stringMatching(/^cli\/.+@/), action: 'upstream.test' };
+  expect(entries).toMatchObject([
+    { ...row, target: 'upstream/nowhere', after: { models: ['sim-tiny'], host: new URL(upstreamUrl).host } },
+    { ...row, target: 'upstream/local', after: { models: ['sim-tiny'] } },
+  ]);
 });

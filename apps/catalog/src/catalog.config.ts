@@ -9,6 +9,8 @@ export class CatalogConfig extends ServiceConfig {
   @IsString() @MinLength(1) catalogFile = 'config/catalog.yaml';
   /** `off`: the file is the only source of the catalog, and applies and scheduled prices of callers are refused. */
   @IsIn(['on', 'off']) catalogEditing: 'on' | 'off' = 'on';
+  /** `off`: texts of the panel cannot give an upstream `allowPrivateNetwork`, nor another `baseUrl` to one that has it. */
+  @IsIn(['on', 'off']) panelPrivateNetwork: 'on' | 'off' = 'on';
   /** Milliseconds between reads of the revision, for events that were lost. */
   @IsInt() @Min(100) @Max(3_600_000) catalogRefreshMs = 5_000;
 }

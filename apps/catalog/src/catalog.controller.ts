@@ -31,7 +31,7 @@ export class CatalogController {
   async apply(request: CatalogApplyRequest, { caller }: CallContext) {
     this.editing.require();
     try {
-      return await this.applier.apply(request, caller);
+      return await this.applier.apply(request, caller, await this.editing.privateUpstreamsFor(caller));
     } catch (error) {
       if (error instanceof CatalogFileError) throw new ServiceError('invalid_request', error.message, 'yaml');
       throw error;

@@ -22,6 +22,7 @@ import { Revisions } from './revisions/revisions.js';
 import { RevisionsController } from './revisions.controller.js';
 import { Snapshot } from './snapshot.js';
 import { applyStartFile, type StartFile } from './start-file.js';
+import { UpstreamTests } from './upstream-tests.js';
 
 interface CatalogDependencies {
   config: CatalogConfig;
@@ -53,7 +54,8 @@ export function catalogModule(dependencies: CatalogDependencies): DynamicModule 
       { provide: Snapshot, useValue: snapshot },
       { provide: Applier, useValue: applier },
       { provide: CatalogStore, useValue: store },
-      { provide: Editing, useValue: new Editing(config) },
+      { provide: Editing, useValue: new Editing(config, store) },
+      { provide: UpstreamTests, useValue: new UpstreamTests(prisma, logger) },
       { provide: Revisions, useValue: new Revisions(prisma) },
       { provide: ScheduledPrices, useValue: prices },
       { provide: ShownPrices, useValue: new ShownPrices(prisma, store) },

@@ -1,12 +1,23 @@
+import type { Caller } from '#contracts/audit.js';
 import { ServiceError } from '#contracts/service-error.js';
+import type { CatalogStore } from './apply/catalog-store.js';
 import type { CatalogConfig } from './catalog.config.js';
+import type { PrivateUpstreams } from './file/check-consistency.js';
 
-/** The setting `CATALOG_EDITING`: whether callers may change the catalog. */
+/** NATS user of the panel. */
+const PANEL = 'panel';
+
+/** The settings `CATALOG_EDITING` and `PANEL_PRIVATE_NETWORK`: what callers may change in the catalog. */
 export class Editing {
   readonly isOn: boolean;
+  private readonly panelOpensPrivateNetwork: boolean;
 
-  constructor({ catalogEditing }: Pick<CatalogConfig, 'catalogEditing'>) {
+  constructor(
+    { catalogEditing, panelPrivateNetwork }: Pick<CatalogConfig, 'catalogEditing' | 'panelPrivateNetwork'>,
+    private readonly store: Pick<CatalogStore, 'read'>,
+  ) {
     this.isOn = catalogEditing === 'on';
+    this.panelOpensPrivateNetwork = panelPrivateNetwork === 'on';
   }
 
   /** @throws {ServiceError} `conflict` when callers may not change the catalog. */
@@ -16,5 +27,12 @@ export class Editing {
       'conflict',
       'The catalog cannot be changed by requests: CATALOG_EDITING is off. Change the file of CATALOG_FILE and restart the catalog service.',
     );
+  }
+
+  /** Returns the upstreams that a text of this caller may have with `allowPrivateNetwork`; undefined: any. */
+  async privateUpstreamsFor({ via }: Caller): Promise<PrivateUpstreams | undefined> {
+    if (via !== PANEL || this.panelOpensPrivateNetwork) return undefined;
+    const { upstreams } = await this.store.read();
+    return new Map(upstreams.flatMap(({ id, baseUrl, allowPrivateNetwork }) => (allowPrivateNetwork ? [[id, baseUrl]] : [])));
   }
 }

@@ -7,6 +7,7 @@ import { ConfigError } from '#config/load-config.js';
 import { type AuditEntry, catalogAuditCheck, catalogAuditList } from '#contracts/audit.js';
 import { catalogApply, catalogChanged, modelList, routeList } from '#contracts/catalog.js';
 import { catalogGet, catalogPlan, revisionList } from '#contracts/catalog-revisions.js';
+import { upstreamTestRecord } from '#contracts/probe.js';
 import { priceList, priceSchedule } from '#contracts/scheduled-prices.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import type { Messaging } from '#messaging/messaging.js';
@@ -283,6 +284,38 @@ test('each applied revision is one audit entry: of the start, and of a caller', 
   expect({ entries, nextCursor }).toEqual({ entries: expected, nextCursor: null });
   expect((await cli.request(catalogAuditList, { actor: 'user/7' })).entries).toEqual(entries.slice(0, 1));
   expect(await cli.request(catalogAuditCheck, {})).toEqual({ entries: 2, digest: expect.stringMatching(/^[0-9a-f]{64}$/), faults: [] });
+});
+
+test('a test of an upstream is an audit entry of the caller that the inference-proxy names, and no revision [sec-audit-row]', async () => {
+  await startReplica(catalog({ a: '1' }));
+  const [cli, proxy] = [await connectAs('cli'), await connectAs('inference-proxy')];
+  const actor = { actor: 'user/7', actorName: 'Ann', ip: '192.0.2.7', requestId: 'req_1' };
+  const request = { upstreamId: 'local', models: ['sim-fast'], via: 'panel' };
+  expect(await proxy.request(upstreamTestRecord, request, { actor })).toEqual({ target: 'upstream/local' });
+  await proxy.request(upstreamTestRecord, { upstreamId: 'new', models: ['m'], host: 'model.example', via: 'cli' });
+  const { entries } = await cli.request(catalogAuditList, { action: 'upstream.test' });
+  const row = { action: 'upstream.test', accountId: null, reason: null, before: null, id: expect.any(String), at: expect.any(String) };
+  const nameless = { actor: 'nats/unknown', actorName: null, ip: null, requestId: null };
+  expect(entries).toEqual([
+    { ...row, ...nameless, via: 'cli', target: 'upstream/new', after: { models: ['m'], host: 'model.example' } },
+    { ...row, ...actor, via: 'panel', target: 'upstream/local', after: { models: ['sim-fast'] } },
+  ]);
+  expect((await cli.request(revisionList, {})).revisions.map(({ revision }) => revision)).toEqual([1]);
+  expect(await cli.request(catalogAuditCheck, {})).toMatchObject({ entries: 3, faults: [] });
+});
+
+test('with PANEL_PRIVATE_NETWORK=off the panel opens no private network [sec-upstream-secret]', async () => {
+  const open = catalog({ a: '1' }).replace('"kind"', '"allowPrivateNetwork":true,"kind"');
+  await startReplica(open, { panelPrivateNetwork: 'off' });
+  const [cli, panel] = [await connectAs('cli'), await connectAs('panel')];
+  const moved = open.replace('http://127.0.0.1:9100', 'http://127.0.0.1:9200');
+  const problem = 'can be set, or its baseUrl changed, with the command line alone: PANEL_PRIVATE_NETWORK is off';
+  const refusal = expect.stringMatching(new RegExp(`upstreams\\[0\\]\\.allowPrivateNetwork: ${problem}`));
+  await expect(panel.request(catalogApply, { yaml: moved })).rejects.toMatchObject({ code: 'invalid_request', message: refusal });
+  // What is open stays open, and the command line opens more.
+  expect(await panel.request(catalogApply, { yaml: open.replace(/"1"/g, '"2"') })).toMatchObject({ revision: 2 });
+  expect(await cli.request(catalogApply, { yaml: moved })).toMatchObject({ revision: 3 });
+  expect(await panel.request(catalogApply, { yaml: moved })).toMatchObject({ revision: 3, changed: false });
 });
 
 test('no audit entry has a value of the environment or the address of an upstream', async () => {

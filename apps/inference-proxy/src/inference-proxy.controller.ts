@@ -2,7 +2,13 @@ import { hostname } from 'node:os';
 import { Controller, Inject } from '@nestjs/common';
 import type { EmptyRequest } from '#contracts/catalog.js';
 import { GenerateRequest, generate } from '#contracts/inference.js';
-import { type UpstreamProbeEvent, type UpstreamProbeRequest, upstreamProbe } from '#contracts/probe.js';
+import {
+  type CandidateProbeRequest,
+  candidateProbe,
+  type UpstreamProbeEvent,
+  type UpstreamProbeRequest,
+  upstreamProbe,
+} from '#contracts/probe.js';
 import { type RouteStatusReply, routeStatus } from '#contracts/route-status.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { CallContext } from '#messaging/messaging.js';
@@ -34,7 +40,12 @@ export class InferenceProxyController {
   }
 
   @Serves(upstreamProbe)
-  probe(request: UpstreamProbeRequest, { signal }: CallContext): AsyncIterable<readonly UpstreamProbeEvent[]> {
-    return this.probes.run(request, signal);
+  probe(request: UpstreamProbeRequest, context: CallContext): AsyncIterable<readonly UpstreamProbeEvent[]> {
+    return this.probes.run(request, context);
+  }
+
+  @Serves(candidateProbe)
+  probeCandidate(request: CandidateProbeRequest, context: CallContext): AsyncIterable<readonly UpstreamProbeEvent[]> {
+    return this.probes.runCandidate(request, context);
   }
 }

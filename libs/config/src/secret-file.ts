@@ -1,12 +1,18 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 const DEFAULT_FOLDER = '/run/secrets';
 const CHECK_INTERVAL_MS = 1_000;
 const BYTES_MAX = 256 * 1024;
 
-/** A relative path without `..` or hidden files, so that a name cannot reach outside the folder of secrets. */
-const NAME = /^\w[\w.-]*(\/\w[\w.-]*){0,3}$/;
+/**
+ * A relative path without `..` or hidden files, so that a name cannot reach outside the folder of secrets. Not the folder in which Kubernetes
+ * puts the token of a pod.
+ */
+const NAME = /^(?!(.*\/)?kubernetes\.io(\/|$))\w[\w.-]*(\/\w[\w.-]*){0,3}$/;
+
+/** Settings that name secrets of Tollgate itself, which may lie in the same folder. */
+const OWN_FILES = ['NATS_SEED_FILE', 'NATS_KEY_FILE'];
 
 /**
  * A secret in a file that may be replaced at any time. A new content is in use within a second; until then reading costs nothing. Files
@@ -15,7 +21,7 @@ const NAME = /^\w[\w.-]*(\/\w[\w.-]*){0,3}$/;
 export class SecretFile {
   /** Changes with every new content. */
   version = 0;
-  /** Error code of the last failed read, such as `EACCES`; undefined for a readable or a missing file. */
+  /** Error code of the last failed read, such as `EACCES`; undefined for a readable or a missing file. `OWN`: a secret of Tollgate. */
   fault: string | undefined;
   private content: Buffer | undefined;
   private seen = '';
@@ -53,7 +59,7 @@ export class SecretFile {
 
   /**
    * Identifies the content by inode, size and times; empty without a file. Follows links, because Kubernetes replaces files by them.
-   * Throws for an unreadable path, such as the folder that Docker creates for a missing file.
+   * Throws for an unreadable path, such as the folder that Docker creates for a missing file, and for a secret of Tollgate itself.
    */
   private describe(): string {
     if (!NAME.test(this.name)) return '';
@@ -61,10 +67,20 @@ export class SecretFile {
     if (stat === undefined) return '';
     if (!stat.isFile()) throw Object.assign(new Error('not a file'), { code: stat.isDirectory() ? 'EISDIR' : 'EINVAL' });
     if (stat.size > BYTES_MAX) throw Object.assign(new Error('too large for a secret'), { code: 'EFBIG' });
+    if (isOwn(stat)) throw Object.assign(new Error('a secret of Tollgate'), { code: 'OWN' });
     return `${stat.ino} ${stat.size} ${stat.mtimeMs} ${stat.ctimeMs}`;
   }
 
   private get path(): string {
     return join(this.folder, this.name);
   }
+}
+
+/** Compares the files themselves: a name may be a link. */
+function isOwn({ dev, ino }: Stats): boolean {
+  return OWN_FILES.some((setting) => {
+    const path = process.env[setting];
+    const own = path ? statSync(path, { throwIfNoEntry: false }) : undefined;
+    return own !== undefined && own.dev === dev && own.ino === ino;
+  });
 }

@@ -73,7 +73,7 @@ export const billingAuditList = new Endpoint<AuditListRequest, AuditListReply>(
 export const catalogAuditList = new Endpoint<AuditListRequest, AuditListReply>(
   'catalog.v1.audit.list',
   AuditListRequest,
-  'Applied revisions of the catalog, newest first',
+  'Revisions of the catalog, scheduled prices and tests of upstreams, newest first',
 );
 
 export interface AuditCheckReply {

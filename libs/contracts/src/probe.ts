@@ -1,8 +1,11 @@
-import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Matches, Max, Min, ValidateBy } from 'class-validator';
+import { ArrayMaxSize, IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Matches, Max, Min, ValidateBy } from 'class-validator';
 import { Nested } from './billing/fields.js';
 import { UPSTREAM_KINDS, type Upstream, type UpstreamCapabilities } from './catalog.js';
-import { StreamEndpoint } from './endpoint.js';
-import { isBaseUrl, SECRET_FILE_NAME, VARIABLE_NAME } from './upstream-rules.js';
+import { Endpoint, StreamEndpoint } from './endpoint.js';
+import { isBaseUrl, KEY_VARIABLE, SECRET_FILE_NAME } from './upstream-rules.js';
+
+const UPSTREAM_ID = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,63}$/;
+const UPSTREAM_ID_RULE = { message: 'upstreamId must be an id' };
 
 const SECRET_FILE = {
   message: "$property must be the name of a file in the inference-proxy's UPSTREAM_SECRETS_DIR, never the secret itself",
@@ -28,7 +31,7 @@ export class UpstreamCandidate {
   baseUrl!: string;
   /** Variable of the inference-proxy that holds the key. The key itself is never sent. */
   @IsOptional()
-  @Matches(VARIABLE_NAME, { message: 'apiKeyEnv must be the name of an environment variable, never the key itself' })
+  @Matches(KEY_VARIABLE, { message: 'apiKeyEnv must be a variable such as UPSTREAM_KEY_LOCAL, never the key itself' })
   apiKeyEnv?: string;
   /** A file in the folder of secrets of the inference-proxy, in place of a variable. */
   @IsOptional() @Length(1, 256) @Matches(SECRET_FILE_NAME, SECRET_FILE) apiKeyFile?: string;
@@ -39,11 +42,20 @@ export class UpstreamCandidate {
 }
 
 export class UpstreamProbeRequest {
-  /** Id in the catalog, or of `candidate`. */
-  @Matches(/^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,63}$/, { message: 'upstreamId must be an id' }) upstreamId!: string;
-  @IsOptional() @Nested(() => UpstreamCandidate) candidate?: UpstreamCandidate;
+  /** Id in the catalog. */
+  @Matches(UPSTREAM_ID, UPSTREAM_ID_RULE) upstreamId!: string;
   /** Model name at the upstream. Default: the models of its routes, the first in full. */
   @IsOptional() @IsString() @Length(1, 256) model?: string;
+  /** Context size to test. Default: the size that the upstream lists, if a test of it is cheap. */
+  @IsOptional() @IsInt() @Min(1) @Max(2_000_000) contextTokens?: number;
+}
+
+export class CandidateProbeRequest {
+  /** Id for the candidate. */
+  @Matches(UPSTREAM_ID, UPSTREAM_ID_RULE) upstreamId!: string;
+  @Nested(() => UpstreamCandidate) candidate!: UpstreamCandidate;
+  /** Model name at the upstream. */
+  @IsString() @Length(1, 256) model!: string;
   /** Context size to test. Default: the size that the upstream lists, if a test of it is cheap. */
   @IsOptional() @IsInt() @Min(1) @Max(2_000_000) contextTokens?: number;
 }
@@ -100,12 +112,49 @@ export interface UpstreamProbeEnd {
 export type UpstreamProbeEvent = UpstreamProbeStart | { type: 'check-end'; check: UpstreamCheck } | UpstreamProbeEnd;
 
 /**
- * Sends small requests to an upstream and reports its capabilities, check by check. Bounded in time and tokens, billed to no account.
- * Errors: `not_found` for an unknown upstream, `invalid_request` without a model, `unavailable` when too many tests run.
+ * Sends small requests to an upstream of the catalog and reports its capabilities, check by check. Bounded in time and tokens, billed to no
+ * account. The journal of the catalog gets a row with the caller first. Errors: `not_found` for an unknown upstream, `invalid_request`
+ * without a model, `unavailable` when too many tests run or the row cannot be written.
  */
 export const upstreamProbe = new StreamEndpoint<UpstreamProbeRequest, UpstreamProbeEvent>(
   'inference.v1.upstream.test',
   UpstreamProbeRequest,
   'Reports the capabilities of an upstream',
   { isRecorded: true },
+);
+
+/**
+ * As `upstreamProbe`, for an upstream that is not in the catalog. A subject of its own, because only the CLI may have the inference-proxy call
+ * any address.
+ */
+export const candidateProbe = new StreamEndpoint<CandidateProbeRequest, UpstreamProbeEvent>(
+  'inference.v1.candidate.test',
+  CandidateProbeRequest,
+  'Reports the capabilities of an upstream that is not in the catalog',
+  { isRecorded: true },
+);
+
+export class UpstreamTestRecordRequest {
+  @Matches(UPSTREAM_ID, UPSTREAM_ID_RULE) upstreamId!: string;
+  /** Model names that are tested. */
+  @IsString({ each: true }) @ArrayMaxSize(10) models!: string[];
+  /** Host that the test calls. Absent: the upstream is in the catalog, whose addresses are in no journal. */
+  @IsOptional() @IsString() @Length(1, 2_000) host?: string;
+  /** NATS user that asked for the test; null when unknown. */
+  @IsOptional() @IsString() @Length(1, 256) via?: string | null;
+}
+
+export interface UpstreamTestRecordReply {
+  /** Target of the audit row: `upstream/<id>`. */
+  target: string;
+}
+
+/**
+ * Writes the audit row of a test, before the inference-proxy sends the first request. Only the inference-proxy may call it, and it names the
+ * caller of the test, whom it knows by the subject of that.
+ */
+export const upstreamTestRecord = new Endpoint<UpstreamTestRecordRequest, UpstreamTestRecordReply>(
+  'catalog.v1.upstream-test.record',
+  UpstreamTestRecordRequest,
+  'Records a test of an upstream in the audit journal',
 );

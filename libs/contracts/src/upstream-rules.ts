@@ -1,17 +1,17 @@
-const OWN = /^(NATS|OPS|PANEL|TOLLGATE|POSTGRES)_|^KEY_PEPPER$|(^|_)DATABASE_(URL|PASSWORD)$|^UPSTREAM_SECRETS_DIR$/;
+/** Variables of the inference-proxy with the keys of upstreams begin with it. No setting of a service does. */
+export const KEY_PREFIX = 'UPSTREAM_KEY_';
 
 /**
- * True for a setting of the services of Tollgate, secrets above all. The catalog must not name one as the key of an upstream, which would
- * receive it.
+ * Name of a variable of the inference-proxy that holds the key of an upstream. The catalog may name no other variable, because the upstream
+ * receives its value. The variable with `_HOSTS` at its end names the hosts that may receive the key.
  */
-export function isOwnVariable(name: string): boolean {
-  return OWN.test(name);
-}
+export const KEY_VARIABLE = /^UPSTREAM_KEY_(?![A-Z0-9_]*_HOSTS$)[A-Z0-9_]{1,100}$/;
 
-/** Name of an environment variable. */
-export const VARIABLE_NAME = /^[A-Z_][A-Z0-9_]{0,127}$/;
-/** Name of a file in the folder of secrets of the inference-proxy, without a way out of it. */
-export const SECRET_FILE_NAME = /^\w[\w.-]*(\/\w[\w.-]*){0,3}$/;
+/**
+ * Name of a file in the folder of secrets of the inference-proxy, without a way out of it. The catalog may name no token of Kubernetes, and
+ * none of the files with the hosts that may receive a secret.
+ */
+export const SECRET_FILE_NAME = /^(?!(.*\/)?kubernetes\.io(\/|$))(?!.*\.hosts$)\w[\w.-]*(\/\w[\w.-]*){0,3}$/;
 
 /** True for an HTTP URL without credentials, query or fragment. */
 export function isBaseUrl(value: unknown): value is string {

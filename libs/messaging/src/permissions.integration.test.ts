@@ -87,6 +87,7 @@ const CALLERS: Record<string, User[]> = {
   'billing.v1.plan.cancel': ['cli'],
   'catalog.v1.model.list': ['gateway', 'cli', 'panel', 'internal'],
   'catalog.v1.route.list': ['inference-proxy'],
+  'catalog.v1.upstream-test.record': ['inference-proxy'],
   'catalog.v1.catalog.apply': ['cli', 'panel'],
   'catalog.v1.catalog.get': ['cli', 'panel'],
   'catalog.v1.catalog.plan': ['cli', 'panel'],
@@ -116,7 +117,11 @@ const CACHES: Record<string, User[]> = {
 };
 
 /** Readers of each stream. The inference-proxy serves all of them. */
-const READERS: Record<string, User[]> = { 'inference.v1.generate': ['gateway'], 'inference.v1.upstream.test': ['cli', 'panel'] };
+const READERS: Record<string, User[]> = {
+  'inference.v1.generate': ['gateway'],
+  'inference.v1.candidate.test': ['cli'],
+  'inference.v1.upstream.test': ['cli', 'panel'],
+};
 
 /** Returns the contract with a request without fields: the messages of these tests have none. */
 function unchecked<Contract extends Endpoint<object, unknown> | StreamEndpoint<object, object>>(contract: Contract): Contract {
@@ -127,6 +132,10 @@ function unchecked<Contract extends Endpoint<object, unknown> | StreamEndpoint<o
 class Upstream {
   @Serves(unchecked(inference.generate)) generate(): AsyncIterable<readonly StreamEvent[]> {
     return countTo200<StreamEvent>((text) => ({ type: 'text-delta', text }));
+  }
+
+  @Serves(unchecked(upstreamProbe.candidateProbe)) testCandidate(): AsyncIterable<readonly upstreamProbe.UpstreamProbeEvent[]> {
+    return this.test();
   }
 
   @Serves(unchecked(upstreamProbe.upstreamProbe)) test(): AsyncIterable<readonly upstreamProbe.UpstreamProbeEvent[]> {

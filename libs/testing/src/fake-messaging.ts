@@ -10,6 +10,8 @@ export class FakeMessaging implements Messaging {
   connected = true;
   /** The trace context that each stream was opened with. */
   readonly traces: CallOptions['trace'][] = [];
+  /** The author that each stream was opened in the name of. */
+  readonly actors: CallOptions['actor'][] = [];
   private readonly answers = new Map<string, Answer>();
   private readonly streams = new Map<string, (payload: never, stream: FakeEventStream<never>) => void>();
   private readonly subscribers = new EventEmitter();
@@ -42,9 +44,10 @@ export class FakeMessaging implements Messaging {
   openStream<Request extends object, Event>(
     endpoint: StreamEndpoint<Request, Event>,
     payload: Request | EncodedJson,
-    { signal, trace }: CallOptions = {},
+    { signal, trace, actor }: CallOptions = {},
   ): EventStream<Event> {
     this.traces.push(trace);
+    this.actors.push(actor);
     const serve = this.streams.get(endpoint.subject);
     if (!serve) throw new Error(`the test does not serve ${endpoint.subject}`);
     const stream = new FakeEventStream<Event>();

@@ -15,7 +15,7 @@ test('the log of a refused catalog has its name and first faults, and no pasted 
 
   const request = { yaml: `upstreams:\n${entry.repeat(3)}models: []\n`, fileName: 'mine.yaml' };
   await expect(applier.apply(request, serviceAuthor('catalog').caller)).rejects.toThrow('mine.yaml:2: upstreams[0].baseUrl');
-  const name = 'must be the name of an environment variable such as LOCAL_API_KEY, never the secret itself';
+  const name = 'must be the name of an environment variable such as UPSTREAM_KEY_LOCAL, never the secret itself';
   const url = 'must be an http:// or https:// URL without credentials, query or fragment';
   expect(lines).toEqual([
     {

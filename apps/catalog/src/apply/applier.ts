@@ -7,6 +7,7 @@ import type { Logger } from '#observability/logger.js';
 import type { Announcements } from '../announcements.js';
 import type { CatalogMetrics } from '../catalog.metrics.js';
 import { CatalogFileError } from '../file/catalog-file-error.js';
+import type { PrivateUpstreams } from '../file/check-consistency.js';
 import { parseCatalogFile, type WantedCatalog } from '../file/parse-catalog-file.js';
 import type { Variables } from '../file/substitute.js';
 import type { Snapshot } from '../snapshot.js';
@@ -26,13 +27,17 @@ export class Applier {
   ) {}
 
   /**
-   * Makes the catalog equal to the text.
+   * Makes the catalog equal to the text. With `privateUpstreams`, only these may have `allowPrivateNetwork`.
    * @throws {CatalogFileError} when the text is invalid; nothing is applied.
    * @throws {ServiceError} `conflict` when the current revision is not the expected one; `unavailable` when the database fails, which may be
    * after the commit.
    */
-  async apply({ yaml, fileName = 'catalog.yaml', expectedRevision }: CatalogApplyRequest, caller: Caller): Promise<CatalogApplyReply> {
-    const wanted = this.#parse(yaml, fileName);
+  async apply(
+    { yaml, fileName = 'catalog.yaml', expectedRevision }: CatalogApplyRequest,
+    caller: Caller,
+    privateUpstreams?: PrivateUpstreams,
+  ): Promise<CatalogApplyReply> {
+    const wanted = this.#parse(yaml, fileName, privateUpstreams);
     const origin = { author: { caller, logger: this.logger }, fileName, yaml, expectedRevision };
     const outcome = await this.#counted(() => this.store.apply(wanted, origin)).catch((error: unknown) => {
       if (error instanceof ServiceError) throw error;
@@ -69,9 +74,9 @@ export class Applier {
     }
   }
 
-  #parse(text: string, fileName: string): WantedCatalog {
+  #parse(text: string, fileName: string, privateUpstreams?: PrivateUpstreams): WantedCatalog {
     try {
-      return parseCatalogFile(text, fileName, this.variables);
+      return parseCatalogFile(text, fileName, this.variables, privateUpstreams);
     } catch (error) {
       this.metrics.applies.inc({ outcome: 'refused' });
       // Faults name fields and rules, never a value that could be a secret.

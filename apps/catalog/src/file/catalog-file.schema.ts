@@ -15,6 +15,7 @@ import {
   BaseUrl,
   Fields,
   Identifier,
+  KeyVariable,
   List,
   OneOf,
   Optional,
@@ -26,7 +27,6 @@ import {
   UrlPath,
   UsdEach,
   UsdPerMillionTokens,
-  VariableName,
   WholeNumber,
 } from './rules.js';
 
@@ -88,7 +88,7 @@ export class UpstreamEntry {
   @OneOf(UPSTREAM_KINDS) kind!: Upstream['kind'];
   @TrueOrFalse() enabled = true;
   @BaseUrl() baseUrl!: string;
-  @Optional() @VariableName() apiKeyEnv?: string;
+  @Optional() @KeyVariable() apiKeyEnv?: string;
   @Optional() @SecretFileName() apiKeyFile?: string;
   @Optional() @Fields() @ValidateNested() @Type(() => TlsEntry) tls?: TlsEntry;
   @TrueOrFalse() allowPrivateNetwork = false;

@@ -1,6 +1,6 @@
 import { ValidateBy, ValidateIf, type ValidationArguments } from 'class-validator';
 import { UNIT_PRICE } from '#contracts/billing/fields.js';
-import { isBaseUrl, isOwnVariable, SECRET_FILE_NAME, VARIABLE_NAME } from '#contracts/upstream-rules.js';
+import { isBaseUrl, KEY_PREFIX, KEY_VARIABLE, SECRET_FILE_NAME } from '#contracts/upstream-rules.js';
 
 /*
  * Rules of the catalog file, one constraint each, so that a field at fault gets exactly one line: what it must be.
@@ -43,19 +43,15 @@ export function Identifier(lengthMax: number): PropertyDecorator {
   );
 }
 
-/** Name of an environment variable. The message never repeats the value, which may be a pasted secret. */
-export function VariableName(): PropertyDecorator {
+/** Name of a variable with the key of an upstream. The message never repeats the value, which may be a pasted secret. */
+export function KeyVariable(): PropertyDecorator {
   return rule(
     (value) =>
-      isVariableName(value)
-        ? "must not be a variable of Tollgate's own services; put the upstream's key in another one, such as LOCAL_API_KEY"
-        : 'must be the name of an environment variable such as LOCAL_API_KEY, never the secret itself',
-    (value) => isVariableName(value) && !isOwnVariable(value),
+      typeof value === 'string' && /^[A-Z_][A-Z0-9_]{0,127}$/.test(value)
+        ? `must begin with ${KEY_PREFIX} and not end with _HOSTS: rename the variable, here and for the inference-proxy`
+        : `must be the name of an environment variable such as ${KEY_PREFIX}LOCAL, never the secret itself`,
+    (value) => typeof value === 'string' && KEY_VARIABLE.test(value),
   );
-}
-
-function isVariableName(value: unknown): value is string {
-  return typeof value === 'string' && VARIABLE_NAME.test(value);
 }
 
 export function SecretFileName(): PropertyDecorator {

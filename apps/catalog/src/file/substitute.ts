@@ -3,7 +3,8 @@
 export type Variables = (name: string) => string | undefined;
 
 const REFERENCE = /\$\{([^}]*)\}/g;
-const NAME_AND_DEFAULT = /^(UPSTREAM_[A-Z0-9_]+)(?::-(.*))?$/s;
+/** Not the keys of upstreams, which stand beside them where one environment serves all services. */
+const NAME_AND_DEFAULT = /^(UPSTREAM_(?!KEY_)[A-Z0-9_]+)(?::-(.*))?$/s;
 
 type Substituted = { text: string } | { problem: string };
 
@@ -16,7 +17,9 @@ export function substitute(text: string, variables: Variables): Substituted {
   const result = text.replace(REFERENCE, (_, reference: string) => {
     const match = NAME_AND_DEFAULT.exec(reference);
     if (!match) {
-      problems.push('may only use variables whose names begin with UPSTREAM_, as in ${UPSTREAM_LOCAL_URL:-http://127.0.0.1:9100/v1}');
+      problems.push(
+        'may only use variables whose names begin with UPSTREAM_, and not with UPSTREAM_KEY_, as in ${UPSTREAM_LOCAL_URL:-http://127.0.0.1:9100/v1}',
+      );
       return '';
     }
     const name = match[1] as string;

@@ -1,8 +1,10 @@
 import { stringify } from 'yaml';
 import type { CatalogModel, UpstreamCapabilities } from '#contracts/catalog.js';
-import type { UpstreamCheck, UpstreamProbeEnd, UpstreamProbeRequest, UpstreamProbeStart } from '#contracts/probe.js';
+import type { CandidateProbeRequest, UpstreamCheck, UpstreamProbeEnd, UpstreamProbeRequest, UpstreamProbeStart } from '#contracts/probe.js';
 import { CAPABILITY_DEFAULTS } from '#contracts/upstream-defaults.js';
 import { renderTable } from '../render.js';
+
+export type ProbeRequest = UpstreamProbeRequest | CandidateProbeRequest;
 
 const TITLE_WIDTH = 34;
 
@@ -15,7 +17,7 @@ export function renderCheck({ title, verdict, evidence }: UpstreamCheck): string
 }
 
 /** Renders the result: speed, cost, and the entry for the catalog. */
-export function renderEnd(start: UpstreamProbeStart, end: UpstreamProbeEnd, request: UpstreamProbeRequest): string {
+export function renderEnd(end: UpstreamProbeEnd, request: ProbeRequest): string {
   const { firstContentMs, tokensPerSecond, requests, promptTokens, outputTokens, servesText } = end;
   const speed = [
     firstContentMs === null ? undefined : `first token after ${firstContentMs} ms`,
@@ -24,7 +26,7 @@ export function renderEnd(start: UpstreamProbeStart, end: UpstreamProbeEnd, requ
   const cost = `${requests} requests with ${promptTokens} prompt and ${outputTokens} output tokens, billed to no account`;
   const lines = ['', ...(speed.length > 0 ? [speed.join(', ')] : []), cost, ''];
   if (!servesText) return [...lines, 'IT CANNOT SERVE PLAIN TEXT'].join('\n');
-  return [...lines, ...(start.isInCatalog ? renderDifference(end) : renderEntry(request, end))].join('\n');
+  return [...lines, ...('candidate' in request ? renderEntry(request, end) : renderDifference(end))].join('\n');
 }
 
 function renderDifference({ changes, capabilities }: UpstreamProbeEnd): string[] {
@@ -45,11 +47,8 @@ function renderDifference({ changes, capabilities }: UpstreamProbeEnd): string[]
 }
 
 /** Renders a first catalog entry, with example prices. */
-function renderEntry(
-  { upstreamId, candidate, model = '' }: UpstreamProbeRequest,
-  { capabilities, modelFacts }: UpstreamProbeEnd,
-): string[] {
-  const { kind, baseUrl, apiKeyEnv, apiKeyFile, allowPrivateNetwork, tls } = candidate ?? {};
+function renderEntry({ upstreamId, candidate, model }: CandidateProbeRequest, { capabilities, modelFacts }: UpstreamProbeEnd): string[] {
+  const { kind, baseUrl, apiKeyEnv, apiKeyFile, allowPrivateNetwork, tls } = candidate;
   const differences = differing(capabilities);
   const upstream = {
     id: upstreamId,

@@ -1,8 +1,15 @@
 import { parse } from 'yaml';
-import { type UpstreamProbeEnd, type UpstreamProbeEvent, upstreamProbe } from '#contracts/probe.js';
+import {
+  type CandidateProbeRequest,
+  candidateProbe,
+  type UpstreamProbeEnd,
+  type UpstreamProbeEvent,
+  type UpstreamProbeRequest,
+  upstreamProbe,
+} from '#contracts/probe.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { CAPABILITY_DEFAULTS } from '#contracts/upstream-defaults.js';
-import { FakeMessaging } from '#testing/fake-messaging.js';
+import { type FakeEventStream, FakeMessaging } from '#testing/fake-messaging.js';
 import { runCli } from '../run-cli.js';
 
 const START: UpstreamProbeEvent = { type: 'test-start', upstreamId: 'local', kind: 'openai-chat', model: 'sim-fast', isInCatalog: true };
@@ -39,12 +46,14 @@ function run(line: string, events?: UpstreamProbeEvent[], failure?: Error): Prom
 async function runArguments(args: string[], events: UpstreamProbeEvent[] = [START, END], failure?: Error): Promise<Result> {
   const result: Result = { code: 0, out: [], err: '', asked: null };
   const messaging = new FakeMessaging();
-  messaging.serve(upstreamProbe, (payload, stream) => {
+  const serve = (payload: UpstreamProbeRequest | CandidateProbeRequest, stream: FakeEventStream<UpstreamProbeEvent>): void => {
     result.asked = JSON.parse(JSON.stringify(payload));
     for (const event of events) stream.write(event);
     if (failure) stream.fail(failure);
     else stream.end();
-  });
+  };
+  messaging.serve(upstreamProbe, serve);
+  messaging.serve(candidateProbe, serve);
   const output = {
     writeOut: (text: string) => void result.out.push(text),
     writeErr: (text: string) => {
@@ -62,11 +71,11 @@ test.each<[line: string, asked: object]>([
   ['upstreams test local --model sim-tiny --context-tokens 2048', { upstreamId: 'local', model: 'sim-tiny', contextTokens: 2_048 }],
   ['upstreams test new --url http://127.0.0.1:8000/v1 --model m', { upstreamId: 'new', model: 'm', candidate: CANDIDATE }],
   [
-    'upstreams test new --url http://127.0.0.1:8000/v1 --model m --kind anthropic-messages --api-key-env NEW_API_KEY --allow-private-network',
+    'upstreams test new --url http://127.0.0.1:8000/v1 --model m --kind anthropic-messages --api-key-env UPSTREAM_KEY_NEW --allow-private-network',
     {
       upstreamId: 'new',
       model: 'm',
-      candidate: { ...CANDIDATE, kind: 'anthropic-messages', apiKeyEnv: 'NEW_API_KEY', allowPrivateNetwork: true },
+      candidate: { ...CANDIDATE, kind: 'anthropic-messages', apiKeyEnv: 'UPSTREAM_KEY_NEW', allowPrivateNetwork: true },
     },
   ],
   [
@@ -137,7 +146,8 @@ test('reports a correct catalog entry', async () => {
 
 test('suggests a catalog entry for a new upstream', async () => {
   const end = { ...END, modelFacts: { input: ['text' as const, 'image' as const], reasoning: true, contextTokens: 4_096 } };
-  const line = 'upstreams test new --url http://127.0.0.1:8000/v1 --model Qwen/Qwen3-8B --api-key-env NEW_API_KEY --allow-private-network';
+  const line =
+    'upstreams test new --url http://127.0.0.1:8000/v1 --model Qwen/Qwen3-8B --api-key-env UPSTREAM_KEY_NEW --allow-private-network';
   const { out } = await run(line, [{ ...START, upstreamId: 'new', model: 'Qwen/Qwen3-8B', isInCatalog: false }, end]);
   expect(out.join('')).toBe(`new (openai-chat, not in the catalog), model Qwen/Qwen3-8B
 
@@ -151,7 +161,7 @@ upstreams:
   - id: new
     kind: openai-chat
     baseUrl: http://127.0.0.1:8000/v1
-    apiKeyEnv: NEW_API_KEY
+    apiKeyEnv: UPSTREAM_KEY_NEW
     allowPrivateNetwork: true
     capabilities:
       systemMessages: first

@@ -1,25 +1,26 @@
 import { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import {
   type CandidateTls,
+  candidateProbe,
   type UpstreamCheck,
   type UpstreamProbeEnd,
   type UpstreamProbeEvent,
-  type UpstreamProbeRequest,
   type UpstreamProbeStart,
   upstreamProbe,
 } from '#contracts/probe.js';
 import { ServiceError } from '#contracts/service-error.js';
+import type { EventStream, Messaging } from '#messaging/messaging.js';
 import { type CliCommand, type Parameters, type Values } from '../command.js';
 import { argument, flag, oneOf, optional, text, wholeNumber } from '../parameters.js';
 import { UsageError } from '../usage-error.js';
-import { renderCheck, renderEnd, renderStart } from './upstreams-probe-report.js';
+import { type ProbeRequest, renderCheck, renderEnd, renderStart } from './upstreams-probe-report.js';
 
 const PARAMETERS = {
   upstream: argument(text(64, 'id'), 'id in the catalog; with --url, the id for the new entry'),
   model: optional(text(256, 'name'), 'name of the model on the upstream; default: the models that the catalog routes to it'),
   url: optional(text(2_000, 'url'), 'base URL of an upstream that is not in the catalog yet'),
   kind: optional(oneOf(UPSTREAM_KINDS, 'kind'), 'dialect of the upstream, default openai-chat; requires --url'),
-  apiKeyEnv: optional(text(128, 'variable'), 'environment variable of the inference-proxy with the key; requires --url'),
+  apiKeyEnv: optional(text(128, 'variable'), 'variable UPSTREAM_KEY_… of the inference-proxy with the key; requires --url'),
   apiKeyFile: optional(text(256, 'file'), 'file with the key, in the secrets folder of the inference-proxy; requires --url'),
   caFile: optional(text(256, 'file'), 'CA certificate of the upstream, in the same folder; requires --url'),
   certFile: optional(text(256, 'file'), 'client certificate, in the same folder; requires --url'),
@@ -38,7 +39,7 @@ export const upstreamTestCommands: readonly CliCommand[] = [
       'upstreams test local',
       'upstreams test local --model sim-fast --json',
       'upstreams test vllm --url http://127.0.0.1:8000/v1 --allow-private-network --model Qwen/Qwen3-8B',
-      'upstreams test hosted --url https://api.example.com/v1 --api-key-env HOSTED_API_KEY --model large-2',
+      'upstreams test hosted --url https://api.example.com/v1 --api-key-env UPSTREAM_KEY_HOSTED --model large-2',
     ],
     async run(values, json, connect, write) {
       const request = requestOf(values as unknown as Values<typeof PARAMETERS>);
@@ -54,15 +55,19 @@ export const upstreamTestCommands: readonly CliCommand[] = [
         write(`${event.type === 'test-start' ? renderStart(event) : renderCheck(event.check)}\n`);
       };
       try {
-        for await (const events of messaging.openStream(upstreamProbe, request)) for (const event of events) take(event);
+        for await (const events of openProbe(messaging, request)) for (const event of events) take(event);
       } catch (error) {
         throw withOptionName(error);
       }
       if (start === undefined || end === undefined) throw new Error('the test did not finish');
-      return { text: json ? renderReport(start, checks, end) : renderEnd(start, end, request), failed: !end.servesText };
+      return { text: json ? renderReport(start, checks, end) : renderEnd(end, request), failed: !end.servesText };
     },
   },
 ];
+
+function openProbe(messaging: Messaging, request: ProbeRequest): EventStream<UpstreamProbeEvent> {
+  return 'candidate' in request ? messaging.openStream(candidateProbe, request) : messaging.openStream(upstreamProbe, request);
+}
 
 /** Option of each request field. */
 const OPTION_OF_FIELD: Readonly<Record<string, string>> = {
@@ -91,7 +96,7 @@ function renderReport(
   return JSON.stringify({ ...about, checks, ...result }, null, 2);
 }
 
-function requestOf(values: Values<typeof PARAMETERS>): UpstreamProbeRequest {
+function requestOf(values: Values<typeof PARAMETERS>): ProbeRequest {
   const { upstream: upstreamId, model, url, contextTokens, kind, apiKeyEnv, apiKeyFile, allowPrivateNetwork } = values;
   const tls = tlsOf(values);
   if (url === undefined) {

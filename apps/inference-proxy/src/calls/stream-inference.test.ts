@@ -481,14 +481,20 @@ test('the body is JSON, and the reply that the client wants is asked for', async
 });
 
 test('a key goes only to the upstream that names it', async () => {
-  process.env.TEST_UPSTREAM_KEY = 'secret-1';
+  process.env.UPSTREAM_KEY_TEST = 'secret-1';
+  process.env.UPSTREAM_KEY_TEST_HOSTS = `http://127.0.0.1:${upstream.port}`;
   const other = await TestUpstream.start(streaming(chunk('ok', 'stop'), DONE));
   stopAfterwards(other);
   upstream.behave(answering(500, ''));
-  const upstreams = [upstream.definition({ apiKeyEnv: 'TEST_UPSTREAM_KEY' }), other.definition({ id: 'other' })];
+  const upstreams = [upstream.definition({ apiKeyEnv: 'UPSTREAM_KEY_TEST' }), other.definition({ id: 'other' })];
   await collect(setUp({ upstreams }).stream);
-  delete process.env.TEST_UPSTREAM_KEY;
   expect([upstream.headers[0]?.authorization, other.headers[0]?.authorization]).toEqual(['Bearer secret-1', undefined]);
+  // The catalog leads the key to another server, which is not declared: it is not called.
+  const led = [other.definition({ apiKeyEnv: 'UPSTREAM_KEY_TEST' })];
+  const events = await collect(setUp({ upstreams: led }).stream);
+  delete process.env.UPSTREAM_KEY_TEST;
+  delete process.env.UPSTREAM_KEY_TEST_HOSTS;
+  expect([events.at(-1), other.calls]).toEqual([expect.objectContaining({ code: 'model_unavailable' }), 1]);
 });
 
 test('calls are counted by their outcome', async () => {

@@ -1,7 +1,15 @@
 import { type Route, routeList, type Upstream } from '#contracts/catalog.js';
-import type { CandidateTls, UpstreamProbeEvent, UpstreamProbeRequest } from '#contracts/probe.js';
+import {
+  type CandidateProbeRequest,
+  type CandidateTls,
+  type UpstreamProbeEvent,
+  type UpstreamProbeRequest,
+  type UpstreamTestRecordRequest,
+  upstreamTestRecord,
+} from '#contracts/probe.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
+import { type CallOptions, MessagingError } from '#messaging/messaging.js';
 import { createLogger } from '#observability/logger.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
 import { ProbeRunner } from './probe-runner.js';
@@ -21,6 +29,8 @@ const route = (to: string, model: string): Route => ({ upstream: to, model, weig
 
 let messaging: FakeMessaging;
 let tests: ProbeRunner;
+/** Rows that the catalog got, with their authors. */
+let recorded: { row: UpstreamTestRecordRequest; author: CallOptions['actor'] }[];
 
 beforeEach(() => {
   messaging = new FakeMessaging();
@@ -32,12 +42,27 @@ beforeEach(() => {
       { id: 'ours-2', routes: [route('dead', 'theirs-1'), route('dead', 'theirs-2')] },
     ],
   }));
-  tests = new ProbeRunner(messaging, createLogger('test', 'silent'));
+  recorded = [];
+  messaging.answer(upstreamTestRecord, (row) => ({ target: `upstream/${row.upstreamId}` }));
+  tests = new ProbeRunner(
+    {
+      request: (endpoint, payload, options) => {
+        if (endpoint.subject === upstreamTestRecord.subject)
+          recorded.push({ row: payload as unknown as UpstreamTestRecordRequest, author: options?.actor });
+        return messaging.request(endpoint, payload);
+      },
+    },
+    createLogger('test', 'silent'),
+  );
 });
 
-async function run(request: UpstreamProbeRequest): Promise<UpstreamProbeEvent[]> {
+const caller = { actor: 'cli/ann@host', actorName: null, via: 'cli', ip: null, requestId: 'r1' };
+
+async function run(request: UpstreamProbeRequest | CandidateProbeRequest): Promise<UpstreamProbeEvent[]> {
   const events: UpstreamProbeEvent[] = [];
-  for await (const batch of tests.run(request, new AbortController().signal)) events.push(...batch);
+  const context = { caller, signal: new AbortController().signal };
+  for await (const batch of 'candidate' in request ? tests.runCandidate(request, context) : tests.run(request, context))
+    events.push(...batch);
   return events;
 }
 
@@ -61,7 +86,7 @@ test('an upstream that is not in the catalog, with the defaults of an entry', as
   expect(events.at(-1)).toMatchObject({ capabilities: CAPABILITY_DEFAULTS });
 });
 
-function withTls(tls: CandidateTls, baseUrl = 'https://127.0.0.1:1/v1'): UpstreamProbeRequest {
+function withTls(tls: CandidateTls, baseUrl = 'https://127.0.0.1:1/v1'): CandidateProbeRequest {
   return { upstreamId: 'new', model: 'm', candidate: { kind: 'openai-chat', baseUrl, allowPrivateNetwork: true, tls } };
 }
 
@@ -80,29 +105,26 @@ test('one whose key is in a missing file', async () => {
 
 test('a setting of the proxy itself is never used as an upstream key', async () => {
   process.env.NATS_PASSWORD = 'ours';
+  process.env.NATS_PASSWORD_HOSTS = 'http://127.0.0.1:1';
   const candidate = { kind: 'openai-chat' as const, baseUrl: 'http://127.0.0.1:1/v1', apiKeyEnv: 'NATS_PASSWORD' };
   const events = await run({ upstreamId: 'new', model: 'm', candidate });
   delete process.env.NATS_PASSWORD;
-  expect(events[2]).toMatchObject({
-    check: { id: 'key', verdict: 'no', evidence: 'no key in NATS_PASSWORD, as the inference-proxy sees it' },
-  });
+  delete process.env.NATS_PASSWORD_HOSTS;
+  const evidence = 'NATS_PASSWORD is never read: rename it to UPSTREAM_KEY_…, for the inference-proxy and in apiKeyEnv';
+  expect(events[2]).toMatchObject({ check: { id: 'key', verdict: 'no', evidence: `${evidence}, as the inference-proxy sees it` } });
 });
 
-test.each<[UpstreamProbeRequest, ServiceError]>([
+test.each<[UpstreamProbeRequest | CandidateProbeRequest, ServiceError]>([
   [{ upstreamId: 'gone' }, new ServiceError('not_found', 'The catalog has no upstream gone, or it is disabled.', 'upstreamId')],
   [
     { upstreamId: 'idle' },
     new ServiceError('invalid_request', 'model is missing: no model of the catalog is routed to this upstream', 'model'),
   ],
   [
-    { upstreamId: 'new', candidate: { kind: 'openai-chat', baseUrl: 'http://127.0.0.1:1/v1' } },
-    new ServiceError('invalid_request', 'model is missing: an upstream that is not in the catalog has no routes', 'model'),
-  ],
-  [
     {
       upstreamId: 'new',
       model: 'm',
-      candidate: { kind: 'openai-chat', baseUrl: 'http://127.0.0.1:1/v1', apiKeyEnv: 'KEY', apiKeyFile: 'key' },
+      candidate: { kind: 'openai-chat', baseUrl: 'http://127.0.0.1:1/v1', apiKeyEnv: 'UPSTREAM_KEY_A', apiKeyFile: 'key' },
     },
     new ServiceError(
       'invalid_request',
@@ -122,13 +144,34 @@ test.each<[UpstreamProbeRequest, ServiceError]>([
     withTls({ caFile: 'ca.pem' }, 'http://127.0.0.1:1/v1'),
     new ServiceError('invalid_request', 'candidate.baseUrl must begin with https:// where there are certificates', 'candidate.baseUrl'),
   ],
-])('%j is refused', async (request, refusal) => {
+])('%j is refused, and is no row', async (request, refusal) => {
   await expect(run(request)).rejects.toEqual(refusal);
+  expect(recorded).toEqual([]);
+});
+
+test('each test is a row with its author before anything is sent [sec-audit-row]', async () => {
+  const author = { actor: 'cli/ann@host', actorName: null, ip: null, requestId: 'r1' };
+  const models = ['theirs-1', 'theirs-2'];
+  const context = { caller, signal: new AbortController().signal };
+  const first = tests.run({ upstreamId: 'dead' }, context);
+  await first.next();
+  expect(recorded).toEqual([{ row: { upstreamId: 'dead', models, via: 'cli' }, author }]);
+  await first.return(undefined);
+  await run({ upstreamId: 'new', model: 'm', candidate: { kind: 'openai-chat', baseUrl: 'http://127.0.0.1:1/v1' } });
+  expect(recorded[1]).toEqual({ row: { upstreamId: 'new', models: ['m'], host: '127.0.0.1:1', via: 'cli' }, author });
+});
+
+test('a test whose row cannot be written is refused, and nothing is sent', async () => {
+  messaging.answer(upstreamTestRecord, () => {
+    throw new MessagingError('unavailable', 'no catalog');
+  });
+  const words = 'The test cannot be recorded: the catalog service does not take its audit row. Nothing was sent.';
+  await expect(run({ upstreamId: 'dead' })).rejects.toEqual(new ServiceError('unavailable', words));
 });
 
 test('at most four probes run at once', async () => {
-  const signal = new AbortController().signal;
-  const running = Array.from({ length: 4 }, () => tests.run({ upstreamId: 'dead' }, signal));
+  const context = { caller, signal: new AbortController().signal };
+  const running = Array.from({ length: 4 }, () => tests.run({ upstreamId: 'dead' }, context));
   await Promise.all(running.map((events) => events.next()));
   const refusal = new ServiceError('unavailable', 'Too many upstream tests are under way; try again when one has ended.');
   await expect(run({ upstreamId: 'dead' })).rejects.toEqual(refusal);

@@ -1,14 +1,23 @@
+import type { Caller } from '#contracts/audit.js';
 import { routeList, type Upstream } from '#contracts/catalog.js';
-import type { UpstreamCandidate, UpstreamProbeEvent, UpstreamProbeRequest } from '#contracts/probe.js';
+import {
+  type CandidateProbeRequest,
+  type UpstreamCandidate,
+  type UpstreamProbeEvent,
+  type UpstreamProbeRequest,
+  upstreamTestRecord,
+} from '#contracts/probe.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
-import type { Messaging } from '#messaging/messaging.js';
+import type { CallContext, Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
 import { type ProbeJob, runProbe } from './run-probe.js';
 
 /** Each run costs money at the upstream. */
 const RUNS_MAX = 4;
 const OTHER_MODELS_MAX = 9;
+
+type ProbeContext = Pick<CallContext, 'signal' | 'caller'>;
 
 /** Runs the probes that operators ask this replica for. */
 export class ProbeRunner {
@@ -19,13 +28,26 @@ export class ProbeRunner {
     private readonly logger: Logger,
   ) {}
 
-  /** Throws `ServiceError` for an upstream that is not in the catalog, without a model to probe, and when too many probes run. */
-  async *run(request: UpstreamProbeRequest, signal: AbortSignal): AsyncGenerator<UpstreamProbeEvent[]> {
+  /**
+   * Throws `ServiceError` for an upstream that is not in the catalog, without a model to probe, when too many probes run, and when the audit
+   * row cannot be written.
+   */
+  run(request: UpstreamProbeRequest, context: ProbeContext): AsyncGenerator<UpstreamProbeEvent[]> {
+    return this.probe(() => this.jobInCatalog(request), context);
+  }
+
+  /** Probes an upstream that is not in the catalog. Throws as `run`. */
+  runCandidate(request: CandidateProbeRequest, context: ProbeContext): AsyncGenerator<UpstreamProbeEvent[]> {
+    return this.probe(async () => candidateJob(request), context);
+  }
+
+  private async *probe(prepare: () => Promise<ProbeJob>, { signal, caller }: ProbeContext): AsyncGenerator<UpstreamProbeEvent[]> {
     if (this.running >= RUNS_MAX)
       throw new ServiceError('unavailable', 'Too many upstream tests are under way; try again when one has ended.');
     this.running += 1;
     try {
-      const job = await this.jobOf(request);
+      const job = await prepare();
+      await this.record(job, caller);
       const { id, baseUrl, kind, apiKeyEnv, apiKeyFile } = job.upstream;
       const fields = { upstream: id, kind, host: new URL(baseUrl).host, apiKeyEnv, apiKeyFile, model: job.models[0] };
       this.logger.info(fields, 'upstream probe started');
@@ -41,13 +63,21 @@ export class ProbeRunner {
     }
   }
 
-  private async jobOf({ upstreamId, candidate, model, contextTokens }: UpstreamProbeRequest): Promise<ProbeJob> {
-    if (candidate !== undefined) {
-      if (model === undefined)
-        throw new ServiceError('invalid_request', 'model is missing: an upstream that is not in the catalog has no routes', 'model');
-      assertConsistent(candidate);
-      return { upstream: upstreamOf(upstreamId, candidate), isInCatalog: false, models: [model], contextTokens };
+  /** Writes the audit row before the first request: a test costs money, and sends a key. */
+  private async record({ upstream, isInCatalog, models }: ProbeJob, { actor, actorName, ip, requestId, via }: Caller): Promise<void> {
+    const row = { upstreamId: upstream.id, models: [...models], ...(!isInCatalog && { host: new URL(upstream.baseUrl).host }), via };
+    try {
+      await this.messaging.request(upstreamTestRecord, row, { actor: { actor, actorName, ip, requestId } });
+    } catch (error) {
+      this.logger.error({ err: error, upstream: upstream.id }, 'upstream probe refused: its audit row cannot be written');
+      throw new ServiceError(
+        'unavailable',
+        'The test cannot be recorded: the catalog service does not take its audit row. Nothing was sent.',
+      );
     }
+  }
+
+  private async jobInCatalog({ upstreamId, model, contextTokens }: UpstreamProbeRequest): Promise<ProbeJob> {
     const catalog = await this.messaging.request(routeList, {});
     const upstream = catalog.upstreams.find(({ id }) => id === upstreamId);
     if (upstream === undefined)
@@ -60,6 +90,11 @@ export class ProbeRunner {
       throw new ServiceError('invalid_request', 'model is missing: no model of the catalog is routed to this upstream', 'model');
     return { upstream, isInCatalog: true, models: [first, ...others.slice(0, OTHER_MODELS_MAX)], contextTokens };
   }
+}
+
+function candidateJob({ upstreamId, candidate, model, contextTokens }: CandidateProbeRequest): ProbeJob {
+  assertConsistent(candidate);
+  return { upstream: upstreamOf(upstreamId, candidate), isInCatalog: false, models: [model], contextTokens };
 }
 
 /** Applies the catalog's rules between fields. */

@@ -9,7 +9,7 @@ import { callUpstream } from '../calls/call-upstream.js';
 import { UsageMeter } from '../calls/usage-meter.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import { UpstreamClient } from '../routing/upstream-client.js';
-import { readApiKey } from '../transport/api-key.js';
+import { readApiKey, whyNoKey } from '../transport/api-key.js';
 import { ConnectionFault } from '../transport/connection-fault.js';
 import { type Observation, observeAdapter } from './observe-adapter.js';
 import type { ProbeFailure, ProbeRequest, ProbeResult } from './probe-result.js';
@@ -52,13 +52,7 @@ export class Prober {
 
   /** Why the configured key cannot be read; undefined when it can, or when none is configured. */
   get missingKey(): string | undefined {
-    try {
-      readApiKey(this.upstream);
-      return undefined;
-    } catch (error) {
-      if (error instanceof UpstreamFailure) return error.detail;
-      throw error;
-    }
+    return whyNoKey(this.upstream);
   }
 
   /** Headers of every request, with the key in the dialect's own header. */

@@ -12,13 +12,14 @@ import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defau
 import { TestAuthority } from '#testing/test-certificates.js';
 import { runProbe } from './run-probe.js';
 
-const KEY_VARIABLE = 'UPSTREAM_TEST_KEY';
+const KEY_VARIABLE = 'UPSTREAM_KEY_TEST';
 const KEY = 'k3y-that-nobody-may-see';
 const NEVER = new AbortController().signal;
 const servers: (Server | TcpServer)[] = [];
 
 afterEach(() => {
   delete process.env[KEY_VARIABLE];
+  delete process.env[`${KEY_VARIABLE}_HOSTS`];
   for (const server of servers.splice(0)) server.close();
 });
 
@@ -166,6 +167,7 @@ describe('an upstream that answers and does not serve', () => {
   test('a wrong key: the evidence names the variable and not the key', async () => {
     process.env[KEY_VARIABLE] = KEY;
     const host = await serve(respond(401, unauthorized));
+    process.env[`${KEY_VARIABLE}_HOSTS`] = `http://${host}`;
     const { checks } = await reach({ baseUrl: `http://${host}/v1`, apiKeyEnv: KEY_VARIABLE });
     expect(checks.key).toBe(`no: 401: check ${KEY_VARIABLE}, as the inference-proxy has it`);
     expect(JSON.stringify(checks)).not.toContain(KEY);
@@ -174,6 +176,7 @@ describe('an upstream that answers and does not serve', () => {
   test('a key that an error repeats is redacted', async () => {
     process.env[KEY_VARIABLE] = KEY;
     const host = await serve(respond(418, { error: { message: `I know ${KEY} well` } }));
+    process.env[`${KEY_VARIABLE}_HOSTS`] = `http://${host}`;
     const { checks } = await reach({ baseUrl: `http://${host}/v1`, apiKeyEnv: KEY_VARIABLE });
     expect(checks.plain).toBe('no: refused with 418: “I know … well”');
   });
@@ -186,6 +189,20 @@ describe('an upstream that answers and does not serve', () => {
       `no: the key in ${KEY_VARIABLE} has characters that no header can carry (two lines?), as the inference-proxy sees it`,
     );
     expect(JSON.stringify(checks)).not.toContain(KEY);
+  });
+
+  test('a key for another host: it is not sent, and the evidence says what to set', async () => {
+    process.env[KEY_VARIABLE] = KEY;
+    const sent: (string | undefined)[] = [];
+    const host = await serve((request, response, body) => {
+      sent.push(request.headers.authorization);
+      respond(401, unauthorized)(request, response, body);
+    });
+    const { checks } = await reach({ baseUrl: `http://${host}/v1`, apiKeyEnv: KEY_VARIABLE });
+    expect([checks.key, new Set(sent)]).toEqual([
+      `no: the key in ${KEY_VARIABLE} is bound to no host: set ${KEY_VARIABLE}_HOSTS=http://${host} for the inference-proxy if that host may receive it, as the inference-proxy sees it`,
+      new Set([undefined]),
+    ]);
   });
 
   test('a variable that is not set', async () => {
@@ -204,6 +221,7 @@ describe('an upstream that answers and does not serve', () => {
       sent = request.headers.authorization;
       respond(401, unauthorized)(request, response, body);
     });
+    writeFileSync(join(folder, 'hosted.hosts'), `http://${host}\n`);
     const { checks } = await reach({ baseUrl: `http://${host}/v1`, apiKeyFile: 'hosted' });
     delete process.env.UPSTREAM_SECRETS_DIR;
     rmSync(folder, { recursive: true });

@@ -20,11 +20,13 @@ afterEach(async () => {
 
 type Entry = Partial<Upstream>;
 
+const NO_KEY = 'upstream has no usable key: its calls fail';
+
 /** One model `m`, with a route to each of the upstreams, by default to `a` alone. */
 function setUp(options: Partial<RoutingOptions> = {}) {
   const logged: string[] = [];
   const note = (_fields: unknown, message: string) => logged.push(message);
-  const table = testTable(options, undefined, { info: note, warn: note } as unknown as Logger);
+  const table = testTable(options, undefined, { info: note, warn: note, error: note } as unknown as Logger);
   cleanUps.push(() => table.close());
   let revision = 0;
   const apply = (upstreams: Record<string, Entry> = { a: {} }, route: Partial<Route> = {}): void => {
@@ -162,7 +164,10 @@ describe('Retry-After of a route, when the entry of its upstream is edited,', ()
     take().end(failing('refused', 60));
     apply({ a: edit });
     take();
-    expect(logged).toEqual(['upstream asked not to be called', 'route reset: address, key or TLS settings changed']);
+    expect(logged.filter((line) => line !== NO_KEY)).toEqual([
+      'upstream asked not to be called',
+      'route reset: address, key or TLS settings changed',
+    ]);
   });
 });
 
@@ -315,4 +320,12 @@ test('the certificates in use are those of the upstreams in the catalog, each fi
   const before = names();
   apply({ b: { tls: { caFile: 'other.pem' } } });
   expect([before, names()]).toEqual([['ca.pem', 'ours.pem'], ['other.pem']]);
+});
+
+test('an upstream without a usable key is logged with each catalog that has it', () => {
+  const { apply, logged } = setUp();
+  apply({ a: {}, b: { apiKeyEnv: 'HOME' } });
+  apply({ a: {}, b: { apiKeyEnv: 'UPSTREAM_KEY_NOT_SET' } });
+  apply({ a: {} });
+  expect(logged.filter((line) => line === NO_KEY)).toHaveLength(2);
 });

@@ -6,7 +6,8 @@ import type { Logger } from '#observability/logger.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { ProxyMetrics } from '../metrics/proxy-metrics.js';
 import type { RouteMetrics } from '../metrics/route-metrics.js';
-import { secretFile } from '../transport/api-key.js';
+import { whyNoKey } from '../transport/api-key.js';
+import { secretFile } from '../transport/secret-hosts.js';
 import type { QueueOptions } from './admission-queue.js';
 import { ModelRouter, type RouteRequest } from './model-router.js';
 import { renderRouteStatus } from './render-route-status.js';
@@ -148,6 +149,9 @@ export class RouteTable {
       const known = this.upstreams.get(upstream.id);
       if (known !== undefined) known.redefine(upstream);
       else this.upstreams.set(upstream.id, new UpstreamState(upstream, (state, failure) => this.healthChanged(state, failure)));
+      const refusal = whyNoKey(upstream);
+      if (refusal !== undefined)
+        this.logger.error({ upstream: upstream.id, detail: refusal }, 'upstream has no usable key: its calls fail');
     }
   }
 

@@ -1,33 +1,48 @@
 import { readSecret } from '#config/load-config.js';
-import { SecretFile } from '#config/secret-file.js';
+import type { SecretFile } from '#config/secret-file.js';
 import type { Upstream } from '#contracts/catalog.js';
-import { isOwnVariable } from '#contracts/upstream-rules.js';
+import { KEY_PREFIX, KEY_VARIABLE } from '#contracts/upstream-rules.js';
 import { rememberKey } from '../failures/known-keys.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
+import { describeSecret, type SecretPlace, secretFile, whyNotSentTo } from './secret-hosts.js';
 
-/** By name. As many as catalogs have named since the start. */
-const FILES = new Map<string, SecretFile>();
+type KeyOwner = Pick<Upstream, 'apiKeyEnv' | 'apiKeyFile' | 'baseUrl'>;
 
 /**
- * Returns the current key of an upstream; undefined for one without a key. Send it to that upstream only. Throws `UpstreamFailure` when
- * the variable or file that the catalog names has no usable key.
+ * Returns the current key of an upstream; undefined for one without a key. Send it to the host of its `baseUrl` only. Throws
+ * `UpstreamFailure` when the variable or file that the catalog names has no usable key, or is not declared for that host.
  */
-export function readApiKey({ apiKeyEnv, apiKeyFile }: Pick<Upstream, 'apiKeyEnv' | 'apiKeyFile'>): string | undefined {
+export function readApiKey({ apiKeyEnv, apiKeyFile, baseUrl }: KeyOwner): string | undefined {
   if (apiKeyFile) {
     const file = secretFile(apiKeyFile);
     const text = file.read()?.toString();
     if (file.fault !== undefined) throw denied(whyUnread(file));
-    return present(text, `the file ${apiKeyFile}`);
+    return usableFor(baseUrl, text, { file: apiKeyFile });
   }
   if (apiKeyEnv === null) return undefined;
-  return present(isOwnVariable(apiKeyEnv) ? undefined : readSecret(apiKeyEnv), apiKeyEnv);
+  if (!KEY_VARIABLE.test(apiKeyEnv))
+    throw denied(`${apiKeyEnv} is never read: rename it to ${KEY_PREFIX}…, for the inference-proxy and in apiKeyEnv`);
+  return usableFor(baseUrl, readSecret(apiKeyEnv), { variable: apiKeyEnv });
 }
 
-function present(text: string | undefined, where: string): string {
+/** Returns why the key of an upstream cannot be used; undefined when it can, or when there is none. */
+export function whyNoKey(upstream: KeyOwner): string | undefined {
+  try {
+    readApiKey(upstream);
+    return undefined;
+  } catch (error) {
+    if (error instanceof UpstreamFailure) return error.detail;
+    throw error;
+  }
+}
+
+function usableFor(baseUrl: string, text: string | undefined, secret: SecretPlace): string {
   const key = text?.trim(); // secrets kept in files end with a new line
-  if (!key) throw denied(`no key in ${where}`);
+  if (!key) throw denied(`no key in ${'file' in secret ? `the file ${secret.file}` : secret.variable}`);
+  if (!HEADER_VALUE.test(key)) throw denied(`${describeSecret(secret)} has characters that no header can carry (two lines?)`);
+  const refusal = whyNotSentTo(baseUrl, secret);
+  if (refusal !== undefined) throw denied(refusal);
   rememberKey(key);
-  if (!HEADER_VALUE.test(key)) throw denied(`the key in ${where} has characters that no header can carry (two lines?)`);
   return key;
 }
 
@@ -40,12 +55,5 @@ function denied(detail: string): UpstreamFailure {
 
 /** Describes the fault of a file. */
 export function whyUnread({ name, fault }: SecretFile): string {
-  return `the file ${name} cannot be read (${fault})`;
-}
-
-/** Returns the one reader of a file, so that all of its users share one read. */
-export function secretFile(name: string): SecretFile {
-  const file = FILES.get(name) ?? new SecretFile(name);
-  FILES.set(name, file);
-  return file;
+  return fault === 'OWN' ? `the file ${name} is a secret of Tollgate itself` : `the file ${name} cannot be read (${fault})`;
 }

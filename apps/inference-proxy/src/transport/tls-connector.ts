@@ -3,15 +3,16 @@ import { buildConnector } from 'undici';
 import { pemCertificates } from '#config/pem-certificates.js';
 import type { SecretFile } from '#config/secret-file.js';
 import type { UpstreamTls } from '#contracts/catalog.js';
-import { secretFile, whyUnread } from './api-key.js';
+import { whyUnread } from './api-key.js';
 import { ConnectionFault } from './connection-fault.js';
+import { secretFile, whyNotSentTo } from './secret-hosts.js';
 
 type Use = 'ca' | 'cert' | 'key';
 type Named = { use: Use; file: SecretFile };
 
 /**
  * Returns a connector with an upstream's own certificates: its authority instead of the public ones, and our client certificate. A
- * replaced file is used from the next connection. A missing or invalid file fails the connection.
+ * replaced file is used from the next connection. A missing or invalid file fails the connection, and a key that is not declared for the host.
  */
 export function tlsConnector(files: UpstreamTls, options: buildConnector.BuildOptions): buildConnector.connector {
   const named = (['ca', 'cert', 'key'] as const).flatMap((use): Named[] => {
@@ -22,6 +23,7 @@ export function tlsConnector(files: UpstreamTls, options: buildConnector.BuildOp
   let currentVersions = '';
   return (to, callback) => {
     try {
+      assertDeclared(files, `${to.protocol}//${to.host ?? to.hostname}`);
       const material = Object.fromEntries(named.map(({ use, file }) => [use, contentOf(file)]));
       const versions = named.map(({ file }) => file.version).join();
       // A new connector for each change: a resumed TLS session would skip the check of certificates.
@@ -36,6 +38,12 @@ export function tlsConnector(files: UpstreamTls, options: buildConnector.BuildOp
       process.nextTick(callback, fault, null);
     }
   };
+}
+
+/** The other side learns who we are: the key stays with the hosts that its owner has declared. */
+function assertDeclared({ keyFile }: UpstreamTls, url: string): void {
+  const refusal = keyFile == null ? undefined : whyNotSentTo(url, { file: keyFile });
+  if (refusal !== undefined) throw fileFault(refusal);
 }
 
 function contentOf(file: SecretFile): Buffer {

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket, TlsOptions } from 'node:tls';
@@ -7,7 +7,6 @@ import { FaultServer, wholeReply } from '#testing/fault-server.js';
 import { TestAuthority, type TestCertificate } from '#testing/test-certificates.js';
 import { upstreamAt } from '../../test/upstream-calls.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
-import { readApiKey } from './api-key.js';
 import { postStream } from './post-stream.js';
 import { createUpstreamPool } from './upstream-pool.js';
 
@@ -40,6 +39,12 @@ afterEach(async () => {
 function put(name: string, text: string): string {
   writeFileSync(join(folder, prefix + name), text);
   return prefix + name;
+}
+
+/** Puts a key that may be used with the test's server. */
+function putKey(text: string): string {
+  put('client.key.hosts', `127.0.0.1:${server?.port}\n`);
+  return put('client.key', text);
 }
 
 function folderNamed(name: string): string {
@@ -131,7 +136,7 @@ describe('our certificate', () => {
   const files = ({ cert, key }: TestCertificate) => ({
     caFile: put('ca.pem', authority.cert),
     certFile: put('client.pem', cert),
-    keyFile: put('client.key', key),
+    keyFile: putKey(key),
   });
 
   test('is sent to its upstream only', async () => {
@@ -150,6 +155,14 @@ describe('our certificate', () => {
     expect(server?.requests).toBe(0);
   });
 
+  test('is sent to no host that is not declared beside its key [sec-upstream-secret]', async () => {
+    await serve(good, wanted);
+    const { keyFile, ...others } = files(authority.issue('tollgate'));
+    put('client.key.hosts', 'other.example');
+    expect(await call({ tls: { ...others, keyFile } })).toEqual([NOT_TRUSTED]);
+    expect(server?.connections).toBe(0);
+  });
+
   test('that is replaced is sent by the next connection within a second, without a restart', async () => {
     await serve(good, wanted);
     const tls = files(authority.issue('the old one'));
@@ -165,9 +178,7 @@ describe('our certificate', () => {
     await serve(good);
     const caFile = put('ca.pem', authority.cert);
     expect(await call({ tls: { caFile: 'not-there.pem' } })).toEqual([NOT_TRUSTED]);
-    expect(await call({ tls: { caFile, certFile: put('a.pem', 'no certificate'), keyFile: put('a.key', 'no key') } })).toEqual([
-      NOT_TRUSTED,
-    ]);
+    expect(await call({ tls: { caFile, certFile: put('a.pem', 'no certificate'), keyFile: putKey('no key') } })).toEqual([NOT_TRUSTED]);
     const late = `${prefix}late.pem`;
     const arrive = (): void => {
       put('late.pem', authority.cert);
@@ -192,7 +203,7 @@ describe('a TLS failure says what to do', () => {
   }
 
   function own({ cert, key } = authority.issue('tollgate')): Upstream['tls'] {
-    return { caFile: put('ca.pem', authority.cert), certFile: put('client.pem', cert), keyFile: put('client.key', key) };
+    return { caFile: put('ca.pem', authority.cert), certFile: put('client.pem', cert), keyFile: putKey(key) };
   }
 
   test('another host: both hosts are named', async () => {
@@ -234,12 +245,12 @@ describe('a TLS failure says what to do', () => {
     ],
     [
       'a key that is none',
-      () => ({ ...own(), keyFile: put('client.key', 'no key') }),
+      () => ({ ...own(), keyFile: putKey('no key') }),
       () => `no key in the file ${named('client.key')}: it has to be in PEM, without a passphrase`,
     ],
     [
       'a key of another certificate',
-      () => ({ ...own(), keyFile: put('client.key', authority.issue('other').key) }),
+      () => ({ ...own(), keyFile: putKey(authority.issue('other').key) }),
       () => `the certificate in ${named('client.pem')} and the key in ${named('client.key')} do not belong together`,
     ],
     ['a file that cannot be read', () => ({ caFile: folderNamed('ca.pem') }), () => `the file ${named('ca.pem')} cannot be read (EISDIR)`],
@@ -258,49 +269,5 @@ describe('a TLS failure says what to do', () => {
     expect(await reasonOf({}, 'http')).toBe(
       'unanswered: 127.0.0.1:PORT takes the connection and closes it without an answer: https:// instead of http://?',
     );
-  });
-});
-
-describe('the key of an upstream', () => {
-  test('in a file is read from the folder of secrets, and again when it is replaced', () => {
-    const apiKeyFile = put('key', 'sk-one\n');
-    const upstream = { apiKeyEnv: null, apiKeyFile };
-    expect(readApiKey(upstream)).toBe('sk-one');
-    put('key', 'sk-another\n');
-    performance.now = () => clock.call(performance) + 1_100;
-    expect(readApiKey(upstream)).toBe('sk-another');
-  });
-
-  test('in the environment is read from there; without one there is none', () => {
-    process.env.TEST_KEY_OF_AN_UPSTREAM = 'sk-env';
-    expect(readApiKey({ apiKeyEnv: 'TEST_KEY_OF_AN_UPSTREAM' })).toBe('sk-env');
-    delete process.env.TEST_KEY_OF_AN_UPSTREAM;
-    expect(readApiKey({ apiKeyEnv: null })).toBeUndefined();
-  });
-
-  test.each<[Pick<Upstream, 'apiKeyEnv' | 'apiKeyFile'>, reason: string]>([
-    [{ apiKeyEnv: null, apiKeyFile: 'not-there' }, 'no key in the file not-there'],
-    [{ apiKeyEnv: null, apiKeyFile: '../../etc/passwd' }, 'no key in the file ../../etc/passwd'],
-    [{ apiKeyEnv: null, apiKeyFile: 'api-key-loop' }, 'the file api-key-loop cannot be read (ELOOP)'],
-    [{ apiKeyEnv: null, apiKeyFile: 'folder' }, 'the file folder cannot be read (EISDIR)'],
-    [{ apiKeyEnv: null, apiKeyFile: 'lines' }, 'the key in the file lines has characters that no header can carry (two lines?)'],
-    [{ apiKeyEnv: null, apiKeyFile: 'greek' }, 'the key in the file greek has characters that no header can carry (two lines?)'],
-    [{ apiKeyEnv: 'API_KEY_NOT_SET_ANYWHERE' }, 'no key in API_KEY_NOT_SET_ANYWHERE'],
-    [{ apiKeyEnv: 'NATS_PASSWORD' }, 'no key in NATS_PASSWORD'],
-  ])('that cannot be used, or is a secret of Tollgate itself, is the operator’s fault: %j', (upstream, reason) => {
-    symlinkSync('api-key-loop', join(folder, 'api-key-loop'));
-    mkdirSync(join(folder, 'folder'));
-    writeFileSync(join(folder, 'lines'), 'sk-one\nsk-two\n');
-    writeFileSync(join(folder, 'greek'), 'sk-κλειδί\n');
-    process.env.NATS_PASSWORD = 'ours';
-    try {
-      readApiKey(upstream);
-      throw new Error('it was read');
-    } catch (error) {
-      expect(error).toBeInstanceOf(UpstreamFailure);
-      expect(error).toMatchObject({ kind: 'denied', code: 'model_unavailable', isOperatorsFault: true, detail: reason });
-    } finally {
-      delete process.env.NATS_PASSWORD;
-    }
   });
 });

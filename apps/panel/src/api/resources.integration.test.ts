@@ -461,6 +461,12 @@ describe('the test of an upstream', () => {
       text: event(START) + event(CHECK),
       type: 'text/event-stream; charset=utf-8',
     });
+    expect(panel.messaging.actors.at(-1)).toEqual({
+      actor: expect.stringMatching(/^user\//),
+      actorName: expect.any(String),
+      ip: expect.any(String),
+      requestId: expect.any(String),
+    });
   });
 
   test('is refused with a status before its start, and with an event after it', async () => {

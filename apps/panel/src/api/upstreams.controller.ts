@@ -1,10 +1,11 @@
-import { Controller, Res } from '@nestjs/common';
+import { Controller, Req, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { upstreamProbe } from '#contracts/probe.js';
 import { failedEveryCall, routeAdvice, routeState } from '#contracts/route-state.js';
 import { type RouteStatus, routeStatus } from '#contracts/route-status.js';
 import { sendEvents } from '../http/event-stream.js';
 import { Handles } from '../http/handles.decorator.js';
+import type { PanelRequest } from '../http/panel-request.js';
 import { Services } from '../services/services.js';
 import { Input } from './input.decorator.js';
 import type { UpstreamRoute, UpstreamsReply } from './shapes/upstreams.js';
@@ -25,14 +26,18 @@ export class UpstreamsController {
   }
 
   /**
-   * Sends some 30 small requests to the upstream, billed to no account. Only an upstream of the catalog is tested: a caller cannot have its
-   * key sent to another address. The test stops when the client disconnects.
+   * Sends some 30 small requests to the upstream, billed to no account; the catalog's journal names the caller. Only an upstream of the
+   * catalog is tested: NATS lets the panel test no other. The test stops when the client disconnects.
    */
   @Handles('testUpstream')
-  async test(@Res() response: Response, @Input(UpstreamTestRequest) { upstreamId, model }: UpstreamTestRequest): Promise<void> {
+  async test(
+    @Req() request: PanelRequest,
+    @Res() response: Response,
+    @Input(UpstreamTestRequest) { upstreamId, model }: UpstreamTestRequest,
+  ): Promise<void> {
     const left = new AbortController();
     response.once('close', () => left.abort());
-    await sendEvents(response, this.services.stream(upstreamProbe, { upstreamId, model }, left.signal));
+    await sendEvents(response, this.services.stream(request, upstreamProbe, { upstreamId, model }, left.signal));
   }
 }
 

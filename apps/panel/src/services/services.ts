@@ -25,14 +25,15 @@ export class Services {
     return this.messaging.requestEvery(endpoint, payload, { timeoutMs }).catch((error) => refuse(error, endpoint.subject));
   }
 
-  /** Opens a stream and yields its events in batches. The signal cancels it. */
+  /** Opens a stream in the name of the caller, and yields its events in batches. The signal cancels it. */
   async *stream<Request extends object, Event>(
+    request: PanelRequest,
     endpoint: StreamEndpoint<Request, Event>,
     payload: Request,
     signal: AbortSignal,
   ): AsyncGenerator<readonly Event[]> {
     try {
-      yield* this.messaging.openStream(endpoint, payload, { signal });
+      yield* this.messaging.openStream(endpoint, payload, { signal, actor: actorOf(request) });
     } catch (error) {
       refuse(error, endpoint.subject);
     }
@@ -40,16 +41,20 @@ export class Services {
 
   /** Changes something in the name of the caller, whom the service records in its audit journal. */
   change<Request extends object, Reply>(request: PanelRequest, endpoint: Endpoint<Request, Reply>, payload: Request): Promise<Reply> {
-    const { actor, actorName, access } = callerOf(request);
-    // Only roles of the platform have the permission, so its holder is the operator.
-    const level = access.mayAnywhere('accounts') ? undefined : 'customer';
-    return this.changeAs({ actor, actorName, ip: request.address, requestId: request.requestId, level }, endpoint, payload);
+    return this.changeAs(actorOf(request), endpoint, payload);
   }
 
   /** Changes something in the name of an author. */
   changeAs<Request extends object, Reply>(actor: Actor, endpoint: Endpoint<Request, Reply>, payload: Request): Promise<Reply> {
     return this.messaging.request(endpoint, payload, { timeoutMs: ANSWER_MS, actor }).catch((error) => refuse(error, endpoint.subject));
   }
+}
+
+function actorOf(request: PanelRequest): Actor {
+  const { actor, actorName, access } = callerOf(request);
+  // Only roles of the platform have the permission, so its holder is the operator.
+  const level = access.mayAnywhere('accounts') ? undefined : 'customer';
+  return { actor, actorName, ip: request.address, requestId: request.requestId, level };
 }
 
 /** Services by the first token of their subjects. */

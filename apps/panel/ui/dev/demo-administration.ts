@@ -9,7 +9,7 @@ const iso = (ms: number) => new Date(ms).toISOString();
 
 const PROBED = [
   ['reachable', 'yes', 'gpu-cluster-a:8000 answers, 210 ms for a reply'],
-  ['key', 'yes', 'HOSTED_API_KEY is taken'],
+  ['key', 'yes', 'UPSTREAM_KEY_HOSTED is taken'],
   ['model', 'yes', 'on its list'],
   ['plain reply', 'yes', '42 bytes of text in 210 ms, finish stop'],
   ['streams', 'yes', '32 tokens, finish stop'],

@@ -25,7 +25,7 @@ upstreams:
   - id: hosted-eu
     kind: openai-chat
     baseUrl: https://api.example.com/v1
-    apiKeyEnv: HOSTED_API_KEY
+    apiKeyEnv: UPSTREAM_KEY_HOSTED
 models:
 ${MODELS.map(
   ({ id, ownedBy, contextTokens, maxOutputTokens, input, cached, output, upstream }) => `  - id: ${id}
