@@ -68,6 +68,8 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
   connected = () => messaging.connected;
   await untilReady(database, logger);
   await refuseTransactionPooler(config.databaseUrl, 'tollgate-panel');
+  // Loads Prisma's engine, so that the first sign-in does not wait for it.
+  await signIns.$connect();
   const app = await createPanel({ config, logger, prisma, signIns, messaging, providers }, registry);
   app.connectMicroservice({
     strategy: new NatsTransport({ messaging, name: SERVICE, description: 'API and pages for people', logger, shutdownGraceMs }),

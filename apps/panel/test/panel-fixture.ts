@@ -62,6 +62,8 @@ export class PanelFixture {
     const database = await createTestDatabase();
     const prisma = createPrismaClient({ url: database.serviceUrls.panel, applicationName: 'test' });
     const signIns = createPrismaClient({ url: database.serviceUrls.panel, applicationName: 'test', connectionsMax: SIGN_INS_AT_ONCE });
+    // The first query loads Prisma's engine, which may take longer on a busy machine than a transaction waits for its start.
+    await Promise.all([prisma, signIns].map((client) => client.$queryRaw`SELECT`));
     const sql = new pg.Client({ connectionString: database.url });
     await sql.connect();
     const messaging = new FakeMessaging();
