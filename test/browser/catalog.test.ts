@@ -8,6 +8,8 @@ import { describeWithBrowser, launchBrowser, openPage, signInByInvite, untilSett
 
 /** The catalog in the browser, on a system of its own, because it changes prices. */
 const FILE = readFileSync('config/catalog.yaml', 'utf8');
+/** Number of the line whose fault the test makes. */
+const LINE = FILE.split('\n').findIndex((line) => line.includes('contextTokens: 131072')) + 1;
 const PRICE = 'outputUsdPerMTok: "0.60"';
 
 describeWithBrowser('the catalog', () => {
@@ -40,7 +42,10 @@ describeWithBrowser('the catalog', () => {
     const compare = page.getByRole('button', { name: 'Show the difference' });
     await text.fill(FILE.replace('contextTokens: 131072', 'contextTokens: many'));
     await compare.click();
-    await page.getByRole('list', { name: 'Faults' }).getByRole('button', { name: 'Line 75' }).click();
+    await page
+      .getByRole('list', { name: 'Faults' })
+      .getByRole('button', { name: `Line ${LINE}`, exact: true })
+      .click();
     expect(await page.evaluate('getSelection().toString().trim()')).toMatch(/^contextTokens: many/);
 
     await text.fill(FILE.replace(PRICE, 'outputUsdPerMTok: "0.80"'));
