@@ -124,9 +124,9 @@ export const MONEY = {
             'Connections of the pool in use and those that it may have, and queries that wait for one. The lanes of billing have connections of their own.',
           unit: 'short',
           queries: [
-            ['max by (job, instance) (tollgate_postgres_pool_connections)', '{{job}} {{instance}}'],
-            ['max by (job, instance) (tollgate_postgres_pool_connections_max)', '{{job}} {{instance}} at most'],
-            ['max by (job, instance) (tollgate_postgres_pool_waiting)', '{{job}} {{instance}} waiting'],
+            ['max by (job, instance, pool) (tollgate_postgres_pool_connections)', '{{job}} {{instance}} {{pool}}'],
+            ['max by (job, instance, pool) (tollgate_postgres_pool_connections_max)', '{{job}} {{instance}} {{pool}} at most'],
+            ['max by (job, instance, pool) (tollgate_postgres_pool_waiting)', '{{job}} {{instance}} {{pool}} waiting'],
           ],
         },
         {

@@ -28,6 +28,12 @@ export class BillingConfig extends ServiceConfig {
   @IsInt() @Min(1_000) @Max(3_600_000) ledgerCheckTimeoutMs = 300_000;
   /** Milliseconds between additions of the journal to the rollups of usage, by one replica at a time. */
   @IsInt() @Min(100) @Max(3_600_000) usageCloseIntervalMs = 30_000;
+  /** Reads of usage, requests and journals that run at once, each on a connection of their own pool. */
+  @IsInt() @Min(3) @Max(64) journalReadsMax = 6;
+  /** Such reads of one account that run at once. */
+  @IsInt() @Min(1) @Max(64) accountJournalReadsMax = 2;
+  /** Milliseconds that one statement of such a read may run. */
+  @IsInt() @Min(1_000) @Max(60_000) journalReadTimeoutMs = 10_000;
   /** Milliseconds between rounds of one replica that deliver money events: about the longest that one waits. */
   @IsInt() @Min(50) @Max(60_000) eventIntervalMs = 500;
   /** True to publish every settlement, which costs about a tenth of the settlement itself. */

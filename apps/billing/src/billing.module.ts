@@ -1,5 +1,6 @@
 import { type DynamicModule, Module, type OnApplicationBootstrap, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import type { Registry } from 'prom-client';
+import { JournalReads } from '#database/journal-reads.js';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { ConfirmedPublisher, Messaging } from '#messaging/messaging.js';
@@ -64,6 +65,7 @@ interface BillingDependencies {
   logger: Logger;
   registry: Registry;
   prisma: PrismaClient;
+  reads: JournalReads;
   messaging: Messaging & ConfirmedPublisher;
   replicaId: string;
   /** Absent while traces are not exported. */
@@ -74,7 +76,16 @@ interface BillingDependencies {
 class BillingModule {}
 
 /** The composition root: every object of the service with its dependencies. `BackgroundWork` starts and stops them. */
-export function billingModule({ config, logger, registry, prisma, messaging, replicaId, tracer }: BillingDependencies): DynamicModule {
+export function billingModule({
+  config,
+  logger,
+  registry,
+  prisma,
+  reads,
+  messaging,
+  replicaId,
+  tracer,
+}: BillingDependencies): DynamicModule {
   const { databaseUrl: url, leaseMs, reaperGraceMs, batchMax, queueMax, accountQueueMax, applyDeadlineMs: deadlineMs } = config;
   const metrics = createBillingMetrics(registry);
   const connect = (): Promise<PgConnection> => {
@@ -181,6 +192,7 @@ export function billingModule({ config, logger, registry, prisma, messaging, rep
     providers: [
       { provide: BillingConfig, useValue: config },
       { provide: PRISMA, useValue: prisma },
+      { provide: JournalReads, useValue: reads },
       { provide: MESSAGING, useValue: messaging },
       { provide: LOGGER, useValue: logger },
       { provide: HoldLanes, useValue: lanes },

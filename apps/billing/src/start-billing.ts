@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { NestFactory } from '@nestjs/core';
 import { Registry } from 'prom-client';
+import { JournalReads } from '#database/journal-reads.js';
 import { postgresReadiness } from '#database/postgres-readiness.js';
 import { postgresCertificates } from '#database/postgres-url.js';
 import { createPrismaClient } from '#database/prisma-client.js';
@@ -21,10 +22,20 @@ import { BackgroundWork, billingModule } from './billing.module.js';
 
 const SERVICE = 'billing';
 
+/** A read takes one processor of the server, not three: the places count what the server has to do. */
+const READS_SETTINGS = { max_parallel_workers_per_gather: '0' };
+
 /** Starts the billing service. Returns a function that stops it. */
 export async function startBilling(config: BillingConfig, logger: Logger): Promise<() => Promise<void>> {
   const registry = new Registry();
   const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-billing', registry });
+  const readsPrisma = createPrismaClient({
+    ...{ url: config.databaseUrl, applicationName: 'tollgate-billing-reads', registry, pool: 'reads' },
+    connectionsMax: config.journalReadsMax,
+    statementTimeoutMs: config.journalReadTimeoutMs,
+    settings: READS_SETTINGS,
+  });
+  const reads = new JournalReads(readsPrisma, { runningMax: config.journalReadsMax, shareMax: config.accountJournalReadsMax });
   let connected = (): boolean => false;
   let isListening = false;
   const database = [postgresReadiness(prisma, config.databaseUrl), schemaReadiness(prisma)];
@@ -42,10 +53,13 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
   await refuseTransactionPooler(config.databaseUrl, 'tollgate-billing');
   const description = 'Accounts, keys, holds, limits and the ledger';
   const tracer = await startTracing({ name: SERVICE, registry, logger });
-  const app = await NestFactory.createMicroservice(billingModule({ config, logger, registry, prisma, messaging, replicaId, tracer }), {
-    strategy: new NatsTransport({ messaging, name: SERVICE, description, logger, replicaId, shutdownGraceMs }),
-    logger: new FrameworkLogger(logger),
-  });
+  const app = await NestFactory.createMicroservice(
+    billingModule({ config, logger, registry, prisma, reads, messaging, replicaId, tracer }),
+    {
+      strategy: new NatsTransport({ messaging, name: SERVICE, description, logger, replicaId, shutdownGraceMs }),
+      logger: new FrameworkLogger(logger),
+    },
+  );
   await app.listen();
   isListening = true;
   return async () => {
@@ -55,7 +69,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
     await app.close();
     await messaging.close();
     await tracer?.close();
-    await withinGrace(prisma.$disconnect());
+    await withinGrace(Promise.all([prisma.$disconnect(), readsPrisma.$disconnect()]));
     await metricsExport?.close();
     await ops.close();
   };

@@ -1,6 +1,7 @@
 import { NestFactory } from '@nestjs/core';
 import { Registry } from 'prom-client';
 import { readSecret } from '#config/load-config.js';
+import { asUnavailable } from '#database/database-outage.js';
 import { postgresReadiness } from '#database/postgres-readiness.js';
 import { postgresCertificates } from '#database/postgres-url.js';
 import { createPrismaClient } from '#database/prisma-client.js';
@@ -20,6 +21,7 @@ import { BackgroundWork, catalogModule } from './catalog.module.js';
 import { readStartFile } from './start-file.js';
 
 const SERVICE = 'catalog';
+const translateError = (error: unknown) => asUnavailable(error, 'The catalog database cannot be reached at the moment.');
 
 /** Starts the catalog service. Returns a function that stops it. */
 export async function startCatalog(config: CatalogConfig, logger: Logger): Promise<() => Promise<void>> {
@@ -42,7 +44,7 @@ export async function startCatalog(config: CatalogConfig, logger: Logger): Promi
   await refuseTransactionPooler(config.databaseUrl, 'tollgate-catalog');
   const description = 'Models, prices, capabilities and routes';
   const app = await NestFactory.createMicroservice(catalogModule({ config, logger, registry, prisma, messaging, file }), {
-    strategy: new NatsTransport({ messaging, name: SERVICE, description, logger, shutdownGraceMs }),
+    strategy: new NatsTransport({ messaging, name: SERVICE, description, logger, shutdownGraceMs, translateError }),
     logger: new FrameworkLogger(logger),
   });
   await app.listen();

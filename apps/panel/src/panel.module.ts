@@ -2,6 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE, Reflector } from '@nestjs/core';
 import { checkAuditChain } from '#database/audit-chain.js';
 import { listAudit } from '#database/audit-journal.js';
+import { type JournalReads, OPERATOR } from '#database/journal-reads.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
@@ -39,11 +40,13 @@ import { CredentialsGuard } from './http/credentials.guard.js';
 import { Credentials } from './http/credentials.js';
 import { DownloadsInterceptor } from './http/downloads.interceptor.js';
 import { ErrorFilter } from './http/error.filter.js';
+import { JournalReadsInterceptor } from './http/journal-reads.interceptor.js';
 import { JsonBodyInterceptor } from './http/json-body.interceptor.js';
 import { OriginGuard } from './http/origin.guard.js';
 import type { PanelMetrics } from './http/panel-metrics.js';
 import { PayloadPipe } from './http/payload.pipe.js';
 import { PermissionGuard } from './http/permission.guard.js';
+import { PersonReads } from './http/person-reads.js';
 import { SessionCookie } from './http/session-cookie.js';
 import { Invites } from './identity/invites.js';
 import { Members } from './identity/members.js';
@@ -69,6 +72,8 @@ export interface PanelDependencies {
   prisma: PrismaClient;
   /** Connections for sign-ins alone, so that no page waits for a flood of them. */
   signIns: PrismaClient;
+  /** Reads of traffic, activity and the journal, on connections of their own. */
+  reads: JournalReads;
   messaging: Messaging;
   /** Settings of the providers of OpenID Connect by name. */
   providers: ReadonlyMap<string, SsoProviderConfig>;
@@ -82,7 +87,7 @@ class PanelModule {}
  * checked, then the controller works.
  */
 export function panelModule(
-  { config, logger, prisma, signIns, messaging, providers }: PanelDependencies,
+  { config, logger, prisma, signIns, reads, messaging, providers }: PanelDependencies,
   metrics: PanelMetrics,
 ): DynamicModule {
   const cookie = new SessionCookie(config.panelUrl);
@@ -131,6 +136,7 @@ export function panelModule(
       { provide: APP_GUARD, useValue: new CredentialsGuard(reflector, credentials) },
       { provide: APP_GUARD, useValue: new PermissionGuard(reflector) },
       { provide: APP_INTERCEPTOR, useValue: new DownloadsInterceptor(reflector) },
+      { provide: APP_INTERCEPTOR, useValue: new JournalReadsInterceptor(reflector, new PersonReads()) },
       { provide: APP_INTERCEPTOR, useValue: new JsonBodyInterceptor(reflector, new BodyReader()) },
       { provide: APP_PIPE, useValue: new PayloadPipe() },
       { provide: APP_FILTER, useValue: new ErrorFilter(cookie, refusals, logger) },
@@ -140,7 +146,10 @@ export function panelModule(
       value(PlatformWarnings, new PlatformWarnings(services)),
       value(
         AuditJournals,
-        new AuditJournals(services, { list: (query) => listAudit(prisma, 'panel', query), check: () => checkAuditChain(prisma, 'panel') }),
+        new AuditJournals(services, {
+          list: (query, reader) => reads.read(reader, ['audit', query], (pool) => listAudit(pool, 'panel', query)),
+          check: () => reads.read(OPERATOR, ['audit-chain'], (pool) => checkAuditChain(pool, 'panel')),
+        }),
       ),
       value(SummedRefusals, refusals),
       value(Credentials, credentials),
@@ -153,7 +162,7 @@ export function panelModule(
       value(People, new People(prisma, passwords, signIn)),
       value(Members, new Members(prisma)),
       value(Invites, new Invites(prisma, signIns, passwords, sessions, signIn, config.panelUrl, providers.size > 0)),
-      value(Activity, new Activity(prisma)),
+      value(Activity, new Activity(reads)),
       value(ActivityRecorder, new ActivityRecorder(prisma, messaging, logger, metrics, config.activityDays)),
       value(LiveRequests, new LiveRequests(messaging)),
       value(PlaygroundKeys, playgroundKeys),

@@ -4,6 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { Registry } from 'prom-client';
 import { ConfigError, loadNamedConfigs } from '#config/load-config.js';
+import { JournalReads } from '#database/journal-reads.js';
 import { postgresReadiness } from '#database/postgres-readiness.js';
 import { postgresCertificates } from '#database/postgres-url.js';
 import { createPrismaClient } from '#database/prisma-client.js';
@@ -32,6 +33,11 @@ import type { PanelConfig } from './panel.config.js';
 import { type PanelDependencies, panelModule } from './panel.module.js';
 
 const SERVICE = 'panel';
+/** Connections for traffic, activity and the journal: sign-ins and sessions have others. One is always left to operators, and one to accounts. */
+const READS_MAX = 3;
+const ACCOUNT_READS_MAX = 1;
+/** A read takes one processor of the server. */
+const READS_SETTINGS = { max_parallel_workers_per_gather: '0' };
 /** Files of the built UI: beside this program in `dist`. */
 const UI_FOLDER = fileURLToPath(new URL('../ui', import.meta.url));
 
@@ -54,7 +60,15 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
     url: config.databaseUrl,
     applicationName: 'tollgate-panel-sign-ins',
     connectionsMax: SIGN_INS_AT_ONCE,
+    pool: 'sign-ins',
+    registry,
   });
+  const readsPrisma = createPrismaClient({
+    ...{ url: config.databaseUrl, applicationName: 'tollgate-panel-reads', registry, pool: 'reads' },
+    connectionsMax: READS_MAX,
+    settings: READS_SETTINGS,
+  });
+  const reads = new JournalReads(readsPrisma, { runningMax: READS_MAX, shareMax: ACCOUNT_READS_MAX });
   let connected = (): boolean => false;
   let isListening = false;
   const database = [postgresReadiness(prisma, config.databaseUrl), schemaReadiness(prisma)];
@@ -68,9 +82,9 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
   connected = () => messaging.connected;
   await untilReady(database, logger);
   await refuseTransactionPooler(config.databaseUrl, 'tollgate-panel');
-  // Loads Prisma's engine, so that the first sign-in does not wait for it.
-  await signIns.$connect();
-  const app = await createPanel({ config, logger, prisma, signIns, messaging, providers }, registry);
+  // Loads Prisma's engine, so that neither the first sign-in nor the first read waits for it.
+  await Promise.all([signIns.$connect(), readsPrisma.$connect()]);
+  const app = await createPanel({ config, logger, prisma, signIns, reads, messaging, providers }, registry);
   app.connectMicroservice({
     strategy: new NatsTransport({ messaging, name: SERVICE, description: 'API and pages for people', logger, shutdownGraceMs }),
   });
@@ -84,7 +98,7 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
     await stopServing(app.getHttpServer(), app.get(LiveRequests), shutdownGraceMs);
     await withinGrace(app.close());
     await messaging.close();
-    await withinGrace(Promise.all([prisma.$disconnect(), signIns.$disconnect()]));
+    await withinGrace(Promise.all([prisma.$disconnect(), signIns.$disconnect(), readsPrisma.$disconnect()]));
     await metricsExport?.close();
     await ops.close();
   };

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import request from 'supertest';
+import { JournalReads } from '#database/journal-reads.js';
 import { createPrismaClient, type PrismaClient } from '#database/prisma-client.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
 import { createTestDatabase } from '#testing/test-database.js';
@@ -70,7 +71,8 @@ export class PanelFixture {
     const log: Record<string, unknown>[] = [];
     const logger = pino({ level: 'info' }, { write: (line: string) => void log.push(JSON.parse(line)) });
     const config = Object.assign(new PanelConfig(), { panelUrl: PANEL_URL, personRequestsPerSecond: 10_000, ...settings });
-    const app = await createPanel({ config, logger, prisma, signIns, messaging, providers }, new Registry(), NO_PAGES);
+    const reads = new JournalReads(prisma, { runningMax: 3, shareMax: 1 });
+    const app = await createPanel({ config, logger, prisma, signIns, reads, messaging, providers }, new Registry(), NO_PAGES);
     await app.listen(0, '127.0.0.1');
     return new PanelFixture(app, messaging, prisma, sql, log, async () => {
       await app.close();

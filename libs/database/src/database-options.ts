@@ -12,3 +12,10 @@ export interface DatabaseOptions {
 
 export const STATEMENT_TIMEOUT_MS = 10_000;
 export const CONNECT_TIMEOUT_MS = 3_000;
+
+/** Renders parameters of a session for the start of a connection. */
+export function sessionOptions(settings: Record<string, string> = {}): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ');
+}

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type pg from 'pg';
-import { CONNECT_TIMEOUT_MS, type DatabaseOptions, STATEMENT_TIMEOUT_MS } from './database-options.js';
+import { CONNECT_TIMEOUT_MS, type DatabaseOptions, STATEMENT_TIMEOUT_MS, sessionOptions } from './database-options.js';
 import { connectPrimary } from './primary-client.js';
 
 export type PgConnection = pg.Client;
@@ -23,9 +23,7 @@ export async function connectPg(options: DatabaseOptions & { settings?: Record<s
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     keepAlive: true,
     pipeline: true,
-    options: Object.entries(options.settings ?? {})
-      .map(([name, value]) => `-c ${name}=${value}`)
-      .join(' '),
+    options: sessionOptions(options.settings),
   });
   sendTogether(connection);
   return connection;

@@ -9,6 +9,19 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
+test('a second pool of a service has its own series', async () => {
+  const registry = new Registry();
+  const open = (pool?: string) =>
+    createPrismaClient({ url: String(database.url), applicationName: 'test', connectionsMax: 3, registry, ...(pool && { pool }) });
+  const clients = [open(), open('reads')];
+  const sizes = await registry.getSingleMetric('tollgate_postgres_pool_connections_max')?.get();
+  expect(sizes?.values.map(({ labels, value }) => [labels, value])).toEqual([
+    [{ pool: 'common' }, 3],
+    [{ pool: 'reads' }, 3],
+  ]);
+  await Promise.all(clients.map((client) => client.$disconnect()));
+});
+
 test('the pool is counted: connections in use, its size, and queries that wait for one', async () => {
   const registry = new Registry();
   const prisma = createPrismaClient({ url: String(database.url), applicationName: 'test', connectionsMax: 2, registry });

@@ -34,6 +34,8 @@ interface NatsTransportOptions {
   shutdownGraceMs?: number;
   /** Requests and streams in progress; more are refused with `unavailable`. Default 20,000. */
   runningMax?: number;
+  /** Returns the `ServiceError` for an error of the service's database and the like, or the error. Default: each becomes `internal_error`. */
+  translateError?: (error: unknown) => unknown;
   /**
    * Bytes of the requests above 64 KiB in progress. Callers that `sharedBy` distinguishes get fair shares; more is refused with
    * `unavailable`. Default: no limit.
@@ -188,8 +190,13 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
     const payload = message.headers === undefined ? parsePayload(message.data) : await this.readPayload(route, message);
     const { extras, handler } = route;
     this.takeShare(run, extras.sharedBy?.(payload), announcedBytes(message) || message.data.length);
-    const result: unknown = await handler(validatePayload(extras.request, payload), context as never);
-    return isObservable(result) ? await lastValueFrom(result) : result;
+    const valid = validatePayload(extras.request, payload);
+    try {
+      const result: unknown = await handler(valid, context as never);
+      return isObservable(result) ? await lastValueFrom(result) : result;
+    } catch (error) {
+      throw this.options.translateError?.(error) ?? error;
+    }
   }
 
   private async readPayload(route: Route, message: IncomingMessage): Promise<unknown> {

@@ -64,6 +64,27 @@ test('a connection that breaks during a query makes it unavailable, and the next
   expect(await ask()).toBe('answered');
 });
 
+test('a transaction that finds all connections of the pool in use is unavailable', async () => {
+  const isUp = Promise.withResolvers<void>();
+  const isOver = Promise.withResolvers<void>();
+  let begun = 0;
+  const long = (): Promise<void> =>
+    prisma.$transaction(async (tx) => {
+      await tx.$queryRaw`SELECT 1`;
+      if (++begun === 2) isUp.resolve();
+      await isOver.promise;
+    });
+  const both = [long(), long()];
+  await isUp.promise;
+  const refused = await orUnavailable(prisma.$transaction(async (tx) => tx.$queryRaw`SELECT 1`, { maxWait: 50 })).then(
+    () => undefined,
+    (error: unknown) => error as ServiceError & { cause: { code?: string } },
+  );
+  isOver.resolve();
+  await Promise.all(both);
+  expect([refused?.code, refused?.cause.code]).toEqual(['unavailable', 'P2028']);
+});
+
 test('a connection that the server ends during a query makes it unavailable', async () => {
   expect(await ask()).toBe('answered');
   expect(await ask('SELECT pg_terminate_backend(pg_backend_pid())')).toBe('unavailable');

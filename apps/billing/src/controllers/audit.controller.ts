@@ -1,17 +1,19 @@
-import { Controller, Inject } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { AuditListRequest, billingAuditList } from '#contracts/audit.js';
 import { listAudit } from '#database/audit-journal.js';
-import type { PrismaClient } from '#database/prisma-client.js';
+import { JournalReads } from '#database/journal-reads.js';
+import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
-import { PRISMA } from './injected.js';
+import { readerOf } from '../accounts/reader-of.js';
 
 @Controller()
 export class AuditController {
-  constructor(@Inject(PRISMA) private readonly prisma: PrismaClient) {}
+  constructor(private readonly reads: JournalReads) {}
 
   @Serves(billingAuditList)
-  async list(request: AuditListRequest) {
-    return orUnavailable(listAudit(this.prisma, 'billing', request));
+  async list(request: AuditListRequest, { caller }: CallContext) {
+    const reader = readerOf(caller, request.accountId);
+    return orUnavailable(this.reads.read(reader, [billingAuditList.subject, request], (prisma) => listAudit(prisma, 'billing', request)));
   }
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { JournalReads } from '#database/journal-reads.js';
 import { LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
 import { Renewals } from '../holds/renewals.js';
 import { HoldsController } from './holds.controller.js';
@@ -9,7 +10,11 @@ beforeAll(async () => {
   ledger = await LedgerFixture.open();
   const { connect, logger, prisma } = ledger;
   const renewals = new Renewals(60_000, { connect, batchMax: 10, queueMax: 10, deadlineMs: 5_000, logger });
-  controller = new HoldsController(ledger.newLanes({ lanes: 1, accountQueueMax: 2 }), renewals, prisma);
+  controller = new HoldsController(
+    ledger.newLanes({ lanes: 1, accountQueueMax: 2 }),
+    renewals,
+    new JournalReads(prisma, { runningMax: 6, shareMax: 2 }),
+  );
 });
 afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());

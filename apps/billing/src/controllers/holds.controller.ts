@@ -1,4 +1,4 @@
-import { Controller, Inject } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import {
   type FailedItem,
   HoldApplyRequest,
@@ -16,22 +16,23 @@ import {
 } from '#contracts/billing/holds.js';
 import { RequestListRequest, RequestShowRequest, requestList, requestShow } from '#contracts/billing/requests.js';
 import { ServiceError } from '#contracts/service-error.js';
-import type { PrismaClient } from '#database/prisma-client.js';
+import { JournalReads } from '#database/journal-reads.js';
+import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
+import { readerOf } from '../accounts/reader-of.js';
 import { HoldLanes } from '../holds/hold-lanes.js';
 import { listHolds } from '../holds/list-holds.js';
 import { listRequests } from '../holds/list-requests.js';
 import { Renewals } from '../holds/renewals.js';
 import { showRequest } from '../holds/show-request.js';
-import { PRISMA } from './injected.js';
 
 @Controller()
 export class HoldsController {
   constructor(
     private readonly lanes: HoldLanes,
     private readonly renewals: Renewals,
-    @Inject(PRISMA) private readonly prisma: PrismaClient,
+    private readonly reads: JournalReads,
   ) {}
 
   /** Every item goes to the lane of its account: one whose lane is full or cannot reach the database fails alone, where the caller is ready for that. */
@@ -67,18 +68,21 @@ export class HoldsController {
   }
 
   @Serves(holdList)
-  async list(request: HoldListRequest) {
-    return orUnavailable(listHolds(this.prisma, request));
+  async list(request: HoldListRequest, { caller }: CallContext) {
+    const reader = readerOf(caller, request.accountId);
+    return orUnavailable(this.reads.read(reader, [holdList.subject, request], (prisma) => listHolds(prisma, request)));
   }
 
   @Serves(requestList)
-  async listRequests(request: RequestListRequest) {
-    return orUnavailable(listRequests(this.prisma, request));
+  async listRequests(request: RequestListRequest, { caller }: CallContext) {
+    const reader = readerOf(caller, request.accountId);
+    return orUnavailable(this.reads.read(reader, [requestList.subject, request], (prisma) => listRequests(prisma, request)));
   }
 
   @Serves(requestShow)
-  async show({ requestId }: RequestShowRequest) {
-    return orUnavailable(showRequest(this.prisma, requestId));
+  async show({ requestId }: RequestShowRequest, { caller }: CallContext) {
+    const reader = readerOf(caller, undefined);
+    return orUnavailable(this.reads.read(reader, [requestShow.subject, requestId], (prisma) => showRequest(prisma, requestId)));
   }
 }
 

@@ -25,6 +25,7 @@ import {
   ownKeyShow,
   ownKeyUsage,
 } from '#contracts/billing/own-key.js';
+import { JournalReads } from '#database/journal-reads.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { CallContext, Messaging } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
@@ -33,7 +34,7 @@ import { orUnavailable } from '../accounts/database-refusal.js';
 import { BillingConfig } from '../billing.config.js';
 import { KeyLookups } from '../keys/key-lookups.js';
 import { createKey, listKeys, revokeKey, rotateKey, updateKey } from '../keys/keys.js';
-import { queryOwnUsage, showOwnKey, showOwnRequest } from '../keys/own-key.js';
+import { accountOfKey, queryOwnUsage, showOwnKey, showOwnRequest } from '../keys/own-key.js';
 import { LOGGER, MESSAGING, PRISMA } from './injected.js';
 
 @Controller()
@@ -44,6 +45,7 @@ export class KeysController {
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly config: BillingConfig,
     private readonly lookups: KeyLookups,
+    private readonly reads: JournalReads,
   ) {}
 
   @Serves(keyResolve)
@@ -91,11 +93,13 @@ export class KeysController {
 
   @Serves(ownKeyUsage)
   async usage(request: OwnKeyUsageRequest) {
-    return orUnavailable(queryOwnUsage(this.prisma, request));
+    const accountId = await orUnavailable(accountOfKey(this.prisma, request.keyId));
+    return orUnavailable(this.reads.read(accountId, [ownKeyUsage.subject, request], (prisma) => queryOwnUsage(prisma, request)));
   }
 
   @Serves(ownKeyRequest)
   async request(request: OwnKeyRequestRequest) {
-    return orUnavailable(showOwnRequest(this.prisma, request));
+    const accountId = await orUnavailable(accountOfKey(this.prisma, request.keyId));
+    return orUnavailable(this.reads.read(accountId, [ownKeyRequest.subject, request], (prisma) => showOwnRequest(prisma, request)));
   }
 }

@@ -1,18 +1,17 @@
-import { Controller, Inject } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { LedgerCheckListRequest, LedgerCheckRequest, ledgerCheck, ledgerCheckList } from '#contracts/billing/ledger.js';
 import { ServiceError } from '#contracts/service-error.js';
-import type { PrismaClient } from '#database/prisma-client.js';
+import { JournalReads, OPERATOR } from '#database/journal-reads.js';
 import { Serves } from '#messaging/serves.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
 import { Auditor } from '../ledger/auditor.js';
 import { listReports } from '../ledger/ledger-reports.js';
-import { PRISMA } from './injected.js';
 
 @Controller()
 export class LedgerController {
   constructor(
     private readonly auditor: Auditor,
-    @Inject(PRISMA) private readonly prisma: PrismaClient,
+    private readonly reads: JournalReads,
   ) {}
 
   @Serves(ledgerCheck)
@@ -33,6 +32,6 @@ export class LedgerController {
 
   @Serves(ledgerCheckList)
   async list(request: LedgerCheckListRequest) {
-    return orUnavailable(listReports(this.prisma, request));
+    return orUnavailable(this.reads.read(OPERATOR, [ledgerCheckList.subject, request], (prisma) => listReports(prisma, request)));
   }
 }

@@ -16,11 +16,13 @@ import {
 } from '#contracts/billing/money.js';
 import { MovementListRequest, movementList } from '#contracts/billing/movements.js';
 import { PlanCancelRequest, PlanShowRequest, PlanSubscribeRequest, planCancel, planShow, planSubscribe } from '#contracts/billing/plans.js';
+import { JournalReads } from '#database/journal-reads.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
+import { readerOf } from '../accounts/reader-of.js';
 import { listMovements } from '../ledger/list-movements.js';
 import { MoneyOperations } from '../ledger/money-operations.js';
 import { cancelPlan, showPlan, subscribePlan } from '../ledger/plan-subscriptions.js';
@@ -32,6 +34,7 @@ export class MoneyController {
   constructor(
     private readonly operations: MoneyOperations,
     @Inject(PRISMA) private readonly prisma: PrismaClient,
+    private readonly reads: JournalReads,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -81,7 +84,8 @@ export class MoneyController {
   }
 
   @Serves(movementList)
-  async movements(request: MovementListRequest) {
-    return orUnavailable(listMovements(this.prisma, request));
+  async movements(request: MovementListRequest, { caller }: CallContext) {
+    const reader = readerOf(caller, request.accountId);
+    return orUnavailable(this.reads.read(reader, [movementList.subject, request], (prisma) => listMovements(prisma, request)));
   }
 }

@@ -11,6 +11,7 @@ import {
   monthRead,
 } from '#contracts/billing/months.js';
 import { ServiceError } from '#contracts/service-error.js';
+import { JournalReads, OPERATOR } from '#database/journal-reads.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
@@ -22,6 +23,7 @@ import { LOGGER } from './injected.js';
 export class MonthsController {
   constructor(
     private readonly months: Months,
+    private readonly reads: JournalReads,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -42,12 +44,12 @@ export class MonthsController {
 
   @Serves(monthList)
   async list() {
-    return orUnavailable(this.months.list());
+    return orUnavailable(this.reads.read(OPERATOR, [monthList.subject], (prisma) => this.months.list(prisma)));
   }
 
   @Serves(monthRead)
   async read(request: MonthReadRequest) {
-    return orUnavailable(this.months.read(request));
+    return orUnavailable(this.reads.read(OPERATOR, [monthRead.subject, request], (prisma) => this.months.read(request, prisma)));
   }
 }
 

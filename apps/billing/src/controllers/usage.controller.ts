@@ -1,23 +1,25 @@
-import { Controller, Inject } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { UsageQueryRequest, usageQuery, usageRebuild } from '#contracts/billing/usage.js';
 import { ServiceError } from '#contracts/service-error.js';
-import type { PrismaClient } from '#database/prisma-client.js';
+import { JournalReads } from '#database/journal-reads.js';
+import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
+import { readerOf } from '../accounts/reader-of.js';
 import { queryUsage } from '../usage/query-usage.js';
 import { UsageCloser } from '../usage/usage-closer.js';
-import { PRISMA } from './injected.js';
 
 @Controller()
 export class UsageController {
   constructor(
-    @Inject(PRISMA) private readonly prisma: PrismaClient,
+    private readonly reads: JournalReads,
     private readonly usageCloser: UsageCloser,
   ) {}
 
   @Serves(usageQuery)
-  async query(request: UsageQueryRequest) {
-    return orUnavailable(queryUsage(this.prisma, request));
+  async query(request: UsageQueryRequest, { caller }: CallContext) {
+    const reader = readerOf(caller, request.accountId);
+    return orUnavailable(this.reads.read(reader, [usageQuery.subject, request], (prisma) => queryUsage(prisma, request)));
   }
 
   @Serves(usageRebuild)

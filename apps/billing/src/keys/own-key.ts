@@ -49,10 +49,15 @@ function tightest<Limit extends number | null>(ofProject: Limit, ...others: (num
  * @throws {ServiceError} `not_found` for an unknown key, `invalid_request` for a field.
  */
 export async function queryOwnUsage(prisma: PrismaClient, request: OwnKeyUsageRequest): Promise<UsageQueryReply> {
-  const key = await prisma.apiKey.findUnique({ where: { id: request.keyId }, include: { project: true } });
-  if (!key) throw new ServiceError('not_found', 'There is no such key.', 'keyId');
   // The rollups are indexed by account.
-  return queryUsage(prisma, { ...request, accountId: key.project.accountId });
+  return queryUsage(prisma, { ...request, accountId: await accountOfKey(prisma, request.keyId) });
+}
+
+/** @throws {ServiceError} `not_found` */
+export async function accountOfKey(prisma: PrismaClient, keyId: string): Promise<string> {
+  const key = await prisma.apiKey.findUnique({ where: { id: keyId }, select: { project: { select: { accountId: true } } } });
+  if (!key) throw new ServiceError('not_found', 'There is no such key.', 'keyId');
+  return key.project.accountId;
 }
 
 /**

@@ -40,7 +40,7 @@ export class Months {
   private readonly query: Query;
 
   constructor(private readonly options: MonthsOptions) {
-    this.query = (sql, values) => options.prisma.$queryRawUnsafe(sql, ...values);
+    this.query = queryOn(options.prisma);
   }
 
   async stop(): Promise<void> {
@@ -71,26 +71,28 @@ export class Months {
     return this.once(`attach ${month}`, (connection, signal) => attachMonth(connection, month, { author, signal }));
   }
 
-  async list(): Promise<MonthListReply> {
-    const months = await readMonths(this.query);
-    const detached = await readDetached(this.query);
+  async list(prisma = this.options.prisma): Promise<MonthListReply> {
+    const query = queryOn(prisma);
+    const months = await readMonths(query);
+    const detached = await readDetached(query);
     return { months: months.map(renderMonth).reverse(), detached: detached.map(renderDetached).reverse() };
   }
 
   /** @throws {ServiceError} `not_found` for a month that is not closed, `conflict` for a file that lacks rows of a detached month. */
-  async read({ month, file, cursor }: MonthReadRequest): Promise<MonthReadReply> {
-    const months = await readMonths(this.query);
+  async read({ month, file, cursor }: MonthReadRequest, prisma = this.options.prisma): Promise<MonthReadReply> {
+    const query = queryOn(prisma);
+    const months = await readMonths(query);
     const position = months.findIndex(({ id }) => id === month);
     const [closed, rows] = [months[position], rowsOfMonth(months, position)];
     if (!closed || !rows) throw new ServiceError('not_found', 'The month is not closed.', 'month');
-    const detached = await readDetached(this.query);
+    const detached = await readDetached(query);
     if (digestNow(closed, file, detached) !== digestNow(closed, file, [])) {
       throw new ServiceError('conflict', `Rows of the month are detached: attach ${detached.at(-1)?.id} first.`, 'month');
     }
     const forms = [...keyColumnsOf(file).map((column) => (column === 'time' ? isMoment : isId)), isWindow];
     const values = cursor ? parseCursor({ month, file }, cursor, forms) : [];
     const from = cursor ? { after: values.slice(0, -1), windowMs: Number(values.at(-1)) } : FILE_START;
-    const { lines, next } = await readPage(this.query, file, rows, from, PAGE_LINES);
+    const { lines, next } = await readPage(query, file, rows, from, PAGE_LINES);
     const nextCursor = next ? renderCursor({ month, file }, [...(next.after ?? []), String(next.windowMs)]) : null;
     return { lines: lines.join(''), nextCursor };
   }
@@ -115,4 +117,8 @@ export class Months {
       await connection.end().catch(() => undefined);
     }
   }
+}
+
+function queryOn(prisma: PrismaClient): Query {
+  return (sql, values) => prisma.$queryRawUnsafe(sql, ...values);
 }

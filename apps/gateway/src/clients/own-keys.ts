@@ -13,28 +13,42 @@ import { ServiceError } from '#contracts/service-error.js';
 import { GatewayError } from '#inference/errors.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { billingError } from './billing.js';
+import { JoinedReads } from './joined-reads.js';
+import { KeyReads } from './key-reads.js';
 
-/** Asks billing about the key of a request. Throws `GatewayError`s. */
+/** Milliseconds for a read of the journal: it may wait for its turn, and then take as long as billing lets a statement run. */
+const READ_MS = 15_000;
+
+/** Asks billing about the key of a request. Identical questions at once are joined. Throws `GatewayError`s. */
 export class OwnKeys {
+  private readonly reads = new KeyReads();
+  private readonly keys = new JoinedReads((keyId) => this.ask(ownKeyShow, { keyId }));
+  private readonly usages = new JoinedReads((request) => this.ask(ownKeyUsage, JSON.parse(request) as OwnKeyUsageRequest, READ_MS));
+
   constructor(private readonly messaging: Messaging) {}
 
   show(keyId: string): Promise<OwnKey> {
-    return this.ask(ownKeyShow, { keyId });
+    return this.keys.get(keyId);
   }
 
   /** `request` has the fields as the client sent them: billing checks the times and the cursor, whose names are the client's. */
   usage(request: OwnKeyUsageRequest): Promise<UsageQueryReply> {
-    return this.ask(ownKeyUsage, request);
+    const name = JSON.stringify(request);
+    return this.reads.run(request.keyId, name, () => this.usages.get(name));
   }
 
   /** Throws a 404 for a request of another key, as for an unknown one. */
   request(request: OwnKeyRequestRequest): Promise<BilledRequest> {
-    return this.ask(ownKeyRequest, request);
+    return this.reads.run(request.keyId, request.requestId, () => this.ask(ownKeyRequest, request, READ_MS));
   }
 
-  private async ask<Request extends object, Reply>(endpoint: Endpoint<Request, Reply>, request: Request): Promise<Reply> {
+  private async ask<Request extends object, Reply>(
+    endpoint: Endpoint<Request, Reply>,
+    request: Request,
+    timeoutMs?: number,
+  ): Promise<Reply> {
     try {
-      return await this.messaging.request(endpoint, request);
+      return await this.messaging.request(endpoint, request, timeoutMs === undefined ? {} : { timeoutMs });
     } catch (error) {
       throw clientError(error);
     }
@@ -50,5 +64,8 @@ function clientError(error: unknown): GatewayError {
   if (error.code === 'invalid_request' && error.param !== undefined) {
     return new GatewayError('invalid_request', error.message, { param: error.param, cause: error });
   }
+  // The account has too many reads at once, by all its keys.
+  if (error.code === 'rate_limit_exceeded')
+    return new GatewayError('concurrency_limit', error.message, { retryAfterSeconds: 1, cause: error });
   return billingError(error);
 }

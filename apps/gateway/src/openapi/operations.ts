@@ -182,7 +182,7 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     description: 'Exact: a request counts at the time of its settlement. Rows come in the order of time and group.',
     parameters: USAGE_PARAMETERS,
     reply: { schema: ref('Usage'), examples: { usage: { value: USAGE_EXAMPLE } } },
-    errors: [...KEY_ERRORS, 'invalid_request'],
+    errors: [...KEY_ERRORS, 'invalid_request', 'concurrency_limit'],
   },
   request: {
     tag: 'Account',
@@ -191,7 +191,7 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     parameters: [REQUEST_ID],
     reply: { schema: ref('Request'), examples: { request: { value: REQUEST_EXAMPLE } } },
     otherReplies: { '404': NO_SUCH_REQUEST },
-    errors: KEY_ERRORS,
+    errors: [...KEY_ERRORS, 'concurrency_limit'],
   },
   openapi: {
     tag: 'Service',

@@ -4,6 +4,8 @@ import { AuditListRequest } from '#contracts/audit.js';
 import { Handles } from '../http/handles.decorator.js';
 import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { pagesOf } from '../services/pages.js';
+import { readerOf } from '../services/reader-of.js';
+import { Services } from '../services/services.js';
 import { AuditJournals } from './audit/audit-journals.js';
 import { type Columns, sendCsv } from './csv.js';
 import { Input } from './input.decorator.js';
@@ -13,19 +15,27 @@ const PAGE_ROWS = 200;
 
 @Controller()
 export class AuditController {
-  constructor(private readonly journals: AuditJournals) {}
+  constructor(
+    private readonly journals: AuditJournals,
+    private readonly services: Services,
+  ) {}
 
   @Handles('listAudit')
   list(@Req() request: PanelRequest, @Input(AuditListRequest) query: AuditListRequest): Promise<AuditListReply> {
     requireAccount(request, query);
-    return this.journals.list(query);
+    return this.journals.list(query, this.services.askingFor(request), readerOf(request, query.accountId));
   }
 
   @Handles('downloadAudit')
   async download(@Req() request: PanelRequest, @Res() response: Response, @Input(AuditListRequest) query: AuditListRequest): Promise<void> {
     requireAccount(request, query);
+    const services = this.services.askingFor(request);
     const pages = pagesOf(async (cursor) => {
-      const { entries, nextCursor } = await this.journals.list({ ...query, limit: PAGE_ROWS, cursor });
+      const { entries, nextCursor } = await this.journals.list(
+        { ...query, limit: PAGE_ROWS, cursor },
+        services,
+        readerOf(request, query.accountId),
+      );
       return { rows: entries, nextCursor };
     });
     await sendCsv(response, 'audit.csv', COLUMNS, pages);

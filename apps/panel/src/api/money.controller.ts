@@ -33,20 +33,25 @@ export class MoneyController {
   constructor(private readonly services: Services) {}
 
   @Handles('listMovements')
-  movements(@Input(MovementListRequest) query: MovementListRequest): Promise<MovementListReply> {
-    return this.services.ask(movementList, query);
+  movements(@Req() request: PanelRequest, @Input(MovementListRequest) query: MovementListRequest): Promise<MovementListReply> {
+    return this.services.askingFor(request).ask(movementList, query);
   }
 
   // Before `showStatement`: the router takes the first method that fits, and `:month` fits `2027-01.csv`.
   @Handles('downloadStatement')
-  async download(@Res() response: Response, @Param('accountId') accountId: string, @Param('month') month: string): Promise<void> {
-    const statement = await readStatement(this.services, accountId, month);
+  async download(
+    @Req() request: PanelRequest,
+    @Res() response: Response,
+    @Param('accountId') accountId: string,
+    @Param('month') month: string,
+  ): Promise<void> {
+    const statement = await readStatement(this.services.askingFor(request), accountId, month);
     await sendCsv(response, `statement-${statement.month}.csv`, STATEMENT_COLUMNS, onePage(statementTable(statement)));
   }
 
   @Handles('showStatement')
-  statement(@Param('accountId') accountId: string, @Param('month') month: string): Promise<Statement> {
-    return readStatement(this.services, accountId, month);
+  statement(@Req() request: PanelRequest, @Param('accountId') accountId: string, @Param('month') month: string): Promise<Statement> {
+    return readStatement(this.services.askingFor(request), accountId, month);
   }
 
   @Handles('createTopup')

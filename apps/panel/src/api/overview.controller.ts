@@ -2,6 +2,7 @@ import { Controller, Req } from '@nestjs/common';
 import { Activity } from '../activity/activity.js';
 import { Handles } from '../http/handles.decorator.js';
 import { callerOf, type PanelRequest } from '../http/panel-request.js';
+import { readerOf } from '../services/reader-of.js';
 import { Services } from '../services/services.js';
 import { Input } from './input.decorator.js';
 import { OverviewQuery } from './overview/overview-query.js';
@@ -20,6 +21,8 @@ export class OverviewController {
   @Handles('showOverview')
   show(@Req() request: PanelRequest, @Input(OverviewQuery) query: OverviewQuery): Promise<Overview> {
     const isOperator = callerOf(request).access.may('upstreams.read', null);
-    return readOverview(this.services, this.activity, query, async () => (isOperator ? this.warnings.read() : this.warnings.modelsDown()));
+    return readOverview(this.services.askingFor(request), this.activity, query, readerOf(request, query.accountId), async () =>
+      isOperator ? this.warnings.read() : this.warnings.modelsDown(),
+    );
   }
 }

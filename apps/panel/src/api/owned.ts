@@ -4,7 +4,7 @@ import { type BilledRequest, requestShow } from '#contracts/billing/requests.js'
 import { ServiceError } from '#contracts/service-error.js';
 import { PanelError } from '../http/panel-error.js';
 import type { Access } from '../permissions/access.js';
-import type { Services } from '../services/services.js';
+import type { AskServices } from '../services/services.js';
 import type { Permission } from './shapes/identity.js';
 import type { Project } from './shapes/projects.js';
 
@@ -13,19 +13,19 @@ import type { Project } from './shapes/projects.js';
  * not exist and a row of another account get the same 404, so that no caller learns which ids exist.
  */
 
-export function ownedProject(services: Services, access: Access, permission: Permission, projectId: string): Promise<Project> {
+export function ownedProject(services: AskServices, access: Access, permission: Permission, projectId: string): Promise<Project> {
   return owned(access, permission, async () => (await services.ask(projectList, { projectId })).projects[0]);
 }
 
 /** Returns the project of the key. */
-export function ownedKey(services: Services, access: Access, permission: Permission, keyId: string): Promise<Project> {
+export function ownedKey(services: AskServices, access: Access, permission: Permission, keyId: string): Promise<Project> {
   return owned(access, permission, async () => {
     const [key] = (await services.ask(keyList, { keyId })).keys;
     return key && (await services.ask(projectList, { projectId: key.projectId })).projects[0];
   });
 }
 
-export function ownedRequest(services: Services, access: Access, permission: Permission, requestId: string): Promise<BilledRequest> {
+export function ownedRequest(services: AskServices, access: Access, permission: Permission, requestId: string): Promise<BilledRequest> {
   return owned(access, permission, () => services.ask(requestShow, { requestId }));
 }
 

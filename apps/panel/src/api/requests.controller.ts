@@ -6,6 +6,7 @@ import { Activity } from '../activity/activity.js';
 import { Handles } from '../http/handles.decorator.js';
 import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { pagesOf } from '../services/pages.js';
+import { readerOf } from '../services/reader-of.js';
 import { Services } from '../services/services.js';
 import { type Columns, sendCsv } from './csv.js';
 import { Input } from './input.decorator.js';
@@ -24,14 +25,19 @@ export class RequestsController {
   ) {}
 
   @Handles('listRequests')
-  list(@Input(RequestListRequest) query: RequestListRequest): Promise<RequestListReply> {
-    return this.services.ask(requestList, query);
+  list(@Req() request: PanelRequest, @Input(RequestListRequest) query: RequestListRequest): Promise<RequestListReply> {
+    return this.services.askingFor(request).ask(requestList, query);
   }
 
   @Handles('downloadRequests')
-  async download(@Res() response: Response, @Input(RequestListRequest) query: RequestListRequest): Promise<void> {
+  async download(
+    @Req() request: PanelRequest,
+    @Res() response: Response,
+    @Input(RequestListRequest) query: RequestListRequest,
+  ): Promise<void> {
+    const services = this.services.askingFor(request);
     const pages = pagesOf(async (cursor) => {
-      const { requests, nextCursor } = await this.services.ask(requestList, { ...query, limit: PAGE_ROWS, cursor });
+      const { requests, nextCursor } = await services.ask(requestList, { ...query, limit: PAGE_ROWS, cursor });
       return { rows: requests, nextCursor };
     });
     await sendCsv(response, 'requests.csv', COLUMNS, pages);
@@ -39,13 +45,13 @@ export class RequestsController {
 
   @Handles('showRequest')
   show(@Req() request: PanelRequest, @Input(RequestShowRequest) { requestId }: RequestShowRequest): Promise<BilledRequest> {
-    return ownedRequest(this.services, callerOf(request).access, 'requests.read', requestId);
+    return ownedRequest(this.services.askingFor(request), callerOf(request).access, 'requests.read', requestId);
   }
 
   /** Null when no panel ran as the request ended, when it is older than `ACTIVITY_DAYS`, and for a request of another account. */
   @Handles('showRequestActivity')
   async showActivity(@Req() request: PanelRequest, @Input(RequestShowRequest) { requestId }: RequestShowRequest): Promise<ActivityReply> {
-    const activity = await this.activity.show(requestId);
+    const activity = await this.activity.show(requestId, readerOf(request, undefined));
     const isTheirs = activity !== undefined && callerOf(request).access.may('requests.read', activity.accountId);
     return { activity: isTheirs ? activity : null };
   }

@@ -1,7 +1,9 @@
-import { Controller } from '@nestjs/common';
+import { Controller, Req } from '@nestjs/common';
 import { Activity } from '../activity/activity.js';
 import { TrafficQuery } from '../activity/traffic-query.js';
 import { Handles } from '../http/handles.decorator.js';
+import type { PanelRequest } from '../http/panel-request.js';
+import { readerOf } from '../services/reader-of.js';
 import { Input } from './input.decorator.js';
 import type { TrafficReply } from './shapes/traffic.js';
 
@@ -11,7 +13,7 @@ export class TrafficController {
 
   /** Refused requests are included. Numbers are there for the times in which a panel ran; `gaps` has the others. */
   @Handles('queryTraffic')
-  query(@Input(TrafficQuery) query: TrafficQuery): Promise<TrafficReply> {
-    return this.activity.traffic(query);
+  query(@Req() request: PanelRequest, @Input(TrafficQuery) query: TrafficQuery): Promise<TrafficReply> {
+    return this.activity.traffic(query, readerOf(request, query.accountId));
   }
 }

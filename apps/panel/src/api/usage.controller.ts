@@ -1,8 +1,9 @@
-import { Controller, Res } from '@nestjs/common';
+import { Controller, Req, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { UsageQueryRequest, type UsageRow, usageQuery } from '#contracts/billing/usage.js';
 import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
 import { Handles } from '../http/handles.decorator.js';
+import type { PanelRequest } from '../http/panel-request.js';
 import { pagesOf } from '../services/pages.js';
 import { Services } from '../services/services.js';
 import { type Columns, sendCsv } from './csv.js';
@@ -17,15 +18,20 @@ export class UsageController {
   constructor(private readonly services: Services) {}
 
   @Handles('queryUsage')
-  query(@Input(UsageQueryRequest) query: UsageQueryRequest): Promise<UsageQueryReply> {
-    return this.services.ask(usageQuery, { limit: PAGE_ROWS, ...query });
+  query(@Req() request: PanelRequest, @Input(UsageQueryRequest) query: UsageQueryRequest): Promise<UsageQueryReply> {
+    return this.services.askingFor(request).ask(usageQuery, { limit: PAGE_ROWS, ...query });
   }
 
   @Handles('downloadUsage')
-  async download(@Res() response: Response, @Input(UsageQueryRequest) query: UsageQueryRequest): Promise<void> {
+  async download(
+    @Req() request: PanelRequest,
+    @Res() response: Response,
+    @Input(UsageQueryRequest) query: UsageQueryRequest,
+  ): Promise<void> {
     // Every page repeats the question of the first.
     const question = { ...query, to: query.to ?? new Date().toISOString(), limit: PAGE_ROWS };
-    const pages = pagesOf((cursor) => this.services.ask(usageQuery, { ...question, cursor }));
+    const services = this.services.askingFor(request);
+    const pages = pagesOf((cursor) => services.ask(usageQuery, { ...question, cursor }));
     await sendCsv(response, 'usage.csv', columnsOf(query), pages);
   }
 }

@@ -39,13 +39,13 @@ export function isPanelErrorCode(code: string): code is PanelErrorCode {
 
 interface PanelErrorOptions {
   /** The field at fault, of the body or the query. */
-  param?: string;
+  param?: string | undefined;
   /** Logged, never sent. */
   cause?: unknown;
   /** Sent with the error. */
   details?: Readonly<Record<string, string>> | undefined;
   /** Whole seconds, sent as `Retry-After`. */
-  retryAfterSeconds?: number;
+  retryAfterSeconds?: number | undefined;
   /** Overrides the status of the code: 405, 408. */
   status?: number;
 }

@@ -25,6 +25,8 @@ export interface Route {
   isProof?: true;
   /** True for an address to which another site sends the browser. Its pages may cause the request, so the request must prove itself. */
   fromOtherSites?: true;
+  /** True for reads that may take long. A person has few of them at once. */
+  readsJournal?: true;
   /** Status of a success. Default: 200. */
   status?: 201 | 204 | 303;
   summary: string;
@@ -131,16 +133,45 @@ export const ROUTES = {
     confirmed: true,
     summary: 'Changes, freezes or frees an account, or sets its credit line',
   },
-  showOverview: { method: 'GET', path: '/accounts/:accountId/overview', access: 'usage.read', summary: 'The figures of the first page' },
-  queryUsage: { method: 'GET', path: '/accounts/:accountId/usage', access: 'usage.read', summary: 'Requests, tokens and costs' },
-  downloadUsage: { method: 'GET', path: '/accounts/:accountId/usage.csv', access: 'usage.read', summary: 'The same as a file' },
-  listRequests: { method: 'GET', path: '/accounts/:accountId/requests', access: 'requests.read', summary: 'Requests, newest first' },
-  downloadRequests: { method: 'GET', path: '/accounts/:accountId/requests.csv', access: 'requests.read', summary: 'The same as a file' },
+  showOverview: {
+    method: 'GET',
+    path: '/accounts/:accountId/overview',
+    access: 'usage.read',
+    readsJournal: true,
+    summary: 'The figures of the first page',
+  },
+  queryUsage: {
+    method: 'GET',
+    path: '/accounts/:accountId/usage',
+    access: 'usage.read',
+    readsJournal: true,
+    summary: 'Requests, tokens and costs',
+  },
+  downloadUsage: {
+    method: 'GET',
+    path: '/accounts/:accountId/usage.csv',
+    access: 'usage.read',
+    summary: 'The same as a file',
+  },
+  listRequests: {
+    method: 'GET',
+    path: '/accounts/:accountId/requests',
+    access: 'requests.read',
+    readsJournal: true,
+    summary: 'Requests, newest first',
+  },
+  downloadRequests: {
+    method: 'GET',
+    path: '/accounts/:accountId/requests.csv',
+    access: 'requests.read',
+    summary: 'The same as a file',
+  },
   showRequest: {
     method: 'GET',
     path: '/requests/:requestId',
     access: 'requests.read',
     scope: 'any',
+    readsJournal: true,
     summary: 'What one request held, used and cost',
   },
   showRequestActivity: {
@@ -148,6 +179,7 @@ export const ROUTES = {
     path: '/requests/:requestId/activity',
     access: 'requests.read',
     scope: 'any',
+    readsJournal: true,
     summary: 'Times, calls of upstreams and outcome of one request, also of a refused one',
   },
   showLive: { method: 'GET', path: '/accounts/:accountId/live', access: 'requests.read', summary: 'Requests as they end, as events' },
@@ -155,6 +187,7 @@ export const ROUTES = {
     method: 'GET',
     path: '/accounts/:accountId/traffic',
     access: 'usage.read',
+    readsJournal: true,
     summary: 'Requests by outcome, and percentiles of their times',
   },
   listProjects: { method: 'GET', path: '/accounts/:accountId/projects', access: 'usage.read', summary: 'Projects, oldest first' },
@@ -234,6 +267,7 @@ export const ROUTES = {
     method: 'GET',
     path: '/accounts/:accountId/movements',
     access: 'money.read',
+    readsJournal: true,
     summary: 'Movements of money besides requests, newest first',
   },
   downloadStatement: {
@@ -242,7 +276,13 @@ export const ROUTES = {
     access: 'money.read',
     summary: 'The same as a file',
   },
-  showStatement: { method: 'GET', path: '/accounts/:accountId/statements/:month', access: 'money.read', summary: 'Statement of a month' },
+  showStatement: {
+    method: 'GET',
+    path: '/accounts/:accountId/statements/:month',
+    access: 'money.read',
+    readsJournal: true,
+    summary: 'Statement of a month',
+  },
   createTopup: {
     method: 'POST',
     path: '/accounts/:accountId/topups',
@@ -308,6 +348,7 @@ export const ROUTES = {
     method: 'GET',
     path: '/ledger/checks',
     access: 'ledger.read',
+    readsJournal: true,
     summary: 'Last reports of the ledger check, and frozen accounts',
   },
   checkLedger: { method: 'POST', path: '/ledger/checks', access: 'ledger', summary: 'Checks the ledger now' },
@@ -315,10 +356,24 @@ export const ROUTES = {
     method: 'GET',
     path: '/ledger/journals',
     access: 'ledger.read',
+    readsJournal: true,
     summary: 'Checks the journals of catalog and panel now',
   },
-  listAudit: { method: 'GET', path: '/audit', access: 'audit.read', scope: 'any', summary: 'Changes and sign-ins, newest first' },
-  downloadAudit: { method: 'GET', path: '/audit.csv', access: 'audit.read', scope: 'any', summary: 'The same as a file' },
+  listAudit: {
+    method: 'GET',
+    path: '/audit',
+    access: 'audit.read',
+    scope: 'any',
+    readsJournal: true,
+    summary: 'Changes and sign-ins, newest first',
+  },
+  downloadAudit: {
+    method: 'GET',
+    path: '/audit.csv',
+    access: 'audit.read',
+    scope: 'any',
+    summary: 'The same as a file',
+  },
 } as const satisfies Record<string, Route>;
 
 export type RouteName = keyof typeof ROUTES;

@@ -19,6 +19,11 @@ export class Access {
     );
   }
 
+  /** True for operators: callers with a permission on the whole platform. */
+  get isOfPlatform(): boolean {
+    return this.scopes.some(({ accountId, permissions }) => accountId === null && permissions.size > 0);
+  }
+
   mayAnywhere(permission: Permission): boolean {
     return this.scopes.some(({ permissions }) => includesPermission(permissions, permission));
   }

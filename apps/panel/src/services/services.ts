@@ -16,6 +16,19 @@ export class Services {
     return this.messaging.request(endpoint, payload, { timeoutMs }).catch((error) => refuse(error, endpoint.subject));
   }
 
+  /**
+   * Returns what asks in the name of a caller. Billing counts the reads of a customer in the share of the account that they are about; those of
+   * operators never wait for them.
+   */
+  askingFor(request: PanelRequest): AskServices {
+    const level = callerOf(request).access.isOfPlatform ? undefined : 'customer';
+    const actor: Actor = { ...actorOf(request), level };
+    return {
+      ask: (endpoint, payload, timeoutMs = ANSWER_MS) =>
+        this.messaging.request(endpoint, payload, { timeoutMs, actor }).catch((error) => refuse(error, endpoint.subject)),
+    };
+  }
+
   /** Asks every replica. */
   askEvery<Request extends object, Reply>(
     endpoint: EveryReplicaEndpoint<Request, Reply>,
@@ -49,6 +62,9 @@ export class Services {
     return this.messaging.request(endpoint, payload, { timeoutMs: ANSWER_MS, actor }).catch((error) => refuse(error, endpoint.subject));
   }
 }
+
+/** Asks and changes nothing. */
+export type AskServices = Pick<Services, 'ask'>;
 
 function actorOf(request: PanelRequest): Actor {
   const { actor, actorName, access } = callerOf(request);

@@ -1,7 +1,8 @@
+import { setImmediate } from 'node:timers/promises';
 import { type OwnKeyRequestRequest, type OwnKeyUsageRequest, ownKeyRequest, ownKeyShow, ownKeyUsage } from '#contracts/billing/own-key.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { TEST_CALLER } from '#testing/fake-services.js';
-import { KEY, startTestGateway, type TestGateway } from '../../../test/test-gateway.js';
+import { KEY, startTestGateway, type TestGateway, until } from '../../../test/test-gateway.js';
 
 let gateway: TestGateway;
 beforeEach(async () => {
@@ -181,5 +182,49 @@ test.each([
   expect(await get('/v1/requests/req_1')).toEqual({
     status: 404,
     body: { error: { message: 'This key has no such request.', type: 'not_found_error', param: null, code: 'invalid_request' } },
+  });
+});
+
+describe('reads of one key at once', () => {
+  /** Questions that billing has been asked, in order; each is answered when the test ends it. */
+  let asked: OwnKeyUsageRequest[];
+  let answer: () => void;
+  beforeEach(() => {
+    asked = [];
+    const answered = Promise.withResolvers<void>();
+    answer = answered.resolve;
+    gateway.fakes.messaging.answer(ownKeyUsage, async (request) => {
+      asked.push(request);
+      await answered.promise;
+      return { from: request.from, to: request.from, rows: [], nextCursor: null };
+    });
+  });
+
+  test('are two; a third has 429 with `Retry-After`, and the key is served again afterwards', async () => {
+    const running = ['model', 'upstream'].map((group) => get(`/v1/usage?group_by=${group}`));
+    await until(() => asked.length === 2);
+    const third = await fetch(`${gateway.url}/v1/usage?group_by=ending`, { headers: KEY });
+    const { error } = (await third.json()) as { error: { code: string } };
+    answer();
+    expect([third.status, error.code, third.headers.get('retry-after')]).toEqual([429, 'concurrency_limit', '1']);
+    expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200]);
+    expect((await get('/v1/usage?group_by=ending')).status).toBe(200);
+  });
+
+  test('that are identical are joined: eighty are two reads, and all have their reply', async () => {
+    const all = Array.from({ length: 80 }, () => get('/v1/usage?group_by=user,session&from=2026-11-01'));
+    const inFlight = async () => (await gateway.registry.getSingleMetric('tollgate_gateway_requests_in_flight')?.get())?.values[0]?.value;
+    while ((await inFlight()) !== 80) await setImmediate();
+    answer();
+    expect((await Promise.all(all)).map(({ status }) => status)).toEqual(Array(80).fill(200));
+    expect(asked.length).toBeLessThanOrEqual(2);
+  });
+
+  test('of an account with too many have the same 429', async () => {
+    gateway.fakes.messaging.answer(ownKeyUsage, () => {
+      throw new ServiceError('rate_limit_exceeded', 'Too many reads.');
+    });
+    const refused = await fetch(`${gateway.url}/v1/usage`, { headers: KEY });
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
   });
 });

@@ -1,5 +1,5 @@
 import { type AuditCheckReply, type AuditListRequest, billingAuditList, catalogAuditCheck, catalogAuditList } from '#contracts/audit.js';
-import type { Services } from '../../services/services.js';
+import type { AskServices } from '../../services/services.js';
 import type { AuditEntry, AuditListReply } from '../shapes/audit.js';
 import type { JournalCheckListReply } from '../shapes/ledger.js';
 
@@ -15,23 +15,24 @@ type ReadJournal = (query: AuditListRequest) => Promise<JournalPage>;
 
 /** The panel's own journal. */
 interface OwnJournal {
-  list: ReadJournal;
+  list: (query: AuditListRequest, reader: string) => Promise<JournalPage>;
   check: () => Promise<AuditCheckReply>;
 }
 
 /** The audit journals of billing, catalog and the panel, as one list. Ids are UUIDs v7, so one cursor fits all journals. */
 export class AuditJournals {
   constructor(
-    private readonly services: Services,
+    private readonly services: AskServices,
     readonly own: OwnJournal,
   ) {}
 
-  async list(query: AuditListRequest): Promise<AuditListReply> {
+  /** `services` asks for the reader. */
+  async list(query: AuditListRequest, services: AskServices, reader: string): Promise<AuditListReply> {
     const limit = query.limit ?? LIMIT_DEFAULT;
     const journals: Record<AuditEntry['service'], ReadJournal> = {
-      billing: (asked) => this.services.ask(billingAuditList, asked),
-      catalog: (asked) => this.services.ask(catalogAuditList, asked),
-      panel: this.own.list,
+      billing: (asked) => services.ask(billingAuditList, asked),
+      catalog: (asked) => services.ask(catalogAuditList, asked),
+      panel: (asked) => this.own.list(asked, reader),
     };
     const pages = await Promise.all(
       (Object.keys(journals) as AuditEntry['service'][]).map(async (service) => {

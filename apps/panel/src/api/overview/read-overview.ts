@@ -6,7 +6,7 @@ import { type UsageGroup, type UsageRow, usageQuery } from '#contracts/billing/u
 import type { Activity } from '../../activity/activity.js';
 import { PanelError } from '../../http/panel-error.js';
 import { allOf, pagesOf } from '../../services/pages.js';
-import type { Services } from '../../services/services.js';
+import type { AskServices } from '../../services/services.js';
 import type { Overview, OverviewTraffic, OverviewWarning } from '../shapes/overview.js';
 import { type AccountState, accountWarnings, ENDS_SOON_MS } from './account-warnings.js';
 import type { OverviewQuery } from './overview-query.js';
@@ -23,9 +23,10 @@ const PAGE_ROWS = 1_000;
  * Reads the figures of one account, or of the platform, in one round of parallel calls. `platformWarnings` are those of an operator.
  */
 export async function readOverview(
-  services: Services,
+  services: AskServices,
   activity: Activity,
   query: OverviewQuery,
+  reader: string,
   platformWarnings: () => Promise<OverviewWarning[]>,
   now = new Date(),
 ): Promise<Overview> {
@@ -44,7 +45,7 @@ export async function readOverview(
     spenders('project'),
     spenders('key'),
     spenders('ending'),
-    trafficOf(activity, { accountId, from, to }),
+    trafficOf(activity, { accountId, from, to }, reader),
     platformWarnings(),
   ]);
   return {
@@ -66,8 +67,12 @@ export async function readOverview(
   };
 }
 
-async function trafficOf(activity: Activity, query: { accountId: string | undefined; from: string; to: string }): Promise<OverviewTraffic> {
-  const { total, gaps } = await activity.traffic(query);
+async function trafficOf(
+  activity: Activity,
+  query: { accountId: string | undefined; from: string; to: string },
+  reader: string,
+): Promise<OverviewTraffic> {
+  const { total, gaps } = await activity.traffic(query, reader);
   return { ...total, gaps };
 }
 
@@ -78,7 +83,7 @@ function rangeOf({ from, to }: OverviewQuery, now: Date): { from: string; to: st
   return { from: start.toISOString(), to: end.toISOString() };
 }
 
-async function readAccount(services: Services, accountId: string, now: Date): Promise<AccountState> {
+async function readAccount(services: AskServices, accountId: string, now: Date): Promise<AccountState> {
   const endsBefore = new Date(now.getTime() + ENDS_SOON_MS).toISOString();
   const [{ accounts }, balance, { budgets }, { keys: endingKeys }] = await Promise.all([
     services.ask(accountList, { accountId }),

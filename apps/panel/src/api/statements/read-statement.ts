@@ -3,7 +3,7 @@ import { type Movement, movementList } from '#contracts/billing/movements.js';
 import { type UsageRow, usageQuery } from '#contracts/billing/usage.js';
 import { PanelError } from '../../http/panel-error.js';
 import { allOf, pagesOf } from '../../services/pages.js';
-import type { Services } from '../../services/services.js';
+import type { AskServices } from '../../services/services.js';
 import type { Statement } from '../shapes/money.js';
 import { makeStatement } from './make-statement.js';
 
@@ -18,7 +18,7 @@ const PAGE_MOVEMENTS = 200;
  * month is the same whenever it is read.
  * @throws {PanelError} `invalid_request` for a month that has not begun, `not_found` for an unknown account.
  */
-export async function readStatement(services: Services, accountId: string, month: string, now = new Date()): Promise<Statement> {
+export async function readStatement(services: AskServices, accountId: string, month: string, now = new Date()): Promise<Statement> {
   const { from, end } = monthOf(month, now);
   const to = end < now ? end : now;
   const [account] = (await services.ask(accountList, { accountId })).accounts;
@@ -46,7 +46,7 @@ function monthOf(month: string, now: Date): { from: Date; end: Date } {
 }
 
 /** Newest first. An account has few movements: payments, and two for each plan. */
-function movementsUntil(services: Services, accountId: string, to: Date): Promise<Movement[]> {
+function movementsUntil(services: AskServices, accountId: string, to: Date): Promise<Movement[]> {
   return allOf(
     pagesOf(async (cursor) => {
       const page = { accountId, to: to.toISOString(), limit: PAGE_MOVEMENTS, cursor };
@@ -57,7 +57,7 @@ function movementsUntil(services: Services, accountId: string, to: Date): Promis
 }
 
 /** Returns the sums from `from` to before `to`, one row for each year at most. */
-async function usageBetween(services: Services, accountId: string, from: Date, to: Date): Promise<UsageRow[]> {
+async function usageBetween(services: AskServices, accountId: string, from: Date, to: Date): Promise<UsageRow[]> {
   const years: UsageRow[] = [];
   for (let start = from; start < to; start = new Date(start.getTime() + QUERY_MS)) {
     const end = new Date(Math.min(start.getTime() + QUERY_MS, to.getTime()));
