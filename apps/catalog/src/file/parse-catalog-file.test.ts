@@ -49,6 +49,7 @@ test('absent fields have their defaults', () => {
           stop: true,
           reasoningEcho: false,
           thinkTags: false,
+          beginsInReasoning: false,
           reasoningSummary: false,
           streamPlainRequests: false,
           hiddenReasoning: null,
