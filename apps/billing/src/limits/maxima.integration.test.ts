@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { LedgerFixture } from '../../test/ledger-fixture.js';
 import { updateAccount } from '../accounts/accounts.js';
 import { createProject } from '../accounts/projects.js';
@@ -30,6 +31,18 @@ const count = async (table: string) =>
       [accountId],
     )
   ).rows[0].count;
+/** Makes things at once: the rows that each of them refers to stay locked until several wait for them. */
+async function atOnce(times: number, make: (at: number) => Promise<unknown>): Promise<PromiseSettledResult<unknown>[]> {
+  const holder = await ledger.connect();
+  await holder.query('BEGIN');
+  await holder.query('SELECT FROM billing.account WHERE id = $1 FOR UPDATE', [accountId]);
+  await holder.query('SELECT FROM billing.project WHERE account_id = $1 FOR UPDATE', [accountId]);
+  const making = Promise.allSettled(Array.from({ length: times }, (_, at) => make(at)));
+  const waiting = `SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  while ((await ledger.sql.query(waiting)).rows[0].count < 3) await delay(10);
+  await holder.query('COMMIT');
+  return making;
+}
 const fulfilled = (outcomes: PromiseSettledResult<unknown>[]) => outcomes.filter(({ status }) => status === 'fulfilled').length;
 const reasons = (outcomes: PromiseSettledResult<unknown>[]) =>
   outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [[outcome.reason.code, outcome.reason.param]] : []));
@@ -43,16 +56,14 @@ test('an account gets no project beyond the most, and more when the operator all
 
 test('of projects at once, as many are made as the account may have [sec-operator-limits]', async () => {
   await allow({ projectsMax: 3 });
-  const outcomes = await Promise.allSettled(Array.from({ length: 8 }, (_, at) => newProject(`project ${at}`)));
+  const outcomes = await atOnce(8, (at) => newProject(`project ${at}`));
   expect([fulfilled(outcomes), reasons(outcomes), await count('project')]).toEqual([2, Array(6).fill(['conflict', 'accountId']), 3]);
 });
 
 test('of keys at once, as many are made as the account may have, over all its projects [sec-operator-limits]', async () => {
   const other = await newProject();
   await allow({ activeKeysMax: 3 });
-  const outcomes = await Promise.allSettled(
-    Array.from({ length: 8 }, (_, at) => newKey({ projectId: at % 2 === 0 ? projectId : other.projectId })),
-  );
+  const outcomes = await atOnce(8, (at) => newKey({ projectId: at % 2 === 0 ? projectId : other.projectId }));
   expect([fulfilled(outcomes), reasons(outcomes), await count('key')]).toEqual([2, Array(6).fill(['conflict', 'projectId']), 3]);
 });
 
