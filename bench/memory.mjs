@@ -20,7 +20,7 @@ const stack = await startStack({
 const port = Number(new URL(stack.gatewayUrl).port);
 const head = `host: x\r\nauthorization: Bearer ${stack.apiKey}\r\n`;
 const balance = `GET /v1/balance HTTP/1.1\r\n${head}\r\n`;
-const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(4e6)}` } };
+const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${'iVBORw0KGgoA'.padEnd(4e6, 'A')}` } };
 const waiting = generation({ model: 'sim-vision', messages: [user([{ type: 'text', text: '[[sim ttft=40000]]' }, image, image])] });
 
 function user(content) {

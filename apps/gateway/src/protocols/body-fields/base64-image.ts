@@ -13,7 +13,7 @@ interface InlineImage {
 
 /**
  * Parses `data:image/png;base64,…`. Throws `image_url_not_supported` for a link, which is never fetched, `request_too_large` above 5 MB
- * decoded, and `unsupported_content` for another media type.
+ * decoded, and `unsupported_content` for another media type or bytes of another kind.
  */
 export function parseImageDataUrl(url: string, param: string): InlineImage {
   const comma = url.slice(0, HEAD_LENGTH_MAX).indexOf(',');
@@ -23,13 +23,16 @@ export function parseImageDataUrl(url: string, param: string): InlineImage {
   return parseBase64Image(mediaType, url.slice(comma + 1), param);
 }
 
-/** Parses an image with separate media type and data, as in the messages format. Throws the errors of `parseImageDataUrl`. */
-export function parseBase64Image(mediaType: string, data: string, param: string): InlineImage {
-  const known = MEDIA_TYPES.get(mediaType.toLowerCase());
-  if (known === undefined) {
-    throw new GatewayError('unsupported_content', `\`${param}\` must be a PNG, JPEG, WebP or GIF image.`, { param });
-  }
-  return { mediaType: known, base64: canonicalBase64(data, param) };
+/**
+ * Parses an image with separate media type and data, as in the messages format. The media type becomes that of the bytes, because
+ * vendors refuse an image with a wrong label. Throws the errors of `parseImageDataUrl`.
+ */
+export function parseBase64Image(label: string, data: string, param: string): InlineImage {
+  if (!MEDIA_TYPES.has(label.toLowerCase())) throw notKnownImage(param);
+  const base64 = canonicalBase64(data, param);
+  const mediaType = mediaTypeOf(Buffer.from(base64.slice(0, HEAD_DIGITS), 'base64'));
+  if (mediaType === undefined) throw notKnownImage(param);
+  return { mediaType, base64 };
 }
 
 const HEAD_LENGTH_MAX = 256;
@@ -37,13 +40,22 @@ const DATA_URL_HEAD = /^\s*data:([^;,]*)(?:;[^;,]*)*(;\s*base64)\s*$/i;
 const LINK = /^\s*[a-z][a-z0-9+.-]*:/i;
 
 /** Clients send `image/jpg` although it is not registered. */
-const MEDIA_TYPES = new Map<string, ImageMediaType>([
-  ['image/png', 'image/png'],
-  ['image/jpeg', 'image/jpeg'],
-  ['image/jpg', 'image/jpeg'],
-  ['image/webp', 'image/webp'],
-  ['image/gif', 'image/gif'],
-]);
+const MEDIA_TYPES = new Set(['image/png', 'image/jpeg', 'image/jpg', 'image/webp', 'image/gif']);
+
+/** Base64 digits of the first 12 bytes, which tell the kind of an image. */
+const HEAD_DIGITS = 16;
+
+function mediaTypeOf(head: Buffer): ImageMediaType | undefined {
+  const text = head.toString('latin1');
+  if (text.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
+  if (text.startsWith('\xff\xd8\xff')) return 'image/jpeg';
+  if (text.startsWith('GIF87a') || text.startsWith('GIF89a')) return 'image/gif';
+  return text.startsWith('RIFF') && text.startsWith('WEBP', 8) ? 'image/webp' : undefined;
+}
+
+function notKnownImage(param: string): GatewayError {
+  return new GatewayError('unsupported_content', `\`${param}\` must be a PNG, JPEG, WebP or GIF image.`, { param });
+}
 
 function notInlineImage(url: string, param: string): GatewayError {
   const start = url.slice(0, HEAD_LENGTH_MAX);

@@ -83,7 +83,7 @@ test('count_tokens reads the same prompt and no other field [count-tokens-reques
   const prompt = {
     model: 'sim-fast',
     system: 'Be brief.',
-    messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }] }],
+    messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } }] }],
     tools: [{ name: 'f', input_schema: {} }],
   };
   const { model, turns, tools, output } = parseRequest({ ...prompt, max_tokens: 64 }).request;
