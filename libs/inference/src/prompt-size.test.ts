@@ -1,3 +1,4 @@
+import { NO_REASONING, outputInstruction } from './added-texts.js';
 import { measurePrompt, promptBytesMax } from './prompt-size.js';
 import type { OutputFormat } from './request.js';
 import type { Tool } from './tool.js';
@@ -35,13 +36,13 @@ test('tools count with their schemas, calls with name and arguments [hold-size]'
     kind: 'function',
     argumentsText: '{"a":"\\""}',
   };
-  expect(size([{ role: 'assistant', parts: [call] }])).toEqual({ ...NOTHING, textBytes: 9 + 10 });
+  expect(size([{ role: 'assistant', parts: [call] }])).toEqual({ ...NOTHING, textBytes: 9 + 10, reasoningBytes: NO_REASONING.length });
   const add: Tool = { key: { name: 'add' }, wireName: 'add', kind: 'function', description: 'Adds "two"', parameters: { type: 'object' } };
   const patch: Tool = { key: { name: 'p' }, wireName: 'p', kind: 'custom', grammar: { syntax: 'lark', definition: 'start: "x"' } };
   expect(size([], [add, patch])).toEqual({ ...NOTHING, textBytes: 3 + 10 + '{"type":"object"}'.length + 1 + 10 });
 });
 
-test('the schema of the output and earlier reasoning count apart, because not every upstream gets them', () => {
+test('the instruction with the schema of the output and earlier reasoning count apart, because not every upstream gets them', () => {
   const turns: Turn[] = [
     {
       role: 'assistant',
@@ -51,7 +52,18 @@ test('the schema of the output and earlier reasoning count apart, because not ev
       ],
     },
   ];
-  const measured = size(turns, [], { kind: 'json-schema', name: 'x', schema: { type: 'null' } });
-  expect(measured).toEqual({ textBytes: 2, schemaBytes: 15, reasoningBytes: 1_000, images: 0 });
-  expect([promptBytesMax(measured, false), promptBytesMax(measured, true)]).toEqual([17, 1_017]);
+  const output: OutputFormat = { kind: 'json-schema', name: 'x', schema: { type: 'null' } };
+  const schemaBytes = outputInstruction(output).length;
+  const measured = size(turns, [], output);
+  expect(measured).toEqual({ textBytes: 2, schemaBytes, reasoningBytes: 1_000, images: 0 });
+  expect([promptBytesMax(measured, false), promptBytesMax(measured, true)]).toEqual([2 + schemaBytes, 1_002 + schemaBytes]);
+});
+
+test('what the proxy may add counts: the instruction for JSON, and text in place of reasoning that the client did not keep', () => {
+  const turns: Turn[] = [[], [{ type: 'reasoning' as const, text: '' }], [{ type: 'reasoning' as const, text: 'Hm' }]].map((parts) => ({
+    role: 'assistant',
+    parts,
+  }));
+  const schemaBytes = outputInstruction({ kind: 'json-object' }).length;
+  expect(size(turns, [], { kind: 'json-object' })).toEqual({ ...NOTHING, schemaBytes, reasoningBytes: 2 * NO_REASONING.length + 2 });
 });

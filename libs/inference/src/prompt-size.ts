@@ -1,4 +1,5 @@
-import type { InferenceRequest, OutputFormat } from './request.js';
+import { NO_REASONING, outputInstruction } from './added-texts.js';
+import type { InferenceRequest } from './request.js';
 import type { Tool } from './tool.js';
 import type { Turn } from './turn.js';
 
@@ -9,15 +10,15 @@ import type { Turn } from './turn.js';
 export interface PromptSize {
   /** Bytes that every upstream gets: texts, tool calls and results of the turns, and the tools with their schemas. */
   textBytes: number;
-  /** Bytes of the output's JSON Schema, which some upstreams get and others do not. */
+  /** Bytes of the output's JSON Schema in an instruction. Some upstreams get it, some less, and others nothing. */
   schemaBytes: number;
-  /** Bytes of earlier reasoning. Only upstreams with `reasoningEcho` get it. */
+  /** Bytes of earlier reasoning, and of what stands for it where the client kept none. Only upstreams with `reasoningEcho` get it. */
   reasoningBytes: number;
   images: number;
 }
 
 export function measurePrompt({ turns, tools, output }: Pick<InferenceRequest, 'turns' | 'tools' | 'output'>): PromptSize {
-  const size: PromptSize = { textBytes: 0, schemaBytes: schemaBytesOf(output), reasoningBytes: 0, images: 0 };
+  const size: PromptSize = { textBytes: 0, schemaBytes: Buffer.byteLength(outputInstruction(output)), reasoningBytes: 0, images: 0 };
   for (const turn of turns) addTurn(turn, size);
   for (const tool of tools) size.textBytes += bytesOfTool(tool);
   return size;
@@ -29,8 +30,13 @@ export function promptBytesMax({ textBytes, schemaBytes, reasoningBytes }: Promp
 }
 
 function addTurn(turn: Turn, size: PromptSize): void {
+  if (turn.role === 'assistant' && !turn.parts.some(isReasoning)) size.reasoningBytes += NO_REASONING.length;
   if (turn.role !== 'tool') addParts(turn.parts, size);
   else for (const { parts } of turn.results) addParts(parts, size);
+}
+
+function isReasoning(part: Part): boolean {
+  return part.type === 'reasoning' && part.text !== '';
 }
 
 type Part = Exclude<Turn, { role: 'tool' }>['parts'][number];
@@ -61,8 +67,4 @@ function bytesOfText(text: string): number {
 function bytesOfTool({ wireName, description = '', parameters, grammar }: Tool): number {
   const schema = parameters === undefined ? '' : JSON.stringify(parameters);
   return [wireName, description, schema, grammar?.definition ?? ''].reduce((bytes, text) => bytes + Buffer.byteLength(text), 0);
-}
-
-function schemaBytesOf(output: OutputFormat): number {
-  return output.kind === 'json-schema' ? Buffer.byteLength(JSON.stringify(output.schema)) : 0;
 }

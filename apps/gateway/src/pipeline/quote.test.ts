@@ -1,4 +1,5 @@
-import type { InferenceRequest } from '#inference/request.js';
+import { outputInstruction } from '#inference/added-texts.js';
+import type { InferenceRequest, OutputFormat } from '#inference/request.js';
 import { TEST_MODEL } from '#testing/fake-services.js';
 import type { Model } from '../clients/catalog.js';
 import { quoteRequest } from './quote.js';
@@ -82,8 +83,10 @@ test('the hold has the price of the request and of each image, and pins how many
   });
 });
 
+const SCHEMA: OutputFormat = { kind: 'json-schema', name: 'x', schema: { type: 'null' } };
+
 test.each<[string, Partial<InferenceRequest>, number]>([
-  ['the schema of the output', { output: { kind: 'json-schema', name: 'x', schema: { type: 'null' } } }, '{"type":"null"}'.length],
+  ['the schema of the output', { output: SCHEMA }, outputInstruction(SCHEMA).length],
   ['an image', { turns: [{ role: 'user', parts: [{ type: 'image', mediaType: 'image/png', base64: 'AAAA' }] }] }, TINY.tokensPerImageMax],
   ['earlier reasoning', { turns: [{ role: 'assistant', parts: [{ type: 'reasoning', text: 'Hm. Hm.' }] }] }, 7],
 ])('the hold covers %s [hold-size]', (_name, over, promptTokens) => {

@@ -9,7 +9,7 @@ import { HeldBytes, type HeldShare } from '../transport/held-bytes.js';
 import { postStream, type TransferLimits, type UpstreamReply } from '../transport/post-stream.js';
 import { SseParser } from '../transport/sse-parser.js';
 import type { StreamParser, UpstreamAdapter, UpstreamCall } from '../upstreams/upstream-adapter.js';
-import { encodeJsonInSlices } from './encode-json.js';
+import { encodeJson, encodeJsonInSlices } from './encode-json.js';
 import { EventLoopBudget } from './event-loop-budget.js';
 import { mayBeEmpty, ReplyShaper } from './reply-shaper.js';
 import type { UsageMeter } from './usage-meter.js';
@@ -60,7 +60,7 @@ export async function* callUpstream(
   const stream = request.stream || capabilities.streamPlainRequests;
   const call: UpstreamCall = { request, model, baseUrl, outputTokensMax: ticket.outputTokensMax, stream, capabilities, onReply, onOddity };
   const rendered = adapter.renderRequest(call, apiKey);
-  const body = ticket.promptTokensEstimate > LARGE_PROMPT_TOKENS ? await encodeLarge(rendered.body) : JSON.stringify(rendered.body);
+  const body = ticket.promptTokensEstimate > LARGE_PROMPT_TOKENS ? await encodeLarge(rendered.body) : encodeJson(rendered.body);
   const { length } = body;
   const limitsOf = (isStream: boolean): TransferLimits => (isStream ? streamLimits(call, timeouts) : plainLimits(call, timeouts, length));
   const reply = await postStream(

@@ -1,17 +1,40 @@
 import fc from 'fast-check';
 import { parseExactly } from '#inference/exact-json.js';
+import { replaceHalves } from '#inference/whole-characters.js';
 import { turnsDuring } from '#testing/event-loop-turns.js';
 import { testCases } from '#testing/long-run.js';
-import { encodeJsonInSlices } from './encode-json.js';
+import { encodeJson, encodeJsonInSlices } from './encode-json.js';
+
+const halves = fc.constantFrom('a', '\\', '"', '\ud83c', '\udf0d', '🌍');
 
 testCases(
-  'any value is encoded as JSON.stringify has it',
+  'any value is encoded as JSON.stringify has it, with whole characters',
   { usual: 500, long: 20_000 },
-  fc.object({ withBoxedValues: false }),
+  fc.object({
+    withBoxedValues: false,
+    key: fc.string({ unit: 'binary' }),
+    values: [fc.string({ unit: halves }), fc.double(), fc.constant(null)],
+  }),
   async (value) => {
-    expect((await encodeJsonInSlices(value)).toString()).toBe(JSON.stringify(value));
+    const json = encodeJson(value);
+    expect([json, json.isWellFormed()]).toEqual([replaceHalves(JSON.stringify(value)), true]);
+    expect((await encodeJsonInSlices(value)).toString()).toBe(json);
   },
 );
+
+test('half a character becomes U+FFFD wherever it stands, also at a cut, and an escape in a text stays', async () => {
+  const long = `${'🌍'.repeat(40_000)}\ud83d`;
+  const body = { a: 'cut \ud83d', 'k\udf0d': ['\\ud83d', '🌍'], [`x${long}`]: long, b: `x${long}` };
+  const whole = {
+    a: 'cut \ufffd',
+    'k\ufffd': ['\\ud83d', '🌍'],
+    [`x${long.toWellFormed()}`]: long.toWellFormed(),
+    b: `x${long.toWellFormed()}`,
+  };
+  expect(JSON.parse(encodeJson(body))).toEqual(whole);
+  const sliced = (await encodeJsonInSlices(body)).toString();
+  expect([/\\u[dD][89a-f]/.test(sliced.replaceAll('\\\\', '')), JSON.parse(sliced)]).toEqual([false, whole]);
+});
 
 test.each([
   ['a long text with quotes and a pair of surrogates at every cut', { text: 'a"\\\n'.repeat(40_000) + '🌍'.repeat(100_001) }],

@@ -1,4 +1,5 @@
 import { isExactNumber } from '#inference/exact-json.js';
+import { replaceHalves } from '#inference/whole-characters.js';
 import { EventLoopBudget } from './event-loop-budget.js';
 
 /** Characters that are encoded between two checks of the clock, in well under a millisecond. */
@@ -11,8 +12,13 @@ class Syntax {
 
 const [COMMA, OBJECT_END, ARRAY_END, STRING_END] = [new Syntax(','), new Syntax('}'), new Syntax(']'), new Syntax('"')];
 
+/** Returns the JSON of a body for an upstream, with U+FFFD in place of each half of a character. */
+export function encodeJson(value: object): string {
+  return replaceHalves(JSON.stringify(value));
+}
+
 /**
- * Returns the JSON of `value` in UTF-8, equal to that of `JSON.stringify`. Takes twice as long, but serves other requests meanwhile:
+ * Returns the JSON of `value` in UTF-8, equal to that of `encodeJson`. Takes twice as long, but serves other requests meanwhile:
  * `JSON.stringify` of 8 MiB blocks them for 50 ms.
  */
 export async function encodeJsonInSlices(value: object): Promise<Buffer> {
@@ -23,7 +29,7 @@ export async function encodeJsonInSlices(value: object): Promise<Buffer> {
   while (left.length > 0) {
     text += encodeNext(left.pop(), left);
     if (text.length < PIECE_LENGTH && left.length > 0) continue;
-    pieces.push(Buffer.from(text));
+    pieces.push(Buffer.from(replaceHalves(text)));
     text = '';
     await budget.yieldWhenSpent();
   }
@@ -72,10 +78,14 @@ class StringRest {
     private readonly from: number,
   ) {}
 
-  /** A surrogate pair that is cut in two is escaped, and still decodes to the same character. */
   encodePiece(left: unknown[]): string {
-    const end = this.from + PIECE_LENGTH;
+    const cut = this.from + PIECE_LENGTH;
+    const end = isPairAt(this.text, cut - 1) ? cut + 1 : cut;
     left.push(end < this.text.length ? new StringRest(this.text, end) : STRING_END);
     return JSON.stringify(this.text.slice(this.from, end)).slice(1, -1);
   }
+}
+
+function isPairAt(text: string, index: number): boolean {
+  return (text.codePointAt(index) ?? 0) > 0xffff;
 }

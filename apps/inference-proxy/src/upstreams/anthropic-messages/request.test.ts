@@ -11,7 +11,8 @@ function bodyOf(request: Partial<InferenceRequest>, capabilities: Partial<Upstre
 
 const t = (text: string) => ({ type: 'text' as const, text });
 const call = { type: 'tool-call' as const, tool: { name: 'x' }, wireName: 'x', kind: 'function' as const };
-const TOOL: Tool = { key: { name: 'x' }, wireName: 'x', kind: 'function', description: 'X', strict: true };
+const CLOSED = { type: 'object', properties: {}, additionalProperties: false };
+const TOOL: Tool = { key: { name: 'x' }, wireName: 'x', kind: 'function', description: 'X', parameters: CLOSED, strict: true };
 const PATCH: Tool = { key: { name: 'patch' }, wireName: 'patch', kind: 'custom' };
 
 /** Digest of `a.1`, an id that the dialect refuses. */
@@ -101,7 +102,7 @@ test.each([
   const { tools, tool_choice } = bodyOf({ tools: [TOOL, PATCH], toolChoice, hints: { parallelToolCalls } });
   expect([tools, tool_choice]).toEqual([
     [
-      { name: 'x', description: 'X', input_schema: { type: 'object', properties: {} }, strict: true },
+      { name: 'x', description: 'X', input_schema: CLOSED, strict: true },
       { name: 'patch', input_schema: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] } },
     ],
     expected,
@@ -116,15 +117,18 @@ test('strict and disable_parallel_tool_use are sent, but where the server refuse
 });
 
 test('output formats: a strict schema as such, the others by instruction', () => {
-  const output = { kind: 'json-schema' as const, name: 'a', schema: { type: 'object' } };
+  const output = { kind: 'json-schema' as const, name: 'a', schema: CLOSED };
   const of = (request: Partial<InferenceRequest>) => {
     const { system, output_config } = bodyOf(request);
     return [system, output_config];
   };
   expect([of({ output: { kind: 'json-object' } }), of({ output }), of({ output: { ...output, strict: true } })]).toEqual([
     ['Answer with one JSON object and nothing else.', undefined],
-    ['Answer with JSON and nothing else. It must match this JSON Schema:\n{"type":"object"}', undefined],
-    [undefined, { format: { type: 'json_schema', schema: { type: 'object' } } }],
+    [
+      'Answer with JSON and nothing else. It must match this JSON Schema:\n{"type":"object","properties":{},"additionalProperties":false}',
+      undefined,
+    ],
+    [undefined, { format: { type: 'json_schema', schema: CLOSED } }],
   ]);
 });
 

@@ -1,10 +1,13 @@
+import { NO_REASONING, outputInstruction } from '#inference/added-texts.js';
 import type { OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn } from '#inference/turn.js';
 import { NO_MESSAGE } from '../requests/arrange-turns.js';
 import { asFunction } from '../requests/as-function.js';
+import type { Schema } from '../requests/schema-reference.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 import { renderCallId } from './call-id.js';
+import { grammarSchemaOf } from './grammar-schema.js';
 import { ToolCallInputs } from './tool-call-inputs.js';
 
 type Block = Record<string, unknown>;
@@ -17,17 +20,19 @@ interface Message {
 export function renderRequest(call: UpstreamCall, apiKey: string | undefined): RenderedRequest {
   const { request, model, stream, capabilities } = call;
   const { output, temperature } = request;
-  const native = output.kind === 'json-schema' && output.strict === true && capabilities.jsonSchema;
+  const schema = capabilities.jsonSchema ? enforcedSchema(output) : undefined;
   const firstOther = request.turns.findIndex((turn) => turn.role !== 'system');
   const leading = firstOther === -1 ? request.turns.length : firstOther;
   const system = request.turns.slice(0, leading).flatMap((turn) => (turn.role === 'system' ? turn.parts : []));
-  const texts = [...system.map((part) => part.text), native ? '' : outputInstruction(output)].filter((text) => text.trim() !== '');
+  const texts = [...system.map((part) => part.text), schema === undefined ? outputInstruction(output) : ''].filter(
+    (text) => text.trim() !== '',
+  );
   const stop = capabilities.stop ? (request.stop ?? []).filter(takesStop) : [];
   const body = {
     model,
     max_tokens: call.outputTokensMax,
     system: texts.length === 0 ? undefined : texts.join('\n'),
-    messages: renderMessages(request.turns.slice(leading)),
+    messages: renderMessages(request.turns.slice(leading), capabilities.reasoningEcho),
     temperature: temperature === undefined ? undefined : Math.min(1, temperature),
     top_p: temperature === undefined ? request.topP : undefined, // newer models reject the two together
     stop_sequences: stop.length === 0 ? undefined : stop,
@@ -36,7 +41,7 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
       request.tools.length === 0
         ? undefined
         : renderToolChoice(request.toolChoice, capabilities.parallelToolCalls ? request.hints.parallelToolCalls : undefined),
-    output_config: native ? { format: { type: 'json_schema', schema: output.schema } } : undefined,
+    output_config: schema && { format: { type: 'json_schema', schema } },
     stream,
   };
   return {
@@ -51,30 +56,30 @@ export function takesStop(sequence: string): boolean {
   return sequence.trim() !== '';
 }
 
-function outputInstruction(output: OutputFormat): string {
-  switch (output.kind) {
-    case 'text':
-      return '';
-    case 'json-object':
-      return 'Answer with one JSON object and nothing else.';
-    case 'json-schema':
-      return `Answer with JSON and nothing else. It must match this JSON Schema:\n${JSON.stringify(output.schema)}`;
-  }
+/**
+ * Returns the schema that the upstream enforces. Undefined where there is none, where the dialect refuses it, or where the words for the
+ * limits that it refuses make it longer than the instruction: the hold counts no more than that.
+ */
+function enforcedSchema(output: OutputFormat): Schema | undefined {
+  const schema = output.kind === 'json-schema' && output.strict ? grammarSchemaOf(output.schema) : undefined;
+  const isCovered = schema !== undefined && Buffer.byteLength(JSON.stringify(schema)) <= Buffer.byteLength(outputInstruction(output));
+  return isCovered ? schema : undefined;
 }
 
 /** Renders alternating roles, the user first, and tool results before the other content of their message. */
-function renderMessages(turns: readonly Turn[]): Message[] {
+function renderMessages(turns: readonly Turn[], reasoningEcho: boolean): Message[] {
   const messages: Message[] = [];
   const inputs = new ToolCallInputs();
   for (const turn of turns) {
     // Later system turns become user messages: the dialect has no other place for them.
     const role = turn.role === 'assistant' ? 'assistant' : 'user';
-    const content = renderTurn(turn, inputs);
+    const content = renderTurn(turn, inputs, reasoningEcho);
     const last = messages.at(-1);
     if (content.length === 0) continue;
     if (last?.role !== role) messages.push({ role, content });
     else for (const block of content) last.content.push(block);
   }
+  if (reasoningEcho) for (const message of messages) if (message.role === 'assistant') addReasoning(message);
   for (const message of messages) {
     const isResult = (block: Block): boolean => block.type === 'tool_result';
     message.content = [...message.content.filter(isResult), ...message.content.filter((block) => !isResult(block))];
@@ -86,13 +91,18 @@ function renderMessages(turns: readonly Turn[]): Message[] {
   return messages;
 }
 
-function renderTurn(turn: Turn, inputs: ToolCallInputs): Block[] {
+/** Upstreams that require reasoning back want it in each message of the model, before the call that it led to. */
+function addReasoning({ content }: Message): void {
+  if (!content.some(({ type }) => type === 'thinking')) content.unshift(renderReasoning(NO_REASONING));
+}
+
+function renderTurn(turn: Turn, inputs: ToolCallInputs, reasoningEcho: boolean): Block[] {
   switch (turn.role) {
     case 'system':
     case 'user':
       return renderParts(turn.parts);
     case 'assistant':
-      return renderAssistant(turn, inputs);
+      return renderAssistant(turn, inputs, reasoningEcho);
     case 'tool':
       return renderToolResults(turn);
   }
@@ -109,13 +119,19 @@ function renderImage({ mediaType, base64 }: ImagePart): Block {
   return { type: 'image', source: { type: 'base64', media_type: mediaType, data: base64 } };
 }
 
-/** Omits reasoning: the dialect accepts only blocks that it has signed. */
-function renderAssistant({ parts }: AssistantTurn, inputs: ToolCallInputs): Block[] {
-  return parts.flatMap((part): Block[] => {
+/** Puts reasoning first, without a signature, where the upstream requires it. Others accept only blocks that they have signed. */
+function renderAssistant({ parts }: AssistantTurn, inputs: ToolCallInputs, reasoningEcho: boolean): Block[] {
+  const reasoning = reasoningEcho ? parts.filter((part) => part.type === 'reasoning').filter(({ text }) => text !== '') : [];
+  const others = parts.flatMap((part): Block[] => {
     if (part.type === 'reasoning') return [];
     if (part.type === 'text') return renderParts([part]);
     return [{ type: 'tool_use', id: renderCallId(part.callId), name: part.wireName, input: inputs.render(part) }];
   });
+  return [...reasoning.map((part) => renderReasoning(part.text)), ...others];
+}
+
+function renderReasoning(text: string): Block {
+  return { type: 'thinking', thinking: text };
 }
 
 function renderToolResults({ results }: ToolTurn): Block[] {
@@ -132,7 +148,13 @@ function renderToolResults({ results }: ToolTurn): Block[] {
 
 function renderTool(tool: Tool, takesStrict: boolean): Block {
   const { description, parameters, strict } = asFunction(tool);
-  return { name: tool.wireName, description, input_schema: parameters, strict: takesStrict ? strict : undefined };
+  const isEnforced = strict !== true || isGrammarSchema(parameters);
+  return { name: tool.wireName, description, input_schema: parameters, strict: takesStrict && isEnforced ? strict : undefined };
+}
+
+/** True for a schema that the dialect enforces as it is. A tool with any other goes without `strict`, so that its limits stay. */
+function isGrammarSchema(schema: Schema): boolean {
+  return JSON.stringify(grammarSchemaOf(schema)) === JSON.stringify(schema);
 }
 
 function renderToolChoice(choice: ToolChoice | undefined, parallel: boolean | undefined): unknown {

@@ -233,8 +233,9 @@ describe('tools', () => {
   });
 
   test('the keys of a schema keep their order [T-47]', () => {
-    const rendered = renderRequest(callOf(false, { tools: [{ ...WEATHER, parameters: { b: 1, a: { d: 1, c: 2 } } }] }), undefined);
-    expect(JSON.stringify(rendered.body)).toContain('"parameters":{"b":1,"a":{"d":1,"c":2}}');
+    const parameters = { properties: { b: { d: 1, c: 2 }, a: {} }, $defs: {}, type: 'object' };
+    const rendered = renderRequest(callOf(false, { tools: [{ ...WEATHER, parameters }] }), undefined);
+    expect(JSON.stringify(rendered.body)).toContain('"parameters":{"properties":{"b":{"d":1,"c":2},"a":{}},"$defs":{},"type":"object"}');
   });
 
   test.each([

@@ -1,9 +1,12 @@
 import type { UpstreamCapabilities } from '#contracts/catalog.js';
+import { NO_REASONING } from '#inference/added-texts.js';
 import type { Hints, OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn, UserTurn } from '#inference/turn.js';
 import { arrangeTurns } from '../requests/arrange-turns.js';
 import { asFunction } from '../requests/as-function.js';
+import { argumentsOf } from '../requests/call-arguments.js';
+import { instructOutput } from '../requests/instruct-output.js';
 import { isStrictSchema } from '../requests/strict-schema.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 import { renderCallId } from './call-id.js';
@@ -17,7 +20,7 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
   const { request, model, stream, capabilities } = call;
   const body = {
     model,
-    messages: renderMessages(request.turns, capabilities),
+    messages: renderMessages(instructOutput(request, capabilities), capabilities),
     [capabilities.maxTokensField]: call.outputTokensMax,
     temperature: request.temperature,
     top_p: request.topP,
@@ -73,7 +76,7 @@ function renderImage({ mediaType, base64, detail }: ImagePart): unknown {
   return { type: 'image_url', image_url: { url: `data:${mediaType};base64,${base64}`, detail } };
 }
 
-/** Keeps text beside calls, and a turn without text. */
+/** Keeps text beside calls, and a turn without text. An upstream that requires reasoning requires it in each message of the model. */
 function renderAssistant({ parts }: AssistantTurn, capabilities: UpstreamCapabilities): Message {
   const text = joinTexts(parts.filter((part) => part.type === 'text'));
   const reasoning = joinTexts(parts.filter((part) => part.type === 'reasoning'));
@@ -81,7 +84,7 @@ function renderAssistant({ parts }: AssistantTurn, capabilities: UpstreamCapabil
   return {
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,
-    reasoning_content: capabilities.reasoningEcho && reasoning !== '' ? reasoning : undefined,
+    reasoning_content: capabilities.reasoningEcho ? reasoning || NO_REASONING : undefined,
     tool_calls:
       calls.length === 0
         ? undefined
@@ -90,7 +93,7 @@ function renderAssistant({ parts }: AssistantTurn, capabilities: UpstreamCapabil
             type: 'function',
             function: {
               name: call.wireName,
-              arguments: call.kind === 'custom' ? JSON.stringify({ input: call.argumentsText }) : call.argumentsText || '{}',
+              arguments: call.kind === 'custom' ? JSON.stringify({ input: call.argumentsText.toWellFormed() }) : argumentsOf(call),
             },
           })),
   };

@@ -3,7 +3,9 @@ import type { InferenceRequest, OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn } from '#inference/turn.js';
 import { arrangeTurns } from '../requests/arrange-turns.js';
-import { describeWithGrammar } from '../requests/as-function.js';
+import { asFunction, describeWithGrammar } from '../requests/as-function.js';
+import { argumentsOf } from '../requests/call-arguments.js';
+import { instructOutput } from '../requests/instruct-output.js';
 import { isStrictSchema } from '../requests/strict-schema.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 import { renderCallId } from './call-id.js';
@@ -21,7 +23,7 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
   const customCalls = customCallIds(request.turns);
   const body = {
     model,
-    input: arrangeTurns(request.turns, capabilities).flatMap((turn) => renderTurn(turn, customCalls, capabilities)),
+    input: arrangeTurns(instructOutput(request, capabilities), capabilities).flatMap((turn) => renderTurn(turn, customCalls, capabilities)),
     max_output_tokens: Math.max(call.outputTokensMax, OUTPUT_TOKENS_MIN),
     temperature: request.temperature,
     top_p: request.topP,
@@ -85,11 +87,11 @@ function renderImage({ mediaType, base64, detail }: ImagePart): Item {
 function renderAssistant({ parts }: AssistantTurn): Item[] {
   const text = joinTexts(parts.filter((part) => part.type === 'text'));
   const calls = parts.filter((part) => part.type === 'tool-call');
-  const items: Item[] = calls.map(({ callId, wireName: name, kind, argumentsText }) =>
-    kind === 'custom'
-      ? { type: 'custom_tool_call', call_id: renderCallId(callId), name, input: argumentsText }
-      : { type: 'function_call', call_id: renderCallId(callId), name, arguments: argumentsText || '{}' },
-  );
+  const items: Item[] = calls.map((call) => {
+    const [call_id, name] = [renderCallId(call.callId), call.wireName];
+    if (call.kind === 'custom') return { type: 'custom_tool_call', call_id, name, input: call.argumentsText };
+    return { type: 'function_call', call_id, name, arguments: argumentsOf(call) };
+  });
   return text === '' && items.length > 0 ? items : [{ role: 'assistant', content: text }, ...items];
 }
 
@@ -123,12 +125,11 @@ function renderTools({ tools, toolChoice, hints }: InferenceRequest, capabilitie
 
 /** Always sends `strict`, because it defaults to true in this dialect. */
 function renderTool(tool: Tool, capabilities: UpstreamCapabilities): Item {
-  const { wireName: name, description } = tool;
+  const { wireName: name, description, grammar } = tool;
   if (tool.kind === 'function') {
-    const parameters = tool.parameters ?? { type: 'object', properties: {} };
-    return { type: 'function', name, description, parameters, strict: capabilities.strictTools && tool.strict === true };
+    const { strict, ...described } = asFunction(tool);
+    return { type: 'function', name, ...described, strict: capabilities.strictTools && strict === true };
   }
-  const { grammar } = tool;
   if (grammar === undefined) return { type: 'custom', name, description };
   if (grammar.syntax === 'lark' || grammar.syntax === 'regex') {
     return { type: 'custom', name, description, format: { type: 'grammar', syntax: grammar.syntax, definition: grammar.definition } };

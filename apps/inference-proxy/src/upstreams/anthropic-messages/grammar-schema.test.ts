@@ -1,0 +1,62 @@
+import { grammarSchemaOf } from './grammar-schema.js';
+
+const closed = (properties: object, more: object = {}) => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties),
+  additionalProperties: false,
+  ...more,
+});
+const text = { type: 'string' };
+
+test('a schema that the dialect enforces keeps its bytes', () => {
+  const point = closed({ x: { type: 'number' } });
+  const schema = closed(
+    {
+      name: { description: 'N', type: ['string', 'null'] },
+      when: { format: 'date', type: 'string' },
+      tags: { type: 'array', items: text, minItems: 1 },
+      kind: { enum: ['a', 'b'] },
+      either: { anyOf: [text, { $ref: '#/$defs/point' }] },
+    },
+    { $defs: { point }, title: 'T' },
+  );
+  expect(JSON.stringify(grammarSchemaOf(schema))).toBe(JSON.stringify(schema));
+});
+
+test.each([
+  ['ranges', { type: 'integer', minimum: 0, exclusiveMaximum: 9 }, { type: 'integer', description: 'minimum: 0, exclusiveMaximum: 9' }],
+  ['lengths', { description: 'A name', ...text, minLength: 2 }, { description: 'A name\nminLength: 2', ...text }],
+  ['a pattern', { ...text, pattern: '^a"$' }, { ...text, description: 'pattern: "^a\\"$"' }],
+  ['another format', { ...text, format: 'color' }, { ...text, description: 'format: "color"' }],
+  [
+    'items',
+    { type: 'array', items: text, minItems: 2, maxItems: 3 },
+    { type: 'array', items: text, description: 'minItems: 2, maxItems: 3' },
+  ],
+  ['oneOf', { oneOf: [text, { type: 'null' }] }, { anyOf: [text, { type: 'null' }] }],
+])('%s that it refuses become words or are rewritten', (_what, given, expected) => {
+  expect(grammarSchemaOf(closed({ a: given }))).toEqual(closed({ a: expected }));
+});
+
+const recursive = closed({ child: { $ref: '#/$defs/node' } });
+
+test.each([
+  ['an open object', { ...closed({}), additionalProperties: undefined }],
+  ['a map', closed({ a: { type: 'object', additionalProperties: text } })],
+  ['an open object inside', closed({ a: { type: 'array', items: { type: 'object' } } })],
+  ['recursion to the root', closed({ a: { $ref: '#' } })],
+  ['recursion of a definition', closed({ a: { $ref: '#/$defs/node' } }, { $defs: { node: recursive } })],
+  ['a reference elsewhere', closed({ a: { $ref: 'https://example.com/schema' } })],
+  ['any value', closed({ a: {} })],
+  ['any items', closed({ a: { type: 'array' } })],
+  ['a tuple', closed({ a: { type: 'array', prefixItems: [text], items: text } })],
+  ['objects among the values', closed({ a: { enum: [{ b: 1 }] } })],
+  ['a reference in allOf', closed({ a: { allOf: [{ $ref: '#/$defs/x' }] } }, { $defs: { x: text } })],
+  ['a root that is no object', { type: 'array', items: text }],
+  [
+    'too many optional properties',
+    { ...closed(Object.fromEntries(Array.from({ length: 25 }, (_, index) => [`p${index}`, text]))), required: [] },
+  ],
+  ['too many unions', closed(Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`p${index}`, { type: ['string', 'null'] }])))],
+])('%s cannot be enforced', (_what, schema) => expect(grammarSchemaOf(schema)).toBeUndefined());

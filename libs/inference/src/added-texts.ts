@@ -1,0 +1,19 @@
+import type { OutputFormat } from './request.js';
+import { replaceHalves } from './whole-characters.js';
+
+/** Texts that the proxy adds to prompts for some upstreams. The hold counts them. */
+
+/** Stands for the reasoning of an earlier turn where an upstream requires one and the client kept none. */
+export const NO_REASONING = '(no reasoning)';
+
+/** Returns the instruction that stands in for an output format which an upstream does not take; empty for text. It contains the word JSON. */
+export function outputInstruction(output: OutputFormat): string {
+  switch (output.kind) {
+    case 'text':
+      return '';
+    case 'json-object':
+      return 'Answer with one JSON object and nothing else.';
+    case 'json-schema':
+      return `Answer with JSON and nothing else. It must match this JSON Schema:\n${replaceHalves(JSON.stringify(output.schema))}`;
+  }
+}
