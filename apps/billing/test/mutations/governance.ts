@@ -139,8 +139,8 @@ export const MUTATIONS_OF_GOVERNANCE: MutationsByFile = {
     ],
     [
       'a key sees its own usage',
-      '{ ...request, accountId: key.project.accountId }',
-      '{ ...request, keyId: undefined, accountId: key.project.accountId }',
+      '{ ...request, accountId: await accountOfKey(',
+      '{ ...request, keyId: undefined, accountId: await accountOfKey(',
       OWN_KEY,
       'the usage of a key is that of its own requests',
     ],
