@@ -53,7 +53,7 @@ export const ANSWERS: Scenario[] = [
       ...saying('Where?'),
       schema: {
         type: 'object',
-        properties: { city: { type: 'string' }, days: { type: 'integer', minimum: 2 } },
+        properties: { city: { type: 'string' }, days: { type: 'integer', enum: [2] } },
         required: ['city', 'days'],
         additionalProperties: false,
       },

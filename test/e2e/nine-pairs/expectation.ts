@@ -71,7 +71,7 @@ function replyOf({ reply }: Scenario): Reply {
 /** Usage by the rule of the simulator (apps/upstream-sim/README.md), the same in all dialects. */
 function reported({ ask, cachedTokens = 0 }: Scenario, { reasoning, text, calls }: Reply): Usage {
   return {
-    promptTokens: promptTokens(renderChat(ask, '') as unknown as ChatRequest),
+    promptTokens: promptTokens(chatPrompt(ask)),
     cachedTokens,
     outputTokens: completionTokens({
       text,
@@ -84,12 +84,22 @@ function reported({ ask, cachedTokens = 0 }: Scenario, { reasoning, text, calls 
   };
 }
 
+/** The prompt as it reaches upstreams: every schema of a tool has `properties`. */
+function chatPrompt(ask: Ask): ChatRequest {
+  const chat = renderChat(ask, '');
+  const tools = (chat.tools as { function: { parameters?: object } }[] | undefined)?.map((tool) => ({
+    ...tool,
+    function: { ...tool.function, parameters: { properties: {}, ...tool.function.parameters } },
+  }));
+  return { ...chat, tools } as unknown as ChatRequest;
+}
+
 /**
  * Usage of a reply that breaks: the prompt as the upstream has counted it at the start, else Tollgate's estimate, which is four bytes of
  * text a token for prompt and output (docs/money.md).
  */
 function broken(ask: Ask, dialect: Dialect, text: string): Usage {
-  const chat = renderChat(ask, '') as unknown as ChatRequest;
+  const chat = chatPrompt(ask);
   const isCounted = dialect === 'anthropic-messages';
   return {
     promptTokens: isCounted ? promptTokens(chat) : estimateOutputTokens(textBytes(ask)),

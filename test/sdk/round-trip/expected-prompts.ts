@@ -17,7 +17,7 @@ const THOUGHTS: Record<number, string> = { 2: 'Rome, then.', 4: 'Rome, then.', 8
 export function expectedPrompts({ stream, echoed }: { stream: boolean; echoed: boolean }): Record<RoutedModel, unknown[]> {
   const chat = transcriptOf('openai-chat');
   const thoughtful = chat.history.map((message, index) =>
-    THOUGHTS[index] && echoed ? { ...message, reasoning_content: THOUGHTS[index] } : message,
+    message.role === 'assistant' ? { ...message, reasoning_content: (echoed && THOUGHTS[index]) || '(no reasoning)' } : message,
   );
   return {
     'round-trip-chat': promptsOf(chat, stream),
