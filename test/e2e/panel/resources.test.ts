@@ -62,7 +62,7 @@ interface Created {
 }
 
 async function createTenant(usd: string): Promise<Created> {
-  const { accountId } = (await call<Created>('POST', '/accounts', { body: { name: 'Acme' }, schema: 'Account' })).body;
+  const { accountId } = (await call<Created>('POST', '/accounts', { body: { name: 'Acme' }, schema: 'ShownAccount' })).body;
   await call('POST', `/accounts/${accountId}/topups`, { body: { usd, paymentId: randomUUID() }, schema: 'TopupCreateReply' });
   const { projectId } = (await call<Created>('POST', `/accounts/${accountId}/projects`, { body: { name: 'web' }, schema: 'Project' })).body;
   const { keyId, key } = (await call<Created>('POST', `/projects/${projectId}/keys`, { body: { name: 'ci' }, schema: 'CreatedKey' })).body;

@@ -11,7 +11,8 @@ import { Handles } from '../http/handles.decorator.js';
 import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { Services } from '../services/services.js';
 import { Input } from './input.decorator.js';
-import type { Account, AccountListReply } from './shapes/accounts.js';
+import type { AccountListReply, ShownAccount } from './shapes/accounts.js';
+import { visibleAccount } from './visible-money.js';
 
 @Controller()
 export class AccountsController {
@@ -20,19 +21,22 @@ export class AccountsController {
   /** Platform roles see all accounts in pages, others the few that they belong to. */
   @Handles('listAccounts')
   async list(@Req() request: PanelRequest, @Input(ListRequest) query: ListRequest): Promise<AccountListReply> {
-    const ids = callerOf(request).access.accountsWith('usage.read');
-    if (ids === 'all') return this.services.ask(accountList, query);
-    const replies = await Promise.all(ids.map((accountId) => this.services.ask(accountList, { accountId })));
-    return { accounts: replies.flatMap(({ accounts }) => accounts), nextCursor: null };
+    const { access } = callerOf(request);
+    const ids = access.accountsWith('usage.read');
+    const replies = await Promise.all(
+      ids === 'all' ? [this.services.ask(accountList, query)] : ids.map((accountId) => this.services.ask(accountList, { accountId })),
+    );
+    const accounts = replies.flatMap((reply) => reply.accounts.map((account) => visibleAccount(access, account)));
+    return { accounts, nextCursor: (ids === 'all' && replies[0]?.nextCursor) || null };
   }
 
   @Handles('createAccount')
-  create(@Req() request: PanelRequest, @Input(AccountCreateRequest) message: AccountCreateRequest): Promise<Account> {
-    return this.services.change(request, accountCreate, message);
+  async create(@Req() request: PanelRequest, @Input(AccountCreateRequest) message: AccountCreateRequest): Promise<ShownAccount> {
+    return visibleAccount(callerOf(request).access, await this.services.change(request, accountCreate, message));
   }
 
   @Handles('updateAccount')
-  update(@Req() request: PanelRequest, @Input(AccountUpdateRequest) message: AccountUpdateRequest): Promise<Account> {
-    return this.services.change(request, accountUpdate, message);
+  async update(@Req() request: PanelRequest, @Input(AccountUpdateRequest) message: AccountUpdateRequest): Promise<ShownAccount> {
+    return visibleAccount(callerOf(request).access, await this.services.change(request, accountUpdate, message));
   }
 }

@@ -40,14 +40,8 @@ test('rows of all pages follow one head', async () => {
   expect(await download(pages)).toEqual({ status: 200, type: 'text/csv; charset=utf-8', text: 'name,amount\r\na,1\r\n,-2.50\r\n' });
 });
 
-test.each([
-  ['a comma and quotes', 'a "b", c', '"a ""b"", c"'],
-  ['a line break', 'a\nb', '"a\nb"'],
-  ['a formula', '=1+1', "'=1+1"],
-  ['a formula behind a sign', '-1+cmd', "'-1+cmd"],
-  ['a negative amount', '-1.5', '-1.5'],
-])('%s is written so that a spreadsheet reads a text', async (_, name, cell) => {
-  expect((await download(pagesOfRows([{ name, amount: '1' }]))).text).toBe(`name,amount\r\n${cell},1\r\n`);
+test('names of customers are written so that a spreadsheet reads a text', async () => {
+  expect((await download(pagesOfRows([{ name: 'x;=1', amount: '-1.5' }]))).text).toBe(`name,amount\r\n"x;'=1",-1.5\r\n`);
 });
 
 test('a failure of the first page has its own status', async () => {
@@ -56,6 +50,29 @@ test('a failure of the first page has its own status', async () => {
 
 test('a failure of a later page breaks the connection', async () => {
   expect((await download(pagesOfRows([{ name: 'a', amount: '1' }], new Error('away')))).text).toBeNull();
+});
+
+test('a client that leaves while the first page is read is no failure of the panel [sec-client-abort]', async () => {
+  const [asked, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  async function* slow(): AsyncGenerator<readonly Row[]> {
+    asked.resolve();
+    await left.promise;
+    yield [{ name: 'a', amount: '1' }];
+  }
+  const app = express();
+  const sent = Promise.withResolvers<void>();
+  app.get('/', (_request, response) => {
+    response.once('close', left.resolve);
+    sent.resolve(sendCsv(response, 'rows.csv', COLUMNS, slow()));
+  });
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = request({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' }).end();
+  client.on('error', () => undefined);
+  await asked.promise;
+  client.destroy();
+  await expect(sent.promise).rejects.toMatchObject({ name: 'ClientLeftError' });
+  server.close();
 });
 
 test('reads no further than the client does, and stops when the client leaves', async () => {

@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
+import { ClientLeftError } from '../http/client-left.js';
+import { renderCell } from './csv-cell.js';
 
 /** Columns of a table: the value of each cell by its heading. */
 export type Columns<Row> = Record<string, (row: Row) => string | number | null | undefined>;
@@ -8,6 +10,7 @@ export type Columns<Row> = Record<string, (row: Row) => string | number | null |
 /**
  * Sends rows as CSV (RFC 4180), page after page as fast as the client reads. Reads the first page before the head of the reply, so that a
  * refusal has its own status; a later failure breaks the connection, and no client takes half a file for a whole one.
+ * @throws {ClientLeftError}
  */
 export async function sendCsv<Row>(
   response: Response,
@@ -17,6 +20,10 @@ export async function sendCsv<Row>(
 ): Promise<void> {
   const reader = pages[Symbol.asyncIterator]();
   const first = await reader.next();
+  if (response.destroyed) {
+    await reader.return?.();
+    throw new ClientLeftError();
+  }
   response.status(200).setHeaders(
     new Headers({
       'content-type': 'text/csv; charset=utf-8',
@@ -50,14 +57,4 @@ async function* lines<Row>(
 
 function line(cells: readonly (string | number | null | undefined)[]): string {
   return `${cells.map(renderCell).join(',')}\r\n`;
-}
-
-const NUMBER = /^-?\d+(\.\d+)?$/;
-
-/** A text that a spreadsheet would run as a formula gets an apostrophe in front: names and reasons are written by customers. */
-function renderCell(value: string | number | null | undefined): string {
-  if (value === null || value === undefined) return '';
-  const text = String(value);
-  const safe = /^[=+\-@\t\r]/.test(text) && !NUMBER.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -9,6 +9,7 @@ import { OverviewQuery } from './overview/overview-query.js';
 import { PlatformWarnings } from './overview/platform-warnings.js';
 import { readOverview } from './overview/read-overview.js';
 import type { Overview } from './shapes/overview.js';
+import { visibleOverview } from './visible-money.js';
 
 @Controller()
 export class OverviewController {
@@ -19,10 +20,16 @@ export class OverviewController {
   ) {}
 
   @Handles('showOverview')
-  show(@Req() request: PanelRequest, @Input(OverviewQuery) query: OverviewQuery): Promise<Overview> {
-    const isOperator = callerOf(request).access.may('upstreams.read', null);
-    return readOverview(this.services.askingFor(request), this.activity, query, readerOf(request, query.accountId), async () =>
-      isOperator ? this.warnings.read() : this.warnings.modelsDown(),
+  async show(@Req() request: PanelRequest, @Input(OverviewQuery) query: OverviewQuery): Promise<Overview> {
+    const { access } = callerOf(request);
+    const isOperator = access.may('upstreams.read', null);
+    const overview = await readOverview(
+      this.services.askingFor(request),
+      this.activity,
+      query,
+      readerOf(request, query.accountId),
+      async () => (isOperator ? this.warnings.read() : this.warnings.modelsDown()),
     );
+    return visibleOverview(access, query.accountId ?? null, overview);
   }
 }

@@ -24,6 +24,7 @@ export class PlaygroundController {
   async run(@Req() request: PanelRequest, @Res() response: Response, @Body() body: PlaygroundRequest): Promise<void> {
     const project = await ownedProject(this.services, callerOf(request).access, 'playground', body.projectId);
     if (!project.enabled) throw new PanelError('conflict', 'The project is disabled.', { param: 'projectId' });
-    await this.playground.run(request, response, body);
+    const mayReadMoney = callerOf(request).access.may('money.read', project.accountId);
+    await this.playground.run(request, response, body, mayReadMoney);
   }
 }

@@ -145,7 +145,7 @@ test('a client that leaves ends the request at the gateway', async () => {
 });
 
 test.each([
-  [402, 'insufficient_balance', null, undefined],
+  [404, 'model_not_found', null, undefined],
   [400, 'invalid_request', 'max_tokens', undefined],
   [429, 'model_capacity', null, '7'],
   [502, 'upstream_error', null, '1'],
@@ -160,6 +160,15 @@ test.each([
     { error: { message: 'No.', type: expect.any(String), param, code } },
     retryAfter,
     'req_of_gateway',
+  ]);
+});
+
+test('a refusal for want of money keeps its amounts for those who may see the balance alone [sec-money-read]', async () => {
+  answer = (response) => response.writeHead(402).end('{"error":{"message":"$1 is available.","code":"insufficient_balance"}}');
+  const replies = [await run(WEB, await panel.person('owner', ACME)), await run()];
+  expect(replies.map(({ status, body }) => [status, body.error.message])).toEqual([
+    [402, '$1 is available.'],
+    [402, expect.not.stringContaining('$1')],
   ]);
 });
 

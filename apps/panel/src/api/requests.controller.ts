@@ -13,6 +13,7 @@ import { Input } from './input.decorator.js';
 import { ownedRequest } from './owned.js';
 import type { BilledRequest, RequestListReply, RequestRow } from './shapes/requests.js';
 import type { ActivityReply } from './shapes/traffic.js';
+import { visibleRequest } from './visible-money.js';
 
 /** Rows on a page of a file, the most that billing returns. */
 const PAGE_ROWS = 200;
@@ -44,8 +45,9 @@ export class RequestsController {
   }
 
   @Handles('showRequest')
-  show(@Req() request: PanelRequest, @Input(RequestShowRequest) { requestId }: RequestShowRequest): Promise<BilledRequest> {
-    return ownedRequest(this.services.askingFor(request), callerOf(request).access, 'requests.read', requestId);
+  async show(@Req() request: PanelRequest, @Input(RequestShowRequest) { requestId }: RequestShowRequest): Promise<BilledRequest> {
+    const { access } = callerOf(request);
+    return visibleRequest(access, await ownedRequest(this.services.askingFor(request), access, 'requests.read', requestId));
   }
 
   /** Null when no panel ran as the request ended, when it is older than `ACTIVITY_DAYS`, and for a request of another account. */

@@ -5,7 +5,7 @@ import { keyCreate, keyList, keyRevoke, keyRotate, keyUpdate } from '#contracts/
 import { topupCreate } from '#contracts/billing/money.js';
 import { projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
 import { requestShow } from '#contracts/billing/requests.js';
-import { usageQuery } from '#contracts/billing/usage.js';
+import { USAGE_GROUPS, usageQuery } from '#contracts/billing/usage.js';
 import { type CatalogApplyRequest, catalogApply, modelList } from '#contracts/catalog.js';
 import { catalogGet } from '#contracts/catalog-revisions.js';
 import { type UpstreamProbeEvent, upstreamProbe } from '#contracts/probe.js';
@@ -296,13 +296,13 @@ test('a key is changed and rotated, whatever the body says about its id; null cl
 test('a request of another account is answered as one that does not exist', async () => {
   panel.messaging.answer(requestShow, ({ requestId }) => {
     if (requestId === 'req_none') throw new ServiceError('not_found', 'There is no such request.', 'requestId');
-    return { requestId, accountId: ACME } as never;
+    return { requestId, accountId: ACME, price: {} } as never;
   });
   const show = async (id: string, { cookie }: SignedIn): Promise<unknown[]> => {
     const { status, body } = await panel.send(`/requests/${id}`, { cookie });
     return [status, body];
   };
-  expect(await show('req_1', viewer)).toEqual([200, { requestId: 'req_1', accountId: ACME }]);
+  expect(await show('req_1', viewer)).toEqual([200, { requestId: 'req_1', accountId: ACME, price: {} }]);
   const [status] = await show('req_1', stranger);
   expect(status).toBe(404);
   expect(await show('req_1', stranger)).toEqual(await show('req_none', viewer));
@@ -380,6 +380,19 @@ test('a file of usage has all pages', async () => {
   expect(reply.text).toBe(`${head}\r\na,1,0,2,0,3,0,1.50,0.00\r\nb,1,0,2,0,3,0,1.50,0.00\r\n`);
   const question = { accountId: ACME, from: '2027-01-01', to: '2027-02-01', groupBy: ['model'], limit: 1_000 };
   expect(asked).toEqual([question, { ...question, cursor: 'c1' }]);
+});
+
+test.each(USAGE_GROUPS)('a file of usage by %s has its column [sec-usage-columns]', async (group) => {
+  const field = { account: 'accountId', project: 'projectId', key: 'keyId' }[group as string] ?? group;
+  const sums = { requests: 1, estimatedRequests: 0, promptTokens: 2, cachedTokens: 0, outputTokens: 3, reasoningTokens: 0 };
+  const row = { [field]: 'the group', ...sums, costPicoUsd: '0', forfeitedPicoUsd: '0' };
+  panel.messaging.answer(usageQuery, ({ from }) => ({ from, to: '', rows: [row], nextCursor: null }) as never);
+  const path = `/accounts/${ACME}/usage.csv?from=2027-01-01&to=2027-01-02&groupBy=${group}&tag=team`;
+  const [head, first] = (await panel.send(path, { cookie: viewer.cookie })).text.split('\r\n');
+  expect([head?.split(',').slice(0, 2), first?.split(',').slice(0, 2)]).toEqual([
+    [field, 'requests'],
+    ['"the group"', '1'],
+  ]);
 });
 
 test('an apply with a stale revision is a 409 of the catalog', async () => {

@@ -1,6 +1,6 @@
 import { Controller, Req, Res } from '@nestjs/common';
 import type { Response } from 'express';
-import { UsageQueryRequest, type UsageRow, usageQuery } from '#contracts/billing/usage.js';
+import { USAGE_GROUPS, type UsageGroup, UsageQueryRequest, type UsageRow, usageQuery } from '#contracts/billing/usage.js';
 import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
 import { Handles } from '../http/handles.decorator.js';
 import type { PanelRequest } from '../http/panel-request.js';
@@ -36,16 +36,25 @@ export class UsageController {
   }
 }
 
-/** The groups of the question, then the sums. */
+/** Column of each thing that usage can be grouped by. */
+const GROUP_COLUMNS = {
+  account: { accountId: ({ accountId }) => accountId },
+  project: { projectId: ({ projectId }) => projectId },
+  key: { keyId: ({ keyId }) => keyId },
+  model: { model: ({ model }) => model },
+  upstream: { upstream: ({ upstream }) => upstream },
+  ending: { ending: ({ ending }) => ending },
+  user: { user: ({ user }) => user },
+  tag: { tag: ({ tag }) => tag },
+  client: { client: ({ client }) => client },
+  session: { session: ({ session }) => session },
+} satisfies Record<UsageGroup, Columns<UsageRow>>;
+
+/** The groups of the question in their usual order, then the sums. */
 function columnsOf({ step, groupBy = [] }: UsageQueryRequest): Columns<UsageRow> {
   return {
     ...(step && { start: ({ start }) => start }),
-    ...(groupBy.includes('account') && { accountId: ({ accountId }) => accountId }),
-    ...(groupBy.includes('project') && { projectId: ({ projectId }) => projectId }),
-    ...(groupBy.includes('key') && { keyId: ({ keyId }) => keyId }),
-    ...(groupBy.includes('model') && { model: ({ model }) => model }),
-    ...(groupBy.includes('upstream') && { upstream: ({ upstream }) => upstream }),
-    ...(groupBy.includes('ending') && { ending: ({ ending }) => ending }),
+    ...Object.assign({}, ...USAGE_GROUPS.filter((group) => groupBy.includes(group)).map((group) => GROUP_COLUMNS[group])),
     requests: ({ requests }) => requests,
     estimatedRequests: ({ estimatedRequests }) => estimatedRequests,
     promptTokens: ({ promptTokens }) => promptTokens,

@@ -26,7 +26,17 @@ beforeEach(() => {
     changeAs: ({ actor }: { actor: string }, { subject }: { subject: string }, { keyId }: { keyId?: string }) =>
       answer(`${subject} ${keyId} by ${actor}`),
   };
-  keys = new PlaygroundKeys(services as never, { alive: async () => alive }, pino({ level: 'silent' }));
+  keys = new PlaygroundKeys(
+    services as never,
+    {
+      alive: async () => {
+        await setImmediate();
+        await setImmediate();
+        return alive;
+      },
+    },
+    pino({ level: 'silent' }),
+  );
 });
 afterEach(() => jest.useRealTimers());
 
@@ -72,6 +82,15 @@ test('keys of sessions that are over are revoked, also those about to end; a fai
   const both = [revocation(old.keyId), revocation(fresh.keyId)];
   expect(calls).toEqual([...both, ...both]);
   expect([old, fresh, other].map(({ over }) => over.signal.aborted)).toEqual([true, true, false]);
+});
+
+test('a key that is made while sessions are looked up is kept', async () => {
+  accepted('two', 'web');
+  const sweeping = keys.sweep();
+  await setImmediate();
+  const fresh = accepted('three', 'web');
+  await sweeping;
+  expect(fresh.over.signal.aborted).toBe(false);
 });
 
 test('keys of tokens live until their end', async () => {

@@ -102,15 +102,15 @@ export class PlaygroundKeys {
   async sweep(): Promise<void> {
     const now = Date.now();
     for (const key of this.held) if (key.expiresAt <= now) this.drop(key);
-    const sessions = [...this.held].flatMap(({ sessionId }) => sessionId ?? []);
+    // Keys that are made while the database answers are not asked for.
+    const keys = this.usable().filter(isOfSession);
     const failed = [...this.held].filter(({ over }) => over.signal.aborted);
     try {
       await Promise.all(failed.map((key) => this.revoke(key, NOT_NEEDED)));
-      if (sessions.length === 0) return;
-      const alive = await this.sessions.alive(sessions);
+      if (keys.length === 0) return;
+      const alive = await this.sessions.alive(keys.map(({ sessionId }) => sessionId));
       const ended = new PanelError('authentication_required', 'The session has ended.');
-      const over = this.usable().filter(({ sessionId }) => sessionId !== undefined && !alive.has(sessionId));
-      await Promise.all(over.map((key) => this.revoke(key, ended)));
+      await Promise.all(keys.filter(({ sessionId }) => !alive.has(sessionId)).map((key) => this.revoke(key, ended)));
     } catch (err) {
       this.logger.warn({ err }, 'sessions of the playground not read: trying again');
     }
@@ -159,4 +159,8 @@ export class PlaygroundKeys {
       this.logger.warn({ err, keyId }, 'key of the playground not revoked: it ends by itself');
     }
   }
+}
+
+function isOfSession(key: PlaygroundKey): key is PlaygroundKey & { sessionId: string } {
+  return key.sessionId !== undefined;
 }

@@ -27,10 +27,10 @@ export class Playground {
 
   /**
    * Relays the gateway's reply to a request. Ends with the client, the session or after `RUN_MS_MAX`; the gateway then bills what was
-   * received.
+   * received. `mayReadMoney`: a refusal may name the balance.
    * @throws {PanelError} before the reply has begun: the refusal of the gateway, `rate_limit_exceeded` or `unavailable`
    */
-  async run(request: PanelRequest, response: ExpressResponse, body: PlaygroundBody): Promise<void> {
+  async run(request: PanelRequest, response: ExpressResponse, body: PlaygroundBody, mayReadMoney: boolean): Promise<void> {
     // Its event `close` has passed.
     if (response.destroyed) return;
     refuseIncomplete(body);
@@ -44,7 +44,7 @@ export class Playground {
     try {
       const { reply, signal } = await this.ask(request, body, end.signal, used);
       response.setHeader(GATEWAY_REQUEST_ID, reply.headers.get('x-request-id') ?? '');
-      if (!reply.ok || !reply.body) throw await readRefusal(reply);
+      if (!reply.ok || !reply.body) throw visibleRefusal(await readRefusal(reply), mayReadMoney);
       response.writeHead(200, EVENT_STREAM_HEADERS);
       await relayEvents(reply.body, response, signal).catch((error) => {
         const reason = signal.aborted ? signal.reason : error;
@@ -97,6 +97,13 @@ function refuseIncomplete({ request: { model, messages } }: PlaygroundBody): voi
     throw new PanelError('invalid_request', 'request.model must be the id of a model.', { param: 'model' });
   if (!Array.isArray(messages) || messages.length === 0)
     throw new PanelError('invalid_request', 'request.messages must have at least one message.', { param: 'messages' });
+}
+
+/** Leaves the balance out of a refusal for a caller who may not see it. */
+function visibleRefusal(refusal: PanelError, mayReadMoney: boolean): PanelError {
+  if (mayReadMoney || refusal.code !== 'insufficient_balance') return refusal;
+  const message = 'The account has too little money for the request, or a budget of the page Budgets is spent. Lower the output limit.';
+  return new PanelError('insufficient_balance', message, { param: refusal.param });
 }
 
 /** An event as the gateway sends it when a reply fails after its start. */

@@ -9,12 +9,20 @@ export interface AccountListReply {
   nextCursor: string | null;
 }
 
-export interface AccountRow extends Account {
+/** Fields of an account that are absent for callers without `money.read` in it. */
+export interface AccountMoney extends Pick<Account, 'lowBalancePicoUsd' | 'creditLinePicoUsd' | 'pricePlan' | 'nextPricePlan'> {
   balance: Balance;
 }
 
-/** `POST /accounts`. Replies `Account`. */
+export type VisibleAccount = Omit<Account, keyof AccountMoney>;
+
+/** Reply to a change of an account. */
+export interface ShownAccount extends VisibleAccount, Partial<Omit<AccountMoney, 'balance'>> {}
+
+export interface AccountRow extends VisibleAccount, Partial<AccountMoney> {}
+
+/** `POST /accounts`. Replies `ShownAccount`. */
 export type AccountCreateBody = AccountCreateRequest;
 
-/** `PATCH /accounts/{a}`. Replies `Account`. */
+/** `PATCH /accounts/{a}`. Replies `ShownAccount`. */
 export type AccountUpdateBody = Omit<AccountUpdateRequest, 'accountId'>;

@@ -8,7 +8,7 @@ import type { TrafficGap, TrafficSums } from './traffic.js';
 export interface Overview {
   from: string;
   to: string;
-  /** Null for the whole platform. */
+  /** Null for the whole platform, and for callers without `money.read` in the account. */
   balance: AccountBalance | null;
   /** Budgets of the account, then of its projects and keys. Empty for the whole platform. */
   budgets: Budget[];

@@ -1,17 +1,17 @@
 import { useState } from 'react';
-import type { Account, AccountUpdateBody } from '../../../../src/api/shapes/accounts.js';
+import type { AccountUpdateBody, ShownAccount } from '../../../../src/api/shapes/accounts.js';
 import { useChange } from '../../app/use-api.js';
 import { DialogForm } from '../../parts/dialog-form.js';
 import { TextField } from '../../parts/field.js';
 
 /** Changes the limits that all projects of an account share, and how many projects and keys it may have. */
-export function AccountLimits({ account, onClose }: { account: Account; onClose: () => void }) {
+export function AccountLimits({ account, onClose }: { account: ShownAccount; onClose: () => void }) {
   const [perMinute, setPerMinute] = useState(`${account.requestsPerMinuteMax ?? ''}`);
   const [atOnce, setAtOnce] = useState(`${account.concurrencyMax ?? ''}`);
   const [tokens, setTokens] = useState(`${account.tokensPerMinuteMax ?? ''}`);
   const [projects, setProjects] = useState(`${account.projectsMax}`);
   const [keys, setKeys] = useState(`${account.activeKeysMax}`);
-  const saving = useChange<Account>(() => ({
+  const saving = useChange<ShownAccount>(() => ({
     method: 'PATCH',
     path: `/accounts/${account.accountId}`,
     body: {

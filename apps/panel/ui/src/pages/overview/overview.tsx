@@ -66,7 +66,7 @@ export function Overview() {
     <Page {...frame}>
       <OnePrecision amounts={amountsIn(data)}>
         <Warnings warnings={data.warnings} />
-        {account !== 'all' && <BalanceFigures balance={data.balance ?? undefined} />}
+        {data.balance && <BalanceFigures balance={data.balance} />}
         <Figures>
           <Figure label="Spent today" note={plural(data.today.requests, 'request')}>
             <Money pico={data.today.costPicoUsd} />
