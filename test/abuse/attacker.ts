@@ -20,6 +20,7 @@ export type Attack = { port: number; forMs: number; repeats?: boolean } & (
   | { kind: 'unfinished-bodies'; apiKey: string; connections: number; bytesAtOnce: number }
   | { kind: 'wrong-keys'; guesses: number }
   | { kind: 'wrong-passwords'; connections: number }
+  | { kind: 'reads'; path: string; headers: Record<string, string>; connections: number; pauseMs: number }
   | { kind: 'slow-readers'; model: string; apiKeys: string[]; readers: number }
 );
 
@@ -118,6 +119,21 @@ const attacks: { [Kind in Attack['kind']]: (attack: AttackOf<Kind>, tally: Tally
     agent.destroy();
   },
 
+  /** Repeats a GET on many connections, with another `from` each time, and pauses for `pauseMs` after a refusal. */
+  reads: async ({ port, path, headers, connections, pauseMs }, tally) => {
+    const agent = new Agent({ keepAlive: true, maxSockets: connections });
+    let sent = 0;
+    const work = async (): Promise<void> => {
+      while (!tally.ended) {
+        const from = new Date(Date.now() - DAY_MS - sent++).toISOString();
+        const status = await guess({ host: HOST, port, path: `${path}&from=${from}`, headers, agent }, tally);
+        if (status !== 200) await delay(pauseMs);
+      }
+    };
+    await Promise.all(Array.from({ length: connections }, work));
+    agent.destroy();
+  },
+
   /** Tries passwords for ever other people of the panel, one after the other on each connection. */
   'wrong-passwords': async ({ port, connections }, tally) => {
     const work = async (connection: number): Promise<void> => {
@@ -150,6 +166,7 @@ const attacks: { [Kind in Attack['kind']]: (attack: AttackOf<Kind>, tally: Tally
   },
 };
 
+const DAY_MS = 86_400_000;
 const GUESSES_AT_ONCE = 50;
 /** Default limit of the gateway. */
 const BODY_BYTES_MAX = 8 * 1024 * 1024;
@@ -166,15 +183,16 @@ function anyKey(): string {
   return body + apiKeyChecksum(body);
 }
 
-function guess(options: RequestOptions, tally: Tally): Promise<void> {
+/** Counts the answer, and resolves with its status; undefined without one. */
+function guess(options: RequestOptions, tally: Tally): Promise<number | undefined> {
   return new Promise((resolve) => {
     const request = get(options, (response) => {
       tally.add(String(response.statusCode));
-      response.resume().once('close', resolve);
+      response.resume().once('close', () => resolve(response.statusCode));
     });
     request.once('error', () => {
       tally.add('closed');
-      resolve();
+      resolve(undefined);
     });
   });
 }
