@@ -12,12 +12,14 @@ import { createLogger } from '#observability/logger.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
 import { runCli } from '../../apps/cli/src/run-cli.js';
+import { JournalWatch } from './journal-watch.js';
 
 /** A month is closed and exported with the command line, and another program reads its files. */
 let running: RunningStack;
 let gateway: Messaging;
 let tenants: Tenant[];
 let folder: string;
+let journals: JournalWatch;
 
 const now = new Date();
 const MONTH = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 2, 1)).toISOString().slice(0, 7);
@@ -26,6 +28,7 @@ const COST = 9_007_199_254_740_993n;
 
 beforeAll(async () => {
   running = await startPrivateStack({ services: ['billing'] });
+  journals = await new JournalWatch(running.databaseUrl).open();
   folder = await mkdtemp(join(tmpdir(), 'tollgate-months-'));
   const { natsUrl: url, natsPasswords } = running;
   gateway = await connectMessaging({
@@ -43,6 +46,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await gateway?.close();
+  await journals?.close();
   await running?.stop();
   await rm(folder, { recursive: true, force: true });
 });
@@ -76,6 +80,15 @@ async function tollgate(...args: string[]): Promise<{ code: number; out: string 
   return { code, out };
 }
 
+/** Runs a command of months, and returns its rows in the journal. */
+async function month(...args: string[]): Promise<{ code: number; out: string; rows: unknown[] }> {
+  const { result, rows } = await journals.during(
+    () => tollgate('month', ...args),
+    ({ action }) => action.startsWith('month.'),
+  );
+  return { ...result, rows: rows.map(({ action, via }) => [action, via]) };
+}
+
 const sha256 = (content: Buffer): string => createHash('sha256').update(content).digest('hex');
 
 async function contents(out: string): Promise<Record<string, string>> {
@@ -85,8 +98,8 @@ async function contents(out: string): Promise<Record<string, string>> {
 }
 
 test('a closed month is exported twice with the same bytes, and DuckDB sums its Parquet to the statements exactly', async () => {
-  const closed = await tollgate('month', 'close', MONTH, '--json');
-  expect(closed).toMatchObject({ code: 0 });
+  const closed = await month('close', MONTH, '--json');
+  expect(closed).toMatchObject({ code: 0, rows: [['month.close', 'cli']] });
   const { digest, files } = JSON.parse(closed.out) as { digest: string; files: { file: string; sha256: string }[] };
   const [first, second] = [join(folder, 'first'), join(folder, 'second')];
   expect(await tollgate('month', 'export', MONTH, '--out', first)).toMatchObject({

@@ -43,6 +43,17 @@ export async function audited<Result>(
   return result;
 }
 
+/** Writes the audit row of an act that costs much and changes no row of its own, before it begins: without a row there is no act. */
+export function auditedAct(
+  prisma: PrismaClient,
+  journal: Journal,
+  author: Author,
+  act: Pick<AuditedChange, 'action' | 'target'> & Partial<AuditedChange>,
+): Promise<void> {
+  const change = { accountId: null, reason: null, before: null, after: null, ...act };
+  return audited(prisma, journal, author, async () => ({ result: undefined, change }));
+}
+
 /** Writes the audit row of a change in its transaction. Returns it for the log. */
 export async function recordAudit(
   tx: Prisma.TransactionClient,

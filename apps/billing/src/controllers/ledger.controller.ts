@@ -1,21 +1,30 @@
-import { Controller } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import { LedgerCheckListRequest, LedgerCheckRequest, ledgerCheck, ledgerCheckList } from '#contracts/billing/ledger.js';
 import { ServiceError } from '#contracts/service-error.js';
+import { auditedAct } from '#database/audit-journal.js';
+import type { PrismaClient } from '#database/prisma-client.js';
 import { JournalReads, OPERATOR } from '#database/journal-reads.js';
+import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
+import type { Logger } from '#observability/logger.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
 import { Auditor } from '../ledger/auditor.js';
 import { listReports } from '../ledger/ledger-reports.js';
+import { LOGGER, PRISMA } from './injected.js';
 
 @Controller()
 export class LedgerController {
   constructor(
     private readonly auditor: Auditor,
     private readonly reads: JournalReads,
+    @Inject(PRISMA) private readonly prisma: PrismaClient,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   @Serves(ledgerCheck)
-  async check(request: LedgerCheckRequest) {
+  async check(request: LedgerCheckRequest, { caller }: CallContext) {
+    const act = { action: 'ledger.check', target: 'ledger', after: { full: request.full ?? false } };
+    await orUnavailable(auditedAct(this.prisma, 'billing', { caller, logger: this.logger }, act));
     try {
       return await this.auditor.check(request);
     } catch (error) {

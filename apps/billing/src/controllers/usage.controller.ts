@@ -1,18 +1,25 @@
-import { Controller } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import { UsageQueryRequest, usageQuery, usageRebuild } from '#contracts/billing/usage.js';
+import type { EmptyRequest } from '#contracts/catalog.js';
 import { ServiceError } from '#contracts/service-error.js';
+import { auditedAct } from '#database/audit-journal.js';
 import { JournalReads } from '#database/journal-reads.js';
+import type { PrismaClient } from '#database/prisma-client.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
+import type { Logger } from '#observability/logger.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
 import { readerOf } from '../accounts/reader-of.js';
 import { queryUsage } from '../usage/query-usage.js';
 import { UsageCloser } from '../usage/usage-closer.js';
+import { LOGGER, PRISMA } from './injected.js';
 
 @Controller()
 export class UsageController {
   constructor(
     private readonly reads: JournalReads,
+    @Inject(PRISMA) private readonly prisma: PrismaClient,
+    @Inject(LOGGER) private readonly logger: Logger,
     private readonly usageCloser: UsageCloser,
   ) {}
 
@@ -23,7 +30,9 @@ export class UsageController {
   }
 
   @Serves(usageRebuild)
-  async rebuild() {
+  async rebuild(_request: EmptyRequest, { caller }: CallContext) {
+    const act = { action: 'usage.rebuild', target: 'usage/rollups' };
+    await orUnavailable(auditedAct(this.prisma, 'billing', { caller, logger: this.logger }, act));
     try {
       return await this.usageCloser.rebuild();
     } catch (cause) {

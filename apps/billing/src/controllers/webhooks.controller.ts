@@ -58,7 +58,8 @@ export class WebhooksController {
   }
 
   @Serves(webhookTest)
-  async test({ webhookId }: WebhookTestRequest) {
-    return orUnavailable(testWebhook(this.prisma, this.client, webhookId, this.config.keyPepper));
+  async test({ webhookId }: WebhookTestRequest, { caller }: CallContext) {
+    const author = { caller, logger: this.logger };
+    return orUnavailable(testWebhook(this.prisma, this.client, webhookId, this.config.keyPepper, author));
   }
 }

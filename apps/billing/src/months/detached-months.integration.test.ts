@@ -421,6 +421,8 @@ describe('a detached month', () => {
       await ledger.sql.query(`ALTER TABLE detached.${part} RENAME CONSTRAINT copy_pkey TO ${part}_pkey`);
     }
     expect(await attach(M0)).toEqual({ month: M0, settlements: 3, lateSettlements: 1 });
+    const attached = await all(`SELECT target FROM billing.audit WHERE action = 'month.attach' ORDER BY id DESC LIMIT 1`);
+    expect(attached).toEqual([{ target: `month/${M0}` }]);
     const { indexes, ...rest } = await everything();
     const { indexes: _, ...expected } = before;
     expect(rest).toEqual(expected);

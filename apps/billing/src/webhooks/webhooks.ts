@@ -12,7 +12,7 @@ import type {
   WebhookWithSecret,
 } from '#contracts/billing/webhooks.js';
 import { ServiceError } from '#contracts/service-error.js';
-import { type Author, audited } from '#database/audit-journal.js';
+import { type Author, audited, auditedAct } from '#database/audit-journal.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { assertHostAllowed } from '#network/address-guard.js';
 import { requireAccount } from '../accounts/accounts.js';
@@ -132,8 +132,11 @@ export async function testWebhook(
   client: Pick<WebhookClient, 'send'>,
   webhookId: string,
   pepper: string,
+  author: Author,
 ): Promise<WebhookTestReply> {
-  const { url, allowPrivateNetwork, previousSecretUntil } = await findWebhook(prisma, webhookId);
+  const webhook = await findWebhook(prisma, webhookId);
+  const { url, allowPrivateNetwork, previousSecretUntil } = webhook;
+  await auditedAct(prisma, 'billing', author, { ...changeOf('webhook.test', webhook), after: { origin: new URL(url).origin } });
   const id = randomUUID();
   const body = JSON.stringify({ eventId: id, kind: 'test', createdAt: new Date().toISOString() });
   const hasPrevious = previousSecretUntil !== null && Date.parse(previousSecretUntil) > Date.now();

@@ -1,6 +1,7 @@
-import { Controller } from '@nestjs/common';
+import { Controller, Req } from '@nestjs/common';
 import { LedgerCheckListRequest, ledgerCheck, ledgerCheckList } from '#contracts/billing/ledger.js';
 import { Handles } from '../http/handles.decorator.js';
+import type { PanelRequest } from '../http/panel-request.js';
 import { Services } from '../services/services.js';
 import { AuditJournals } from './audit/audit-journals.js';
 import { Input } from './input.decorator.js';
@@ -22,8 +23,8 @@ export class LedgerController {
   }
 
   @Handles('checkLedger')
-  check(): Promise<LedgerCheckReply> {
-    return this.services.ask(ledgerCheck, {}, CHECK_MS);
+  check(@Req() request: PanelRequest): Promise<LedgerCheckReply> {
+    return this.services.change(request, ledgerCheck, {}, CHECK_MS);
   }
 
   @Handles('checkJournals')

@@ -70,6 +70,18 @@ describe('an invite of an owner', () => {
     expect(ada.body).toMatchObject({ name: 'ada', grants: [{ accountId: ACCOUNT, role: 'viewer' }] });
   });
 
+  test("that ends the operator's link for the same person and role leaves a row that says so [sec-audit-row]", async () => {
+    await panel.invite('viewer', ACCOUNT, 'ada@example.com');
+    const { body } = await invite({ email: 'ada@example.com', accountId: ACCOUNT, role: 'viewer' });
+    const { rows } = await panel.sql.query(`SELECT actor, account_id, reason, before FROM panel.audit WHERE action = 'invite.withdraw'`);
+    expect(rows).toEqual([
+      {
+        ...{ actor: `user/${owner.userId}`, account_id: ACCOUNT, reason: `replaced by invite/${body.inviteId}` },
+        before: { email: 'ada@example.com', role: 'viewer', invitedBy: expect.any(String) },
+      },
+    ]);
+  });
+
   test('cannot give what the owner has not', async () => {
     expect(codeOf(await invite({ email: 'a@example.com', role: 'admin' }))).toBe('permission_denied');
     expect(codeOf(await invite({ email: 'a@example.com', accountId: OTHER, role: 'viewer' }))).toBe('not_found');

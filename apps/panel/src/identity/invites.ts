@@ -14,6 +14,9 @@ import type { SignIn } from './sign-in.js';
 
 const INVITE_MS = 24 * 3_600_000;
 
+/** Person, account and role that there is one open invite for. */
+type InviteScope = Pick<Prisma.PanelInviteModel, 'email' | 'accountId' | 'role'>;
+
 interface NewInvite {
   /** Absent: the person who opens the link types it. */
   email?: string;
@@ -36,7 +39,7 @@ export class Invites {
     private readonly hasProviders: boolean,
   ) {}
 
-  /** Makes a link. An open invite of the same e-mail for the same role ends. */
+  /** Makes a link. An open invite of the same e-mail for the same role ends, with a row that says who had made it. */
   async create({ email: typed, accountId, role, setsPassword }: NewInvite, author: Author): Promise<CreatedInvite> {
     const email = typed === undefined ? null : emailOf(typed);
     if (email === null && !this.passwords.isOn)
@@ -47,13 +50,21 @@ export class Invites {
     const expiresAt = new Date(now.getTime() + INVITE_MS);
     const scope = { email, accountId, role };
     const row = await journaled(this.prisma, author, async (tx, record) => {
-      await tx.panelInvite.deleteMany({ where: { ...scope, acceptedAt: null } });
       const id = randomUUIDv7();
+      await this.replaceOpen(tx, record, scope, `replaced by invite/${id}`);
       const data = { id, digest: digestOf(secret), ...scope, setsPassword, invitedBy: author.caller.actor, createdAt: now, expiresAt };
       await record({ action: 'invite.create', accountId, target: `invite/${id}`, after: { email, role } });
       return tx.panelInvite.create({ data });
     });
     return { ...renderInvite(row), link: `${this.panelUrl}/panel/welcome#${secret}` };
+  }
+
+  private async replaceOpen(tx: Prisma.TransactionClient, record: WriteEntry, scope: InviteScope, reason: string): Promise<void> {
+    const open = await tx.panelInvite.findMany({ where: { ...scope, acceptedAt: null } });
+    await tx.panelInvite.deleteMany({ where: { id: { in: open.map(({ id }) => id) } } });
+    for (const { id, accountId, email, role, invitedBy, expiresAt } of open)
+      if (expiresAt > new Date())
+        await record({ action: 'invite.withdraw', accountId, target: `invite/${id}`, reason, before: { email, role, invitedBy } });
   }
 
   /** Open invites of the accounts, or of all and the platform, newest first. */

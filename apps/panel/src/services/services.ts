@@ -53,13 +53,23 @@ export class Services {
   }
 
   /** Changes something in the name of the caller, whom the service records in its audit journal. */
-  change<Request extends object, Reply>(request: PanelRequest, endpoint: Endpoint<Request, Reply>, payload: Request): Promise<Reply> {
-    return this.changeAs(actorOf(request), endpoint, payload);
+  change<Request extends object, Reply>(
+    request: PanelRequest,
+    endpoint: Endpoint<Request, Reply>,
+    payload: Request,
+    timeoutMs = ANSWER_MS,
+  ): Promise<Reply> {
+    return this.changeAs(actorOf(request), endpoint, payload, timeoutMs);
   }
 
   /** Changes something in the name of an author. */
-  changeAs<Request extends object, Reply>(actor: Actor, endpoint: Endpoint<Request, Reply>, payload: Request): Promise<Reply> {
-    return this.messaging.request(endpoint, payload, { timeoutMs: ANSWER_MS, actor }).catch((error) => refuse(error, endpoint.subject));
+  changeAs<Request extends object, Reply>(
+    actor: Actor,
+    endpoint: Endpoint<Request, Reply>,
+    payload: Request,
+    timeoutMs = ANSWER_MS,
+  ): Promise<Reply> {
+    return this.messaging.request(endpoint, payload, { timeoutMs, actor }).catch((error) => refuse(error, endpoint.subject));
   }
 }
 

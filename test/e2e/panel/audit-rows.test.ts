@@ -1,0 +1,196 @@
+import { randomUUID } from 'node:crypto';
+import { parse, stringify } from 'yaml';
+import { panelInvite } from '#contracts/panel.js';
+import { type RunningStack, startPrivateStack } from '#testing/stack.js';
+import { connectAdministrator } from '#testing/tenant.js';
+import { API_PREFIX, ROUTES, type RouteName, routeOf } from '../../../apps/panel/src/http/routes.js';
+import { ROUTE_RECORDS } from '../../../apps/panel/test/route-records.js';
+import { JournalWatch } from '../journal-watch.js';
+
+/** Calls every route of the panel that is no GET with valid input, and looks for its row in the journals. */
+
+const PASSWORD = 'a quiet orange river';
+type Json = Record<string, unknown>;
+type Recorded = keyof typeof ROUTE_RECORDS;
+
+interface Call {
+  /** Values of the path's parameters. */
+  ids?: Record<string, string>;
+  query?: string;
+  body?: Json;
+  cookie?: string;
+}
+
+let stack: RunningStack;
+let journals: JournalWatch;
+let admin: string;
+
+beforeAll(async () => {
+  stack = await startPrivateStack({ services: ['billing', 'catalog', 'gateway', 'inference-proxy', 'panel', 'upstream-sim'] });
+  journals = await new JournalWatch(stack.databaseUrl).open();
+  admin = (await person()).cookie;
+});
+afterAll(async () => {
+  await journals?.close();
+  await stack?.stop();
+});
+
+async function send(name: RouteName, { ids = {}, query = '', body, cookie = admin }: Call) {
+  const { method, path } = routeOf(name);
+  const url = `${stack.panelUrl}${API_PREFIX}${path.replace(/:(\w+)/g, (_, id: string) => ids[id] ?? id)}${query}`;
+  const headers = { cookie, origin: stack.panelUrl, ...(body && { 'content-type': 'application/json' }) };
+  const response = await fetch(url, { method, headers, body: body ? JSON.stringify(body) : null });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+  return { status: response.status, text, body: (isJson ? JSON.parse(text) : {}) as Json, cookie: response.headers.get('set-cookie') };
+}
+
+/** Sends a request that must succeed. */
+async function done(name: RouteName, call: Call): Promise<Record<string, string>> {
+  const { status, text, body } = await send(name, call);
+  if (status >= 300) throw new Error(`${name}: ${status} ${text}`);
+  return body as Record<string, string>;
+}
+
+// ---- what the calls need ----
+
+async function person(): Promise<{ email: string; cookie: string; userId: string }> {
+  const email = `${randomUUID()}@example.com`;
+  const administrator = await connectAdministrator(stack);
+  const { link } = await administrator.request(panelInvite, { role: 'admin', email });
+  await administrator.close();
+  const { body, cookie } = await send('acceptInvite', { body: { token: tokenOf(link), password: PASSWORD }, cookie: '' });
+  return { email, cookie: cookie?.split(';')[0] ?? '', userId: String(body.userId) };
+}
+
+const tokenOf = (link: string): string => link.replace(/^.*#/, '');
+const account = async (): Promise<string> => (await done('createAccount', { body: { name: 'Acme' } })).accountId ?? '';
+
+async function money(): Promise<{ accountId: string; paymentId: string }> {
+  const [accountId, paymentId] = [await account(), randomUUID()];
+  await done('createTopup', { ids: { accountId }, body: { usd: '5', paymentId } });
+  return { accountId, paymentId };
+}
+
+async function project(accountId?: string): Promise<string> {
+  const id = accountId ?? (await account());
+  return (await done('createProject', { ids: { accountId: id }, body: { name: 'web' } })).projectId ?? '';
+}
+
+const key = async (): Promise<string> =>
+  (await done('createKey', { ids: { projectId: await project() }, body: { name: 'ci' } })).keyId ?? '';
+const budget = { period: 'month', limitPicoUsd: '1000000000000' };
+const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
+
+async function invite(): Promise<Record<string, string>> {
+  return done('createInvite', { body: { email: `${randomUUID()}@example.com`, role: 'viewer', accountId: await account() } });
+}
+
+async function catalog(): Promise<{ yaml: string; revision: number }> {
+  const { yaml, revision } = (await done('showCatalog', {})) as unknown as { yaml: string; revision: number };
+  return { yaml, revision };
+}
+
+/** A price in the far future, at a moment of its own. */
+const scheduled = (): Json => ({
+  model: 'sim-fast',
+  price: { inputUsdPerMTok: '0.30', cachedInputUsdPerMTok: '0.03', outputUsdPerMTok: '1.20' },
+  effectiveAt: new Date(Date.UTC(2098, 0, 1) + (Date.now() % 1_000_000)).toISOString(),
+});
+
+/** A valid call of each route, with what it needs. */
+const CALLS: Record<Exclude<Recorded, 'finishSso'>, () => Promise<Call>> = {
+  signIn: async () => ({ body: { email: (await person()).email, password: PASSWORD }, cookie: '' }),
+  signOut: async () => ({ cookie: (await person()).cookie }),
+  confirmSession: async () => ({ cookie: (await person()).cookie, body: { password: PASSWORD } }),
+  endSessions: async () => ({ cookie: (await person()).cookie }),
+  endSession: async () => {
+    const { cookie } = await person();
+    return { cookie, ids: { sessionId: (await done('showSession', { cookie })).sessionId ?? '' } };
+  },
+  updateMe: async () => ({ cookie: (await person()).cookie, body: { name: 'Ada' } }),
+  updateMember: async () => ({ ids: { userId: (await person()).userId }, body: { disabled: true } }),
+  removeMember: async () => ({ ids: { userId: (await person()).userId } }),
+  createInvite: async () => ({ body: { email: 'eve@example.com', role: 'viewer', accountId: await account() } }),
+  withdrawInvite: async () => ({ ids: { inviteId: (await invite()).inviteId ?? '' } }),
+  showInvite: async () => ({ body: { token: tokenOf((await invite()).link ?? '') }, cookie: '' }),
+  acceptInvite: async () => ({ body: { token: tokenOf((await invite()).link ?? ''), password: PASSWORD }, cookie: '' }),
+  createToken: async () => ({ body: { name: 'ci', permissions: ['usage.read'], expiresAt: inAnHour() } }),
+  revokeToken: async () => {
+    const made = await done('createToken', { body: { name: 'ci', permissions: ['usage.read'], expiresAt: inAnHour() } });
+    return { ids: { tokenId: made.tokenId ?? '' } };
+  },
+  createAccount: async () => ({ body: { name: 'Acme' } }),
+  updateAccount: async () => ({ ids: { accountId: await account() }, body: { name: 'Globex' } }),
+  createProject: async () => ({ ids: { accountId: await account() }, body: { name: 'web' } }),
+  updateProject: async () => ({ ids: { projectId: await project() }, body: { name: 'app' } }),
+  createKey: async () => ({ ids: { projectId: await project() }, body: { name: 'ci' } }),
+  updateKey: async () => ({ ids: { keyId: await key() }, body: { note: 'of the build' } }),
+  rotateKey: async () => ({ ids: { keyId: await key() }, body: { graceSeconds: 0, expiresAt: null } }),
+  revokeKey: async () => ({ ids: { keyId: await key() } }),
+  runPlayground: async () => {
+    const projectId = await project((await money()).accountId);
+    return { body: { projectId, request: { model: 'sim-fast', messages: [{ role: 'user', content: 'Hello' }] } } };
+  },
+  createBudget: async () => ({ ids: { accountId: await account() }, body: budget }),
+  setBudget: async () => {
+    const accountId = await account();
+    await done('createBudget', { ids: { accountId }, body: budget });
+    return { ids: { accountId }, body: { ...budget, limitPicoUsd: '2000000000000' } };
+  },
+  removeBudget: async () => {
+    const accountId = await account();
+    const { budgetId = '' } = await done('createBudget', { ids: { accountId }, body: budget });
+    return { ids: { accountId, budgetId } };
+  },
+  createTopup: async () => ({ ids: { accountId: await account() }, body: { usd: '5', paymentId: randomUUID() } }),
+  createRefund: async () => {
+    const { accountId, paymentId } = await money();
+    return { ids: { accountId }, body: { paymentId, refundId: randomUUID(), usd: '1', reason: 'asked for it' } };
+  },
+  createAdjustment: async () => ({
+    ids: { accountId: await account() },
+    body: { adjustmentId: randomUUID(), usd: '1', reason: 'a present' },
+  }),
+  createGrant: async () => ({ ids: { accountId: await account() }, body: { grantKey: randomUUID(), usd: '1', expiresAt: inAnHour() } }),
+  planCatalog: async () => ({ body: { yaml: (await catalog()).yaml } }),
+  applyCatalog: async () => {
+    const { yaml, revision } = await catalog();
+    const file = parse(yaml) as { models: { displayName?: string }[] };
+    (file.models[0] as { displayName?: string }).displayName = 'Renamed';
+    return { body: { yaml: stringify(file), expectedRevision: revision } };
+  },
+  schedulePrice: async () => ({ body: { scheduledPriceId: randomUUID(), ...scheduled() } }),
+  cancelScheduledPrice: async () => {
+    const scheduledPriceId = randomUUID();
+    await done('schedulePrice', { body: { scheduledPriceId, ...scheduled() } });
+    return { ids: { scheduledPriceId } };
+  },
+  testUpstream: async () => ({ ids: { upstreamId: 'local' } }),
+  checkLedger: async () => ({}),
+};
+
+test('every route that is no GET is called here', () => {
+  const writing = (Object.keys(ROUTES) as RouteName[]).filter((name) => routeOf(name).method !== 'GET');
+  expect(Object.keys(CALLS).sort()).toEqual(writing.sort());
+});
+
+/** The catalog does not write the row of a test of an upstream yet. */
+const LATER = ['testUpstream'];
+
+test.each(Object.entries(CALLS).filter(([name]) => !LATER.includes(name)))(
+  '%s writes its row, or changes nothing [sec-audit-row]',
+  async (route, prepare) => {
+    const name = route as Exclude<Recorded, 'finishSso'>;
+    const call = await prepare();
+    const { result, rows, changed } = await journals.during(
+      () => send(name, call),
+      ({ actor }) => !actor.startsWith('service/'),
+    );
+    const { status, text } = result;
+    expect({ status, text: status < 300 ? '' : text }).toEqual({ status: routeOf(name).status ?? 200, text: '' });
+    const action = ROUTE_RECORDS[name];
+    if (action === null) expect({ rows, changed }).toEqual({ rows: [], changed: [] });
+    else expect(rows.map((row) => row.action)).toContain(action);
+  },
+);
