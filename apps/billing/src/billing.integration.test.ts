@@ -71,6 +71,7 @@ test('an administrator opens an account, a project and a key, and the key resolv
     creditLinePicoUsd: null,
     pricePlan: null,
     nextPricePlan: null,
+    ...{ requestsPerMinuteMax: null, concurrencyMax: null, tokensPerMinuteMax: null, projectsMax: 100, activeKeysMax: 1_000 },
     createdAt: at,
   };
   expect(await messaging.request(accountCreate, { accountId, name: 'Acme' })).toEqual(account);
