@@ -27,7 +27,8 @@ const image = stages.at(-1) ?? [];
 test('package.json, the image, the chart and the changelog have one version', () => {
   const chart = parse(readFileSync('charts/tollgate/Chart.yaml', 'utf8')) as { version: string; appVersion: string };
   const label = /org\.opencontainers\.image\.version="([^"]+)"/.exec(image.join('\n'))?.[1];
-  const heading = /^## (\S+)/m.exec(readFileSync('CHANGELOG.md', 'utf8'))?.[1];
+  // `Unreleased` comes before the versions.
+  const heading = /^## (\d\S*)/m.exec(readFileSync('CHANGELOG.md', 'utf8'))?.[1];
   const { version } = project;
   expect({ label, heading, chart: chart.version, app: chart.appVersion }).toEqual({
     label: version,
