@@ -4,7 +4,7 @@ import { ServiceError } from '#contracts/service-error.js';
 import type { Author } from '#database/audit-journal.js';
 import type { Limits } from './rate-limit.js';
 
-/** Who sets a limit or a budget. For a customer, those of the operator are the most. */
+/** Level of the author of a limit or a budget. For a customer, those of the operator are the most. */
 export type Level = 'operator' | 'customer';
 
 /** Limits of a project that names none. */

@@ -11,7 +11,7 @@ const FILES = new Map<string, SecretFile>();
 const DECLARED = new Map<string, { text: string; hosts: (HostPattern | undefined)[] }>();
 
 /**
- * Returns why a secret must not be sent to the host of `url`; undefined when it may. Whoever stores a secret declares its hosts beside it:
+ * Returns why a secret must not be sent to the host of `url`; undefined when it may. The owner of a secret declares its hosts beside it:
  * `UPSTREAM_KEY_A_HOSTS` beside the variable `UPSTREAM_KEY_A`, the file `a.hosts` beside the file `a`. The catalog cannot, so a person who
  * may change the catalog cannot have a secret sent to a server of their own.
  */

@@ -163,7 +163,7 @@ test.each([
   ]);
 });
 
-test('a refusal for want of money keeps its amounts for those who may see the balance alone [sec-money-read]', async () => {
+test('a refusal for lack of money keeps its amounts for those who may see the balance alone [sec-money-read]', async () => {
   answer = (response) => response.writeHead(402).end('{"error":{"message":"$1 is available.","code":"insufficient_balance"}}');
   const replies = [await run(WEB, await panel.person('owner', ACME)), await run()];
   expect(replies.map(({ status, body }) => [status, body.error.message])).toEqual([

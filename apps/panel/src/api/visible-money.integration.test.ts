@@ -131,7 +131,7 @@ test.each(['listAccounts', 'showOverview'] as const)('%s shows them to every rol
   expect(replies.map(({ text }) => shown(text))).toEqual(seeing.map(() => (name === 'listAccounts' ? SECRETS : [AMOUNT])));
 });
 
-test('a token without money.read is shown none of them, whoever made it [sec-money-read]', async () => {
+test('a token without money.read is shown none of them, although its maker sees them [sec-money-read]', async () => {
   const token = await panel.token(people.get('admin') as SignedIn, ['usage.read', 'accounts']);
   const replies = [
     await panel.send('/accounts', { token }),

@@ -73,7 +73,7 @@ export interface Budget {
   heldTokens?: number;
   /** Percentages of the limit that are events, ascending. None for a budget of each value. */
   thresholds: number[];
-  /** Who has set the budget. Absent: the operator, of whose budgets a customer may lower the limit and change nothing else. */
+  /** Author of the budget. Absent: the operator; a customer may lower the limit of such a budget and change nothing else. */
   setBy?: 'customer';
   /** The operator's limit, in the unit of the budget, where the customer has lowered it. Absent: the limit of the budget. */
   operatorLimitPicoUsd?: string;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { cookieOf, PASSWORD, type SignedIn } from '../../../test/panel-fixture.js';
 import { SsoFixture, sessionOf } from '../../../test/sso-fixture.js';
 
-/** Somebody else has used a person's e-mail before the person signs in with a provider. */
+/** An attacker has used a person's e-mail before the person signs in with a provider. */
 
 const ACCOUNT = randomUUID();
 const BOSS = 'boss@corp.example';
@@ -25,7 +25,7 @@ async function arrive(groups: string[]): Promise<unknown[]> {
   return me.grants.map(({ accountId, role }: { accountId: string | null; role: string }) => [accountId, role]);
 }
 
-/** Makes a person with a password through a link of the operator that names no e-mail: whoever opens it types one. */
+/** Makes a person with a password through a link of the operator that names no e-mail: the person who opens it types one. */
 async function impersonate(): Promise<SignedIn> {
   const token = await sso.panel.invite('owner', ACCOUNT);
   const reply = await post('/invites/accept', { token, email: BOSS, password: PASSWORD });

@@ -49,7 +49,7 @@ const CODES: Record<Meaning, string[]> = {
   ],
 };
 
-/** Who or what ended a request, from the name of its outcome: `good`, the client, a refusal of Tollgate, or an upstream. */
+/** Party that ended a request, by the name of its outcome: `good`, the client, a refusal of Tollgate, or an upstream. */
 export function meaningOf(name: string): Meaning {
   const known = (Object.keys(CODES) as Meaning[]).find((meaning) => CODES[meaning].includes(name));
   if (known) return known;

@@ -6,7 +6,7 @@ interface AmountFieldProps {
   label: string;
   value: string;
   onChange: (text: string) => void;
-  /** What the form reads from `value`: the amount, or why it is none. */
+  /** Reading of `value`: the amount, or why it is none. */
   read: { amount?: bigint; fault?: string };
   /** Writes the amount below the field. Default: in dollars. */
   render?: (amount: bigint) => string;
