@@ -251,6 +251,7 @@ function callOn(pool: unknown, { hides: hiddenReasoning, totalMs = 20_000 }: Scr
     route: { client, model: 'model' },
     client,
     model: 'model',
+    oddities: new Map(),
     onContent: () => undefined,
     end: () => undefined,
   } as unknown as RouteCall;

@@ -6,8 +6,10 @@ export const OPERATOR = 'operator';
 
 /** Part of the places that the operator has for itself, and of those that accounts have. */
 const RESERVED_SHARE = 1 / 3;
-/** Waiting reads of one reader: two overviews of the panel. */
-const READER_WAITING_MAX = 16;
+/** Waiting reads of one account: two overviews of the panel. */
+const ACCOUNT_WAITING_MAX = 16;
+/** Waiting reads of operators and internal services, who read for all accounts. The rest of the places is left to accounts. */
+const OPERATOR_WAITING_MAX = 512;
 const WAITING_MAX = 1_024;
 /** With the limit of a statement, 10 s, this is below the 15 s that gateway and panel wait for an answer. */
 const WAIT_MS = 4_000;
@@ -57,7 +59,8 @@ export class JournalReads {
     const own = this.waiting.get(reader) ?? [];
     const same = own.find((read) => read.question === name);
     if (same) return same.reply as Promise<Result>;
-    if (own.length >= READER_WAITING_MAX) return Promise.reject(tooMany());
+    const waitingMax = reader === OPERATOR ? OPERATOR_WAITING_MAX : ACCOUNT_WAITING_MAX;
+    if (own.length >= waitingMax) return Promise.reject(tooMany());
     if (this.waitingCount >= WAITING_MAX) return Promise.reject(busy());
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const start = (): void => {

@@ -16,6 +16,7 @@ import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { parseUsd, picoUsd, renderUsd } from '#money/pico-usd.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { readBalances } from '../ledger/read-balance.js';
+import { demandOwnId } from '../limits/own-id.js';
 import { limitsOfRow, NO_LIMITS, type ShownLimits, setLimits } from '../limits/set-limits.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';
 import { isDuplicate } from './database-refusal.js';
@@ -43,6 +44,7 @@ export async function createAccount(
   try {
     return await audited(prisma, 'billing', author, async (tx) => {
       const account = renderAccount(await tx.account.create({ data: { id, name: request.name, ...maxima } }), NO_LIMITS);
+      await demandOwnId(tx, id, 'accountId');
       return { result: account, change: { ...changeOf('account.create', account, null), before: null, after: { ...account } } };
     });
   } catch (error) {

@@ -7,6 +7,7 @@ import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { refuseTooManyProjects } from '../limits/maxima.js';
 import { type LimitDefaults, levelOf } from '../limits/operator-limits.js';
+import { demandOwnId } from '../limits/own-id.js';
 import { limitsOfRow, lockAccount, namesLimits, type ShownLimits, setLimits } from '../limits/set-limits.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';
 import { boundAccount } from './bound-account.js';
@@ -15,7 +16,7 @@ import { isDuplicate, isMissing } from './database-refusal.js';
 /**
  * Adds a project to an account. A repeated request with the same id, account and name returns the project as it is now. One that a customer
  * adds shares what the operator has allowed the account (`boundAccount`).
- * @throws {ServiceError} `not_found` for an unknown account, `conflict` when the id belongs to another project or the account has as many
+ * @throws {ServiceError} `not_found` for an unknown account, `conflict` when the id is used already or the account has as many
  * projects as it may.
  */
 export async function createProject(
@@ -35,6 +36,7 @@ export async function createProject(
       await lockAccount(tx, accountId);
       const bound = level === 'customer' ? await boundAccount(tx, accountId, defaults) : [];
       const row = await tx.project.create({ data });
+      await demandOwnId(tx, id, 'projectId');
       await refuseTooManyProjects(tx, accountId);
       const project = renderProject(row, await setLimits(tx, targetOf(row), { tokensPerMinuteMax: request.tokensPerMinuteMax }, level));
       const created = { ...changeOf('project.create', project), before: null, after: { ...project } };

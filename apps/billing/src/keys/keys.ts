@@ -17,6 +17,7 @@ import { isDuplicate, isMissing } from '../accounts/database-refusal.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { refuseTooManyKeys } from '../limits/maxima.js';
 import { levelOf } from '../limits/operator-limits.js';
+import { demandOwnId } from '../limits/own-id.js';
 import type { Limits } from '../limits/rate-limit.js';
 import { limitsOfRow, lockAccount, namesLimits, type ShownLimits, setLimits } from '../limits/set-limits.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';
@@ -43,6 +44,7 @@ export async function createKey(
     audited(prisma, 'billing', author, async (tx) => {
       const data = { id, projectId, name, note, expiresAt, models, networks, createdBy: nameOf(author), ...secret };
       const { project, ...row } = await tx.apiKey.create({ data, include: { project: true } });
+      await demandOwnId(tx, id, 'keyId');
       const made = renderKey(row, await setLimits(tx, targetOf(row, project), limitsIn(request), levelOf(author)));
       await refuseTooManyKeys(tx, project.accountId, 'projectId');
       return { result: { ...made, key }, change: { ...changeOf('key.create', made, project), before: null, after: { ...made } } };
@@ -103,6 +105,7 @@ export async function rotateKey(
       const settings = { projectId, name, note, expiresAt, models, networks };
       const data = { id, ...settings, rootKeyId: rootOf(row), createdBy: nameOf(author), ...secret };
       const made = renderKey(await tx.apiKey.create({ data }), limits);
+      await demandOwnId(tx, id, 'newKeyId');
       const graceEnd = new Date(now.getTime() + graceSeconds * 1_000);
       const end = row.expiresAt && row.expiresAt < graceEnd ? row.expiresAt : graceEnd;
       const replaced = renderKey(await tx.apiKey.update({ where: { id: keyId }, data: { expiresAt: end, replacedBy: id } }), limits);

@@ -66,6 +66,21 @@ test('a project that the operator adds leaves the account without limits', async
   expect(await account()).toMatchObject({ requestsPerMinuteMax: null, concurrencyMax: null });
 });
 
+test('no project or key takes the id of an account, a project or a key, whose limits it would change [sec-operator-limits]', async () => {
+  const other = await ledger.customer();
+  await updateAccount(ledger.prisma, { accountId: other.accountId, requestsPerMinuteMax: 900 });
+  const ids = [other.accountId, other.keyId, customer.accountId, customer.keyId];
+  for (const projectId of ids) {
+    const project = createProject(ledger.prisma, { accountId: customer.accountId, projectId, name: 'mine' }, DEFAULTS, CUSTOMER);
+    await expect(project).rejects.toMatchObject({ code: 'conflict', param: 'projectId' });
+  }
+  for (const keyId of [other.accountId, other.projectId, customer.accountId, customer.projectId]) {
+    const key = createKey(ledger.prisma, { projectId: customer.projectId, keyId, tokensPerMinuteMax: 1 }, '', CUSTOMER);
+    await expect(key).rejects.toMatchObject({ code: 'conflict' });
+  }
+  expect((await listAccounts(ledger.prisma, { accountId: other.accountId })).accounts).toMatchObject([{ requestsPerMinuteMax: 900 }]);
+});
+
 test('a customer sets limits of tokens and models no higher than the operator, and undoes what it lowered [sec-operator-limits]', async () => {
   const { projectId } = customer;
   const modelLimits = [{ model: 'gpt-*', requestsPerMinuteMax: 5, tokensPerMinuteMax: 900 }];

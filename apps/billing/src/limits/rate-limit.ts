@@ -41,7 +41,7 @@ const NONE: readonly RateLimitState[] = [];
 
 /** Returns the targets whose limits a request counts towards, the widest first. */
 export function limitedTargets({ accountId, projectId, rootKeyId }: Payer): string[] {
-  return [accountId, projectId, rootKeyId];
+  return [...new Set([accountId, projectId, rootKeyId])];
 }
 
 /** Returns the limits that a request counts towards, those of the account first. */

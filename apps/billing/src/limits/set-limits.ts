@@ -31,7 +31,7 @@ export function namesLimits(changes: Partial<Limits>): boolean {
  * Open holds count towards a new limit on concurrency; windows start empty. What the operator sets replaces the customer's, and is the most
  * that a customer may set. Locks the account: call it before the project's row is locked, since batches lock in this order.
  * @throws {ServiceError} `invalid_request` for a pattern of models twice or without a limit, `permission_denied` for a customer's limit above
- * the operator's.
+ * the operator's, `conflict` when the limits of this id are another target's.
  */
 export async function setLimits(
   tx: Prisma.TransactionClient,
@@ -44,6 +44,8 @@ export async function setLimits(
   checkModelLimits(changes.modelLimits ?? []);
   if (namesLimits(changes)) await lockAccount(tx, accountId);
   const row = await tx.rateLimit.findUnique({ where: { id } });
+  if (row && (row.accountId !== accountId || row.projectId !== projectId || row.keyId !== keyId))
+    throw new ServiceError('conflict', 'This id belongs to another account, project or key.');
   if (!namesLimits(changes)) return limitsOfRow(row);
   const { operatorLimits: _, ...old } = limitsOfRow(row);
   const before = operatorLimitsOfRow(row);

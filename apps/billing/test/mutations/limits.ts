@@ -13,8 +13,8 @@ export const MUTATIONS_OF_LIMITS: MutationsByFile = {
   'apps/billing/src/limits/rate-limit.ts': [
     [
       'projects share the limits of their account',
-      'return [accountId, projectId, rootKeyId];',
-      'return [projectId, rootKeyId];',
+      'return [...new Set([accountId, projectId, rootKeyId])];',
+      'return [...new Set([projectId, rootKeyId])];',
       FOLD,
       MODEL,
     ],

@@ -21,6 +21,7 @@ const BEYOND_SHAPE = [
   /is only valid when `stream` is true|differs from `max_tokens`/,
   /no result yet|a tool call without one is followed by another turn/, // several turns together
   /must have at least one message/, // all items were dropped
+  /is not supported: send the conversation as messages/, // an unknown item with a text
   /`(functions|function_call|audio|logprobs|top_logprobs|thread)` is not supported|`modalities` must not include audio/, // described in words
   /nested too deeply/,
 ];

@@ -1,5 +1,6 @@
 import type { SettleRequest } from '#contracts/billing/holds.js';
 import { ServiceError } from '#contracts/service-error.js';
+import { NO_REASONING } from '#inference/added-texts.js';
 import { GatewayError } from '#inference/errors.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
@@ -698,7 +699,8 @@ test.each([
     parts: [...parts, { type: 'text', text: 'Hi' }],
   });
   await run({ model, turns: [turn()] });
-  await run({ model, turns: [turn({ type: 'reasoning', text: 'r'.repeat(500) })] });
+  // An upstream that requires reasoning gets a placeholder for none.
+  await run({ model, turns: [turn({ type: 'reasoning', text: NO_REASONING + 'r'.repeat(500) })] });
   const [without = 0n, including = 0n] = fakes.reserves.map(({ amountPicoUsd }) => BigInt(amountPicoUsd));
   expect((including - without) / 150_000n >= 500n).toBe(covers);
   expect(including === without).toBe(!covers);

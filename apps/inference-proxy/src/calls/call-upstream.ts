@@ -6,8 +6,9 @@ import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { UpstreamClient } from '../routing/upstream-client.js';
 import { GrowingBuffer } from '../transport/growing-buffer.js';
 import { HeldBytes, type HeldShare } from '../transport/held-bytes.js';
-import { postStream, type TransferLimits, type UpstreamReply } from '../transport/post-stream.js';
+import { isBlank, postStream, type TransferLimits, type UpstreamReply } from '../transport/post-stream.js';
 import { SseParser } from '../transport/sse-parser.js';
+import { holdsMoreValues } from '../upstreams/replies/reply-limits.js';
 import type { StreamParser, UpstreamAdapter, UpstreamCall } from '../upstreams/upstream-adapter.js';
 import { encodeJson, encodeJsonInSlices } from './encode-json.js';
 import { EventLoopBudget } from './event-loop-budget.js';
@@ -177,10 +178,6 @@ class NoEventsTimeout {
   }
 }
 
-function isBlank(chunk: Buffer): boolean {
-  return chunk.every((byte) => byte <= 0x20);
-}
-
 /** First characters of a body that is no event stream. `<`: an HTML page, mostly of a proxy. */
 const OPENING = new Set(['{'.charCodeAt(0), '['.charCodeAt(0), '<'.charCodeAt(0)]);
 
@@ -267,7 +264,7 @@ class FinishGrace {
 function readChunks(chunks: Chunks, lines: SseParser, parser: StreamParser, events: StreamEvent[]): UpstreamFailure | undefined {
   const take = (payload: string): void => parser.push(payload, events);
   try {
-    if (chunks === 'closed') lines.end(take);
+    if (chunks === 'closed' || (chunks === 'over' && !lines.hasIncompleteLine)) lines.end(take);
     else if (chunks !== 'over') lines.push(Buffer.concat(chunks), take); // one push of many small chunks is cheaper than many
     if (chunks === 'closed' || chunks === 'over') parser.end(events);
     return undefined;
@@ -281,8 +278,10 @@ function readChunks(chunks: Chunks, lines: SseParser, parser: StreamParser, even
 function isWholeJson(body: Buffer): boolean {
   const last = body.findLast((byte) => byte > 0x20);
   if (last !== CLOSING_BRACE && last !== CLOSING_BRACKET) return false;
+  const text = body.toString();
+  if (holdsMoreValues(text)) return true; // parsing it is refused
   try {
-    JSON.parse(body.toString());
+    JSON.parse(text);
     return true;
   } catch {
     return false;

@@ -29,6 +29,11 @@ const opensFor =
     socket.on('close', () => clearInterval(timer));
   };
 
+const opensQuietly =
+  (...parts: string[]): Fault =>
+  async ({ socket }) =>
+    void (await send(socket, replyHead() + chunked(...parts)));
+
 function callsTo(kind: (typeof UPSTREAM_KINDS)[number], finishMs: number): TestCalls {
   calls = new TestCalls(upstreamAt(`http://127.0.0.1:${server.port}/v1`, { kind, timeouts: { ...PATIENT, finishMs } }));
   return calls;
@@ -96,6 +101,30 @@ test('a finish on the first chunk does not end a reply whose content goes on', a
   });
   const events = await callsTo('openai-chat', 100).collect({ request: { stream: true } });
   expect(events).toEqual(GOOD);
+});
+
+test('a finish on a first chunk without content does not end the reply', async () => {
+  const { opening, text, ending } = DIALECT_STREAMS['openai-chat'];
+  server.behave(async ({ socket }) => {
+    await send(socket, replyHead() + chunked(opening.replace('"finish_reason":null', '"finish_reason":"stop"')));
+    setTimeout(() => socket.end(chunked(text(CONTENT), ending)), 300);
+  });
+  expect(await callsTo('openai-chat', 100).collect({ request: { stream: true } })).toEqual(GOOD);
+});
+
+test('usage whose event lacks its blank line is taken at the end of the grace', async () => {
+  const { opening, text, ending } = DIALECT_STREAMS['openai-chat'];
+  server.behave(opensQuietly(opening, text(CONTENT), untilUsage(ending).slice(0, -1)));
+  expect(await callsTo('openai-chat', 50).collect({ request: { stream: true } })).toEqual(GOOD);
+});
+
+test('a plain reply that is whole ends well although blank lines keep its socket open', async () => {
+  server.behave(async ({ socket }) => {
+    await send(socket, replyHead({ 'content-type': 'application/json' }) + chunked(DIALECT_STREAMS['openai-chat'].plain(CONTENT)));
+    const timer = setInterval(() => socket.write(chunked('\n')), HEARTBEAT_MS);
+    socket.on('close', () => clearInterval(timer));
+  });
+  expect(await callsTo('openai-chat', 50).collect({ request: { stream: false } })).toEqual(GOOD);
 });
 
 test('a stream that breaks after its finish and before its usage fails', async () => {

@@ -132,12 +132,19 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     const body = new GrowingBuffer();
     const share = LARGE_REPLIES.open(accountId);
     try {
+      let changedAt = performance.now();
       let isNew = true;
       for (let more: Buffer[] | undefined = first; more !== undefined; more = await this.read(isNew ? pause?.ms : undefined)) {
         for (const chunk of more) body.push(chunk);
         share.set(body.length);
-        isNew = more.length > 0;
-        if (isNew || pause === undefined || body.length === 0) continue;
+        if (more.some((chunk) => !isBlank(chunk))) {
+          changedAt = performance.now();
+          isNew = true;
+          continue;
+        }
+        // Blank bytes keep a connection alive; they are no part of the reply.
+        if (!isNew || pause === undefined || performance.now() - changedAt < pause.ms) continue;
+        isNew = false;
         const soFar = body.take();
         if (pause.isWhole(soFar)) return soFar;
         body.push(soFar);
@@ -300,6 +307,10 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
 
 function unreachable(cause: Error, detail: string, isOperatorsFault: boolean): UpstreamFailure {
   return new UpstreamFailure('unreachable', 'model_unavailable', { detail, cause, isOperatorsFault });
+}
+
+export function isBlank(chunk: Buffer): boolean {
+  return chunk.every((byte) => byte <= 0x20);
 }
 
 const CONNECTION_LOSS = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);

@@ -35,6 +35,10 @@ export class SseParser {
 
   constructor(private readonly lineBytesMax = LINE_BYTES_MAX) {}
 
+  get hasIncompleteLine(): boolean {
+    return this.carried.length > 0;
+  }
+
   /** Bytes of the incomplete event. */
   get heldBytes(): number {
     return this.carried.length + this.earlierData.length;

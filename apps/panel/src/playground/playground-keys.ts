@@ -39,8 +39,6 @@ export interface PlaygroundKey {
   readonly over: AbortController;
   /** Requests that use it now. */
   running: number;
-  /** True once the gateway has accepted a request with it. */
-  isAccepted: boolean;
 }
 
 /** Keys with which the panel calls the gateway for people. Each replica makes its own. */
@@ -84,10 +82,9 @@ export class PlaygroundKeys {
     return key;
   }
 
-  /** Ends a request. A key whose requests were all refused by the gateway is revoked at once, so that it takes no place. */
+  /** Ends a request. The key stays for the next one: each new key is a row for ever. */
   giveBack(key: PlaygroundKey): void {
     key.running -= 1;
-    if (key.running === 0 && !key.isAccepted && this.held.has(key)) void this.revoke(key, NOT_NEEDED);
   }
 
   /** Drops a key that the gateway refuses, so that `take` makes another. */
@@ -125,7 +122,7 @@ export class PlaygroundKeys {
     const name = `Playground of ${callerOf(request).actorName}`.slice(0, NAME_LENGTH_MAX);
     const expiresAt = new Date(made.expiresAt).toISOString();
     const created = this.services.change(request, keyCreate, { keyId, projectId, name, expiresAt });
-    const key = { ...made, created, over: new AbortController(), running: 0, isAccepted: false };
+    const key = { ...made, created, over: new AbortController(), running: 0 };
     this.held.add(key);
     created.catch(() => this.drop(key));
     return key;

@@ -83,7 +83,6 @@ export class Playground {
       const signal = AbortSignal.any([end, held.over.signal]);
       const { key } = await held.created;
       const reply = await askGateway({ url: this.gatewayUrl, key, body, requestId }, signal);
-      held.isAccepted ||= reply.ok;
       if (reply.status !== 401 || attempt > 1) return { reply, signal };
       this.keys.drop(held);
       await reply.body?.cancel();

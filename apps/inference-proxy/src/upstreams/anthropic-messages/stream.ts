@@ -124,6 +124,7 @@ export class MessagesStreamParser implements StreamParser {
     const type = TEXT_BLOCKS.get(block.type);
     if (type !== undefined) this.append(type, this.blockText.start(textOf(block[block.type as string])), events);
     else if (block.type === 'tool_use') {
+      this.isFinishEarly ||= this.finishReason !== undefined;
       const { id, name, input } = block;
       this.calls.push({ index, id: wordOf(id), name: wordOf(name), argumentsText: renderArguments(input), whole: true }, events);
     } else {
@@ -137,6 +138,7 @@ export class MessagesStreamParser implements StreamParser {
     if (delta.type === 'text_delta') this.append('text-delta', this.blockText.push(textOf(delta.text)), events);
     else if (delta.type === 'thinking_delta') this.append('reasoning-delta', this.blockText.push(textOf(delta.thinking)), events);
     else if (delta.type === 'input_json_delta') {
+      this.isFinishEarly ||= this.finishReason !== undefined;
       const { partial_json: json } = delta;
       this.calls.push({ index, argumentsText: renderArguments(json), whole: typeof json !== 'string' }, events);
     }

@@ -38,7 +38,7 @@ export class ChatStreamParser implements StreamParser {
   }
 
   get hasFinish(): boolean {
-    return this.finishReason !== undefined && !this.isFinishEarly;
+    return this.finishReason !== undefined && !this.isFinishEarly && (this.hasContent || this.calls.count > 0 || this.usage !== undefined);
   }
 
   push(payload: string, events: StreamEvent[]): void {
@@ -134,6 +134,7 @@ export class ChatStreamParser implements StreamParser {
 
   private readToolCall(piece: unknown, amongOthers: boolean, events: StreamEvent[]): void {
     if (!isObject(piece)) return;
+    this.isFinishEarly ||= this.finishReason !== undefined;
     const inner = isObject(piece.function) ? piece.function : {};
     this.calls.push(
       {
@@ -159,7 +160,7 @@ export class ChatStreamParser implements StreamParser {
   }
 
   private readUsage(usage: unknown): void {
-    this.usage = parseUsage(usage, this.call.onOddity) ?? this.usage; // the last counts, never the sum
+    this.usage = parseUsage(usage, this.call) ?? this.usage; // the last counts, never the sum
   }
 }
 

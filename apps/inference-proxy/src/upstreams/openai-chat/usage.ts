@@ -7,18 +7,28 @@ import type { UpstreamCall } from '../upstream-adapter.js';
  * Returns the usage of a chunk or reply; undefined when it counts nothing. Servers name cached and reasoning tokens in several
  * ways.
  */
-export function parseUsage(value: unknown, onOddity?: UpstreamCall['onOddity']): Usage | undefined {
+export function parseUsage(value: unknown, call: Pick<UpstreamCall, 'onOddity' | 'outputTokensMax'>): Usage | undefined {
   if (!isObject(value)) return undefined;
   const promptTokens = parseTokenCount(value.prompt_tokens);
   const completionTokens = parseTokenCount(value.completion_tokens);
   const promptDetails = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
   const outputDetails = isObject(value.completion_tokens_details) ? value.completion_tokens_details : {};
-  const cachedTokens = parseTokenCount(promptDetails.cached_tokens ?? value.prompt_cache_hit_tokens ?? value.cached_tokens);
+  const cachedTokens = parseTokenCount(
+    promptDetails.cached_tokens ?? value.prompt_cache_hit_tokens ?? value.cached_tokens ?? value.cache_read_input_tokens,
+  );
   const reasoning = parseTokenCount(outputDetails.reasoning_tokens ?? value.reasoning_tokens);
   if (promptTokens === 0 && completionTokens === 0) return undefined;
   // Some servers count reasoning apart from the completion: their total then is the sum of all three.
   const isApart = reasoning > 0 && parseTokenCount(value.total_tokens) === promptTokens + completionTokens + reasoning;
-  const counted = { promptTokens, cachedTokens, outputTokens: Math.min(TOKENS_MAX, completionTokens + (isApart ? reasoning : 0)) };
-  const outputTokens = Math.min(TOKENS_MAX, outputWithin(value.total_tokens, counted, onOddity));
+  const writtenTokens = parseTokenCount(
+    promptDetails.cache_creation_tokens ?? promptDetails.cache_write_tokens ?? value.cache_creation_input_tokens,
+  );
+  const counted = {
+    promptTokens,
+    cachedTokens,
+    writtenTokens,
+    outputTokens: Math.min(TOKENS_MAX, completionTokens + (isApart ? reasoning : 0)),
+  };
+  const outputTokens = Math.min(TOKENS_MAX, outputWithin(value.total_tokens, counted, call));
   return reportedUsage({ promptTokens, cachedTokens, outputTokens, reasoningTokens: Math.max(reasoning, outputTokens - completionTokens) });
 }

@@ -67,7 +67,7 @@ export class ResponsesStreamParser implements StreamParser {
     if (response.error) this.fail(response);
     const reason =
       parseFinishReason(status, response.incomplete_details, this.call) ?? this.fail(response, 'the response did not complete');
-    const usage = parseUsage(response.usage, this.call.onOddity);
+    const usage = parseUsage(response.usage, this.call);
     const output = listOf(response.output);
     if (output.length > ITEMS_MAX) throw overLimit('items');
     for (const [index, wire] of output.entries()) {

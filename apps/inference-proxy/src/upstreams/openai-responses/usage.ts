@@ -4,16 +4,18 @@ import { outputWithin, parseTokenCount, reportedUsage, TOKENS_MAX } from '../rep
 import type { UpstreamCall } from '../upstream-adapter.js';
 
 /** Returns the usage of a response; undefined when it counts nothing. */
-export function parseUsage(value: unknown, onOddity?: UpstreamCall['onOddity']): Usage | undefined {
+export function parseUsage(value: unknown, call: Pick<UpstreamCall, 'onOddity' | 'outputTokensMax'>): Usage | undefined {
   if (!isObject(value)) return undefined;
   const inputDetails = isObject(value.input_tokens_details) ? value.input_tokens_details : {};
   const outputDetails = isObject(value.output_tokens_details) ? value.output_tokens_details : {};
   const counted = {
     promptTokens: parseTokenCount(value.input_tokens),
     cachedTokens: parseTokenCount(inputDetails.cached_tokens),
+    writtenTokens: parseTokenCount(inputDetails.cache_creation_tokens ?? inputDetails.cache_write_tokens),
     outputTokens: parseTokenCount(value.output_tokens),
   };
-  const outputTokens = Math.min(TOKENS_MAX, outputWithin(value.total_tokens, counted, onOddity));
+  const outputTokens = Math.min(TOKENS_MAX, outputWithin(value.total_tokens, counted, call));
   const reasoningTokens = Math.max(parseTokenCount(outputDetails.reasoning_tokens), outputTokens - counted.outputTokens);
-  return reportedUsage({ ...counted, outputTokens, reasoningTokens });
+  const { promptTokens, cachedTokens } = counted;
+  return reportedUsage({ promptTokens, cachedTokens, outputTokens, reasoningTokens });
 }

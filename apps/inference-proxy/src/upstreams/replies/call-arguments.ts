@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { isObject, parseJson } from './json-object.js';
-import { isDeeper, JSON_DEPTH_MAX } from './reply-limits.js';
+import { HELD_LENGTH_MAX, isDeeper, JSON_DEPTH_MAX, overLimit } from './reply-limits.js';
 import { WholeJson } from './whole-json.js';
 
 /** Times that a piece begins with the one before and is longer, after which pieces are cumulated. One time may be a nested object. */
@@ -28,6 +28,9 @@ export class CallArguments {
   private isCumulated = false;
   /** Text after whole arguments: the beginning of a repetition. */
   private again: Reading | undefined;
+  private repeatedLength = 0;
+  /** Value of the text, parsed once for all its repetitions. */
+  private parsed: { text: string; value: unknown } | undefined;
   private passedLength = 0;
   /** True when the text begins with a quote: it may be encoded twice. Undefined while the text is blank. */
   private isQuoted: boolean | undefined;
@@ -56,7 +59,10 @@ export class CallArguments {
 
   /** True when the text is the arguments again. */
   repeats(text: string): boolean {
-    return isSameJson(this.reading.text, text);
+    const { reading } = this;
+    if (this.parsed?.text !== reading.text) this.parsed = { text: reading.text, value: comparable(reading.text) };
+    const { value } = this.parsed;
+    return value !== undefined && isDeepStrictEqual(value, comparable(text));
   }
 
   /** Characters that have come and cannot be passed on yet. */
@@ -85,6 +91,10 @@ export class CallArguments {
     if (this.isUndecided) this.decide(text.startsWith(this.reading.text) ? this.reading : this.latest);
     this.latest = undefined;
     const known = this.reading.text;
+    if (isWhole(this.reading) && text.startsWith(known)) {
+      this.repeat(text.slice(known.length));
+      return this.take('');
+    }
     if (text.startsWith(known)) return text.length === known.length ? this.take('') : this.take(this.append(text.slice(known.length)));
     if (known.startsWith(text) || known.trim() === text.trim() || this.repeats(text)) return this.take('');
     if (this.passedLength > 0) throw contradiction();
@@ -156,6 +166,8 @@ export class CallArguments {
 
   /** Reads text after whole arguments. */
   private repeat(piece: string): void {
+    this.repeatedLength += piece.length;
+    if (this.repeatedLength > HELD_LENGTH_MAX) throw overLimit('characters after the arguments of a call');
     let rest = piece;
     while (rest !== '') {
       if (this.again === undefined) rest = rest.trimStart();
@@ -230,11 +242,10 @@ function decodeTwice(text: string): string {
   return typeof value === 'string' && isObject(parseJson(value)) ? value : text;
 }
 
-/** True when both texts have the same value; either may be encoded twice. */
-function isSameJson(one: string, other: string): boolean {
-  const [a, b] = [parseJson(decodeTwice(one)), parseJson(decodeTwice(other))];
-  if (a === undefined || b === undefined || isDeeper(a, JSON_DEPTH_MAX) || isDeeper(b, JSON_DEPTH_MAX)) return false;
-  return isDeepStrictEqual(a, b);
+/** Returns the value of a text that may be encoded twice; undefined when it is no JSON, or nested too deeply to be compared. */
+function comparable(text: string): unknown {
+  const value = parseJson(decodeTwice(text));
+  return isDeeper(value, JSON_DEPTH_MAX) ? undefined : value;
 }
 
 function contradiction(): UpstreamFailure {

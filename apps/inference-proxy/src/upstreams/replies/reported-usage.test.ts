@@ -8,6 +8,7 @@ const rows: [string, number[], number[], boolean][] = [
   ['no total', [20, 0, 198, 0, 0], [20, 0, 198, 0], false],
   ['thinking that stands only in the total', [20, 0, 198, 0, 623], [20, 0, 603, 405], true],
   ['cached tokens that the prompt leaves out', [20, 100, 198, 0, 318], [20, 20, 198, 0], false],
+  ['a total beyond the cap of the call', [20, 0, 198, 0, 5_030], [20, 0, 198, 0], true],
   ['a total that is too small', [20, 0, 198, 0, 100], [20, 0, 198, 0], false],
 ];
 
@@ -24,8 +25,9 @@ test.each(rows)(
       ...{ input_tokens: prompt, output_tokens: output, total_tokens: total },
       ...{ input_tokens_details: { cached_tokens: cached }, output_tokens_details: { reasoning_tokens: reasoning } },
     };
-    expect(parseChatUsage(chat, (oddity) => oddities.push(oddity))).toEqual(expected);
-    expect(parseResponsesUsage(responses, (oddity) => oddities.push(oddity))).toEqual(expected);
+    const call = { outputTokensMax: 1_000, onOddity: (oddity: Oddity) => void oddities.push(oddity) };
+    expect(parseChatUsage(chat, call)).toEqual(expected);
+    expect(parseResponsesUsage(responses, call)).toEqual(expected);
     expect(oddities.map(({ kind }) => kind)).toEqual(odd ? ['contradictory-usage', 'contradictory-usage'] : []);
   },
 );
@@ -37,13 +39,13 @@ test('reasoning that is counted apart is output, and no contradiction', () => {
   expect(
     parseChatUsage(
       { prompt_tokens: 21, completion_tokens: 0, completion_tokens_details: { reasoning_tokens: 60 }, total_tokens: 81 },
-      onOddity,
+      { outputTokensMax: 1_000, onOddity },
     ),
   ).toMatchObject({ promptTokens: 21, outputTokens: 60, reasoningTokens: 60 });
 });
 
 test('counts in digits are read', () => {
-  expect(parseChatUsage({ prompt_tokens: '30', completion_tokens: '10', total_tokens: '40' })).toMatchObject({
+  expect(parseChatUsage({ prompt_tokens: '30', completion_tokens: '10', total_tokens: '40' }, { outputTokensMax: 1_000 })).toMatchObject({
     promptTokens: 30,
     outputTokens: 10,
   });

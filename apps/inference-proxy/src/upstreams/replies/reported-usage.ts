@@ -10,19 +10,28 @@ export function parseTokenCount(value: unknown): number {
   return typeof count === 'number' && count > 0 ? Math.min(TOKENS_MAX, Math.trunc(count)) : 0;
 }
 
+interface CountedParts {
+  promptTokens: number;
+  cachedTokens: number;
+  /** Tokens written to the cache. */
+  writtenTokens: number;
+  outputTokens: number;
+}
+
 /**
- * Returns the output that a total contains. Some servers leave thinking out of the output, so that it stands in the total alone. Cached
- * tokens that the prompt leaves out are no output.
+ * Returns the output that a total contains. Some servers leave thinking out of the output, so that it stands in the total alone. Tokens of
+ * the cache that the prompt leaves out are no output, and neither is more than the cap of the call: such a total counts something else.
  */
 export function outputWithin(
   total: unknown,
-  { promptTokens, cachedTokens, outputTokens }: Pick<Usage, 'promptTokens' | 'cachedTokens' | 'outputTokens'>,
-  onOddity: UpstreamCall['onOddity'],
+  { promptTokens, cachedTokens, writtenTokens, outputTokens }: CountedParts,
+  { onOddity, outputTokensMax }: Pick<UpstreamCall, 'onOddity' | 'outputTokensMax'>,
 ): number {
   const missing = parseTokenCount(total) - promptTokens - outputTokens;
-  if (promptTokens === 0 || missing <= 0 || missing === cachedTokens) return outputTokens;
+  if (promptTokens === 0 || missing <= 0) return outputTokens;
+  if ([cachedTokens, writtenTokens, cachedTokens + writtenTokens].includes(missing)) return outputTokens;
   onOddity?.({ kind: 'contradictory-usage', detail: `${promptTokens} + ${outputTokens} tokens, ${parseTokenCount(total)} in total` });
-  return outputTokens + missing;
+  return outputTokens + missing > outputTokensMax ? outputTokens : outputTokens + missing;
 }
 
 /** Returns the usage of these counts; undefined when nothing was counted. Details are brought within the totals that contain them. */

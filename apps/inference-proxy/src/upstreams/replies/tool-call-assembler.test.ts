@@ -65,6 +65,14 @@ test.each<[string, string[]]>([
   expect(() => assemble(piecesOf(lines))).toThrow(expect.objectContaining({ kind: 'broken', code: 'upstream_error' }));
 });
 
+test('a whole text that repeats whole arguments twice adds nothing', () => {
+  const pieces = [
+    { index: 0, id: 'a', name: 'run', argumentsText: LS },
+    { index: 0, argumentsText: LS + LS, whole: true },
+  ];
+  expect(assemble(pieces)).toEqual([`run ${LS}`]);
+});
+
 test('arguments that are no JSON object are passed on as they are', () => {
   expect(assemble(piecesOf(["0 a run {'command':", "0 - - 'ls'} or so"]))).toEqual(["run {'command':'ls'} or so"]);
 });

@@ -47,8 +47,7 @@ interface OpenCall {
 export class ToolCallAssembler {
   /** Calls that have been announced. */
   announced = 0;
-  /** Characters after whole arguments: repetitions, and what follows the end of a call. */
-  private repeatedLength = 0;
+  private droppedLength = 0;
   private readonly calls: OpenCall[] = [];
   private readonly byWireIndex = new Map<number, OpenCall>();
   private readonly ids = new Set<string>();
@@ -66,8 +65,11 @@ export class ToolCallAssembler {
   push(piece: ToolCallPiece, events: StreamEvent[]): void {
     const call = this.find(piece) ?? this.add(piece, events);
     const { argumentsText = '', whole } = piece;
-    if (call.ended || call.arguments.isWhole) this.assertEnds(argumentsText);
-    if (call.ended) return;
+    if (call.ended) {
+      this.droppedLength += argumentsText.length;
+      if (this.droppedLength > HELD_LENGTH_MAX) throw overLimit('characters after the end of a call');
+      return;
+    }
     call.wireId ||= piece.id ?? '';
     if (piece.name && call.index === undefined) call.name = mergeName(call.name, piece.name);
     const added = whole ? call.arguments.pushWhole(argumentsText) : call.arguments.push(argumentsText);
@@ -108,12 +110,6 @@ export class ToolCallAssembler {
     if (name === undefined) return known.isNamedAgain && !isBlank(piece) ? undefined : known;
     if (otherId || this.isOtherName(known, name)) return undefined;
     return this.isNext(known, piece) ? undefined : known;
-  }
-
-  /** Limits text after whole arguments: it is not passed on, so no other limit covers it. */
-  private assertEnds(text: string): void {
-    this.repeatedLength += text.length;
-    if (this.repeatedLength > HELD_LENGTH_MAX) throw overLimit('characters after the arguments of a call');
   }
 
   private isOtherName(known: OpenCall, name: string | undefined): boolean {

@@ -1,4 +1,5 @@
 import { isObject } from '../replies/json-object.js';
+import { SchemaBudget } from './schema-budget.js';
 import { resolveReference, type Schema } from './schema-reference.js';
 
 /** The properties that a schema allows. */
@@ -26,11 +27,14 @@ export function foldSchema(schema: Schema): Shape {
 
 class Fold {
   private readonly known = new Map<Schema, Shape>();
+  private readonly budget: SchemaBudget;
 
   constructor(
     private readonly root: Schema,
     private propertiesLeft: number,
-  ) {}
+  ) {
+    this.budget = new SchemaBudget(root);
+  }
 
   shapeOf(schema: Schema, depth: number): Shape {
     const before = this.known.get(schema);
@@ -69,13 +73,23 @@ class Fold {
     for (const name of names) {
       const having = shapes.filter(({ properties }) => properties.has(name));
       if (own.properties.has(name) && having.length < shapes.length) continue; // the others allow what the schema itself allows
-      const alternatives = distinct(having.map(({ properties }) => joinSchemas('allOf', properties.get(name) ?? [])));
-      this.addProperty(own, name, joinSchemas('anyOf', alternatives));
+      const forms = having.map(({ properties }) => [...(properties.get(name) ?? [])]);
+      const isAffordable = forms.every((schemas) => this.budget.take(schemas));
+      this.addProperty(
+        own,
+        name,
+        isAffordable
+          ? joinSchemas(
+              'anyOf',
+              forms.map((schemas) => joinSchemas('allOf', schemas)),
+            )
+          : {},
+      );
     }
     const [first, ...others] = shapes as [Shape, ...Shape[]];
     for (const name of first.required) if (others.every(({ required }) => required.has(name))) own.required.add(name);
     own.isClosed ||= shapes.every(({ isClosed }) => isClosed);
-    const forms = distinct(shapes.map(describe));
+    const forms = distinct(shapes.map(describe).filter((form) => this.budget.take(form)));
     const count = keyword === 'oneOf' ? 'exactly one' : 'at least one';
     if (forms.length > 1) own.conditions.add(`The arguments need ${count} of these forms: ${forms.join(' | ')}`);
   }
@@ -105,7 +119,7 @@ function ownShape({ properties, required, additionalProperties, description, not
 function describe({ properties, required }: Shape): string {
   const fields = [...required].map((name) => {
     const value = [...(properties.get(name) ?? [])].map(fixedValue).find((fixed) => fixed !== undefined);
-    return value === undefined ? name : `${name} = ${JSON.stringify(value)}`;
+    return value === undefined || typeof value === 'object' ? name : `${name} = ${JSON.stringify(value)}`;
   });
   return fields.length > 0 ? fields.join(', ') : 'no required field';
 }

@@ -126,3 +126,23 @@ function matches(schema: Record<string, unknown>, value: unknown): boolean {
     properties.every(([name, property]) => !Object.hasOwn(value, name) || matches(property, (value as Record<string, unknown>)[name]))
   );
 }
+
+test.each<[string, (big: object, count: number) => Record<string, unknown>]>([
+  [
+    'branches that repeat a large part',
+    (big, count) => ({
+      $defs: { d: { properties: { x: big } } },
+      anyOf: Array.from({ length: count }, (_, at) => ({ $ref: '#/$defs/d', properties: { x: { minLength: at } } })),
+    }),
+  ],
+  [
+    'references into a branch with a large part',
+    (big, count) => ({
+      anyOf: [{ properties: { a: big } }],
+      properties: Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, { $ref: '#/anyOf/0/properties/a' }])),
+    }),
+  ],
+])('%s make a schema no longer than three times its length', (_what, schemaOf) => {
+  const schema = schemaOf({ type: 'string', description: 'x'.repeat(5_000) }, 90);
+  expect(JSON.stringify(asObjectSchema(schema).schema).length).toBeLessThan(3 * JSON.stringify(schema).length + 1_000);
+});

@@ -1,5 +1,6 @@
 import { isObject } from '../replies/json-object.js';
 import { foldSchema, joinSchemas } from './fold-schema.js';
+import { SchemaBudget } from './schema-budget.js';
 import { resolveReference, type Schema } from './schema-reference.js';
 
 /** Keywords that vendors refuse at the root of a tool's schema, in each dialect: one such tool fails the whole request. */
@@ -38,12 +39,13 @@ const [INLINED_DEPTH_MAX, INLINED_MAX] = [4, 100];
 function withoutDangling(folded: Schema, root: Schema): Schema {
   if (!/"#\/(?:anyOf|oneOf|allOf|not)\//.test(JSON.stringify(folded))) return folded;
   let inlined = 0;
+  const budget = new SchemaBudget(root);
   const inline = (value: unknown, depth: number): unknown => {
     if (Array.isArray(value)) return value.map((item) => inline(item, depth));
     if (!isObject(value)) return value;
     if (typeof value.$ref === 'string' && INTO_BRANCH.test(value.$ref)) {
       const target = depth < INLINED_DEPTH_MAX && inlined++ < INLINED_MAX ? resolveReference(root, value.$ref) : undefined;
-      return target === undefined ? {} : inline(target, depth + 1);
+      return target === undefined || !budget.take(target) ? {} : inline(target, depth + 1);
     }
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, inline(item, depth)]));
   };
