@@ -8,6 +8,7 @@ import { PanelError } from '../http/panel-error.js';
 import { parseEmail } from './email-address.js';
 import { checkRoleFits, lockRoles, setRole } from './grants.js';
 import { checkNewPassword, type Passwords, weaknessOf } from './passwords.js';
+import { lockPerson, lockVerified } from './person-lock.js';
 import { digestOf, makeSecret } from './secret.js';
 import { type Client, type EndedAccess, endAccess, endSessions, type Sessions } from './sessions.js';
 import type { SignIn } from './sign-in.js';
@@ -114,13 +115,14 @@ export class Invites {
     this.passwords.demandOn();
     const invite = await this.find(body.token);
     const email = invite.email ?? emailOf(body.email ?? '');
-    const existing = await this.signIns.panelUser.findUnique({ where: { email } });
-    const setsPassword = await this.checkPassword(invite, existing, email, body.password, client, author);
-    const password = setsPassword
-      ? { passwordHash: await this.passwords.hash(body.password), passwordProven: provesEmail(invite) }
-      : undefined;
+    const found = await this.signIns.panelUser.findUnique({ where: { email } });
+    const verified = await this.checkPassword(invite, found, email, body.password, client, author);
+    const existing = verified ?? found;
+    const password = verified ? undefined : { passwordHash: await this.passwords.hash(body.password), passwordProven: provesEmail(invite) };
     return journaled(this.signIns, author, async (tx, record) => {
       await lockRoles(tx);
+      if (verified) await lockVerified(tx, verified);
+      else if (existing && (await lockPerson(tx, existing.id)).disabledAt !== null) throw disabledPerson();
       const userId = existing?.id ?? randomUUIDv7();
       const claimed = await tx.panelInvite.updateMany({
         where: { id: invite.id, acceptedAt: null },
@@ -145,8 +147,8 @@ export class Invites {
   }
 
   /**
-   * Checks what was typed. Returns true when it becomes the person's password, false when it is their present one. Before a new person is
-   * made, the answers do not tell whether the e-mail has one.
+   * Checks what was typed. Returns the person whose present password it is; undefined when it becomes their password. Before a new person
+   * is made, the answers do not tell whether the e-mail has one.
    */
   private async checkPassword(
     invite: Prisma.PanelInviteModel,
@@ -155,18 +157,17 @@ export class Invites {
     password: string,
     client: Client,
     author: Author,
-  ): Promise<boolean> {
+  ): Promise<Prisma.PanelUserModel | undefined> {
     if (provesEmail(invite)) {
-      if (existing?.disabledAt) throw new PanelError('permission_denied', 'This person is disabled.');
+      if (existing?.disabledAt) throw disabledPerson();
       checkNewPassword(password, email);
-      return true;
+      return undefined;
     }
     // A link that does not prove its e-mail must not take over the person who has it.
     const weakness = weaknessOf(password, email);
-    if (!existing && this.makesPeople(invite) && weakness === undefined) return true;
+    if (!existing && this.makesPeople(invite) && weakness === undefined) return undefined;
     try {
-      await this.signIn.verify(email, password, client.address, author);
-      return false;
+      return await this.signIn.verify(email, password, client.address, author);
     } catch (error) {
       const isWrong = error instanceof PanelError && error.code === 'invalid_credentials';
       if (isWrong && this.makesPeople(invite)) checkNewPassword(password, email);
@@ -184,6 +185,10 @@ export class Invites {
 /** True for a link that the operator made for an e-mail: who opens it has the operator's word that the e-mail is theirs. */
 function provesEmail({ setsPassword, email }: Prisma.PanelInviteModel): boolean {
   return setsPassword && email !== null;
+}
+
+function disabledPerson(): PanelError {
+  return new PanelError('permission_denied', 'This person is disabled.');
 }
 
 function overLink(): PanelError {

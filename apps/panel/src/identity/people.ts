@@ -6,6 +6,7 @@ import { PanelError } from '../http/panel-error.js';
 import type { Caller } from '../http/panel-request.js';
 import { renderGrant } from './grants.js';
 import { checkNewPassword, type Passwords } from './passwords.js';
+import { lockVerified } from './person-lock.js';
 import { endSessions } from './sessions.js';
 import type { SignIn } from './sign-in.js';
 
@@ -36,9 +37,10 @@ export class People {
     const { userId, actorName: email } = caller;
     if (current === undefined) throw new PanelError('invalid_request', 'currentPassword is missing', { param: 'currentPassword' });
     checkNewPassword(password, email);
-    const keptSession = await this.signIn.verifyCaller(caller, current, author);
+    const { sessionId: keptSession, person } = await this.signIn.verifyCaller(caller, current, author);
     const passwordHash = await this.passwords.hash(password);
     await journaled(this.prisma, author, async (tx, record) => {
+      await lockVerified(tx, person);
       await tx.panelUser.update({ where: { id: userId }, data: { passwordHash } });
       const ended = await endSessions(tx, userId, keptSession);
       await record({ action: 'user.set-password', target: `user/${userId}`, after: { sessionsEnded: ended } });

@@ -6,6 +6,7 @@ import { journaled, type WriteEntry } from '../audit/journaled.js';
 import { PanelError } from '../http/panel-error.js';
 import type { Caller } from '../http/panel-request.js';
 import { accessOf } from './grants.js';
+import { lockPerson } from './person-lock.js';
 import { digestOf, makeSecret } from './secret.js';
 import { noteAddress } from './sign-in-addresses.js';
 import { revokeTokens } from './tokens.js';
@@ -32,7 +33,7 @@ export interface Client {
 export class Sessions {
   constructor(private readonly prisma: PrismaClient) {}
 
-  /** Starts a session and deletes the person's expired ones. `confirmedAt`: when the person proved who they are. Returns its secret. */
+  /** Starts a session and deletes the person's expired ones. Call after `lockPerson`. `confirmedAt`: when the person proved who they are. Returns its secret. */
   async start(
     tx: Prisma.TransactionClient,
     userId: string,
@@ -82,10 +83,12 @@ export class Sessions {
     return new Set(rows.filter((row) => !isOver(row, now)).map(({ id }) => id));
   }
 
-  /** Gives a session a new secret after its person confirmed the password. The old secret ends. Returns the new one. */
+  /** Gives a session a new secret after its person confirmed the password. The old secret ends. Returns the new one. @throws {PanelError} */
   async confirm(tx: Prisma.TransactionClient, sessionId: string): Promise<string> {
     const secret = makeSecret();
-    await tx.panelSession.update({ where: { id: sessionId }, data: { digest: digestOf(secret), confirmedAt: new Date() } });
+    const data = { digest: digestOf(secret), confirmedAt: new Date() };
+    const { count } = await tx.panelSession.updateMany({ where: { id: sessionId }, data });
+    if (count === 0) throw new PanelError('authentication_required', 'The session is over.');
     return secret;
   }
 
@@ -149,12 +152,14 @@ export interface EndedAccess {
  * `reason`: of the tokens' rows in the journal.
  */
 export async function endAccess(tx: Prisma.TransactionClient, userId: string, record: WriteEntry, reason: string): Promise<EndedAccess> {
+  await lockPerson(tx, userId);
   await tx.panelSignInAddress.deleteMany({ where: { userId } });
   return { sessionsEnded: await endSessions(tx, userId), tokensEnded: await revokeTokens(tx, userId, record, reason) };
 }
 
 /** Ends a person's sessions, except the one that is given. Returns their number. */
 export async function endSessions(tx: Prisma.TransactionClient, userId: string, except?: string): Promise<number> {
+  await lockPerson(tx, userId);
   const { count } = await tx.panelSession.deleteMany({ where: { userId, ...(except !== undefined && { id: { not: except } }) } });
   return count;
 }

@@ -6,6 +6,7 @@ import { PanelError } from '../http/panel-error.js';
 import type { Caller } from '../http/panel-request.js';
 import { parseEmail } from './email-address.js';
 import type { Passwords } from './passwords.js';
+import { lockVerified, wrongCredentials } from './person-lock.js';
 import type { Client, Sessions } from './sessions.js';
 import { type Attempt, confirmation, passwordAttempt, type Throttle } from './throttle.js';
 
@@ -30,6 +31,7 @@ export class SignIn {
   async signIn(typedEmail: string, password: string, client: Client, author: Author): Promise<{ secret: string; userId: string }> {
     const user = await this.verify(parseEmail(typedEmail) ?? typedEmail, password, client.address, author);
     return journaled(this.prisma, author, async (tx, record) => {
+      await lockVerified(tx, user);
       const { id, secret } = await this.sessions.start(tx, user.id, client);
       await record({ action: 'session.start', target: `session/${id}` }, authorAs(author, user.id, user.email));
       return { secret, userId: user.id };
@@ -38,24 +40,25 @@ export class SignIn {
 
   /** Checks the password of the caller again and returns the session's new secret. @throws as `signIn` */
   async confirm(caller: Caller, password: string, author: Author): Promise<string> {
-    const sessionId = await this.verifyCaller(caller, password, author);
+    const { sessionId, person } = await this.verifyCaller(caller, password, author);
     return journaled(this.prisma, author, async (tx, record) => {
+      await lockVerified(tx, person);
       const secret = await this.sessions.confirm(tx, sessionId);
       await record({ action: 'session.confirm', target: `session/${sessionId}` });
       return secret;
     });
   }
 
-  /** Returns the person with this e-mail and password. @throws as `signIn`, and `permission_denied` while passwords are off */
+  /** Returns the person with this e-mail and password, for `lockVerified`. @throws as `signIn`, and `permission_denied` while passwords are off */
   verify(email: string, password: string, address: string, author: Author): Promise<Person> {
     return this.check(passwordAttempt(email, address), { email }, password, author);
   }
 
-  /** Checks the password of a signed-in person. Returns the id of their session. @throws as `verify` */
-  async verifyCaller({ userId, session }: Caller, password: string, author: Author): Promise<string> {
+  /** Checks the password of a signed-in person. @throws as `verify` */
+  async verifyCaller({ userId, session }: Caller, password: string, author: Author): Promise<{ sessionId: string; person: Person }> {
     if (!session) throw new PanelError('permission_denied', 'A token has no session.');
-    await this.check(confirmation(session.id), { id: userId }, password, author);
-    return session.id;
+    const person = await this.check(confirmation(session.id), { id: userId }, password, author);
+    return { sessionId: session.id, person };
   }
 
   private async check(attempt: Attempt, where: { email: string } | { id: string }, password: string, author: Author): Promise<Person> {
@@ -70,7 +73,7 @@ export class SignIn {
       // The journal never has an unknown e-mail: people type passwords there by mistake.
       const refusal = { action: 'session.refuse', target: user ? `user/${user.id}` : 'user/unknown' };
       await this.refusals.record(author, refusal, { by: attempt.where });
-      throw new PanelError('invalid_credentials', 'The e-mail or the password is wrong.');
+      throw wrongCredentials();
     });
   }
 }

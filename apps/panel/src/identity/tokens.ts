@@ -10,6 +10,7 @@ import { Access } from '../permissions/access.js';
 import { PERMISSIONS } from '../permissions/permissions.js';
 import { accessOf } from './grants.js';
 import { isWellFormedToken, makeToken } from './panel-token.js';
+import { lockCaller } from './person-lock.js';
 import { digestOf } from './secret.js';
 
 /** `used_at` is written once in this time. */
@@ -58,8 +59,9 @@ export class Tokens {
     return { tokens: rows.map(renderToken), nextCursor };
   }
 
-  /** Makes a token. The reply is the only place that has all of it. @throws {PanelError} `invalid_request`, `permission_denied`, `conflict` */
-  async create(body: TokenCreateBody, { userId, access }: Caller, author: Author): Promise<CreatedToken> {
+  /** Makes a token. The reply is the only place that has all of it. @throws {PanelError} `invalid_request`, `permission_denied`, `conflict`, and as `lockCaller` */
+  async create(body: TokenCreateBody, caller: Caller, author: Author): Promise<CreatedToken> {
+    const { userId, access } = caller;
     const { name, accountId = null, permissions } = body;
     const createdAt = new Date();
     const expiresAt = new Date(body.expiresAt);
@@ -76,6 +78,7 @@ export class Tokens {
     const lastFour = token.slice(-4);
     const data = { id, digest: digestOf(token), name, lastFour, accountId, permissions, createdBy: userId, createdAt, expiresAt };
     const row = await journaled(this.prisma, author, async (tx, record) => {
+      await lockCaller(tx, caller);
       if (await tx.panelToken.findUnique({ where: { id } }))
         throw new PanelError('conflict', 'This token was made before, and is not shown again: revoke it and make another.', {
           param: 'tokenId',

@@ -5,6 +5,7 @@ import type { Role } from '../../api/shapes/identity.js';
 import { authorAs, type JournalEntry, journaled } from '../../audit/journaled.js';
 import { PanelError } from '../../http/panel-error.js';
 import { lockRoles, setGroupRoles, setRole } from '../grants.js';
+import { lockPerson } from '../person-lock.js';
 import { type Client, endAccess, endSessions, NEVER_CONFIRMED, type Sessions } from '../sessions.js';
 import { SsoError } from './sso-error.js';
 import type { VouchedPerson } from './sso-provider.js';
@@ -70,7 +71,8 @@ async function findOrCreate(
   recordAs: RecordAs,
 ): Promise<User> {
   const identity = await tx.panelIdentity.findUnique({ where: { issuer_subject: { issuer, subject } }, include: { user: true } });
-  const user = identity?.user ?? (await tx.panelUser.findUnique({ where: { email } }));
+  const found = identity?.user ?? (await tx.panelUser.findUnique({ where: { email } }));
+  const user = found && (await lockPerson(tx, found.id));
   if (user?.disabledAt) throw new SsoError('no-access', 'the person is disabled', user.id);
   if (user) return user;
   if (roles.length === 0 && !isInvited)
