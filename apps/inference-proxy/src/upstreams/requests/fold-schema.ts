@@ -21,20 +21,18 @@ const [LENGTH_MAX, DEPTH_MAX, PROPERTIES_MAX] = [256 * 1024, 8, 10_000];
  * than the schema, and the conditions say the rest. A property of some branches has the same form in all.
  */
 export function foldSchema(schema: Schema): Shape {
-  const isLong = JSON.stringify(schema).length > LENGTH_MAX;
-  return new Fold(schema, isLong ? 0 : PROPERTIES_MAX).shapeOf(schema, 0);
+  const { length } = JSON.stringify(schema);
+  return new Fold(schema, length > LENGTH_MAX ? 0 : PROPERTIES_MAX, new SchemaBudget(length)).shapeOf(schema, 0);
 }
 
 class Fold {
   private readonly known = new Map<Schema, Shape>();
-  private readonly budget: SchemaBudget;
 
   constructor(
     private readonly root: Schema,
     private propertiesLeft: number,
-  ) {
-    this.budget = new SchemaBudget(root);
-  }
+    private readonly budget: SchemaBudget,
+  ) {}
 
   shapeOf(schema: Schema, depth: number): Shape {
     const before = this.known.get(schema);

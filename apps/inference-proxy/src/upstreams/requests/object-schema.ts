@@ -39,7 +39,7 @@ const [INLINED_DEPTH_MAX, INLINED_MAX] = [4, 100];
 function withoutDangling(folded: Schema, root: Schema): Schema {
   if (!/"#\/(?:anyOf|oneOf|allOf|not)\//.test(JSON.stringify(folded))) return folded;
   let inlined = 0;
-  const budget = new SchemaBudget(root);
+  const budget = new SchemaBudget(JSON.stringify(root).length);
   const inline = (value: unknown, depth: number): unknown => {
     if (Array.isArray(value)) return value.map((item) => inline(item, depth));
     if (!isObject(value)) return value;

@@ -5,8 +5,9 @@
 export class SchemaBudget {
   private left: number;
 
-  constructor(schema: unknown) {
-    this.left = 2 * JSON.stringify(schema).length;
+  /** `length`: characters of the schema as it was sent. */
+  constructor(length: number) {
+    this.left = 2 * length;
   }
 
   /** Takes the length of a part. Returns false when that is more than is left; nothing more is then left. */
