@@ -29,8 +29,9 @@ export class InvitesController {
   create(@Req() request: PanelRequest, @Body() body: InviteCreateRequest): Promise<CreatedInvite> {
     const { email, role } = body;
     const accountId = body.accountId ?? null;
-    callerOf(request).access.require('members', accountId);
-    return this.invites.create({ email, accountId, role, setsPassword: false }, authorOf(request));
+    const caller = callerOf(request);
+    caller.access.require('members', accountId);
+    return this.invites.create({ email, accountId, role, setsPassword: false }, authorOf(request), caller);
   }
 
   @Handles('withdrawInvite')

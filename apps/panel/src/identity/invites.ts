@@ -5,18 +5,17 @@ import type { CreatedInvite, Invite, InviteAcceptBody, InviteListReply, InviteVi
 import { authorAs, journaled, type WriteEntry } from '../audit/journaled.js';
 import { newestFirst, type PageQuery, pageOf } from '../http/page.js';
 import { PanelError } from '../http/panel-error.js';
+import type { Caller } from '../http/panel-request.js';
 import { parseEmail } from './email-address.js';
 import { checkRoleFits, lockRoles, setRole } from './grants.js';
+import { withdrawBeyondRights, withdrawOpen } from './open-invites.js';
 import { checkNewPassword, type Passwords, weaknessOf } from './passwords.js';
-import { lockPerson, lockVerified } from './person-lock.js';
+import { lockCaller, lockPerson, lockVerified } from './person-lock.js';
 import { digestOf, makeSecret } from './secret.js';
 import { type Client, type EndedAccess, endAccess, endSessions, type Sessions } from './sessions.js';
 import type { SignIn } from './sign-in.js';
 
 const INVITE_MS = 24 * 3_600_000;
-
-/** Person, account and role that there is one open invite for. */
-type InviteScope = Pick<Prisma.PanelInviteModel, 'email' | 'accountId' | 'role'>;
 
 interface NewInvite {
   /** Absent: the person who opens the link types it. */
@@ -40,8 +39,8 @@ export class Invites {
     private readonly hasProviders: boolean,
   ) {}
 
-  /** Makes a link. An open invite of the same e-mail for the same role ends, with a row that says who had made it. */
-  async create({ email: typed, accountId, role, setsPassword }: NewInvite, author: Author): Promise<CreatedInvite> {
+  /** Makes a link. An open invite of the same e-mail for the same role ends, with a row that says who had made it. `by`: absent for the operator. */
+  async create({ email: typed, accountId, role, setsPassword }: NewInvite, author: Author, by?: Caller): Promise<CreatedInvite> {
     const email = typed === undefined ? null : emailOf(typed);
     if (email === null && !this.passwords.isOn)
       throw new PanelError('invalid_request', 'email is missing: while passwords are off, the provider must know it', { param: 'email' });
@@ -52,20 +51,13 @@ export class Invites {
     const scope = { email, accountId, role };
     const row = await journaled(this.prisma, author, async (tx, record) => {
       const id = randomUUIDv7();
-      await this.replaceOpen(tx, record, scope, `replaced by invite/${id}`);
+      if (by) await lockCaller(tx, by);
+      await withdrawOpen(tx, record, scope, `replaced by invite/${id}`);
       const data = { id, digest: digestOf(secret), ...scope, setsPassword, invitedBy: author.caller.actor, createdAt: now, expiresAt };
       await record({ action: 'invite.create', accountId, target: `invite/${id}`, after: { email, role } });
       return tx.panelInvite.create({ data });
     });
     return { ...renderInvite(row), link: `${this.panelUrl}/panel/welcome#${secret}` };
-  }
-
-  private async replaceOpen(tx: Prisma.TransactionClient, record: WriteEntry, scope: InviteScope, reason: string): Promise<void> {
-    const open = await tx.panelInvite.findMany({ where: { ...scope, acceptedAt: null } });
-    await tx.panelInvite.deleteMany({ where: { id: { in: open.map(({ id }) => id) } } });
-    for (const { id, accountId, email, role, invitedBy, expiresAt } of open)
-      if (expiresAt > new Date())
-        await record({ action: 'invite.withdraw', accountId, target: `invite/${id}`, reason, before: { email, role, invitedBy } });
   }
 
   /** Open invites of the accounts, or of all and the platform, newest first. */
@@ -137,6 +129,7 @@ export class Invites {
       let ended: EndedAccess | undefined;
       if (existing && password) ended = await endAccess(tx, userId, recordAs, 'the operator set a new password');
       else if (existing) await endSessions(tx, userId);
+      await withdrawBeyondRights(tx, recordAs, userId);
       const { id: sessionId, secret } = await this.sessions.start(tx, userId, client);
       const after = { invite: invite.id, role: invite.role, ...(ended && { password: 'changed', ...ended }) };
       const entry = { accountId: invite.accountId, target: `user/${userId}`, before: { role: before }, after };

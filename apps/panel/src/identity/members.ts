@@ -6,6 +6,7 @@ import { newestFirst, type PageQuery, pageOf } from '../http/page.js';
 import { PanelError } from '../http/panel-error.js';
 import { parseEmail } from './email-address.js';
 import { checkRoleFits, demandAnotherKeeper, lockRoles, setRole } from './grants.js';
+import { withdrawAll, withdrawBeyondRights } from './open-invites.js';
 import { renderPerson } from './people.js';
 import { endSessions } from './sessions.js';
 
@@ -37,6 +38,7 @@ export class Members {
       if (before === role) return;
       await endSessions(tx, userId, keptSession);
       const entry = { accountId, target: `user/${userId}`, before: { role: before }, after: { role } };
+      await withdrawBeyondRights(tx, record, userId);
       await record({ action: role === null ? 'member.remove' : 'member.update', ...entry });
     });
   }
@@ -52,6 +54,7 @@ export class Members {
       if (disabled && isAdmin) await demandAnotherKeeper(tx, userId, null, 'admin');
       await tx.panelUser.update({ where: { id: userId }, data: { disabledAt: disabled ? new Date() : null } });
       if (disabled) await endSessions(tx, userId);
+      if (disabled) await withdrawAll(tx, record, userId, 'its maker was disabled');
       const entry = { target: `user/${userId}`, before: { disabled: !disabled }, after: { disabled } };
       await record({ action: 'user.update', ...entry });
     });

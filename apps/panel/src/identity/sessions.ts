@@ -5,7 +5,8 @@ import type { Session } from '../api/shapes/identity.js';
 import { journaled, type WriteEntry } from '../audit/journaled.js';
 import { PanelError } from '../http/panel-error.js';
 import type { Caller } from '../http/panel-request.js';
-import { accessOf } from './grants.js';
+import { accessOf, lockRoles } from './grants.js';
+import { withdrawAll } from './open-invites.js';
 import { lockPerson } from './person-lock.js';
 import { digestOf, makeSecret } from './secret.js';
 import { noteAddress } from './sign-in-addresses.js';
@@ -116,9 +117,10 @@ export class Sessions {
     });
   }
 
-  /** Ends a person's sessions and, unless they are kept, tokens. Returns their numbers. */
+  /** Ends a person's sessions and, unless tokens are kept, tokens and open invites. Returns the numbers of the first two. */
   async endAccess(userId: string, keepsTokens: boolean, author: Author): Promise<EndedAccess> {
     return journaled(this.prisma, author, async (tx, record) => {
+      await lockRoles(tx);
       const ended = keepsTokens
         ? { sessionsEnded: await endSessions(tx, userId), tokensEnded: 0 }
         : await endAccess(tx, userId, record, 'all sessions were ended');
@@ -148,12 +150,13 @@ export interface EndedAccess {
 }
 
 /**
- * Ends all that another may hold who has been in the place of this person: sessions, tokens, and the addresses that are known as theirs.
- * `reason`: of the tokens' rows in the journal.
+ * Ends all that another may hold who has been in the place of this person: sessions, tokens, open invites, and the addresses that are known
+ * as theirs. `reason`: of the rows of tokens and invites in the journal. Call after `lockRoles`.
  */
 export async function endAccess(tx: Prisma.TransactionClient, userId: string, record: WriteEntry, reason: string): Promise<EndedAccess> {
   await lockPerson(tx, userId);
   await tx.panelSignInAddress.deleteMany({ where: { userId } });
+  await withdrawAll(tx, record, userId, reason);
   return { sessionsEnded: await endSessions(tx, userId), tokensEnded: await revokeTokens(tx, userId, record, reason) };
 }
 

@@ -5,6 +5,7 @@ import type { Role } from '../../api/shapes/identity.js';
 import { authorAs, type JournalEntry, journaled } from '../../audit/journaled.js';
 import { PanelError } from '../../http/panel-error.js';
 import { lockRoles, setGroupRoles, setRole } from '../grants.js';
+import { withdrawBeyondRights } from '../open-invites.js';
 import { lockPerson } from '../person-lock.js';
 import { type Client, endAccess, endSessions, NEVER_CONFIRMED, type Sessions } from '../sessions.js';
 import { SsoError } from './sso-error.js';
@@ -38,10 +39,12 @@ export class AdmitPerson {
       const recordAs: RecordAs = (user, entry) => record(entry, authorAs(author, user.id, user.email));
       await lockRoles(tx);
       const open = { email, acceptedAt: null, expiresAt: { gt: new Date() } };
-      const invites = await tx.panelInvite.findMany({ where: open, orderBy: { id: 'asc' } });
-      const user = await findOrCreate(tx, { ...person, email }, invites.length > 0, recordAs);
+      const isInvited = (await tx.panelInvite.count({ where: open })) > 0;
+      const user = await findOrCreate(tx, { ...person, email }, isInvited, recordAs);
       await link(tx, user, person, recordAs);
       await disown(tx, user, recordAs);
+      // Those that are left: an impostor may have invited the e-mail that they had typed.
+      const invites = await tx.panelInvite.findMany({ where: open, orderBy: { id: 'asc' } });
       let hasChanged = false;
       // Groups go first: an invite of the same scope stays open.
       const welcome = invites.filter(({ accountId }) => !person.roles.some((role) => role.accountId === accountId));
@@ -53,6 +56,7 @@ export class AdmitPerson {
         await recordAs(user, { action, accountId, target: `user/${user.id}`, reason: `groups of ${provider}`, ...roles });
       }
       if (hasChanged) await endSessions(tx, user.id);
+      if (hasChanged) await withdrawBeyondRights(tx, (entry) => recordAs(user, entry), user.id);
       // The removal of the last role is kept, so this is no error yet.
       if ((await tx.panelGrant.count({ where: { userId: user.id } })) === 0) return { userId: user.id, secret: null };
       const session = await this.sessions.start(tx, user.id, client, momentOf(person));

@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import { cookieOf, OPERATOR, PASSWORD, type SignedIn } from '../../test/panel-fixture.js';
+import { SsoFixture, sessionOf } from '../../test/sso-fixture.js';
+import { Members } from './members.js';
+import { Sessions } from './sessions.js';
+
+/** Open invites end with the right of their maker to make them. */
+
+const ACCOUNT = randomUUID();
+const OTHER = randomUUID();
+const GUEST = 'guest@example.com';
+
+let sso: SsoFixture;
+beforeEach(async () => {
+  sso = await SsoFixture.open({ provider: { groupRoles: `team=owner:${ACCOUNT},staff=viewer:${ACCOUNT}` } });
+});
+afterEach(() => sso.close());
+
+const post = (path: string, body: object, cookie?: string) => sso.panel.send(path, { method: 'POST', body, cookie });
+async function invite(by: SignedIn | { cookie: string }, accountId = ACCOUNT, email = GUEST): Promise<void> {
+  expect((await post('/invites', { email, accountId, role: 'viewer' }, by.cookie)).status).toBe(201);
+}
+/** Returns the accounts that open invites are for. */
+const open = async () => (await sso.panel.prisma.panelInvite.findMany({ where: { acceptedAt: null } })).map(({ accountId }) => accountId);
+const reasons = async () => (await sso.panel.journal('invite.withdraw')).map(({ reason, before }) => [reason, before]);
+const rowOf = (reason: string, userId: string) => [reason, { email: GUEST, role: 'viewer', invitedBy: `user/${userId}` }];
+
+test('when all access of a person ends, so do the open invites that they made', async () => {
+  const owner = await sso.panel.person('owner', ACCOUNT);
+  await invite(owner);
+  await sso.panel.app.get(Sessions).endAccess(owner.userId, false, OPERATOR);
+  expect(await open()).toEqual([]);
+  expect(await reasons()).toEqual([rowOf('all sessions were ended', owner.userId)]);
+});
+
+test('when a person is disabled, so do the open invites that they made', async () => {
+  const owner = await sso.panel.person('owner', ACCOUNT);
+  await invite(owner);
+  await sso.panel.app.get(Members).setDisabled(owner.userId, true, OPERATOR);
+  expect(await open()).toEqual([]);
+  expect(await reasons()).toEqual([rowOf('its maker was disabled', owner.userId)]);
+});
+
+test('who may no longer invite people to an account loses the open invites there, and no others', async () => {
+  const owner = await sso.panel.person('owner', ACCOUNT);
+  await sso.panel.person('owner', ACCOUNT);
+  const token = await sso.panel.invite('owner', OTHER);
+  const { headers } = await post('/invites/accept', { token, email: owner.email, password: PASSWORD });
+  const cookie = cookieOf({ headers } as never);
+  await invite({ cookie });
+  await invite({ cookie }, OTHER);
+  await sso.panel.app.get(Members).setRole(owner.userId, ACCOUNT, 'viewer', OPERATOR);
+  expect(await open()).toEqual([OTHER]);
+  expect(await reasons()).toEqual([rowOf('its maker may no longer invite people there', owner.userId)]);
+});
+
+test('who loses the right with their groups loses the open invites', async () => {
+  const arrive = async (group: string) => {
+    sso.provider.claims = { email: 'ada@example.com', email_verified: true, groups: [group] };
+    return sessionOf(await sso.signIn());
+  };
+  const cookie = await arrive('team');
+  const { userId } = (await sso.panel.send('/me', { cookie })).body;
+  await invite({ cookie });
+  await arrive('staff');
+  expect(await open()).toEqual([]);
+  expect(await reasons()).toEqual([rowOf('its maker may no longer invite people there', userId)]);
+});
+
+test('an invite that an impostor made for the e-mail they typed ends when the person comes [sec-first-link]', async () => {
+  const email = 'boss@corp.example';
+  const reply = await post('/invites/accept', { token: await sso.panel.invite('owner', ACCOUNT), email, password: PASSWORD });
+  await invite({ cookie: cookieOf(reply) }, ACCOUNT, email);
+  await invite({ cookie: cookieOf(reply) });
+  sso.provider.claims = { email, email_verified: true };
+  const { grants } = (await sso.panel.send('/me', { cookie: sessionOf(await sso.signIn()) })).body;
+  expect(grants).toMatchObject([{ accountId: ACCOUNT, role: 'owner' }]);
+  expect(await open()).toEqual([]);
+});
