@@ -86,6 +86,28 @@ export interface UpstreamCapabilities {
   alternatingRoles: boolean;
   /** Requires call ids of exactly nine letters and digits. Default false. */
   nineCharacterCallIds: boolean;
+  /**
+   * The strongest tool choice that it obeys: `forced` (a call, or a certain tool), `none` (tools that may not be called) or only `auto`. A
+   * request that forces a call goes to routes with `forced` alone. Where `none` is not obeyed, such a request goes without its tools. Default
+   * `forced`. Absent from a catalog service older than the field, as the five after it.
+   */
+  toolChoice?: 'forced' | 'none' | 'auto';
+  /** Accepts `temperature`. Default true. */
+  temperature?: boolean;
+  /** Accepts `top_p`. Default true. */
+  topP?: boolean;
+  /**
+   * Accepts an output cap. Default true. Where false, none is sent, and the proxy ends the reply at the cap (not `anthropic-messages`, which
+   * requires one).
+   */
+  outputCap?: boolean;
+  /** Requires `instructions`, with the leading system messages (`openai-responses`). Default false. */
+  instructions?: boolean;
+  /**
+   * Counts tokens of the cache apart from those of the prompt, instead of among them. Default null: true for `anthropic-messages`, false for
+   * the others.
+   */
+  cachedApart?: boolean | null;
   /** Accepts `seed`. Default true. */
   seed: boolean;
   /** Accepts `presence_penalty` and `frequency_penalty`. Default true. */

@@ -1,8 +1,8 @@
-import type { CatalogChanges, UpstreamHealthCheck, UpstreamTls } from '#contracts/catalog.js';
+import type { CatalogChanges, UpstreamCapabilities, UpstreamHealthCheck, UpstreamTimeouts, UpstreamTls } from '#contracts/catalog.js';
 import { ServiceError } from '#contracts/service-error.js';
+import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import { type AuditedChange, type Author, audited } from '#database/audit-journal.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
-import { CapabilitiesEntry, TimeoutsEntry } from '../file/catalog-file.schema.js';
 import type { WantedCatalog } from '../file/parse-catalog-file.js';
 import { setPrice } from '../file/set-price.js';
 import { type DuePrice, duePrice } from '../prices/due-price.js';
@@ -197,8 +197,8 @@ function storedUpstream(row: UpstreamRecord): StoredUpstream {
     ...row,
     kind: row.kind as StoredUpstream['kind'],
     // Checked when it was written; newer fields get their default.
-    capabilities: { ...new CapabilitiesEntry(), ...(row.capabilities as Partial<CapabilitiesEntry>) },
-    timeouts: { ...new TimeoutsEntry(), ...(row.timeouts as Partial<TimeoutsEntry>) },
+    capabilities: { ...CAPABILITY_DEFAULTS, ...(row.capabilities as Partial<UpstreamCapabilities>) },
+    timeouts: { ...TIMEOUT_DEFAULTS, ...(row.timeouts as Partial<UpstreamTimeouts>) },
     tls: row.tls as UpstreamTls | null,
     healthCheck: row.healthCheck as unknown as UpstreamHealthCheck | null,
   };

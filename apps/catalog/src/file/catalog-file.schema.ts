@@ -38,7 +38,7 @@ import {
 const TOKENS_MAX = 2 ** 31 - 1;
 const DAY_MS = 86_400_000;
 
-export class CapabilitiesEntry implements Omit<Required<UpstreamCapabilities>, 'hiddenReasoning'> {
+export class CapabilitiesEntry implements Omit<Required<UpstreamCapabilities>, 'hiddenReasoning' | 'cachedApart'> {
   @TrueOrFalse() streamOptions = CAPABILITY_DEFAULTS.streamOptions;
   @TrueOrFalse() jsonSchema = CAPABILITY_DEFAULTS.jsonSchema;
   @TrueOrFalse() parallelToolCalls = CAPABILITY_DEFAULTS.parallelToolCalls;
@@ -47,6 +47,13 @@ export class CapabilitiesEntry implements Omit<Required<UpstreamCapabilities>, '
   @OneOf(['anywhere', 'first', 'none']) systemMessages: UpstreamCapabilities['systemMessages'] = CAPABILITY_DEFAULTS.systemMessages;
   @TrueOrFalse() alternatingRoles = CAPABILITY_DEFAULTS.alternatingRoles;
   @TrueOrFalse() nineCharacterCallIds = CAPABILITY_DEFAULTS.nineCharacterCallIds;
+  @OneOf(['forced', 'none', 'auto']) toolChoice: NonNullable<UpstreamCapabilities['toolChoice']> = CAPABILITY_DEFAULTS.toolChoice;
+  @TrueOrFalse() temperature = CAPABILITY_DEFAULTS.temperature;
+  @TrueOrFalse() topP = CAPABILITY_DEFAULTS.topP;
+  @TrueOrFalse() outputCap = CAPABILITY_DEFAULTS.outputCap;
+  @TrueOrFalse() instructions = CAPABILITY_DEFAULTS.instructions;
+  /** Default: by the kind of the upstream. */
+  @Optional() @TrueOrFalse() cachedApart?: boolean;
   @TrueOrFalse() seed = CAPABILITY_DEFAULTS.seed;
   @TrueOrFalse() penalties = CAPABILITY_DEFAULTS.penalties;
   @TrueOrFalse() reasoningEffort = CAPABILITY_DEFAULTS.reasoningEffort;

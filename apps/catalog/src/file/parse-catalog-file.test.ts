@@ -42,6 +42,12 @@ test('absent fields have their defaults', () => {
           systemMessages: 'anywhere',
           alternatingRoles: false,
           nineCharacterCallIds: false,
+          toolChoice: 'forced',
+          temperature: true,
+          topP: true,
+          outputCap: true,
+          instructions: false,
+          cachedApart: null,
           seed: true,
           penalties: true,
           reasoningEffort: false,
@@ -118,7 +124,8 @@ upstreams:
     tls: { caFile: ca.pem, certFile: client.pem, keyFile: client.key }
     connectionsMax: 32
     healthCheck: { path: /health }
-    capabilities: { stop: false, maxTokensField: max_completion_tokens, hiddenReasoning: true, hiddenTokensFloor: 0 }
+    capabilities: { stop: false, maxTokensField: max_completion_tokens, hiddenReasoning: true, hiddenTokensFloor: 0,
+      toolChoice: auto, temperature: false, topP: false, outputCap: false, instructions: true, cachedApart: false }
     timeouts: { idleMs: 5000, readOnMs: 60000 }
 models:
   - id: org/big:free
@@ -150,6 +157,12 @@ models:
       maxTokensField: 'max_completion_tokens',
       hiddenReasoning: true,
       hiddenTokensFloor: 0,
+      toolChoice: 'auto',
+      temperature: false,
+      topP: false,
+      outputCap: false,
+      instructions: true,
+      cachedApart: false,
       streamOptions: true,
     },
     timeouts: { idleMs: 5_000, readOnMs: 60_000, connectMs: 5_000 },
@@ -362,6 +375,11 @@ describe('faults', () => {
       'an unknown capability',
       edited(['kind:', 'capabilities: { stops: true }\n    kind:']),
       'c.yaml:4: upstreams[0].capabilities.stops: is not a field of the catalog',
+    ],
+    [
+      'a tool choice that is none of them',
+      edited(['kind:', 'capabilities: { toolChoice: required }\n    kind:']),
+      'c.yaml:4: upstreams[0].capabilities.toolChoice: must be forced or none or auto',
     ],
     [
       'a list where fields belong',

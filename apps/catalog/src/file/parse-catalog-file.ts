@@ -145,7 +145,11 @@ function upstreamOf({ apiKeyEnv, apiKeyFile, tls, capabilities, timeouts, health
     apiKeyEnv: apiKeyEnv ?? null,
     apiKeyFile: apiKeyFile ?? null,
     tls: tls === undefined ? null : { caFile: tls.caFile ?? null, certFile: tls.certFile ?? null, keyFile: tls.keyFile ?? null },
-    capabilities: { ...capabilities, hiddenReasoning: capabilities.hiddenReasoning ?? null },
+    capabilities: {
+      ...capabilities,
+      cachedApart: capabilities.cachedApart ?? null,
+      hiddenReasoning: capabilities.hiddenReasoning ?? null,
+    },
     timeouts: { ...timeouts },
     healthCheck: healthCheck === undefined ? null : { ...healthCheck },
   };

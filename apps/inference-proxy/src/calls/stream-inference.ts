@@ -101,7 +101,8 @@ async function acquireRoute(
     if (run.isAborted) return undefined;
     const failure = asFailure(error);
     run.trace.noRoute(failure);
-    if (earlier === undefined) logger.warn({ ...run.trace.fields, model: request.model, detail: failure.detail }, 'no route available');
+    if (earlier === undefined && failure.kind !== 'rejected')
+      logger.warn({ ...run.trace.fields, model: request.model, detail: failure.detail }, 'no route available');
     return earlier ?? failure;
   }
 }

@@ -1,6 +1,7 @@
 import type { InferenceRequest } from '#inference/request.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { ProxyMetrics, WaitOutcome } from '../metrics/proxy-metrics.js';
+import { forcesCall } from '../upstreams/requests/tool-choice.js';
 import { type Admission, AdmissionQueue, type QueueOptions } from './admission-queue.js';
 import { chooseRoute, type RouteView } from './choose-route.js';
 import { prefixKey } from './prompt-prefix.js';
@@ -46,7 +47,7 @@ export class ModelRouter {
   /**
    * Returns a call on a route that is not among `tried`, or a promise of one while every route is full. Throws or rejects with
    * `UpstreamFailure`: `model_capacity` when the queue is full, the wait was in vain, or no route may be called and an upstream at
-   * capacity has asked to be called later; `model_unavailable` when there is no route for another reason, or the retry budget is empty.
+   * capacity has asked to be called later; `invalid_request` when the request forces a call and no route takes that; `model_unavailable` when there is no route for another reason, or the retry budget is empty.
    * Rejects with the signal's reason when it fires.
    */
   acquire(asked: RouteRequest, signal: AbortSignal): RouteCall | Promise<RouteCall> {
@@ -80,17 +81,19 @@ export class ModelRouter {
 
   private admit({ request, accountId, tried, isFirst }: RouteRequest): Admission<RouteCall> {
     const now = performance.now();
+    const isForced = forcesCall(request.toolChoice);
     const routes: RouteState[] = [];
     const views: RouteView[] = [];
     for (const route of this.routes) {
-      const view = tried.has(route) ? undefined : route.view(accountId, tried.size > 0, now);
+      const isOut = tried.has(route) || (isForced && !route.takesForcedCall);
+      const view = isOut ? undefined : route.view(accountId, tried.size > 0, now);
       if (view === undefined) continue;
       routes.push(route);
       views.push(view);
     }
     const choice = chooseRoute(views, views.length > 1 ? prefixKey(request) : 0, this.random);
     if (choice === 'full') return undefined;
-    if (choice === 'none') return { failure: this.noRouteFailure(now) };
+    if (choice === 'none') return { failure: isForced && this.takesNoForcedCall ? noForcedCall() : this.noRouteFailure(now) };
     if (!isFirst && !this.takeRetry(now)) return { failure: unavailable('the retry budget is empty') };
     return { grant: (routes[choice] as RouteState).begin(accountId, request.stream, now) };
   }
@@ -117,6 +120,10 @@ export class ModelRouter {
     return isTaken;
   }
 
+  private get takesNoForcedCall(): boolean {
+    return this.routes.length > 0 && !this.routes.some(({ takesForcedCall }) => takesForcedCall);
+  }
+
   private noRouteFailure(now: number): UpstreamFailure {
     return this.routes.some((route) => route.isAtCapacity(now))
       ? new UpstreamFailure('refused', 'model_capacity', { detail: 'an upstream has asked to be called later, and no other route is left' })
@@ -132,6 +139,14 @@ export class ModelRouter {
     const endsEveryMs = (statistics.durationMs ?? CALL_MS_UNKNOWN) / Math.max(1, running);
     return endsEveryMs + Math.min(endsEveryMs * this.queue.size, this.options.queueWaitMs);
   }
+}
+
+/** An answer without the call would be another one than the client asked for. */
+function noForcedCall(): UpstreamFailure {
+  return new UpstreamFailure('rejected', 'invalid_request', {
+    detail: 'no route of the model takes a forced tool choice',
+    rejection: 'it does not take a tool_choice that forces a call. Use "auto" instead.',
+  });
 }
 
 function unavailable(detail: string): UpstreamFailure {

@@ -1,4 +1,4 @@
-import type { Route } from '#contracts/catalog.js';
+import type { Route, UpstreamCapabilities } from '#contracts/catalog.js';
 import { FairShares } from '#messaging/fair-shares.js';
 import { type FailureKind, UpstreamFailure } from '../failures/upstream-failure.js';
 import type { CallEnd, RouteMetrics } from '../metrics/route-metrics.js';
@@ -37,6 +37,8 @@ export interface RouteObserver {
 export class RouteState {
   /** The client for the next call. Calls in flight keep the one that they began with. */
   client: UpstreamClient;
+  /** Capabilities for the next call. */
+  capabilities: UpstreamCapabilities;
   breaker: Breaker = NEW_BREAKER;
   readonly statistics = new RouteStatistics();
   private readonly hash: number;
@@ -57,11 +59,17 @@ export class RouteState {
     private readonly placesOf: (limit: number) => number = (limit) => limit,
   ) {
     this.client = upstream.client;
+    this.capabilities = upstream.client.upstream.capabilities;
     this.hash = hashOf(`${definition.upstream}\n${definition.model}`);
   }
 
   get inFlight(): number {
     return this.calls.inUse;
+  }
+
+  /** False when the model cannot be made to call a tool there. */
+  get takesForcedCall(): boolean {
+    return (this.capabilities.toolChoice ?? 'forced') === 'forced';
   }
 
   /** Calls that this replica may have: its share of the route's `concurrencyMax`. Null: no limit. */
@@ -78,6 +86,7 @@ export class RouteState {
     const { client } = this.upstream;
     const isSame = client.isSameServer(this.client);
     this.client = client;
+    this.capabilities = client.upstream.capabilities;
     this.definition = definition;
     this.metrics = metrics;
     if (isSame) return false;

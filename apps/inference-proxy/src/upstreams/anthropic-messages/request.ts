@@ -5,6 +5,7 @@ import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn } from '#infere
 import { NO_MESSAGE } from '../requests/arrange-turns.js';
 import { asFunction } from '../requests/as-function.js';
 import type { Schema } from '../requests/schema-reference.js';
+import { withholdsTools } from '../requests/tool-choice.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 import { renderCallId } from './call-id.js';
 import { grammarSchemaOf } from './grammar-schema.js';
@@ -19,7 +20,9 @@ interface Message {
 /** Renders the request. Never asks for extended thinking: the dialect then requires the signed blocks of earlier turns. */
 export function renderRequest(call: UpstreamCall, apiKey: string | undefined): RenderedRequest {
   const { request, model, stream, capabilities } = call;
-  const { output, temperature } = request;
+  const { output } = request;
+  const temperature = capabilities.temperature === false ? undefined : request.temperature;
+  const tools = withholdsTools(request.toolChoice, capabilities) ? [] : request.tools;
   const schema = capabilities.jsonSchema ? enforcedSchema(output) : undefined;
   const firstOther = request.turns.findIndex((turn) => turn.role !== 'system');
   const leading = firstOther === -1 ? request.turns.length : firstOther;
@@ -34,11 +37,11 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
     system: texts.length === 0 ? undefined : texts.join('\n'),
     messages: renderMessages(request.turns.slice(leading), capabilities.reasoningEcho),
     temperature: temperature === undefined ? undefined : Math.min(1, temperature),
-    top_p: temperature === undefined ? request.topP : undefined, // newer models reject the two together
+    top_p: temperature === undefined && capabilities.topP !== false ? request.topP : undefined, // newer models reject the two together
     stop_sequences: stop.length === 0 ? undefined : stop,
-    tools: request.tools.length === 0 ? undefined : request.tools.map((tool) => renderTool(tool, capabilities.strictTools)),
+    tools: tools.length === 0 ? undefined : tools.map((tool) => renderTool(tool, capabilities.strictTools)),
     tool_choice:
-      request.tools.length === 0
+      tools.length === 0
         ? undefined
         : renderToolChoice(request.toolChoice, capabilities.parallelToolCalls ? request.hints.parallelToolCalls : undefined),
     output_config: schema && { format: { type: 'json_schema', schema } },

@@ -27,7 +27,7 @@ const TEXT_BLOCKS: ReadonlyMap<unknown, TextEvent['type']> = new Map([
  */
 export class MessagesStreamParser implements StreamParser {
   done = false;
-  private readonly counter = new UsageCounter();
+  private readonly counter: UsageCounter;
   private finishReason: FinishReason | undefined;
   /** True when content followed a stop reason. */
   private isFinishEarly = false;
@@ -40,6 +40,7 @@ export class MessagesStreamParser implements StreamParser {
   private readonly ignored = new Set<number>();
 
   constructor(private readonly call: UpstreamCall) {
+    this.counter = new UsageCounter(call.capabilities.cachedApart ?? true);
     this.calls = new ToolCallAssembler(call.request.tools);
   }
 

@@ -2,18 +2,21 @@ import type { Usage } from '#inference/usage.js';
 import { isObject } from '../replies/json-object.js';
 import { parseTokenCount, reportedUsage, TOKENS_MAX } from '../replies/reported-usage.js';
 
-/** The prompt is the sum of three counts: `input_tokens` leaves out the tokens read from the cache and those written to it. */
+/** The counts of a prompt. */
 interface Prompt {
-  uncached: number;
+  input: number;
   cached: number;
   written: number;
 }
 
 /** Collects the usage of one message. Counts are cumulative: a later one replaces an earlier one, and one that falls is ignored. */
 export class UsageCounter {
-  private prompt: Prompt = { uncached: 0, cached: 0, written: 0 };
+  private prompt: Prompt = { input: 0, cached: 0, written: 0 };
   private output = 0;
   private thinking = 0;
+
+  /** `isApart`: `input_tokens` leaves out the tokens read from the cache and those written to it. */
+  constructor(private readonly isApart: boolean) {}
 
   /** Reads the usage in `message_start`. Its output count is a placeholder, not that of the reply. */
   readStart(usage: unknown): void {
@@ -33,7 +36,7 @@ export class UsageCounter {
   get usage(): Usage | undefined {
     const { prompt, output, thinking } = this;
     return reportedUsage({
-      promptTokens: totalOf(prompt),
+      promptTokens: this.totalOf(prompt),
       cachedTokens: prompt.cached,
       outputTokens: output,
       reasoningTokens: thinking,
@@ -44,15 +47,15 @@ export class UsageCounter {
   private readPrompt(usage: Record<string, unknown>): void {
     const countOf = (value: unknown, known: number): number => (typeof value === 'number' ? parseTokenCount(value) : known);
     const prompt = {
-      uncached: countOf(usage.input_tokens, this.prompt.uncached),
+      input: countOf(usage.input_tokens, this.prompt.input),
       cached: countOf(usage.cache_read_input_tokens, this.prompt.cached),
       written: countOf(usage.cache_creation_input_tokens, this.prompt.written),
     };
-    const growth = totalOf(prompt) - totalOf(this.prompt);
+    const growth = this.totalOf(prompt) - this.totalOf(this.prompt);
     if (growth > 0 || (growth === 0 && prompt.cached >= this.prompt.cached)) this.prompt = prompt;
   }
-}
 
-function totalOf({ uncached, cached, written }: Prompt): number {
-  return Math.min(TOKENS_MAX, uncached + cached + written);
+  private totalOf({ input, cached, written }: Prompt): number {
+    return Math.min(TOKENS_MAX, this.isApart ? input + cached + written : input);
+  }
 }

@@ -8,6 +8,7 @@ import { asFunction } from '../requests/as-function.js';
 import { argumentsOf } from '../requests/call-arguments.js';
 import { instructOutput } from '../requests/instruct-output.js';
 import { isStrictSchema } from '../requests/strict-schema.js';
+import { withholdsTools } from '../requests/tool-choice.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 import { renderCallId } from './call-id.js';
 import { liftResultImages } from './lift-result-images.js';
@@ -21,9 +22,9 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
   const body = {
     model,
     messages: renderMessages(instructOutput(request, capabilities), capabilities),
-    [capabilities.maxTokensField]: call.outputTokensMax,
-    temperature: request.temperature,
-    top_p: request.topP,
+    [capabilities.maxTokensField]: capabilities.outputCap === false ? undefined : call.outputTokensMax,
+    temperature: capabilities.temperature === false ? undefined : request.temperature,
+    top_p: capabilities.topP === false ? undefined : request.topP,
     stop: capabilities.stop && request.stop?.length ? request.stop : undefined,
     ...renderTools(request.tools, request.toolChoice, request.hints.parallelToolCalls, capabilities),
     response_format: renderOutput(request.output, capabilities),
@@ -117,7 +118,7 @@ function renderTools(
   parallel: boolean | undefined,
   capabilities: UpstreamCapabilities,
 ): Message {
-  if (tools.length === 0) return {};
+  if (tools.length === 0 || withholdsTools(choice, capabilities)) return {};
   return {
     tools: tools.map((tool) => ({ type: 'function', function: renderTool(tool, capabilities) })),
     tool_choice: renderToolChoice(choice),

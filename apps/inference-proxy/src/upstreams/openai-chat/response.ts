@@ -1,6 +1,7 @@
 import type { StreamEvent } from '#inference/stream-event.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { parseReplyObject } from '../replies/json-object.js';
+import { missingCapOf, readUnderCap } from '../replies/output-cap.js';
 import type { UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
 import { ChatStreamParser } from './stream.js';
@@ -13,7 +14,10 @@ export function parseReply(body: string, call: UpstreamCall, events: StreamEvent
   if (!Array.isArray(reply.choices) || reply.choices.length === 0) {
     throw new UpstreamFailure('broken', 'upstream_error', { detail: 'reply without choices' });
   }
-  const parser = new ChatStreamParser(call);
-  parser.read(reply, events);
-  parser.finish(events, true);
+  const read = (all: StreamEvent[]): void => {
+    const parser = new ChatStreamParser(call);
+    parser.read(reply, all);
+    parser.finish(all, true);
+  };
+  readUnderCap(read, missingCapOf(call), events);
 }

@@ -1,7 +1,7 @@
+import { underCap } from '../replies/output-cap.js';
 import type { UpstreamAdapter } from '../upstream-adapter.js';
 import { parseError } from './errors.js';
-import { LowCapParser } from './low-output-cap.js';
-import { lowCapOf, renderRequest } from './request.js';
+import { enforcedCapOf, renderRequest } from './request.js';
 import { parseReply } from './response.js';
 import { ResponsesStreamParser } from './stream.js';
 
@@ -11,9 +11,6 @@ export const openaiResponses: UpstreamAdapter = {
   takesStop: () => false, // the dialect has no stop sequences
   renderRequest,
   parseReply,
-  openStream: (call) => {
-    const [parser, cap] = [new ResponsesStreamParser(call), lowCapOf(call)];
-    return cap === undefined ? parser : new LowCapParser(parser, cap);
-  },
+  openStream: (call) => underCap(new ResponsesStreamParser(call), enforcedCapOf(call)),
   parseError,
 };

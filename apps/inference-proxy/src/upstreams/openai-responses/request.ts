@@ -1,15 +1,19 @@
 import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { InferenceRequest, OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
-import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn } from '#inference/turn.js';
+import type { AssistantTurn, ImagePart, SystemTurn, TextPart, ToolTurn, Turn } from '#inference/turn.js';
+import { missingCapOf, OutputCap } from '../replies/output-cap.js';
 import { arrangeTurns } from '../requests/arrange-turns.js';
 import { asFunction, describeWithGrammar } from '../requests/as-function.js';
 import { argumentsOf } from '../requests/call-arguments.js';
 import { instructOutput } from '../requests/instruct-output.js';
 import { isStrictSchema } from '../requests/strict-schema.js';
+import { withholdsTools } from '../requests/tool-choice.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 import { renderCallId } from './call-id.js';
-import { LowOutputCap } from './low-output-cap.js';
+
+/** Stands for the instructions that an upstream requires and the client did not send: a few tokens, as any chat template adds. */
+const NO_INSTRUCTIONS = 'Answer the user.';
 
 /** Lowest output cap that the dialect accepts. */
 const OUTPUT_TOKENS_MIN = 16;
@@ -21,12 +25,15 @@ const OUTPUT_TOKENS_MIN = 16;
 export function renderRequest(call: UpstreamCall, apiKey: string | undefined): RenderedRequest {
   const { request, model, stream, capabilities } = call;
   const customCalls = customCallIds(request.turns);
+  const turns = arrangeTurns(instructOutput(request, capabilities), capabilities);
+  const instructing = capabilities.instructions ? leadingSystemTurns(turns) : undefined;
   const body = {
     model,
-    input: arrangeTurns(instructOutput(request, capabilities), capabilities).flatMap((turn) => renderTurn(turn, customCalls, capabilities)),
-    max_output_tokens: Math.max(call.outputTokensMax, OUTPUT_TOKENS_MIN),
-    temperature: request.temperature,
-    top_p: request.topP,
+    instructions: instructing && renderInstructions(instructing),
+    input: turns.slice(instructing?.length ?? 0).flatMap((turn) => renderTurn(turn, customCalls, capabilities)),
+    max_output_tokens: capabilities.outputCap === false ? undefined : Math.max(call.outputTokensMax, OUTPUT_TOKENS_MIN),
+    temperature: capabilities.temperature === false ? undefined : request.temperature,
+    top_p: capabilities.topP === false ? undefined : request.topP,
     ...renderTools(request, capabilities),
     text: renderOutput(request.output, capabilities),
     reasoning: capabilities.reasoningSummary ? { effort: request.hints.reasoningEffort, summary: 'auto' } : undefined,
@@ -40,12 +47,22 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
   };
 }
 
-/** Returns what enforces the client's cap when it is below the lowest of the dialect; otherwise undefined. */
-export function lowCapOf({ outputTokensMax }: UpstreamCall): LowOutputCap | undefined {
-  return outputTokensMax < OUTPUT_TOKENS_MIN ? new LowOutputCap(outputTokensMax) : undefined;
+/** Returns what enforces the client's cap when the upstream takes none, or it is below the lowest of the dialect; otherwise undefined. */
+export function enforcedCapOf(call: UpstreamCall): OutputCap | undefined {
+  return call.outputTokensMax < OUTPUT_TOKENS_MIN ? new OutputCap(call.outputTokensMax) : missingCapOf(call);
 }
 
 type Item = Record<string, unknown>;
+
+function renderInstructions(turns: readonly SystemTurn[]): string {
+  const text = joinTexts(turns.flatMap(({ parts }) => parts));
+  return text.trim() === '' ? NO_INSTRUCTIONS : text;
+}
+
+function leadingSystemTurns(turns: readonly Turn[]): SystemTurn[] {
+  const firstOther = turns.findIndex(({ role }) => role !== 'system');
+  return turns.slice(0, firstOther === -1 ? turns.length : firstOther).filter((turn) => turn.role === 'system');
+}
 
 /** Returns the ids of custom calls, whose results are another kind of item. */
 function customCallIds(turns: readonly Turn[]): ReadonlySet<string> {
@@ -115,7 +132,7 @@ function joinTexts(parts: readonly { text: string }[]): string {
 }
 
 function renderTools({ tools, toolChoice, hints }: InferenceRequest, capabilities: UpstreamCapabilities): Item {
-  if (tools.length === 0) return {};
+  if (tools.length === 0 || withholdsTools(toolChoice, capabilities)) return {};
   return {
     tools: tools.map((tool) => renderTool(tool, capabilities)),
     tool_choice: renderToolChoice(toolChoice, tools),

@@ -1,9 +1,10 @@
 import type { StreamEvent } from '#inference/stream-event.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { parseReplyObject } from '../replies/json-object.js';
+import { readUnderCap } from '../replies/output-cap.js';
 import type { UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
-import { lowCapOf } from './request.js';
+import { enforcedCapOf } from './request.js';
 import { ResponsesStreamParser } from './stream.js';
 
 /** Parses a plain reply as the response that a stream ends with. */
@@ -14,7 +15,5 @@ export function parseReply(body: string, call: UpstreamCall, events: StreamEvent
     throw failure ?? new UpstreamFailure('broken', 'upstream_error', { detail: 'reply without output' });
   }
   const read = (all: StreamEvent[]): void => new ResponsesStreamParser(call).finish(reply, all);
-  const cap = lowCapOf(call);
-  if (cap === undefined) read(events);
-  else cap.keep(read, events);
+  readUnderCap(read, enforcedCapOf(call), events);
 }

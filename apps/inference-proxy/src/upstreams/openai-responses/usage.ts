@@ -1,17 +1,19 @@
 import type { Usage } from '#inference/usage.js';
 import { isObject } from '../replies/json-object.js';
-import { outputWithin, parseTokenCount, reportedUsage, TOKENS_MAX } from '../replies/reported-usage.js';
-import type { UpstreamCall } from '../upstream-adapter.js';
+import { outputWithin, parseTokenCount, promptWithin, reportedUsage, TOKENS_MAX, type UsageReading } from '../replies/reported-usage.js';
 
 /** Returns the usage of a response; undefined when it counts nothing. */
-export function parseUsage(value: unknown, call: Pick<UpstreamCall, 'onOddity' | 'outputTokensMax'>): Usage | undefined {
+export function parseUsage(value: unknown, call: UsageReading): Usage | undefined {
   if (!isObject(value)) return undefined;
   const inputDetails = isObject(value.input_tokens_details) ? value.input_tokens_details : {};
   const outputDetails = isObject(value.output_tokens_details) ? value.output_tokens_details : {};
-  const counted = {
-    promptTokens: parseTokenCount(value.input_tokens),
+  const cache = {
     cachedTokens: parseTokenCount(inputDetails.cached_tokens),
     writtenTokens: parseTokenCount(inputDetails.cache_creation_tokens ?? inputDetails.cache_write_tokens),
+  };
+  const counted = {
+    ...cache,
+    promptTokens: promptWithin(parseTokenCount(value.input_tokens), cache, call),
     outputTokens: parseTokenCount(value.output_tokens),
   };
   const outputTokens = Math.min(TOKENS_MAX, outputWithin(value.total_tokens, counted, call));

@@ -25,7 +25,7 @@ test.each(rows)(
       ...{ input_tokens: prompt, output_tokens: output, total_tokens: total },
       ...{ input_tokens_details: { cached_tokens: cached }, output_tokens_details: { reasoning_tokens: reasoning } },
     };
-    const call = { outputTokensMax: 1_000, onOddity: (oddity: Oddity) => void oddities.push(oddity) };
+    const call = { capabilities: {}, outputTokensMax: 1_000, onOddity: (oddity: Oddity) => void oddities.push(oddity) };
     expect(parseChatUsage(chat, call)).toEqual(expected);
     expect(parseResponsesUsage(responses, call)).toEqual(expected);
     expect(oddities.map(({ kind }) => kind)).toEqual(odd ? ['contradictory-usage', 'contradictory-usage'] : []);
@@ -39,14 +39,31 @@ test('reasoning that is counted apart is output, and no contradiction', () => {
   expect(
     parseChatUsage(
       { prompt_tokens: 21, completion_tokens: 0, completion_tokens_details: { reasoning_tokens: 60 }, total_tokens: 81 },
-      { outputTokensMax: 1_000, onOddity },
+      { capabilities: {}, outputTokensMax: 1_000, onOddity },
     ),
   ).toMatchObject({ promptTokens: 21, outputTokens: 60, reasoningTokens: 60 });
 });
 
 test('counts in digits are read', () => {
-  expect(parseChatUsage({ prompt_tokens: '30', completion_tokens: '10', total_tokens: '40' }, { outputTokensMax: 1_000 })).toMatchObject({
+  expect(
+    parseChatUsage({ prompt_tokens: '30', completion_tokens: '10', total_tokens: '40' }, { capabilities: {}, outputTokensMax: 1_000 }),
+  ).toMatchObject({
     promptTokens: 30,
     outputTokens: 10,
   });
+});
+
+test('with cachedApart the prompt contains the tokens of the cache, and a total without them is no contradiction', () => {
+  const onOddity = (oddity: Oddity) => {
+    throw new Error(oddity.detail);
+  };
+  const call = { capabilities: { cachedApart: true }, outputTokensMax: 1_000, onOddity };
+  const details = { cached_tokens: 100, cache_creation_tokens: 7 };
+  const expected = { promptTokens: 127, cachedTokens: 100, outputTokens: 9, reasoningTokens: 0 };
+  for (const total of [29, 136]) {
+    const chat = { prompt_tokens: 20, completion_tokens: 9, total_tokens: total, prompt_tokens_details: details };
+    const responses = { input_tokens: 20, output_tokens: 9, total_tokens: total, input_tokens_details: details };
+    expect(parseChatUsage(chat, call)).toMatchObject(expected);
+    expect(parseResponsesUsage(responses, call)).toMatchObject(expected);
+  }
 });

@@ -1,3 +1,4 @@
+import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { Usage } from '#inference/usage.js';
 import type { UpstreamCall } from '../upstream-adapter.js';
 
@@ -10,12 +11,24 @@ export function parseTokenCount(value: unknown): number {
   return typeof count === 'number' && count > 0 ? Math.min(TOKENS_MAX, Math.trunc(count)) : 0;
 }
 
+/** Parts of a call that decide how its usage is read. */
+export type UsageReading = Pick<UpstreamCall, 'onOddity' | 'outputTokensMax'> & { capabilities: Pick<UpstreamCapabilities, 'cachedApart'> };
+
 interface CountedParts {
   promptTokens: number;
   cachedTokens: number;
   /** Tokens written to the cache. */
   writtenTokens: number;
   outputTokens: number;
+}
+
+/** Returns the tokens of the prompt where servers count those of the cache among them, unless the catalog says that this one does not. */
+export function promptWithin(
+  promptTokens: number,
+  { cachedTokens, writtenTokens }: Pick<CountedParts, 'cachedTokens' | 'writtenTokens'>,
+  { capabilities }: UsageReading,
+): number {
+  return capabilities.cachedApart ? Math.min(TOKENS_MAX, promptTokens + cachedTokens + writtenTokens) : promptTokens;
 }
 
 /**
@@ -25,7 +38,7 @@ interface CountedParts {
 export function outputWithin(
   total: unknown,
   { promptTokens, cachedTokens, writtenTokens, outputTokens }: CountedParts,
-  { onOddity, outputTokensMax }: Pick<UpstreamCall, 'onOddity' | 'outputTokensMax'>,
+  { onOddity, outputTokensMax }: UsageReading,
 ): number {
   const missing = parseTokenCount(total) - promptTokens - outputTokens;
   if (promptTokens === 0 || missing <= 0) return outputTokens;

@@ -2,7 +2,7 @@ import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { callOf } from '../../../test/conformance.js';
 import { ADAPTERS } from '../adapters.js';
-import { LowOutputCap } from './low-output-cap.js';
+import { OutputCap } from './output-cap.js';
 
 const USAGE: Usage = {
   promptTokens: 12,
@@ -22,7 +22,7 @@ const finish = (reason: FinishReason): StreamEvent => ({ type: 'completion-finis
 /** Returns the events that a cap of two tokens (eight bytes) keeps. */
 function kept(...events: StreamEvent[]): StreamEvent[] {
   const left: StreamEvent[] = [];
-  new LowOutputCap(2).keep((all) => void all.push(...events), left);
+  new OutputCap(2).keep((all) => void all.push(...events), left);
   return left;
 }
 
@@ -62,7 +62,7 @@ test('what came before a failure is kept, and the failure goes on', () => {
     all.push(text('good'));
     throw new Error('bad');
   };
-  expect(() => new LowOutputCap(2).keep(fail, left)).toThrow('bad');
+  expect(() => new OutputCap(2).keep(fail, left)).toThrow('bad');
   expect(left).toEqual([text('good')]);
 });
 

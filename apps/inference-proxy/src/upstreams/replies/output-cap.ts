@@ -1,17 +1,18 @@
 import { bytesOfTokens } from '#inference/estimate-tokens.js';
 import { withinCap } from '#inference/received-output.js';
 import type { StreamEvent } from '#inference/stream-event.js';
-import type { StreamParser } from '../upstream-adapter.js';
+import type { Usage } from '#inference/usage.js';
+import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 
-/** Far more than an upstream writes before its own lowest cap, 16 tokens, ends the reply. */
+/** Far more than an upstream writes before its own lowest cap, 16 tokens, ends the reply. One without a cap costs no more beyond it. */
 const DROPPED_LENGTH_MAX = 4_096;
 
 /**
- * Enforces an output cap below the lowest of the dialect. The upstream writes up to its own lowest cap, and the excess is dropped by
- * estimate. The reply is read to its end for the prompt count; the output count is limited to the cap.
+ * Enforces an output cap that the upstream does not get: it takes none, or only a higher one. The excess is dropped by estimate, and is read
+ * on for a while, because the end of the reply brings the prompt count. The output count is limited to the cap.
  */
-export class LowOutputCap {
-  /** True when the upstream ignored its cap and the reply was ended here. */
+export class OutputCap {
+  /** True when the upstream wrote on and the reply was ended here. */
   isOver = false;
   private bytesLeft: number;
   private hasDropped = false;
@@ -107,15 +108,38 @@ export class LowOutputCap {
   }
 }
 
-/** Parses a stream under a low cap. */
-export class LowCapParser implements StreamParser {
+/** Returns a parser of a stream under the cap; without one, the parser itself. */
+export function underCap(parser: StreamParser, cap: OutputCap | undefined): StreamParser {
+  return cap === undefined ? parser : new CappedParser(parser, cap);
+}
+
+/** Appends the events of a plain reply under the cap. */
+export function readUnderCap(read: (events: StreamEvent[]) => void, cap: OutputCap | undefined, events: StreamEvent[]): void {
+  if (cap === undefined) read(events);
+  else cap.keep(read, events);
+}
+
+/** Returns the cap of a call whose upstream takes none; otherwise undefined. */
+export function missingCapOf({ capabilities, outputTokensMax }: UpstreamCall): OutputCap | undefined {
+  return capabilities.outputCap === false ? new OutputCap(outputTokensMax) : undefined;
+}
+
+class CappedParser implements StreamParser {
   constructor(
     private readonly parser: StreamParser,
-    private readonly cap: LowOutputCap,
+    private readonly cap: OutputCap,
   ) {}
 
   get done(): boolean {
     return this.parser.done || this.cap.isOver;
+  }
+
+  get usageSoFar(): Usage | undefined {
+    return this.parser.usageSoFar;
+  }
+
+  get hasFinish(): boolean {
+    return this.parser.hasFinish === true;
   }
 
   push(payload: string, events: StreamEvent[]): void {
