@@ -33,7 +33,7 @@ beforeAll(async () => {
   if (!cluster) throw new Error('Debian’s packages patroni and etcd-server are not to be had');
   stack = await startPrivateStack({ databaseUrl: cluster.url });
   administrator = await connectAdministrator(stack);
-  tenant = await createTenant(administrator, { usd: '100.00' });
+  tenant = await createTenant(administrator, { usd: '100.00', activeKeysMax: 2 * KEYS });
   while (keys.length < KEYS) {
     const made = Array.from({ length: CLIENTS }, () => administrator.request(keyCreate, { projectId: tenant.projectId }));
     for (const { keyId, key } of await Promise.all(made)) keys.push({ keyId, apiKey: key });

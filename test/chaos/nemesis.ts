@@ -25,6 +25,8 @@ const SERVED_MS = 30_000;
 /** Longest time of a movement of money during faults. */
 const MOVED_MS = 60_000;
 const REQUESTS_PER_CLIENT = 12;
+/** Each request has a key of its own. */
+const KEYS_MAX = 100_000;
 /** Pause after a refusal, because a service that is down refuses at once. */
 const REFUSED_PAUSE_MS = 250;
 /** Keys that are rotated in each round, while requests may use them. */
@@ -85,7 +87,7 @@ export class Nemesis {
   static async start(campaign: Campaign): Promise<Nemesis> {
     const system = await ChaosSystem.start();
     const administrator = await connectAdministrator(system.stack);
-    return new Nemesis(campaign, system, administrator, await createTenant(administrator, { usd: '1000.00' }));
+    return new Nemesis(campaign, system, administrator, await createTenant(administrator, { usd: '1000.00', activeKeysMax: KEYS_MAX }));
   }
 
   /** Runs rounds until all kills are done or a round has a violation. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
-import { accountCreate } from '#contracts/billing/accounts.js';
+import { accountCreate, accountUpdate } from '#contracts/billing/accounts.js';
 import { holdList } from '#contracts/billing/holds.js';
 import { keyCreate } from '#contracts/billing/keys.js';
 import { type Balance, topupCreate } from '#contracts/billing/money.js';
@@ -29,10 +29,17 @@ export interface Tenant {
 
 export async function createTenant(
   administrator: Messaging,
-  options: { usd?: string; requestsPerMinuteMax?: number; concurrencyMax?: number; tokensPerMinuteMax?: number } = {},
+  options: {
+    usd?: string;
+    requestsPerMinuteMax?: number;
+    concurrencyMax?: number;
+    tokensPerMinuteMax?: number;
+    activeKeysMax?: number;
+  } = {},
 ): Promise<Tenant> {
-  const { usd = '10.00', requestsPerMinuteMax = 100_000, concurrencyMax = 10_000, tokensPerMinuteMax } = options;
+  const { usd = '10.00', requestsPerMinuteMax = 100_000, concurrencyMax = 10_000, tokensPerMinuteMax, activeKeysMax } = options;
   const { accountId } = await administrator.request(accountCreate, { name: `test ${randomUUID()}` });
+  if (activeKeysMax !== undefined) await administrator.request(accountUpdate, { accountId, activeKeysMax });
   const { projectId } = await administrator.request(projectCreate, {
     ...{ accountId, name: 'test', requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax },
   });
