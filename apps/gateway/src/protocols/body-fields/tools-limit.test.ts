@@ -32,6 +32,24 @@ const FORMS: [form: string, parse: (count: number) => { request: { tools: unknow
         tools: named(count).map((tool) => ({ ...tool, input_schema: {} })),
       }),
   ],
+  [
+    'messages, in system turns',
+    (count) =>
+      messagesAdapter.parseRequest({
+        model: 'm',
+        max_tokens: 1,
+        messages: [
+          ...user,
+          {
+            role: 'system',
+            content: named(count).map(({ name }) => ({
+              type: 'tool_addition',
+              tool: { type: 'tool_definition', definition: { name, input_schema: {} } },
+            })),
+          },
+        ],
+      }),
+  ],
 ];
 
 test.each(FORMS)('%s: a request has at most 1,024 tools [limit-tools]', (_form, parse) => {

@@ -118,6 +118,23 @@ test.each([true, false])(
   },
 );
 
+test('tools that the runner adds and removes are offered and withdrawn from there on [client-tool-changes]', async () => {
+  const call = (name: string): StreamEvent[] => [callStart(0, `call_${name}`, name), callDelta(0, '{}'), callEnd(0), ...finish];
+  const { client, seen } = clientOf(call('load'), call('weather'), textReply);
+  const weather = tool('weather', () => {
+    runner.removeTools('weather');
+    return 'rain';
+  });
+  const load = tool('load', () => {
+    runner.addTools(weather);
+    return 'loaded';
+  });
+  const runner = client.beta.messages.toolRunner({ ...params, tools: [load], betas: ['inline-tools-2026-09-15'] });
+  const last = await runner.runUntilDone();
+  expect(last.content).toMatchObject([{ type: 'text', text: 'Hi 🙂' }]);
+  expect(seen.map(({ request }) => request.tools.map(({ key }) => key.name))).toEqual([['load'], ['load', 'weather'], ['load']]);
+});
+
 function tool(name: string, run: () => string | { type: 'text'; text: string }[]) {
   return betaTool({ name, description: name, inputSchema: { type: 'object', properties: {} }, run });
 }

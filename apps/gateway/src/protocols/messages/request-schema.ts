@@ -18,6 +18,7 @@ import {
   word,
 } from '../json-schema/json-schema.js';
 import { MessagesFields } from './request.dto.js';
+import { CONTENT_OF_OTHERS } from './turns.js';
 
 const { required, optional } = fieldSchemas(MessagesFields, {
   model: "Id of a model from `GET /v1/models`, case-sensitive. Other vendors' names are `not_found_error`.",
@@ -67,7 +68,45 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
   MessagesTurn: byProperty('role', { user: 'MessagesUserTurn', assistant: 'MessagesAssistantTurn', system: 'MessagesSystemTurn' }),
   MessagesUserTurn: requestObject({ ...role('user'), content: textOr(ref('MessagesUserBlock')) }),
   MessagesAssistantTurn: requestObject({ ...role('assistant'), content: textOr(ref('MessagesAssistantBlock')) }),
-  MessagesSystemTurn: requestObject({ ...role('system'), content: textOr(ref('MessagesTextBlock')) }),
+  MessagesSystemTurn: {
+    anyOf: [
+      requestObject({ ...role('system'), content: textOr(ref('MessagesSystemBlock')) }, { clear_at: anything }),
+      described(requestObject({ ...role('system'), output_config: anyObject }, { content: { type: 'null' } }), 'Without effect.'),
+    ],
+    description: 'With `clear_at` `next_user_message` its texts end with the next message of the user.',
+  },
+  MessagesSystemBlock: either(
+    ref('MessagesTextBlock'),
+    ref('MessagesToolAdditionBlock'),
+    ref('MessagesToolRemovalBlock'),
+    described(
+      requestObject({ type: { ...name, not: { enum: ['text', 'tool_addition', 'tool_removal', ...CONTENT_OF_OTHERS] } } }),
+      'A block of an unknown type is dropped.',
+    ),
+  ),
+  MessagesToolAdditionBlock: {
+    ...requestObject({
+      type: word('tool_addition'),
+      tool: either(
+        requestObject({ type: word('tool_definition'), definition: ref('MessagesTool') }),
+        ref('MessagesToolReference'),
+        ref('MessagesOtherToolChange'),
+      ),
+    }),
+    description: 'Offers a tool to the model: a new one, which replaces an earlier one of its name, or one that was declared before.',
+  },
+  MessagesToolRemovalBlock: {
+    ...requestObject({
+      type: word('tool_removal'),
+      tool: either(ref('MessagesToolReference'), requestObject({ type: { ...name, not: { const: 'tool_reference' } } })),
+    }),
+    description: 'Withdraws a tool. A reference of any other type is ignored.',
+  },
+  MessagesToolReference: requestObject({ type: word('tool_reference'), name }),
+  MessagesOtherToolChange: {
+    ...requestObject({ type: { ...name, not: { enum: ['tool_definition', 'tool_reference'] } } }),
+    description: 'A reference of any other type is ignored.',
+  },
   MessagesUserBlock: byProperty('type', {
     text: 'MessagesTextBlock',
     image: 'MessagesImageBlock',
@@ -112,9 +151,9 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
   },
   MessagesDroppedBlock: {
     ...requestObject({
-      type: { type: 'string', pattern: '^(redacted_thinking|server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$' },
+      type: { type: 'string', pattern: '^(redacted_thinking|server_tool_use|mcp_tool_use|mcp_tool_listing|fallback|[a-z_]+_tool_result)$' },
     }),
-    description: "Hidden thinking, and traces of tools that a vendor's servers ran: accepted and dropped.",
+    description: "Hidden thinking, and traces of what a vendor's servers did: accepted and dropped.",
   },
   MessagesTool: either(ref('MessagesClientTool'), ref('MessagesServerTool')),
   MessagesClientTool: requestObject(

@@ -17,7 +17,7 @@ import { validateFields } from '../body-fields/validate-fields.js';
 import type { ParsedRequest } from '../protocol-adapter.js';
 import { WireNames } from '../tool-calls/wire-names.js';
 import { MessagesFields } from './request.dto.js';
-import { parseToolChoice, parseTools } from './tools.js';
+import { type DeclaredTools, parseToolChoice, parseTools } from './tools.js';
 import { parseTurns } from './turns.js';
 
 export interface MessagesRequest extends ParsedRequest {
@@ -33,13 +33,13 @@ export function parseRequest(body: unknown): MessagesRequest {
   const source = readBody(body);
   const fields = validateFields(MessagesFields, source);
   if (fields.max_tokens === undefined) throw invalidField('max_tokens', 'is required');
-  const prompt = parsePrompt(source, fields.model);
+  const { prompt, declared } = parsePrompt(source, fields.model);
   return {
     attribution: parseBodyAttribution(source),
     showThinking: isThinkingOn(source),
     request: {
       ...prompt,
-      toolChoice: parseToolChoice(source, prompt.tools),
+      toolChoice: parseToolChoice(source, declared),
       maxOutputTokens: fields.max_tokens,
       temperature: fields.temperature,
       topP: fields.top_p,
@@ -54,15 +54,16 @@ export function parseRequest(body: unknown): MessagesRequest {
 export function parseCountRequest(body: unknown): CountRequest {
   const source = readBody(body);
   const { model } = validateFields(MessagesFields, { model: source.model });
-  return parsePrompt(source, model);
+  return parsePrompt(source, model).prompt;
 }
 
-function parsePrompt(source: JsonObject, model: string): CountRequest {
+function parsePrompt(source: JsonObject, model: string): { prompt: CountRequest; declared: DeclaredTools } {
   refuseThread(source);
   const names = new WireNames();
   // Declared tools are named before the calls of earlier turns.
-  const tools = parseTools(source, names);
-  return { model, turns: parseTurns(source, names), tools, output: parseOutputFormat(source) };
+  const declared = parseTools(source, names);
+  const prompt = { model, turns: parseTurns(source, names), tools: [...declared.tools], output: parseOutputFormat(source) };
+  return { prompt, declared };
 }
 
 /**

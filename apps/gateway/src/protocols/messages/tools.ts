@@ -9,28 +9,81 @@ import {
   readObject,
   readOptionalString,
   readTools,
+  TOOLS_MAX,
+  tooManyTools,
 } from '../body-fields/body-fields.js';
+import { isPlaceholder } from '../tool-calls/placeholder.js';
 import type { WireNames } from '../tool-calls/wire-names.js';
 
-/** Parses `tools`, each name once. Server tools are dropped unread. */
-export function parseTools(source: JsonObject, names: WireNames): Tool[] {
-  const tools: Tool[] = [];
-  const declared = new Set<string>();
-  readTools(source).forEach((value, index) => {
-    const path = `tools[${index}]`;
-    const entry = asObject(value, path);
-    if (!isClientTool(entry, path)) return;
-    const tool = parseTool(entry, path, names);
-    if (declared.has(tool.key.name)) throw invalidField(`${path}.name`, 'is declared twice');
-    declared.add(tool.key.name);
-    tools.push(tool);
-  });
-  return tools;
+/** The tools of one request, after the changes in its system turns. */
+export interface DeclaredTools {
+  tools: readonly Tool[];
+  /** Names of entries that are not forwarded: server tools and placeholders. */
+  dropped: ReadonlySet<string>;
 }
 
-function isClientTool(entry: JsonObject, path: string): boolean {
+/** Parses `tools`, each name once, and applies the tool changes of system turns. */
+export function parseTools(source: JsonObject, names: WireNames): DeclaredTools {
+  const tools = new Map<string, Tool>();
+  const dropped = new Set<string>();
+  readTools(source).forEach((value, index) => {
+    const path = `tools[${index}]`;
+    const tool = parseEntry(asObject(value, path), path, names, dropped);
+    if (tool === undefined) return;
+    if (tools.has(tool.key.name)) throw invalidField(`${path}.name`, 'is declared twice');
+    tools.set(tool.key.name, tool);
+  });
+  applyToolChanges(source, tools, dropped, names);
+  return { tools: [...tools.values()], dropped };
+}
+
+/**
+ * Applies `tool_addition` and `tool_removal` blocks of system turns in order. The model gets the tools that are in effect at the end of the
+ * conversation. A reference to an unknown tool, or to one of an MCP server, has no effect: the block stays in the history, so that an error
+ * would end the session.
+ */
+function applyToolChanges(source: JsonObject, tools: Map<string, Tool>, dropped: Set<string>, names: WireNames): void {
+  const defined = new Map(tools);
+  for (const [block, path] of toolChanges(source)) {
+    const change = readObject(block, 'tool', path);
+    const changePath = `${path}.tool`;
+    const type = readName(change, 'type', changePath);
+    if (type === 'tool_definition' && block.type === 'tool_addition') {
+      const tool = parseEntry(readObject(change, 'definition', changePath), `${changePath}.definition`, names, dropped);
+      if (tool === undefined) continue;
+      defined.set(tool.key.name, tool);
+      tools.set(tool.key.name, tool);
+    } else if (type === 'tool_reference') {
+      const name = readName(change, 'name', changePath);
+      const tool = defined.get(name);
+      if (block.type === 'tool_removal') tools.delete(name);
+      else if (tool !== undefined) tools.set(name, tool);
+    }
+    if (tools.size > TOOLS_MAX) throw tooManyTools();
+  }
+}
+
+function* toolChanges({ messages }: JsonObject): Generator<[block: JsonObject, path: string]> {
+  if (!Array.isArray(messages)) return;
+  for (const [index, message] of messages.entries()) {
+    if (!isObject(message) || message.role !== 'system' || !Array.isArray(message.content)) continue;
+    for (const [place, block] of message.content.entries()) {
+      if (isObject(block) && (block.type === 'tool_addition' || block.type === 'tool_removal')) {
+        yield [block, `messages[${index}].content[${place}]`];
+      }
+    }
+  }
+}
+
+/** Parses an entry of `tools`. For a server tool, which is not read further, and a placeholder only its name is kept, in `dropped`. */
+function parseEntry(entry: JsonObject, path: string, names: WireNames, dropped: Set<string>): Tool | undefined {
   const type = readOptionalString(entry, 'type', path);
-  return type === undefined || type === 'custom';
+  if (type === undefined || type === 'custom') {
+    const tool = parseTool(entry, path, names);
+    if (!isPlaceholder(tool, entry.defer_loading)) return tool;
+  }
+  if (typeof entry.name === 'string') dropped.add(entry.name);
+  return undefined;
 }
 
 function parseTool(entry: JsonObject, path: string, names: WireNames): Tool {
@@ -44,8 +97,8 @@ function parseTool(entry: JsonObject, path: string, names: WireNames): Tool {
   };
 }
 
-/** Parses `tool_choice`. It is dropped without tools. `disable_parallel_tool_use` is ignored. */
-export function parseToolChoice(source: JsonObject, tools: readonly Tool[]): ToolChoice | undefined {
+/** Parses `tool_choice`. `auto` and `none` are dropped without tools. `disable_parallel_tool_use` is ignored. */
+export function parseToolChoice(source: JsonObject, { tools, dropped }: DeclaredTools): ToolChoice | undefined {
   if (isAbsent(source.tool_choice) || tools.length === 0) return undefined;
   const choice = readObject(source, 'tool_choice', '');
   switch (readName(choice, 'type', 'tool_choice')) {
@@ -55,19 +108,15 @@ export function parseToolChoice(source: JsonObject, tools: readonly Tool[]): Too
       return { kind: 'required' };
     case 'none':
       return { kind: 'none' };
-    case 'tool':
-      return parseForcedTool(choice, source, tools);
+    case 'tool': {
+      const name = readName(choice, 'name', 'tool_choice');
+      const forced = tools.find((tool) => tool.key.name === name);
+      if (forced !== undefined) return { kind: 'tool', wireName: forced.wireName };
+      // Clients that force a server tool do not expect an error.
+      if (dropped.has(name)) return { kind: 'auto' };
+      throw invalidField('tool_choice.name', 'must be the name of one of `tools`');
+    }
     default:
       throw invalidField('tool_choice.type', 'must be one of auto, any, tool, none');
   }
-}
-
-/** Parses the choice of one tool. Forcing a dropped server tool becomes `auto`, because clients do not expect an error for it. */
-function parseForcedTool(choice: JsonObject, source: JsonObject, tools: readonly Tool[]): ToolChoice {
-  const name = readName(choice, 'name', 'tool_choice');
-  const forced = tools.find((tool) => tool.key.name === name);
-  if (forced !== undefined) return { kind: 'tool', wireName: forced.wireName };
-  const wasDropped = readTools(source).some((entry) => isObject(entry) && entry.name === name);
-  if (!wasDropped) throw invalidField('tool_choice.name', 'must be the name of one of `tools`');
-  return { kind: 'auto' };
 }

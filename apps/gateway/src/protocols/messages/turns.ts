@@ -6,6 +6,7 @@ import {
   fieldPath,
   invalidField,
   isAbsent,
+  isObject,
   type JsonObject,
   readArray,
   readMessages,
@@ -24,10 +25,13 @@ import type { WireNames } from '../tool-calls/wire-names.js';
 export function parseTurns(source: JsonObject, names: WireNames): Turn[] {
   const messages = readMessages(source);
   const conversation = new Conversation();
-  if (!isAbsent(source.system)) addSystem(conversation, source, 'system', '');
+  if (!isAbsent(source.system)) addSystemPrompt(conversation, source);
+  const lastUser = messages.findLastIndex((message) => isObject(message) && message.role === 'user');
   for (let index = 0; index < messages.length; index++) {
     const path = `messages[${index}]`;
-    addMessage(conversation, asObject(messages[index], path), path, names);
+    const message = asObject(messages[index], path);
+    if (message.role === 'system') addSystemTurn(conversation, message, path, index < lastUser);
+    else addMessage(conversation, message, path, names);
   }
   return conversation.end();
 }
@@ -98,23 +102,43 @@ function addMessage(conversation: Conversation, message: JsonObject, path: strin
     case 'assistant':
       addAssistantMessage(conversation, message, path, names);
       break;
-    case 'system':
-      addSystem(conversation, message, 'content', path);
-      break;
     default:
       throw invalidField(`${path}.role`, 'must be one of user, assistant, system');
+  }
+}
+
+function addSystemPrompt(conversation: Conversation, source: JsonObject): void {
+  for (const [block, path] of readBlocks(source, 'system', '')) {
+    if (readName(block, 'type', path) !== 'text') throw invalidField(`${path}.type`, 'must be text');
+    addSystemText(conversation, readString(block, 'text', path));
+  }
+}
+
+/** Types of blocks that hold content for the model. The format has them in other messages than those of the system. */
+export const CONTENT_OF_OTHERS = ['image', 'document', 'container_upload', 'search_result', 'tool_result', 'tool_use'];
+
+/**
+ * Adds the texts of a system message. `parseTools` reads its tool changes. Blocks of unknown types are dropped, because they are directives
+ * to a vendor's server which stay in the history: an error would end the session. `isFollowed`: a user message comes later.
+ */
+function addSystemTurn(conversation: Conversation, message: JsonObject, path: string, isFollowed: boolean): void {
+  if (isAbsent(message.content) && isObject(message.output_config)) return;
+  const isCleared = isFollowed && message.clear_at === 'next_user_message';
+  for (const [block, blockPath] of readBlocks(message, 'content', path)) {
+    const type = readName(block, 'type', blockPath);
+    if (CONTENT_OF_OTHERS.includes(type)) throw invalidField(`${blockPath}.type`, 'must be text or a change of tools');
+    if (type !== 'text') continue;
+    const text = readString(block, 'text', blockPath);
+    if (!isCleared) addSystemText(conversation, text);
   }
 }
 
 /** First line of Claude Code's system prompt. It differs in every request and would defeat prompt caches, so it is removed. */
 const BILLING_HEADER = /^x-anthropic-billing-header:[^\n]*\n?/;
 
-function addSystem(conversation: Conversation, owner: JsonObject, field: string, path: string): void {
-  for (const [block, blockPath] of readBlocks(owner, field, path)) {
-    if (readName(block, 'type', blockPath) !== 'text') throw invalidField(`${blockPath}.type`, 'must be text');
-    const text = readString(block, 'text', blockPath).replace(BILLING_HEADER, '');
-    if (text !== '') conversation.addSystem({ type: 'text', text });
-  }
+function addSystemText(conversation: Conversation, sent: string): void {
+  const text = sent.replace(BILLING_HEADER, '');
+  if (text !== '') conversation.addSystem({ type: 'text', text });
 }
 
 function addUserMessage(conversation: Conversation, message: JsonObject, path: string): void {
@@ -138,8 +162,8 @@ function addAssistantMessage(conversation: Conversation, message: JsonObject, pa
   }
 }
 
-/** Types of blocks from server tools, in conversations that began at Anthropic. */
-const SERVER_TOOL_BLOCK = /^(server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$/;
+/** Types of blocks that a vendor's server leaves behind, in conversations that began there: of its tools, and of a change of the model. */
+const SERVER_BLOCK = /^(server_tool_use|mcp_tool_use|mcp_tool_listing|fallback|[a-z_]+_tool_result)$/;
 
 /** Parses a block of an assistant message. Returns undefined for dropped blocks. Thinking is kept for upstreams that require it. */
 function parseAssistantPart(block: JsonObject, path: string, names: WireNames): AssistantTurn['parts'][number] | undefined {
@@ -158,7 +182,7 @@ function parseAssistantPart(block: JsonObject, path: string, names: WireNames): 
     case 'redacted_thinking':
       return undefined;
     default:
-      if (SERVER_TOOL_BLOCK.test(type)) return undefined;
+      if (SERVER_BLOCK.test(type)) return undefined;
       throw invalidField(`${path}.type`, 'must be one of text, tool_use, thinking, redacted_thinking');
   }
 }

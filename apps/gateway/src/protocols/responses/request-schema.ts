@@ -17,6 +17,7 @@ import {
   word,
 } from '../json-schema/json-schema.js';
 import { ResponsesFields } from './request.dto.js';
+import { LOADING_ITEMS } from './tools.js';
 
 const { required, optional } = fieldSchemas(ResponsesFields, {
   model: 'Id of a model from `GET /v1/models`, case-sensitive.',
@@ -102,11 +103,11 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
     output: textOr(ref('ResponsesUserPart')),
   }),
   ResponsesAdditionalTools: {
-    ...requestObject({ type: word('additional_tools') }, { tools: list(ref('ResponsesTool')) }),
+    ...requestObject({ type: word(...LOADING_ITEMS) }, { tools: list(ref('ResponsesTool')) }),
     description: 'Declares tools as `tools` does, later ones replacing earlier ones.',
   },
   ResponsesOtherItem: {
-    ...requestObject({ type: { ...name, not: { enum: ['message', ...CALLS, 'additional_tools', 'item_reference'] } } }),
+    ...requestObject({ type: { ...name, not: { enum: ['message', ...CALLS, ...LOADING_ITEMS, 'item_reference'] } } }),
     description:
       'Reasoning is forwarded only to upstreams that require it; traces of hosted tools, and unknown items without a text, are dropped.',
   },

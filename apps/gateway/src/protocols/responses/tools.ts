@@ -14,11 +14,12 @@ import {
   TOOLS_MAX,
   tooManyTools,
 } from '../body-fields/body-fields.js';
+import { isPlaceholder } from '../tool-calls/placeholder.js';
 import { parseAllowedTools, parseToolChoiceMode, type ToolUse, useInMode } from '../tool-calls/tool-choice-mode.js';
 import type { WireNames } from '../tool-calls/wire-names.js';
 
 /**
- * Parses `tools` and the tools of `additional_tools` items. Namespaces are flattened; the key keeps them. Entries of other types are hosted
+ * Parses `tools` and the tools of items that load more. Namespaces are flattened; the key keeps them. Entries of other types are hosted
  * tools and are dropped unread.
  */
 export function parseTools(source: JsonObject, names: WireNames): Tool[] {
@@ -29,8 +30,8 @@ export function parseTools(source: JsonObject, names: WireNames): Tool[] {
     if (tools.size === TOOLS_MAX) throw tooManyTools();
     tools.set(identity, tool);
   }
-  // A later `additional_tools` item replaces earlier declarations.
-  for (const [tool] of additionalTools(source, names)) {
+  // A later item replaces earlier declarations.
+  for (const [tool] of loadedTools(source, names)) {
     tools.set(identityOf(tool.key), tool);
     if (tools.size > TOOLS_MAX) throw tooManyTools();
   }
@@ -127,10 +128,13 @@ function identityOf({ name, namespace }: ToolKey): string {
   return JSON.stringify([namespace ?? null, name]);
 }
 
-function* additionalTools(source: JsonObject, names: WireNames): Generator<[Tool, string]> {
+/** Types of items whose `tools` are declared from there on: `tool_search_output` is the result of a search, also one by the client. */
+export const LOADING_ITEMS = ['additional_tools', 'tool_search_output'];
+
+function* loadedTools(source: JsonObject, names: WireNames): Generator<[Tool, string]> {
   if (!Array.isArray(source.input)) return;
   for (const [index, item] of source.input.entries()) {
-    if (isObject(item) && item.type === 'additional_tools') yield* parseEntries(item, `input[${index}]`, undefined, names);
+    if (isObject(item) && LOADING_ITEMS.some((type) => type === item.type)) yield* parseEntries(item, `input[${index}]`, undefined, names);
   }
 }
 
@@ -139,8 +143,10 @@ function* parseEntries(owner: JsonObject, path: string, namespace: string | unde
     const entryPath = `${fieldPath(path, 'tools')}[${index}]`;
     const entry = asObject(value, entryPath);
     const type = readName(entry, 'type', entryPath);
-    if (type === 'function') yield [parseFunction(entry, entryPath, namespace, names), entryPath];
-    else if (type === 'custom') yield [parseCustom(entry, entryPath, namespace, names), entryPath];
+    if (type === 'function') {
+      const tool = parseFunction(entry, entryPath, namespace, names);
+      if (!isPlaceholder(tool, entry.defer_loading)) yield [tool, entryPath];
+    } else if (type === 'custom') yield [parseCustom(entry, entryPath, namespace, names), entryPath];
     else if (type === 'namespace' && namespace === undefined) {
       yield* parseEntries(entry, entryPath, readName(entry, 'name', entryPath), names);
     }

@@ -116,7 +116,7 @@ function parseItem(item: JsonObject, path: string, conversation: Conversation, d
         { param: path },
       );
     default:
-      // `parseTools` reads `additional_tools`.
+      // `parseTools` reads the tools of `LOADING_ITEMS`.
       if (!isDropped(item)) throw unsupportedItem(item, path);
       if (typeof item.call_id === 'string') conversation.dropCall(item.call_id);
       return;
