@@ -37,16 +37,6 @@ test.each([
   );
 });
 
-test('a context error has the wording that agents match, and the token counts where known [E-4]', () => {
-  const messageOf = (message: string) => JSON.parse(renderError(new GatewayError('context_length_exceeded', message), 'r')).error.message;
-  const ours = 'The prompt is too long: 2100 tokens > 2048 maximum (about 2000 of prompt).';
-  expect(messageOf(ours)).toBe(ours);
-  expect(/prompt is too long[^0-9]*(\d+)\s*tokens?\s*>\s*(\d+)/.exec(ours)?.slice(1)).toEqual(['2100', '2048']);
-  expect(messageOf('It does not fit the context window of the model.')).toBe(
-    'prompt is too long: It does not fit the context window of the model.',
-  );
-});
-
 test('the refusal of a thread has the details that make the SDK continue without one', () => {
   expect(JSON.parse(renderError(new GatewayError('unsupported_parameter', 'No.', { param: 'thread' }), 'req_x1'))).toEqual({
     type: 'error',

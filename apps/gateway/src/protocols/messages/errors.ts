@@ -1,8 +1,9 @@
 import { ERROR_CODES, type ErrorCode, type GatewayError } from '#inference/errors.js';
+import { errorMessage } from '../error-message.js';
 
 /** Renders an error body; also used for the error event of a stream. */
 export function renderError(error: GatewayError, requestId: string): string {
-  const body = { type: typeOf(error), message: messageOf(error), details: detailsOf(error) };
+  const body = { type: typeOf(error), message: errorMessage(error), details: detailsOf(error) };
   return JSON.stringify({ type: 'error', error: body, request_id: requestId });
 }
 
@@ -33,13 +34,6 @@ const TYPES = {
   model_unavailable: 'overloaded_error',
   upstream_timeout: 'timeout_error',
 } as const satisfies Record<ErrorCode, string>;
-
-const TOO_LONG = 'prompt is too long';
-
-/** Returns the message. Agents shorten a conversation when it contains `prompt is too long`: the format has no error code for it. */
-function messageOf({ code, message }: GatewayError): string {
-  return code === 'context_length_exceeded' && !message.includes(TOO_LONG) ? `${TOO_LONG}: ${message}` : message;
-}
 
 /** Returns the details that make Anthropic's SDK resend the whole conversation without `thread`. */
 function detailsOf({ code, param }: GatewayError): object | undefined {

@@ -1,12 +1,15 @@
 import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
 import { renderError, renderStreamError } from './errors.js';
 
-test.each(Object.keys(ERROR_CODES) as ErrorCode[])('%s has the four fields [error-body-responses, E-1]', (code) => {
-  const error = new GatewayError(code, 'What happened.', { param: 'input[0].role' });
-  expect(JSON.parse(renderError(error))).toEqual({
-    error: { message: 'What happened.', type: ERROR_CODES[code].type, param: 'input[0].role', code },
-  });
-});
+test.each((Object.keys(ERROR_CODES) as ErrorCode[]).filter((code) => code !== 'context_length_exceeded'))(
+  '%s has the four fields [error-body-responses, E-1]',
+  (code) => {
+    const error = new GatewayError(code, 'What happened.', { param: 'input[0].role' });
+    expect(JSON.parse(renderError(error))).toEqual({
+      error: { message: 'What happened.', type: ERROR_CODES[code].type, param: 'input[0].role', code },
+    });
+  },
+);
 
 test.each(['unsupported_content', 'context_length_exceeded'] as const)(
   '%s of the whole prompt names the input [error-body-responses]',
