@@ -2,6 +2,8 @@ import OpenAI, { APIError } from 'openai';
 import type {
   ChatCompletion,
   ChatCompletionCreateParams,
+  ChatCompletionTool,
+  ChatCompletionToolChoiceOption,
   ChatCompletionMessageParam as ChatMessage,
 } from 'openai/resources/chat/completions';
 import { comparable, type FormatClient, type Outcome, readArguments, type SeenReply, watchedFetch } from './outcome.js';
@@ -50,21 +52,24 @@ export function chatClient(gatewayUrl: string, apiKey: string): FormatClient<Bod
   };
 }
 
-/** Renders a custom tool as a function with one text parameter, as the gateway does for dialects without custom tools. */
-export function renderChat(ask: Ask, model: string): Body {
+/** Renders a request. With `asFunctions`, custom tools are functions of one text, as upstreams without custom tools get them. */
+export function renderChat(ask: Ask, model: string, asFunctions = false): Body {
   const choice = ask.toolChoice;
   return {
     model,
-    messages: [...(ask.system === undefined ? [] : [{ role: 'system' as const, content: ask.system }]), ...ask.turns.map(renderTurn)],
+    messages: [
+      ...(ask.system === undefined ? [] : [{ role: 'system' as const, content: ask.system }]),
+      ...ask.turns.map((turn) => renderTurn(turn, asFunctions)),
+    ],
     max_completion_tokens: ask.maxTokens,
     stop: ask.stop,
-    tools: ask.tools?.map((name) => ({ type: 'function', function: renderTool(name) })),
-    tool_choice: typeof choice === 'object' ? { type: 'function', function: choice } : choice,
+    tools: ask.tools?.map((name) => renderTool(name, asFunctions)),
+    tool_choice: typeof choice === 'object' ? renderChoice(choice) : choice,
     response_format: ask.schema && { type: 'json_schema', json_schema: { name: 'answer', schema: ask.schema, strict: true } },
   };
 }
 
-function renderTurn(turn: Turn): ChatMessage {
+function renderTurn(turn: Turn, asFunctions: boolean): ChatMessage {
   switch (turn.role) {
     case 'user': {
       if (turn.pngBase64 === undefined) return { role: 'user', content: turn.text };
@@ -81,30 +86,42 @@ function renderTurn(turn: Turn): ChatMessage {
       return {
         role: 'assistant',
         content: turn.text,
-        tool_calls: turn.calls?.map(({ id, name, input }) => ({
-          id,
-          type: 'function',
-          function: { name, arguments: argumentsText(name, input) },
-        })),
+        tool_calls: turn.calls?.map(({ id, name, input }) =>
+          isCustom(name) && !asFunctions
+            ? { id, type: 'custom', custom: { name, input: String(input) } }
+            : { id, type: 'function', function: { name, arguments: argumentsText(name, input) } },
+        ),
       };
     case 'tool':
       return { role: 'tool', tool_call_id: turn.id, content: turn.result };
   }
 }
 
-function renderTool(name: ToolName) {
+function isCustom(name: ToolName): boolean {
+  return TOOLS[name].lark !== undefined;
+}
+
+function renderChoice(choice: { name: ToolName }): ChatCompletionToolChoiceOption {
+  return isCustom(choice.name) ? { type: 'custom', custom: choice } : { type: 'function', function: choice };
+}
+
+function renderTool(name: ToolName, asFunctions: boolean): ChatCompletionTool {
   const { description, parameters, lark } = TOOLS[name];
-  if (lark === undefined) return { name, description, parameters };
-  return {
+  if (lark === undefined) return { type: 'function', function: { name, description, parameters } };
+  if (!asFunctions) {
+    return { type: 'custom', custom: { name, description, format: { type: 'grammar', grammar: { syntax: 'lark', definition: lark } } } };
+  }
+  const definition = {
     name,
     description: `${description}\n\nThe input follows this lark grammar:\n${lark}`,
     parameters: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] },
   };
+  return { type: 'function', function: definition };
 }
 
-/** Arguments of a call as JSON text; arguments that were cut are text already. */
+/** Arguments of a call as JSON text; arguments that were cut are text already. The input of a custom tool is wrapped. */
 export function argumentsText(name: ToolName, input: unknown): string {
-  if (TOOLS[name].lark !== undefined) return JSON.stringify({ input });
+  if (isCustom(name)) return JSON.stringify({ input });
   return typeof input === 'string' ? input : JSON.stringify(input);
 }
 
@@ -116,8 +133,10 @@ function read({ choices, usage }: ChatCompletion): SeenReply {
   return {
     reasoning,
     text: (message.content ?? '') + (message.refusal ?? ''),
-    calls: (message.tool_calls ?? []).flatMap((call) =>
-      call.type === 'function' ? [{ name: call.function.name as ToolName, input: readArguments(call.function.arguments) }] : [],
+    calls: (message.tool_calls ?? []).map((call) =>
+      call.type === 'custom'
+        ? { name: call.custom.name as ToolName, input: call.custom.input }
+        : { name: call.function.name as ToolName, input: readArguments(call.function.arguments) },
     ),
     ending: message.refusal ? 'refused' : ENDINGS[finish_reason as keyof typeof ENDINGS],
     usage: {

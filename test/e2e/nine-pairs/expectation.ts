@@ -86,7 +86,7 @@ function reported({ ask, cachedTokens = 0 }: Scenario, { reasoning, text, calls 
 
 /** The prompt as it reaches upstreams: every schema of a tool has `properties`. */
 function chatPrompt(ask: Ask): ChatRequest {
-  const chat = renderChat(ask, '');
+  const chat = renderChat(ask, '', true);
   const tools = (chat.tools as { function: { parameters?: object } }[] | undefined)?.map((tool) => ({
     ...tool,
     function: { ...tool.function, parameters: { properties: {}, ...tool.function.parameters } },

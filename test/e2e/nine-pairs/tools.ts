@@ -2,10 +2,7 @@ import { type Scenario, saying } from './scenario.js';
 
 const THREE = 'call weather {"city":"Rome"}, call traffic {"city":"Oslo"}, call clock {"zone":"Asia/Tokyo"}';
 
-const CUSTOM_TOOLS = [
-  { client: 'chat', impossible: true, reason: 'chat has only functions' },
-  { client: 'messages', impossible: true, reason: 'Messages has only tools with a schema' },
-] as const;
+const CUSTOM_TOOLS = [{ client: 'messages', impossible: true, reason: 'Messages has only tools with a schema' }] as const;
 
 /** Scenarios with tool calls. */
 export const TOOL_CALLS: Scenario[] = [
@@ -156,7 +153,7 @@ export const TOOL_CALLS: Scenario[] = [
       ending: 'calls',
     },
     exceptions: [
-      { client: 'chat', impossible: true, reason: 'chat has only functions' },
+      { client: 'chat', impossible: true, reason: 'chat has no namespaces' },
       { client: 'messages', impossible: true, reason: 'Messages has only tools with a schema' },
     ],
   },

@@ -31,7 +31,7 @@ describe.each(Object.values<ProtocolAdapter>(ADAPTERS))('$name', (adapter) => {
   const { requests, reply, event } = COMPONENTS[adapter.name];
   const golden = join(PROTOCOLS, adapter.name, '__fixtures__/replies');
   const parsed = adapter.parseRequest(requests.streamed?.value);
-  const tools = { customTools: adapter.name === 'responses', namespaces: adapter.name === 'responses' };
+  const tools = { customTools: adapter.name !== 'messages', namespaces: adapter.name === 'responses' };
 
   test.each(readdirSync(golden))('golden reply %s', (file) => {
     const text = readFileSync(join(golden, file), 'utf8');

@@ -39,8 +39,10 @@ interface ConformanceSubject<Parsed extends ParsedRequest> {
   /** A strict client of the format. Joins a stream and throws when it breaks the format's grammar. */
   readStream(frames: readonly SseFrame[]): StreamedReply;
   continueWith: ContinueWith;
-  /** True for the format with custom tools and namespaces. */
+  /** True for the formats with custom tools. */
   customTools?: boolean;
+  /** True for the format with namespaces of tools. */
+  namespaces?: boolean;
 }
 
 const REPLY: ReplyContext = {
@@ -64,7 +66,7 @@ export function describeConformance<Parsed extends ParsedRequest>(subject: Confo
     describeErrors(adapter);
     describeGoldenReplies(subject, streamed);
     describeAnyStream(subject, streamed);
-    const tools = { customTools: subject.customTools ?? false, namespaces: subject.customTools ?? false };
+    const tools = { customTools: subject.customTools ?? false, namespaces: subject.namespaces ?? false };
     describeHistory(adapter, bodyOf(requests, 'streamed'), REPLY, subject.continueWith, tools);
   });
 }
@@ -169,7 +171,7 @@ function describeGoldenReplies<Parsed extends ParsedRequest>(subject: Conformanc
 
 function describeAnyStream<Parsed extends ParsedRequest>(subject: ConformanceSubject<Parsed>, streamed: Parsed): void {
   const { adapter, readStream } = subject;
-  const tools = { customTools: subject.customTools ?? false, namespaces: subject.customTools ?? false };
+  const tools = { customTools: subject.customTools ?? false, namespaces: subject.namespaces ?? false };
 
   testCases(
     'any valid stream in any batches is read as the plain reply [events-only-streams, messages-event-names, H-7, C-30, C-31, R-8, M-24, T-21]',

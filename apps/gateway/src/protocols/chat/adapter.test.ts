@@ -12,6 +12,7 @@ describeConformance({
   fixtures: join(import.meta.dirname, '__fixtures__'),
   optionalFields: [...Object.keys(new ChatFields()).filter((field) => field !== 'model'), ...handParsed, ...ignored],
   readStream,
+  customTools: true,
   continueWith: ({ choices: [{ message }] }: ChatReply) => ({
     messages: [
       { role: 'user', content: 'Hello' },

@@ -21,15 +21,21 @@ interface CallPiece {
   index: number;
   id?: string;
   type?: string;
-  function: { name?: string; arguments: string };
+  function?: { name?: string; arguments: string };
+  custom?: { name?: string; input: string };
 }
+
+type Call = { id: string; type: string } & (
+  | { function: { name: string; arguments: string } }
+  | { custom: { name: string; input: string } }
+);
 
 interface Message {
   role: string;
   content: string | null;
   refusal?: string;
   reasoning_content?: string;
-  tool_calls?: { id: string; type: string; function: { name: string; arguments: string } }[];
+  tool_calls?: Call[];
 }
 
 /**
@@ -106,19 +112,23 @@ function addCallPiece(message: Message, piece: CallPiece): void {
   message.tool_calls ??= [];
   const call = message.tool_calls[piece.index];
   if (call === undefined) {
-    const { index, id = '', type = '', function: called } = piece;
+    const { index, id = '', type = '', function: called, custom } = piece;
     demand(index === message.tool_calls.length, 'indexes are contiguous, in order of appearance');
+    const { name, text } =
+      type === 'custom' ? { name: custom?.name, text: custom?.input } : { name: called?.name, text: called?.arguments };
     demand(
-      id !== '' && type === 'function' && called.name !== undefined && called.arguments === '',
+      id !== '' && Object.keys(piece).join() === `index,id,type,${type}` && name !== undefined && text === '',
       'the first piece of a call has id, type, name and empty arguments [chat-call-pieces, T-17]',
     );
-    message.tool_calls.push({ id, type, function: { name: called.name ?? '', arguments: '' } });
+    message.tool_calls.push({ id, type, ...(custom === undefined ? { function: called } : { custom }) } as Call);
   } else {
+    const [field, text] = 'custom' in call ? ['custom', 'input'] : ['function', 'arguments'];
     demand(
-      Object.keys(piece).join() === 'index,function' && Object.keys(piece.function).join() === 'arguments',
+      Object.keys(piece).join() === `index,${field}` && Object.keys(piece.custom ?? piece.function ?? {}).join() === text,
       'later pieces have only index and arguments [chat-call-pieces, T-16]',
     );
-    call.function.arguments += piece.function.arguments;
+    if ('custom' in call) call.custom.input += piece.custom?.input;
+    else call.function.arguments += piece.function?.arguments;
   }
 }
 

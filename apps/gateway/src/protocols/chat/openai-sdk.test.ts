@@ -98,6 +98,37 @@ test('stream helper: interleaved calls of strict tools are parsed', async () => 
   ]);
 });
 
+test('calls of custom tools, plain and by the stream helper [client-custom-tools]', async () => {
+  const input = '*** Begin Patch\n"½" 東京\n';
+  const patching: StreamEvent[] = [
+    { type: 'tool-call-start', index: 0, callId: 'call_a', tool: { name: 'apply_patch' }, kind: 'custom' },
+    { type: 'tool-call-start', index: 1, callId: 'call_b', tool: { name: 'now' }, kind: 'function' },
+    { type: 'tool-call-delta', index: 1, text: '{}' },
+    { type: 'tool-call-delta', index: 0, text: input.slice(0, 20) },
+    { type: 'tool-call-delta', index: 0, text: input.slice(20) },
+    { type: 'tool-call-end', index: 1 },
+    { type: 'tool-call-end', index: 0 },
+    usageReport,
+    { type: 'completion-finish', reason: 'stop' },
+  ];
+  const params = { model: 'sim-fast', messages, tools: [...tools, { type: 'custom' as const, custom: { name: 'apply_patch' } }] };
+  const plain = await clientOf(patching).chat.completions.create(params);
+  const streamed = await clientOf(patching).chat.completions.stream(params).finalChatCompletion();
+  for (const { choices } of [plain, streamed]) {
+    expect(choices).toMatchObject([
+      {
+        finish_reason: 'tool_calls',
+        message: {
+          tool_calls: [
+            { id: 'call_a', type: 'custom', custom: { name: 'apply_patch', input } },
+            { id: 'call_b', type: 'function', function: { name: 'now', arguments: '{}' } },
+          ],
+        },
+      },
+    ]);
+  }
+});
+
 test('parse helper: strict tools of a plain reply [C-9]', async () => {
   const completion = await clientOf(callReply).chat.completions.parse({ model: 'sim-fast', messages, tools });
   expect(completion.choices[0]?.message.tool_calls).toMatchObject([

@@ -1,4 +1,16 @@
-import { count, described, either, type JsonSchema, list, orNull, ref, replyObject, text, word } from '../json-schema/json-schema.js';
+import {
+  byProperty,
+  count,
+  described,
+  either,
+  type JsonSchema,
+  list,
+  orNull,
+  ref,
+  replyObject,
+  text,
+  word,
+} from '../json-schema/json-schema.js';
 
 const FINISH_REASON = word('stop', 'length', 'tool_calls');
 
@@ -27,11 +39,16 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
       tool_calls: list(ref('ChatToolCall')),
     },
   ),
-  ChatToolCall: replyObject({
+  ChatToolCall: byProperty('type', { function: 'ChatFunctionCall', custom: 'ChatCustomCall' }),
+  ChatFunctionCall: replyObject({
     id: text,
     type: word('function'),
     function: replyObject({ name: text, arguments: described(text, 'JSON as written by the model: validate it.') }),
   }),
+  ChatCustomCall: {
+    ...replyObject({ id: text, type: word('custom'), custom: replyObject({ name: text, input: text }) }),
+    description: 'A call of a tool that the request declared as custom.',
+  },
   ChatUsage: replyObject({
     prompt_tokens: described(count, 'Cached tokens included.'),
     completion_tokens: described(count, 'Reasoning included.'),
@@ -61,8 +78,16 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
     { role: word('assistant'), content: orNull(text), refusal: text, reasoning_content: text, tool_calls: list(ref('ChatToolCallDelta')) },
   ),
   ChatToolCallDelta: {
-    ...replyObject({ index: count, function: replyObject({ arguments: text }, { name: text }) }, { id: text, type: word('function') }),
-    description: 'The first piece of a call has its id and name; later pieces with the same index continue its arguments.',
+    ...replyObject(
+      { index: count },
+      {
+        id: text,
+        type: word('function', 'custom'),
+        function: replyObject({ arguments: text }, { name: text }),
+        custom: replyObject({ input: text }, { name: text }),
+      },
+    ),
+    description: 'The first piece of a call has its id and name; later pieces with the same index continue its arguments or its input.',
   },
 };
 

@@ -46,7 +46,10 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
           'Only when `stream` is true. With `include_usage`, a chunk with the usage precedes `[DONE]`.',
         ),
         stop: described(either(stopSequence, stopSequences), 'Up to four sequences that end the reply and are not part of it.'),
-        tools: described({ ...list(ref('ChatTool')), maxItems: TOOLS_MAX }, 'Functions the model may call; each name once.'),
+        tools: described(
+          { ...list(ref('ChatTool')), maxItems: TOOLS_MAX },
+          'Functions and custom tools the model may call; each name once.',
+        ),
         tool_choice: described(ref('ChatToolChoice'), 'Ignored without `tools`.'),
         response_format: ref('ChatResponseFormat'),
         seed: described({ type: 'integer' }, 'A hint: forwarded if the upstream supports it. An invalid value is ignored.'),
@@ -80,7 +83,10 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
   ),
   ChatToolMessage: requestObject({ role: word('tool'), content: textOr(textPart), tool_call_id: name }),
   ChatEarlierToolCall: {
-    ...requestObject({ id: name, function: requestObject({ name }, { arguments: text }) }, { type: word('function') }),
+    ...either(
+      requestObject({ id: name, function: requestObject({ name }, { arguments: text }) }, { type: word('function') }),
+      requestObject({ id: name, type: word('custom'), custom: requestObject({ name, input: text }) }),
+    ),
     description: 'A tool call of an earlier reply, unchanged.',
   },
   ChatUserPart: byProperty('type', { text: 'ChatTextPart', image_url: 'ChatImagePart' }),
@@ -90,16 +96,25 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
     type: word('image_url'),
     image_url: either(imageUrl(), requestObject({ url: imageUrl() }, { detail: text })),
   }),
-  ChatTool: requestObject({
+  ChatTool: byProperty('type', { function: 'ChatFunctionTool', custom: 'ChatCustomTool' }),
+  ChatFunctionTool: requestObject({
     type: word('function'),
     function: requestObject(
       { name },
       { description: text, parameters: described(anyObject, 'JSON Schema of the arguments.'), strict: flag },
     ),
   }),
+  ChatCustomTool: {
+    ...requestObject({
+      type: word('custom'),
+      custom: requestObject({ name }, { description: text, format: described(anything, 'A grammar is a hint, not enforced.') }),
+    }),
+    description: 'A tool that takes one text.',
+  },
   ChatToolChoice: either(
     mode,
     described(requestObject({ type: word('function'), function: requestObject({ name }) }), 'Forces one of `tools`.'),
+    described(requestObject({ type: word('custom'), custom: requestObject({ name }) }), 'Forces one of `tools`.'),
     {
       ...requestObject({ type: word('allowed_tools') }),
       anyOf: [requestObject({ allowed_tools: requestObject(allowed) }), requestObject(allowed, { allowed_tools: { type: 'null' } })],
@@ -107,8 +122,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
     },
   ),
   ChatAllowedTool: {
-    ...requestObject({ type: word('function') }),
-    anyOf: [requestObject({ function: requestObject({ name }) }), requestObject({ name }, { function: { type: 'null' } })],
+    anyOf: [allowedTool('function'), allowedTool('custom')].flat(),
     description: 'One of `tools` by its name.',
   },
   ChatResponseFormat: byProperty('type', {
@@ -122,6 +136,13 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
     json_schema: requestObject({ name, schema: anyObject }, { strict: flag, description: text }),
   }),
 };
+
+function allowedTool(type: string): JsonSchema[] {
+  return [
+    requestObject({ type: word(type), [type]: requestObject({ name }) }),
+    requestObject({ type: word(type), name }, { [type]: { type: 'null' } }),
+  ];
+}
 
 function imageUrl(): JsonSchema {
   return described(text, 'A base64 data URL of a PNG, JPEG, WebP or GIF of at most 5 MiB. Links are refused.');

@@ -44,6 +44,7 @@ export function isEmptyContentNull(hasToolCalls: boolean, hasReasoning: boolean,
   return hasToolCalls || (hasReasoning && finishReason === 'length');
 }
 
-function renderToolCall(call: CompletedToolCall) {
-  return { id: call.callId, type: 'function', function: { name: call.tool.name, arguments: call.argumentsText } };
+function renderToolCall({ callId: id, kind, tool: { name }, argumentsText }: CompletedToolCall) {
+  if (kind === 'custom') return { id, type: kind, custom: { name, input: argumentsText } };
+  return { id, type: kind, function: { name, arguments: argumentsText } };
 }

@@ -1,5 +1,6 @@
 import type { GatewayError } from '#inference/errors.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
+import type { Tool } from '#inference/tool.js';
 import type { Usage } from '#inference/usage.js';
 import type { ReplyContext, ReplyOptions, StreamRenderer } from '../protocol-adapter.js';
 import { type ToolCallEvent, ToolCallSequencer } from '../tool-calls/tool-call-sequencer.js';
@@ -27,6 +28,8 @@ class ChatStream implements StreamRenderer {
   private hasRefusal = false;
   private hasReasoning = false;
   private hasToolCalls = false;
+  /** Kind of the call that is being sent. */
+  private callKind: Tool['kind'] = 'function';
 
   constructor(
     reply: ReplyContext,
@@ -96,10 +99,11 @@ class ChatStream implements StreamRenderer {
     for (const event of events) {
       if (event.type === 'tool-call-start') {
         this.hasToolCalls = true;
-        chunks += this.openOnce('null') + this.renderCallPiece(callStart(event.index, event.callId, event.tool.name));
+        this.callKind = event.kind;
+        chunks += this.openOnce('null') + this.renderCallPiece(callStart(event));
       } else if (event.type === 'tool-call-delta') {
         // Later pieces have no id, type or name, not even null: strict clients reject a changed identity.
-        chunks += this.renderCallPiece(`{"index":${event.index},"function":{"arguments":${JSON.stringify(event.text)}}}`);
+        chunks += this.renderCallPiece(`{"index":${event.index},${ARGUMENTS_START[this.callKind]}${JSON.stringify(event.text)}}}`);
       }
     }
     return chunks;
@@ -126,6 +130,10 @@ class ChatStream implements StreamRenderer {
   }
 }
 
-function callStart(index: number, id: string, name: string): string {
-  return JSON.stringify({ index, id, type: 'function', function: { name, arguments: '' } });
+/** The field of a piece that continues a call. */
+const ARGUMENTS_START = { function: '"function":{"arguments":', custom: '"custom":{"input":' } satisfies Record<Tool['kind'], string>;
+
+function callStart({ index, callId: id, kind, tool: { name } }: Extract<ToolCallEvent, { type: 'tool-call-start' }>): string {
+  const called = kind === 'custom' ? { custom: { name, input: '' } } : { function: { name, arguments: '' } };
+  return JSON.stringify({ index, id, type: kind, ...called });
 }

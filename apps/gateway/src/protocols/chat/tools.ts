@@ -12,35 +12,44 @@ import {
   readOptionalTrue,
   readTools,
 } from '../body-fields/body-fields.js';
+import { parseCustomTool } from '../tool-calls/custom-tool.js';
 import { parseAllowedTools, parseToolChoiceMode, type ToolUse, useInMode } from '../tool-calls/tool-choice-mode.js';
 import type { WireNames } from '../tool-calls/wire-names.js';
 
-/** Parses `tools`: functions only, each name once. */
+/** Parses `tools`: functions and custom tools, each name once. */
 export function parseTools(source: JsonObject, names: WireNames): Tool[] {
   const declared = new Set<string>();
   return readTools(source).map((value, index) => {
     const path = `tools[${index}]`;
     const tool = parseTool(asObject(value, path), path, names);
-    if (declared.has(tool.key.name)) throw invalidField(`${path}.function.name`, 'is declared twice');
+    if (declared.has(tool.key.name)) throw invalidField(`${path}.${tool.kind}.name`, 'is declared twice');
     declared.add(tool.key.name);
     return tool;
   });
 }
 
 function parseTool(entry: JsonObject, path: string, names: WireNames): Tool {
-  if (readName(entry, 'type', path) !== 'function') throw invalidField(`${path}.type`, 'must be function');
-  const definition = readObject(entry, 'function', path);
-  const functionPath = `${path}.function`;
+  const kind = readKind(entry, path);
+  const definition = readObject(entry, kind, path);
+  const definitionPath = `${path}.${kind}`;
   // `key` is the client's name, `wireName` one that every upstream accepts.
-  const key = { name: readName(definition, 'name', functionPath) };
+  const key = { name: readName(definition, 'name', definitionPath) };
+  if (kind === 'custom') return parseCustomTool(definition, definitionPath, key, names);
   return {
     key,
     wireName: names.nameFor(key),
-    kind: 'function',
-    description: readOptionalString(definition, 'description', functionPath),
-    parameters: readOptionalObject(definition, 'parameters', functionPath) ?? { type: 'object', properties: {} },
-    strict: readOptionalTrue(definition, 'strict', functionPath),
+    kind,
+    description: readOptionalString(definition, 'description', definitionPath),
+    parameters: readOptionalObject(definition, 'parameters', definitionPath) ?? { type: 'object', properties: {} },
+    strict: readOptionalTrue(definition, 'strict', definitionPath),
   };
+}
+
+/** Reads the `type` of a tool or of a call. It is also the name of the field with its definition. */
+export function readKind(owner: JsonObject, path: string): Tool['kind'] {
+  const type = readName(owner, 'type', path);
+  if (type === 'function' || type === 'custom') return type;
+  throw invalidField(`${path}.type`, 'must be function or custom');
 }
 
 /**
@@ -54,17 +63,15 @@ export function parseToolUse(source: JsonObject, tools: readonly Tool[]): ToolUs
   if (!isObject(choice)) throw invalidField('tool_choice', 'must be a string or an object');
   switch (readName(choice, 'type', 'tool_choice')) {
     case 'function':
-      return {
-        tools,
-        toolChoice: {
-          kind: 'tool',
-          wireName: findNamed(readObject(choice, 'function', 'tool_choice'), 'tool_choice.function', tools).wireName,
-        },
-      };
+    case 'custom': {
+      const kind = readKind(choice, 'tool_choice');
+      const { wireName } = findNamed(readObject(choice, kind, 'tool_choice'), `tool_choice.${kind}`, tools);
+      return { tools, toolChoice: { kind: 'tool', wireName } };
+    }
     case 'allowed_tools':
       return useAllowedTools(choice, tools);
     default:
-      throw invalidField('tool_choice.type', 'must be function or allowed_tools');
+      throw invalidField('tool_choice.type', 'must be function, custom or allowed_tools');
   }
 }
 
@@ -80,8 +87,7 @@ function useAllowedTools(choice: JsonObject, tools: readonly Tool[]): ToolUse {
   const [owner, path] = nestedOrFlat(choice, 'allowed_tools', 'tool_choice');
   const mode = parseToolChoiceMode(readName(owner, 'mode', path), `${path}.mode`);
   const allowed = parseAllowedTools(owner, path, tools, (entry, entryPath) => {
-    if (readName(entry, 'type', entryPath) !== 'function') throw invalidField(`${entryPath}.type`, 'must be function');
-    return findNamed(...nestedOrFlat(entry, 'function', entryPath), tools);
+    return findNamed(...nestedOrFlat(entry, readKind(entry, entryPath), entryPath), tools);
   });
   return useInMode(mode, allowed, `${path}.tools`);
 }

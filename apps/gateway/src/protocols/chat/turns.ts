@@ -16,6 +16,7 @@ import {
 } from '../body-fields/body-fields.js';
 import { CallPairs } from '../tool-calls/call-pairs.js';
 import type { WireNames } from '../tool-calls/wire-names.js';
+import { readKind } from './tools.js';
 
 /** Parses `messages` into turns, in order. Consecutive tool messages become one turn. */
 export function parseTurns(source: JsonObject, names: WireNames): Turn[] {
@@ -88,11 +89,13 @@ function parseAssistantTurn(message: JsonObject, path: string, names: WireNames,
 function parseToolCall(value: unknown, path: string, names: WireNames): ToolCallPart {
   const call = asObject(value, path);
   const callId = readName(call, 'id', path);
-  if (!isAbsent(call.type) && call.type !== 'function') throw invalidField(`${path}.type`, 'must be function');
-  const called = readObject(call, 'function', path);
-  const tool = { name: readName(called, 'name', `${path}.function`) };
-  const argumentsText = readOptionalString(called, 'arguments', `${path}.function`) || '{}';
-  return { type: 'tool-call', callId, tool, wireName: names.nameFor(tool), argumentsText, kind: 'function' };
+  const kind = isAbsent(call.type) ? 'function' : readKind(call, path);
+  const called = readObject(call, kind, path);
+  const calledPath = `${path}.${kind}`;
+  const tool = { name: readName(called, 'name', calledPath) };
+  const argumentsText =
+    kind === 'custom' ? readString(called, 'input', calledPath) : readOptionalString(called, 'arguments', calledPath) || '{}';
+  return { type: 'tool-call', callId, tool, wireName: names.nameFor(tool), argumentsText, kind };
 }
 
 function parseToolResult(message: JsonObject, path: string, pairs: CallPairs): ToolResult {

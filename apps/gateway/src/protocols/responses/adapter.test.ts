@@ -21,4 +21,5 @@ describeConformance({
     ],
   }),
   customTools: true,
+  namespaces: true,
 });

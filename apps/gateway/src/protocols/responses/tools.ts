@@ -14,6 +14,7 @@ import {
   TOOLS_MAX,
   tooManyTools,
 } from '../body-fields/body-fields.js';
+import { parseCustomTool } from '../tool-calls/custom-tool.js';
 import { isPlaceholder } from '../tool-calls/placeholder.js';
 import { parseAllowedTools, parseToolChoiceMode, type ToolUse, useInMode } from '../tool-calls/tool-choice-mode.js';
 import type { WireNames } from '../tool-calls/wire-names.js';
@@ -146,8 +147,9 @@ function* parseEntries(owner: JsonObject, path: string, namespace: string | unde
     if (type === 'function') {
       const tool = parseFunction(entry, entryPath, namespace, names);
       if (!isPlaceholder(tool, entry.defer_loading)) yield [tool, entryPath];
-    } else if (type === 'custom') yield [parseCustom(entry, entryPath, namespace, names), entryPath];
-    else if (type === 'namespace' && namespace === undefined) {
+    } else if (type === 'custom') {
+      yield [parseCustomTool(entry, entryPath, toolKey(readName(entry, 'name', entryPath), namespace), names), entryPath];
+    } else if (type === 'namespace' && namespace === undefined) {
       yield* parseEntries(entry, entryPath, readName(entry, 'name', entryPath), names);
     }
   }
@@ -163,22 +165,4 @@ function parseFunction(entry: JsonObject, path: string, namespace: string | unde
     parameters: readOptionalObject(entry, 'parameters', path) ?? { type: 'object', properties: {} },
     strict: readOptionalTrue(entry, 'strict', path),
   };
-}
-
-function parseCustom(entry: JsonObject, path: string, namespace: string | undefined, names: WireNames): Tool {
-  const key = toolKey(readName(entry, 'name', path), namespace);
-  return {
-    key,
-    wireName: names.nameFor(key),
-    kind: 'custom',
-    description: readOptionalString(entry, 'description', path),
-    grammar: grammarOf(entry.format),
-  };
-}
-
-/** Reads the grammar of a custom tool. It is a hint: an invalid grammar is ignored. */
-function grammarOf(format: unknown): Tool['grammar'] {
-  if (!isObject(format) || format.type !== 'grammar') return undefined;
-  const { syntax, definition } = format;
-  return typeof syntax === 'string' && typeof definition === 'string' ? { syntax, definition } : undefined;
 }
