@@ -1,5 +1,6 @@
 import { jest } from '@jest/globals';
 import { cookieOf, PASSWORD, PanelFixture } from '../../test/panel-fixture.js';
+import { SignInBlock } from './sign-in-block.js';
 
 let panel: PanelFixture;
 beforeAll(async () => {
@@ -70,12 +71,14 @@ test('where a person has signed in before, failures delay them and do not lock t
   expect((await signIn(email, PASSWORD, address)).status).toBe(201);
 });
 
-test('where a person has signed in before, strangers who use up the address do not lock them out [sec-lockout]', async () => {
+test('where a person has signed in before, strangers who use up the address delay them anew each time [sec-lockout]', async () => {
+  const turns = jest.spyOn(SignInBlock.prototype, 'takeTurn');
   const [{ email }, address] = [await panel.person('admin'), newAddress()];
   expect((await signIn(email, PASSWORD, address)).status).toBe(201);
   for (let stranger = 0; stranger < 5; stranger++) await guess(10, `stranger${stranger}@example.com`, address);
   expect(codes([await signIn('unknown@example.com', 'x', address)])).toEqual(['rate_limit_exceeded']);
-  expect((await signIn(email, PASSWORD, address)).status).toBe(201);
+  expect(codes([await signIn(email, PASSWORD, address), await signIn(email, PASSWORD, address)])).toEqual([201, 201]);
+  expect(turns.mock.results.flatMap(({ type, value }) => (type === 'return' ? [value] : []))).toEqual([2_000, 2_000]);
 });
 
 test('failed sign-ins do not keep a signed-in person from a confirmation [sec-lockout]', async () => {

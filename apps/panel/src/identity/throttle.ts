@@ -5,6 +5,7 @@ import { addressGroup } from '#network/address-group.js';
 import { PanelError } from '../http/panel-error.js';
 import { digestOf } from './secret.js';
 import { knownPeople } from './sign-in-addresses.js';
+import { SignInBlock } from './sign-in-block.js';
 import { Turns } from './turns.js';
 
 /** Milliseconds for which a failed sign-in counts. */
@@ -13,10 +14,6 @@ const WINDOW_MS = 15 * 60_000;
 const EACH_MAX = 10;
 /** Failures of one address in the window: many people may share it. */
 const BY_ADDRESS_MAX = 50;
-/** Milliseconds between sign-ins of a known person at an address that strangers are refused at. */
-const DELAY_MS = 2_000;
-/** Delayed sign-ins of one person at one address; more are refused. */
-const DELAYED_MAX = 4;
 /** Milliseconds before a refusal is sent, so that a connection causes at most one a second. */
 const REFUSAL_DELAY_MS = 1_000;
 /** Refusals that are delayed at once; more are sent immediately. */
@@ -32,13 +29,6 @@ export interface Attempt {
   where: string;
   /** Address whose known people are delayed and not refused. */
   address?: string;
-}
-
-/** A person at an address, or an address, until enough of its failures are over. */
-interface Block {
-  freeAt: number;
-  /** When the next delayed sign-in of each known person may go on. */
-  turns: Map<string, number>;
 }
 
 /** Removes the failures of an attempt that was right. */
@@ -65,7 +55,7 @@ export function confirmation(sessionId: string): Attempt {
  * right, so that parallel guesses cannot pass the limit together. What has been refused once is refused from memory until its time is over.
  */
 export class Throttle {
-  private readonly blocks = new Map<string, Block>();
+  private readonly blocks = new Map<string, SignInBlock>();
   private readonly turns = new Turns();
   /** Refusals that are being delayed. */
   private refusals = 0;
@@ -88,7 +78,7 @@ export class Throttle {
 
   private async admit<Result>(attempt: Attempt, work: (forget: Forget) => Promise<Result>): Promise<Result> {
     const block = this.blockOf(attempt);
-    if (block) await waitTurn(block, attempt);
+    if (block) await delay(block.takeTurn(guessedPerson(attempt), Date.now()));
     const outcome = await this.turns.run(attempt.where, async () => {
       // Another attempt may have been the last one while this one waited. One that was delayed does not count.
       if (!block && (this.blockOf(attempt) || (await this.isOver(attempt)))) return undefined;
@@ -98,7 +88,7 @@ export class Throttle {
   }
 
   /** Returns what keeps an attempt from being made now, from memory. */
-  private blockOf({ who, where }: Attempt): Block | undefined {
+  private blockOf({ who, where }: Attempt): SignInBlock | undefined {
     const found = [keyOf(who, where), where].flatMap((key) => {
       const block = this.blocks.get(key);
       if (block && block.freeAt > Date.now()) return [block];
@@ -122,9 +112,8 @@ export class Throttle {
         return false;
       }
       const known = address === undefined ? [] : await knownPeople(tx, address);
-      const turns = new Map(known.map((email) => [email, 0]));
-      if (all > 0) this.remember(where, { freeAt: all, turns });
-      else this.remember(keyOf(who, where), { freeAt: each, turns });
+      if (all > 0) this.remember(where, new SignInBlock(all, known));
+      else this.remember(keyOf(who, where), new SignInBlock(each, known.includes(who) ? [who] : []));
       return true;
     });
   }
@@ -136,7 +125,7 @@ export class Throttle {
     this.refusals--;
   }
 
-  private remember(key: string, block: Block): void {
+  private remember(key: string, block: SignInBlock): void {
     for (const oldest of this.blocks.keys()) {
       if (this.blocks.size < BLOCKS_MAX) break;
       this.blocks.delete(oldest);
@@ -146,26 +135,14 @@ export class Throttle {
 
   private async forget({ who, where }: Attempt): Promise<void> {
     this.blocks.delete(keyOf(who, where));
+    this.blocks.get(where)?.reset(who);
     await this.prisma.panelLoginFailure.deleteMany({ where: { emailDigest: digestOf(who), address: where } });
   }
 }
 
-/** Waits until a known person may try again. @throws {PanelError} `rate_limit_exceeded` for anybody else, or when too many wait */
-async function waitTurn({ freeAt, turns }: Block, { who, where, address }: Attempt): Promise<void> {
-  const now = Date.now();
-  // The person whom a provider sends is not known yet, so anybody's address will do.
-  const person = where === address ? who : (turns.keys().next().value ?? who);
-  const before = turns.get(person);
-  if (before === undefined) throw refusal(freeAt - now);
-  const turn = Math.max(now, before) + DELAY_MS;
-  if (turn > now + DELAY_MS * DELAYED_MAX) throw refusal(turn - now);
-  turns.set(person, turn);
-  await delay(turn - now);
-}
-
-function refusal(afterMs: number): PanelError {
-  const retryAfterSeconds = Math.max(1, Math.ceil(afterMs / 1_000));
-  return new PanelError('rate_limit_exceeded', 'Too many failed sign-ins. Try again later.', { retryAfterSeconds });
+/** Returns the e-mail whose password an attempt guesses; undefined for one with a provider. */
+function guessedPerson({ who, where, address }: Attempt): string | undefined {
+  return where === address ? who : undefined;
 }
 
 /** The separator is in no address and no session. */
