@@ -81,6 +81,13 @@ test('where a person has signed in before, strangers who use up the address dela
   expect(turns.mock.results.flatMap(({ type, value }) => (type === 'return' ? [value] : []))).toEqual([2_000, 2_000]);
 });
 
+test('a sign-in without a known address makes none known: strangers share it [sec-lockout]', async () => {
+  const { email } = await panel.person('admin');
+  expect((await signIn(email, PASSWORD, 'no address')).status).toBe(201);
+  await guess(10, email, 'no address');
+  expect(codes([await signIn(email, PASSWORD, 'no address')])).toEqual(['rate_limit_exceeded']);
+});
+
 test('failed sign-ins do not keep a signed-in person from a confirmation [sec-lockout]', async () => {
   const { email, cookie } = await panel.person('admin');
   await guess(11, email, newAddress());
