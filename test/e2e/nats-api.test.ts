@@ -202,10 +202,18 @@ describe('the examples of the page', () => {
       ]);
     const before = await books();
     const outcomes: unknown[] = [];
+    const written: string[] = [];
     for (const { user, subject, payload } of EXAMPLES) {
-      const { error } = await ask(user, subject, { ...filledIn(payload, known), 'a field of version 2': { deep: [1] } });
-      if (error) outcomes.push([subject, error]);
+      const request = { ...filledIn(payload, known), 'a field of version 2': { deep: [1] } };
+      const { result, rows } = await watched(user, subject, request);
+      if (result.error) outcomes.push([subject, result.error]);
+      written.push(...rows.map(({ action }) => action));
     }
+    // Acts, and what another example has ended or an example without an id makes anew.
+    expect(written).toEqual([
+      ...['plan.subscribe', 'plan.cancel', 'usage.rebuild', 'ledger.check', 'upstream.test', 'invite.withdraw', 'invite.create'],
+      ...['budget.create', 'webhook.create', 'webhook.test', 'webhook.rotate', 'webhook.replay', 'webhook.remove'],
+    ]);
     expect(await books()).toEqual(before);
     expect(outcomes).toEqual([
       ['billing.v1.key.create', 'conflict'],

@@ -6,7 +6,7 @@ import { PanelError } from '../http/panel-error.js';
 import type { Caller } from '../http/panel-request.js';
 import { renderGrant } from './grants.js';
 import { checkNewPassword, type Passwords } from './passwords.js';
-import { lockVerified } from './person-lock.js';
+import { lockPerson, lockVerified } from './person-lock.js';
 import { endSessions } from './sessions.js';
 import type { SignIn } from './sign-in.js';
 
@@ -25,7 +25,8 @@ export class People {
 
   async rename({ userId }: Caller, name: string, author: Author): Promise<void> {
     await journaled(this.prisma, author, async (tx, record) => {
-      const before = await tx.panelUser.findUniqueOrThrow({ where: { id: userId } });
+      const before = await lockPerson(tx, userId);
+      if (before.name === name) return;
       await tx.panelUser.update({ where: { id: userId }, data: { name } });
       const target = `user/${userId}`;
       await record({ action: 'user.update', target, before: { name: before.name }, after: { name } });

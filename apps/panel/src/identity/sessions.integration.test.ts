@@ -1,4 +1,5 @@
-import { cookieOf, PASSWORD, PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
+import { cookieOf, OPERATOR, PASSWORD, PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
+import { Sessions } from './sessions.js';
 
 let panel: PanelFixture;
 let admin: SignedIn;
@@ -104,4 +105,23 @@ test('a new role ends the sessions of its person', async () => {
   const reply = await panel.send(`/members/${viewer.userId}`, { method: 'PATCH', cookie: admin.cookie, body: { role: 'admin' } });
   expect([reply.status, reply.body.grants.map(({ role }: { role: string }) => role)]).toEqual([200, ['admin']]);
   expect((await ask(viewer.cookie))[0]).toBe(401);
+});
+
+test('an end of no session writes no row, and one that is over counts as none [sec-audit-row]', async () => {
+  const other = await panel.session(admin);
+  const rows = async () => (await panel.journal('session.end-all')).filter(({ target }) => target === `user/${admin.userId}`);
+  const endOthers = () => panel.send('/sessions', { method: 'DELETE', cookie: admin.cookie });
+  await panel.sql.query("UPDATE panel.session SET seen_at = now() - interval '31 minutes' WHERE user_agent = 'test'");
+  expect([(await endOthers()).status, (await ask(other))[0], await rows()]).toEqual([204, 401, []]);
+  const end = () => panel.app.get(Sessions).endAccess(admin.userId, false, OPERATOR);
+  const one = { sessionsEnded: 1, tokensEnded: 0 };
+  expect([await end(), await end()]).toEqual([one, { sessionsEnded: 0, tokensEnded: 0 }]);
+  expect(await rows()).toMatchObject([{ after: one }]);
+});
+
+test('a name that is changed to itself writes no row [sec-audit-row]', async () => {
+  const rename = (name: string) => panel.send('/me', { method: 'PATCH', cookie: admin.cookie, body: { name } });
+  for (const name of ['Ada', 'Ada']) expect((await rename(name)).status).toBe(200);
+  const rows = (await panel.journal('user.update')).filter(({ target }) => target === `user/${admin.userId}`);
+  expect(rows.map(({ after }) => after)).toEqual([{ name: 'Ada' }]);
 });

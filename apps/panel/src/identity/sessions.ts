@@ -42,8 +42,7 @@ export class Sessions {
     confirmedAt = new Date(),
   ): Promise<{ id: string; secret: string }> {
     const now = new Date();
-    const expired = { OR: [{ createdAt: { lt: before(now, ABSOLUTE_MS) } }, { seenAt: { lt: before(now, IDLE_MS) } }] };
-    await tx.panelSession.deleteMany({ where: { userId, ...expired } });
+    await deleteOver(tx, userId);
     const secret = makeSecret();
     const id = randomUUIDv7();
     const times = { createdAt: now, confirmedAt, seenAt: now };
@@ -102,6 +101,7 @@ export class Sessions {
   /** Ends one session of a person. @throws {PanelError} `not_found` */
   async end(userId: string, sessionId: string, author: Author): Promise<void> {
     await journaled(this.prisma, author, async (tx, record) => {
+      await deleteOver(tx, userId);
       const { count } = await tx.panelSession.deleteMany({ where: { id: sessionId, userId } });
       if (count === 0) throw new PanelError('not_found', 'There is no such session.');
       await record({ action: 'session.end', target: `session/${sessionId}` });
@@ -112,7 +112,7 @@ export class Sessions {
   async endAll(userId: string, author: Author, except?: string): Promise<number> {
     return journaled(this.prisma, author, async (tx, record) => {
       const sessionsEnded = await endSessions(tx, userId, except);
-      await record({ action: 'session.end-all', target: `user/${userId}`, after: { sessionsEnded } });
+      if (sessionsEnded > 0) await record({ action: 'session.end-all', target: `user/${userId}`, after: { sessionsEnded } });
       return sessionsEnded;
     });
   }
@@ -124,7 +124,8 @@ export class Sessions {
       const ended = keepsTokens
         ? { sessionsEnded: await endSessions(tx, userId), tokensEnded: 0 }
         : await endAccess(tx, userId, record, 'all sessions were ended');
-      await record({ action: 'session.end-all', target: `user/${userId}`, after: { ...ended } });
+      const { sessionsEnded, tokensEnded } = ended;
+      if (sessionsEnded + tokensEnded > 0) await record({ action: 'session.end-all', target: `user/${userId}`, after: { ...ended } });
       return ended;
     });
   }
@@ -160,11 +161,19 @@ export async function endAccess(tx: Prisma.TransactionClient, userId: string, re
   return { sessionsEnded: await endSessions(tx, userId), tokensEnded: await revokeTokens(tx, userId, record, reason) };
 }
 
-/** Ends a person's sessions, except the one that is given. Returns their number. */
+/** Ends a person's sessions, except the one that is given. Returns the number of those that were not over. */
 export async function endSessions(tx: Prisma.TransactionClient, userId: string, except?: string): Promise<number> {
   await lockPerson(tx, userId);
+  await deleteOver(tx, userId);
   const { count } = await tx.panelSession.deleteMany({ where: { userId, ...(except !== undefined && { id: { not: except } }) } });
   return count;
+}
+
+/** Deletes the sessions of a person that are over, as `isOver` says. */
+async function deleteOver(tx: Prisma.TransactionClient, userId: string): Promise<void> {
+  const now = new Date();
+  const over = { OR: [{ createdAt: { lt: before(now, ABSOLUTE_MS) } }, { seenAt: { lt: before(now, IDLE_MS) } }] };
+  await tx.panelSession.deleteMany({ where: { userId, ...over } });
 }
 
 function isOver({ createdAt, seenAt }: { createdAt: Date; seenAt: Date }, now: Date): boolean {
