@@ -8,6 +8,7 @@ import { createPrismaClient, type PrismaClient } from '#database/prisma-client.j
 import { FakeMessaging } from '#testing/fake-messaging.js';
 import { createTestDatabase } from '#testing/test-database.js';
 import type { Permission, Role } from '../src/api/shapes/identity.js';
+import { journaled } from '../src/audit/journaled.js';
 import { API_PREFIX } from '../src/http/routes.js';
 import { Invites } from '../src/identity/invites.js';
 import { Sessions } from '../src/identity/sessions.js';
@@ -105,7 +106,8 @@ export class PanelFixture {
   /** Starts another session of a person. Returns the `cookie` header. */
   async session({ userId }: SignedIn): Promise<string> {
     const sessions = this.app.get(Sessions);
-    const { secret } = await this.prisma.$transaction((tx) => sessions.start(tx, userId, { address: '192.0.2.1', userAgent: 'test' }));
+    const client = { address: '192.0.2.1', userAgent: 'test' };
+    const { secret } = await journaled(this.prisma, OPERATOR, (tx, record) => sessions.start(tx, userId, client, record));
     return `tollgate=${secret}`;
   }
 

@@ -130,7 +130,7 @@ export class Invites {
       if (existing && password) ended = await endAccess(tx, userId, recordAs, 'the operator set a new password');
       else if (existing) await endSessions(tx, userId);
       await withdrawBeyondRights(tx, recordAs, userId);
-      const { id: sessionId, secret } = await this.sessions.start(tx, userId, client);
+      const { id: sessionId, secret } = await this.sessions.start(tx, userId, client, recordAs);
       const after = { invite: invite.id, role: invite.role, ...(ended && { password: 'changed', ...ended }) };
       const entry = { accountId: invite.accountId, target: `user/${userId}`, before: { role: before }, after };
       await recordAs({ action: 'invite.accept', ...entry });

@@ -107,6 +107,20 @@ test('a new role ends the sessions of its person', async () => {
   expect((await ask(viewer.cookie))[0]).toBe(401);
 });
 
+test('a person has 20 sessions: the next sign-in ends the one that was used longest ago, with a row', async () => {
+  const cookies = [admin.cookie];
+  for (let count = 1; count < 20; count++) cookies.push(await panel.session(admin));
+  await panel.sql.query("UPDATE panel.session SET seen_at = now() + interval '1 minute' WHERE user_agent IS NULL");
+  const [unused] = (await panel.sql.query("SELECT id FROM panel.session WHERE user_agent = 'test' ORDER BY id LIMIT 1")).rows;
+  const { status } = await panel.send('/session', { method: 'POST', body: { email: admin.email, password: PASSWORD } });
+  expect(status).toBe(201);
+  const answers = await Promise.all(cookies.map(async (cookie) => (await ask(cookie))[0]));
+  expect(answers).toEqual([200, 401, ...Array(18).fill(200)]);
+  expect((await panel.journal('session.end')).slice(-1)).toMatchObject([
+    { actor: `user/${admin.userId}`, target: `session/${unused.id}`, reason: 'a person has at most 20 sessions' },
+  ]);
+});
+
 test('an end of no session writes no row, and one that is over counts as none [sec-audit-row]', async () => {
   const other = await panel.session(admin);
   const rows = async () => (await panel.journal('session.end-all')).filter(({ target }) => target === `user/${admin.userId}`);

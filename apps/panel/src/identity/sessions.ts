@@ -19,6 +19,9 @@ export const ABSOLUTE_MS = 12 * 3_600_000;
 /** Requests of one minute write `seen_at` once. */
 const SEEN_MS = 60_000;
 
+/** Sessions of a person. One who signs in for each request would fill the table. */
+const SESSIONS_MAX = 20;
+
 const USER_AGENT_MAX = 300;
 
 /** `confirmedAt` of a session whose person a provider has vouched for without saying when it asked them. */
@@ -34,15 +37,20 @@ export interface Client {
 export class Sessions {
   constructor(private readonly prisma: PrismaClient) {}
 
-  /** Starts a session and deletes the person's expired ones. Call after `lockPerson`. `confirmedAt`: when the person proved who they are. Returns its secret. */
+  /**
+   * Starts a session, and ends the longest unused ones beyond `SESSIONS_MAX`. Call after `lockPerson`. `record`: in the name of the person.
+   * `confirmedAt`: when they proved who they are. Returns its secret.
+   */
   async start(
     tx: Prisma.TransactionClient,
     userId: string,
     { address, userAgent }: Client,
+    record: WriteEntry,
     confirmedAt = new Date(),
   ): Promise<{ id: string; secret: string }> {
     const now = new Date();
     await deleteOver(tx, userId);
+    await endBeyondMax(tx, userId, record);
     const secret = makeSecret();
     const id = randomUUIDv7();
     const times = { createdAt: now, confirmedAt, seenAt: now };
@@ -167,6 +175,15 @@ export async function endSessions(tx: Prisma.TransactionClient, userId: string, 
   await deleteOver(tx, userId);
   const { count } = await tx.panelSession.deleteMany({ where: { userId, ...(except !== undefined && { id: { not: except } }) } });
   return count;
+}
+
+/** Leaves room for one more session. */
+async function endBeyondMax(tx: Prisma.TransactionClient, userId: string, record: WriteEntry): Promise<void> {
+  const order = { orderBy: [{ seenAt: 'desc' as const }, { id: 'desc' as const }], skip: SESSIONS_MAX - 1 };
+  const beyond = await tx.panelSession.findMany({ where: { userId }, ...order, select: { id: true } });
+  await tx.panelSession.deleteMany({ where: { id: { in: beyond.map(({ id }) => id) } } });
+  const reason = `a person has at most ${SESSIONS_MAX} sessions`;
+  for (const { id } of beyond) await record({ action: 'session.end', target: `session/${id}`, reason });
 }
 
 /** Deletes the sessions of a person that are over, as `isOver` says. */

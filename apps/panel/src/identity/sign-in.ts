@@ -1,6 +1,6 @@
 import type { Author } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
-import { authorAs, journaled } from '../audit/journaled.js';
+import { authorAs, journaled, type WriteEntry } from '../audit/journaled.js';
 import type { SummedRefusals } from '../audit/summed-refusals.js';
 import { PanelError } from '../http/panel-error.js';
 import type { Caller } from '../http/panel-request.js';
@@ -32,8 +32,10 @@ export class SignIn {
     const user = await this.verify(parseEmail(typedEmail) ?? typedEmail, password, client.address, author);
     return journaled(this.prisma, author, async (tx, record) => {
       await lockVerified(tx, user);
-      const { id, secret } = await this.sessions.start(tx, user.id, client);
-      await record({ action: 'session.start', target: `session/${id}` }, authorAs(author, user.id, user.email));
+      const person = authorAs(author, user.id, user.email);
+      const recordAs: WriteEntry = (entry) => record(entry, person);
+      const { id, secret } = await this.sessions.start(tx, user.id, client, recordAs);
+      await recordAs({ action: 'session.start', target: `session/${id}` });
       return { secret, userId: user.id };
     });
   }

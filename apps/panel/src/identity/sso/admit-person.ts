@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { Author } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import type { Role } from '../../api/shapes/identity.js';
-import { authorAs, type JournalEntry, journaled } from '../../audit/journaled.js';
+import { authorAs, type JournalEntry, journaled, type WriteEntry } from '../../audit/journaled.js';
 import { PanelError } from '../../http/panel-error.js';
 import { lockRoles, setGroupRoles, setRole } from '../grants.js';
 import { withdrawBeyondRights } from '../open-invites.js';
@@ -55,11 +55,12 @@ export class AdmitPerson {
         const action = after === null ? 'member.remove' : 'member.update';
         await recordAs(user, { action, accountId, target: `user/${user.id}`, reason: `groups of ${provider}`, ...roles });
       }
+      const recordTheirs: WriteEntry = (entry) => recordAs(user, entry);
       if (hasChanged) await endSessions(tx, user.id);
-      if (hasChanged) await withdrawBeyondRights(tx, (entry) => recordAs(user, entry), user.id);
+      if (hasChanged) await withdrawBeyondRights(tx, recordTheirs, user.id);
       // The removal of the last role is kept, so this is no error yet.
       if ((await tx.panelGrant.count({ where: { userId: user.id } })) === 0) return { userId: user.id, secret: null };
-      const session = await this.sessions.start(tx, user.id, client, momentOf(person));
+      const session = await this.sessions.start(tx, user.id, client, recordTheirs, momentOf(person));
       await recordAs(user, { action: 'session.start', target: `session/${session.id}`, after: { provider } });
       return { userId: user.id, secret: session.secret };
     });
