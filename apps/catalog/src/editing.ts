@@ -30,7 +30,7 @@ export class Editing {
   }
 
   /** Returns the upstreams that a text of this caller may have with `allowPrivateNetwork`; undefined: any. */
-  async privateUpstreamsFor({ via }: Caller): Promise<PrivateUpstreams | undefined> {
+  async privateUpstreamsFor({ via }: { via: Caller['via'] }): Promise<PrivateUpstreams | undefined> {
     if (via !== PANEL || this.panelOpensPrivateNetwork) return undefined;
     const { upstreams } = await this.store.read();
     return new Map(upstreams.flatMap(({ id, baseUrl, allowPrivateNetwork }) => (allowPrivateNetwork ? [[id, baseUrl]] : [])));

@@ -28,8 +28,8 @@ export class RevisionsController {
   }
 
   @Serves(catalogPlan)
-  plan({ yaml }: CatalogPlanRequest) {
-    return planCatalog(this.store, yaml, readSecret);
+  async plan({ yaml, appliedBy: via = 'cli' }: CatalogPlanRequest) {
+    return planCatalog(this.store, yaml, readSecret, await this.editing.privateUpstreamsFor({ via }));
   }
 
   @Serves(revisionList)

@@ -312,6 +312,9 @@ test('with PANEL_PRIVATE_NETWORK=off the panel opens no private network [sec-ups
   const problem = 'can be set, or its baseUrl changed, with the command line alone: PANEL_PRIVATE_NETWORK is off';
   const refusal = expect.stringMatching(new RegExp(`upstreams\\[0\\]\\.allowPrivateNetwork: ${problem}`));
   await expect(panel.request(catalogApply, { yaml: moved })).rejects.toMatchObject({ code: 'invalid_request', message: refusal });
+  const plan = (appliedBy?: 'cli' | 'panel') => panel.request(catalogPlan, { yaml: moved, appliedBy });
+  expect((await plan('panel')).faults).toEqual([{ line: 1, field: 'upstreams[0].allowPrivateNetwork', problem }]);
+  expect([(await plan('cli')).faults, (await plan()).faults]).toEqual([[], []]);
   // What is open stays open, and the command line opens more.
   expect(await panel.request(catalogApply, { yaml: open.replace(/"1"/g, '"2"') })).toMatchObject({ revision: 2 });
   expect(await cli.request(catalogApply, { yaml: moved })).toMatchObject({ revision: 3 });

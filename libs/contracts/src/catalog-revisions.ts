@@ -1,4 +1,4 @@
-import { IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
+import { IsIn, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import type { Caller } from './audit.js';
 import { Id, type Paged } from './billing/fields.js';
 import type { CatalogChanges, PriceChange } from './catalog.js';
@@ -46,6 +46,8 @@ export const catalogGet = new Endpoint<CatalogGetRequest, CatalogGetReply>(
 export class CatalogPlanRequest {
   /** YAML text of a whole catalog. */
   @IsString() @Length(1, 1_000_000) yaml!: string;
+  /** User who would apply the text. Default: `cli`. With `PANEL_PRIVATE_NETWORK=off` the panel may apply less. */
+  @IsOptional() @IsIn(['cli', 'panel']) appliedBy?: 'cli' | 'panel';
 }
 
 export interface CatalogFault {

@@ -1,5 +1,6 @@
 import type { CatalogPlanReply } from '#contracts/catalog-revisions.js';
 import { CatalogFileError } from '../file/catalog-file-error.js';
+import type { PrivateUpstreams } from '../file/check-consistency.js';
 import { parseCatalogFile, type WantedCatalog } from '../file/parse-catalog-file.js';
 import type { Variables } from '../file/substitute.js';
 import type { CatalogStore } from './catalog-store.js';
@@ -8,19 +9,24 @@ import { isEmpty, planChanges } from './plan-changes.js';
 
 const FAULTS_MAX = 100;
 
-/** Compares a text with the stored catalog. Changes nothing. */
-export async function planCatalog(store: Pick<CatalogStore, 'read'>, text: string, variables: Variables): Promise<CatalogPlanReply> {
+/** Compares a text with the stored catalog. Changes nothing. With `privateUpstreams`, only these may have `allowPrivateNetwork`. */
+export async function planCatalog(
+  store: Pick<CatalogStore, 'read'>,
+  text: string,
+  variables: Variables,
+  privateUpstreams?: PrivateUpstreams,
+): Promise<CatalogPlanReply> {
   const current = await store.read();
   const { revision } = current;
-  const wanted = parse(text, variables);
+  const wanted = parse(text, variables, privateUpstreams);
   if (wanted instanceof CatalogFileError) return { revision, faults: faultsOf(wanted), changes: null };
   const changes = planChanges(current, wanted, Math.floor(Date.now() / 1000));
   return { revision, faults: [], changes: isEmpty(changes) ? null : describeDifferences(current, changes) };
 }
 
-function parse(text: string, variables: Variables): WantedCatalog | CatalogFileError {
+function parse(text: string, variables: Variables, privateUpstreams?: PrivateUpstreams): WantedCatalog | CatalogFileError {
   try {
-    return parseCatalogFile(text, 'catalog.yaml', variables);
+    return parseCatalogFile(text, 'catalog.yaml', variables, privateUpstreams);
   } catch (error) {
     if (error instanceof CatalogFileError) return error;
     throw error;

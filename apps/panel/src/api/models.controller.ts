@@ -44,7 +44,7 @@ export class ModelsController {
 
   @Handles('planCatalog')
   plan(@Input(CatalogPlanRequest) message: CatalogPlanRequest): Promise<CatalogPlanReply> {
-    return this.services.ask(catalogPlan, message);
+    return this.services.ask(catalogPlan, { ...message, appliedBy: 'panel' });
   }
 
   @Handles('applyCatalog')

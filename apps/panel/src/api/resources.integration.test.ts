@@ -7,7 +7,7 @@ import { projectCreate, projectList, projectUpdate } from '#contracts/billing/pr
 import { requestShow } from '#contracts/billing/requests.js';
 import { USAGE_GROUPS, usageQuery } from '#contracts/billing/usage.js';
 import { type CatalogApplyRequest, catalogApply, modelList } from '#contracts/catalog.js';
-import { catalogGet } from '#contracts/catalog-revisions.js';
+import { type CatalogPlanRequest, catalogGet, catalogPlan } from '#contracts/catalog-revisions.js';
 import { type UpstreamProbeEvent, upstreamProbe } from '#contracts/probe.js';
 import { type PriceScheduleRequest, priceCancel, priceSchedule } from '#contracts/scheduled-prices.js';
 import { ServiceError } from '#contracts/service-error.js';
@@ -405,6 +405,17 @@ test('an apply with a stale revision is a 409 of the catalog', async () => {
   const reply = await panel.send('/catalog/apply', { method: 'POST', body, cookie: (await panel.person('admin')).cookie });
   const error = { message: 'The catalog has revision 14.', type: 'conflict_error', param: 'expectedRevision', code: 'conflict' };
   expect([reply.status, reply.body, asked]).toEqual([409, { error }, [body]]);
+});
+
+test('a plan is the one of an apply by the panel, whatever the body says', async () => {
+  const asked: CatalogPlanRequest[] = [];
+  panel.messaging.answer(catalogPlan, (message) => {
+    asked.push(message);
+    return { revision: 7, faults: [], changes: null };
+  });
+  const body = { yaml: 'models: []', appliedBy: 'cli' };
+  expect((await panel.send('/catalog/plan', { method: 'POST', cookie: (await panel.person('admin')).cookie, body })).status).toBe(200);
+  expect(asked).toEqual([{ yaml: 'models: []', appliedBy: 'panel' }]);
 });
 
 test('the revision of a catalog is asked for by its number', async () => {

@@ -24,7 +24,7 @@ import type { PriceListReply, PriceScheduleRequest, ScheduledPrice } from '#cont
 export type { CatalogChanges, CatalogGetReply, CatalogModel, CatalogRevision, ModelListReply, PriceChange, RevisionListReply };
 
 /** `POST /catalog/plan`. Replies `CatalogPlanReply`; changes nothing. */
-export type CatalogPlanBody = CatalogPlanRequest;
+export type CatalogPlanBody = Omit<CatalogPlanRequest, 'appliedBy'>;
 export type { CatalogDifferences, CatalogFault, CatalogPlanReply, EntryDifferences, FieldDifference };
 
 /** `POST /catalog/apply`. Replies `CatalogApplyReply`; 409 `conflict` when another revision than `expectedRevision` is current. */
