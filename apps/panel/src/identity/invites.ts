@@ -7,7 +7,7 @@ import { newestFirst, type PageQuery, pageOf } from '../http/page.js';
 import { PanelError } from '../http/panel-error.js';
 import type { Caller } from '../http/panel-request.js';
 import { parseEmail } from './email-address.js';
-import { checkRoleFits, lockRoles, setRole } from './grants.js';
+import { accessOf, checkRoleFits, lockRoles, setRole } from './grants.js';
 import { withdrawBeyondRights, withdrawOpen } from './open-invites.js';
 import { checkNewPassword, type Passwords, weaknessOf } from './passwords.js';
 import { lockCaller, lockPerson, lockVerified } from './person-lock.js';
@@ -51,7 +51,8 @@ export class Invites {
     const scope = { email, accountId, role };
     const row = await journaled(this.prisma, author, async (tx, record) => {
       const id = randomUUIDv7();
-      if (by) await lockCaller(tx, by);
+      await lockRoles(tx);
+      if (by) await demandMayInvite(tx, by, accountId);
       await withdrawOpen(tx, record, scope, `replaced by invite/${id}`);
       const data = { id, digest: digestOf(secret), ...scope, setsPassword, invitedBy: author.caller.actor, createdAt: now, expiresAt };
       await record({ action: 'invite.create', accountId, target: `invite/${id}`, after: { email, role } });
@@ -71,6 +72,7 @@ export class Invites {
   /** @throws {PanelError} `not_found` */
   async withdraw(inviteId: string, mayWithdraw: (accountId: string | null) => void, author: Author): Promise<void> {
     await journaled(this.prisma, author, async (tx, record) => {
+      await lockRoles(tx);
       const row = await tx.panelInvite.findFirst({ where: { id: inviteId, acceptedAt: null } });
       if (!row) throw new PanelError('not_found', 'There is no such open invite.');
       mayWithdraw(row.accountId);
@@ -173,6 +175,12 @@ export class Invites {
     if (!invite || invite.acceptedAt !== null || invite.expiresAt <= new Date()) throw overLink();
     return invite;
   }
+}
+
+/** Demands the session and the right of a caller, who may have lost either since the request began. Call after `lockRoles`. */
+async function demandMayInvite(tx: Prisma.TransactionClient, caller: Caller, accountId: string | null): Promise<void> {
+  await lockCaller(tx, caller);
+  accessOf(await tx.panelGrant.findMany({ where: { userId: caller.userId } })).require('members', accountId);
 }
 
 /** True for a link that the operator made for an e-mail: who opens it has the operator's word that the e-mail is theirs. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { cookieOf, OPERATOR, PASSWORD, type SignedIn } from '../../test/panel-fixture.js';
 import { SsoFixture, sessionOf } from '../../test/sso-fixture.js';
+import { Invites } from './invites.js';
 import { Members } from './members.js';
 import { Sessions } from './sessions.js';
 
@@ -52,6 +53,18 @@ test('who may no longer invite people to an account loses the open invites there
   await sso.panel.app.get(Members).setRole(owner.userId, ACCOUNT, 'viewer', OPERATOR);
   expect(await open()).toEqual([OTHER]);
   expect(await reasons()).toEqual([rowOf('its maker may no longer invite people there', owner.userId)]);
+});
+
+test('an invite in flight loses against the loss of the right, also where the session stays', async () => {
+  const owner = await sso.panel.person('owner', ACCOUNT);
+  await sso.panel.person('owner', ACCOUNT);
+  const caller = await sso.panel.app.get(Sessions).find(owner.cookie.replace('tollgate=', ''));
+  await sso.panel.app.get(Members).setRole(owner.userId, ACCOUNT, 'viewer', OPERATOR, caller?.session?.id);
+  const late = sso.panel.app
+    .get(Invites)
+    .create({ email: GUEST, accountId: ACCOUNT, role: 'viewer', setsPassword: false }, OPERATOR, caller);
+  await expect(late).rejects.toMatchObject({ code: 'permission_denied' });
+  expect(await open()).toEqual([]);
 });
 
 test('who loses the right with their groups loses the open invites', async () => {

@@ -4,7 +4,7 @@ import { accessOf } from './grants.js';
 
 type Invite = Prisma.PanelInviteModel;
 
-/** Withdraws open invites. Those that still work get a row each, which says who had made them. */
+/** Withdraws open invites. Those that still work get a row each, which says who had made them. Call after `lockRoles`, as their acceptance does. */
 export async function withdrawOpen(
   tx: Prisma.TransactionClient,
   record: WriteEntry,
