@@ -208,6 +208,7 @@ async function* readEvents(
   const budget = new EventLoopBudget();
   try {
     for (let chunks: Chunks = first.length > 0 ? first : 'closed'; ; chunks = await readOrEnd(reply, parser, grace)) {
+      if (chunks === 'over') reply.close(); // before the client has its end: nothing else will close it
       const events: StreamEvent[] = [];
       const failure = readChunks(chunks, lines, parser, events);
       const shaped = shaper.shape(events);

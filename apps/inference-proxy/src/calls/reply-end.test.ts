@@ -55,12 +55,40 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
     await closed;
   });
 
-  test('a plain reply that is whole ends well although its socket stays open', async () => {
-    server.behave(
-      async ({ socket }) => void (await send(socket, replyHead({ 'content-type': 'application/json' }) + chunked(plain(CONTENT)))),
-    );
+  test('a plain reply that is whole ends well although its socket stays open, and closes it', async () => {
+    const closed = new Promise<void>((resolve) => {
+      server.behave(async ({ socket }) => {
+        socket.on('close', resolve);
+        await send(socket, replyHead({ 'content-type': 'application/json' }) + chunked(plain(CONTENT)));
+      });
+    });
     expect(await callsTo(kind, 50).collect({ request: { stream: false } })).toEqual(GOOD);
+    await closed;
   });
+
+  // A Responses stream says its usage and its end in one event, so the upstream has ended it.
+  test.each(kind === 'openai-responses' ? [false] : [true, false])(
+    'the socket of a reply that ended without its upstream is closed at once (stream: %p)',
+    async (stream) => {
+      let beats = 0;
+      const closed = new Promise<void>((resolve) => {
+        server.behave(async ({ socket }) => {
+          const parts = stream ? [opening, text(CONTENT), untilUsage(ending)] : [plain(CONTENT)];
+          await send(socket, replyHead(stream ? {} : { 'content-type': 'application/json' }) + chunked(...parts));
+          const timer = setInterval(() => beats++, HEARTBEAT_MS);
+          socket.on('close', () => {
+            clearInterval(timer);
+            resolve();
+          });
+        });
+      });
+      await callsTo(kind, 50).collect({ request: { stream } });
+      const beatsAtTheEnd = beats;
+      await closed;
+      // Waiting for the rest of a reply takes some twenty beats.
+      expect(beats - beatsAtTheEnd).toBeLessThan(5);
+    },
+  );
 
   test('usage that has come with the finish is billed exactly, without a floor, when the client disconnects', async () => {
     server.behave(opensFor(() => undefined, opening, text(CONTENT), untilUsage(ending)));

@@ -125,8 +125,8 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Returns the rest of the body, up to its end or up to a pause that comes when nothing is missing. Large bodies share a memory limit, in
-   * which they count for `accountId`.
+   * Returns the rest of the body, up to its end or up to a pause that comes when nothing is missing; the socket is then closed. Large bodies
+   * share a memory limit, in which they count for `accountId`.
    */
   async readAll(accountId: string, first: Buffer[] = [], pause?: Pause): Promise<Buffer> {
     const body = new GrowingBuffer();
@@ -146,7 +146,10 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
         if (!isNew || pause === undefined || performance.now() - changedAt < pause.ms) continue;
         isNew = false;
         const soFar = body.take();
-        if (pause.isWhole(soFar)) return soFar;
+        if (pause.isWhole(soFar)) {
+          this.close();
+          return soFar;
+        }
         body.push(soFar);
       }
       return body.take();
