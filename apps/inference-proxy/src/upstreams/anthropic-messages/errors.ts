@@ -1,24 +1,9 @@
 import type { Refusal } from '../refusals/classify-refusal.js';
 import { errorParser } from '../refusals/error-parser.js';
+import { errorStatusOf } from '../refusals/error-status.js';
 import { errorFieldsOf, messageOf, textOf } from '../replies/json-object.js';
 
 export const { parseError, findError } = errorParser(describe);
-
-/** Statuses by error type. An error inside a stream has no status of its own. */
-const STATUSES: ReadonlyMap<unknown, number> = new Map(
-  Object.entries({
-    invalid_request_error: 400,
-    authentication_error: 401,
-    billing_error: 402,
-    permission_error: 403,
-    not_found_error: 404,
-    request_too_large: 413,
-    rate_limit_error: 429,
-    api_error: 500,
-    timeout_error: 504,
-    overloaded_error: 529,
-  }),
-);
 
 /** Servers send `{type: "error", error: {type, message}}`; proxies in front of them `{error: "text"}`, `{detail}` or `{message}`. */
 function describe(body: Record<string, unknown>): Refusal | undefined {
@@ -33,5 +18,5 @@ function describe(body: Record<string, unknown>): Refusal | undefined {
 function fromFields({ type, code, message, detail }: Record<string, unknown>): Refusal {
   const words = [code, type].filter((word) => typeof word === 'string');
   const text = message ?? detail ?? '';
-  return { status: STATUSES.get(type) ?? 0, code: words.join(' '), text: textOf(text), message: messageOf(text) };
+  return { status: errorStatusOf([code, type]), code: words.join(' '), text: textOf(text), message: messageOf(text) };
 }

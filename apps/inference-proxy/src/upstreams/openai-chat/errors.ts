@@ -1,6 +1,7 @@
 import type { Refusal } from '../refusals/classify-refusal.js';
 import { errorParser } from '../refusals/error-parser.js';
-import { errorFieldsOf, findStatus, isObject, messageOf, textOf } from '../replies/json-object.js';
+import { errorStatusOf } from '../refusals/error-status.js';
+import { errorFieldsOf, isObject, messageOf, textOf } from '../replies/json-object.js';
 
 export const { parseError, findError } = errorParser(describe);
 
@@ -22,5 +23,10 @@ function fromFields(error: Record<string, unknown>): Refusal {
   const { code, type, status_code: statusCode } = error;
   const words = [code, type, error.status].filter((word) => typeof word === 'string');
   const text = error.message ?? error.msg ?? error.status_msg ?? error.detail ?? '';
-  return { status: findStatus([code, statusCode, error.status]), code: words.join(' '), text: textOf(text), message: messageOf(text) };
+  return {
+    status: errorStatusOf([code, statusCode, error.status, type]),
+    code: words.join(' '),
+    text: textOf(text),
+    message: messageOf(text),
+  };
 }

@@ -1,7 +1,8 @@
 import type { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { classifyRefusal, type Refusal, refusalOf } from '../refusals/classify-refusal.js';
 import { errorParser } from '../refusals/error-parser.js';
-import { errorFieldsOf, findStatus, messageOf, textOf } from '../replies/json-object.js';
+import { errorStatusOf } from '../refusals/error-status.js';
+import { errorFieldsOf, messageOf, textOf } from '../replies/json-object.js';
 import type { UpstreamCall } from '../upstream-adapter.js';
 
 export const { parseError, findError } = errorParser(describe, classify);
@@ -32,5 +33,5 @@ function fromFields(error: Record<string, unknown>): Refusal {
   const { code, type, status } = error;
   const words = [code, type].filter((word) => typeof word === 'string' && word !== 'error');
   const text = error.message ?? error.detail ?? '';
-  return { status: findStatus([code, status]), code: words.join(' '), text: textOf(text), message: messageOf(text) };
+  return { status: errorStatusOf([code, status, type]), code: words.join(' '), text: textOf(text), message: messageOf(text) };
 }

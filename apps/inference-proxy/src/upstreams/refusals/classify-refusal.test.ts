@@ -1,5 +1,6 @@
 import type { Turn } from '#inference/turn.js';
 import { callOf } from '../../../test/conformance.js';
+import type { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { ADAPTERS } from '../adapters.js';
 
 const PICTURE: Turn = { role: 'user', parts: [{ type: 'image', mediaType: 'image/png', base64: 'iVBORw0KGgo=' }] };
@@ -9,6 +10,20 @@ function codesOf(status: number, body: unknown, turns?: Turn[]): string[] {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const call = callOf(true, turns === undefined ? {} : { turns });
   const codes = Object.values(ADAPTERS).map((adapter) => adapter.parseError({ status, headers: {}, body: text }, call).code);
+  return [...new Set(codes)];
+}
+
+/** Returns the distinct codes that all dialects give an error that came with status 200. */
+function codesWithinStream(body: Record<string, unknown>): (string | undefined)[] {
+  const events = { 'openai-chat': body, 'openai-responses': { type: 'error', ...body }, 'anthropic-messages': { type: 'error', ...body } };
+  const codes = Object.values(ADAPTERS).map((adapter) => {
+    try {
+      adapter.openStream(callOf(true)).push(JSON.stringify(events[adapter.kind]), []);
+    } catch (error) {
+      return (error as UpstreamFailure).code;
+    }
+    return undefined;
+  });
   return [...new Set(codes)];
 }
 
@@ -277,6 +292,92 @@ describe('other refusals', () => {
     ['a rate of tokens, as a size', 413, says('Request too large on tokens per minute', { code: 'rate_limit_exceeded' }), 'model_capacity'],
   ])('%s', (_what, status, body, code) => {
     expect(codesOf(status, body)).toEqual([code]);
+  });
+});
+
+describe('a refusal that passes is no fault of the client, whatever the server calls it', () => {
+  const invalid = { type: 'invalid_request_error', code: null };
+  const OVERLOADED = [
+    ...['The chosen model is at capacity. Use another model.', 'Selected model is at capacity. Please try a different model.'],
+    ...['The model `big-7b` is currently at full capacity', 'That model is currently overloaded with other requests.', 'Overloaded'],
+    ...['The engine is currently overloaded, please try again later', 'Our servers are currently overloaded. Please try again later.'],
+    ...['Service is too busy. We advise users to temporarily switch.', 'Server busy, please try again later.'],
+    ...['This model is currently experiencing high demand. Please try again later.', 'The service is temporarily unavailable.'],
+    ...[
+      'No available capacity for this model',
+      'Capacity temporarily exceeded, please try again.',
+      'The model org/x-7B is currently loading',
+    ],
+    ...[
+      'Service tier capacity exceeded for this model.',
+      'Insufficient capacity',
+      'Request queue is full',
+      '当前分组上游负载已饱和，请稍后再试',
+    ],
+  ];
+  const RATE_LIMITED = [
+    ...[
+      'Rate limit reached for requests',
+      'Too many requests, slow down',
+      'Your organization rate limit is exceeded',
+      'You are rate limited',
+    ],
+    ...['The request was throttled.', 'Max concurrency limit reached', '该模型当前访问量过大，请您稍后再试'],
+  ];
+
+  test.each([...OVERLOADED.map((text) => [text, 'model_unavailable']), ...RATE_LIMITED.map((text) => [text, 'model_capacity'])])(
+    '%s',
+    (text, code) => {
+      for (const status of [400, 422]) expect(codesOf(status, says(text, invalid))).toEqual([code]);
+      expect(codesWithinStream(says(text, invalid))).toEqual([code]);
+      expect(codesWithinStream(says(text))).toEqual([code]);
+    },
+  );
+
+  test.each([
+    "Invalid value: 'overloaded'. Supported values are: 'a' and 'b'.",
+    'messages[0].content: the model is at capacity',
+    'The model does not support `temperature` at capacity 2.',
+    'Tool `server` is not in tools',
+    "Unknown parameter: 'rate_limit'.",
+  ])('but not: %s', (text) => {
+    expect(codesOf(400, says(text, invalid))).toEqual(['invalid_request']);
+    expect(codesWithinStream(says(text, invalid))).toEqual(['invalid_request']);
+  });
+});
+
+describe('an error with status 200 has the status that its code or type names', () => {
+  test.each<[string, object]>([
+    ['invalid_request', { type: 'invalid_request_error', param: 'temperature', code: null }],
+    ['invalid_request', { type: 'invalid_request_error', code: 'unsupported_parameter' }],
+    ['invalid_request', { code: 'unsupported_value' }],
+    ['invalid_request', { code: 'invalid_value', type: null }],
+    ['invalid_request', { type: 'BadRequestError' }],
+    ['invalid_request', { type: 'ValidationException' }],
+    ['invalid_request', { code: 'INVALID_ARGUMENT' }],
+    ['invalid_request', { code: 'InvalidParameter' }],
+    ['invalid_request', { type: 'invalid_request_error', code: '400' }],
+    ['model_unavailable', { type: 'authentication_error' }],
+    ['model_unavailable', { type: 'not_found_error', code: 'model_not_found' }],
+    ['model_unavailable', { type: 'invalid_request_error', code: 'model_not_found' }],
+    ['model_unavailable', { type: 'overloaded_error' }],
+    ['model_unavailable', { code: 'server_is_overloaded' }],
+    ['model_unavailable', { type: 'ServiceUnavailableError' }],
+    ['model_unavailable', { code: 503, type: 'invalid_request_error' }],
+    ['model_capacity', { type: 'rate_limit_error' }],
+    ['model_capacity', { code: 'rate_limit_exceeded', type: 'invalid_request_error' }],
+    ['model_capacity', { type: 'ThrottlingException' }],
+    ['model_capacity', { code: 'RESOURCE_EXHAUSTED' }],
+    ['upstream_timeout', { type: 'timeout_error' }],
+    ['upstream_timeout', { code: 'DEADLINE_EXCEEDED' }],
+    ['upstream_error', { code: 'server_error', type: 'invalid_request_error' }],
+    ['upstream_error', { type: 'api_error' }],
+    ['upstream_error', { type: 'InternalServerError' }],
+    ['upstream_error', { type: 'unknown_error' }],
+    ['upstream_error', { code: 'tool_use_failed', type: 'invalid_request_error' }],
+    ['context_length_exceeded', { code: 'context_length_exceeded', type: 'invalid_request_error' }],
+  ])('%s: %j', (code, fields) => {
+    expect(codesWithinStream(says('no', fields))).toEqual([code]);
   });
 });
 

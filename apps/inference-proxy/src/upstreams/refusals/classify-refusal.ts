@@ -3,6 +3,7 @@ import { type FailureKind, type RefusalFamily, UpstreamFailure, type UpstreamFai
 import type { UpstreamCall } from '../upstream-adapter.js';
 import { headAndTail } from './head-and-tail.js';
 import {
+  type BusyPatterns,
   CONTENT_POLICY,
   CONTEXT_OVERFLOW,
   type DenialPatterns,
@@ -89,12 +90,12 @@ function familyOf(refusal: Refusal, request: InferenceRequest): RefusalFamily {
   const { status, code, text } = refusal;
   if (isDenied(refusal, NO_CREDIT)) return 'no-credit';
   if (status === 401 || status === 402 || isDenied(refusal, WRONG_KEY)) return 'access-denied';
-  const isBusy = status === 429 || RATE_LIMITED.test(code);
+  const isBusy = status === 429 || isPassing(refusal, RATE_LIMITED);
   const aboutPrompt = isBusy ? undefined : familyOfPrompt(refusal, request);
   if (aboutPrompt !== undefined) return aboutPrompt;
   if (isBusy) return 'rate-limit';
   if (MODEL_OUTPUT.test(code)) return 'model-output';
-  if (status === 503 || status === 529 || OVERLOADED.test(code)) return 'overloaded';
+  if (status === 503 || status === 529 || isPassing(refusal, OVERLOADED)) return 'overloaded';
   const isInvalid = status === 400 || status === 422;
   if (status === 404 || status === 410) return 'model-missing';
   if (isInvalid && (MODEL_MISSING.codes.test(code) || MODEL_MISSING.openings.test(text))) return 'model-missing';
@@ -111,6 +112,13 @@ const ABOUT_REQUEST = new Set([0, 400, 422]);
 function isDenied({ status, code, text }: Refusal, { codes, texts, openings }: DenialPatterns): boolean {
   if (codes.test(code)) return true;
   return (ABOUT_ACCOUNT.has(status) && texts?.test(text) === true) || (ABOUT_REQUEST.has(status) && openings.test(text));
+}
+
+/** Statuses that say nothing about the load of a server. */
+const NOT_ABOUT_LOAD = new Set([0, 400, 422, 500, 502]);
+
+function isPassing({ status, code, text }: Refusal, { codes, openings }: BusyPatterns): boolean {
+  return codes.test(code) || (NOT_ABOUT_LOAD.has(status) && openings.some((pattern) => pattern.test(text)));
 }
 
 /** Statuses with which servers refuse a prompt. Some call it a fault of their own (500). */

@@ -77,6 +77,39 @@ export const MODEL_MISSING = {
 export const MODEL_OUTPUT =
   /tool_use_failed|json_validate_failed|model_output|output_parse|malformed_(tool|function)|invalid_tool_generation/i;
 
-/** Codes of refusals that pass by themselves, with any status. */
-export const RATE_LIMITED = /rate_?limit|too_many_requests|insufficient_system_resource|queue_full|(^|\s)130[235](\s|$)/i;
-export const OVERLOADED = /overloaded|unavailable|no_capacity/i;
+/** Patterns of a refusal that passes by itself. */
+export interface BusyPatterns {
+  /** Match machine-readable codes, with any status. */
+  codes: RegExp;
+  /** Match the beginnings of texts, with statuses that say nothing about load: some servers call a full model an invalid request. */
+  openings: readonly RegExp[];
+}
+
+/** Parts of a sentence such as `The chosen model is currently at full capacity`, with a name where `llama-3` stands in `The model llama-3`. */
+const SERVER = '\\b(models?|servers?|engine|service|system|cluster|backend|provider|endpoint|deployment)';
+const ADVERB = '(currently|temporarily|too|already|now|still|overly)';
+const LOAD = '(experiencing|under) (\\w+ )?(high|heavy) (demand|load|traffic)';
+const BUSY = `(at( \\w+)? capacity|(out of|no)( \\w+)? capacity|overloaded|busy|loading|not ready|unavailable|${LOAD})\\b`;
+
+export const RATE_LIMITED: BusyPatterns = {
+  codes: /rate_?limit|too_many_requests|throttl|resource_?exhausted|insufficient_system_resource|queue_full|(^|\s)130[235](\s|$)/i,
+  openings: [
+    /^((the|your|this) )?((organization|account|request|token|model|api|upstream) ){0,2}rate[ -]?limit(s|ed)?\b/i,
+    /^too many (concurrent |parallel )?requests/i,
+    /^(the )?requests? (was|were|has been|have been) (throttled|rate[ -]limited)|^you( have|'ve|'re| are)? (been )?(throttled|rate[ -]limited)/i,
+    /^((the|maximum|max) )*concurren(t|cy)\b.{0,30}(limit|exceed|reached)/i,
+    /^.{0,16}(访问量过大|(请求|调用)(过于|太)?频繁|速率限制|并发(数|量)|限流)/,
+  ],
+};
+
+export const OVERLOADED: BusyPatterns = {
+  codes: /overloaded|unavailable|(no|at|over)_capacity|capacity_(exceeded|error)|server_busy/i,
+  openings: [
+    new RegExp(`^[^:]{0,40}${SERVER}( [^ :]{1,80})?( (is|are|has|have))?( ${ADVERB}){0,2} ${BUSY}`, 'i'),
+    /^overloaded\b|^we('re| are)( \w+)? experiencing (very )?(high|heavy|increased)/i,
+    /^(there is |there's )?(insufficient|no|not enough|out of)( \w+){0,2} capacity\b|^capacity\b.{0,20}(exceeded|reached|exhausted)/i,
+    /^(the )?((service|model)( tier)? )?capacity (is |was |has been )?(temporarily )?(exceeded|reached|exhausted)/i,
+    /^(due to |because of )?(unusually |very )?high (demand|load|traffic)|^(the |request )*queue is full|^no healthy upstream/i,
+    /^.{0,16}(负载(过高|已饱和|已满)|繁忙|过载|算力不足|容量不足)/,
+  ],
+};
