@@ -120,8 +120,8 @@ export const REPAIRS: readonly Repair[] = [
       'anthropic-messages': {
         of: ({ output_config }) => output_config.format.schema.properties,
         is: {
-          score: { type: 'number', description: 'minimum: 0, maximum: 1' },
-          tags: { type: 'array', items: { type: 'string' }, description: 'minItems: 2' },
+          score: { type: 'number', description: 'at least 0, at most 1' },
+          tags: { type: 'array', items: { type: 'string' }, description: 'at least 2 items' },
         },
       },
     },

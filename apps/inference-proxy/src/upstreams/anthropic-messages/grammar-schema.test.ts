@@ -25,14 +25,25 @@ test('a schema that the dialect enforces keeps its bytes', () => {
 });
 
 test.each([
-  ['ranges', { type: 'integer', minimum: 0, exclusiveMaximum: 9 }, { type: 'integer', description: 'minimum: 0, exclusiveMaximum: 9' }],
-  ['lengths', { description: 'A name', ...text, minLength: 2 }, { description: 'A name\nminLength: 2', ...text }],
-  ['a pattern', { ...text, pattern: '^a"$' }, { ...text, description: 'pattern: "^a\\"$"' }],
-  ['another format', { ...text, format: 'color' }, { ...text, description: 'format: "color"' }],
+  ['ranges', { type: 'integer', minimum: 0, exclusiveMaximum: 9 }, { type: 'integer', description: 'at least 0, less than 9' }],
+  ['lengths', { description: 'A name', ...text, minLength: 2 }, { description: 'A name\nat least 2 characters', ...text }],
+  [
+    'limits of numbers',
+    { type: 'number', exclusiveMinimum: 0, maximum: 1e21, multipleOf: 0.5 },
+    { type: 'number', description: 'more than 0, at most 1e+21, a multiple of 0.5' },
+  ],
+  [
+    'sets',
+    { type: 'array', items: text, uniqueItems: true, maxItems: 5 },
+    { type: 'array', items: text, description: 'all items different, at most 5 items' },
+  ],
+  ['limits of another kind', { ...text, maxLength: [9] }, { ...text, description: 'maxLength: [9]' }],
+  ['a pattern', { ...text, pattern: '^a"$' }, { ...text, description: 'matches the regular expression ^a"$' }],
+  ['another format', { ...text, format: 'color' }, { ...text, description: 'in the form of a color' }],
   [
     'items',
     { type: 'array', items: text, minItems: 2, maxItems: 3 },
-    { type: 'array', items: text, description: 'minItems: 2, maxItems: 3' },
+    { type: 'array', items: text, description: 'at least 2 items, at most 3 items' },
   ],
   ['oneOf', { oneOf: [text, { type: 'null' }] }, { anyOf: [text, { type: 'null' }] }],
 ])('%s that it refuses become words or are rewritten', (_what, given, expected) => {

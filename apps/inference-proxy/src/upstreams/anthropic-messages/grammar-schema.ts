@@ -39,12 +39,36 @@ function fit(value: unknown): Schema {
   const limits: string[] = [];
   for (const [keyword, given] of Object.entries(value)) {
     const taken = fitKeyword(keyword, given);
-    if (taken === undefined) limits.push(`${keyword}: ${JSON.stringify(given)}`);
+    if (taken === undefined) limits.push(inWords(keyword, given));
     else fitted[keyword === 'oneOf' ? 'anyOf' : keyword] = taken;
   }
   if (limits.length === 0) return fitted;
   const text = limits.join(', ');
   return { ...fitted, description: typeof value.description === 'string' ? `${value.description}\n${text}` : text };
+}
+
+/** Sentences for limits that the dialect refuses, by keyword: a model understands them better than keywords without their place. */
+const SENTENCES: Record<string, (value: string) => string> = {
+  pattern: (value) => `matches the regular expression ${value}`,
+  format: (value) => `in the form of a ${value}`,
+  minimum: (value) => `at least ${value}`,
+  maximum: (value) => `at most ${value}`,
+  exclusiveMinimum: (value) => `more than ${value}`,
+  exclusiveMaximum: (value) => `less than ${value}`,
+  multipleOf: (value) => `a multiple of ${value}`,
+  minLength: (value) => `at least ${value} characters`,
+  maxLength: (value) => `at most ${value} characters`,
+  minItems: (value) => `at least ${value} items`,
+  maxItems: (value) => `at most ${value} items`,
+  minProperties: (value) => `at least ${value} properties`,
+  maxProperties: (value) => `at most ${value} properties`,
+};
+
+function inWords(keyword: string, given: unknown): string {
+  const sentence = Object.hasOwn(SENTENCES, keyword) ? SENTENCES[keyword] : undefined;
+  if (sentence !== undefined && (typeof given === 'number' || typeof given === 'string')) return sentence(String(given));
+  if (keyword === 'uniqueItems' && given === true) return 'all items different';
+  return `${keyword}: ${JSON.stringify(given)}`;
 }
 
 /** Returns the value of a keyword as the dialect takes it; undefined for a keyword that becomes text. */
