@@ -4,9 +4,21 @@ import { readFinishWord, worseReason } from './finish-words.js';
 
 /** Words that servers have sent, by what they mean. */
 const WORDS: Record<FinishReason | 'upstream_error' | 'model_capacity', string[]> = {
-  stop: ['stop', 'STOP', 'eos', 'eos_token', 'end_turn', 'endTurn', 'FINISH_REASON_STOP', 'complete', 'completed', 'end'],
-  'stop-sequence': ['stop_sequence', 'STOP_SEQUENCE'],
-  'tool-calls': ['tool_calls', 'tool_use', 'function_call', 'tool-calls', 'TOOL_CALL'],
+  stop: [
+    'stop',
+    'STOP',
+    'eos',
+    'eos_token',
+    'end_turn',
+    'endTurn',
+    'FINISH_REASON_STOP',
+    'complete',
+    'completed',
+    'end',
+    ...['endoftext', 'end_of_text', 'STOP_CRITERIA_MET', 'REASON_STOP', 'normal', 'stopped_eos', '<|im_end|>'],
+  ],
+  'stop-sequence': ['stop_sequence', 'STOP_SEQUENCE', 'stop_sequence_reached', 'stopped_word', 'stop_str'],
+  'tool-calls': ['tool_calls', 'tool_use', 'function_call', 'tool-calls', 'TOOL_CALL', 'REASON_TOOL_CALLS', 'client_tool_use'],
   length: [
     ...['length', 'max_tokens', 'MAX_TOKENS', 'maxTokens', 'max_output_tokens', 'model_length', 'model_context_window_exceeded'],
     ...[
@@ -18,10 +30,14 @@ const WORDS: Record<FinishReason | 'upstream_error' | 'model_capacity', string[]
       'pause_turn',
       'incomplete',
     ],
+    ...['time_limit', 'REASON_TIME_LIMIT', 'REASON_MAX_LEN', 'REASON_MAX_CONTEXT', 'stopped_limit', 'maximum_tokens', 'output_limit'],
+    ...['ERROR_LIMIT', 'max_time', 'thinking_budget_exceeded', 'context', 'time_limit_exceeded', 'out_of_tokens', 'output_truncated'],
   ],
   'content-filter': [
     ...['content_filter', 'content_filtered', 'SAFETY', 'sensitive', 'recitation', 'refusal', 'guardrail_intervened'],
     ...['PROHIBITED_CONTENT', 'BLOCKLIST', 'SPII', 'IMAGE_SAFETY', 'blocked', 'moderation'],
+    ...['IMAGE_PROHIBITED_CONTENT', 'IMAGE_RECITATION', 'MODEL_ARMOR', 'ERROR_TOXIC', 'unsafe_content', 'content_policy_violation'],
+    ...['data_inspection_failed', 'copyright', 'flagged', 'contentBlocked'],
   ],
   upstream_error: [
     ...['error', 'abort', 'aborted', 'cancelled', 'canceled', 'network_error', 'MALFORMED_FUNCTION_CALL', 'malformed_tool_use'],
@@ -32,8 +48,10 @@ const WORDS: Record<FinishReason | 'upstream_error' | 'model_capacity', string[]
       'timeout',
       'internal_error',
     ],
+    ...['MISSING_THOUGHT_SIGNATURE', 'MALFORMED_RESPONSE', 'USER_CANCEL', 'client_disconnect', 'generation_failed', 'preempted'],
+    ...['connection_lost', 'invalid_tool_call', 'deadline_exceeded', 'out_of_memory', 'REASON_INVALID'],
   ],
-  model_capacity: ['insufficient_system_resource', 'engine_overloaded'],
+  model_capacity: ['insufficient_system_resource', 'engine_overloaded', 'server_overloaded', 'rate_limit_exceeded', 'throttled', 'busy'],
 };
 
 const rows = Object.entries(WORDS).flatMap(([meaning, words]) => words.map((word) => [word, meaning] as const));
@@ -49,9 +67,12 @@ test.each(rows)('%s means %s', (word, meaning) => {
   expect({ read, oddities }).toEqual({ read: meaning, oddities: [] });
 });
 
-test.each([undefined, null, '', 'null', 'None', 7, 'FINISH_REASON_UNSPECIFIED'])('%p is no finish', (word) => {
-  expect(readFinishWord(word, {})).toBeUndefined();
-});
+test.each([undefined, null, '', 'null', 'None', 7, 'FINISH_REASON_UNSPECIFIED', 'not_finished', 'in_progress', 'undefined'])(
+  '%p is no finish',
+  (word) => {
+    expect(readFinishWord(word, {})).toBeUndefined();
+  },
+);
 
 test.each([
   ['went_well', 'went_well'],

@@ -9,30 +9,31 @@ type Meaning = (typeof MEANINGS)[number];
 
 /**
  * Words of all vendors and dialects for the end of a reply, in lower case with underscores. Servers mix them freely: a gateway in front
- * of a model passes on the words of the model's vendor. A pattern matches a whole word, or parts of one such as
- * `function_call_filter: MALFORMED_FUNCTION_CALL`.
+ * of a model passes on the words of the model's vendor. The first pattern that matches counts; a word such as
+ * `function_call_filter: MALFORMED_FUNCTION_CALL` is read in its parts too.
  */
 const WORDS: readonly [Meaning, RegExp][] = [
-  ['capacity', /^(?:insufficient_system_resource|engine_overloaded|overloaded)/],
-  [
-    'failure',
-    /^(?:abort|error|cancel|fail|interrupt|time_?out|timed_out|network_error|internal_|server_error|exception)|^malformed|_error$/,
-  ],
-  ['failure', /^(?:unexpected_tool_call|too_many_tool_calls|invalid_)/],
+  // Vendors' names for a filter and a limit that look like failures.
+  ['content-filter', /^error_toxic|inspection_failed/],
+  ['length', /^error_limit/],
+  ['capacity', /overload|throttl|rate_?limit|too_many_requests|insufficient_system|capacity|(?:^|_)busy$/],
+  ['failure', /^(?:abort|error|cancel|fail|interrupt|time_?out|timed_out|network_|internal_|server_error|exception|deadline)/],
+  ['failure', /^(?:malformed|unexpected_|invalid|missing_|too_many_tool|crash|kill|terminated|shut_?down|disconnect|preempt|evict)/],
+  ['failure', /_(?:error|fail(?:ed|ure)|abort(?:ed)?|cancel(?:l?ed)?|time_?out|lost|reset|disconnect(?:ed)?)$|out_of_memory|unavailable/],
+  ['content-filter', /filter|safety|unsafe|guardrail|moderat|toxic|harmful|censor|prohibit|recitation|copyright|jailbreak|model_armor/],
   [
     'content-filter',
-    /filter|safety|guardrail|moderat|^(?:sensitive|recitation|refus|block|prohibited|spii|policy|content_policy|language$)/,
+    /block|deny_?list|flagged|violat|policy|sensitive|refus|responsible_ai|(?:^|_)(?:hate|pii|risk|spii)(?:_|$)|^language$/,
   ],
+  ['length', /(?:^|_)(?:length|max|maximum|limit(?:ed)?|budget|context|ctx|incomplete|partial|pause|repetition)(?:_|$)/],
+  ['length', /truncat|too_long|cut_?off|too_many_(?:\w+_)?tokens|out_of_tokens|tokens_exhausted|num_predict|cache_full/],
+  ['tool-calls', /(?:^|_)(?:tool|function|mcp)_(?:call|use)s?$|^(?:tool|function)s?$/],
   [
-    'length',
-    /^(?:length|max_|model_length|pause_turn|incomplete|truncat|too_long|cut_off)|context_(?:window|length)|token_limit|(?:^|_)max_(?:\w+_)?tokens|length_limit|_limit_reached$/,
+    'stop-sequence',
+    /^(?:(?:stop|stopped|matched|user)_)*(?:stop_)?(?:sequence|string|str|word)s?(?:_(?:reached|hit|matched|found))?$|^matched_stop$/,
   ],
-  ['tool-calls', /^(?:tool_(?:calls?|uses?)|function_calls?)$/],
-  ['stop-sequence', /^stop_(?:sequence|string)s?$/],
-  [
-    'stop',
-    /^(?:stop(?:ped)?|eos(?:_token)?|eot|end(?:_turn|_of_(?:turn|text|message))?|endoftext|complete[d]?|finish(?:ed)?|done|success|stop_(?:token|criteria))$/,
-  ],
+  ['stop', /^(?:stop(?:ped)?|stop(?:ped)?_(?:token|criteria|eos)(?:_\w+)?|eos(?:_\w+)?|eot(?:_\w+)?|im_end|end(?:ed|_turn)?|end_of_\w+)$/],
+  ['stop', /^(?:endoftext|complete[d]?|finish(?:ed)?|done|success|normal|natural(?:_stop|_end)?|end_message)$/],
 ];
 
 /**
@@ -64,7 +65,7 @@ function meaningOf(word: string): Meaning | undefined {
     .replace(/([a-z])([A-Z])/g, '$1_$2')
     .toLowerCase()
     .replace(/[\s-]+/g, '_');
-  const parts = [name, ...name.split(/[:.,;/|]_?/)].map((part) => part.replace(/^(?:finish|stop)_reason_/, ''));
+  const parts = [name, ...name.split(/[:.,;/|]_?/)].map((part) => part.replace(/^(?:\w{1,16}_)?reason_/, ''));
   const found = parts.flatMap((part) => WORDS.find(([, pattern]) => pattern.test(part))?.[0] ?? []);
   return found.sort((a, b) => MEANINGS.indexOf(b) - MEANINGS.indexOf(a))[0];
 }

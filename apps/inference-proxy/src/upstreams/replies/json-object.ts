@@ -43,7 +43,7 @@ export function objectsOf(payload: unknown): Record<string, unknown>[] {
 }
 
 /** Words that mean that there is no finish reason yet. */
-export const NO_REASON = /^(?:null|none|(?:finish_reason_)?unspecified|)$/i;
+export const NO_REASON = /^(?:null|none|undefined|(?:(?:\w{1,16}_)?reason_)?unspecified|not_finished|unfinished|in_progress|)$/i;
 
 const WRAPPINGS_MAX = 4;
 
