@@ -17,6 +17,8 @@ const INTERIMS_MAX = 32;
 /** Limits on what may follow the end of a reply before its socket is reused. Longer, and a call that needs the socket would wait. */
 const DRAIN_MS = 100;
 const DRAIN_BYTES_MAX = 64 * 1024;
+/** Blank bytes of one chunk that may be a heartbeat. More come from a reply that has not ended. */
+const HEARTBEAT_BYTES_MAX = 1024;
 /** Bytes of plain replies over all requests, beyond the first MiB of each. Parsing one takes about four times its bytes. */
 const LARGE_REPLIES = new HeldBytes(64 * 1024 * 1024, 1024 * 1024);
 
@@ -137,12 +139,12 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
       for (let more: Buffer[] | undefined = first; more !== undefined; more = await this.read(isNew ? pause?.ms : undefined)) {
         for (const chunk of more) body.push(chunk);
         share.set(body.length);
-        if (more.some((chunk) => !isBlank(chunk))) {
+        if (more.some((chunk) => chunk.length > HEARTBEAT_BYTES_MAX || !isBlank(chunk))) {
           changedAt = performance.now();
           isNew = true;
           continue;
         }
-        // Blank bytes keep a connection alive; they are no part of the reply.
+        // A few blank bytes keep a connection alive; they are no part of the reply.
         if (!isNew || pause === undefined || performance.now() - changedAt < pause.ms) continue;
         isNew = false;
         const soFar = body.take();
