@@ -72,7 +72,7 @@ export class CallArguments {
 
   /** Takes a part of the text, or a repetition. */
   push(piece: string): string {
-    if (piece === '') return '';
+    if (piece === '' || (this.isBlank && this.saysNone(piece))) return '';
     const isBlank = this.isNothing(piece);
     if (this.isEmptyObject && !isBlank) this.restart();
     if (isWhole(this.reading)) {
@@ -85,7 +85,7 @@ export class CallArguments {
 
   /** Takes the whole text, which repeats or completes what has come. */
   pushWhole(text: string): string {
-    const isNothing = this.isNothing(text) || (!this.raw && isEmptyObjectText(text));
+    const isNothing = this.isNothing(text) || this.saysNone(text) || (!this.raw && isEmptyObjectText(text));
     if (this.isBlank || this.isEmptyObject) return isNothing && this.isEmptyObject ? '' : this.push(text);
     if (isNothing) return '';
     if (this.isUndecided) this.decide(text.startsWith(this.reading.text) ? this.reading : this.latest);
@@ -115,6 +115,11 @@ export class CallArguments {
 
   private isNothing(text: string): boolean {
     return this.raw ? text === '' : text.trim() === '';
+  }
+
+  /** True for the words of servers that have no arguments: JSON's null, and the empty list that PHP makes of an empty object. */
+  private saysNone(text: string): boolean {
+    return !this.raw && /^\s*(?:null|\[\s*\])\s*$/.test(text);
   }
 
   /** True when the pieces can be read in two ways. */

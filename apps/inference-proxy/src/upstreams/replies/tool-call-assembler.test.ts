@@ -37,6 +37,10 @@ test.each<[string, string[]]>([
   ['without indexes', [`- a run ${LS}`, '- a run ']],
   ['without index and id, the name again', [`- - run ${LS}`, '- - run ']],
   ['id, name and a part in each piece', ['0 a run {"command":', '0 a run "ls"}', '0 a run ']],
+  ['the word null before the arguments', ['0 a run null', `0 - - ${LS}`]],
+  ['an empty list before the arguments', ['0 a run []', `0 - - ${LS}`]],
+  ['an id for each piece', ['0 a run {"command":', '0 b run "ls"}', '0 c run ']],
+  ['an id for each piece, the first without arguments', ['0 a run ', '0 b run {"command":', '0 c - "ls"}', '0 d run ']],
   ['again and again', [`0 a run ${LS}`, '0 a run ', '0 - run ', '0 a - ']],
 ])('one call: %s', (_what, lines) => {
   expect(assemble(piecesOf(lines))).toEqual([`run ${LS}`]);
@@ -44,6 +48,11 @@ test.each<[string, string[]]>([
 
 test.each<[string, string[], string[]]>([
   ['two ids at one index', [`0 a run ${LS}`, `0 b run ${LS}`], [`run ${LS}`, `run ${LS}`]],
+  [
+    'two ids at one index, with more text of the first',
+    ['0 a run {"command":', `0 b run ${PWD}`, '0 a - "ls"}'],
+    [`run ${LS}`, `run ${PWD}`],
+  ],
   ['one id at two indexes', [`0 a run ${LS}`, `1 a run ${LS}`], [`run ${LS}`, `run ${LS}`]],
   ['no ids, one index, other arguments', [`0 - run ${LS}`, `0 - run ${PWD}`], [`run ${LS}`, `run ${PWD}`]],
   [

@@ -38,6 +38,8 @@ interface OpenCall {
   wrapped: WrappedInput | undefined;
   /** Its name came again, without an id and without arguments: if arguments follow, they are of another call. */
   isNamedAgain: boolean;
+  /** Its id has changed before its arguments were complete: the upstream makes an id for each delta. */
+  changesId: boolean;
 }
 
 /**
@@ -105,7 +107,9 @@ export class ToolCallAssembler {
       return same;
     const known = index === undefined ? this.calls.at(-1) : this.byWireIndex.get(index);
     if (known === undefined) return undefined;
-    const otherId = id !== undefined && known.wireId !== '' && id !== known.wireId;
+    const hasOtherId = id !== undefined && known.wireId !== '' && id !== known.wireId;
+    if (hasOtherId && index !== undefined && continues(known, piece)) known.changesId = true;
+    const otherId = hasOtherId && !known.changesId;
     if (index === undefined && (otherId || (piece.amongOthers && (id !== undefined || name !== undefined)))) return undefined;
     if (name === undefined) return known.isNamedAgain && !isBlank(piece) ? undefined : known;
     if (otherId || this.isOtherName(known, name)) return undefined;
@@ -121,7 +125,7 @@ export class ToolCallAssembler {
   private isNext(known: OpenCall, piece: ToolCallPiece): boolean {
     const { arguments: args } = known;
     if (known.name === '' || args.isRepeating || !(known.ended || args.isWhole) || (args.isEmptyObject && !known.ended)) return false;
-    if (!isBlank(piece) || piece.id !== undefined) return true;
+    if (!isBlank(piece) || (piece.id !== undefined && !known.changesId)) return true;
     known.isNamedAgain = true;
     return false;
   }
@@ -145,6 +149,7 @@ export class ToolCallAssembler {
       ended: false,
       wrapped: undefined,
       isNamedAgain: false,
+      changesId: false,
     };
     this.calls.push(call);
     if (index !== undefined) this.byWireIndex.set(index, call);
@@ -201,6 +206,12 @@ function kindOf({ tool, raw }: OpenCall): Tool['kind'] {
 
 function isBlank({ argumentsText = '' }: ToolCallPiece): boolean {
   return argumentsText.trim() === '';
+}
+
+/** True when a piece with another id, at the index of `known`, can only go on with its arguments: they are not complete yet. */
+function continues({ name, arguments: args, ended }: OpenCall, piece: ToolCallPiece): boolean {
+  if (ended || args.isWhole || (piece.name ?? name) !== name) return false;
+  return args.isBlank || (!args.isEmptyObject && !isBlank(piece) && !/^\s*\{/.test(piece.argumentsText ?? ''));
 }
 
 /** True when a piece of a list has whole arguments that differ from those of `call`, although its id is the same. */
