@@ -346,6 +346,28 @@ describe('a refusal that passes is no fault of the client, whatever the server c
   });
 });
 
+test.each([
+  ...["Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.", 'Failed to generate JSON.'],
+  ...["The model's output could not be parsed", 'Model produced a malformed tool call', 'The model generated invalid JSON'],
+  ...['The model output does not match the schema', 'Model returned an invalid function call'],
+])('what the model got wrong is no fault of the client: %s', (text) => {
+  const body = says(text, { type: 'invalid_request_error' });
+  expect([codesOf(400, body), codesOf(422, body), codesWithinStream(body)]).toEqual([
+    ['upstream_error'],
+    ['upstream_error'],
+    ['upstream_error'],
+  ]);
+});
+
+test.each([
+  'Failed to parse tool call arguments as JSON: parse error at line 1',
+  'messages[1].tool_calls[0].function.arguments: not valid JSON',
+  "messages[0].content: the model's output could not be parsed",
+  'The model does not support JSON schemas',
+])('what the client sent is its fault: %s', (text) => {
+  expect(codesOf(400, says(text, { type: 'invalid_request_error' }))).toEqual(['invalid_request']);
+});
+
 describe('an error with status 200 has the status that its code or type names', () => {
   test.each<[string, object]>([
     ['invalid_request', { type: 'invalid_request_error', param: 'temperature', code: null }],

@@ -94,7 +94,7 @@ function familyOf(refusal: Refusal, request: InferenceRequest): RefusalFamily {
   const aboutPrompt = isBusy ? undefined : familyOfPrompt(refusal, request);
   if (aboutPrompt !== undefined) return aboutPrompt;
   if (isBusy) return 'rate-limit';
-  if (MODEL_OUTPUT.test(code)) return 'model-output';
+  if (MODEL_OUTPUT.codes.test(code) || (ABOUT_REQUEST.has(status) && MODEL_OUTPUT.openings.test(text))) return 'model-output';
   if (status === 503 || status === 529 || isPassing(refusal, OVERLOADED)) return 'overloaded';
   const isInvalid = status === 400 || status === 422;
   if (status === 404 || status === 410) return 'model-missing';
