@@ -1,6 +1,6 @@
 import type { Usage } from '#inference/usage.js';
-import { isObject } from '../replies/json-object.js';
-import { parseTokenCount, reportedUsage, TOKENS_MAX } from '../replies/reported-usage.js';
+import { isObject, objectOf } from '../replies/json-object.js';
+import { fieldOf, parseTokenCount, reportedUsage, TOKENS_MAX } from '../replies/reported-usage.js';
 
 /** The counts of a prompt. */
 interface Prompt {
@@ -27,9 +27,9 @@ export class UsageCounter {
   read(usage: unknown): void {
     if (!isObject(usage)) return;
     this.readPrompt(usage);
-    const details = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {};
-    this.output = Math.max(this.output, parseTokenCount(usage.output_tokens));
-    this.thinking = Math.max(this.thinking, parseTokenCount(details.thinking_tokens));
+    const details = objectOf(fieldOf(usage, 'output_tokens_details', 'completion_tokens_details'));
+    this.output = Math.max(this.output, parseTokenCount(fieldOf(usage, 'output_tokens', 'completion_tokens')));
+    this.thinking = Math.max(this.thinking, parseTokenCount(fieldOf(details, 'thinking_tokens', 'reasoning_tokens')));
   }
 
   /** Undefined when nothing was counted. */
@@ -45,9 +45,10 @@ export class UsageCounter {
 
   /** The three counts are taken together, because a later event may split the same prompt anew: 80, then 50 and 30 cached. */
   private readPrompt(usage: Record<string, unknown>): void {
-    const countOf = (value: unknown, known: number): number => (typeof value === 'number' ? parseTokenCount(value) : known);
+    const countOf = (value: unknown, known: number): number =>
+      typeof value === 'number' || typeof value === 'string' ? parseTokenCount(value) : known;
     const prompt = {
-      input: countOf(usage.input_tokens, this.prompt.input),
+      input: countOf(fieldOf(usage, 'input_tokens', 'prompt_tokens'), this.prompt.input),
       cached: countOf(usage.cache_read_input_tokens, this.prompt.cached),
       written: countOf(usage.cache_creation_input_tokens, this.prompt.written),
     };

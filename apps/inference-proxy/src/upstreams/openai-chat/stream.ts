@@ -138,7 +138,7 @@ export class ChatStreamParser implements StreamParser {
     const inner = isObject(piece.function) ? piece.function : {};
     this.calls.push(
       {
-        index: typeof piece.index === 'number' ? piece.index : undefined,
+        index: indexOf(piece.index),
         id: typeof piece.id === 'string' && piece.id !== '' ? piece.id : undefined,
         name: typeof inner.name === 'string' && inner.name !== '' ? inner.name : undefined,
         argumentsText: renderArguments(inner.arguments),
@@ -176,6 +176,12 @@ function textAlone({ choices, usage, error }: Json): string | undefined {
 
 function isNothing(value: unknown): boolean {
   return value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
+}
+
+/** Returns the index of a call, which some servers send in digits. */
+function indexOf(value: unknown): number | undefined {
+  const index = typeof value === 'string' && /^\d{1,6}$/.test(value) ? Number(value) : value;
+  return typeof index === 'number' ? index : undefined;
 }
 
 /** Reads one of the fields in use: some servers send the same reasoning in two. */

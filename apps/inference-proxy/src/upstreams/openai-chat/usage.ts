@@ -1,6 +1,15 @@
 import type { Usage } from '#inference/usage.js';
-import { isObject } from '../replies/json-object.js';
-import { outputWithin, parseTokenCount, promptWithin, reportedUsage, TOKENS_MAX, type UsageReading } from '../replies/reported-usage.js';
+import { isObject, objectOf } from '../replies/json-object.js';
+import {
+  fieldOf,
+  outputWithin,
+  parseTokenCount,
+  promptOrRest,
+  promptWithin,
+  reportedUsage,
+  TOKENS_MAX,
+  type UsageReading,
+} from '../replies/reported-usage.js';
 
 /**
  * Returns the usage of a chunk or reply; undefined when it counts nothing. Servers name cached and reasoning tokens in several
@@ -8,16 +17,20 @@ import { outputWithin, parseTokenCount, promptWithin, reportedUsage, TOKENS_MAX,
  */
 export function parseUsage(value: unknown, call: UsageReading): Usage | undefined {
   if (!isObject(value)) return undefined;
-  const completionTokens = parseTokenCount(value.completion_tokens);
-  const promptDetails = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
-  const outputDetails = isObject(value.completion_tokens_details) ? value.completion_tokens_details : {};
+  const completionTokens = parseTokenCount(fieldOf(value, 'completion_tokens', 'output_tokens'));
+  const promptDetails = objectOf(fieldOf(value, 'prompt_tokens_details', 'input_tokens_details'));
+  const outputDetails = objectOf(fieldOf(value, 'completion_tokens_details', 'output_tokens_details'));
   const cachedTokens = parseTokenCount(
     promptDetails.cached_tokens ?? value.prompt_cache_hit_tokens ?? value.cached_tokens ?? value.cache_read_input_tokens,
   );
   const writtenTokens = parseTokenCount(
     promptDetails.cache_creation_tokens ?? promptDetails.cache_write_tokens ?? value.cache_creation_input_tokens,
   );
-  const promptTokens = promptWithin(parseTokenCount(value.prompt_tokens), { cachedTokens, writtenTokens }, call);
+  const promptTokens = promptWithin(
+    promptOrRest(fieldOf(value, 'prompt_tokens', 'input_tokens'), completionTokens, value.total_tokens),
+    { cachedTokens, writtenTokens },
+    call,
+  );
   const reasoning = parseTokenCount(outputDetails.reasoning_tokens ?? value.reasoning_tokens);
   if (promptTokens === 0 && completionTokens === 0) return undefined;
   // Some servers count reasoning apart from the completion: their total then is the sum of all three.

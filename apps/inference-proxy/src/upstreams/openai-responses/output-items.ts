@@ -1,3 +1,4 @@
+import { isObject } from '../replies/json-object.js';
 import { ITEMS_MAX, overLimit } from '../replies/reply-limits.js';
 
 /** One item of a response's output (a message, reasoning, a call) and its text so far. */
@@ -36,7 +37,8 @@ export class OutputItems {
     let item = same ?? this.byIndex.get(index);
     if (item === undefined && id === undefined && index === undefined) item = this.all.at(-1);
     const isGuess = item !== same;
-    if (item !== undefined && wire !== undefined && (!fits(item, wire) || (isGuess && item.isDone))) item = undefined;
+    if (item !== undefined && wire !== undefined && (!fits(item, wire) || (isGuess && item.isDone && !saidAll(item, wire))))
+      item = undefined;
     item ??= this.open(id, index, wire);
     if (wire !== undefined) describe(item, wire);
     return item;
@@ -96,6 +98,13 @@ export function strayNumbers({ said }: OutputItem, count: number): Map<string, n
 function describe(item: OutputItem, { type, call_id: callId }: Wire): void {
   if (typeof type === 'string') item.type ??= type;
   if (typeof callId === 'string' && callId !== '') item.callId ??= callId;
+}
+
+/** True for a message or reasoning whose texts are those that the item has said: the same item again, under another id. */
+function saidAll({ said }: OutputItem, { summary, content }: Wire): boolean {
+  const parts = [summary, content].flatMap((list) => (Array.isArray(list) ? list.filter(isObject) : []));
+  const texts = parts.map((part) => part.text ?? part.refusal);
+  return texts.length > 0 && texts.length === said.size && [...said.values()].every((text) => texts.includes(text));
 }
 
 /** True when nothing contradicts that both are the same item. */

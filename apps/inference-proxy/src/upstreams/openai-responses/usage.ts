@@ -1,20 +1,30 @@
 import type { Usage } from '#inference/usage.js';
-import { isObject } from '../replies/json-object.js';
-import { outputWithin, parseTokenCount, promptWithin, reportedUsage, TOKENS_MAX, type UsageReading } from '../replies/reported-usage.js';
+import { isObject, objectOf } from '../replies/json-object.js';
+import {
+  fieldOf,
+  outputWithin,
+  parseTokenCount,
+  promptOrRest,
+  promptWithin,
+  reportedUsage,
+  TOKENS_MAX,
+  type UsageReading,
+} from '../replies/reported-usage.js';
 
 /** Returns the usage of a response; undefined when it counts nothing. */
 export function parseUsage(value: unknown, call: UsageReading): Usage | undefined {
   if (!isObject(value)) return undefined;
-  const inputDetails = isObject(value.input_tokens_details) ? value.input_tokens_details : {};
-  const outputDetails = isObject(value.output_tokens_details) ? value.output_tokens_details : {};
+  const inputDetails = objectOf(fieldOf(value, 'input_tokens_details', 'prompt_tokens_details'));
+  const outputDetails = objectOf(fieldOf(value, 'output_tokens_details', 'completion_tokens_details'));
+  const output = parseTokenCount(fieldOf(value, 'output_tokens', 'completion_tokens'));
   const cache = {
     cachedTokens: parseTokenCount(inputDetails.cached_tokens),
     writtenTokens: parseTokenCount(inputDetails.cache_creation_tokens ?? inputDetails.cache_write_tokens),
   };
   const counted = {
     ...cache,
-    promptTokens: promptWithin(parseTokenCount(value.input_tokens), cache, call),
-    outputTokens: parseTokenCount(value.output_tokens),
+    promptTokens: promptWithin(promptOrRest(fieldOf(value, 'input_tokens', 'prompt_tokens'), output, value.total_tokens), cache, call),
+    outputTokens: output,
   };
   const outputTokens = Math.min(TOKENS_MAX, outputWithin(value.total_tokens, counted, call));
   const reasoningTokens = Math.max(parseTokenCount(outputDetails.reasoning_tokens), outputTokens - counted.outputTokens);

@@ -99,6 +99,11 @@ export function messageOf(value: unknown): string | undefined {
   return faults.map(({ loc, msg }) => (Array.isArray(loc) ? `${loc.join('.')}: ${msg}` : msg)).join('; ');
 }
 
+/** Returns the value if it is an object, otherwise an empty one. */
+export function objectOf(value: unknown): Record<string, unknown> {
+  return isObject(value) ? value : {};
+}
+
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

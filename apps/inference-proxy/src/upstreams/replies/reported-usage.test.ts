@@ -1,3 +1,4 @@
+import { UsageCounter } from '../anthropic-messages/usage.js';
 import { parseUsage as parseChatUsage } from '../openai-chat/usage.js';
 import { parseUsage as parseResponsesUsage } from '../openai-responses/usage.js';
 import type { Oddity } from '../upstream-adapter.js';
@@ -42,6 +43,33 @@ test('reasoning that is counted apart is output, and no contradiction', () => {
       { capabilities: {}, outputTokensMax: 1_000, onOddity },
     ),
   ).toMatchObject({ promptTokens: 21, outputTokens: 60, reasoningTokens: 60 });
+});
+
+describe('in each dialect', () => {
+  const call = { capabilities: {}, outputTokensMax: 1_000 };
+  const readAll = (usage: object): unknown[] => {
+    const counter = new UsageCounter(true);
+    counter.read(usage);
+    return [parseChatUsage(usage, call), parseResponsesUsage(usage, call), counter.usage];
+  };
+  const expected = expect.objectContaining({ promptTokens: 30, outputTokens: 10, promptSource: 'reported', outputSource: 'reported' });
+
+  test.each<[string, object]>([
+    ['the names of Chat', { prompt_tokens: 30, completion_tokens: 10 }],
+    ['the names of Responses and Messages', { input_tokens: 30, output_tokens: 10 }],
+    ['both, one null', { prompt_tokens: null, input_tokens: 30, completion_tokens: 10, output_tokens: null }],
+    ['counts in digits', { input_tokens: '30', output_tokens: '10' }],
+  ])('%s are read', (_what, usage) => expect(readAll(usage)).toEqual([expected, expected, expected]));
+
+  test.each([null, undefined, 0])('a prompt of %p beside a total is the rest of it', (prompt) => {
+    const chat = { prompt_tokens: prompt, completion_tokens: 10, total_tokens: 40 };
+    const responses = { input_tokens: prompt, output_tokens: 10, total_tokens: 40 };
+    expect([parseChatUsage(chat, call), parseResponsesUsage(responses, call)]).toEqual([expected, expected]);
+  });
+
+  test('a total alone is neither prompt nor output', () => {
+    expect([parseChatUsage({ total_tokens: 40 }, call), parseResponsesUsage({ total_tokens: 40 }, call)]).toEqual([undefined, undefined]);
+  });
 });
 
 test('counts in digits are read', () => {

@@ -22,6 +22,17 @@ interface CountedParts {
   outputTokens: number;
 }
 
+/** Returns the first field that is there: servers mix the names of the dialects. */
+export function fieldOf(usage: Record<string, unknown>, ...names: readonly string[]): unknown {
+  for (const name of names) if (usage[name] !== undefined && usage[name] !== null) return usage[name];
+  return undefined;
+}
+
+/** Returns the prompt; where a server leaves it out beside a total, what the total has besides the output. */
+export function promptOrRest(prompt: unknown, outputTokens: number, total: unknown): number {
+  return parseTokenCount(prompt) || (outputTokens > 0 ? Math.max(0, parseTokenCount(total) - outputTokens) : 0);
+}
+
 /** Returns the tokens of the prompt where servers count those of the cache among them, unless the catalog says that this one does not. */
 export function promptWithin(
   promptTokens: number,
