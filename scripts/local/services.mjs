@@ -28,6 +28,7 @@ export async function serviceProgram(name, { connections, ports, secrets, env = 
     env: {
       NODE_COMPILE_CACHE: COMPILE_CACHE,
       ...PREFERRED[name],
+      ...withoutProxy(inherited),
       ...inherited,
       ...settings,
       ...ownSettings(name, { connections, ports, secrets }),
@@ -37,6 +38,12 @@ export async function serviceProgram(name, { connections, ports, secrets, env = 
     probe: () => isReady(`http://127.0.0.1:${probePort}/readyz`),
     graceMs: SHUTDOWN_GRACE_MS + 5000,
   };
+}
+
+/** A forward proxy of the shell is not for the parts of this system, which are all on loopback. Another `NO_PROXY` replaces this one. */
+function withoutProxy(inherited) {
+  const hasProxy = Object.keys(inherited).some((name) => /^https?_proxy$/i.test(name));
+  return hasProxy && !inherited.no_proxy ? { NO_PROXY: 'localhost,127.0.0.1,[::1]' } : {};
 }
 
 function natsSettings(name, { connections, ports, secrets }) {

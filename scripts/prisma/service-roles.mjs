@@ -175,6 +175,7 @@ export const GRANTS = {
           'timeouts',
           'connections_max',
           'health_check',
+          'proxy',
         ],
       },
       model: {

@@ -5,6 +5,7 @@ import { Registry } from 'prom-client';
 import { ServiceConfig } from '#config/service-config.js';
 import { watchPool } from '#database/pool-metrics.js';
 import { createNatsMetrics } from '#messaging/nats-metrics.js';
+import { ForwardProxyConfig } from '#network/forward-proxy/forward-proxy.config.js';
 import { registerCertificateExpiry } from '#observability/certificate-expiry.js';
 import { registerProcessMetrics } from '#observability/ops-server.js';
 import { MetricsExportConfig } from '#observability/otlp/metrics-export.config.js';
@@ -155,12 +156,13 @@ function sourcesBelow(folder: string): string[] {
 
 test.each([
   ['every service on NATS', ServiceConfig, []],
+  ['billing, inference-proxy and panel', ForwardProxyConfig, Object.keys(new ServiceConfig())],
   ['gateway', GatewayConfig, Object.keys(new ServiceConfig())],
-  ['billing', BillingConfig, Object.keys(new ServiceConfig())],
+  ['billing', BillingConfig, Object.keys(new ForwardProxyConfig())],
   ['catalog', CatalogConfig, Object.keys(new ServiceConfig())],
-  ['panel', PanelConfig, Object.keys(new ServiceConfig())],
+  ['panel', PanelConfig, Object.keys(new ForwardProxyConfig())],
   ['setting of a provider', SsoProviderConfig, []],
-  ['inference-proxy', InferenceProxyConfig, Object.keys(new ServiceConfig())],
+  ['inference-proxy', InferenceProxyConfig, Object.keys(new ForwardProxyConfig())],
   ['setting of traces', TracingConfig, ['otelExporterOtlpEndpoint', 'otelExporterOtlpTracesEndpoint']],
   [
     'setting of metrics by OTLP',

@@ -111,7 +111,9 @@ export const callsGoOutInOnePlace: ShapeRule = (files) =>
   code(files).flatMap(({ path, text }) => {
     // The panel's pages run in browsers, whose policy lets them call their own server alone.
     const allowed =
-      /^apps\/(inference-proxy\/src\/transport|panel\/src\/(identity\/sso|playground)|panel\/ui)\//.test(path) ||
+      /^(apps\/(inference-proxy\/src\/transport|panel\/src\/(identity\/sso|playground)|panel\/ui)|libs\/network\/src\/forward-proxy)\//.test(
+        path,
+      ) ||
       path === 'apps/billing/src/webhooks/webhook-client.ts' ||
       !/^(apps|libs)\//.test(path) ||
       TEST.test(path);

@@ -1,9 +1,9 @@
 import { IsBoolean, IsInt, IsString, Max, Min, MinLength } from 'class-validator';
-import { ServiceConfig } from '#config/service-config.js';
 import { IsPostgresUrl } from '#database/postgres-url.js';
+import { ForwardProxyConfig } from '#network/forward-proxy/forward-proxy.config.js';
 
 /** Settings of the billing service. The name of a variable is the name of its field in capitals. */
-export class BillingConfig extends ServiceConfig {
+export class BillingConfig extends ForwardProxyConfig {
   @IsPostgresUrl() databaseUrl = '';
   /** Secret of the stored key digests. It must be the same on all replicas and never change: another secret makes every key unknown. */
   @IsString() @MinLength(32, { message: 'must be at least 32 characters' }) keyPepper = '';

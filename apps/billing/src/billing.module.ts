@@ -4,6 +4,7 @@ import { JournalReads } from '#database/journal-reads.js';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { ConfirmedPublisher, Messaging } from '#messaging/messaging.js';
+import { ForwardProxies } from '#network/forward-proxy/forward-proxies.js';
 import { beginGrace } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
 import type { Tracer } from '#tracing/tracer.js';
@@ -165,7 +166,7 @@ export function billingModule({
     });
   const months = new Months({ connect: connectForHours, prisma });
   const monthKeeper = new MonthKeeper(prisma, months, logger);
-  const webhookClient = new WebhookClient();
+  const webhookClient = new WebhookClient({ proxies: new ForwardProxies(config) });
   const deliverer = new EventDeliverer({
     connect: () => connectPg({ url, applicationName: 'tollgate-billing-events', statementTimeoutMs: 5_000, settings: DELIVERER_SETTINGS }),
     messaging,

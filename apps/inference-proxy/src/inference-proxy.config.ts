@@ -1,7 +1,9 @@
 import { IsInt, IsString, Max, Min } from 'class-validator';
-import { ServiceConfig } from '#config/service-config.js';
+import { ForwardProxyConfig, IsProxyList } from '#network/forward-proxy/forward-proxy.config.js';
 
-export class InferenceProxyConfig extends ServiceConfig {
+export class InferenceProxyConfig extends ForwardProxyConfig {
+  /** Forward proxies that an upstream in the catalog may name, separated by commas, or `none`. May hold credentials. */
+  @IsProxyList() forwardProxies = 'none';
   /** Milliseconds between reads of the routes without an announced change. */
   @IsInt() @Min(100) catalogRefreshMs = 30_000;
   /** Upstream calls for one request, the first included. The first call that fails on a stale connection is not counted. */

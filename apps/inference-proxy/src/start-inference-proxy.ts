@@ -3,6 +3,7 @@ import { Registry } from 'prom-client';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import { natsAccess, natsCertificates } from '#messaging/nats-access.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
+import { ForwardProxies } from '#network/forward-proxy/forward-proxies.js';
 import { registerCertificateExpiry } from '#observability/certificate-expiry.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
@@ -12,6 +13,7 @@ import { startTracing } from '#tracing/start-tracing.js';
 import type { InferenceProxyConfig } from './inference-proxy.config.js';
 import { BackgroundWork, inferenceProxyModule } from './inference-proxy.module.js';
 import { RouteTable } from './routing/route-table.js';
+import { useForwardProxies } from './transport/upstream-connector.js';
 
 const SERVICE = 'inference-proxy';
 
@@ -33,6 +35,7 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
   const metricsExport = await startMetricsExport({ name: SERVICE, registry, logger });
   const { shutdownGraceMs, largeRequestBytesMax } = config;
+  useForwardProxies(new ForwardProxies(config));
   const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry, resumeMs: config.streamResumeMs });
   isConnected = () => messaging.connected;
   const description = 'Runs requests on upstreams and streams what they say';

@@ -1,6 +1,6 @@
 import { IsIn, IsInt, IsString, Matches, Max, Min, MinLength } from 'class-validator';
-import { ServiceConfig } from '#config/service-config.js';
 import { IsPostgresUrl } from '#database/postgres-url.js';
+import { ForwardProxyConfig } from '#network/forward-proxy/forward-proxy.config.js';
 
 /** An https origin, or one of loopback: a browser sends a session over plain http to any other host in the clear. */
 const PANEL_URL = /^https:\/\/[^/?#@]+$|^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
@@ -14,7 +14,7 @@ const TRACE_URL = /^none$|^https?:\/\/\S*\{traceId\}\S*$/;
 const TRACE_URL_RULE = { message: 'must be an address with {traceId}, such as https://traces.example.com/trace/{traceId}' };
 
 /** Settings of the panel. Each is read from the environment variable of its name: `panelUrl` from `PANEL_URL`. */
-export class PanelConfig extends ServiceConfig {
+export class PanelConfig extends ForwardProxyConfig {
   @IsPostgresUrl() databaseUrl = '';
   @IsInt() @Min(0) @Max(65535) panelPort = 8081;
   @IsString() @MinLength(1) panelHost = '127.0.0.1';

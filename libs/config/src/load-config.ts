@@ -9,7 +9,8 @@ export class ConfigError extends Error {
 
 /**
  * Reads a service's settings from the environment: `natsUrl` from `NATS_URL`. Initial values of the class are the defaults, its decorators
- * the rules. An empty variable counts as unset. With a prefix, `natsUrl` is read from `<prefix>NATS_URL`.
+ * the rules. An empty variable counts as unset. With a prefix, `natsUrl` is read from `<prefix>NATS_URL`. Names of `ALSO_LOWER_CASE` are
+ * read in lower case first.
  */
 export function loadConfig<Config extends object>(
   Config: new () => Config,
@@ -19,7 +20,8 @@ export function loadConfig<Config extends object>(
   const defaults = new Config();
   const plain: Record<string, unknown> = {};
   for (const property of Object.keys(defaults)) {
-    const text = environment[prefix + variableName(property)];
+    const name = prefix + variableName(property);
+    const text = (ALSO_LOWER_CASE.has(name) && environment[name.toLowerCase()]) || environment[name];
     const initial = (defaults as Record<string, unknown>)[property];
     plain[property] = text === undefined || text === '' ? initial : convert(text, initial);
   }
@@ -55,8 +57,14 @@ export function loadNamedConfigs<Config extends object>(
 
 /** Names of the environment variables of a settings class. */
 export function variablesOf(Config: new () => object): string[] {
-  return Object.keys(new Config()).map(variableName);
+  return Object.keys(new Config()).flatMap((property) => {
+    const name = variableName(property);
+    return ALSO_LOWER_CASE.has(name) ? [name, name.toLowerCase()] : [name];
+  });
 }
+
+/** Variables that most programs read in both cases, and in lower case first. */
+const ALSO_LOWER_CASE = new Set(['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY']);
 
 /** Reads a secret whose name comes from the catalog, such as an upstream's key. */
 export function readSecret(name: string, environment: NodeJS.ProcessEnv = process.env): string | undefined {

@@ -174,6 +174,11 @@ export interface Upstream {
   apiKeyFile?: string | null;
   /** Absent from a catalog service older than the field. Default null: the public authorities, no client certificate. */
   tls?: UpstreamTls | null;
+  /**
+   * `off`, or the address of a forward proxy that the settings of the inference-proxy declare. Absent from a catalog service older than the
+   * field. Default null: the forward proxy of the environment, if there is one.
+   */
+  proxy?: string | null;
   allowPrivateNetwork: boolean;
   capabilities: UpstreamCapabilities;
   timeouts: UpstreamTimeouts;

@@ -2,7 +2,7 @@ import { ArrayMaxSize, IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Mat
 import { Nested } from './billing/fields.js';
 import { UPSTREAM_KINDS, type Upstream, type UpstreamCapabilities } from './catalog.js';
 import { Endpoint, StreamEndpoint } from './endpoint.js';
-import { isBaseUrl, KEY_VARIABLE, SECRET_FILE_NAME } from './upstream-rules.js';
+import { isBaseUrl, isUpstreamProxy, KEY_VARIABLE, SECRET_FILE_NAME, UPSTREAM_PROXY_RULE } from './upstream-rules.js';
 
 const UPSTREAM_ID = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,63}$/;
 const UPSTREAM_ID_RULE = { message: 'upstreamId must be an id' };
@@ -35,6 +35,10 @@ export class UpstreamCandidate {
   apiKeyEnv?: string;
   /** A file in the folder of secrets of the inference-proxy, in place of a variable. */
   @IsOptional() @Length(1, 256) @Matches(SECRET_FILE_NAME, SECRET_FILE) apiKeyFile?: string;
+  /** `off`, or a forward proxy that the inference-proxy declares. Default: that of its environment, if there is one. */
+  @IsOptional()
+  @ValidateBy({ name: 'isUpstreamProxy', validator: { validate: isUpstreamProxy, defaultMessage: () => `proxy ${UPSTREAM_PROXY_RULE}` } })
+  proxy?: string;
   /** Default false. */
   @IsOptional() @IsBoolean() allowPrivateNetwork?: boolean;
   /** Only with `https://`. Default: the public authorities, no client certificate. */

@@ -19,3 +19,10 @@ export function isBaseUrl(value: unknown): value is string {
   const url = new URL(value);
   return (url.protocol === 'http:' || url.protocol === 'https:') && url.username === '' && url.password === '';
 }
+
+/** True for `off`, or the address of a forward proxy without credentials. */
+export function isUpstreamProxy(value: unknown): value is string {
+  return value === 'off' || (isBaseUrl(value) && new URL(value).pathname === '/');
+}
+
+export const UPSTREAM_PROXY_RULE = 'must be off, or a forward proxy without credentials such as http://proxy.example.com:3128';

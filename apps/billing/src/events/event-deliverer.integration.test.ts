@@ -23,7 +23,7 @@ const deliverers: EventDeliverer[] = [];
 
 beforeEach(async () => {
   [ledger, receiver] = await Promise.all([LedgerFixture.open({ guarded: true }), WebhookReceiver.start()]);
-  client = new WebhookClient(1_000);
+  client = new WebhookClient({ timeoutMs: 1_000 });
 });
 afterEach(async () => {
   await Promise.all(deliverers.splice(0).map((deliverer) => deliverer.stop()));

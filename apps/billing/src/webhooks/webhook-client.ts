@@ -1,6 +1,10 @@
-import { Agent, request } from 'undici';
+import { Agent, buildConnector, request } from 'undici';
 import { VERSION } from '#config/version.js';
-import { assertHostAllowed, guardedLookup } from '#network/address-guard.js';
+import { assertHostAllowed, guardedLookup, type Resolver } from '#network/address-guard.js';
+import { type ForwardProxies, NO_FORWARD_PROXIES } from '#network/forward-proxy/forward-proxies.js';
+import { judgeByAddress } from '#network/forward-proxy/judge-destination.js';
+import { ProxyFault } from '#network/forward-proxy/proxy-fault.js';
+import { proxyingConnector } from '#network/forward-proxy/proxying-connector.js';
 
 /** A message to one webhook. */
 export interface WebhookMessage {
@@ -18,11 +22,24 @@ const REPLY_BYTES_MAX = 16 * 1024;
 const REPLY_TIMEOUT_MS = 1_000;
 const FAILURE_LENGTH_MAX = 200;
 
-/** Sends messages to webhooks: to allowed addresses only, without redirects and proxies, and with verified certificates. */
-export class WebhookClient {
-  private readonly agents = { guarded: newAgent(false), private: newAgent(true) };
+interface WebhookClientOptions {
+  timeoutMs?: number;
+  proxies?: ForwardProxies;
+  resolve?: Resolver;
+}
 
-  constructor(private readonly timeoutMs = SEND_TIMEOUT_MS) {}
+/**
+ * Sends messages to webhooks: to allowed addresses only, without redirects, and with verified certificates. A forward proxy is asked for the
+ * address that was judged, because the URL is a customer's and the proxy may reach more than we would.
+ */
+export class WebhookClient {
+  private readonly timeoutMs: number;
+  private readonly agents: Record<'guarded' | 'private', Agent>;
+
+  constructor({ timeoutMs = SEND_TIMEOUT_MS, proxies = NO_FORWARD_PROXIES, resolve }: WebhookClientOptions = {}) {
+    this.timeoutMs = timeoutMs;
+    this.agents = { guarded: newAgent(false, proxies, resolve), private: newAgent(true, proxies, resolve) };
+  }
 
   /** Returns why the message was not accepted; undefined when it was, by a status of 2xx. Never throws. The body of the reply is dropped. */
   async send({ url, allowPrivateNetwork, headers, body }: WebhookMessage): Promise<string | undefined> {
@@ -47,14 +64,16 @@ export class WebhookClient {
   }
 }
 
-function newAgent(allowPrivateNetwork: boolean): Agent {
+function newAgent(allowPrivateNetwork: boolean, proxies: ForwardProxies, resolve?: Resolver): Agent {
+  const direct = buildConnector({
+    lookup: guardedLookup(allowPrivateNetwork, resolve),
+    timeout: CONNECT_TIMEOUT_MS,
+    allowH2: false,
+    rejectUnauthorized: true,
+    minVersion: 'TLSv1.2',
+  });
   return new Agent({
-    connect: {
-      lookup: guardedLookup(allowPrivateNetwork),
-      timeout: CONNECT_TIMEOUT_MS,
-      rejectUnauthorized: true,
-      minVersion: 'TLSv1.2',
-    },
+    connect: proxyingConnector(proxies, direct, CONNECT_TIMEOUT_MS, judgeByAddress(allowPrivateNetwork, resolve)),
     allowH2: false,
     pipelining: 1,
     maxHeaderSize: HEADER_BYTES_MAX,
@@ -63,5 +82,7 @@ function newAgent(allowPrivateNetwork: boolean): Agent {
 
 function failureOf(error: Error & { code?: string }): string {
   if (error.name === 'TimeoutError') return 'no answer in time';
+  // The failure is shown to the owner of the webhook, whom the address of our proxy does not concern.
+  if (error instanceof ProxyFault) return `the forward proxy ${error.reason}`;
   return error.message === '' ? (error.code ?? error.name) : error.message;
 }

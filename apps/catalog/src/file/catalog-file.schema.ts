@@ -24,6 +24,7 @@ import {
   SetOf,
   Text,
   TrueOrFalse,
+  UpstreamProxy,
   UrlPath,
   UsdEach,
   UsdPerMillionTokens,
@@ -98,6 +99,7 @@ export class UpstreamEntry {
   @Optional() @KeyVariable() apiKeyEnv?: string;
   @Optional() @SecretFileName() apiKeyFile?: string;
   @Optional() @Fields() @ValidateNested() @Type(() => TlsEntry) tls?: TlsEntry;
+  @Optional() @UpstreamProxy() proxy?: string;
   @TrueOrFalse() allowPrivateNetwork = false;
   @Fields() @ValidateNested() @Type(() => CapabilitiesEntry) capabilities = new CapabilitiesEntry();
   @Fields() @ValidateNested() @Type(() => TimeoutsEntry) timeouts = new TimeoutsEntry();

@@ -62,6 +62,7 @@ test('absent fields have their defaults', () => {
           hiddenTokensFloor: 1_024,
         },
         timeouts: { connectMs: 5_000, firstByteMs: 120_000, idleMs: 60_000, totalMs: 600_000, readOnMs: 30_000, finishMs: 2_000 },
+        proxy: null,
         connectionsMax: 256,
         healthCheck: null,
       },
@@ -121,6 +122,7 @@ upstreams:
     enabled: false
     baseUrl: https://api.example.com/v1
     apiKeyFile: keys/hosted
+    proxy: http://proxy.example.com:3128
     tls: { caFile: ca.pem, certFile: client.pem, keyFile: client.key }
     connectionsMax: 32
     healthCheck: { path: /health }
@@ -149,6 +151,7 @@ models:
     enabled: false,
     apiKeyEnv: null,
     apiKeyFile: 'keys/hosted',
+    proxy: 'http://proxy.example.com:3128',
     tls: { caFile: 'ca.pem', certFile: 'client.pem', keyFile: 'client.key' },
     connectionsMax: 32,
     healthCheck: { path: '/health', intervalMs: 5_000 },
@@ -292,6 +295,17 @@ describe('faults', () => {
       edited(['kind: openai-chat', 'kind: openai-chat\n    healthCheck: { path: "http://other/" }']),
       'c.yaml:5: upstreams[0].healthCheck.path: must be a path that begins with / such as /health',
     ],
+    ...[
+      'http://user:secret@proxy.example.com',
+      'proxy.example.com:3128',
+      'http://proxy.example.com/path',
+      'socks5://proxy.example.com',
+      'on',
+    ].map((proxy): [string, string, string] => [
+      `the proxy ${proxy}`,
+      edited(['kind: openai-chat', `kind: openai-chat\n    proxy: "${proxy}"`]),
+      'c.yaml:5: upstreams[0].proxy: must be off, or a forward proxy without credentials such as http://proxy.example.com:3128',
+    ]),
     [
       'a cap of nothing',
       edited(['Org/Small }', 'Org/Small, concurrencyMax: 0 }']),

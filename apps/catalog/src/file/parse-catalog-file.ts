@@ -139,12 +139,22 @@ function fileError(problems: readonly FieldProblem[], fileName: string, { docume
   return new CatalogFileError(fileName, faults, problems.length - faults.length);
 }
 
-function upstreamOf({ apiKeyEnv, apiKeyFile, tls, capabilities, timeouts, healthCheck, ...upstream }: UpstreamEntry): WantedUpstream {
+function upstreamOf({
+  apiKeyEnv,
+  apiKeyFile,
+  tls,
+  proxy,
+  capabilities,
+  timeouts,
+  healthCheck,
+  ...upstream
+}: UpstreamEntry): WantedUpstream {
   return {
     ...upstream,
     apiKeyEnv: apiKeyEnv ?? null,
     apiKeyFile: apiKeyFile ?? null,
     tls: tls === undefined ? null : { caFile: tls.caFile ?? null, certFile: tls.certFile ?? null, keyFile: tls.keyFile ?? null },
+    proxy: proxy ?? null,
     capabilities: {
       ...capabilities,
       cachedApart: capabilities.cachedApart ?? null,

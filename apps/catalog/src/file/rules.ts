@@ -1,6 +1,6 @@
 import { ValidateBy, ValidateIf, type ValidationArguments } from 'class-validator';
 import { UNIT_PRICE } from '#contracts/billing/fields.js';
-import { isBaseUrl, KEY_PREFIX, KEY_VARIABLE, SECRET_FILE_NAME } from '#contracts/upstream-rules.js';
+import { isBaseUrl, isUpstreamProxy, KEY_PREFIX, KEY_VARIABLE, SECRET_FILE_NAME, UPSTREAM_PROXY_RULE } from '#contracts/upstream-rules.js';
 
 /*
  * Rules of the catalog file, one constraint each, so that a field at fault gets exactly one line: what it must be.
@@ -73,6 +73,11 @@ export function BaseUrl(): PropertyDecorator {
         : 'must be an http:// or https:// URL without credentials, query or fragment',
     (value) => isBaseUrl(value) && !ENDPOINT.test(value),
   );
+}
+
+/** Forward proxy of an upstream. The message does not repeat the URL, which may hold credentials. */
+export function UpstreamProxy(): PropertyDecorator {
+  return rule(UPSTREAM_PROXY_RULE, isUpstreamProxy);
 }
 
 /** Path of a URL. */

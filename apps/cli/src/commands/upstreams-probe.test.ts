@@ -103,7 +103,7 @@ test.each([
   ['upstreams test new --url http://127.0.0.1:8000/v1', '--url requires --model: an upstream outside of the catalog has no models'],
   [
     'upstreams test local --kind openai-chat',
-    '--kind, --api-key-env, --api-key-file, --ca-file, --cert-file, --key-file and --allow-private-network require --url: an upstream of the catalog is tested with its entry',
+    '--kind, --api-key-env, --api-key-file, --ca-file, --cert-file, --key-file, --proxy and --allow-private-network require --url: an upstream of the catalog is tested with its entry',
   ],
   [
     'upstreams test local --model m --kind ollama',

@@ -25,6 +25,7 @@ const PARAMETERS = {
   caFile: optional(text(256, 'file'), 'CA certificate of the upstream, in the same folder; requires --url'),
   certFile: optional(text(256, 'file'), 'client certificate, in the same folder; requires --url'),
   keyFile: optional(text(256, 'file'), 'key of the client certificate, in the same folder; requires --url'),
+  proxy: optional(text(2_000, 'url'), 'off, or a forward proxy that the inference-proxy declares; requires --url'),
   allowPrivateNetwork: flag('allow loopback and private addresses; requires --url'),
   contextTokens: optional(wholeNumber(1, 2_000_000), 'also try a prompt longer than this; a model that accepts it bills it'),
 } satisfies Parameters;
@@ -75,6 +76,7 @@ const OPTION_OF_FIELD: Readonly<Record<string, string>> = {
   'candidate.baseUrl': '--url',
   'candidate.apiKeyEnv': '--api-key-env',
   'candidate.apiKeyFile': '--api-key-file',
+  'candidate.proxy': '--proxy',
   'candidate.tls.caFile': '--ca-file',
   'candidate.tls.certFile': '--cert-file',
   'candidate.tls.keyFile': '--key-file',
@@ -97,21 +99,21 @@ function renderReport(
 }
 
 function requestOf(values: Values<typeof PARAMETERS>): ProbeRequest {
-  const { upstream: upstreamId, model, url, contextTokens, kind, apiKeyEnv, apiKeyFile, allowPrivateNetwork } = values;
+  const { upstream: upstreamId, model, url, contextTokens, kind, apiKeyEnv, apiKeyFile, proxy, allowPrivateNetwork } = values;
   const tls = tlsOf(values);
   if (url === undefined) {
-    if (kind || apiKeyEnv || apiKeyFile || tls || allowPrivateNetwork)
+    if (kind || apiKeyEnv || apiKeyFile || proxy || tls || allowPrivateNetwork)
       throw new UsageError(
         `${CANDIDATE_OPTIONS} and --allow-private-network require --url: an upstream of the catalog is tested with its entry`,
       );
     return { upstreamId, model, contextTokens };
   }
   if (model === undefined) throw new UsageError('--url requires --model: an upstream outside of the catalog has no models');
-  const candidate = { kind: kind ?? 'openai-chat', baseUrl: url, apiKeyEnv, apiKeyFile, allowPrivateNetwork, tls };
+  const candidate = { kind: kind ?? 'openai-chat', baseUrl: url, apiKeyEnv, apiKeyFile, proxy, allowPrivateNetwork, tls };
   return { upstreamId, model, contextTokens, candidate };
 }
 
-const CANDIDATE_OPTIONS = '--kind, --api-key-env, --api-key-file, --ca-file, --cert-file, --key-file';
+const CANDIDATE_OPTIONS = '--kind, --api-key-env, --api-key-file, --ca-file, --cert-file, --key-file, --proxy';
 
 function tlsOf({ caFile, certFile, keyFile }: Values<typeof PARAMETERS>): CandidateTls | undefined {
   return caFile || certFile || keyFile ? { caFile, certFile, keyFile } : undefined;

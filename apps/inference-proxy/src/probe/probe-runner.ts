@@ -110,13 +110,14 @@ function assertConsistent({ baseUrl, apiKeyEnv, apiKeyFile, tls }: UpstreamCandi
 }
 
 /** Returns the upstream that a catalog entry with only these fields defines. */
-function upstreamOf(id: string, { kind, baseUrl, apiKeyEnv, apiKeyFile, allowPrivateNetwork, tls }: UpstreamCandidate): Upstream {
+function upstreamOf(id: string, { kind, baseUrl, apiKeyEnv, apiKeyFile, proxy, allowPrivateNetwork, tls }: UpstreamCandidate): Upstream {
   return {
     id,
     kind,
     baseUrl,
     apiKeyEnv: apiKeyEnv ?? null,
     apiKeyFile: apiKeyFile ?? null,
+    proxy: proxy ?? null,
     allowPrivateNetwork: allowPrivateNetwork ?? false,
     tls: tls ?? null,
     capabilities: { ...CAPABILITY_DEFAULTS },

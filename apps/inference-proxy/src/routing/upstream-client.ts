@@ -46,12 +46,12 @@ export class UpstreamClient {
 }
 
 /** Everything that decides what `createUpstreamPool` opens. */
-function socketsOf({ baseUrl, connectionsMax, allowPrivateNetwork, timeouts, tls }: Upstream): string {
-  return JSON.stringify([new URL(baseUrl).origin, connectionsMax, allowPrivateNetwork, timeouts.connectMs, tls ?? null]);
+function socketsOf({ baseUrl, connectionsMax, allowPrivateNetwork, timeouts, tls, proxy }: Upstream): string {
+  return JSON.stringify([new URL(baseUrl).origin, connectionsMax, allowPrivateNetwork, timeouts.connectMs, tls ?? null, proxy ?? null]);
 }
 
-function serverOf({ kind, baseUrl, allowPrivateNetwork, apiKeyEnv, apiKeyFile, tls }: Upstream): string {
-  return JSON.stringify([kind, baseUrl, allowPrivateNetwork, apiKeyEnv, apiKeyFile ?? null, tls ?? null]);
+function serverOf({ kind, baseUrl, allowPrivateNetwork, apiKeyEnv, apiKeyFile, tls, proxy }: Upstream): string {
+  return JSON.stringify([kind, baseUrl, allowPrivateNetwork, apiKeyEnv, apiKeyFile ?? null, tls ?? null, proxy ?? null]);
 }
 
 function addressErrorOf(hostname: string, allowPrivateNetwork: boolean): AddressRefusedError | undefined {

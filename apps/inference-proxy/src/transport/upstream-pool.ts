@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net';
-import { buildConnector, Pool } from 'undici';
+import { type buildConnector, Pool } from 'undici';
 import type { Upstream } from '#contracts/catalog.js';
 import { guardedLookup, type Resolver } from '#network/address-guard.js';
-import { type ConnectionFault, explainBrokenHandshake, explainTls, type Peer } from './connection-fault.js';
-import { tlsConnector } from './tls-connector.js';
+import { ProxyFault } from '#network/forward-proxy/proxy-fault.js';
+import { ConnectionFault, explainBrokenHandshake, explainTls, type Peer } from './connection-fault.js';
+import { upstreamConnector } from './upstream-connector.js';
 
 const HEADER_BYTES_MAX = 16 * 1024;
 /** Bytes that a paused socket buffers, beyond one read of at most 64 KiB. */
@@ -15,7 +16,7 @@ const SOCKET_BYTES_MAX = 16 * 1024;
  * timeouts of replies.
  */
 export function createUpstreamPool(
-  upstream: Pick<Upstream, 'baseUrl' | 'connectionsMax' | 'allowPrivateNetwork' | 'timeouts' | 'tls'>,
+  upstream: Pick<Upstream, 'baseUrl' | 'connectionsMax' | 'allowPrivateNetwork' | 'timeouts' | 'tls' | 'proxy'>,
   resolve?: Resolver,
 ): Pool {
   const connect = {
@@ -33,7 +34,7 @@ export function createUpstreamPool(
     maxHeaderSize: HEADER_BYTES_MAX,
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: observed(upstream.tls ? tlsConnector(upstream.tls, connect) : buildConnector(connect), upstream.tls),
+    connect: observed(upstreamConnector(upstream, connect, resolve), upstream.tls),
   });
 }
 
@@ -69,22 +70,26 @@ export function observedOf(socket: Socket | undefined): Observed | undefined {
 function observed(connect: buildConnector.connector, tls: Peer['tls']): buildConnector.connector {
   return (to, callback) => {
     const peer = { host: to.host ?? to.hostname, hostname: to.hostname, protocol: to.protocol, tls };
-    lastOpened = connect(to, (...[error, socket]) => {
+    const opened: unknown = connect(to, (...[error, socket]) => {
       if (error !== null) {
         callback(explainConnect(error, peer), null);
         return;
       }
       const entry: Observed = { peer };
       SOCKETS.set(socket, entry);
+      // Through a forward proxy the socket that was opened carries another one with TLS.
+      if (opened !== socket) SOCKETS.set(opened as Socket, entry);
       socket.prependListener('error', (said: Error) => {
         entry.fault ??= explainTls(said, peer);
       });
       callback(null, socket);
     });
+    lastOpened = opened;
   };
 }
 
 function explainConnect(error: Error, peer: Peer): Error {
+  if (error instanceof ProxyFault) return new ConnectionFault(error.code, error.message, error.isOperatorsFault);
   const isReset = peer.protocol === 'https:' && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
   return isReset ? explainBrokenHandshake(peer) : (explainTls(error, peer) ?? error);
 }

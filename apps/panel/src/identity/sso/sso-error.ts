@@ -1,3 +1,4 @@
+import { ProxyFault } from '#network/forward-proxy/proxy-fault.js';
 import type { SsoFailure } from '../../api/shapes/sso.js';
 
 /** A failed sign-in with a provider. The person sees the text of `failure`; `reason` is for the log and the journal. */
@@ -28,6 +29,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
 export function ssoErrorOf(thrown: unknown): SsoError {
   for (let error = thrown as Fault | undefined; error; error = error.cause) {
     if (error instanceof SsoError) return error;
+    if (error instanceof ProxyFault) return new SsoError('unavailable', error.message);
     if (typeof error.code !== 'string') continue;
     // The code of OAuth, such as invalid_grant, comes from the provider: anything but a code is left out.
     const codes = [error.code, error.error].filter((one) => typeof one === 'string' && /^\w{1,60}$/.test(one));

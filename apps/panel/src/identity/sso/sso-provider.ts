@@ -3,6 +3,7 @@ import type { SignInProvider } from '../../api/shapes/sso.js';
 import { parseEmail } from '../email-address.js';
 import type { GrantRow } from '../grants.js';
 import { type GroupRole, parseGroupRoles, rolesOfGroups } from './group-roles.js';
+import { demandSecure } from './provider-fetch.js';
 import { nonceOf, type SsoAttempt, stateOf, verifierOf } from './sso-attempt.js';
 import { SsoError, ssoErrorOf } from './sso-error.js';
 import type { SsoProviderConfig } from './sso-provider.config.js';
@@ -10,7 +11,6 @@ import type { SsoProviderConfig } from './sso-provider.config.js';
 const ANSWER_SECONDS = 10;
 /** Milliseconds for which the addresses and abilities of a provider are kept. */
 const DISCOVERED_MS = 3_600_000;
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** A person as a provider vouches for them. */
 export interface VouchedPerson {
@@ -36,6 +36,7 @@ export class SsoProvider {
     private readonly name: string,
     private readonly config: SsoProviderConfig,
     panelUrl: string,
+    private readonly fetch: oidc.CustomFetch,
   ) {
     this.shown = { name, label: config.label === 'none' ? name : config.label };
     this.redirectUri = `${panelUrl}/panel/v1/sso/${name}/callback`;
@@ -124,7 +125,7 @@ export class SsoProvider {
       clientSecret === 'none' ? oidc.None() : oidc.ClientSecretBasic(clientSecret),
       {
         timeout: ANSWER_SECONDS,
-        [oidc.customFetch]: fetchSecurely,
+        [oidc.customFetch]: this.fetch,
         // Checks the signature of the ID token too, which TLS alone would vouch for.
         execute: [oidc.enableNonRepudiationChecks, ...(issuer.startsWith('http:') ? [oidc.allowInsecureRequests] : [])],
       },
@@ -135,15 +136,4 @@ export class SsoProvider {
     });
     return configuration;
   }
-}
-
-/** Refuses http, except on loopback. A redirect is not followed, because openid-client asks for that and treats it as a fault. */
-const fetchSecurely: oidc.CustomFetch = async (address, options) => {
-  demandSecure(new URL(address));
-  return fetch(address, options as RequestInit);
-};
-
-function demandSecure({ protocol, hostname }: URL): void {
-  if (protocol === 'https:' || (protocol === 'http:' && LOOPBACK.has(hostname))) return;
-  throw new SsoError('unavailable', 'the provider names an address without https');
 }
