@@ -19,6 +19,7 @@ test('issuer and client are enough', () => {
         label: 'none',
         scope: 'openid email profile',
         groupsClaim: 'groups',
+        trustedEmailDomains: 'none',
         groupRoles: 'none',
       },
     ],
@@ -46,3 +47,38 @@ test('a misspelt role stops the start', () => {
   const settings = { ISSUER: 'https://id.example.com', GROUP_ROLES: 'admins=root' };
   expect(() => load(settings)).toThrow(/^PANEL_OIDC_ACME_GROUP_ROLES: must be none or a list/);
 });
+
+const TENANT = '5d9f3c1e-7b3e-4a44-9a47-0c8f2f6f0a11';
+
+test.each([
+  `https://login.microsoftonline.com/${TENANT}/v2.0`,
+  `https://acme.ciamlogin.com/${TENANT}/v2.0`,
+  'https://adfs.example.com/adfs',
+  'http://127.0.0.1:8080',
+])('the addresses of %s may be trusted by domain', (issuer) => {
+  const config = load({ ISSUER: issuer, TRUSTED_EMAIL_DOMAINS: 'example.com, Example.org' }).get('acme');
+  expect(config?.trustedEmailDomains).toBe('example.com, Example.org');
+});
+
+test.each([
+  ...['common', 'organizations', 'consumers', 'Common', 'contoso.com', '9188040d-6c67-4c5b-b112-36a304b66dad', '{tenantid}'].map(
+    (tenant) => `https://login.microsoftonline.com/${tenant}/v2.0`,
+  ),
+  'https://login.microsoftonline.com',
+  'https://LOGIN.microsoftonline.com/common/v2.0',
+  'https://sts.windows.net/common',
+  `https://login.microsoftonline.com/common/${TENANT}/v2.0`,
+  'https://login.example.com/organizations/v2.0',
+])('the issuer %s of many tenants is trusted for no address', (issuer) => {
+  expect(() => load({ ISSUER: issuer, TRUSTED_EMAIL_DOMAINS: 'example.com' })).toThrow(
+    /^PANEL_OIDC_ACME_TRUSTED_EMAIL_DOMAINS: needs the issuer of one tenant/,
+  );
+});
+
+test.each(['*', '*.example.com', 'com', '@example.com', 'example.com;example.org', 'ada@example.com'])(
+  'the domain %s is refused',
+  (domain) => {
+    const settings = { ISSUER: 'https://id.example.com', TRUSTED_EMAIL_DOMAINS: domain };
+    expect(() => load(settings)).toThrow(/^PANEL_OIDC_ACME_TRUSTED_EMAIL_DOMAINS: must be none or domains/);
+  },
+);

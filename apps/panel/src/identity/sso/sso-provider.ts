@@ -16,7 +16,7 @@ const DISCOVERED_MS = 3_600_000;
 export interface VouchedPerson {
   issuer: string;
   subject: string;
-  /** In lower case. Undefined unless the provider says that it has verified the address. */
+  /** In lower case. Undefined unless the provider has verified the address, or the operator trusts it for the domain. */
   email: string | undefined;
   name: string | undefined;
   /** Roles that the person's groups give. */
@@ -30,6 +30,7 @@ export class SsoProvider {
   readonly shown: SignInProvider;
   private readonly redirectUri: string;
   private readonly groupRoles: readonly GroupRole[];
+  private readonly trustedDomains: ReadonlySet<string>;
   private discovered: { configuration: Promise<oidc.Configuration>; at: number } | undefined;
 
   constructor(
@@ -41,6 +42,7 @@ export class SsoProvider {
     this.shown = { name, label: config.label === 'none' ? name : config.label };
     this.redirectUri = `${panelUrl}/panel/v1/sso/${name}/callback`;
     this.groupRoles = parseGroupRoles(config.groupRoles);
+    this.trustedDomains = new Set(domainsOf(config.trustedEmailDomains));
   }
 
   /** Returns the address to which the browser goes. `confirm`: the provider asks the person again. @throws {SsoError} */
@@ -87,15 +89,13 @@ export class SsoProvider {
   }
 
   private personOf(claims: oidc.IDToken, further: oidc.UserInfoResponse): VouchedPerson {
-    // Address and verification come from one source: they belong together.
-    const { email, email_verified: isVerified } = 'email_verified' in claims ? claims : further;
     const claimed: unknown = claims[this.config.groupsClaim] ?? further[this.config.groupsClaim];
     const groups: unknown[] = Array.isArray(claimed) ? claimed : [claimed];
     const name = claims.name ?? further.name;
     return {
       issuer: claims.iss,
       subject: claims.sub,
-      email: isVerified === true && typeof email === 'string' ? parseEmail(email) : undefined,
+      email: this.verifiedEmail(claims, further),
       name: typeof name === 'string' && name !== '' ? name.slice(0, 200) : undefined,
       roles: rolesOfGroups(
         groups.filter((group) => typeof group === 'string'),
@@ -103,6 +103,19 @@ export class SsoProvider {
       ),
       authenticatedAt: claims.auth_time === undefined ? undefined : new Date(claims.auth_time * 1_000),
     };
+  }
+
+  private verifiedEmail(claims: oidc.IDToken, further: oidc.UserInfoResponse): string | undefined {
+    // Address and verification come from one source: they belong together.
+    const source = [claims, further].find((one) => 'email_verified' in one) ?? ('email' in claims ? claims : further);
+    const email = typeof source.email === 'string' ? parseEmail(source.email) : undefined;
+    if (email === undefined || source.email_verified === true) return email;
+    return !('email_verified' in source) && this.isTrusted(email, claims) ? email : undefined;
+  }
+
+  /** Entra ID says by `xms_edov` whether the tenant owns the domain of the address, if the app asks for that claim. */
+  private isTrusted(email: string, { xms_edov: isDomainOwner = true }: oidc.IDToken): boolean {
+    return this.trustedDomains.has(email.replace(/^.*@/, '')) && [true, 1, '1', 'true'].includes(isDomainOwner as string);
   }
 
   private async ask<Answer>(work: (configuration: oidc.Configuration) => Promise<Answer>): Promise<Answer> {
@@ -136,4 +149,8 @@ export class SsoProvider {
     });
     return configuration;
   }
+}
+
+function domainsOf(text: string): string[] {
+  return text === 'none' ? [] : text.split(',').map((domain) => domain.trim().toLowerCase());
 }
