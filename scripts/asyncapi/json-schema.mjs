@@ -146,6 +146,7 @@ const SILENT = new Set([
   'Clearable',
   'Nested',
   'Transform',
+  'Satisfies',
   'ValidateBy',
 ]);
 

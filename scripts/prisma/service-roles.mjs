@@ -170,6 +170,9 @@ export const GRANTS = {
           'api_key_env',
           'api_key_file',
           'tls',
+          'path',
+          'query',
+          'headers',
           'allow_private_network',
           'capabilities',
           'timeouts',
@@ -195,7 +198,7 @@ export const GRANTS = {
           'tokens_per_image_max',
         ],
       },
-      route: { select: true, insert: true, update: ['enabled', 'position', 'weight', 'priority', 'concurrency_max'] },
+      route: { select: true, insert: true, update: ['enabled', 'position', 'weight', 'priority', 'concurrency_max', 'capabilities'] },
       // The price of a running request never changes.
       price: { select: true, insert: true },
       price_plan: { select: true, insert: true, update: ['enabled', 'position', 'discount_percent', 'models'] },

@@ -250,6 +250,7 @@ function callOn(pool: unknown, { hides: hiddenReasoning, totalMs = 20_000 }: Scr
   return {
     route: { client, model: 'model' },
     client,
+    capabilities,
     model: 'model',
     oddities: new Map(),
     onContent: () => undefined,

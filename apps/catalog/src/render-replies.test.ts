@@ -80,6 +80,21 @@ test.each<[string, boolean, boolean, boolean]>([
   expect(models.map(({ reasoningEcho }) => reasoningEcho)).toEqual([expected]);
 });
 
+test.each<[boolean | undefined, boolean, boolean]>([
+  [true, false, true],
+  [false, true, false],
+  [undefined, true, true],
+])('a route that says %j of an upstream with reasoningEcho %j: %j', (own, ofUpstream, expected) => {
+  const echoing = { ...upstream, capabilities: { ...upstream.capabilities, reasoningEcho: ofUpstream }, enabled: true, position: 0 };
+  const capabilities = own === undefined ? null : { reasoningEcho: own };
+  const { models } = renderModelList({
+    ...state,
+    upstreams: [echoing],
+    models: [{ ...model, routes: [{ ...route, capabilities, enabled: true, position: 0 }] }],
+  });
+  expect(models.map(({ reasoningEcho }) => reasoningEcho)).toEqual([expected]);
+});
+
 test('the route list has enabled upstreams and the enabled routes to them', () => {
   expect(renderRouteList(state)).toEqual({ revision: 9, upstreams: [upstream], models: [{ id: 'a', routes: [route] }] });
 });

@@ -1,10 +1,12 @@
-import type { ModelListReply, RouteListReply } from '#contracts/catalog.js';
+import type { ModelListReply, Route, RouteListReply } from '#contracts/catalog.js';
 import type { CatalogState, StoredModel, WaitingPrice } from './apply/catalog-state.js';
 import { priceVersion, renderPrice } from './apply/price-version.js';
 
 /** Returns the enabled models with capabilities and prices, the price plans, and the prices that are scheduled. */
 export function renderModelList({ revision, models, upstreams, pricePlans, scheduledPrices }: CatalogState): ModelListReply {
-  const echoing = new Set(upstreams.filter(({ enabled, capabilities }) => enabled && capabilities.reasoningEcho).map(({ id }) => id));
+  const capabilitiesOf = new Map(upstreams.filter(({ enabled }) => enabled).map(({ id, capabilities }) => [id, capabilities]));
+  const isEchoing = ({ upstream, capabilities }: Route): boolean =>
+    capabilities?.reasoningEcho ?? capabilitiesOf.get(upstream)?.reasoningEcho ?? false;
   const plans = pricePlans.filter(({ enabled }) => enabled).map(({ enabled, position, ...plan }) => plan);
   return {
     revision,
@@ -12,7 +14,7 @@ export function renderModelList({ revision, models, upstreams, pricePlans, sched
       .filter(({ enabled }) => enabled)
       .map(({ enabled, position, routes, price, ...model }) => ({
         ...model,
-        reasoningEcho: routes.some(({ enabled, upstream }) => enabled && echoing.has(upstream)),
+        reasoningEcho: routes.some((route) => route.enabled && capabilitiesOf.has(route.upstream) && isEchoing(route)),
         price: renderPrice(price),
       })),
     ...(plans.length > 0 && { pricePlans: plans }),

@@ -127,7 +127,7 @@ test('a start applies its file: the gateway gets models and prices, the inferenc
   expect(await proxy.request(routeList, {})).toMatchObject({
     revision: 1,
     upstreams: [{ id: 'local', baseUrl: 'http://127.0.0.1:9100/v1', apiKeyEnv: null, connectionsMax: 256 }],
-    models: [{ id: 'a', routes: [{ upstream: 'local', model: 'a', weight: 1, priority: 0, concurrencyMax: null }] }],
+    models: [{ id: 'a', routes: [{ upstream: 'local', model: 'a', weight: 1, priority: 0, concurrencyMax: null, capabilities: null }] }],
   });
 });
 
@@ -309,9 +309,11 @@ test('with PANEL_PRIVATE_NETWORK=off the panel opens no private network [sec-ups
   await startReplica(open, { panelPrivateNetwork: 'off' });
   const [cli, panel] = [await connectAs('cli'), await connectAs('panel')];
   const moved = open.replace('http://127.0.0.1:9100', 'http://127.0.0.1:9200');
-  const problem = 'can be set, or its baseUrl changed, with the command line alone: PANEL_PRIVATE_NETWORK is off';
+  const problem = 'can be set, or its baseUrl, path, query or headers changed, with the command line alone: PANEL_PRIVATE_NETWORK is off';
   const refusal = expect.stringMatching(new RegExp(`upstreams\\[0\\]\\.allowPrivateNetwork: ${problem}`));
-  await expect(panel.request(catalogApply, { yaml: moved })).rejects.toMatchObject({ code: 'invalid_request', message: refusal });
+  const more = ['"path":"admin"', '"query":{"a":"b"}', '"headers":{"x-a":"b"}'].map((field) => open.replace('"kind"', `${field},"kind"`));
+  for (const yaml of [moved, ...more])
+    await expect(panel.request(catalogApply, { yaml })).rejects.toMatchObject({ code: 'invalid_request', message: refusal });
   const plan = (appliedBy?: 'cli' | 'panel') => panel.request(catalogPlan, { yaml: moved, appliedBy });
   expect((await plan('panel')).faults).toEqual([{ line: 1, field: 'upstreams[0].allowPrivateNetwork', problem }]);
   expect([(await plan('cli')).faults, (await plan()).faults]).toEqual([[], []]);

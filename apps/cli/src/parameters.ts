@@ -81,6 +81,19 @@ export function listOf(kind: Kind<string>): Kind<string[]> {
   return { ...kind, parse: (value) => (value === '' ? [] : value.split(',').map((part) => kind.parse(part.trim()))) };
 }
 
+/** Names with values, such as `a=1; b=2`. The refusal does not repeat the text, which may hold a secret. */
+export function pairs(placeholder: string): Kind<Record<string, string>> {
+  return {
+    placeholder,
+    parse: (value) => {
+      const found = value
+        .split(';')
+        .map((pair) => /^\s*([^=\s]+)=(.*\S)\s*$/.exec(pair) ?? invalid('Must be names with values such as a=1; b=2.'));
+      return Object.fromEntries(found.map(([, name, text]) => [name, text]));
+    },
+  };
+}
+
 /** An IP address, or a network in CIDR notation. */
 export const network: Kind<string> = {
   placeholder: 'networks',

@@ -1,6 +1,7 @@
 import { IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import { Endpoint, EveryReplicaEndpoint, Topic } from './endpoint.js';
 import { REVISION_MAX, RevisionChanged, type Revisioned, RevisionRequest } from './revisions.js';
+import type { SecretSource } from './upstream-request.js';
 
 export class EmptyRequest {}
 
@@ -179,6 +180,15 @@ export interface Upstream {
    * field. Default null: the forward proxy of the environment, if there is one.
    */
   proxy?: string | null;
+  /**
+   * Path of calls below `baseUrl`, with `{model}` for the model's name there. Default null: that of the dialect. Absent from a catalog service
+   * older than the field, as the two after it.
+   */
+  path?: string | null;
+  /** Query parameters of calls. Default null: none. */
+  query?: Record<string, string> | null;
+  /** Headers of calls, probes and health checks besides those of the dialect: a text, or the place of a secret. Default null: none. */
+  headers?: Record<string, string | SecretSource> | null;
   allowPrivateNetwork: boolean;
   capabilities: UpstreamCapabilities;
   timeouts: UpstreamTimeouts;
@@ -213,6 +223,8 @@ export interface Route {
   priority: number;
   /** Concurrent calls on this route, of all proxy replicas. Absent from a catalog service older than the field. Default null: no limit. */
   concurrencyMax?: number | null;
+  /** Capabilities of the model there, instead of those of the upstream. Absent from a catalog service older than the field. Default null: none. */
+  capabilities?: Partial<UpstreamCapabilities> | null;
 }
 
 export interface RouteListReply extends Revisioned {

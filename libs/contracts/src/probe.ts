@@ -2,6 +2,7 @@ import { ArrayMaxSize, IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Mat
 import { Nested } from './billing/fields.js';
 import { UPSTREAM_KINDS, type Upstream, type UpstreamCapabilities } from './catalog.js';
 import { Endpoint, StreamEndpoint } from './endpoint.js';
+import { headersFault, pathFault, queryFault, type SecretSource } from './upstream-request.js';
 import { isBaseUrl, isUpstreamProxy, KEY_VARIABLE, SECRET_FILE_NAME, UPSTREAM_PROXY_RULE } from './upstream-rules.js';
 
 const UPSTREAM_ID = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,63}$/;
@@ -16,6 +17,11 @@ export class CandidateTls {
   @IsOptional() @Length(1, 256) @Matches(SECRET_FILE_NAME, SECRET_FILE) caFile?: string;
   @IsOptional() @Length(1, 256) @Matches(SECRET_FILE_NAME, SECRET_FILE) certFile?: string;
   @IsOptional() @Length(1, 256) @Matches(SECRET_FILE_NAME, SECRET_FILE) keyFile?: string;
+}
+
+function Satisfies(field: string, faultOf: (value: unknown) => string | undefined): PropertyDecorator {
+  const validate = (value: unknown): boolean => faultOf(value) === undefined;
+  return ValidateBy({ name: 'satisfies', validator: { validate, defaultMessage: (args) => `${field} ${faultOf(args?.value)}` } });
 }
 
 /** An upstream that is not in the catalog yet. The rules are those of the catalog. */
@@ -39,6 +45,12 @@ export class UpstreamCandidate {
   @IsOptional()
   @ValidateBy({ name: 'isUpstreamProxy', validator: { validate: isUpstreamProxy, defaultMessage: () => `proxy ${UPSTREAM_PROXY_RULE}` } })
   proxy?: string;
+  /** Path of calls below `baseUrl`, with `{model}` for the model. Default: that of the dialect. */
+  @IsOptional() @Satisfies('path', pathFault) path?: string;
+  /** Query parameters of calls. */
+  @IsOptional() @Satisfies('query', queryFault) query?: Record<string, string>;
+  /** Headers besides those of the dialect: a text, or the place of a secret. */
+  @IsOptional() @Satisfies('headers', headersFault) headers?: Record<string, string | SecretSource>;
   /** Default false. */
   @IsOptional() @IsBoolean() allowPrivateNetwork?: boolean;
   /** Only with `https://`. Default: the public authorities, no client certificate. */

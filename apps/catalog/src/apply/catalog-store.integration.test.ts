@@ -35,6 +35,9 @@ const catalog = (models: Record<string, string>, baseUrl = 'https://127.0.0.1:91
           healthCheck: { path: '/health' },
           apiKeyFile: 'key',
           tls: { caFile: 'ca.pem' },
+          path: 'models/{model}/chat',
+          query: { 'api-version': '2024-10-21', a: 'b' },
+          headers: { 'x-route': 'a', 'x-api-key': { env: 'UPSTREAM_KEY_A' } },
         },
       ],
       models: Object.entries(models).map(([id, usd]) => ({
@@ -45,7 +48,7 @@ const catalog = (models: Record<string, string>, baseUrl = 'https://127.0.0.1:91
         contextTokens: 1_000,
         maxOutputTokens: 100,
         price: { inputUsdPerMTok: usd, cachedInputUsdPerMTok: '0', outputUsdPerMTok: usd },
-        routes: [{ upstream: 'local', model: id, concurrencyMax: 4 }],
+        routes: [{ upstream: 'local', model: id, concurrencyMax: 4, capabilities: { temperature: false } }],
       })),
     }),
     'c.yaml',

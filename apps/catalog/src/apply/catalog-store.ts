@@ -1,4 +1,11 @@
-import type { CatalogChanges, UpstreamCapabilities, UpstreamHealthCheck, UpstreamTimeouts, UpstreamTls } from '#contracts/catalog.js';
+import type {
+  CatalogChanges,
+  Upstream,
+  UpstreamCapabilities,
+  UpstreamHealthCheck,
+  UpstreamTimeouts,
+  UpstreamTls,
+} from '#contracts/catalog.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import { type AuditedChange, type Author, audited } from '#database/audit-journal.js';
@@ -200,6 +207,8 @@ function storedUpstream(row: UpstreamRecord): StoredUpstream {
     capabilities: { ...CAPABILITY_DEFAULTS, ...(row.capabilities as Partial<UpstreamCapabilities>) },
     timeouts: { ...TIMEOUT_DEFAULTS, ...(row.timeouts as Partial<UpstreamTimeouts>) },
     tls: row.tls as UpstreamTls | null,
+    query: row.query as NonNullable<Upstream['query']> | null,
+    headers: row.headers as NonNullable<Upstream['headers']> | null,
     healthCheck: row.healthCheck as unknown as UpstreamHealthCheck | null,
   };
 }
@@ -212,12 +221,13 @@ function storedModel({ prices, routes, created, input, ...row }: ModelRecord): S
     created: Number(created),
     input: input as StoredModel['input'],
     price: { version: price.version, ...priceOfColumns(price) },
-    routes: routes.map(({ upstreamId, upstreamModel, weight, priority, concurrencyMax, enabled, position }) => ({
+    routes: routes.map(({ upstreamId, upstreamModel, weight, priority, concurrencyMax, capabilities, enabled, position }) => ({
       upstream: upstreamId,
       model: upstreamModel,
       weight,
       priority,
       concurrencyMax,
+      capabilities: capabilities as Partial<UpstreamCapabilities> | null,
       enabled,
       position,
     })),

@@ -128,7 +128,14 @@ test('differences have the values of the fields, and the routes of a model as a 
     ],
   };
   const wanted = parseCatalogFile(JSON.stringify(after), 'c.yaml', () => undefined);
-  const route = (upstream: string, id: string, weight = 1) => ({ upstream, model: id, weight, priority: 0, concurrencyMax: null });
+  const route = (upstream: string, id: string, weight = 1) => ({
+    upstream,
+    model: id,
+    weight,
+    priority: 0,
+    concurrencyMax: null,
+    capabilities: null,
+  });
   expect(describeDifferences(before, planChanges(before, wanted, 0))).toEqual({
     models: {
       added: [],

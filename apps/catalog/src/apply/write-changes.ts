@@ -7,12 +7,14 @@ export type Database = Prisma.TransactionClient;
 
 /** Writes rows in the order of their foreign keys. Prices are inserted, never updated. */
 export async function writeChanges(tx: Database, { upstreams, models, prices, routes, pricePlans }: Changes): Promise<void> {
-  for (const { id, capabilities, timeouts, tls, healthCheck, ...rest } of upstreams) {
+  for (const { id, capabilities, timeouts, tls, query, headers, healthCheck, ...rest } of upstreams) {
     const row = {
       ...rest,
       capabilities: { ...capabilities },
       timeouts: { ...timeouts },
       tls: tls ? { ...tls } : Prisma.DbNull,
+      query: query ? { ...query } : Prisma.DbNull,
+      headers: headers ? { ...headers } : Prisma.DbNull,
       healthCheck: healthCheck ? { ...healthCheck } : Prisma.DbNull,
     };
     await tx.upstream.upsert({ where: { id }, create: { id, ...row }, update: row });
@@ -24,7 +26,8 @@ export async function writeChanges(tx: Database, { upstreams, models, prices, ro
   await tx.modelPrice.createMany({
     data: prices.map(({ modelId, version, ...price }) => ({ modelId, version, ...columnsOfPrice(price) })),
   });
-  for (const { modelId, upstream: upstreamId, model: upstreamModel, ...row } of routes) {
+  for (const { modelId, upstream: upstreamId, model: upstreamModel, capabilities, ...rest } of routes) {
+    const row = { ...rest, capabilities: capabilities ? { ...capabilities } : Prisma.DbNull };
     const key = { modelId, upstreamId, upstreamModel };
     await tx.modelRoute.upsert({ where: { modelId_upstreamId_upstreamModel: key }, create: { ...key, ...row }, update: row });
   }

@@ -11,6 +11,7 @@ import {
   type UpstreamTls,
 } from '#contracts/catalog.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
+import { headersFault, pathFault, queryFault } from '#contracts/upstream-request.js';
 import {
   BaseUrl,
   Fields,
@@ -20,6 +21,7 @@ import {
   OneOf,
   Optional,
   Percent,
+  Satisfies,
   SecretFileName,
   SetOf,
   Text,
@@ -71,6 +73,16 @@ export class CapabilitiesEntry implements Omit<Required<UpstreamCapabilities>, '
   @WholeNumber(0, TOKENS_MAX) hiddenTokensFloor = CAPABILITY_DEFAULTS.hiddenTokensFloor;
 }
 
+/** Capabilities of one model of an upstream: those that it names, without defaults. */
+class RouteCapabilitiesEntry extends CapabilitiesEntry {
+  constructor() {
+    super();
+    for (const name of CAPABILITY_NAMES) delete (this as Partial<CapabilitiesEntry>)[name];
+  }
+}
+const CAPABILITY_NAMES = Object.keys(CAPABILITY_DEFAULTS) as (keyof UpstreamCapabilities)[];
+for (const name of CAPABILITY_NAMES) Optional()(RouteCapabilitiesEntry.prototype, name);
+
 export class TimeoutsEntry implements Required<UpstreamTimeouts> {
   @WholeNumber(1, DAY_MS) connectMs = TIMEOUT_DEFAULTS.connectMs;
   @WholeNumber(1, DAY_MS) firstByteMs = TIMEOUT_DEFAULTS.firstByteMs;
@@ -100,6 +112,9 @@ export class UpstreamEntry {
   @Optional() @SecretFileName() apiKeyFile?: string;
   @Optional() @Fields() @ValidateNested() @Type(() => TlsEntry) tls?: TlsEntry;
   @Optional() @UpstreamProxy() proxy?: string;
+  @Optional() @Satisfies(pathFault) path?: string;
+  @Optional() @Satisfies(queryFault) query?: NonNullable<Upstream['query']>;
+  @Optional() @Satisfies(headersFault) headers?: NonNullable<Upstream['headers']>;
   @TrueOrFalse() allowPrivateNetwork = false;
   @Fields() @ValidateNested() @Type(() => CapabilitiesEntry) capabilities = new CapabilitiesEntry();
   @Fields() @ValidateNested() @Type(() => TimeoutsEntry) timeouts = new TimeoutsEntry();
@@ -123,6 +138,8 @@ class RouteEntry {
   @WholeNumber(1, 1_000_000) weight = 1;
   @WholeNumber(0, 1_000) priority = 0;
   @Optional() @WholeNumber(1, 65_535) concurrencyMax?: number;
+  /** Default: those of the upstream. */
+  @Optional() @Fields() @ValidateNested() @Type(() => RouteCapabilitiesEntry) capabilities?: RouteCapabilitiesEntry;
 }
 
 export class ModelEntry {

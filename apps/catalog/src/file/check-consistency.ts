@@ -1,3 +1,5 @@
+import type { Upstream } from '#contracts/catalog.js';
+import { pathFault, renderPath } from '#contracts/upstream-request.js';
 import type { CatalogFileEntry, ModelEntry, PricePlanEntry, UpstreamEntry } from './catalog-file.schema.js';
 import type { Path } from './locate.js';
 
@@ -6,8 +8,15 @@ export interface FieldProblem {
   problem: string;
 }
 
-/** Base URLs of the upstreams that may have `allowPrivateNetwork`, by id. */
+/** Places (`placeOf`) of the upstreams that may have `allowPrivateNetwork`, by id. */
 export type PrivateUpstreams = ReadonlyMap<string, string>;
+
+/** Everything that decides what is called at an upstream. */
+export function placeOf({ baseUrl, path, query, headers }: Partial<Pick<Upstream, 'baseUrl' | 'path' | 'query' | 'headers'>>): string {
+  const sorted = (group: object | null | undefined): unknown =>
+    Object.entries(group ?? {}).sort(([one], [other]) => (one < other ? -1 : 1));
+  return JSON.stringify([baseUrl, path ?? null, sorted(query), sorted(headers)]);
+}
 
 /**
  * Checks rules between fields: duplicate ids, routes to unknown upstreams, contradicting limits. Also runs on files with invalid fields, so
@@ -17,7 +26,7 @@ export function checkConsistency(file: CatalogFileEntry, privateUpstreams?: Priv
   const upstreams = listOf(file.upstreams);
   const models = listOf(file.models);
   const plans = listOf(file.pricePlans);
-  const upstreamIds = new Set(upstreams.map((upstream) => upstream.id));
+  const byId = new Map(upstreams.map((upstream) => [upstream.id, upstream]));
   const modelIds = new Set(models.map((model) => model.id));
   return [
     ...repeated(upstreams, ['upstreams']),
@@ -25,7 +34,7 @@ export function checkConsistency(file: CatalogFileEntry, privateUpstreams?: Priv
     ...repeated(plans, ['pricePlans']),
     ...upstreams.flatMap((upstream, index) => secrets(upstream, ['upstreams', index])),
     ...upstreams.flatMap((upstream, index) => privateNetwork(upstream, ['upstreams', index], privateUpstreams)),
-    ...models.flatMap((model, index) => [...limits(model, ['models', index]), ...routes(model, ['models', index], upstreamIds)]),
+    ...models.flatMap((model, index) => [...limits(model, ['models', index]), ...routes(model, ['models', index], byId)]),
     ...plans.flatMap((plan, index) => planModels(plan, ['pricePlans', index], modelIds)),
   ];
 }
@@ -57,9 +66,9 @@ function secrets({ baseUrl, apiKeyEnv, apiKeyFile, tls }: UpstreamEntry, path: P
   return problems;
 }
 
-function privateNetwork({ id, baseUrl, allowPrivateNetwork }: UpstreamEntry, path: Path, allowed?: PrivateUpstreams): FieldProblem[] {
-  if (allowPrivateNetwork !== true || allowed === undefined || allowed.get(id) === baseUrl) return [];
-  const problem = 'can be set, or its baseUrl changed, with the command line alone: PANEL_PRIVATE_NETWORK is off';
+function privateNetwork(upstream: UpstreamEntry, path: Path, allowed?: PrivateUpstreams): FieldProblem[] {
+  if (upstream.allowPrivateNetwork !== true || allowed === undefined || allowed.get(upstream.id) === placeOf(upstream)) return [];
+  const problem = 'can be set, or its baseUrl, path, query or headers changed, with the command line alone: PANEL_PRIVATE_NETWORK is off';
   return [{ path: [...path, 'allowPrivateNetwork'], problem }];
 }
 
@@ -75,13 +84,17 @@ function limits(model: ModelEntry, path: Path): FieldProblem[] {
   return problems;
 }
 
-function routes(model: ModelEntry, path: Path, upstreamIds: ReadonlySet<string>): FieldProblem[] {
+function routes(model: ModelEntry, path: Path, upstreams: ReadonlyMap<string, UpstreamEntry>): FieldProblem[] {
   const first = new Map<string, number>();
   return listOf(model.routes).flatMap((route, index) => {
     const { upstream } = route;
     const here = [...path, 'routes', index];
-    if (typeof upstream === 'string' && !upstreamIds.has(upstream)) {
+    if (typeof upstream === 'string' && !upstreams.has(upstream)) {
       return [{ path: [...here, 'upstream'], problem: `${JSON.stringify(upstream)} is not the id of an upstream` }];
+    }
+    const template = upstreams.get(upstream)?.path;
+    if (pathFault(template) === undefined && typeof route.model === 'string' && renderPath(template as string, route.model) === undefined) {
+      return [{ path: [...here, 'model'], problem: `would lead out of the path of ${JSON.stringify(upstream)}` }];
     }
     const target = JSON.stringify([upstream, route.model]);
     const earlier = first.get(target);

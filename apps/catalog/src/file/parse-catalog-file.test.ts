@@ -32,6 +32,9 @@ test('absent fields have their defaults', () => {
         apiKeyEnv: null,
         apiKeyFile: null,
         tls: null,
+        path: null,
+        query: null,
+        headers: null,
         allowPrivateNetwork: false,
         capabilities: {
           streamOptions: true,
@@ -81,7 +84,7 @@ test('absent fields have their defaults', () => {
         reasoning: false,
         tokensPerImageMax: 1_600,
         price: { inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n },
-        routes: [{ upstream: 'local', model: 'Org/Small', weight: 1, priority: 0, concurrencyMax: null }],
+        routes: [{ upstream: 'local', model: 'Org/Small', weight: 1, priority: 0, concurrencyMax: null, capabilities: null }],
       },
     ],
     pricePlans: [],
@@ -124,6 +127,9 @@ upstreams:
     apiKeyFile: keys/hosted
     proxy: http://proxy.example.com:3128
     tls: { caFile: ca.pem, certFile: client.pem, keyFile: client.key }
+    path: deployments/{model}/chat
+    query: { api-version: "2024-10-21" }
+    headers: { x-route: a, x-api-key: { env: UPSTREAM_KEY_APIM }, x-b: { file: b } }
     connectionsMax: 32
     healthCheck: { path: /health }
     capabilities: { stop: false, maxTokensField: max_completion_tokens, hiddenReasoning: true, hiddenTokensFloor: 0,
@@ -142,7 +148,7 @@ models:
     reasoning: true
     tokensPerImageMax: 85
     price: { inputUsdPerMTok: "0", cachedInputUsdPerMTok: "0", outputUsdPerMTok: "0.000001" }
-    routes: [{ upstream: hosted, model: big, weight: 3, priority: 2, concurrencyMax: 8 }]
+    routes: [{ upstream: hosted, model: big, weight: 3, priority: 2, concurrencyMax: 8, capabilities: { temperature: false, hiddenReasoning: true } }]
 `,
     'c.yaml',
     noVariables,
@@ -153,6 +159,9 @@ models:
     apiKeyFile: 'keys/hosted',
     proxy: 'http://proxy.example.com:3128',
     tls: { caFile: 'ca.pem', certFile: 'client.pem', keyFile: 'client.key' },
+    path: 'deployments/{model}/chat',
+    query: { 'api-version': '2024-10-21' },
+    headers: { 'x-route': 'a', 'x-api-key': { env: 'UPSTREAM_KEY_APIM' }, 'x-b': { file: 'b' } },
     connectionsMax: 32,
     healthCheck: { path: '/health', intervalMs: 5_000 },
     capabilities: {
@@ -183,7 +192,16 @@ models:
     reasoning: true,
     tokensPerImageMax: 85,
     price: { inputPicoUsd: 0n, cachedInputPicoUsd: 0n, outputPicoUsd: 1n },
-    routes: [{ upstream: 'hosted', model: 'big', weight: 3, priority: 2, concurrencyMax: 8 }],
+    routes: [
+      {
+        upstream: 'hosted',
+        model: 'big',
+        weight: 3,
+        priority: 2,
+        concurrencyMax: 8,
+        capabilities: { temperature: false, hiddenReasoning: true },
+      },
+    ],
   });
 });
 
@@ -389,6 +407,37 @@ describe('faults', () => {
       'an unknown capability',
       edited(['kind:', 'capabilities: { stops: true }\n    kind:']),
       'c.yaml:4: upstreams[0].capabilities.stops: is not a field of the catalog',
+    ],
+    [
+      'a capability of a route that is none',
+      edited(['model: Org/Small', 'model: Org/Small, capabilities: { stops: true, seed: "no" }']),
+      'c.yaml:12: models[0].routes[0].capabilities.stops: is not a field of the catalog\n' +
+        'c.yaml:12: models[0].routes[0].capabilities.seed: must be true or false',
+    ],
+    [
+      'a secret in a header',
+      edited(['kind:', 'headers: { x-api-key: sk-secret }\n    kind:']),
+      'c.yaml:4: upstreams[0].headers: must have { env: UPSTREAM_KEY_… } or { file: … } for x-api-key: the catalog holds no secrets',
+    ],
+    [
+      'a reference to a variable in a header',
+      edited(['kind:', 'headers: { x-route: "${UPSTREAM_ROUTE}" }\n    kind:']),
+      'c.yaml:4: upstreams[0].headers.x-route: cannot refer to the environment; only baseUrl can',
+    ],
+    [
+      'a query that is no group',
+      edited(['kind:', 'query: api-version=1\n    kind:']),
+      'c.yaml:4: upstreams[0].query: must be a group of 1 to 20 query parameters, such as api-version: "2024-10-21"',
+    ],
+    [
+      'a path that leads out of the URL',
+      edited(['kind:', 'path: ../admin\n    kind:']),
+      'c.yaml:4: upstreams[0].path: must not have . or .. between slashes',
+    ],
+    [
+      'a model whose name leads out of the path',
+      edited(['kind:', 'path: "models/{model}"\n    kind:'], ['Org/Small', '"../admin"']),
+      'c.yaml:13: models[0].routes[0].model: would lead out of the path of "local"',
     ],
     [
       'a tool choice that is none of them',

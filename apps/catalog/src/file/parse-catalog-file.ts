@@ -144,6 +144,9 @@ function upstreamOf({
   apiKeyFile,
   tls,
   proxy,
+  path,
+  query,
+  headers,
   capabilities,
   timeouts,
   healthCheck,
@@ -155,6 +158,9 @@ function upstreamOf({
     apiKeyFile: apiKeyFile ?? null,
     tls: tls === undefined ? null : { caFile: tls.caFile ?? null, certFile: tls.certFile ?? null, keyFile: tls.keyFile ?? null },
     proxy: proxy ?? null,
+    path: path ?? null,
+    query: query ?? null,
+    headers: headers ?? null,
     capabilities: {
       ...capabilities,
       cachedApart: capabilities.cachedApart ?? null,
@@ -172,7 +178,11 @@ function modelOf({ displayName, created, defaultOutputTokens, price, routes, ...
     created: created ?? null,
     defaultOutputTokens: defaultOutputTokens ?? Math.min(model.maxOutputTokens, DEFAULT_OUTPUT_TOKENS_MAX),
     price: parseListPrices(price),
-    routes: routes.map((route) => ({ ...route, concurrencyMax: route.concurrencyMax ?? null })),
+    routes: routes.map(({ concurrencyMax, capabilities, ...route }) => ({
+      ...route,
+      concurrencyMax: concurrencyMax ?? null,
+      capabilities: capabilities === undefined ? null : { ...capabilities },
+    })),
   };
 }
 

@@ -80,6 +80,14 @@ export function UpstreamProxy(): PropertyDecorator {
   return rule(UPSTREAM_PROXY_RULE, isUpstreamProxy);
 }
 
+/** A rule of `upstream-request.ts`, which says what is wrong. */
+export function Satisfies(faultOf: (value: unknown) => string | undefined): PropertyDecorator {
+  return rule(
+    (value) => faultOf(value) ?? '',
+    (value) => faultOf(value) === undefined,
+  );
+}
+
 /** Path of a URL. */
 export function UrlPath(): PropertyDecorator {
   return rule(

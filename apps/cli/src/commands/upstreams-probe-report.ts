@@ -48,7 +48,7 @@ function renderDifference({ changes, capabilities }: UpstreamProbeEnd): string[]
 
 /** Renders a first catalog entry, with example prices. */
 function renderEntry({ upstreamId, candidate, model }: CandidateProbeRequest, { capabilities, modelFacts }: UpstreamProbeEnd): string[] {
-  const { kind, baseUrl, apiKeyEnv, apiKeyFile, proxy, allowPrivateNetwork, tls } = candidate;
+  const { kind, baseUrl, apiKeyEnv, apiKeyFile, proxy, path, query, headers, allowPrivateNetwork, tls } = candidate;
   const differences = differing(capabilities);
   const upstream = {
     id: upstreamId,
@@ -57,6 +57,9 @@ function renderEntry({ upstreamId, candidate, model }: CandidateProbeRequest, { 
     ...(apiKeyEnv && { apiKeyEnv }),
     ...(apiKeyFile && { apiKeyFile }),
     ...(proxy && { proxy }),
+    ...(path && { path }),
+    ...(query && { query }),
+    ...(headers && { headers }),
     ...(allowPrivateNetwork && { allowPrivateNetwork }),
     ...(tls && { tls }),
     ...(Object.keys(differences).length > 0 && { capabilities: differences }),

@@ -103,7 +103,7 @@ test.each([
   ['upstreams test new --url http://127.0.0.1:8000/v1', '--url requires --model: an upstream outside of the catalog has no models'],
   [
     'upstreams test local --kind openai-chat',
-    '--kind, --api-key-env, --api-key-file, --ca-file, --cert-file, --key-file, --proxy and --allow-private-network require --url: an upstream of the catalog is tested with its entry',
+    '--kind, --api-key-env, --api-key-file, --ca-file, --cert-file, --key-file, --proxy, --path, --query, --headers and --allow-private-network require --url: an upstream of the catalog is tested with its entry',
   ],
   [
     'upstreams test local --model m --kind ollama',
@@ -230,7 +230,30 @@ test('the suggested entry has the certificate files', async () => {
   expect(parse(out.join('').split('\n\n').at(-1) ?? '')).toMatchObject({ upstreams: [{ id: 'new', tls: { caFile: 'ca.pem' } }] });
 });
 
+const AZURE = [
+  ...['upstreams', 'test', 'azure', '--url', 'https://us.openai.azure.com', '--model', 'gpt-4o', '--path', 'deployments/{model}/chat'],
+  ...['--query', 'api-version=2024-10-21', '--headers', 'api-key=env:UPSTREAM_KEY_AZURE; x-route=a=b; x-b=file:b'],
+];
+const REQUEST_FIELDS = {
+  path: 'deployments/{model}/chat',
+  query: { 'api-version': '2024-10-21' },
+  headers: { 'api-key': { env: 'UPSTREAM_KEY_AZURE' }, 'x-route': 'a=b', 'x-b': { file: 'b' } },
+};
+
+test('path, query and headers are asked, and in the suggested entry', async () => {
+  const { asked, out } = await runArguments(AZURE, [{ ...START, upstreamId: 'azure', isInCatalog: false }, END]);
+  expect(asked).toMatchObject({ candidate: REQUEST_FIELDS });
+  expect(parse(out.join('').split('\n\n').at(-1) ?? '')).toMatchObject({ upstreams: [REQUEST_FIELDS] });
+});
+
+test('a header without a value is refused, and its text is not repeated', async () => {
+  const { code, err } = await runArguments([...AZURE.slice(0, -1), 'sk-secret'], []);
+  expect([code, err]).toEqual([2, expect.stringContaining('Must be names with values such as a=1; b=2.')]);
+});
+
 test.each([
+  ['candidate.path', 'must be a path', '--path must be a path'],
+  ['candidate.headers', 'must not have host', '--headers must not have host'],
   ['candidate.tls.keyFile', 'is missing', '--key-file is missing'],
   ['candidate.baseUrl', 'must be an http:// URL', '--url must be an http:// URL'],
   ['candidate.apiKeyEnv', 'must be the name of an environment variable', '--api-key-env must be the name of an environment variable'],

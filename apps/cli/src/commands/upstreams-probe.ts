@@ -2,6 +2,7 @@ import { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import {
   type CandidateTls,
   candidateProbe,
+  type UpstreamCandidate,
   type UpstreamCheck,
   type UpstreamProbeEnd,
   type UpstreamProbeEvent,
@@ -11,7 +12,7 @@ import {
 import { ServiceError } from '#contracts/service-error.js';
 import type { EventStream, Messaging } from '#messaging/messaging.js';
 import { type CliCommand, type Parameters, type Values } from '../command.js';
-import { argument, flag, oneOf, optional, text, wholeNumber } from '../parameters.js';
+import { argument, flag, oneOf, optional, pairs, text, wholeNumber } from '../parameters.js';
 import { UsageError } from '../usage-error.js';
 import { type ProbeRequest, renderCheck, renderEnd, renderStart } from './upstreams-probe-report.js';
 
@@ -26,6 +27,9 @@ const PARAMETERS = {
   certFile: optional(text(256, 'file'), 'client certificate, in the same folder; requires --url'),
   keyFile: optional(text(256, 'file'), 'key of the client certificate, in the same folder; requires --url'),
   proxy: optional(text(2_000, 'url'), 'off, or a forward proxy that the inference-proxy declares; requires --url'),
+  path: optional(text(500, 'path'), 'path of calls below the URL, with {model} for the model; requires --url'),
+  query: optional(pairs('parameters'), 'query parameters of calls, such as api-version=2024-10-21; requires --url'),
+  headers: optional(pairs('headers'), 'headers such as "x-route=a; x-api-key=env:UPSTREAM_KEY_A; x-b=file:b"; requires --url'),
   allowPrivateNetwork: flag('allow loopback and private addresses; requires --url'),
   contextTokens: optional(wholeNumber(1, 2_000_000), 'also try a prompt longer than this; a model that accepts it bills it'),
 } satisfies Parameters;
@@ -41,6 +45,7 @@ export const upstreamTestCommands: readonly CliCommand[] = [
       'upstreams test local --model sim-fast --json',
       'upstreams test vllm --url http://127.0.0.1:8000/v1 --allow-private-network --model Qwen/Qwen3-8B',
       'upstreams test hosted --url https://api.example.com/v1 --api-key-env UPSTREAM_KEY_HOSTED --model large-2',
+      'upstreams test azure --url https://us.openai.azure.com --path "openai/deployments/{model}/chat/completions" --query api-version=2024-10-21 --headers api-key=env:UPSTREAM_KEY_AZURE --model gpt-4o',
     ],
     async run(values, json, connect, write) {
       const request = requestOf(values as unknown as Values<typeof PARAMETERS>);
@@ -77,6 +82,9 @@ const OPTION_OF_FIELD: Readonly<Record<string, string>> = {
   'candidate.apiKeyEnv': '--api-key-env',
   'candidate.apiKeyFile': '--api-key-file',
   'candidate.proxy': '--proxy',
+  'candidate.path': '--path',
+  'candidate.query': '--query',
+  'candidate.headers': '--headers',
   'candidate.tls.caFile': '--ca-file',
   'candidate.tls.certFile': '--cert-file',
   'candidate.tls.keyFile': '--key-file',
@@ -99,21 +107,32 @@ function renderReport(
 }
 
 function requestOf(values: Values<typeof PARAMETERS>): ProbeRequest {
-  const { upstream: upstreamId, model, url, contextTokens, kind, apiKeyEnv, apiKeyFile, proxy, allowPrivateNetwork } = values;
+  const { upstream: upstreamId, model, url, contextTokens, kind, apiKeyEnv, apiKeyFile, proxy, path, query, allowPrivateNetwork } = values;
   const tls = tlsOf(values);
+  const headers = values.headers && headersOf(values.headers);
   if (url === undefined) {
-    if (kind || apiKeyEnv || apiKeyFile || proxy || tls || allowPrivateNetwork)
+    if (kind || apiKeyEnv || apiKeyFile || proxy || tls || path || query || headers || allowPrivateNetwork)
       throw new UsageError(
         `${CANDIDATE_OPTIONS} and --allow-private-network require --url: an upstream of the catalog is tested with its entry`,
       );
     return { upstreamId, model, contextTokens };
   }
   if (model === undefined) throw new UsageError('--url requires --model: an upstream outside of the catalog has no models');
-  const candidate = { kind: kind ?? 'openai-chat', baseUrl: url, apiKeyEnv, apiKeyFile, proxy, allowPrivateNetwork, tls };
+  const candidate = { kind: kind ?? 'openai-chat', baseUrl: url, apiKeyEnv, apiKeyFile, proxy, path, query, headers, allowPrivateNetwork, tls };
   return { upstreamId, model, contextTokens, candidate };
 }
 
-const CANDIDATE_OPTIONS = '--kind, --api-key-env, --api-key-file, --ca-file, --cert-file, --key-file, --proxy';
+const CANDIDATE_OPTIONS = '--kind, --api-key-env, --api-key-file, --ca-file, --cert-file, --key-file, --proxy, --path, --query, --headers';
+
+/** Values that begin with `env:` or `file:` are places of secrets. */
+function headersOf(given: Record<string, string>): NonNullable<UpstreamCandidate['headers']> {
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => {
+      const [, kind, place = ''] = /^(env|file):(.+)$/.exec(value) ?? [];
+      return [name, kind === undefined ? value : kind === 'env' ? { env: place } : { file: place }];
+    }),
+  );
+}
 
 function tlsOf({ caFile, certFile, keyFile }: Values<typeof PARAMETERS>): CandidateTls | undefined {
   return caFile || certFile || keyFile ? { caFile, certFile, keyFile } : undefined;

@@ -1,4 +1,4 @@
-import type { UpstreamTimeouts } from '#contracts/catalog.js';
+import type { UpstreamCapabilities, UpstreamTimeouts } from '#contracts/catalog.js';
 import type { GenerateRequest } from '#contracts/inference.js';
 import { TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import type { StreamEvent } from '#inference/stream-event.js';
@@ -28,8 +28,13 @@ const LARGE_PROMPT_TOKENS = 50_000;
 
 /** The upstream that a call goes to, and the model's name there. */
 export interface CallTarget {
-  client: Pick<UpstreamClient, 'adapter' | 'upstream' | 'pool' | 'basePath' | 'addressError'>;
+  client: Pick<UpstreamClient, 'adapter' | 'upstream' | 'pool' | 'basePath' | 'addressError'> &
+    Partial<Pick<UpstreamClient, 'query' | 'headers'>>;
   model: string;
+  /** Absent: those of the upstream. */
+  capabilities?: UpstreamCapabilities;
+  /** See `UpstreamClient.pathOf`. */
+  path?: string | null | undefined;
   /** Sent to the upstream if present. */
   traceparent?: string | undefined;
   /** Called when the head of a reply has come. */
@@ -57,7 +62,12 @@ export async function* callUpstream(
     const { message: detail } = client.addressError;
     throw new UpstreamFailure('unreachable', 'model_unavailable', { detail, cause: client.addressError, isOperatorsFault: true });
   }
-  const { baseUrl, capabilities, timeouts } = upstream;
+  const { baseUrl, timeouts } = upstream;
+  const { path, capabilities = upstream.capabilities } = target;
+  if (path === null) {
+    const detail = 'the name of the model would lead out of path';
+    throw new UpstreamFailure('unreachable', 'model_unavailable', { detail, isOperatorsFault: true });
+  }
   const stream = request.stream || capabilities.streamPlainRequests;
   const call: UpstreamCall = { request, model, baseUrl, outputTokensMax: ticket.outputTokensMax, stream, capabilities, onReply, onOddity };
   const rendered = adapter.renderRequest(call, apiKey);
@@ -67,12 +77,13 @@ export async function* callUpstream(
   const reply = await postStream(
     client.pool,
     {
-      path: client.basePath + rendered.path,
+      path: (path ?? client.basePath + rendered.path) + (client.query ?? ''),
       headers: {
+        'user-agent': 'tollgate',
+        ...client.headers?.(),
         ...rendered.headers,
         accept: stream ? 'text/event-stream' : 'application/json',
         'content-type': 'application/json',
-        'user-agent': 'tollgate',
         ...(target.traceparent !== undefined && { traceparent: target.traceparent }),
       },
       body,

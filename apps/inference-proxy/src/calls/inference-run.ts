@@ -111,7 +111,10 @@ export class InferenceRun {
 
   /** Makes the events of the call detachable if the upstream may be read on. */
   detachable(events: AsyncGenerator<readonly StreamEvent[], void, undefined>): AsyncIterable<readonly StreamEvent[]> {
-    const limits = this.call && readOnLimits(this.call.client.upstream);
+    if (this.call === undefined) return events;
+    const { client, capabilities } = this.call;
+    const { kind, timeouts } = client.upstream;
+    const limits = readOnLimits({ kind, timeouts, capabilities });
     if (limits === undefined) return events;
     const detachable = new DetachableEvents(events);
     this.readable = { events: detachable, limits };

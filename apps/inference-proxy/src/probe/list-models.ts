@@ -14,7 +14,7 @@ export interface ListedModel {
 
 /** Returns what the upstream lists at `GET models`; undefined when it has no list, or none that can be parsed. */
 export async function listModels(
-  { pool, basePath }: Pick<UpstreamClient, 'pool' | 'basePath'>,
+  { pool, basePath, query = '' }: Pick<UpstreamClient, 'pool' | 'basePath'> & Partial<Pick<UpstreamClient, 'query'>>,
   headers: Record<string, string>,
   signal: AbortSignal,
 ): Promise<ListedModel[] | undefined> {
@@ -22,8 +22,8 @@ export async function listModels(
   try {
     const { statusCode, body } = await pool.request({
       method: 'GET',
-      path: `${basePath}models`,
-      headers: { ...headers, accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'tollgate' },
+      path: `${basePath}models${query}`,
+      headers: { 'user-agent': 'tollgate', ...headers, accept: 'application/json', 'accept-encoding': 'identity' },
       signal: limited,
     });
     const list = new GrowingBuffer();

@@ -110,7 +110,7 @@ test('a setting of the proxy itself is never used as an upstream key', async () 
   const events = await run({ upstreamId: 'new', model: 'm', candidate });
   delete process.env.NATS_PASSWORD;
   delete process.env.NATS_PASSWORD_HOSTS;
-  const evidence = 'NATS_PASSWORD is never read: rename it to UPSTREAM_KEY_…, for the inference-proxy and in apiKeyEnv';
+  const evidence = 'NATS_PASSWORD is never read: rename it to UPSTREAM_KEY_…, for the inference-proxy and in the catalog';
   expect(events[2]).toMatchObject({ check: { id: 'key', verdict: 'no', evidence: `${evidence}, as the inference-proxy sees it` } });
 });
 

@@ -9,6 +9,7 @@ import {
 } from '#contracts/probe.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
+import { renderPath } from '#contracts/upstream-request.js';
 import type { CallContext, Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
 import { type ProbeJob, runProbe } from './run-probe.js';
@@ -88,12 +89,21 @@ export class ProbeRunner {
     const [first, ...others] = model === undefined ? [...new Set(routed)] : [model];
     if (first === undefined)
       throw new ServiceError('invalid_request', 'model is missing: no model of the catalog is routed to this upstream', 'model');
-    return { upstream, isInCatalog: true, models: [first, ...others.slice(0, OTHER_MODELS_MAX)], contextTokens };
+    const own = catalog.models.flatMap(({ routes }) => routes).find((route) => route.upstream === upstreamId && route.model === first);
+    const capabilities = { ...upstream.capabilities, ...own?.capabilities };
+    return {
+      upstream: { ...upstream, capabilities },
+      isInCatalog: true,
+      models: [first, ...others.slice(0, OTHER_MODELS_MAX)],
+      contextTokens,
+    };
   }
 }
 
 function candidateJob({ upstreamId, candidate, model, contextTokens }: CandidateProbeRequest): ProbeJob {
   assertConsistent(candidate);
+  if (candidate.path !== undefined && renderPath(candidate.path, model) === undefined)
+    throw new ServiceError('invalid_request', 'model would lead out of candidate.path', 'model');
   return { upstream: upstreamOf(upstreamId, candidate), isInCatalog: false, models: [model], contextTokens };
 }
 
@@ -110,11 +120,11 @@ function assertConsistent({ baseUrl, apiKeyEnv, apiKeyFile, tls }: UpstreamCandi
 }
 
 /** Returns the upstream that a catalog entry with only these fields defines. */
-function upstreamOf(id: string, { kind, baseUrl, apiKeyEnv, apiKeyFile, proxy, allowPrivateNetwork, tls }: UpstreamCandidate): Upstream {
+function upstreamOf(id: string, candidate: UpstreamCandidate): Upstream {
+  const { apiKeyEnv, apiKeyFile, proxy, allowPrivateNetwork, tls, ...given } = candidate;
   return {
+    ...given,
     id,
-    kind,
-    baseUrl,
     apiKeyEnv: apiKeyEnv ?? null,
     apiKeyFile: apiKeyFile ?? null,
     proxy: proxy ?? null,

@@ -61,7 +61,7 @@ export class Prober {
     const { baseUrl, capabilities } = upstream;
     const request = requestOf({ turns: 'x' }, this.model);
     const call = { request, model: this.model, baseUrl, outputTokensMax: 16, stream: false, capabilities };
-    return adapter.renderRequest(call, this.apiKey).headers;
+    return { ...(this.missingKey === undefined && this.client.headers()), ...adapter.renderRequest(call, this.apiKey).headers };
   }
 
   /** Returns a prober for another model of the same upstream that starts with the capabilities found here. */
@@ -125,7 +125,8 @@ export class Prober {
     const client = { ...this.client, upstream, adapter: observeAdapter(this.client.adapter, seen) };
     const ticket = { holdId: '', accountId: '', requestId: 'probe', outputTokensMax, promptTokensEstimate, leaseMs: 1 };
     const meter = new UsageMeter({ promptTokensEstimate, outputTokensMax });
-    return callUpstream({ client, model: this.model }, { request, ticket }, meter, this.apiKey, signal);
+    const path = this.client.pathOf(this.model);
+    return callUpstream({ client, model: this.model, path }, { request, ticket }, meter, this.apiKey, signal);
   }
 
   private count(result: ProbeResult): ProbeResult {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { answering, TestUpstream } from '../../test/test-upstream.js';
+import { UpstreamFailure } from '../failures/upstream-failure.js';
 import { HealthCheck } from './health-check.js';
 
 let upstream: TestUpstream;
@@ -16,10 +17,10 @@ afterEach(async () => {
 });
 
 /** Starts a check that asks once by itself, and then as often as the test does. */
-function start({ path = '/health', intervalMs = 60_000, port = upstream.port } = {}) {
+function start({ path = '/health', intervalMs = 60_000, port = upstream.port, headers = (): Record<string, string> => ({}) } = {}) {
   const changes: string[] = [];
   const definition = upstream.definition({ baseUrl: `http://127.0.0.1:${port}/v1` });
-  const check = new HealthCheck(definition, { path, intervalMs }, (failure) => changes.push(failure ?? 'healthy'));
+  const check = new HealthCheck(definition, headers, { path, intervalMs }, (failure) => changes.push(failure ?? 'healthy'));
   checks.push(check);
   const states = async (times: number): Promise<boolean[]> => {
     const seen: boolean[] = [];
@@ -44,6 +45,24 @@ test('asks the path, without a key, again and again', async () => {
   const { method, url, headers } = await asked;
   expect({ method, url, authorization: headers.authorization }).toEqual({ method: 'GET', url: '/health', authorization: undefined });
   await until(() => upstream.calls > 3);
+});
+
+test('sends the headers of the catalog, read anew each time', async () => {
+  upstream.behave(answering(200, 'ok'));
+  let reads = 0;
+  const { states } = start({ headers: () => ({ 'x-route': `a${reads++}` }) });
+  await states(2);
+  expect(upstream.headers.slice(0, 2).map((headers) => headers['x-route'])).toEqual(['a0', 'a1']);
+});
+
+test('a secret for a header that cannot be read is a failure, with its reason', async () => {
+  const headers = () => {
+    throw new UpstreamFailure('denied', 'model_unavailable', { detail: 'no key in UPSTREAM_KEY_A' });
+  };
+  const { check, changes } = start({ headers });
+  await check.ask();
+  await check.ask();
+  expect([changes, upstream.calls]).toEqual([['/health cannot be asked: no key in UPSTREAM_KEY_A'], 0]);
 });
 
 test.each([200, 204, 401, 403])('a %i is healthy', async (status) => {

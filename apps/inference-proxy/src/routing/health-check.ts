@@ -1,5 +1,7 @@
 import type { Pool } from 'undici';
 import type { Upstream, UpstreamHealthCheck } from '#contracts/catalog.js';
+import { UpstreamFailure } from '../failures/upstream-failure.js';
+import type { HeaderReader } from '../transport/static-headers.js';
 import { createUpstreamPool } from '../transport/upstream-pool.js';
 
 /** Milliseconds to the answer, where the interval is not shorter. */
@@ -8,7 +10,7 @@ const ANSWER_MS_MAX = 5_000;
 const FAILURES_MAX = 2;
 
 /**
- * Asks an upstream at an interval whether it is healthy, on a socket of its own, with `GET path` and no key. 2xx is healthy, and so are
+ * Asks an upstream at an interval whether it is healthy, on a socket of its own, with `GET path`, the headers of the catalog and no key. 2xx is healthy, and so are
  * 401 and 403, which come from a server that requires a key.
  */
 export class HealthCheck {
@@ -20,6 +22,7 @@ export class HealthCheck {
 
   constructor(
     upstream: Upstream,
+    private readonly headers: HeaderReader,
     private readonly options: UpstreamHealthCheck,
     /** Called with the reason when the upstream becomes unhealthy, and with undefined when it is healthy again. */
     private readonly onChange: (failure: string | undefined) => void,
@@ -59,12 +62,15 @@ export class HealthCheck {
     const answerMs = Math.min(intervalMs, ANSWER_MS_MAX);
     const signal = AbortSignal.timeout(answerMs);
     try {
-      const { statusCode, body } = await this.pool.request({ method: 'GET', path, headers: { 'user-agent': 'tollgate' }, signal });
+      const headers = { 'user-agent': 'tollgate', ...this.headers() };
+      const { statusCode, body } = await this.pool.request({ method: 'GET', path, headers, signal });
       await body.dump({ limit: 64 * 1024, signal });
       const isHealthy = (statusCode >= 200 && statusCode < 300) || statusCode === 401 || statusCode === 403;
       return isHealthy ? undefined : `${path} answers ${statusCode}`;
     } catch (error) {
-      return signal.aborted ? `${path} does not answer within ${answerMs} ms` : `${path} cannot be asked: ${(error as Error).message}`;
+      return signal.aborted
+        ? `${path} does not answer within ${answerMs} ms`
+        : `${path} cannot be asked: ${error instanceof UpstreamFailure ? error.detail : (error as Error).message}`;
     }
   }
 }

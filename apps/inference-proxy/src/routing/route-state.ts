@@ -37,8 +37,10 @@ export interface RouteObserver {
 export class RouteState {
   /** The client for the next call. Calls in flight keep the one that they began with. */
   client: UpstreamClient;
-  /** Capabilities for the next call. */
+  /** Capabilities for the next call: those of the upstream, except what the route says. */
   capabilities: UpstreamCapabilities;
+  /** See `UpstreamClient.pathOf`. */
+  path: string | null | undefined;
   breaker: Breaker = NEW_BREAKER;
   readonly statistics = new RouteStatistics();
   private readonly hash: number;
@@ -59,7 +61,8 @@ export class RouteState {
     private readonly placesOf: (limit: number) => number = (limit) => limit,
   ) {
     this.client = upstream.client;
-    this.capabilities = upstream.client.upstream.capabilities;
+    this.capabilities = capabilitiesOf(upstream.client, definition);
+    this.path = upstream.client.pathOf(definition.model);
     this.hash = hashOf(`${definition.upstream}\n${definition.model}`);
   }
 
@@ -86,7 +89,8 @@ export class RouteState {
     const { client } = this.upstream;
     const isSame = client.isSameServer(this.client);
     this.client = client;
-    this.capabilities = client.upstream.capabilities;
+    this.capabilities = capabilitiesOf(client, definition);
+    this.path = client.pathOf(definition.model);
     this.definition = definition;
     this.metrics = metrics;
     if (isSame) return false;
@@ -221,6 +225,10 @@ export class RouteState {
   }
 }
 
+function capabilitiesOf({ upstream }: UpstreamClient, { capabilities }: Route): UpstreamCapabilities {
+  return capabilities ? { ...upstream.capabilities, ...capabilities } : upstream.capabilities;
+}
+
 /** One call on a route. */
 export class RouteCall {
   /** Moment of the head of the reply. */
@@ -235,6 +243,9 @@ export class RouteCall {
   /** Trace of the call, if it is sampled. */
   traceId: string | undefined;
   /** Oddities of the reply, one of each kind. */
+  /** The capabilities and the path that the call began with. */
+  readonly capabilities: UpstreamCapabilities;
+  readonly path: string | null | undefined;
   readonly oddities = new Map<Oddity['kind'], Oddity>();
   /** Records the id and model of the reply, while traces are exported. */
   onReply: ((reply: Record<string, unknown>) => void) | undefined;
@@ -247,7 +258,10 @@ export class RouteCall {
     readonly accountId: string,
     readonly startedAt: number,
     readonly isStream: boolean,
-  ) {}
+  ) {
+    this.capabilities = route.capabilities;
+    this.path = route.path;
+  }
 
   /** The model's name at the upstream. */
   get model(): string {

@@ -1,6 +1,8 @@
 import type { Pool } from 'undici';
 import type { Upstream } from '#contracts/catalog.js';
+import { renderPath, renderQuery } from '#contracts/upstream-request.js';
 import { AddressRefusedError, assertHostAllowed } from '#network/address-guard.js';
+import { type HeaderReader, headerReader } from '../transport/static-headers.js';
 import { createUpstreamPool } from '../transport/upstream-pool.js';
 import { ADAPTERS } from '../upstreams/adapters.js';
 import type { UpstreamAdapter } from '../upstreams/upstream-adapter.js';
@@ -11,6 +13,10 @@ export class UpstreamClient {
   readonly pool: Pool;
   /** Ends with a slash, so that an adapter's path can follow. */
   readonly basePath: string;
+  /** Query of calls, with its question mark; empty without one. */
+  readonly query: string;
+  /** Reads the headers that the catalog adds to calls. */
+  readonly headers: HeaderReader;
   readonly serverAddress: string;
   readonly serverPort: number;
   /** Set when the upstream's address may not be called. */
@@ -27,9 +33,19 @@ export class UpstreamClient {
     this.serverAddress = url.hostname;
     this.serverPort = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
     this.basePath = url.pathname.replace(/\/*$/, '/');
+    this.query = renderQuery(upstream.query);
+    this.headers = headerReader(upstream);
     const takesOver = before !== undefined && !before.isClosed && socketsOf(before.upstream) === socketsOf(upstream);
     this.pool = takesOver ? before.pool : createUpstreamPool(upstream);
     this.addressError = addressErrorOf(url.hostname, upstream.allowPrivateNetwork);
+  }
+
+  /** Returns the path of calls for one model; null when its name would lead out of it, and undefined for that of the dialect. */
+  pathOf(model: string): string | null | undefined {
+    const { path } = this.upstream;
+    if (path == null) return undefined;
+    const rendered = renderPath(path, model);
+    return rendered === undefined ? null : this.basePath + rendered;
   }
 
   /** True when both lead to the same server by the same key, so that what calls have shown about one holds for the other. */
@@ -50,8 +66,9 @@ function socketsOf({ baseUrl, connectionsMax, allowPrivateNetwork, timeouts, tls
   return JSON.stringify([new URL(baseUrl).origin, connectionsMax, allowPrivateNetwork, timeouts.connectMs, tls ?? null, proxy ?? null]);
 }
 
-function serverOf({ kind, baseUrl, allowPrivateNetwork, apiKeyEnv, apiKeyFile, tls, proxy }: Upstream): string {
-  return JSON.stringify([kind, baseUrl, allowPrivateNetwork, apiKeyEnv, apiKeyFile ?? null, tls ?? null, proxy ?? null]);
+function serverOf({ kind, baseUrl, allowPrivateNetwork, apiKeyEnv, apiKeyFile, tls, proxy, path, query, headers }: Upstream): string {
+  const place = [kind, baseUrl, allowPrivateNetwork, path ?? null, query ?? null];
+  return JSON.stringify([...place, apiKeyEnv, apiKeyFile ?? null, headers ?? null, tls ?? null, proxy ?? null]);
 }
 
 function addressErrorOf(hostname: string, allowPrivateNetwork: boolean): AddressRefusedError | undefined {

@@ -48,8 +48,8 @@ export class UpstreamState {
   }
 
   private startCheck(): HealthCheck | undefined {
-    const { upstream, addressError } = this.client;
+    const { upstream, headers, addressError } = this.client;
     if (!upstream.healthCheck || addressError !== undefined) return undefined;
-    return new HealthCheck(upstream, upstream.healthCheck, (failure) => this.onHealth(this, failure));
+    return new HealthCheck(upstream, headers, upstream.healthCheck, (failure) => this.onHealth(this, failure));
   }
 }

@@ -90,7 +90,7 @@ describe('no other variable or file is sent, whatever the catalog names [sec-ups
     process.env[apiKeyEnv] ??= 'ours';
     process.env[`${apiKeyEnv}_HOSTS`] = 'api.example.com';
     expect(refusalOf({ apiKeyEnv })).toBe(
-      `${apiKeyEnv} is never read: rename it to UPSTREAM_KEY_…, for the inference-proxy and in apiKeyEnv`,
+      `${apiKeyEnv} is never read: rename it to UPSTREAM_KEY_…, for the inference-proxy and in the catalog`,
     );
   });
 

@@ -1,6 +1,7 @@
 import { readSecret } from '#config/load-config.js';
 import type { SecretFile } from '#config/secret-file.js';
 import type { Upstream } from '#contracts/catalog.js';
+import type { SecretSource } from '#contracts/upstream-request.js';
 import { KEY_PREFIX, KEY_VARIABLE } from '#contracts/upstream-rules.js';
 import { rememberKey } from '../failures/known-keys.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
@@ -13,22 +14,28 @@ type KeyOwner = Pick<Upstream, 'apiKeyEnv' | 'apiKeyFile' | 'baseUrl'>;
  * `UpstreamFailure` when the variable or file that the catalog names has no usable key, or is not declared for that host.
  */
 export function readApiKey({ apiKeyEnv, apiKeyFile, baseUrl }: KeyOwner): string | undefined {
-  if (apiKeyFile) {
-    const file = secretFile(apiKeyFile);
-    const text = file.read()?.toString();
-    if (file.fault !== undefined) throw denied(whyUnread(file));
-    return usableFor(baseUrl, text, { file: apiKeyFile });
-  }
-  if (apiKeyEnv === null) return undefined;
-  if (!KEY_VARIABLE.test(apiKeyEnv))
-    throw denied(`${apiKeyEnv} is never read: rename it to ${KEY_PREFIX}…, for the inference-proxy and in apiKeyEnv`);
-  return usableFor(baseUrl, readSecret(apiKeyEnv), { variable: apiKeyEnv });
+  if (apiKeyFile) return readSecretFor(baseUrl, { file: apiKeyFile });
+  return apiKeyEnv === null ? undefined : readSecretFor(baseUrl, { env: apiKeyEnv });
 }
 
-/** Returns why the key of an upstream cannot be used; undefined when it can, or when there is none. */
-export function whyNoKey(upstream: KeyOwner): string | undefined {
+/** Returns a secret for a header. Send it to the host of `baseUrl` only. Throws as `readApiKey`. */
+export function readSecretFor(baseUrl: string, source: SecretSource): string {
+  if ('file' in source) {
+    const file = secretFile(source.file);
+    const text = file.read()?.toString();
+    if (file.fault !== undefined) throw denied(whyUnread(file));
+    return usableFor(baseUrl, text, { file: source.file });
+  }
+  if (!KEY_VARIABLE.test(source.env))
+    throw denied(`${source.env} is never read: rename it to ${KEY_PREFIX}…, for the inference-proxy and in the catalog`);
+  return usableFor(baseUrl, readSecret(source.env), { variable: source.env });
+}
+
+/** Returns why the key of an upstream, or a secret in its headers, cannot be used; undefined when they can, or when there is none. */
+export function whyNoKey({ headers, ...upstream }: KeyOwner & Pick<Upstream, 'headers'>): string | undefined {
   try {
     readApiKey(upstream);
+    for (const value of Object.values(headers ?? {})) if (typeof value !== 'string') readSecretFor(upstream.baseUrl, value);
     return undefined;
   } catch (error) {
     if (error instanceof UpstreamFailure) return error.detail;
