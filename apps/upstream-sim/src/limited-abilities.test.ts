@@ -34,6 +34,9 @@ test.each<[name: string, has: object, hasNot: object]>([
   ],
   ['same-role', withMessages({ role: 'assistant', content: 'x' }), HELLO],
   ['long-call-ids', withMessages(call('call_1')), withMessages(call('abcdefgh9'))],
+  ['forced-choice', { ...HELLO, tool_choice: { type: 'function', function: { name: 'a' } } }, { ...HELLO, tool_choice: 'none' }],
+  ['forced-choice', { ...HELLO, tool_choice: 'required' }, HELLO],
+  ['no-instructions', HELLO, { ...HELLO, instructions: 'Be brief.' }],
   ['no-echo', withMessages(call('a')), withMessages(call('a', { reasoning_content: 'because' }))],
 ])('refuses %s only in a request that uses it', (name, has, hasNot) => {
   const refuse = (body: object) => () => refuseAbilities(body as ChatRequest, JSON.stringify(body), `audio,${name}`);

@@ -17,6 +17,8 @@ const ABILITIES: Record<string, (chat: ChatRequest, body: Json) => boolean> = {
     return roles[0] === 'assistant' || roles.some((role, index) => role !== 'tool' && role === roles[index - 1]);
   },
   'long-call-ids': ({ messages }) => messages.some(({ tool_calls: calls }) => calls?.some(({ id }) => !/^[A-Za-z0-9]{9}$/.test(id))),
+  'forced-choice': ({ tool_choice: choice }) => choice === 'required' || (typeof choice === 'object' && choice !== null),
+  'no-instructions': (_chat, { instructions }) => typeof instructions !== 'string' || instructions === '',
   'no-echo': ({ messages }) => messages.some((message) => message.tool_calls !== undefined && !('reasoning_content' in message)),
 };
 

@@ -15,6 +15,8 @@ export interface ProbeRequest {
   toolChoice?: ToolChoice;
   output?: OutputFormat;
   stop?: string[];
+  temperature?: number;
+  topP?: number;
   hints?: Hints;
   stream?: boolean;
   /** Default: enough for a model that reasons before it answers. */

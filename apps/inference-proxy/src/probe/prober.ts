@@ -196,13 +196,16 @@ class ReplyReader {
   }
 }
 
-function requestOf({ turns, tools = [], toolChoice, output, stop, hints, stream }: ProbeRequest, model: string): InferenceRequest {
+function requestOf(probe: ProbeRequest, model: string): InferenceRequest {
+  const { turns, tools = [], toolChoice, output, stop, temperature, topP, hints, stream } = probe;
   return {
     model,
     turns: typeof turns === 'string' ? [{ role: 'user', parts: [{ type: 'text', text: turns }] }] : turns,
     tools,
     toolChoice,
     stop,
+    temperature,
+    topP,
     output: output ?? { kind: 'text' },
     stream: stream ?? false,
     hints: hints ?? {},

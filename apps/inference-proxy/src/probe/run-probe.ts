@@ -4,7 +4,7 @@ import type { FailureKind } from '../failures/upstream-failure.js';
 import type { Check, Notes } from './checks/check.js';
 import { limitChecks } from './checks/limits.js';
 import { outputChecks } from './checks/output.js';
-import { beginsThinking, parameterChecks } from './checks/parameters.js';
+import { beginsThinking, endsThinking, parameterChecks, writesTags } from './checks/parameters.js';
 import { judgeKey, judgeModel, judgePlain, judgeReach } from './checks/reach.js';
 import { streamingChecks, tokensPerSecond } from './checks/streaming.js';
 import { toolChecks } from './checks/tools.js';
@@ -66,6 +66,7 @@ async function* reach(prober: Prober, notes: Notes, signal: AbortSignal): AsyncG
   notes.reasoningField = plain.reasoningField;
   // Set before the checks run, or they would look for their answers in the reasoning.
   if (beginsThinking(plain.text)) prober.capabilities = { ...prober.capabilities, thinkTags: true };
+  else if (endsThinking(plain.text)) prober.capabilities = { ...prober.capabilities, beginsInReasoning: true };
   const answered = judgePlain(plain);
   yield [tell('model', 'model', judgeModel(plain, model, notes.listed)), tell('plain', 'plain reply', answered)];
   return answered.verdict === 'yes';
@@ -75,27 +76,57 @@ function judgeMissingKey({ missingKey }: Prober): Finding | undefined {
   return missingKey === undefined ? undefined : { verdict: 'no', evidence: `${missingKey}, as the inference-proxy sees it` };
 }
 
-/** Capabilities without which a working upstream may refuse the first request; each is tried alone. */
-const FIRST_VARIANTS: Partial<UpstreamCapabilities>[] = [{ maxTokensField: 'max_completion_tokens' }, { maxTokensField: 'max_tokens' }];
+type Variant = Partial<UpstreamCapabilities>;
+
+/** Capabilities without which a working upstream may refuse the first request. */
+const FIRST_VARIANTS: Record<Upstream['kind'], readonly Variant[]> = {
+  'openai-chat': [{ maxTokensField: 'max_completion_tokens' }, { maxTokensField: 'max_tokens' }, { outputCap: false }],
+  'openai-responses': [{ outputCap: false }, { instructions: true }],
+  'anthropic-messages': [],
+};
+const STREAMED: Variant = { streamPlainRequests: true };
 
 const ABOUT_THE_REQUEST: ReadonlySet<FailureKind> = new Set(['rejected', 'broken', 'empty']);
 
+/** Sends the first request, and where it is refused, again with each variant alone, and then with all that the upstream may need together. */
 async function firstReply(prober: Prober): Promise<ProbeResult> {
   const result = await prober.send(PING);
   const { failure } = result;
   if (failure === undefined || !ABOUT_THE_REQUEST.has(failure.kind) || failure.errorCode !== undefined) return result;
-  const variants = [
-    ...(failure.kind === 'rejected' && prober.upstream.kind === 'openai-chat' ? FIRST_VARIANTS : []),
-    { streamPlainRequests: true },
-  ];
-  for (const capabilities of variants) {
-    if (Object.entries(capabilities).every(([name, value]) => prober.capabilities[name as keyof UpstreamCapabilities] === value)) continue;
-    const other = await prober.send({ ...PING, capabilities });
-    if (other.failure !== undefined) continue;
-    prober.capabilities = { ...prober.capabilities, ...capabilities };
-    return other;
+  const own = failure.kind === 'rejected' ? FIRST_VARIANTS[prober.upstream.kind] : [];
+  const variants = [...own, STREAMED].filter((variant) => !isAssumed(variant, prober.capabilities));
+  for (const variant of variants) {
+    const other = await prober.send({ ...PING, capabilities: variant });
+    if (other.failure === undefined) return learn(prober, variant, other);
   }
-  return result;
+  const needs = variants.filter(({ maxTokensField }) => maxTokensField === undefined);
+  return needs.length < 2 ? result : ((await replyWithSome(prober, needs)) ?? result);
+}
+
+/** Returns the reply to a request with as few of `needs` as the upstream demands; undefined when it refuses all of them together too. */
+async function replyWithSome(prober: Prober, needs: readonly Variant[]): Promise<ProbeResult | undefined> {
+  let kept = needs;
+  let reply = await prober.send({ ...PING, capabilities: joined(kept) });
+  if (reply.failure !== undefined) return undefined;
+  for (const variant of needs) {
+    const without = kept.filter((one) => one !== variant);
+    const other = await prober.send({ ...PING, capabilities: joined(without) });
+    if (other.failure === undefined) [kept, reply] = [without, other];
+  }
+  return learn(prober, joined(kept), reply);
+}
+
+function joined(variants: readonly Variant[]): Variant {
+  return Object.assign({}, ...variants);
+}
+
+function isAssumed(variant: Variant, capabilities: UpstreamCapabilities): boolean {
+  return Object.entries(variant).every(([name, value]) => capabilities[name as keyof UpstreamCapabilities] === value);
+}
+
+function learn(prober: Prober, variant: Variant, reply: ProbeResult): ProbeResult {
+  prober.capabilities = { ...prober.capabilities, ...variant };
+  return reply;
 }
 
 function checksFor(kind: Upstream['kind']): Check[] {
@@ -150,7 +181,7 @@ function endOf({ upstream }: ProbeJob, prober: Prober, notes: Notes, servesText:
     changes: changesBetween(upstream.capabilities, capabilities),
     modelFacts: {
       input: notes.seesImages ? ['text', 'image'] : ['text'],
-      reasoning: notes.reasoningField !== undefined || capabilities.thinkTags,
+      reasoning: notes.reasoningField !== undefined || writesTags(capabilities),
       contextTokens: notes.context?.tokens ?? null,
     },
   };

@@ -12,6 +12,8 @@ export interface Notes {
   reasoningField?: string;
   seesImages?: boolean;
   refusesTools?: boolean;
+  /** True when it called a tool that it was asked to call. */
+  callsTools?: boolean;
   listed?: ListedModel[];
   /** Context size of the model. */
   context?: { tokens: number; isFromOperator: boolean };

@@ -2,9 +2,9 @@ import { called, failed, REPORTED, result } from '../../../test/probe-results.js
 import { type Finding, judgeFailure, type ProbeResult } from '../probe-result.js';
 import { judgeCached, judgeCancel, judgeContextError } from './limits.js';
 import { judgeImage, judgeJsonObject, judgeJsonSchema } from './output.js';
-import { judgeCap, judgeEffort, judgeFields, judgeHint, judgeReasoning, judgeStop, judgeSummary, stopIn } from './parameters.js';
+import { judgeCap, judgeCapTaken, judgeEffort, judgeFields, judgeHint, judgeReasoning, judgeStop, judgeSummary, stopIn } from './parameters.js';
 import { judgePieces, judgeStream, judgeUsage, tokensPerSecond } from './streaming.js';
-import { judgeCall, judgeForced, judgeParallel, judgeParallelField, judgeResults, judgeStrict } from './tools.js';
+import { judgeCall, judgeForced, judgeNone, judgeParallel, judgeParallelField, judgeResults, judgeStrict } from './tools.js';
 import { judgeRole, judgeTaken } from './turns.js';
 
 type Row = [name: string, finding: Finding, verdict: Finding['verdict'], evidence: string, learned?: Finding['learned']];
@@ -110,6 +110,11 @@ describe('parameters', () => {
     ['a cap that is kept', judgeCap(result({ finishReason: 'length' })), 'yes', 'cut at 16 tokens'],
     ['a cap that is not', judgeCap(result({ text: 'x'.repeat(240) })), 'no', 'about 60 tokens where 16 are allowed'],
     ['a cap it never came to', judgeCap(result()), 'unclear', 'it stopped by itself, finish stop'],
+    ['a cap that is taken', judgeCapTaken(result({ finishReason: 'length' }), false), 'yes', 'cut at 16 tokens', { outputCap: true }],
+    ['a cap that is refused', judgeCapTaken(REFUSED, false), 'no', REFUSED_EVIDENCE, { outputCap: false }],
+    ['one that the dialect requires', judgeCapTaken(REFUSED, true), 'no', REFUSED_EVIDENCE],
+    ['a cap at a bad moment', judgeCapTaken(BUSY, false), 'unclear', BUSY_EVIDENCE],
+    ['temperature refused', judgeHint(REFUSED, 'temperature'), 'no', REFUSED_EVIDENCE, { temperature: false }],
     ['both fields', judgeFields('max_tokens', known, 'max_completion_tokens', known), 'yes', 'max_tokens and max_completion_tokens'],
     [
       'the other field alone',
@@ -124,16 +129,29 @@ describe('parameters', () => {
       'no',
       'max_completion_tokens: about 60 tokens where 16 are allowed',
     ],
-    ['reasoning in a field', judgeReasoning(result(), 'reasoning_content', false), 'yes', 'in reasoning_content', { thinkTags: false }],
+    [
+      'reasoning in a field',
+      judgeReasoning(result(), 'reasoning_content'),
+      'yes',
+      'in reasoning_content',
+      { thinkTags: false, beginsInReasoning: false },
+    ],
     [
       'reasoning in tags',
-      judgeReasoning(result({ text: '\n<think>Well' }), undefined, false),
+      judgeReasoning(result({ text: '\n<think>Well' }), undefined),
       'yes',
       'as <think> in the text',
-      { thinkTags: true },
+      { thinkTags: true, beginsInReasoning: false },
     ],
-    ['reasoning in tags, already split', judgeReasoning(result({ reasoning: 'Well' }), undefined, true), 'yes', 'as <think> in the text'],
-    ['no reasoning', judgeReasoning(result(), undefined, false), 'no', 'none was told'],
+    [
+      'reasoning with its closing tag alone',
+      judgeReasoning(result({ text: 'Well\n</think>\nYes' }), undefined),
+      'yes',
+      'in the text, with </think> alone',
+      { beginsInReasoning: true },
+    ],
+    ['an answer with both tags in it', judgeReasoning(result({ text: 'Say <think>x</think>' }), undefined), 'no', 'none was told'],
+    ['no reasoning', judgeReasoning(result(), undefined), 'no', 'none was told'],
     ['effort of a model that reasons', judgeEffort(result(), true), 'yes', 'taken', { reasoningEffort: true }],
     [
       'effort of one that only counts it',
@@ -180,9 +198,23 @@ describe('tools', () => {
     ['parallel_tool_calls ignored', judgeParallelField(BOTH), 'no', 'taken, and 2 calls made all the same'],
     ['parallel_tool_calls without a call', judgeParallelField(result()), 'unclear', 'not refused; it answers in words'],
     ['parallel_tool_calls refused', judgeParallelField(REFUSED), 'no', REFUSED_EVIDENCE, { parallelToolCalls: false }],
-    ['the tool it must', judgeForced(CALLED, 'get_weather'), 'yes', 'get_weather'],
-    ['another tool', judgeForced(BOTH, 'get_weather'), 'no', 'calls another tool'],
-    ['words where it must', judgeForced(result(), 'get_weather'), 'no', 'answers in words although it must call a tool'],
+    ['the tool it must', judgeForced(CALLED, 'get_weather', true), 'yes', 'get_weather', { toolChoice: 'forced' }],
+    ['another tool', judgeForced(BOTH, 'get_weather', true), 'no', 'calls another tool', { toolChoice: 'none' }],
+    [
+      'words where it must',
+      judgeForced(result(), 'get_weather', true),
+      'no',
+      'answers in words although it must call a tool',
+      { toolChoice: 'none' },
+    ],
+    ['words of one that calls none', judgeForced(result(), 'get_weather', false), 'no', 'answers in words although it must call a tool'],
+    ['a forced choice refused', judgeForced(REFUSED, 'get_weather', true), 'no', REFUSED_EVIDENCE, { toolChoice: 'none' }],
+    ['a forced choice at a bad moment', judgeForced(BUSY, 'get_weather', true), 'unclear', BUSY_EVIDENCE],
+    ['words where it must not call', judgeNone(result(), 'none'), 'yes', 'answers in words', { toolChoice: 'none' }],
+    ['words of one that obeys force', judgeNone(result(), 'forced'), 'yes', 'answers in words'],
+    ['a call where it must not', judgeNone(CALLED, 'none'), 'no', 'calls one all the same', { toolChoice: 'auto' }],
+    ['a call of one that obeys force', judgeNone(CALLED, 'forced'), 'no', 'calls one all the same'],
+    ['none refused', judgeNone(REFUSED, 'none'), 'no', REFUSED_EVIDENCE, { toolChoice: 'auto' }],
     ['strict taken', judgeStrict(CALLED), 'yes', 'get_weather with its arguments, finish tool-calls', { strictTools: true }],
     ['strict refused', judgeStrict(REFUSED), 'no', REFUSED_EVIDENCE, { strictTools: false }],
     ['strict answered in words', judgeStrict(result()), 'no', 'answers in words (finish stop)'],
@@ -223,12 +255,24 @@ describe('output', () => {
 
 describe('limits', () => {
   const usage = { ...REPORTED, promptTokens: 1_800 };
+  /** A prompt of 1,800 tokens that the upstream counts so the second time. */
+  const cachedAs = (promptTokens: number, cachedTokens: number, isApart: boolean): Finding =>
+    judgeCached(result({ usage }), result({ usage: { ...usage, promptTokens, cachedTokens } }), isApart);
   const LEFT = result({ finishReason: undefined });
   const OVERFLOW = failed({ code: 'context_length_exceeded' });
   test.each<Row>([
-    ['cached', judgeCached(result({ usage: { ...usage, cachedTokens: 1_792 } })), 'yes', '1,792 of 1,800 prompt tokens, sent twice'],
-    ['not cached', judgeCached(result({ usage })), 'no', 'none of 1,800 prompt tokens, sent twice'],
-    ['not counted', judgeCached(result({ usage: { ...usage, promptSource: 'estimated', outputSource: 'counted' } })), 'no', 'no usage'],
+    ['cached', cachedAs(1_800, 1_792, false), 'yes', '1,792 of 1,800 prompt tokens, sent twice'],
+    ['cached, and counted apart as the dialect does', cachedAs(1_800, 1_792, true), 'yes', '1,792 of 1,800 prompt tokens, sent twice'],
+    ['cached, and counted apart', cachedAs(8, 8, false), 'yes', 'counted apart from the prompt', { cachedApart: true }],
+    ['a part cached, and counted apart', cachedAs(1_288, 512, false), 'yes', 'counted apart from the prompt', { cachedApart: true }],
+    ['cached, and counted twice', cachedAs(3_592, 1_792, true), 'yes', 'counted as a part of the prompt', { cachedApart: false }],
+    ['not cached', cachedAs(1_800, 0, false), 'no', 'none of 1,800 prompt tokens, sent twice'],
+    [
+      'not counted',
+      judgeCached(result(), result({ usage: { ...usage, promptSource: 'estimated', outputSource: 'counted' } }), false),
+      'no',
+      'no usage',
+    ],
     ['a context error that is known', judgeContextError(OVERFLOW), 'yes', 'refused with 400, in known words'],
     ['one in other words', judgeContextError(REFUSED), 'no', `${REFUSED_EVIDENCE}: not known as such, clients get 502`],
     [

@@ -7,6 +7,9 @@ const CONTEXT_TOKENS_UNASKED_MAX = 65_536;
 /** Lines of a prefix that is long enough for caches with a minimum of 1,024 tokens. */
 const PREFIX_LINES = 120;
 
+/** Counts of one prompt differ by less than this part. */
+const COUNT_TOLERANCE = 0.1;
+
 export const limitChecks: Check[] = [
   {
     id: 'cached-tokens',
@@ -14,7 +17,10 @@ export const limitChecks: Check[] = [
     async run(prober) {
       const probe = { turns: `${longPrefix()}\nSay yes.`, outputTokensMax: 16 };
       const first = await prober.send(probe);
-      return first.failure === undefined ? judgeCached(await prober.send(probe)) : unclear('the long prompt was not taken');
+      if (first.failure !== undefined) return unclear('the long prompt was not taken');
+      const { kind } = prober.upstream;
+      const isApart = prober.capabilities.cachedApart ?? kind === 'anthropic-messages';
+      return judgeCached(first, await prober.send(probe), isApart);
     },
   },
   {
@@ -43,10 +49,15 @@ function longPrefix(): string {
   return lines.join('\n');
 }
 
-export function judgeCached({ failure, usage }: ProbeResult): Finding {
+/** One prompt has one count. If it falls with the cache, cached tokens are counted apart; if it grows, they have been added twice. */
+export function judgeCached(first: ProbeResult, { failure, usage }: ProbeResult, isApart: boolean): Finding {
   if (failure !== undefined) return judgeFailure(failure);
   if (usage?.promptSource !== 'reported') return no('no usage');
   if (usage.cachedTokens === 0) return no(`none of ${count(usage.promptTokens, 'prompt token')}, sent twice`);
+  const before = first.usage?.promptSource === 'reported' ? first.usage.promptTokens : usage.promptTokens;
+  const growth = (usage.promptTokens - before) / before;
+  if (growth < -COUNT_TOLERANCE && !isApart) return yes('counted apart from the prompt', { cachedApart: true });
+  if (growth > COUNT_TOLERANCE && isApart) return yes('counted as a part of the prompt', { cachedApart: false });
   return yes(`${usage.cachedTokens.toLocaleString('en-US')} of ${count(usage.promptTokens, 'prompt token')}, sent twice`);
 }
 

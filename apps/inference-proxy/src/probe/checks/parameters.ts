@@ -1,6 +1,7 @@
 import { estimateOutputTokens } from '#inference/estimate-tokens.js';
+import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { Hints } from '#inference/request.js';
-import { type Finding, judgeFailure, type ProbeResult } from '../probe-result.js';
+import { type Finding, judgeFailure, type ProbeRequest, type ProbeResult } from '../probe-result.js';
 import { CHAT_ONLY, type Check, no, unclear, yes } from './check.js';
 import { COUNTING } from './streaming.js';
 import { judgeTaken } from './turns.js';
@@ -22,18 +23,25 @@ export const parameterChecks: Check[] = [
       return judgeStop(await prober.send({ turns: COUNTING, stop: [sequence], capabilities: { stop: true } }), sequence);
     },
   },
-  hint('seed', 'takes seed', { seed: 7 }),
-  hint('penalties', 'takes penalties', { presencePenalty: 0.5, frequencyPenalty: 0.5 }),
+  taken('temperature', 'temperature', 'takes temperature', { temperature: 0.5 }),
+  taken('top-p', 'topP', 'takes top_p', { topP: 0.5 }),
+  { ...taken('seed', 'seed', 'takes seed', { hints: { seed: 7 } }), kinds: CHAT_ONLY },
+  { ...taken('penalties', 'penalties', 'takes penalties', { hints: { presencePenalty: 0.5, frequencyPenalty: 0.5 } }), kinds: CHAT_ONLY },
   {
     id: 'output-cap',
     title: 'keeps the output cap',
-    run: async (prober) => judgeCap(await prober.send({ turns: COUNT_ON, outputTokensMax: CAP })),
+    async run(prober) {
+      const isRequired = prober.upstream.kind === 'anthropic-messages';
+      const result = await prober.send({ turns: COUNT_ON, outputTokensMax: CAP, capabilities: { outputCap: true } });
+      return judgeCapTaken(result, isRequired);
+    },
   },
   {
     id: 'max-tokens-field',
     title: 'takes both names of the cap',
     kinds: CHAT_ONLY,
     async run(prober) {
+      if (prober.capabilities.outputCap === false) return 'it takes none';
       const mine = prober.capabilities.maxTokensField;
       const other = FIELDS.find((field) => field !== mine) ?? mine;
       const known = judgeCap(await prober.send({ turns: COUNT_ON, outputTokensMax: CAP }));
@@ -45,9 +53,10 @@ export const parameterChecks: Check[] = [
     id: 'reasoning',
     title: 'shows its reasoning',
     async run(prober, notes) {
-      const result = await prober.send({ turns: PONDER, stream: true, outputTokensMax: 1_024 });
+      const capabilities = { thinkTags: false, beginsInReasoning: false }; // so that the text is as the model wrote it
+      const result = await prober.send({ turns: PONDER, stream: true, outputTokensMax: 1_024, capabilities });
       notes.reasoningField ??= result.reasoningField;
-      return judgeReasoning(result, notes.reasoningField, prober.capabilities.thinkTags);
+      return judgeReasoning(result, notes.reasoningField);
     },
   },
   {
@@ -56,7 +65,7 @@ export const parameterChecks: Check[] = [
     kinds: CHAT_ONLY,
     async run(prober, { reasoningField }) {
       const result = await prober.send({ turns: 'Say yes.', hints: EFFORT, capabilities: { reasoningEffort: true } });
-      return judgeEffort(result, reasoningField !== undefined || prober.capabilities.thinkTags);
+      return judgeEffort(result, reasoningField !== undefined || writesTags(prober.capabilities));
     },
   },
   {
@@ -76,16 +85,19 @@ export const parameterChecks: Check[] = [
   },
 ];
 
-type Flag = 'seed' | 'penalties';
+type Flag = 'seed' | 'penalties' | 'temperature' | 'topP';
 
 /** Checks only that a parameter is accepted; its effect does not show in a short reply. */
-function hint(id: Flag, title: string, hints: Hints): Check {
+function taken(id: string, flag: Flag, title: string, probe: Omit<ProbeRequest, 'turns'>): Check {
   return {
     id,
     title,
-    kinds: CHAT_ONLY,
-    run: async (prober) => judgeHint(await prober.send({ turns: 'Say yes.', hints, capabilities: { [id]: true } }), id),
+    run: async (prober) => judgeHint(await prober.send({ turns: 'Say yes.', ...probe, capabilities: { [flag]: true } }), flag),
   };
+}
+
+export function writesTags({ thinkTags, beginsInReasoning }: UpstreamCapabilities): boolean {
+  return thinkTags || beginsInReasoning === true;
 }
 
 export function judgeHint(result: ProbeResult, flag: Flag): Finding {
@@ -119,6 +131,13 @@ export function judgeStop({ failure, text, finishReason }: ProbeResult, sequence
   return yes(`before the sequence, finish ${finishReason}`, { stop: true });
 }
 
+/** A refusal teaches that no cap is accepted, except in a dialect that requires one. */
+export function judgeCapTaken(result: ProbeResult, isRequired: boolean): Finding {
+  if (isRequired) return judgeCap(result);
+  if (result.failure !== undefined) return judgeFailure(result.failure, { outputCap: false });
+  return { ...judgeCap(result), learned: { outputCap: true } };
+}
+
 /** Judges whether the output ended at the cap. */
 export function judgeCap({ failure, text, reasoning, usage, finishReason }: ProbeResult): Finding {
   if (failure !== undefined) return judgeFailure(failure);
@@ -142,11 +161,16 @@ export function beginsThinking(text: string): boolean {
   return /^\s*<think>/.test(text);
 }
 
+/** True when the text has the end of a reasoning tag and no beginning: the chat template has written that. */
+export function endsThinking(text: string): boolean {
+  return /^(?:(?!<think(?:ing)?>)[\s\S])*?<\/think(?:ing)?>/.test(text);
+}
+
 /** Judges whether reasoning comes in a field of its own or as tags at the beginning of the text. */
-export function judgeReasoning({ failure, text, reasoning }: ProbeResult, field: string | undefined, splitsTags: boolean): Finding {
+export function judgeReasoning({ failure, text }: ProbeResult, field: string | undefined): Finding {
   if (failure !== undefined) return judgeFailure(failure);
-  if (beginsThinking(text)) return yes('as <think> in the text', { thinkTags: true });
-  if (field !== undefined) return yes(`in ${field}`, { thinkTags: false });
-  if (reasoning !== '' && splitsTags) return yes('as <think> in the text');
+  if (beginsThinking(text)) return yes('as <think> in the text', { thinkTags: true, beginsInReasoning: false });
+  if (endsThinking(text)) return yes('in the text, with </think> alone', { beginsInReasoning: true });
+  if (field !== undefined) return yes(`in ${field}`, { thinkTags: false, beginsInReasoning: false });
   return no('none was told');
 }

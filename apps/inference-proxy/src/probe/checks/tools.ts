@@ -20,6 +20,7 @@ export const toolChecks: Check[] = [
       const result = await prober.send({ turns: ASK_ONE, tools: [WEATHER] });
       const finding = judgeCall(result);
       notes.refusesTools = finding.verdict === 'no' && result.failure !== undefined;
+      notes.callsTools = finding.verdict === 'yes';
       return finding;
     },
   },
@@ -36,9 +37,16 @@ export const toolChecks: Check[] = [
     }),
     kinds: WITH_ROLES,
   },
-  withTools('tool-choice', 'calls the tool it must', async (prober) => {
+  withTools('tool-choice', 'calls the tool it must', async (prober, { callsTools }) => {
     const toolChoice = { kind: 'tool', wireName: WEATHER.wireName } as const;
-    return judgeForced(await prober.send({ turns: 'Say hello.', tools: [WEATHER, TIME], toolChoice }), WEATHER.wireName);
+    const capabilities = { toolChoice: 'forced' as const };
+    const result = await prober.send({ turns: 'Say hello.', tools: [WEATHER, TIME], toolChoice, capabilities });
+    return judgeForced(result, WEATHER.wireName, callsTools === true);
+  }),
+  withTools('tool-choice-none', 'calls no tool when it must not', async (prober) => {
+    const { toolChoice: strongest } = prober.capabilities;
+    const capabilities = { toolChoice: 'none' as const };
+    return judgeNone(await prober.send({ turns: ASK_ONE, tools: [WEATHER], toolChoice: { kind: 'none' }, capabilities }), strongest);
   }),
   withTools('strict-tools', 'takes strict tools', async (prober) =>
     judgeStrict(await prober.send({ turns: ASK_ONE, tools: [{ ...WEATHER, strict: true }], capabilities: { strictTools: true } })),
@@ -85,10 +93,21 @@ export function judgeParallelField({ failure, toolCalls }: ProbeResult): Finding
   return yes('taken, and one call made', { parallelToolCalls: true });
 }
 
-export function judgeForced({ failure, toolCalls }: ProbeResult, name: string): Finding {
-  if (failure !== undefined) return judgeFailure(failure);
-  if (toolCalls.length === 0) return no('answers in words although it must call a tool');
-  return toolCalls.every(({ tool }) => tool.name === name) ? yes(name) : no('calls another tool');
+/** `callsTools`: it can call tools, so that words show that it ignores the choice. */
+export function judgeForced({ failure, toolCalls }: ProbeResult, name: string, callsTools: boolean): Finding {
+  const learned = callsTools ? ({ toolChoice: 'none' } as const) : undefined;
+  if (failure !== undefined) return judgeFailure(failure, learned);
+  if (toolCalls.length === 0) return no('answers in words although it must call a tool', learned);
+  return toolCalls.every(({ tool }) => tool.name === name) ? yes(name, { toolChoice: 'forced' }) : no('calls another tool', learned);
+}
+
+/** `strongest`: where it obeys a choice that forces a call, it keeps that. */
+export function judgeNone({ failure, toolCalls }: ProbeResult, strongest: UpstreamCapabilities['toolChoice']): Finding {
+  const isForced = strongest === 'forced';
+  const unheeded = isForced ? undefined : ({ toolChoice: 'auto' } as const);
+  if (failure !== undefined) return judgeFailure(failure, unheeded);
+  if (toolCalls.length > 0) return no('calls one all the same', unheeded);
+  return yes('answers in words', isForced ? undefined : { toolChoice: 'none' });
 }
 
 function hasCity({ argumentsText }: CompletedToolCall): boolean {
