@@ -193,6 +193,7 @@ export class RandomTraffic {
     return {
       promptTokens: this.below(100 * scale),
       cachedTokens: this.below(60 * scale),
+      ...(this.chance(0.3) && { cacheWriteTokens: this.below(50 * scale), cacheWrite1hTokens: this.below(50 * scale) }),
       outputTokens: this.below(150 * scale),
       reasoningTokens: this.below(20 * scale),
       promptSource: this.oneOf(PROMPT_SOURCES),
@@ -248,6 +249,8 @@ const PRICES: PinnedPrice[] = [
   { version: 3, inputPicoUsd: '7', cachedInputPicoUsd: '7', outputPicoUsd: '11' },
   { version: 4, inputPicoUsd: '1', cachedInputPicoUsd: '1', outputPicoUsd: '2', requestPicoUsd: '90', imagePicoUsd: '13', images: 3 },
   { version: 5, inputPicoUsd: '0', cachedInputPicoUsd: '0', outputPicoUsd: '0', requestPicoUsd: '60', imagePicoUsd: '13' },
+  { version: 6, inputPicoUsd: '3', cachedInputPicoUsd: '1', cacheWritePicoUsd: '4', cacheWrite1hPicoUsd: '6', outputPicoUsd: '5' },
+  { version: 7, inputPicoUsd: '3', cachedInputPicoUsd: '1', cacheWritePicoUsd: '0', outputPicoUsd: '5' },
 ];
 
 /** Returns the keys of a project with the first of their rotations. */

@@ -19,6 +19,8 @@ interface ModelHold {
   planPart: bigint;
   grantId: string | null;
   prices: [bigint, bigint, bigint];
+  /** For 5 minutes, and for an hour. */
+  writePrices: [bigint, bigint];
   /** Price of the request with its images, besides its tokens. */
   besidesTokens: bigint;
   /** The most tokens it may use. */
@@ -361,7 +363,8 @@ export class SerialModel {
       return { status: 'refused', holdId, code: 'insufficient_balance', ...amounts, budget };
     }
     const planPart = least(amount, account.plan - planHeld);
-    const { inputPicoUsd, cachedInputPicoUsd, outputPicoUsd, requestPicoUsd = 0, imagePicoUsd = 0, images = 0 } = reserve.price;
+    const { inputPicoUsd, cachedInputPicoUsd, cacheWritePicoUsd = inputPicoUsd, cacheWrite1hPicoUsd = cacheWritePicoUsd } = reserve.price;
+    const { outputPicoUsd, requestPicoUsd = 0, imagePicoUsd = 0, images = 0 } = reserve.price;
     project.admitted.push(now);
     const hold: ModelHold = {
       accountId,
@@ -375,6 +378,7 @@ export class SerialModel {
       planPart,
       grantId: planPart > 0n && account.grant ? account.grant.id : null,
       prices: [BigInt(inputPicoUsd), BigInt(cachedInputPicoUsd), BigInt(outputPicoUsd)],
+      writePrices: [BigInt(cacheWritePicoUsd), BigInt(cacheWrite1hPicoUsd)],
       besidesTokens: BigInt(requestPicoUsd) + BigInt(images) * BigInt(imagePicoUsd),
       amountTokens: reserve.amountTokens ?? 0,
       usedTokens: 0,
@@ -507,8 +511,13 @@ function countsIn(budget: ModelBudget, payer: ModelPayer, value: string | undefi
 function billed(hold: ModelHold, usage: TokenUsage | undefined): bigint {
   if (!usage) return 0n;
   const cached = Math.min(usage.cachedTokens, usage.promptTokens);
+  const written = Math.min(usage.cacheWriteTokens ?? 0, usage.promptTokens - cached);
+  const written1h = Math.min(usage.cacheWrite1hTokens ?? 0, usage.promptTokens - cached - written);
+  const plain = usage.promptTokens - cached - written - written1h;
   const [input, cachedInput, output] = hold.prices;
-  const cost = BigInt(usage.promptTokens - cached) * input + BigInt(cached) * cachedInput + BigInt(usage.outputTokens) * output;
+  const [write, write1h] = hold.writePrices;
+  const ofPrompt = BigInt(plain) * input + BigInt(cached) * cachedInput + BigInt(written) * write + BigInt(written1h) * write1h;
+  const cost = ofPrompt + BigInt(usage.outputTokens) * output;
   return least(totalOf(usage) === 0 ? 0n : cost + hold.besidesTokens, hold.amount);
 }
 

@@ -29,6 +29,10 @@ export interface CatalogModel {
 export interface ModelPrices {
   inputPicoUsd: string;
   cachedInputPicoUsd: string;
+  /** Price of a prompt token that the upstream writes to its cache for 5 minutes. Absent: `inputPicoUsd`. */
+  cacheWritePicoUsd?: string;
+  /** As `cacheWritePicoUsd`, for an hour. Absent: `cacheWritePicoUsd`. */
+  cacheWrite1hPicoUsd?: string;
   outputPicoUsd: string;
   /** Price of a request, besides its tokens. Absent: 0. */
   requestPicoUsd?: string;

@@ -10,6 +10,10 @@ const USD_PER_MILLION = /^\d{1,7}(\.\d{1,6})?$/;
 export class ListPrices {
   @Matches(USD_PER_MILLION) inputUsdPerMTok!: string;
   @Matches(USD_PER_MILLION) cachedInputUsdPerMTok!: string;
+  /** Tokens that the upstream writes to its cache for 5 minutes. Default: `inputUsdPerMTok`. */
+  @IsOptional() @Matches(USD_PER_MILLION) cacheWriteUsdPerMTok?: string;
+  /** As `cacheWriteUsdPerMTok`, for an hour. Default: `cacheWriteUsdPerMTok`. */
+  @IsOptional() @Matches(USD_PER_MILLION) cacheWrite1hUsdPerMTok?: string;
   @Matches(USD_PER_MILLION) outputUsdPerMTok!: string;
   /** USD per request, such as `"0.01"`. Default: none. */
   @IsOptional() @Matches(UNIT_PRICE) requestUsd?: string;

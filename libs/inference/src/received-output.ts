@@ -1,6 +1,6 @@
 import { estimateOutputTokens } from './estimate-tokens.js';
 import type { StreamEvent } from './stream-event.js';
-import type { Usage } from './usage.js';
+import { type PromptUsage, promptUsage, type Usage } from './usage.js';
 
 /** The caps of a hold. No estimate exceeds them. */
 export interface EstimateCaps {
@@ -9,7 +9,7 @@ export interface EstimateCaps {
 }
 
 /** Counts of an upstream. Each is 0 until the upstream reports it. */
-type CountsSoFar = Pick<Usage, 'promptTokens' | 'cachedTokens' | 'outputTokens' | 'reasoningTokens'>;
+type CountsSoFar = PromptUsage & Pick<Usage, 'outputTokens' | 'reasoningTokens'>;
 
 const NOTHING_COUNTED: CountsSoFar = { promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
 
@@ -75,11 +75,10 @@ export class ReceivedOutput {
 
   /** Usage of a reply that its upstream did not count to the end. */
   estimateUsage({ promptTokensEstimate, outputTokensMax }: EstimateCaps): Usage {
-    const { promptTokens, cachedTokens, outputTokens, reasoningTokens } = this.counts;
+    const { promptTokens, outputTokens, reasoningTokens } = this.counts;
     const bytesLeft = this.bytes - this.bytesCounted;
     const usage: Usage = {
-      promptTokens: promptTokens || promptTokensEstimate,
-      cachedTokens,
+      ...promptUsage({ ...this.counts, promptTokens: promptTokens || promptTokensEstimate }),
       outputTokens: outputTokens + estimateOutputTokens(bytesLeft),
       reasoningTokens: reasoningTokens + estimateOutputTokens(this.reasoningBytes - this.reasoningBytesCounted),
       promptSource: promptTokens > 0 ? 'reported' : 'estimated',

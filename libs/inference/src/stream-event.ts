@@ -1,7 +1,7 @@
 import type { Attempt } from './attempt.js';
 import type { ErrorCode } from './errors.js';
 import type { ToolKey } from './tool.js';
-import type { Usage } from './usage.js';
+import type { PromptUsage, Usage } from './usage.js';
 
 /** `stop-sequence`: a stop whose cause the upstream reported. `content-filter`: the upstream stopped the reply. */
 export type FinishReason = 'stop' | 'stop-sequence' | 'length' | 'tool-calls' | 'content-filter';
@@ -43,7 +43,7 @@ export interface UpstreamStart {
   type: 'upstream-start';
   upstream: string;
   /** The upstream's own count, if it was known at the start. It is billed if no `usage-report` follows. */
-  prompt?: Pick<Usage, 'promptTokens' | 'cachedTokens'>;
+  prompt?: PromptUsage;
   /** Number of this call among those of the request, one on a stale connection included. Absent: it was the first. */
   attempt?: number;
   /** Whole milliseconds that the request waited in admission queues. Absent: it did not wait. */

@@ -9,16 +9,41 @@ export type PromptSource = (typeof PROMPT_SOURCES)[number];
 export const OUTPUT_SOURCES = ['reported', 'counted', 'floor'] as const;
 export type OutputSource = (typeof OUTPUT_SOURCES)[number];
 
-/** Tokens that a request used. `promptTokens` include `cachedTokens`, `outputTokens` include `reasoningTokens`. */
-export interface Usage {
-  promptTokens: number;
-  cachedTokens: number;
+/**
+ * Tokens that a request used. `promptTokens` include those read from and written to the upstream's cache, `outputTokens` include
+ * `reasoningTokens`.
+ */
+export interface Usage extends PromptUsage {
   outputTokens: number;
   reasoningTokens: number;
-  /** Origin of the prompt tokens, cached ones included. */
+  /** Origin of the prompt tokens, those of the cache included. */
   promptSource: PromptSource;
   /** Origin of the output tokens, reasoning included. */
   outputSource: OutputSource;
+}
+
+/** Tokens of a prompt, and the parts of them that the upstream's cache had or got. The parts together are at most the prompt. */
+export interface PromptUsage {
+  promptTokens: number;
+  /** Read from the cache. */
+  cachedTokens: number;
+  /** Written to the cache for 5 minutes. Absent: none. */
+  cacheWriteTokens?: number;
+  /** Written to the cache for an hour. Absent: none. */
+  cacheWrite1hTokens?: number;
+}
+
+/** Returns the counts of a prompt with its parts brought within it, whatever the upstream reported. Parts of no tokens are absent. */
+export function promptUsage({ promptTokens, cachedTokens, cacheWriteTokens = 0, cacheWrite1hTokens = 0 }: PromptUsage): PromptUsage {
+  const cached = Math.min(cachedTokens, promptTokens);
+  const written = Math.min(cacheWriteTokens, promptTokens - cached);
+  const written1h = Math.min(cacheWrite1hTokens, promptTokens - cached - written);
+  return {
+    promptTokens,
+    cachedTokens: cached,
+    ...(written > 0 && { cacheWriteTokens: written }),
+    ...(written1h > 0 && { cacheWrite1hTokens: written1h }),
+  };
 }
 
 /** Usage of a request that has used nothing so far. */

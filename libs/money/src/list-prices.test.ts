@@ -10,6 +10,13 @@ test('list prices are exact to the pico-dollar and render as they were written',
   expect(renderListPrices(price)).toEqual(list);
 });
 
+test('prices of writing to a cache are exact too, and may be zero', () => {
+  const list = { ...TOKENS, cacheWriteUsdPerMTok: '0.1875', cacheWrite1hUsdPerMTok: '0.00' };
+  const price = { ...PARSED, cacheWritePicoUsd: 187_500n, cacheWrite1hPicoUsd: 0n };
+  expect(parseListPrices(list)).toEqual(price);
+  expect(renderListPrices(price)).toEqual(list);
+});
+
 test('a price of zero for a request or an image is none', () => {
   expect(parseListPrices({ ...TOKENS, requestUsd: '0', imageUsd: '0.00' })).toEqual(PARSED);
   expect(renderListPrices(PARSED)).toEqual(TOKENS);

@@ -18,6 +18,13 @@ test('a discount applies to the prices of a request and an image too, and takes 
   expect(parsePrice({ ...renderPriceText(price), imagePicoUsd: '3', images: 2 })).toEqual({ ...price, imagePicoUsd: 3n, images: 2 });
 });
 
+test('a discount applies to the prices of writing to a cache too, and one that becomes zero stays', () => {
+  const priceOf = pricesOfPlan({ discountPercent: '50.01', models: [] });
+  const price = priceOf('any', { ...LIST, cacheWritePicoUsd: 10_000n, cacheWrite1hPicoUsd: 1n });
+  expect(price).toEqual({ ...priceOf('any', LIST), cacheWritePicoUsd: 4_999n, cacheWrite1hPicoUsd: 0n });
+  expect(parsePrice(renderPriceText(price))).toEqual(price);
+});
+
 test.each([
   ['0', 3n, 3n],
   ['100', 3n, 0n],

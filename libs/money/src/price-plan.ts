@@ -4,6 +4,8 @@ import type { Price } from './price.js';
 export interface PriceText {
   inputPicoUsd: string;
   cachedInputPicoUsd: string;
+  cacheWritePicoUsd?: string;
+  cacheWrite1hPicoUsd?: string;
   outputPicoUsd: string;
   requestPicoUsd?: string;
   imagePicoUsd?: string;
@@ -17,10 +19,13 @@ export interface PlanPrices {
 }
 
 export function parsePrice(price: PriceText & { images?: number }): Price {
-  const { inputPicoUsd, cachedInputPicoUsd, outputPicoUsd, requestPicoUsd, imagePicoUsd, images } = price;
+  const { inputPicoUsd, cachedInputPicoUsd, cacheWritePicoUsd, cacheWrite1hPicoUsd, outputPicoUsd } = price;
+  const { requestPicoUsd, imagePicoUsd, images } = price;
   return {
     inputPicoUsd: BigInt(inputPicoUsd),
     cachedInputPicoUsd: BigInt(cachedInputPicoUsd),
+    ...(cacheWritePicoUsd !== undefined && { cacheWritePicoUsd: BigInt(cacheWritePicoUsd) }),
+    ...(cacheWrite1hPicoUsd !== undefined && { cacheWrite1hPicoUsd: BigInt(cacheWrite1hPicoUsd) }),
     outputPicoUsd: BigInt(outputPicoUsd),
     ...(requestPicoUsd !== undefined && { requestPicoUsd: BigInt(requestPicoUsd) }),
     ...(imagePicoUsd !== undefined && { imagePicoUsd: BigInt(imagePicoUsd) }),
@@ -28,10 +33,13 @@ export function parsePrice(price: PriceText & { images?: number }): Price {
   };
 }
 
-export function renderPriceText({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd, requestPicoUsd, imagePicoUsd }: Price): PriceText {
+export function renderPriceText(price: Price): PriceText {
+  const { inputPicoUsd, cachedInputPicoUsd, cacheWritePicoUsd, cacheWrite1hPicoUsd, outputPicoUsd, requestPicoUsd, imagePicoUsd } = price;
   return {
     inputPicoUsd: `${inputPicoUsd}`,
     cachedInputPicoUsd: `${cachedInputPicoUsd}`,
+    ...(cacheWritePicoUsd !== undefined && { cacheWritePicoUsd: `${cacheWritePicoUsd}` }),
+    ...(cacheWrite1hPicoUsd !== undefined && { cacheWrite1hPicoUsd: `${cacheWrite1hPicoUsd}` }),
     outputPicoUsd: `${outputPicoUsd}`,
     ...(requestPicoUsd !== undefined && { requestPicoUsd: `${requestPicoUsd}` }),
     ...(imagePicoUsd !== undefined && { imagePicoUsd: `${imagePicoUsd}` }),
@@ -57,14 +65,20 @@ export function parsePercent(text: string): bigint {
   return hundredths;
 }
 
-/** Returns a part of the price in hundredths of a percent, each component rounded half up to a whole pico-USD. One that becomes zero is none. */
-function share({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd, requestPicoUsd, imagePicoUsd }: Price, part: bigint): Price {
+/**
+ * Returns a part of the price in hundredths of a percent, each component rounded half up to a whole pico-USD. That of a request or an image
+ * that becomes zero is none.
+ */
+function share(price: Price, part: bigint): Price {
+  const { inputPicoUsd, cachedInputPicoUsd, cacheWritePicoUsd, cacheWrite1hPicoUsd, outputPicoUsd, requestPicoUsd, imagePicoUsd } = price;
   const rounded = (price: bigint): bigint => (price * part + ALL / 2n) / ALL;
   const request = rounded(requestPicoUsd ?? 0n);
   const image = rounded(imagePicoUsd ?? 0n);
   return {
     inputPicoUsd: rounded(inputPicoUsd),
     cachedInputPicoUsd: rounded(cachedInputPicoUsd),
+    ...(cacheWritePicoUsd !== undefined && { cacheWritePicoUsd: rounded(cacheWritePicoUsd) }),
+    ...(cacheWrite1hPicoUsd !== undefined && { cacheWrite1hPicoUsd: rounded(cacheWrite1hPicoUsd) }),
     outputPicoUsd: rounded(outputPicoUsd),
     ...(request > 0n && { requestPicoUsd: request }),
     ...(image > 0n && { imagePicoUsd: image }),

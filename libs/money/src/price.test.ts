@@ -15,6 +15,18 @@ test('cached tokens are a part of the prompt and cost the cached price', () => {
   expect(costOf({ promptTokens: 100, cachedTokens: 40, outputTokens: 10 }, price)).toBe(60n * 150_000n + 40n * 15_000n + 10n * 600_000n);
 });
 
+test.each([
+  ['both prices', { cacheWritePicoUsd: 187_500n, cacheWrite1hPicoUsd: 300_000n }, 187_500n, 300_000n],
+  ['prices of zero', { cacheWritePicoUsd: 0n, cacheWrite1hPicoUsd: 0n }, 0n, 0n],
+  ['the price for 5 minutes, which an hour then has too', { cacheWritePicoUsd: 187_500n }, 187_500n, 187_500n],
+  ['the price for an hour', { cacheWrite1hPicoUsd: 300_000n }, 150_000n, 300_000n],
+  ['none: the input price', {}, 150_000n, 150_000n],
+])('tokens written to a cache are a part of the prompt and cost their price: %s', (_, prices, written, written1h) => {
+  const usage = { promptTokens: 100, cachedTokens: 40, cacheWriteTokens: 30, cacheWrite1hTokens: 20, outputTokens: 10 };
+  const cost = 10n * 150_000n + 40n * 15_000n + 30n * written + 20n * written1h + 10n * 600_000n;
+  expect(costOf(usage, { ...price, ...prices })).toBe(cost);
+});
+
 test('a usage with a token also costs the request and its images, and one without costs nothing', () => {
   const all = { ...price, requestPicoUsd: 1_000n, imagePicoUsd: 7n, images: 3 };
   expect(costOf({ promptTokens: 1, cachedTokens: 1, outputTokens: 0 }, all)).toBe(15_000n + 1_000n + 3n * 7n);
@@ -28,34 +40,51 @@ test.each([
   { promptTokens: -1, cachedTokens: 0, outputTokens: 0 },
   { promptTokens: 1.5, cachedTokens: 0, outputTokens: 0 },
   { promptTokens: 1, cachedTokens: 0, outputTokens: Number.NaN },
+  { promptTokens: 2, cachedTokens: 1, cacheWriteTokens: 1, cacheWrite1hTokens: 1, outputTokens: 0 },
+  { promptTokens: 2, cachedTokens: 1, cacheWriteTokens: -1, outputTokens: 0 },
 ])('an impossible usage is refused: %j', (usage) => {
   expect(() => costOf(usage, price)).toThrow(RangeError);
 });
 
-/** Prices besides those of tokens, or some of them, or none. */
-const units = fc.record(
-  { requestPicoUsd: fc.bigInt({ min: 0n, max: 10n ** 5n }), imagePicoUsd: fc.bigInt({ min: 0n, max: 1_000n }), images: fc.nat({ max: 9 }) },
+/** Prices that a model may have, or some of them, or none. */
+const optionalPrices = fc.record(
+  {
+    requestPicoUsd: fc.bigInt({ min: 0n, max: 10n ** 5n }),
+    imagePicoUsd: fc.bigInt({ min: 0n, max: 1_000n }),
+    images: fc.nat({ max: 9 }),
+    cacheWritePicoUsd: fc.bigInt({ min: 0n, max: 2_000n }),
+    cacheWrite1hPicoUsd: fc.bigInt({ min: 0n, max: 3_000n }),
+  },
   { requiredKeys: [] },
 );
+
+/** A prompt of at most so many tokens, each of them cached, written or neither. */
+const promptWithin = (tokensMax: number) =>
+  fc.tuple(fc.nat({ max: tokensMax }), fc.nat(), fc.nat(), fc.nat(), fc.boolean()).map(([promptTokens, one, two, three, writes]) => {
+    const cachedTokens = one % (promptTokens + 1);
+    const cacheWriteTokens = two % (promptTokens - cachedTokens + 1);
+    const cacheWrite1hTokens = three % (promptTokens - cachedTokens - cacheWriteTokens + 1);
+    return { promptTokens, cachedTokens, ...(writes && { cacheWriteTokens, cacheWrite1hTokens }) };
+  });
 
 test('a hold covers every usage within its caps', () => {
   const tokens = fc.integer({ min: 0, max: 2 ** 31 - 1 });
   const perToken = fc.bigInt({ min: 0n, max: 10n ** 12n });
+  const prices = fc.record({ inputPicoUsd: perToken, cachedInputPicoUsd: perToken, outputPicoUsd: perToken });
+  const writes = fc.record({ cacheWritePicoUsd: perToken, cacheWrite1hPicoUsd: perToken }, { requiredKeys: [] });
+  const sizes = fc
+    .tuple(tokens, tokens)
+    .chain(([bytes, cap]) => fc.tuple(fc.constant(bytes), fc.constant(cap), promptWithin(bytes), fc.nat({ max: cap })));
   fc.assert(
     fc.property(
-      tokens,
-      tokens,
-      fc.float({ min: 0, max: 1, noNaN: true }),
-      perToken,
-      perToken,
-      perToken,
-      units,
-      (bytes, outputTokensMax, share, input, cached, output, besides) => {
-        const any = { inputPicoUsd: input, cachedInputPicoUsd: cached, outputPicoUsd: output, ...besides };
-        const promptTokens = Math.floor(bytes * share);
-        const usage = { promptTokens, cachedTokens: Math.floor(promptTokens * share), outputTokens: Math.floor(outputTokensMax * share) };
-        const hold = holdFor({ promptTokensMax: bytes, outputTokensMax }, any);
-        expect(costOf(usage, any)).toBeLessThanOrEqual(hold);
+      prices,
+      optionalPrices,
+      writes,
+      sizes,
+      (ofTokens, besides, ofWrites, [promptTokensMax, outputTokensMax, prompt, outputTokens]) => {
+        const any = { ...ofTokens, ...besides, ...ofWrites };
+        const hold = holdFor({ promptTokensMax, outputTokensMax }, any);
+        expect(costOf({ ...prompt, outputTokens }, any)).toBeLessThanOrEqual(hold);
       },
     ),
   );
@@ -66,18 +95,17 @@ test('a usage whose output is within its cap is limited to the hold, and as litt
   const tokenPrice = fc.bigInt({ min: 0n, max: 1_000n });
   const prices = fc.record({ inputPicoUsd: tokenPrice, cachedInputPicoUsd: tokenPrice, outputPicoUsd: tokenPrice });
   fc.assert(
-    fc.property(prices, units, count, count, count, count, (ofTokens, besides, held, promptTokens, cached, outputTokens) => {
+    fc.property(prices, optionalPrices, count, promptWithin(1_000), count, (ofTokens, besides, held, prompt, outputTokens) => {
       const any = { ...ofTokens, ...besides };
-      const cachedTokens = Math.min(cached, promptTokens);
       const amount = picoUsd(holdFor({ promptTokensMax: held, outputTokensMax: outputTokens }, any));
-      const usage = { promptTokens, cachedTokens, outputTokens };
+      const usage = { ...prompt, outputTokens };
       const limited = limitPrompt(usage, amount, any);
       const cost = costOf(limited, any);
       expect(cost).toBeLessThanOrEqual(amount);
       expect(limited.outputTokens).toBe(outputTokens);
+      const dearest = holdFor({ promptTokensMax: 1, outputTokensMax: 0 }, { ...any, requestPicoUsd: 0n, images: 0 });
       if (costOf(usage, any) <= amount) expect(limited).toBe(usage);
-      else if (limited.promptTokens + outputTokens > 0)
-        expect(amount - cost).toBeLessThan(any.inputPicoUsd > any.cachedInputPicoUsd ? any.inputPicoUsd : any.cachedInputPicoUsd);
+      else if (limited.promptTokens + outputTokens > 0) expect(amount - cost).toBeLessThan(dearest);
     }),
   );
 });

@@ -7,6 +7,10 @@ import { type PicoUsd, picoUsd } from './pico-usd.js';
 export interface Price {
   inputPicoUsd: bigint;
   cachedInputPicoUsd: bigint;
+  /** Price of a prompt token that the upstream writes to its cache for 5 minutes. Absent: the input price. */
+  cacheWritePicoUsd?: bigint;
+  /** As `cacheWritePicoUsd`, for an hour. Absent: `cacheWritePicoUsd`. */
+  cacheWrite1hPicoUsd?: bigint;
   outputPicoUsd: bigint;
   /** Price of each billed request, besides its tokens. Absent: 0. */
   requestPicoUsd?: bigint;
@@ -29,25 +33,56 @@ export function parseUsdPerMillionTokens(text: string): bigint {
 }
 
 export interface BillableUsage {
+  /** Includes the next three. */
   promptTokens: number;
+  /** Read from the upstream's cache. */
   cachedTokens: number;
+  /** Written to the upstream's cache for 5 minutes. Absent: 0. */
+  cacheWriteTokens?: number;
+  /** Written to the upstream's cache for an hour. Absent: 0. */
+  cacheWrite1hTokens?: number;
   outputTokens: number;
 }
 
 /**
  * Exact cost of a usage. A usage without tokens is of a request that is not billed, and costs nothing; any other one also costs the price of
- * a request and of its images. Requires `0 ≤ cachedTokens ≤ promptTokens`; throws `RangeError` otherwise.
+ * a request and of its images. Requires counts of which those of the cache are within the prompt; throws `RangeError` otherwise.
  */
 export function costOf(usage: BillableUsage, price: Price): PicoUsd {
-  const { promptTokens, cachedTokens, outputTokens } = usage;
-  if (!(isCount(promptTokens) && isCount(cachedTokens) && isCount(outputTokens) && cachedTokens <= promptTokens)) {
-    throw new RangeError(`impossible usage: ${JSON.stringify({ promptTokens, cachedTokens, outputTokens })}`);
+  const { promptTokens, outputTokens } = usage;
+  const parts = promptParts(usage);
+  if (!(isCount(promptTokens) && isCount(outputTokens) && parts.every(isCount))) {
+    throw new RangeError(`impossible usage: ${JSON.stringify(usage)}`);
   }
-  const tokens =
-    BigInt(promptTokens - cachedTokens) * price.inputPicoUsd +
-    BigInt(cachedTokens) * price.cachedInputPicoUsd +
-    BigInt(outputTokens) * price.outputPicoUsd;
-  return picoUsd(promptTokens + outputTokens > 0 ? tokens + besidesTokens(price) : tokens);
+  const prices = promptPrices(price);
+  let cost = BigInt(outputTokens) * price.outputPicoUsd;
+  parts.forEach((tokens, part) => {
+    if (tokens > 0) cost += BigInt(tokens) * (prices[part] as bigint);
+  });
+  return picoUsd(promptTokens + outputTokens > 0 ? cost + besidesTokens(price) : cost);
+}
+
+/** Tokens of a prompt by what the upstream did with them: read from its cache, neither read nor written, written for 5 minutes, for an hour. */
+type PromptParts<Of> = [cached: Of, plain: Of, written: Of, written1h: Of];
+
+/** Negative when more is cached than the prompt has. */
+function promptParts({ promptTokens, cachedTokens, cacheWriteTokens = 0, cacheWrite1hTokens = 0 }: BillableUsage): PromptParts<number> {
+  return [cachedTokens, promptTokens - cachedTokens - cacheWriteTokens - cacheWrite1hTokens, cacheWriteTokens, cacheWrite1hTokens];
+}
+
+/** Every price that a prompt token can have. A hold takes the dearest one, a charge that of each part. */
+function promptPrices(price: Price): PromptParts<bigint> {
+  return [price.cachedInputPicoUsd, price.inputPicoUsd, ...cacheWritePrices(price)];
+}
+
+/** Returns the prices of a token that is written to a cache for 5 minutes and for an hour, also where the price does not name them. */
+export function cacheWritePrices<Amount>(price: {
+  inputPicoUsd: Amount;
+  cacheWritePicoUsd?: Amount;
+  cacheWrite1hPicoUsd?: Amount;
+}): [written: Amount, written1h: Amount] {
+  const { inputPicoUsd, cacheWritePicoUsd = inputPicoUsd, cacheWrite1hPicoUsd = cacheWritePicoUsd } = price;
+  return [cacheWritePicoUsd, cacheWrite1hPicoUsd];
 }
 
 /** Returns what a billed request costs besides its tokens. */
@@ -61,11 +96,21 @@ function besidesTokens({ requestPicoUsd = 0n, imagePicoUsd, images = 0 }: Price)
  */
 export function limitPrompt<Used extends BillableUsage>(usage: Used, amount: PicoUsd, price: Price): Used {
   if (costOf(usage, price) <= amount) return usage;
-  const { cachedTokens: cached, promptTokens, outputTokens } = usage;
-  const forPrompt = amount - besidesTokens(price) - BigInt(outputTokens) * price.outputPicoUsd;
-  const cachedTokens = affordable(cached, price.cachedInputPicoUsd, forPrompt);
-  const left = forPrompt - BigInt(cachedTokens) * price.cachedInputPicoUsd;
-  return { ...usage, promptTokens: cachedTokens + affordable(promptTokens - cached, price.inputPicoUsd, left), cachedTokens };
+  const prices = promptPrices(price);
+  let left = amount - besidesTokens(price) - BigInt(usage.outputTokens) * price.outputPicoUsd;
+  const [cachedTokens, plain, written, written1h] = promptParts(usage).map((tokens, part) => {
+    const price = prices[part] as bigint;
+    const paid = affordable(tokens, price, left);
+    left -= BigInt(paid) * price;
+    return paid;
+  }) as PromptParts<number>;
+  return {
+    ...usage,
+    promptTokens: cachedTokens + plain + written + written1h,
+    cachedTokens,
+    ...(usage.cacheWriteTokens !== undefined && { cacheWriteTokens: written }),
+    ...(usage.cacheWrite1hTokens !== undefined && { cacheWrite1hTokens: written1h }),
+  };
 }
 
 /** Returns the most of `tokens` that `amount` pays for. */
@@ -80,8 +125,8 @@ interface HoldSize {
 
 /** The most that a request can cost. */
 export function holdFor({ promptTokensMax, outputTokensMax }: HoldSize, price: Price): PicoUsd {
-  const input = price.inputPicoUsd > price.cachedInputPicoUsd ? price.inputPicoUsd : price.cachedInputPicoUsd;
-  return picoUsd(besidesTokens(price) + BigInt(promptTokensMax) * input + BigInt(outputTokensMax) * price.outputPicoUsd);
+  const dearest = promptPrices(price).reduce((one, other) => (one > other ? one : other));
+  return picoUsd(besidesTokens(price) + BigInt(promptTokensMax) * dearest + BigInt(outputTokensMax) * price.outputPicoUsd);
 }
 
 function isCount(value: number): boolean {

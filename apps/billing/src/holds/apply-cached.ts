@@ -15,6 +15,7 @@ import {
   moreColumns,
   PROJECT_SET,
   projectColumns,
+  RARE_WIDTH,
   rareColumns,
   updateBudgets,
   updateLimits,
@@ -32,13 +33,8 @@ interface Part {
   demands?(from: number): string;
 }
 
-/** Its columns are among those of the opened holds (`closeAndOpenHolds`). */
-const RARE: Part = {
-  name: 'rare',
-  width: 5,
-  isIn: ({ opened }) => opened.some(hasRareColumns),
-  columnsOf: ({ opened }) => rareColumns(opened),
-};
+/** Its columns are among those of the opened and the ended holds (`closeAndOpenHolds`). */
+const RARE: Part = { name: 'rare', width: RARE_WIDTH, isIn: hasRareColumns, columnsOf: rareColumns };
 
 /**
  * Budgets and rate limits need no version of their own: every change of one writes the row of its account. What users and tags have used is

@@ -1,5 +1,6 @@
 import type { Attribution } from '#contracts/billing/attribution.js';
 import { ESTIMATED_SOURCES, type TokenUsage } from '#contracts/billing/holds.js';
+import { promptUsage } from '#inference/usage.js';
 import { costOf, type Price } from '#money/price.js';
 import type { Charge } from '../ledger/funds.js';
 
@@ -60,11 +61,10 @@ export const NO_USAGE: Readonly<TokenUsage> = {
   ...ESTIMATED_SOURCES,
 };
 
-/** Returns a usage whose cached tokens are within the prompt and reasoning tokens within the output, whatever the upstream reported. */
+/** Returns a usage whose tokens of a cache are within the prompt and reasoning tokens within the output, whatever the upstream reported. */
 export function billableUsage(usage: TokenUsage): TokenUsage {
   return {
-    promptTokens: usage.promptTokens,
-    cachedTokens: Math.min(usage.cachedTokens, usage.promptTokens),
+    ...promptUsage(usage),
     outputTokens: usage.outputTokens,
     reasoningTokens: Math.min(usage.reasoningTokens, usage.outputTokens),
     promptSource: usage.promptSource,

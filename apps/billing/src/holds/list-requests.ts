@@ -4,8 +4,7 @@ import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { requireAccount } from '../accounts/accounts.js';
 import { isId, isMoment, parseCursor, renderCursor } from '../paging/page-cursor.js';
 import { timeRange } from '../paging/time-range.js';
-import { NO_USAGE } from './hold.js';
-import { sourcesOfRow } from './usage-sources.js';
+import { usageOfRow } from './usage-sources.js';
 
 const LIMIT_DEFAULT = 100;
 /** Settlements that one call reads: some 100 ms. */
@@ -149,6 +148,8 @@ function readingWindow(filters: Filters, from: Date, after: Position | undefined
         CASE WHEN l.hold_id IS NULL THEN s.upstream ELSE l.upstream END AS upstream,
         coalesce(l.reason, s.reason) AS reason, (s.cost + coalesce(l.due - l.writeoff, 0))::text AS cost,
         coalesce(l.prompt_tokens, s.prompt_tokens) AS "promptTokens", coalesce(l.cached_tokens, s.cached_tokens) AS "cachedTokens",
+        CASE WHEN l.hold_id IS NULL THEN s.cache_write_tokens ELSE l.cache_write_tokens END AS "cacheWriteTokens",
+        CASE WHEN l.hold_id IS NULL THEN s.cache_write_1h_tokens ELSE l.cache_write_1h_tokens END AS "cacheWrite1hTokens",
         coalesce(l.output_tokens, s.output_tokens) AS "outputTokens", coalesce(l.reasoning_tokens, s.reasoning_tokens) AS "reasoningTokens",
         CASE WHEN l.hold_id IS NULL THEN s.prompt_source ELSE l.prompt_source END AS "promptSource",
         CASE WHEN l.hold_id IS NULL THEN s.output_source ELSE l.output_source END AS "outputSource",
@@ -178,6 +179,8 @@ interface SettledRow extends Position {
   cost: string;
   promptTokens: number;
   cachedTokens: number;
+  cacheWriteTokens: number | null;
+  cacheWrite1hTokens: number | null;
   outputTokens: number;
   reasoningTokens: number;
   promptSource: string | null;
@@ -190,8 +193,6 @@ function positionOf(row: SettledRow | undefined): Position | undefined {
 }
 
 function renderSettled(row: SettledRow): RequestRow {
-  const { promptTokens, cachedTokens, outputTokens, reasoningTokens } = row;
-  const sources = sourcesOfRow(row);
   return {
     requestId: row.requestId,
     holdId: row.holdId,
@@ -204,7 +205,7 @@ function renderSettled(row: SettledRow): RequestRow {
     heldPicoUsd: row.held,
     settledAt: new Date(row.settledAt).toISOString(),
     ending: currentReason(row.reason) as SettleReason,
-    usage: sources ? { promptTokens, cachedTokens, outputTokens, reasoningTokens, ...sources } : NO_USAGE,
+    usage: usageOfRow(row),
     costPicoUsd: row.cost,
   };
 }

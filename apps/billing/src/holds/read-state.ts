@@ -34,14 +34,14 @@ const LOCK_ACCOUNTS = {
 
 const HOLD_COLUMNS = `id, account_id, project_id, key_id, (extract(epoch FROM created_at) * 1000)::float8 AS created_at, amount::text, amount_tokens,
         plan_part::text, grant_id, input_price::text, cached_input_price::text, output_price::text, request_price::text, image_price::text, images,
-        attribution, meter_sequence, meter_prompt_tokens,
-        meter_cached_tokens, meter_output_tokens, meter_reasoning_tokens, meter_prompt_source, meter_output_source, meter_source,
+        cache_write_price::text, cache_write_1h_price::text, attribution, meter_sequence, meter_prompt_tokens,
+        meter_cached_tokens, meter_cache_write_tokens, meter_cache_write_1h_tokens, meter_output_tokens, meter_reasoning_tokens, meter_prompt_source, meter_output_source, meter_source,
         extract(epoch FROM lease_until)::float8 * 1000 AS lease_until, ${rootOf('key_id')} AS root_key_id`;
 const SETTLEMENT_COLUMNS = `s.hold_id, (s.cost + coalesce(l.due - l.writeoff, 0))::text AS cost,
         s.reason = 'lease-expired' AND l.hold_id IS NULL AS reaped, s.account_id, s.project_id, s.key_id,
         (extract(epoch FROM s.reserved_at) * 1000)::float8 AS created_at, s.held::text, s.plan_cost::text, s.live_grant_id,
         s.topup_cost::text, s.prompt_tokens::int8 + s.output_tokens AS used_tokens, s.input_price::text, s.cached_input_price::text, s.output_price::text,
-        s.request_price::text, s.image_price::text, s.images, s.attribution, ${rootOf('s.key_id')} AS root_key_id`;
+        s.request_price::text, s.image_price::text, s.images, s.cache_write_price::text, s.cache_write_1h_price::text, s.attribution, ${rootOf('s.key_id')} AS root_key_id`;
 
 /**
  * Reads the rest of the state as JSON in one row, because each statement has a fixed cost. Holds are locked too: a renewal must
@@ -197,7 +197,7 @@ function accountState(row: AccountRow): AccountState {
   };
 }
 
-interface HoldRow {
+interface HoldRow extends RarePriceRow {
   id: string;
   account_id: string;
   project_id: string;
@@ -212,13 +212,13 @@ interface HoldRow {
   input_price: string;
   cached_input_price: string;
   output_price: string;
-  request_price: string | null;
-  image_price: string | null;
-  images: number | null;
   attribution: Attribution | null;
   meter_sequence: number;
   meter_prompt_tokens: number;
   meter_cached_tokens: number;
+  /** Null: none, as the next one. */
+  meter_cache_write_tokens: number | null;
+  meter_cache_write_1h_tokens: number | null;
   meter_output_tokens: number;
   meter_reasoning_tokens: number;
   meter_prompt_source: PromptSource | null;
@@ -252,13 +252,15 @@ function reading(row: HoldRow): Hold['meter'] {
   return {
     promptTokens: row.meter_prompt_tokens,
     cachedTokens: row.meter_cached_tokens,
+    ...(row.meter_cache_write_tokens !== null && { cacheWriteTokens: row.meter_cache_write_tokens }),
+    ...(row.meter_cache_write_1h_tokens !== null && { cacheWrite1hTokens: row.meter_cache_write_1h_tokens }),
     outputTokens: row.meter_output_tokens,
     reasoningTokens: row.meter_reasoning_tokens,
     ...(sourcesOfRow({ promptSource, outputSource, formerSource }) ?? ESTIMATED_SOURCES),
   };
 }
 
-interface SettlementRow {
+interface SettlementRow extends RarePriceRow {
   hold_id: string;
   account_id: string;
   /** Null for tombstones, which are never reaped, like the key, the time and the prices. */
@@ -278,9 +280,6 @@ interface SettlementRow {
   input_price: string | null;
   cached_input_price: string | null;
   output_price: string | null;
-  request_price: string | null;
-  image_price: string | null;
-  images: number | null;
   attribution: Attribution | null;
 }
 
@@ -299,7 +298,16 @@ function reapedHold(row: SettlementRow): ReapedHold {
   };
 }
 
-type PriceRow = Pick<SettlementRow, 'input_price' | 'cached_input_price' | 'output_price' | 'request_price' | 'image_price' | 'images'>;
+/** Null: the price has no such part. */
+interface RarePriceRow {
+  request_price: string | null;
+  image_price: string | null;
+  images: number | null;
+  cache_write_price: string | null;
+  cache_write_1h_price: string | null;
+}
+
+type PriceRow = RarePriceRow & Pick<SettlementRow, 'input_price' | 'cached_input_price' | 'output_price'>;
 
 function priceOf(row: PriceRow): Price {
   return parsePrice({
@@ -309,6 +317,8 @@ function priceOf(row: PriceRow): Price {
     ...(row.request_price !== null && { requestPicoUsd: row.request_price }),
     ...(row.image_price !== null && { imagePicoUsd: row.image_price }),
     ...(row.images !== null && { images: row.images }),
+    ...(row.cache_write_price !== null && { cacheWritePicoUsd: row.cache_write_price }),
+    ...(row.cache_write_1h_price !== null && { cacheWrite1hPicoUsd: row.cache_write_1h_price }),
   });
 }
 

@@ -21,17 +21,21 @@ const RENEW_HOLDS = {
   text: `WITH locked AS MATERIALIZED (
       SELECT id, key_id, project_id, account_id FROM billing.hold WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE
     )
-    UPDATE billing.hold h SET lease_until = clock_timestamp() + $9 * interval '1 millisecond',
+    UPDATE billing.hold h SET lease_until = clock_timestamp() + $11 * interval '1 millisecond',
       meter_sequence = greatest(h.meter_sequence, r.sequence),
       meter_prompt_tokens = CASE WHEN r.sequence > h.meter_sequence THEN r.prompt_tokens ELSE h.meter_prompt_tokens END,
       meter_cached_tokens = CASE WHEN r.sequence > h.meter_sequence THEN r.cached_tokens ELSE h.meter_cached_tokens END,
+      meter_cache_write_tokens = CASE WHEN r.sequence > h.meter_sequence THEN r.cache_write_tokens ELSE h.meter_cache_write_tokens END,
+      meter_cache_write_1h_tokens = CASE WHEN r.sequence > h.meter_sequence THEN r.cache_write_1h_tokens ELSE h.meter_cache_write_1h_tokens END,
       meter_output_tokens = CASE WHEN r.sequence > h.meter_sequence THEN r.output_tokens ELSE h.meter_output_tokens END,
       meter_reasoning_tokens = CASE WHEN r.sequence > h.meter_sequence THEN r.reasoning_tokens ELSE h.meter_reasoning_tokens END,
       meter_prompt_source = CASE WHEN r.sequence > h.meter_sequence THEN r.prompt_source ELSE h.meter_prompt_source END,
       meter_output_source = CASE WHEN r.sequence > h.meter_sequence THEN r.output_source ELSE h.meter_output_source END,
       meter_source = CASE WHEN r.sequence > h.meter_sequence THEN NULL ELSE h.meter_source END
-    FROM unnest($1::uuid[], $2::int4[], $3::int4[], $4::int4[], $5::int4[], $6::int4[], $7::text[], $8::text[])
-        AS r (id, sequence, prompt_tokens, cached_tokens, output_tokens, reasoning_tokens, prompt_source, output_source)
+    FROM unnest($1::uuid[], $2::int4[], $3::int4[], $4::int4[], $5::int4[], $6::int4[], $7::text[], $8::text[],
+          $9::int4[], $10::int4[])
+        AS r (id, sequence, prompt_tokens, cached_tokens, output_tokens, reasoning_tokens, prompt_source, output_source, cache_write_tokens,
+          cache_write_1h_tokens)
       JOIN locked l ON l.id = r.id
       LEFT JOIN billing.api_key k ON k.id = l.key_id
       LEFT JOIN billing.project p ON p.id = l.project_id
@@ -78,6 +82,8 @@ export async function renewHolds(
         plainArray(readings.map((reading) => reading.reasoningTokens)),
         readings.map((reading) => reading.promptSource),
         readings.map((reading) => reading.outputSource),
+        plainArray(readings.map((reading) => reading.cacheWriteTokens ?? null)),
+        plainArray(readings.map((reading) => reading.cacheWrite1hTokens ?? null)),
         leaseMs,
       ]),
       ended.length > 0 ? execute<{ id: string }>(connection, NOT_SETTLED, [plainArray(ended)]) : Promise.resolve(undefined),

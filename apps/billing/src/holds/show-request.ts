@@ -4,8 +4,7 @@ import type { BilledRequest, CostParts, RequestCreditNote, RequestSettlement } f
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { ownTraceId } from '#tracing/trace-context.js';
-import { NO_USAGE } from './hold.js';
-import { sourcesOfRow } from './usage-sources.js';
+import { usageOfRow } from './usage-sources.js';
 
 /**
  * Returns everything the ledger knows of one request, running or settled.
@@ -75,6 +74,8 @@ function requestFields(
       version: row.priceVersion ?? 0,
       inputPicoUsd: String(row.inputPrice ?? 0),
       cachedInputPicoUsd: String(row.cachedInputPrice ?? 0),
+      ...(row.cacheWritePrice !== null && { cacheWritePicoUsd: String(row.cacheWritePrice) }),
+      ...(row.cacheWrite1hPrice !== null && { cacheWrite1hPicoUsd: String(row.cacheWrite1hPrice) }),
       outputPicoUsd: String(row.outputPrice ?? 0),
       ...(row.requestPrice !== null && { requestPicoUsd: String(row.requestPrice) }),
       ...(row.imagePrice !== null && { imagePicoUsd: String(row.imagePrice) }),
@@ -95,7 +96,7 @@ function lateSettlement(row: Prisma.SettlementModel, late: LateRow): RequestSett
     costPicoUsd: String(row.cost + late.due - late.writeoff),
     paid: partsOf(row, late),
     writtenOffPicoUsd: String(late.writeoff),
-    reaped: { usage: usageOfRow(row), costPicoUsd: String(row.cost), paid: partsOf(row), settledAt: row.settledAt.toISOString() },
+    reaped: { usage: usageOf(row), costPicoUsd: String(row.cost), paid: partsOf(row), settledAt: row.settledAt.toISOString() },
   };
 }
 
@@ -120,14 +121,12 @@ function settlementFields(
   return {
     reason,
     settledBy: reason === 'lease-expired' ? 'reaper' : (last.settledBy as Settler | null),
-    usage: usageOfRow(last),
+    usage: usageOf(last),
     overPicoUsd: last.over.toFixed(0),
     settledAt: last.settledAt.toISOString(),
   };
 }
 
-function usageOfRow(row: Prisma.SettlementModel | LateRow): TokenUsage {
-  const { promptTokens, cachedTokens, outputTokens, reasoningTokens } = row;
-  const sources = sourcesOfRow({ ...row, formerSource: row.usageSource });
-  return sources ? { promptTokens, cachedTokens, outputTokens, reasoningTokens, ...sources } : NO_USAGE;
+function usageOf(row: Prisma.SettlementModel | LateRow): TokenUsage {
+  return usageOfRow({ ...row, formerSource: row.usageSource });
 }

@@ -1,4 +1,5 @@
-import { sourcesOfFormer, type UsageSources } from '#contracts/billing/holds.js';
+import { sourcesOfFormer, type TokenUsage, type UsageSources } from '#contracts/billing/holds.js';
+import { NO_USAGE } from './hold.js';
 
 /**
  * Sources in a row of the database. `formerSource` is set only on rows last written by a release that had one source column instead of two.
@@ -14,4 +15,31 @@ export function sourcesOfRow({ promptSource, outputSource, formerSource }: Sourc
   if (formerSource !== null) return sourcesOfFormer(formerSource);
   if (promptSource === null || outputSource === null) return undefined;
   return { promptSource, outputSource } as UsageSources;
+}
+
+/** Tokens of a journal row, in the form of Prisma. */
+interface UsageColumns extends SourceColumns {
+  promptTokens: number;
+  cachedTokens: number;
+  /** Null: none, as the next one. */
+  cacheWriteTokens: number | null;
+  cacheWrite1hTokens: number | null;
+  outputTokens: number;
+  reasoningTokens: number;
+}
+
+/** Returns the usage of a row; `NO_USAGE` when it carries none. */
+export function usageOfRow(row: UsageColumns): TokenUsage {
+  const { promptTokens, cachedTokens, cacheWriteTokens, cacheWrite1hTokens, outputTokens, reasoningTokens } = row;
+  const sources = sourcesOfRow(row);
+  if (!sources) return NO_USAGE;
+  return {
+    promptTokens,
+    cachedTokens,
+    ...(cacheWriteTokens !== null && { cacheWriteTokens }),
+    ...(cacheWrite1hTokens !== null && { cacheWrite1hTokens }),
+    outputTokens,
+    reasoningTokens,
+    ...sources,
+  };
 }

@@ -12,39 +12,54 @@ import { execute, plainArray } from './pipelined-query.js';
  * Returns the common table expressions of the statement that writes a batch. A hold is deleted once and its settlement inserted once, from
  * the deleted row: nothing else ends a hold. $1 is the time of the batch, $2 to $34 are `holdColumns`.
  * Each row is found by its account too: see `read-state.ts`. `attribution` and `amountTokens` are the parameters of the opened holds that
- * `moreColumns` has; `rare` is the first one of `rareColumns` if any of them has such a column.
+ * `moreColumns` has; `rare` is the first one of `rareColumns` if the batch has such a column.
  */
 export function closeAndOpenHolds(attribution: string, amountTokens: string, rare?: number): string {
-  const rareNames = rare === undefined ? '' : ' tokens, price_plan, request_price, image_price, images,';
-  const rareValues =
-    rare === undefined ? '' : `, $${rare}::int8[], $${rare + 1}::text[], $${rare + 2}::int8[], $${rare + 3}::int8[], $${rare + 4}::int4[]`;
+  const { opened, openedValues, closed, closedValues } = rare === undefined ? NO_RARE : rareNames(rare);
   return `closed AS (
       DELETE FROM billing.hold h
       USING unnest($2::uuid[], $3::text[], $4::text[], $5::int8[], $6::numeric[], $7::int8[], $8::uuid[], $9::int8[], $10::int8[],
-          $11::int8[], $12::int4[], $13::int4[], $14::int4[], $15::int4[], $16::text[], $17::text[], $18::text[], $19::uuid[])
+          $11::int8[], $12::int4[], $13::int4[], $14::int4[], $15::int4[], $16::text[], $17::text[], $18::text[], $19::uuid[]${closedValues})
         AS s (hold_id, reason, upstream, cost, over, plan_cost, live_grant_id, ended_cost, forfeit,
-          topup_cost, prompt_tokens, cached_tokens, output_tokens, reasoning_tokens, prompt_source, output_source, settled_by, payer_id)
+          topup_cost, prompt_tokens, cached_tokens, output_tokens, reasoning_tokens, prompt_source, output_source, settled_by, payer_id${closed})
       WHERE h.id = s.hold_id AND h.account_id = s.payer_id
       RETURNING h.*, s.*
     ), settled AS (
       INSERT INTO billing.settlement (hold_id, account_id, project_id, key_id, request_id, model, upstream, reason, held, cost,
         plan_cost, live_grant_id, ended_cost, forfeit, grant_id, topup_cost, over, prompt_tokens, cached_tokens, output_tokens,
         reasoning_tokens, prompt_source, output_source, settled_by, price_version, input_price, cached_input_price, output_price,
-        reserved_at, trace_id, attribution, price_plan, request_price, image_price, images, settled_at)
+        reserved_at, trace_id, attribution, price_plan, request_price, image_price, images, cache_write_price, cache_write_1h_price,
+        settled_at${closed})
       SELECT hold_id, account_id, project_id, key_id, request_id, model, upstream, reason, amount, cost,
         plan_cost, live_grant_id, ended_cost, forfeit, grant_id, topup_cost, over, prompt_tokens, cached_tokens, output_tokens,
         reasoning_tokens, prompt_source, output_source, settled_by, price_version, input_price, cached_input_price, output_price,
-        created_at, trace_id, attribution, price_plan, request_price, image_price, images, $1::timestamptz
+        created_at, trace_id, attribution, price_plan, request_price, image_price, images, cache_write_price, cache_write_1h_price,
+        $1::timestamptz${closed}
       FROM closed RETURNING 1
     ), opened AS (
       INSERT INTO billing.hold (id, account_id, project_id, key_id, request_id, model, amount, plan_part, grant_id,
-        price_version, input_price, cached_input_price, output_price, lease_until, trace_id, attribution, amount_tokens,${rareNames}
+        price_version, input_price, cached_input_price, output_price, lease_until, trace_id, attribution, amount_tokens,${opened}
         created_at)
       SELECT *, $1::timestamptz FROM unnest($20::uuid[], $21::uuid[], $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::int8[],
         $27::int8[], $28::uuid[], $29::int4[], $30::int8[], $31::int8[], $32::int8[], $33::timestamptz[], $34::uuid[], ${attribution}::jsonb[],
-        ${amountTokens}::int8[]${rareValues})
+        ${amountTokens}::int8[]${openedValues})
     )`;
 }
+
+/** Names of the rare columns, and their parameters. */
+const NO_RARE = { opened: '', openedValues: '', closed: '', closedValues: '' };
+
+function rareNames(from: number): typeof NO_RARE {
+  const parameters = (types: readonly string[], first: number): string =>
+    types.map((type, position) => `, $${first + position}::${type}[]`).join('');
+  return {
+    opened: ' tokens, price_plan, request_price, image_price, images, cache_write_price, cache_write_1h_price,',
+    openedValues: parameters(['int8', 'text', 'int8', 'int8', 'int4', 'int8', 'int8'], from),
+    closed: ', cache_write_tokens, cache_write_1h_tokens',
+    closedValues: parameters(['int4', 'int4'], from + 7),
+  };
+}
+
 /** A batch can end a grant, never start one. */
 export const ACCOUNT_SET = `topup = s.topup, topup_held = s.topup_held, plan = s.plan, plan_held = s.plan_held,
         expired = s.expired, grant_id = s.grant_id, grant_ends_at = CASE WHEN s.grant_id IS NULL THEN NULL ELSE a.grant_ends_at END,
@@ -117,10 +132,10 @@ const SETTLE_LATE = {
   name: 'settle_late',
   text: `INSERT INTO billing.late_settlement (hold_id, account_id, reason, upstream, held, billed, due, plan_cost, live_grant_id, topup_cost,
       writeoff, forfeit, over, prompt_tokens, cached_tokens, output_tokens, reasoning_tokens, prompt_source, output_source, settled_by,
-      settled_at)
-    SELECT l.*, $21::timestamptz FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int8[], $6::int8[], $7::int8[], $8::int8[],
+      cache_write_tokens, cache_write_1h_tokens, settled_at)
+    SELECT l.*, $23::timestamptz FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int8[], $6::int8[], $7::int8[], $8::int8[],
       $9::uuid[], $10::int8[], $11::int8[], $12::int8[], $13::numeric[], $14::int4[], $15::int4[], $16::int4[], $17::int4[], $18::text[],
-      $19::text[], $20::text[]) AS l`,
+      $19::text[], $20::text[], $21::int4[], $22::int4[]) AS l`,
 };
 
 const FORFEIT = {
@@ -153,8 +168,8 @@ export async function writeRows(connection: PgConnection, rows: BatchRows, now: 
     ...moreColumns(rows.opened),
   ];
   const write = (): Promise<QueryResult<{ version: string }>> =>
-    rows.opened.some(hasRareColumns)
-      ? execute(connection, WRITE_BATCH_WITH_RARE_COLUMNS, [...values(), ...rareColumns(rows.opened)])
+    hasRareColumns(rows)
+      ? execute(connection, WRITE_BATCH_WITH_RARE_COLUMNS, [...values(), ...rareColumns(rows)])
       : execute(connection, WRITE_BATCH, values());
   const written = changes ? write() : undefined;
   await allOf([...others, written ?? Promise.resolve(undefined), connection.query('COMMIT')]);
@@ -221,6 +236,7 @@ function lateColumns(late: readonly LateSettlement[], at: string): unknown[] {
     late.map((row) => (row.metered ? row.usage.promptSource : null)),
     late.map((row) => (row.metered ? row.usage.outputSource : null)),
     late.map(({ settle }) => settle.settledBy ?? null),
+    ...writeColumns(late),
     at,
   ];
 }
@@ -308,14 +324,25 @@ function attributionColumn(opened: readonly OpenedHold[]): unknown[] {
   });
 }
 
-/** True when a hold counts towards a limit of tokens, or has the price of a plan, a request or an image. Others need fewer parameters. */
-export function hasRareColumns({ tokens, reserve }: OpenedHold): boolean {
-  const { pricePlan, requestPicoUsd, imagePicoUsd } = reserve.price;
-  return tokens !== undefined || pricePlan !== undefined || requestPicoUsd !== undefined || imagePicoUsd !== undefined;
+/** Parameters from `rare` of `closeAndOpenHolds` on. */
+export const RARE_WIDTH = 9;
+
+/**
+ * True when a hold that is opened counts towards a limit of tokens, or has a price besides those that all have, or one that is ended has
+ * written to a cache of its upstream. Other batches need fewer parameters.
+ */
+export function hasRareColumns({ opened, settled }: Pick<BatchRows, 'opened' | 'settled'>): boolean {
+  return opened.some(isRare) || settled.some(({ usage }) => usage.cacheWriteTokens || usage.cacheWrite1hTokens);
 }
 
+function isRare({ tokens, reserve: { price } }: OpenedHold): boolean {
+  return tokens !== undefined || RARE_PRICES.some((name) => price[name] !== undefined);
+}
+
+const RARE_PRICES = ['pricePlan', 'requestPicoUsd', 'imagePicoUsd', 'cacheWritePicoUsd', 'cacheWrite1hPicoUsd'] as const;
+
 /** Values of the parameters from `rare` of `closeAndOpenHolds` on. */
-export function rareColumns(opened: readonly OpenedHold[]): unknown[] {
+export function rareColumns({ opened, settled }: Pick<BatchRows, 'opened' | 'settled'>): unknown[] {
   const prices = opened.map(({ reserve }) => reserve.price);
   return [
     plainArray(opened.map(({ tokens }) => tokens ?? null)),
@@ -323,5 +350,16 @@ export function rareColumns(opened: readonly OpenedHold[]): unknown[] {
     plainArray(prices.map(({ requestPicoUsd }) => requestPicoUsd ?? null)),
     plainArray(prices.map(({ imagePicoUsd }) => imagePicoUsd ?? null)),
     plainArray(prices.map(({ imagePicoUsd, images }) => (imagePicoUsd === undefined ? null : (images ?? 0)))),
+    plainArray(prices.map(({ cacheWritePicoUsd }) => cacheWritePicoUsd ?? null)),
+    plainArray(prices.map(({ cacheWrite1hPicoUsd }) => cacheWrite1hPicoUsd ?? null)),
+    ...writeColumns(settled),
+  ];
+}
+
+/** Tokens written to caches. Null: none. */
+function writeColumns(rows: readonly Pick<Settlement, 'usage'>[]): unknown[] {
+  return [
+    plainArray(rows.map(({ usage }) => usage.cacheWriteTokens || null)),
+    plainArray(rows.map(({ usage }) => usage.cacheWrite1hTokens || null)),
   ];
 }

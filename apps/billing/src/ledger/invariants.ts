@@ -19,8 +19,11 @@ export interface Invariant {
 
 /** Cost of the usage of a row at the price of the settlement `s`: a row without tokens is not billed. */
 function usageCost(row: 's' | 'l'): string {
-  return `(${row}.prompt_tokens - ${row}.cached_tokens)::numeric * s.input_price
+  const [written, written1h] = [`coalesce(${row}.cache_write_tokens, 0)`, `coalesce(${row}.cache_write_1h_tokens, 0)`];
+  return `(${row}.prompt_tokens - ${row}.cached_tokens - ${written} - ${written1h})::numeric * s.input_price
         + ${row}.cached_tokens::numeric * s.cached_input_price + ${row}.output_tokens::numeric * s.output_price
+        + ${written}::numeric * coalesce(s.cache_write_price, s.input_price)
+        + ${written1h}::numeric * coalesce(s.cache_write_1h_price, s.cache_write_price, s.input_price)
         + CASE WHEN ${row}.prompt_tokens > 0 OR ${row}.output_tokens > 0
           THEN coalesce(s.request_price, 0) + coalesce(s.image_price::numeric * s.images, 0) ELSE 0 END`;
 }

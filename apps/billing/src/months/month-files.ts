@@ -40,6 +40,8 @@ export interface FilePage {
   next: FilePosition | undefined;
 }
 
+const hasCacheWrites = 'cache_write_tokens IS NOT NULL OR cache_write_1h_tokens IS NOT NULL';
+
 /** Journal of a file, or table of sums; the columns by which its rows are ordered; and which rows it has, if not all. */
 const SOURCES: Record<MonthFileName, { journal?: Journal; table?: string; keys: readonly string[]; where?: string }> = {
   settlements: { journal: 'settlement', keys: ['settled_at', 'hold_id'] },
@@ -49,6 +51,12 @@ const SOURCES: Record<MonthFileName, { journal?: Journal; table?: string; keys: 
     keys: ['settled_at', 'hold_id'],
     where: '(request_price IS NOT NULL OR image_price IS NOT NULL)',
   },
+  'cache-writes': {
+    journal: 'settlement',
+    keys: ['settled_at', 'hold_id'],
+    where: `(${hasCacheWrites} OR cache_write_price IS NOT NULL OR cache_write_1h_price IS NOT NULL)`,
+  },
+  'late-cache-writes': { journal: 'late_settlement', keys: ['settled_at', 'hold_id'], where: `(${hasCacheWrites})` },
   movements: { journal: 'movement', keys: ['created_at', 'id'] },
   statements: { table: 'month_account', keys: ['account_id'] },
   grants: { table: 'month_grant', keys: ['grant_id', 'account_id'] },

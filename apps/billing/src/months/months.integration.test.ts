@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { MONTH_FILE_NAMES, type MonthFileName, monthFileHeader } from '#contracts/billing/months.js';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
-import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, PRICE, reserveOf, usageOf } from '../../test/ledger-fixture.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { checkLedger } from '../ledger/check-ledger.js';
 import { grantPlan } from '../ledger/grant-plan.js';
@@ -48,8 +48,9 @@ async function requests(cost: number): Promise<{ settled: string; late: string }
   const { accountId } = customer;
   const lanes = ledger.newLanes({ times: { leaseMs: 60_000, reaperGraceMs: -120_000 } });
   const [settled, open, late] = [reserveOf(customer, 150n), reserveOf(customer, 5n), reserveOf(customer, 30n)];
-  for (const reserve of [settled, open, late]) await lanes.reserve(reserve);
-  await lanes.settle({ holdId: settled.holdId, accountId, reason: 'completed', usage: usageOf(cost) });
+  const price = { ...PRICE, cacheWritePicoUsd: '1' };
+  for (const reserve of [settled, open, late]) await lanes.reserve({ ...reserve, price });
+  await lanes.settle({ holdId: settled.holdId, accountId, reason: 'completed', usage: { ...usageOf(cost), cacheWriteTokens: 3 } });
   await lanes.settle({ holdId: late.holdId, accountId, reason: 'lease-expired' });
   return { settled: settled.holdId, late: late.holdId };
 }
@@ -57,7 +58,7 @@ async function requests(cost: number): Promise<{ settled: string; late: string }
 const settleLate = (holdId: string) =>
   ledger
     .newLanes({ times: { leaseMs: 60_000, reaperGraceMs: -120_000 } })
-    .settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(7) });
+    .settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: { ...usageOf(7), cacheWrite1hTokens: 2 } });
 
 /** Moves the rows of today, as if they had been written some months ago. */
 async function moveBack(count: number): Promise<void> {
@@ -321,7 +322,8 @@ describe('closing a month', () => {
   });
 
   test('it is closed once: its files have the digests of its manifest, and a repeated call replies the same', async () => {
-    await requests(120);
+    const { settled, late } = await requests(120);
+    await settleLate(late);
     await moveBack(3);
     const { closed, ...month } = await close(FIRST);
     expect([closed, await close(FIRST), await months.list()]).toEqual([
@@ -336,6 +338,9 @@ describe('closing a month', () => {
       expect(await readWhole(FIRST, file)).toBe(text);
     }
     expect(await readWhole(FIRST, 'movements')).toContain(',"a ""reason"",\nin two lines",');
+    const [ofSettled, ofLate] = [`${settled},${customer.accountId},3,,1,,`, `${late},${customer.accountId},,2,`];
+    expect((await readWhole(FIRST, 'cache-writes')).split('\n')).toContainEqual(expect.stringContaining(ofSettled));
+    expect((await readWhole(FIRST, 'late-cache-writes')).split('\n')).toContainEqual(expect.stringContaining(ofLate));
     expect(await readWhole(FIRST, 'grants')).toBe(`${monthFileHeader('grants')}${grantId},${customer.accountId},100,100,false\n`);
   });
 });

@@ -39,7 +39,7 @@ export async function queryUsage(prisma: PrismaClient, request: UsageQueryReques
   const to = settledTo ? new Date(settledTo) : (question.to ?? now);
   if (to <= question.from) throw new ServiceError('invalid_request', 'from must be earlier than now.', 'from');
   const rows = await inUsageSnapshot(prisma, (snapshot, state) =>
-    snapshot.$queryRaw<UsageRow[]>(summing(question, to, state, columns, after, limit + 1)),
+    snapshot.$queryRaw<SummedRow[]>(summing(question, to, state, columns, after, limit + 1)),
   ).catch(tooMuch);
   if (rows.length === 0 && question.accountId) await requireAccount(prisma, question.accountId);
   const page = rows.slice(0, limit);
@@ -212,8 +212,9 @@ function filtersOf({ accountId, projectId, keyId, model, upstream, ending }: Que
 
 /** Counts are exact as numbers up to 2^53; money is text. */
 const SUMS = Prisma.sql`sum(requests)::float8 AS requests, sum(estimated_requests)::float8 AS "estimatedRequests",
-  sum(prompt_tokens)::float8 AS "promptTokens", sum(cached_tokens)::float8 AS "cachedTokens", sum(output_tokens)::float8 AS "outputTokens",
-  sum(reasoning_tokens)::float8 AS "reasoningTokens", sum(cost)::text AS "costPicoUsd", sum(forfeit)::text AS "forfeitedPicoUsd"`;
+  sum(prompt_tokens)::float8 AS "promptTokens", sum(cached_tokens)::float8 AS "cachedTokens",
+  nullif(sum(cache_write_tokens), 0)::float8 AS "cacheWriteTokens", nullif(sum(cache_write_1h_tokens), 0)::float8 AS "cacheWrite1hTokens",
+  sum(output_tokens)::float8 AS "outputTokens", sum(reasoning_tokens)::float8 AS "reasoningTokens", sum(cost)::text AS "costPicoUsd", sum(forfeit)::text AS "forfeitedPicoUsd"`;
 
 function rendered({ name, sql }: Column): Prisma.Sql {
   const text =
@@ -224,10 +225,20 @@ function rendered({ name, sql }: Column): Prisma.Sql {
 /** Columns in which no value is ''. */
 const NULLABLE = ['upstream', ...ATTRIBUTION_GROUPS] as const;
 
-/** `start` has microseconds. */
-function renderRow({ start, ...row }: UsageRow): UsageRow {
+/** `start` has microseconds. Null counts are 0. */
+type SummedRow = Omit<UsageRow, 'cacheWriteTokens' | 'cacheWrite1hTokens'> & {
+  cacheWriteTokens: number | null;
+  cacheWrite1hTokens: number | null;
+};
+
+function renderRow({ start, cacheWriteTokens, cacheWrite1hTokens, ...row }: SummedRow): UsageRow {
   for (const name of NULLABLE) if (row[name] === '') row[name] = null;
-  return { ...(start !== undefined && { start: new Date(start).toISOString() }), ...row };
+  return {
+    ...(start !== undefined && { start: new Date(start).toISOString() }),
+    ...row,
+    ...(cacheWriteTokens !== null && { cacheWriteTokens }),
+    ...(cacheWrite1hTokens !== null && { cacheWrite1hTokens }),
+  };
 }
 
 function momentOf(date: Date): string {

@@ -23,7 +23,7 @@ export const MUTATIONS_OF_DETACHED_MONTHS: MutationsByFile = {
     ],
   ],
   'apps/billing/src/months/detach-month.ts': [
-    ['a month that was changed stays', ' !== digestNow(month, file, detached)', " === ''", DETACHED, 'when one of its rows was changed'],
+    ['a month that was changed stays', '.sha256 !== sealed', ".sha256 === ''", DETACHED, 'when one of its rows was changed'],
   ],
   'apps/billing/src/months/detached-months.ts': [
     ['the audit journal has what is kept', " AND a.after = to_jsonb(d) - 'detached_at'", '', DETACHED, 'checks find another digest'],

@@ -10,6 +10,7 @@ const WRITES = `${HOLDS}/write-rows.integration.test.ts`;
 const APPLY = 'apps/billing/src/controllers/holds.controller.integration.test.ts';
 const CLOCK = `${HOLDS}/clock-set.integration.test.ts`;
 const SHOWN = `${HOLDS}/show-request.integration.test.ts`;
+const WRITES_TO_CACHE = `${HOLDS}/cache-writes.integration.test.ts`;
 const CACHED = `${HOLDS}/apply-cached.integration.test.ts`;
 const CACHE = `${HOLDS}/account-cache.test.ts`;
 const MOMENT = `${HOLDS}/batch-clock.test.ts`;
@@ -374,13 +375,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       FOLD,
       'the fold equals the serial model',
     ],
-    [
-      'cached tokens are a part of the prompt',
-      'Math.min(usage.cachedTokens, usage.promptTokens)',
-      'usage.cachedTokens',
-      LANES,
-      'more cached tokens than prompt tokens',
-    ],
+    ['cached tokens are a part of the prompt', '...promptUsage(usage),', '...usage,', LANES, 'more cached tokens than prompt tokens'],
   ],
   [`${HOLDS}/batch-draft.ts`]: [
     [
@@ -406,6 +401,20 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       '0',
       CACHED,
       'holds with the price of a request or an image are opened and settled',
+    ],
+    [
+      'the price of writing to a cache is kept',
+      'cacheWritePicoUsd ?? null',
+      'null',
+      WRITES_TO_CACHE,
+      'batches under the lock and from memory keep prices and counts',
+    ],
+    [
+      'tokens written to a cache are kept',
+      'usage.cacheWriteTokens || null',
+      'null',
+      WRITES_TO_CACHE,
+      'batches under the lock and from memory keep prices and counts',
     ],
     [
       'a hold that was not there',

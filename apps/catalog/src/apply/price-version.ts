@@ -13,6 +13,8 @@ export function priceVersion(current: VersionedPrice | undefined, wanted: Price)
   const same =
     current.inputPicoUsd === wanted.inputPicoUsd &&
     current.cachedInputPicoUsd === wanted.cachedInputPicoUsd &&
+    current.cacheWritePicoUsd === wanted.cacheWritePicoUsd &&
+    current.cacheWrite1hPicoUsd === wanted.cacheWrite1hPicoUsd &&
     current.outputPicoUsd === wanted.outputPicoUsd &&
     current.requestPicoUsd === wanted.requestPicoUsd &&
     current.imagePicoUsd === wanted.imagePicoUsd;

@@ -125,6 +125,10 @@ export class UpstreamEntry {
 export class PriceEntry {
   @UsdPerMillionTokens() inputUsdPerMTok!: string;
   @UsdPerMillionTokens() cachedInputUsdPerMTok!: string;
+  /** Price of tokens that the upstream writes to its cache for 5 minutes. Default: `inputUsdPerMTok`. */
+  @Optional() @UsdPerMillionTokens() cacheWriteUsdPerMTok?: string;
+  /** Price of those that it writes for an hour. Default: `cacheWriteUsdPerMTok`. */
+  @Optional() @UsdPerMillionTokens() cacheWrite1hUsdPerMTok?: string;
   @UsdPerMillionTokens() outputUsdPerMTok!: string;
   /** Default: a request costs its tokens. */
   @Optional() @UsdEach() requestUsd?: string;

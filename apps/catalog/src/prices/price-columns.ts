@@ -4,6 +4,10 @@ import type { Price } from '#money/price.js';
 interface PriceColumns {
   inputPrice: bigint;
   cachedInputPrice: bigint;
+  /** Null: as `inputPrice`. */
+  cacheWritePrice: bigint | null;
+  /** Null: as `cacheWritePrice`. */
+  cacheWrite1hPrice: bigint | null;
   outputPrice: bigint;
   /** Null: nothing. */
   requestPrice: bigint | null;
@@ -11,20 +15,25 @@ interface PriceColumns {
   imagePrice: bigint | null;
 }
 
-export function columnsOfPrice({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd, requestPicoUsd, imagePicoUsd }: Price): PriceColumns {
+export function columnsOfPrice(price: Price): PriceColumns {
   return {
-    inputPrice: inputPicoUsd,
-    cachedInputPrice: cachedInputPicoUsd,
-    outputPrice: outputPicoUsd,
-    requestPrice: requestPicoUsd ?? null,
-    imagePrice: imagePicoUsd ?? null,
+    inputPrice: price.inputPicoUsd,
+    cachedInputPrice: price.cachedInputPicoUsd,
+    cacheWritePrice: price.cacheWritePicoUsd ?? null,
+    cacheWrite1hPrice: price.cacheWrite1hPicoUsd ?? null,
+    outputPrice: price.outputPicoUsd,
+    requestPrice: price.requestPicoUsd ?? null,
+    imagePrice: price.imagePicoUsd ?? null,
   };
 }
 
-export function priceOfColumns({ inputPrice, cachedInputPrice, outputPrice, requestPrice, imagePrice }: PriceColumns): Price {
+export function priceOfColumns(columns: PriceColumns): Price {
+  const { inputPrice, cachedInputPrice, cacheWritePrice, cacheWrite1hPrice, outputPrice, requestPrice, imagePrice } = columns;
   return {
     inputPicoUsd: inputPrice,
     cachedInputPicoUsd: cachedInputPrice,
+    ...(cacheWritePrice !== null && { cacheWritePicoUsd: cacheWritePrice }),
+    ...(cacheWrite1hPrice !== null && { cacheWrite1hPicoUsd: cacheWrite1hPrice }),
     outputPicoUsd: outputPrice,
     ...(requestPrice !== null && { requestPicoUsd: requestPrice }),
     ...(imagePrice !== null && { imagePicoUsd: imagePrice }),

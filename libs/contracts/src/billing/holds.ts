@@ -15,6 +15,10 @@ export class PinnedPrice {
   @IsInt() @Min(1) @Max(2 ** 31 - 1) version!: number;
   @Matches(PRICE) inputPicoUsd!: string;
   @Matches(PRICE) cachedInputPicoUsd!: string;
+  /** Price of a token that the upstream writes to its cache for 5 minutes. Absent: `inputPicoUsd`. */
+  @IsOptional() @Matches(PRICE) cacheWritePicoUsd?: string;
+  /** As `cacheWritePicoUsd`, for an hour. Absent: `cacheWritePicoUsd`. */
+  @IsOptional() @Matches(PRICE) cacheWrite1hPicoUsd?: string;
   @Matches(PRICE) outputPicoUsd!: string;
   /** Price of the request, charged if any of its tokens is billed. Absent: 0. */
   @IsOptional() @Matches(PRICE) requestPicoUsd?: string;
@@ -134,8 +138,14 @@ export type ReserveOutcome =
     };
 
 export class TokenUsage {
+  /** Includes the next three. */
   @IsInt() @Min(0) @Max(TOKENS_MAX) promptTokens!: number;
+  /** Read from the upstream's cache. */
   @IsInt() @Min(0) @Max(TOKENS_MAX) cachedTokens!: number;
+  /** Written to the upstream's cache for 5 minutes. Absent: none. */
+  @IsOptional() @IsInt() @Min(0) @Max(TOKENS_MAX) cacheWriteTokens?: number;
+  /** Written to the upstream's cache for an hour. Absent: none. */
+  @IsOptional() @IsInt() @Min(0) @Max(TOKENS_MAX) cacheWrite1hTokens?: number;
   @IsInt() @Min(0) @Max(TOKENS_MAX) outputTokens!: number;
   @IsInt() @Min(0) @Max(TOKENS_MAX) reasoningTokens!: number;
   /** Origin of `promptTokens`. */

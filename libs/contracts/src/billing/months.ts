@@ -14,6 +14,7 @@ const MONTH_MESSAGE = '$property must be a month such as 2027-01';
 export type MonthColumn = 'id' | 'text' | 'time' | 'count' | 'amount' | 'sum' | 'flag';
 
 const COUNTS = { prompt_tokens: 'count', cached_tokens: 'count', output_tokens: 'count', reasoning_tokens: 'count' } as const;
+const WRITES = { cache_write_tokens: 'count', cache_write_1h_tokens: 'count' } as const;
 const SOURCES = { usage_source: 'text', prompt_source: 'text', output_source: 'text', settled_by: 'text' } as const;
 
 /** Files of a month with their columns. Never changed: the digests of closed months cover them. Months closed before a file was added lack it. */
@@ -33,6 +34,12 @@ export const MONTH_FILES = {
   'unit-prices': {
     ...{ hold_id: 'id', account_id: 'id', request_price: 'amount', image_price: 'amount', images: 'count', settled_at: 'time' },
   },
+  /** Settlements of requests that wrote to a cache of their upstream, or whose price has a part for it. */
+  'cache-writes': {
+    ...{ hold_id: 'id', account_id: 'id', ...WRITES, cache_write_price: 'amount', cache_write_1h_price: 'amount', settled_at: 'time' },
+  },
+  /** Late settlements of requests that wrote to a cache of their upstream. */
+  'late-cache-writes': { hold_id: 'id', account_id: 'id', ...WRITES, settled_at: 'time' },
   movements: {
     ...{ id: 'id', account_id: 'id', kind: 'text', amount: 'sum', grant_id: 'id', grant_ends_at: 'time' },
     ...{ idempotency_key: 'text', reason: 'text', refund_of: 'id', created_at: 'time' },

@@ -68,8 +68,12 @@ export interface UsageRow {
   /** Requests with a prompt or output count that the upstream did not report. */
   estimatedRequests: number;
   promptTokens: number;
-  /** Part of the prompt tokens. */
+  /** Part of the prompt tokens, read from caches of upstreams. */
   cachedTokens: number;
+  /** Part of the prompt tokens, written to caches of upstreams for 5 minutes. Absent: none, as the next one. */
+  cacheWriteTokens?: number;
+  /** As `cacheWriteTokens`, for an hour. */
+  cacheWrite1hTokens?: number;
   outputTokens: number;
   /** Part of the output tokens. */
   reasoningTokens: number;
