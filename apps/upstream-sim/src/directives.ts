@@ -23,6 +23,8 @@ const KINDS = {
   headers: 'text',
   // usage
   cached: 'number',
+  written: 'number',
+  'written-1h': 'number',
   prompt: 'number',
   completion: 'number',
   nousage: 'flag',

@@ -103,6 +103,7 @@ export class RunTrace {
       'gen_ai.usage.input_tokens': usage?.promptTokens,
       'gen_ai.usage.output_tokens': usage?.outputTokens,
       'gen_ai.usage.cache_read.input_tokens': usage?.cachedTokens,
+      'gen_ai.usage.cache_creation.input_tokens': usage && (usage.cacheWriteTokens ?? 0) + (usage.cacheWrite1hTokens ?? 0),
       'gen_ai.usage.reasoning.output_tokens': usage?.reasoningTokens,
       'http.response.status_code': failure?.refusal?.status,
     });

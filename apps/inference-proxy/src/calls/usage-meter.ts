@@ -1,6 +1,6 @@
 import { type EstimateCaps, ReceivedOutput, withinCap } from '#inference/received-output.js';
 import type { StreamEvent } from '#inference/stream-event.js';
-import { NO_USAGE, type Usage } from '#inference/usage.js';
+import { NO_USAGE, type PromptUsage, promptUsage, type Usage } from '#inference/usage.js';
 
 /**
  * Milliseconds after sending from which an upstream is taken to work on the request: a client that disconnects later pays for the prompt.
@@ -71,9 +71,9 @@ export class UsageMeter {
   }
 
   /** The upstream's count of the prompt; undefined before it has reported one. */
-  get promptCounted(): Pick<Usage, 'promptTokens' | 'cachedTokens'> | undefined {
-    const { promptTokens = 0, cachedTokens = 0 } = this.countsSoFar ?? {};
-    return promptTokens > 0 ? { promptTokens, cachedTokens } : undefined;
+  get promptCounted(): PromptUsage | undefined {
+    const { countsSoFar } = this;
+    return countsSoFar !== undefined && countsSoFar.promptTokens > 0 ? promptUsage(countsSoFar) : undefined;
   }
 
   /** Call when the client disconnects: a prompt that the upstream works on then counts, also without content. */
@@ -95,8 +95,7 @@ export class UsageMeter {
     if (countsPrompt && countsOutput) return reported;
     const estimate = received.estimateUsage(this.caps);
     const completed: Usage = {
-      promptTokens: countsPrompt ? reported.promptTokens : estimate.promptTokens,
-      cachedTokens: reported.cachedTokens,
+      ...promptUsage(countsPrompt ? reported : estimate),
       outputTokens: countsOutput ? reported.outputTokens : estimate.outputTokens,
       reasoningTokens: countsOutput ? reported.reasoningTokens : estimate.reasoningTokens,
       promptSource: countsPrompt ? 'reported' : 'estimated',

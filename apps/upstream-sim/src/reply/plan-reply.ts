@@ -14,6 +14,8 @@ interface ReplyUsage {
   completion_tokens: number;
   total_tokens: number;
   prompt_tokens_details?: { cached_tokens: number };
+  /** Tokens written to a cache, in the form of Anthropic's usage. */
+  cache_creation?: { ephemeral_5m_input_tokens: number; ephemeral_1h_input_tokens: number };
   completion_tokens_details?: { reasoning_tokens: number };
 }
 
@@ -162,8 +164,14 @@ function usageOf(reply: Reply, prompt: number, directives: Directives): ReplyUsa
     completion_tokens: completion,
     total_tokens: promptReported + completion,
     ...(directives.cached === undefined ? {} : { prompt_tokens_details: { cached_tokens: Math.min(directives.cached, promptReported) } }),
+    ...cacheWrites(directives),
     ...(reply.reasoning === '' ? {} : { completion_tokens_details: { reasoning_tokens: tokensOf(reply.reasoning) } }),
   };
+}
+
+function cacheWrites({ written = 0, 'written-1h': written1h = 0 }: Directives): Pick<ReplyUsage, 'cache_creation'> {
+  if (written + written1h === 0) return {};
+  return { cache_creation: { ephemeral_5m_input_tokens: written, ephemeral_1h_input_tokens: written1h } };
 }
 
 function refuseImages(request: ChatRequest, model: SimModel): void {

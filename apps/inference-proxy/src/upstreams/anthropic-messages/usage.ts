@@ -1,17 +1,18 @@
 import type { Usage } from '#inference/usage.js';
 import { isObject, objectOf } from '../replies/json-object.js';
-import { fieldOf, parseTokenCount, reportedUsage, TOKENS_MAX } from '../replies/reported-usage.js';
+import { fieldOf, parseCacheWrites, parseTokenCount, reportedUsage, TOKENS_MAX } from '../replies/reported-usage.js';
 
 /** The counts of a prompt. */
 interface Prompt {
   input: number;
   cached: number;
   written: number;
+  written1h: number;
 }
 
 /** Collects the usage of one message. Counts are cumulative: a later one replaces an earlier one, and one that falls is ignored. */
 export class UsageCounter {
-  private prompt: Prompt = { input: 0, cached: 0, written: 0 };
+  private prompt: Prompt = { input: 0, cached: 0, written: 0, written1h: 0 };
   private output = 0;
   private thinking = 0;
 
@@ -38,25 +39,35 @@ export class UsageCounter {
     return reportedUsage({
       promptTokens: this.totalOf(prompt),
       cachedTokens: prompt.cached,
+      cacheWriteTokens: prompt.written,
+      cacheWrite1hTokens: prompt.written1h,
       outputTokens: output,
       reasoningTokens: thinking,
     });
   }
 
-  /** The three counts are taken together, because a later event may split the same prompt anew: 80, then 50 and 30 cached. */
+  /** The counts are taken together, because a later event may split the same prompt anew: 80, then 50 and 30 cached. */
   private readPrompt(usage: Record<string, unknown>): void {
-    const countOf = (value: unknown, known: number): number =>
-      typeof value === 'number' || typeof value === 'string' ? parseTokenCount(value) : known;
+    const { written, written1h } = this.prompt;
+    const writtenTotal = countOf(usage.cache_creation_input_tokens, written + written1h);
+    // A later event may have the total without its lifetimes.
+    const known = { ephemeral_1h_input_tokens: Math.min(written1h, writtenTotal) };
+    const writes = parseCacheWrites(writtenTotal, isObject(usage.cache_creation) ? usage.cache_creation : known);
     const prompt = {
       input: countOf(fieldOf(usage, 'input_tokens', 'prompt_tokens'), this.prompt.input),
       cached: countOf(usage.cache_read_input_tokens, this.prompt.cached),
-      written: countOf(usage.cache_creation_input_tokens, this.prompt.written),
+      written: writes.cacheWriteTokens,
+      written1h: writes.cacheWrite1hTokens,
     };
     const growth = this.totalOf(prompt) - this.totalOf(this.prompt);
     if (growth > 0 || (growth === 0 && prompt.cached >= this.prompt.cached)) this.prompt = prompt;
   }
 
-  private totalOf({ input, cached, written }: Prompt): number {
-    return Math.min(TOKENS_MAX, this.isApart ? input + cached + written : input);
+  private totalOf({ input, cached, written, written1h }: Prompt): number {
+    return Math.min(TOKENS_MAX, this.isApart ? input + cached + written + written1h : input);
   }
+}
+
+function countOf(value: unknown, known: number): number {
+  return typeof value === 'number' || typeof value === 'string' ? parseTokenCount(value) : known;
 }

@@ -3,6 +3,7 @@ import { isObject, objectOf } from '../replies/json-object.js';
 import {
   fieldOf,
   outputWithin,
+  parseCacheWrites,
   parseTokenCount,
   promptOrRest,
   promptWithin,
@@ -12,7 +13,7 @@ import {
 } from '../replies/reported-usage.js';
 
 /**
- * Returns the usage of a chunk or reply; undefined when it counts nothing. Servers name cached and reasoning tokens in several
+ * Returns the usage of a chunk or reply; undefined when it counts nothing. Servers name cached, written and reasoning tokens in several
  * ways.
  */
 export function parseUsage(value: unknown, call: UsageReading): Usage | undefined {
@@ -23,12 +24,13 @@ export function parseUsage(value: unknown, call: UsageReading): Usage | undefine
   const cachedTokens = parseTokenCount(
     promptDetails.cached_tokens ?? value.prompt_cache_hit_tokens ?? value.cached_tokens ?? value.cache_read_input_tokens,
   );
-  const writtenTokens = parseTokenCount(
+  const writes = parseCacheWrites(
     promptDetails.cache_creation_tokens ?? promptDetails.cache_write_tokens ?? value.cache_creation_input_tokens,
+    promptDetails.cache_creation_token_details ?? value.cache_creation,
   );
   const promptTokens = promptWithin(
     promptOrRest(fieldOf(value, 'prompt_tokens', 'input_tokens'), completionTokens, value.total_tokens),
-    { cachedTokens, writtenTokens },
+    { cachedTokens, ...writes },
     call,
   );
   const reasoning = parseTokenCount(outputDetails.reasoning_tokens ?? value.reasoning_tokens);
@@ -38,9 +40,9 @@ export function parseUsage(value: unknown, call: UsageReading): Usage | undefine
   const counted = {
     promptTokens,
     cachedTokens,
-    writtenTokens,
+    ...writes,
     outputTokens: Math.min(TOKENS_MAX, completionTokens + (isApart ? reasoning : 0)),
   };
   const outputTokens = Math.min(TOKENS_MAX, outputWithin(value.total_tokens, counted, call));
-  return reportedUsage({ promptTokens, cachedTokens, outputTokens, reasoningTokens: Math.max(reasoning, outputTokens - completionTokens) });
+  return reportedUsage({ ...counted, outputTokens, reasoningTokens: Math.max(reasoning, outputTokens - completionTokens) });
 }

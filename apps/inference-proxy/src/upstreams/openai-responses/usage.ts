@@ -3,6 +3,7 @@ import { isObject, objectOf } from '../replies/json-object.js';
 import {
   fieldOf,
   outputWithin,
+  parseCacheWrites,
   parseTokenCount,
   promptOrRest,
   promptWithin,
@@ -19,7 +20,7 @@ export function parseUsage(value: unknown, call: UsageReading): Usage | undefine
   const output = parseTokenCount(fieldOf(value, 'output_tokens', 'completion_tokens'));
   const cache = {
     cachedTokens: parseTokenCount(inputDetails.cached_tokens),
-    writtenTokens: parseTokenCount(inputDetails.cache_creation_tokens ?? inputDetails.cache_write_tokens),
+    ...parseCacheWrites(inputDetails.cache_creation_tokens ?? inputDetails.cache_write_tokens, inputDetails.cache_creation_token_details),
   };
   const counted = {
     ...cache,
@@ -28,6 +29,5 @@ export function parseUsage(value: unknown, call: UsageReading): Usage | undefine
   };
   const outputTokens = Math.min(TOKENS_MAX, outputWithin(value.total_tokens, counted, call));
   const reasoningTokens = Math.max(parseTokenCount(outputDetails.reasoning_tokens), outputTokens - counted.outputTokens);
-  const { promptTokens, cachedTokens } = counted;
-  return reportedUsage({ promptTokens, cachedTokens, outputTokens, reasoningTokens });
+  return reportedUsage({ ...counted, outputTokens, reasoningTokens });
 }

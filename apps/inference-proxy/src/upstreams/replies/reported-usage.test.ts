@@ -95,3 +95,95 @@ test('with cachedApart the prompt contains the tokens of the cache, and a total 
     expect(parseResponsesUsage(responses, call)).toMatchObject(expected);
   }
 });
+
+const CALL = { capabilities: { cachedApart: false }, outputTokensMax: 1_000 };
+const PROMPT = { promptTokens: 100, cachedTokens: 20, outputTokens: 5, reasoningTokens: 0 };
+const REPORTED = { promptSource: 'reported', outputSource: 'reported' };
+const LIFETIMES = { ephemeral_5m_input_tokens: 30, ephemeral_1h_input_tokens: 40 };
+
+test.each<[server: string, usage: object, writes: object]>([
+  ['OpenRouter', { prompt_tokens_details: { cached_tokens: 20, cache_write_tokens: 70 } }, { cacheWriteTokens: 70 }],
+  ['LiteLLM of old', { cache_creation_input_tokens: 70, cache_read_input_tokens: 20 }, { cacheWriteTokens: 70 }],
+  [
+    'LiteLLM',
+    { prompt_tokens_details: { cached_tokens: 20, cache_creation_tokens: 70, cache_creation_token_details: LIFETIMES } },
+    { cacheWriteTokens: 30, cacheWrite1hTokens: 40 },
+  ],
+  ['a relay of Anthropic’s fields', { cached_tokens: 20, cache_creation: LIFETIMES }, { cacheWriteTokens: 30, cacheWrite1hTokens: 40 }],
+  ['more than the prompt', { cached_tokens: 20, cache_creation_input_tokens: 500 }, { cacheWriteTokens: 80 }],
+  ['none', { cached_tokens: 20, cache_creation_input_tokens: 0 }, {}],
+])('tokens written to a cache behind Chat Completions: %s', (_, usage, writes) => {
+  const reply = { prompt_tokens: 100, completion_tokens: 5, total_tokens: 105, ...usage };
+  expect(parseChatUsage(reply, CALL)).toEqual({ ...PROMPT, ...writes, ...REPORTED });
+});
+
+test('tokens written to a cache behind Responses', () => {
+  const reply = { input_tokens: 100, output_tokens: 5, input_tokens_details: { cached_tokens: 20, cache_write_tokens: 70 } };
+  expect(parseResponsesUsage(reply, CALL)).toEqual({ ...PROMPT, cacheWriteTokens: 70, ...REPORTED });
+});
+
+test('a total that contains tokens written beside the prompt is no contradiction, and they are no output', () => {
+  const onOddity = (oddity: Oddity) => {
+    throw new Error(oddity.detail);
+  };
+  const reply = { prompt_tokens: 100, completion_tokens: 5, total_tokens: 175, cached_tokens: 20, cache_creation: LIFETIMES };
+  expect(parseChatUsage(reply, { ...CALL, onOddity })).toMatchObject({ promptTokens: 100, outputTokens: 5 });
+});
+
+/** Usage objects of a message: the first in its start, the others in its deltas. */
+test.each<[what: string, reports: object[], usage: object]>([
+  [
+    'only the total: kept for 5 minutes',
+    [{ input_tokens: 10, cache_read_input_tokens: 20, cache_creation_input_tokens: 70 }],
+    { cacheWriteTokens: 70 },
+  ],
+  [
+    'by lifetime',
+    [{ input_tokens: 10, cache_read_input_tokens: 20, cache_creation_input_tokens: 70, cache_creation: LIFETIMES }],
+    { cacheWriteTokens: 30, cacheWrite1hTokens: 40 },
+  ],
+  [
+    'by lifetime alone',
+    [{ input_tokens: 10, cache_read_input_tokens: 20, cache_creation: LIFETIMES }],
+    { cacheWriteTokens: 30, cacheWrite1hTokens: 40 },
+  ],
+  [
+    'lifetimes that exceed the total: the total counts',
+    [
+      {
+        ...{ input_tokens: 10, cache_read_input_tokens: 20, cache_creation_input_tokens: 70 },
+        cache_creation: { ephemeral_5m_input_tokens: 60, ephemeral_1h_input_tokens: 60 },
+      },
+    ],
+    { cacheWriteTokens: 10, cacheWrite1hTokens: 60 },
+  ],
+  [
+    'a later total without lifetimes keeps those of the start',
+    [
+      { input_tokens: 10, cache_read_input_tokens: 20, cache_creation_input_tokens: 70, cache_creation: LIFETIMES },
+      { input_tokens: 10, cache_read_input_tokens: 20, cache_creation_input_tokens: 70 },
+    ],
+    { cacheWriteTokens: 30, cacheWrite1hTokens: 40 },
+  ],
+  [
+    'a later event that splits the same prompt anew',
+    [
+      { input_tokens: 10, cache_read_input_tokens: 20, cache_creation_input_tokens: 70, cache_creation: LIFETIMES },
+      { input_tokens: 80, cache_read_input_tokens: 20, cache_creation_input_tokens: 0 },
+    ],
+    {},
+  ],
+  [
+    'a later event that counts less is ignored',
+    [
+      { input_tokens: 10, cache_read_input_tokens: 20, cache_creation_input_tokens: 70, cache_creation: LIFETIMES },
+      { input_tokens: 10, cache_read_input_tokens: 20, cache_creation_input_tokens: 7 },
+    ],
+    { cacheWriteTokens: 30, cacheWrite1hTokens: 40 },
+  ],
+])('tokens written to a cache in Anthropic’s messages: %s', (_, [start, ...later], writes) => {
+  const counter = new UsageCounter(true);
+  counter.readStart(start);
+  for (const usage of [...later, { output_tokens: 5 }]) counter.read(usage);
+  expect(counter.usage).toEqual({ ...PROMPT, ...writes, ...REPORTED });
+});

@@ -1,6 +1,7 @@
 import type { UpstreamCapabilities } from '#contracts/catalog.js';
-import type { Usage } from '#inference/usage.js';
+import { promptUsage, type Usage } from '#inference/usage.js';
 import type { UpstreamCall } from '../upstream-adapter.js';
+import { isObject } from './json-object.js';
 
 /** Largest count the contracts carry; no reply comes near it. */
 export const TOKENS_MAX = 2 ** 31 - 1;
@@ -14,12 +15,19 @@ export function parseTokenCount(value: unknown): number {
 /** Parts of a call that decide how its usage is read. */
 export type UsageReading = Pick<UpstreamCall, 'onOddity' | 'outputTokensMax'> & { capabilities: Pick<UpstreamCapabilities, 'cachedApart'> };
 
-interface CountedParts {
-  promptTokens: number;
-  cachedTokens: number;
-  /** Tokens written to the cache. */
-  writtenTokens: number;
-  outputTokens: number;
+type Counts = Omit<Required<Usage>, 'promptSource' | 'outputSource'>;
+type CacheWrites = Pick<Counts, 'cacheWriteTokens' | 'cacheWrite1hTokens'>;
+type CacheCounts = CacheWrites & Pick<Counts, 'cachedTokens'>;
+
+/**
+ * Returns the tokens that an upstream wrote to its cache, from their total and from the counts by lifetime of Anthropic's `cache_creation`.
+ * The total counts where both are there: what no lifetime explains is kept for 5 minutes, the cheaper one.
+ */
+export function parseCacheWrites(total: unknown, byLifetime: unknown): CacheWrites {
+  const { ephemeral_5m_input_tokens: of5m, ephemeral_1h_input_tokens: of1h } = isObject(byLifetime) ? byLifetime : {};
+  const written = parseTokenCount(total) || Math.min(TOKENS_MAX, parseTokenCount(of5m) + parseTokenCount(of1h));
+  const cacheWrite1hTokens = Math.min(parseTokenCount(of1h), written);
+  return { cacheWriteTokens: written - cacheWrite1hTokens, cacheWrite1hTokens };
 }
 
 /** Returns the first field that is there: servers mix the names of the dialects. */
@@ -36,10 +44,11 @@ export function promptOrRest(prompt: unknown, outputTokens: number, total: unkno
 /** Returns the tokens of the prompt where servers count those of the cache among them, unless the catalog says that this one does not. */
 export function promptWithin(
   promptTokens: number,
-  { cachedTokens, writtenTokens }: Pick<CountedParts, 'cachedTokens' | 'writtenTokens'>,
+  { cachedTokens, cacheWriteTokens, cacheWrite1hTokens }: CacheCounts,
   { capabilities }: UsageReading,
 ): number {
-  return capabilities.cachedApart ? Math.min(TOKENS_MAX, promptTokens + cachedTokens + writtenTokens) : promptTokens;
+  const apart = capabilities.cachedApart ? cachedTokens + cacheWriteTokens + cacheWrite1hTokens : 0;
+  return Math.min(TOKENS_MAX, promptTokens + apart);
 }
 
 /**
@@ -48,23 +57,23 @@ export function promptWithin(
  */
 export function outputWithin(
   total: unknown,
-  { promptTokens, cachedTokens, writtenTokens, outputTokens }: CountedParts,
+  { promptTokens, cachedTokens, cacheWriteTokens, cacheWrite1hTokens, outputTokens }: Omit<Counts, 'reasoningTokens'>,
   { onOddity, outputTokensMax }: UsageReading,
 ): number {
   const missing = parseTokenCount(total) - promptTokens - outputTokens;
   if (promptTokens === 0 || missing <= 0) return outputTokens;
+  const writtenTokens = cacheWriteTokens + cacheWrite1hTokens;
   if ([cachedTokens, writtenTokens, cachedTokens + writtenTokens].includes(missing)) return outputTokens;
   onOddity?.({ kind: 'contradictory-usage', detail: `${promptTokens} + ${outputTokens} tokens, ${parseTokenCount(total)} in total` });
   return outputTokens + missing > outputTokensMax ? outputTokens : outputTokens + missing;
 }
 
 /** Returns the usage of these counts; undefined when nothing was counted. Details are brought within the totals that contain them. */
-export function reportedUsage(counts: Omit<Usage, 'promptSource' | 'outputSource'>): Usage | undefined {
-  const { promptTokens, cachedTokens, outputTokens, reasoningTokens } = counts;
+export function reportedUsage(counts: Counts): Usage | undefined {
+  const { promptTokens, outputTokens, reasoningTokens } = counts;
   if (promptTokens === 0 && outputTokens === 0) return undefined;
   return {
-    promptTokens,
-    cachedTokens: Math.min(cachedTokens, promptTokens),
+    ...promptUsage(counts),
     outputTokens,
     reasoningTokens: Math.min(reasoningTokens, outputTokens),
     promptSource: 'reported',

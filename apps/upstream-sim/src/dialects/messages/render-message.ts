@@ -88,14 +88,17 @@ function stopReasonOf({ finish }: ReplyPlan): string {
   return STOP_REASONS[finish] ?? finish;
 }
 
-/** The same counts as in chat, except that `input_tokens` leaves out the cached tokens. */
+/** The same counts as in chat, except that `input_tokens` leaves out the tokens of the cache. */
 function usageOf({ usage }: ReplyPlan): Json {
   const cached = usage.prompt_tokens_details?.cached_tokens ?? 0;
+  const { cache_creation: creation } = usage;
+  const written = creation ? creation.ephemeral_5m_input_tokens + creation.ephemeral_1h_input_tokens : 0;
   const reasoning = usage.completion_tokens_details?.reasoning_tokens;
   return {
-    input_tokens: usage.prompt_tokens - cached,
+    input_tokens: usage.prompt_tokens - cached - written,
     cache_read_input_tokens: cached,
-    cache_creation_input_tokens: 0,
+    cache_creation_input_tokens: written,
+    ...(creation && { cache_creation: creation }),
     output_tokens: usage.completion_tokens,
     ...(reasoning === undefined ? {} : { output_tokens_details: { thinking_tokens: reasoning } }),
   };

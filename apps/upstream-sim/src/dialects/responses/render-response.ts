@@ -167,7 +167,10 @@ function responseObject(plan: ReplyPlan, { nousage }: Directives, output: Json[]
       ? null
       : {
           input_tokens: usage.prompt_tokens,
-          input_tokens_details: { cached_tokens: usage.prompt_tokens_details?.cached_tokens ?? 0 },
+          input_tokens_details: {
+            cached_tokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
+            ...(usage.cache_creation && { cache_creation_token_details: usage.cache_creation }),
+          },
           output_tokens: usage.completion_tokens,
           output_tokens_details: { reasoning_tokens: usage.completion_tokens_details?.reasoning_tokens ?? 0 },
           total_tokens: usage.total_tokens,
