@@ -64,19 +64,26 @@ export function renderPerMillion(picoUsdPerToken: string): string {
 /** Renders the prices that are pinned to a hold: those of tokens for a million each. */
 export function renderPinnedPrice({ version, pricePlan, ...price }: PinnedPrice): string {
   const [prompt, cached, output] = [price.inputPicoUsd, price.cachedInputPicoUsd, price.outputPicoUsd].map(renderPerMillion);
-  const prices = [`${prompt} prompt`, `${cached} cached prompt`, `${output} output`, ...renderUnitPrices(price)];
+  const prices = [`${prompt} prompt`, `${cached} cached prompt`, `${output} output`, ...renderOtherPrices(price)];
   return `${prices.join(', ')} (${pricePlan === undefined ? '' : `price plan ${pricePlan}, `}version ${version})`;
 }
 
 /** Renders the prices of input, cached input and output for a million tokens, and the others: `$0.15 / $0.015 / $0.60 / $0.01 a request`. */
 export function renderPrices(price: ModelPrices): string {
   const ofTokens = [price.inputPicoUsd, price.cachedInputPicoUsd, price.outputPicoUsd].map(renderPerMillion);
-  return [...ofTokens, ...renderUnitPrices(price)].join(' / ');
+  return [...ofTokens, ...renderOtherPrices(price)].join(' / ');
 }
 
-/** Renders the prices besides those of tokens: `$0.01 a request`. */
-export function renderUnitPrices({ requestPicoUsd, imagePicoUsd }: Pick<ModelPrices, 'requestPicoUsd' | 'imagePicoUsd'>): string[] {
+/** Renders the prices that only some models have, those of tokens for a million: `$3.75 cache write`, `$0.01 a request`. */
+export function renderOtherPrices({
+  cacheWritePicoUsd,
+  cacheWrite1hPicoUsd,
+  requestPicoUsd,
+  imagePicoUsd,
+}: Partial<ModelPrices>): string[] {
   return [
+    ...(cacheWritePicoUsd === undefined ? [] : [`${renderPerMillion(cacheWritePicoUsd)} cache write`]),
+    ...(cacheWrite1hPicoUsd === undefined ? [] : [`${renderPerMillion(cacheWrite1hPicoUsd)} cache write for 1 h`]),
     ...(requestPicoUsd === undefined ? [] : [`${renderDollars(requestPicoUsd)} a request`]),
     ...(imagePicoUsd === undefined ? [] : [`${renderDollars(imagePicoUsd)} an image`]),
   ];

@@ -369,6 +369,18 @@ describe('the request of each command', () => {
         effectiveAt: '2027-01-01T00:00:00.000Z',
       },
     ],
+    [
+      'price schedule --model m --input 3 --cached 0.3 --cache-write 3.75 --cache-write-hour 6 --output 15 --at 2027-01-01',
+      'catalog.v1.price.schedule',
+      {
+        model: 'm',
+        price: {
+          ...{ inputUsdPerMTok: '3', cachedInputUsdPerMTok: '0.3', outputUsdPerMTok: '15' },
+          ...{ cacheWriteUsdPerMTok: '3.75', cacheWrite1hUsdPerMTok: '6' },
+        },
+        effectiveAt: '2027-01-01T00:00:00.000Z',
+      },
+    ],
     ['price list', 'catalog.v1.price.list', {}],
     [`price cancel ${ID}`, 'catalog.v1.price.cancel', { scheduledPriceId: ID }],
   ])('%s', async (line, subject, payload) => {

@@ -22,7 +22,7 @@ import {
   unitPrice,
 } from '../parameters.js';
 import { planOfAccount } from '../plan-of-account.js';
-import { renderFields, renderPerMillion, renderPrices, renderTable, renderUnitPrices } from '../render.js';
+import { renderFields, renderOtherPrices, renderPerMillion, renderPrices, renderTable } from '../render.js';
 
 export const priceCommands = [
   command({
@@ -32,6 +32,8 @@ export const priceCommands = [
       model: required(text(256, 'id'), 'id of the model'),
       input: required(perMillion, 'price of input tokens'),
       cached: required(perMillion, 'price of cached input tokens'),
+      cacheWrite: optional(perMillion, 'price of tokens written to the upstream’s cache for 5 minutes; default that of input tokens'),
+      cacheWriteHour: optional(perMillion, 'as --cache-write, for an hour; default that for 5 minutes'),
       output: required(perMillion, 'price of output tokens'),
       request: optional(unitPrice, 'price of a request in USD; default none'),
       image: optional(unitPrice, 'price of an image in USD; default none'),
@@ -39,9 +41,17 @@ export const priceCommands = [
     },
     examples: ['price schedule --model qwen3-8b --input 0.12 --cached 0.012 --output 0.48 --at 2027-01-01'],
     endpoint: priceSchedule,
-    request: ({ model, input, cached, output, request, image, at }) => ({
+    request: ({ model, input, cached, cacheWrite, cacheWriteHour, output, request, image, at }) => ({
       model,
-      price: { inputUsdPerMTok: input, cachedInputUsdPerMTok: cached, outputUsdPerMTok: output, requestUsd: request, imageUsd: image },
+      price: {
+        inputUsdPerMTok: input,
+        cachedInputUsdPerMTok: cached,
+        cacheWriteUsdPerMTok: cacheWrite,
+        cacheWrite1hUsdPerMTok: cacheWriteHour,
+        outputUsdPerMTok: output,
+        requestUsd: request,
+        imageUsd: image,
+      },
       effectiveAt: at,
     }),
     render: renderPrice,
@@ -63,7 +73,7 @@ export const priceCommands = [
           'IN $/M': (row) => renderPerMillion(row.price.inputPicoUsd),
           'CACHED $/M': (row) => renderPerMillion(row.price.cachedInputPicoUsd),
           'OUT $/M': (row) => renderPerMillion(row.price.outputPicoUsd),
-          ...unitColumn(prices),
+          ...otherColumn(prices),
         },
         'no price is scheduled',
       ),
@@ -100,19 +110,19 @@ function renderPrice({ scheduledPriceId, model, price, effectiveAt, cancelledAt 
     input: renderPerMillion(price.inputPicoUsd),
     'cached input': renderPerMillion(price.cachedInputPicoUsd),
     output: renderPerMillion(price.outputPicoUsd),
-    ...(hasUnitPrices(price) && { besides: renderUnitPrices(price).join(', ') }),
+    ...(hasOtherPrices(price) && { besides: renderOtherPrices(price).join(', ') }),
     cancelled: cancelledAt,
   });
 }
 
-/** Returns the column of prices besides those of tokens if a row has some. */
-function unitColumn(rows: readonly { price: ModelPrices }[]): Record<string, (row: { price: ModelPrices }) => string | null> {
-  if (!rows.some(({ price }) => hasUnitPrices(price))) return {};
-  return { BESIDES: ({ price }) => renderUnitPrices(price).join(', ') || null };
+/** Returns the column of prices that only some models have, if a row has some. */
+function otherColumn(rows: readonly { price: ModelPrices }[]): Record<string, (row: { price: ModelPrices }) => string | null> {
+  if (!rows.some(({ price }) => hasOtherPrices(price))) return {};
+  return { BESIDES: ({ price }) => renderOtherPrices(price).join(', ') || null };
 }
 
-function hasUnitPrices(price: ModelPrices): boolean {
-  return renderUnitPrices(price).length > 0;
+function hasOtherPrices(price: ModelPrices): boolean {
+  return renderOtherPrices(price).length > 0;
 }
 
 function renderShown({ revision, at, pricePlan, planIsMissing, prices }: PriceShowReply): string {
@@ -125,7 +135,7 @@ function renderShown({ revision, at, pricePlan, planIsMissing, prices }: PriceSh
       'IN $/M': (row) => renderPerMillion(row.price.inputPicoUsd),
       'CACHED $/M': (row) => renderPerMillion(row.price.cachedInputPicoUsd),
       'OUT $/M': (row) => renderPerMillion(row.price.outputPicoUsd),
-      ...unitColumn(prices),
+      ...otherColumn(prices),
       LIST: ({ list }) => renderPrices(list),
     },
     'no models',

@@ -69,6 +69,17 @@ test('a request with credit notes', () => {
   ).toMatch(`$0.0000005 (500000 pico) by credit note cn-1 of ${AT}: slow; $0.0000005 (500000 pico) by credit note cn-2 of ${AT}: late`);
 });
 
+test('tokens written to a cache, at prices of their own', () => {
+  const usage = { ...BROKEN, cachedTokens: 1, cacheWriteTokens: 2, cacheWrite1hTokens: 3 };
+  const price = { ...REQUEST.price, cacheWritePicoUsd: '187500', cacheWrite1hPicoUsd: '300000' };
+  const lines = renderRequest({ ...REQUEST, price, settlement: { ...SETTLED, usage, costPicoUsd: '13890000' } }).split('\n');
+  expect(lines.filter((line) => /^(price|prompt|cost)/.test(line)).map((line) => line.replace(/ {2,}/, ': '))).toEqual([
+    'price per million: $0.15 prompt, $0.015 cached prompt, $0.60 output, $0.1875 cache write, $0.30 cache write for 1 h (version 2)',
+    'prompt: 10 tokens, of which 1 cached, 2 written to a cache for 5 minutes, 3 written to a cache for an hour: estimated from the size of the prompt',
+    'cost: 4 × $0.15 + 1 × $0.015 + 2 × $0.1875 + 3 × $0.30 + 20 × $0.60 per million tokens = $0.00001389 (13890000 pico)',
+  ]);
+});
+
 test('a running request', () => {
   expect(renderRequest(REQUEST).split('\n').slice(7)).toEqual([
     `reserved           ${AT}`,

@@ -1,6 +1,6 @@
 import type { SettleReason, TokenUsage } from '#contracts/billing/holds.js';
 import type { BilledRequest, CostParts, RequestBill, RequestCreditNote, RequestSettlement } from '#contracts/billing/requests.js';
-import { costOf } from '#money/price.js';
+import { cacheWritePrices, costOf } from '#money/price.js';
 import { parsePrice } from '#money/price-plan.js';
 import { renderDollars, renderFields, renderMoney, renderPerMillion, renderPinnedPrice } from '../render.js';
 
@@ -35,7 +35,7 @@ function settlementFields(request: BilledRequest, settlement: RequestSettlement)
   return {
     prompt: isEmpty(usage)
       ? 'not billed'
-      : `${tokens(usage.promptTokens)}, of which ${usage.cachedTokens} cached: ${PROMPT_ORIGIN[usage.promptSource]}`,
+      : `${tokens(usage.promptTokens)}, of which ${promptParts(usage)}: ${PROMPT_ORIGIN[usage.promptSource]}`,
     output: isEmpty(usage)
       ? 'not billed'
       : `${tokens(usage.outputTokens)}, of which ${usage.reasoningTokens} reasoning: ${OUTPUT_ORIGIN[usage.outputSource]}`,
@@ -47,6 +47,15 @@ function settlementFields(request: BilledRequest, settlement: RequestSettlement)
   };
 }
 
+/** Renders `200 cached, 500 written to a cache for 5 minutes`. */
+function promptParts({ cachedTokens, cacheWriteTokens = 0, cacheWrite1hTokens = 0 }: TokenUsage): string {
+  return [
+    `${cachedTokens} cached`,
+    ...(cacheWriteTokens > 0 ? [`${cacheWriteTokens} written to a cache for 5 minutes`] : []),
+    ...(cacheWrite1hTokens > 0 ? [`${cacheWrite1hTokens} written to a cache for an hour`] : []),
+  ].join(', ');
+}
+
 /**
  * Renders `1000 × $0.15 + 300 × $0.60 per million tokens = $0.00033 (330000000 pico)`, what is added for the request and its images, and what
  * is subtracted.
@@ -55,9 +64,13 @@ function costAsSum(
   { price, heldPicoUsd }: BilledRequest,
   { usage, costPicoUsd, overPicoUsd, writtenOffPicoUsd }: RequestSettlement,
 ): string {
+  const { promptTokens, cachedTokens, cacheWriteTokens = 0, cacheWrite1hTokens = 0 } = usage;
+  const [write, write1h] = cacheWritePrices(price);
   const terms: [count: number, perToken: string][] = [
-    [usage.promptTokens - usage.cachedTokens, price.inputPicoUsd],
-    [usage.cachedTokens, price.cachedInputPicoUsd],
+    [promptTokens - cachedTokens - cacheWriteTokens - cacheWrite1hTokens, price.inputPicoUsd],
+    [cachedTokens, price.cachedInputPicoUsd],
+    [cacheWriteTokens, write],
+    [cacheWrite1hTokens, write1h],
     [usage.outputTokens, price.outputPicoUsd],
   ];
   const counted = terms.filter(([count]) => count > 0);

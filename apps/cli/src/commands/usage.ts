@@ -86,6 +86,8 @@ function columnsOf(rows: readonly UsageRow[]): Columns {
     ESTIMATED: ({ estimatedRequests }) => estimatedRequests,
     PROMPT: ({ promptTokens }) => promptTokens,
     CACHED: ({ cachedTokens }) => cachedTokens,
+    ...(rows.some(({ cacheWriteTokens }) => cacheWriteTokens) && { WRITTEN: ({ cacheWriteTokens = 0 }) => cacheWriteTokens }),
+    ...(rows.some(({ cacheWrite1hTokens }) => cacheWrite1hTokens) && { 'WRITTEN 1H': ({ cacheWrite1hTokens = 0 }) => cacheWrite1hTokens }),
     OUTPUT: ({ outputTokens }) => outputTokens,
     REASONING: ({ reasoningTokens }) => reasoningTokens,
     COST: ({ costPicoUsd }) => renderDollars(costPicoUsd),

@@ -75,4 +75,6 @@ const COLUMNS: Columns<RequestRow> = {
   reasoningTokens: ({ usage }) => usage?.reasoningTokens,
   heldUsd: ({ heldPicoUsd }) => renderUsd(parsePicoUsd(heldPicoUsd)),
   costUsd: ({ costPicoUsd }) => costPicoUsd && renderUsd(parsePicoUsd(costPicoUsd)),
+  cacheWriteTokens: ({ usage }) => usage && (usage.cacheWriteTokens ?? 0),
+  cacheWrite1hTokens: ({ usage }) => usage && (usage.cacheWrite1hTokens ?? 0),
 };

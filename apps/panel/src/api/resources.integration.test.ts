@@ -366,7 +366,9 @@ test('a file of usage has all pages', async () => {
   panel.messaging.answer(usageQuery, (question) => {
     asked.push(question);
     const isLast = question.cursor !== undefined;
-    const rows = [{ model: isLast ? 'b' : 'a', ...row, costPicoUsd: '1500000000000', forfeitedPicoUsd: '0' }];
+    const rows = [
+      { model: isLast ? 'b' : 'a', ...row, ...(isLast && { cacheWriteTokens: 1 }), costPicoUsd: '1500000000000', forfeitedPicoUsd: '0' },
+    ];
     return { from: question.from, to: question.to ?? '', rows, nextCursor: isLast ? null : 'c1' };
   });
   const path = `/accounts/${ACME}/usage.csv?from=2027-01-01&to=2027-02-01&groupBy=model`;
@@ -376,8 +378,9 @@ test('a file of usage has all pages', async () => {
     'text/csv; charset=utf-8',
     'attachment; filename="usage.csv"',
   ]);
-  const head = 'model,requests,estimatedRequests,promptTokens,cachedTokens,outputTokens,reasoningTokens,costUsd,forfeitedUsd';
-  expect(reply.text).toBe(`${head}\r\na,1,0,2,0,3,0,1.50,0.00\r\nb,1,0,2,0,3,0,1.50,0.00\r\n`);
+  const sums = 'requests,estimatedRequests,promptTokens,cachedTokens,outputTokens,reasoningTokens,costUsd,forfeitedUsd';
+  const head = `model,${sums},cacheWriteTokens,cacheWrite1hTokens`;
+  expect(reply.text).toBe(`${head}\r\na,1,0,2,0,3,0,1.50,0.00,0,0\r\nb,1,0,2,0,3,0,1.50,0.00,1,0\r\n`);
   const question = { accountId: ACME, from: '2027-01-01', to: '2027-02-01', groupBy: ['model'], limit: 1_000 };
   expect(asked).toEqual([question, { ...question, cursor: 'c1' }]);
 });

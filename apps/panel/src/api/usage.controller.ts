@@ -63,5 +63,7 @@ function columnsOf({ step, groupBy = [] }: UsageQueryRequest): Columns<UsageRow>
     reasoningTokens: ({ reasoningTokens }) => reasoningTokens,
     costUsd: ({ costPicoUsd }) => renderUsd(parsePicoUsd(costPicoUsd)),
     forfeitedUsd: ({ forfeitedPicoUsd }) => renderUsd(parsePicoUsd(forfeitedPicoUsd)),
+    cacheWriteTokens: ({ cacheWriteTokens }) => cacheWriteTokens ?? 0,
+    cacheWrite1hTokens: ({ cacheWrite1hTokens }) => cacheWrite1hTokens ?? 0,
   };
 }

@@ -78,7 +78,15 @@ test('GET /v1/key: limits, budgets with what remains, and end', async () => {
 
 test('GET /v1/usage: the query goes to billing with the key of the request, and the page comes back', async () => {
   const asked: OwnKeyUsageRequest[] = [];
-  const counts = { requests: 2, estimatedRequests: 1, promptTokens: 30, cachedTokens: 4, outputTokens: 20, reasoningTokens: 5 };
+  const counts = {
+    requests: 2,
+    estimatedRequests: 1,
+    promptTokens: 30,
+    cachedTokens: 4,
+    cacheWriteTokens: 6,
+    outputTokens: 20,
+    reasoningTokens: 5,
+  };
   gateway.fakes.messaging.answer(ownKeyUsage, (request) => {
     asked.push(request);
     const rows = [{ model: 'm', user: 'alice', tag: null, ...counts, costPicoUsd: '7', forfeitedPicoUsd: '0' }];
@@ -92,6 +100,7 @@ test('GET /v1/usage: the query goes to billing with the key of the request, and 
       data: [
         {
           ...{ model: 'm', user: 'alice', tag: null, requests: 2, estimated_requests: 1, prompt_tokens: 30, cached_tokens: 4 },
+          ...{ cache_write_tokens: 6, cache_write_1h_tokens: 0 },
           ...{ output_tokens: 20, reasoning_tokens: 5, cost_pico_usd: '7' },
         },
       ],
@@ -126,13 +135,13 @@ test('what billing refuses in a usage query names the parameter', async () => {
 
 test('GET /v1/requests/{id}: for whom a request was, what it held, used and cost, and nothing that is the operator’s', async () => {
   const asked: OwnKeyRequestRequest[] = [];
-  const usage = { promptTokens: 12, cachedTokens: 2, outputTokens: 3, reasoningTokens: 1 };
+  const usage = { promptTokens: 12, cachedTokens: 2, cacheWrite1hTokens: 4, outputTokens: 3, reasoningTokens: 1 };
   gateway.fakes.messaging.answer(ownKeyRequest, (request) => {
     asked.push(request);
     return {
       ...{ requestId: request.requestId, holdId: 'h', ...TEST_CALLER, model: 'm', upstream: 'local', traceId: null, heldPicoUsd: '50' },
       attribution: { user: 'alice', session: 's', 'tag:team': 'search' },
-      price: { version: 3, pricePlan: 'gold', inputPicoUsd: '1', cachedInputPicoUsd: '0', outputPicoUsd: '2' },
+      price: { version: 3, pricePlan: 'gold', inputPicoUsd: '1', cachedInputPicoUsd: '0', cacheWritePicoUsd: '3', outputPicoUsd: '2' },
       reservedAt: '2026-11-21T06:31:48.053Z',
       settlement: {
         ...{
@@ -156,13 +165,20 @@ test('GET /v1/requests/{id}: for whom a request was, what it held, used and cost
       ...{ user: 'alice', client: null, session: 's', tags: { team: 'search' } },
       price: {
         ...{ version: 3, price_plan: 'gold' },
-        ...{ input_pico_usd: '1', cached_input_pico_usd: '0', output_pico_usd: '2' },
+        ...{
+          input_pico_usd: '1',
+          cached_input_pico_usd: '0',
+          cache_write_pico_usd: '3',
+          cache_write_1h_pico_usd: '3',
+          output_pico_usd: '2',
+        },
         ...{ request_pico_usd: '0', image_pico_usd: '0', images: 0 },
       },
       settlement: {
         ...{ settled_at: '2026-11-21T06:31:48.639Z', ending: 'completed', cost_pico_usd: '16' },
         usage: {
           ...{ prompt_tokens: 12, cached_tokens: 2, output_tokens: 3, reasoning_tokens: 1 },
+          ...{ cache_write_tokens: 0, cache_write_1h_tokens: 4 },
           ...{ prompt_source: 'reported', output_source: 'counted' },
         },
       },

@@ -5,6 +5,7 @@ import type { ModelLimit } from '#contracts/billing/model-limits.js';
 import type { OwnKey } from '#contracts/billing/own-key.js';
 import type { BilledRequest, RequestCreditNote } from '#contracts/billing/requests.js';
 import type { UsageQueryReply, UsageRow } from '#contracts/billing/usage.js';
+import { cacheWritePrices } from '#money/price.js';
 
 /** Renders the replies about a key for its owner. Amounts are strings of integers in 10⁻¹² USD, as in the balance. */
 
@@ -83,6 +84,8 @@ export function renderUsageRow(row: UsageRow) {
     estimated_requests: row.estimatedRequests,
     prompt_tokens: row.promptTokens,
     cached_tokens: row.cachedTokens,
+    cache_write_tokens: row.cacheWriteTokens ?? 0,
+    cache_write_1h_tokens: row.cacheWrite1hTokens ?? 0,
     output_tokens: row.outputTokens,
     reasoning_tokens: row.reasoningTokens,
     cost_pico_usd: row.costPicoUsd,
@@ -91,6 +94,7 @@ export function renderUsageRow(row: UsageRow) {
 
 /** A running request has a null `settlement`. */
 export function renderRequest({ price, settlement, creditNotes, ...request }: BilledRequest) {
+  const [cacheWritePicoUsd, cacheWrite1hPicoUsd] = cacheWritePrices(price);
   return {
     object: 'request',
     id: request.requestId,
@@ -104,6 +108,8 @@ export function renderRequest({ price, settlement, creditNotes, ...request }: Bi
       price_plan: price.pricePlan ?? null,
       input_pico_usd: price.inputPicoUsd,
       cached_input_pico_usd: price.cachedInputPicoUsd,
+      cache_write_pico_usd: cacheWritePicoUsd,
+      cache_write_1h_pico_usd: cacheWrite1hPicoUsd,
       output_pico_usd: price.outputPicoUsd,
       request_pico_usd: price.requestPicoUsd ?? '0',
       image_pico_usd: price.imagePicoUsd ?? '0',
@@ -140,6 +146,8 @@ export function renderTokens(usage: TokenUsage) {
   return {
     prompt_tokens: usage.promptTokens,
     cached_tokens: usage.cachedTokens,
+    cache_write_tokens: usage.cacheWriteTokens ?? 0,
+    cache_write_1h_tokens: usage.cacheWrite1hTokens ?? 0,
     output_tokens: usage.outputTokens,
     reasoning_tokens: usage.reasoningTokens,
     prompt_source: usage.promptSource,

@@ -12,10 +12,14 @@ interface AmountFieldProps {
   render?: (amount: bigint) => string;
   hint?: ReactNode;
   placeholder?: string;
+  /** True: it may be empty. */
+  isOptional?: boolean;
 }
 
 /** A field for an amount. The line below it repeats what was read, so that a wrong point is seen before it costs something. */
-export function AmountField({ label, value, onChange, read: { amount, fault }, render = exactUsd, hint, placeholder }: AmountFieldProps) {
+export function AmountField(props: AmountFieldProps) {
+  const { label, value, onChange, render = exactUsd, hint, placeholder, isOptional = false } = props;
+  const { amount, fault } = props.read;
   const echo = amount === undefined ? null : `= ${render(amount)}`;
   return (
     <TextField
@@ -35,7 +39,7 @@ export function AmountField({ label, value, onChange, read: { amount, fault }, r
         )
       }
       placeholder={placeholder}
-      required
+      required={!isOptional}
     />
   );
 }

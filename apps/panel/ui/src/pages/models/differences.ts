@@ -35,12 +35,15 @@ function entryRows({ disabled, added, changed }: EntryDifferences, noun: Differe
 /** Input, cached and output price, and the others: `$0.15 / $0.015 / $0.60 / $0.01 a request`. */
 export function priceText(price: Omit<PriceChange['before'], 'version'>): string {
   const ofTokens = [price.inputPicoUsd, price.cachedInputPicoUsd, price.outputPicoUsd].map((each) => usdPerMillion(BigInt(each)));
-  return [...ofTokens, ...unitPrices(price)].join(' / ');
+  return [...ofTokens, ...otherPrices(price)].join(' / ');
 }
 
-/** The prices besides those of tokens: `$0.01 a request`. */
-export function unitPrices({ requestPicoUsd, imagePicoUsd }: Pick<PriceChange['before'], 'requestPicoUsd' | 'imagePicoUsd'>): string[] {
+/** The prices that only some models have, those of tokens for a million: `$3.75 cache write`, `$0.01 a request`. */
+export function otherPrices(price: Partial<PriceChange['before']>): string[] {
+  const { cacheWritePicoUsd, cacheWrite1hPicoUsd, requestPicoUsd, imagePicoUsd } = price;
   return [
+    ...(cacheWritePicoUsd === undefined ? [] : [`${usdPerMillion(BigInt(cacheWritePicoUsd))} cache write`]),
+    ...(cacheWrite1hPicoUsd === undefined ? [] : [`${usdPerMillion(BigInt(cacheWrite1hPicoUsd))} cache write for 1 h`]),
     ...(requestPicoUsd === undefined ? [] : [`${exactUsd(BigInt(requestPicoUsd))} a request`]),
     ...(imagePicoUsd === undefined ? [] : [`${exactUsd(BigInt(imagePicoUsd))} an image`]),
   ];

@@ -9,7 +9,7 @@ import { count } from '../../parts/count.js';
 import { Empty } from '../../parts/empty.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { usdPerMillion } from '../../parts/usd.js';
-import { unitPrices } from './differences.js';
+import { otherPrices } from './differences.js';
 
 /** The enabled models with their prices and limits. */
 export function ModelList() {
@@ -35,7 +35,7 @@ export function ModelList() {
             cell: ({ id, displayName, ownedBy, input, reasoning, price }) => (
               <TwoLines
                 main={<Link to={hrefOf('usage') + writeFilters({ model: id })}>{displayName ?? id}</Link>}
-                more={[displayName && id, ownedBy, input.includes('image') && 'images', reasoning && 'reasoning', ...unitPrices(price)]
+                more={[displayName && id, ownedBy, input.includes('image') && 'images', reasoning && 'reasoning', ...otherPrices(price)]
                   .filter(Boolean)
                   .join(' · ')}
               />

@@ -7,14 +7,19 @@ import { SelectField, TextField } from '../../parts/field.js';
 import { inUtc } from '../../parts/time.js';
 import { plainUsd, readUsd } from '../../parts/usd.js';
 
-/** Prices of a million tokens have six decimals, since a token's are whole pico-USD; the others have twelve. */
+/** Prices of a million tokens have six decimals, since a token's are whole pico-USD; the others have twelve. An optional one may be empty. */
 const FIELDS = {
   inputUsdPerMTok: { label: 'Input, USD per million tokens', decimalsMax: 6, digitsMax: 7 },
   cachedInputUsdPerMTok: { label: 'Cached input, USD per million tokens', decimalsMax: 6, digitsMax: 7 },
+  cacheWriteUsdPerMTok: { label: 'Cache write, USD per million tokens; empty: as input', decimalsMax: 6, digitsMax: 7, isOptional: true },
+  cacheWrite1hUsdPerMTok: {
+    ...{ label: 'Cache write for an hour, USD per million tokens; empty: as for 5 minutes', decimalsMax: 6, digitsMax: 7 },
+    isOptional: true,
+  },
   outputUsdPerMTok: { label: 'Output, USD per million tokens', decimalsMax: 6, digitsMax: 7 },
   requestUsd: { label: 'A request, USD; 0 for none', decimalsMax: 12, digitsMax: 6 },
   imageUsd: { label: 'An image, USD; 0 for none', decimalsMax: 12, digitsMax: 6 },
-} as const;
+} satisfies Record<string, { label: string; decimalsMax: number; digitsMax: number; isOptional?: boolean }>;
 type Field = keyof typeof FIELDS;
 type Prices = Record<Field, string>;
 const FIELD_NAMES = Object.keys(FIELDS) as Field[];
@@ -32,7 +37,9 @@ export function SchedulePrice({ models, onClose }: { models: CatalogModel[]; onC
     path: '/prices/scheduled',
     body: { scheduledPriceId, model, price: plainPrices(price), effectiveAt: effectiveAt ?? '' } satisfies PriceScheduleBody,
   }));
-  const isValid = effectiveAt !== undefined && FIELD_NAMES.every((field) => readPrice(field, price[field]).amount !== undefined);
+  const isValid =
+    effectiveAt !== undefined &&
+    FIELD_NAMES.every((field) => isAbsent(field, price[field]) || readPrice(field, price[field]).amount !== undefined);
   return (
     <DialogForm title="Schedule a price" submit="Schedule" change={scheduling} onDone={onClose} onClose={onClose} disabled={!isValid}>
       <SelectField
@@ -55,7 +62,8 @@ export function SchedulePrice({ models, onClose }: { models: CatalogModel[]; onC
           label={FIELDS[field].label}
           value={price[field]}
           onChange={(text) => setPrice({ ...price, [field]: text })}
-          read={readPrice(field, price[field])}
+          read={isAbsent(field, price[field]) ? {} : readPrice(field, price[field])}
+          isOptional={isOptional(field)}
         />
       ))}
       <TextField
@@ -71,6 +79,14 @@ export function SchedulePrice({ models, onClose }: { models: CatalogModel[]; onC
   );
 }
 
+function isOptional(field: Field): boolean {
+  return 'isOptional' in FIELDS[field];
+}
+
+function isAbsent(field: Field, text: string): boolean {
+  return isOptional(field) && text.trim() === '';
+}
+
 function readPrice(field: Field, text: string): ReturnType<typeof readUsd> {
   const { decimalsMax, digitsMax } = FIELDS[field];
   const read = readUsd(text);
@@ -80,18 +96,23 @@ function readPrice(field: Field, text: string): ReturnType<typeof readUsd> {
 }
 
 /** The prices of the form as the API takes them. */
-function plainPrices(price: Prices): Prices {
-  return Object.fromEntries(FIELD_NAMES.map((field) => [field, plainUsd(readUsd(price[field]).amount ?? 0n)])) as Prices;
+function plainPrices(price: Prices): PriceScheduleBody['price'] {
+  const present = FIELD_NAMES.filter((field) => !isAbsent(field, price[field]));
+  return Object.fromEntries(present.map((field) => [field, plainUsd(readUsd(price[field]).amount ?? 0n)])) as Prices;
 }
 
 /** The present price as the form has it. */
 function pricesOf(model: CatalogModel | undefined): Prices {
   const perMillion = (pico = '0') => plainUsd(BigInt(pico) * 1_000_000n);
   const each = (pico = '0') => plainUsd(BigInt(pico));
-  const { inputPicoUsd, cachedInputPicoUsd, outputPicoUsd, requestPicoUsd, imagePicoUsd } = model?.price ?? {};
+  const ofWrite = (pico: string | undefined) => (pico === undefined ? '' : perMillion(pico));
+  const { inputPicoUsd, cachedInputPicoUsd, cacheWritePicoUsd, cacheWrite1hPicoUsd, outputPicoUsd, requestPicoUsd, imagePicoUsd } =
+    model?.price ?? {};
   return {
     inputUsdPerMTok: perMillion(inputPicoUsd),
     cachedInputUsdPerMTok: perMillion(cachedInputPicoUsd),
+    cacheWriteUsdPerMTok: ofWrite(cacheWritePicoUsd),
+    cacheWrite1hUsdPerMTok: ofWrite(cacheWrite1hPicoUsd),
     outputUsdPerMTok: perMillion(outputPicoUsd),
     requestUsd: each(requestPicoUsd),
     imageUsd: each(imagePicoUsd),

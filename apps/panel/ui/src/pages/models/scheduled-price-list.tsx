@@ -11,7 +11,7 @@ import { Moment } from '../../parts/moment.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { duration } from '../../parts/time.js';
 import { usdPerMillion } from '../../parts/usd.js';
-import { unitPrices } from './differences.js';
+import { otherPrices } from './differences.js';
 import { SchedulePrice } from './schedule-price.js';
 
 const REFETCH_MS = 5_000;
@@ -56,7 +56,7 @@ export function ScheduledPriceList() {
             </Empty>
           }
           columns={[
-            { head: 'Model', grow: true, cell: ({ model, price }) => <TwoLines main={model} more={unitPrices(price).join(' · ')} /> },
+            { head: 'Model', grow: true, cell: ({ model, price }) => <TwoLines main={model} more={otherPrices(price).join(' · ')} /> },
             {
               head: 'Takes effect',
               cell: ({ effectiveAt }) => <TwoLines main={<Moment at={effectiveAt} />} more={<Countdown to={effectiveAt} />} />,

@@ -3,6 +3,7 @@ import type { CatalogModel } from '../../../../src/api/shapes/models.js';
 import type { BilledRequest } from '../../../../src/api/shapes/requests.js';
 import { ApiError } from '../../app/api.js';
 import type { ChatMessage } from '../../app/calls.js';
+import { tokenPrices } from '../../parts/token-prices.js';
 
 /** A question and its reply. */
 export interface Turn {
@@ -55,15 +56,8 @@ const ENCODER = new TextEncoder();
 
 /** The most that a request can cost, which is held before it starts: a token for each byte of text, the whole output, and the price of a request. */
 export function mostItCosts({ price, maxOutputTokens }: CatalogModel, messages: readonly ChatMessage[], maxTokens: number): bigint {
-  const [input, cached, output] = [price.inputPicoUsd, price.cachedInputPicoUsd, price.outputPicoUsd].map(BigInt) as [
-    bigint,
-    bigint,
-    bigint,
-  ];
+  const { output, ...ofPrompt } = tokenPrices(price);
+  const dearest = Object.values(ofPrompt).reduce((one, other) => (one > other ? one : other));
   const bytes = messages.reduce((sum, { content }) => sum + ENCODER.encode(content).length, 0);
-  return (
-    BigInt(price.requestPicoUsd ?? 0) +
-    BigInt(bytes) * (input > cached ? input : cached) +
-    BigInt(Math.min(maxTokens, maxOutputTokens)) * output
-  );
+  return BigInt(price.requestPicoUsd ?? 0) + BigInt(bytes) * dearest + BigInt(Math.min(maxTokens, maxOutputTokens)) * output;
 }

@@ -55,6 +55,19 @@ test('the terms are tokens times prices, cached tokens apart from the others', (
   expect(sumOf(terms)).toBe(126_000_000n);
 });
 
+test('tokens written to a cache are terms of their own, at the input price where they have none', () => {
+  const usage = { ...USAGE, cacheWriteTokens: 100, cacheWrite1hTokens: 50 };
+  const written = { name: 'Prompt written to cache', note: 'by the upstream, kept for 5 minutes', count: 100 };
+  const written1h = { name: 'Prompt written to cache', note: 'by the upstream, kept for an hour', count: 50 };
+  const terms = termsOf({ usage }, { ...PRICE, cacheWritePicoUsd: '187500', cacheWrite1hPicoUsd: '300000' });
+  expect([terms[0]?.count, ...terms.slice(2, 4)]).toEqual([
+    450,
+    { ...written, pricePicoUsd: 187_500n, amountPicoUsd: 18_750_000n },
+    { ...written1h, pricePicoUsd: 300_000n, amountPicoUsd: 15_000_000n },
+  ]);
+  expect(sumOf(termsOf({ usage }, PRICE))).toBe(sumOf(termsOf({ usage: USAGE }, PRICE)));
+});
+
 test('a billed request also costs the prices of a request and its images, and one without tokens nothing', () => {
   const price = { ...PRICE, requestPicoUsd: '1000000000', imagePicoUsd: '5', images: 3 };
   expect(termsOf({ usage: USAGE }, price).slice(3)).toEqual([

@@ -1,5 +1,6 @@
 import type { BilledRequest, PinnedPrice, RequestBill } from '../../../../src/api/shapes/requests.js';
 import { count } from '../../parts/count.js';
+import { tokenPrices } from '../../parts/token-prices.js';
 import { exactUsd } from '../../parts/usd.js';
 
 export interface Term {
@@ -21,14 +22,13 @@ const SOURCES = {
 } as const;
 
 /**
- * The terms of a cost: counts times prices, to the pico-dollar. Cached tokens are part of the prompt, reasoning tokens of the output. A bill
- * without tokens is of a request that costs nothing.
+ * The terms of a cost: counts times prices, to the pico-dollar. Tokens of a cache are part of the prompt, reasoning tokens of the output. A
+ * bill without tokens is of a request that costs nothing.
  */
 export function termsOf({ usage }: Pick<RequestBill, 'usage'>, price: PinnedPrice): Term[] {
-  const input = BigInt(price.inputPicoUsd);
-  const cached = BigInt(price.cachedInputPicoUsd);
-  const output = BigInt(price.outputPicoUsd);
-  const fresh = usage.promptTokens - usage.cachedTokens;
+  const { input, cached, write, write1h, output } = tokenPrices(price);
+  const { cacheWriteTokens = 0, cacheWrite1hTokens = 0 } = usage;
+  const fresh = usage.promptTokens - usage.cachedTokens - cacheWriteTokens - cacheWrite1hTokens;
   const reasoning = usage.reasoningTokens > 0 ? `, ${count(usage.reasoningTokens)} of it reasoning` : '';
   return [
     { name: 'Prompt', note: SOURCES[usage.promptSource], count: fresh, pricePicoUsd: input, amountPicoUsd: BigInt(fresh) * input },
@@ -39,6 +39,8 @@ export function termsOf({ usage }: Pick<RequestBill, 'usage'>, price: PinnedPric
       pricePicoUsd: cached,
       amountPicoUsd: BigInt(usage.cachedTokens) * cached,
     },
+    ...writeTerm('kept for 5 minutes', cacheWriteTokens, write),
+    ...writeTerm('kept for an hour', cacheWrite1hTokens, write1h),
     {
       name: 'Output',
       note: SOURCES[usage.outputSource] + reasoning,
@@ -48,6 +50,12 @@ export function termsOf({ usage }: Pick<RequestBill, 'usage'>, price: PinnedPric
     },
     ...(usage.promptTokens + usage.outputTokens > 0 ? unitTerms(price) : []),
   ];
+}
+
+function writeTerm(kept: string, tokens: number, pricePicoUsd: bigint): Term[] {
+  if (tokens === 0) return [];
+  const name = 'Prompt written to cache';
+  return [{ name, note: `by the upstream, ${kept}`, count: tokens, pricePicoUsd, amountPicoUsd: BigInt(tokens) * pricePicoUsd }];
 }
 
 function unitTerms({ requestPicoUsd, imagePicoUsd, images = 0 }: PinnedPrice): Term[] {

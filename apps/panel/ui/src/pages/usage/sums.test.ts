@@ -7,6 +7,8 @@ const row = (model: string, requests: number, costPicoUsd: string): UsageRow => 
   estimatedRequests: 0,
   promptTokens: 10 * requests,
   cachedTokens: requests,
+  cacheWriteTokens: 3 * requests,
+  cacheWrite1hTokens: 2 * requests,
   outputTokens: 2 * requests,
   reasoningTokens: 0,
   costPicoUsd,
@@ -16,8 +18,16 @@ const row = (model: string, requests: number, costPicoUsd: string): UsageRow => 
 test('rows of one group are added over time, the most expensive first, to the last digit', () => {
   const sums = sumsOf([row('a', 1, '9007199254740993'), row('b', 2, '9007199254740995'), row('a', 1, '1')], 'model');
   expect(sums).toEqual([
-    { id: 'b', requests: 2, promptTokens: 20, cachedTokens: 2, outputTokens: 4, cost: 9_007_199_254_740_995n },
-    { id: 'a', requests: 2, promptTokens: 20, cachedTokens: 2, outputTokens: 4, cost: 9_007_199_254_740_994n },
+    { id: 'b', requests: 2, promptTokens: 20, cachedTokens: 2, writtenTokens: 10, outputTokens: 4, cost: 9_007_199_254_740_995n },
+    { id: 'a', requests: 2, promptTokens: 20, cachedTokens: 2, writtenTokens: 10, outputTokens: 4, cost: 9_007_199_254_740_994n },
   ]);
-  expect(totalOf(sums)).toEqual({ id: '', requests: 4, promptTokens: 40, cachedTokens: 4, outputTokens: 8, cost: 18_014_398_509_481_989n });
+  expect(totalOf(sums)).toEqual({
+    id: '',
+    requests: 4,
+    promptTokens: 40,
+    cachedTokens: 4,
+    writtenTokens: 20,
+    outputTokens: 8,
+    cost: 18_014_398_509_481_989n,
+  });
 });

@@ -7,6 +7,8 @@ export interface GroupSum {
   requests: number;
   promptTokens: number;
   cachedTokens: number;
+  /** Written to caches, for any time. */
+  writtenTokens: number;
   outputTokens: number;
   cost: bigint;
 }
@@ -16,7 +18,8 @@ export function sumsOf(rows: UsageRow[], group: Group): GroupSum[] {
   const sums = new Map<string, GroupSum>();
   for (const row of rows) {
     const id = groupIdOf(row, group);
-    sums.set(id, add(sums.get(id) ?? emptySum(id), { ...row, cost: BigInt(row.costPicoUsd) }));
+    const writtenTokens = (row.cacheWriteTokens ?? 0) + (row.cacheWrite1hTokens ?? 0);
+    sums.set(id, add(sums.get(id) ?? emptySum(id), { ...row, writtenTokens, cost: BigInt(row.costPicoUsd) }));
   }
   return [...sums.values()].sort((a, b) => (a.cost === b.cost ? b.requests - a.requests : a.cost > b.cost ? -1 : 1));
 }
@@ -26,7 +29,7 @@ export function totalOf(sums: GroupSum[]): GroupSum {
 }
 
 function emptySum(id: string): GroupSum {
-  return { id, requests: 0, promptTokens: 0, cachedTokens: 0, outputTokens: 0, cost: 0n };
+  return { id, requests: 0, promptTokens: 0, cachedTokens: 0, writtenTokens: 0, outputTokens: 0, cost: 0n };
 }
 
 function add(sum: GroupSum, more: Omit<GroupSum, 'id'>): GroupSum {
@@ -35,6 +38,7 @@ function add(sum: GroupSum, more: Omit<GroupSum, 'id'>): GroupSum {
     requests: sum.requests + more.requests,
     promptTokens: sum.promptTokens + more.promptTokens,
     cachedTokens: sum.cachedTokens + more.cachedTokens,
+    writtenTokens: sum.writtenTokens + more.writtenTokens,
     outputTokens: sum.outputTokens + more.outputTokens,
     cost: sum.cost + more.cost,
   };

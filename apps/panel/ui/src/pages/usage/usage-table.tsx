@@ -21,6 +21,7 @@ interface UsageTableProps {
 export function UsageTable({ rows, group, nameOf, hrefOf }: UsageTableProps) {
   const sums = useMemo(() => rows && sumsOf(rows, group), [rows, group]);
   const total = sums && totalOf(sums);
+  const showsWrites = (total?.writtenTokens ?? 0) !== 0;
   const decimals = decimalsForAll(sums?.map(({ cost }) => cost) ?? []);
   return (
     <Table<GroupSum>
@@ -37,6 +38,9 @@ export function UsageTable({ rows, group, nameOf, hrefOf }: UsageTableProps) {
         { head: 'Requests', align: 'end', cell: ({ requests }) => count(requests) },
         { head: 'Prompt tokens', align: 'end', wide: true, cell: ({ promptTokens }) => count(promptTokens) },
         { head: 'Cached', align: 'end', wide: true, cell: ({ cachedTokens }) => count(cachedTokens) },
+        ...(showsWrites
+          ? [{ head: 'Written to cache', align: 'end' as const, wide: true, cell: ({ writtenTokens }: GroupSum) => count(writtenTokens) }]
+          : []),
         { head: 'Output tokens', align: 'end', wide: true, cell: ({ outputTokens }) => count(outputTokens) },
         { head: 'Cost', align: 'end', cell: ({ cost }) => <Money pico={cost} decimals={decimals} plain /> },
       ]}
@@ -46,6 +50,7 @@ export function UsageTable({ rows, group, nameOf, hrefOf }: UsageTableProps) {
           count(total.requests),
           count(total.promptTokens),
           count(total.cachedTokens),
+          ...(showsWrites ? [count(total.writtenTokens)] : []),
           count(total.outputTokens),
           <Money key="cost" pico={total.cost} decimals={decimals} plain />,
         ]
