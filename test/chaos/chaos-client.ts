@@ -51,7 +51,7 @@ export function anyRequest(random: Random, name: string, key: Story['key'], gate
   const tokens = kind === 'leaver' ? whole(100, 400) : whole(3, 80);
   const pace = `rate=${whole(30, 150)} ttft=${random.pick([0, 0, 20, 200, 600])}`;
   const directives: Record<string, string> = {
-    cached: ` cached=${whole(1, 9)}`,
+    cached: ` cached=${whole(1, 5)} written=${whole(1, 3)} written-1h=${whole(1, 2)}`,
     status: ' status=500',
     cut: ` cut=${whole(0, tokens - 1)}`,
     error: ` error=${whole(0, tokens - 1)}`,

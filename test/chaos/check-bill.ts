@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { costOf, type Price } from '#money/price.js';
+import { type BillableUsage, costOf, type Price } from '#money/price.js';
 import type { Story } from './chaos-client.js';
 
 /** Recorded bill of a request, in pico-USD. */
@@ -27,7 +27,7 @@ export async function readBills(database: pg.Client, accountId: string): Promise
     `SELECT s.key_id, coalesce(l.reason, s.reason) AS reason, s.held::text, coalesce(l.output_tokens, s.output_tokens) AS output_tokens,
         coalesce(l.prompt_tokens, s.prompt_tokens) AS prompt_tokens, (s.cost + coalesce(l.due - l.writeoff, 0))::text AS paid,
         l.billed::text AS reading, s.model, s.input_price::text, s.cached_input_price::text, s.output_price::text,
-        extract(epoch FROM s.reserved_at)::float8 * 1000 AS reserved_at, s.attribution ->> 'user' AS user, s.attribution ->> 'tag:team' AS team
+        s.cache_write_price::text, s.cache_write_1h_price::text, extract(epoch FROM s.reserved_at)::float8 * 1000 AS reserved_at, s.attribution ->> 'user' AS user, s.attribution ->> 'tag:team' AS team
        FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id WHERE s.account_id = $1`,
     [accountId],
   );
@@ -43,6 +43,8 @@ export async function readBills(database: pg.Client, accountId: string): Promise
     price: {
       inputPicoUsd: BigInt(row.input_price ?? 0),
       cachedInputPicoUsd: BigInt(row.cached_input_price ?? 0),
+      ...(row.cache_write_price && { cacheWritePicoUsd: BigInt(row.cache_write_price) }),
+      ...(row.cache_write_1h_price && { cacheWrite1hPicoUsd: BigInt(row.cache_write_1h_price) }),
       outputPicoUsd: BigInt(row.output_price ?? 0),
     },
     reservedAt: Number(row.reserved_at),
@@ -76,10 +78,16 @@ export function violationsOf(story: Story, bills: readonly Bill[], mayBeReaped: 
 /** Exact cost if known: the usage of a complete reply, or 0 for an error without content. */
 function owed(story: Story, price: Price | undefined): bigint | undefined {
   const { outcome, bytesSeen, ask } = story;
-  if (outcome.kind === 'completed') return price && costOf(outcome.usage, price);
+  if (outcome.kind === 'completed') return price && costOf({ ...outcome.usage, ...cacheWrites(ask.text) }, price);
   if (outcome.kind === 'refused') return 0n;
   // Reasoning counts as received, even if the format does not show it.
   return outcome.kind === 'failed' && bytesSeen === 0 && ask.model !== 'sim-reason' ? 0n : undefined;
+}
+
+/** Tokens that the upstream was told to report as written to its cache. Replies do not show them. */
+function cacheWrites(text: string): Pick<BillableUsage, 'cacheWriteTokens' | 'cacheWrite1hTokens'> {
+  const [, cacheWriteTokens = 0, cacheWrite1hTokens = 0] = / written=(\d+) written-1h=(\d+)/.exec(text) ?? [];
+  return { cacheWriteTokens: Number(cacheWriteTokens), cacheWrite1hTokens: Number(cacheWrite1hTokens) };
 }
 
 /** Upper bound of the cost: the whole prompt and reply, by the larger of report and estimate. */

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { priceSchedule, priceShow } from '#contracts/scheduled-prices.js';
 import type { Messaging } from '#messaging/messaging.js';
-import { type Price, parseUsdPerMillionTokens } from '#money/price.js';
+import { parseListPrices } from '#money/list-prices.js';
+import type { Price } from '#money/price.js';
 import type { Ask } from './bookkeeper.js';
 import { PRICES } from './chaos-client.js';
 
@@ -37,10 +38,11 @@ export class PriceChanges {
     const { changes, administrator } = this;
     const cents = `${changes.length + 15}`.padStart(3, '0');
     const inputUsdPerMTok = `${cents.slice(0, -2)}.${cents.slice(-2)}`;
-    const price = { inputUsdPerMTok, cachedInputUsdPerMTok: '0.015', outputUsdPerMTok: '0.60' };
+    const writes = { cacheWriteUsdPerMTok: '0.30', cacheWrite1hUsdPerMTok: '0.50' };
+    const price = { inputUsdPerMTok, cachedInputUsdPerMTok: '0.015', ...writes, outputUsdPerMTok: '0.60' };
     const effectiveAt = Date.now() + AHEAD_MS;
     changes.push({
-      price: { ...(PRICES[MODEL] as Price), inputPicoUsd: parseUsdPerMillionTokens(inputUsdPerMTok) },
+      price: parseListPrices(price),
       effectiveAt,
       overAt: Number.POSITIVE_INFINITY,
     });
@@ -73,6 +75,8 @@ function isSame(one: Price, other: Price): boolean {
   return (
     one.inputPicoUsd === other.inputPicoUsd &&
     one.cachedInputPicoUsd === other.cachedInputPicoUsd &&
+    one.cacheWritePicoUsd === other.cacheWritePicoUsd &&
+    one.cacheWrite1hPicoUsd === other.cacheWrite1hPicoUsd &&
     one.outputPicoUsd === other.outputPicoUsd
   );
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { jest } from '@jest/globals';
 import { TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import type { Event, Step } from './crash-matrix.js';
-import { HIDDEN_TOKENS, type Script } from './simulated-upstream.js';
+import { CACHE_WRITES, HIDDEN_TOKENS, type Script } from './simulated-upstream.js';
 
 // node:timers/promises keeps the real timers when it is imported before the virtual time is installed. So its users are imported below.
 jest.unstable_mockModule('node:timers/promises', () => ({
@@ -156,7 +156,7 @@ test('a plain reply that takes almost ten minutes arrives, over a hundred leases
     totalMs,
   };
   const { story, cost } = await runRequest(1, script);
-  const bill = billOf(story, { ...REPORTED, promptTokens: 9, outputTokens: 6 });
+  const bill = billOf(story, { ...REPORTED, ...CACHE_WRITES, promptTokens: 9, outputTokens: 6 });
   expect([story.outcome, cost, story.settledBy]).toEqual(['completed', bill, ['gateway']]);
 });
 
@@ -164,7 +164,7 @@ async function endingOf(seed: number, stream: boolean, step: Step, event: Event)
   const script: Script = { connectMs: 1, firstByteMs: 60 * seed, paceMs: 80 * seed, chunks: 6, ending: 'good', stream, hides: false };
   const { story, cost } = await runRequest(seed, script, { step, event });
   const usage = { ...REPORTED, promptTokens: 9 };
-  const whole = billOf(story, { ...usage, outputTokens: 6 + (script.hides ? HIDDEN_TOKENS : 0) });
+  const whole = billOf(story, { ...usage, ...CACHE_WRITES, outputTokens: 6 + (script.hides ? HIDDEN_TOKENS : 0) });
   const prompt = billOf(story, { ...usage, promptTokens: story.promptTokensEstimate });
   const parts = new Map<bigint | undefined, string>([
     [prompt, 'the prompt'],

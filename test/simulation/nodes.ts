@@ -32,10 +32,12 @@ const LATE_SETTLEMENT_MS = 1_000;
 
 export const MODEL: Model = {
   ...TEST_MODEL,
-  pinnedPrice: { ...TEST_MODEL.price, requestPicoUsd: '700000' },
+  pinnedPrice: { ...TEST_MODEL.price, cacheWritePicoUsd: '187500', cacheWrite1hPicoUsd: '300000', requestPicoUsd: '700000' },
   price: {
     inputPicoUsd: BigInt(TEST_MODEL.price.inputPicoUsd),
     cachedInputPicoUsd: BigInt(TEST_MODEL.price.cachedInputPicoUsd),
+    cacheWritePicoUsd: 187_500n,
+    cacheWrite1hPicoUsd: 300_000n,
     outputPicoUsd: BigInt(TEST_MODEL.price.outputPicoUsd),
     requestPicoUsd: 700_000n,
   },

@@ -118,7 +118,10 @@ function mostOwed(story: RequestStory, keyEnded: boolean): bigint {
 
 function costOf(usage: Usage | undefined, { amount, price }: RequestStory): bigint {
   if (usage === undefined || usage.promptTokens + usage.outputTokens === 0) return 0n;
-  const { inputPicoUsd, outputPicoUsd, requestPicoUsd = 0n } = price;
-  const cost = requestPicoUsd + BigInt(usage.promptTokens) * inputPicoUsd + BigInt(usage.outputTokens) * outputPicoUsd;
+  const { inputPicoUsd, cacheWritePicoUsd = 0n, cacheWrite1hPicoUsd = 0n, outputPicoUsd, requestPicoUsd = 0n } = price;
+  const { promptTokens, cacheWriteTokens = 0, cacheWrite1hTokens = 0, outputTokens } = usage;
+  const written = BigInt(cacheWriteTokens) * cacheWritePicoUsd + BigInt(cacheWrite1hTokens) * cacheWrite1hPicoUsd;
+  const plain = BigInt(promptTokens - cacheWriteTokens - cacheWrite1hTokens) * inputPicoUsd;
+  const cost = requestPicoUsd + plain + written + BigInt(outputTokens) * outputPicoUsd;
   return cost < amount ? cost : amount;
 }

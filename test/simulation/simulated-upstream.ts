@@ -19,6 +19,8 @@ export interface Script {
 
 export const PROMPT_TOKENS = 9;
 export const HIDDEN_TOKENS = 7;
+/** Tokens of the prompt that it writes to its cache, if it counts: for 5 minutes and for an hour. */
+export const CACHE_WRITES = { cacheWriteTokens: 3, cacheWrite1hTokens: 2 };
 
 export function chooseScript(random: Random): Script {
   const endings = ['no usage', 'more than asked for', 'broken', 'silent', 'status 500', 'refused connection'] as const;
@@ -143,7 +145,10 @@ class Call {
   private usage(): string {
     const shown = this.script.ending === 'more than asked for' ? 1_000_000 : this.sent;
     const output = shown + (this.script.hides ? HIDDEN_TOKENS : 0);
-    return JSON.stringify({ prompt_tokens: PROMPT_TOKENS, completion_tokens: output, total_tokens: PROMPT_TOKENS + output });
+    const { cacheWriteTokens, cacheWrite1hTokens } = CACHE_WRITES;
+    const cache_creation = { ephemeral_5m_input_tokens: cacheWriteTokens, ephemeral_1h_input_tokens: cacheWrite1hTokens };
+    const total = PROMPT_TOKENS + output;
+    return JSON.stringify({ prompt_tokens: PROMPT_TOKENS, completion_tokens: output, total_tokens: total, cache_creation });
   }
 
   private data(text: string): void {
