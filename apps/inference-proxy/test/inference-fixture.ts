@@ -65,6 +65,7 @@ export interface Setting {
   routes?: Partial<Route>[];
   request?: Partial<InferenceRequest>;
   outputTokensMax?: number;
+  promptTokensEstimate?: number;
   attemptsMax?: number;
   failoverMs?: number;
   terms?: Partial<RoutingOptions>;
@@ -106,7 +107,7 @@ export function startRequest(setting: Setting) {
       accountId: '01990000-0000-7000-8000-000000000002',
       requestId: 'req_1',
       outputTokensMax: setting.outputTokensMax ?? 100,
-      promptTokensEstimate: 20,
+      promptTokensEstimate: setting.promptTokensEstimate ?? 20,
       leaseMs: 60_000,
     },
     request: asking('Hi', { stream: true, ...setting.request }),

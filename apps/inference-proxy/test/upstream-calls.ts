@@ -38,7 +38,10 @@ export interface CallSetting {
 export class TestCalls {
   private readonly client: CallTarget['client'];
 
-  constructor(upstream: Upstream) {
+  constructor(
+    upstream: Upstream,
+    private readonly model = 'their-model',
+  ) {
     const { pathname } = new URL(upstream.baseUrl);
     const pool = createUpstreamPool(upstream);
     this.client = { adapter: ADAPTERS[upstream.kind], upstream, pool, basePath: pathname.replace(/\/*$/, '/'), addressError: undefined };
@@ -49,7 +52,7 @@ export class TestCalls {
     meter: UsageMeter,
   ) {
     const job = { ticket: { ...ticketOf(outputTokensMax), promptTokensEstimate }, request: { ...REQUEST, ...request } };
-    return callUpstream({ client: this.client, model: 'their-model' }, job, meter, undefined, signal);
+    return callUpstream({ client: this.client, model: this.model }, job, meter, undefined, signal);
   }
 
   /**

@@ -47,3 +47,11 @@ test('estimated usage stays within the cap', () => {
   };
   expect([received.estimateUsage({ ...CAPS, outputTokensMax: 3 }), received.tokensEstimate]).toEqual([usage, 100]);
 });
+
+test('a count that falls to 0 is none: all output is estimated', () => {
+  const received = receive(EVENTS);
+  const counts = { promptTokens: 20, cachedTokens: 0, reasoningTokens: 0 };
+  received.noteCounts({ ...counts, outputTokens: 4 });
+  received.noteCounts({ ...counts, outputTokens: 0 });
+  expect(received.estimateUsage(CAPS)).toMatchObject({ outputTokens: 8, reasoningTokens: 3, outputSource: 'counted' });
+});

@@ -63,12 +63,12 @@ export class ReceivedOutput {
 
   /**
    * Records what the upstream has counted before its end: the prompt, and perhaps the output received so far. The counts are exact, so
-   * only what comes after them is estimated.
+   * only what comes after them is estimated. A count of 0 is none: then all of it is.
    */
   noteCounts(counts: CountsSoFar): void {
     if (counts.outputTokens !== this.counts.outputTokens) {
-      this.bytesCounted = this.bytes;
-      this.reasoningBytesCounted = this.reasoningBytes;
+      this.bytesCounted = counts.outputTokens > 0 ? this.bytes : 0;
+      this.reasoningBytesCounted = counts.outputTokens > 0 ? this.reasoningBytes : 0;
     }
     this.counts = counts;
   }

@@ -246,7 +246,10 @@ type Chunks = Buffer[] | 'closed' | 'over';
  * the usage as well, a broken connection is as good as a closed one.
  */
 async function readOrEnd(reply: UpstreamReply, parser: StreamParser, grace: FinishGrace): Promise<Chunks> {
-  if (!parser.hasFinish) return (await reply.read()) ?? 'closed';
+  if (!parser.hasFinish) {
+    grace.restart();
+    return (await reply.read()) ?? 'closed';
+  }
   const leftMs = grace.leftMs();
   if (leftMs <= 0) return 'over';
   try {
@@ -263,6 +266,11 @@ class FinishGrace {
   private since: number | undefined;
 
   constructor(private readonly ms: number) {}
+
+  /** Call while there is no finish, or content has followed it. */
+  restart(): void {
+    this.since = undefined;
+  }
 
   /** Milliseconds that are left. The first call starts the time. */
   leftMs(): number {

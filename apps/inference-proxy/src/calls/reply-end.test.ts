@@ -90,6 +90,14 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
     },
   );
 
+  test('a plain reply that is whole ends well although its connection breaks', async () => {
+    server.behave(async ({ socket }) => {
+      await send(socket, replyHead({ 'content-type': 'application/json' }) + chunked(plain(CONTENT)));
+      socket.end();
+    });
+    expect(await callsTo(kind, 60_000).collect({ request: { stream: false } })).toEqual(GOOD);
+  });
+
   test('usage that has come with the finish is billed exactly, without a floor, when the client disconnects', async () => {
     server.behave(opensFor(() => undefined, opening, text(CONTENT), untilUsage(ending)));
     const meter = new UsageMeter({ promptTokensEstimate: 20, outputTokensMax: 10_000 });
@@ -138,6 +146,19 @@ test('a finish on a first chunk without content does not end the reply', async (
     setTimeout(() => socket.end(chunked(text(CONTENT), ending)), 300);
   });
   expect(await callsTo('openai-chat', 100).collect({ request: { stream: true } })).toEqual(GOOD);
+});
+
+test('a finish that comes again after the content ends a reply that stays open', async () => {
+  const { opening, text, ending } = DIALECT_STREAMS['openai-chat'];
+  const early = text('Hel').replace('"finish_reason":null', '"finish_reason":"stop"');
+  server.behave(opensQuietly(opening, early, text('lo'), untilUsage(ending)));
+  expect(await callsTo('openai-chat', 50).collect({ request: { stream: true } })).toEqual(GOOD);
+});
+
+test.each(['length', 'content_filter'])('the finish %s ends a reply without content and usage that stays open', async (word) => {
+  server.behave(opensQuietly(DIALECT_STREAMS['openai-chat'].opening.replace('"finish_reason":null', `"finish_reason":"${word}"`)));
+  const events = await callsTo('openai-chat', 50).collect({ request: { stream: true } });
+  expect(events.at(-1)).toEqual({ type: 'completion-finish', reason: word.replace('_', '-') });
 });
 
 test('usage whose event lacks its blank line is taken at the end of the grace', async () => {

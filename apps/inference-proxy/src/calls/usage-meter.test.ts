@@ -17,6 +17,14 @@ test('usage is zero before content, whatever was reported', () => {
   expect([meter.soFar(), meter.final()]).toEqual([NO_USAGE, REPORT]);
 });
 
+test('a reply that its upstream has counted to its end is billed without content', () => {
+  const meter = new UsageMeter(CAPS);
+  meter.noteCounts(REPORT, false);
+  expect(meter.soFar()).toEqual(NO_USAGE);
+  meter.noteCounts(REPORT, true);
+  expect(meter.soFar()).toEqual(REPORT);
+});
+
 test('without a report, usage is estimated from the bytes of the text', () => {
   const meter = new UsageMeter(CAPS);
   meter.count({ type: 'reasoning-delta', text: '漢字漢字' }); // 12 bytes

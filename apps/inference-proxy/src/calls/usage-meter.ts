@@ -10,7 +10,7 @@ export const BEGUN_AFTER_MS = 1_000;
 
 /**
  * Measures the usage of one upstream call: as the upstream reports it, or else estimated from the text received. Before the first
- * content the usage is zero, unless the client has disconnected.
+ * content the usage is zero, unless the client has disconnected, or the upstream has counted a reply that stays without content.
  */
 export class UsageMeter {
   private readonly received = new ReceivedOutput();
@@ -106,7 +106,7 @@ export class UsageMeter {
 
   /** Usage while the reply runs, or when it ends early. */
   soFar(): Usage {
-    return this.hasContent || this.owesPrompt ? this.final() : NO_USAGE;
+    return this.hasContent || this.owesPrompt || this.isCounted ? this.final() : NO_USAGE;
   }
 
   /** Usage of a reply that ends early at an upstream with hidden output: adds `floor` tokens, within the cap. */

@@ -127,8 +127,8 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Returns the rest of the body, up to its end or up to a pause that comes when nothing is missing; the socket is then closed. Large bodies
-   * share a memory limit, in which they count for `accountId`.
+   * Returns the rest of the body, up to its end, or up to a pause or a break of the connection that comes when nothing is missing; the socket
+   * is then closed. Large bodies share a memory limit, in which they count for `accountId`.
    */
   async readAll(accountId: string, first: Buffer[] = [], pause?: Pause): Promise<Buffer> {
     const body = new GrowingBuffer();
@@ -136,7 +136,17 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     try {
       let changedAt = performance.now();
       let isNew = true;
-      for (let more: Buffer[] | undefined = first; more !== undefined; more = await this.read(isNew ? pause?.ms : undefined)) {
+      const next = async (): Promise<Buffer[] | undefined> => {
+        try {
+          return await this.read(isNew ? pause?.ms : undefined);
+        } catch (error) {
+          const soFar = body.take();
+          if (pause === undefined || !isBreak(error) || !pause.isWhole(soFar)) throw error;
+          body.push(soFar);
+          return undefined;
+        }
+      };
+      for (let more: Buffer[] | undefined = first; more !== undefined; more = await next()) {
         for (const chunk of more) body.push(chunk);
         share.set(body.length);
         if (more.some((chunk) => chunk.length > HEARTBEAT_BYTES_MAX || !isBlank(chunk))) {
@@ -319,6 +329,10 @@ export function isBlank(chunk: Buffer): boolean {
 }
 
 const CONNECTION_LOSS = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+
+function isBreak(error: unknown): boolean {
+  return error instanceof UpstreamFailure && error.kind === 'broken';
+}
 
 function isConnectionLoss(error: Error): boolean {
   return CONNECTION_LOSS.has((error as NodeJS.ErrnoException).code ?? '');

@@ -10,6 +10,7 @@ import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 import { BlockText } from './block-text.js';
 import { findError } from './errors.js';
 import { parseFinishReason } from './finish-reason.js';
+import { RepeatedBlocks } from './repeated-blocks.js';
 import { UsageCounter } from './usage.js';
 
 type Json = Record<string, unknown>;
@@ -29,7 +30,7 @@ export class MessagesStreamParser implements StreamParser {
   done = false;
   private readonly counter: UsageCounter;
   private finishReason: FinishReason | undefined;
-  /** True when content followed a stop reason. */
+  /** True when content followed the last stop reason. */
   private isFinishEarly = false;
   private hasContent = false;
   private readonly calls: ToolCallAssembler;
@@ -85,8 +86,7 @@ export class MessagesStreamParser implements StreamParser {
         return;
       case 'message_delta':
         this.counter.read(event.usage);
-        if (isObject(event.delta))
-          this.finishReason = worseReason(this.finishReason, parseFinishReason(event.delta.stop_reason, this.call));
+        if (isObject(event.delta)) this.readStopReason(event.delta.stop_reason);
         return;
       case 'message_stop':
         this.finish(events, true);
@@ -99,7 +99,9 @@ export class MessagesStreamParser implements StreamParser {
   /** Reads a whole message as the stream that would have built it. */
   readMessage(message: Json, content: readonly unknown[], events: StreamEvent[]): void {
     this.call.onReply?.(message);
-    for (const [index, block] of content.entries()) {
+    const repeated = new RepeatedBlocks();
+    for (const [position, block] of content.entries()) {
+      const index = isObject(block) ? repeated.indexOf(block, position) : position;
       this.read({ type: 'content_block_start', index, content_block: block }, events);
       this.read({ type: 'content_block_stop', index }, events);
     }
@@ -143,6 +145,12 @@ export class MessagesStreamParser implements StreamParser {
       const { partial_json: json } = delta;
       this.calls.push({ index, argumentsText: renderArguments(json), whole: typeof json !== 'string' }, events);
     }
+  }
+
+  private readStopReason(word: unknown): void {
+    const reason = parseFinishReason(word, this.call);
+    if (reason !== undefined) this.isFinishEarly = false;
+    this.finishReason = worseReason(this.finishReason, reason);
   }
 
   private endText(events: StreamEvent[]): void {

@@ -68,6 +68,8 @@ export class UsageCounter {
   }
 }
 
+/** A number or digits; anything else leaves what is known. */
 function countOf(value: unknown, known: number): number {
-  return typeof value === 'number' || typeof value === 'string' ? parseTokenCount(value) : known;
+  const isCount = typeof value === 'number' || (typeof value === 'string' && /^\d+$/.test(value));
+  return isCount ? parseTokenCount(value) : known;
 }

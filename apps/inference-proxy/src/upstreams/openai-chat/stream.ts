@@ -20,8 +20,10 @@ export class ChatStreamParser implements StreamParser {
   done = false;
   private usage: Usage | undefined;
   private finishReason: FinishReason | undefined;
-  /** True when content followed a finish: some servers send a finish with each chunk. */
+  /** True when content followed the last finish that came alone: some servers send a finish with each chunk. */
   private isFinishEarly = false;
+  /** True when the chunk has content. */
+  private isContentChunk = false;
   private hasContent = false;
   private hasDeltas = false;
   private readonly calls: ToolCallAssembler;
@@ -38,7 +40,11 @@ export class ChatStreamParser implements StreamParser {
   }
 
   get hasFinish(): boolean {
-    return this.finishReason !== undefined && !this.isFinishEarly && (this.hasContent || this.calls.count > 0 || this.usage !== undefined);
+    const { finishReason: reason } = this;
+    if (reason === undefined || this.isFinishEarly) return false;
+    // A server that sends a finish with its first chunk sends a natural one.
+    const isCut = reason === 'length' || reason === 'content-filter';
+    return isCut || this.hasContent || this.calls.count > 0 || this.usage !== undefined;
   }
 
   push(payload: string, events: StreamEvent[]): void {
@@ -90,8 +96,11 @@ export class ChatStreamParser implements StreamParser {
     if (failure !== undefined) throw failure;
     if (choice.usage) this.readUsage(choice.usage); // Moonshot
     const delta = choice.delta ?? (this.hasDeltas ? undefined : choice.message);
+    this.isContentChunk = false;
     if (isObject(delta)) this.readDelta(delta, events);
-    this.finishReason = worseReason(this.finishReason, parseFinishReason(choice, this.call));
+    const reason = parseFinishReason(choice, this.call);
+    if (reason !== undefined && !this.isContentChunk) this.isFinishEarly = false;
+    this.finishReason = worseReason(this.finishReason, reason);
   }
 
   private readDelta(delta: Json, events: StreamEvent[]): void {
@@ -134,6 +143,7 @@ export class ChatStreamParser implements StreamParser {
 
   private readToolCall(piece: unknown, amongOthers: boolean, events: StreamEvent[]): void {
     if (!isObject(piece)) return;
+    this.isContentChunk = true;
     this.isFinishEarly ||= this.finishReason !== undefined;
     const inner = isObject(piece.function) ? piece.function : {};
     this.calls.push(
@@ -156,6 +166,7 @@ export class ChatStreamParser implements StreamParser {
 
   private addedContent(): void {
     this.hasContent = true;
+    this.isContentChunk = true;
     this.isFinishEarly = this.finishReason !== undefined;
   }
 

@@ -403,6 +403,15 @@ describe('an error with status 200 has the status that its code or type names', 
   });
 });
 
+test('a call that the model got wrong is told by its text where the dialect has no code', () => {
+  const texts = [
+    "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.",
+    'Tool call validation failed: x',
+  ];
+  expect(texts.map((text) => codesOf(400, says(text)))).toEqual([['upstream_error'], ['upstream_error']]);
+  expect(codesOf(400, says('You said: failed to call a function'))).toEqual(['invalid_request']);
+});
+
 test('of a long error only the begin and the end are searched, so that its length costs no time [fault-words]', () => {
   const filler = 'x '.repeat(10_000);
   const overflow = 'maximum context length exceeded';

@@ -78,7 +78,7 @@ export const MODEL_OUTPUT = {
   codes: /tool_use_failed|json_validate_failed|model_output|output_parse|malformed_(tool|function)|invalid_tool_generation/i,
   /** Beginnings of texts about what the model wrote. Texts about calls that the client sent do not name the model. */
   openings:
-    /^failed to (call a function|generate (valid )?json)|^(the )?model('s)?( has| have)? (output|response|generation|generated|produced|returned|emitted|wrote)\b.{0,80}(malformed|invalid|not (be )?(parsed?|valid)|unpars|schema|json)/i,
+    /^failed to (call a function|generate (valid )?json)\b|^tool call validation failed\b|^(the )?model('s)?( has| have)? (output|response|generation|generated|produced|returned|emitted|wrote)\b.{0,80}(malformed|invalid|not (be )?(parsed?|valid)|unpars|schema|json)/i,
 };
 
 /** Patterns of a refusal that passes by itself. */

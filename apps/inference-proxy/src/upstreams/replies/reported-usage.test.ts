@@ -73,12 +73,13 @@ describe('in each dialect', () => {
 });
 
 test('counts in digits are read', () => {
-  expect(
-    parseChatUsage({ prompt_tokens: '30', completion_tokens: '10', total_tokens: '40' }, { capabilities: {}, outputTokensMax: 1_000 }),
-  ).toMatchObject({
-    promptTokens: 30,
-    outputTokens: 10,
-  });
+  const counted = { promptTokens: 30, outputTokens: 10 };
+  const call = { capabilities: {}, outputTokensMax: 1_000 };
+  expect(parseChatUsage({ prompt_tokens: '30', completion_tokens: '10', total_tokens: '40' }, call)).toMatchObject(counted);
+  expect(parseResponsesUsage({ input_tokens: '30', output_tokens: '10', total_tokens: '40' }, call)).toMatchObject(counted);
+  const messages = new UsageCounter(true);
+  messages.read({ input_tokens: '20', cache_read_input_tokens: '10', output_tokens: '10' });
+  expect(messages.usage).toMatchObject({ ...counted, cachedTokens: 10 });
 });
 
 test('with cachedApart the prompt contains the tokens of the cache, and a total without them is no contradiction', () => {

@@ -1,0 +1,105 @@
+import { UPSTREAM_KINDS } from '#contracts/catalog.js';
+import type { StreamEvent } from '#inference/stream-event.js';
+import { costOf, holdFor, limitPrompt, type Price } from '#money/price.js';
+import { chunked, type Fault, FaultServer, LAST_CHUNK, replyHead, send } from '#testing/fault-server.js';
+import { testCases } from '#testing/long-run.js';
+import { PATIENT, TestCalls, upstreamAt } from '../../test/upstream-calls.js';
+import { foldOf } from '../../test/upstream-writer.js';
+import { CAPS, type Delivery, type ExpectedEnd, expectedEnd, type VendorReply, vendorReplies } from '../../test/vendor-replies.js';
+import { writeEvents, writePlain } from '../../test/vendor-reply-writers.js';
+
+/** Short, so that replies that stay open cost no time. Their bytes come in one write, so nothing of them is late. */
+const FINISH_MS = 3;
+const HEARTBEAT_MS = 1;
+/** A reply that hangs is a failed one, by these. */
+const HANGING = { ...PATIENT, idleMs: 10_000, totalMs: 10_000 };
+const PRICE: Price = { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 100_000n, outputPicoUsd: 10_000_000n };
+const PROMPT_TOKENS_MAX = 60;
+
+describe.each(UPSTREAM_KINDS)('%s', (kind) => {
+  let server: FaultServer;
+  /** Waits long for the rest of a reply. */
+  let patient: TestCalls;
+  /** Waits no longer than `FINISH_MS`. */
+  let brisk: TestCalls;
+
+  beforeAll(async () => {
+    server = await FaultServer.start();
+    const url = `http://127.0.0.1:${server.port}/v1`;
+    const callsWithin = (finishMs: number) =>
+      new TestCalls(upstreamAt(url, { kind, timeouts: { ...HANGING, finishMs }, connectionsMax: 200 }));
+    patient = callsWithin(60_000);
+    brisk = callsWithin(FINISH_MS);
+  });
+  afterAll(async () => {
+    await Promise.all([patient.close(), brisk.close()]);
+    await server.stop();
+  });
+
+  testCases(
+    'a reply ends as its vendor says, without waiting for more than its grace, and is billed as its vendor counts, within the hold',
+    { usual: 100, long: 34_000 },
+    vendorReplies(kind),
+    async ({ reply, delivery, cuts, stream }) => {
+      const isOpen = delivery.end.startsWith('stays open');
+      const body = delivery.isStream ? writeEvents(kind, reply).join('') : writePlain(kind, reply);
+      server.behave(deliver(body, delivery, isOpen ? [] : cuts));
+      const events = await (isOpen ? brisk : patient).collect({ ...CAPS, request: { stream } });
+      const expected = expectedEnd(kind, reply, delivery);
+      expect(endOf(events)).toEqual(shownEnd(expected));
+      if (!('failed' in expected)) expect(contentOf(events)).toEqual(madeOf(reply));
+      for (const event of events) if (event.type === 'usage-report') expectWithinHold(event.usage);
+    },
+  );
+});
+
+function deliver(body: string, { isStream, end }: Delivery, cuts: readonly number[]): Fault {
+  return async ({ socket }) => {
+    const head = replyHead(isStream ? {} : { 'content-type': 'application/json' });
+    const bytes = Buffer.from(body);
+    const points = [...new Set(cuts.map((cut) => cut % bytes.length))].filter((point) => point > 0).sort((a, b) => a - b);
+    const packets = [...points, bytes.length].map((to, n) => chunkOf(bytes.subarray(points[n - 1] ?? 0, to)));
+    packets[0] = Buffer.concat([Buffer.from(head), packets[0] as Buffer]);
+    if (end === 'closes') packets.push(Buffer.concat([packets.pop() as Buffer, Buffer.from(LAST_CHUNK)]));
+    for (const packet of packets) {
+      await send(socket, packet);
+      if (packets.length > 1) await new Promise(setImmediate);
+    }
+    if (end === 'breaks') socket.end();
+    if (end !== 'stays open with heartbeats') return;
+    const timer = setInterval(() => socket.write(chunked(isStream ? ': ping\n\n' : '\n')), HEARTBEAT_MS);
+    socket.on('close', () => clearInterval(timer));
+  };
+}
+
+/** Like `chunked`, for bytes that may end inside a character. */
+function chunkOf(bytes: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
+}
+
+function endOf(events: readonly StreamEvent[]) {
+  const last = events.at(-1);
+  if (last?.type !== 'completion-finish') return { failed: true };
+  return { reason: last.reason, usage: events.flatMap((event) => (event.type === 'usage-report' ? [event.usage] : [])) };
+}
+
+function shownEnd(expected: ExpectedEnd) {
+  return 'failed' in expected ? expected : { reason: expected.reason, usage: [expected.usage] };
+}
+
+function contentOf(events: readonly StreamEvent[]) {
+  const { text, reasoning, calls } = foldOf(events);
+  return { text, reasoning, calls: calls.map((call) => call.text) };
+}
+
+function madeOf({ pieces }: VendorReply) {
+  const texts = (type: string): string[] => pieces.flatMap((piece) => (piece.type === type ? [piece.text] : []));
+  return { text: texts('text').join(''), reasoning: texts('thinking').join(''), calls: texts('call') };
+}
+
+/** Bills as billing does. */
+function expectWithinHold(usage: Parameters<typeof costOf>[0]): void {
+  const hold = holdFor({ promptTokensMax: PROMPT_TOKENS_MAX, outputTokensMax: CAPS.outputTokensMax }, PRICE);
+  expect(usage.outputTokens).toBeLessThanOrEqual(CAPS.outputTokensMax);
+  expect(costOf(limitPrompt(usage, hold, PRICE), PRICE)).toBeLessThanOrEqual(hold);
+}
