@@ -6,7 +6,7 @@ import { ignoreAbilities, refuseAbilities } from './limited-abilities.js';
 import { SIM_MODELS } from './reply/models.js';
 import { planReply, textOfLastUser } from './reply/plan-reply.js';
 import { promptTokens } from './reply/usage-rule.js';
-import { hangUntilAborted, type SimReply, sendStream } from './send-stream.js';
+import { hangUntilAborted, type SimReply, sendStream, stayOpen } from './send-stream.js';
 import { SimError } from './sim-error.js';
 
 /** State that requests of all dialects share. */
@@ -44,10 +44,11 @@ export async function answerRequest(dialect: SimDialect, state: SimState, body: 
   refuseAbilities(chat, body, directives.refuse);
   const request = ignoreAbilities(chat, directives.ignore);
   if (directives.overflow) throw SimError.contextLength(model.contextTokens, promptTokens(request), model.contextTokens);
+  if (directives['tool-use-failed']) throw SimError.toolUseFailed();
   const plan = planReply(request, model, directives);
   if (request.stream) {
     const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
-    if (directives.headers === 'early' || directives.hang === 0) response.writeHead(200, headers).flushHeaders();
+    if (directives.headers !== undefined || directives.hang === 0) response.writeHead(200, headers).flushHeaders();
     await firstTokenWait(response, directives, signal);
     if (!response.headersSent) response.writeHead(200, headers);
     if (directives.clock) plan.text = withClock(plan.text);
@@ -55,7 +56,7 @@ export async function answerRequest(dialect: SimDialect, state: SimState, body: 
   }
   await plainWait(plan.usage.completion_tokens, directives, signal);
   if (directives.error !== undefined) sendStatus(dialect, response, 500, directives);
-  else sendPlain(reply, renderReply(plan, directives), directives);
+  else await sendPlain(reply, renderReply(plan, directives), directives);
 }
 
 /** Removes the failures from the directives of a request that has failed `times` times already. */
@@ -94,8 +95,12 @@ async function plainWait(tokens: number, { ttft = 0, rate, hang }: Directives, s
   if (wait > 0) await delay(wait, undefined, { signal });
 }
 
-function sendPlain(reply: SimReply, body: string, directives: Directives): void {
-  const { response } = reply;
+async function sendPlain(reply: SimReply, body: string, directives: Directives): Promise<void> {
+  const { response, signal } = reply;
+  if (directives.open !== undefined) {
+    response.writeHead(200, { 'content-type': 'application/json' }).write(body);
+    return stayOpen(signal, directives.open, () => response.write('\n'));
+  }
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) });
   if (directives.cut === undefined && directives.close === undefined) response.end(body);
   else response.write(body.slice(0, body.length >> 1), () => reply.breakOff());

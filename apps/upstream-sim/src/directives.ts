@@ -1,7 +1,10 @@
 import { SimError } from './sim-error.js';
 
-/** Instructions that a request gives to the simulator, with the kind of their values. The README explains each. */
-const KINDS = {
+/**
+ * Instructions that a request gives to the simulator, with the kind of their values: a list has the words that a directive takes, one or
+ * several separated by commas. The README explains each.
+ */
+export const KINDS = {
   // reply
   tokens: 'number',
   reasoning: 'number',
@@ -9,6 +12,8 @@ const KINDS = {
   say: 'text',
   refusal: 'text',
   finish: 'text',
+  tags: ['close', 'both'],
+  separators: 'flag',
   unicode: 'flag',
   clock: 'flag',
   // pace and shape
@@ -20,7 +25,14 @@ const KINDS = {
   crlf: 'flag',
   keepalive: 'number',
   pad: 'number',
-  headers: 'text',
+  headers: ['early'],
+  // calls
+  repeat: 'flag',
+  arguments: ['twice', 'cumulated', 'braces', 'encoded'],
+  // end
+  nodone: 'flag',
+  joined: 'flag',
+  open: 'number',
   // usage
   cached: 'number',
   written: 'number',
@@ -28,7 +40,7 @@ const KINDS = {
   prompt: 'number',
   completion: 'number',
   nousage: 'flag',
-  usage: 'text',
+  usage: ['finish', 'every', 'total', 'zero', 'apart'],
   // missing abilities
   refuse: 'text',
   ignore: 'text',
@@ -37,13 +49,13 @@ const KINDS = {
   'retry-after': 'text',
   message: 'text',
   overflow: 'flag',
+  'tool-use-failed': 'flag',
   hang: 'flag-or-number',
   cut: 'number',
   error: 'number',
   close: 'number',
-  nodone: 'flag',
   times: 'number',
-} as const;
+} as const satisfies Record<string, keyof Values | readonly string[]>;
 
 interface Values {
   number: number;
@@ -52,12 +64,14 @@ interface Values {
   'flag-or-number': number | true;
 }
 
-export type Directives = { [Name in keyof typeof KINDS]?: Values[(typeof KINDS)[Name]] };
+type ValueOf<Kind> = Kind extends keyof Values ? Values[Kind] : Kind extends readonly (infer Word)[] ? Word[] : never;
+
+export type Directives = { [Name in keyof typeof KINDS]?: ValueOf<(typeof KINDS)[Name]> };
 
 const DIRECTIVE = /\[\[sim(?=[\s\]])(.*?)\]\]/gs;
 
 /** Directives that make a request fail; `times` limits how often. */
-export const FAILURES = ['status', 'overflow', 'hang', 'cut', 'error', 'close'] as const satisfies (keyof Directives)[];
+export const FAILURES = ['status', 'overflow', 'tool-use-failed', 'hang', 'cut', 'error', 'close'] as const satisfies (keyof Directives)[];
 
 /** Parses every `[[sim …]]` of a text; later words override earlier ones. An unknown word is an error, so that no test passes by a typing error. */
 export function findDirectives(text: string, defaults: Directives = {}): Directives {
@@ -83,7 +97,12 @@ export function parseDirectives(words: string): Directives {
 }
 
 function parseValue(name: keyof Directives, value: string | undefined): unknown {
-  const kind = KINDS[name];
+  const kind: keyof Values | readonly string[] = KINDS[name];
+  if (typeof kind !== 'string') {
+    const words = value?.split(',') ?? [];
+    if (words.length > 0 && words.every((word) => kind.includes(word))) return words;
+    throw SimError.invalid(`Directive '${name}' takes ${kind.join(', ')}.`);
+  }
   const isNumber = value !== undefined && /^\d+(\.\d+)?$/.test(value);
   if (value === undefined && (kind === 'flag' || kind === 'flag-or-number')) return true;
   if (isNumber && (kind === 'number' || kind === 'flag-or-number')) return Number(value);

@@ -4,7 +4,7 @@ import { SimError } from './sim-error.js';
 type Json = Record<string, unknown>;
 
 /** Features other than body fields that a directive can refuse, by name: each test returns true when a request uses the feature. */
-const ABILITIES: Record<string, (chat: ChatRequest, body: Json) => boolean> = {
+export const ABILITIES: Record<string, (chat: ChatRequest, body: Json) => boolean> = {
   plain: ({ stream }) => stream !== true,
   images: ({ messages }) => messages.some(({ content }) => Array.isArray(content) && content.some(isImage)),
   'json-schema': ({ response_format: format }) => format?.type === 'json_schema',

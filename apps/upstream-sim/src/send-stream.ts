@@ -32,7 +32,8 @@ export async function sendStream(
   const pace = new Pace(signal);
   const started = performance.now();
   let sent = 0;
-  for (const { name, json, tokens } of events) {
+  for (const event of withMarker('reply', events, directives, dialect)) {
+    const { tokens } = event;
     if (stopping && (sent >= stopping.tokens || sent + tokens > stopping.tokens)) {
       await writer.flush();
       return stopping.act(reply, writer);
@@ -40,11 +41,40 @@ export async function sendStream(
     sent += tokens;
     const early = tokens > 0 && tokenMs > 0 ? started + (sent - 1) * tokenMs - performance.now() : 0;
     if (early >= 1) await pace.wait(early);
-    const pending = writer.write(json, name);
+    const pending = writer.write(event);
     if (pending) await pending;
   }
-  if (dialect.done !== undefined && !directives.nodone) await writer.write(dialect.done);
-  writer.end();
+  if (directives.open === undefined) return writer.end();
+  await writer.flush();
+  await stayOpen(signal, directives.open, () => writer.comment());
+}
+
+/** Adds the end marker of the dialect, if it has one there; with `joined` as a second line of the last event. */
+function* withMarker(
+  end: 'reply' | 'error',
+  events: Iterable<ReplyEvent>,
+  { nodone, joined }: Directives,
+  { marker, markerAfter }: SimDialect,
+): Generator<ReplyEvent> {
+  if (!joined) {
+    yield* events;
+    if (!nodone && markerAfter.includes(end)) yield marker;
+    return;
+  }
+  let last: ReplyEvent | undefined;
+  for (const event of events) {
+    if (last !== undefined) yield last;
+    last = event;
+  }
+  if (last !== undefined) yield nodone ? last : { ...last, secondLine: marker.json };
+}
+
+/** Beats until the client disconnects, then rejects. */
+export async function stayOpen(signal: AbortSignal, everyMs: number, beat: () => void): Promise<never> {
+  for (;;) {
+    await delay(Math.max(1, everyMs), undefined, { signal, ref: false });
+    beat();
+  }
 }
 
 /** The waits of one stream share one abort listener: one each, as in `node:timers/promises`, cost a fifth of a token's time. */
@@ -95,13 +125,26 @@ class SseWriter {
   }
 
   /** Returns a promise when the caller has to wait for the client to read. */
-  write(data: string, name?: string): Promise<void> | undefined {
-    const head = name === undefined ? '' : `event: ${name}${this.lineEnd}`;
-    const event = `${head}data: ${data}${this.lineEnd}${this.lineEnd}`;
+  write({ name, json, secondLine }: ReplyEvent): Promise<void> | undefined {
+    const { lineEnd } = this;
+    const head = name === undefined ? '' : `event: ${name}${lineEnd}`;
+    const second = secondLine === undefined ? '' : `data: ${secondLine}${lineEnd}`;
+    const event = `${head}data: ${json}${lineEnd}${second}${lineEnd}`;
     if (this.split) return this.writeHalves(Buffer.from(event));
-    this.batch += this.chunked ? `${Buffer.byteLength(event).toString(16)}\r\n${event}\r\n` : event;
+    this.add(event);
     if (!this.paced && this.batch.length < BATCH_LENGTH) return undefined;
     return this.writeBatch() ? undefined : this.drained();
+  }
+
+  /** Writes a comment, unless the client does not read. */
+  comment(): void {
+    if (this.response.writableNeedDrain) return;
+    this.add(`: keep-alive${this.lineEnd}${this.lineEnd}`);
+    this.writeBatch();
+  }
+
+  private add(text: string): void {
+    this.batch += this.chunked ? `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n` : text;
   }
 
   end(): void {
@@ -149,16 +192,15 @@ interface Fault {
 }
 
 function faultAfter(directives: Directives, dialect: SimDialect): Fault | undefined {
-  const { cut, error, close, hang, nodone } = directives;
+  const { cut, error, close, hang } = directives;
   if (cut !== undefined) return { tokens: cut, act: async (reply) => reply.breakOff() };
   if (close !== undefined) return { tokens: close, act: async (_reply, writer) => writer.end() };
   if (error !== undefined) {
     return {
       tokens: error,
       act: async (_reply, writer) => {
-        const { name, json } = dialect.renderStreamError(STREAM_ERROR);
-        await writer.write(json, name);
-        if (dialect.done !== undefined && !nodone) await writer.write(dialect.done);
+        const events = withMarker('error', [dialect.renderStreamError(STREAM_ERROR)], directives, dialect);
+        for (const event of events) await writer.write(event);
         writer.end();
       },
     };

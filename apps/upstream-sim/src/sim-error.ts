@@ -47,6 +47,12 @@ export class SimError extends Error {
     return new SimError(status, { ...(STATUS_ERRORS[status] ?? { message: `Status ${status}.`, type, code: null }), param: null });
   }
 
+  /** The refusal of a server that cannot parse the call which its model has written. */
+  static toolUseFailed(): SimError {
+    const message = "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.";
+    return SimError.invalid(message, null, 'tool_use_failed');
+  }
+
   static contextLength(contextTokens: number, promptTokens: number, outputTokens: number): SimError {
     const message =
       `This model's maximum context length is ${contextTokens} tokens. However, you requested ${promptTokens + outputTokens} tokens ` +

@@ -8,6 +8,8 @@ export interface ReplyEvent {
   /** Name of the SSE event, in dialects that name their events. */
   name?: string;
   json: string;
+  /** Data of a second line in the same event. */
+  secondLine?: string;
   tokens: number;
 }
 
@@ -16,7 +18,7 @@ interface DialectRequest {
   chat: ChatRequest;
   /** The body of a plain reply. */
   renderReply(plan: ReplyPlan, directives: Directives): string;
-  /** The events of a streamed reply, without `done`. */
+  /** The events of a streamed reply, without the end marker. */
   renderEvents(plan: ReplyPlan, directives: Directives): Iterable<ReplyEvent>;
 }
 
@@ -29,6 +31,8 @@ export interface SimDialect {
   renderError(error: ErrorObject, status: number): object;
   /** The event that ends a failed stream. */
   renderStreamError(error: ErrorObject): ReplyEvent;
-  /** Content of the last `data:` line of every stream, in dialects that have one. */
-  done?: string;
+  /** The end marker of streams. */
+  marker: ReplyEvent;
+  /** Streams that end with the marker. Servers of the other dialects add it too, at times. */
+  markerAfter: readonly ('reply' | 'error')[];
 }

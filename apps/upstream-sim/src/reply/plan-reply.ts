@@ -9,7 +9,7 @@ import { seededText, seededUnicode, seedOf } from './seeded-text.js';
 import { completionTokens, messageImages, messageText, promptTokens, tokensOf } from './usage-rule.js';
 import { SCENES, THOUGHTS } from './vocabulary.js';
 
-interface ReplyUsage {
+export interface ReplyUsage {
   prompt_tokens: number;
   completion_tokens: number;
   total_tokens: number;
@@ -33,6 +33,7 @@ export interface ReplyPlan {
 }
 
 const DEFAULT_TOKENS = 32;
+const SEPARATORS = ['\u2028', '\u2029', '\u0085'];
 const RESULT_QUOTE_MAX = 400;
 
 /**
@@ -79,7 +80,18 @@ function untrimmedReply(request: ChatRequest, model: SimModel, directives: Direc
   const words = (count: number): string => write(seed, count, SCENES);
   const text = directives.refusal ?? directives.say ?? defaultText(request, calls.length > 0, directives.tokens, words);
   const thoughts = (): string => write(seed ^ 0x5bd1e995, directives.reasoning ?? model.reasoningTokens, THOUGHTS);
-  return { reasoning: directives.think ?? thoughts(), text, calls };
+  const reply = { reasoning: directives.think ?? thoughts(), text: directives.separators ? withSeparators(text) : text, calls };
+  return directives.tags === undefined ? reply : withTags(reply, directives.tags.includes('both'));
+}
+
+/** Replaces the first blanks by line separators, which JSON need not escape. */
+function withSeparators(text: string): string {
+  return SEPARATORS.reduce((said, separator) => said.replace(' ', separator), text);
+}
+
+/** Moves the reasoning to the start of the text, between tags or before the closing one alone. */
+function withTags({ reasoning, text, calls }: Reply, hasBoth: boolean): Reply {
+  return { reasoning: '', text: `${hasBoth ? '<think>' : ''}${reasoning}</think>${text}`, calls };
 }
 
 function defaultText(request: ChatRequest, hasCalls: boolean, tokens: number | undefined, words: (count: number) => string): string {

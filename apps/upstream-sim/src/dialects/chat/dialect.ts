@@ -12,5 +12,6 @@ export const chatDialect: SimDialect = {
   },
   renderError: (error) => ({ error }),
   renderStreamError: (error) => ({ json: JSON.stringify({ error }), tokens: 0 }),
-  done: '[DONE]',
+  marker: { json: '[DONE]', tokens: 0 },
+  markerAfter: ['reply', 'error'],
 };

@@ -1,7 +1,8 @@
 import type { Directives } from '../../directives.js';
 import type { ReplyPlan } from '../../reply/plan-reply.js';
 import type { PlannedCall } from '../../reply/requested-calls.js';
-import { inTurn, type Piece, pieces } from '../pieces.js';
+import { shapeUsage } from '../../reply/shape-usage.js';
+import { argumentPieces, inTurn, type Piece, pieces, wholeArguments } from '../pieces.js';
 import type { ReplyEvent } from '../sim-dialect.js';
 
 /** Fixed, so that the same request gives the same bytes. */
@@ -9,6 +10,9 @@ const CREATED = 1_700_000_000;
 
 /** The body of a plain reply. */
 export function renderCompletion(plan: ReplyPlan, directives: Directives): string {
+  const calls = plan.calls
+    .flatMap((call) => (directives.repeat ? [call, call] : [call]))
+    .map((call) => ({ ...call, arguments: wholeArguments(call.arguments, directives) }));
   const message = {
     role: 'assistant',
     content: plan.isRefusal || (plan.text === '' && (plan.calls.length > 0 || plan.reasoning !== '')) ? null : plan.text,
@@ -16,7 +20,7 @@ export function renderCompletion(plan: ReplyPlan, directives: Directives): strin
     ...(plan.reasoning === '' ? {} : { reasoning_content: plan.reasoning }),
     ...(plan.calls.length === 0
       ? {}
-      : { tool_calls: plan.calls.map(({ id, name, arguments: text }) => ({ id, type: 'function', function: { name, arguments: text } })) }),
+      : { tool_calls: calls.map(({ id, name, arguments: text }) => ({ id, type: 'function', function: { name, arguments: text } })) }),
   };
   return JSON.stringify({
     id: plan.id,
@@ -24,7 +28,7 @@ export function renderCompletion(plan: ReplyPlan, directives: Directives): strin
     created: CREATED,
     model: plan.model,
     choices: [{ index: 0, message, logprobs: null, finish_reason: plan.finish }],
-    ...(directives.nousage ? {} : { usage: plan.usage }),
+    ...(directives.nousage ? {} : { usage: shapeUsage(plan.usage, directives) }),
   });
 }
 
@@ -35,7 +39,7 @@ export function* renderEvents(plan: ReplyPlan, directives: Directives, includeUs
   let written = 0;
   const event = (delta: string, tokens: number): ReplyEvent => {
     written += tokens;
-    const usage = directives.usage === 'every' ? `,"usage":${JSON.stringify(usageSoFar(plan, written))}` : '';
+    const usage = directives.usage?.includes('every') ? `,"usage":${JSON.stringify(usageSoFar(plan, written))}` : '';
     return { json: `${head}{"index":0,"delta":${delta},"finish_reason":null}]${padding}${usage}}`, tokens };
   };
   yield event('{"role":"assistant","content":""}', 0);
@@ -43,11 +47,12 @@ export function* renderEvents(plan: ReplyPlan, directives: Directives, includeUs
   const channel = plan.isRefusal ? 'refusal' : 'content';
   for (const { text, tokens } of pieces(plan.text, directives)) yield event(`{"${channel}":${JSON.stringify(text)}}`, tokens);
   for (const { json, tokens } of callPieces(plan, directives)) yield event(`{"tool_calls":[${json}]}`, tokens);
-  const usageOnFinish = directives.usage === 'every' || directives.usage === 'finish';
+  const usage = JSON.stringify(shapeUsage(plan.usage, directives));
+  const usageOnFinish = directives.usage?.some((word) => word === 'every' || word === 'finish') === true;
   const finish = `${head}{"index":0,"delta":{},"finish_reason":${JSON.stringify(plan.finish)}}]`;
-  yield { json: usageOnFinish ? `${finish},"usage":${JSON.stringify(plan.usage)}}` : `${finish}}`, tokens: 0 };
+  yield { json: usageOnFinish ? `${finish},"usage":${usage}}` : `${finish}}`, tokens: 0 };
   if (includeUsage && !usageOnFinish && !directives.nousage) {
-    yield { json: `${head}],"usage":${JSON.stringify(plan.usage)}}`, tokens: 0 };
+    yield { json: `${head}],"usage":${usage}}`, tokens: 0 };
   }
 }
 
@@ -67,7 +72,10 @@ function* callPieces({ calls }: ReplyPlan, directives: Directives): Generator<Re
     tokens,
   });
   const openings = calls.map(opening);
-  const deltas = calls.map((call, index) => [...pieces(call.arguments, directives)].map((piece) => argument(piece, index)));
+  const deltas = calls.map((call, index) => [
+    ...[...argumentPieces(call.arguments, directives)].map((piece) => argument(piece, index)),
+    ...(directives.repeat ? [opening(call, index)] : []),
+  ]);
   if (directives.interleave) yield* [...openings, ...inTurn(deltas)];
   else yield* openings.flatMap((start, index) => [start, ...(deltas[index] ?? [])]);
 }

@@ -2,7 +2,7 @@ import type { SimDialect } from '../sim-dialect.js';
 import { parseMessagesRequest } from './parse-request.js';
 import { renderMessage, renderMessageEvents } from './render-message.js';
 
-/** Anthropic's `POST /v1/messages`. Its streams end with `message_stop` and have no `[DONE]`. */
+/** Anthropic's `POST /v1/messages`. Its replies end with `message_stop` and have no `[DONE]`. */
 export const messagesDialect: SimDialect = {
   path: '/v1/messages',
   parseRequest: (body) => ({ chat: parseMessagesRequest(body), renderReply: renderMessage, renderEvents: renderMessageEvents }),
@@ -12,6 +12,8 @@ export const messagesDialect: SimDialect = {
     json: JSON.stringify({ type: 'error', error: { type: 'api_error', message } }),
     tokens: 0,
   }),
+  marker: { name: 'message_stop', json: '{"type":"message_stop"}', tokens: 0 },
+  markerAfter: ['reply'],
 };
 
 const ERROR_TYPES: Record<number, string> = {

@@ -1,7 +1,7 @@
 import type { Directives } from '../../directives.js';
 import type { ReplyPlan } from '../../reply/plan-reply.js';
 import type { Json } from '../field-checks.js';
-import { inTurn, pieces } from '../pieces.js';
+import { argumentPieces, inTurn, pieces, wholeArguments } from '../pieces.js';
 import type { ReplyEvent } from '../sim-dialect.js';
 
 /** The body of a plain reply. */
@@ -11,7 +11,10 @@ export function renderMessage(plan: ReplyPlan, directives: Directives): string {
     content: [
       ...(plan.reasoning === '' ? [] : [{ type: 'thinking', thinking: plan.reasoning, signature: 'sim' }]),
       ...(plan.text === '' ? [] : [{ type: 'text', text: plan.text }]),
-      ...plan.calls.map((call) => ({ type: 'tool_use', id: call.id, name: call.name, input: parsed(call.arguments) })),
+      ...plan.calls.flatMap((call) => {
+        const block = { type: 'tool_use', id: call.id, name: call.name, input: parsed(wholeArguments(call.arguments, directives)) };
+        return directives.repeat ? [block, block] : [block];
+      }),
     ],
     stop_reason: stopReasonOf(plan),
     usage: directives.nousage ? undefined : usageOf(plan),
@@ -30,24 +33,25 @@ export function* renderMessageEvents(plan: ReplyPlan, directives: Directives): G
   for (const { start, deltas, stop } of blocks.slice(0, blocks.length - together)) {
     yield start;
     yield* deltas;
-    yield stop;
+    yield* stop;
   }
   const calls = blocks.slice(blocks.length - together);
   for (const { start } of calls) yield start;
   yield* inTurn(calls.map(({ deltas }) => deltas));
-  for (const { stop } of calls) yield stop;
+  for (const { stop } of calls) yield* stop;
   yield event('message_delta', { delta: { stop_reason: stopReasonOf(plan), stop_sequence: null }, usage });
-  yield event('message_stop', {});
 }
 
-function blockEvents({ empty, text, deltaOf }: SimBlock, index: number, directives: Directives) {
+function blockEvents({ empty, text, isCall, deltaOf }: SimBlock, index: number, directives: Directives) {
   const padding = directives.pad ? { obfuscation: 'x'.repeat(directives.pad) } : {};
+  const start = event('content_block_start', { index, content_block: empty });
+  const stop = event('content_block_stop', { index });
   return {
-    start: event('content_block_start', { index, content_block: empty }),
-    deltas: [...pieces(text, directives)].map(({ text: piece, tokens }) =>
+    start,
+    deltas: [...(isCall ? argumentPieces(text, directives) : pieces(text, directives))].map(({ text: piece, tokens }) =>
       event('content_block_delta', { index, delta: deltaOf(piece), ...padding }, tokens),
     ),
-    stop: event('content_block_stop', { index }),
+    stop: isCall && directives.repeat ? [stop, start, stop] : [stop],
   };
 }
 
@@ -58,6 +62,7 @@ function event(type: string, fields: Json, tokens = 0): ReplyEvent {
 interface SimBlock {
   empty: Json;
   text: string;
+  isCall?: true;
   deltaOf(piece: string): Json;
 }
 
@@ -72,6 +77,7 @@ function blocksOf({ reasoning, text, calls }: ReplyPlan): SimBlock[] {
     (call): SimBlock => ({
       empty: { type: 'tool_use', id: call.id, name: call.name, input: {} },
       text: call.arguments,
+      isCall: true,
       deltaOf: (piece) => ({ type: 'input_json_delta', partial_json: piece }),
     }),
   );

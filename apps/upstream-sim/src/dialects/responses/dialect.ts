@@ -19,4 +19,6 @@ export const responsesDialect: SimDialect = {
     json: JSON.stringify({ type: 'error', code: 'server_error', message, param: null }),
     tokens: 0,
   }),
+  marker: { json: '[DONE]', tokens: 0 },
+  markerAfter: [],
 };

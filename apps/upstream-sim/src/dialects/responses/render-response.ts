@@ -1,17 +1,22 @@
 import type { Directives } from '../../directives.js';
 import type { ReplyPlan } from '../../reply/plan-reply.js';
 import type { PlannedCall } from '../../reply/requested-calls.js';
+import { shapeUsage } from '../../reply/shape-usage.js';
 import type { Json } from '../field-checks.js';
-import { inTurn, type Piece, pieces } from '../pieces.js';
+import { argumentPieces, inTurn, type Piece, pieces, wholeArguments } from '../pieces.js';
 import type { ReplyEvent } from '../sim-dialect.js';
 import type { ReplyShape } from './parse-request.js';
 
 /** Fixed, so that the same request gives the same bytes. */
 const CREATED = 1_700_000_000;
 
+/** Finish reasons of completed responses. With any other one a response is incomplete. */
+const GOOD_ENDS: ReadonlySet<string> = new Set(['stop', 'tool_calls']);
+const INCOMPLETE_REASONS: Record<string, string> = { length: 'max_output_tokens' };
+
 /** The body of a plain reply. */
 export function renderResponse(plan: ReplyPlan, directives: Directives, shape: ReplyShape): string {
-  const items = itemsOf(plan, shape).map(({ whole }) => whole);
+  const items = itemsOf(plan, shape, directives).flatMap(({ whole, isCall }) => (isCall && directives.repeat ? [whole, whole] : [whole]));
   return JSON.stringify(responseObject(plan, directives, items));
 }
 
@@ -24,7 +29,7 @@ export function* renderResponseEvents(plan: ReplyPlan, directives: Directives, s
     tokens,
   });
   const padding = directives.pad ? { obfuscation: 'x'.repeat(directives.pad) } : {};
-  const items = itemsOf(plan, shape);
+  const items = itemsOf(plan, shape, directives);
   const begun = { ...responseObject(plan, directives, []), status: 'in_progress', incomplete_details: null, usage: null };
   const open = function* ({ empty, part, partType }: SimItem, index: number): Generator<ReplyEvent> {
     yield event('response.output_item.added', { output_index: index, item: empty });
@@ -36,8 +41,12 @@ export function* renderResponseEvents(plan: ReplyPlan, directives: Directives, s
     const place = placeOf(item.empty, index, item.part);
     yield event(`response.${item.channel}.done`, { ...place, [item.field]: item.text });
     if (item.part) yield event(`response.${item.partType}.done`, { ...place, part: item.part.whole });
-    yield event('response.output_item.done', { output_index: index, item: item.whole });
+    const done = { output_index: index, item: item.whole };
+    yield event('response.output_item.done', done);
+    if (item.isCall && directives.repeat) yield event('response.output_item.done', done);
   };
+  const cut = (item: SimItem): Iterable<Piece> =>
+    item.field === 'arguments' ? argumentPieces(item.text, directives) : pieces(item.text, directives);
   yield event('response.created', { response: begun });
   yield event('response.in_progress', { response: begun });
   const entries = [...items.entries()];
@@ -45,11 +54,11 @@ export function* renderResponseEvents(plan: ReplyPlan, directives: Directives, s
   const alone = entries.slice(0, entries.length - together.length);
   for (const [index, item] of alone) {
     yield* open(item, index);
-    for (const piece of pieces(item.text, directives)) yield delta(item, index, piece);
+    for (const piece of cut(item)) yield delta(item, index, piece);
     yield* close(item, index);
   }
   for (const [index, item] of together) yield* open(item, index);
-  const queues = together.map(([index, item]) => [...pieces(item.text, directives)].map((piece) => ({ index, item, piece })));
+  const queues = together.map(([index, item]) => [...cut(item)].map((piece) => ({ index, item, piece })));
   for (const { index, item, piece } of inTurn(queues)) yield delta(item, index, piece);
   for (const [index, item] of together) yield* close(item, index);
   const response = responseObject(
@@ -57,7 +66,7 @@ export function* renderResponseEvents(plan: ReplyPlan, directives: Directives, s
     directives,
     items.map(({ whole }) => whole),
   );
-  yield event(`response.${response.status}`, { response });
+  if (!directives.nodone) yield event(`response.${response.status}`, { response });
 }
 
 /** One output item: its first and last form, and the text that its deltas carry. */
@@ -74,12 +83,14 @@ interface SimItem {
   partType?: string;
 }
 
-function itemsOf(plan: ReplyPlan, shape: ReplyShape): SimItem[] {
+function itemsOf(plan: ReplyPlan, shape: ReplyShape, directives: Directives): SimItem[] {
   const seed = plan.id.slice(-8);
   const items: SimItem[] = [];
   if (plan.reasoning !== '') items.push(reasoningItem(`rs_sim_${seed}`, plan.reasoning, shape.reasoningSummary));
   if (plan.text !== '' || items.length + plan.calls.length === 0) items.push(messageItem(`msg_sim_${seed}`, plan.text, plan.isRefusal));
-  for (const [index, call] of plan.calls.entries()) items.push(callItem(`fc_sim_${seed}_${index}`, call, shape.customTools.has(call.name)));
+  for (const [index, call] of plan.calls.entries()) {
+    items.push(callItem(`fc_sim_${seed}_${index}`, call, shape.customTools.has(call.name), directives));
+  }
   const last = items.at(-1);
   if (last !== undefined && last.whole.type !== 'reasoning' && plan.finish === 'length') last.whole.status = 'incomplete';
   return items;
@@ -116,13 +127,13 @@ function messageItem(id: string, text: string, isRefusal: boolean): SimItem {
   };
 }
 
-function callItem(id: string, call: PlannedCall, isCustom: boolean): SimItem {
+function callItem(id: string, call: PlannedCall, isCustom: boolean, directives: Directives): SimItem {
   const text = isCustom ? inputOf(call.arguments) : call.arguments;
   const field = isCustom ? 'input' : 'arguments';
   const item = { id, type: isCustom ? 'custom_tool_call' : 'function_call', call_id: call.id, name: call.name };
   return {
     empty: { ...item, status: 'in_progress', [field]: '' },
-    whole: { ...item, status: 'completed', [field]: text },
+    whole: { ...item, status: 'completed', [field]: isCustom ? text : wholeArguments(text, directives) },
     isCall: true,
     text,
     channel: isCustom ? 'custom_tool_call_input' : 'function_call_arguments',
@@ -143,9 +154,9 @@ function placeOf(item: Json, index: number, part: SimItem['part']): Json {
   return { item_id: item.id, output_index: index, ...part?.place };
 }
 
-function responseObject(plan: ReplyPlan, { nousage }: Directives, output: Json[]): Json {
-  const { usage, finish } = plan;
-  const reason = finish === 'length' ? 'max_output_tokens' : finish === 'content_filter' ? finish : undefined;
+function responseObject(plan: ReplyPlan, directives: Directives, output: Json[]): Json {
+  const usage = shapeUsage(plan.usage, directives);
+  const reason = GOOD_ENDS.has(plan.finish) ? undefined : (INCOMPLETE_REASONS[plan.finish] ?? plan.finish);
   return {
     id: plan.id.replace('chatcmpl-sim-', 'resp_sim_'),
     object: 'response',
@@ -163,7 +174,7 @@ function responseObject(plan: ReplyPlan, { nousage }: Directives, output: Json[]
     tools: [],
     top_p: null,
     store: false,
-    usage: nousage
+    usage: directives.nousage
       ? null
       : {
           input_tokens: usage.prompt_tokens,
