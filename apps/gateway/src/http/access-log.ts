@@ -34,8 +34,10 @@ export class AccessLog {
     this.count(exchange, status, endedAt);
     this.activity?.push(exchange, status, endedAt);
     const userAgent = printable(headers?.['user-agent'], USER_AGENT_MAX);
-    // A cause is an internal error. Upstream failures have none here: the inference-proxy logs them.
-    const level = error?.cause === undefined ? 'info' : 'error';
+    // A cause is an internal error, unless the client is at fault: then it is the refusal of another service, which the client is sent.
+    // Upstream failures have none here: the inference-proxy logs them.
+    const fault = error !== undefined && error.status >= 500 ? error.cause : undefined;
+    const level = fault === undefined ? 'info' : 'error';
     this.logger[level](
       {
         requestId,
@@ -49,7 +51,7 @@ export class AccessLog {
         format: FORMATS.get(route),
         status,
         code: error?.code,
-        err: error?.cause,
+        err: fault,
         accountId: caller?.accountId,
         projectId: caller?.projectId,
         keyId: caller?.keyId,

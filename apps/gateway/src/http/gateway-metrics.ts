@@ -16,7 +16,7 @@ const ENDS: readonly (readonly [status: number, code: string])[] = [
   [200, ''],
   [CLIENT_DISCONNECTED, ''],
   ...Object.entries(ERROR_CODES).map(([code, { status }]) => [status, code] as const),
-  ...[404, 405, 408, 415].map((status) => [status, 'invalid_request'] as const),
+  ...[404, 405, 408, 415, 426].map((status) => [status, 'invalid_request'] as const),
 ];
 
 export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;

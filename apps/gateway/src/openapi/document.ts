@@ -18,7 +18,7 @@ Requests are JSON in UTF-8 of at most 8 MiB and 128 levels. \`null\` is the same
 Every \`GET\` path also answers \`HEAD\`; query strings are ignored, except by \`/v1/usage\`.
 
 Errors have the format of their path, on all other paths the general one. This includes 404 for an unknown path, 405 with \`allow\` for
-another method, and 400, 408 and 431 for a request that is not valid HTTP, too slow or too long. Retry 429, 500, 502, 503 and 504 after
+another method, 426 for a WebSocket, and 400, 408 and 431 for a request that is not valid HTTP, too slow or too long. Retry 429, 500, 502, 503 and 504 after
 \`retry-after\`; do not repeat other requests unchanged. A stream that has begun has status 200, and a failure is one of its events.`;
 
 const TAGS: Record<TagName, string> = {

@@ -199,6 +199,9 @@ test.each([
     status: 404,
     body: { error: { message: 'This key has no such request.', type: 'not_found_error', param: null, code: 'invalid_request' } },
   });
+  const [line] = gateway.logged.filter(({ msg }) => msg === 'request').slice(-1);
+  expect(line).toMatchObject({ level: 30, status: 404, code: 'invalid_request' }); // as any other 404
+  expect(line).not.toHaveProperty('err');
 });
 
 describe('reads of one key at once', () => {

@@ -54,9 +54,15 @@ export function writeStreamHead(exchange: HttpExchange, response: ServerResponse
 
 /**
  * Writes an error reply. `body` is the error in the format of the endpoint. The client can read it at once; the reply ends when the
- * client has stopped sending its body.
+ * client has stopped sending its body. `methodHeaders` say what the endpoint takes instead.
  */
-export function writeError(request: GatewayRequest, response: ServerResponse, error: GatewayError, body: string, allow?: string): void {
+export function writeError(
+  request: GatewayRequest,
+  response: ServerResponse,
+  error: GatewayError,
+  body: string,
+  methodHeaders: Readonly<Record<string, string>> = {},
+): void {
   const { exchange } = request;
   const headers: Record<string, string | number> = {
     'content-type': 'application/json',
@@ -66,10 +72,10 @@ export function writeError(request: GatewayRequest, response: ServerResponse, er
     'x-request-id': exchange.requestId,
     'request-id': exchange.requestId,
     ...rateLimitHeaders(exchange),
+    ...methodHeaders,
   };
   headers['x-should-retry'] = String(isRetryable(error.status));
   if (isRetryable(error.status)) headers['retry-after'] = retryAfter(error.retryAfterSeconds);
-  if (allow !== undefined) headers.allow = allow;
   const nothingFollows = exchange.awaitsContinue || exchange.isUnreadable || (!request.complete && !canDiscardBody());
   if (nothingFollows) headers.connection = 'close';
   response.writeHead(error.status, headers);
