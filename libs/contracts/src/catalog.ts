@@ -119,6 +119,11 @@ export interface UpstreamCapabilities {
   penalties: boolean;
   /** Accepts `reasoning_effort` (`openai-chat`). Default false. */
   reasoningEffort: boolean;
+  /**
+   * Field that switches reasoning off when the client does (not `anthropic-messages`, where it is never on). Default `none`: such a request
+   * goes without one. Absent from a catalog service older than the field.
+   */
+  reasoningSwitch?: 'none' | 'reasoning_effort' | 'chat_template_kwargs' | 'thinking';
   /** Name of the output cap: `max_tokens` or `max_completion_tokens`. Default `max_tokens`. */
   maxTokensField: 'max_tokens' | 'max_completion_tokens';
   /** Implements `stop` itself. Default true. Where false, the proxy matches, and reads the reply to its end for its usage. */

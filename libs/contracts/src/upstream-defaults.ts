@@ -19,6 +19,7 @@ export const CAPABILITY_DEFAULTS: Readonly<Required<UpstreamCapabilities>> = {
   seed: true,
   penalties: true,
   reasoningEffort: false,
+  reasoningSwitch: 'none',
   maxTokensField: 'max_tokens',
   stop: true,
   reasoningEcho: false,

@@ -12,6 +12,8 @@ export interface Hints {
   presencePenalty?: number;
   frequencyPenalty?: number;
   reasoningEffort?: string;
+  /** The client switched reasoning off. */
+  reasoningOff?: true;
   parallelToolCalls?: boolean;
 }
 

@@ -24,7 +24,12 @@ export function inferenceRequests(): fc.Arbitrary<InferenceRequest> {
           output,
           stream: fc.boolean(),
           hints: fc.record(
-            { seed: fc.integer(), parallelToolCalls: fc.boolean(), reasoningEffort: fc.constantFrom('low', 'high') },
+            {
+              seed: fc.integer(),
+              parallelToolCalls: fc.boolean(),
+              reasoningEffort: fc.constantFrom('low', 'high'),
+              reasoningOff: fc.constant(true as const),
+            },
             { requiredKeys: [] },
           ),
         },

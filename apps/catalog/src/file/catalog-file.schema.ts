@@ -60,6 +60,8 @@ export class CapabilitiesEntry implements Omit<Required<UpstreamCapabilities>, '
   @TrueOrFalse() seed = CAPABILITY_DEFAULTS.seed;
   @TrueOrFalse() penalties = CAPABILITY_DEFAULTS.penalties;
   @TrueOrFalse() reasoningEffort = CAPABILITY_DEFAULTS.reasoningEffort;
+  @OneOf(['none', 'reasoning_effort', 'chat_template_kwargs', 'thinking'])
+  reasoningSwitch: NonNullable<UpstreamCapabilities['reasoningSwitch']> = CAPABILITY_DEFAULTS.reasoningSwitch;
   @OneOf(['max_tokens', 'max_completion_tokens']) maxTokensField: UpstreamCapabilities['maxTokensField'] =
     CAPABILITY_DEFAULTS.maxTokensField;
   @TrueOrFalse() stop = CAPABILITY_DEFAULTS.stop;

@@ -54,6 +54,7 @@ test('absent fields have their defaults', () => {
           seed: true,
           penalties: true,
           reasoningEffort: false,
+          reasoningSwitch: 'none',
           maxTokensField: 'max_tokens',
           stop: true,
           reasoningEcho: false,

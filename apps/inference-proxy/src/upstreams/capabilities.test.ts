@@ -77,6 +77,33 @@ describe.each(DIALECTS)('%s', (dialect) => {
   });
 });
 
+const OFF: Record<Dialect, Partial<Record<NonNullable<Able['reasoningSwitch']>, object>>> = {
+  'openai-chat': {
+    reasoning_effort: { reasoning_effort: 'none' },
+    chat_template_kwargs: { chat_template_kwargs: { enable_thinking: false, thinking: false } },
+    thinking: { thinking: { type: 'disabled' } },
+  },
+  'openai-responses': { reasoning_effort: { reasoning: { effort: 'none' } } },
+  'anthropic-messages': {},
+};
+
+describe.each(DIALECTS)('%s', (dialect) => {
+  test.each(['none', 'reasoning_effort', 'chat_template_kwargs', 'thinking'] as const)(
+    'reasoning is switched off by %s alone, and only if the client does [client-reasoning-off]',
+    (reasoningSwitch) => {
+      const names = ['reasoning_effort', 'reasoning', 'chat_template_kwargs', 'thinking'];
+      const fields = (hints: InferenceRequest['hints']) => fieldsOf(dialect, names, { hints }, { reasoningSwitch });
+      expect(fields({ reasoningOff: true })).toEqual(OFF[dialect][reasoningSwitch] ?? {});
+      expect(fields({})).toEqual({});
+    },
+  );
+});
+
+test('an effort of none goes as it came where no switch is named', () => {
+  const hints = { reasoningEffort: 'none', reasoningOff: true } as const;
+  expect(fieldsOf('openai-chat', ['reasoning_effort'], { hints }, { reasoningEffort: true })).toEqual({ reasoning_effort: 'none' });
+});
+
 const CACHED: Record<Dialect, object> = {
   'openai-chat': {
     choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],

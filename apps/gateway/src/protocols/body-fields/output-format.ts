@@ -2,6 +2,7 @@ import type { OutputFormat } from '#inference/request.js';
 import {
   fieldPath,
   invalidField,
+  isAbsent,
   type JsonObject,
   readName,
   readObject,
@@ -10,9 +11,18 @@ import {
   readOptionalTrue,
 } from './body-fields.js';
 
+/** Name of a schema whose client gave none, for upstreams that require one. */
+export const SCHEMA_NAME = 'output';
+
+/** The output format for a schema that the client wants enforced and has no other fields for. */
+export function enforcedSchema(schema: JsonObject): OutputFormat {
+  return { kind: 'json-schema', name: SCHEMA_NAME, schema, strict: true };
+}
+
 /**
  * Parses `response_format` of chat or `text.format` of responses. `nested`: the field of a `json_schema` format that holds its name and
- * schema; without it they are fields of the format itself.
+ * schema. Without it they are fields of the format itself, as some clients send them in chat, too. Other clients send the schema beside
+ * `json_object`.
  */
 export function parseOutputFormat(owner: JsonObject, field: string, path: string, nested?: string): OutputFormat {
   const format = readOptionalObject(owner, field, path);
@@ -22,11 +32,13 @@ export function parseOutputFormat(owner: JsonObject, field: string, path: string
     case 'text':
       return { kind: 'text' };
     case 'json_object':
-      return { kind: 'json-object' };
-    case 'json_schema':
-      return nested === undefined
+      return isAbsent(format.schema) ? { kind: 'json-object' } : enforcedSchema(readObject(format, 'schema', formatPath));
+    case 'json_schema': {
+      const isFlat = nested === undefined || (isAbsent(format[nested]) && !isAbsent(format.schema));
+      return isFlat
         ? parseJsonSchema(format, formatPath)
         : parseJsonSchema(readObject(format, nested, formatPath), fieldPath(formatPath, nested));
+    }
     default:
       throw invalidField(`${formatPath}.type`, 'must be one of text, json_object, json_schema');
   }
@@ -35,7 +47,7 @@ export function parseOutputFormat(owner: JsonObject, field: string, path: string
 function parseJsonSchema(format: JsonObject, path: string): OutputFormat {
   return {
     kind: 'json-schema',
-    name: readName(format, 'name', path),
+    name: isAbsent(format.name) ? SCHEMA_NAME : readName(format, 'name', path),
     schema: readObject(format, 'schema', path),
     strict: readOptionalTrue(format, 'strict', path),
     description: readOptionalString(format, 'description', path),

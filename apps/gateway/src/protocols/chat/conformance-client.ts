@@ -33,7 +33,7 @@ type Call = { id: string; type: string } & (
 interface Message {
   role: string;
   content: string | null;
-  refusal?: string;
+  refusal: string | null;
   reasoning_content?: string;
   tool_calls?: Call[];
 }
@@ -78,7 +78,7 @@ function joinChunks(chunks: Chunk[]): unknown {
   );
   const { id, created, model } = first as Chunk;
   // The first chunk replaces the role.
-  const message: Message = { role: 'none', content: null };
+  const message: Message = { role: 'none', content: null, refusal: null };
   let finishReason: string | null = null;
   for (const chunk of chunks)
     demand(
@@ -96,8 +96,8 @@ function joinChunks(chunks: Chunk[]): unknown {
     finishReason = finish_reason;
   }
   demand(finishReason !== null, 'there is a finish');
-  const choices = [{ index: 0, message, finish_reason: finishReason }];
-  return { id, object: 'chat.completion', created, model, choices, usage: usageChunk?.usage };
+  const choices = [{ index: 0, message, logprobs: null, finish_reason: finishReason }];
+  return { id, object: 'chat.completion', created, model, system_fingerprint: null, choices, usage: usageChunk?.usage };
 }
 
 function addDelta(message: Message, delta: Delta): void {

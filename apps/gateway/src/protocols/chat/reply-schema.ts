@@ -12,6 +12,7 @@ import {
   word,
 } from '../json-schema/json-schema.js';
 
+const unknownHere: JsonSchema = { type: 'null', description: 'For clients that require the field.' };
 const FINISH_REASON = word('stop', 'length', 'tool_calls');
 
 /** Schemas of the plain replies and stream events that `response.ts` and `stream.ts` render. */
@@ -21,10 +22,16 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
     object: word('chat.completion'),
     created: described(count, 'Unix seconds.'),
     model: text,
+    system_fingerprint: unknownHere,
     choices: { ...list(ref('ChatChoice')), minItems: 1, maxItems: 1 },
     usage: ref('ChatUsage'),
   }),
-  ChatChoice: replyObject({ index: { type: 'integer', const: 0 }, message: ref('ChatReplyMessage'), finish_reason: FINISH_REASON }),
+  ChatChoice: replyObject({
+    index: { type: 'integer', const: 0 },
+    message: ref('ChatReplyMessage'),
+    logprobs: unknownHere,
+    finish_reason: FINISH_REASON,
+  }),
   ChatReplyMessage: replyObject(
     {
       role: word('assistant'),
@@ -32,9 +39,9 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
         orNull(text),
         'Null if the reply has no text, but tool calls, a refusal, or reasoning that used the whole output limit.',
       ),
+      refusal: described(orNull(text), "The model's refusal to answer. `content` is null unless text came before it."),
     },
     {
-      refusal: described(text, "The model's refusal to answer. `content` is null unless text came before it."),
       reasoning_content: described(text, 'The reasoning of the model, if the upstream shows it.'),
       tool_calls: list(ref('ChatToolCall')),
     },

@@ -50,18 +50,26 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
           { ...list(ref('ChatTool')), maxItems: TOOLS_MAX },
           'Functions and custom tools the model may call; each name once.',
         ),
-        tool_choice: described(ref('ChatToolChoice'), 'Ignored without `tools`.'),
+        tool_choice: described(ref('ChatToolChoice'), 'A choice that forces a call needs `tools`. `any` means `required`.'),
         response_format: ref('ChatResponseFormat'),
         seed: described({ type: 'integer' }, 'A hint: forwarded if the upstream supports it. An invalid value is ignored.'),
         presence_penalty: described({ type: 'number', minimum: -2, maximum: 2 }, 'A hint, like `seed`.'),
         frequency_penalty: described({ type: 'number', minimum: -2, maximum: 2 }, 'A hint, like `seed`.'),
         reasoning_effort: described({ type: 'string', pattern: '^[a-z]{1,16}$' }, 'A hint, like `seed`.'),
         parallel_tool_calls: described(flag, 'A hint, like `seed`.'),
+        chat_template_kwargs: described(
+          anyObject,
+          'Only arguments about thinking. `enable_thinking` or `thinking` false switches reasoning off where the upstream can, as ' +
+            '`enable_thinking: false`, `thinking: {"type":"disabled"}` and `reasoning: {"enabled":false}` do.',
+        ),
+        guided_json: described(anything, "Other servers' form of `response_format` with a schema: an object or its JSON text."),
+        json_schema: described(anything, 'Like `guided_json`.'),
+        structured_outputs: described(anyObject, 'Its `json` is like `guided_json`. Other constraints are refused.'),
       },
     ),
     description:
       'Other fields are ignored, except those that would change the reply: `functions`, `function_call`, `audio`, an audio ' +
-      'modality, `logprobs` and `top_logprobs` are refused.',
+      'modality, `logprobs`, `top_logprobs`, `logit_bias`, and constraints of other servers that are no JSON Schema are refused.',
   },
   ChatMessage: byProperty('role', {
     system: 'ChatInstructionMessage',
@@ -112,7 +120,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
     description: 'A tool that takes one text.',
   },
   ChatToolChoice: either(
-    mode,
+    word('none', 'auto', 'required', 'any'),
     described(requestObject({ type: word('function'), function: requestObject({ name }) }), 'Forces one of `tools`.'),
     described(requestObject({ type: word('custom'), custom: requestObject({ name }) }), 'Forces one of `tools`.'),
     {
@@ -127,14 +135,20 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
   },
   ChatResponseFormat: byProperty('type', {
     text: 'ChatPlainFormat',
-    json_object: 'ChatPlainFormat',
+    json_object: 'ChatJsonFormat',
     json_schema: 'ChatJsonSchemaFormat',
   }),
-  ChatPlainFormat: requestObject({ type: word('text', 'json_object') }),
-  ChatJsonSchemaFormat: requestObject({
-    type: word('json_schema'),
-    json_schema: requestObject({ name, schema: anyObject }, { strict: flag, description: text }),
-  }),
+  ChatPlainFormat: requestObject({ type: word('text') }),
+  ChatJsonFormat: requestObject({ type: word('json_object') }, { schema: described(anyObject, 'A schema that the object has to fit.') }),
+  ChatJsonSchemaFormat: {
+    ...requestObject({ type: word('json_schema') }),
+    anyOf: [
+      requestObject({ json_schema: ref('ChatJsonSchema') }),
+      requestObject({ schema: anyObject }, { json_schema: { type: 'null' }, name, strict: flag, description: text }),
+    ],
+    description: 'The schema and its fields may also stand beside `type`.',
+  },
+  ChatJsonSchema: requestObject({ schema: anyObject }, { name, strict: flag, description: text }),
 };
 
 function allowedTool(type: string): JsonSchema[] {

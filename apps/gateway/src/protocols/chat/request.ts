@@ -1,11 +1,12 @@
 import type { Hints } from '#inference/request.js';
 import { parseBodyAttribution } from '../body-fields/body-attribution.js';
 import { invalidField, isAbsent, type JsonObject, readBody, readOptionalBoolean, readOptionalObject } from '../body-fields/body-fields.js';
-import { parseOutputFormat } from '../body-fields/output-format.js';
 import { parseStopSequence, parseStopSequences } from '../body-fields/stop-sequences.js';
 import { validateFields } from '../body-fields/validate-fields.js';
 import type { ParsedRequest } from '../protocol-adapter.js';
 import { WireNames } from '../tool-calls/wire-names.js';
+import { isEmpty, parseOutput } from './output.js';
+import { parseReasoningHints } from './reasoning-effort.js';
 import { ChatFields } from './request.dto.js';
 import { parseTools, parseToolUse } from './tools.js';
 import { parseTurns } from './turns.js';
@@ -38,7 +39,7 @@ export function parseRequest(body: unknown): ChatRequest {
       temperature: fields.temperature,
       topP: fields.top_p,
       stop: parseStop(source),
-      output: parseOutputFormat(source, 'response_format', '', 'json_schema'),
+      output: parseOutput(source),
       stream,
       endUser: fields.user,
       hints: parseHints(source, tools.length > 0),
@@ -54,16 +55,16 @@ function refuseUnsupportedFields(source: JsonObject): void {
   }
   for (const legacy of ['functions', 'function_call']) {
     const value = source[legacy];
-    if (!isAbsent(value) && !isEmptyArray(value)) throw invalidField(legacy, 'is not supported: use `tools` and `tool_choice`');
+    if (!isEmpty(value)) throw invalidField(legacy, 'is not supported: use `tools` and `tool_choice`');
+  }
+  if (!isEmpty(source.logit_bias)) throw invalidField('logit_bias', 'is not supported: tokens differ from upstream to upstream');
+  if (source.continue_final_message === true) {
+    throw invalidField('continue_final_message', 'is not supported: a reply is a message of its own');
   }
   if (!isAbsent(source.audio)) throw invalidField('audio', 'is not supported: replies are text');
   if (Array.isArray(source.modalities) && source.modalities.includes('audio')) {
     throw invalidField('modalities', 'must not include audio: replies are text');
   }
-}
-
-function isEmptyArray(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0;
 }
 
 function outputLimitOf(fields: ChatFields): number | undefined {
@@ -81,12 +82,11 @@ function parseStop(source: JsonObject): string[] | undefined {
 
 /** Parses optional hints. An invalid hint is ignored, never an error. */
 function parseHints(source: JsonObject, hasTools: boolean): Hints {
-  const { seed, presence_penalty, frequency_penalty, reasoning_effort, parallel_tool_calls } = source;
-  const hints: Hints = {};
+  const { seed, presence_penalty, frequency_penalty, parallel_tool_calls } = source;
+  const hints: Hints = parseReasoningHints(source);
   if (Number.isSafeInteger(seed)) hints.seed = seed as number;
   if (isPenalty(presence_penalty)) hints.presencePenalty = presence_penalty;
   if (isPenalty(frequency_penalty)) hints.frequencyPenalty = frequency_penalty;
-  if (typeof reasoning_effort === 'string' && /^[a-z]{1,16}$/.test(reasoning_effort)) hints.reasoningEffort = reasoning_effort;
   // Some upstreams refuse it without tools.
   if (typeof parallel_tool_calls === 'boolean' && hasTools) hints.parallelToolCalls = parallel_tool_calls;
   return hints;

@@ -11,10 +11,12 @@ export function renderCompletion(reply: ReplyContext, completion: Completion): s
     object: 'chat.completion',
     created: reply.createdSeconds,
     model: reply.model,
+    system_fingerprint: null,
     choices: [
       {
         index: 0,
         message: renderMessage(completion),
+        logprobs: null,
         finish_reason: renderFinishReason(completion.finishReason, completion.toolCalls.length > 0),
       },
     ],
@@ -26,14 +28,14 @@ export function renderId(reply: ReplyContext): string {
   return `chatcmpl-${reply.id}`;
 }
 
-/** Renders the message. `refusal`, `reasoning_content` and `tool_calls` are omitted when empty; `content` is always present. */
+/** Renders the message. `reasoning_content` and `tool_calls` are omitted when empty; `content` and `refusal` are always present. */
 function renderMessage(completion: Completion) {
   const { text, refusal, reasoning, toolCalls, finishReason } = completion;
   const emptyIsNull = refusal !== '' || isEmptyContentNull(toolCalls.length > 0, reasoning !== '', finishReason);
   return {
     role: 'assistant',
     content: text === '' && emptyIsNull ? null : text,
-    ...(refusal !== '' && { refusal }),
+    refusal: refusal === '' ? null : refusal,
     ...(reasoning !== '' && { reasoning_content: reasoning }),
     ...(toolCalls.length > 0 && { tool_calls: toolCalls.map(renderToolCall) }),
   };

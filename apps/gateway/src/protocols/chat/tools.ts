@@ -53,12 +53,13 @@ export function readKind(owner: JsonObject, path: string): Tool['kind'] {
 }
 
 /**
- * Parses `tool_choice`. Returns the choice and the tools for the upstream: all of them, or only the allowed ones. Without tools the choice
- * is dropped: clients send it, but upstreams refuse it.
+ * Parses `tool_choice`. Returns the choice and the tools for the upstream: all of them, or only the allowed ones. Without tools, `auto` and
+ * `none` are dropped, because clients send them and upstreams refuse them; a choice that forces a call is refused. `any` is Mistral's word.
  */
 export function parseToolUse(source: JsonObject, tools: readonly Tool[]): ToolUse {
   const choice = source.tool_choice;
-  if (isAbsent(choice) || tools.length === 0) return { tools };
+  if (isAbsent(choice)) return { tools };
+  if (choice === 'any') return useInMode('required', tools, 'tool_choice');
   if (typeof choice === 'string') return useInMode(parseToolChoiceMode(choice, 'tool_choice'), tools, 'tool_choice');
   if (!isObject(choice)) throw invalidField('tool_choice', 'must be a string or an object');
   switch (readName(choice, 'type', 'tool_choice')) {

@@ -51,11 +51,11 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
       {
         ...otherFields,
         ...promptOptions,
-        tool_choice: described(ref('MessagesToolChoice'), 'Ignored without `tools`.'),
+        tool_choice: described(ref('MessagesToolChoice'), 'A choice that forces a call needs `tools`.'),
         stop_sequences: described(stopSequences, 'A matched one is reported as `end_turn`.'),
         thinking: described(
           requestObject({}, { type: text }),
-          'Any `type` except `disabled` shows reasoning. Budgets are not applied; reasoning is billed either way.',
+          'Any `type` except `disabled` shows reasoning; `disabled` switches it off where the upstream can. Budgets are not applied; reasoning is billed either way.',
         ),
       },
     ),

@@ -12,6 +12,7 @@ import {
   readOptionalObject,
   readOptionalString,
 } from '../body-fields/body-fields.js';
+import { enforcedSchema } from '../body-fields/output-format.js';
 import { parseStopSequences } from '../body-fields/stop-sequences.js';
 import { validateFields } from '../body-fields/validate-fields.js';
 import type { ParsedRequest } from '../protocol-adapter.js';
@@ -34,9 +35,10 @@ export function parseRequest(body: unknown): MessagesRequest {
   const fields = validateFields(MessagesFields, source);
   if (fields.max_tokens === undefined) throw invalidField('max_tokens', 'is required');
   const { prompt, declared } = parsePrompt(source, fields.model);
+  const thinking = readThinking(source);
   return {
     attribution: parseBodyAttribution(source),
-    showThinking: isThinkingOn(source),
+    showThinking: thinking !== undefined && thinking !== 'disabled',
     request: {
       ...prompt,
       toolChoice: parseToolChoice(source, declared),
@@ -45,7 +47,7 @@ export function parseRequest(body: unknown): MessagesRequest {
       topP: fields.top_p,
       stop: parseStopSequences(source, 'stop_sequences'),
       stream: fields.stream ?? false,
-      hints: {},
+      hints: thinking === 'disabled' ? { reasoningOff: true } : {},
     },
   };
 }
@@ -89,12 +91,11 @@ function parseJsonSchema(owner: JsonObject, field: string, path: string): Output
   if (format === undefined) return undefined;
   const formatPath = fieldPath(path, field);
   if (readName(format, 'type', formatPath) !== 'json_schema') throw invalidField(`${formatPath}.type`, 'must be json_schema');
-  return { kind: 'json-schema', name: 'output', schema: readObject(format, 'schema', formatPath), strict: true };
+  return enforcedSchema(readObject(format, 'schema', formatPath));
 }
 
-/** True for any thinking type except `disabled`. `budget_tokens` is ignored. */
-function isThinkingOn(source: JsonObject): boolean {
+/** Returns the type of `thinking`. Any type but `disabled` shows the reasoning; `budget_tokens` is ignored. */
+function readThinking(source: JsonObject): string | undefined {
   const thinking = readOptionalObject(source, 'thinking', '');
-  const type = thinking && readOptionalString(thinking, 'type', 'thinking');
-  return type !== undefined && type !== 'disabled';
+  return thinking && readOptionalString(thinking, 'type', 'thinking');
 }

@@ -97,23 +97,29 @@ function parseTool(entry: JsonObject, path: string, names: WireNames): Tool {
   };
 }
 
-/** Parses `tool_choice`. `auto` and `none` are dropped without tools. `disable_parallel_tool_use` is ignored. */
+/**
+ * Parses `tool_choice`. Without tools, `auto` and `none` are dropped, and a choice that forces a call is refused. A choice that only a
+ * dropped server tool could meet counts as `auto`: clients do not expect an error for it. `disable_parallel_tool_use` is ignored.
+ */
 export function parseToolChoice(source: JsonObject, { tools, dropped }: DeclaredTools): ToolChoice | undefined {
-  if (isAbsent(source.tool_choice) || tools.length === 0) return undefined;
+  if (isAbsent(source.tool_choice)) return undefined;
   const choice = readObject(source, 'tool_choice', '');
-  switch (readName(choice, 'type', 'tool_choice')) {
+  const type = readName(choice, 'type', 'tool_choice');
+  const isFree = tools.length === 0 ? undefined : ({ kind: 'auto' } as const);
+  switch (type) {
     case 'auto':
-      return { kind: 'auto' };
-    case 'any':
-      return { kind: 'required' };
+      return isFree;
     case 'none':
-      return { kind: 'none' };
+      return tools.length === 0 ? undefined : { kind: 'none' };
+    case 'any':
+      if (tools.length > 0) return { kind: 'required' };
+      if (dropped.size > 0) return undefined;
+      throw invalidField('tool_choice.type', 'requires a call, but there is no tool to call');
     case 'tool': {
       const name = readName(choice, 'name', 'tool_choice');
       const forced = tools.find((tool) => tool.key.name === name);
       if (forced !== undefined) return { kind: 'tool', wireName: forced.wireName };
-      // Clients that force a server tool do not expect an error.
-      if (dropped.has(name)) return { kind: 'auto' };
+      if (dropped.has(name)) return isFree;
       throw invalidField('tool_choice.name', 'must be the name of one of `tools`');
     }
     default:

@@ -148,11 +148,15 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
   ),
   ResponsesTextFormat: byProperty('type', {
     text: 'ResponsesPlainFormat',
-    json_object: 'ResponsesPlainFormat',
+    json_object: 'ResponsesJsonFormat',
     json_schema: 'ResponsesJsonSchemaFormat',
   }),
-  ResponsesPlainFormat: requestObject({ type: word('text', 'json_object') }),
-  ResponsesJsonSchemaFormat: requestObject({ type: word('json_schema'), name, schema: anyObject }, { strict: flag, description: text }),
+  ResponsesPlainFormat: requestObject({ type: word('text') }),
+  ResponsesJsonFormat: requestObject(
+    { type: word('json_object') },
+    { schema: described(anyObject, 'A schema that the object has to fit.') },
+  ),
+  ResponsesJsonSchemaFormat: requestObject({ type: word('json_schema'), schema: anyObject }, { name, strict: flag, description: text }),
 };
 
 /** Returns the schema of an entry of any other type than these. */

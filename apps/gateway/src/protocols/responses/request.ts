@@ -2,7 +2,7 @@ import { GatewayError } from '#inference/errors.js';
 import type { SystemTurn } from '#inference/turn.js';
 import { parseBodyAttribution } from '../body-fields/body-attribution.js';
 import { invalidField, isAbsent, isObject, type JsonObject, readBody, readOptionalObject } from '../body-fields/body-fields.js';
-import { parseOutputFormat } from '../body-fields/output-format.js';
+import { parseOutputFormat, SCHEMA_NAME } from '../body-fields/output-format.js';
 import { validateFields } from '../body-fields/validate-fields.js';
 import type { ParsedRequest } from '../protocol-adapter.js';
 import { WireNames } from '../tool-calls/wire-names.js';
@@ -22,11 +22,13 @@ interface ResponsesEcho {
   metadata: JsonObject;
   parallel_tool_calls: boolean;
   prompt_cache_key: string | null;
+  safety_identifier: string | null;
   temperature: number;
   text: JsonObject;
   tool_choice: unknown;
   tools: JsonObject[];
   top_p: number;
+  user: string | null;
 }
 
 /** Parses a body of `POST /v1/responses`. Throws a `GatewayError` with its `param`. */
@@ -63,13 +65,19 @@ function echoOf(source: JsonObject, fields: ResponsesFields): ResponsesEcho {
     max_output_tokens: fields.max_output_tokens ?? null,
     metadata: parseMetadata(source),
     parallel_tool_calls: fields.parallel_tool_calls ?? true,
-    prompt_cache_key: typeof source.prompt_cache_key === 'string' ? source.prompt_cache_key : null,
+    prompt_cache_key: textOrNull(source.prompt_cache_key),
+    safety_identifier: textOrNull(source.safety_identifier),
     temperature: fields.temperature ?? 1,
     text: echoText(source),
     tool_choice: source.tool_choice ?? 'auto',
     tools: echoTools(source),
     top_p: fields.top_p ?? 1,
+    user: textOrNull(source.user),
   };
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
 }
 
 const STORED_STATE = {
@@ -106,7 +114,7 @@ function echoText(source: JsonObject): JsonObject {
 
 function echoFormat(format: JsonObject): JsonObject {
   if (format.type !== 'json_schema') return format;
-  return { ...format, description: format.description ?? null, strict: format.strict ?? false };
+  return { ...format, name: format.name ?? SCHEMA_NAME, description: format.description ?? null, strict: format.strict ?? false };
 }
 
 function isVerbosity(value: unknown): boolean {

@@ -101,8 +101,13 @@ test('metadata of 16 pairs is returned unchanged [responses-metadata, limit-meta
   expect(render({ metadata }).metadata).toEqual(metadata);
 });
 
+test('the end user is returned as it was sent [client-echo]', () => {
+  const sent = { user: 'u2', safety_identifier: 'u1', prompt_cache_key: 'k' };
+  expect(render(sent)).toMatchObject(sent);
+});
+
 test('store is false and reasoning has no effort, whatever the request asks for [no-stored-state, responses-store, responses-reasoning]', () => {
-  const response = render({ store: true, reasoning: { effort: 'high' }, truncation: 'auto', service_tier: 'flex', user: 'u' });
+  const response = render({ store: true, reasoning: { effort: 'high' }, truncation: 'auto', service_tier: 'flex' });
   expect(response).toEqual(render({}));
   expect(response).toMatchObject({ store: false, reasoning: { effort: null, summary: null } });
 });

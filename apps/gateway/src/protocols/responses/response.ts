@@ -126,10 +126,8 @@ const NOT_OFFERED = JSON.stringify({
   presence_penalty: 0,
   previous_response_id: null,
   reasoning: { effort: null, summary: null },
-  safety_identifier: null,
   service_tier: 'default',
   store: false,
   top_logprobs: 0,
   truncation: 'disabled',
-  user: null,
 }).slice(1);

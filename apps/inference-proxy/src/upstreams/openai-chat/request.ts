@@ -46,8 +46,23 @@ function renderHints(hints: Hints, capabilities: UpstreamCapabilities): Message 
     seed: capabilities.seed ? hints.seed : undefined,
     presence_penalty: (capabilities.penalties && hints.presencePenalty) || undefined,
     frequency_penalty: (capabilities.penalties && hints.frequencyPenalty) || undefined,
-    reasoning_effort: capabilities.reasoningEffort ? hints.reasoningEffort : undefined,
+    ...renderReasoning(hints, capabilities),
   };
+}
+
+/** Renders the effort, or the field with which the upstream switches reasoning off. Templates ignore the argument that is not theirs. */
+function renderReasoning({ reasoningOff, reasoningEffort }: Hints, capabilities: UpstreamCapabilities): Message {
+  switch (reasoningOff ? capabilities.reasoningSwitch : 'none') {
+    case 'reasoning_effort':
+      return { reasoning_effort: 'none' };
+    case 'chat_template_kwargs':
+      return { chat_template_kwargs: { enable_thinking: false, thinking: false } };
+    case 'thinking':
+      return { thinking: { type: 'disabled' } };
+    case 'none':
+    case undefined:
+      return { reasoning_effort: capabilities.reasoningEffort ? reasoningEffort : undefined };
+  }
 }
 
 function renderMessages(turns: readonly Turn[], capabilities: UpstreamCapabilities): Message[] {

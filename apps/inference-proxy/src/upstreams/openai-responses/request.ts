@@ -1,5 +1,5 @@
 import type { UpstreamCapabilities } from '#contracts/catalog.js';
-import type { InferenceRequest, OutputFormat } from '#inference/request.js';
+import type { Hints, InferenceRequest, OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, SystemTurn, TextPart, ToolTurn, Turn } from '#inference/turn.js';
 import { missingCapOf, OutputCap } from '../replies/output-cap.js';
@@ -36,7 +36,7 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
     top_p: capabilities.topP === false ? undefined : request.topP,
     ...renderTools(request, capabilities),
     text: renderOutput(request.output, capabilities),
-    reasoning: capabilities.reasoningSummary ? { effort: request.hints.reasoningEffort, summary: 'auto' } : undefined,
+    reasoning: renderReasoning(request.hints, capabilities),
     store: false,
     stream,
   };
@@ -45,6 +45,11 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
     headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
     body,
   };
+}
+
+function renderReasoning({ reasoningOff, reasoningEffort }: Hints, capabilities: UpstreamCapabilities): Item | undefined {
+  if (reasoningOff && capabilities.reasoningSwitch === 'reasoning_effort') return { effort: 'none' };
+  return capabilities.reasoningSummary ? { effort: reasoningEffort, summary: 'auto' } : undefined;
 }
 
 /** Returns what enforces the client's cap when the upstream takes none, or it is below the lowest of the dialect; otherwise undefined. */
