@@ -35,7 +35,9 @@ const FAILURES: Record<string, { fail: (route: Route) => Promise<void>; texts: s
 };
 
 /** A page shows 500 as it shows 503, without trying again by itself. */
-const SWEPT = Object.entries(FAILURES).filter(([how]) => how !== 'with 500');
+const SWEPT = Object.entries(FAILURES).flatMap(([how, failure]) => (how === 'with 500' ? [] : [failure]));
+/** Pages that fail at once: one whose calls hang costs time and no work. */
+const PAGES_AT_ONCE = 4;
 
 describeWithBrowser('pages whose calls fail', () => {
   const { panelUrl: origin } = stack();
@@ -55,47 +57,62 @@ describeWithBrowser('pages whose calls fail', () => {
     ];
   });
 
-  /** Opens a page whose calls fail, and waits until it says so with a button. */
-  async function findFailure(page: Page, path: string, texts: string[]): Promise<void> {
-    await page.goto(path);
+  /** Waits until a page says that its calls fail, with a button. */
+  async function findFailure(page: Page, texts: string[]): Promise<void> {
     const alert = texts.reduce((found, hasText) => found.filter({ hasText }), page.locator('main').getByRole('alert'));
     await alert.getByRole('button', { name: 'Try again' }).waitFor();
   }
 
-  /** Lets the calls of a page fail, except those of `passes`. Returns a function that ends it; what hangs stays so. */
-  async function failCalls(page: Page, fail: (route: Route) => Promise<void>, passes?: RegExp): Promise<() => void> {
-    let isFailing = true;
-    await page.unroute(API);
-    await page.route(API, (route) => (isFailing && !passes?.test(route.request().url()) ? fail(route) : route.continue()));
-    return () => {
-      isFailing = false;
-    };
+  /** Lets the calls of a page fail in the way that is returned, until it is undefined; what hangs stays so. Those of `passes` never fail. */
+  async function failCalls(page: Page, passes?: RegExp): Promise<{ fail?: ((route: Route) => Promise<void>) | undefined }> {
+    const way: Awaited<ReturnType<typeof failCalls>> = {};
+    await page.route(API, (route) => (way.fail && !passes?.test(route.request().url()) ? way.fail(route) : route.continue()));
+    return way;
   }
 
-  async function recover(page: Page, end: () => void): Promise<void> {
-    end();
-    await page.getByRole('button', { name: 'Try again' }).first().click();
+  /** Clicks "Try again", unless the page has tried again by itself and recovered. */
+  async function tryAgain(page: Page): Promise<void> {
+    await page.getByRole('button', { name: 'Try again' }).evaluateAll((buttons: { click?: () => void }[]) => buttons[0]?.click?.());
+  }
+
+  async function recover(page: Page): Promise<void> {
+    await tryAgain(page);
     await page.getByRole('button', { name: 'Try again' }).waitFor({ state: 'detached' });
     await untilSettled(page);
   }
 
-  test.each(SWEPT)('every page says so, and recovers: %s [money-failed-page]', async (_how, { fail, texts }) => {
-    const { page } = await openPage(shared.browser, { origin, cookie });
-    for (const path of paths) {
-      const end = await failCalls(page, fail, OPENING);
-      await findFailure(page, path, texts);
-      await recover(page, end);
-    }
-    await page.context().close();
+  test('every page says so in each way that calls fail, and recovers [money-failed-page]', async () => {
+    const waiting = paths.entries();
+    const sweep = async (): Promise<void> => {
+      const { page } = await openPage(shared.browser, { origin, cookie });
+      const way = await failCalls(page, OPENING);
+      for (const [index, path] of waiting) {
+        // Each way is the first one, before any data has come, of every third page.
+        const ways = [...SWEPT.slice(index % SWEPT.length), ...SWEPT.slice(0, index % SWEPT.length)];
+        for (const { fail, texts } of ways) {
+          const isFirst = way.fail === undefined;
+          way.fail = fail;
+          await (isFirst ? page.goto(path) : tryAgain(page));
+          await findFailure(page, texts);
+        }
+        way.fail = undefined;
+        await recover(page);
+      }
+      await page.context().close();
+    };
+    await Promise.all(Array.from({ length: PAGES_AT_ONCE }, sweep));
   });
 
   test.each(Object.entries(FAILURES))(
     'so does the panel before it knows who asks: %s [money-failed-page]',
     async (_how, { fail, texts }) => {
       const { page } = await openPage(shared.browser, { origin, cookie });
-      const end = await failCalls(page, fail);
-      await findFailure(page, '/panel/', texts);
-      await recover(page, end);
+      const way = await failCalls(page);
+      way.fail = fail;
+      await page.goto('/panel/');
+      await findFailure(page, texts);
+      way.fail = undefined;
+      await recover(page);
       await page.getByRole('navigation', { name: 'Pages' }).waitFor();
       await page.context().close();
     },
