@@ -225,12 +225,7 @@ test.each<[Kind, defaults: string, verdicts: Record<string, string>, found: Part
   ['openai-chat', 'refuse=images', { images: 'no' }, {}],
   ['openai-chat', 'ignore=images', { images: 'unclear' }, {}],
   ['openai-chat', 'say="<think>Well</think>Yes."', { reasoning: 'yes' }, { thinkTags: true, reasoningEffort: true, jsonSchema: false }],
-  [
-    'openai-chat',
-    'say="Well</think>Yes."',
-    { reasoning: 'yes' },
-    { beginsInReasoning: true, reasoningEffort: true, jsonSchema: false },
-  ],
+  ['openai-chat', 'say="Well</think>Yes."', { reasoning: 'yes' }, { beginsInReasoning: true, reasoningEffort: true, jsonSchema: false }],
 ])('%s, %s: %j', async (kind, defaults, verdicts, changes) => {
   const { found, verdicts: all, end } = await findOut(kind, { defaults });
   expect(all).toMatchObject(verdicts);

@@ -118,7 +118,18 @@ function requestOf(values: Values<typeof PARAMETERS>): ProbeRequest {
     return { upstreamId, model, contextTokens };
   }
   if (model === undefined) throw new UsageError('--url requires --model: an upstream outside of the catalog has no models');
-  const candidate = { kind: kind ?? 'openai-chat', baseUrl: url, apiKeyEnv, apiKeyFile, proxy, path, query, headers, allowPrivateNetwork, tls };
+  const candidate = {
+    kind: kind ?? 'openai-chat',
+    baseUrl: url,
+    apiKeyEnv,
+    apiKeyFile,
+    proxy,
+    path,
+    query,
+    headers,
+    allowPrivateNetwork,
+    tls,
+  };
   return { upstreamId, model, contextTokens, candidate };
 }
 

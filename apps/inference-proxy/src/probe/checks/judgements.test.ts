@@ -2,7 +2,17 @@ import { called, failed, REPORTED, result } from '../../../test/probe-results.js
 import { type Finding, judgeFailure, type ProbeResult } from '../probe-result.js';
 import { judgeCached, judgeCancel, judgeContextError } from './limits.js';
 import { judgeImage, judgeJsonObject, judgeJsonSchema } from './output.js';
-import { judgeCap, judgeCapTaken, judgeEffort, judgeFields, judgeHint, judgeReasoning, judgeStop, judgeSummary, stopIn } from './parameters.js';
+import {
+  judgeCap,
+  judgeCapTaken,
+  judgeEffort,
+  judgeFields,
+  judgeHint,
+  judgeReasoning,
+  judgeStop,
+  judgeSummary,
+  stopIn,
+} from './parameters.js';
 import { judgePieces, judgeStream, judgeUsage, tokensPerSecond } from './streaming.js';
 import { judgeCall, judgeForced, judgeNone, judgeParallel, judgeParallelField, judgeResults, judgeStrict } from './tools.js';
 import { judgeRole, judgeTaken } from './turns.js';

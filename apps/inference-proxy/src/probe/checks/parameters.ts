@@ -1,5 +1,5 @@
-import { estimateOutputTokens } from '#inference/estimate-tokens.js';
 import type { UpstreamCapabilities } from '#contracts/catalog.js';
+import { estimateOutputTokens } from '#inference/estimate-tokens.js';
 import type { Hints } from '#inference/request.js';
 import { type Finding, judgeFailure, type ProbeRequest, type ProbeResult } from '../probe-result.js';
 import { CHAT_ONLY, type Check, no, unclear, yes } from './check.js';
