@@ -33,7 +33,7 @@ test('the README has each directive, with each of its words, and no other one', 
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
   const rows = readme.slice(readme.indexOf('\n## Directives')).matchAll(/^\| (`.*?) \|/gm);
   const named = [...rows].flatMap(([, cell = '']) =>
-    [...cell.matchAll(/`([a-z-]+)(?:=([^`]*))?`/g)].map(([, name = '', value]) => ({ name, value })),
+    [...cell.matchAll(/`([a-z\d-]+)(?:=([^`]*))?`/g)].map(([, name = '', value]) => ({ name, value })),
   );
   expect([...new Set(named.map(({ name }) => name))].sort()).toEqual(Object.keys(KINDS).sort());
   const words = Object.entries(KINDS).flatMap(([name, kind]) => (typeof kind === 'string' ? [] : kind.map((word) => `${name}=${word}`)));
