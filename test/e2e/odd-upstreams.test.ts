@@ -39,7 +39,7 @@ async function ask(
   return events;
 }
 
-/** What the reply says, with the values of its calls: a dialect that has them as objects may write them anew. */
+/** Returns the reply with the values of its calls: a dialect that has them as objects may write them anew. */
 function madeOf(events: readonly StreamEvent[]) {
   const { calls, ...said } = foldOf(events);
   return { ...said, calls: calls.map(({ text, ...call }) => ({ ...call, made: JSON.parse(text) as unknown })) };

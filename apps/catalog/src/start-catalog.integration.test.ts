@@ -309,9 +309,9 @@ test('with PANEL_PRIVATE_NETWORK=off the panel opens no private network [sec-ups
   await startReplica(open, { panelPrivateNetwork: 'off' });
   const [cli, panel] = [await connectAs('cli'), await connectAs('panel')];
   const moved = open.replace('http://127.0.0.1:9100', 'http://127.0.0.1:9200');
-  const problem = 'can be set, or its baseUrl, path, query or headers changed, with the command line alone: PANEL_PRIVATE_NETWORK is off';
+  const problem = 'can be set, or its baseUrl, proxy, path, query or headers changed, with the command line alone: PANEL_PRIVATE_NETWORK is off';
   const refusal = expect.stringMatching(new RegExp(`upstreams\\[0\\]\\.allowPrivateNetwork: ${problem}`));
-  const more = ['"path":"admin"', '"query":{"a":"b"}', '"headers":{"x-a":"b"}'].map((field) => open.replace('"kind"', `${field},"kind"`));
+  const more = ['"proxy":"off"', '"path":"admin"', '"query":{"a":"b"}', '"headers":{"x-a":"b"}'].map((field) => open.replace('"kind"', `${field},"kind"`));
   for (const yaml of [moved, ...more])
     await expect(panel.request(catalogApply, { yaml })).rejects.toMatchObject({ code: 'invalid_request', message: refusal });
   const plan = (appliedBy?: 'cli' | 'panel') => panel.request(catalogPlan, { yaml: moved, appliedBy });

@@ -9,7 +9,7 @@ import { windowAt } from '../budgets/budget-window.js';
 import type { AccountState, NewEvent } from '../holds/batch.js';
 
 const TIMES = { leaseMs: 60_000, reaperGraceMs: 30_000 };
-const SEEDS = longOr(40, 2_000);
+const SEEDS = longOr(60, 2_000);
 const STEPS = 150;
 const NOW = 1_800_000_000_000;
 const [ACCOUNT, PROJECT, KEY, BUDGET] = Array.from({ length: 4 }, () => randomUUID()) as [string, string, string, string];

@@ -12,10 +12,16 @@ export interface FieldProblem {
 export type PrivateUpstreams = ReadonlyMap<string, string>;
 
 /** Everything that decides what is called at an upstream. */
-export function placeOf({ baseUrl, path, query, headers }: Partial<Pick<Upstream, 'baseUrl' | 'path' | 'query' | 'headers'>>): string {
+export function placeOf({
+  baseUrl,
+  proxy,
+  path,
+  query,
+  headers,
+}: Partial<Pick<Upstream, 'baseUrl' | 'proxy' | 'path' | 'query' | 'headers'>>): string {
   const sorted = (group: object | null | undefined): unknown =>
     Object.entries(group ?? {}).sort(([one], [other]) => (one < other ? -1 : 1));
-  return JSON.stringify([baseUrl, path ?? null, sorted(query), sorted(headers)]);
+  return JSON.stringify([baseUrl, proxy ?? null, path ?? null, sorted(query), sorted(headers)]);
 }
 
 /**
@@ -68,7 +74,8 @@ function secrets({ baseUrl, apiKeyEnv, apiKeyFile, tls }: UpstreamEntry, path: P
 
 function privateNetwork(upstream: UpstreamEntry, path: Path, allowed?: PrivateUpstreams): FieldProblem[] {
   if (upstream.allowPrivateNetwork !== true || allowed === undefined || allowed.get(upstream.id) === placeOf(upstream)) return [];
-  const problem = 'can be set, or its baseUrl, path, query or headers changed, with the command line alone: PANEL_PRIVATE_NETWORK is off';
+  const problem =
+    'can be set, or its baseUrl, proxy, path, query or headers changed, with the command line alone: PANEL_PRIVATE_NETWORK is off';
   return [{ path: [...path, 'allowPrivateNetwork'], problem }];
 }
 

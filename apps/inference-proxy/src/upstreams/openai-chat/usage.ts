@@ -5,8 +5,7 @@ import {
   outputWithin,
   parseCacheWrites,
   parseTokenCount,
-  promptOrRest,
-  promptWithin,
+  promptOf,
   reportedUsage,
   TOKENS_MAX,
   type UsageReading,
@@ -28,8 +27,8 @@ export function parseUsage(value: unknown, call: UsageReading): Usage | undefine
     promptDetails.cache_creation_tokens ?? promptDetails.cache_write_tokens ?? value.cache_creation_input_tokens,
     promptDetails.cache_creation_token_details ?? value.cache_creation,
   );
-  const promptTokens = promptWithin(
-    promptOrRest(fieldOf(value, 'prompt_tokens', 'input_tokens'), completionTokens, value.total_tokens),
+  const promptTokens = promptOf(
+    { prompt: fieldOf(value, 'prompt_tokens', 'input_tokens'), outputTokens: completionTokens, total: value.total_tokens },
     { cachedTokens, ...writes },
     call,
   );

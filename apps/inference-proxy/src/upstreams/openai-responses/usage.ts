@@ -5,8 +5,7 @@ import {
   outputWithin,
   parseCacheWrites,
   parseTokenCount,
-  promptOrRest,
-  promptWithin,
+  promptOf,
   reportedUsage,
   TOKENS_MAX,
   type UsageReading,
@@ -17,6 +16,7 @@ export function parseUsage(value: unknown, call: UsageReading): Usage | undefine
   if (!isObject(value)) return undefined;
   const inputDetails = objectOf(fieldOf(value, 'input_tokens_details', 'prompt_tokens_details'));
   const outputDetails = objectOf(fieldOf(value, 'output_tokens_details', 'completion_tokens_details'));
+  const prompt = fieldOf(value, 'input_tokens', 'prompt_tokens');
   const output = parseTokenCount(fieldOf(value, 'output_tokens', 'completion_tokens'));
   const cache = {
     cachedTokens: parseTokenCount(inputDetails.cached_tokens),
@@ -24,7 +24,7 @@ export function parseUsage(value: unknown, call: UsageReading): Usage | undefine
   };
   const counted = {
     ...cache,
-    promptTokens: promptWithin(promptOrRest(fieldOf(value, 'input_tokens', 'prompt_tokens'), output, value.total_tokens), cache, call),
+    promptTokens: promptOf({ prompt, outputTokens: output, total: value.total_tokens }, cache, call),
     outputTokens: output,
   };
   const outputTokens = Math.min(TOKENS_MAX, outputWithin(value.total_tokens, counted, call));

@@ -95,6 +95,8 @@ test('with cachedApart the prompt contains the tokens of the cache, and a total 
     expect(parseChatUsage(chat, call)).toMatchObject(expected);
     expect(parseResponsesUsage(responses, call)).toMatchObject(expected);
   }
+  const total = { completion_tokens: 9, total_tokens: 136, prompt_tokens_details: details };
+  expect(parseChatUsage(total, call)).toMatchObject(expected);
 });
 
 const CALL = { capabilities: { cachedApart: false }, outputTokensMax: 1_000 };

@@ -36,19 +36,19 @@ export function fieldOf(usage: Record<string, unknown>, ...names: readonly strin
   return undefined;
 }
 
-/** Returns the prompt; where a server leaves it out beside a total, what the total has besides the output. */
-export function promptOrRest(prompt: unknown, outputTokens: number, total: unknown): number {
-  return parseTokenCount(prompt) || (outputTokens > 0 ? Math.max(0, parseTokenCount(total) - outputTokens) : 0);
-}
-
-/** Returns the tokens of the prompt where servers count those of the cache among them, unless the catalog says that this one does not. */
-export function promptWithin(
-  promptTokens: number,
+/**
+ * Returns the tokens of the prompt, those of the cache included: servers count them among the prompt, unless the catalog says that this one
+ * does not. Where a server leaves the prompt out beside a total, the prompt is what the total has besides the output.
+ */
+export function promptOf(
+  { prompt, outputTokens, total }: { prompt: unknown; outputTokens: number; total: unknown },
   { cachedTokens, cacheWriteTokens, cacheWrite1hTokens }: CacheCounts,
   { capabilities }: UsageReading,
 ): number {
+  const reported = parseTokenCount(prompt);
   const apart = capabilities.cachedApart ? cachedTokens + cacheWriteTokens + cacheWrite1hTokens : 0;
-  return Math.min(TOKENS_MAX, promptTokens + apart);
+  const rest = reported === 0 && outputTokens > 0 ? parseTokenCount(total) - outputTokens : 0;
+  return Math.min(TOKENS_MAX, Math.max(reported + apart, rest));
 }
 
 /**
