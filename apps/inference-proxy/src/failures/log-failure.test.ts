@@ -108,8 +108,8 @@ describe.each<[Upstream['kind'], event: (error: object) => string]>([
     ['a refusal in no format', answering(500, `<p>${prompt}</p>`), 'other 500'],
     ['a refusal of this request', answering(400, { error }), 'bad-request 400 server_error'],
     ['a code', answering(400, { error: { code: prompt, message: '' } }), 'bad-request 400'],
-    ['an error within a stream', streaming(event(error)), 'other server_error'],
-    ['an error in place of a reply', answering(200, { error }), 'other server_error'],
+    ['an error within a stream', streaming(event(error)), 'other 500 server_error'],
+    ['an error in place of a reply', answering(200, { error }), 'other 500 server_error'],
   ])('a prompt that the upstream repeats in %s is not logged', async (_where, behaviour, detail) => {
     upstream.behave(behaviour);
     const turns = [{ role: 'user' as const, parts: [{ type: 'text' as const, text: prompt }] }];

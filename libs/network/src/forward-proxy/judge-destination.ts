@@ -4,8 +4,8 @@ import { AddressRefusedError, assertHostAllowed, guardedLookup, type Resolver } 
 
 /** Longest wait for a name server before a name is left to the proxy. Where only the proxy reaches the outside there may be none. */
 const RESOLVE_MS = 1_000;
-/** Milliseconds for which a name that did not resolve is not asked for again. */
-const UNRESOLVED_MS = 30_000;
+/** Milliseconds for which a name that did not resolve is not asked for again: each question may hold one of few resolver threads for long. */
+const UNRESOLVED_MS = 300_000;
 
 /**
  * Returns a judge for a proxy that resolves names itself, so that its rules may name hosts. It refuses forbidden addresses and names, and a
