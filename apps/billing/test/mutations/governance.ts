@@ -116,8 +116,8 @@ export const MUTATIONS_OF_GOVERNANCE: MutationsByFile = {
   'apps/billing/src/webhooks/webhook-client.ts': [
     [
       'a private address behind a name is refused',
-      'lookup: guardedLookup(allowPrivateNetwork),',
-      'lookup: guardedLookup(true),',
+      'lookup: guardedLookup(allowPrivateNetwork, resolve),',
+      'lookup: guardedLookup(true, resolve),',
       WEBHOOKS,
       'a name that resolves to a private address',
     ],
