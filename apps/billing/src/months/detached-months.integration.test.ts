@@ -412,6 +412,23 @@ describe('a detached month', () => {
     expect((await months.list()).detached.map(({ month }) => month)).toEqual([M0]);
   });
 
+  test('is attached as an older version has left it: without the columns and checks of later ones', async () => {
+    const columns = ['cache_write_tokens', 'cache_write_1h_tokens'];
+    for (const [part, more] of [
+      [PARTS[0], ['cache_write_price', 'cache_write_1h_price', ...columns]],
+      [PARTS[1], columns],
+    ] as const) {
+      await tamper(
+        `ALTER TABLE detached.${part} ${more.map((column) => `DROP COLUMN ${column}`).join(', ')}`,
+        `UPDATE billing.detached_month SET ${part.slice(0, -8)}s_digest = (
+           SELECT digest FROM billing.journal_digest('detached.${part}', 'ffffffff-ffff-ffff-ffff-ffffffffffff')) WHERE id = '${M0}'`,
+      );
+    }
+    await attach(M0);
+    expect(await everything()).toEqual(before);
+    await detach(M0);
+  });
+
   test('is attached from a dump that has no rights, triggers or indexes, and all is as it was', async () => {
     for (const part of PARTS) {
       await ledger.sql.query(
