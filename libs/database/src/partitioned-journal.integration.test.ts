@@ -72,16 +72,20 @@ const insertRow = (client: pg.Client, holdId: string) =>
     [holdId],
   );
 
-/** The rows of the journals, without the columns that later migrations add. */
-const journals = async () => ({
-  settlements: await all(
-    "SELECT to_jsonb(s) - '{attribution, image_price, images, price_plan, request_price}'::text[] AS row FROM billing.settlement s ORDER BY hold_id",
-  ),
-  late: await all('SELECT * FROM billing.late_settlement ORDER BY hold_id'),
-});
+/** Columns and checks that later migrations add. */
+const LATER = {
+  columns:
+    'attribution, cache_write_1h_price, cache_write_1h_tokens, cache_write_price, cache_write_tokens, image_price, images, price_plan, request_price',
+  checks: '^(late_)?settlement_cache_writes_within_prompt$',
+};
+
+const rowsOf = (journal: string) =>
+  all(`SELECT to_jsonb(j) - '{${LATER.columns}}'::text[] AS row FROM billing.${journal} j ORDER BY hold_id`);
+const journals = async () => ({ settlements: await rowsOf('settlement'), late: await rowsOf('late_settlement') });
 
 const definitions = (schema: string, table: string) =>
   all(`SELECT replace(pg_get_constraintdef(oid), ' NOT VALID', '') AS text FROM pg_constraint WHERE conrelid = '${schema}.${table}'::regclass AND contype IN ('c', 'p')
+      AND conname !~ '${LATER.checks}'
     UNION ALL SELECT regexp_replace(pg_get_indexdef(indexrelid), '^CREATE (\\w+ )?INDEX \\S+ ON (ONLY )?\\S+ ', '\\1')
       FROM pg_index WHERE indrelid = '${schema}.${table}'::regclass
     UNION ALL SELECT regexp_replace(pg_get_triggerdef(oid), ' ON \\S+ ', ' ') FROM pg_trigger

@@ -62,6 +62,8 @@ const priceRow = (modelId: string, version: number, price: bigint) => ({
   inputPrice: price,
   cachedInputPrice: 0n,
   outputPrice: price,
+  cacheWritePrice: null,
+  cacheWrite1hPrice: null,
   requestPrice: null,
   imagePrice: null,
 });
