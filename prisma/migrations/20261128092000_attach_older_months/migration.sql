@@ -31,7 +31,7 @@ BEGIN
           AND NOT EXISTS (SELECT FROM pg_attribute known
             WHERE known.attrelid = format('detached.%I', journal || '_' || part)::regclass AND known.attname = a.attname)
       UNION ALL
-      SELECT format('ADD CONSTRAINT %I %s', c.conname, pg_get_constraintdef(c.oid)) FROM pg_constraint c
+      SELECT format('ADD CONSTRAINT %I %s', c.conname, regexp_replace(pg_get_constraintdef(c.oid), ' NOT VALID$', '')) FROM pg_constraint c
         WHERE c.conrelid = format('billing.%I', journal)::regclass AND c.contype = 'c'
           AND NOT EXISTS (SELECT FROM pg_constraint known
             WHERE known.conrelid = format('detached.%I', journal || '_' || part)::regclass AND known.conname = c.conname)

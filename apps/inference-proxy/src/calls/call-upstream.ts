@@ -224,7 +224,7 @@ async function* readEvents(
       const failure = readChunks(chunks, lines, parser, events);
       const shaped = shaper.shape(events);
       const counts = parser.usageSoFar;
-      if (counts !== undefined) meter.noteCounts(counts, parser.hasFinish);
+      if (counts !== undefined) meter.noteCounts(counts, parser.hasFinish && !shaper.isEmpty(parser.finishReason));
       if (shaped.length > 0) yield shaped;
       if (shaper.finished) return;
       if (failure !== undefined) throw failure;

@@ -148,6 +148,17 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
   });
 });
 
+test.each(UPSTREAM_KINDS)(
+  '%s: a reply that fails because it is empty costs nothing when its gateway is lost, counted or not',
+  async (kind) => {
+    const pieces = writeEvents(kind, { ...REPLY, pieces: [] });
+    for (let count = 0; count < pieces.length; count++) {
+      const left = await billOf(kind, false, { isStream: true, pieces }, count, 'the gateway is lost');
+      expect({ count, left }).toEqual({ count, left: NO_USAGE });
+    }
+  },
+);
+
 /** Returns the number of events with which the finish and all counts have come. */
 function countedAt(pieces: readonly string[]): number {
   const has = (pattern: RegExp): number => pieces.findIndex((piece) => pattern.test(piece)) + 1;

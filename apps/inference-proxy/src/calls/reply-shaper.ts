@@ -135,10 +135,14 @@ export class ReplyShaper {
     }
   }
 
-  /** A model that stops without content has failed: an error that costs nothing is better than an empty reply. */
+  /** True for a model that stops without content: it has failed, and an error that costs nothing is better than an empty reply. */
+  isEmpty(reason: FinishReason | undefined): boolean {
+    return reason === 'stop' && !this.meter.hasContent && !this.limits.mayBeEmpty;
+  }
+
   private close(reason: FinishReason, shaped: StreamEvent[]): void {
     this.finished = true;
-    if (reason === 'stop' && !this.meter.hasContent && !this.limits.mayBeEmpty) {
+    if (this.isEmpty(reason)) {
       throw new UpstreamFailure('empty', 'upstream_error', { detail: 'empty reply' });
     }
     shaped.push({ type: 'usage-report', usage: this.meter.final() }, { type: 'completion-finish', reason });

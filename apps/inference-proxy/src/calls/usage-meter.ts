@@ -63,7 +63,7 @@ export class UsageMeter {
     this.outputTokensOver = usage.outputTokens - this.reported.outputTokens;
   }
 
-  /** Takes what the upstream has counted so far. Call after each batch. `isFinal`: its finish has come, so all output is counted. */
+  /** Takes what the upstream has counted so far. Call after each batch. `isFinal`: the finish of a reply that is billed has come, so all output is counted. */
   noteCounts(counts: Usage, isFinal = false): void {
     this.received.noteCounts(counts);
     this.countsSoFar = counts;

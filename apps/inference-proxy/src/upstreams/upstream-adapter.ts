@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
 import type { InferenceRequest } from '#inference/request.js';
-import type { StreamEvent } from '#inference/stream-event.js';
+import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import type { UpstreamFailure } from '../failures/upstream-failure.js';
 
@@ -76,4 +76,6 @@ export interface StreamParser {
   readonly usageSoFar?: Usage | undefined;
   /** True after the finish, in dialects whose usage and end marker may follow it: `end` may be called although the upstream is open. */
   readonly hasFinish?: boolean;
+  /** The reason of that finish. */
+  readonly finishReason?: FinishReason | undefined;
 }

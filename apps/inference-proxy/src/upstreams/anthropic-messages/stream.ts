@@ -29,7 +29,7 @@ const TEXT_BLOCKS: ReadonlyMap<unknown, TextEvent['type']> = new Map([
 export class MessagesStreamParser implements StreamParser {
   done = false;
   private readonly counter: UsageCounter;
-  private finishReason: FinishReason | undefined;
+  finishReason: FinishReason | undefined;
   /** True when content followed the last stop reason. */
   private isFinishEarly = false;
   private hasContent = false;

@@ -50,9 +50,10 @@ export class UsageCounter {
   private readPrompt(usage: Record<string, unknown>): void {
     const { written, written1h } = this.prompt;
     const writtenTotal = countOf(usage.cache_creation_input_tokens, written + written1h);
-    // A later event may have the total without its lifetimes.
+    const later = parseCacheWrites(0, usage.cache_creation);
+    // A later event may have the total without its lifetimes, or with zeros for them.
     const known = { ephemeral_1h_input_tokens: Math.min(written1h, writtenTotal) };
-    const writes = parseCacheWrites(writtenTotal, isObject(usage.cache_creation) ? usage.cache_creation : known);
+    const writes = parseCacheWrites(writtenTotal, later.cacheWriteTokens + later.cacheWrite1hTokens > 0 ? usage.cache_creation : known);
     const prompt = {
       input: countOf(fieldOf(usage, 'input_tokens', 'prompt_tokens'), this.prompt.input),
       cached: countOf(usage.cache_read_input_tokens, this.prompt.cached),

@@ -19,7 +19,7 @@ type Json = Record<string, unknown>;
 export class ChatStreamParser implements StreamParser {
   done = false;
   private usage: Usage | undefined;
-  private finishReason: FinishReason | undefined;
+  finishReason: FinishReason | undefined;
   /** True when content followed the last finish that came alone: some servers send a finish with each chunk. */
   private isFinishEarly = false;
   /** True when the chunk has content. */

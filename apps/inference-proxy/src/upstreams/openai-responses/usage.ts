@@ -20,7 +20,10 @@ export function parseUsage(value: unknown, call: UsageReading): Usage | undefine
   const output = parseTokenCount(fieldOf(value, 'output_tokens', 'completion_tokens'));
   const cache = {
     cachedTokens: parseTokenCount(inputDetails.cached_tokens),
-    ...parseCacheWrites(inputDetails.cache_creation_tokens ?? inputDetails.cache_write_tokens, inputDetails.cache_creation_token_details),
+    ...parseCacheWrites(
+      inputDetails.cache_creation_tokens ?? inputDetails.cache_write_tokens ?? value.cache_creation_input_tokens,
+      inputDetails.cache_creation_token_details ?? value.cache_creation,
+    ),
   };
   const counted = {
     ...cache,

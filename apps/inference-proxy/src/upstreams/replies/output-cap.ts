@@ -1,6 +1,6 @@
 import { bytesOfTokens } from '#inference/estimate-tokens.js';
 import { withinCap } from '#inference/received-output.js';
-import type { StreamEvent } from '#inference/stream-event.js';
+import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 
@@ -140,6 +140,10 @@ class CappedParser implements StreamParser {
 
   get hasFinish(): boolean {
     return this.parser.hasFinish === true;
+  }
+
+  get finishReason(): FinishReason | undefined {
+    return this.parser.finishReason;
   }
 
   push(payload: string, events: StreamEvent[]): void {
