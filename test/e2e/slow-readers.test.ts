@@ -116,6 +116,5 @@ test(`${READERS} slow readers: what a process keeps for each is bounded, and eac
   for (const reader of readers) reader.leave();
   await until(() => upstream.openStreams === 0, 10_000);
   await untilNoHolds(stack.administrator, stack.tenant.accountId);
-  const bills = await Promise.all(readers.map(({ requestId }) => stack.billOf(requestId)));
-  expect(bills.every(({ costPicoUsd }) => BigInt(costPicoUsd) > 0n)).toBe(true);
+  for (const { requestId } of readers) expect(BigInt((await stack.billOf(requestId)).costPicoUsd)).toBeGreaterThan(0n);
 });
