@@ -309,10 +309,14 @@ test('with PANEL_PRIVATE_NETWORK=off the panel opens no private network [sec-ups
   await startReplica(open, { panelPrivateNetwork: 'off' });
   const [cli, panel] = [await connectAs('cli'), await connectAs('panel')];
   const moved = open.replace('http://127.0.0.1:9100', 'http://127.0.0.1:9200');
-  const problem = 'can be set, or its baseUrl, proxy, path, query or headers changed, with the command line alone: PANEL_PRIVATE_NETWORK is off';
+  const problem =
+    'can be set, or its baseUrl, proxy, path, query, headers, kind or health check changed, with the command line alone: PANEL_PRIVATE_NETWORK is off';
   const refusal = expect.stringMatching(new RegExp(`upstreams\\[0\\]\\.allowPrivateNetwork: ${problem}`));
-  const more = ['"proxy":"off"', '"path":"admin"', '"query":{"a":"b"}', '"headers":{"x-a":"b"}'].map((field) => open.replace('"kind"', `${field},"kind"`));
-  for (const yaml of [moved, ...more])
+  const more = ['"proxy":"off"', '"path":"admin"', '"query":{"a":"b"}', '"headers":{"x-a":"b"}', '"healthCheck":{"path":"/admin"}'].map(
+    (field) => open.replace('"kind"', `${field},"kind"`),
+  );
+  const otherKind = open.replace('"kind":"openai-chat"', '"kind":"openai-responses"');
+  for (const yaml of [moved, otherKind, ...more])
     await expect(panel.request(catalogApply, { yaml })).rejects.toMatchObject({ code: 'invalid_request', message: refusal });
   const plan = (appliedBy?: 'cli' | 'panel') => panel.request(catalogPlan, { yaml: moved, appliedBy });
   expect((await plan('panel')).faults).toEqual([{ line: 1, field: 'upstreams[0].allowPrivateNetwork', problem }]);

@@ -18,10 +18,12 @@ export function placeOf({
   path,
   query,
   headers,
-}: Partial<Pick<Upstream, 'baseUrl' | 'proxy' | 'path' | 'query' | 'headers'>>): string {
+  kind,
+  healthCheck,
+}: Partial<Pick<Upstream, 'baseUrl' | 'proxy' | 'path' | 'query' | 'headers' | 'kind' | 'healthCheck'>>): string {
   const sorted = (group: object | null | undefined): unknown =>
     Object.entries(group ?? {}).sort(([one], [other]) => (one < other ? -1 : 1));
-  return JSON.stringify([baseUrl, proxy ?? null, path ?? null, sorted(query), sorted(headers)]);
+  return JSON.stringify([baseUrl, proxy ?? null, path ?? null, sorted(query), sorted(headers), kind, healthCheck?.path ?? null]);
 }
 
 /**
@@ -75,7 +77,7 @@ function secrets({ baseUrl, apiKeyEnv, apiKeyFile, tls }: UpstreamEntry, path: P
 function privateNetwork(upstream: UpstreamEntry, path: Path, allowed?: PrivateUpstreams): FieldProblem[] {
   if (upstream.allowPrivateNetwork !== true || allowed === undefined || allowed.get(upstream.id) === placeOf(upstream)) return [];
   const problem =
-    'can be set, or its baseUrl, proxy, path, query or headers changed, with the command line alone: PANEL_PRIVATE_NETWORK is off';
+    'can be set, or its baseUrl, proxy, path, query, headers, kind or health check changed, with the command line alone: PANEL_PRIVATE_NETWORK is off';
   return [{ path: [...path, 'allowPrivateNetwork'], problem }];
 }
 
