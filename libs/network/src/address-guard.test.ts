@@ -88,9 +88,16 @@ describe('which addresses may be called [fault-network]', () => {
     expect(() => assertHostAllowed(new URL(url).hostname, false)).toThrow(AddressRefusedError);
   });
 
-  test.each(['metadata.google.internal', 'METADATA.google.internal.', 'metadata.goog', 'instance-data.ec2.internal'])(
-    'the name of machine metadata is refused always: %s',
-    (name) => expect(() => assertHostAllowed(name, true)).toThrow(AddressRefusedError),
+  test.each([
+    'metadata',
+    'metadata.google',
+    'metadata.google.internal',
+    'METADATA.google.internal.',
+    'metadata.goog',
+    'instance-data',
+    'instance-data.ec2.internal',
+  ])('the name of machine metadata is refused always: %s', (name) =>
+    expect(() => assertHostAllowed(name, true)).toThrow(AddressRefusedError),
   );
 
   test('an address in the URL is judged without a lookup', () => {

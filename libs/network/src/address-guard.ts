@@ -26,10 +26,13 @@ const FORBIDDEN = blockList([
 
 /** Names of cloud metadata services, forbidden whatever they resolve to. */
 const FORBIDDEN_NAMES = new Set([
+  'metadata',
+  'metadata.google',
   'metadata.google.internal',
   'metadata.goog',
   'metadata.azure.internal',
   'metadata.tencentyun.com',
+  'instance-data',
   'instance-data.ec2.internal',
 ]);
 
@@ -88,6 +91,8 @@ const RESOLUTION_TTL_MS = 30_000;
 /** Resolves a name to addresses. */
 export type Resolver = (hostname: string, done: (error: Error | null, addresses: LookupAddress[]) => void) => void;
 
+const resolveHere: Resolver = (name, done) => lookup(name, { all: true }, done);
+
 type Answer = (error: Error | null, allowed: LookupAddress[], all: LookupAddress[]) => void;
 
 /**
@@ -95,10 +100,7 @@ type Answer = (error: Error | null, allowed: LookupAddress[], all: LookupAddress
  * has no effect. Concurrent lookups of a name share one query, and answers are cached for 30 s: otherwise a dead name server would block
  * the few resolver threads for all names.
  */
-export function guardedLookup(
-  allowPrivateNetwork: boolean,
-  resolve: Resolver = (name, done) => lookup(name, { all: true }, done),
-): LookupFunction {
+export function guardedLookup(allowPrivateNetwork: boolean, resolve: Resolver = resolveHere): LookupFunction {
   const known = new Map<string, { addresses: LookupAddress[]; until: number }>();
   const waiting = new Map<string, Answer[]>();
   const ask = (hostname: string, answer: Answer): void => {
@@ -134,6 +136,28 @@ export function guardedLookup(
       else callback(error, '');
     });
   };
+}
+
+/**
+ * Returns a resolver that refuses a name with any forbidden address, for callers that do not choose the address: a proxy that resolves the
+ * name again may take every one.
+ */
+export function refuseMixed(allowPrivateNetwork: boolean, resolve: Resolver = resolveHere): Resolver {
+  return (hostname, done) =>
+    resolve(hostname, (error, addresses) => {
+      const refused = error === null ? addresses.filter(({ address }) => !isAddressAllowed(address, allowPrivateNetwork)) : [];
+      if (refused.length === 0) done(error, addresses);
+      else done(noAddress(hostname, refused, allowPrivateNetwork), []);
+    });
+}
+
+/** Names that no public name server knows: without a dot, or below a domain that is kept for private networks. */
+const PRIVATE_NAME = /^[^.]+$|\.(localhost|local|internal|svc|lan|intranet|corp|home|arpa)$/;
+
+/** Throws `AddressRefusedError` when only a private network can know `hostname`, which did not resolve here. */
+export function assertNoPrivateName(hostname: string, allowPrivateNetwork: boolean): void {
+  if (allowPrivateNetwork || !PRIVATE_NAME.test(hostname.toLowerCase().replace(/\.$/, ''))) return;
+  throw new AddressRefusedError(`${hostname} is a name of a private network, and allowPrivateNetwork is not set`);
 }
 
 function noAddress(hostname: string, [refused]: readonly LookupAddress[], allowPrivateNetwork: boolean): AddressRefusedError {

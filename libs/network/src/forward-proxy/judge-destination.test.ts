@@ -19,12 +19,44 @@ describe('a proxy that resolves names', () => {
     ['a public name', 'api.example', answering('8.8.8.8'), 'api.example'],
     ['a name that is unknown here', 'api.example', failing, 'api.example'],
     ['a private name', 'inside.example', answering('10.0.0.1', '127.0.0.1'), 'refused'],
+    ['a name with a public and a metadata address', 'api.example', answering('8.8.8.8', '169.254.169.254'), 'refused'],
+    ['a name with a public and a private address', 'api.example', answering('8.8.8.8', '10.0.0.1'), 'refused'],
+    ['a public name without a dot that is known here', 'ai', answering('8.8.8.8'), 'ai'],
+    ['a public name that looks like a private one', 'api.internal.example', failing, 'api.internal.example'],
     ['a name of a metadata service', 'metadata.google.internal', failing, 'refused'],
     ['a private address', '10.0.0.1', failing, 'refused'],
     ['an address in another notation', '::ffff:127.0.0.1', failing, 'refused'],
     ['a public address', '8.8.8.8', failing, '8.8.8.8'],
   ])('%s', async (_what, hostname, resolve, expected) => {
     expect(await outcome(judgeByName(false, resolve)(hostname))).toBe(expected);
+  });
+
+  test.each([
+    'vllm',
+    'vllm.',
+    'a.localhost',
+    'a.local',
+    'a.internal',
+    'a.svc',
+    'a.ns.svc.cluster.local',
+    'A.LAN',
+    'a.intranet',
+    'a.corp.',
+    'a.home',
+    'a.home.arpa',
+  ])('the private name %s that is unknown here needs allowPrivateNetwork, each time', async (hostname) => {
+    const judge = judgeByName(false, failing);
+    const refusal = new AddressRefusedError(`${hostname} is a name of a private network, and allowPrivateNetwork is not set`);
+    for (let n = 0; n < 2; n++) await expect(judge(hostname)).rejects.toEqual(refusal);
+    expect(await judgeByName(true, failing)(hostname)).toBe(hostname);
+  });
+
+  test('allowPrivateNetwork allows private addresses beside public ones, and no metadata beside them', async () => {
+    const mixed = [answering('8.8.8.8', '10.0.0.1'), answering('10.0.0.1', '169.254.169.254')];
+    expect(await Promise.all(mixed.map((resolve) => outcome(judgeByName(true, resolve)('inside.example'))))).toEqual([
+      'inside.example',
+      'refused',
+    ]);
   });
 
   test('allowPrivateNetwork allows no metadata', async () => {

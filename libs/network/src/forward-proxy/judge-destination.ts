@@ -1,6 +1,13 @@
 import type { LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
-import { AddressRefusedError, assertHostAllowed, guardedLookup, type Resolver } from '../address-guard.js';
+import {
+  AddressRefusedError,
+  assertHostAllowed,
+  assertNoPrivateName,
+  guardedLookup,
+  type Resolver,
+  refuseMixed,
+} from '../address-guard.js';
 
 /** Longest wait for a name server before a name is left to the proxy. Where only the proxy reaches the outside there may be none. */
 const RESOLVE_MS = 1_000;
@@ -9,14 +16,20 @@ const UNRESOLVED_MS = 300_000;
 
 /**
  * Returns a judge for a proxy that resolves names itself, so that its rules may name hosts. It refuses forbidden addresses and names, and a
- * name that resolves here to forbidden addresses alone. A name that does not resolve here in time is left to the proxy. For one destination.
+ * name that resolves here to any forbidden address, because the proxy may take that one. A name that does not resolve here in time is left
+ * to the proxy, unless only a private network can know it. For one destination.
  */
 export function judgeByName(allowPrivateNetwork: boolean, resolve?: Resolver): (hostname: string) => Promise<string> {
-  const addressesOf = addressLookup(allowPrivateNetwork, resolve);
+  const addressesOf = addressLookup(allowPrivateNetwork, refuseMixed(allowPrivateNetwork, resolve));
+  const leaveToProxy = (hostname: string): string => {
+    assertNoPrivateName(hostname, allowPrivateNetwork);
+    return hostname;
+  };
   let unresolvedUntil = Number.NEGATIVE_INFINITY;
   return async (hostname) => {
     assertHostAllowed(hostname, allowPrivateNetwork);
-    if (isIP(hostname) !== 0 || performance.now() < unresolvedUntil) return hostname;
+    if (isIP(hostname) !== 0) return hostname;
+    if (performance.now() < unresolvedUntil) return leaveToProxy(hostname);
     let timer: NodeJS.Timeout | undefined;
     const tooLate = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new Error('no answer in time')), RESOLVE_MS);
@@ -26,6 +39,7 @@ export function judgeByName(allowPrivateNetwork: boolean, resolve?: Resolver): (
     } catch (error) {
       if (error instanceof AddressRefusedError) throw error;
       unresolvedUntil = performance.now() + UNRESOLVED_MS;
+      return leaveToProxy(hostname);
     } finally {
       clearTimeout(timer);
     }
