@@ -11,6 +11,9 @@ import { type Ask, TOOLS, type ToolName, type Turn } from './scenario.js';
 
 type Body = Omit<ChatCompletionCreateParams, 'stream'>;
 
+/** Fields that are null in plain replies, and in part in what the library makes of a stream. */
+const NULLS = ['refusal', 'logprobs', 'system_fingerprint'];
+
 /** Chat completions with the official client and its fold of a stream. */
 export function chatClient(gatewayUrl: string, apiKey: string): FormatClient<Body> {
   const open = () => {
@@ -23,7 +26,7 @@ export function chatClient(gatewayUrl: string, apiKey: string): FormatClient<Bod
       const { head, client } = open();
       try {
         const reply = await client.chat.completions.create({ ...body, stream: false });
-        return { ...head, seen: read(reply), whole: comparable(reply) };
+        return { ...head, seen: read(reply), whole: comparable(reply, ...NULLS) };
       } catch (error) {
         return { ...head, seen: readFailure(error, '') };
       }
@@ -44,7 +47,7 @@ export function chatClient(gatewayUrl: string, apiKey: string): FormatClient<Bod
         const reply = (await stream.finalChatCompletion()) as ChatCompletion;
         const message = reply.choices[0]?.message;
         if (message && reasoning !== '') Object.assign(message, { reasoning_content: reasoning });
-        return { ...head, seen: read(reply), whole: comparable(reply, 'refusal', 'logprobs') };
+        return { ...head, seen: read(reply), whole: comparable(reply, ...NULLS) };
       } catch (error) {
         return { ...head, seen: readFailure(error, text) };
       }
