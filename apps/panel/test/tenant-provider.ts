@@ -17,12 +17,16 @@ export class TenantProvider {
   private readonly keys = generateKeyPairSync('rsa', { modulusLength: 2048 });
   private readonly nonces = new Map<string, string>();
 
-  private constructor(private readonly server: Server) {}
+  private constructor(
+    private readonly server: Server,
+    private readonly authority: string | undefined,
+  ) {}
 
-  static async start(): Promise<TenantProvider> {
+  /** `authority`: the address that it says to have, such as that of Entra ID. Default: `origin`. */
+  static async start(authority?: string): Promise<TenantProvider> {
     const listener: { current?: TenantProvider } = {};
     const server = await listen((request, response) => listener.current?.answer(request, response));
-    listener.current = new TenantProvider(server);
+    listener.current = new TenantProvider(server, authority);
     return listener.current;
   }
 
@@ -31,7 +35,7 @@ export class TenantProvider {
   }
 
   issuerOf(tenant: string): string {
-    return `${this.origin}/${tenant}/v2.0`;
+    return `${this.authority ?? this.origin}/${tenant}/v2.0`;
   }
 
   /** Signs in without asking. Returns the address to which the browser goes back. */

@@ -30,15 +30,20 @@ const DOMAINS = /^none$|^\s*[a-z\d-]+(\.[a-z\d-]+)+(\s*,\s*[a-z\d-]+(\.[a-z\d-]+
 
 /** Hosts of Entra ID, where the first part of an issuer's path is the tenant. */
 const ENTRA =
-  /^https:\/\/(login\.microsoftonline\.(com|us)|login\.partner\.microsoftonline\.cn|sts\.windows\.net|[^/]+\.ciamlogin\.com)(\/|$)/i;
+  /^https:\/\/(login\.microsoftonline\.(com|us)|login\.partner\.microsoftonline\.cn|sts\.(windows\.net|chinacloudapi\.cn)|[^/]+\.ciamlogin\.com)(\/|$)/i;
 const TENANT_ID = /^https:\/\/[^/]+\/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}(\/|$)/i;
 /** Parts of issuers that stand for many tenants. The id is that of all personal accounts of Microsoft. */
 const MANY_TENANTS = /\/(common|organizations|consumers|\{tenantid\}|9188040d-6c67-4c5b-b112-36a304b66dad)(\/|$)/i;
 
+/** True for an issuer of Entra ID. */
+export function isEntra(issuer: string): boolean {
+  return ENTRA.test(issuer);
+}
+
 function IsTrustedEmailDomains(): PropertyDecorator {
   const fault = (value: unknown, issuer: string): string | undefined => {
     if (typeof value !== 'string' || !DOMAINS.test(value)) return 'must be none or domains such as example.com, separated by commas';
-    if (value === 'none' || (!MANY_TENANTS.test(issuer) && (!ENTRA.test(issuer) || TENANT_ID.test(issuer)))) return undefined;
+    if (value === 'none' || (!MANY_TENANTS.test(issuer) && (!isEntra(issuer) || TENANT_ID.test(issuer)))) return undefined;
     return 'needs the issuer of one tenant, https://login.microsoftonline.com/<tenant id>/v2.0: in others any tenant can write any address';
   };
   const issuerOf = (args?: ValidationArguments): string => (args?.object as SsoProviderConfig | undefined)?.issuer ?? '';

@@ -6,7 +6,7 @@ import { type GroupRole, parseGroupRoles, rolesOfGroups } from './group-roles.js
 import { demandSecure } from './provider-fetch.js';
 import { nonceOf, type SsoAttempt, stateOf, verifierOf } from './sso-attempt.js';
 import { SsoError, ssoErrorOf } from './sso-error.js';
-import type { SsoProviderConfig } from './sso-provider.config.js';
+import { isEntra, type SsoProviderConfig } from './sso-provider.config.js';
 
 const ANSWER_SECONDS = 10;
 /** Milliseconds for which the addresses and abilities of a provider are kept. */
@@ -113,9 +113,15 @@ export class SsoProvider {
     return !('email_verified' in source) && this.isTrusted(email, claims) ? email : undefined;
   }
 
-  /** Entra ID says by `xms_edov` whether the tenant owns the domain of the address, if the app asks for that claim. */
-  private isTrusted(email: string, { xms_edov: isDomainOwner = true }: oidc.IDToken): boolean {
-    return this.trustedDomains.has(email.replace(/^.*@/, '')) && [true, 1, '1', 'true'].includes(isDomainOwner as string);
+  /**
+   * Entra ID says by `xms_edov` whether the owner of the address's domain has verified it, if the app asks for that claim. Without the claim
+   * no address of Entra ID is trusted: a guest's is what the guest's own tenant has written. @throws {SsoError} `unverified`
+   */
+  private isTrusted(email: string, { iss, xms_edov: isDomainOwner }: oidc.IDToken): boolean {
+    if (!this.trustedDomains.has(email.replace(/^.*@/, ''))) return false;
+    if (isDomainOwner !== undefined) return [true, 1, '1', 'true'].includes(isDomainOwner as string);
+    if (isEntra(iss)) throw new SsoError('unverified', 'the ID token has no xms_edov: add this optional claim to the application');
+    return true;
   }
 
   private async ask<Answer>(work: (configuration: oidc.Configuration) => Promise<Answer>): Promise<Answer> {

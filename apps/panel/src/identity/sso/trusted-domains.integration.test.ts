@@ -86,16 +86,16 @@ test('a token of another tenant of the provider, signed by the same key, is refu
 test.each([
   ['the provider says that it is not verified', { email_verified: false }, {}],
   ['the userinfo endpoint says so', {}, { email_verified: false }],
-  ['the tenant does not own the domain', { xms_edov: false }, {}],
-  ['the tenant does not own the domain, as a number', { xms_edov: 0 }, {}],
-  ['the tenant does not own the domain, as text', { xms_edov: '0' }, {}],
+  ['the domain is not verified', { xms_edov: false }, {}],
+  ['the domain is not verified, as a number', { xms_edov: 0 }, {}],
+  ['the domain is not verified, as text', { xms_edov: '0' }, {}],
 ])('an address of a listed domain is refused when %s', async (_what, claims, further) => {
   const { email, sub } = await person('example.com');
   provider.userinfo = { email, ...further };
   expect(failureOf(await signIn({ email, sub, ...claims }))).toEqual(refused('unverified'));
 });
 
-test.each([true, 1, '1', 'true'])('xms_edov %j: the tenant owns the domain', async (owner) => {
+test.each([true, 1, '1', 'true'])('xms_edov %j: the domain is verified', async (owner) => {
   const { email, sub } = await person('example.com');
   expect(await emailOf(await signIn({ email, sub, xms_edov: owner }))).toBe(email);
 });
