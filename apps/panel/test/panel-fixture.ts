@@ -119,6 +119,13 @@ export class PanelFixture {
     return reply.body.token;
   }
 
+  /** Runs a statement that changes people or rights, with the row of the journal that the database demands. */
+  async change(statement: string): Promise<void> {
+    await this.sql.query(
+      `BEGIN; SELECT panel.record_audit('{"actor":"test"}', 'test', NULL, 'test', NULL, NULL, NULL); ${statement}; COMMIT`,
+    );
+  }
+
   /** Returns the journal's rows of an action, without ids, times and addresses. */
   async journal(action: string): Promise<Record<string, unknown>[]> {
     const rows = await this.prisma.panelAudit.findMany({ where: { action }, orderBy: { id: 'asc' } });

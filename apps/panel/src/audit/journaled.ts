@@ -5,6 +5,9 @@ import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 /** A change, or a refusal. Never contains a secret. */
 export type JournalEntry = Pick<AuditedChange, 'action' | 'target'> & Partial<AuditedChange>;
 
+/** Most rows of one kind in a transaction. One row with a count stands for all others: thousands would take longer than a transaction may. */
+export const ROWS_MAX = 100;
+
 /** Writes one row of the journal in the transaction of the change. */
 export type WriteEntry = (entry: JournalEntry, author?: Author) => Promise<void>;
 

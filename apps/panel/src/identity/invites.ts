@@ -8,7 +8,7 @@ import { PanelError } from '../http/panel-error.js';
 import type { Caller } from '../http/panel-request.js';
 import { parseEmail } from './email-address.js';
 import { accessOf, checkRoleFits, lockRoles, setRole } from './grants.js';
-import { withdrawBeyondRights, withdrawOpen } from './open-invites.js';
+import { demandFewerInvites, withdrawBeyondRights, withdrawOpen } from './open-invites.js';
 import { checkNewPassword, type Passwords, weaknessOf } from './passwords.js';
 import { lockCaller, lockPerson, lockVerified } from './person-lock.js';
 import { digestOf, makeSecret } from './secret.js';
@@ -39,7 +39,10 @@ export class Invites {
     private readonly hasProviders: boolean,
   ) {}
 
-  /** Makes a link. An open invite of the same e-mail for the same role ends, with a row that says who had made it. `by`: absent for the operator. */
+  /**
+   * Makes a link. An open invite of the same e-mail for the same role ends, with a row that says who had made it. `by`: absent for the
+   * operator, who may make any number. @throws {PanelError} `invalid_request`, `permission_denied`, `conflict`, and as `lockCaller`
+   */
   async create({ email: typed, accountId, role, setsPassword }: NewInvite, author: Author, by?: Caller): Promise<CreatedInvite> {
     const email = typed === undefined ? null : emailOf(typed);
     if (email === null && !this.passwords.isOn)
@@ -54,6 +57,7 @@ export class Invites {
       await lockRoles(tx);
       if (by) await demandMayInvite(tx, by, accountId);
       await withdrawOpen(tx, record, scope, `replaced by invite/${id}`);
+      if (by) await demandFewerInvites(tx, by.userId);
       const data = { id, digest: digestOf(secret), ...scope, setsPassword, invitedBy: author.caller.actor, createdAt: now, expiresAt };
       await record({ action: 'invite.create', accountId, target: `invite/${id}`, after: { email, role } });
       return tx.panelInvite.create({ data });

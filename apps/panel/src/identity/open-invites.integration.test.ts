@@ -23,6 +23,12 @@ async function invite(by: SignedIn | { cookie: string }, accountId = ACCOUNT, em
 }
 /** Returns the accounts that open invites are for. */
 const open = async () => (await sso.panel.prisma.panelInvite.findMany({ where: { acceptedAt: null } })).map(({ accountId }) => accountId);
+/** Gives a maker further open invites of the account, which end in the interval. */
+async function addInvites({ userId }: SignedIn, number: number, end = '1 day'): Promise<void> {
+  await sso.panel.change(`INSERT INTO panel.invite (id, digest, email, account_id, role, sets_password, invited_by, created_at, expires_at)
+    SELECT gen_random_uuid(), sha256(convert_to('${end}' || n, 'UTF8')), 'p' || n || '@example.com', '${ACCOUNT}', 'viewer', false,
+      'user/${userId}', now() - interval '2 days', now() + interval '${end}' FROM generate_series(1, ${number}) n`);
+}
 const reasons = async () => (await sso.panel.journal('invite.withdraw')).map(({ reason, before }) => [reason, before]);
 const rowOf = (reason: string, userId: string) => [reason, { email: GUEST, role: 'viewer', invitedBy: `user/${userId}` }];
 
@@ -89,4 +95,34 @@ test('an invite that an impostor made for the e-mail they typed ends when the pe
   const { grants } = (await sso.panel.send('/me', { cookie: sessionOf(await sso.signIn()) })).body;
   expect(grants).toMatchObject([{ accountId: ACCOUNT, role: 'owner' }]);
   expect(await open()).toEqual([]);
+});
+
+test('a person has at most 100 open invites: one more is refused, a replacement and the operator are not', async () => {
+  const owner = await sso.panel.person('owner', ACCOUNT);
+  await addInvites(owner, 99);
+  await invite(owner);
+  const { status, body } = await post('/invites', { email: 'other@example.com', accountId: ACCOUNT, role: 'viewer' }, owner.cookie);
+  expect([status, body.error.code]).toEqual([409, 'conflict']);
+  await invite(owner);
+  await sso.panel.invite('viewer', ACCOUNT, 'other@example.com');
+  expect(await open()).toHaveLength(101);
+});
+
+test('invites that are over do not count, and the next invite of their maker deletes them', async () => {
+  const owner = await sso.panel.person('owner', ACCOUNT);
+  await addInvites(owner, 200, '-1 second');
+  await invite(owner);
+  expect(await open()).toEqual([ACCOUNT]);
+});
+
+test('a withdrawal of more than 100 invites writes 100 rows and the number of the others', async () => {
+  const owner = await sso.panel.person('owner', ACCOUNT);
+  await addInvites(owner, 5_000);
+  await addInvites(owner, 2, '-1 second');
+  await sso.panel.app.get(Members).setDisabled(owner.userId, true, OPERATOR);
+  expect(await open()).toHaveLength(2);
+  const rows = await sso.panel.journal('invite.withdraw');
+  expect(rows).toHaveLength(101);
+  const before = { invites: 4_900, invitedBy: `user/${owner.userId}` };
+  expect(rows.at(-1)).toMatchObject({ target: 'invite/others', accountId: null, reason: 'its maker was disabled', before });
 });

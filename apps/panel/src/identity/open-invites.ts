@@ -1,23 +1,29 @@
 import type { Prisma } from '#database/prisma-client.js';
-import type { WriteEntry } from '../audit/journaled.js';
+import { ROWS_MAX, type WriteEntry } from '../audit/journaled.js';
+import { PanelError } from '../http/panel-error.js';
 import { accessOf } from './grants.js';
 
-type Invite = Prisma.PanelInviteModel;
+/** A person's open invites: a withdrawal writes a row for each. */
+const INVITES_MAX = 100;
 
-/** Withdraws open invites. Those that still work get a row each, which says who had made them. Call after `lockRoles`, as their acceptance does. */
+/**
+ * Withdraws open invites that are not over, with a row for each, which says who had made it; beyond `ROWS_MAX`, one row has the number of
+ * the others. Call after `lockRoles`, as their acceptance does.
+ */
 export async function withdrawOpen(
   tx: Prisma.TransactionClient,
   record: WriteEntry,
   where: Prisma.PanelInviteWhereInput,
   reason: string,
-  ends: (invite: Invite) => boolean = () => true,
 ): Promise<void> {
-  const open = (await tx.panelInvite.findMany({ where: { ...where, acceptedAt: null } })).filter(ends);
-  if (open.length === 0) return;
-  await tx.panelInvite.deleteMany({ where: { id: { in: open.map(({ id }) => id) } } });
-  for (const { id, accountId, email, role, invitedBy, expiresAt } of open)
-    if (expiresAt > new Date())
-      await record({ action: 'invite.withdraw', accountId, target: `invite/${id}`, reason, before: { email, role, invitedBy } });
+  const open = { ...where, acceptedAt: null, expiresAt: { gt: new Date() } };
+  const named = await tx.panelInvite.findMany({ where: open, orderBy: { id: 'asc' }, take: ROWS_MAX });
+  const { count } = await tx.panelInvite.deleteMany({ where: open });
+  const action = 'invite.withdraw';
+  for (const { id, accountId, email, role, invitedBy } of named)
+    await record({ action, accountId, target: `invite/${id}`, reason, before: { email, role, invitedBy } });
+  const others = count - named.length;
+  if (others > 0) await record({ action, target: 'invite/others', reason, before: { invites: others, invitedBy: named[0]?.invitedBy } });
 }
 
 /** Withdraws all open invites that a person has made. Call after `lockRoles`. */
@@ -27,7 +33,19 @@ export function withdrawAll(tx: Prisma.TransactionClient, record: WriteEntry, us
 
 /** Withdraws the open invites that a person has made and could not make with their roles of now. Call after `lockRoles`. */
 export async function withdrawBeyondRights(tx: Prisma.TransactionClient, record: WriteEntry, userId: string): Promise<void> {
-  const access = accessOf(await tx.panelGrant.findMany({ where: { userId } }));
-  const reason = 'its maker may no longer invite people there';
-  await withdrawOpen(tx, record, { invitedBy: `user/${userId}` }, reason, ({ accountId }) => !access.may('members', accountId));
+  const accounts = accessOf(await tx.panelGrant.findMany({ where: { userId } })).accountsWith('members');
+  if (accounts === 'all') return;
+  const elsewhere = { OR: [{ accountId: null }, { accountId: { notIn: accounts } }] };
+  await withdrawOpen(tx, record, { invitedBy: `user/${userId}`, ...elsewhere }, 'its maker may no longer invite people there');
+}
+
+/** Demands that a person may make one more invite. Deletes those of theirs that are over. Call after `lockRoles`. @throws {PanelError} `conflict` */
+export async function demandFewerInvites(tx: Prisma.TransactionClient, userId: string): Promise<void> {
+  const open = { invitedBy: `user/${userId}`, acceptedAt: null };
+  await tx.panelInvite.deleteMany({ where: { ...open, expiresAt: { lte: new Date() } } });
+  if ((await tx.panelInvite.count({ where: open })) < INVITES_MAX) return;
+  throw new PanelError(
+    'conflict',
+    `You have ${INVITES_MAX} open invites, which is the most. Withdraw some, or wait until they are used or over.`,
+  );
 }

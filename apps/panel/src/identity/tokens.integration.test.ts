@@ -64,6 +64,37 @@ test('the same id makes one token', async () => {
   expect(replies.map(({ status }) => status)).toEqual([201, 409]);
 });
 
+/** Gives the owner further tokens of the account. */
+async function addTokens(number: number): Promise<void> {
+  await panel.change(`INSERT INTO panel.token (id, digest, name, last_four, account_id, permissions, created_by, created_at, expires_at)
+    SELECT id, sha256(id::text::bytea), 'report', 'abcd', '${account}', '{usage.read}', '${owner.userId}', now(), now() + interval '1 day'
+    FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, ${number})) AS new`);
+}
+
+test('a person has at most 100 tokens that work', async () => {
+  await addTokens(100);
+  const refused = await make({});
+  expect([refused.status, refused.body.error.code]).toEqual([409, 'conflict']);
+  const theirs = `created_by = '${owner.userId}'`;
+  const one = `id = (SELECT id FROM panel.token WHERE ${theirs} AND revoked_at IS NULL AND expires_at > now() LIMIT 1)`;
+  for (const end of ['revoked_at = now()', "created_at = now() - interval '2 days', expires_at = now() - interval '1 day'"]) {
+    await panel.change(`UPDATE panel.token SET ${end} WHERE ${one}`);
+    expect([(await make({})).status, (await make({})).status]).toEqual([201, 409]);
+  }
+});
+
+test('the end of more than 100 tokens writes 100 rows and the number of the others', async () => {
+  await addTokens(5_000);
+  const before = (await panel.journal('token.revoke')).length;
+  const ended = await panel.app.get(Sessions).endAccess(owner.userId, false, OPERATOR);
+  expect(ended).toEqual({ sessionsEnded: 1, tokensEnded: 5_000 });
+  expect(await panel.prisma.panelToken.count({ where: { createdBy: owner.userId, revokedAt: null } })).toBe(0);
+  const rows = (await panel.journal('token.revoke')).slice(before);
+  expect(rows).toHaveLength(101);
+  const others = { tokens: 4_900, createdBy: `user/${owner.userId}` };
+  expect(rows.at(-1)).toMatchObject({ target: 'token/others', accountId: null, reason: 'all sessions were ended', before: others });
+});
+
 describe('a token', () => {
   let token: string;
   beforeEach(async () => {
@@ -88,9 +119,7 @@ describe('a token', () => {
     ['it has expired', "UPDATE panel.token SET created_at = now() - interval '2 days', expires_at = now()"],
     ['its maker is disabled', 'UPDATE panel."user" SET disabled_at = now()'],
   ])('is refused when %s', async (_name, change) => {
-    await panel.sql.query(
-      `BEGIN; SELECT panel.record_audit('{"actor":"test"}', 'test', NULL, 'test', NULL, NULL, NULL); ${change}; COMMIT`,
-    );
+    await panel.change(change);
     expect((await use(token)).body.error.code).toBe('authentication_required');
   });
 

@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { Author } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import type { CreatedToken, Permission, Token, TokenCreateBody, TokenListReply } from '../api/shapes/identity.js';
-import { journaled, type WriteEntry } from '../audit/journaled.js';
+import { journaled, ROWS_MAX, type WriteEntry } from '../audit/journaled.js';
 import { newestFirst, type PageQuery, pageOf } from '../http/page.js';
 import { PanelError } from '../http/panel-error.js';
 import type { Caller } from '../http/panel-request.js';
@@ -16,6 +16,8 @@ import { digestOf } from './secret.js';
 /** `used_at` is written once in this time. */
 const USED_MS = 60_000;
 const EXPIRY_MAX_MS = 366 * 86_400_000;
+/** A person's tokens that work: the end of their access writes a row for each. */
+const TOKENS_MAX = 100;
 
 /** Permissions that a token cannot have: a leaked one could make others. */
 const NEVER: ReadonlySet<Permission> = new Set(['members', 'tokens']);
@@ -83,6 +85,8 @@ export class Tokens {
         throw new PanelError('conflict', 'This token was made before, and is not shown again: revoke it and make another.', {
           param: 'tokenId',
         });
+      if ((await tx.panelToken.count({ where: workingOf(userId) })) >= TOKENS_MAX)
+        throw new PanelError('conflict', `You have ${TOKENS_MAX} tokens, which is the most. Revoke some first.`);
       const after = { name, lastFour, permissions, expiresAt: expiresAt.toISOString() };
       await record({ action: 'token.create', accountId, target: `token/${id}`, after });
       return tx.panelToken.create({ data });
@@ -104,14 +108,25 @@ export class Tokens {
   }
 }
 
-/** Revokes all tokens that a person has made and that still work. Returns their number. */
+/**
+ * Revokes all tokens that a person has made and that still work, with a row for each; beyond `ROWS_MAX`, one row has the number of the
+ * others. Returns their number. Call after `lockPerson`.
+ */
 export async function revokeTokens(tx: Prisma.TransactionClient, userId: string, record: WriteEntry, reason: string): Promise<number> {
-  const now = new Date();
-  const rows = await tx.panelToken.findMany({ where: { createdBy: userId, revokedAt: null, expiresAt: { gt: now } } });
-  for (const { id, accountId, name, lastFour } of rows)
-    await record({ action: 'token.revoke', accountId, target: `token/${id}`, reason, before: { name, lastFour } });
-  await tx.panelToken.updateMany({ where: { id: { in: rows.map(({ id }) => id) } }, data: { revokedAt: now } });
-  return rows.length;
+  const where = workingOf(userId);
+  const named = await tx.panelToken.findMany({ where, orderBy: { id: 'asc' }, take: ROWS_MAX });
+  const { count } = await tx.panelToken.updateMany({ where, data: { revokedAt: new Date() } });
+  const action = 'token.revoke';
+  for (const { id, accountId, name, lastFour } of named)
+    await record({ action, accountId, target: `token/${id}`, reason, before: { name, lastFour } });
+  const others = count - named.length;
+  if (others > 0) await record({ action, target: 'token/others', reason, before: { tokens: others, createdBy: `user/${userId}` } });
+  return count;
+}
+
+/** Selects the tokens of a person that are neither revoked nor expired. */
+function workingOf(userId: string): Prisma.PanelTokenWhereInput {
+  return { createdBy: userId, revokedAt: null, expiresAt: { gt: new Date() } };
 }
 
 function renderToken(row: Prisma.PanelTokenModel): Token {
