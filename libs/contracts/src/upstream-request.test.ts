@@ -49,7 +49,9 @@ test.each<[unknown, string | undefined]>([
   [{ key: 'abc' }, 'must not have key: secrets belong into headers, with env or file'],
   [{ access_token: 'abc' }, 'must not have access_token: secrets belong into headers, with env or file'],
   [{ sig: 'abc' }, 'must not have sig: secrets belong into headers, with env or file'],
-  [{ monkey: 'abc', design: 'x' }, undefined],
+  [{ Code: 'abc' }, 'must not have Code: secrets belong into headers, with env or file'],
+  [{ passphrase: 'abc' }, 'must not have passphrase: secrets belong into headers, with env or file'],
+  [{ monkey: 'abc', design: 'x', 'country-code': 'de', compass: 'n', pattern: 'p', author: 'a' }, undefined],
   [{}, GROUP],
   [['a'], GROUP],
   [null, GROUP],
@@ -71,7 +73,7 @@ const neither = (name: string) => `must have a text, { env: UPSTREAM_KEY_… } o
 
 test.each<[unknown, string | undefined]>([
   [{ 'anthropic-beta': 'context-1m-2025-08-07', 'x-route': 'a, b', 'openai-project': 'p' }, undefined],
-  [{ 'x-portkey-provider': 'openai', 'max-tokens': '5' }, undefined],
+  [{ 'x-portkey-provider': 'openai', 'max-tokens': '5', 'x-pass-through': 'on', bypass: 'a', code: 'de' }, undefined],
   [{ 'Ocp-Apim-Subscription-Key': { env: 'UPSTREAM_KEY_APIM' }, cookie: { file: 'relay/cookie' } }, undefined],
   ...[
     'ocp-apim-subscription-key',
@@ -83,6 +85,12 @@ test.each<[unknown, string | undefined]>([
     'X-AccessToken',
     'x-client-secret',
     'session',
+    'pass',
+    'X-Relay-Pass',
+    'x-passphrase',
+    'x-pat',
+    'x-authn',
+    'X-Authentication',
   ].map((name): [unknown, string] => [{ [name]: 'abc' }, secret(name)]),
   ...['host', 'Content-Length', 'transfer-encoding', 'Proxy-Authorization', 'accept-encoding', 'traceparent'].map(
     (name): [unknown, string] => [{ [name]: 'abc' }, `must not have ${name.toLowerCase()}: Tollgate sets it`],

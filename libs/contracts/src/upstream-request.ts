@@ -36,12 +36,13 @@ function isDots(segment: string): boolean {
 
 const QUERY_NAME = /^[A-Za-z0-9][\w.~$-]{0,99}$/;
 
+/** A parameter `code` is a function key of Azure. */
 export function queryFault(query: unknown): string | undefined {
   const entries = entriesOf(query);
   if (entries === undefined) return `must be a group of 1 to ${ENTRIES_MAX} query parameters, such as api-version: "2024-10-21"`;
   for (const [name, value] of entries) {
     if (!QUERY_NAME.test(name)) return 'has a name that is none of a query parameter';
-    if (isSecretName(name)) return `must not have ${name}: secrets belong into headers, with env or file`;
+    if (isSecretName(name) || name.toLowerCase() === 'code') return `must not have ${name}: secrets belong into headers, with env or file`;
     if (!isPlainValue(value)) return `must have text of 1 to ${VALUE_LENGTH_MAX} characters for ${name}${quotes(value)}`;
   }
   return undefined;
@@ -122,13 +123,13 @@ function sourceFault(name: string, value: object): string | undefined {
 
 /** Words that name a secret, alone or at the end of a longer word. */
 const SECRET_WORD =
-  /^(key|auth|session|jwt|bearer|sig|pwd)$|(apikey|accesskey|secretkey|subscriptionkey|token|secret|passwd|password|authorization|cookie|signature|credentials?)$/;
+  /^(key|auth|authn|session|jwt|bearer|sig|pwd|pat)$|(apikey|accesskey|secretkey|subscriptionkey|token|secret|passwd|password|passphrase|authentication|authorization|cookie|signature|credentials?)$/;
+/** Only at the end of a name: `x-pass-through` is no secret. */
+const PASS = /(^|[-_.])pass$/;
 
 function isSecretName(name: string): boolean {
-  return name
-    .toLowerCase()
-    .split(/[-_.]/)
-    .some((word) => SECRET_WORD.test(word));
+  const lower = name.toLowerCase();
+  return PASS.test(lower) || lower.split(/[-_.]/).some((word) => SECRET_WORD.test(word));
 }
 
 /** True for visible text in ASCII that does not begin as the value of `authorization` does. */

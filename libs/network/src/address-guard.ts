@@ -1,5 +1,6 @@
 import { type LookupAddress, lookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { ResolvedNames } from './resolved-names.js';
 
 /** Thrown when an address may not be called: it is in a private network or serves cloud metadata. Prevents SSRF. */
 export class AddressRefusedError extends Error {
@@ -101,7 +102,7 @@ type Answer = (error: Error | null, allowed: LookupAddress[], all: LookupAddress
  * the few resolver threads for all names.
  */
 export function guardedLookup(allowPrivateNetwork: boolean, resolve: Resolver = resolveHere): LookupFunction {
-  const known = new Map<string, { addresses: LookupAddress[]; until: number }>();
+  const known = new ResolvedNames(RESOLUTION_TTL_MS);
   const waiting = new Map<string, Answer[]>();
   const ask = (hostname: string, answer: Answer): void => {
     const others = waiting.get(hostname);
@@ -114,7 +115,7 @@ export function guardedLookup(allowPrivateNetwork: boolean, resolve: Resolver = 
     resolve(hostname, (error, addresses) => {
       waiting.delete(hostname);
       const allowed = error === null ? addresses.filter(({ address }) => isAddressAllowed(address, allowPrivateNetwork)) : [];
-      if (allowed.length > 0) known.set(hostname, { addresses: allowed, until: performance.now() + RESOLUTION_TTL_MS });
+      if (allowed.length > 0) known.set(hostname, allowed);
       for (const each of all) each(error, allowed, addresses);
     });
   };
@@ -127,8 +128,8 @@ export function guardedLookup(allowPrivateNetwork: boolean, resolve: Resolver = 
       else callback(null, first.address, first.family);
     };
     const cached = known.get(hostname);
-    if (cached !== undefined && cached.until > performance.now()) {
-      process.nextTick(give, cached.addresses);
+    if (cached !== undefined) {
+      process.nextTick(give, cached);
       return;
     }
     ask(hostname, (error, allowed, addresses) => {

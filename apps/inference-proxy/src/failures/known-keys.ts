@@ -1,16 +1,22 @@
-/** Upstream keys that this process has read. An upstream may repeat one in any text. */
-const KEYS = new Set<string>();
+/** Upstream keys and secrets of headers that this process has read, and their parts, longest first. An upstream may repeat one in any text. */
+let known: ReadonlySet<string> = new Set();
 
 /** Shorter ones (`none`, `EMPTY`) are placeholders, and may be part of any text. */
 const LENGTH_MIN = 8;
 
+/** What separates the secret of a header from the words around it: `Token abc`, `user:abc`, `session=abc; id=def`. */
+const SEPARATORS = /[\s:,;=]+/;
+
 export function rememberKey(key: string): void {
-  if (key.length >= LENGTH_MIN) KEYS.add(key);
+  if (key.length < LENGTH_MIN || known.has(key)) return;
+  const parts = key.split(SEPARATORS).filter(({ length }) => length >= LENGTH_MIN);
+  // Longest first: a key that is the beginning of another would leave the end of that one.
+  known = new Set([...known, key, ...parts].sort((one, other) => other.length - one.length));
 }
 
-/** Returns the text with `…` in place of every known key. */
+/** Returns the text with `…` in place of every known key and part of one. */
 export function withoutKeys(text: string): string {
   let clean = text;
-  for (const key of KEYS) clean = clean.replaceAll(key, '…');
+  for (const key of known) clean = clean.replaceAll(key, '…');
   return clean;
 }

@@ -23,6 +23,14 @@ test('a known key is redacted, also where the text is cut', () => {
   );
 });
 
+test('a long part of a known secret is redacted by itself, and the longest text first', () => {
+  rememberKey('session=quietorange; relay:greenwinter,Token\tbluesummer id=short');
+  rememberKey('longer-key');
+  rememberKey('longer-key-and-its-end');
+  const text = "is not quietorange, 'greenwinter', bluesummer=1 nor short; longer-key-and-its-end, longer-key";
+  expect(refusedWith(text).upstreamText).toBe("is not …, '…', …=1 nor short; …, …");
+});
+
 test('neither the message, the detail nor a serialised failure contains the text of the upstream', () => {
   const refusal = { family: 'other', status: 500, upstreamCode: 'server_error' } as const;
   const failure = new UpstreamFailure('refused', 'upstream_error', { refusal, upstreamText: 'their words' });

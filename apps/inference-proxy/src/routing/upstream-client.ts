@@ -2,6 +2,7 @@ import type { Pool } from 'undici';
 import type { Upstream } from '#contracts/catalog.js';
 import { renderPath, renderQuery } from '#contracts/upstream-request.js';
 import { AddressRefusedError, assertHostAllowed } from '#network/address-guard.js';
+import { sendsSecrets } from '../transport/api-key.js';
 import { type HeaderReader, headerReader } from '../transport/static-headers.js';
 import { createUpstreamPool } from '../transport/upstream-pool.js';
 import { ADAPTERS } from '../upstreams/adapters.js';
@@ -62,8 +63,10 @@ export class UpstreamClient {
 }
 
 /** Everything that decides what `createUpstreamPool` opens. */
-function socketsOf({ baseUrl, connectionsMax, allowPrivateNetwork, timeouts, tls, proxy }: Upstream): string {
-  return JSON.stringify([new URL(baseUrl).origin, connectionsMax, allowPrivateNetwork, timeouts.connectMs, tls ?? null, proxy ?? null]);
+function socketsOf(upstream: Upstream): string {
+  const { baseUrl, connectionsMax, allowPrivateNetwork, timeouts, tls, proxy } = upstream;
+  const way = proxy == null ? null : [proxy, sendsSecrets(upstream)];
+  return JSON.stringify([new URL(baseUrl).origin, connectionsMax, allowPrivateNetwork, timeouts.connectMs, tls ?? null, way]);
 }
 
 function serverOf({ kind, baseUrl, allowPrivateNetwork, apiKeyEnv, apiKeyFile, tls, proxy, path, query, headers }: Upstream): string {

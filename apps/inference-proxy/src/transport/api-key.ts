@@ -43,6 +43,11 @@ export function whyNoKey({ headers, ...upstream }: KeyOwner & Pick<Upstream, 'he
   }
 }
 
+/** True when requests to the upstream carry a secret in a header. */
+export function sendsSecrets({ apiKeyEnv, apiKeyFile, headers }: Pick<Upstream, 'apiKeyEnv' | 'apiKeyFile' | 'headers'>): boolean {
+  return apiKeyEnv !== null || Boolean(apiKeyFile) || Object.values(headers ?? {}).some((value) => typeof value !== 'string');
+}
+
 function usableFor(baseUrl: string, text: string | undefined, secret: SecretPlace): string {
   const key = text?.trim(); // secrets kept in files end with a new line
   if (!key) throw denied(`no key in ${'file' in secret ? `the file ${secret.file}` : secret.variable}`);

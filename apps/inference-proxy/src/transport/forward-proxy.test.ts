@@ -125,6 +125,33 @@ describe('an upstream behind a forward proxy', () => {
     await own.stop();
   });
 
+  test('NO_PROXY wins over the proxy of an entry', async () => {
+    use({ forwardProxies: proxy.url, noProxy: '127.0.0.0/8' });
+    const entry = { proxy: proxy.url, allowPrivateNetwork: true, apiKeyEnv: 'UPSTREAM_KEY_TEST' };
+    expect(await call(`http://127.0.0.1:${plain.port}/v1`, entry)).toEqual(['reply 1']);
+    expect(proxy.asked).toEqual([]);
+  });
+
+  test.each<[string, Partial<Upstream>]>([
+    ['a key', { apiKeyEnv: 'UPSTREAM_KEY_TEST' }],
+    ['a key in a file', { apiKeyFile: 'key' }],
+    ['a secret header', { headers: { 'x-route': 'a', 'api-key': { env: 'UPSTREAM_KEY_TEST' } } }],
+  ])('an entry sends %s in the clear by no proxy that it names [sec-upstream-secret]', async (_what, entry) => {
+    const own = await ConnectProxy.start({ routes: proxy.routes });
+    use({ httpProxy: withCredentials(proxy), forwardProxies: own.url });
+    const words =
+      `forward proxy 127.0.0.1:${own.port} would get the secrets for api.example in the clear: ` +
+      'use https:// in baseUrl, or remove proxy from the entry (PROXY_IN_CLEAR)';
+    const over = { ...entry, proxy: own.url };
+    expect(await call('http://api.example/v1', over)).toEqual([failure(words, true)]);
+    expect(await call('https://api.example/v1', over)).toEqual(['reply 1']);
+    // HTTP_PROXY is the operator's choice, and a header without a secret needs none.
+    expect(await call('http://api.example/v1', entry)).toEqual(['reply 1']);
+    expect(await call('http://api.example/v1', { headers: { 'x-route': 'a' }, proxy: own.url })).toEqual(['reply 1']);
+    expect([proxy.asked, own.asked]).toEqual([['api.example:80'], ['api.example:443', 'api.example:80']]);
+    await own.stop();
+  });
+
   test('an entry cannot name a proxy that the operator has not declared', async () => {
     const other = await ConnectProxy.start({ routes: proxy.routes });
     const words = `forward proxy 127.0.0.1:${other.port} is not declared: add ${other.url} to FORWARD_PROXIES of the inference-proxy`;

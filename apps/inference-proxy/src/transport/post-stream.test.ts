@@ -27,7 +27,7 @@ afterAll(async () => {
 function poolTo(port: number, settings: { connectionsMax?: number; allowPrivateNetwork?: boolean; host?: string } = {}): Pool {
   const { connectionsMax = 8, allowPrivateNetwork = true, host = '127.0.0.1' } = settings;
   const timeouts = { connectMs: 1000, firstByteMs: 1000, idleMs: 1000, totalMs: 1000 };
-  return createUpstreamPool({ baseUrl: `http://${host}:${port}/v1`, connectionsMax, allowPrivateNetwork, timeouts });
+  return createUpstreamPool({ baseUrl: `http://${host}:${port}/v1`, apiKeyEnv: null, connectionsMax, allowPrivateNetwork, timeouts });
 }
 
 function post(overrides: Partial<PostOptions> = {}, signal = new AbortController().signal, to = pool): Promise<UpstreamReply> {
@@ -242,7 +242,7 @@ describe('an abort closes the socket within 250 ms', () => {
     const closed = Promise.withResolvers<void>();
     const resolve: Resolver = (_name, done) => (protocol === 'https' ? done(null, [{ address: '127.0.0.1', family: 4 }]) : undefined);
     const own = createUpstreamPool(
-      { baseUrl: `${protocol}://model.example:${port}`, connectionsMax: 1, allowPrivateNetwork: true, timeouts },
+      { baseUrl: `${protocol}://model.example:${port}`, apiKeyEnv: null, connectionsMax: 1, allowPrivateNetwork: true, timeouts },
       resolve,
     );
     own.on('connectionError', () => closed.resolve());

@@ -4,7 +4,7 @@ import type { Upstream } from '#contracts/catalog.js';
 import { guardedLookup, type Resolver } from '#network/address-guard.js';
 import { ProxyFault } from '#network/forward-proxy/proxy-fault.js';
 import { ConnectionFault, explainBrokenHandshake, explainTls, type Peer } from './connection-fault.js';
-import { upstreamConnector } from './upstream-connector.js';
+import { type Place, upstreamConnector } from './upstream-connector.js';
 
 const HEADER_BYTES_MAX = 16 * 1024;
 /** Bytes that a paused socket buffers, beyond one read of at most 64 KiB. */
@@ -15,10 +15,7 @@ const SOCKET_BYTES_MAX = 16 * 1024;
  * routing admits no more calls than sockets. Certificates are verified even when the environment disables that. `postStream` applies the
  * timeouts of replies.
  */
-export function createUpstreamPool(
-  upstream: Pick<Upstream, 'baseUrl' | 'connectionsMax' | 'allowPrivateNetwork' | 'timeouts' | 'tls' | 'proxy'>,
-  resolve?: Resolver,
-): Pool {
+export function createUpstreamPool(upstream: Place & Pick<Upstream, 'connectionsMax'>, resolve?: Resolver): Pool {
   const connect = {
     lookup: guardedLookup(upstream.allowPrivateNetwork, resolve),
     timeout: upstream.timeouts.connectMs,

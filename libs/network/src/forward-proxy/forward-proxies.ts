@@ -58,7 +58,12 @@ export class ForwardProxies {
   /** Returns the proxy for a destination; undefined when it is called directly. */
   forUrl(url: URL): ForwardProxy | undefined {
     const proxy = url.protocol === 'https:' ? this.https : this.http;
-    return proxy === undefined || this.noProxy.covers(url) ? undefined : proxy;
+    return proxy === undefined || this.isDirect(url) ? undefined : proxy;
+  }
+
+  /** True when `NO_PROXY` has a destination called directly. */
+  isDirect(url: URL): boolean {
+    return this.noProxy.covers(url);
   }
 
   /** Returns the proxy at an address; undefined for one that no setting names. */
