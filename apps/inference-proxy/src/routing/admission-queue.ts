@@ -12,7 +12,7 @@ export type Admission<Grant> = { grant: Grant } | { failure: unknown } | undefin
 interface Waiter<Grant> {
   accountId: string;
   admit: () => Admission<Grant>;
-  hasTriedRoutes: boolean;
+  isLimited: boolean;
   until: number;
   resolve: (grant: Grant) => void;
   reject: (reason: unknown) => void;
@@ -55,15 +55,15 @@ export class AdmissionQueue<Grant> {
 
   /**
    * Waits until `admit` grants. Rejects with its failure, with `tooLate()`, or with the signal's reason. Call only when there is room.
-   * `hasTriedRoutes` is true for a request that cannot use every route: those behind it may be served although it is not.
+   * `isLimited` is true for a request that cannot use every route: those behind it may be served although it is not.
    */
-  wait(accountId: string, admit: () => Admission<Grant>, hasTriedRoutes: boolean, signal: AbortSignal): Promise<Grant> {
+  wait(accountId: string, admit: () => Admission<Grant>, isLimited: boolean, signal: AbortSignal): Promise<Grant> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
       const onAbort = (): void => this.remove(waiter, () => reject(signal.reason));
       const stopListening = (): void => signal.removeEventListener('abort', onAbort);
       const until = performance.now() + this.options.queueWaitMs;
-      const waiter = { accountId, admit, hasTriedRoutes, until, resolve, reject, stopListening };
+      const waiter = { accountId, admit, isLimited, until, resolve, reject, stopListening };
       signal.addEventListener('abort', onAbort, { once: true });
       this.add(waiter);
       this.setTimer();
@@ -89,7 +89,7 @@ export class AdmissionQueue<Grant> {
         this.remove(waiter, () => ('grant' in admission ? waiter.resolve(admission.grant) : waiter.reject(admission.failure)));
         return true;
       }
-      if (!waiter.hasTriedRoutes) return false; // it could use any route, so the account's other requests cannot be served either
+      if (!waiter.isLimited) return false; // it could use any route, so the account's other requests cannot be served either
     }
     return false;
   }

@@ -1,5 +1,6 @@
 import { Registry } from 'prom-client';
 import type { Route, Upstream } from '#contracts/catalog.js';
+import type { ToolChoice } from '#inference/tool.js';
 import { testTable, upstreamNamed } from '../../test/routing-fixture.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { CallEnd } from '../metrics/route-metrics.js';
@@ -40,8 +41,14 @@ function setUp(
   const as = (account: string): void => {
     accountId = account;
   };
-  const ask = (model = 'm', tried: RouteCall[] = [], signal = new AbortController().signal, isFirst = tried.length === 0) => {
-    const request = { model, turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
+  const ask = (
+    model = 'm',
+    tried: RouteCall[] = [],
+    signal = new AbortController().signal,
+    isFirst = tried.length === 0,
+    toolChoice?: ToolChoice,
+  ) => {
+    const request = { model, turns: [], tools: [], toolChoice, output: { kind: 'text' as const }, stream: true, hints: {} };
     return table.acquire({ request, accountId, tried: new Set(tried.map(({ route }) => route)), isFirst }, signal);
   };
   /** Takes a call that need not wait. */
@@ -165,6 +172,20 @@ test('a request that has tried a route does not hold up one that can use it', as
   expect((await fresh).route).toBe(onA.route);
   onB.end(DONE);
   expect((await again).route).toBe(onB.route);
+});
+
+test('a request that forces a call does not hold up one that can use a route without forced calls', async () => {
+  const unforced = upstreamNamed('a');
+  const { take, ask } = setUp({ m: [{ upstream: 'a' }, { upstream: 'b', priority: 1 }] }, {}, [
+    { ...unforced, capabilities: { ...unforced.capabilities, toolChoice: 'auto' } },
+  ]);
+  const [onA, onB] = [take(), take()];
+  const forced = ask('m', [], undefined, true, { kind: 'required' });
+  const free = ask('m');
+  onA.end(DONE);
+  expect((await free).route).toBe(onA.route);
+  onB.end(DONE);
+  expect((await forced).route).toBe(onB.route);
 });
 
 test('Retry-After of the only route ends the wait, and refuses new requests', async () => {

@@ -102,7 +102,8 @@ export class ModelRouter {
     const since = performance.now();
     let outcome: WaitOutcome = 'refused';
     try {
-      const admission = this.queue.wait(asked.accountId, () => this.admit(asked), asked.tried.size > 0, signal);
+      const isLimited = asked.tried.size > 0 || forcesCall(asked.request.toolChoice);
+      const admission = this.queue.wait(asked.accountId, () => this.admit(asked), isLimited, signal);
       this.onWait(this);
       const call = await admission;
       outcome = 'served';

@@ -41,7 +41,7 @@ export class MessagesStreamParser implements StreamParser {
   private readonly ignored = new Set<number>();
 
   constructor(private readonly call: UpstreamCall) {
-    this.counter = new UsageCounter(call.capabilities.cachedApart ?? true);
+    this.counter = new UsageCounter(call.capabilities.cachedApart);
     this.calls = new ToolCallAssembler(call.request.tools);
   }
 

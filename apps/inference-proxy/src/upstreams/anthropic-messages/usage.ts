@@ -5,6 +5,8 @@ import { fieldOf, parseCacheWrites, parseTokenCount, reportedUsage, TOKENS_MAX }
 /** The counts of a prompt. */
 interface Prompt {
   input: number;
+  /** `input` leaves out the tokens read from the cache and those written to it. */
+  isApart: boolean;
   cached: number;
   written: number;
   written1h: number;
@@ -12,12 +14,14 @@ interface Prompt {
 
 /** Collects the usage of one message. Counts are cumulative: a later one replaces an earlier one, and one that falls is ignored. */
 export class UsageCounter {
-  private prompt: Prompt = { input: 0, cached: 0, written: 0, written1h: 0 };
+  private prompt: Prompt;
   private output = 0;
   private thinking = 0;
 
-  /** `isApart`: `input_tokens` leaves out the tokens read from the cache and those written to it. */
-  constructor(private readonly isApart: boolean) {}
+  /** `cachedApart`: says whether the prompt leaves out the tokens of the cache; otherwise the names of the counts say it. */
+  constructor(private readonly cachedApart?: boolean | null) {
+    this.prompt = { input: 0, isApart: cachedApart ?? true, cached: 0, written: 0, written1h: 0 };
+  }
 
   /** Reads the usage in `message_start`. Its output count is a placeholder, not that of the reply. */
   readStart(usage: unknown): void {
@@ -54,9 +58,11 @@ export class UsageCounter {
     // A later event may have the total without its lifetimes, or with zeros for them.
     const known = { ephemeral_1h_input_tokens: Math.min(written1h, writtenTotal) };
     const writes = parseCacheWrites(writtenTotal, later.cacheWriteTokens + later.cacheWrite1hTokens > 0 ? usage.cache_creation : known);
+    const details = objectOf(fieldOf(usage, 'prompt_tokens_details', 'input_tokens_details'));
     const prompt = {
       input: countOf(fieldOf(usage, 'input_tokens', 'prompt_tokens'), this.prompt.input),
-      cached: countOf(usage.cache_read_input_tokens, this.prompt.cached),
+      isApart: this.cachedApart ?? isApart(usage, details) ?? this.prompt.isApart,
+      cached: countOf(usage.cache_read_input_tokens ?? details.cached_tokens, this.prompt.cached),
       written: writes.cacheWriteTokens,
       written1h: writes.cacheWrite1hTokens,
     };
@@ -64,9 +70,16 @@ export class UsageCounter {
     if (growth > 0 || (growth === 0 && prompt.cached >= this.prompt.cached)) this.prompt = prompt;
   }
 
-  private totalOf({ input, cached, written, written1h }: Prompt): number {
-    return Math.min(TOKENS_MAX, this.isApart ? input + cached + written + written1h : input);
+  private totalOf({ input, isApart, cached, written, written1h }: Prompt): number {
+    return Math.min(TOKENS_MAX, isApart ? input + cached + written + written1h : input);
   }
+}
+
+/** True when the prompt of a usage leaves out the tokens of the cache: under OpenAI's names it contains them. Undefined without a prompt. */
+function isApart(usage: Record<string, unknown>, details: Record<string, unknown>): boolean | undefined {
+  if (fieldOf(usage, 'input_tokens', 'prompt_tokens') === undefined) return undefined;
+  const isCacheOpenAis = fieldOf(usage, 'cache_read_input_tokens') === undefined && fieldOf(details, 'cached_tokens') !== undefined;
+  return fieldOf(usage, 'input_tokens') !== undefined && !isCacheOpenAis;
 }
 
 /** A number or digits; anything else leaves what is known. */

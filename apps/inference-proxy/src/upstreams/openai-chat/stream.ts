@@ -22,6 +22,8 @@ export class ChatStreamParser implements StreamParser {
   finishReason: FinishReason | undefined;
   /** True when content followed the last finish that came alone: some servers send a finish with each chunk. */
   private isFinishEarly = false;
+  /** True once a second chunk with content has a finish: the server sends one with each chunk, an empty one too. */
+  private finishesEachChunk = false;
   /** True when the chunk has content. */
   private isContentChunk = false;
   private hasContent = false;
@@ -99,7 +101,10 @@ export class ChatStreamParser implements StreamParser {
     this.isContentChunk = false;
     if (isObject(delta)) this.readDelta(delta, events);
     const reason = parseFinishReason(choice, this.call);
-    if (reason !== undefined && !this.isContentChunk) this.isFinishEarly = false;
+    if (reason !== undefined) {
+      if (this.isContentChunk) this.finishesEachChunk ||= this.finishReason !== undefined;
+      else this.isFinishEarly &&= this.finishesEachChunk;
+    }
     this.finishReason = worseReason(this.finishReason, reason);
   }
 

@@ -1,6 +1,7 @@
 import type { Usage } from '#inference/usage.js';
 import { isObject, objectOf } from '../replies/json-object.js';
 import {
+  countsCacheApart,
   fieldOf,
   outputWithin,
   parseCacheWrites,
@@ -9,6 +10,7 @@ import {
   reportedUsage,
   TOKENS_MAX,
   type UsageReading,
+  withReasoning,
 } from '../replies/reported-usage.js';
 
 /**
@@ -27,20 +29,23 @@ export function parseUsage(value: unknown, call: UsageReading): Usage | undefine
     promptDetails.cache_creation_tokens ?? promptDetails.cache_write_tokens ?? value.cache_creation_input_tokens,
     promptDetails.cache_creation_token_details ?? value.cache_creation,
   );
-  const promptTokens = promptOf(
-    { prompt: fieldOf(value, 'prompt_tokens', 'input_tokens'), outputTokens: completionTokens, total: value.total_tokens },
-    { cachedTokens, ...writes },
-    call,
-  );
   const reasoning = parseTokenCount(outputDetails.reasoning_tokens ?? value.reasoning_tokens);
+  const promptTokens = promptOf(
+    {
+      prompt: fieldOf(value, 'prompt_tokens', 'input_tokens'),
+      cacheApart: countsCacheApart(value, call),
+      outputTokens: completionTokens,
+      reasoningTokens: reasoning,
+      total: value.total_tokens,
+    },
+    { cachedTokens, ...writes },
+  );
   if (promptTokens === 0 && completionTokens === 0) return undefined;
-  // Some servers count reasoning apart from the completion: their total then is the sum of all three.
-  const isApart = reasoning > 0 && parseTokenCount(value.total_tokens) === promptTokens + completionTokens + reasoning;
   const counted = {
     promptTokens,
     cachedTokens,
     ...writes,
-    outputTokens: Math.min(TOKENS_MAX, completionTokens + (isApart ? reasoning : 0)),
+    outputTokens: withReasoning(completionTokens, reasoning, promptTokens, value.total_tokens),
   };
   const outputTokens = Math.min(TOKENS_MAX, outputWithin(value.total_tokens, counted, call));
   return reportedUsage({ ...counted, outputTokens, reasoningTokens: Math.max(reasoning, outputTokens - completionTokens) });

@@ -250,6 +250,11 @@ test('output formats; strict where the dialect takes it, and a schema becomes js
   ]);
 });
 
+test('input is never empty: instructions alone get a message of the user', () => {
+  const { instructions, input } = bodyOf({ turns: [{ role: 'system', parts: [t('Be brief')] }] }, { instructions: true });
+  expect({ instructions, input }).toEqual({ instructions: 'Be brief', input: [{ role: 'user', content: '(no message)' }] });
+});
+
 test('an output cap that the dialect takes none as low as', () => {
   const capOf = (outputTokensMax: number) => sent(renderRequest({ ...callOf(false), outputTokensMax }, undefined)).max_output_tokens;
   expect([1, 15, 16, 17].map(capOf)).toEqual([16, 16, 16, 17]);

@@ -3,7 +3,7 @@ import type { Hints, InferenceRequest, OutputFormat } from '#inference/request.j
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, SystemTurn, TextPart, ToolTurn, Turn } from '#inference/turn.js';
 import { missingCapOf, OutputCap } from '../replies/output-cap.js';
-import { arrangeTurns } from '../requests/arrange-turns.js';
+import { arrangeTurns, NO_MESSAGE } from '../requests/arrange-turns.js';
 import { asFunction, describeWithGrammar } from '../requests/as-function.js';
 import { argumentsOf } from '../requests/call-arguments.js';
 import { instructOutput } from '../requests/instruct-output.js';
@@ -27,10 +27,11 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
   const customCalls = customCallIds(request.turns);
   const turns = arrangeTurns(instructOutput(request, capabilities), capabilities);
   const instructing = capabilities.instructions ? leadingSystemTurns(turns) : undefined;
+  const input = turns.slice(instructing?.length ?? 0).flatMap((turn) => renderTurn(turn, customCalls, capabilities));
   const body = {
     model,
     instructions: instructing && renderInstructions(instructing),
-    input: turns.slice(instructing?.length ?? 0).flatMap((turn) => renderTurn(turn, customCalls, capabilities)),
+    input: input.length > 0 ? input : [{ role: 'user', content: NO_MESSAGE }],
     max_output_tokens: capabilities.outputCap === false ? undefined : Math.max(call.outputTokensMax, OUTPUT_TOKENS_MIN),
     temperature: capabilities.temperature === false ? undefined : request.temperature,
     top_p: capabilities.topP === false ? undefined : request.topP,

@@ -1,6 +1,7 @@
 import type { Usage } from '#inference/usage.js';
 import { isObject, objectOf } from '../replies/json-object.js';
 import {
+  countsCacheApart,
   fieldOf,
   outputWithin,
   parseCacheWrites,
@@ -9,6 +10,7 @@ import {
   reportedUsage,
   TOKENS_MAX,
   type UsageReading,
+  withReasoning,
 } from '../replies/reported-usage.js';
 
 /** Returns the usage of a response; undefined when it counts nothing. */
@@ -19,18 +21,17 @@ export function parseUsage(value: unknown, call: UsageReading): Usage | undefine
   const prompt = fieldOf(value, 'input_tokens', 'prompt_tokens');
   const output = parseTokenCount(fieldOf(value, 'output_tokens', 'completion_tokens'));
   const cache = {
-    cachedTokens: parseTokenCount(inputDetails.cached_tokens),
+    cachedTokens: parseTokenCount(inputDetails.cached_tokens ?? value.cache_read_input_tokens),
     ...parseCacheWrites(
       inputDetails.cache_creation_tokens ?? inputDetails.cache_write_tokens ?? value.cache_creation_input_tokens,
       inputDetails.cache_creation_token_details ?? value.cache_creation,
     ),
   };
-  const counted = {
-    ...cache,
-    promptTokens: promptOf({ prompt, outputTokens: output, total: value.total_tokens }, cache, call),
-    outputTokens: output,
-  };
-  const outputTokens = Math.min(TOKENS_MAX, outputWithin(value.total_tokens, counted, call));
-  const reasoningTokens = Math.max(parseTokenCount(outputDetails.reasoning_tokens), outputTokens - counted.outputTokens);
-  return reportedUsage({ ...counted, outputTokens, reasoningTokens });
+  const reasoning = parseTokenCount(outputDetails.reasoning_tokens);
+  const total = value.total_tokens;
+  const cacheApart = countsCacheApart(value, call);
+  const promptTokens = promptOf({ prompt, cacheApart, outputTokens: output, reasoningTokens: reasoning, total }, cache);
+  const counted = { ...cache, promptTokens, outputTokens: withReasoning(output, reasoning, promptTokens, total) };
+  const outputTokens = Math.min(TOKENS_MAX, outputWithin(total, counted, call));
+  return reportedUsage({ ...counted, outputTokens, reasoningTokens: Math.max(reasoning, outputTokens - output) });
 }

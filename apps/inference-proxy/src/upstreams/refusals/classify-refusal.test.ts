@@ -364,6 +364,10 @@ test.each([
   'messages[1].tool_calls[0].function.arguments: not valid JSON',
   "messages[0].content: the model's output could not be parsed",
   'The model does not support JSON schemas',
+  'Model output format json_schema is not supported',
+  'model response format must be one of text, json_object',
+  'Error in model loading options',
+  'This endpoint is unavailable for your account',
 ])('what the client sent is its fault: %s', (text) => {
   expect(codesOf(400, says(text, { type: 'invalid_request_error' }))).toEqual(['invalid_request']);
 });
@@ -396,11 +400,16 @@ describe('an error with status 200 has the status that its code or type names', 
     ['upstream_error', { type: 'api_error' }],
     ['upstream_error', { type: 'InternalServerError' }],
     ['upstream_error', { type: 'unknown_error' }],
+    ['upstream_error', { type: 'ValidationError' }],
     ['upstream_error', { code: 'tool_use_failed', type: 'invalid_request_error' }],
     ['context_length_exceeded', { code: 'context_length_exceeded', type: 'invalid_request_error' }],
   ])('%s: %j', (code, fields) => {
     expect(codesWithinStream(says('no', fields))).toEqual([code]);
   });
+});
+
+test.each(['server_error', 'api_error', undefined])('a balance that is used up is no credit, whatever the type: %s', (type) => {
+  expect(codesWithinStream(says('Insufficient balance', { type }))).toEqual(['model_unavailable']);
 });
 
 test('a call that the model got wrong is told by its text where the dialect has no code', () => {

@@ -111,7 +111,9 @@ const ABOUT_REQUEST = new Set([0, 400, 422]);
 
 function isDenied({ status, code, text }: Refusal, { codes, texts, openings }: DenialPatterns): boolean {
   if (codes.test(code)) return true;
-  return (ABOUT_ACCOUNT.has(status) && texts?.test(text) === true) || (ABOUT_REQUEST.has(status) && openings.test(text));
+  return (
+    (ABOUT_ACCOUNT.has(status) && texts?.test(text) === true) || ((ABOUT_REQUEST.has(status) || status === 500) && openings.test(text))
+  );
 }
 
 /** Statuses that say nothing about the load of a server. */

@@ -9,7 +9,7 @@ const STATUSES: readonly [number, RegExp][] = [
     400,
     /^(?:invalid|unsupported|unknown|unrecognized|missing)_(?:required_)?(?:request|argument|param(?:eter)?s?|value|type|field|input)$/,
   ],
-  [400, /^(?:bad_request|validation|request_validation|failed_precondition|unprocessable(?:_entity|_content)?)$/],
+  [400, /^(?:bad_request|validation_exception|request_validation|failed_precondition|unprocessable(?:_entity|_content)?)$/],
   [401, /^(?:authentication|unauthenticated|unauthorized|invalid_authentication)$/],
   [402, /^(?:billing|payment_required|insufficient_(?:balance|credits?|funds))$/],
   [403, /^(?:permission|permission_denied|forbidden|access_denied)$/],
@@ -46,5 +46,5 @@ function nameOf(word: string): string {
     .replace(/([a-z])([A-Z])/g, '$1_$2')
     .toLowerCase()
     .replace(/[\s.-]+/g, '_')
-    .replace(/_(?:error|exception)$/, '');
+    .replace(/(?:_error|(?<!^validation)_exception)$/, ''); // a ValidationException is AWS's, a ValidationError that of a server's own code
 }

@@ -78,7 +78,7 @@ export const MODEL_OUTPUT = {
   codes: /tool_use_failed|json_validate_failed|model_output|output_parse|malformed_(tool|function)|invalid_tool_generation/i,
   /** Beginnings of texts about what the model wrote. Texts about calls that the client sent do not name the model. */
   openings:
-    /^failed to (call a function|generate (valid )?json)\b|^tool call validation failed\b|^(the )?model('s)?( has| have)? (output|response|generation|generated|produced|returned|emitted|wrote)\b.{0,80}(malformed|invalid|not (be )?(parsed?|valid)|unpars|schema|json)/i,
+    /^failed to (call a function|generate (valid )?json)\b|^tool call validation failed\b|^(the )?model('s)?( has| have)? (output|response|generation|generated|produced|returned|emitted|wrote)\b(?! (format|type|mode)).{0,80}(malformed|invalid|not (be )?(parsed?|valid)|unpars|schema|json)/i,
 };
 
 /** Patterns of a refusal that passes by itself. */
@@ -93,7 +93,9 @@ export interface BusyPatterns {
 const SERVER = '\\b(models?|servers?|engine|service|system|cluster|backend|provider|endpoint|deployment)';
 const ADVERB = '(currently|temporarily|too|already|now|still|overly)';
 const LOAD = '(experiencing|under) (\\w+ )?(high|heavy) (demand|load|traffic)';
-const BUSY = `(at( \\w+)? capacity|(out of|no)( \\w+)? capacity|overloaded|busy|loading|not ready|unavailable|${LOAD})\\b`;
+const NOT_OPTIONS = '(?! (option|param|config|arg|setting))';
+const NOT_FOR_US = '(?! (for|to|in|on|with|under) (your|(this|the) (account|organi[sz]ation|project|plan|tier|key|region))\\b)';
+const BUSY = `(at( \\w+)? capacity|(out of|no)( \\w+)? capacity|overloaded|busy|loading${NOT_OPTIONS}|not ready|unavailable${NOT_FOR_US}|${LOAD})\\b`;
 
 export const RATE_LIMITED: BusyPatterns = {
   codes: /rate_?limit|too_many_requests|throttl|resource_?exhausted|insufficient_system_resource|queue_full|(^|\s)130[235](\s|$)/i,

@@ -15,6 +15,8 @@ const WORDS: Record<FinishReason | 'upstream_error' | 'model_capacity', string[]
     'complete',
     'completed',
     'end',
+    ...['no_error', 'none_error', 'no_filter', 'content_filter_off', 'unblocked', 'stop_policy'],
+    ...['content_block_stop', 'end_of_block', 'code_block_end'],
     ...['endoftext', 'end_of_text', 'STOP_CRITERIA_MET', 'REASON_STOP', 'normal', 'stopped_eos', '<|im_end|>'],
   ],
   'stop-sequence': ['stop_sequence', 'STOP_SEQUENCE', 'stop_sequence_reached', 'stopped_word', 'stop_str'],
@@ -31,13 +33,14 @@ const WORDS: Record<FinishReason | 'upstream_error' | 'model_capacity', string[]
       'incomplete',
     ],
     ...['time_limit', 'REASON_TIME_LIMIT', 'REASON_MAX_LEN', 'REASON_MAX_CONTEXT', 'stopped_limit', 'maximum_tokens', 'output_limit'],
+    ...['generate_limit', 'max_generate_limit'],
     ...['ERROR_LIMIT', 'max_time', 'thinking_budget_exceeded', 'context', 'time_limit_exceeded', 'out_of_tokens', 'output_truncated'],
   ],
   'content-filter': [
     ...['content_filter', 'content_filtered', 'SAFETY', 'sensitive', 'recitation', 'refusal', 'guardrail_intervened'],
     ...['PROHIBITED_CONTENT', 'BLOCKLIST', 'SPII', 'IMAGE_SAFETY', 'blocked', 'moderation'],
     ...['IMAGE_PROHIBITED_CONTENT', 'IMAGE_RECITATION', 'MODEL_ARMOR', 'ERROR_TOXIC', 'unsafe_content', 'content_policy_violation'],
-    ...['data_inspection_failed', 'copyright', 'flagged', 'contentBlocked'],
+    ...['data_inspection_failed', 'copyright', 'flagged', 'contentBlocked', 'blocked_by_policy', 'content_policy', 'block'],
   ],
   upstream_error: [
     ...['error', 'abort', 'aborted', 'cancelled', 'canceled', 'network_error', 'MALFORMED_FUNCTION_CALL', 'malformed_tool_use'],
@@ -77,6 +80,8 @@ test.each([undefined, null, '', 'null', 'None', 7, 'FINISH_REASON_UNSPECIFIED', 
 test.each([
   ['went_well', 'went_well'],
   ['The user said: hello, world!', 'of no known form'],
+  ['The capacity of the tank', 'of no known form'],
+  [`error_${'x'.repeat(64)}`, 'of no known form'],
 ])('the unknown word %j is a stop, and is reported', (word, detail) => {
   const oddities: Oddity[] = [];
   expect(readFinishWord(word, { onOddity: (oddity) => oddities.push(oddity) })).toBe('stop');

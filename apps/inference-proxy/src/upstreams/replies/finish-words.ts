@@ -13,17 +13,20 @@ type Meaning = (typeof MEANINGS)[number];
  * `function_call_filter: MALFORMED_FUNCTION_CALL` is read in its parts too.
  */
 const WORDS: readonly [Meaning, RegExp][] = [
+  // Words that deny a failure or a filter, and the ends of other things.
+  ['stop', /^(?:no|non|none|without)_(?:error|failure|filter|block|refusal|violation)s?$|(?:filter|moderation|guardrail|safety)s?_off$/],
+  ['stop', /^(?:un(?:blocked|filtered)|stop(?:ping)?_policy|(?:\w+_)?block_(?:stop|end)|end_of_block)$/],
   // Vendors' names for a filter and a limit that look like failures.
   ['content-filter', /^error_toxic|inspection_failed/],
   ['length', /^error_limit/],
-  ['capacity', /overload|throttl|rate_?limit|too_many_requests|insufficient_system|capacity|(?:^|_)busy$/],
+  ['capacity', /overload|throttl|(?:^|_)rate_?limit|too_many_requests|insufficient_system|capacity|(?:^|_)busy$/],
   ['failure', /^(?:abort|error|cancel|fail|interrupt|time_?out|timed_out|network_|internal_|server_error|exception|deadline)/],
   ['failure', /^(?:malformed|unexpected_|invalid|missing_|too_many_tool|crash|kill|terminated|shut_?down|disconnect|preempt|evict)/],
   ['failure', /_(?:error|fail(?:ed|ure)|abort(?:ed)?|cancel(?:l?ed)?|time_?out|lost|reset|disconnect(?:ed)?)$|out_of_memory|unavailable/],
   ['content-filter', /filter|safety|unsafe|guardrail|moderat|toxic|harmful|censor|prohibit|recitation|copyright|jailbreak|model_armor/],
   [
     'content-filter',
-    /block|deny_?list|flagged|violat|policy|sensitive|refus|responsible_ai|(?:^|_)(?:hate|pii|risk|spii)(?:_|$)|^language$/,
+    /(?:^|_)block(?:ed|_?list(?:ed)?)?(?:_|$)|deny_?list|flagged|violat|policy|sensitive|refus|responsible_ai|(?:^|_)(?:hate|pii|risk|spii)(?:_|$)|^language$/,
   ],
   ['length', /(?:^|_)(?:length|max|maximum|limit(?:ed)?|budget|context|ctx|incomplete|partial|pause|repetition)(?:_|$)/],
   ['length', /truncat|too_long|cut_?off|too_many_(?:\w+_)?tokens|out_of_tokens|tokens_exhausted|num_predict|cache_full/],
@@ -43,7 +46,7 @@ const WORDS: readonly [Meaning, RegExp][] = [
  */
 export function readFinishWord(word: unknown, { onOddity }: Pick<UpstreamCall, 'onOddity'>): FinishReason | undefined {
   if (typeof word !== 'string' || NO_REASON.test(word)) return undefined;
-  const meaning = meaningOf(word);
+  const meaning = isText(word) ? undefined : meaningOf(word);
   if (meaning === 'failure' || meaning === 'capacity') {
     const detail = `finish reason ${clean(word)}`;
     if (meaning === 'capacity') throw new UpstreamFailure('refused', 'model_capacity', { detail });
@@ -70,7 +73,12 @@ function meaningOf(word: string): Meaning | undefined {
   return found.sort((a, b) => MEANINGS.indexOf(b) - MEANINGS.indexOf(a))[0];
 }
 
-/** Returns a word that can be logged: servers that fill in the field wrongly may put text of the model there. */
+/** True for text, which servers that fill in the field wrongly may take from the model: its words mean nothing here. */
+function isText(word: string): boolean {
+  return word.length > 64 || word.trim().split(/\s+/, 5).length === 5;
+}
+
+/** Returns a word that can be logged. */
 function clean(word: string): string {
-  return /^[\w :.,;/|-]{1,100}$/.test(word) ? word : 'of no known form';
+  return !isText(word) && /^[\w :.,;/|-]+$/.test(word) ? word : 'of no known form';
 }

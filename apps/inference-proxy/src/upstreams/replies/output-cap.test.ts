@@ -56,6 +56,13 @@ test('of the output no more is counted than was asked for; the prompt is as it w
   ]);
 });
 
+test.each<[string, StreamEvent[]]>([
+  ['arguments', [piece('x'.repeat(5_000))]],
+  ['names', Array.from({ length: 5_000 }, () => CALL)],
+])('calls after the cap that go on without end are cut: %s', (_what, more) => {
+  expect(kept(text('123456789'), CALL, ...more)).toEqual([text('12345678'), finish('length')]);
+});
+
 test('what came before a failure is kept, and the failure goes on', () => {
   const left: StreamEvent[] = [];
   const fail = (all: StreamEvent[]): void => {

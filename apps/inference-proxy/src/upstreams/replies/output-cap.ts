@@ -53,13 +53,20 @@ export class OutputCap {
       }
       case 'tool-call-start':
         this.hasDropped ||= this.bytesLeft === 0;
-        if (this.hasDropped) return;
+        if (this.hasDropped) {
+          this.droppedLength += event.tool.name.length;
+          return;
+        }
         this.bytesLeft = Math.max(0, this.bytesLeft - Buffer.byteLength(event.tool.name));
         this.calls.set(event.index, { bare: event.kind === 'function' });
         kept.push(event);
         return;
       case 'tool-call-delta': {
-        const text = this.calls.has(event.index) ? this.take(event.text) : '';
+        if (!this.calls.has(event.index)) {
+          this.droppedLength += event.text.length;
+          return;
+        }
+        const text = this.take(event.text);
         if (text === '') return;
         this.calls.set(event.index, { bare: false });
         kept.push({ ...event, text });

@@ -48,7 +48,7 @@ test('reasoning that is counted apart is output, and no contradiction', () => {
 describe('in each dialect', () => {
   const call = { capabilities: {}, outputTokensMax: 1_000 };
   const readAll = (usage: object): unknown[] => {
-    const counter = new UsageCounter(true);
+    const counter = new UsageCounter();
     counter.read(usage);
     return [parseChatUsage(usage, call), parseResponsesUsage(usage, call), counter.usage];
   };
@@ -65,6 +65,42 @@ describe('in each dialect', () => {
     const chat = { prompt_tokens: prompt, completion_tokens: 10, total_tokens: 40 };
     const responses = { input_tokens: prompt, output_tokens: 10, total_tokens: 40 };
     expect([parseChatUsage(chat, call), parseResponsesUsage(responses, call)]).toEqual([expected, expected]);
+  });
+
+  const cached = expect.objectContaining({ promptTokens: 1_010, cachedTokens: 1_000, outputTokens: 5 });
+  test.each<[string, object]>([
+    ['Anthropic’s', { input_tokens: 10, cache_read_input_tokens: 1_000, cache_creation_input_tokens: 0, output_tokens: 5 }],
+    ['OpenAI’s, but for the cache', { prompt_tokens: 1_010, completion_tokens: 5, cache_read_input_tokens: 1_000 }],
+    ['Chat’s', { prompt_tokens: 1_010, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 1_000 } }],
+    ['Responses’', { input_tokens: 1_010, output_tokens: 5, input_tokens_details: { cached_tokens: 1_000 } }],
+  ])('the names decide whether the prompt contains the cache: %s', (_what, usage) => {
+    expect(readAll(usage)).toEqual([cached, cached, cached]);
+  });
+
+  test('the catalog wins over the names', () => {
+    const anthropics = { input_tokens: 1_010, cache_read_input_tokens: 1_000, output_tokens: 5 };
+    const within = { ...call, capabilities: { cachedApart: false } };
+    const counter = new UsageCounter(true);
+    counter.read({ prompt_tokens: 10, cache_read_input_tokens: 1_000, completion_tokens: 5 });
+    expect([parseChatUsage(anthropics, within), parseResponsesUsage(anthropics, within), counter.usage]).toEqual([cached, cached, cached]);
+  });
+
+  test('later counts under other names do not count the cache twice', () => {
+    const counter = new UsageCounter();
+    counter.readStart({ input_tokens: 10, cache_read_input_tokens: 1_000 });
+    counter.read({ prompt_tokens: 1_010, completion_tokens: 5 });
+    expect(counter.usage).toEqual(cached);
+  });
+
+  test.each([
+    [510, 0],
+    [530, 20],
+  ])('without a prompt, reasoning beyond the output is no prompt: of a total of %i, %i are', (total_tokens, promptTokens) => {
+    const details = { reasoning_tokens: 500 };
+    const chat = { completion_tokens: 10, completion_tokens_details: details, total_tokens };
+    const responses = { output_tokens: 10, output_tokens_details: details, total_tokens };
+    const counted = expect.objectContaining({ promptTokens, outputTokens: 510, reasoningTokens: 500 });
+    expect([parseChatUsage(chat, call), parseResponsesUsage(responses, call)]).toEqual([counted, counted]);
   });
 
   test('a total alone is neither prompt nor output', () => {

@@ -37,18 +37,44 @@ export function fieldOf(usage: Record<string, unknown>, ...names: readonly strin
 }
 
 /**
- * Returns the tokens of the prompt, those of the cache included: servers count them among the prompt, unless the catalog says that this one
- * does not. Where a server leaves the prompt out beside a total, the prompt is what the total has besides the output.
+ * Returns true when the prompt of a usage leaves out the tokens of the cache: as the catalog says, otherwise where the usage has Anthropic's
+ * names for them and no field of OpenAI's for the prompt.
+ */
+export function countsCacheApart(usage: Record<string, unknown>, { capabilities }: UsageReading): boolean {
+  const isOpenAis = fieldOf(usage, 'prompt_tokens', 'prompt_tokens_details', 'input_tokens_details') !== undefined;
+  const isAnthropics = fieldOf(usage, 'cache_read_input_tokens', 'cache_creation_input_tokens', 'cache_creation') !== undefined;
+  return capabilities.cachedApart ?? (isAnthropics && !isOpenAis);
+}
+
+/** Counts from which the prompt follows. `cacheApart`: `prompt` leaves out the tokens of the cache. */
+interface PromptReading {
+  prompt: unknown;
+  cacheApart: boolean;
+  outputTokens: number;
+  reasoningTokens: number;
+  total: unknown;
+}
+
+/**
+ * Returns the tokens of the prompt, those of the cache included. Where a server leaves the prompt out beside a total, the prompt is what the
+ * total has besides the output, and besides the reasoning where the output cannot contain it.
  */
 export function promptOf(
-  { prompt, outputTokens, total }: { prompt: unknown; outputTokens: number; total: unknown },
+  { prompt, cacheApart, outputTokens, reasoningTokens, total }: PromptReading,
   { cachedTokens, cacheWriteTokens, cacheWrite1hTokens }: CacheCounts,
-  { capabilities }: UsageReading,
 ): number {
   const reported = parseTokenCount(prompt);
-  const apart = capabilities.cachedApart ? cachedTokens + cacheWriteTokens + cacheWrite1hTokens : 0;
-  const rest = reported === 0 && outputTokens > 0 ? parseTokenCount(total) - outputTokens : 0;
+  const apart = cacheApart ? cachedTokens + cacheWriteTokens + cacheWrite1hTokens : 0;
+  const beside = parseTokenCount(total) - outputTokens;
+  const isReasoningApart = reasoningTokens > outputTokens || beside === reasoningTokens;
+  const rest = reported === 0 && outputTokens > 0 ? beside - (isReasoningApart ? reasoningTokens : 0) : 0;
   return Math.min(TOKENS_MAX, Math.max(reported + apart, rest));
+}
+
+/** Returns the output with the reasoning that a server counts apart from it: its total then is the sum of all three. */
+export function withReasoning(outputTokens: number, reasoningTokens: number, promptTokens: number, total: unknown): number {
+  const isApart = reasoningTokens > 0 && parseTokenCount(total) === promptTokens + outputTokens + reasoningTokens;
+  return Math.min(TOKENS_MAX, outputTokens + (isApart ? reasoningTokens : 0));
 }
 
 /**

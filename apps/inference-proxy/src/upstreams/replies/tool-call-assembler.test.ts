@@ -2,7 +2,7 @@ import type { StreamEvent } from '#inference/stream-event.js';
 import { foldOf } from '../../../test/upstream-writer.js';
 import { ToolCallAssembler, type ToolCallPiece } from './tool-call-assembler.js';
 
-const TOOLS = ['run', 'read'].map((name) => ({ key: { name }, wireName: name, kind: 'function' as const }));
+const TOOLS = ['run', 'read', 'ping'].map((name) => ({ key: { name }, wireName: name, kind: 'function' as const }));
 const LS = '{"command":"ls"}';
 const PWD = '{"command":"pwd"}';
 
@@ -61,6 +61,12 @@ test.each<[string, string[], string[]]>([
     [`run ${LS}`, `run ${PWD}`],
   ],
   ['no ids, no indexes, other names', [`- - run ${LS}`, `- - read ${LS}`], [`run ${LS}`, `read ${LS}`]],
+  [
+    'two ids at one index, announced before the arguments',
+    ['0 a run ', '0 b run ', `0 a - ${LS}`, `0 b - ${PWD}`],
+    [`run ${LS}`, `run ${PWD}`],
+  ],
+  ['two ids at one index, without arguments', ['0 a ping ', '0 b ping '], ['ping {}', 'ping {}']],
   ['the first repeated after the second has begun', [`0 a run ${LS}`, `0 b run ${PWD}`, `0 a run ${LS}`], [`run ${LS}`, `run ${PWD}`]],
 ])('two calls: %s', (_what, lines, expected) => {
   expect(assemble(piecesOf(lines)).sort()).toEqual(expected.sort());

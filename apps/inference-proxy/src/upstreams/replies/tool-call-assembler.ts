@@ -210,8 +210,8 @@ function isBlank({ argumentsText = '' }: ToolCallPiece): boolean {
 
 /** True when a piece with another id, at the index of `known`, can only go on with its arguments: they are not complete yet. */
 function continues({ name, arguments: args, ended }: OpenCall, piece: ToolCallPiece): boolean {
-  if (ended || args.isWhole || (piece.name ?? name) !== name) return false;
-  return args.isBlank || (!args.isEmptyObject && !isBlank(piece) && !/^\s*\{/.test(piece.argumentsText ?? ''));
+  if (ended || args.isWhole || isBlank(piece) || (piece.name ?? name) !== name) return false;
+  return args.isBlank || (!args.isEmptyObject && !/^\s*\{/.test(piece.argumentsText ?? ''));
 }
 
 /** True when a piece of a list has whole arguments that differ from those of `call`, although its id is the same. */
