@@ -148,6 +148,17 @@ test('a finish on a first chunk without content does not end the reply', async (
   expect(await callsTo('openai-chat', 100).collect({ request: { stream: true } })).toEqual(GOOD);
 });
 
+test('a server that finishes each chunk does not end its reply with an empty one', async () => {
+  const { text, ending } = DIALECT_STREAMS['openai-chat'];
+  const finished = (content: string) => text(content).replace('"finish_reason":null', '"finish_reason":"stop"');
+  server.behave(async ({ socket }) => {
+    await send(socket, replyHead() + chunked(finished('He'), finished('l'), finished('')));
+    setTimeout(() => socket.end(chunked(finished('lo'), ending)), 300);
+  });
+  const events = await callsTo('openai-chat', 100).collect({ request: { stream: true } });
+  expect(events).toEqual(GOOD);
+});
+
 test('a finish that comes again after the content ends a reply that stays open', async () => {
   const { opening, text, ending } = DIALECT_STREAMS['openai-chat'];
   const early = text('Hel').replace('"finish_reason":null', '"finish_reason":"stop"');

@@ -3,6 +3,7 @@ import {
   fieldPath,
   invalidField,
   isAbsent,
+  isObject,
   type JsonObject,
   readName,
   readObject,
@@ -32,7 +33,9 @@ export function parseOutputFormat(owner: JsonObject, field: string, path: string
     case 'text':
       return { kind: 'text' };
     case 'json_object':
-      return isAbsent(format.schema) ? { kind: 'json-object' } : enforcedSchema(readObject(format, 'schema', formatPath));
+      return isAbsent(format.schema) || (isObject(format.schema) && Object.keys(format.schema).length === 0)
+        ? { kind: 'json-object' }
+        : enforcedSchema(readObject(format, 'schema', formatPath));
     case 'json_schema': {
       const isFlat = nested === undefined || (isAbsent(format[nested]) && !isAbsent(format.schema));
       return isFlat

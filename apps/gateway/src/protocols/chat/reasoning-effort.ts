@@ -1,5 +1,6 @@
 import type { Hints } from '#inference/request.js';
-import { invalidField, isAbsent, isObject, type JsonObject, readOptionalObject } from '../body-fields/body-fields.js';
+import { invalidField, isAbsent, isObject, type JsonObject, readObject } from '../body-fields/body-fields.js';
+import { isEmpty } from './output.js';
 
 /**
  * Returns the hints for reasoning. Servers of open models and their agents know several ways to switch it off; turning it on is the default
@@ -21,11 +22,15 @@ function isEffort(value: unknown): value is string {
 /** Arguments of a chat template that are read, and those about earlier reasoning, which Tollgate sends where an upstream requires it. */
 const TEMPLATE_ARGUMENTS = ['enable_thinking', 'thinking', 'reasoning_effort', 'thinking_budget', 'clear_thinking', 'preserve_thinking'];
 
+/** Arguments that say what happens anyway. */
+const TEMPLATE_DEFAULTS: Record<string, unknown> = { add_generation_prompt: true, continue_final_message: false };
+
 /** Returns `chat_template_kwargs`. Throws for any other argument, because it would change the prompt. */
 function parseTemplateArguments(source: JsonObject): JsonObject {
-  const template = readOptionalObject(source, 'chat_template_kwargs', '') ?? {};
+  const template = isEmpty(source.chat_template_kwargs) ? {} : readObject(source, 'chat_template_kwargs', '');
   for (const [name, value] of Object.entries(template)) {
     if (isAbsent(value) || TEMPLATE_ARGUMENTS.includes(name)) continue;
+    if (Object.hasOwn(TEMPLATE_DEFAULTS, name) && TEMPLATE_DEFAULTS[name] === value) continue;
     throw invalidField(`chat_template_kwargs.${name}`, 'is not supported: of the arguments of a template only those about thinking are');
   }
   return template;

@@ -34,6 +34,9 @@ const textPart = requestObject({ type: word('text'), text });
 const mode = word('none', 'auto', 'required');
 const allowed = { mode, tools: list(ref('ChatAllowedTool')) };
 
+/** Values, besides null and false, that clients send for an object that they do not use. */
+const unused: JsonSchema = { enum: ['', []] };
+
 /** Schemas of the bodies of `POST /v1/chat/completions`. A test checks that they agree with the parsers. */
 export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
   ChatRequest: {
@@ -58,13 +61,16 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
         reasoning_effort: described({ type: 'string', pattern: '^[a-z]{1,16}$' }, 'A hint, like `seed`.'),
         parallel_tool_calls: described(flag, 'A hint, like `seed`.'),
         chat_template_kwargs: described(
-          anyObject,
+          either(anyObject, { const: false }, unused),
           'Only arguments about thinking. `enable_thinking` or `thinking` false switches reasoning off where the upstream can, as ' +
             '`enable_thinking: false`, `thinking: {"type":"disabled"}` and `reasoning: {"enabled":false}` do.',
         ),
         guided_json: described(anything, "Other servers' form of `response_format` with a schema: an object or its JSON text."),
         json_schema: described(anything, 'Like `guided_json`.'),
-        structured_outputs: described(anyObject, 'Its `json` is like `guided_json`. Other constraints are refused.'),
+        structured_outputs: described(
+          either(anyObject, flag, unused),
+          'Its `json` is like `guided_json`. Other constraints are refused. A boolean is ignored.',
+        ),
       },
     ),
     description:

@@ -1,5 +1,7 @@
 import { parseRequest } from './request.js';
 
+const SCHEMA = { type: 'object', properties: { a: { type: 'string' } } };
+const ENFORCED = { kind: 'json-schema', name: 'output', schema: SCHEMA, strict: true };
 const minimal = { model: 'sim-fast', messages: [{ role: 'user', content: 'Hello' }] };
 
 test('a schema is forwarded unchanged, with its keys in order [chat-tools, T-47]', () => {
@@ -78,4 +80,18 @@ test('errors contain nothing of the prompt', () => {
   for (const body of bodies) {
     expect(() => parseRequest(body)).toThrow(expect.objectContaining({ message: expect.not.stringContaining(secret) }));
   }
+});
+
+test.each<[string, object, object]>([
+  ['an empty schema beside json_object', { response_format: { type: 'json_object', schema: {} } }, { kind: 'json-object' }],
+  ['JSON by two fields', { response_format: { type: 'json_object' }, structured_outputs: { json_object: true } }, { kind: 'json-object' }],
+  ['a schema beside json_object', { response_format: { type: 'json_object' }, guided_json: SCHEMA }, ENFORCED],
+  ['the same schema twice', { guided_json: SCHEMA, structured_outputs: { json: JSON.stringify(SCHEMA) } }, ENFORCED],
+  [
+    'the same schema in response_format',
+    { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: SCHEMA } }, guided_json: SCHEMA },
+    { ...ENFORCED, name: 'a' },
+  ],
+])('an output format in other words: %s', (_what, fields, output) => {
+  expect(parseRequest({ ...minimal, ...fields }).request.output).toEqual(output);
 });
