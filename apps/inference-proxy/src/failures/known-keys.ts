@@ -4,7 +4,7 @@ let known: ReadonlySet<string> = new Set();
 /** Shorter ones (`none`, `EMPTY`) are placeholders, and may be part of any text. */
 const LENGTH_MIN = 8;
 
-/** What separates the secret of a header from the words around it: `Token abc`, `user:abc`, `session=abc; id=def`. */
+/** Separates the secret of a header from the words around it: `Token abc`, `user:abc`, `session=abc; id=def`. */
 const SEPARATORS = /[\s:,;=]+/;
 
 export function rememberKey(key: string): void {

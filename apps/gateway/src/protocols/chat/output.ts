@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { OutputFormat } from '#inference/request.js';
 import { invalidField, isAbsent, isObject, type JsonObject, readObject } from '../body-fields/body-fields.js';
 import { enforcedSchema, parseOutputFormat } from '../body-fields/output-format.js';
@@ -31,7 +30,7 @@ function strictest(constraints: readonly Constraint[]): OutputFormat {
   for (const { path, output } of constraints) {
     if (output.kind !== 'json-schema') continue;
     if (first === undefined) first = { path, output };
-    else if (isDeepStrictEqual(output.schema, first.output.schema)) first.output = { ...first.output, strict: true };
+    else if (JSON.stringify(output.schema) === JSON.stringify(first.output.schema)) first.output = { ...first.output, strict: true };
     else throw invalidField(path, `says the same as \`${first.path}\`, with another schema: send one of the two`);
   }
   return first?.output ?? { kind: 'json-object' };
