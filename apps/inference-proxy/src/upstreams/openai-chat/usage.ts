@@ -1,17 +1,6 @@
 import type { Usage } from '#inference/usage.js';
 import { isObject, objectOf } from '../replies/json-object.js';
-import {
-  countsCacheApart,
-  fieldOf,
-  outputWithin,
-  parseCacheWrites,
-  parseTokenCount,
-  promptOf,
-  reportedUsage,
-  TOKENS_MAX,
-  type UsageReading,
-  withReasoning,
-} from '../replies/reported-usage.js';
+import { fieldOf, parseCacheWrites, parseTokenCount, reconciledUsage, type UsageReading } from '../replies/reported-usage.js';
 
 /**
  * Returns the usage of a chunk or reply; undefined when it counts nothing. Servers name cached, written and reasoning tokens in several
@@ -19,7 +8,7 @@ import {
  */
 export function parseUsage(value: unknown, call: UsageReading): Usage | undefined {
   if (!isObject(value)) return undefined;
-  const completionTokens = parseTokenCount(fieldOf(value, 'completion_tokens', 'output_tokens'));
+  const outputTokens = parseTokenCount(fieldOf(value, 'completion_tokens', 'output_tokens'));
   const promptDetails = objectOf(fieldOf(value, 'prompt_tokens_details', 'input_tokens_details'));
   const outputDetails = objectOf(fieldOf(value, 'completion_tokens_details', 'output_tokens_details'));
   const cachedTokens = parseTokenCount(
@@ -29,24 +18,13 @@ export function parseUsage(value: unknown, call: UsageReading): Usage | undefine
     promptDetails.cache_creation_tokens ?? promptDetails.cache_write_tokens ?? value.cache_creation_input_tokens,
     promptDetails.cache_creation_token_details ?? value.cache_creation,
   );
-  const reasoning = parseTokenCount(outputDetails.reasoning_tokens ?? value.reasoning_tokens);
-  const promptTokens = promptOf(
-    {
-      prompt: fieldOf(value, 'prompt_tokens', 'input_tokens'),
-      cacheApart: countsCacheApart(value, call),
-      outputTokens: completionTokens,
-      reasoningTokens: reasoning,
-      total: value.total_tokens,
-    },
-    { cachedTokens, ...writes },
-  );
-  if (promptTokens === 0 && completionTokens === 0) return undefined;
-  const counted = {
-    promptTokens,
-    cachedTokens,
-    ...writes,
-    outputTokens: withReasoning(completionTokens, reasoning, promptTokens, value.total_tokens),
+  const reasoningTokens = parseTokenCount(outputDetails.reasoning_tokens ?? value.reasoning_tokens);
+  const fields = {
+    prompt: fieldOf(value, 'prompt_tokens', 'input_tokens'),
+    outputTokens,
+    reasoningTokens,
+    cache: { cachedTokens, ...writes },
   };
-  const outputTokens = Math.min(TOKENS_MAX, outputWithin(value.total_tokens, counted, call));
-  return reportedUsage({ ...counted, outputTokens, reasoningTokens: Math.max(reasoning, outputTokens - completionTokens) });
+  const usage = reconciledUsage(value, fields, call);
+  return usage?.promptTokens === 0 && outputTokens === 0 ? undefined : usage; // reasoning alone is no usage
 }

@@ -1,17 +1,6 @@
 import type { Usage } from '#inference/usage.js';
 import { isObject, objectOf } from '../replies/json-object.js';
-import {
-  countsCacheApart,
-  fieldOf,
-  outputWithin,
-  parseCacheWrites,
-  parseTokenCount,
-  promptOf,
-  reportedUsage,
-  TOKENS_MAX,
-  type UsageReading,
-  withReasoning,
-} from '../replies/reported-usage.js';
+import { fieldOf, parseCacheWrites, parseTokenCount, reconciledUsage, type UsageReading } from '../replies/reported-usage.js';
 
 /** Returns the usage of a response; undefined when it counts nothing. */
 export function parseUsage(value: unknown, call: UsageReading): Usage | undefined {
@@ -19,7 +8,7 @@ export function parseUsage(value: unknown, call: UsageReading): Usage | undefine
   const inputDetails = objectOf(fieldOf(value, 'input_tokens_details', 'prompt_tokens_details'));
   const outputDetails = objectOf(fieldOf(value, 'output_tokens_details', 'completion_tokens_details'));
   const prompt = fieldOf(value, 'input_tokens', 'prompt_tokens');
-  const output = parseTokenCount(fieldOf(value, 'output_tokens', 'completion_tokens'));
+  const outputTokens = parseTokenCount(fieldOf(value, 'output_tokens', 'completion_tokens'));
   const cache = {
     cachedTokens: parseTokenCount(inputDetails.cached_tokens ?? value.cache_read_input_tokens),
     ...parseCacheWrites(
@@ -27,11 +16,6 @@ export function parseUsage(value: unknown, call: UsageReading): Usage | undefine
       inputDetails.cache_creation_token_details ?? value.cache_creation,
     ),
   };
-  const reasoning = parseTokenCount(outputDetails.reasoning_tokens);
-  const total = value.total_tokens;
-  const cacheApart = countsCacheApart(value, call);
-  const promptTokens = promptOf({ prompt, cacheApart, outputTokens: output, reasoningTokens: reasoning, total }, cache);
-  const counted = { ...cache, promptTokens, outputTokens: withReasoning(output, reasoning, promptTokens, total) };
-  const outputTokens = Math.min(TOKENS_MAX, outputWithin(total, counted, call));
-  return reportedUsage({ ...counted, outputTokens, reasoningTokens: Math.max(reasoning, outputTokens - output) });
+  const reasoningTokens = parseTokenCount(outputDetails.reasoning_tokens);
+  return reconciledUsage(value, { prompt, outputTokens, reasoningTokens, cache }, call);
 }

@@ -40,7 +40,7 @@ export function fieldOf(usage: Record<string, unknown>, ...names: readonly strin
  * Returns true when the prompt of a usage leaves out the tokens of the cache: as the catalog says, otherwise where the usage has Anthropic's
  * names for them and no field of OpenAI's for the prompt.
  */
-export function countsCacheApart(usage: Record<string, unknown>, { capabilities }: UsageReading): boolean {
+function countsCacheApart(usage: Record<string, unknown>, { capabilities }: UsageReading): boolean {
   const isOpenAis = fieldOf(usage, 'prompt_tokens', 'prompt_tokens_details', 'input_tokens_details') !== undefined;
   const isAnthropics = fieldOf(usage, 'cache_read_input_tokens', 'cache_creation_input_tokens', 'cache_creation') !== undefined;
   return capabilities.cachedApart ?? (isAnthropics && !isOpenAis);
@@ -59,7 +59,7 @@ interface PromptReading {
  * Returns the tokens of the prompt, those of the cache included. Where a server leaves the prompt out beside a total, the prompt is what the
  * total has besides the output, and besides the reasoning where the output cannot contain it.
  */
-export function promptOf(
+function promptOf(
   { prompt, cacheApart, outputTokens, reasoningTokens, total }: PromptReading,
   { cachedTokens, cacheWriteTokens, cacheWrite1hTokens }: CacheCounts,
 ): number {
@@ -72,7 +72,7 @@ export function promptOf(
 }
 
 /** Returns the output with the reasoning that a server counts apart from it: its total then is the sum of all three. */
-export function withReasoning(outputTokens: number, reasoningTokens: number, promptTokens: number, total: unknown): number {
+function withReasoning(outputTokens: number, reasoningTokens: number, promptTokens: number, total: unknown): number {
   const isApart = reasoningTokens > 0 && parseTokenCount(total) === promptTokens + outputTokens + reasoningTokens;
   return Math.min(TOKENS_MAX, outputTokens + (isApart ? reasoningTokens : 0));
 }
@@ -81,7 +81,7 @@ export function withReasoning(outputTokens: number, reasoningTokens: number, pro
  * Returns the output that a total contains. Some servers leave thinking out of the output, so that it stands in the total alone. Tokens of
  * the cache that the prompt leaves out are no output, and neither is more than the cap of the call: such a total counts something else.
  */
-export function outputWithin(
+function outputWithin(
   total: unknown,
   { promptTokens, cachedTokens, cacheWriteTokens, cacheWrite1hTokens, outputTokens }: Omit<Counts, 'reasoningTokens'>,
   { onOddity, outputTokensMax }: UsageReading,
@@ -92,6 +92,27 @@ export function outputWithin(
   if ([cachedTokens, writtenTokens, cachedTokens + writtenTokens].includes(missing)) return outputTokens;
   onOddity?.({ kind: 'contradictory-usage', detail: `${promptTokens} + ${outputTokens} tokens, ${parseTokenCount(total)} in total` });
   return outputTokens + missing > outputTokensMax ? outputTokens : outputTokens + missing;
+}
+
+/** Fields of a usage that OpenAI's dialects read, each under its names. */
+interface UsageFields {
+  prompt: unknown;
+  outputTokens: number;
+  reasoningTokens: number;
+  cache: CacheCounts;
+}
+
+/** Returns the usage with these fields, reconciled with its total; undefined when it counts nothing. */
+export function reconciledUsage(
+  usage: Record<string, unknown>,
+  { prompt, outputTokens, reasoningTokens, cache }: UsageFields,
+  call: UsageReading,
+): Usage | undefined {
+  const total = usage.total_tokens;
+  const promptTokens = promptOf({ prompt, cacheApart: countsCacheApart(usage, call), outputTokens, reasoningTokens, total }, cache);
+  const counted = { ...cache, promptTokens, outputTokens: withReasoning(outputTokens, reasoningTokens, promptTokens, total) };
+  const allOutput = Math.min(TOKENS_MAX, outputWithin(total, counted, call));
+  return reportedUsage({ ...counted, outputTokens: allOutput, reasoningTokens: Math.max(reasoningTokens, allOutput - outputTokens) });
 }
 
 /** Returns the usage of these counts; undefined when nothing was counted. Details are brought within the totals that contain them. */
