@@ -3,8 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { SimDialect } from './dialects/sim-dialect.js';
 import { type Directives, FAILURES, findDirectives } from './directives.js';
 import { ignoreAbilities, refuseAbilities } from './limited-abilities.js';
+import type { CacheablePrompt, PromptCache } from './prompt-cache.js';
 import { SIM_MODELS } from './reply/models.js';
-import { planReply, textOfLastUser } from './reply/plan-reply.js';
+import { planReply, type ReplyUsage, textOfLastUser } from './reply/plan-reply.js';
 import { promptTokens } from './reply/usage-rule.js';
 import { hangUntilAborted, type SimReply, sendStream, stayOpen } from './send-stream.js';
 import { SimError } from './sim-error.js';
@@ -15,9 +16,12 @@ export interface SimState {
   defaults: Directives;
   /** Failures so far of each request with `times`, by its last user text. */
   failures: Map<string, number>;
+  cache: PromptCache;
 }
 
 const FAILURES_REMEMBERED_MAX = 1_000;
+/** Directives that state counts of the prompt. They leave the cache alone. */
+const COUNTS = ['prompt', 'cached', 'written', 'written-1h'] as const satisfies (keyof Directives)[];
 
 /**
  * Answers one generation request. Rejects when the client disconnects.
@@ -26,7 +30,7 @@ const FAILURES_REMEMBERED_MAX = 1_000;
  */
 export async function answerRequest(dialect: SimDialect, state: SimState, body: string, reply: SimReply): Promise<void> {
   const { response, signal } = reply;
-  const { chat, renderReply, renderEvents } = dialect.parseRequest(body);
+  const { chat, cacheable, renderReply, renderEvents } = dialect.parseRequest(body);
   const model = SIM_MODELS.get(chat.model);
   if (!model) throw SimError.unknownModel(chat.model);
   const lastUserText = textOfLastUser(chat);
@@ -46,6 +50,9 @@ export async function answerRequest(dialect: SimDialect, state: SimState, body: 
   if (directives.overflow) throw SimError.contextLength(model.contextTokens, promptTokens(request), model.contextTokens);
   if (directives['tool-use-failed']) throw SimError.toolUseFailed();
   const plan = planReply(request, model, directives);
+  if (directives.cache && !COUNTS.some((name) => directives[name] !== undefined)) {
+    plan.usage = usageWithCache(plan.usage, state.cache, cacheable(request));
+  }
   if (request.stream) {
     const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
     if (directives.headers !== undefined || directives.hang === 0) response.writeHead(200, headers).flushHeaders();
@@ -57,6 +64,12 @@ export async function answerRequest(dialect: SimDialect, state: SimState, body: 
   await plainWait(plan.usage.completion_tokens, directives, signal);
   if (directives.error !== undefined) sendStatus(dialect, response, 500, directives);
   else await sendPlain(reply, renderReply(plan, directives), directives);
+}
+
+function usageWithCache(usage: ReplyUsage, cache: PromptCache, { prefixes, billsWrites }: CacheablePrompt): ReplyUsage {
+  const { read, written } = cache.use(prefixes, usage.prompt_tokens);
+  const creation = { ephemeral_5m_input_tokens: written['5m'], ephemeral_1h_input_tokens: written['1h'] };
+  return { ...usage, prompt_tokens_details: { cached_tokens: read }, ...(billsWrites && { cache_creation: creation }) };
 }
 
 /** Removes the failures from the directives of a request that has failed `times` times already. */

@@ -41,6 +41,7 @@ export const KINDS = {
   completion: 'number',
   nousage: 'flag',
   usage: ['finish', 'every', 'total', 'zero', 'apart'],
+  cache: 'flag',
   // missing abilities
   refuse: 'text',
   ignore: 'text',

@@ -37,6 +37,9 @@ test.each<[name: string, has: object, hasNot: object]>([
   ['forced-choice', { ...HELLO, tool_choice: { type: 'function', function: { name: 'a' } } }, { ...HELLO, tool_choice: 'none' }],
   ['forced-choice', { ...HELLO, tool_choice: 'required' }, HELLO],
   ['no-instructions', HELLO, { ...HELLO, instructions: 'Be brief.' }],
+  ['prompt-cache-key', { ...HELLO, prompt_cache_key: 'k' }, { ...HELLO, prompt_cache_key: null }],
+  ['cache-salt', { ...HELLO, cache_salt: 's' }, { ...HELLO, cache_salt: null }],
+  ['cache-control', { ...HELLO, cache_control: [{ index: 0, ttl: '5m' }] }, HELLO],
   ['no-echo', withMessages(call('a')), withMessages(call('a', { reasoning_content: 'because' }))],
 ])('refuses %s only in a request that uses it', (name, has, hasNot) => {
   const refuse = (body: object) => () => refuseAbilities(body as ChatRequest, JSON.stringify(body), `audio,${name}`);

@@ -19,6 +19,9 @@ export const ABILITIES: Record<string, (chat: ChatRequest, body: Json) => boolea
   'long-call-ids': ({ messages }) => messages.some(({ tool_calls: calls }) => calls?.some(({ id }) => !/^[A-Za-z0-9]{9}$/.test(id))),
   'forced-choice': ({ tool_choice: choice }) => choice === 'required' || (typeof choice === 'object' && choice !== null),
   'no-instructions': (_chat, { instructions }) => typeof instructions !== 'string' || instructions === '',
+  'prompt-cache-key': ({ prompt_cache_key: key }) => key != null,
+  'cache-salt': ({ cache_salt: salt }) => salt != null,
+  'cache-control': ({ cache_control: markers }) => markers !== undefined,
   'no-echo': ({ messages }) => messages.some((message) => message.tool_calls !== undefined && !('reasoning_content' in message)),
 };
 
@@ -36,11 +39,12 @@ export function refuseAbilities(chat: ChatRequest, bodyText: string, names: stri
   }
 }
 
-/** Returns the request without these fields (named as in chat) or without its `images`, as a server sees it that ignores them. */
+/** Returns the request without these fields (named as in chat, with `_` or `-`) or without its `images`, as a server sees it that ignores them. */
 export function ignoreAbilities(chat: ChatRequest, names: string | undefined): ChatRequest {
   if (names === undefined) return chat;
   const ignored = names.split(',');
-  const kept = Object.fromEntries(Object.entries(chat).filter(([name]) => !ignored.includes(name))) as unknown as ChatRequest;
+  const isKept = ([name]: [string, unknown]): boolean => !ignored.includes(name) && !ignored.includes(name.replaceAll('_', '-'));
+  const kept = Object.fromEntries(Object.entries(chat).filter(isKept)) as unknown as ChatRequest;
   return ignored.includes('images') ? { ...kept, messages: kept.messages.map(withoutImages) } : kept;
 }
 

@@ -6,6 +6,7 @@ import { messagesDialect } from './dialects/messages/dialect.js';
 import { responsesDialect } from './dialects/responses/dialect.js';
 import type { SimDialect } from './dialects/sim-dialect.js';
 import { parseDirectives } from './directives.js';
+import { PromptCache } from './prompt-cache.js';
 import { SIM_MODELS, type SimModel } from './reply/models.js';
 import { RequestLog } from './request-log.js';
 import { SimError } from './sim-error.js';
@@ -31,6 +32,8 @@ interface SimServerOptions {
   defaults?: string;
   /** Keeps requests for `GET /sim/requests`. */
   record?: boolean;
+  /** Clock of the prompt cache, in milliseconds. */
+  now?: () => number;
 }
 
 /** Starts the simulated upstream. Its README documents endpoints and directives. */
@@ -59,10 +62,10 @@ class Simulator {
   private readonly apiKey: string;
   private readonly state: SimState;
 
-  constructor({ apiKey = '', defaults = '', record = false }: SimServerOptions) {
+  constructor({ apiKey = '', defaults = '', record = false, now }: SimServerOptions) {
     this.log = new RequestLog(record);
     this.apiKey = apiKey;
-    this.state = { defaults: parseDirectives(defaults), failures: new Map() };
+    this.state = { defaults: parseDirectives(defaults), failures: new Map(), cache: new PromptCache(now) };
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -113,6 +116,7 @@ class Simulator {
       case 'DELETE /sim/requests':
         this.log.clear();
         this.state.failures.clear();
+        this.state.cache.clear();
         return void response.writeHead(204).end();
       case 'PUT /sim/defaults':
         this.state.defaults = parseDirectives(await readBody(request));

@@ -27,3 +27,14 @@ export function parseBody(body: string): Json & { model: string } {
 export function invalidValue(param: string, expected: string): SimError {
   return SimError.invalid(`Invalid value for '${param}': expected ${expected}.`, param);
 }
+
+/** The limit of OpenAI. */
+const CACHE_KEY_LENGTH_MAX = 64;
+
+/** Checks OpenAI's `prompt_cache_key` and vLLM's `cache_salt`. */
+export function checkCacheFields({ prompt_cache_key: key, cache_salt: salt }: Json): void {
+  if (key != null && (typeof key !== 'string' || key.length > CACHE_KEY_LENGTH_MAX)) {
+    throw invalidValue('prompt_cache_key', `a string of at most ${CACHE_KEY_LENGTH_MAX} characters`);
+  }
+  if (salt != null && (typeof salt !== 'string' || salt === '')) throw invalidValue('cache_salt', 'a non-empty string');
+}

@@ -1,4 +1,5 @@
 import type { Directives } from '../directives.js';
+import type { CacheablePrompt } from '../prompt-cache.js';
 import type { ReplyPlan } from '../reply/plan-reply.js';
 import type { ErrorObject } from '../sim-error.js';
 import type { ChatRequest } from './chat/parse-request.js';
@@ -16,6 +17,8 @@ export interface ReplyEvent {
 /** A parsed request: the equivalent chat request, and the renderers of its dialect. */
 interface DialectRequest {
   chat: ChatRequest;
+  /** The prompt of the request (`chat`, or what is left of it) for the cache. */
+  cacheable(request: ChatRequest): CacheablePrompt;
   /** The body of a plain reply. */
   renderReply(plan: ReplyPlan, directives: Directives): string;
   /** The events of a streamed reply, without the end marker. */

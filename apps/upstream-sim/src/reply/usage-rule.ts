@@ -1,9 +1,9 @@
 import type { ChatMessage, ChatRequest } from '../dialects/chat/parse-request.js';
 
 /** Prompt tokens of an image of any size. */
-const TOKENS_PER_IMAGE = 256;
+export const TOKENS_PER_IMAGE = 256;
 
-const BYTES_PER_TOKEN = 4;
+export const BYTES_PER_TOKEN = 4;
 
 /** A text of n UTF-8 bytes is ⌈n / 4⌉ tokens. */
 export function tokensOf(text: string): number {
@@ -21,28 +21,44 @@ export function tokensOf(text: string): number {
  * plus `TOKENS_PER_IMAGE` an image. Roles, ids and earlier reasoning count nothing. At least 1.
  */
 export function promptTokens(request: Pick<ChatRequest, 'messages' | 'tools' | 'response_format'>): number {
-  let tokens = 0;
-  for (const message of request.messages) tokens += messageTokens(message);
+  let sum = 0;
+  for (const { tokens } of promptTexts(request)) sum += tokens;
+  return Math.max(1, sum);
+}
+
+/** A text of a prompt that counts, with the role of its message or another word for its kind. The text of an image is its URL. */
+interface PromptText {
+  kind: string;
+  text: string;
+  tokens: number;
+}
+
+/** The texts of a prompt in the order in which a model reads them: tools, schema, messages. */
+export function* promptTexts(request: Pick<ChatRequest, 'messages' | 'tools' | 'response_format'>): Generator<PromptText> {
   for (const { function: tool } of request.tools ?? []) {
-    tokens += tokensOf(tool.name + (tool.description ?? '') + (tool.parameters ? JSON.stringify(tool.parameters) : ''));
+    yield counted('tool', tool.name + (tool.description ?? '') + (tool.parameters ? JSON.stringify(tool.parameters) : ''));
   }
   const schema = request.response_format?.json_schema?.schema;
-  if (schema) tokens += tokensOf(JSON.stringify(schema));
-  return Math.max(1, tokens);
+  if (schema) yield counted('schema', JSON.stringify(schema));
+  for (const message of request.messages) {
+    yield counted(message.role, messageText(message));
+    for (const text of messageImages(message)) yield { kind: 'image', text, tokens: TOKENS_PER_IMAGE };
+    for (const { function: call } of message.tool_calls ?? []) yield counted('call', call.name + call.arguments);
+  }
+}
+
+function counted(kind: string, text: string): PromptText {
+  return { kind, text, tokens: tokensOf(text) };
 }
 
 /** Completion tokens of a reply: the sum of `tokensOf` over its text, its reasoning and each call. */
 export function completionTokens({ text, reasoning = '', calls = [] }: { text: string; reasoning?: string; calls?: Call[] }): number {
-  return tokensOf(text) + tokensOf(reasoning) + calls.reduce((sum, call) => sum + callTokens(call), 0);
+  return tokensOf(text) + tokensOf(reasoning) + calls.reduce((sum, call) => sum + tokensOf(call.name + call.arguments), 0);
 }
 
 interface Call {
   name: string;
   arguments: string;
-}
-
-function callTokens(call: Call): number {
-  return tokensOf(call.name + call.arguments);
 }
 
 /** The joined text parts of a message. */
@@ -56,9 +72,4 @@ export function messageText(message: ChatMessage): string {
 export function messageImages(message: ChatMessage): string[] {
   if (!Array.isArray(message.content)) return [];
   return message.content.flatMap((part) => (part.type === 'image_url' ? [part.image_url.url] : []));
-}
-
-function messageTokens(message: ChatMessage): number {
-  const calls = (message.tool_calls ?? []).reduce((sum, call) => sum + callTokens(call.function), 0);
-  return tokensOf(messageText(message)) + messageImages(message).length * TOKENS_PER_IMAGE + calls;
 }

@@ -1,3 +1,4 @@
+import { promptPrefixes } from '../../reply/prompt-prefixes.js';
 import type { SimDialect } from '../sim-dialect.js';
 import { parseChatRequest } from './parse-request.js';
 import { renderCompletion, renderEvents } from './render-completion.js';
@@ -8,7 +9,12 @@ export const chatDialect: SimDialect = {
   parseRequest: (body) => {
     const chat = parseChatRequest(body);
     const includeUsage = chat.stream_options?.include_usage === true;
-    return { chat, renderReply: renderCompletion, renderEvents: (plan, directives) => renderEvents(plan, directives, includeUsage) };
+    return {
+      chat,
+      cacheable: (request) => ({ prefixes: promptPrefixes(request), billsWrites: false }),
+      renderReply: renderCompletion,
+      renderEvents: (plan, directives) => renderEvents(plan, directives, includeUsage),
+    };
   },
   renderError: (error) => ({ error }),
   renderStreamError: (error) => ({ json: JSON.stringify({ error }), tokens: 0 }),

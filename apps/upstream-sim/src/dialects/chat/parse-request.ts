@@ -1,5 +1,6 @@
 import { SimError } from '../../sim-error.js';
-import { invalidValue, isObject, parseBody } from '../field-checks.js';
+import { checkCacheFields, invalidValue, isObject, parseBody } from '../field-checks.js';
+import type { CacheMarker } from '../messages/prompt-blocks.js';
 
 export type ChatPart = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
 
@@ -27,6 +28,10 @@ export interface ChatRequest {
   tool_choice?: 'none' | 'auto' | 'required' | { type: 'function'; function: { name: string } } | null;
   parallel_tool_calls?: boolean | null;
   response_format?: { type: string; json_schema?: { name?: string; schema?: Record<string, unknown> } } | null;
+  prompt_cache_key?: string | null;
+  cache_salt?: string | null;
+  /** The markers of a Messages request. */
+  cache_control?: readonly CacheMarker[];
 }
 
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool']);
@@ -43,6 +48,7 @@ export function parseChatRequest(body: string): ChatRequest {
   checkTokenLimit(value, 'max_completion_tokens');
   checkStop(value.stop);
   checkTools(value);
+  checkCacheFields(value);
   if (value.stream_options != null && value.stream !== true) {
     throw SimError.invalid("The 'stream_options' parameter is only allowed when 'stream' is enabled.", 'stream_options');
   }

@@ -1,11 +1,16 @@
 import type { SimDialect } from '../sim-dialect.js';
-import { parseMessagesRequest } from './parse-request.js';
+import { markedPrefixes, parseMessagesRequest } from './parse-request.js';
 import { renderMessage, renderMessageEvents } from './render-message.js';
 
 /** Anthropic's `POST /v1/messages`. Its replies end with `message_stop` and have no `[DONE]`. */
 export const messagesDialect: SimDialect = {
   path: '/v1/messages',
-  parseRequest: (body) => ({ chat: parseMessagesRequest(body), renderReply: renderMessage, renderEvents: renderMessageEvents }),
+  parseRequest: (body) => ({
+    chat: parseMessagesRequest(body),
+    cacheable: ({ cache_control: markers = [] }) => ({ prefixes: markedPrefixes(body, markers), billsWrites: true }),
+    renderReply: renderMessage,
+    renderEvents: renderMessageEvents,
+  }),
   renderError: ({ message }, status) => ({ type: 'error', error: { type: ERROR_TYPES[status] ?? 'api_error', message } }),
   renderStreamError: ({ message }) => ({
     name: 'error',

@@ -1,6 +1,9 @@
+import type { Prefix } from '../../prompt-cache.js';
+import { promptTokens } from '../../reply/usage-rule.js';
 import { SimError } from '../../sim-error.js';
 import type { ChatMessage, ChatPart, ChatRequest, ChatTool } from '../chat/parse-request.js';
 import { isObject, type Json, parseJson } from '../field-checks.js';
+import { bodyOfBlocks, type CacheMarker, prefixKeys, promptBlocks, readMarkers } from './prompt-blocks.js';
 
 /**
  * Parses a request body to a chat request. As strict as the real server where a proxy's mistakes would show: a missing cap, roles
@@ -15,20 +18,46 @@ export function parseMessagesRequest(body: string): ChatRequest {
   if (!Array.isArray(stops) || !stops.every((stop) => typeof stop === 'string' && stop.trim() !== '')) {
     throw wrong('stop_sequences', 'each stop sequence must contain non-whitespace');
   }
-  const system = typeof value.system === 'string' ? [{ role: 'system' as const, content: value.system }] : [];
+  const markers = body.includes('"cache_control"') ? readMarkers(promptBlocks(value)) : [];
   const choice = isObject(value.tool_choice) ? value.tool_choice : undefined;
   const format = isObject(value.output_config) && isObject(value.output_config.format) ? value.output_config.format : undefined;
   return {
     model: value.model,
-    messages: [...system, ...value.messages.flatMap(readMessage)],
+    ...parsePrompt(value),
     stream: value.stream === true,
     max_tokens: value.max_tokens as number,
     stop: stops.length > 0 ? (stops as string[]) : null,
-    tools: Array.isArray(value.tools) && value.tools.length > 0 ? value.tools.map(readTool) : null,
     tool_choice: choice === undefined ? null : readChoice(choice),
     parallel_tool_calls: choice?.disable_parallel_tool_use === true ? false : null,
     response_format: format ? { type: 'json_schema', json_schema: { schema: format.schema as Json } } : null,
+    ...(markers.length === 0 ? {} : { cache_control: markers }),
   };
+}
+
+/** Returns the prefixes of a valid body for its cache: the prompt up to the end of each block, marked or not. */
+export function markedPrefixes(body: string, markers: readonly CacheMarker[]): Prefix[] {
+  const value = JSON.parse(body) as Json;
+  const blocks = promptBlocks(value);
+  const prefixes: Prefix[] = prefixKeys(String(value.model), blocks).map((key) => ({ key }));
+  for (const { index, ttl } of markers) {
+    const prefix = prefixes[index] as Prefix;
+    prefix.marker = { tokens: promptTokens(parsePrompt(bodyOfBlocks(blocks.slice(0, index + 1)))), ttl };
+  }
+  return prefixes;
+}
+
+function parsePrompt({ system, messages, tools }: Json): Pick<ChatRequest, 'messages' | 'tools'> {
+  return {
+    messages: [...readSystem(system), ...(messages as unknown[]).flatMap(readMessage)],
+    tools: Array.isArray(tools) && tools.length > 0 ? tools.map(readTool) : null,
+  };
+}
+
+function readSystem(system: unknown): ChatMessage[] {
+  if (system == null) return [];
+  if (typeof system === 'string') return [{ role: 'system', content: system }];
+  if (!Array.isArray(system) || !system.every((block) => isObject(block) && block.type === 'text')) throw wrong('system', 'text blocks');
+  return system.length === 0 ? [] : [{ role: 'system', content: system.map((block: Json) => readPart(block, 'system')) }];
 }
 
 function readMessage(message: unknown, index: number, all: unknown[]): ChatMessage[] {

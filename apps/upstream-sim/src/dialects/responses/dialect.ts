@@ -1,3 +1,4 @@
+import { promptPrefixes } from '../../reply/prompt-prefixes.js';
 import type { SimDialect } from '../sim-dialect.js';
 import { parseResponsesRequest } from './parse-request.js';
 import { renderResponse, renderResponseEvents } from './render-response.js';
@@ -9,6 +10,7 @@ export const responsesDialect: SimDialect = {
     const { chat, shape } = parseResponsesRequest(body);
     return {
       chat,
+      cacheable: (request) => ({ prefixes: promptPrefixes(request), billsWrites: false }),
       renderReply: (plan, directives) => renderResponse(plan, directives, shape),
       renderEvents: (plan, directives) => renderResponseEvents(plan, directives, shape),
     };

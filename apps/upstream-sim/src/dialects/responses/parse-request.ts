@@ -1,6 +1,6 @@
 import { SimError } from '../../sim-error.js';
 import type { ChatRequest, ChatTool } from '../chat/parse-request.js';
-import { invalidValue, isObject, parseBody } from '../field-checks.js';
+import { checkCacheFields, invalidValue, isObject, parseBody } from '../field-checks.js';
 import { parseInput } from './parse-input.js';
 
 /** The parts of a request that decide the shape of its reply. */
@@ -36,6 +36,7 @@ export function parseResponsesRequest(body: string): { chat: ChatRequest; shape:
   if (limit != null && (!Number.isInteger(limit) || (limit as number) < OUTPUT_TOKENS_MIN)) {
     throw invalidValue('max_output_tokens', `an integer of at least ${OUTPUT_TOKENS_MIN}`);
   }
+  checkCacheFields(value);
   const tools = parseTools(value.tools);
   const chat = {
     model: value.model,
@@ -49,6 +50,8 @@ export function parseResponsesRequest(body: string): { chat: ChatRequest; shape:
     tool_choice: parseToolChoice(value.tool_choice, tools),
     parallel_tool_calls: value.parallel_tool_calls as boolean | undefined,
     response_format: parseFormat(value.text),
+    prompt_cache_key: value.prompt_cache_key as string | null | undefined,
+    cache_salt: value.cache_salt as string | null | undefined,
   };
   const customTools = new Set(tools.flatMap(({ tool, custom }) => (custom ? [tool.function.name] : [])));
   return { chat, shape: { customTools, reasoningSummary: isObject(value.reasoning) && value.reasoning.summary != null } };
