@@ -1,0 +1,53 @@
+/** A client format, as `docs/protocols.md` names it. */
+export type Format = 'chat' | 'responses' | 'messages';
+
+export const PATHS: Record<Format, string> = {
+  chat: '/v1/chat/completions',
+  responses: '/v1/responses',
+  messages: '/v1/messages',
+};
+
+/** Addresses and folders of one test, and the model that the agent is configured for. */
+export interface AgentSetup {
+  format: Format;
+  /** Address of the gateway, without `/v1`. */
+  gatewayUrl: string;
+  apiKey: string;
+  model: string;
+  /** Limits of the model that the agent is told. */
+  contextTokens: number;
+  outputTokens: number;
+  /** Working folder of the agent, as an absolute path. */
+  workspace: string;
+}
+
+/** One invocation of the agent's program. */
+export interface Invocation {
+  args: string[];
+  /** Standard input; empty if the agent takes the prompt as an argument. */
+  input?: string;
+}
+
+/**
+ * A coding agent of npm as its page in `docs/use-with` configures it. `testAgent` runs the same tests with each.
+ */
+export interface Agent {
+  name: string;
+  package: string;
+  version: string;
+  /** Name of its command in `node_modules/.bin`. */
+  command: string;
+  formats: readonly Format[];
+  /** Environment variables, and files by their path below the home folder. */
+  configure(setup: AgentSetup): { files?: Record<string, string>; env?: Record<string, string> };
+  /** A run without a terminal that may use tools. With `continues`, the last session of this home and workspace goes on. */
+  invoke(prompt: string, setup: AgentSetup, continues: boolean): Invocation;
+  /** Calls of its tools, in the words of the simulator: `call <tool> {json}`. */
+  callToRead(path: string): string;
+  callToWrite(path: string, text: string): string;
+  /**
+   * End of a conversation that outgrows the context of the model, and for an agent that does not compact the text that it shows. Read it in
+   * the agent's own documentation or source, not in a run.
+   */
+  onOverflow: 'compacts' | { stopsWith: RegExp };
+}

@@ -1,0 +1,188 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { requestShow } from '#contracts/billing/requests.js';
+import { catalogApply } from '#contracts/catalog.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { type RunningStack, startPrivateStack } from '#testing/stack.js';
+import { connectAdministrator, createTenant, readBalance, type Tenant, untilNoHolds, untilOffered } from '#testing/tenant.js';
+import { type SimServer, startSimServer } from '../../apps/upstream-sim/src/sim-server.js';
+import { type Agent, type AgentSetup, type Format, PATHS } from './agent.js';
+import { AgentHome, type RunEnd } from './agent-run.js';
+import { installAgent } from './install-agent.js';
+import { type RecordedRequest, RecordingProxy } from './recording-proxy.js';
+
+/** `short-context` accepts less than the agent is told. The gateway refuses prompts of more than eight bytes for each of its tokens. */
+const CONTEXT_TOKENS = { 'long-context': 131_072, 'short-context': 28_000 };
+const OUTPUT_TOKENS = 8_192;
+const PRICE = { inputUsdPerMTok: '0.15', cachedInputUsdPerMTok: '0.015', outputUsdPerMTok: '0.60' };
+/** Bytes of the prompts of a conversation that outgrows `short-context`. Linux takes at most 128 KiB an argument. */
+const PROMPT_BYTES = [118_000, 118_000];
+const ORIGINAL = 'The "door"\tis green: ½ × 2, 東京 🚪\n';
+const COPY = 'It\'s a "copy"\\n of 東京,\n\t½ of it. ✓\n';
+/** A stream of minutes, of which the agent has enough when these bytes have come. */
+const SLOW = '[[sim tokens=4000 rate=25]]';
+const ENOUGH_BYTES = 1_500;
+const WAIT_MS_MAX = 120_000;
+
+/**
+ * Defines the tests of an agent in each of its formats: the program of npm runs unchanged against a system of the test's own, with a home of
+ * its own. Skipped with the reason where npm does not give the package.
+ */
+export async function testAgent(agent: Agent): Promise<void> {
+  const installed = await installAgent(agent);
+  if ('missing' in installed) {
+    console.warn(`${agent.name} is not tested: ${installed.missing}`);
+    // Left out where npm does not give the package, for the reason in the title.
+    describe.skip(`${agent.name} ${agent.version} (${installed.missing})`, () => defineTests(agent, ''));
+  } else {
+    describe(`${agent.name} ${agent.version}`, () => defineTests(agent, installed.program));
+  }
+}
+
+function defineTests(agent: Agent, program: string): void {
+  let stack: RunningStack;
+  let sim: SimServer;
+  let administrator: Messaging;
+  let bench: TestBench;
+  beforeAll(async () => {
+    [stack, sim] = await Promise.all([startPrivateStack(), startSimServer({ host: '127.0.0.1', port: 0 })]);
+    administrator = await connectAdministrator(stack);
+    await administrator.request(catalogApply, { yaml: JSON.stringify(catalogAt(sim)) });
+  });
+  afterAll(async () => {
+    await administrator?.close();
+    await Promise.all([stack?.stop(), sim?.close()]);
+  });
+  beforeEach(async () => {
+    bench = await TestBench.create({ agent, program, stack, administrator });
+  });
+  afterEach(() => bench?.remove());
+
+  describe.each(agent.formats)('%s', (format) => {
+    test('reads a file and writes one, byte for byte, and every request is billed', async () => {
+      writeFileSync(join(bench.workspace, 'original.txt'), ORIGINAL);
+      const prompt = `${agent.callToRead(bench.pathOf('original.txt'))} and ${agent.callToWrite(bench.pathOf('copy.txt'), COPY)}`;
+      const { code, output } = await bench.run(format, 'long-context', prompt);
+      expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('The result is: ') });
+      expect(readFileSync(join(bench.workspace, 'copy.txt'), 'utf8')).toBe(COPY);
+      // The model heard the result of the first call.
+      expect(bench.generations().some(({ body }) => Buffer.from(body, 'latin1').toString().includes('½ × 2, 東京 🚪'))).toBe(true);
+      expect(new Set(bench.generations().map(({ path }) => path.split('?')[0]))).toEqual(new Set([PATHS[format]]));
+      expect(await bench.billsOf(bench.generations())).toEqual(bench.generations().map(() => [200, 'completed']));
+    });
+
+    const ending = agent.onOverflow === 'compacts' ? 'compacts and goes on' : `stops with ${agent.onOverflow.stopsWith}`;
+    test(`${ending} when the conversation outgrows the context`, async () => {
+      let last: RunEnd | undefined;
+      for (const [turn, bytes] of PROMPT_BYTES.entries()) {
+        expect(last ?? { code: 0 }).toMatchObject({ code: 0 });
+        last = await bench.run(format, 'short-context', textOf(bytes), turn > 0);
+        if (bench.overflows().length > 0) break;
+      }
+      expect(bench.overflows().length).toBeGreaterThan(0);
+      if (agent.onOverflow === 'compacts') {
+        const { status, error } = bench.generations().at(-1) ?? {};
+        expect({ ...last, status, error }).toEqual({ code: 0, output: expect.anything(), status: 200, error: '' });
+      } else expect(last?.output).toMatch(agent.onOverflow.stopsWith);
+      await untilNoHolds(administrator, bench.tenant.accountId);
+    });
+
+    test('Ctrl-C in mid-stream ends the request at the upstream, and what came is billed', async () => {
+      const { ended, interrupt } = bench.start(format, 'long-context', `Tell me a long story. ${SLOW}`);
+      const streaming = () => bench.generations().filter((one) => one.status === 200 && !one.ended);
+      const waiting = bench.proxy.until(
+        () => streaming().some(({ body, bytesReceived }) => body.includes('rate=25') && bytesReceived > ENOUGH_BYTES),
+        AbortSignal.timeout(WAIT_MS_MAX),
+      );
+      await Promise.race([waiting, ended.then((end) => Promise.reject(new Error(`ended before: ${JSON.stringify(end)}`)))]);
+      const cancelled = streaming();
+      interrupt();
+      await ended;
+      await untilNoHolds(administrator, bench.tenant.accountId);
+      expect(await bench.billsOf(cancelled)).toEqual(cancelled.map(() => [200, 'client-disconnected']));
+      const { reserved_pico_usd } = await readBalance(stack.gatewayUrl, bench.tenant.apiKey);
+      const { open } = (await (await fetch(`${sim.url}/sim/stats`)).json()) as { open: number };
+      expect({ reserved_pico_usd, open }).toEqual({ reserved_pico_usd: '0', open: 0 });
+    });
+  });
+}
+
+function textOf(bytes: number): string {
+  return `Remember this. ${'The boat is blue and green. '.repeat(bytes / 28)}`;
+}
+
+function catalogAt(sim: SimServer): object {
+  return {
+    upstreams: [{ id: 'sim', kind: 'openai-chat', baseUrl: `${sim.url}/v1`, allowPrivateNetwork: true }],
+    models: Object.entries(CONTEXT_TOKENS).map(([id, contextTokens]) => ({
+      ...{ id, contextTokens, ownedBy: 'tollgate', maxOutputTokens: OUTPUT_TOKENS, defaultOutputTokens: OUTPUT_TOKENS },
+      ...{ input: ['text'], price: PRICE, routes: [{ upstream: 'sim', model: 'sim-fast' }] },
+    })),
+  };
+}
+
+interface BenchParts {
+  agent: Agent;
+  program: string;
+  stack: RunningStack;
+  administrator: Messaging;
+}
+
+/** A tenant, a home for the agent and the proxy between both, for one test. */
+class TestBench {
+  private constructor(
+    private readonly parts: BenchParts,
+    private readonly home: AgentHome,
+    readonly proxy: RecordingProxy,
+    readonly tenant: Tenant,
+  ) {}
+
+  static async create(parts: BenchParts): Promise<TestBench> {
+    const { agent, program, stack, administrator } = parts;
+    const tenant = await createTenant(administrator);
+    await untilOffered(stack.gatewayUrl, tenant.apiKey, Object.keys(CONTEXT_TOKENS));
+    return new TestBench(parts, new AgentHome(agent, program), await RecordingProxy.to(stack.gatewayUrl), tenant);
+  }
+
+  get workspace(): string {
+    return this.home.workspace;
+  }
+
+  pathOf(name: string): string {
+    return join(this.workspace, name);
+  }
+
+  start(format: Format, model: keyof typeof CONTEXT_TOKENS, prompt: string, continues = false): ReturnType<AgentHome['start']> {
+    const setup: AgentSetup = {
+      ...{ format, model, gatewayUrl: this.proxy.url, apiKey: this.tenant.apiKey, workspace: this.workspace },
+      ...{ contextTokens: CONTEXT_TOKENS['long-context'], outputTokens: OUTPUT_TOKENS },
+    };
+    return this.home.start(prompt, setup, continues);
+  }
+
+  run(...run: Parameters<TestBench['start']>): ReturnType<AgentHome['start']>['ended'] {
+    return this.start(...run).ended;
+  }
+
+  /** Requests that a model answers. */
+  generations(): RecordedRequest[] {
+    const paths = Object.values(PATHS);
+    return this.proxy.requests.filter(({ method, path }) => method === 'POST' && paths.includes(path.split('?')[0] ?? ''));
+  }
+
+  overflows(): RecordedRequest[] {
+    return this.generations().filter(({ status, error }) => status === 400 && error.includes('prompt is too long'));
+  }
+
+  /** Status and reason of the settlement of each request. */
+  async billsOf(requests: RecordedRequest[]): Promise<[number, string | undefined][]> {
+    await untilNoHolds(this.parts.administrator, this.tenant.accountId);
+    const shown = requests.map(({ requestId }) => this.parts.administrator.request(requestShow, { requestId }));
+    return (await Promise.all(shown)).map(({ settlement }, index) => [requests[index]?.status ?? 0, settlement?.reason]);
+  }
+
+  async remove(): Promise<void> {
+    await this.home.remove();
+    await this.proxy.close();
+  }
+}
