@@ -136,6 +136,8 @@ export function callOf(
     model: 'upstream-model',
     baseUrl: 'http://10.1.2.3:8000/v1',
     outputTokensMax: 256,
+    promptTokensEstimate: 1,
+    accountId: '0190a6f0-7c1e-7000-8000-00000000000a',
     stream,
     capabilities: { ...CAPABILITIES, ...capabilities },
   };

@@ -16,6 +16,8 @@ export const CAPABILITY_DEFAULTS: Readonly<Required<UpstreamCapabilities>> = {
   outputCap: true,
   instructions: false,
   cachedApart: null,
+  promptCache: '5m',
+  cacheKey: null,
   seed: true,
   penalties: true,
   reasoningEffort: false,

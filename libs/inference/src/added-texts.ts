@@ -17,3 +17,16 @@ export function outputInstruction(output: OutputFormat): string {
       return `Answer with JSON and nothing else. It must match this JSON Schema:\n${replaceHalves(JSON.stringify(output.schema))}`;
   }
 }
+
+/** Tokens of the smallest prompt that vendors cache. */
+export const CACHED_PROMPT_TOKENS_MIN = 1_024;
+
+const ACCOUNT_DIGITS = 22;
+
+/** Returns the line that keeps the caches of accounts apart where the dialect has no field for it. `cacheKey`: base64url of the account. */
+export function accountLine(cacheKey: string): string {
+  return `Cache: ${cacheKey.slice(0, ACCOUNT_DIGITS)}`;
+}
+
+/** Bytes of an account's line with its line break. */
+export const ACCOUNT_LINE_BYTES = accountLine('').length + ACCOUNT_DIGITS + 1;

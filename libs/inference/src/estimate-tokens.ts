@@ -1,12 +1,7 @@
-import { type PromptSize, promptBytesMax } from './prompt-size.js';
-
-const BYTES_PER_TOKEN = 4;
+import { BYTES_PER_TOKEN, type PromptSize, promptBytesMax, TOKENS_PER_IMAGE_MIN } from './prompt-size.js';
 
 /** Tokenizers make at most this many bytes of a long text one token. */
 const BYTES_PER_TOKEN_MAX = 8;
-
-/** Tokens of a small image. Vendors count more for a larger one. */
-const TOKENS_PER_IMAGE_MIN = 64;
 
 /** The fields of a model that decide how many tokens a prompt has there. */
 interface PromptModel {

@@ -34,5 +34,7 @@ export interface InferenceRequest {
   output: OutputFormat;
   stream: boolean;
   endUser?: string;
+  /** The client's `prompt_cache_key`: requests with one key share a cache of the account. */
+  cacheKey?: string;
   hints: Hints;
 }

@@ -41,7 +41,7 @@ import {
 const TOKENS_MAX = 2 ** 31 - 1;
 const DAY_MS = 86_400_000;
 
-export class CapabilitiesEntry implements Omit<Required<UpstreamCapabilities>, 'hiddenReasoning' | 'cachedApart'> {
+export class CapabilitiesEntry implements Omit<Required<UpstreamCapabilities>, 'hiddenReasoning' | 'cachedApart' | 'cacheKey'> {
   @TrueOrFalse() streamOptions = CAPABILITY_DEFAULTS.streamOptions;
   @TrueOrFalse() jsonSchema = CAPABILITY_DEFAULTS.jsonSchema;
   @TrueOrFalse() parallelToolCalls = CAPABILITY_DEFAULTS.parallelToolCalls;
@@ -57,6 +57,9 @@ export class CapabilitiesEntry implements Omit<Required<UpstreamCapabilities>, '
   @TrueOrFalse() instructions = CAPABILITY_DEFAULTS.instructions;
   /** Default: by the kind of the upstream. */
   @Optional() @TrueOrFalse() cachedApart?: boolean;
+  @OneOf(['off', '5m', '1h']) promptCache: NonNullable<UpstreamCapabilities['promptCache']> = CAPABILITY_DEFAULTS.promptCache;
+  /** Default: by the kind of the upstream. */
+  @Optional() @OneOf(['none', 'prompt_cache_key', 'cache_salt', 'text']) cacheKey?: NonNullable<UpstreamCapabilities['cacheKey']>;
   @TrueOrFalse() seed = CAPABILITY_DEFAULTS.seed;
   @TrueOrFalse() penalties = CAPABILITY_DEFAULTS.penalties;
   @TrueOrFalse() reasoningEffort = CAPABILITY_DEFAULTS.reasoningEffort;

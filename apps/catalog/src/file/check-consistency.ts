@@ -1,4 +1,4 @@
-import type { Upstream } from '#contracts/catalog.js';
+import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
 import { pathFault, renderPath } from '#contracts/upstream-request.js';
 import type { CatalogFileEntry, ModelEntry, PricePlanEntry, UpstreamEntry } from './catalog-file.schema.js';
 import type { Path } from './locate.js';
@@ -41,6 +41,7 @@ export function checkConsistency(file: CatalogFileEntry, privateUpstreams?: Priv
     ...repeated(models, ['models']),
     ...repeated(plans, ['pricePlans']),
     ...upstreams.flatMap((upstream, index) => secrets(upstream, ['upstreams', index])),
+    ...upstreams.flatMap(({ kind, capabilities }, index) => cacheKey(kind, capabilities, ['upstreams', index])),
     ...upstreams.flatMap((upstream, index) => privateNetwork(upstream, ['upstreams', index], privateUpstreams)),
     ...models.flatMap((model, index) => [...limits(model, ['models', index]), ...routes(model, ['models', index], byId)]),
     ...plans.flatMap((plan, index) => planModels(plan, ['pricePlans', index], modelIds)),
@@ -81,6 +82,14 @@ function privateNetwork(upstream: UpstreamEntry, path: Path, allowed?: PrivateUp
   return [{ path: [...path, 'allowPrivateNetwork'], problem }];
 }
 
+/** A field of another dialect would be refused by the upstream, or keep no caches apart. */
+function cacheKey(kind: Upstream['kind'] | undefined, capabilities: Partial<UpstreamCapabilities> | undefined, path: Path): FieldProblem[] {
+  const key = capabilities?.cacheKey ?? 'none';
+  if (kind === undefined || key === 'none' || (key === 'text') === (kind === 'anthropic-messages')) return [];
+  const allowed = kind === 'anthropic-messages' ? 'text or none' : 'prompt_cache_key, cache_salt or none';
+  return [{ path: [...path, 'capabilities', 'cacheKey'], problem: `must be ${allowed} for ${kind}` }];
+}
+
 function limits(model: ModelEntry, path: Path): FieldProblem[] {
   const { contextTokens, maxOutputTokens, defaultOutputTokens } = model;
   const problems: FieldProblem[] = [];
@@ -109,7 +118,7 @@ function routes(model: ModelEntry, path: Path, upstreams: ReadonlyMap<string, Up
     const earlier = first.get(target);
     if (earlier === undefined) {
       first.set(target, index);
-      return [];
+      return cacheKey(upstreams.get(upstream)?.kind, route.capabilities, here);
     }
     return [{ path: here, problem: `repeats routes[${earlier}]; give that one more weight instead` }];
   });

@@ -51,6 +51,8 @@ test('absent fields have their defaults', () => {
           outputCap: true,
           instructions: false,
           cachedApart: null,
+          promptCache: '5m',
+          cacheKey: null,
           seed: true,
           penalties: true,
           reasoningEffort: false,
@@ -444,6 +446,21 @@ describe('faults', () => {
       'a tool choice that is none of them',
       edited(['kind:', 'capabilities: { toolChoice: required }\n    kind:']),
       'c.yaml:4: upstreams[0].capabilities.toolChoice: must be forced or none or auto',
+    ],
+    [
+      'a lifetime of caches that no upstream has',
+      edited(['kind:', 'capabilities: { promptCache: 2h }\n    kind:']),
+      'c.yaml:4: upstreams[0].capabilities.promptCache: must be off or 5m or 1h',
+    ],
+    [
+      'a cache key of another dialect',
+      edited(['kind:', 'capabilities: { cacheKey: text }\n    kind:']),
+      'c.yaml:4: upstreams[0].capabilities.cacheKey: must be prompt_cache_key, cache_salt or none for openai-chat',
+    ],
+    [
+      'a cache key of another dialect on a route',
+      edited(['[{ upstream: local, model: Org/Small }]', '[{ upstream: local, model: Org/Small, capabilities: { cacheKey: text } }]']),
+      'c.yaml:12: models[0].routes[0].capabilities.cacheKey: must be prompt_cache_key, cache_salt or none for openai-chat',
     ],
     [
       'a list where fields belong',

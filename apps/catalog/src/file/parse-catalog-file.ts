@@ -164,6 +164,7 @@ function upstreamOf({
     capabilities: {
       ...capabilities,
       cachedApart: capabilities.cachedApart ?? null,
+      cacheKey: capabilities.cacheKey ?? null,
       hiddenReasoning: capabilities.hiddenReasoning ?? null,
     },
     timeouts: { ...timeouts },

@@ -69,9 +69,13 @@ export async function* callUpstream(
     throw new UpstreamFailure('unreachable', 'model_unavailable', { detail, isOperatorsFault: true });
   }
   const stream = request.stream || capabilities.streamPlainRequests;
-  const call: UpstreamCall = { request, model, baseUrl, outputTokensMax: ticket.outputTokensMax, stream, capabilities, onReply, onOddity };
+  const { accountId, outputTokensMax, promptTokensEstimate } = ticket;
+  const call: UpstreamCall = {
+    ...{ request, model, baseUrl, outputTokensMax, promptTokensEstimate, accountId },
+    ...{ stream, capabilities, onReply, onOddity },
+  };
   const rendered = adapter.renderRequest(call, apiKey);
-  const body = ticket.promptTokensEstimate > LARGE_PROMPT_TOKENS ? await encodeLarge(rendered.body) : encodeJson(rendered.body);
+  const body = promptTokensEstimate > LARGE_PROMPT_TOKENS ? await encodeLarge(rendered.body) : encodeJson(rendered.body);
   const { length } = body;
   const limitsOf = (isStream: boolean): TransferLimits => (isStream ? streamLimits(call, timeouts) : plainLimits(call, timeouts, length));
   const reply = await postStream(

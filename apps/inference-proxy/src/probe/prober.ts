@@ -60,7 +60,8 @@ export class Prober {
     const { adapter, upstream } = this.client;
     const { baseUrl, capabilities } = upstream;
     const request = requestOf({ turns: 'x' }, this.model);
-    const call = { request, model: this.model, baseUrl, outputTokensMax: 16, stream: false, capabilities };
+    const size = { outputTokensMax: 16, promptTokensEstimate: 1 };
+    const call = { request, model: this.model, baseUrl, ...size, accountId: '', stream: false, capabilities };
     return { ...(this.missingKey === undefined && this.client.headers()), ...adapter.renderRequest(call, this.apiKey).headers };
   }
 

@@ -13,6 +13,10 @@ export interface UpstreamCall {
   /** The upstream's address, which no client may learn. */
   baseUrl: string;
   outputTokensMax: number;
+  /** Estimated tokens of the prompt. */
+  promptTokensEstimate: number;
+  /** The account that pays. No upstream may learn it. */
+  accountId: string;
   /** True when the upstream is asked for a stream. */
   stream: boolean;
   capabilities: UpstreamCapabilities;

@@ -1,6 +1,7 @@
 import type { Hints } from '#inference/request.js';
 import { parseBodyAttribution } from '../body-fields/body-attribution.js';
 import { invalidField, isAbsent, type JsonObject, readBody, readOptionalBoolean, readOptionalObject } from '../body-fields/body-fields.js';
+import { parseCacheKey } from '../body-fields/cache-key.js';
 import { parseStopSequence, parseStopSequences } from '../body-fields/stop-sequences.js';
 import { validateFields } from '../body-fields/validate-fields.js';
 import type { ParsedRequest } from '../protocol-adapter.js';
@@ -42,6 +43,7 @@ export function parseRequest(body: unknown): ChatRequest {
       output: parseOutput(source),
       stream,
       endUser: fields.user,
+      cacheKey: parseCacheKey(source),
       hints: parseHints(source, tools.length > 0),
     },
   };

@@ -2,6 +2,7 @@ import { GatewayError } from '#inference/errors.js';
 import type { SystemTurn } from '#inference/turn.js';
 import { parseBodyAttribution } from '../body-fields/body-attribution.js';
 import { invalidField, isAbsent, isObject, type JsonObject, readBody, readOptionalObject } from '../body-fields/body-fields.js';
+import { parseCacheKey } from '../body-fields/cache-key.js';
 import { parseOutputFormat, SCHEMA_NAME } from '../body-fields/output-format.js';
 import { validateFields } from '../body-fields/validate-fields.js';
 import type { ParsedRequest } from '../protocol-adapter.js';
@@ -53,6 +54,7 @@ export function parseRequest(body: unknown): ResponsesRequest {
       output: parseOutputFormat(readOptionalObject(source, 'text', '') ?? {}, 'format', 'text'),
       stream: fields.stream ?? false,
       endUser: typeof source.user === 'string' ? source.user : undefined,
+      cacheKey: parseCacheKey(source),
       hints: {},
     },
     echo: JSON.stringify(echoOf(source, fields)),

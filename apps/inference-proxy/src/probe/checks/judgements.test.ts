@@ -1,6 +1,6 @@
 import { called, failed, REPORTED, result } from '../../../test/probe-results.js';
 import { type Finding, judgeFailure, type ProbeResult } from '../probe-result.js';
-import { judgeCached, judgeCancel, judgeContextError } from './limits.js';
+import { judgeCached, judgeCacheKey, judgeCancel, judgeContextError, judgeMarkers } from './limits.js';
 import { judgeImage, judgeJsonObject, judgeJsonSchema } from './output.js';
 import {
   judgeCap,
@@ -11,6 +11,7 @@ import {
   judgeReasoning,
   judgeStop,
   judgeSummary,
+  judgeSwitch,
   stopIn,
 } from './parameters.js';
 import { judgePieces, judgeStream, judgeUsage, tokensPerSecond } from './streaming.js';
@@ -172,6 +173,27 @@ describe('parameters', () => {
     ],
     ['effort of one that does not', judgeEffort(result(), false), 'unclear', 'taken, but nothing is seen of its reasoning'],
     ['no effort', judgeEffort(REFUSED, true), 'no', REFUSED_EVIDENCE, { reasoningEffort: false }],
+    [
+      'the second switch',
+      judgeSwitch([
+        ['chat_template_kwargs', result({ reasoning: 'Well' })],
+        ['thinking', result()],
+      ]),
+      'yes',
+      'by thinking',
+      { reasoningSwitch: 'thinking' },
+    ],
+    [
+      'no switch',
+      judgeSwitch([
+        ['chat_template_kwargs', result({ text: '<think>Well</think>Yes.' })],
+        ['thinking', result({ usage: { ...REPORTED, reasoningTokens: 5 } })],
+        ['reasoning_effort', REFUSED],
+      ]),
+      'no',
+      'it reasons with each of them',
+      { reasoningSwitch: 'none' },
+    ],
     ['a summary', judgeSummary(result({ reasoning: 'Well' })), 'yes', 'told', { reasoningSummary: true }],
     ['a summary of nothing', judgeSummary(result()), 'unclear', 'taken, but none was told'],
     ['no summary', judgeSummary(REFUSED), 'no', REFUSED_EVIDENCE, { reasoningSummary: false }],
@@ -283,6 +305,29 @@ describe('limits', () => {
       'no',
       'no usage',
     ],
+    ['markers refused', judgeMarkers(result()), 'no', 'cache_control is refused', { promptCache: 'off' }],
+    ['the prompt refused with and without markers', judgeMarkers(REFUSED), 'unclear', 'the long prompt was not taken'],
+    ['a salt', judgeCacheKey([['cache_salt', result({ usage })]]), 'yes', 'by cache_salt', { cacheKey: 'cache_salt' }],
+    [
+      'a key where a salt is refused',
+      judgeCacheKey([
+        ['cache_salt', REFUSED],
+        ['prompt_cache_key', result({ usage })],
+      ]),
+      'yes',
+      'by prompt_cache_key',
+      { cacheKey: 'prompt_cache_key' },
+    ],
+    [
+      'fields without an effect',
+      judgeCacheKey([
+        ['cache_salt', result({ usage: { ...usage, cachedTokens: 1_792 } })],
+        ['prompt_cache_key', REFUSED],
+      ]),
+      'unclear',
+      'taken, but the same cache is used',
+    ],
+    ['no field', judgeCacheKey([['cache_salt', REFUSED]]), 'no', 'no field for it is taken'],
     ['a context error that is known', judgeContextError(OVERFLOW), 'yes', 'refused with 400, in known words'],
     ['one in other words', judgeContextError(REFUSED), 'no', `${REFUSED_EVIDENCE}: not known as such, clients get 502`],
     [

@@ -1,5 +1,6 @@
+import type { Turn } from '#inference/turn.js';
 import { type Finding, judgeFailure, type ProbeResult } from '../probe-result.js';
-import { type Check, count, inMs, no, unclear, yes } from './check.js';
+import { CHAT_ONLY, type Check, count, inMs, no, says, unclear, yes } from './check.js';
 import { COUNTING } from './streaming.js';
 
 /** Larger contexts are tried only when the operator gives the size: a server that accepts the prompt bills it. */
@@ -14,13 +15,32 @@ export const limitChecks: Check[] = [
   {
     id: 'cached-tokens',
     title: 'reports cached tokens',
-    async run(prober) {
-      const probe = { turns: `${longPrefix()}\nSay yes.`, outputTokensMax: 16 };
+    async run(prober, notes) {
+      const turns = longConversation();
+      const probe = { turns, outputTokensMax: 16 };
       const first = await prober.send(probe);
+      const asksForCache = prober.upstream.kind === 'anthropic-messages' && prober.capabilities.promptCache !== 'off';
+      if (first.failure?.kind === 'rejected' && asksForCache) return judgeMarkers(await prober.send({ ...probe, capabilities: UNMARKED }));
       if (first.failure !== undefined) return unclear('the long prompt was not taken');
-      const { kind } = prober.upstream;
-      const isApart = prober.capabilities.cachedApart ?? kind === 'anthropic-messages';
-      return judgeCached(first, await prober.send(probe), isApart);
+      const isApart = prober.capabilities.cachedApart ?? prober.upstream.kind === 'anthropic-messages';
+      const second = await prober.send(probe);
+      if ((second.usage?.cachedTokens ?? 0) > 0) notes.cached = turns;
+      return judgeCached(first, second, isApart);
+    },
+  },
+  {
+    id: 'cache-key',
+    title: 'keeps caches apart',
+    kinds: CHAT_ONLY,
+    async run(prober, { cached }) {
+      if (cached === undefined) return 'it reports no cached tokens';
+      const results: [CacheField, ProbeResult][] = [];
+      for (const cacheKey of CACHE_FIELDS) {
+        const result = await prober.send({ turns: cached, outputTokensMax: 16, capabilities: { cacheKey } });
+        results.push([cacheKey, result]);
+        if (keepsApart(result)) break;
+      }
+      return judgeCacheKey(results);
     },
   },
   {
@@ -42,11 +62,35 @@ export const limitChecks: Check[] = [
   },
 ];
 
-/** Returns a new prefix each time, so that the cache of an earlier run does not count. */
-function longPrefix(): string {
+/** Returns another conversation each time, so that the cache of an earlier run does not count. */
+function longConversation(): Turn[] {
   const nonce = Math.random().toString(36).slice(2);
   const lines = Array.from({ length: PREFIX_LINES }, (_, index) => `Rule ${index + 1} of ${nonce}: be short, be exact, and be friendly.`);
-  return lines.join('\n');
+  return [says('user', lines.join('\n')), says('assistant', 'Yes.'), says('user', 'Say yes.')];
+}
+
+const UNMARKED = { promptCache: 'off' } as const;
+
+/** Judges the prompt without markers after it was refused with them. */
+export function judgeMarkers({ failure }: ProbeResult): Finding {
+  return failure === undefined ? no('cache_control is refused', UNMARKED) : unclear('the long prompt was not taken');
+}
+
+/** Fields that keep caches apart. Servers that know the first ignore the second. */
+const CACHE_FIELDS = ['cache_salt', 'prompt_cache_key'] as const;
+type CacheField = (typeof CACHE_FIELDS)[number];
+
+/** True when the field hid a prompt that is in the cache without it. */
+function keepsApart({ failure, usage }: ProbeResult): boolean {
+  return failure === undefined && usage?.promptSource === 'reported' && usage.cachedTokens === 0;
+}
+
+/** Judges one cached prompt with each field. One that is taken without an effect may be unknown: many servers accept any field. */
+export function judgeCacheKey(results: readonly [CacheField, ProbeResult][]): Finding {
+  const working = results.find(([, result]) => keepsApart(result));
+  if (working !== undefined) return yes(`by ${working[0]}`, { cacheKey: working[0] });
+  const isTaken = results.some(([, { failure }]) => failure === undefined);
+  return isTaken ? unclear('taken, but the same cache is used') : no('no field for it is taken');
 }
 
 /** One prompt has one count. If it falls with the cache, cached tokens are counted apart; if it grows, they have been added twice. */

@@ -2,7 +2,7 @@ import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import { estimateOutputTokens } from '#inference/estimate-tokens.js';
 import type { Hints } from '#inference/request.js';
 import { type Finding, judgeFailure, type ProbeRequest, type ProbeResult } from '../probe-result.js';
-import { CHAT_ONLY, type Check, no, unclear, yes } from './check.js';
+import { CHAT_ONLY, type Check, no, unclear, WITH_ROLES, yes } from './check.js';
 import { COUNTING } from './streaming.js';
 import { judgeTaken } from './turns.js';
 
@@ -69,6 +69,22 @@ export const parameterChecks: Check[] = [
     },
   },
   {
+    id: 'reasoning-switch',
+    title: 'switches its reasoning off',
+    kinds: WITH_ROLES,
+    async run(prober, { reasoningField }) {
+      if (reasoningField === undefined && !writesTags(prober.capabilities)) return 'it shows no reasoning';
+      const isChat = prober.upstream.kind === 'openai-chat';
+      const results: [ReasoningSwitch, ProbeResult][] = [];
+      for (const reasoningSwitch of isChat ? REASONING_SWITCHES : (['reasoning_effort'] as const)) {
+        const result = await prober.send({ turns: PONDER, hints: { reasoningOff: true }, capabilities: { reasoningSwitch } });
+        results.push([reasoningSwitch, result]);
+        if (isSwitchedOff(result)) break;
+      }
+      return judgeSwitch(results);
+    },
+  },
+  {
     id: 'reasoning-summary',
     title: 'shows a summary of its reasoning',
     kinds: ['openai-responses'],
@@ -86,6 +102,10 @@ export const parameterChecks: Check[] = [
 ];
 
 type Flag = 'seed' | 'penalties' | 'temperature' | 'topP';
+
+/** The ways to switch reasoning off; templates and servers that do not know one ignore or refuse it. */
+const REASONING_SWITCHES = ['chat_template_kwargs', 'thinking', 'reasoning_effort'] as const;
+type ReasoningSwitch = (typeof REASONING_SWITCHES)[number];
 
 /** Checks only that a parameter is accepted; its effect does not show in a short reply. */
 function taken(id: string, flag: Flag, title: string, probe: Omit<ProbeRequest, 'turns'>): Check {
@@ -109,6 +129,18 @@ export function judgeEffort(result: ProbeResult, reasons: boolean): Finding {
   if (result.failure !== undefined) return judgeFailure(result.failure, { reasoningEffort: false });
   if (reasons || (result.usage?.reasoningTokens ?? 0) > 0) return yes('taken', { reasoningEffort: true });
   return unclear('taken, but nothing is seen of its reasoning');
+}
+
+function isSwitchedOff({ failure, text, reasoning, usage }: ProbeResult): boolean {
+  const hasTags = beginsThinking(text) || endsThinking(text);
+  return failure === undefined && reasoning === '' && !hasTags && (usage?.reasoningTokens ?? 0) === 0;
+}
+
+/** Judges one question, to a model that reasons, with each switch. */
+export function judgeSwitch(results: readonly [ReasoningSwitch, ProbeResult][]): Finding {
+  const working = results.find(([, result]) => isSwitchedOff(result));
+  if (working !== undefined) return yes(`by ${working[0]}`, { reasoningSwitch: working[0] });
+  return no('it reasons with each of them', { reasoningSwitch: 'none' });
 }
 
 export function judgeSummary({ failure, reasoning }: ProbeResult): Finding {

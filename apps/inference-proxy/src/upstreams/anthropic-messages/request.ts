@@ -7,15 +7,11 @@ import { asFunction } from '../requests/as-function.js';
 import type { Schema } from '../requests/schema-reference.js';
 import { withholdsTools } from '../requests/tool-choice.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
+import { markCache } from './cache-markers.js';
 import { renderCallId } from './call-id.js';
 import { grammarSchemaOf } from './grammar-schema.js';
+import type { Block, Message } from './message.js';
 import { ToolCallInputs } from './tool-call-inputs.js';
-
-type Block = Record<string, unknown>;
-interface Message {
-  role: 'user' | 'assistant';
-  content: Block[];
-}
 
 /** Renders the request. Never asks for extended thinking: the dialect then requires the signed blocks of earlier turns. */
 export function renderRequest(call: UpstreamCall, apiKey: string | undefined): RenderedRequest {
@@ -26,20 +22,25 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
   const schema = capabilities.jsonSchema ? enforcedSchema(output) : undefined;
   const firstOther = request.turns.findIndex((turn) => turn.role !== 'system');
   const leading = firstOther === -1 ? request.turns.length : firstOther;
-  const system = request.turns.slice(0, leading).flatMap((turn) => (turn.role === 'system' ? turn.parts : []));
-  const texts = [...system.map((part) => part.text), schema === undefined ? outputInstruction(output) : ''].filter(
+  const leadingParts = request.turns.slice(0, leading).flatMap((turn) => (turn.role === 'system' ? turn.parts : []));
+  const texts = [...leadingParts.map((part) => part.text), schema === undefined ? outputInstruction(output) : ''].filter(
     (text) => text.trim() !== '',
   );
   const stop = capabilities.stop ? (request.stop ?? []).filter(takesStop) : [];
+  const prompt = {
+    tools: tools.map((tool) => renderTool(tool, capabilities.strictTools)),
+    system: texts.length === 0 ? undefined : texts.join('\n'),
+    messages: renderMessages(request.turns.slice(leading), capabilities.reasoningEcho),
+  };
   const body = {
     model,
     max_tokens: call.outputTokensMax,
-    system: texts.length === 0 ? undefined : texts.join('\n'),
-    messages: renderMessages(request.turns.slice(leading), capabilities.reasoningEcho),
+    system: markCache(prompt, call, apiKey),
+    messages: prompt.messages,
     temperature: temperature === undefined ? undefined : Math.min(1, temperature),
     top_p: temperature === undefined && capabilities.topP !== false ? request.topP : undefined, // newer models reject the two together
     stop_sequences: stop.length === 0 ? undefined : stop,
-    tools: tools.length === 0 ? undefined : tools.map((tool) => renderTool(tool, capabilities.strictTools)),
+    tools: tools.length === 0 ? undefined : prompt.tools,
     tool_choice:
       tools.length === 0
         ? undefined

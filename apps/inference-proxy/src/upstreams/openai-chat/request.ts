@@ -5,6 +5,7 @@ import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn, UserTurn } from '#inference/turn.js';
 import { arrangeTurns } from '../requests/arrange-turns.js';
 import { asFunction } from '../requests/as-function.js';
+import { renderCacheKey } from '../requests/cache-key.js';
 import { argumentsOf } from '../requests/call-arguments.js';
 import { instructOutput } from '../requests/instruct-output.js';
 import { isStrictSchema } from '../requests/strict-schema.js';
@@ -29,6 +30,7 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
     ...renderTools(request.tools, request.toolChoice, request.hints.parallelToolCalls, capabilities),
     response_format: renderOutput(request.output, capabilities),
     ...renderHints(request.hints, capabilities),
+    ...renderCacheKey(call, 'none', apiKey),
     stream,
     stream_options: stream && capabilities.streamOptions ? { include_usage: true } : undefined,
   };

@@ -6,7 +6,7 @@ import { callOf, sent } from '../../../test/conformance.js';
 import { renderRequest } from './request.js';
 
 function bodyOf(request: Partial<InferenceRequest>, capabilities: Partial<UpstreamCapabilities> = {}): Record<string, unknown> {
-  return sent(renderRequest(callOf(false, request, capabilities), undefined));
+  return sent(renderRequest(callOf(false, request, { cacheKey: 'none', ...capabilities }), undefined));
 }
 
 function inputOf(turns: Turn[], capabilities: Partial<UpstreamCapabilities> = {}): unknown {
@@ -26,7 +26,7 @@ const PATCH: Tool = {
 };
 
 test('the smallest body: nothing is stored, and nothing that was not asked for [U-19]', () => {
-  const rendered = renderRequest(callOf(true), 'secret');
+  const rendered = renderRequest(callOf(true, {}, { cacheKey: 'none' }), 'secret');
   expect({ ...rendered, body: sent(rendered) }).toEqual({
     path: 'responses',
     headers: { authorization: 'Bearer secret' },

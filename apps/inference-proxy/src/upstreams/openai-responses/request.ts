@@ -5,6 +5,7 @@ import type { AssistantTurn, ImagePart, SystemTurn, TextPart, ToolTurn, Turn } f
 import { missingCapOf, OutputCap } from '../replies/output-cap.js';
 import { arrangeTurns, NO_MESSAGE } from '../requests/arrange-turns.js';
 import { asFunction, describeWithGrammar } from '../requests/as-function.js';
+import { renderCacheKey } from '../requests/cache-key.js';
 import { argumentsOf } from '../requests/call-arguments.js';
 import { instructOutput } from '../requests/instruct-output.js';
 import { isStrictSchema } from '../requests/strict-schema.js';
@@ -38,6 +39,7 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
     ...renderTools(request, capabilities),
     text: renderOutput(request.output, capabilities),
     reasoning: renderReasoning(request.hints, capabilities),
+    ...renderCacheKey(call, 'prompt_cache_key', apiKey),
     store: false,
     stream,
   };

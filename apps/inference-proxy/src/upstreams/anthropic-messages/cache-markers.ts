@@ -1,0 +1,46 @@
+import { accountLine, CACHED_PROMPT_TOKENS_MIN } from '#inference/added-texts.js';
+import { cacheKeyOf } from '../requests/cache-key.js';
+import type { UpstreamCall } from '../upstream-adapter.js';
+import type { Block, Message } from './message.js';
+
+/** The rendered parts of a prompt, in the order in which the upstream reads them. */
+interface Prompt {
+  tools: Block[];
+  system: string | undefined;
+  messages: Message[];
+}
+
+/** User messages that get a marker. The earlier of the two ended the previous request, so that the prompt up to there is in the cache. */
+const MARKED_MESSAGES = 2;
+
+/**
+ * Asks the upstream to cache a prompt that a next turn is likely to repeat: one with tools or earlier messages that is as long as vendors
+ * require. Puts the most markers that the dialect allows, four: on the last tool, the system prompt and the last two user messages. Besides
+ * the markers, the same history is the same bytes in each request.
+ *
+ * Changes the blocks of the prompt, and returns its system prompt.
+ */
+export function markCache(prompt: Prompt, call: UpstreamCall, apiKey: string | undefined): string | Block[] | undefined {
+  const { promptCache = '5m', cacheKey } = call.capabilities;
+  const isRepeated = prompt.tools.length > 0 || prompt.messages.length > 1;
+  if (promptCache === 'off' || !isRepeated || call.promptTokensEstimate < CACHED_PROMPT_TOKENS_MIN) return prompt.system;
+  if (cacheKey !== 'none') nameAccount(prompt, accountLine(cacheKeyOf(call, undefined, apiKey)));
+  const marker = { cache_control: promptCache === '1h' ? { type: 'ephemeral', ttl: '1h' } : { type: 'ephemeral' } };
+  const asked = prompt.messages.filter(({ role }) => role === 'user').slice(-MARKED_MESSAGES);
+  for (const block of [prompt.tools.at(-1), ...asked.map(({ content }) => content.at(-1))]) if (block) Object.assign(block, marker);
+  return prompt.system === undefined ? undefined : [{ type: 'text', text: prompt.system, ...marker }];
+}
+
+/**
+ * Adds the account's line to the first tool, or else to the system prompt. Every prefix that the upstream caches then contains it, and no
+ * account finds in the cache what another one has sent.
+ */
+function nameAccount(prompt: Prompt, line: string): void {
+  const [tool] = prompt.tools;
+  if (tool === undefined) prompt.system = withLine(prompt.system, line);
+  else tool.description = withLine(tool.description, line);
+}
+
+function withLine(text: unknown, line: string): string {
+  return typeof text === 'string' && text !== '' ? `${text}\n${line}` : line;
+}
