@@ -6,7 +6,7 @@ import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant, untilOffered } from '#testing/tenant.js';
 import { type SimServer, startSimServer } from '../../apps/upstream-sim/src/sim-server.js';
 
-/** Tokens that an upstream writes to its cache, from its report to the hold, the bill, the usage and what clients see. */
+/** Prompts that upstreams cache, and the tokens that they write: from the request to the hold, the bill, the usage and what clients see. */
 const PRICE = {
   ...{ inputUsdPerMTok: '3', cachedInputUsdPerMTok: '0.30', outputUsdPerMTok: '15' },
   ...{ cacheWriteUsdPerMTok: '3.75', cacheWrite1hUsdPerMTok: '6' },
@@ -25,9 +25,12 @@ let administrator: Messaging;
 beforeAll(async () => {
   [stack, sim] = await Promise.all([startPrivateStack(), startSimServer({ host: '127.0.0.1', port: 0 })]);
   administrator = await connectAdministrator(stack);
-  const upstreams = UPSTREAM_KINDS.map((kind) => ({ id: kind, kind, baseUrl: `${sim.url}/v1`, allowPrivateNetwork: true }));
+  const upstreams = UPSTREAM_KINDS.map((kind) => ({
+    ...{ id: kind, kind, baseUrl: `${sim.url}/v1`, allowPrivateNetwork: true },
+    ...(kind === 'openai-chat' && { capabilities: { cacheKey: 'cache_salt' } }),
+  }));
   const models = UPSTREAM_KINDS.map((kind) => ({
-    ...{ id: kind, ownedBy: 'tollgate', contextTokens: 8_192, maxOutputTokens: 100, input: ['text'], price: PRICE },
+    ...{ id: kind, ownedBy: 'tollgate', contextTokens: 131_072, maxOutputTokens: 100, input: ['text'], price: PRICE },
     routes: [{ upstream: kind, model: 'sim-fast' }],
   }));
   await administrator.request(catalogApply, { yaml: JSON.stringify({ upstreams, models }) });
@@ -103,4 +106,96 @@ test('a stream that breaks after content costs the writes that its upstream had 
     ...{ reason: 'failed', promptTokens: 30, cachedTokens: 2, cacheWriteTokens: 5, cacheWrite1hTokens: 7, promptSource: 'reported' },
   });
   expect(settlement?.costPicoUsd).toBe(String(COST - BigInt(4 - outputTokens) * 15_000_000n));
+});
+
+/** A conversation of an agent: a system prompt and tools of some 3,000 tokens, and one tool call with its result in each turn. */
+const SYSTEM = 'You are a careful agent. '.repeat(200);
+const TOOLS = Array.from({ length: 12 }, (_, index) => ({ name: `tool_${index}`, description: 'Does one thing well. '.repeat(20) }));
+const SCHEMA = { type: 'object', properties: { path: { type: 'string' } } };
+const TASK = 'Please read all files. [[sim cache tokens=4]]';
+const resultOf = (turn: number): string => `File ${turn}: ${'some text, '.repeat(20)}`;
+
+type Format = '/v1/chat/completions' | '/v1/responses' | '/v1/messages';
+
+/** Bodies of the turn that follows `turns` calls, in each client format. */
+const BODIES: Record<Format, (turns: number[]) => object> = {
+  '/v1/chat/completions': (turns) => ({
+    max_tokens: 10,
+    tools: TOOLS.map((tool) => ({ type: 'function', function: { ...tool, parameters: SCHEMA } })),
+    messages: [
+      { role: 'system', content: SYSTEM },
+      { role: 'user', content: TASK },
+      ...turns.flatMap((turn) => [
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [{ id: `call_${turn}`, type: 'function', function: { name: 'tool_1', arguments: `{"path":"${turn}"}` } }],
+        },
+        { role: 'tool', tool_call_id: `call_${turn}`, content: resultOf(turn) },
+      ]),
+    ],
+  }),
+  '/v1/responses': (turns) => ({
+    max_output_tokens: 16,
+    instructions: SYSTEM,
+    prompt_cache_key: 'session-1',
+    tools: TOOLS.map((tool) => ({ type: 'function', ...tool, parameters: SCHEMA })),
+    input: [
+      { role: 'user', content: TASK },
+      ...turns.flatMap((turn) => [
+        { type: 'function_call', call_id: `call_${turn}`, name: 'tool_1', arguments: `{"path":"${turn}"}` },
+        { type: 'function_call_output', call_id: `call_${turn}`, output: resultOf(turn) },
+      ]),
+    ],
+  }),
+  '/v1/messages': (turns) => ({
+    max_tokens: 10,
+    system: [{ type: 'text', text: SYSTEM, cache_control: { type: 'ephemeral', ttl: '1h' } }],
+    tools: TOOLS.map((tool) => ({ ...tool, input_schema: SCHEMA })),
+    messages: [
+      { role: 'user', content: TASK },
+      ...turns.flatMap((turn) => [
+        { role: 'assistant', content: [{ type: 'tool_use', id: `call_${turn}`, name: 'tool_1', input: { path: String(turn) } }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: `call_${turn}`, content: resultOf(turn) }] },
+      ]),
+    ],
+  }),
+};
+const FORMATS = Object.keys(BODIES) as Format[];
+const firstTurns = (count: number): number[] => Array.from({ length: count }, (_, turn) => turn);
+
+/** Returns the parts of a turn's prompt that its upstream has read from its cache and written to it. */
+async function cachedShare(tenant: Tenant, model: string, format: Format, turns: number): Promise<{ read: number; written: number }> {
+  const { id } = await call(tenant, format, { model, ...BODIES[format](firstTurns(turns)) });
+  const { settlement } = await billOf(id);
+  const { promptTokens, cachedTokens, cacheWriteTokens = 0 } = settlement?.usage ?? USAGE;
+  return { read: cachedTokens / promptTokens, written: cacheWriteTokens / promptTokens };
+}
+
+const pairs = FORMATS.flatMap((format) => UPSTREAM_KINDS.map((kind) => ({ format, kind })));
+
+test.each(pairs)(
+  'a loop of 20 turns reads nine tenths of each prompt from the cache: $format at $kind [cache-markers]',
+  async ({ format, kind }) => {
+    const tenant = await newTenant();
+    const shares: { read: number; written: number }[] = [];
+    for (const turn of firstTurns(20)) shares.push(await cachedShare(tenant, kind, format, turn));
+    const [first, ...later] = shares;
+    const writes = kind === 'anthropic-messages';
+    expect({
+      ...first,
+      least: Math.min(...later.map(({ read }) => read)) >= 0.9,
+      writes: later.every(({ written }) => written > 0),
+    }).toEqual({
+      ...{ read: 0, written: writes ? 1 : 0, least: true, writes },
+    });
+  },
+);
+
+test.each(pairs)('no account reads what another one has sent: $format at $kind [cache-apart]', async ({ format, kind }) => {
+  const [one, other] = [await newTenant(), await newTenant()];
+  const reads: number[] = [];
+  for (const tenant of [one, other, one, other]) reads.push((await cachedShare(tenant, kind, format, 3)).read);
+  expect(reads.map((read) => read > 0.9)).toEqual([false, false, true, true]);
+  expect(reads.slice(0, 2)).toEqual([0, 0]);
 });
