@@ -118,11 +118,17 @@ test.each<[Kind, own: Record<string, string>, found: Partial<UpstreamCapabilitie
       'max-tokens-field': 'yes',
       reasoning: 'no',
       'reasoning-effort': 'unclear',
+      'reasoning-switch': 'skipped',
+      'cache-key': 'unclear',
       'json-object': 'yes',
     },
     {},
   ],
-  ['openai-responses', { ...WITH_ROLES, reasoning: 'no', 'reasoning-summary': 'unclear', 'json-object': 'yes' }, {}],
+  [
+    'openai-responses',
+    { ...WITH_ROLES, reasoning: 'no', 'reasoning-summary': 'unclear', 'reasoning-switch': 'skipped', 'json-object': 'yes' },
+    {},
+  ],
   // Only sent as an instruction here, which the simulator ignores.
   ['anthropic-messages', { stop: 'yes', reasoning: 'no', 'json-object': 'no' }, {}],
 ])('%s: finds every ability', async (kind, own, found) => {
@@ -144,14 +150,19 @@ test.each<[Kind, own: Record<string, string>, found: Partial<UpstreamCapabilitie
 });
 
 test.each<[Kind, field: string, found: Partial<UpstreamCapabilities>]>([
-  ['openai-chat', 'reasoning_content', { reasoningEffort: true }],
-  ['openai-responses', 'reasoning_text', { reasoningSummary: true }],
+  ['openai-chat', 'reasoning_content', { reasoningEffort: true, reasoningSwitch: 'chat_template_kwargs' }],
+  ['openai-responses', 'reasoning_text', { reasoningSummary: true, reasoningSwitch: 'reasoning_effort' }],
   ['anthropic-messages', 'thinking', {}],
 ])('%s: finds reasoning and its field', async (kind, field, found) => {
   const { evidence, end, ...outcome } = await findOut(kind, { model: 'sim-reason' });
   expect(evidence.reasoning).toBe(`in ${field}`);
   expect(outcome.found).toMatchObject(found);
   expect(end.modelFacts.reasoning).toBe(true);
+});
+
+test('finds the switch of reasoning that the server obeys', async () => {
+  const { found } = await findOut('openai-chat', { model: 'sim-reason', defaults: 'ignore=chat_template_kwargs' });
+  expect(found).toEqual({ reasoningEffort: true, reasoningSwitch: 'thinking' });
 });
 
 test.each(KINDS)('%s: recognizes the refusal of a long prompt, at no cost if the upstream reports its context', async (kind) => {
@@ -222,6 +233,12 @@ test.each<[Kind, defaults: string, verdicts: Record<string, string>, found: Part
   ['openai-chat', 'refuse=seed,presence_penalty', { seed: 'no', penalties: 'no' }, { seed: false, penalties: false }],
   ['openai-chat', 'refuse=reasoning_effort', { 'reasoning-effort': 'no' }, {}],
   ['openai-responses', 'refuse=reasoning', { 'reasoning-summary': 'no' }, {}],
+  ['openai-responses', 'refuse=prompt-cache-key', { plain: 'yes' }, { cacheKey: 'none' }],
+  ['openai-chat', 'cache', { 'cached-tokens': 'yes', 'cache-key': 'yes' }, { cacheKey: 'cache_salt' }],
+  ['openai-chat', 'cache refuse=cache-salt', { 'cached-tokens': 'yes', 'cache-key': 'yes' }, { cacheKey: 'prompt_cache_key' }],
+  ['openai-chat', 'cache refuse=cache-salt,prompt-cache-key', { 'cached-tokens': 'yes', 'cache-key': 'no' }, {}],
+  ['anthropic-messages', 'cache', { 'cached-tokens': 'yes' }, {}],
+  ['anthropic-messages', 'refuse=cache-control', { plain: 'yes', 'cached-tokens': 'no' }, { promptCache: 'off' }],
   ['openai-chat', 'refuse=images', { images: 'no' }, {}],
   ['openai-chat', 'ignore=images', { images: 'unclear' }, {}],
   ['openai-chat', 'say="<think>Well</think>Yes."', { reasoning: 'yes' }, { thinkTags: true, reasoningEffort: true, jsonSchema: false }],

@@ -81,7 +81,7 @@ type Variant = Partial<UpstreamCapabilities>;
 /** Capabilities without which a working upstream may refuse the first request. */
 const FIRST_VARIANTS: Record<Upstream['kind'], readonly Variant[]> = {
   'openai-chat': [{ maxTokensField: 'max_completion_tokens' }, { maxTokensField: 'max_tokens' }, { outputCap: false }],
-  'openai-responses': [{ outputCap: false }, { instructions: true }],
+  'openai-responses': [{ outputCap: false }, { instructions: true }, { cacheKey: 'none' }],
   'anthropic-messages': [],
 };
 const STREAMED: Variant = { streamPlainRequests: true };

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ChatMessage, ChatRequest } from '../dialects/chat/parse-request.js';
+import { isObject } from '../dialects/field-checks.js';
 import type { Directives } from '../directives.js';
 import { SimError } from '../sim-error.js';
 import type { SimModel } from './models.js';
@@ -79,9 +80,16 @@ function untrimmedReply(request: ChatRequest, model: SimModel, directives: Direc
   const write = directives.unicode ? seededUnicode : seededText;
   const words = (count: number): string => write(seed, count, SCENES);
   const text = directives.refusal ?? directives.say ?? defaultText(request, calls.length > 0, directives.tokens, words);
-  const thoughts = (): string => write(seed ^ 0x5bd1e995, directives.reasoning ?? model.reasoningTokens, THOUGHTS);
+  const thoughts = (): string =>
+    write(seed ^ 0x5bd1e995, directives.reasoning ?? (isReasoningOff(request) ? 0 : model.reasoningTokens), THOUGHTS);
   const reply = { reasoning: directives.think ?? thoughts(), text: directives.separators ? withSeparators(text) : text, calls };
   return directives.tags === undefined ? reply : withTags(reply, directives.tags.includes('both'));
+}
+
+/** True when one of the fields that servers know for it switches the reasoning off. */
+function isReasoningOff({ reasoning_effort, chat_template_kwargs, thinking }: ChatRequest): boolean {
+  const isOff = (value: unknown, name: string, off: unknown): boolean => isObject(value) && value[name] === off;
+  return reasoning_effort === 'none' || isOff(chat_template_kwargs, 'enable_thinking', false) || isOff(thinking, 'type', 'disabled');
 }
 
 /** Replaces the first blanks by line separators, which JSON need not escape. */

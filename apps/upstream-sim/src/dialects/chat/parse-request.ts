@@ -28,6 +28,10 @@ export interface ChatRequest {
   tool_choice?: 'none' | 'auto' | 'required' | { type: 'function'; function: { name: string } } | null;
   parallel_tool_calls?: boolean | null;
   response_format?: { type: string; json_schema?: { name?: string; schema?: Record<string, unknown> } } | null;
+  /** Ways to switch the model's reasoning off. */
+  reasoning_effort?: unknown;
+  chat_template_kwargs?: unknown;
+  thinking?: unknown;
   prompt_cache_key?: string | null;
   cache_salt?: string | null;
   /** The markers of a Messages request. */

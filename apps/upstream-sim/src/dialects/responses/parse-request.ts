@@ -50,6 +50,7 @@ export function parseResponsesRequest(body: string): { chat: ChatRequest; shape:
     tool_choice: parseToolChoice(value.tool_choice, tools),
     parallel_tool_calls: value.parallel_tool_calls as boolean | undefined,
     response_format: parseFormat(value.text),
+    reasoning_effort: isObject(value.reasoning) ? value.reasoning.effort : undefined,
     prompt_cache_key: value.prompt_cache_key as string | null | undefined,
     cache_salt: value.cache_salt as string | null | undefined,
   };
