@@ -2,10 +2,28 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { MUTATIONS_OF_BUDGETS } from './mutations/budgets.js';
+import { MUTATIONS_OF_DETACHED_MONTHS } from './mutations/detached-months.js';
+import { MUTATIONS_OF_EVENTS } from './mutations/events.js';
+import { MUTATIONS_OF_HOLDS } from './mutations/holds.js';
+import { MUTATIONS_OF_MONEY } from './mutations/money.js';
 import type { Mutation } from './mutations/mutation.js';
-import { MUTATIONS } from './mutations.js';
 
-/** Removes each lock, pass and decision of the money path in turn, in a copy of the sources, and runs the one test that must fail. */
+/**
+ * Removes each lock, SQL condition and right of the money path in turn, in a copy of the sources, and runs the one test that must fail.
+ * No tool makes these changes; pure-mutations.long.test.ts changes the pure code.
+ */
+const MUTATIONS: Mutation[] = [
+  MUTATIONS_OF_BUDGETS,
+  MUTATIONS_OF_DETACHED_MONTHS,
+  MUTATIONS_OF_EVENTS,
+  MUTATIONS_OF_HOLDS,
+  MUTATIONS_OF_MONEY,
+].flatMap((byFile) =>
+  Object.entries(byFile).flatMap(([file, mutations]) =>
+    mutations.map(([name, from, to, test, title]) => ({ name, file, from, to, test, title })),
+  ),
+);
 const ROOT = process.cwd();
 const COPIED = ['apps', 'libs', 'test', 'prisma', 'scripts', 'config', 'jest.config.mjs', 'package.json', '.swcrc', 'tsconfig.json'];
 /** A timeout counts as detected. */

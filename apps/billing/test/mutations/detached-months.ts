@@ -1,18 +1,11 @@
 import type { MutationsByFile } from './mutation.js';
 
-const FOLD = 'apps/billing/src/holds/fold-batch.test.ts';
 const DETACHED = 'apps/billing/src/months/detached-months.integration.test.ts';
 const NEVER_AGAIN = 'its id is never held or charged again';
 const FUNCTIONS = 'prisma/migrations/20261126010000_detached_months/migration.sql';
 
 /** Mutations of what a detached month leaves: its bound, its sums and its digests. */
 export const MUTATIONS_OF_DETACHED_MONTHS: MutationsByFile = {
-  'apps/billing/src/holds/decide-reserve.ts': [
-    ['no id of a detached month is held', ' || draft.detached.has(holdId)', '', FOLD, 'the fold equals the serial model'],
-  ],
-  'apps/billing/src/holds/read-state.ts': [
-    ['a batch learns which ids are detached', 'holdIds.filter((id) => id.toLowerCase() < detachedBelow)', '[]', DETACHED, NEVER_AGAIN],
-  ],
   'apps/billing/src/ledger/scope.ts': [
     [
       'a full check starts from the sums of detached months',
@@ -22,9 +15,7 @@ export const MUTATIONS_OF_DETACHED_MONTHS: MutationsByFile = {
       'both checks, balances and rollups are as before',
     ],
   ],
-  'apps/billing/src/months/detach-month.ts': [
-    ['a month that was changed stays', '.sha256 !== sealed', ".sha256 === ''", DETACHED, 'when one of its rows was changed'],
-  ],
+
   'apps/billing/src/months/detached-months.ts': [
     ['the audit journal has what is kept', " AND a.after = to_jsonb(d) - 'detached_at'", '', DETACHED, 'checks find another digest'],
   ],
