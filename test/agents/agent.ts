@@ -45,9 +45,12 @@ export interface Agent {
   /** Calls of its tools, in the words of the simulator: `call <tool> {json}`. */
   callToRead(path: string): string;
   callToWrite(path: string, text: string): string;
-  /**
-   * End of a conversation that outgrows the context of the model, and for an agent that does not compact the text that it shows. Read it in
-   * the agent's own documentation or source, not in a run.
-   */
-  onOverflow: 'compacts' | { stopsWith: RegExp };
+  onOverflow: Overflow | ((format: Format) => Overflow);
 }
+
+/**
+ * End of a conversation that outgrows the model's context, by the agent's own rules. `compacts`: it has a part of the conversation
+ * summarised, and goes on. `compacts-whole`: it sends the whole conversation for a summary, so that goes on only where this still fits.
+ * `stopsWith`: the error that it shows.
+ */
+export type Overflow = 'compacts' | 'compacts-whole' | { stopsWith: RegExp };

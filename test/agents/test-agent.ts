@@ -7,21 +7,32 @@ import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant, untilNoHolds, untilOffered } from '#testing/tenant.js';
 import { type SimServer, startSimServer } from '../../apps/upstream-sim/src/sim-server.js';
 import { type Agent, type AgentSetup, type Format, PATHS } from './agent.js';
-import { AgentHome, type RunEnd } from './agent-run.js';
+import { AgentHome } from './agent-run.js';
 import { installAgent } from './install-agent.js';
 import { type RecordedRequest, RecordingProxy } from './recording-proxy.js';
 
-/** `short-context` accepts less than the agent is told. The gateway refuses prompts of more than eight bytes for each of its tokens. */
+/** `short-context` accepts less than the agent is told: the gateway refuses above eight bytes for each token that the output leaves. */
 const CONTEXT_TOKENS = { 'long-context': 131_072, 'short-context': 28_000 };
 const OUTPUT_TOKENS = 8_192;
 const PRICE = { inputUsdPerMTok: '0.15', cachedInputUsdPerMTok: '0.015', outputUsdPerMTok: '0.60' };
-/** Bytes of the prompts of a conversation that outgrows `short-context`. Linux takes at most 128 KiB an argument. */
-const PROMPT_BYTES = [118_000, 118_000];
+/**
+ * Prompts of a conversation that outgrows `short-context`. One fits beside the agent's own prompt; agents that keep the last 20,000 tokens
+ * find more than that after two.
+ */
+const LONG_PROMPT = `Remember this. ${'The boat is blue and green. '.repeat(2_150)}`;
+const TURNS_MAX = 5;
 const ORIGINAL = 'The "door"\tis green: ½ × 2, 東京 🚪\n';
 const COPY = 'It\'s a "copy"\\n of 東京,\n\t½ of it. ✓\n';
-/** A stream of minutes, of which the agent has enough when these bytes have come. */
+/** A stream of minutes, of which the agent has enough after some of its text. */
 const SLOW = '[[sim tokens=4000 rate=25]]';
-const ENOUGH_BYTES = 1_500;
+const EVENTS_WITH_TEXT = 20;
+const OVERFLOW_TITLES = {
+  compacts: 'compacts and goes on when the conversation outgrows the context',
+  'compacts-whole': 'compacts and goes on when the upstream refuses the prompt as too long',
+  stopsWith: 'stops with its own message when the conversation outgrows the context',
+};
+/** End of a text of the simulator. */
+const SENTENCE = /[a-z]\.\s*$/;
 const WAIT_MS_MAX = 120_000;
 
 /**
@@ -71,19 +82,24 @@ function defineTests(agent: Agent, program: string): void {
       expect(await bench.billsOf(bench.generations())).toEqual(bench.generations().map(() => [200, 'completed']));
     });
 
-    const ending = agent.onOverflow === 'compacts' ? 'compacts and goes on' : `stops with ${agent.onOverflow.stopsWith}`;
-    test(`${ending} when the conversation outgrows the context`, async () => {
-      let last: RunEnd | undefined;
-      for (const [turn, bytes] of PROMPT_BYTES.entries()) {
-        expect(last ?? { code: 0 }).toMatchObject({ code: 0 });
-        last = await bench.run(format, 'short-context', textOf(bytes), turn > 0);
-        if (bench.overflows().length > 0) break;
+    const overflow = typeof agent.onOverflow === 'function' ? agent.onOverflow(format) : agent.onOverflow;
+    test(OVERFLOW_TITLES[typeof overflow === 'object' ? 'stopsWith' : overflow], async () => {
+      let output = '';
+      if (overflow === 'compacts-whole') {
+        await bench.run(format, 'long-context', LONG_PROMPT);
+        ({ output } = await bench.run(format, 'long-context', `Now say ${bench.workspace}. [[sim overflow times=1]]`, true));
+      } else {
+        for (let turn = 0; turn < TURNS_MAX && bench.overflows().length === 0; turn++) {
+          ({ output } = await bench.run(format, 'short-context', LONG_PROMPT, turn > 0));
+        }
       }
       expect(bench.overflows().length).toBeGreaterThan(0);
-      if (agent.onOverflow === 'compacts') {
+      expect(bench.generations()[0]?.status).toBe(200);
+      if (typeof overflow === 'object') expect(output).toMatch(overflow.stopsWith);
+      else {
         const { status, error } = bench.generations().at(-1) ?? {};
-        expect({ ...last, status, error }).toEqual({ code: 0, output: expect.anything(), status: 200, error: '' });
-      } else expect(last?.output).toMatch(agent.onOverflow.stopsWith);
+        expect({ status, error, output }).toEqual({ status: 200, error: '', output: expect.stringMatching(SENTENCE) });
+      }
       await untilNoHolds(administrator, bench.tenant.accountId);
     });
 
@@ -91,7 +107,8 @@ function defineTests(agent: Agent, program: string): void {
       const { ended, interrupt } = bench.start(format, 'long-context', `Tell me a long story. ${SLOW}`);
       const streaming = () => bench.generations().filter((one) => one.status === 200 && !one.ended);
       const waiting = bench.proxy.until(
-        () => streaming().some(({ body, bytesReceived }) => body.includes('rate=25') && bytesReceived > ENOUGH_BYTES),
+        // Not that for the title of the session.
+        () => streaming().some(({ body, events }) => body.includes('"tools":') && body.includes(SLOW) && events > EVENTS_WITH_TEXT),
         AbortSignal.timeout(WAIT_MS_MAX),
       );
       await Promise.race([waiting, ended.then((end) => Promise.reject(new Error(`ended before: ${JSON.stringify(end)}`)))]);
@@ -105,10 +122,6 @@ function defineTests(agent: Agent, program: string): void {
       expect({ reserved_pico_usd, open }).toEqual({ reserved_pico_usd: '0', open: 0 });
     });
   });
-}
-
-function textOf(bytes: number): string {
-  return `Remember this. ${'The boat is blue and green. '.repeat(bytes / 28)}`;
 }
 
 function catalogAt(sim: SimServer): object {
