@@ -1,4 +1,4 @@
-import { BYTES_PER_TOKEN, type PromptSize, promptBytesMax, TOKENS_PER_IMAGE_MIN } from './prompt-size.js';
+import { BYTES_PER_TOKEN, type PromptSize, promptBytes, TOKENS_PER_IMAGE_MIN } from './prompt-size.js';
 
 /** Tokenizers make at most this many bytes of a long text one token. */
 const BYTES_PER_TOKEN_MAX = 8;
@@ -11,7 +11,7 @@ interface PromptModel {
 
 /** Estimates the tokens of a prompt; images count at their bound. `count_tokens` and the output cap use it. */
 export function estimatePromptTokens(size: PromptSize, { tokensPerImageMax, reasoningEcho }: PromptModel): number {
-  return Math.max(1, Math.ceil(promptBytesMax(size, reasoningEcho) / BYTES_PER_TOKEN) + size.images * tokensPerImageMax);
+  return Math.max(1, Math.ceil(promptBytes(size, reasoningEcho) / BYTES_PER_TOKEN) + size.images * tokensPerImageMax);
 }
 
 /**

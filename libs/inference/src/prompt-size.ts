@@ -32,8 +32,12 @@ export function measurePrompt({ turns, tools, output }: Pick<InferenceRequest, '
 
 /** The most bytes that an upstream of a model gets. `reasoningEcho`: one of them gets earlier reasoning. */
 export function promptBytesMax(size: PromptSize, reasoningEcho: boolean): number {
-  const { textBytes, schemaBytes, reasoningBytes } = size;
-  return textBytes + schemaBytes + (reasoningEcho ? reasoningBytes : 0) + (mayBeCached(size) ? ACCOUNT_LINE_BYTES : 0);
+  return promptBytes(size, reasoningEcho) + (mayBeCached(size) ? ACCOUNT_LINE_BYTES : 0);
+}
+
+/** The bytes of the client's prompt, as an upstream of the model gets it. */
+export function promptBytes({ textBytes, schemaBytes, reasoningBytes }: PromptSize, reasoningEcho: boolean): number {
+  return textBytes + schemaBytes + (reasoningEcho ? reasoningBytes : 0);
 }
 
 /** True for a prompt of at least the tokens that vendors cache, by the estimate that the proxy has. */

@@ -136,13 +136,22 @@ export class CallArguments {
   private join(piece: string, isBlank: boolean): string {
     const { latest } = this;
     const isFirst = this.isNothing(this.reading.text);
+    const grows = latest !== undefined && piece.length > latest.text.length && piece.startsWith(latest.text);
     const mayRepeat = isBlank ? this.isUndecided : isFirst || (latest !== undefined && piece.startsWith(latest.text));
     if (!mayRepeat) this.latest = undefined;
     else if (!isBlank) {
-      if (latest !== undefined && piece.length > latest.text.length) this.growths += 1;
+      if (grows) this.growths += 1;
       this.latest = readingOf(piece);
     }
-    const added = this.append(piece);
+    const added = this.extend(piece);
+    const rest = piece.slice(added.length);
+    // A string with a brace can end the object in the middle of a piece: what follows shows that the piece has the text so far.
+    if (grows && rest.trim() !== '' && !this.isRepetition(rest.trimStart())) {
+      this.isCumulated = true;
+      this.decide(this.latest);
+      return this.take('');
+    }
+    if (rest !== '') this.repeat(rest);
     if (isWhole(this.reading)) this.latest = undefined;
     else if (this.growths >= GROWTHS_MIN && !this.raw) {
       this.isCumulated = true;
@@ -158,14 +167,19 @@ export class CallArguments {
     return this.take('');
   }
 
-  /** Adds a piece to the reading up to the end of its object and returns what it has added. The rest is a repetition. */
-  private append(piece: string): string {
+  /** Adds a piece to the reading up to the end of its object, and returns what it has added. */
+  private extend(piece: string): string {
     const { reading } = this;
     const isOpen = !this.raw && reading.json.state === 'open';
-    const length = isOpen ? reading.json.push(piece) : piece.length;
-    const added = piece.slice(0, length);
+    const added = isOpen ? piece.slice(0, reading.json.push(piece)) : piece;
     reading.text += added;
-    if (length < piece.length) this.repeat(piece.slice(length));
+    return added;
+  }
+
+  /** Adds a piece, whose rest behind the end of the object is a repetition. Returns what it has added. */
+  private append(piece: string): string {
+    const added = this.extend(piece);
+    if (added.length < piece.length) this.repeat(piece.slice(added.length));
     return added;
   }
 

@@ -92,6 +92,14 @@ test('arguments that are no JSON object are passed on as they are', () => {
   expect(assemble(piecesOf(["0 a run {'command':", "0 - - 'ls'} or so"]))).toEqual(["run {'command':'ls'} or so"]);
 });
 
+test.each<[string, string[]]>([
+  ['once', ['{"}":"', '{"}":"ls"}']],
+  ['twice, and whole again', ['{"}":"', '{"}":"l', '{"}":"ls"}', '{"}":"ls"}']],
+  ['before another call', ['{"}":"', '{"}":"ls"}', '']],
+])('cumulated arguments whose text ends an object in the middle are one object: %s', (_what, pieces) => {
+  expect(assemble(piecesOf(pieces.map((text) => `0 a run ${text}`)))).toEqual(['run {"}":"ls"}']);
+});
+
 test('arguments that a nested object repeats stay as they are', () => {
   expect(assemble(piecesOf(['0 a run {"a":', '0 - - {"a":', '0 - - {"a":', '0 - - 1}}}']))).toEqual(['run {"a":{"a":{"a":1}}}']);
 });
