@@ -1,4 +1,4 @@
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -43,6 +43,7 @@ export class AgentHome {
     }
     const { args, input = '' } = this.agent.invoke(prompt, setup, continues);
     const child = spawnCommand(this.program, args, { cwd: this.workspace, env: { ...this.environment(), ...env } });
+    guard(child);
     this.running.add(child);
     child.once('close', () => this.running.delete(child));
     child.stdin?.on('error', () => undefined); // An agent may end without reading it.
@@ -84,6 +85,14 @@ async function endOf(child: ChildProcess): Promise<RunEnd> {
   const [code] = (await once(child, 'close').finally(() => clearTimeout(timer))) as [number | null];
   if (hung) throw new Error(`The agent did not end in ${RUN_MS_MAX / 1_000} s. It wrote: ${output.slice(-2_000)}`);
   return { code, output };
+}
+
+/** Kills the agent when this process dies, by any signal: its end of the pipe closes then. */
+function guard(agent: ChildProcess): void {
+  if (agent.pid === undefined) return;
+  const script = ['-c', 'read -r _; kill -KILL "-$1"', 'sh', String(agent.pid)];
+  const guardian = spawn('sh', script, { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  agent.once('close', () => guardian.kill('SIGKILL'));
 }
 
 /** Ctrl-C of a terminal, too, goes to the whole process group. */
