@@ -44,13 +44,14 @@ export interface Agent {
   invoke(prompt: string, setup: AgentSetup, continues: boolean): Invocation;
   /** Calls of its tools, in the words of the simulator: `call <tool> {json}`. */
   callToRead(path: string): string;
-  callToWrite(path: string, text: string): string;
+  callToWrite(path: string, text: string, format: Format): string;
   onOverflow: Overflow | ((format: Format) => Overflow);
 }
 
 /**
  * End of a conversation that outgrows the model's context, by the agent's own rules. `compacts`: it has a part of the conversation
- * summarised, and goes on. `compacts-whole`: it sends the whole conversation for a summary, so that goes on only where this still fits.
+ * summarised, and goes on. `compacts-in-run`: the same for an agent that continues a session only in a terminal, so that one run has to
+ * outgrow the context. `compacts-whole`: it sends the whole conversation for a summary, so that goes on only where this still fits.
  * `stopsWith`: the error that it shows.
  */
-export type Overflow = 'compacts' | 'compacts-whole' | { stopsWith: RegExp };
+export type Overflow = 'compacts' | 'compacts-in-run' | 'compacts-whole' | { stopsWith: RegExp };

@@ -21,6 +21,9 @@ const PRICE = { inputUsdPerMTok: '0.15', cachedInputUsdPerMTok: '0.015', outputU
  */
 const LONG_PROMPT = `Remember this. ${'The boat is blue and green. '.repeat(2_150)}`;
 const TURNS_MAX = 5;
+/** Names of files that do not fit beside two such prompts. An agent may keep only some 8,000 characters of each. */
+const LONG_FILES = Array.from({ length: 12 }, (_, file) => `long-${file}.txt`);
+const LONG_FILE = `${'boat'.repeat(450)}\n`.repeat(20);
 const ORIGINAL = 'The "door"\tis green: ½ × 2, 東京 🚪\n';
 const COPY = 'It\'s a "copy"\\n of 東京,\n\t½ of it. ✓\n';
 /** A stream of minutes, of which the agent has enough after some of its text. */
@@ -28,6 +31,7 @@ const SLOW = '[[sim tokens=4000 rate=25]]';
 const EVENTS_WITH_TEXT = 20;
 const OVERFLOW_TITLES = {
   compacts: 'compacts and goes on when the conversation outgrows the context',
+  'compacts-in-run': 'compacts and goes on when what its tools read outgrows the context',
   'compacts-whole': 'compacts and goes on when the upstream refuses the prompt as too long',
   stopsWith: 'stops with its own message when the conversation outgrows the context',
 };
@@ -72,7 +76,7 @@ function defineTests(agent: Agent, program: string): void {
   describe.each(agent.formats)('%s', (format) => {
     test('reads a file and writes one, byte for byte, and every request is billed', async () => {
       writeFileSync(join(bench.workspace, 'original.txt'), ORIGINAL);
-      const prompt = `${agent.callToRead(bench.pathOf('original.txt'))} and ${agent.callToWrite(bench.pathOf('copy.txt'), COPY)}`;
+      const prompt = `${agent.callToRead(bench.pathOf('original.txt'))} and ${agent.callToWrite(bench.pathOf('copy.txt'), COPY, format)}`;
       const { code, output } = await bench.run(format, 'long-context', prompt);
       expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('The result is: ') });
       expect(readFileSync(join(bench.workspace, 'copy.txt'), 'utf8')).toBe(COPY);
@@ -88,6 +92,10 @@ function defineTests(agent: Agent, program: string): void {
       if (overflow === 'compacts-whole') {
         await bench.run(format, 'long-context', LONG_PROMPT);
         ({ output } = await bench.run(format, 'long-context', `Now say ${bench.workspace}. [[sim overflow times=1]]`, true));
+      } else if (overflow === 'compacts-in-run') {
+        for (const name of LONG_FILES) writeFileSync(bench.pathOf(name), LONG_FILE);
+        const reads = LONG_FILES.map((name) => agent.callToRead(bench.pathOf(name))).join(', ');
+        ({ output } = await bench.run(format, 'short-context', `${LONG_PROMPT}${LONG_PROMPT}${reads}`));
       } else {
         for (let turn = 0; turn < TURNS_MAX && bench.overflows().length === 0; turn++) {
           ({ output } = await bench.run(format, 'short-context', LONG_PROMPT, turn > 0));
@@ -127,10 +135,13 @@ function defineTests(agent: Agent, program: string): void {
 function catalogAt(sim: SimServer): object {
   return {
     upstreams: [{ id: 'sim', kind: 'openai-chat', baseUrl: `${sim.url}/v1`, allowPrivateNetwork: true }],
-    models: Object.entries(CONTEXT_TOKENS).map(([id, contextTokens]) => ({
-      ...{ id, contextTokens, ownedBy: 'tollgate', maxOutputTokens: OUTPUT_TOKENS, defaultOutputTokens: OUTPUT_TOKENS },
-      ...{ input: ['text'], price: PRICE, routes: [{ upstream: 'sim', model: 'sim-fast' }] },
-    })),
+    // Some agents choose the format by the name of the model.
+    models: Object.entries(CONTEXT_TOKENS).flatMap(([name, contextTokens]) =>
+      [name, `gpt-5-${name}`].map((id) => ({
+        ...{ id, contextTokens, ownedBy: 'tollgate', maxOutputTokens: OUTPUT_TOKENS, defaultOutputTokens: OUTPUT_TOKENS },
+        ...{ input: ['text'], price: PRICE, routes: [{ upstream: 'sim', model: 'sim-fast' }] },
+      })),
+    ),
   };
 }
 
