@@ -4,6 +4,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { parse } from 'yaml';
+import { readArchive } from '../libs/testing/src/text-archive.ts';
 
 const SOURCE = 'docs/rules.yaml';
 const PAGE = 'docs/conformance.md';
@@ -15,16 +16,22 @@ const faults = [];
 const ID = String.raw`(?:[A-Z]-\d+[a-i]?|D\d+|[a-z\d]+(?:-[a-z\d]+)+)`;
 /** A string that ends with ids: `'title [ids]'`. */
 const TITLE = new RegExp(String.raw`(['"\`])((?:\\.|(?!\1)[^\\\n])*) \[(${ID}(?:, ${ID})*)\]\1`, 'g');
-/** The id that the name of a golden case starts with: `u08-` is U-8, `R-1f-` is R-1f. */
+/** The id that the name of a golden case in an archive starts with: `u08-` is U-8, `R-1f-` is R-1f. */
 const CASE = /__fixtures__\/(?:.*\/)?([a-z])-?0*(\d+[a-i]?)-(?!.*\.expected\.json$)/i;
 
 const files = ['apps', 'libs', 'test'].flatMap(filesBelow).sort();
+/** The archive of each file in one. Such a file counts as a file of the archive's folder. */
+const archiveOf = new Map(
+  files
+    .filter((file) => file.endsWith('.txtar'))
+    .flatMap((archive) => [...readArchive(archive).keys()].map((name) => [`${dirname(archive)}/${name}`, archive])),
+);
 for (const file of files.filter((file) => /\.(ts|json)$/.test(file))) {
   for (const [, , title, ids] of readFileSync(file, 'utf8').matchAll(TITLE)) {
     for (const id of ids.split(', ')) prove(id, file, title.replace(/\\(?=['"`])/g, ''));
   }
 }
-for (const file of files) {
+for (const file of [...archiveOf.keys()].sort()) {
   const [, letter, number] = CASE.exec(file) ?? [];
   const id = `${letter?.toUpperCase()}-${number}`;
   if (proofs.has(id)) prove(id, file);
@@ -46,7 +53,7 @@ function filesBelow(folder) {
 }
 
 function prove(id, file, title) {
-  if (!existsSync(file)) faults.push(`${SOURCE}: ${file} does not exist`);
+  if (!archiveOf.has(file) && !existsSync(file)) faults.push(`${SOURCE}: ${file} does not exist`);
   else if (proofs.has(id)) proofs.get(id).push({ file, title });
   else faults.push(`${file}: ${SOURCE} has no rule ${id}`);
 }
@@ -84,9 +91,12 @@ function renderSection([title, rules]) {
 }
 
 function renderProof({ file, title }) {
+  const archive = archiveOf.get(file);
+  const place = archive ?? file;
   const isCase = title === undefined || file.endsWith('.json');
-  const name = isCase ? `${basename(dirname(file))}/${basename(file)}` : basename(file);
-  return `[${name}](../${file})${title === undefined ? '' : `: ${cell(title)}`}`;
+  const name = isCase ? `${basename(dirname(place))}/${basename(place)}` : basename(place);
+  const proof = title ?? (archive === undefined ? undefined : basename(file));
+  return `[${name}](../${place})${proof === undefined ? '' : `: ${cell(proof)}`}`;
 }
 
 /** Text for a cell of a Markdown table, with its special characters escaped. */

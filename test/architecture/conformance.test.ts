@@ -55,6 +55,6 @@ test('every rule that a comment cites is in docs/rules.yaml', () => {
 
 function sourcesBelow(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((path) => /\.(ts|json)$/.test(path) && !path.includes('generated/') && !path.endsWith('architecture/conformance.test.ts'))
+    .filter((path) => /\.(ts|json|txtar)$/.test(path) && !path.includes('generated/') && !path.endsWith('architecture/conformance.test.ts'))
     .map((path) => join(folder, path));
 }

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { holdList } from '#contracts/billing/holds.js';
 import { catalogApply } from '#contracts/catalog.js';
@@ -6,6 +5,7 @@ import type { Messaging } from '#messaging/messaging.js';
 import { PIXEL } from '#testing/pixel.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant, untilOffered } from '#testing/tenant.js';
+import { readArchives } from '#testing/text-archive.js';
 import { DIALECTS, type Dialect, type SimModel } from './nine-pairs/scenario.js';
 import { catalogOf, modelAt, PAIR_MODELS, startUpstreams, type Upstreams } from './nine-pairs/upstreams.js';
 
@@ -96,8 +96,8 @@ test('no hold is left', async () => {
 
 async function ask({ fixture, path, headers }: AgentRequest, dialect: Dialect): Promise<{ status: number; reply: string }> {
   const [format = '', name = ''] = fixture.split('/');
-  const file = join('apps/gateway/src/protocols', format, '__fixtures__/requests', `${name}.json`);
-  const { body } = JSON.parse(readFileSync(file, 'utf8')) as { body: { model: SimModel; stream?: boolean } };
+  const recorded = readArchives(join('apps/gateway/src/protocols', format, '__fixtures__/requests'));
+  const { body } = JSON.parse(String(recorded.get(`${name}.json`))) as { body: { model: SimModel; stream?: boolean } };
   const response = await fetch(`${running?.gatewayUrl}${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${tenant.apiKey}`, ...headers },

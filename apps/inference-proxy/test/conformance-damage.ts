@@ -1,4 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { ERROR_CODES } from '#inference/errors.js';
 import type { StreamEvent } from '#inference/stream-event.js';
@@ -7,6 +6,7 @@ import type { Usage } from '#inference/usage.js';
 import { damagedBytes, damagedJson, damagedJsonBytes } from '#testing/damaged-json.js';
 import { testCases } from '#testing/long-run.js';
 import { streamEvents } from '#testing/stream-events.js';
+import { readArchives } from '#testing/text-archive.js';
 import { UpstreamFailure } from '../src/failures/upstream-failure.js';
 import { SseParser } from '../src/transport/sse-parser.js';
 import type { UpstreamAdapter, UpstreamCall } from '../src/upstreams/upstream-adapter.js';
@@ -19,9 +19,9 @@ import { foldOf, writeStream } from './upstream-writer.js';
  * Tests fixtures with damaged JSON, framing and bytes: events must follow the grammar, with an end or an `UpstreamFailure`, and be the
  * same however the bytes are cut. Also tests well-formed replies of any content: nothing is lost.
  */
-export function describeDamagedReplies(adapter: UpstreamAdapter, fixtures: URL): void {
-  const files = readdirSync(fixtures);
-  const read = (extension: string) => files.filter((file) => file.endsWith(extension)).map((file) => readFileSync(new URL(file, fixtures)));
+export function describeDamagedReplies(adapter: UpstreamAdapter, fixtures: string): void {
+  const files = [...readArchives(fixtures)];
+  const read = (extension: string) => files.filter(([name]) => name.endsWith(extension)).map(([, bytes]) => bytes);
   const streams = read('.sse').map(payloadsOf);
   const bodies = read('.body').flatMap((body) => jsonOr(body.toString().trim()) ?? []);
   const calls = callsFor(true);

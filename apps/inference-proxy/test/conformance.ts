@@ -1,8 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import { CAPABILITY_DEFAULTS } from '#contracts/upstream-defaults.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
+import { readArchives } from '#testing/text-archive.js';
 import { UpstreamFailure } from '../src/failures/upstream-failure.js';
 import { SseParser } from '../src/transport/sse-parser.js';
 import type { RenderedRequest, UpstreamAdapter, UpstreamCall } from '../src/upstreams/upstream-adapter.js';
@@ -16,7 +16,7 @@ export function sent({ body }: RenderedRequest): Record<string, unknown> {
   return JSON.parse(JSON.stringify(body));
 }
 
-/** Content of `name.expected.json`, written by hand for `name.sse` (a stream, byte for byte) or `name.body` (a plain reply). */
+/** Content of `name.expected.json` in an archive, written by hand for `name.sse` (a stream, byte for byte) or `name.body` (a plain reply). */
 interface Expected {
   request?: Partial<InferenceRequest>;
   capabilities?: Partial<UpstreamCapabilities>;
@@ -31,12 +31,16 @@ interface Outcome {
   failure?: { kind: string; code: string };
 }
 
-/** The suite that every upstream adapter passes, on the replies in its own `__fixtures__`. */
-export function describeUpstreamAdapter(adapter: UpstreamAdapter, fixtures: URL): void {
-  const files = readdirSync(fixtures);
+/** The suite that every upstream adapter passes, on the replies in the archives of its own `__fixtures__`. */
+export function describeUpstreamAdapter(adapter: UpstreamAdapter, folder: string): void {
+  const files = readArchives(folder);
   const named = (extension: string): string[] =>
-    files.filter((file) => file.endsWith(extension)).map((file) => file.slice(0, -extension.length));
-  const bytesOf = (file: string): Buffer => readFileSync(new URL(file, fixtures));
+    [...files.keys()].filter((file) => file.endsWith(extension)).map((file) => file.slice(0, -extension.length));
+  const bytesOf = (file: string): Buffer => {
+    const bytes = files.get(file);
+    if (bytes === undefined) throw new Error(`There is no ${file} in the archives of ${folder}.`);
+    return bytes;
+  };
   const expectedOf = (name: string): Expected => JSON.parse(bytesOf(`${name}.expected.json`).toString());
 
   describe(`${adapter.kind}: streams`, () => {

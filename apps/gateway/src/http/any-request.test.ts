@@ -1,4 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { Pool } from 'undici';
@@ -9,6 +8,7 @@ import { ERROR_CODES } from '#inference/errors.js';
 import { damagedJsonBytes } from '#testing/damaged-json.js';
 import { FakeServices, TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
 import { testCases } from '#testing/long-run.js';
+import { readRequests } from '../../test/conformance/conformance-fixtures.js';
 import { KEY, startTestGateway, type TestGateway } from '../../test/test-gateway.js';
 import type { ProtocolName } from '../protocols/protocol-adapter.js';
 import { protocolAt, ROUTES } from './routes.js';
@@ -75,8 +75,7 @@ const ENDINGS: Record<ProtocolName, RegExp> = {
 const POSTS = Object.values(ROUTES).filter(({ method }) => method === 'POST');
 
 describe.each(POSTS.map(({ path }) => [protocolAt(path), path] as const))('%s at %s', (format, path) => {
-  const folder = join(import.meta.dirname, '..', 'protocols', format, '__fixtures__', 'requests');
-  const bodies = readdirSync(folder).map((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')).body);
+  const bodies = readRequests(join(import.meta.dirname, '..', 'protocols', format, '__fixtures__')).map(({ body }) => body);
 
   testCases('any body is answered or refused', { usual: 200, long: 15_000 }, damagedJsonBytes(bodies), async (body) => {
     const answer = await ask('POST', path, { ...KEY, 'content-type': 'application/json' }, body);

@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GatewayError } from '#inference/errors.js';
 import { collectCompletion } from '#testing/collect-completion.js';
 import { closed, DocumentSchemas } from '#testing/document-schemas.js';
 import { testCases } from '#testing/long-run.js';
 import { streamEvents } from '#testing/stream-events.js';
+import { readArchives } from '#testing/text-archive.js';
 import { ADAPTERS } from '../protocols/adapters.js';
 import { REQUEST_EXAMPLES as CHAT_EXAMPLES } from '../protocols/chat/examples.js';
 import type { RequestExample } from '../protocols/json-schema/json-schema.js';
@@ -29,12 +29,12 @@ const COMPONENTS: Record<ProtocolName, { requests: Record<string, RequestExample
 
 describe.each(Object.values<ProtocolAdapter>(ADAPTERS))('$name', (adapter) => {
   const { requests, reply, event } = COMPONENTS[adapter.name];
-  const golden = join(PROTOCOLS, adapter.name, '__fixtures__/replies');
+  const golden = readArchives(join(PROTOCOLS, adapter.name, '__fixtures__/replies'));
   const parsed = adapter.parseRequest(requests.streamed?.value);
   const tools = { customTools: adapter.name !== 'messages', namespaces: adapter.name === 'responses' };
 
-  test.each(readdirSync(golden))('golden reply %s', (file) => {
-    const text = readFileSync(join(golden, file), 'utf8');
+  test.each([...golden.keys()])('golden reply %s', (file) => {
+    const text = String(golden.get(file));
     if (file.endsWith('.json')) expect(schemas.component(reply, JSON.parse(text))).toEqual([]);
     else expectEvents(text);
   });

@@ -1,9 +1,10 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { ErrorCode } from '#inference/errors.js';
 import type { StreamEvent } from '#inference/stream-event.js';
+import { readArchives } from '#testing/text-archive.js';
 
-/** `requests/<name>.json`: a body and the exact result of parsing it. */
+/** `<name>.json` in the archives of `requests`: a body and the exact result of parsing it. */
 export interface GoldenRequest {
   name: string;
   body: object;
@@ -19,15 +20,13 @@ export interface Refusal {
 }
 
 export function readRequests(fixtures: string): GoldenRequest[] {
-  const folder = join(fixtures, 'requests');
-  return readdirSync(folder)
-    .sort()
-    .map((file) => ({ name: basename(file, '.json'), ...readJson<Omit<GoldenRequest, 'name'>>(join(folder, file)) }));
+  const files = [...readArchives(join(fixtures, 'requests'))];
+  return files.map(([file, json]) => ({ name: basename(file, '.json'), ...JSON.parse(json.toString()) }));
 }
 
 export function bodyOf(requests: readonly GoldenRequest[], name: string): object {
   const request = requests.find((candidate) => candidate.name === name);
-  if (request === undefined) throw new Error(`There is no fixture requests/${name}.json.`);
+  if (request === undefined) throw new Error(`There is no ${name}.json in the archives of requests.`);
   return request.body;
 }
 
@@ -35,12 +34,10 @@ export function bodyOf(requests: readonly GoldenRequest[], name: string): object
 export function readReplies(fixtures: string): { name: string; batches: StreamEvent[][] }[] {
   const own = join(fixtures, 'events');
   return [join(import.meta.dirname, '__fixtures__'), ...(existsSync(own) ? [own] : [])].flatMap((folder) =>
-    readdirSync(folder)
-      .sort()
-      .map((file) => {
-        const blocks = readFileSync(join(folder, file), 'utf8').trim().split('\n\n');
-        return { name: basename(file, '.events.jsonl'), batches: blocks.map((block) => block.split('\n').map((line) => JSON.parse(line))) };
-      }),
+    [...readArchives(folder)].map(([file, events]) => {
+      const blocks = events.toString().trim().split('\n\n');
+      return { name: basename(file, '.events.jsonl'), batches: blocks.map((block) => block.split('\n').map((line) => JSON.parse(line))) };
+    }),
   );
 }
 

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
@@ -8,6 +7,7 @@ import { collectCompletion } from '#testing/collect-completion.js';
 import { testCases } from '#testing/long-run.js';
 import { replaceValue } from '#testing/replace-value.js';
 import { inBatches, streamEvents } from '#testing/stream-events.js';
+import { readArchives } from '#testing/text-archive.js';
 import type { ParsedRequest, ProtocolAdapter, ReplyContext } from '../../src/protocols/protocol-adapter.js';
 import { describeDamagedBodies, parsedOrRefused, throughText } from './conformance-bodies.js';
 import { bodyOf, type GoldenRequest, type Refusal, readJson, readReplies, readRequests } from './conformance-fixtures.js';
@@ -25,11 +25,11 @@ export type StreamedReply = { reply: unknown } | { error: unknown };
 interface ConformanceSubject<Parsed extends ParsedRequest> {
   adapter: ProtocolAdapter<Parsed>;
   /**
-   * The adapter's folder of fixtures:
-   * `requests/<name>.json`: `{ body, parsed }`. `minimal` and `streamed` are required; the golden replies answer `streamed`.
+   * The adapter's folder of fixtures. Its folders hold text archives:
+   * `requests`: `<name>.json`, `{ body, parsed }`. `minimal` and `streamed` are required; the golden replies answer `streamed`.
    * `refusals.json`: `[{ rule, change, code, param }]`, each a change to the body of `minimal`.
-   * `replies/<name>.json` and `.sse`: the replies for `__fixtures__/<name>.events.jsonl` next to this file.
-   * `events/<name>.events.jsonl`: events that only this format renders, if any.
+   * `replies`: `<name>.json` and `<name>.sse`, the replies for `<name>.events.jsonl` of `__fixtures__/replies.txtar` next to this file.
+   * `events`: `<name>.events.jsonl`, events that only this format renders, if any.
    */
   fixtures: string;
   /** Converts a parsed request to the form of its fixture, if they differ. */
@@ -158,14 +158,14 @@ function describeErrors(adapter: ProtocolAdapter): void {
 
 function describeGoldenReplies<Parsed extends ParsedRequest>(subject: ConformanceSubject<Parsed>, streamed: Parsed): void {
   const { adapter, fixtures } = subject;
+  const golden = readArchives(join(fixtures, 'replies'));
   test.each(readReplies(fixtures))('reply $name', ({ name, batches }) => {
-    const golden = join(fixtures, 'replies', name);
-    expect(streamText(adapter, streamed, batches)).toBe(readFileSync(`${golden}.sse`, 'utf8'));
+    expect(streamText(adapter, streamed, batches)).toBe(golden.get(`${name}.sse`)?.toString());
     const ending = batches.flat().at(-1);
     if (ending?.type !== 'completion-finish') return;
     const plain = adapter.renderCompletion(REPLY, streamed, collectCompletion(batches.flat()));
     // Compares values and their order. Text that a model wrote as JSON may have other white space.
-    expect(JSON.stringify(JSON.parse(plain))).toBe(JSON.stringify(readJson(`${golden}.json`)));
+    expect(JSON.stringify(JSON.parse(plain))).toBe(JSON.stringify(JSON.parse(String(golden.get(`${name}.json`)))));
   });
 }
 

@@ -1,9 +1,10 @@
+import { join } from 'node:path';
 import { describeUpstreamAdapter } from '../../../test/conformance.js';
 import { describeDamagedReplies } from '../../../test/conformance-damage.js';
 import { describeAnyRequest } from '../../../test/conformance-requests.js';
 import { anthropicMessages } from './adapter.js';
 
-const fixtures = new URL('./__fixtures__/', import.meta.url);
+const fixtures = join(import.meta.dirname, '__fixtures__');
 
 describeUpstreamAdapter(anthropicMessages, fixtures);
 describeDamagedReplies(anthropicMessages, fixtures);
