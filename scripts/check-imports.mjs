@@ -6,9 +6,10 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { cruise } from 'dependency-cruiser';
-import { forbidden, options } from '../.dependency-cruiser.mjs';
+import { forbidden, noFolderCircles, options } from '../.dependency-cruiser.mjs';
 import packageJson from '../package.json' with { type: 'json' };
 import { ROOT } from './local/project.mjs';
+import { findFolderCircles } from './testing/folder-circles.mjs';
 
 const { values } = parseArgs({ options: { base: { type: 'string', default: ROOT }, json: { type: 'boolean' } } });
 const base = resolve(values.base);
@@ -18,13 +19,17 @@ const { output } = await cruise(
   { ...options, baseDir: base, validate: true, ruleSet: { forbidden } },
   { alias: sourceAliases(), conditionNames: ['import', 'node', 'types'], exportsFields: ['exports'], bustTheCache: true },
 );
-const { totalCruised, totalDependenciesCruised, violations } = output.summary;
+const { totalCruised, totalDependenciesCruised } = output.summary;
+const violations = [
+  ...output.summary.violations.map(({ rule, from, to }) => ({ rule: rule.name, from, to })),
+  ...findFolderCircles(output.modules, noFolderCircles).map((arrow) => ({ rule: noFolderCircles.name, ...arrow })),
+];
+const rules = [...forbidden, noFolderCircles].map(({ name }) => name);
 if (values.json) {
-  const rules = forbidden.map(({ name }) => name);
-  console.log(JSON.stringify({ totalCruised, rules, violations: violations.map(({ rule, from, to }) => ({ rule: rule.name, from, to })) }));
+  console.log(JSON.stringify({ totalCruised, rules, violations }));
 } else {
-  for (const { rule, from, to } of violations) console.error(`${rule.name}: ${from} → ${to}`);
-  console.log(`${totalCruised} modules, ${totalDependenciesCruised} imports, ${violations.length} violations of ${forbidden.length} rules`);
+  for (const { rule, from, to } of violations) console.error(`${rule}: ${from} → ${to}`);
+  console.log(`${totalCruised} modules, ${totalDependenciesCruised} imports, ${violations.length} violations of ${rules.length} rules`);
 }
 process.exitCode = violations.length > 0 || totalCruised === 0 ? 1 : 0;
 

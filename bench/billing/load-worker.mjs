@@ -1,7 +1,7 @@
 /** One job of the billing benchmark, in a process of its own: `clients` loops of reserve and settle over the first `count` accounts. */
 import { randomUUIDv7 } from 'node:crypto';
-import { LANE_SETTINGS } from '../../dist/apps/billing/src/holds/apply-batch.js';
-import { HoldLanes } from '../../dist/apps/billing/src/holds/hold-lanes.js';
+import { LANE_SETTINGS } from '../../dist/apps/billing/src/batch/apply-batch.js';
+import { HoldLanes } from '../../dist/apps/billing/src/batch/hold-lanes.js';
 import { BillingClient } from '../../dist/apps/gateway/src/clients/billing.js';
 import { BillingReplicas } from '../../dist/apps/gateway/src/clients/billing-replicas.js';
 import { connectPg } from '../../dist/libs/database/src/pg-connection.js';

@@ -49,6 +49,14 @@ const BROKEN: Record<string, Record<string, string>> = {
   'production-never-imports-tests': { 'apps/billing/src/a16.ts': "import '#testing/b16.js';", 'libs/testing/src/b16.ts': '' },
   'production-needs-no-development-package': { 'apps/billing/src/a17.ts': "import 'fast-check';" },
   'no-cycles': { 'libs/config/src/a18.ts': "import './b18.js';", 'libs/config/src/b18.ts': "import './a18.js';" },
+  'no-folder-circles': {
+    'apps/billing/src/keys/a23.ts': "import '../limits/b23.js';",
+    'apps/billing/src/limits/b23.ts': '',
+    'apps/billing/src/limits/c23.ts': "import '../paging/d23.js';",
+    'apps/billing/src/paging/d23.ts': '',
+    'apps/billing/src/paging/e23.ts': "import '../keys/f23.js';",
+    'apps/billing/src/keys/f23.ts': '',
+  },
   'every-import-resolves': { 'apps/billing/src/a19.ts': "import '#config/nowhere.js';" },
 };
 

@@ -1,5 +1,5 @@
 import type { HoldRenewal } from '#contracts/billing/holds.js';
-import type { HoldTimes } from '../../apps/billing/src/holds/batch.js';
+import type { HoldTimes } from '../../apps/billing/src/batch/batch.js';
 import { SerialModel } from '../../apps/billing/test/serial-model.js';
 import type { Process } from './network.js';
 import type { Random } from './random.js';

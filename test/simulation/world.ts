@@ -7,7 +7,7 @@ import { isContent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { parsePrice } from '#money/price-plan.js';
 import { TEST_CALLER } from '#testing/fake-services.js';
-import type { Settle } from '../../apps/billing/src/holds/batch.js';
+import type { Settle } from '../../apps/billing/src/batch/batch.js';
 import type { Reply } from '../../apps/gateway/src/pipeline/reply.js';
 import { runInference } from '../../apps/gateway/src/pipeline/run-inference.js';
 import { CrashMatrix, EVENTS, type Event, type PlannedFault, STEPS, type Step } from './crash-matrix.js';

@@ -2,8 +2,8 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type ReserveOutcome, SETTLE_REASONS, type SettleReason } from '#contracts/billing/holds.js';
 import type { LedgerCheckReply } from '#contracts/billing/ledger.js';
 import { registerScrapedGauge } from '#observability/scraped-gauge.js';
+import type { Applied } from './batch/batch.js';
 import type { UndeliveredEvents } from './events/keep-events.js';
-import type { Applied } from './holds/batch.js';
 import type { WatchedCounts } from './ledger/auditor.js';
 
 const RESERVE_OUTCOMES = [

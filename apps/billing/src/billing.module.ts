@@ -8,6 +8,9 @@ import { ForwardProxies } from '#network/forward-proxy/forward-proxies.js';
 import { beginGrace } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
 import type { Tracer } from '#tracing/tracer.js';
+import { LANE_SETTINGS } from './batch/apply-batch.js';
+import { HoldLanes } from './batch/hold-lanes.js';
+import { Lane } from './batch/lane.js';
 import { BillingConfig } from './billing.config.js';
 import {
   createBillingMetrics,
@@ -31,9 +34,7 @@ import { WebhooksController } from './controllers/webhooks.controller.js';
 import { EventDeliverer } from './events/event-deliverer.js';
 import { ReplicaAnnouncements } from './events/replica-announcements.js';
 import { SettledEvents } from './events/settled-events.js';
-import { LANE_SETTINGS } from './holds/apply-batch.js';
-import { HoldLanes } from './holds/hold-lanes.js';
-import { Lane } from './holds/lane.js';
+import { WebhookDeliveries } from './events/webhook-deliveries.js';
 import { Reaper } from './holds/reaper.js';
 import { Renewals } from './holds/renewals.js';
 import { KeyLookups } from './keys/key-lookups.js';
@@ -43,7 +44,6 @@ import { MonthKeeper } from './months/month-keeper.js';
 import { Months } from './months/months.js';
 import { UsageCloser } from './usage/usage-closer.js';
 import { WebhookClient } from './webhooks/webhook-client.js';
-import { WebhookDeliveries } from './webhooks/webhook-deliveries.js';
 
 /** Renewals are many and small: those of a whole proxy fit in one batch. */
 const RENEWAL_BATCH_MAX = 4_096;

@@ -6,8 +6,8 @@ import { createPrismaClient, type PrismaClient } from '#database/prisma-client.j
 import { picoUsd } from '#money/pico-usd.js';
 import { createLogger, type Logger } from '#observability/logger.js';
 import { createTestDatabase, type TestDatabase } from '#testing/test-database.js';
-import { LANE_SETTINGS } from '../src/holds/apply-batch.js';
-import { HoldLanes, type HoldLanesOptions } from '../src/holds/hold-lanes.js';
+import { LANE_SETTINGS } from '../src/batch/apply-batch.js';
+import { HoldLanes, type HoldLanesOptions } from '../src/batch/hold-lanes.js';
 import { checkLedger } from '../src/ledger/check-ledger.js';
 import { topUp } from '../src/ledger/top-up.js';
 import { closeUsage } from '../src/usage/close-usage.js';

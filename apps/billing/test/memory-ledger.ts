@@ -1,12 +1,13 @@
 import type { TokenUsage } from '#contracts/billing/holds.js';
 import { parsePrice } from '#money/price-plan.js';
-import { type BudgetState, type Budgets, type Payer, payerOf, targetOf, targetsOf } from '../src/budgets/budget.js';
+import type { AccountState, Applied, Batch, BatchState, HoldTimes, KeyState, ProjectState } from '../src/batch/batch.js';
+import { foldBatch } from '../src/batch/fold-batch.js';
+import { billableUsage, type Hold, type ReapedHold, tokensOf } from '../src/batch/hold.js';
+import { type BudgetState, type Budgets, targetOf, targetsOf } from '../src/budgets/budget.js';
 import { nameOf, type ValueChange, type ValueCount } from '../src/budgets/budget-values.js';
-import { windowAt } from '../src/budgets/budget-window.js';
-import type { AccountState, Applied, Batch, BatchState, HoldTimes, KeyState, ProjectState } from '../src/holds/batch.js';
-import { foldBatch } from '../src/holds/fold-batch.js';
-import { billableUsage, type Hold, type ReapedHold, tokensOf } from '../src/holds/hold.js';
+import { windowAt } from '../src/calendar/budget-window.js';
 import { limitedTargets, type RateLimitState, type RateLimits } from '../src/limits/rate-limit.js';
+import { type Payer, payerOf } from '../src/payer/payer.js';
 import { keysOf, type Tenant } from './random-traffic.js';
 
 /** The tables as maps: runs the fold without a database. */

@@ -1,7 +1,7 @@
 import type { Attribution } from '#contracts/billing/attribution.js';
 import type { PinnedPrice, ReserveRequest, TokenUsage } from '#contracts/billing/holds.js';
 import { OUTPUT_SOURCES, PROMPT_SOURCES } from '#inference/usage.js';
-import type { Batch, Settle } from '../src/holds/batch.js';
+import type { Batch, Settle } from '../src/batch/batch.js';
 import type { Limits } from '../src/limits/rate-limit.js';
 import { type ModelBudget, type ModelLimit, targetIdOf } from './serial-model.js';
 

@@ -2,8 +2,8 @@ import type { Attribution } from '#contracts/billing/attribution.js';
 import type { BudgetPeriod, BudgetUnit } from '#contracts/billing/budgets.js';
 import type { LimitLeft, ReserveOutcome, ReserveRequest, SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
 import { modelMatcher } from '#contracts/billing/model-pattern.js';
-import { type BudgetWindow, windowAt } from '../src/budgets/budget-window.js';
-import type { Batch, BatchOutcomes, HoldTimes, Settle } from '../src/holds/batch.js';
+import type { Batch, BatchOutcomes, HoldTimes, Settle } from '../src/batch/batch.js';
+import { type BudgetWindow, windowAt } from '../src/calendar/budget-window.js';
 import type { Limits } from '../src/limits/rate-limit.js';
 
 interface ModelHold {

@@ -1,5 +1,5 @@
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
-import { LANE_SETTINGS } from '../src/holds/apply-batch.js';
+import { LANE_SETTINGS } from '../src/batch/apply-batch.js';
 
 interface PlanNode {
   'Node Type': string;

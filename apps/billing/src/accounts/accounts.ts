@@ -15,7 +15,7 @@ import { audited, changedFields } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { parseUsd, picoUsd, renderUsd } from '#money/pico-usd.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
-import { readBalances } from '../ledger/read-balance.js';
+import { readBalances } from '../balance/read-balance.js';
 import { demandOwnId } from '../limits/own-id.js';
 import { limitsOfRow, NO_LIMITS, type ShownLimits, setLimits } from '../limits/set-limits.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';

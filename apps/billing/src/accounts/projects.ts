@@ -8,8 +8,9 @@ import { OWN_AUTHOR } from '../audit/own-author.js';
 import { refuseTooManyProjects } from '../limits/maxima.js';
 import { type LimitDefaults, levelOf } from '../limits/operator-limits.js';
 import { demandOwnId } from '../limits/own-id.js';
-import { limitsOfRow, lockAccount, namesLimits, type ShownLimits, setLimits } from '../limits/set-limits.js';
+import { limitsOfRow, namesLimits, type ShownLimits, setLimits } from '../limits/set-limits.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';
+import { lockAccount } from '../sql/lock-account.js';
 import { boundAccount } from './bound-account.js';
 import { isDuplicate, isMissing } from './database-refusal.js';
 

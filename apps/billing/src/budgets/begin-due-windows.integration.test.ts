@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PgConnection } from '#database/pg-connection.js';
 import { type Customer, LedgerFixture, reserveOf, TIMES } from '../../test/ledger-fixture.js';
+import { windowAt } from '../calendar/budget-window.js';
 import { Reaper } from '../holds/reaper.js';
 import { beginDueWindows } from './begin-due-windows.js';
-import { windowAt } from './budget-window.js';
 import { setBudget } from './budgets.js';
 
 const DAY_MS = 86_400_000;

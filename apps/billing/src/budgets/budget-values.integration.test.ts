@@ -1,7 +1,7 @@
 import type { BudgetSetRequest } from '#contracts/billing/budgets.js';
 import type { ReserveRequest } from '#contracts/billing/holds.js';
 import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
-import type { HoldLanes } from '../holds/hold-lanes.js';
+import type { HoldLanes } from '../batch/hold-lanes.js';
 import { listBudgets, removeBudget, setBudget } from './budgets.js';
 import { listBudgetValues } from './list-values.js';
 import { sweepBudgetValues } from './sweep-budget-values.js';

@@ -1,7 +1,7 @@
-import type { Attribution } from '#contracts/billing/attribution.js';
 import type { BudgetPeriod, BudgetUnit } from '#contracts/billing/budgets.js';
-import type { ExceededBudget, ReserveRequest } from '#contracts/billing/holds.js';
-import type { BudgetWindow } from './budget-window.js';
+import type { ExceededBudget } from '#contracts/billing/holds.js';
+import type { BudgetWindow } from '../calendar/budget-window.js';
+import type { Payer } from '../payer/payer.js';
 
 /** A budget in its current window: a row of `billing.budget`. Amounts are in its unit: pico-USD or tokens. */
 export interface BudgetState extends BudgetWindow {
@@ -66,23 +66,6 @@ export function inUnit<Name extends string>(unit: BudgetUnit, amounts: Readonly<
     unit === 'tokens' ? [`${name}Tokens`, Number(amount)] : [`${name}PicoUsd`, String(amount)],
   );
   return Object.fromEntries(named) as InUnit<Name>;
-}
-
-/** The account, project and key that a request counts for, and its attribution. */
-export interface Payer {
-  accountId: string;
-  projectId: string;
-  /** First key of the rotations that made its key: they share budgets and limits. */
-  rootKeyId: string;
-  attribution?: Attribution | undefined;
-}
-
-/** Returns what a request counts for. A key that is not known counts for itself. */
-export function payerOf(
-  { accountId, projectId, keyId, attribution }: Pick<ReserveRequest, 'accountId' | 'projectId' | 'keyId' | 'attribution'>,
-  key: { rootKeyId: string } | undefined,
-): Payer {
-  return { accountId, projectId, rootKeyId: key?.rootKeyId ?? keyId, attribution };
 }
 
 /** Budgets of one account by `targetOf`. A target without budgets has an empty list, an unknown one none. */
@@ -168,6 +151,17 @@ export function exceededBudget(uses: readonly BudgetUse[], amounts: Amounts): Ex
     period,
     ...inUnit(unit, { limit, spent: last.spent, held: last.held, left: leftOf(last) }),
     resetsAt: renderMoment(windowEnd),
+  };
+}
+
+/** Renders the budget of an event, with what it has spent. */
+export function payloadOf(
+  { budgetId, projectId, keyId, dimension, value, period, unit, limit, windowStart, windowEnd }: BudgetState,
+  spent: bigint,
+) {
+  return {
+    ...{ budgetId, projectId, keyId, ...(dimension !== undefined && { dimension, value }), period, ...inUnit(unit, { limit, spent }) },
+    ...{ windowStart: renderMoment(windowStart), resetsAt: renderMoment(windowEnd) },
   };
 }
 

@@ -3,7 +3,7 @@ import type { Budget, BudgetSetRequest } from '#contracts/billing/budgets.js';
 import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
 import { type Customer, LedgerFixture, PRICE, reserveOf, usageOf } from '../../test/ledger-fixture.js';
 import { createProject } from '../accounts/projects.js';
-import type { HoldLanes } from '../holds/hold-lanes.js';
+import type { HoldLanes } from '../batch/hold-lanes.js';
 import { listBudgets, removeBudget, setBudget } from './budgets.js';
 
 let ledger: LedgerFixture;

@@ -1,8 +1,8 @@
 import type { BudgetUnit } from '#contracts/billing/budgets.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
-import { keysOfRoot } from '../keys/key-roots.js';
+import type { BudgetWindow } from '../calendar/budget-window.js';
+import { keysOfRoot } from '../payer/key-roots.js';
 import { inUsageSnapshot } from '../usage/usage-snapshot.js';
-import type { BudgetWindow } from './budget-window.js';
 
 /** The requests that a budget counts, and what it counts of them. */
 export interface Counted {

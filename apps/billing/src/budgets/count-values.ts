@@ -1,5 +1,5 @@
 import { Prisma } from '#database/prisma-client.js';
-import type { BudgetWindow } from './budget-window.js';
+import type { BudgetWindow } from '../calendar/budget-window.js';
 import { COSTS, type Counted, heldIn, only, spentIn } from './count-spent.js';
 
 /** A new budget of users or tags. */

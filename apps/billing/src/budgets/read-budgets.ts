@@ -1,8 +1,9 @@
 import type { PgConnection } from '#database/pg-connection.js';
-import { execute, plainArray } from '../holds/pipelined-query.js';
-import { isOfKey } from '../keys/key-roots.js';
-import { type BudgetColumns, type BudgetState, type BudgetsOfAccount, type Payer, renderMoment, targetOf, targetsOf } from './budget.js';
-import { isWithin, windowAt } from './budget-window.js';
+import { isWithin, windowAt } from '../calendar/budget-window.js';
+import { isOfKey } from '../payer/key-roots.js';
+import type { Payer } from '../payer/payer.js';
+import { execute, plainArray } from '../sql/pipelined-query.js';
+import { type BudgetColumns, type BudgetState, type BudgetsOfAccount, renderMoment, targetOf, targetsOf } from './budget.js';
 
 /** Columns of a `BudgetRow`, of the table `b`. */
 export const BUDGET_COLUMNS = `b.id, account_id, project_id, key_id, dimension, value, period, time_zone, start_day, unit, limit_amount::text, spent::text, held::text,

@@ -1,6 +1,7 @@
 import type { PgConnection } from '#database/pg-connection.js';
-import { execute, plainArray } from '../holds/pipelined-query.js';
-import { type BudgetState, type Budgets, budgetsOf, type Payer, renderMoment } from './budget.js';
+import type { Payer } from '../payer/payer.js';
+import { execute, plainArray } from '../sql/pipelined-query.js';
+import { type BudgetState, type Budgets, budgetsOf, renderMoment } from './budget.js';
 import { nameOf, type ValueChange, type ValueCount } from './budget-values.js';
 
 const READ_VALUES = {

@@ -21,7 +21,7 @@ import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
 import { readerOf } from '../accounts/reader-of.js';
-import { HoldLanes } from '../holds/hold-lanes.js';
+import { HoldLanes } from '../batch/hold-lanes.js';
 import { listHolds } from '../holds/list-holds.js';
 import { listRequests } from '../holds/list-requests.js';
 import { Renewals } from '../holds/renewals.js';

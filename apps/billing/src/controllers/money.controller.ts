@@ -23,10 +23,10 @@ import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
 import { readerOf } from '../accounts/reader-of.js';
+import { readBalance } from '../balance/read-balance.js';
 import { listMovements } from '../ledger/list-movements.js';
 import { MoneyOperations } from '../ledger/money-operations.js';
 import { cancelPlan, showPlan, subscribePlan } from '../ledger/plan-subscriptions.js';
-import { readBalance } from '../ledger/read-balance.js';
 import { LOGGER, PRISMA } from './injected.js';
 
 @Controller()

@@ -7,10 +7,10 @@ import { type Customer, LedgerFixture, reserveOf } from '../../test/ledger-fixtu
 import { WebhookReceiver } from '../../test/webhook-receiver.js';
 import { adjust } from '../ledger/adjust.js';
 import { WebhookClient } from '../webhooks/webhook-client.js';
-import { WebhookDeliveries } from '../webhooks/webhook-deliveries.js';
 import { addWebhook, listWebhooks, replayWebhook } from '../webhooks/webhooks.js';
 import { EventDeliverer, type EventDelivererOptions } from './event-deliverer.js';
 import type { UndeliveredEvents } from './keep-events.js';
+import { WebhookDeliveries } from './webhook-deliveries.js';
 
 const PEPPER = 'p'.repeat(32);
 const APPLICATION = 'test-events';

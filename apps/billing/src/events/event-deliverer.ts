@@ -2,9 +2,9 @@ import type { PgConnection } from '#database/pg-connection.js';
 import type { ConfirmedPublisher } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
 import { Rounds } from '../rounds.js';
-import type { WebhookDeliveries } from '../webhooks/webhook-deliveries.js';
 import { countUndelivered, keepEvents, type UndeliveredEvents } from './keep-events.js';
 import { publishEvents } from './publish-events.js';
+import type { WebhookDeliveries } from './webhook-deliveries.js';
 
 export interface EventDelivererOptions {
   connect: () => Promise<PgConnection>;

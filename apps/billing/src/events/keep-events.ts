@@ -1,5 +1,5 @@
 import type { PgConnection } from '#database/pg-connection.js';
-import { KEY_IS_ACTIVE } from '../keys/key-status.js';
+import { KEY_IS_ACTIVE } from '../payer/key-status.js';
 
 /** Days before its end at which a key is announced. */
 const KEY_EXPIRING_DAYS = 7;

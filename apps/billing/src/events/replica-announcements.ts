@@ -1,6 +1,6 @@
 import { REPLICA_INTERVAL_MS, replicaReady } from '#contracts/billing/events.js';
 import type { Messaging } from '#messaging/messaging.js';
-import type { HoldLanes } from '../holds/hold-lanes.js';
+import type { HoldLanes } from '../batch/hold-lanes.js';
 
 /** A replica whose oldest request has waited longer does not announce itself: gateways then use any replica. */
 const WAITING_MAX_MS = 1_000;

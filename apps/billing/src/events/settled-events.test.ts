@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Topic } from '#contracts/endpoint.js';
 import { createLogger } from '#observability/logger.js';
 import { usageOf } from '../../test/ledger-fixture.js';
-import type { Committed } from '../holds/batch.js';
+import type { Committed } from '../batch/batch.js';
 import { SettledEvents } from './settled-events.js';
 
 const HOLD = '0190a6f0-7c1e-7000-8000-000000000004';

@@ -1,7 +1,7 @@
 import { holdSettled, type SettledHold } from '#contracts/billing/events.js';
 import type { Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
-import type { Committed, Settlement } from '../holds/batch.js';
+import type { Committed, Settlement } from '../batch/batch.js';
 
 /** Settlements in one message, far below the size limit of the server. */
 const SETTLED_MAX = 500;

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { picoUsd } from '#money/pico-usd.js';
 import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
 import { ShiftedClock } from '../../test/shifted-clock.js';
+import type { HoldLanes } from '../batch/hold-lanes.js';
 import { grantPlan } from '../ledger/grant-plan.js';
-import type { HoldLanes } from './hold-lanes.js';
 import { Reaper } from './reaper.js';
 
 /** Sets the clock of the database while requests run. */

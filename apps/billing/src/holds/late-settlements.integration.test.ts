@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { picoUsd } from '#money/pico-usd.js';
 import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import type { HoldLanes } from '../batch/hold-lanes.js';
 import { grantPlan } from '../ledger/grant-plan.js';
-import type { HoldLanes } from './hold-lanes.js';
 import { showRequest } from './show-request.js';
 
 const TIMES = { leaseMs: 60_000, reaperGraceMs: 0 };

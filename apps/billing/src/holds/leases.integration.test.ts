@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { HoldRenewal } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
-import type { HoldLanes } from './hold-lanes.js';
+import type { HoldLanes } from '../batch/hold-lanes.js';
 import { Reaper, type ReaperOptions } from './reaper.js';
 import { renewHolds } from './renew.js';
 import { Renewals } from './renewals.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { SettleRequest } from '#contracts/billing/holds.js';
 import type { RequestListRequest, RequestRow } from '#contracts/billing/requests.js';
 import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
-import type { HoldLanes } from './hold-lanes.js';
+import type { HoldLanes } from '../batch/hold-lanes.js';
 import { listRequests } from './list-requests.js';
 
 const START = Date.parse('2026-03-02T00:00:00Z');

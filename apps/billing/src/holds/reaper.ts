@@ -2,12 +2,12 @@ import { serviceAuthor } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
 import { ownTraceId } from '#tracing/trace-context.js';
+import type { HoldTimes } from '../batch/batch.js';
+import type { HoldLanes } from '../batch/hold-lanes.js';
 import { beginDueWindows } from '../budgets/begin-due-windows.js';
 import { sweepBudgetValues } from '../budgets/sweep-budget-values.js';
 import { grantDuePlans } from '../ledger/grant-due-plans.js';
-import type { HoldTimes } from './batch.js';
 import { DatabaseClock } from './database-clock.js';
-import type { HoldLanes } from './hold-lanes.js';
 
 export interface ReaperOptions {
   connect: () => Promise<PgConnection>;

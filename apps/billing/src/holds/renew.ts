@@ -1,8 +1,8 @@
 import type { HoldRenewal } from '#contracts/billing/holds.js';
 import { allOf, type PgConnection } from '#database/pg-connection.js';
-import { KEY_IS_ACTIVE } from '../keys/key-status.js';
-import { billableUsage } from './hold.js';
-import { execute, plainArray } from './pipelined-query.js';
+import { billableUsage } from '../batch/hold.js';
+import { KEY_IS_ACTIVE } from '../payer/key-status.js';
+import { execute, plainArray } from '../sql/pipelined-query.js';
 
 /** Result of a batch of renewals. Ids are in lower case. */
 export interface Renewed {

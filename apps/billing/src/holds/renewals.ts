@@ -1,7 +1,7 @@
 import type { HoldRenewal, HoldRenewReply, HoldRenewRequest } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
-import { NO_USAGE } from './hold.js';
-import { Lane, type LaneOptions } from './lane.js';
+import { NO_USAGE } from '../batch/hold.js';
+import { Lane, type LaneOptions } from '../batch/lane.js';
 import { type Renewed, renewHolds } from './renew.js';
 
 /** A lease to extend, or ids of ended requests to check. */

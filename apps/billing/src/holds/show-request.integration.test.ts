@@ -4,9 +4,9 @@ import type { TokenUsage } from '#contracts/billing/holds.js';
 import { OUTPUT_SOURCES, PROMPT_SOURCES } from '#inference/usage.js';
 import { picoUsd } from '#money/pico-usd.js';
 import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import type { HoldLanes } from '../batch/hold-lanes.js';
 import { grantPlan } from '../ledger/grant-plan.js';
 import { queryUsage } from '../usage/query-usage.js';
-import type { HoldLanes } from './hold-lanes.js';
 import { renewHolds } from './renew.js';
 import { showRequest } from './show-request.js';
 

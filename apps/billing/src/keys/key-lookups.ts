@@ -1,9 +1,9 @@
 import type { ResolvedKey } from '#contracts/billing/keys.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { PgConnection } from '#database/pg-connection.js';
-import { Lane, type LaneOptions } from '../holds/lane.js';
+import { Lane, type LaneOptions } from '../batch/lane.js';
+import { KEY_IS_ACTIVE } from '../payer/key-status.js';
 import { storedDigest } from './key-digest.js';
-import { KEY_IS_ACTIVE } from './key-status.js';
 
 const FIND_KEYS = {
   name: 'find_keys',

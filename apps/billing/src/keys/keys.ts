@@ -19,11 +19,12 @@ import { refuseTooManyKeys } from '../limits/maxima.js';
 import { levelOf } from '../limits/operator-limits.js';
 import { demandOwnId } from '../limits/own-id.js';
 import type { Limits } from '../limits/rate-limit.js';
-import { limitsOfRow, lockAccount, namesLimits, type ShownLimits, setLimits } from '../limits/set-limits.js';
+import { limitsOfRow, namesLimits, type ShownLimits, setLimits } from '../limits/set-limits.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';
+import { statusOf } from '../payer/key-status.js';
+import { lockAccount } from '../sql/lock-account.js';
 import { readLastUses } from '../usage/read-last-uses.js';
 import { storedDigest } from './key-digest.js';
-import { statusOf } from './key-status.js';
 import { makeApiKey } from './make-api-key.js';
 
 /**

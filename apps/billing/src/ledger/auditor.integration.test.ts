@@ -4,7 +4,7 @@ import type { LedgerCheckReply } from '#contracts/billing/ledger.js';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
 import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
-import { MONTHS_RULE } from '../months/month-faults.js';
+import { MONTHS_RULE } from '../journal/month-faults.js';
 import { Auditor, type AuditorOptions } from './auditor.js';
 import { checkLedger } from './check-ledger.js';
 import { grantPlan } from './grant-plan.js';

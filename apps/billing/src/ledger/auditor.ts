@@ -2,14 +2,14 @@ import type { LedgerCheckReply } from '#contracts/billing/ledger.js';
 import { serviceAuthor } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
-import { writeFaultEvents } from '../events/write-fault-events.js';
-import { KEY_IS_ACTIVE } from '../keys/key-status.js';
+import { KEY_IS_ACTIVE } from '../payer/key-status.js';
 import { Rounds } from '../rounds.js';
+import { guardCheck, YieldedToMigrationError } from '../sql/guard-check.js';
 import { type CheckOptions, checkLedger } from './check-ledger.js';
 import { freezeAccounts } from './freeze-accounts.js';
-import { guardCheck, YieldedToMigrationError } from './guard-check.js';
 import { INVARIANTS } from './invariants.js';
 import { keepReport } from './ledger-reports.js';
+import { writeFaultEvents } from './write-fault-events.js';
 
 export interface AuditorOptions {
   /** Opens a connection for each caller: a check keeps a snapshot open, for minutes perhaps. */

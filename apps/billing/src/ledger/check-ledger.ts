@@ -1,9 +1,9 @@
 import type { LedgerCheckReply, LedgerCounts, LedgerInvariant, LedgerViolation } from '#contracts/billing/ledger.js';
 import type { PgConnection } from '#database/pg-connection.js';
-import { readMonths } from '../months/closed-months.js';
-import { readDetached } from '../months/detached-months.js';
-import { MONTHS_RULE, monthFaults } from '../months/month-faults.js';
-import { queryOn } from '../months/month-files.js';
+import { readMonths } from '../journal/closed-months.js';
+import { readDetached } from '../journal/detached-months.js';
+import { MONTHS_RULE, monthFaults } from '../journal/month-faults.js';
+import { queryOn } from '../journal/month-files.js';
 import { moveCheckpoint, readCheckpoint } from './checkpoint.js';
 import { countsOf, INVARIANTS, type Invariant } from './invariants.js';
 import { type Scope, scopeAfter, scopeFrom, scopeOfAll } from './scope.js';

@@ -1,7 +1,7 @@
 import type { PgConnection } from '#database/pg-connection.js';
-import { accountEntries, grantEntries } from '../months/journal-entries.js';
-import { rowsOf } from '../months/journal-rows.js';
-import type { Query } from '../months/month-files.js';
+import { accountEntries, grantEntries } from '../journal/journal-entries.js';
+import { rowsOf } from '../journal/journal-rows.js';
+import type { Query } from '../journal/month-files.js';
 import type { Checkpoint, Scope } from './scope.js';
 
 /**

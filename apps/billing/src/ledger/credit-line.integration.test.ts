@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { picoUsd, renderUsd } from '#money/pico-usd.js';
 import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
 import { updateAccount } from '../accounts/accounts.js';
-import type { HoldLanes } from '../holds/hold-lanes.js';
+import { readBalance } from '../balance/read-balance.js';
+import type { HoldLanes } from '../batch/hold-lanes.js';
 import { adjust } from './adjust.js';
 import { grantPlan } from './grant-plan.js';
-import { readBalance } from './read-balance.js';
 import { refund } from './refund.js';
 import { topUp } from './top-up.js';
 

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { PlanPeriod } from '#contracts/billing/plans.js';
 import { type Author, logAudit } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
-import { windowAt } from '../budgets/budget-window.js';
+import { windowAt } from '../calendar/budget-window.js';
+import { underAccountLock } from '../sql/under-account-lock.js';
 import { grantStatement, type Replaced } from './grant-plan.js';
-import { underAccountLock } from './under-account-lock.js';
 
 /** Grants of one call: with one round trip each, they take the reaper that calls less than a second. */
 const GRANTS_MAX = 200;

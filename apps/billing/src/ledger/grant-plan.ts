@@ -5,7 +5,7 @@ import { logAudit } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { PicoUsd } from '#money/pico-usd.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
-import { underAccountLock } from './under-account-lock.js';
+import { underAccountLock } from '../sql/under-account-lock.js';
 
 interface PlanGrant {
   /** Made by the caller, so that a repeated request is the same grant. */

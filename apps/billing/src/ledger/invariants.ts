@@ -1,8 +1,8 @@
 import { auditChainFaults } from '#database/audit-chain.js';
 import { BUDGET_COSTS } from '../budgets/count-spent.js';
-import { isOfKey } from '../keys/key-roots.js';
-import { accountEntries, grantEntries } from '../months/journal-entries.js';
-import { moment, rowsOf } from '../months/journal-rows.js';
+import { accountEntries, grantEntries } from '../journal/journal-entries.js';
+import { moment, rowsOf } from '../journal/journal-rows.js';
+import { isOfKey } from '../payer/key-roots.js';
 import { DIMENSIONS, MEASURES, USAGE_ENTRIES } from '../usage/usage-entries.js';
 import type { Scope } from './scope.js';
 

@@ -3,9 +3,9 @@ import { picoUsd } from '#money/pico-usd.js';
 import type { Customer } from '../../test/ledger-fixture.js';
 import { LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
+import { readBalance } from '../balance/read-balance.js';
 import { grantPlan } from './grant-plan.js';
 import { MoneyOperations } from './money-operations.js';
-import { readBalance } from './read-balance.js';
 import { topUp } from './top-up.js';
 
 let ledger: LedgerFixture;

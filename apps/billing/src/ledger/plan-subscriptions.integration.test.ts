@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { serviceAuthor } from '#database/audit-journal.js';
 import { type Customer, LedgerFixture, reserveOf } from '../../test/ledger-fixture.js';
-import { windowAt } from '../budgets/budget-window.js';
+import { windowAt } from '../calendar/budget-window.js';
 import { grantDuePlans } from './grant-due-plans.js';
 import { listMovements } from './list-movements.js';
 import { cancelPlan, showPlan, subscribePlan } from './plan-subscriptions.js';

@@ -5,8 +5,8 @@ import { audited, changedFields } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { parseUsd } from '#money/pico-usd.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
-import { isTimeZone } from '../budgets/budget-window.js';
-import { readBalance } from './read-balance.js';
+import { readBalance } from '../balance/read-balance.js';
+import { isTimeZone } from '../calendar/budget-window.js';
 
 /**
  * Subscribes an account to a plan, or changes its subscription. The change takes effect with the next grant, which is due when the current

@@ -6,7 +6,7 @@ import type { PgConnection } from '#database/pg-connection.js';
 import { type PicoUsd, picoUsd, renderUsd } from '#money/pico-usd.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { recordMovement } from '../audit/record-movement.js';
-import { underAccountLock } from './under-account-lock.js';
+import { underAccountLock } from '../sql/under-account-lock.js';
 
 export interface Refund {
   accountId: string;

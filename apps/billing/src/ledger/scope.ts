@@ -1,7 +1,7 @@
 import type { MonthFileName } from '#contracts/billing/months.js';
-import { endOf, type StoredMonth } from '../months/closed-months.js';
-import type { StoredDetachedMonth } from '../months/detached-months.js';
-import type { MonthRange } from '../months/journal-rows.js';
+import { endOf, type StoredMonth } from '../journal/closed-months.js';
+import type { StoredDetachedMonth } from '../journal/detached-months.js';
+import type { MonthRange } from '../journal/journal-rows.js';
 
 /** Rows of the journals that a check reads, and the sums of those that it does not read. */
 export interface Scope {

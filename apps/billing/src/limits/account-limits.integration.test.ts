@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
 import { listAccounts, updateAccount } from '../accounts/accounts.js';
 import { createProject } from '../accounts/projects.js';
-import type { HoldLanes } from '../holds/hold-lanes.js';
+import type { HoldLanes } from '../batch/hold-lanes.js';
 import { createKey } from '../keys/keys.js';
 
 /** Limits that all projects of an account share. */

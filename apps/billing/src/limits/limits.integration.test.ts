@@ -3,7 +3,7 @@ import type { KeyUpdateRequest } from '#contracts/billing/keys.js';
 import type { ModelLimit } from '#contracts/billing/model-limits.js';
 import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
 import { listProjects, updateProject } from '../accounts/projects.js';
-import type { HoldLanes } from '../holds/hold-lanes.js';
+import type { HoldLanes } from '../batch/hold-lanes.js';
 import { createKey, listKeys, rotateKey, updateKey } from '../keys/keys.js';
 
 /** Limits of keys beside those of their project, and tokens per minute. */

@@ -1,6 +1,6 @@
 import type { ModelLimit } from '#contracts/billing/model-limits.js';
 import { modelMatcher } from '#contracts/billing/model-pattern.js';
-import type { Payer } from '../budgets/budget.js';
+import type { Payer } from '../payer/payer.js';
 import type { MinuteWindow } from './minute-window.js';
 
 /** Limits of a key beside those of its project, of a project, or of an account. Null: no limit. */

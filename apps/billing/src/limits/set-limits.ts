@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ModelLimit, OperatorLimits } from '#contracts/billing/model-limits.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { Prisma } from '#database/prisma-client.js';
-import { readKeysOfRoot } from '../keys/key-roots.js';
+import { readKeysOfRoot } from '../payer/key-roots.js';
+import { lockAccount } from '../sql/lock-account.js';
 import { type Level, requireWithin, setLimitsOf } from './operator-limits.js';
 import type { Limits } from './rate-limit.js';
 
@@ -94,11 +95,6 @@ function jsonOf(value: object | undefined) {
 function windowsLeft({ modelWindows }: Prisma.RateLimitModel, { modelLimits = [] }: Limits): Prisma.InputJsonObject {
   const stays = (pattern: string): boolean => modelLimits.some(({ model }) => model === pattern);
   return Object.fromEntries(Object.entries(modelWindows as Prisma.InputJsonObject).filter(([pattern]) => stays(pattern)));
-}
-
-/** Locks the account, for which batches wait. */
-export async function lockAccount(tx: Prisma.TransactionClient, accountId: string): Promise<void> {
-  await tx.$queryRaw`SELECT FROM billing.account WHERE id = ${accountId}::uuid FOR NO KEY UPDATE`;
 }
 
 type LimitsRow = Omit<Limits, 'modelLimits'> & { modelLimits?: unknown; operatorLimits?: unknown };

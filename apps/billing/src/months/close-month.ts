@@ -4,12 +4,12 @@ import type { MonthCloseReply, MonthFile } from '#contracts/billing/months.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { type Author, logAudit } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
+import { endOf, lockMonths, nextMonth, readMonths, renderMonth } from '../journal/closed-months.js';
+import { accountEntries, grantEntries, STATEMENT_SUMS } from '../journal/journal-entries.js';
+import { JOURNALS, type Journal, type MonthEnd, moment, monthAfter, startOf } from '../journal/journal-rows.js';
+import { digestOf, renderManifest } from '../journal/manifest.js';
+import { digestFile, JOURNAL_FILES, type MonthRows, type Query, queryOn, SUM_FILES } from '../journal/month-files.js';
 import { checkLedger } from '../ledger/check-ledger.js';
-import { endOf, lockMonths, nextMonth, readMonths, renderMonth } from './closed-months.js';
-import { accountEntries, grantEntries, STATEMENT_SUMS } from './journal-entries.js';
-import { JOURNALS, type Journal, type MonthEnd, moment, monthAfter, startOf } from './journal-rows.js';
-import { digestOf, renderManifest } from './manifest.js';
-import { digestFile, JOURNAL_FILES, type MonthRows, type Query, queryOn, SUM_FILES } from './month-files.js';
 
 /** Milliseconds after the end of a month in which it stays open: longer than any statement runs. */
 const OPEN_AFTER_END_MS = 3_600_000;

@@ -3,11 +3,11 @@ import type { MonthAttachReply, MonthDetachReply } from '#contracts/billing/mont
 import { ServiceError } from '#contracts/service-error.js';
 import { type Author, logAudit } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
-import { endOf, lockMonths, readMonths, rowsOfMonth, type StoredMonth } from './closed-months.js';
-import { digestNow, type Rests, readDetached, renderDetached, type StoredDetachedMonth, SUMS_DIGEST } from './detached-months.js';
-import { accountEntries, grantEntries } from './journal-entries.js';
-import { type MonthRange, monthAfter, rowsOf } from './journal-rows.js';
-import { digestFile, type Query, queryOn } from './month-files.js';
+import { endOf, lockMonths, readMonths, rowsOfMonth, type StoredMonth } from '../journal/closed-months.js';
+import { digestNow, type Rests, readDetached, renderDetached, type StoredDetachedMonth, SUMS_DIGEST } from '../journal/detached-months.js';
+import { accountEntries, grantEntries } from '../journal/journal-entries.js';
+import { type MonthRange, monthAfter, rowsOf } from '../journal/journal-rows.js';
+import { digestFile, type Query, queryOn } from '../journal/month-files.js';
 
 export interface DetachOptions {
   author: Author;

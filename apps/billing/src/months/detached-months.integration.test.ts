@@ -4,7 +4,7 @@ import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
 import { type Customer, LedgerFixture, reserveOf, TIMES, usageOf } from '../../test/ledger-fixture.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
-import { applyBatch } from '../holds/apply-batch.js';
+import { applyBatch } from '../batch/apply-batch.js';
 import { checkLedger } from '../ledger/check-ledger.js';
 import { creditNote } from '../ledger/credit-note.js';
 import { grantPlan } from '../ledger/grant-plan.js';

@@ -1,9 +1,9 @@
 import { serviceAuthor } from '#database/audit-journal.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { Logger } from '#observability/logger.js';
-import { YieldedToMigrationError } from '../ledger/guard-check.js';
+import { MonthsBusyError } from '../journal/closed-months.js';
 import { Rounds } from '../rounds.js';
-import { MonthsBusyError } from './closed-months.js';
+import { YieldedToMigrationError } from '../sql/guard-check.js';
 import type { Months } from './months.js';
 
 /** Months from now whose partitions of the journals exist: time to notice when none can be added. */

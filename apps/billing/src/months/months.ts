@@ -10,14 +10,14 @@ import { ServiceError } from '#contracts/service-error.js';
 import type { Author } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { PrismaClient } from '#database/prisma-client.js';
-import { guardCheck } from '../ledger/guard-check.js';
+import { nextMonth, readMonths, renderMonth, rowsOfMonth } from '../journal/closed-months.js';
+import { digestNow, readDetached, renderDetached } from '../journal/detached-months.js';
+import { monthAfter, startOf } from '../journal/journal-rows.js';
+import { FILE_START, keyColumnsOf, type Query, readPage } from '../journal/month-files.js';
 import { isId, isMoment, parseCursor, renderCursor } from '../paging/page-cursor.js';
+import { guardCheck } from '../sql/guard-check.js';
 import { closeMonth } from './close-month.js';
-import { nextMonth, readMonths, renderMonth, rowsOfMonth } from './closed-months.js';
 import { attachMonth, detachMonth } from './detach-month.js';
-import { digestNow, readDetached, renderDetached } from './detached-months.js';
-import { monthAfter, startOf } from './journal-rows.js';
-import { FILE_START, keyColumnsOf, type Query, readPage } from './month-files.js';
 
 /** Lines on a page: some 700 kB of settlements. */
 const PAGE_LINES = 2_000;

@@ -3,7 +3,7 @@ import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
 import { type Customer, LedgerFixture, reserveOf, TIMES, usageOf } from '../../test/ledger-fixture.js';
 import { TracedLane } from '../../test/traced-lane.js';
-import { applyBatch } from '../holds/apply-batch.js';
+import { applyBatch } from '../batch/apply-batch.js';
 import { renewHolds } from '../holds/renew.js';
 import { MonthKeeper } from './month-keeper.js';
 

@@ -4,9 +4,9 @@ import { ATTRIBUTION_GROUPS, type UsageGroup, type UsageQueryRequest, type Usage
 import type { OutputSource, PromptSource } from '#inference/usage.js';
 import { picoUsd } from '#money/pico-usd.js';
 import { type Customer, LedgerFixture, PRICE, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { readBalance } from '../balance/read-balance.js';
 import { grantPlan } from '../ledger/grant-plan.js';
 import { listMovements } from '../ledger/list-movements.js';
-import { readBalance } from '../ledger/read-balance.js';
 import { queryUsage } from './query-usage.js';
 
 let ledger: LedgerFixture;

@@ -1,8 +1,8 @@
 import type { UsageRebuildReply } from '#contracts/billing/usage.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
-import { guardCheck, YieldedToMigrationError } from '../ledger/guard-check.js';
 import { Rounds } from '../rounds.js';
+import { guardCheck, YieldedToMigrationError } from '../sql/guard-check.js';
 import { closeUsage, rebuildUsage } from './close-usage.js';
 
 export interface UsageCloserOptions {

@@ -1,14 +1,14 @@
 import type { MutationsByFile } from './mutation.js';
 
-const CACHED = 'apps/billing/src/holds/apply-cached.integration.test.ts';
+const CACHED = 'apps/billing/src/batch/apply-cached.integration.test.ts';
 const TOKENS = 'apps/billing/src/budgets/token-budgets.integration.test.ts';
-const ROOTS = 'apps/billing/src/keys/key-roots.integration.test.ts';
+const ROOTS = 'apps/billing/src/payer/key-roots.integration.test.ts';
 const WINDOWS = 'apps/billing/src/budgets/begin-due-windows.integration.test.ts';
 const VALUES = 'apps/billing/src/budgets/budget-values.integration.test.ts';
 
 /** Mutations of budgets: windows and counts. */
 export const MUTATIONS_OF_BUDGETS: MutationsByFile = {
-  'apps/billing/src/keys/key-roots.ts': [
+  'apps/billing/src/payer/key-roots.ts': [
     [
       'what later keys have spent before a budget counts',
       // biome-ignore lint/suspicious/noTemplateCurlyInString: source code
@@ -30,7 +30,7 @@ export const MUTATIONS_OF_BUDGETS: MutationsByFile = {
     ],
   ],
 
-  'apps/billing/src/holds/account-cache.ts': [
+  'apps/billing/src/batch/account-cache.ts': [
     [
       'the end of a window takes the lock',
       'isWithin(budget, now, now + MOMENT_TOLERANCE_MS)',

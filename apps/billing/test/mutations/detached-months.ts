@@ -1,6 +1,6 @@
 import type { MutationsByFile } from './mutation.js';
 
-const DETACHED = 'apps/billing/src/months/detached-months.integration.test.ts';
+const DETACHED = 'apps/billing/src/journal/detached-months.integration.test.ts';
 const NEVER_AGAIN = 'its id is never held or charged again';
 const FUNCTIONS = 'prisma/migrations/20261126010000_detached_months/migration.sql';
 
@@ -16,7 +16,7 @@ export const MUTATIONS_OF_DETACHED_MONTHS: MutationsByFile = {
     ],
   ],
 
-  'apps/billing/src/months/detached-months.ts': [
+  'apps/billing/src/journal/detached-months.ts': [
     ['the audit journal has what is kept', " AND a.after = to_jsonb(d) - 'detached_at'", '', DETACHED, 'checks find another digest'],
   ],
   [FUNCTIONS]: [

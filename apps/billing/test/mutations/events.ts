@@ -5,7 +5,7 @@ const WRITTEN = 'apps/billing/src/events/money-events.integration.test.ts';
 
 /** Mutations of money events: when they are written, kept and delivered. */
 export const MUTATIONS_OF_EVENTS: MutationsByFile = {
-  'apps/billing/src/holds/apply-cached.ts': [
+  'apps/billing/src/batch/apply-cached.ts': [
     [
       'a batch with events is written under the lock',
       'if (applied.rows.events.length > 0) return undefined;',
@@ -55,7 +55,7 @@ export const MUTATIONS_OF_EVENTS: MutationsByFile = {
       'one replica delivers at a time',
     ],
   ],
-  'apps/billing/src/webhooks/webhook-deliveries.ts': [
+  'apps/billing/src/events/webhook-deliveries.ts': [
     ['a replay wins over a delivery', ' AND done = $3', '', DELIVERED, 'a replay during a delivery'],
   ],
 };

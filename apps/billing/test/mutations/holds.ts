@@ -1,19 +1,20 @@
 import type { MutationsByFile } from './mutation.js';
 
+const BATCH = 'apps/billing/src/batch';
 const HOLDS = 'apps/billing/src/holds';
-const FOLD = `${HOLDS}/fold-batch.test.ts`;
-const LANES = `${HOLDS}/hold-lanes.integration.test.ts`;
+const FOLD = `${BATCH}/fold-batch.test.ts`;
+const LANES = `${BATCH}/hold-lanes.integration.test.ts`;
 const LEASES = `${HOLDS}/leases.integration.test.ts`;
 const LATER = `${HOLDS}/late-settlements.integration.test.ts`;
-const WRITES = `${HOLDS}/write-rows.integration.test.ts`;
+const WRITES = `${BATCH}/write-rows.integration.test.ts`;
 const CLOCK = `${HOLDS}/clock-set.integration.test.ts`;
 const SHOWN = `${HOLDS}/show-request.integration.test.ts`;
-const CACHED = `${HOLDS}/apply-cached.integration.test.ts`;
+const CACHED = `${BATCH}/apply-cached.integration.test.ts`;
 
 /** Mutations of holds: locks, batches from memory, the order of the passes, writes, the reaper. */
 export const MUTATIONS_OF_HOLDS: MutationsByFile = {
   // ---- locks ----
-  [`${HOLDS}/read-state.ts`]: [
+  [`${BATCH}/read-state.ts`]: [
     [
       'the lock on accounts',
       'WHERE id = b.id FOR NO KEY UPDATE',
@@ -78,7 +79,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ['a stopped account stops', "p.enabled AND a.status = 'active' AS", 'p.enabled AS', LEASES, 'its account was stopped'],
   ],
   // ---- batches from memory ----
-  [`${HOLDS}/apply-cached.ts`]: [
+  [`${BATCH}/apply-cached.ts`]: [
     [
       'an account that has changed stops the batch',
       ' AND a.xmin = s.version',
@@ -125,7 +126,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     ['what was refused takes the lock', 'if (isRolledBack(error)) return undefined;', '', CACHED, 'a debit'],
   ],
-  [`${HOLDS}/account-cache.ts`]: [
+  [`${BATCH}/account-cache.ts`]: [
     [
       'the reaper takes the lock',
       "|| reason === 'lease-expired') return undefined;",
@@ -149,7 +150,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
   ],
   // ---- order of the passes ----
-  [`${HOLDS}/decide-settles.ts`]: [
+  [`${BATCH}/decide-settles.ts`]: [
     [
       'two passes: all is returned before anything is charged',
       '  return { settle, hold, account, parts, budgets };\n}\n\nfunction chargeHold(draft: BatchDraft, { settle, hold, account, parts, budgets }: EndedHold): void {',
@@ -180,7 +181,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
   ],
   // ---- writing ----
-  [`${HOLDS}/write-rows.ts`]: [
+  [`${BATCH}/write-rows.ts`]: [
     [
       'a hold that was not there',
       "billing.demand((SELECT count(*) FROM settled) = cardinality($2), 'a hold to end was not there')",

@@ -19,7 +19,7 @@ const MONTHS = 'apps/billing/src/months/months.integration.test.ts';
 /** Mutations of keys, money operations, usage, checks and rights. */
 export const MUTATIONS_OF_MONEY: MutationsByFile = {
   // ---- keys ----
-  'apps/billing/src/keys/key-status.ts': [
+  'apps/billing/src/payer/key-status.ts': [
     ['a revoked key is not active', 'k.revoked_at IS NULL AND ', '', LOOKUPS, 'a revoked key is refused'],
     ['a disabled key is not active', 'NOT k.disabled AND ', '', LOOKUPS, 'a disabled key is refused'],
     ['an expired key is not active', 'k.expires_at > clock_timestamp()', 'true', LOOKUPS, 'an expired key is refused'],
@@ -42,7 +42,7 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
     ['projects that are made at once count one after another', 'await lockAccount(tx, accountId);', '', MAXIMA, 'projects at once'],
   ],
   // ---- money operations ----
-  'apps/billing/src/ledger/under-account-lock.ts': [
+  'apps/billing/src/sql/under-account-lock.ts': [
     [
       'the lock before an operation on money',
       'SELECT FROM billing.account WHERE id = $1 FOR NO KEY UPDATE',
@@ -51,7 +51,7 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
       'a debit sees money that arrived meanwhile',
     ],
   ],
-  'apps/billing/src/ledger/guard-check.ts': [
+  'apps/billing/src/sql/guard-check.ts': [
     [
       'a check gives way to nothing else',
       " AND waits.mode = 'AccessExclusiveLock'",
@@ -220,7 +220,7 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
     ],
   ],
 
-  'apps/billing/src/events/write-fault-events.ts': [
+  'apps/billing/src/ledger/write-fault-events.ts': [
     [
       'a fault is one event a day',
       "interval '1 day'",
@@ -250,7 +250,7 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
       'before the transactions have ended that were running',
     ],
   ],
-  'apps/billing/src/months/journal-rows.ts': [
+  'apps/billing/src/journal/journal-rows.ts': [
     [
       'a row of a clock that was set back is checked',
       // biome-ignore lint/suspicious/noTemplateCurlyInString: source code

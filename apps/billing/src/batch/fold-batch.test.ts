@@ -4,9 +4,9 @@ import { PRICE, usageOf } from '../../test/ledger-fixture.js';
 import { MemoryLedger } from '../../test/memory-ledger.js';
 import { keysOf, makeBudgets, makeLimits, makeTenants, RandomTraffic, type Tenant } from '../../test/random-traffic.js';
 import { type ModelAccount, type ModelBudget, SerialModel, targetIdOf } from '../../test/serial-model.js';
+import { availableOf, endGrant } from '../balance/funds.js';
 import type { BudgetState } from '../budgets/budget.js';
-import { windowAt } from '../budgets/budget-window.js';
-import { availableOf, endGrant } from '../ledger/funds.js';
+import { windowAt } from '../calendar/budget-window.js';
 import type { AccountState, Settle } from './batch.js';
 
 type LimitRefusal = Extract<ReserveOutcome, { code: 'rate_limit_exceeded' | 'concurrency_limit' }>;

@@ -1,8 +1,8 @@
 import type { PgConnection } from '#database/pg-connection.js';
-import type { Payer } from '../budgets/budget.js';
-import type { Hold } from '../holds/hold.js';
-import { execute, plainArray } from '../holds/pipelined-query.js';
-import { limitedTargets, type RateLimitState, type RateLimitsOfAccount } from './rate-limit.js';
+import { limitedTargets, type RateLimitState, type RateLimitsOfAccount } from '../limits/rate-limit.js';
+import type { Payer } from '../payer/payer.js';
+import { execute, plainArray } from '../sql/pipelined-query.js';
+import type { Hold } from './hold.js';
 
 const READ_LIMITS = {
   name: 'read_limits',

@@ -5,8 +5,8 @@ import { MemoryLedger } from '../../test/memory-ledger.js';
 import { makeBudgets, makeTenants, RandomTraffic } from '../../test/random-traffic.js';
 import { type BudgetState, isOfEach } from '../budgets/budget.js';
 import { highestReached } from '../budgets/budget-thresholds.js';
-import { windowAt } from '../budgets/budget-window.js';
-import type { AccountState, NewEvent } from '../holds/batch.js';
+import { windowAt } from '../calendar/budget-window.js';
+import type { AccountState, NewEvent } from './batch.js';
 
 const TIMES = { leaseMs: 60_000, reaperGraceMs: 30_000 };
 const SEEDS = longOr(40, 2_000);

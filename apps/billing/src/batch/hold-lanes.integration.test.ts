@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LedgerFixture, PRICE, reserveOf, TIMES, usageOf } from '../../test/ledger-fixture.js';
-import { showRequest } from './show-request.js';
+import { showRequest } from '../holds/show-request.js';
 
 let ledger: LedgerFixture;
 beforeAll(async () => {

@@ -3,10 +3,10 @@ import { allOf, type PgConnection } from '#database/pg-connection.js';
 import { traceIdOf } from '#tracing/trace-context.js';
 import type { BudgetState } from '../budgets/budget.js';
 import { changeValues, DEMAND_VALUES, valueColumns } from '../budgets/read-values.js';
-import { writeEvents } from '../events/write-events.js';
 import type { RateLimitState } from '../limits/rate-limit.js';
+import { execute, plainArray } from '../sql/pipelined-query.js';
 import type { AccountState, BatchRows, Forfeit, LateSettlement, OpenedHold, ProjectState, Settle, Settlement } from './batch.js';
-import { execute, plainArray } from './pipelined-query.js';
+import { writeEvents } from './write-events.js';
 
 /**
  * Returns the common table expressions of the statement that writes a batch. A hold is deleted once and its settlement inserted once, from

@@ -2,7 +2,7 @@ import type { Attribution } from '#contracts/billing/attribution.js';
 import { ESTIMATED_SOURCES, type TokenUsage } from '#contracts/billing/holds.js';
 import { promptUsage } from '#inference/usage.js';
 import { costOf, type Price } from '#money/price.js';
-import type { Charge } from '../ledger/funds.js';
+import type { Charge } from '../balance/funds.js';
 
 /**
  * An open hold: a row of `billing.hold`. A closed one is a row of `billing.settlement`. A hold is never both, and never opens again. A

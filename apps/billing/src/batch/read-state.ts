@@ -4,16 +4,17 @@ import { allOf, type PgConnection } from '#database/pg-connection.js';
 import type { OutputSource, PromptSource } from '#inference/usage.js';
 import type { Price } from '#money/price.js';
 import { parsePrice } from '#money/price-plan.js';
-import { type Budgets, payerOf } from '../budgets/budget.js';
+import { type FundsRow, fundsOf } from '../balance/funds.js';
+import type { Budgets } from '../budgets/budget.js';
 import { readBudgets } from '../budgets/read-budgets.js';
 import { readValues } from '../budgets/read-values.js';
-import { rootOf } from '../keys/key-roots.js';
-import { type FundsRow, fundsOf } from '../ledger/funds.js';
 import type { RateLimits } from '../limits/rate-limit.js';
-import { readLimits } from '../limits/read-limits.js';
+import { rootOf } from '../payer/key-roots.js';
+import { payerOf } from '../payer/payer.js';
+import { execute, plainArray } from '../sql/pipelined-query.js';
 import type { AccountState, Batch, BatchState, KeyState, ProjectState } from './batch.js';
 import type { Hold, ReapedHold } from './hold.js';
-import { execute, plainArray } from './pipelined-query.js';
+import { readLimits } from './read-limits.js';
 import { sourcesOfRow } from './usage-sources.js';
 
 /*

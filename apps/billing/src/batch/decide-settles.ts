@@ -1,6 +1,6 @@
 import type { SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
+import { charge, chargeLate, giveBack, type HeldParts, type LateCharge, returnHold } from '../balance/funds.js';
 import { type Amounts, budgetsOf, budgetsOfHold, type CountingBudget, leftOf } from '../budgets/budget.js';
-import { charge, chargeLate, giveBack, type HeldParts, type LateCharge, returnHold } from '../ledger/funds.js';
 import { correctWindow } from '../limits/minute-window.js';
 import { isOfAccount, limitsOf, limitsOfModel, storeOfModel, windowsOfModel } from '../limits/rate-limit.js';
 import type { AccountState, HoldTimes, Settle } from './batch.js';

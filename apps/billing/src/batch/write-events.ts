@@ -1,6 +1,6 @@
 import { allOf, type PgConnection } from '#database/pg-connection.js';
-import type { BatchRows } from '../holds/batch.js';
-import { execute, plainArray } from '../holds/pipelined-query.js';
+import { execute, plainArray } from '../sql/pipelined-query.js';
+import type { BatchRows } from './batch.js';
 
 /** In the order of the batch: the database numbers them as they come. */
 const WRITE_EVENTS = {

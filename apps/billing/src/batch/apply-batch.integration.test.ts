@@ -5,7 +5,7 @@ import { LedgerFixture, TIMES } from '../../test/ledger-fixture.js';
 import { keysOf, makeBudgets, makeLimits, makeTenants, RandomTraffic, type Step, type Tenant } from '../../test/random-traffic.js';
 import { type ModelAccount, type ModelBudget, type ModelLimit, SerialModel, targetIdOf } from '../../test/serial-model.js';
 import { updateAccount } from '../accounts/accounts.js';
-import { windowAt } from '../budgets/budget-window.js';
+import { windowAt } from '../calendar/budget-window.js';
 import { grantPlan } from '../ledger/grant-plan.js';
 import { topUp } from '../ledger/top-up.js';
 import { applyBatch } from './apply-batch.js';

@@ -1,8 +1,8 @@
 import type { MoneyEventKind } from '#contracts/billing/events.js';
 import type { ReserveOutcome, ReserveRequest, SettleOutcome, SettleReason, Settler, TokenUsage } from '#contracts/billing/holds.js';
+import type { Charge, Funds, LateCharge } from '../balance/funds.js';
 import type { BudgetState, Budgets } from '../budgets/budget.js';
 import type { ValueChange, ValueCounts } from '../budgets/budget-values.js';
-import type { Charge, Funds, LateCharge } from '../ledger/funds.js';
 import type { MinuteWindow } from '../limits/minute-window.js';
 import type { RateLimitState, RateLimits } from '../limits/rate-limit.js';
 import type { Hold, ReapedHold } from './hold.js';

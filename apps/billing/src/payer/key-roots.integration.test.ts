@@ -1,9 +1,9 @@
 import type { ReserveOutcome } from '#contracts/billing/holds.js';
 import type { KeyUpdateRequest } from '#contracts/billing/keys.js';
 import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import type { HoldLanes } from '../batch/hold-lanes.js';
 import { setBudget } from '../budgets/budgets.js';
-import type { HoldLanes } from '../holds/hold-lanes.js';
-import { listKeys, rotateKey, updateKey } from './keys.js';
+import { listKeys, rotateKey, updateKey } from '../keys/keys.js';
 
 /** Budgets and limits of keys that replace one another. */
 let ledger: LedgerFixture;

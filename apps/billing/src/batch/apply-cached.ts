@@ -1,9 +1,9 @@
 import type { PgConnection } from '#database/pg-connection.js';
 import { changeValues, DEMAND_VALUES, valueColumns } from '../budgets/read-values.js';
+import { execute, plainArray, type Statement } from '../sql/pipelined-query.js';
 import { type AccountCache, MOMENT_TOLERANCE_MS } from './account-cache.js';
 import type { Batch, BatchRows, Committed, HoldTimes } from './batch.js';
 import { foldBatch } from './fold-batch.js';
-import { execute, plainArray, type Statement } from './pipelined-query.js';
 import {
   ACCOUNT_SET,
   accountColumns,

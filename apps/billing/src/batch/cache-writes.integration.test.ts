@@ -1,13 +1,13 @@
 import type { PinnedPrice, TokenUsage } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { type Customer, LedgerFixture, PRICE, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { listRequests } from '../holds/list-requests.js';
+import { renewHolds } from '../holds/renew.js';
+import { showRequest } from '../holds/show-request.js';
 import { checkLedger } from '../ledger/check-ledger.js';
 import { queryUsage } from '../usage/query-usage.js';
 import { applyBatch } from './apply-batch.js';
 import type { HoldLanes } from './hold-lanes.js';
-import { listRequests } from './list-requests.js';
-import { renewHolds } from './renew.js';
-import { showRequest } from './show-request.js';
 
 /** Tokens that an upstream wrote to its cache: from the reserve to the bill, the rollups and the ledger check. */
 const TIMES = { leaseMs: 60_000, reaperGraceMs: 0 };

@@ -1,6 +1,6 @@
+import { endDueGrant } from '../balance/funds.js';
 import { type Amounts, amountIn, type BudgetState, type BudgetsOfAccount, type BudgetUse, type CountingBudget } from '../budgets/budget.js';
 import { nameOf, type ValueChange, type ValueCounts } from '../budgets/budget-values.js';
-import { endDueGrant } from '../ledger/funds.js';
 import type { RateLimitState, RateLimitsOfAccount } from '../limits/rate-limit.js';
 import type { AccountState, BatchRows, BatchState, KeyState, ProjectState } from './batch.js';
 import type { Hold, ReapedHold } from './hold.js';

@@ -1,10 +1,11 @@
 import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
-import { amountIn, type BudgetState, budgetsOf, inUnit, isOfEach, payerOf, renderMoment } from '../budgets/budget.js';
+import { balanceOf } from '../balance/funds.js';
+import { amountIn, type BudgetState, budgetsOf, inUnit, isOfEach, payloadOf } from '../budgets/budget.js';
 import { newlyPassed, nextThreshold } from '../budgets/budget-thresholds.js';
 import { nameOf } from '../budgets/budget-values.js';
-import type { AccountState } from '../holds/batch.js';
-import { type BatchDraft, usesOf } from '../holds/batch-draft.js';
-import { balanceOf } from '../ledger/funds.js';
+import { payerOf } from '../payer/payer.js';
+import type { AccountState } from './batch.js';
+import { type BatchDraft, usesOf } from './batch-draft.js';
 
 /** Milliseconds in which at most one refusal of an account is an event. */
 const REFUSAL_PAUSE_MS = 60_000;
@@ -75,15 +76,4 @@ function tellRefusal(draft: BatchDraft, reserve: ReserveRequest, { requiredPicoU
 /** A time in the future is that of a clock that was set back since. */
 function isDue({ refusedAt }: AccountState, now: number): boolean {
   return refusedAt === undefined || now - refusedAt >= REFUSAL_PAUSE_MS || refusedAt > now;
-}
-
-/** Renders the budget of an event, with what it has spent. */
-export function payloadOf(
-  { budgetId, projectId, keyId, dimension, value, period, unit, limit, windowStart, windowEnd }: BudgetState,
-  spent: bigint,
-) {
-  return {
-    ...{ budgetId, projectId, keyId, ...(dimension !== undefined && { dimension, value }), period, ...inUnit(unit, { limit, spent }) },
-    ...{ windowStart: renderMoment(windowStart), resetsAt: renderMoment(windowEnd) },
-  };
 }

@@ -1,6 +1,6 @@
-import { decideEvents } from '../events/decide-events.js';
 import type { Applied, Batch, BatchState, HoldTimes } from './batch.js';
 import { type BatchDraft, rowsOf, startDraft } from './batch-draft.js';
+import { decideEvents } from './decide-events.js';
 import { decideReserve } from './decide-reserve.js';
 import { decideSettles } from './decide-settles.js';
 

@@ -1,9 +1,10 @@
 import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
 import { HOLD_MAX } from '#money/price.js';
-import { type Amounts, type BudgetUse, budgetsOf, exceededBudget, payerOf } from '../budgets/budget.js';
-import { availableOf, takeHold } from '../ledger/funds.js';
+import { availableOf, takeHold } from '../balance/funds.js';
+import { type Amounts, type BudgetUse, budgetsOf, exceededBudget } from '../budgets/budget.js';
 import { Admission } from '../limits/admission.js';
 import { limitsOf } from '../limits/rate-limit.js';
+import { payerOf } from '../payer/payer.js';
 import type { AccountState, HoldTimes, ProjectState } from './batch.js';
 import { type BatchDraft, countInBudgets, type Held, usesOf } from './batch-draft.js';
 

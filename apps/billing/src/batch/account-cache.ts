@@ -1,9 +1,10 @@
 import type { ExceededBudget, ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
 import { parsePrice } from '#money/price-plan.js';
-import { type BudgetState, type BudgetsOfAccount, budgetsOf, type Payer, payerOf, targetOf, targetsOf } from '../budgets/budget.js';
+import { type BudgetState, type BudgetsOfAccount, budgetsOf, targetOf, targetsOf } from '../budgets/budget.js';
 import { nameOf } from '../budgets/budget-values.js';
-import { isWithin } from '../budgets/budget-window.js';
+import { isWithin } from '../calendar/budget-window.js';
 import { limitedTargets, type RateLimitState } from '../limits/rate-limit.js';
+import { type Payer, payerOf } from '../payer/payer.js';
 import type { AccountState, Batch, BatchRows, BatchState, KeyState, OpenedHold, ProjectState } from './batch.js';
 import { BatchClock } from './batch-clock.js';
 import type { Hold } from './hold.js';

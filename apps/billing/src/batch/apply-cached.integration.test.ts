@@ -7,6 +7,7 @@ import { ShiftedClock } from '../../test/shifted-clock.js';
 import { updateAccount } from '../accounts/accounts.js';
 import { updateProject } from '../accounts/projects.js';
 import { setBudget } from '../budgets/budgets.js';
+import { renewHolds } from '../holds/renew.js';
 import { revokeKey, updateKey } from '../keys/keys.js';
 import { adjust } from '../ledger/adjust.js';
 import { freezeAccounts } from '../ledger/freeze-accounts.js';
@@ -15,7 +16,6 @@ import { refund } from '../ledger/refund.js';
 import { topUp } from '../ledger/top-up.js';
 import { applyBatch } from './apply-batch.js';
 import type { Batch, Settle } from './batch.js';
-import { renewHolds } from './renew.js';
 
 /** Batches that are decided from memory, and changes that make them take the lock. */
 let ledger: LedgerFixture;

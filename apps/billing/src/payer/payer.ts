@@ -1,0 +1,19 @@
+import type { Attribution } from '#contracts/billing/attribution.js';
+import type { ReserveRequest } from '#contracts/billing/holds.js';
+
+/** The account, project and key that a request counts for, and its attribution. */
+export interface Payer {
+  accountId: string;
+  projectId: string;
+  /** First key of the rotations that made its key: they share budgets and limits. */
+  rootKeyId: string;
+  attribution?: Attribution | undefined;
+}
+
+/** Returns what a request counts for. A key that is not known counts for itself. */
+export function payerOf(
+  { accountId, projectId, keyId, attribution }: Pick<ReserveRequest, 'accountId' | 'projectId' | 'keyId' | 'attribution'>,
+  key: { rootKeyId: string } | undefined,
+): Payer {
+  return { accountId, projectId, rootKeyId: key?.rootKeyId ?? keyId, attribution };
+}
