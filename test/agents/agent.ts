@@ -46,6 +46,8 @@ export interface Agent {
   callToRead(path: string): string;
   callToWrite(path: string, text: string, format: Format): string;
   onOverflow: Overflow | ((format: Format) => Overflow);
+  /** True for an agent whose loops of many turns must read their prompts from the cache of every kind of upstream. */
+  keepsPrompts?: boolean;
 }
 
 /**

@@ -18,4 +18,5 @@ await testAgent({
   callToRead: (path) => `call Read ${JSON.stringify({ file_path: path })}`,
   callToWrite: (path, content) => `call Write ${JSON.stringify({ file_path: path, content })}`,
   onOverflow: 'compacts',
+  keepsPrompts: true,
 });

@@ -29,4 +29,5 @@ await testAgent({
   callToWrite: (path, text) => exec(`cat > '${path}' <<'END'\n${text}END`),
   // It compacts by `model_auto_compact_token_limit` alone.
   onOverflow: { stopsWith: /ran out of room in the model's context window/ },
+  keepsPrompts: true,
 });

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { requestShow } from '#contracts/billing/requests.js';
-import { catalogApply } from '#contracts/catalog.js';
+import { catalogApply, UPSTREAM_KINDS } from '#contracts/catalog.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant, untilNoHolds, untilOffered } from '#testing/tenant.js';
@@ -24,6 +24,7 @@ const TURNS_MAX = 5;
 /** Names of files that do not fit beside two such prompts. An agent may keep only some 8,000 characters of each. */
 const LONG_FILES = Array.from({ length: 12 }, (_, file) => `long-${file}.txt`);
 const LONG_FILE = `${'boat'.repeat(450)}\n`.repeat(20);
+const LOOP_TURNS = 20;
 const ORIGINAL = 'The "door"\tis green: ½ × 2, 東京 🚪\n';
 const COPY = 'It\'s a "copy"\\n of 東京,\n\t½ of it. ✓\n';
 /** A stream of minutes, of which the agent has enough after some of its text. */
@@ -57,16 +58,21 @@ export async function testAgent(agent: Agent): Promise<void> {
 function defineTests(agent: Agent, program: string): void {
   let stack: RunningStack;
   let sim: SimServer;
+  let caching: SimServer;
   let administrator: Messaging;
   let bench: TestBench;
   beforeAll(async () => {
-    [stack, sim] = await Promise.all([startPrivateStack(), startSimServer({ host: '127.0.0.1', port: 0 })]);
+    [stack, sim, caching] = await Promise.all([
+      startPrivateStack(),
+      startSimServer({ host: '127.0.0.1', port: 0 }),
+      startSimServer({ host: '127.0.0.1', port: 0, defaults: 'cache' }),
+    ]);
     administrator = await connectAdministrator(stack);
-    await administrator.request(catalogApply, { yaml: JSON.stringify(catalogAt(sim)) });
+    await administrator.request(catalogApply, { yaml: JSON.stringify(catalogAt(sim, caching)) });
   });
   afterAll(async () => {
     await administrator?.close();
-    await Promise.all([stack?.stop(), sim?.close()]);
+    await Promise.all([stack?.stop(), sim?.close(), caching?.close()]);
   });
   beforeEach(async () => {
     bench = await TestBench.create({ agent, program, stack, administrator });
@@ -111,6 +117,21 @@ function defineTests(agent: Agent, program: string): void {
       await untilNoHolds(administrator, bench.tenant.accountId);
     });
 
+    for (const kind of agent.keepsPrompts === true ? UPSTREAM_KINDS : []) {
+      test(`20 turns read nine tenths of their prompts from the cache of an upstream of ${kind}`, async () => {
+        const shares: number[] = [];
+        for (let turn = 0; turn < LOOP_TURNS; turn++) {
+          const before = bench.generations().length;
+          await bench.run(format, kind, agent.callToWrite(bench.pathOf(`${turn}.txt`), ORIGINAL, format), turn > 0);
+          shares.push(await bench.cachedShareOf(bench.generations().slice(before)));
+        }
+        expect({ turns: shares.length, below: shares.slice(1).filter((share) => !(share >= 0.9)) }).toEqual({
+          turns: LOOP_TURNS,
+          below: [],
+        });
+      }, 600_000);
+    }
+
     test('Ctrl-C in mid-stream ends the request at the upstream, and what came is billed', async () => {
       const { ended, interrupt } = bench.start(format, 'long-context', `Tell me a long story. ${SLOW}`);
       const streaming = () => bench.generations().filter((one) => one.status === 200 && !one.ended);
@@ -132,18 +153,28 @@ function defineTests(agent: Agent, program: string): void {
   });
 }
 
-function catalogAt(sim: SimServer): object {
+/** Models at an upstream that caches nothing, and one at an upstream of each kind that caches. */
+function catalogAt(sim: SimServer, caching: SimServer): object {
+  const upstreamOf = (id: string, kind: UpstreamKind, { url }: SimServer): object => ({
+    ...{ id, kind, baseUrl: `${url}/v1`, allowPrivateNetwork: true },
+    ...(kind === 'openai-chat' && { capabilities: { cacheKey: 'prompt_cache_key' } }),
+  });
+  const modelOf = (id: string, contextTokens: number, upstream: string): object => ({
+    ...{ id, contextTokens, ownedBy: 'tollgate', maxOutputTokens: OUTPUT_TOKENS, defaultOutputTokens: OUTPUT_TOKENS },
+    ...{ input: ['text'], price: PRICE, routes: [{ upstream, model: 'sim-fast' }] },
+  });
   return {
-    upstreams: [{ id: 'sim', kind: 'openai-chat', baseUrl: `${sim.url}/v1`, allowPrivateNetwork: true }],
-    // Some agents choose the format by the name of the model.
-    models: Object.entries(CONTEXT_TOKENS).flatMap(([name, contextTokens]) =>
-      [name, `gpt-5-${name}`].map((id) => ({
-        ...{ id, contextTokens, ownedBy: 'tollgate', maxOutputTokens: OUTPUT_TOKENS, defaultOutputTokens: OUTPUT_TOKENS },
-        ...{ input: ['text'], price: PRICE, routes: [{ upstream: 'sim', model: 'sim-fast' }] },
-      })),
-    ),
+    upstreams: [upstreamOf('sim', 'openai-chat', sim), ...UPSTREAM_KINDS.map((kind) => upstreamOf(kind, kind, caching))],
+    models: [
+      // Some agents choose the format by the name of the model.
+      ...Object.entries(CONTEXT_TOKENS).flatMap(([name, tokens]) => [name, `gpt-5-${name}`].map((id) => modelOf(id, tokens, 'sim'))),
+      ...UPSTREAM_KINDS.map((kind) => modelOf(kind, CONTEXT_TOKENS['long-context'], kind)),
+    ],
   };
 }
+
+type UpstreamKind = (typeof UPSTREAM_KINDS)[number];
+type ModelName = keyof typeof CONTEXT_TOKENS | UpstreamKind;
 
 interface BenchParts {
   agent: Agent;
@@ -164,7 +195,7 @@ class TestBench {
   static async create(parts: BenchParts): Promise<TestBench> {
     const { agent, program, stack, administrator } = parts;
     const tenant = await createTenant(administrator);
-    await untilOffered(stack.gatewayUrl, tenant.apiKey, Object.keys(CONTEXT_TOKENS));
+    await untilOffered(stack.gatewayUrl, tenant.apiKey, [...Object.keys(CONTEXT_TOKENS), ...UPSTREAM_KINDS]);
     return new TestBench(parts, new AgentHome(agent, program), await RecordingProxy.to(stack.gatewayUrl), tenant);
   }
 
@@ -176,7 +207,7 @@ class TestBench {
     return join(this.workspace, name);
   }
 
-  start(format: Format, model: keyof typeof CONTEXT_TOKENS, prompt: string, continues = false): ReturnType<AgentHome['start']> {
+  start(format: Format, model: ModelName, prompt: string, continues = false): ReturnType<AgentHome['start']> {
     const setup: AgentSetup = {
       ...{ format, model, gatewayUrl: this.proxy.url, apiKey: this.tenant.apiKey, workspace: this.workspace },
       ...{ contextTokens: CONTEXT_TOKENS['long-context'], outputTokens: OUTPUT_TOKENS },
@@ -203,6 +234,15 @@ class TestBench {
     await untilNoHolds(this.parts.administrator, this.tenant.accountId);
     const shown = requests.map(({ requestId }) => this.parts.administrator.request(requestShow, { requestId }));
     return (await Promise.all(shown)).map(({ settlement }, index) => [requests[index]?.status ?? 0, settlement?.reason]);
+  }
+
+  /** Returns the part of the prompts of requests that their upstream has read from its cache. */
+  async cachedShareOf(requests: RecordedRequest[]): Promise<number> {
+    await untilNoHolds(this.parts.administrator, this.tenant.accountId);
+    const bills = await Promise.all(requests.map(({ requestId }) => this.parts.administrator.request(requestShow, { requestId })));
+    const usages = bills.flatMap(({ settlement }) => settlement?.usage ?? []);
+    const sumOf = (name: 'promptTokens' | 'cachedTokens'): number => usages.reduce((sum, usage) => sum + usage[name], 0);
+    return sumOf('cachedTokens') / sumOf('promptTokens');
   }
 
   async remove(): Promise<void> {

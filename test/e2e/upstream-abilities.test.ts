@@ -160,6 +160,11 @@ test.each<[Kind, field: string, found: Partial<UpstreamCapabilities>]>([
   expect(end.modelFacts.reasoning).toBe(true);
 });
 
+test('keeps the key of caches that the catalog has', async () => {
+  const { verdicts, found } = await findOut('openai-chat', { defaults: 'cache', catalog: { cacheKey: 'cache_salt' } });
+  expect({ verdict: verdicts['cache-key'], found }).toEqual({ verdict: 'yes', found: {} });
+});
+
 test('finds the switch of reasoning that the server obeys', async () => {
   const { found } = await findOut('openai-chat', { model: 'sim-reason', defaults: 'ignore=chat_template_kwargs' });
   expect(found).toEqual({ reasoningEffort: true, reasoningSwitch: 'thinking' });

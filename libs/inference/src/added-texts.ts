@@ -28,5 +28,5 @@ export function accountLine(cacheKey: string): string {
   return `Cache: ${cacheKey.slice(0, ACCOUNT_DIGITS)}`;
 }
 
-/** Bytes of an account's line with its line break. */
-export const ACCOUNT_LINE_BYTES = accountLine('').length + ACCOUNT_DIGITS + 1;
+/** Bytes of the account's lines in a prompt: one in a tool and one in the system prompt, with their line breaks. */
+export const ACCOUNT_LINES_BYTES = 2 * (accountLine('').length + ACCOUNT_DIGITS + 1);

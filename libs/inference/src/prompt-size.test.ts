@@ -1,4 +1,4 @@
-import { ACCOUNT_LINE_BYTES, accountLine, NO_REASONING, outputInstruction } from './added-texts.js';
+import { ACCOUNT_LINES_BYTES, accountLine, NO_REASONING, outputInstruction } from './added-texts.js';
 import { measurePrompt, promptBytesMax } from './prompt-size.js';
 import type { OutputFormat } from './request.js';
 import type { Tool } from './tool.js';
@@ -70,13 +70,13 @@ test('what the proxy may add counts: the instruction for JSON, and text in place
 
 test.each<[string, Turn[], number]>([
   ['a short prompt', [said('a'.repeat(4_092))], 0],
-  ['a prompt of 1,024 tokens', [said('a'.repeat(4_093))], ACCOUNT_LINE_BYTES],
-  ['a short one with an image', [said('a'.repeat(3_837)), { role: 'user', parts: [image] }], ACCOUNT_LINE_BYTES],
-])('the line that keeps caches apart counts in a prompt that may be cached: %s [hold-size]', (_what, turns, lineBytes) => {
+  ['a prompt of 1,024 tokens', [said('a'.repeat(4_093))], ACCOUNT_LINES_BYTES],
+  ['a short one with an image', [said('a'.repeat(3_837)), { role: 'user', parts: [image] }], ACCOUNT_LINES_BYTES],
+])('the lines that keep caches apart count in a prompt that may be cached: %s [hold-size]', (_what, turns, lineBytes) => {
   const measured = size(turns);
   expect(promptBytesMax(measured, false) - measured.textBytes).toBe(lineBytes);
 });
 
-test('the line of an account has the bytes that are counted for it, with its line break', () => {
-  expect(ACCOUNT_LINE_BYTES).toBe(`\n${accountLine('k'.repeat(43))}`.length);
+test('the lines of an account have the bytes that are counted for them, with their line breaks', () => {
+  expect(ACCOUNT_LINES_BYTES).toBe(2 * `${accountLine('k'.repeat(43))}\n`.length);
 });

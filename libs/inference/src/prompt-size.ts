@@ -1,4 +1,4 @@
-import { ACCOUNT_LINE_BYTES, CACHED_PROMPT_TOKENS_MIN, NO_REASONING, outputInstruction } from './added-texts.js';
+import { ACCOUNT_LINES_BYTES, CACHED_PROMPT_TOKENS_MIN, NO_REASONING, outputInstruction } from './added-texts.js';
 import type { InferenceRequest } from './request.js';
 import type { Tool } from './tool.js';
 import type { Turn } from './turn.js';
@@ -32,7 +32,7 @@ export function measurePrompt({ turns, tools, output }: Pick<InferenceRequest, '
 
 /** The most bytes that an upstream of a model gets. `reasoningEcho`: one of them gets earlier reasoning. */
 export function promptBytesMax(size: PromptSize, reasoningEcho: boolean): number {
-  return promptBytes(size, reasoningEcho) + (mayBeCached(size) ? ACCOUNT_LINE_BYTES : 0);
+  return promptBytes(size, reasoningEcho) + (mayBeCached(size) ? ACCOUNT_LINES_BYTES : 0);
 }
 
 /** The bytes of the client's prompt, as an upstream of the model gets it. */

@@ -41,7 +41,7 @@ export function checkConsistency(file: CatalogFileEntry, privateUpstreams?: Priv
     ...repeated(models, ['models']),
     ...repeated(plans, ['pricePlans']),
     ...upstreams.flatMap((upstream, index) => secrets(upstream, ['upstreams', index])),
-    ...upstreams.flatMap(({ kind, capabilities }, index) => cacheKey(kind, capabilities, ['upstreams', index])),
+    ...upstreams.flatMap(({ kind, capabilities }, index) => caches(kind, capabilities, ['upstreams', index])),
     ...upstreams.flatMap((upstream, index) => privateNetwork(upstream, ['upstreams', index], privateUpstreams)),
     ...models.flatMap((model, index) => [...limits(model, ['models', index]), ...routes(model, ['models', index], byId)]),
     ...plans.flatMap((plan, index) => planModels(plan, ['pricePlans', index], modelIds)),
@@ -82,12 +82,19 @@ function privateNetwork(upstream: UpstreamEntry, path: Path, allowed?: PrivateUp
   return [{ path: [...path, 'allowPrivateNetwork'], problem }];
 }
 
-/** A field of another dialect would be refused by the upstream, or keep no caches apart. */
-function cacheKey(kind: Upstream['kind'] | undefined, capabilities: Partial<UpstreamCapabilities> | undefined, path: Path): FieldProblem[] {
-  const key = capabilities?.cacheKey ?? 'none';
-  if (kind === undefined || key === 'none' || (key === 'text') === (kind === 'anthropic-messages')) return [];
-  const allowed = kind === 'anthropic-messages' ? 'text or none' : 'prompt_cache_key, cache_salt or none';
-  return [{ path: [...path, 'capabilities', 'cacheKey'], problem: `must be ${allowed} for ${kind}` }];
+/** A setting of another dialect would be refused by the upstream, or do nothing. */
+function caches(kind: Upstream['kind'] | undefined, capabilities: Partial<UpstreamCapabilities> | undefined, path: Path): FieldProblem[] {
+  const { cacheKey = 'none', promptCache } = capabilities ?? {};
+  const isMessages = kind === 'anthropic-messages';
+  const problems: FieldProblem[] = [];
+  if (kind !== undefined && cacheKey !== 'none' && (cacheKey === 'text') !== isMessages) {
+    const allowed = isMessages ? 'text or none' : 'prompt_cache_key, cache_salt or none';
+    problems.push({ path: [...path, 'capabilities', 'cacheKey'], problem: `must be ${allowed} for ${kind}` });
+  }
+  if (kind !== undefined && !isMessages && (promptCache === 'off' || promptCache === '1h')) {
+    problems.push({ path: [...path, 'capabilities', 'promptCache'], problem: 'is for anthropic-messages; others cache by themselves' });
+  }
+  return problems;
 }
 
 function limits(model: ModelEntry, path: Path): FieldProblem[] {
@@ -118,7 +125,7 @@ function routes(model: ModelEntry, path: Path, upstreams: ReadonlyMap<string, Up
     const earlier = first.get(target);
     if (earlier === undefined) {
       first.set(target, index);
-      return cacheKey(upstreams.get(upstream)?.kind, route.capabilities, here);
+      return caches(upstreams.get(upstream)?.kind, route.capabilities, here);
     }
     return [{ path: here, problem: `repeats routes[${earlier}]; give that one more weight instead` }];
   });

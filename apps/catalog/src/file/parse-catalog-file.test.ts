@@ -458,6 +458,11 @@ describe('faults', () => {
       'c.yaml:4: upstreams[0].capabilities.cacheKey: must be prompt_cache_key, cache_salt or none for openai-chat',
     ],
     [
+      'markers for another dialect',
+      edited(['kind:', 'capabilities: { promptCache: off }\n    kind:']),
+      'c.yaml:4: upstreams[0].capabilities.promptCache: is for anthropic-messages; others cache by themselves',
+    ],
+    [
       'a cache key of another dialect on a route',
       edited(['[{ upstream: local, model: Org/Small }]', '[{ upstream: local, model: Org/Small, capabilities: { cacheKey: text } }]']),
       'c.yaml:12: models[0].routes[0].capabilities.cacheKey: must be prompt_cache_key, cache_salt or none for openai-chat',

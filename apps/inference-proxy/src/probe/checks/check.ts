@@ -14,8 +14,8 @@ export interface Notes {
   refusesTools?: boolean;
   /** True when it called a tool that it was asked to call. */
   callsTools?: boolean;
-  /** A long conversation that the upstream has cached. */
-  cached?: Turn[];
+  /** True when it reported cached tokens. */
+  caches?: boolean;
   listed?: ListedModel[];
   /** Context size of the model. */
   context?: { tokens: number; isFromOperator: boolean };

@@ -290,6 +290,9 @@ describe('limits', () => {
   /** A prompt of 1,800 tokens that the upstream counts so the second time. */
   const cachedAs = (promptTokens: number, cachedTokens: number, isApart: boolean): Finding =>
     judgeCached(result({ usage }), result({ usage: { ...usage, promptTokens, cachedTokens } }), isApart);
+  const HIT = result({ usage: { ...usage, cachedTokens: 1_792 } });
+  const MISS = result({ usage });
+  const APART = { first: MISS, without: HIT, again: HIT };
   const LEFT = result({ finishReason: undefined });
   const OVERFLOW = failed({ code: 'context_length_exceeded' });
   test.each<Row>([
@@ -307,12 +310,12 @@ describe('limits', () => {
     ],
     ['markers refused', judgeMarkers(result()), 'no', 'cache_control is refused', { promptCache: 'off' }],
     ['the prompt refused with and without markers', judgeMarkers(REFUSED), 'unclear', 'the long prompt was not taken'],
-    ['a salt', judgeCacheKey([['cache_salt', result({ usage })]]), 'yes', 'by cache_salt', { cacheKey: 'cache_salt' }],
+    ['a salt', judgeCacheKey([{ field: 'cache_salt', ...APART }]), 'yes', 'by cache_salt', { cacheKey: 'cache_salt' }],
     [
       'a key where a salt is refused',
       judgeCacheKey([
-        ['cache_salt', REFUSED],
-        ['prompt_cache_key', result({ usage })],
+        { field: 'cache_salt', first: REFUSED },
+        { field: 'prompt_cache_key', ...APART },
       ]),
       'yes',
       'by prompt_cache_key',
@@ -321,13 +324,25 @@ describe('limits', () => {
     [
       'fields without an effect',
       judgeCacheKey([
-        ['cache_salt', result({ usage: { ...usage, cachedTokens: 1_792 } })],
-        ['prompt_cache_key', REFUSED],
+        { field: 'cache_salt', first: HIT },
+        { field: 'prompt_cache_key', first: REFUSED },
       ]),
       'unclear',
-      'taken, but the same cache is used',
+      'taken, but it is not seen to keep them apart',
     ],
-    ['no field', judgeCacheKey([['cache_salt', REFUSED]]), 'no', 'no field for it is taken'],
+    [
+      'a prompt that has left the cache meanwhile',
+      judgeCacheKey([{ field: 'cache_salt', ...APART, without: MISS }]),
+      'unclear',
+      'taken, but it is not seen to keep them apart',
+    ],
+    [
+      'a miss each time',
+      judgeCacheKey([{ field: 'cache_salt', ...APART, again: MISS }]),
+      'unclear',
+      'taken, but it is not seen to keep them apart',
+    ],
+    ['no field', judgeCacheKey([{ field: 'cache_salt', first: REFUSED }]), 'no', 'no field for it is taken'],
     ['a context error that is known', judgeContextError(OVERFLOW), 'yes', 'refused with 400, in known words'],
     ['one in other words', judgeContextError(REFUSED), 'no', `${REFUSED_EVIDENCE}: not known as such, clients get 502`],
     [

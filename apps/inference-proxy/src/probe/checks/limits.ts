@@ -24,7 +24,7 @@ export const limitChecks: Check[] = [
       if (first.failure !== undefined) return unclear('the long prompt was not taken');
       const isApart = prober.capabilities.cachedApart ?? prober.upstream.kind === 'anthropic-messages';
       const second = await prober.send(probe);
-      if ((second.usage?.cachedTokens ?? 0) > 0) notes.cached = turns;
+      notes.caches = isHit(second);
       return judgeCached(first, second, isApart);
     },
   },
@@ -32,13 +32,18 @@ export const limitChecks: Check[] = [
     id: 'cache-key',
     title: 'keeps caches apart',
     kinds: CHAT_ONLY,
-    async run(prober, { cached }) {
-      if (cached === undefined) return 'it reports no cached tokens';
-      const results: [CacheField, ProbeResult][] = [];
-      for (const cacheKey of CACHE_FIELDS) {
-        const result = await prober.send({ turns: cached, outputTokensMax: 16, capabilities: { cacheKey } });
-        results.push([cacheKey, result]);
-        if (keepsApart(result)) break;
+    async run(prober, { caches }) {
+      if (caches !== true) return 'it reports no cached tokens';
+      const turns = longConversation();
+      const send = (cacheKey: CacheField | 'none'): Promise<ProbeResult> =>
+        prober.send({ turns, outputTokensMax: 16, capabilities: { cacheKey } });
+      await send('none');
+      if (!isHit(await send('none'))) return 'it caches nothing without a key';
+      const results: CacheTrial[] = [];
+      for (const field of CACHE_FIELDS) {
+        const first = await send(field);
+        results.push(isMiss(first) ? { field, first, without: await send('none'), again: await send(field) } : { field, first });
+        if (keepsApart(results.at(-1))) break;
       }
       return judgeCacheKey(results);
     },
@@ -80,17 +85,29 @@ export function judgeMarkers({ failure }: ProbeResult): Finding {
 const CACHE_FIELDS = ['cache_salt', 'prompt_cache_key'] as const;
 type CacheField = (typeof CACHE_FIELDS)[number];
 
-/** True when the field hid a prompt that is in the cache without it. */
-function keepsApart({ failure, usage }: ProbeResult): boolean {
-  return failure === undefined && usage?.promptSource === 'reported' && usage.cachedTokens === 0;
+/** Replies to a prompt that is cached without a field: with the field, and if that was no hit, without and with it again. */
+interface CacheTrial {
+  field: CacheField;
+  first: ProbeResult;
+  without?: ProbeResult;
+  again?: ProbeResult;
 }
 
-/** Judges one cached prompt with each field. One that is taken without an effect may be unknown: many servers accept any field. */
-export function judgeCacheKey(results: readonly [CacheField, ProbeResult][]): Finding {
-  const working = results.find(([, result]) => keepsApart(result));
-  if (working !== undefined) return yes(`by ${working[0]}`, { cacheKey: working[0] });
-  const isTaken = results.some(([, { failure }]) => failure === undefined);
-  return isTaken ? unclear('taken, but the same cache is used') : no('no field for it is taken');
+const isCounted = ({ failure, usage }: ProbeResult): boolean => failure === undefined && usage?.promptSource === 'reported';
+const isHit = (result: ProbeResult): boolean => isCounted(result) && (result.usage?.cachedTokens ?? 0) > 0;
+const isMiss = (result: ProbeResult): boolean => isCounted(result) && result.usage?.cachedTokens === 0;
+
+/** True when the field names another cache, and the miss was none by chance: both caches have the prompt afterwards. */
+function keepsApart(trial: CacheTrial | undefined): boolean {
+  return trial?.without !== undefined && trial.again !== undefined && isMiss(trial.first) && isHit(trial.without) && isHit(trial.again);
+}
+
+/** Judges the trial of each field. One that is taken without an effect may be unknown: many servers accept any field. */
+export function judgeCacheKey(trials: readonly CacheTrial[]): Finding {
+  const working = trials.find(keepsApart);
+  if (working !== undefined) return yes(`by ${working.field}`, { cacheKey: working.field });
+  const isTaken = trials.some(({ first }) => first.failure === undefined);
+  return isTaken ? unclear('taken, but it is not seen to keep them apart') : no('no field for it is taken');
 }
 
 /** One prompt has one count. If it falls with the cache, cached tokens are counted apart; if it grows, they have been added twice. */

@@ -12,7 +12,7 @@ type Able = Partial<UpstreamCapabilities>;
 const LONG = { promptTokensEstimate: 1_024 };
 const MARKED = { cache_control: { type: 'ephemeral' } };
 const says = (role: 'system' | 'user' | 'assistant', text: string): Turn => ({ role, parts: [{ type: 'text', text }] });
-const text = (words: string, more: object = {}): object => ({ type: 'text', text: words, ...more });
+const text = (words: unknown, more: object = {}): object => ({ type: 'text', text: words, ...more });
 const tool = (name: string): Tool => ({
   key: { name },
   wireName: name,
@@ -60,6 +60,7 @@ test.each<[string, Partial<InferenceRequest>, Able, Partial<UpstreamCall>, numbe
   ['one turn without tools', { turns: HISTORY.slice(0, 2) }, {}, LONG, 0],
   ['one turn with tools', { turns: HISTORY.slice(0, 2), tools: [tool('read')] }, {}, LONG, 3],
   ['two turns without tools', { turns: HISTORY.slice(1) }, { cacheKey: 'none' }, LONG, 2],
+  ['one turn with the beginning of its reply', { turns: HISTORY.slice(0, 3) }, {}, LONG, 0],
   ['a prompt below 1,024 tokens', { turns: LATER, tools: [tool('read')] }, {}, { promptTokensEstimate: 1_023 }, 0],
   ['an upstream with promptCache off', { turns: LATER, tools: [tool('read')] }, { promptCache: 'off' }, LONG, 0],
   [
@@ -122,22 +123,40 @@ describe('the line that keeps the caches of accounts apart [cache-apart]', () =>
     return (system as { text: string }[])[0]?.text;
   };
 
-  test('stands in the first tool, which is in every prefix', () => {
+  test('begins the first tool and the system prompt, so that it is in every prefix', () => {
     const { tools, system } = bodyOf({ turns: HISTORY, tools: [tool('read'), tool('write')] }, {});
     expect({ tools, system }).toEqual({
       tools: [
-        { name: 'read', description: expect.stringMatching(/^Does read\.\nCache: [\w-]{22}$/), input_schema: CLOSED },
+        { name: 'read', description: expect.stringMatching(/^Cache: [\w-]{22}\nDoes read\.$/), input_schema: CLOSED },
         { name: 'write', description: 'Does write.', input_schema: CLOSED, ...MARKED },
       ],
-      system: [text('Be brief.', MARKED)],
+      system: [text(expect.stringMatching(/^Cache: [\w-]{22}\nBe brief\.$/), MARKED)],
     });
   });
 
-  test('stands in the system prompt of a request without tools, or is it', () => {
-    expect([lineOf({}), lineOf({}, { turns: HISTORY.slice(1) })]).toEqual([
-      expect.stringMatching(/^Be brief\.\nCache: [\w-]{22}$/),
-      expect.stringMatching(/^Cache: [\w-]{22}$/),
-    ]);
+  test.each<[string, Partial<InferenceRequest>, object]>([
+    [
+      'without tools: begins the system prompt',
+      { turns: HISTORY },
+      { system: [text(expect.stringMatching(/^Cache: .{22}\nBe brief\.$/), MARKED)] },
+    ],
+    [
+      'without tools and system prompt: is the system prompt',
+      { turns: HISTORY.slice(1) },
+      { system: [text(expect.stringMatching(/^Cache: .{22}$/), MARKED)] },
+    ],
+    ['without a system prompt: begins the tool alone', { turns: HISTORY.slice(1), tools: [tool('read')] }, { system: undefined }],
+  ])('a request %s', (_what, request, expected) => {
+    expect(bodyOf(request, {})).toMatchObject(expected);
+  });
+
+  test('stands in a prompt without markers where the catalog names it, for upstreams that cache by themselves', () => {
+    const once = { turns: HISTORY.slice(0, 2) };
+    const systems = [{ cacheKey: 'text' as const }, { cacheKey: 'text' as const, promptCache: 'off' as const }, {}].map(
+      (able) => bodyOf(once, able).system,
+    );
+    const line = expect.stringMatching(/^Cache: .{22}\nBe brief\.$/);
+    expect(systems).toEqual([line, line, 'Be brief.']);
   });
 
   test('is the same for each request of an account, and another for each account and address', () => {

@@ -14,33 +14,35 @@ interface Prompt {
 const MARKED_MESSAGES = 2;
 
 /**
- * Asks the upstream to cache a prompt that a next turn is likely to repeat: one with tools or earlier messages that is as long as vendors
+ * Asks the upstream to cache a prompt that a next turn is likely to repeat: one with tools or earlier turns that is as long as vendors
  * require. Puts the most markers that the dialect allows, four: on the last tool, the system prompt and the last two user messages. Besides
  * the markers, the same history is the same bytes in each request.
  *
- * Changes the blocks of the prompt, and returns its system prompt.
+ * The line of the account stands before everything that is marked. With `cacheKey: text` it stands in every prompt that is long enough, for
+ * upstreams that cache without markers. Changes the blocks of the prompt, and returns its system prompt.
  */
 export function markCache(prompt: Prompt, call: UpstreamCall, apiKey: string | undefined): string | Block[] | undefined {
   const { promptCache = '5m', cacheKey } = call.capabilities;
-  const isRepeated = prompt.tools.length > 0 || prompt.messages.length > 1;
-  if (promptCache === 'off' || !isRepeated || call.promptTokensEstimate < CACHED_PROMPT_TOKENS_MIN) return prompt.system;
-  if (cacheKey !== 'none') nameAccount(prompt, accountLine(cacheKeyOf(call, undefined, apiKey)));
-  const marker = { cache_control: promptCache === '1h' ? { type: 'ephemeral', ttl: '1h' } : { type: 'ephemeral' } };
+  if (call.promptTokensEstimate < CACHED_PROMPT_TOKENS_MIN) return prompt.system;
   const asked = prompt.messages.filter(({ role }) => role === 'user').slice(-MARKED_MESSAGES);
+  const isMarked = promptCache !== 'off' && (prompt.tools.length > 0 || asked.length > 1);
+  if (cacheKey === 'text' || (isMarked && cacheKey !== 'none')) nameAccount(prompt, accountLine(cacheKeyOf(call, undefined, apiKey)));
+  if (!isMarked) return prompt.system;
+  const marker = { cache_control: promptCache === '1h' ? { type: 'ephemeral', ttl: '1h' } : { type: 'ephemeral' } };
   for (const block of [prompt.tools.at(-1), ...asked.map(({ content }) => content.at(-1))]) if (block) Object.assign(block, marker);
   return prompt.system === undefined ? undefined : [{ type: 'text', text: prompt.system, ...marker }];
 }
 
 /**
- * Adds the account's line to the first tool, or else to the system prompt. Every prefix that the upstream caches then contains it, and no
- * account finds in the cache what another one has sent.
+ * Begins the first tool and the system prompt with the account's line, whichever of them the upstream's template has first: no account
+ * finds in the cache what another one has sent, and a line that a client writes itself stands behind its own.
  */
 function nameAccount(prompt: Prompt, line: string): void {
   const [tool] = prompt.tools;
-  if (tool === undefined) prompt.system = withLine(prompt.system, line);
-  else tool.description = withLine(tool.description, line);
+  if (tool !== undefined) tool.description = withLine(line, tool.description);
+  if (tool === undefined || prompt.system !== undefined) prompt.system = withLine(line, prompt.system);
 }
 
-function withLine(text: unknown, line: string): string {
-  return typeof text === 'string' && text !== '' ? `${text}\n${line}` : line;
+function withLine(line: string, text: unknown): string {
+  return typeof text === 'string' && text !== '' ? `${line}\n${text}` : line;
 }

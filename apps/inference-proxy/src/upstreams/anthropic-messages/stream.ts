@@ -41,7 +41,7 @@ export class MessagesStreamParser implements StreamParser {
   private readonly ignored = new Set<number>();
 
   constructor(private readonly call: UpstreamCall) {
-    this.counter = new UsageCounter(call.capabilities.cachedApart);
+    this.counter = new UsageCounter(call.capabilities.cachedApart, call.capabilities.promptCache === '1h');
     this.calls = new ToolCallAssembler(call.request.tools);
   }
 

@@ -18,8 +18,17 @@ export class UsageCounter {
   private output = 0;
   private thinking = 0;
 
-  /** `cachedApart`: says whether the prompt leaves out the tokens of the cache; otherwise the names of the counts say it. */
-  constructor(private readonly cachedApart?: boolean | null) {
+  /** True when the upstream has said for how long it keeps what it wrote. */
+  private hasLifetimes = false;
+
+  /**
+   * `cachedApart`: says whether the prompt leaves out the tokens of the cache; otherwise the names of the counts say it. `forAnHour`: the
+   * upstream was asked to keep the prompt for an hour.
+   */
+  constructor(
+    private readonly cachedApart?: boolean | null,
+    private readonly forAnHour = false,
+  ) {
     this.prompt = { input: 0, isApart: cachedApart ?? true, cached: 0, written: 0, written1h: 0 };
   }
 
@@ -56,8 +65,10 @@ export class UsageCounter {
     const writtenTotal = countOf(usage.cache_creation_input_tokens, written + written1h);
     const later = parseCacheWrites(0, usage.cache_creation);
     // A later event may have the total without its lifetimes, or with zeros for them.
-    const known = { ephemeral_1h_input_tokens: Math.min(written1h, writtenTotal) };
-    const writes = parseCacheWrites(writtenTotal, later.cacheWriteTokens + later.cacheWrite1hTokens > 0 ? usage.cache_creation : known);
+    const saysLifetimes = later.cacheWriteTokens + later.cacheWrite1hTokens > 0;
+    this.hasLifetimes ||= saysLifetimes;
+    const known = this.forAnHour && !this.hasLifetimes ? writtenTotal : Math.min(written1h, writtenTotal);
+    const writes = parseCacheWrites(writtenTotal, saysLifetimes ? usage.cache_creation : { ephemeral_1h_input_tokens: known });
     const details = objectOf(fieldOf(usage, 'prompt_tokens_details', 'input_tokens_details'));
     const prompt = {
       input: countOf(fieldOf(usage, 'input_tokens', 'prompt_tokens'), this.prompt.input),

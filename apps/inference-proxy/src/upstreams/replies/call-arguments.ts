@@ -146,7 +146,7 @@ export class CallArguments {
     const added = this.extend(piece);
     const rest = piece.slice(added.length);
     // A string with a brace can end the object in the middle of a piece: what follows shows that the piece has the text so far.
-    if (grows && rest.trim() !== '' && !this.isRepetition(rest.trimStart())) {
+    if (grows && rest.trim() !== '' && !this.isRepetition(rest.trimStart()) && mayBeArguments(piece)) {
       this.isCumulated = true;
       this.decide(this.latest);
       return this.take('');
@@ -249,6 +249,13 @@ function readingOf(text: string): Reading {
 
 function isWhole(reading: Reading | undefined): boolean {
   return reading?.json.state === 'whole';
+}
+
+/** True for one object, or the beginning of one. */
+function mayBeArguments(text: string): boolean {
+  const json = new WholeJson();
+  const length = json.push(text);
+  return json.state === 'open' || (json.state === 'whole' && text.slice(length).trim() === '');
 }
 
 function isEmptyObjectText(text: string): boolean {

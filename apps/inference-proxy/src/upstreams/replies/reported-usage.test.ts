@@ -138,6 +138,7 @@ test('with cachedApart the prompt contains the tokens of the cache, and a total 
 const CALL = { capabilities: { cachedApart: false }, outputTokensMax: 1_000 };
 const PROMPT = { promptTokens: 100, cachedTokens: 20, outputTokens: 5, reasoningTokens: 0 };
 const REPORTED = { promptSource: 'reported', outputSource: 'reported' };
+const NO_LIFETIMES = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 };
 const LIFETIMES = { ephemeral_5m_input_tokens: 30, ephemeral_1h_input_tokens: 40 };
 
 test.each<[server: string, usage: object, writes: object]>([
@@ -224,5 +225,27 @@ test.each<[what: string, reports: object[], usage: object]>([
   const counter = new UsageCounter(true);
   counter.readStart(start);
   for (const usage of [...later, { output_tokens: 5 }]) counter.read(usage);
+  expect(counter.usage).toEqual({ ...PROMPT, ...writes, ...REPORTED });
+});
+
+test.each<[string, boolean, object, object]>([
+  ['for an hour', true, { cache_creation_input_tokens: 70 }, { cacheWrite1hTokens: 70 }],
+  [
+    'for an hour, with lifetimes of nothing',
+    true,
+    { cache_creation_input_tokens: 70, cache_creation: NO_LIFETIMES },
+    { cacheWrite1hTokens: 70 },
+  ],
+  [
+    'for an hour, with lifetimes',
+    true,
+    { cache_creation_input_tokens: 70, cache_creation: LIFETIMES },
+    { cacheWriteTokens: 30, cacheWrite1hTokens: 40 },
+  ],
+  ['for 5 minutes', false, { cache_creation_input_tokens: 70 }, { cacheWriteTokens: 70 }],
+])('a prompt that was asked to be kept %s', (_what, forAnHour, usage, writes) => {
+  const counter = new UsageCounter(true, forAnHour);
+  counter.readStart({ input_tokens: 10, cache_read_input_tokens: 20, ...usage });
+  for (const later of [{ cache_creation_input_tokens: 70, output_tokens: 3 }, { output_tokens: 5 }]) counter.read(later);
   expect(counter.usage).toEqual({ ...PROMPT, ...writes, ...REPORTED });
 });

@@ -76,6 +76,7 @@ test.each<[string, string[]]>([
   ['other arguments', [`0 a run ${LS}`, `0 - - ${PWD}`]],
   ['other arguments under the same id', [`0 a run ${LS}`, `0 a run ${PWD}`]],
   ['text', [`0 a run ${LS}`, '0 - - and more']],
+  ['text, after a nested object that begins like its parent', ['0 a run {"a":', '0 - - {"a":1}}and more']],
 ])('whole arguments that are followed by %s fail the reply', (_what, lines) => {
   expect(() => assemble(piecesOf(lines))).toThrow(expect.objectContaining({ kind: 'broken', code: 'upstream_error' }));
 });
@@ -98,6 +99,14 @@ test.each<[string, string[]]>([
   ['before another call', ['{"}":"', '{"}":"ls"}', '']],
 ])('cumulated arguments whose text ends an object in the middle are one object: %s', (_what, pieces) => {
   expect(assemble(piecesOf(pieces.map((text) => `0 a run ${text}`)))).toEqual(['run {"}":"ls"}']);
+});
+
+test.each<[string, string[]]>([
+  ['an empty object', ['{"a":', '{"a":1}}{}']],
+  ['the arguments twice', ['{"a":', '{"a":1}}{"a":{"a":1}}{"a":{"a":1}}']],
+  ['the arguments in two parts', ['{"a":', '{"a":1}}{ "a":', '{"a":1}}']],
+])('a nested object that begins like its parent is no cumulation: followed by %s', (_what, pieces) => {
+  expect(assemble(piecesOf(pieces.map((text) => `0 a run ${text}`)))).toEqual(['run {"a":{"a":1}}']);
 });
 
 test('arguments that a nested object repeats stay as they are', () => {

@@ -7,14 +7,16 @@ type Instructed = Pick<InferenceRequest, 'turns' | 'output'>;
 
 /**
  * Returns the turns, with an instruction where the upstream is asked for any JSON object: the schema that it does not take, or the word
- * JSON, without which such servers refuse the request. The instruction ends the leading system turns.
+ * JSON, without which such servers refuse the request. The instruction ends the leading system turns. Only the beginning of a conversation
+ * decides about it, so that it is the same in each turn and a cached prompt stays valid.
  */
 export function instructOutput({ turns, output }: Instructed, { jsonSchema }: Pick<UpstreamCapabilities, 'jsonSchema'>): readonly Turn[] {
-  const isNeeded = output.kind === 'json-schema' ? !jsonSchema : output.kind === 'json-object' && !turns.some(saysJson);
-  if (!isNeeded) return turns;
-  const instruction: TextPart = { type: 'text', text: outputInstruction(output) };
   const firstOther = turns.findIndex(({ role }) => role !== 'system');
   const leading = firstOther === -1 ? turns.length : firstOther;
+  const saysSo = turns.slice(0, leading + 1).some(saysJson);
+  const isNeeded = output.kind === 'json-schema' ? !jsonSchema : output.kind === 'json-object' && !saysSo;
+  if (!isNeeded) return turns;
+  const instruction: TextPart = { type: 'text', text: outputInstruction(output) };
   const last = turns[leading - 1];
   if (last?.role !== 'system') return [{ role: 'system', parts: [instruction] }, ...turns];
   return [...turns.slice(0, leading - 1), { ...last, parts: [...last.parts, instruction] }, ...turns.slice(leading)];
