@@ -27,8 +27,8 @@ export async function ensureDependencies({ step }, { tests = false } = {}) {
 }
 
 /**
- * True when npm's record of installed packages has every package that package.json names, and every package that it has is in the locked
- * version. With `tests`, also those of the workspace.
+ * True when npm's record of installed packages has every package that package.json names, each has its folder (a copy of the checkout may
+ * share the record), and every package of the record is in the locked version. With `tests`, also those of the workspace.
  */
 export function lockFileInstalled({ tests, root = ROOT }) {
   const record = join(root, 'node_modules/.package-lock.json');
@@ -38,7 +38,7 @@ export function lockFileInstalled({ tests, root = ROOT }) {
   const { dependencies, devDependencies } = locked[''];
   const named = Object.keys({ ...dependencies, ...devDependencies, ...(tests && locked[TEST_PACKAGES].devDependencies) });
   return (
-    named.every((name) => `node_modules/${name}` in installed) &&
+    named.every((name) => `node_modules/${name}` in installed && existsSync(join(root, 'node_modules', name))) &&
     Object.entries(installed).every(([path, { version }]) => !(path in locked) || locked[path].version === version)
   );
 }

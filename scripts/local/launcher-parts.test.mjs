@@ -42,9 +42,10 @@ describe('installed packages', () => {
     'test/packages': { devDependencies: { t: '1.0.0' } },
     ...versions({ a: '1.0.0', b: '1.0.0', t: '1.0.0', c: '1.0.0' }),
   };
-  const write = (installed) => {
+  const write = (installed, folders = Object.keys(installed ?? {})) => {
     writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ packages: locked }));
     mkdirSync(join(folder, 'node_modules'));
+    for (const name of folders) mkdirSync(join(folder, 'node_modules', name));
     if (installed) writeFileSync(join(folder, 'node_modules/.package-lock.json'), JSON.stringify({ packages: versions(installed) }));
   };
 
@@ -54,8 +55,9 @@ describe('installed packages', () => {
     ['another version', { a: '1.0.0', b: '1.0.0', t: '1.0.0', c: '1.0.1' }, { start: false, tests: false }],
     ['one is missing', { a: '1.0.0', t: '1.0.0' }, { start: false, tests: false }],
     ['an installation that was interrupted', undefined, { start: false, tests: false }],
-  ])('%s', (_name, installed, expected) => {
-    write(installed);
+    ['the record of another copy', { a: '1.0.0', b: '1.0.0', t: '1.0.0' }, { start: true, tests: false }, ['a', 'b']],
+  ])('%s', (_name, installed, expected, ...[folders]) => {
+    write(installed, folders);
     const isInstalled = (tests) => lockFileInstalled({ tests, root: folder });
     expect({ start: isInstalled(false), tests: isInstalled(true) }).toEqual(expected);
   });

@@ -19,6 +19,13 @@ const CHECKS = {
     'scripts',
     'bench',
   ],
+  // Settings that no longer apply fail too.
+  'unused files, exports and packages (knip)': [
+    packageFile('knip/bin/knip.js'),
+    '--include=files,exports,types,duplicates,dependencies',
+    '--treat-config-hints-as-errors',
+    '--no-progress',
+  ],
   'HTTP API (redocly)': ['scripts/lint-openapi.mjs'],
   'alert rules (promtool)': ['scripts/lint-rules.mjs'],
 };

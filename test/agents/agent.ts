@@ -22,7 +22,7 @@ export interface AgentSetup {
 }
 
 /** One invocation of the agent's program. */
-export interface Invocation {
+interface Invocation {
   args: string[];
   /** Standard input; empty if the agent takes the prompt as an argument. */
   input?: string;
@@ -56,4 +56,4 @@ export interface Agent {
  * outgrow the context. `compacts-whole`: it sends the whole conversation for a summary, so that goes on only where this still fits.
  * `stopsWith`: the error that it shows.
  */
-export type Overflow = 'compacts' | 'compacts-in-run' | 'compacts-whole' | { stopsWith: RegExp };
+type Overflow = 'compacts' | 'compacts-in-run' | 'compacts-whole' | { stopsWith: RegExp };

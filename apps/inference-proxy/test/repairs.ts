@@ -86,7 +86,7 @@ const OPEN = schemaOutput({ a: { type: 'string' } }, { additionalProperties: tru
 const PERSON = schemaOutput({ given_name: { type: 'string' } });
 const REFUSED_BY_ITS_SERVERS = 'OpenAI accepts it';
 
-export const REPAIRS: readonly Repair[] = [
+const REPAIRS: readonly Repair[] = [
   {
     name: 'ids of calls that are too long become a digest',
     request: { turns: called(LONG_ID) },

@@ -32,7 +32,7 @@ const WORDS: Record<Exclude<Meaning, 'none'>, readonly string[]> = {
   failure: ['error', 'cancelled', 'malformed_tool_use', 'malformed_function_call', 'network_error', 'insufficient_system_resource'],
 };
 
-export interface Word {
+interface Word {
   meaning: Meaning;
   said: string | null;
 }

@@ -55,7 +55,10 @@ export function loadNamedConfigs<Config extends object>(
   return new Map([...names].map((name) => [name.toLowerCase(), loadConfig(Config, environment, `${prefix}${name}_`)]));
 }
 
-/** Names of the environment variables of a settings class. */
+/**
+ * Names of the environment variables of a settings class.
+ * @public scripts/local/environments.mjs reads it from the build
+ */
 export function variablesOf(Config: new () => object): string[] {
   return Object.keys(new Config()).flatMap((property) => {
     const name = variableName(property);

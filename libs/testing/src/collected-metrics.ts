@@ -22,7 +22,7 @@ message AnyValue { string string_value = 1; }
 const REQUEST = protobuf.parse(OTLP).root.lookupType('Request');
 const TEMPORALITIES = ['unspecified', 'delta', 'cumulative'];
 
-export interface CollectedPoint {
+interface CollectedPoint {
   attributes: Record<string, string>;
   startMs: number;
   atMs: number;

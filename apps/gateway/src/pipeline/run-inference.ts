@@ -73,7 +73,7 @@ export interface InferenceRecord {
 }
 
 /** The course of a request. Times are of `performance.now()`. */
-export interface InferenceActivity {
+interface InferenceActivity {
   promptTokensEstimate?: number;
   outputTokensMax?: number;
   heldAt?: number;

@@ -6,7 +6,7 @@ import { PanelError } from '../http/panel-error.js';
 /** Pages that watch. An account, or the operators together, get 80 % of them at most, and less while others watch. */
 const WATCHERS_MAX = 500;
 /** Pages of one person: windows that are visible at once, since hidden ones stop to watch. */
-export const PERSON_WATCHERS_MAX = 6;
+const PERSON_WATCHERS_MAX = 6;
 
 /** A page that watches. */
 export interface Watcher {

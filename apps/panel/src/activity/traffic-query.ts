@@ -2,7 +2,7 @@ import { ArrayMaxSize, ArrayUnique, IsArray, IsIn, IsOptional } from 'class-vali
 import { Id, Instant, Text } from '#contracts/billing/fields.js';
 import type { TrafficGroup, TrafficStep } from '../api/shapes/traffic.js';
 
-export const TRAFFIC_STEPS: readonly TrafficStep[] = ['minute', 'hour', 'day'];
+const TRAFFIC_STEPS: readonly TrafficStep[] = ['minute', 'hour', 'day'];
 export const TRAFFIC_GROUPS: readonly TrafficGroup[] = ['account', 'project', 'key', 'model'];
 
 export class TrafficQuery {

@@ -2,7 +2,7 @@ import { getMetadataStorage } from 'class-validator';
 import { validatePayload } from '#messaging/validate-payload.js';
 
 /** Account id of the path that stands for all accounts. Guards admit it for platform roles alone. */
-export const ALL_ACCOUNTS = 'all';
+const ALL_ACCOUNTS = 'all';
 
 interface Received {
   params: Record<string, unknown>;

@@ -9,7 +9,7 @@ import { Places } from './places.js';
 import type { Route } from './routes.js';
 
 /** Files that one person downloads at once. Each holds up to 1,000 rows while its client reads. */
-export const DOWNLOADS_MAX = 4;
+const DOWNLOADS_MAX = 4;
 
 /** Limits the files that each person downloads at once. */
 @Injectable()

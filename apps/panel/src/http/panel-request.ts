@@ -16,7 +16,7 @@ export interface Caller {
   session: CallerSession | undefined;
 }
 
-export interface CallerSession {
+interface CallerSession {
   id: string;
   /** Moment of the last sign-in or confirmation. */
   confirmedAt: Date;

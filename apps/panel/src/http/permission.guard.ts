@@ -6,7 +6,7 @@ import { callerOf, type PanelRequest } from './panel-request.js';
 import { type Route, scopeOf } from './routes.js';
 
 /** Milliseconds after a sign-in or confirmation in which routes that ask for it can be used. */
-export const CONFIRMED_MS = 10 * 60_000;
+const CONFIRMED_MS = 10 * 60_000;
 
 /** Refuses callers without the permission of the route. */
 @Injectable()

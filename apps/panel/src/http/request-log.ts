@@ -7,7 +7,7 @@ import type { PanelMetrics } from './panel-metrics.js';
 import type { PanelRequest } from './panel-request.js';
 
 /** Status in the log and the metrics of a request whose client left before it had a reply. */
-export const CLIENT_LEFT = 499;
+const CLIENT_LEFT = 499;
 
 interface RequestLogOptions {
   logger: Logger;

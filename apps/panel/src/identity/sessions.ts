@@ -13,9 +13,9 @@ import { noteAddress } from './sign-in-addresses.js';
 import { revokeTokens } from './tokens.js';
 
 /** Milliseconds without a request after which a session ends. */
-export const IDLE_MS = 30 * 60_000;
+const IDLE_MS = 30 * 60_000;
 /** Milliseconds after the sign-in at which a session ends. */
-export const ABSOLUTE_MS = 12 * 3_600_000;
+const ABSOLUTE_MS = 12 * 3_600_000;
 /** Requests of one minute write `seen_at` once. */
 const SEEN_MS = 60_000;
 

@@ -9,9 +9,9 @@ import { type PlaygroundKey, type PlaygroundKeys, RUN_MS_MAX } from './playgroun
 import { relayEvents } from './relay-events.js';
 
 /** Header with the gateway's id of the request, by which the panel explains it. */
-export const GATEWAY_REQUEST_ID = 'x-gateway-request-id';
+const GATEWAY_REQUEST_ID = 'x-gateway-request-id';
 /** Requests of one caller that run at once: one in a tab, and some room for what was just stopped. */
-export const RUNNING_MAX = 3;
+const RUNNING_MAX = 3;
 
 const CLIENT_LEFT = new Error('The client has left.');
 

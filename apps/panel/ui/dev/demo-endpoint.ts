@@ -5,7 +5,7 @@ export interface Reply {
   events?: { texts: string[]; requestId?: string | undefined };
 }
 
-export interface Call {
+interface Call {
   /** The groups of the path's pattern. */
   parts: string[];
   query: URLSearchParams;

@@ -55,7 +55,7 @@ export function AttributionValue(): PropertyDecorator {
 }
 
 /** True for a list of at most 16 names of tags. */
-export function isTagNames(value: unknown): boolean {
+function isTagNames(value: unknown): boolean {
   return Array.isArray(value) && value.length <= TAGS_MAX && value.every((name) => typeof name === 'string' && TAG_NAME.test(name));
 }
 

@@ -38,7 +38,7 @@ export function parseEvents(payload: string): Record<string, unknown>[] {
 }
 
 /** Returns the objects of a payload: usually one; some servers wrap theirs, errors above all, in a list. */
-export function objectsOf(payload: unknown): Record<string, unknown>[] {
+function objectsOf(payload: unknown): Record<string, unknown>[] {
   return (Array.isArray(payload) ? payload : [payload]).filter(isObject);
 }
 

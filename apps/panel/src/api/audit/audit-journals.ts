@@ -6,7 +6,7 @@ import type { JournalCheckListReply } from '../shapes/ledger.js';
 const LIMIT_DEFAULT = 100;
 
 /** A page of one journal, newest first. */
-export interface JournalPage {
+interface JournalPage {
   entries: Omit<AuditEntry, 'service'>[];
   nextCursor: string | null;
 }

@@ -1,7 +1,7 @@
-import type { Account, AccountCreateRequest, AccountStatus, AccountUpdateRequest } from '#contracts/billing/accounts.js';
+import type { Account, AccountCreateRequest, AccountUpdateRequest } from '#contracts/billing/accounts.js';
 import type { Balance } from '#contracts/billing/money.js';
 
-export type { Account, AccountStatus, Balance };
+export type { Account, Balance };
 
 /** `GET /accounts?limit&cursor`: the accounts that the caller may see, oldest first. */
 export interface AccountListReply {

@@ -14,7 +14,6 @@ import type {
   CatalogPlanRequest,
   CatalogRevision,
   EntryDifferences,
-  FieldDifference,
   RevisionListReply,
 } from '#contracts/catalog-revisions.js';
 import type { PriceListReply, PriceScheduleRequest, ScheduledPrice } from '#contracts/scheduled-prices.js';
@@ -25,7 +24,7 @@ export type { CatalogChanges, CatalogGetReply, CatalogModel, CatalogRevision, Mo
 
 /** `POST /catalog/plan`. Replies `CatalogPlanReply`; changes nothing. */
 export type CatalogPlanBody = Omit<CatalogPlanRequest, 'appliedBy'>;
-export type { CatalogDifferences, CatalogFault, CatalogPlanReply, EntryDifferences, FieldDifference };
+export type { CatalogDifferences, CatalogFault, CatalogPlanReply, EntryDifferences };
 
 /** `POST /catalog/apply`. Replies `CatalogApplyReply`; 409 `conflict` when another revision than `expectedRevision` is current. */
 export type CatalogApplyBody = CatalogApplyRequest;

@@ -11,7 +11,7 @@ import type {
 import type { Movement, MovementKind, MovementListReply } from '#contracts/billing/movements.js';
 
 /** `GET /accounts/{a}/movements?from&to&kinds&limit&cursor`, newest first. `kinds` is separated by commas. */
-export type { AdjustmentCreateReply, Movement, MovementKind, MovementListReply, PlanGrantReply, RefundCreateReply, TopupCreateReply };
+export type { AdjustmentCreateReply, Movement, MovementListReply, PlanGrantReply, RefundCreateReply, TopupCreateReply };
 
 /** `POST /accounts/{a}/topups`. Replies `TopupCreateReply`. */
 export type TopupBody = Omit<TopupCreateRequest, 'accountId'>;

@@ -1,15 +1,15 @@
-import type { UpstreamCheck, UpstreamProbeEnd, UpstreamProbeStart } from '#contracts/probe.js';
+import type { UpstreamCheck, UpstreamProbeEnd } from '#contracts/probe.js';
 import type { RouteState } from '#contracts/route-state.js';
-import type { RouteFailure, RouteStatus, RouteStatusReply } from '#contracts/route-status.js';
+import type { RouteStatus, RouteStatusReply } from '#contracts/route-status.js';
 
-export type { RouteFailure, RouteState };
+export type { RouteState };
 
 /** `GET /upstreams`: routes as each replica of the inference-proxy sees them. */
 export interface UpstreamsReply {
   replicas: UpstreamReplica[];
 }
 
-export type UpstreamReplica = Omit<RouteStatusReply, 'routes'> & { routes: UpstreamRoute[] };
+type UpstreamReplica = Omit<RouteStatusReply, 'routes'> & { routes: UpstreamRoute[] };
 
 /** `advice` tells what to check on a route that is not up, or whose every call failed. Null: nothing. */
 export type UpstreamRoute = RouteStatus & { state: RouteState; advice: string | null };
@@ -20,4 +20,4 @@ export interface UpstreamTestBody {
   model?: string;
 }
 
-export type { UpstreamCheck, UpstreamProbeEnd, UpstreamProbeStart };
+export type { UpstreamCheck, UpstreamProbeEnd };

@@ -1,8 +1,8 @@
 /** Series that a chart shows by name; the others are added up. */
-export const SERIES_MAX = 6;
+const SERIES_MAX = 6;
 const COLOURS = 7;
 
-export interface Series {
+interface Series {
   /** Empty for the sum of the others. */
   id: string;
   colour: Colour;

