@@ -148,9 +148,24 @@ function parseRow(workload, /** @type {any} */ adapter) {
 }
 
 /** @param {import('./requests.mjs').Workload} workload */
+function callOf(/** @type {any} */ request, workload) {
+  const promptTokensEstimate = Math.ceil(JSON.stringify(bodyOf('chat', workload)).length / 4);
+  const size = { outputTokensMax: 4096, promptTokensEstimate };
+  return {
+    request,
+    model: 'model-1',
+    baseUrl: 'http://127.0.0.1/v1',
+    accountId: 'a',
+    ...size,
+    stream: true,
+    capabilities: new CapabilitiesEntry(),
+  };
+}
+
+/** @param {import('./requests.mjs').Workload} workload */
 function renderRequestRow(workload, /** @type {any} */ adapter) {
   const { request } = adapters[0].parseRequest(bodyOf('chat', workload));
-  const call = { request, model: 'model-1', outputTokensMax: 4096, stream: true, capabilities: new CapabilitiesEntry() };
+  const call = callOf(request, workload);
   const render = () => JSON.stringify(adapter.renderRequest(call, 'key').body);
   return row([workload.name, adapter.kind], [Buffer.from(render())], render);
 }
@@ -180,7 +195,7 @@ function readStreamRow(/** @type {any} */ adapter) {
   const events = UPSTREAM_STREAMS[/** @type {import('./replies.mjs').Dialect} */ (adapter.kind)]();
   const chunks = events.map(({ event, data }) => Buffer.from(`${event ? `event: ${event}\n` : ''}data: ${data}\n\n`));
   const { request } = adapters[0].parseRequest(bodyOf('chat', WORKLOADS[0]));
-  const call = { request, model: 'model-1', outputTokensMax: 4096, stream: true, capabilities: new CapabilitiesEntry() };
+  const call = callOf(request, WORKLOADS[0]);
   const read = () => {
     const [lines, parser] = [new SseParser(), adapter.openStream(call)];
     /** @type {object[]} */
