@@ -41,7 +41,7 @@ const kept = { result: /** @type {unknown} */ (undefined) };
 
 await ensureBuilt({ step: (/** @type {string} */ _name, /** @type {() => Promise<unknown>} */ work) => work() });
 const built = (/** @type {string} */ path) => import(new URL(`../../dist/apps/${path}.js`, import.meta.url).href);
-const { parseJson } = await built('gateway/src/bodies/parse-json');
+const { parseJson } = await built('gateway/src/http/bodies/parse-json');
 const { SseParser } = await built('inference-proxy/src/transport/sse-parser');
 const { ADAPTERS } = await built('inference-proxy/src/upstreams/adapters');
 const { CapabilitiesEntry } = await built('catalog/src/file/catalog-file.schema');

@@ -5,9 +5,9 @@ import type { CallContext } from '#messaging/messaging.js';
 import { createLogger } from '#observability/logger.js';
 import { FakeServices } from '#testing/fake-services.js';
 import { startTestGateway } from '../test/test-gateway.js';
-import { BodyParser } from './bodies/body-parser.js';
 import { CatalogClient } from './clients/catalog.js';
 import { EstimateController } from './estimate.controller.js';
+import { BodyParser } from './http/bodies/body-parser.js';
 
 const CONTEXT = { subject: requestEstimate.subject, signal: new AbortController().signal } as CallContext;
 

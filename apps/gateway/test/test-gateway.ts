@@ -6,8 +6,8 @@ import { Worker } from 'node:worker_threads';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { FakeServices, TEST_KEY } from '#testing/fake-services.js';
-import { heapLimits, type StartWorker } from '../src/bodies/body-workers.js';
 import { GatewayConfig } from '../src/gateway.config.js';
+import { heapLimits, type StartWorker } from '../src/http/bodies/body-workers.js';
 import { HttpServer } from '../src/http/server/http-server.js';
 import { createGateway } from '../src/start-gateway.js';
 
@@ -31,7 +31,7 @@ export async function startTestGateway(
 export function startBodyWorker(heapMb: number): Worker {
   const at = (path: string): URL => new URL(path, import.meta.url);
   const hooks = at('../../../libs/testing/src/typescript-hooks.mjs').href;
-  return new Worker(at('../src/bodies/body-worker.ts'), { execArgv: ['--import', hooks], resourceLimits: heapLimits(heapMb) });
+  return new Worker(at('../src/http/bodies/body-worker.ts'), { execArgv: ['--import', hooks], resourceLimits: heapLimits(heapMb) });
 }
 
 export const CHAT = '/v1/chat/completions';

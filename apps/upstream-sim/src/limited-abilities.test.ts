@@ -1,4 +1,4 @@
-import type { ChatRequest } from './dialects/chat/parse-request.js';
+import type { ChatRequest } from './chat-request.js';
 import { ignoreAbilities, refuseAbilities } from './limited-abilities.js';
 
 const HELLO: ChatRequest = { model: 'sim-fast', messages: [{ role: 'user', content: 'Hello' }] };

@@ -1,4 +1,4 @@
-import type { ChatMessage, ChatPart, ChatRequest } from './dialects/chat/parse-request.js';
+import type { ChatMessage, ChatPart, ChatRequest } from './chat-request.js';
 import { SimError } from './sim-error.js';
 
 type Json = Record<string, unknown>;

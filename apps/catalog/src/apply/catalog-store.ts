@@ -12,14 +12,14 @@ import { type AuditedChange, type Author, audited } from '#database/audit-journa
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import type { WantedCatalog } from '../file/parse-catalog-file.js';
 import { setPrice } from '../file/set-price.js';
-import { type DuePrice, duePrice } from '../prices/due-price.js';
-import { priceOfColumns } from '../prices/price-columns.js';
-import { WAITING } from '../prices/waiting.js';
 import type { CatalogState, StoredModel, StoredPricePlan, StoredUpstream } from './catalog-state.js';
 import { describeChanges } from './describe-changes.js';
+import { type DuePrice, duePrice } from './due-price.js';
 import { type Changes, isEmpty, planChanges } from './plan-changes.js';
+import { priceOfColumns } from './price-columns.js';
 import { priceVersion } from './price-version.js';
 import { takeTurn } from './take-turn.js';
+import { WAITING } from './waiting.js';
 import { type Database, writeChanges } from './write-changes.js';
 
 export interface ApplyOutcome {

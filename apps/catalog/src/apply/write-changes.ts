@@ -1,6 +1,6 @@
 import { Prisma } from '#database/prisma-client.js';
-import { columnsOfPrice } from '../prices/price-columns.js';
 import type { Changes } from './plan-changes.js';
+import { columnsOfPrice } from './price-columns.js';
 
 /** Client of a transaction. */
 export type Database = Prisma.TransactionClient;

@@ -8,10 +8,10 @@ import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { parseListPrices } from '#money/list-prices.js';
 import { renderPriceText } from '#money/price-plan.js';
 import type { Logger } from '#observability/logger.js';
+import { columnsOfPrice, priceOfColumns } from '../apply/price-columns.js';
 import { takeTurn } from '../apply/take-turn.js';
+import { WAITING } from '../apply/waiting.js';
 import type { Database } from '../apply/write-changes.js';
-import { columnsOfPrice, priceOfColumns } from './price-columns.js';
-import { WAITING } from './waiting.js';
 
 /** The table of scheduled prices. `CatalogStore.applyDuePrice` applies them. */
 export class ScheduledPrices {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ERROR_CODES, GatewayError } from '#inference/errors.js';
 import { damagedJson, damagedJsonBytes } from '#testing/damaged-json.js';
 import { testCases } from '#testing/long-run.js';
-import { parseJson } from '../../src/bodies/parse-json.js';
+import { parseJson } from '../../src/http/bodies/parse-json.js';
 import type { ParsedRequest, ProtocolAdapter } from '../../src/protocols/protocol-adapter.js';
 
 /** Limit of an error message: it quotes the request only in part. */

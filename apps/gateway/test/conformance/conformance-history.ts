@@ -3,7 +3,7 @@ import type { StreamEvent } from '#inference/stream-event.js';
 import { collectCompletion } from '#testing/collect-completion.js';
 import { testCases } from '#testing/long-run.js';
 import { type StreamEventsOptions, streamEvents } from '#testing/stream-events.js';
-import { parseJson } from '../../src/bodies/parse-json.js';
+import { parseJson } from '../../src/http/bodies/parse-json.js';
 import type { ParsedRequest, ProtocolAdapter, ReplyContext } from '../../src/protocols/protocol-adapter.js';
 
 /** Returns the fields of the next request, as the format's clients build it: with the reply and a result for each call. */

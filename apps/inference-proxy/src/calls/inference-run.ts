@@ -15,12 +15,13 @@ import type { Logger } from '#observability/logger.js';
 import { logFailure } from '../failures/log-failure.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { LeaseKeeper, LeaseLoss } from '../leases/lease-keeper.js';
+import type { RunFields } from '../leases/run-fields.js';
 import type { SettleForGateway } from '../leases/settle-for-gateway.js';
 import type { RouteCall } from '../routing/route-state.js';
 import { AttemptReport } from './attempt-report.js';
 import { DetachableEvents } from './detachable-events.js';
 import { readOn } from './read-on.js';
-import { type RunFields, RunTrace, type TraceDependencies } from './run-trace.js';
+import { RunTrace, type TraceDependencies } from './run-trace.js';
 import { UsageMeter } from './usage-meter.js';
 
 /** The gateway that reads the stream, for its client. */

@@ -4,6 +4,7 @@ import type { CallContext } from '#messaging/messaging.js';
 import { ownTraceId, traceIdOf, unsampledContext } from '#tracing/trace-context.js';
 import type { Span, Tracer } from '#tracing/tracer.js';
 import type { UpstreamFailure } from '../failures/upstream-failure.js';
+import type { RunFields } from '../leases/run-fields.js';
 import type { CallEnd } from '../metrics/route-metrics.js';
 import { providerOf } from '../metrics/route-metrics.js';
 import type { RouteCall } from '../routing/route-state.js';
@@ -16,14 +17,6 @@ export interface TraceDependencies {
   tracer?: Tracer | undefined;
   /** Ids of the upstreams that get the trace context of their calls. Absent: none. */
   tracedUpstreams?: ReadonlySet<string>;
-}
-
-/** Fields that the log lines of a run share. There is a trace id also while traces are not exported. */
-export interface RunFields {
-  requestId: string;
-  traceId: string | undefined;
-  keyId: string | undefined;
-  holdId: string;
 }
 
 /** The spans of one run: its own, and one for each upstream call by OpenTelemetry's conventions for generative AI. Never holds content. */

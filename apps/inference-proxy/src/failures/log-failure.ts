@@ -1,5 +1,5 @@
 import type { Logger } from '#observability/logger.js';
-import { ConnectionFault } from '../transport/connection-fault.js';
+import { ConnectionFault } from './connection-fault.js';
 import type { UpstreamFailure } from './upstream-failure.js';
 
 interface FailedCall {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { holdRenew, holdSettle, type SettleRequest } from '#contracts/billing/holds.js';
 import type { CallContext, Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
-import type { RunFields } from '../calls/run-trace.js';
+import type { RunFields } from './run-fields.js';
 
 const PAUSE_MAX_MS = 30_000;
 /** By then the lease and its grace have ended, unless billing was away all the time. */

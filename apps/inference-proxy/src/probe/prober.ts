@@ -7,10 +7,10 @@ import type { InferenceRequest } from '#inference/request.js';
 import { isContent } from '#inference/stream-event.js';
 import { callUpstream } from '../calls/call-upstream.js';
 import { UsageMeter } from '../calls/usage-meter.js';
+import { ConnectionFault } from '../failures/connection-fault.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import { UpstreamClient } from '../routing/upstream-client.js';
 import { readApiKey, whyNoKey } from '../transport/api-key.js';
-import { ConnectionFault } from '../transport/connection-fault.js';
 import { type Observation, observeAdapter } from './observe-adapter.js';
 import type { ProbeFailure, ProbeRequest, ProbeResult } from './probe-result.js';
 

@@ -3,8 +3,8 @@ import { buildConnector } from 'undici';
 import { pemCertificates } from '#config/pem-certificates.js';
 import type { SecretFile } from '#config/secret-file.js';
 import type { UpstreamTls } from '#contracts/catalog.js';
+import { ConnectionFault } from '../failures/connection-fault.js';
 import { whyUnread } from './api-key.js';
-import { ConnectionFault } from './connection-fault.js';
 import { secretFile, whyNotSentTo } from './secret-hosts.js';
 
 type Use = 'ca' | 'cert' | 'key';

@@ -4,8 +4,8 @@ import type { Resolver } from '#network/address-guard.js';
 import { type ForwardProxies, type ForwardProxy, NO_FORWARD_PROXIES } from '#network/forward-proxy/forward-proxies.js';
 import { judgeByName } from '#network/forward-proxy/judge-destination.js';
 import { tunnelConnector } from '#network/forward-proxy/tunnel-connector.js';
+import { ConnectionFault } from '../failures/connection-fault.js';
 import { sendsSecrets } from './api-key.js';
-import { ConnectionFault } from './connection-fault.js';
 import { tlsConnector } from './tls-connector.js';
 
 let proxies = NO_FORWARD_PROXIES;

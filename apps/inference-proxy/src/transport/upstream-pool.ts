@@ -3,7 +3,7 @@ import { type buildConnector, Pool } from 'undici';
 import type { Upstream } from '#contracts/catalog.js';
 import { guardedLookup, type Resolver } from '#network/address-guard.js';
 import { ProxyFault } from '#network/forward-proxy/proxy-fault.js';
-import { ConnectionFault, explainBrokenHandshake, explainTls, type Peer } from './connection-fault.js';
+import { ConnectionFault, explainBrokenHandshake, explainTls, type Peer } from '../failures/connection-fault.js';
 import { type Place, upstreamConnector } from './upstream-connector.js';
 
 const HEADER_BYTES_MAX = 16 * 1024;

@@ -1,8 +1,8 @@
+import type { ChatRequest } from '../chat-request.js';
 import type { Directives } from '../directives.js';
 import type { CacheablePrompt } from '../prompt-cache.js';
 import type { ReplyPlan } from '../reply/plan-reply.js';
 import type { ErrorObject } from '../sim-error.js';
-import type { ChatRequest } from './chat/parse-request.js';
 
 /** One event of a stream, with the number of tokens that it carries. */
 export interface ReplyEvent {

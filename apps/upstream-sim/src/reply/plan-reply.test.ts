@@ -1,4 +1,4 @@
-import type { ChatRequest } from '../dialects/chat/parse-request.js';
+import type { ChatRequest } from '../chat-request.js';
 import { findDirectives } from '../directives.js';
 import { SIM_MODELS, type SimModel } from './models.js';
 import { planReply, type ReplyPlan, textOfLastUser } from './plan-reply.js';

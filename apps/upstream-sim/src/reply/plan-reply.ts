@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { ChatMessage, ChatRequest } from '../dialects/chat/parse-request.js';
-import { isObject } from '../dialects/field-checks.js';
+import type { ChatMessage, ChatRequest } from '../chat-request.js';
 import type { Directives } from '../directives.js';
+import { isObject } from '../field-checks.js';
 import { SimError } from '../sim-error.js';
 import type { SimModel } from './models.js';
 import { type PlannedCall, requestedCalls } from './requested-calls.js';

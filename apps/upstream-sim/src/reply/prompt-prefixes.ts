@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ChatRequest } from '../dialects/chat/parse-request.js';
+import type { ChatRequest } from '../chat-request.js';
 import { CACHED_TOKENS_MIN, type Prefix } from '../prompt-cache.js';
 import { BYTES_PER_TOKEN, promptTexts, TOKENS_PER_IMAGE } from './usage-rule.js';
 

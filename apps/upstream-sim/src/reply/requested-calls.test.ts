@@ -1,4 +1,4 @@
-import type { ChatMessage, ChatRequest } from '../dialects/chat/parse-request.js';
+import type { ChatMessage, ChatRequest } from '../chat-request.js';
 import { requestedCalls } from './requested-calls.js';
 
 const USER: ChatMessage = { role: 'user', content: 'call look {"at":"it"}' };

@@ -1,4 +1,4 @@
-import type { ChatRequest } from '../dialects/chat/parse-request.js';
+import type { ChatRequest } from '../chat-request.js';
 import { withoutDirectives } from '../directives.js';
 import { schemaValue } from './schema-value.js';
 import { seedOf } from './seeded-text.js';

@@ -1,4 +1,4 @@
-import type { ChatMessage, ChatRequest } from '../dialects/chat/parse-request.js';
+import type { ChatMessage, ChatRequest } from '../chat-request.js';
 
 /** Prompt tokens of an image of any size. */
 export const TOKENS_PER_IMAGE = 256;

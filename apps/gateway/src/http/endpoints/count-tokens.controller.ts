@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Post, Req, Res, UseGuards } from '@nestjs/common';
 import { estimatePromptTokens } from '#inference/estimate-tokens.js';
-import { BodyParser } from '../../bodies/body-parser.js';
-import { BodyReader } from '../../bodies/read-body.js';
 import { CatalogClient } from '../../clients/catalog.js';
 import { checkImages } from '../../pipeline/quote.js';
+import { BodyParser } from '../bodies/body-parser.js';
+import { BodyReader } from '../bodies/read-body.js';
 import { callerOf, type GatewayRequest } from '../http-exchange.js';
 import { ApiKeyGuard } from '../limits/api-key.guard.js';
 import { writeJson } from '../replies/write-reply.js';

@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '#inference/errors.js';
-import type { BodyParser } from '../../bodies/body-parser.js';
-import type { BodyReader } from '../../bodies/read-body.js';
 import type { Reply } from '../../pipeline/reply.js';
 import { type InferenceRecord, type InferenceServices, runInference } from '../../pipeline/run-inference.js';
 import type { ParsedRequest, ProtocolAdapter } from '../../protocols/protocol-adapter.js';
 import { attributionOf } from '../attribution.js';
+import type { BodyParser } from '../bodies/body-parser.js';
+import type { BodyReader } from '../bodies/read-body.js';
 import { callerOf, type GatewayRequest } from '../http-exchange.js';
 import { PlainReply } from '../replies/plain-reply.js';
 import { StreamReply, type StreamTimes } from '../replies/stream-reply.js';

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import { GatewayError } from '#inference/errors.js';
-import { ClientDisconnectedError } from '../../bodies/read-body.js';
+import { ClientDisconnectedError } from '../bodies/read-body.js';
 import type { GatewayRequest } from '../http-exchange.js';
 import type { RequestRates } from '../limits/request-rates.js';
 import { routeAt, routeMeantBy } from '../routes.js';

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { GatewayError } from '#inference/errors.js';
-import { canDiscardBody, discardBody } from '../../bodies/discard-body.js';
+import { canDiscardBody, discardBody } from '../bodies/discard-body.js';
 import type { GatewayRequest, HttpExchange } from '../http-exchange.js';
 import { rateLimitHeaders } from './rate-limit-headers.js';
 

@@ -1,8 +1,8 @@
+import type { ChatMessage, ChatPart, ChatRequest, ChatTool } from '../../chat-request.js';
+import { isObject, type Json, parseJson } from '../../field-checks.js';
 import type { Prefix } from '../../prompt-cache.js';
 import { promptTokens } from '../../reply/usage-rule.js';
 import { SimError } from '../../sim-error.js';
-import type { ChatMessage, ChatPart, ChatRequest, ChatTool } from '../chat/parse-request.js';
-import { isObject, type Json, parseJson } from '../field-checks.js';
 import { bodyOfBlocks, type CacheMarker, prefixKeys, promptBlocks, readMarkers } from './prompt-blocks.js';
 
 /**

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { isObject, type Json } from '../../field-checks.js';
 import type { CacheTtl } from '../../prompt-cache.js';
 import { SimError } from '../../sim-error.js';
-import { isObject, type Json } from '../field-checks.js';
 
 /** A tool, a block of `system` or a block of a message: the units that a marker can end. */
 export interface PromptBlock {

@@ -1,6 +1,6 @@
 import type { Directives } from '../../directives.js';
+import type { Json } from '../../field-checks.js';
 import type { ReplyPlan } from '../../reply/plan-reply.js';
-import type { Json } from '../field-checks.js';
 import { argumentPieces, inTurn, pieces, wholeArguments } from '../pieces.js';
 import type { ReplyEvent } from '../sim-dialect.js';
 

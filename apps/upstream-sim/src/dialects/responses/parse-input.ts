@@ -1,6 +1,6 @@
+import type { ChatMessage, ChatPart } from '../../chat-request.js';
+import { invalidValue, isObject } from '../../field-checks.js';
 import { SimError } from '../../sim-error.js';
-import type { ChatMessage, ChatPart } from '../chat/parse-request.js';
-import { invalidValue, isObject } from '../field-checks.js';
 
 const ROLES = new Set(['system', 'developer', 'user', 'assistant']);
 const CALL_ID_LENGTH_MAX = 64;

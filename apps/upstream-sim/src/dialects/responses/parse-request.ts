@@ -1,6 +1,6 @@
+import type { ChatRequest, ChatTool } from '../../chat-request.js';
+import { checkCacheFields, invalidValue, isObject, parseBody } from '../../field-checks.js';
 import { SimError } from '../../sim-error.js';
-import type { ChatRequest, ChatTool } from '../chat/parse-request.js';
-import { checkCacheFields, invalidValue, isObject, parseBody } from '../field-checks.js';
 import { parseInput } from './parse-input.js';
 
 /** The parts of a request that decide the shape of its reply. */

@@ -1,8 +1,8 @@
 import type { Directives } from '../../directives.js';
+import type { Json } from '../../field-checks.js';
 import type { ReplyPlan } from '../../reply/plan-reply.js';
 import type { PlannedCall } from '../../reply/requested-calls.js';
 import { shapeUsage } from '../../reply/shape-usage.js';
-import type { Json } from '../field-checks.js';
 import { argumentPieces, inTurn, type Piece, pieces, wholeArguments } from '../pieces.js';
 import type { ReplyEvent } from '../sim-dialect.js';
 import type { ReplyShape } from './parse-request.js';

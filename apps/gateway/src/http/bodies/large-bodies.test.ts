@@ -5,9 +5,9 @@ import { Worker } from 'node:worker_threads';
 import { FakeServices, TEST_MODEL } from '#testing/fake-services.js';
 import { leastMs } from '#testing/least-ms.js';
 import { cpuMsOf, longestTurnMs } from '#testing/longest-turn.js';
-import { type Answer, errorOf, JSON_TYPE, KEY, startTestGateway, type TestGateway, textOf, until } from '../../test/test-gateway.js';
-import { protocolAt, ROUTES } from '../http/routes.js';
-import { ADAPTERS } from '../protocols/adapters.js';
+import { type Answer, errorOf, JSON_TYPE, KEY, startTestGateway, type TestGateway, textOf, until } from '../../../test/test-gateway.js';
+import { ADAPTERS } from '../../protocols/adapters.js';
+import { protocolAt, ROUTES } from '../routes.js';
 import { parseJson } from './parse-json.js';
 import { parseLargeBody } from './parse-large-body.js';
 

@@ -1,6 +1,6 @@
 import type { Price } from '#money/price.js';
-import type { Database } from '../apply/write-changes.js';
 import { priceOfColumns } from './price-columns.js';
+import type { Database } from './write-changes.js';
 
 /** A scheduled price whose time has come. */
 export interface DuePrice {

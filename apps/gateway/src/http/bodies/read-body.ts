@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '#inference/errors.js';
 import { BodyRate } from '#network/body-rate.js';
 import { IncomingBody } from '#network/incoming-body.js';
-import type { GatewayRequest } from '../http/http-exchange.js';
-import { stopError } from '../pipeline/reply.js';
+import { stopError } from '../../pipeline/reply.js';
+import type { GatewayRequest } from '../http-exchange.js';
 import { BodyBudget, type BodyBudgetLimits } from './body-budget.js';
 
 /** Thrown when the client disconnects before its request is complete, so that no reply is sent. */

@@ -1,8 +1,8 @@
 import { measurePrompt, type PromptSize } from '#inference/prompt-size.js';
 import type { InferenceRequest } from '#inference/request.js';
-import { EncodedRequest } from '../encoded-request.js';
-import { parseCountRequest } from '../protocols/messages/request.js';
-import type { BodyAttribution, ParsedRequest, ProtocolAdapter, ReplyOptions } from '../protocols/protocol-adapter.js';
+import { EncodedRequest } from '../../encoded-request.js';
+import { parseCountRequest } from '../../protocols/messages/request.js';
+import type { BodyAttribution, ParsedRequest, ProtocolAdapter, ReplyOptions } from '../../protocols/protocol-adapter.js';
 import type { BodyWorkers } from './body-workers.js';
 import type { WorkOwner } from './fair-queue.js';
 import { checkShape, type JsonShape, parseText, readUtf8 } from './parse-json.js';

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { createLogger } from '#observability/logger.js';
-import { startBodyWorker } from '../../test/test-gateway.js';
+import { startBodyWorker } from '../../../test/test-gateway.js';
 import { BodyWorkers } from './body-workers.js';
 import type { WorkOwner } from './fair-queue.js';
 import { ClientDisconnectedError } from './read-body.js';

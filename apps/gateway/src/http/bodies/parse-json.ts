@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { closingQuote } from '#inference/closing-quote.js';
 import { GatewayError } from '#inference/errors.js';
 import { mayHoldLongNumbers, parseExactly } from '#inference/exact-json.js';
-import { JSON_LEVELS_MAX } from '../protocols/body-fields/body-fields.js';
+import { JSON_LEVELS_MAX } from '../../protocols/body-fields/body-fields.js';
 
 /** Objects, arrays and items. The inference-proxy parses, renders and encodes each for up to a microsecond, on its main thread. */
 const VALUES_MAX = 50_000;

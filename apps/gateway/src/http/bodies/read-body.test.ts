@@ -6,7 +6,7 @@ import { keyResolve } from '#contracts/billing/keys.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { FakeEventStream } from '#testing/fake-messaging.js';
 import { HELLO, TEST_CALLER, TEST_KEY, testKey } from '#testing/fake-services.js';
-import { CHAT, CHAT_BODY, errorOf, JSON_TYPE, KEY, startTestGateway, type TestGateway, textOf, until } from '../../test/test-gateway.js';
+import { CHAT, CHAT_BODY, errorOf, JSON_TYPE, KEY, startTestGateway, type TestGateway, textOf, until } from '../../../test/test-gateway.js';
 
 let gateway: TestGateway;
 

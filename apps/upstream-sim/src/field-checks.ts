@@ -1,4 +1,4 @@
-import { SimError } from '../sim-error.js';
+import { SimError } from './sim-error.js';
 
 export type Json = Record<string, unknown>;
 

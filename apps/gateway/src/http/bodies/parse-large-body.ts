@@ -1,9 +1,9 @@
 import { measurePrompt } from '#inference/prompt-size.js';
 import type { InferenceRequest } from '#inference/request.js';
-import type { RequestSummary } from '../encoded-request.js';
-import { ADAPTERS } from '../protocols/adapters.js';
-import { parseCountRequest } from '../protocols/messages/request.js';
-import type { BodyAttribution, ParsedRequest, ProtocolName, ReplyOptions } from '../protocols/protocol-adapter.js';
+import type { RequestSummary } from '../../encoded-request.js';
+import { ADAPTERS } from '../../protocols/adapters.js';
+import { parseCountRequest } from '../../protocols/messages/request.js';
+import type { BodyAttribution, ParsedRequest, ProtocolName, ReplyOptions } from '../../protocols/protocol-adapter.js';
 import { parseJson } from './parse-json.js';
 
 /** The format of a generation request, or `count-tokens`. */
