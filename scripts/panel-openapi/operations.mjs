@@ -4,8 +4,8 @@ import ts from 'typescript';
 import { SchemaWriter } from '../asyncapi/json-schema.mjs';
 
 const ROUTES = 'apps/panel/src/http/routes.ts';
-const ERRORS = 'apps/panel/src/http/panel-error.ts';
-const ERROR_BODY = 'apps/panel/src/api/shapes/error.ts';
+const ERRORS = 'apps/panel/src/errors/panel-error.ts';
+const ERROR_BODY = 'apps/panel/src/shapes/error.ts';
 const CONTROLLERS = 'apps/panel/src/api';
 
 /**

@@ -5,14 +5,14 @@
  *
  * Returns one import `{ from, to }` for each arrow of a circle. `modules` are those of dependency-cruiser.
  */
-export function findFolderCircles(modules, { path, pathNot, exceptions }) {
+export function findFolderCircles(modules, { path, pathNot }) {
   const [wanted, unwanted] = [new RegExp(path), new RegExp(pathNot)];
   const counts = (file) => wanted.test(file) && !unwanted.test(file);
   const arrows = new Map();
   for (const { source, dependencies } of modules.filter((module) => counts(module.source))) {
     for (const { resolved } of dependencies.filter((dependency) => counts(dependency.resolved))) {
       const folders = whereTheyPart(source, resolved);
-      if (!folders || exceptions.includes(folders.parent)) continue;
+      if (!folders) continue;
       const targets = arrows.get(folders.from) ?? new Map();
       arrows.set(folders.from, targets);
       if (!targets.has(folders.to)) targets.set(folders.to, { from: source, to: resolved });
@@ -27,7 +27,7 @@ function whereTheyPart(source, target) {
   const depth = from.findIndex((name, position) => name !== to[position]);
   if (depth < 1 || depth >= from.length - 1 || depth >= to.length - 1) return undefined;
   const upTo = (names, length) => names.slice(0, length).join('/');
-  return { parent: upTo(from, depth), from: upTo(from, depth + 1), to: upTo(to, depth + 1) };
+  return { from: upTo(from, depth + 1), to: upTo(to, depth + 1) };
 }
 
 function reaches(arrows, start, end) {

@@ -7,7 +7,6 @@ import { JournalReads } from '#database/journal-reads.js';
 import { createPrismaClient, type PrismaClient } from '#database/prisma-client.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
 import { createTestDatabase } from '#testing/test-database.js';
-import type { Permission, Role } from '../src/api/shapes/identity.js';
 import { journaled } from '../src/audit/journaled.js';
 import { API_PREFIX } from '../src/http/routes.js';
 import { Invites } from '../src/identity/invites.js';
@@ -15,6 +14,7 @@ import { Sessions } from '../src/identity/sessions.js';
 import type { SsoProviderConfig } from '../src/identity/sso/sso-provider.config.js';
 import { SIGN_INS_AT_ONCE } from '../src/identity/turns.js';
 import { PanelConfig } from '../src/panel.config.js';
+import type { Permission, Role } from '../src/shapes/identity.js';
 import { createPanel } from '../src/start-panel.js';
 
 export const PANEL_URL = 'http://127.0.0.1:8081';

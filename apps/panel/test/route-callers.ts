@@ -1,5 +1,5 @@
-import type { Role } from '../src/api/shapes/identity.js';
 import type { RouteName } from '../src/http/routes.js';
+import type { Role } from '../src/shapes/identity.js';
 
 const EVERY_ROLE: readonly Role[] = ['admin', 'auditor', 'owner', 'finance', 'developer', 'viewer'];
 

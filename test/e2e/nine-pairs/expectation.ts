@@ -3,7 +3,7 @@ import { ERROR_CODES, type ErrorCode } from '#inference/errors.js';
 import { estimateOutputTokens } from '#inference/estimate-tokens.js';
 import type { Usage } from '#inference/usage.js';
 import { costOf } from '#money/price.js';
-import type { ChatRequest } from '../../../apps/upstream-sim/src/dialects/chat/parse-request.js';
+import type { ChatRequest } from '../../../apps/upstream-sim/src/chat-request.js';
 import { completionTokens, promptTokens, tokensOf } from '../../../apps/upstream-sim/src/reply/usage-rule.js';
 import { argumentsText, renderChat } from './chat-client.js';
 import { type Case, exceptionsOf, type Mode } from './grid.js';

@@ -6,7 +6,7 @@ import { balanceGet } from '#contracts/billing/money.js';
 import { usageQuery } from '#contracts/billing/usage.js';
 import { type EndedRequest, requestsEnded } from '#contracts/gateway.js';
 import { PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
-import type { TrafficReply } from '../api/shapes/traffic.js';
+import type { TrafficReply } from '../shapes/traffic.js';
 import { ActivityRecorder } from './activity-recorder.js';
 import { REFUSED_ROWS_MAX } from './refused-rows.js';
 

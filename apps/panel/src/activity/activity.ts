@@ -1,6 +1,6 @@
 import type { EndedRequest } from '#contracts/gateway.js';
 import type { JournalReads } from '#database/journal-reads.js';
-import type { TrafficReply } from '../api/shapes/traffic.js';
+import type { TrafficReply } from '../shapes/traffic.js';
 import { queryTraffic } from './query-traffic.js';
 import type { TrafficQuery } from './traffic-query.js';
 

@@ -1,7 +1,7 @@
 import { type EndedRequest, requestsEnded } from '#contracts/gateway.js';
 import { FairShares } from '#messaging/fair-shares.js';
 import type { Messaging } from '#messaging/messaging.js';
-import { PanelError } from '../http/panel-error.js';
+import { PanelError } from '../errors/panel-error.js';
 
 /** Pages that watch. An account, or the operators together, get 80 % of them at most, and less while others watch. */
 const WATCHERS_MAX = 500;

@@ -1,6 +1,6 @@
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
-import type { TrafficGroup, TrafficOutcome, TrafficReply, TrafficRow, TrafficSums } from '../api/shapes/traffic.js';
-import { PanelError } from '../http/panel-error.js';
+import { PanelError } from '../errors/panel-error.js';
+import type { TrafficGroup, TrafficOutcome, TrafficReply, TrafficRow, TrafficSums } from '../shapes/traffic.js';
 import { percentilesOf } from './histogram.js';
 import { readGaps } from './recording.js';
 import { TRAFFIC_GROUPS, type TrafficQuery } from './traffic-query.js';

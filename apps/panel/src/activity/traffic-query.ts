@@ -1,6 +1,6 @@
 import { ArrayMaxSize, ArrayUnique, IsArray, IsIn, IsOptional } from 'class-validator';
 import { Id, Instant, Text } from '#contracts/billing/fields.js';
-import type { TrafficGroup, TrafficStep } from '../api/shapes/traffic.js';
+import type { TrafficGroup, TrafficStep } from '../shapes/traffic.js';
 
 const TRAFFIC_STEPS: readonly TrafficStep[] = ['minute', 'hour', 'day'];
 export const TRAFFIC_GROUPS: readonly TrafficGroup[] = ['account', 'project', 'key', 'model'];

@@ -8,10 +8,10 @@ import {
   ListRequest,
 } from '#contracts/billing/accounts.js';
 import { Handles } from '../http/handles.decorator.js';
-import { callerOf, type PanelRequest } from '../http/panel-request.js';
+import { callerOf, type PanelRequest } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
+import type { AccountListReply, ShownAccount } from '../shapes/accounts.js';
 import { Input } from './input.decorator.js';
-import type { AccountListReply, ShownAccount } from './shapes/accounts.js';
 import { visibleAccount } from './visible-money.js';
 
 @Controller()

@@ -2,14 +2,14 @@ import { Controller, Req, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { AuditListRequest } from '#contracts/audit.js';
 import { Handles } from '../http/handles.decorator.js';
-import { callerOf, type PanelRequest } from '../http/panel-request.js';
+import { callerOf, type PanelRequest } from '../requests/panel-request.js';
 import { pagesOf } from '../services/pages.js';
 import { readerOf } from '../services/reader-of.js';
 import { Services } from '../services/services.js';
+import type { AuditEntry, AuditListReply } from '../shapes/audit.js';
 import { AuditJournals } from './audit/audit-journals.js';
 import { type Columns, sendCsv } from './csv.js';
 import { Input } from './input.decorator.js';
-import type { AuditEntry, AuditListReply } from './shapes/audit.js';
 
 const PAGE_ROWS = 200;
 

@@ -7,13 +7,13 @@ import {
   budgetRemove,
   budgetSet,
 } from '#contracts/billing/budgets.js';
+import { PanelError } from '../errors/panel-error.js';
 import { Handles } from '../http/handles.decorator.js';
 import { IdPipe } from '../http/id.pipe.js';
-import { PanelError } from '../http/panel-error.js';
-import type { PanelRequest } from '../http/panel-request.js';
+import type { PanelRequest } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
+import type { Budget, BudgetListReply } from '../shapes/budgets.js';
 import { Input } from './input.decorator.js';
-import type { Budget, BudgetListReply } from './shapes/budgets.js';
 
 @Controller()
 export class BudgetsController {

@@ -1,8 +1,8 @@
 import { ArrayMaxSize, ArrayMinSize, ArrayUnique, IsArray, IsBoolean, IsIn, IsOptional } from 'class-validator';
 import { Id, Instant, Text } from '#contracts/billing/fields.js';
-import { PageQuery } from '../http/page.js';
 import { PERMISSIONS } from '../permissions/permissions.js';
 import { ROLES } from '../permissions/roles.js';
+import { PageQuery } from '../requests/page.js';
 import type {
   ConfirmBody,
   InviteAcceptBody,
@@ -14,7 +14,7 @@ import type {
   Role,
   SignInBody,
   TokenCreateBody,
-} from './shapes/identity.js';
+} from '../shapes/identity.js';
 
 /** Longer than any e-mail or password, so that a hash never gets more. */
 const CREDENTIAL_MAX = 1_000;

@@ -3,13 +3,13 @@ import type { Response } from 'express';
 import { authorOf, clientOf } from '../http/author-of.js';
 import { Handles } from '../http/handles.decorator.js';
 import { IdPipe } from '../http/id.pipe.js';
-import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { SessionCookie } from '../http/session-cookie.js';
 import { Invites } from '../identity/invites.js';
 import { People } from '../identity/people.js';
+import { callerOf, type PanelRequest } from '../requests/panel-request.js';
+import type { CreatedInvite, InviteListReply, InviteView, Me } from '../shapes/identity.js';
 import { InviteAcceptRequest, InviteCreateRequest, InviteShowRequest, ScopedPageQuery } from './identity.dto.js';
 import { accountsOf } from './members.controller.js';
-import type { CreatedInvite, InviteListReply, InviteView, Me } from './shapes/identity.js';
 
 /** One-time links that give a person a role. */
 @Controller()

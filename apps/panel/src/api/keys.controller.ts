@@ -12,11 +12,11 @@ import {
   keyUpdate,
 } from '#contracts/billing/keys.js';
 import { Handles } from '../http/handles.decorator.js';
-import { callerOf, type PanelRequest } from '../http/panel-request.js';
+import { callerOf, type PanelRequest } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
+import type { ApiKey, CreatedKey, KeyListReply, RotatedKey } from '../shapes/keys.js';
 import { Input } from './input.decorator.js';
 import { ownedKey, ownedProject } from './owned.js';
-import type { ApiKey, CreatedKey, KeyListReply, RotatedKey } from './shapes/keys.js';
 
 @Controller()
 export class KeysController {

@@ -7,7 +7,7 @@ import { LiveTail } from '../activity/live-tail.js';
 import { Credentials } from '../http/credentials.js';
 import { EVENT_STREAM_HEADERS } from '../http/event-stream.js';
 import { Handles } from '../http/handles.decorator.js';
-import { callerOf, type PanelRequest } from '../http/panel-request.js';
+import { callerOf, type PanelRequest } from '../requests/panel-request.js';
 import { Input } from './input.decorator.js';
 
 /** Milliseconds between two pings. A session that is over ends the stream by then. */

@@ -1,11 +1,11 @@
 import { Body, Controller, Req } from '@nestjs/common';
 import { authorOf } from '../http/author-of.js';
 import { Handles } from '../http/handles.decorator.js';
-import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { People } from '../identity/people.js';
 import { PanelConfig } from '../panel.config.js';
+import { callerOf, type PanelRequest } from '../requests/panel-request.js';
+import type { Me, MeReply } from '../shapes/identity.js';
 import { MeUpdateRequest } from './identity.dto.js';
-import type { Me, MeReply } from './shapes/identity.js';
 
 /** The signed-in person. */
 @Controller()

@@ -2,11 +2,11 @@ import { Body, Controller, Param, Query, Req } from '@nestjs/common';
 import { authorOf } from '../http/author-of.js';
 import { Handles } from '../http/handles.decorator.js';
 import { IdPipe } from '../http/id.pipe.js';
-import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { Members } from '../identity/members.js';
 import type { Access } from '../permissions/access.js';
+import { callerOf, type PanelRequest } from '../requests/panel-request.js';
+import type { Member, MemberListReply, Permission } from '../shapes/identity.js';
 import { MemberUpdateRequest, ScopedPageQuery, ScopeQuery } from './identity.dto.js';
-import type { Member, MemberListReply, Permission } from './shapes/identity.js';
 
 /** People and their roles. */
 @Controller()

@@ -10,9 +10,8 @@ import {
 } from '#contracts/catalog-revisions.js';
 import { PriceCancelRequest, PriceScheduleRequest, priceCancel, priceList, priceSchedule } from '#contracts/scheduled-prices.js';
 import { Handles } from '../http/handles.decorator.js';
-import type { PanelRequest } from '../http/panel-request.js';
+import type { PanelRequest } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
-import { Input } from './input.decorator.js';
 import type {
   CatalogApplyReply,
   CatalogGetReply,
@@ -21,7 +20,8 @@ import type {
   PriceListReply,
   RevisionListReply,
   ScheduledPrice,
-} from './shapes/models.js';
+} from '../shapes/models.js';
+import { Input } from './input.decorator.js';
 
 @Controller()
 export class ModelsController {

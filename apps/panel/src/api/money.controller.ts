@@ -12,11 +12,9 @@ import {
 } from '#contracts/billing/money.js';
 import { MovementListRequest, movementList } from '#contracts/billing/movements.js';
 import { Handles } from '../http/handles.decorator.js';
-import type { PanelRequest } from '../http/panel-request.js';
+import type { PanelRequest } from '../requests/panel-request.js';
 import { onePage } from '../services/pages.js';
 import { Services } from '../services/services.js';
-import { sendCsv } from './csv.js';
-import { Input } from './input.decorator.js';
 import type {
   AdjustmentCreateReply,
   MovementListReply,
@@ -24,7 +22,9 @@ import type {
   RefundCreateReply,
   Statement,
   TopupCreateReply,
-} from './shapes/money.js';
+} from '../shapes/money.js';
+import { sendCsv } from './csv.js';
+import { Input } from './input.decorator.js';
 import { readStatement } from './statements/read-statement.js';
 import { STATEMENT_COLUMNS, statementTable } from './statements/statement-table.js';
 

@@ -18,12 +18,12 @@ import { ServiceError } from '#contracts/service-error.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
-import { PanelError } from '../http/panel-error.js';
+import { PanelError } from '../errors/panel-error.js';
 import { Invites } from '../identity/invites.js';
 import { Members } from '../identity/members.js';
 import { Sessions } from '../identity/sessions.js';
+import type { Member } from '../shapes/identity.js';
 import { AuditJournals } from './audit/audit-journals.js';
-import type { Member } from './shapes/identity.js';
 
 export const LOGGER = Symbol('logger');
 

@@ -1,14 +1,14 @@
 import { Controller, Req } from '@nestjs/common';
 import { Activity } from '../activity/activity.js';
 import { Handles } from '../http/handles.decorator.js';
-import { callerOf, type PanelRequest } from '../http/panel-request.js';
+import { callerOf, type PanelRequest } from '../requests/panel-request.js';
 import { readerOf } from '../services/reader-of.js';
 import { Services } from '../services/services.js';
+import type { Overview } from '../shapes/overview.js';
 import { Input } from './input.decorator.js';
 import { OverviewQuery } from './overview/overview-query.js';
 import { PlatformWarnings } from './overview/platform-warnings.js';
 import { readOverview } from './overview/read-overview.js';
-import type { Overview } from './shapes/overview.js';
 import { visibleOverview } from './visible-money.js';
 
 @Controller()

@@ -1,9 +1,9 @@
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import type { Response } from 'express';
+import { PanelError } from '../errors/panel-error.js';
 import { Handles } from '../http/handles.decorator.js';
-import { PanelError } from '../http/panel-error.js';
-import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { Playground } from '../playground/playground.js';
+import { callerOf, type PanelRequest } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
 import { ownedProject } from './owned.js';
 import { PlaygroundRequest } from './playground.dto.js';

@@ -1,6 +1,6 @@
 import { IsObject } from 'class-validator';
 import { Id } from '#contracts/billing/fields.js';
-import type { PlaygroundBody } from './shapes/playground.js';
+import type { PlaygroundBody } from '../shapes/playground.js';
 
 export class PlaygroundRequest implements PlaygroundBody {
   /** Project that pays, and whose limits apply. */

@@ -2,11 +2,11 @@ import { Controller, Req } from '@nestjs/common';
 import { ListRequest } from '#contracts/billing/accounts.js';
 import { ProjectCreateRequest, ProjectUpdateRequest, projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
 import { Handles } from '../http/handles.decorator.js';
-import { callerOf, type PanelRequest } from '../http/panel-request.js';
+import { callerOf, type PanelRequest } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
+import type { Project, ProjectListReply } from '../shapes/projects.js';
 import { Input } from './input.decorator.js';
 import { ownedProject } from './owned.js';
-import type { Project, ProjectListReply } from './shapes/projects.js';
 
 @Controller()
 export class ProjectsController {

@@ -4,15 +4,15 @@ import { RequestListRequest, RequestShowRequest, requestList } from '#contracts/
 import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
 import { Activity } from '../activity/activity.js';
 import { Handles } from '../http/handles.decorator.js';
-import { callerOf, type PanelRequest } from '../http/panel-request.js';
+import { callerOf, type PanelRequest } from '../requests/panel-request.js';
 import { pagesOf } from '../services/pages.js';
 import { readerOf } from '../services/reader-of.js';
 import { Services } from '../services/services.js';
+import type { BilledRequest, RequestListReply, RequestRow } from '../shapes/requests.js';
+import type { ActivityReply } from '../shapes/traffic.js';
 import { type Columns, sendCsv } from './csv.js';
 import { Input } from './input.decorator.js';
 import { ownedRequest } from './owned.js';
-import type { BilledRequest, RequestListReply, RequestRow } from './shapes/requests.js';
-import type { ActivityReply } from './shapes/traffic.js';
 import { visibleRequest } from './visible-money.js';
 
 /** Rows on a page of a file, the most that billing returns. */

@@ -15,7 +15,7 @@ import { MessagingError } from '#messaging/messaging.js';
 import type { FakeEventStream } from '#testing/fake-messaging.js';
 import { PANEL_URL, PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
 import { API_PREFIX } from '../http/routes.js';
-import type { PanelErrorBody } from './shapes/error.js';
+import type { PanelErrorBody } from '../shapes/error.js';
 
 const ACME = '0190a6f0-7c1e-7000-8000-00000000000a';
 const OTHER = '0190a6f0-7c1e-7000-8000-00000000000f';

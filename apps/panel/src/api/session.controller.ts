@@ -1,16 +1,16 @@
 import { Body, Controller, Param, Req, Res } from '@nestjs/common';
 import type { Response } from 'express';
+import { PanelError } from '../errors/panel-error.js';
 import { authorOf, clientOf } from '../http/author-of.js';
 import { Handles } from '../http/handles.decorator.js';
 import { IdPipe } from '../http/id.pipe.js';
-import { PanelError } from '../http/panel-error.js';
-import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { SessionCookie } from '../http/session-cookie.js';
 import { People } from '../identity/people.js';
 import { Sessions } from '../identity/sessions.js';
 import { SignIn } from '../identity/sign-in.js';
+import { callerOf, type PanelRequest } from '../requests/panel-request.js';
+import type { Me, Session, SessionListReply } from '../shapes/identity.js';
 import { ConfirmRequest, SignInRequest } from './identity.dto.js';
-import type { Me, Session, SessionListReply } from './shapes/identity.js';
 
 /** Signing in and out, and the list of a person's sessions. */
 @Controller()

@@ -1,16 +1,16 @@
 import { Controller, Inject, Param, Query, Req, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import type { Logger } from '#observability/logger.js';
+import { PanelError } from '../errors/panel-error.js';
 import { authorOf, clientOf } from '../http/author-of.js';
 import { Handles } from '../http/handles.decorator.js';
-import { PanelError } from '../http/panel-error.js';
-import type { PanelRequest } from '../http/panel-request.js';
 import { SessionCookie } from '../http/session-cookie.js';
 import { Sso } from '../identity/sso/sso.js';
 import { AttemptCookie } from '../identity/sso/sso-attempt.js';
 import { SsoError } from '../identity/sso/sso-error.js';
+import type { PanelRequest } from '../requests/panel-request.js';
+import type { SignInWays, SsoFailure } from '../shapes/sso.js';
 import { LOGGER } from './operator.controller.js';
-import type { SignInWays, SsoFailure } from './shapes/sso.js';
 import { SsoStartRequest } from './sso.dto.js';
 
 /** Makes a path an address that can be parsed. */

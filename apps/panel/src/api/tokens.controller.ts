@@ -2,11 +2,11 @@ import { Body, Controller, Param, Query, Req } from '@nestjs/common';
 import { authorOf } from '../http/author-of.js';
 import { Handles } from '../http/handles.decorator.js';
 import { IdPipe } from '../http/id.pipe.js';
-import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { Tokens } from '../identity/tokens.js';
+import { callerOf, type PanelRequest } from '../requests/panel-request.js';
+import type { CreatedToken, Token, TokenListReply } from '../shapes/identity.js';
 import { ScopedPageQuery, TokenCreateRequest } from './identity.dto.js';
 import { accountsOf } from './members.controller.js';
-import type { CreatedToken, Token, TokenListReply } from './shapes/identity.js';
 
 /** Credentials of programs. */
 @Controller()

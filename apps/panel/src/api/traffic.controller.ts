@@ -2,10 +2,10 @@ import { Controller, Req } from '@nestjs/common';
 import { Activity } from '../activity/activity.js';
 import { TrafficQuery } from '../activity/traffic-query.js';
 import { Handles } from '../http/handles.decorator.js';
-import type { PanelRequest } from '../http/panel-request.js';
+import type { PanelRequest } from '../requests/panel-request.js';
 import { readerOf } from '../services/reader-of.js';
+import type { TrafficReply } from '../shapes/traffic.js';
 import { Input } from './input.decorator.js';
-import type { TrafficReply } from './shapes/traffic.js';
 
 @Controller()
 export class TrafficController {

@@ -5,10 +5,10 @@ import { failedEveryCall, routeAdvice, routeState } from '#contracts/route-state
 import { type RouteStatus, routeStatus } from '#contracts/route-status.js';
 import { sendEvents } from '../http/event-stream.js';
 import { Handles } from '../http/handles.decorator.js';
-import type { PanelRequest } from '../http/panel-request.js';
+import type { PanelRequest } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
+import type { UpstreamRoute, UpstreamsReply } from '../shapes/upstreams.js';
 import { Input } from './input.decorator.js';
-import type { UpstreamRoute, UpstreamsReply } from './shapes/upstreams.js';
 import { UpstreamTestRequest } from './upstreams.dto.js';
 
 /** Replicas answer at once; one that does not is down. */

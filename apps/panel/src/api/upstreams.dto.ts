@@ -1,6 +1,6 @@
 import { IsOptional } from 'class-validator';
 import { Text } from '#contracts/billing/fields.js';
-import type { UpstreamTestBody } from './shapes/upstreams.js';
+import type { UpstreamTestBody } from '../shapes/upstreams.js';
 
 /** The inference-proxy knows which ids and models exist. */
 export class UpstreamTestRequest implements UpstreamTestBody {

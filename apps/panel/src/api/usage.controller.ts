@@ -3,12 +3,12 @@ import type { Response } from 'express';
 import { USAGE_GROUPS, type UsageGroup, UsageQueryRequest, type UsageRow, usageQuery } from '#contracts/billing/usage.js';
 import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
 import { Handles } from '../http/handles.decorator.js';
-import type { PanelRequest } from '../http/panel-request.js';
+import type { PanelRequest } from '../requests/panel-request.js';
 import { pagesOf } from '../services/pages.js';
 import { Services } from '../services/services.js';
+import type { UsageQueryReply } from '../shapes/usage.js';
 import { type Columns, sendCsv } from './csv.js';
 import { Input } from './input.decorator.js';
-import type { UsageQueryReply } from './shapes/usage.js';
 
 /** Rows on a page of a file, the most that billing returns. */
 const PAGE_ROWS = 1_000;

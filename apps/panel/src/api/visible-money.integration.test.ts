@@ -16,7 +16,7 @@ import { ROUTE_CALLERS } from '../../test/route-callers.js';
 import { close, listen } from '../../test/test-provider.js';
 import { ROUTES, type RouteName, routeOf } from '../http/routes.js';
 import { permissionsOf, ROLES } from '../permissions/roles.js';
-import type { Role } from './shapes/identity.js';
+import type { Role } from '../shapes/identity.js';
 
 /** Every route that a role without `money.read` may use, on services whose replies have the money of the account everywhere. */
 

@@ -1,7 +1,7 @@
 import type { Access } from '../permissions/access.js';
-import type { AccountMoney, VisibleAccount } from './shapes/accounts.js';
-import type { Overview, OverviewWarning } from './shapes/overview.js';
-import type { BilledRequest } from './shapes/requests.js';
+import type { AccountMoney, VisibleAccount } from '../shapes/accounts.js';
+import type { Overview, OverviewWarning } from '../shapes/overview.js';
+import type { BilledRequest } from '../shapes/requests.js';
 
 /** Each field of an account that only callers with `money.read` get. The compiler asks for every one. */
 const MONEY = {

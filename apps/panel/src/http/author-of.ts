@@ -1,6 +1,6 @@
 import type { Author } from '#database/audit-journal.js';
 import type { Client } from '../identity/sessions.js';
-import type { PanelRequest } from './panel-request.js';
+import type { PanelRequest } from '../requests/panel-request.js';
 
 /** Returns the author of a change for the audit journal; `anonymous` on a public route. */
 export function authorOf({ caller, address, requestId, logger }: PanelRequest): Author {

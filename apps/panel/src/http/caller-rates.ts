@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { RateLimiter } from '#network/rate-limiter.js';
-import { PanelError } from './panel-error.js';
+import { PanelError } from '../errors/panel-error.js';
 
 /** Requests at once, in seconds of the rate: a page asks some fifteen. */
 const BURST_SECONDS = 5;

@@ -1,8 +1,8 @@
+import { PanelError } from '../errors/panel-error.js';
 import type { Sessions } from '../identity/sessions.js';
 import type { Tokens } from '../identity/tokens.js';
+import type { Caller, PanelRequest } from '../requests/panel-request.js';
 import type { CallerRates } from './caller-rates.js';
-import { PanelError } from './panel-error.js';
-import type { Caller, PanelRequest } from './panel-request.js';
 import type { SessionCookie } from './session-cookie.js';
 
 const BEARER = /^Bearer +(\S+) *$/i;

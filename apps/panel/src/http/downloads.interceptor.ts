@@ -2,9 +2,9 @@ import { type CallHandler, type ExecutionContext, Injectable, type NestIntercept
 import type { Reflector } from '@nestjs/core';
 import type { Response } from 'express';
 import type { Observable } from 'rxjs';
+import { PanelError } from '../errors/panel-error.js';
+import { callerOf, type PanelRequest } from '../requests/panel-request.js';
 import { ROUTE } from './handles.decorator.js';
-import { PanelError } from './panel-error.js';
-import { callerOf, type PanelRequest } from './panel-request.js';
 import { Places } from './places.js';
 import type { Route } from './routes.js';
 

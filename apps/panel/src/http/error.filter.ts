@@ -2,11 +2,11 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '
 import type { Response } from 'express';
 import type { Logger } from '#observability/logger.js';
 import type { SummedRefusals } from '../audit/summed-refusals.js';
+import { PanelError } from '../errors/panel-error.js';
+import type { PanelRequest } from '../requests/panel-request.js';
 import { authorOf } from './author-of.js';
 import { ClientLeftError } from './client-left.js';
-import { PanelError } from './panel-error.js';
 import { panelErrorOf } from './panel-error-of.js';
-import type { PanelRequest } from './panel-request.js';
 import type { SessionCookie } from './session-cookie.js';
 
 /** Characters of a path that a journal row keeps. */

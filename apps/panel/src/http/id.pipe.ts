@@ -1,6 +1,6 @@
 import { Injectable, type PipeTransform } from '@nestjs/common';
 import { isUUID } from 'class-validator';
-import { PanelError } from './panel-error.js';
+import { PanelError } from '../errors/panel-error.js';
 
 /** Checks an id of a path, and returns it in lower case, as the database writes it. What is no UUID is the id of nothing. */
 @Injectable()

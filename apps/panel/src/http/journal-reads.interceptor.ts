@@ -1,8 +1,8 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { finalize, type Observable } from 'rxjs';
+import { callerOf, type PanelRequest } from '../requests/panel-request.js';
 import { ROUTE } from './handles.decorator.js';
-import { callerOf, type PanelRequest } from './panel-request.js';
 import type { PersonReads } from './person-reads.js';
 import type { Route } from './routes.js';
 

@@ -1,10 +1,10 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { Reflector } from '@nestjs/core';
 import { finalize, type Observable } from 'rxjs';
+import { PanelError } from '../errors/panel-error.js';
+import type { PanelRequest } from '../requests/panel-request.js';
 import type { BodyReader } from './body-reader.js';
 import { ROUTE } from './handles.decorator.js';
-import { PanelError } from './panel-error.js';
-import type { PanelRequest } from './panel-request.js';
 import type { Route } from './routes.js';
 
 /** Reads the JSON body after the guards, so that a refused request costs no memory. */

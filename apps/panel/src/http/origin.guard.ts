@@ -1,9 +1,9 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
+import { PanelError } from '../errors/panel-error.js';
+import type { PanelRequest } from '../requests/panel-request.js';
 import { ROUTE } from './handles.decorator.js';
 import { isOriginAllowed } from './origin.js';
-import { PanelError } from './panel-error.js';
-import type { PanelRequest } from './panel-request.js';
 import type { Route } from './routes.js';
 
 /** Refuses requests that a foreign page caused, before anything else of them is looked at. */

@@ -1,7 +1,7 @@
 import { ServiceError } from '#contracts/service-error.js';
 import { isDatabaseAway } from '#database/database-outage.js';
 import { MessagingError } from '#messaging/messaging.js';
-import { isPanelErrorCode, PanelError } from './panel-error.js';
+import { isPanelErrorCode, PanelError } from '../errors/panel-error.js';
 
 /** Returns what a caller of the panel is sent for a failure. */
 export function panelErrorOf(thrown: unknown): PanelError {

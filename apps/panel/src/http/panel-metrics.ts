@@ -1,5 +1,5 @@
 import { Counter, type Registry } from 'prom-client';
-import { PANEL_ERROR_CODES } from './panel-error.js';
+import { PANEL_ERROR_CODES } from '../errors/panel-error.js';
 import { ROUTES } from './routes.js';
 
 /** Methods of pages and endpoints. */

@@ -1,8 +1,8 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
+import { PanelError } from '../errors/panel-error.js';
+import { callerOf, type PanelRequest } from '../requests/panel-request.js';
 import { ROUTE } from './handles.decorator.js';
-import { PanelError } from './panel-error.js';
-import { callerOf, type PanelRequest } from './panel-request.js';
 import { type Route, scopeOf } from './routes.js';
 
 /** Milliseconds after a sign-in or confirmation in which routes that ask for it can be used. */

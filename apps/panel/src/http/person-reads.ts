@@ -1,4 +1,4 @@
-import { PanelError } from './panel-error.js';
+import { PanelError } from '../errors/panel-error.js';
 
 /** Reads of the journals that one person has at once, with all sessions and tokens. */
 export const PERSON_READS_MAX = 2;

@@ -3,8 +3,8 @@ import type { NextFunction, RequestHandler, Response } from 'express';
 import { clientAddress, plainAddress } from '#observability/client-address.js';
 import type { Logger } from '#observability/logger.js';
 import { parseTraceContext, traceIdOf } from '#tracing/trace-context.js';
+import type { PanelRequest } from '../requests/panel-request.js';
 import type { PanelMetrics } from './panel-metrics.js';
-import type { PanelRequest } from './panel-request.js';
 
 /** Status in the log and the metrics of a request whose client left before it had a reply. */
 const CLIENT_LEFT = 499;

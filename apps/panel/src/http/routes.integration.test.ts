@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { Response } from 'supertest';
 import { PanelFixture, type Sent, type SignedIn } from '../../test/panel-fixture.js';
 import { CONFIRMED_ROUTES, ROUTE_CALLERS } from '../../test/route-callers.js';
-import type { Role } from '../api/shapes/identity.js';
 import { PERMISSIONS } from '../permissions/permissions.js';
 import { isPlatformRole, ROLES } from '../permissions/roles.js';
+import type { Role } from '../shapes/identity.js';
 import { ROUTES, type RouteName, routeOf, scopeOf } from './routes.js';
 
 /** Every route with every kind of caller. */

@@ -1,4 +1,4 @@
-import type { Permission } from '../api/shapes/identity.js';
+import type { Permission } from '../shapes/identity.js';
 
 /** All endpoints are below it. */
 export const API_PREFIX = '/panel/v1';

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { readCookie } from './read-cookie.js';
+import { readCookie } from '../requests/read-cookie.js';
 
 /** Form of a session's secret: 256 bits in base64url. */
 const SECRET = /^[\w-]{43}$/;

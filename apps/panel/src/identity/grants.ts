@@ -1,9 +1,9 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Prisma } from '#database/prisma-client.js';
-import type { Grant, Role } from '../api/shapes/identity.js';
-import { PanelError } from '../http/panel-error.js';
+import { PanelError } from '../errors/panel-error.js';
 import { Access } from '../permissions/access.js';
 import { isPlatformRole, permissionsOf } from '../permissions/roles.js';
+import type { Grant, Role } from '../shapes/identity.js';
 
 /** Columns of `panel.grant`. A CHECK of the database limits the roles. */
 export interface GrantRow {

@@ -1,11 +1,11 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Author } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
-import type { CreatedInvite, Invite, InviteAcceptBody, InviteListReply, InviteView, Role } from '../api/shapes/identity.js';
 import { authorAs, journaled, type WriteEntry } from '../audit/journaled.js';
-import { newestFirst, type PageQuery, pageOf } from '../http/page.js';
-import { PanelError } from '../http/panel-error.js';
-import type { Caller } from '../http/panel-request.js';
+import { PanelError } from '../errors/panel-error.js';
+import { newestFirst, type PageQuery, pageOf } from '../requests/page.js';
+import type { Caller } from '../requests/panel-request.js';
+import type { CreatedInvite, Invite, InviteAcceptBody, InviteListReply, InviteView, Role } from '../shapes/identity.js';
 import { parseEmail } from './email-address.js';
 import { accessOf, checkRoleFits, lockRoles, setRole } from './grants.js';
 import { demandFewerInvites, withdrawBeyondRights, withdrawOpen } from './open-invites.js';

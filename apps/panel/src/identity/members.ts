@@ -1,9 +1,9 @@
 import type { Author } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
-import type { Member, MemberListReply, Role } from '../api/shapes/identity.js';
 import { journaled } from '../audit/journaled.js';
-import { newestFirst, type PageQuery, pageOf } from '../http/page.js';
-import { PanelError } from '../http/panel-error.js';
+import { PanelError } from '../errors/panel-error.js';
+import { newestFirst, type PageQuery, pageOf } from '../requests/page.js';
+import type { Member, MemberListReply, Role } from '../shapes/identity.js';
 import { parseEmail } from './email-address.js';
 import { checkRoleFits, demandAnotherKeeper, lockRoles, setRole } from './grants.js';
 import { withdrawAll, withdrawBeyondRights } from './open-invites.js';

@@ -1,6 +1,6 @@
 import type { Prisma } from '#database/prisma-client.js';
 import { ROWS_MAX, type WriteEntry } from '../audit/journaled.js';
-import { PanelError } from '../http/panel-error.js';
+import { PanelError } from '../errors/panel-error.js';
 import { accessOf } from './grants.js';
 
 /** A person's open invites: a withdrawal writes a row for each. */

@@ -1,6 +1,6 @@
 import { PASSWORD } from '../../test/panel-fixture.js';
 import { failureOf, SsoFixture, sessionOf } from '../../test/sso-fixture.js';
-import { PanelError } from '../http/panel-error.js';
+import { PanelError } from '../errors/panel-error.js';
 import { Invites } from './invites.js';
 
 const OPERATOR = { caller: { actor: 'cli/test@host', actorName: null, via: 'cli', ip: null, requestId: null } };

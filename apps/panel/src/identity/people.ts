@@ -1,9 +1,9 @@
 import type { Author } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
-import type { Me } from '../api/shapes/identity.js';
 import { journaled } from '../audit/journaled.js';
-import { PanelError } from '../http/panel-error.js';
-import type { Caller } from '../http/panel-request.js';
+import { PanelError } from '../errors/panel-error.js';
+import type { Caller } from '../requests/panel-request.js';
+import type { Me } from '../shapes/identity.js';
 import { renderGrant } from './grants.js';
 import { checkNewPassword, type Passwords } from './passwords.js';
 import { lockPerson, lockVerified } from './person-lock.js';

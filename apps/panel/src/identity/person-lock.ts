@@ -1,6 +1,6 @@
 import type { Prisma } from '#database/prisma-client.js';
-import { PanelError } from '../http/panel-error.js';
-import type { Caller } from '../http/panel-request.js';
+import { PanelError } from '../errors/panel-error.js';
+import type { Caller } from '../requests/panel-request.js';
 
 type Person = Prisma.PanelUserModel;
 

@@ -1,10 +1,10 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Author } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
-import type { Session } from '../api/shapes/identity.js';
 import { journaled, type WriteEntry } from '../audit/journaled.js';
-import { PanelError } from '../http/panel-error.js';
-import type { Caller } from '../http/panel-request.js';
+import { PanelError } from '../errors/panel-error.js';
+import type { Caller } from '../requests/panel-request.js';
+import type { Session } from '../shapes/identity.js';
 import { accessOf, lockRoles } from './grants.js';
 import { withdrawAll } from './open-invites.js';
 import { lockPerson } from './person-lock.js';

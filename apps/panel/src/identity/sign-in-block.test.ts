@@ -1,4 +1,4 @@
-import { PanelError } from '../http/panel-error.js';
+import { PanelError } from '../errors/panel-error.js';
 import { SignInBlock } from './sign-in-block.js';
 
 const ADA = 'ada@example.com';

@@ -1,4 +1,4 @@
-import { PanelError } from '../http/panel-error.js';
+import { PanelError } from '../errors/panel-error.js';
 
 /** Milliseconds that a known person waits at first. */
 const WAIT_MS = 2_000;

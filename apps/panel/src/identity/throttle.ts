@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { addressGroup } from '#network/address-group.js';
-import { PanelError } from '../http/panel-error.js';
+import { PanelError } from '../errors/panel-error.js';
 import { digestOf } from './secret.js';
 import { knownPeople } from './sign-in-addresses.js';
 import { SignInBlock } from './sign-in-block.js';

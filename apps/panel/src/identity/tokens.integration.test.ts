@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { OPERATOR, PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
-import type { Permission } from '../api/shapes/identity.js';
+import type { Permission } from '../shapes/identity.js';
 import { isWellFormedToken } from './panel-token.js';
 import { Sessions } from './sessions.js';
 

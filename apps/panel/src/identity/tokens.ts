@@ -1,13 +1,13 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Author } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
-import type { CreatedToken, Permission, Token, TokenCreateBody, TokenListReply } from '../api/shapes/identity.js';
 import { journaled, ROWS_MAX, type WriteEntry } from '../audit/journaled.js';
-import { newestFirst, type PageQuery, pageOf } from '../http/page.js';
-import { PanelError } from '../http/panel-error.js';
-import type { Caller } from '../http/panel-request.js';
+import { PanelError } from '../errors/panel-error.js';
 import { Access } from '../permissions/access.js';
 import { PERMISSIONS } from '../permissions/permissions.js';
+import { newestFirst, type PageQuery, pageOf } from '../requests/page.js';
+import type { Caller } from '../requests/panel-request.js';
+import type { CreatedToken, Permission, Token, TokenCreateBody, TokenListReply } from '../shapes/identity.js';
 import { accessOf } from './grants.js';
 import { isWellFormedToken, makeToken } from './panel-token.js';
 import { lockCaller } from './person-lock.js';

@@ -1,4 +1,4 @@
-import { PanelError } from '../http/panel-error.js';
+import { PanelError } from '../errors/panel-error.js';
 
 /** Sign-ins at work in this replica: as many as they have connections to the database. */
 export const SIGN_INS_AT_ONCE = 4;

@@ -1,5 +1,5 @@
-import type { Permission } from '../api/shapes/identity.js';
-import { PanelError } from '../http/panel-error.js';
+import { PanelError } from '../errors/panel-error.js';
+import type { Permission } from '../shapes/identity.js';
 import { Access } from './access.js';
 
 const scope = (accountId: string | null, ...permissions: Permission[]) => ({ accountId, permissions: new Set(permissions) });

@@ -1,5 +1,5 @@
-import type { Permission } from '../api/shapes/identity.js';
-import { PanelError } from '../http/panel-error.js';
+import { PanelError } from '../errors/panel-error.js';
+import type { Permission } from '../shapes/identity.js';
 import { includesPermission } from './permissions.js';
 
 /** Permissions in one account, or on the whole platform when `accountId` is null. */

@@ -1,4 +1,4 @@
-import type { Permission } from '../api/shapes/identity.js';
+import type { Permission } from '../shapes/identity.js';
 
 /** All permissions. */
 export const PERMISSIONS = Object.keys({

@@ -1,4 +1,4 @@
-import type { Permission, Role } from '../api/shapes/identity.js';
+import type { Permission, Role } from '../shapes/identity.js';
 import { includesPermission, PERMISSIONS } from './permissions.js';
 import { isPlatformRole, permissionsOf, ROLES } from './roles.js';
 

@@ -1,4 +1,4 @@
-import type { AccountRole, Permission, PlatformRole, Role } from '../api/shapes/identity.js';
+import type { AccountRole, Permission, PlatformRole, Role } from '../shapes/identity.js';
 import { PERMISSIONS } from './permissions.js';
 
 const READ_USAGE: readonly Permission[] = ['usage.read', 'requests.read', 'models.read'];

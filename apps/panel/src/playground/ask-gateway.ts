@@ -1,4 +1,4 @@
-import { isPanelErrorCode, PanelError } from '../http/panel-error.js';
+import { isPanelErrorCode, PanelError } from '../errors/panel-error.js';
 
 interface GatewayCall {
   /** Address of the gateway, without `/v1`. */

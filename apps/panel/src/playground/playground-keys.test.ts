@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { pino } from 'pino';
-import type { PanelRequest } from '../http/panel-request.js';
+import type { PanelRequest } from '../requests/panel-request.js';
 import { KEYS_MAX, PERSON_KEYS_MAX, type PlaygroundKey, PlaygroundKeys, RUN_MS_MAX } from './playground-keys.js';
 
 const HOUR_MS = 3_600_000;

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { Actor } from '#contracts/audit.js';
 import { type CreatedKey, keyCreate, keyRevoke } from '#contracts/billing/keys.js';
 import type { Logger } from '#observability/logger.js';
-import { PanelError } from '../http/panel-error.js';
-import { callerOf, type PanelRequest } from '../http/panel-request.js';
+import { PanelError } from '../errors/panel-error.js';
 import type { Sessions } from '../identity/sessions.js';
+import { callerOf, type PanelRequest } from '../requests/panel-request.js';
 import type { Services } from '../services/services.js';
 
 /** Milliseconds that a request of the playground may take. */

@@ -1,9 +1,9 @@
 import type { Response as ExpressResponse } from 'express';
-import type { PlaygroundBody } from '../api/shapes/playground.js';
+import { PanelError } from '../errors/panel-error.js';
 import { EVENT_STREAM_HEADERS } from '../http/event-stream.js';
-import { PanelError } from '../http/panel-error.js';
-import { callerOf, type PanelRequest } from '../http/panel-request.js';
 import { Places } from '../http/places.js';
+import { callerOf, type PanelRequest } from '../requests/panel-request.js';
+import type { PlaygroundBody } from '../shapes/playground.js';
 import { askGateway, readRefusal } from './ask-gateway.js';
 import { type PlaygroundKey, type PlaygroundKeys, RUN_MS_MAX } from './playground-keys.js';
 import { relayEvents } from './relay-events.js';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
-import { PanelError } from '../http/panel-error.js';
+import { PanelError } from '../errors/panel-error.js';
 
 /** Bytes of one event. An event of the gateway has a few pieces of text. */
 const EVENT_BYTES_MAX = 1024 * 1024;

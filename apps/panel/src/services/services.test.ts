@@ -1,8 +1,8 @@
 import { projectCreate } from '#contracts/billing/projects.js';
 import type { Messaging } from '#messaging/messaging.js';
-import type { PanelRequest } from '../http/panel-request.js';
 import { Access } from '../permissions/access.js';
 import { ACCOUNT_ROLES, PLATFORM_ROLES } from '../permissions/roles.js';
+import type { PanelRequest } from '../requests/panel-request.js';
 import { Services } from './services.js';
 
 /** Returns the actor that a service is sent for a caller with these permissions. */

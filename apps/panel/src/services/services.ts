@@ -1,8 +1,8 @@
 import type { Actor } from '#contracts/audit.js';
 import type { Endpoint, EveryReplicaEndpoint, StreamEndpoint } from '#contracts/endpoint.js';
 import { type Messaging, MessagingError } from '#messaging/messaging.js';
-import { PanelError } from '../http/panel-error.js';
-import { callerOf, type PanelRequest } from '../http/panel-request.js';
+import { PanelError } from '../errors/panel-error.js';
+import { callerOf, type PanelRequest } from '../requests/panel-request.js';
 
 /** Milliseconds for an answer. A sum over a year of usage takes a few seconds. */
 const ANSWER_MS = 15_000;

@@ -1,6 +1,6 @@
-import type { MeReply } from '../../src/api/shapes/identity.js';
-import type { LedgerCheckReply } from '../../src/api/shapes/ledger.js';
-import type { UpstreamRoute } from '../../src/api/shapes/upstreams.js';
+import type { MeReply } from '../../src/shapes/identity.js';
+import type { LedgerCheckReply } from '../../src/shapes/ledger.js';
+import type { UpstreamRoute } from '../../src/shapes/upstreams.js';
 import { ACCOUNTS, MODELS, NOW, PROJECTS } from './demo-data.js';
 import { type Endpoint, ok } from './demo-endpoint.js';
 

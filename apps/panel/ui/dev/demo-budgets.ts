@@ -1,4 +1,4 @@
-import type { Budget, BudgetSetBody } from '../../src/api/shapes/budgets.js';
+import type { Budget, BudgetSetBody } from '../../src/shapes/budgets.js';
 import { ACCOUNTS, KEYS, NOW, PROJECTS } from './demo-data.js';
 import { type Endpoint, ok } from './demo-endpoint.js';
 

@@ -6,7 +6,7 @@ import type {
   CatalogModel,
   CatalogRevision,
   ScheduledPrice,
-} from '../../src/api/shapes/models.js';
+} from '../../src/shapes/models.js';
 import { MODELS, NOW } from './demo-data.js';
 import { type Endpoint, ok, type Reply } from './demo-endpoint.js';
 

@@ -1,7 +1,7 @@
-import type { AccountRow, Balance } from '../../src/api/shapes/accounts.js';
-import type { KeyRow } from '../../src/api/shapes/keys.js';
-import type { Project } from '../../src/api/shapes/projects.js';
-import type { BilledRequest, RequestRow, SettleReason } from '../../src/api/shapes/requests.js';
+import type { AccountRow, Balance } from '../../src/shapes/accounts.js';
+import type { KeyRow } from '../../src/shapes/keys.js';
+import type { Project } from '../../src/shapes/projects.js';
+import type { BilledRequest, RequestRow, SettleReason } from '../../src/shapes/requests.js';
 
 /** Invented accounts and traffic of 30 days, most of it in the last hours. The same at every start, but for the time. */
 export const NOW = Date.now();

@@ -1,4 +1,4 @@
-import type { Movement, Statement, StatementLine } from '../../src/api/shapes/money.js';
+import type { Movement, Statement, StatementLine } from '../../src/shapes/money.js';
 import { ACCOUNTS, NOW } from './demo-data.js';
 import { type Endpoint, ok } from './demo-endpoint.js';
 import { usageOf } from './demo-usage.js';

@@ -1,5 +1,5 @@
-import type { KeyRow } from '../../src/api/shapes/keys.js';
-import type { TrafficStep } from '../../src/api/shapes/traffic.js';
+import type { KeyRow } from '../../src/shapes/keys.js';
+import type { TrafficStep } from '../../src/shapes/traffic.js';
 import { ADMINISTRATION } from './demo-administration.js';
 import { BUDGETS } from './demo-budgets.js';
 import { CATALOG } from './demo-catalog.js';

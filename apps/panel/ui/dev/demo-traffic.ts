@@ -1,5 +1,5 @@
-import type { BilledRequest } from '../../src/api/shapes/requests.js';
-import type { EndedRequest, Percentiles, TrafficOutcome, TrafficReply, TrafficStep, TrafficSums } from '../../src/api/shapes/traffic.js';
+import type { BilledRequest } from '../../src/shapes/requests.js';
+import type { EndedRequest, Percentiles, TrafficOutcome, TrafficReply, TrafficStep, TrafficSums } from '../../src/shapes/traffic.js';
 import { REQUESTS } from './demo-data.js';
 
 const STEPS: Record<TrafficStep, number> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };

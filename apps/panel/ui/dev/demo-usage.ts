@@ -1,6 +1,6 @@
-import type { Overview, UsageSums } from '../../src/api/shapes/overview.js';
-import type { BilledRequest } from '../../src/api/shapes/requests.js';
-import type { UsageQueryReply, UsageRow } from '../../src/api/shapes/usage.js';
+import type { Overview, UsageSums } from '../../src/shapes/overview.js';
+import type { BilledRequest } from '../../src/shapes/requests.js';
+import type { UsageQueryReply, UsageRow } from '../../src/shapes/usage.js';
 import { budgetsOf } from './demo-budgets.js';
 import { ACCOUNTS, NOW, REQUESTS } from './demo-data.js';
 import { trafficOf } from './demo-traffic.js';

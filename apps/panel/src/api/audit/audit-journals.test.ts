@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../shapes/audit.js';
+import type { AuditEntry } from '../../shapes/audit.js';
 import { mergePages } from './audit-journals.js';
 
 const entry = (id: string, service: AuditEntry['service']): AuditEntry => ({

@@ -1,7 +1,7 @@
 import type { Account } from '#contracts/billing/accounts.js';
 import type { Budget } from '#contracts/billing/budgets.js';
 import type { KeyRow } from '#contracts/billing/keys.js';
-import type { AccountBalance } from '../shapes/overview.js';
+import type { AccountBalance } from '../../shapes/overview.js';
 import { accountWarnings } from './account-warnings.js';
 
 const NOW = new Date('2027-01-01T00:00:00Z');

@@ -1,7 +1,7 @@
 import type { Account } from '#contracts/billing/accounts.js';
 import { amountsOf, type Budget } from '#contracts/billing/budgets.js';
 import type { KeyRow } from '#contracts/billing/keys.js';
-import type { AccountBalance, OverviewWarning } from '../shapes/overview.js';
+import type { AccountBalance, OverviewWarning } from '../../shapes/overview.js';
 
 /** Milliseconds before the end of a plan or a key at which the overview warns of it. */
 export const ENDS_SOON_MS = 7 * 24 * 3_600_000;

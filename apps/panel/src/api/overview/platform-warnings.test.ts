@@ -1,6 +1,6 @@
 import type { LedgerCheckListReply, LedgerCheckReply } from '#contracts/billing/ledger.js';
 import type { RouteStatus, RouteStatusReply } from '#contracts/route-status.js';
-import { PanelError } from '../../http/panel-error.js';
+import { PanelError } from '../../errors/panel-error.js';
 import type { Services } from '../../services/services.js';
 import { PlatformWarnings } from './platform-warnings.js';
 

@@ -1,9 +1,9 @@
 import { type LedgerCheckListReply, ledgerCheckList } from '#contracts/billing/ledger.js';
 import { routeAdvice, routeState } from '#contracts/route-state.js';
 import { type RouteStatus, type RouteStatusReply, routeStatus } from '#contracts/route-status.js';
-import { PanelError } from '../../http/panel-error.js';
+import { PanelError } from '../../errors/panel-error.js';
 import { type Services, serviceOf } from '../../services/services.js';
-import type { OverviewWarning } from '../shapes/overview.js';
+import type { OverviewWarning } from '../../shapes/overview.js';
 
 /** Milliseconds that the services have to answer. */
 const ANSWER_MS = 2_000;

@@ -1,5 +1,5 @@
 import type { UsageRow } from '#contracts/billing/usage.js';
-import type { UsageSums } from '../shapes/overview.js';
+import type { UsageSums } from '../../shapes/overview.js';
 
 /** Returns the sums of rows. Amounts are exact; counts are exact up to 2^53. */
 export function sumUsage(rows: readonly UsageRow[]): UsageSums {

@@ -1,10 +1,10 @@
 import { accountList } from '#contracts/billing/accounts.js';
 import { type Movement, movementList } from '#contracts/billing/movements.js';
 import { type UsageRow, usageQuery } from '#contracts/billing/usage.js';
-import { PanelError } from '../../http/panel-error.js';
+import { PanelError } from '../../errors/panel-error.js';
 import { allOf, pagesOf } from '../../services/pages.js';
 import type { AskServices } from '../../services/services.js';
-import type { Statement } from '../shapes/money.js';
+import type { Statement } from '../../shapes/money.js';
 import { makeStatement } from './make-statement.js';
 
 const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;

@@ -1,6 +1,6 @@
 import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
+import type { Statement, StatementLine } from '../../shapes/money.js';
 import type { Columns } from '../csv.js';
-import type { Statement, StatementLine } from '../shapes/money.js';
 
 type TableLine = Omit<StatementLine, 'kind' | 'amountPicoUsd'> & {
   kind: StatementLine['kind'] | 'opening' | 'closing';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { PASSWORD } from '../../../test/panel-fixture.js';
 import { failureOf, SsoFixture, sessionOf } from '../../../test/sso-fixture.js';
-import type { Me } from '../../api/shapes/identity.js';
+import type { Me } from '../../shapes/identity.js';
 
 const ACCOUNT = randomUUID();
 

@@ -1,9 +1,9 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Author } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
-import type { Role } from '../../api/shapes/identity.js';
 import { authorAs, type JournalEntry, journaled, type WriteEntry } from '../../audit/journaled.js';
-import { PanelError } from '../../http/panel-error.js';
+import { PanelError } from '../../errors/panel-error.js';
+import type { Role } from '../../shapes/identity.js';
 import { lockRoles, setGroupRoles, setRole } from '../grants.js';
 import { withdrawBeyondRights } from '../open-invites.js';
 import { lockPerson } from '../person-lock.js';

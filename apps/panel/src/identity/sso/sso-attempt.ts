@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { readCookie } from '../../http/read-cookie.js';
+import { readCookie } from '../../requests/read-cookie.js';
 import { makeSecret } from '../secret.js';
 
 /** Seconds in which a person must come back from the provider. */

@@ -1,5 +1,5 @@
 import * as oidc from 'openid-client';
-import type { SignInProvider } from '../../api/shapes/sso.js';
+import type { SignInProvider } from '../../shapes/sso.js';
 import { parseEmail } from '../email-address.js';
 import type { GrantRow } from '../grants.js';
 import { type GroupRole, parseGroupRoles, rolesOfGroups } from './group-roles.js';

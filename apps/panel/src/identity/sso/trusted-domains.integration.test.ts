@@ -1,7 +1,7 @@
 import type { PanelFixture } from '../../../test/panel-fixture.js';
 import { failureOf, SsoFixture, sessionOf } from '../../../test/sso-fixture.js';
 import { TENANT, TenantProvider } from '../../../test/tenant-provider.js';
-import type { Me } from '../../api/shapes/identity.js';
+import type { Me } from '../../shapes/identity.js';
 
 /** Another tenant of the same provider. */
 const FOREIGN = '0b1f6a52-53a8-4f0e-8f6e-2d1c3c6f9e77';

@@ -1,9 +1,9 @@
 import { lazy, Suspense } from 'react';
 import { useLocation } from 'wouter';
+import { loadPage } from '../data/load-page.js';
+import { useSession } from '../data/session.js';
 import type { Choice } from './account-choices.js';
 import styles from './account-switcher.module.css';
-import { loadPage } from './load-page.js';
-import { useSession } from './session.js';
 
 /** A file of its own, since most people have one account and its list is a fifth of all script. */
 const AccountChoices = lazy(async () => ({ default: (await loadPage(() => import('./account-choices.js'))).AccountChoices }));

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { useRoute } from 'wouter';
-import type { AccountListReply, AccountRow } from '../../../src/api/shapes/accounts.js';
-import type { MeReply } from '../../../src/api/shapes/identity.js';
-import { ApiError, callOnce } from './api.js';
+import type { AccountListReply, AccountRow } from '../../../src/shapes/accounts.js';
+import type { MeReply } from '../../../src/shapes/identity.js';
+import { ApiError, callOnce } from '../data/api.js';
+import { SessionProvider } from '../data/session.js';
 import { Interruptions } from './interruptions.js';
 import { Opening } from './opening.js';
 import { Routes } from './routes.js';
-import { SessionProvider } from './session.js';
 import { Shell } from './shell.js';
 import { SignIn } from './sign-in.js';
 import { SsoFailureDialog } from './sso-failure-dialog.js';

@@ -1,9 +1,9 @@
 import { useSyncExternalStore } from 'react';
-import type { Me } from '../../../src/api/shapes/identity.js';
+import type { Me } from '../../../src/shapes/identity.js';
+import { callOnce } from '../data/api.js';
+import { currentInterruption, endInterruption, onInterruption } from '../data/interruption.js';
 import { Button } from '../parts/button.js';
 import { Dialog, DialogActions } from '../parts/dialog.js';
-import { callOnce } from './api.js';
-import { currentInterruption, endInterruption, onInterruption } from './interruption.js';
 import { PasswordForm } from './password-form.js';
 import { ProviderButtons, useSignInWays } from './provider-buttons.js';
 

@@ -1,6 +1,6 @@
+import { usePageFailure } from '../data/page-failure.js';
 import { Failure } from '../parts/failure.js';
 import { Entrance } from './entrance.js';
-import { usePageFailure } from './page-failure.js';
 
 /** Stands in for a page that needs its first answer before it has a frame: says that it opens, and then what failed. */
 export function Opening({ title }: { title: string }) {

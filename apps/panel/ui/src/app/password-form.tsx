@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { Button } from '../parts/button.js';
 import { Failure } from '../parts/failure.js';
 import { TextField } from '../parts/field.js';
-import styles from './password-form.module.css';
+import styles from '../parts/password-form.module.css';
 
 export interface Credentials {
   email: string;

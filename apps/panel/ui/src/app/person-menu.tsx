@@ -1,9 +1,9 @@
 import { useId, useState } from 'react';
 import { Link } from 'wouter';
+import { useSession } from '../data/session.js';
 import { Icon } from '../parts/icon.js';
 import styles from './person-menu.module.css';
 import { chooseScheme, chosenScheme, SCHEMES, type Scheme } from './scheme.js';
-import { useSession } from './session.js';
 import { signOut } from './sign-out.js';
 
 /** The signed-in person: profile and sessions, light or dark, sign out. */

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import type { SignInWays } from '../../../src/api/shapes/sso.js';
+import type { SignInWays } from '../../../src/shapes/sso.js';
+import { callOnce, withQuery } from '../data/api.js';
 import { ButtonLink } from '../parts/button.js';
-import { callOnce, withQuery } from './api.js';
 import styles from './provider-buttons.module.css';
 import { addressWithoutFailure } from './sso-failure.js';
 

@@ -1,12 +1,12 @@
 import { type ComponentType, lazy, Suspense } from 'react';
 import { Redirect, Route, Switch } from 'wouter';
+import { ApiError } from '../data/api.js';
+import { loadPage } from '../data/load-page.js';
+import { useLate } from '../data/page-failure.js';
+import { useSession } from '../data/session.js';
 import { Empty } from '../parts/empty.js';
 import { Failure } from '../parts/failure.js';
 import { Page } from '../parts/page.js';
-import { ApiError } from './api.js';
-import { loadPage } from './load-page.js';
-import { useLate } from './page-failure.js';
-import { useSession } from './session.js';
 
 function page(load: () => Promise<ComponentType>): ComponentType {
   return lazy(async () => ({ default: await loadPage(load) }));

@@ -1,12 +1,12 @@
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import type { Permission } from '../../../src/api/shapes/identity.js';
+import type { Permission } from '../../../src/shapes/identity.js';
+import { useSession } from '../data/session.js';
 import { Button, IconButton } from '../parts/button.js';
 import { Icon, type IconName } from '../parts/icon.js';
 import { AccountSwitcher } from './account-switcher.js';
 import { FindRequest } from './find-request.js';
 import { PersonMenu } from './person-menu.js';
-import { useSession } from './session.js';
 import styles from './shell.module.css';
 
 interface Entry {

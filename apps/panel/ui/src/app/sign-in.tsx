@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
+import { callOnce } from '../data/api.js';
 import { Failure } from '../parts/failure.js';
-import { callOnce } from './api.js';
 import { Entrance } from './entrance.js';
 import { Opening } from './opening.js';
 import { PasswordForm } from './password-form.js';

@@ -1,4 +1,4 @@
-import { callOnce } from './api.js';
+import { callOnce } from '../data/api.js';
 
 /** Ends the session on the server and loads the panel anew, so that nothing of the person stays in memory. */
 export async function signOut(): Promise<void> {

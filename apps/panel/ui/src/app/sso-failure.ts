@@ -1,5 +1,5 @@
-import type { SsoFailure } from '../../../src/api/shapes/sso.js';
-import { ApiError } from './api.js';
+import type { SsoFailure } from '../../../src/shapes/sso.js';
+import { ApiError } from '../data/api.js';
 
 const TEXTS: Record<SsoFailure, string> = {
   expired: 'The sign-in took too long, or another window began one. Try again.',

@@ -1,15 +1,15 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import type { InviteAcceptBody, InviteView, Me } from '../../../src/api/shapes/identity.js';
-import type { SignInWays } from '../../../src/api/shapes/sso.js';
+import type { InviteAcceptBody, InviteView, Me } from '../../../src/shapes/identity.js';
+import type { SignInWays } from '../../../src/shapes/sso.js';
+import { ApiError, callOnce } from '../data/api.js';
 import { Button } from '../parts/button.js';
 import { Failure } from '../parts/failure.js';
 import { TextField } from '../parts/field.js';
-import { ApiError, callOnce } from './api.js';
+import styles from '../parts/password-form.module.css';
 import { Entrance } from './entrance.js';
 import { Opening } from './opening.js';
-import styles from './password-form.module.css';
 import { ProviderButtons, useSignInWays } from './provider-buttons.js';
 
 const PASSWORD_LENGTH_MIN = 12;

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
+import { exactUsd } from '../format/usd.js';
 import { TextField } from './field.js';
-import { exactUsd } from './usd.js';
 
 interface AmountFieldProps {
   label: string;

@@ -1,10 +1,10 @@
 import { Link } from 'wouter';
-import type { Budget } from '../../../src/api/shapes/budgets.js';
-import { amountsOf, PERIODS, renderAmount, shareSpent, type Target, tightestOf } from '../app/budgets.js';
-import { useSession } from '../app/session.js';
+import type { Budget } from '../../../src/shapes/budgets.js';
+import { amountsOf, PERIODS, renderAmount, shareSpent, type Target, tightestOf } from '../data/budgets.js';
+import { useSession } from '../data/session.js';
+import { count } from '../format/count.js';
 import styles from './budget-use.module.css';
 import { ratio } from './chart/series.js';
-import { count } from './count.js';
 import { Money } from './money.js';
 
 /** Shares of a limit from which on its bar is a warning, and is full. */

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { CALLS, type Call, type CallName } from '../app/calls.js';
+import { CALLS, type Call, type CallName } from '../data/calls.js';
 import styles from './call-lines.module.css';
 import { CopyLine } from './copy-line.js';
 

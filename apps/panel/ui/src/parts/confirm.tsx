@@ -1,4 +1,4 @@
-import { useChange } from '../app/use-api.js';
+import { useChange } from '../data/use-api.js';
 import { Button } from './button.js';
 import { Dialog, DialogActions } from './dialog.js';
 import { Failure } from './failure.js';

@@ -1,5 +1,5 @@
-import type { SettleReason } from '../../../src/api/shapes/requests.js';
-import { ENDINGS } from '../app/endings.js';
+import type { SettleReason } from '../../../src/shapes/requests.js';
+import { ENDINGS } from '../data/endings.js';
 import { Badge } from './badge.js';
 
 export function EndingBadge({ ending }: { ending: SettleReason | null }) {

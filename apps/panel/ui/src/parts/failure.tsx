@@ -1,4 +1,4 @@
-import { ApiError, isTransient } from '../app/api.js';
+import { ApiError, isTransient } from '../data/api.js';
 import { Button } from './button.js';
 import styles from './failure.module.css';
 import { Icon } from './icon.js';

@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react';
-import { ENDINGS, endingName } from '../app/endings.js';
-import type { Filters } from '../app/filters.js';
-import { useSession } from '../app/session.js';
-import { useFilters } from '../app/use-filters.js';
-import { useNames } from '../app/use-names.js';
+import { ENDINGS, endingName } from '../data/endings.js';
+import type { Filters } from '../data/filters.js';
+import { useSession } from '../data/session.js';
+import { useFilters } from '../data/use-filters.js';
+import { useNames } from '../data/use-names.js';
 import { Button } from './button.js';
 import { CompactSelect } from './field.js';
 import styles from './filter-bar.module.css';

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect } from 'react';
-import { usePageFailure } from '../app/page-failure.js';
+import { usePageFailure } from '../data/page-failure.js';
 import { Card, Figure, Figures, Skeleton } from './card.js';
 import { Failure } from './failure.js';
 import styles from './page.module.css';

@@ -1,5 +1,5 @@
-import { RANGES, type RangeName } from '../app/filters.js';
-import { useFilters } from '../app/use-filters.js';
+import { RANGES, type RangeName } from '../data/filters.js';
+import { useFilters } from '../data/use-filters.js';
 import { Segments } from './segments.js';
 
 /** The time that a page shows. A start and an end of a chart's bar are none of its choices. */

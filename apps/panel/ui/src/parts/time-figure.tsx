@@ -1,4 +1,4 @@
-import type { Percentiles } from '../../../src/api/shapes/traffic.js';
+import type { Percentiles } from '../../../src/shapes/traffic.js';
 import { Figure } from './card.js';
 import { duration } from './time.js';
 

@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import type { AccountUpdateBody, ShownAccount } from '../../../../src/api/shapes/accounts.js';
-import { useChange } from '../../app/use-api.js';
+import type { AccountUpdateBody, ShownAccount } from '../../../../src/shapes/accounts.js';
+import { useChange } from '../../data/use-api.js';
 import { DialogForm } from '../../parts/dialog-form.js';
 import { TextField } from '../../parts/field.js';
 

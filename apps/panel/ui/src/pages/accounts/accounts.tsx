@@ -1,8 +1,8 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
-import type { Account, AccountCreateBody, AccountListReply, AccountRow } from '../../../../src/api/shapes/accounts.js';
-import { useSession } from '../../app/session.js';
-import { useChange, usePages } from '../../app/use-api.js';
+import type { Account, AccountCreateBody, AccountListReply, AccountRow } from '../../../../src/shapes/accounts.js';
+import { useSession } from '../../data/session.js';
+import { useChange, usePages } from '../../data/use-api.js';
 import { Badge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';

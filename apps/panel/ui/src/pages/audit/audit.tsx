@@ -1,9 +1,9 @@
 import { useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
-import type { AuditEntry, AuditListReply } from '../../../../src/api/shapes/audit.js';
-import { withQuery } from '../../app/api.js';
-import { useSession } from '../../app/session.js';
-import { usePages } from '../../app/use-api.js';
+import type { AuditEntry, AuditListReply } from '../../../../src/shapes/audit.js';
+import { withQuery } from '../../data/api.js';
+import { useSession } from '../../data/session.js';
+import { usePages } from '../../data/use-api.js';
 import { Button, ButtonLink } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { Dialog } from '../../parts/dialog.js';

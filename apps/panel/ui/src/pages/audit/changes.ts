@@ -1,5 +1,5 @@
-import type { AuditEntry } from '../../../../src/api/shapes/audit.js';
-import { exactUsd } from '../../parts/usd.js';
+import type { AuditEntry } from '../../../../src/shapes/audit.js';
+import { exactUsd } from '../../format/usd.js';
 
 export interface FieldChange {
   field: string;

@@ -1,10 +1,10 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
-import type { Budget, BudgetListReply } from '../../../../src/api/shapes/budgets.js';
-import { amountsOf, leftOf, moneyOf, PERIODS } from '../../app/budgets.js';
-import { useSession } from '../../app/session.js';
-import { useApi } from '../../app/use-api.js';
-import { useBudgetTargets } from '../../app/use-budget-targets.js';
+import type { Budget, BudgetListReply } from '../../../../src/shapes/budgets.js';
+import { amountsOf, leftOf, moneyOf, PERIODS } from '../../data/budgets.js';
+import { useSession } from '../../data/session.js';
+import { useApi } from '../../data/use-api.js';
+import { useBudgetTargets } from '../../data/use-budget-targets.js';
 import { BudgetAmount, BudgetUse } from '../../parts/budget-use.js';
 import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';

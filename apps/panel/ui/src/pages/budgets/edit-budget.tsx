@@ -1,18 +1,18 @@
 import { type ChangeEvent, useState } from 'react';
-import type { Budget, BudgetPeriod, BudgetSetBody, BudgetUnit } from '../../../../src/api/shapes/budgets.js';
-import { type Counting, valuesOf } from '../../app/budget-values.js';
-import { amountsOf, PERIODS, presentBudget, renderAmount, WEEKDAYS } from '../../app/budgets.js';
-import { useSession } from '../../app/session.js';
-import { useChange } from '../../app/use-api.js';
-import { useBudgetTargets } from '../../app/use-budget-targets.js';
-import { useNames } from '../../app/use-names.js';
+import type { Budget, BudgetPeriod, BudgetSetBody, BudgetUnit } from '../../../../src/shapes/budgets.js';
+import { type Counting, valuesOf } from '../../data/budget-values.js';
+import { amountsOf, PERIODS, presentBudget, renderAmount, WEEKDAYS } from '../../data/budgets.js';
+import { useSession } from '../../data/session.js';
+import { useChange } from '../../data/use-api.js';
+import { useBudgetTargets } from '../../data/use-budget-targets.js';
+import { useNames } from '../../data/use-names.js';
+import { plural, readCount } from '../../format/count.js';
+import { exactUsd, plainUsd, readUsd } from '../../format/usd.js';
 import { AmountField } from '../../parts/amount-field.js';
 import { Button } from '../../parts/button.js';
 import { Confirm } from '../../parts/confirm.js';
-import { plural, readCount } from '../../parts/count.js';
 import { DialogForm } from '../../parts/dialog-form.js';
 import { SelectField } from '../../parts/field.js';
-import { exactUsd, plainUsd, readUsd } from '../../parts/usd.js';
 import { CountingField, TargetField, targetOf } from './target-field.js';
 
 /** Words of the field for the limit. */

@@ -1,5 +1,5 @@
-import { COUNTINGS, type Counting } from '../../app/budget-values.js';
-import { useNames } from '../../app/use-names.js';
+import { COUNTINGS, type Counting } from '../../data/budget-values.js';
+import { useNames } from '../../data/use-names.js';
 import { SelectField, TextField } from '../../parts/field.js';
 
 interface Target {

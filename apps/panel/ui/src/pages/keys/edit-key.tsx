@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import type { ApiKey, KeyRow, KeyUpdateBody } from '../../../../src/api/shapes/keys.js';
-import { useChange } from '../../app/use-api.js';
+import type { ApiKey, KeyRow, KeyUpdateBody } from '../../../../src/shapes/keys.js';
+import { useChange } from '../../data/use-api.js';
 import { Button } from '../../parts/button.js';
 import { DialogForm } from '../../parts/dialog-form.js';
 import { SelectField, TextField } from '../../parts/field.js';

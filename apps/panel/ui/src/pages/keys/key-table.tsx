@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import type { Budget } from '../../../../src/api/shapes/budgets.js';
-import type { KeyRow } from '../../../../src/api/shapes/keys.js';
+import type { Budget } from '../../../../src/shapes/budgets.js';
+import type { KeyRow } from '../../../../src/shapes/keys.js';
 import { Badge } from '../../parts/badge.js';
 import { TightestBudget } from '../../parts/budget-use.js';
 import { Button } from '../../parts/button.js';

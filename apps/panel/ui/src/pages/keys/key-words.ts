@@ -1,5 +1,5 @@
-import type { KeyRow } from '../../../../src/api/shapes/keys.js';
-import type { Tone } from '../../parts/badge.js';
+import type { KeyRow } from '../../../../src/shapes/keys.js';
+import type { Tone } from '../../format/colours.js';
 import { relativeTime } from '../../parts/time.js';
 
 const MINUTE_MS = 60_000;

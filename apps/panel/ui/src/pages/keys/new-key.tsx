@@ -1,7 +1,7 @@
 import { useState } from 'react';
-import type { CreatedKey, KeyCreateBody } from '../../../../src/api/shapes/keys.js';
-import type { Project } from '../../../../src/api/shapes/projects.js';
-import { useChange } from '../../app/use-api.js';
+import type { CreatedKey, KeyCreateBody } from '../../../../src/shapes/keys.js';
+import type { Project } from '../../../../src/shapes/projects.js';
+import { useChange } from '../../data/use-api.js';
 import { DialogForm } from '../../parts/dialog-form.js';
 import { SelectField, TextField } from '../../parts/field.js';
 import { EndField } from './end-field.js';

@@ -1,4 +1,4 @@
-import type { ApiKey } from '../../../../src/api/shapes/keys.js';
+import type { ApiKey } from '../../../../src/shapes/keys.js';
 import { Confirm } from '../../parts/confirm.js';
 import { keyTitle } from './key-words.js';
 

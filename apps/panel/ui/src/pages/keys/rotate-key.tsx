@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import type { KeyRotateBody, KeyRow, RotatedKey } from '../../../../src/api/shapes/keys.js';
-import { useChange } from '../../app/use-api.js';
+import type { KeyRotateBody, KeyRow, RotatedKey } from '../../../../src/shapes/keys.js';
+import { useChange } from '../../data/use-api.js';
 import { DialogForm } from '../../parts/dialog-form.js';
 import { SelectField } from '../../parts/field.js';
 import { Moment } from '../../parts/moment.js';

@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
-import type { CreatedKey } from '../../../../src/api/shapes/keys.js';
-import type { ModelListReply } from '../../../../src/api/shapes/models.js';
-import { useSession } from '../../app/session.js';
-import { useApi } from '../../app/use-api.js';
+import type { CreatedKey } from '../../../../src/shapes/keys.js';
+import type { ModelListReply } from '../../../../src/shapes/models.js';
+import { useSession } from '../../data/session.js';
+import { useApi } from '../../data/use-api.js';
 import { Button } from '../../parts/button.js';
 import { CallLines } from '../../parts/call-lines.js';
 import { CopyLine } from '../../parts/copy-line.js';

@@ -5,13 +5,13 @@ import type {
   LedgerCheckListReply,
   LedgerCheckReply,
   LedgerInvariant,
-} from '../../../../src/api/shapes/ledger.js';
-import { useSession } from '../../app/session.js';
-import { useApi, useChange } from '../../app/use-api.js';
+} from '../../../../src/shapes/ledger.js';
+import { useSession } from '../../data/session.js';
+import { useApi, useChange } from '../../data/use-api.js';
+import { count, plural } from '../../format/count.js';
 import { Badge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
 import { Card, Figure, Figures } from '../../parts/card.js';
-import { count, plural } from '../../parts/count.js';
 import { Empty } from '../../parts/empty.js';
 import { Failure } from '../../parts/failure.js';
 import { Moment } from '../../parts/moment.js';

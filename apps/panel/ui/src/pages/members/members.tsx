@@ -1,8 +1,8 @@
 import { useState } from 'react';
-import type { Invite, InviteListReply, Member, MemberListReply, Token, TokenListReply } from '../../../../src/api/shapes/identity.js';
-import { withQuery } from '../../app/api.js';
-import { useSession } from '../../app/session.js';
-import { useApi } from '../../app/use-api.js';
+import type { Invite, InviteListReply, Member, MemberListReply, Token, TokenListReply } from '../../../../src/shapes/identity.js';
+import { withQuery } from '../../data/api.js';
+import { useSession } from '../../data/session.js';
+import { useApi } from '../../data/use-api.js';
 import { Badge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';

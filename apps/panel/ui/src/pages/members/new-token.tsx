@@ -1,7 +1,7 @@
 import { useState } from 'react';
-import type { CreatedToken, Permission, TokenCreateBody } from '../../../../src/api/shapes/identity.js';
-import { useSession } from '../../app/session.js';
-import { useChange } from '../../app/use-api.js';
+import type { CreatedToken, Permission, TokenCreateBody } from '../../../../src/shapes/identity.js';
+import { useSession } from '../../data/session.js';
+import { useChange } from '../../data/use-api.js';
 import { Button } from '../../parts/button.js';
 import { CopyLine } from '../../parts/copy-line.js';
 import { Dialog, DialogActions } from '../../parts/dialog.js';

@@ -1,4 +1,4 @@
-import type { CatalogDifferences } from '../../../../src/api/shapes/models.js';
+import type { CatalogDifferences } from '../../../../src/shapes/models.js';
 import { Button } from '../../parts/button.js';
 import { Dialog, DialogActions } from '../../parts/dialog.js';
 import { changesText } from './differences.js';

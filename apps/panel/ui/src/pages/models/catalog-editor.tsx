@@ -6,13 +6,13 @@ import type {
   CatalogGetReply,
   CatalogPlanBody,
   CatalogPlanReply,
-} from '../../../../src/api/shapes/models.js';
-import { ApiError, callApi } from '../../app/api.js';
-import { useSession } from '../../app/session.js';
-import { useApi, useChange } from '../../app/use-api.js';
+} from '../../../../src/shapes/models.js';
+import { ApiError, callApi } from '../../data/api.js';
+import { useSession } from '../../data/session.js';
+import { useApi, useChange } from '../../data/use-api.js';
+import { plural } from '../../format/count.js';
 import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
-import { plural } from '../../parts/count.js';
 import { Failure } from '../../parts/failure.js';
 import { Icon } from '../../parts/icon.js';
 import { Moment } from '../../parts/moment.js';

@@ -1,5 +1,6 @@
-import type { CatalogPlanReply } from '../../../../src/api/shapes/models.js';
-import { Badge, type Tone } from '../../parts/badge.js';
+import type { CatalogPlanReply } from '../../../../src/shapes/models.js';
+import type { Tone } from '../../format/colours.js';
+import { Badge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { Table, TwoLines } from '../../parts/table.js';

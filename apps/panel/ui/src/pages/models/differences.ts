@@ -1,6 +1,6 @@
-import type { CatalogChanges, CatalogDifferences, EntryDifferences, PriceChange } from '../../../../src/api/shapes/models.js';
-import { plural } from '../../parts/count.js';
-import { exactUsd, usdPerMillion } from '../../parts/usd.js';
+import type { CatalogChanges, CatalogDifferences, EntryDifferences, PriceChange } from '../../../../src/shapes/models.js';
+import { plural } from '../../format/count.js';
+import { exactUsd, usdPerMillion } from '../../format/usd.js';
 
 /** One line of the difference between a text and the catalog. */
 export interface DifferenceRow {

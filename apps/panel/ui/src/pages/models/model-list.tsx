@@ -1,14 +1,14 @@
 import { Link } from 'wouter';
-import type { CatalogModel, ModelListReply } from '../../../../src/api/shapes/models.js';
-import { writeFilters } from '../../app/filters.js';
-import { useSession } from '../../app/session.js';
-import { useApi } from '../../app/use-api.js';
+import type { CatalogModel, ModelListReply } from '../../../../src/shapes/models.js';
+import { writeFilters } from '../../data/filters.js';
+import { useSession } from '../../data/session.js';
+import { useApi } from '../../data/use-api.js';
+import { count } from '../../format/count.js';
+import { usdPerMillion } from '../../format/usd.js';
 import { Card } from '../../parts/card.js';
 import { CopyLine } from '../../parts/copy-line.js';
-import { count } from '../../parts/count.js';
 import { Empty } from '../../parts/empty.js';
 import { Table, TwoLines } from '../../parts/table.js';
-import { usdPerMillion } from '../../parts/usd.js';
 import { otherPrices } from './differences.js';
 
 /** The enabled models with their prices and limits. */

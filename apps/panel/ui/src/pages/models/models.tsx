@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
-import { withQuery } from '../../app/api.js';
-import { useSession } from '../../app/session.js';
+import { withQuery } from '../../data/api.js';
+import { useSession } from '../../data/session.js';
 import { Page } from '../../parts/page.js';
 import { Segments } from '../../parts/segments.js';
 import { CatalogEditor, type Draft } from './catalog-editor.js';

@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import type { CatalogGetReply, CatalogRevision, RevisionListReply } from '../../../../src/api/shapes/models.js';
-import { useApi, usePages } from '../../app/use-api.js';
+import type { CatalogGetReply, CatalogRevision, RevisionListReply } from '../../../../src/shapes/models.js';
+import { useApi, usePages } from '../../data/use-api.js';
 import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { CopyLine } from '../../parts/copy-line.js';

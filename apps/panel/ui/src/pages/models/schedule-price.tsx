@@ -1,11 +1,11 @@
 import { useState } from 'react';
-import type { CatalogModel, PriceScheduleBody, ScheduledPrice } from '../../../../src/api/shapes/models.js';
-import { useChange } from '../../app/use-api.js';
+import type { CatalogModel, PriceScheduleBody, ScheduledPrice } from '../../../../src/shapes/models.js';
+import { useChange } from '../../data/use-api.js';
+import { plainUsd, readUsd } from '../../format/usd.js';
 import { AmountField } from '../../parts/amount-field.js';
 import { DialogForm } from '../../parts/dialog-form.js';
 import { SelectField, TextField } from '../../parts/field.js';
 import { inUtc } from '../../parts/time.js';
-import { plainUsd, readUsd } from '../../parts/usd.js';
 
 /** Prices of a million tokens have six decimals, since a token's are whole pico-USD; the others have twelve. An optional one may be empty. */
 const FIELDS = {

@@ -1,8 +1,9 @@
 import { useState } from 'react';
-import type { CatalogGetReply, ModelListReply, PriceListReply, ScheduledPrice } from '../../../../src/api/shapes/models.js';
-import { useSession } from '../../app/session.js';
-import { useApi } from '../../app/use-api.js';
-import { useNow } from '../../app/use-filters.js';
+import type { CatalogGetReply, ModelListReply, PriceListReply, ScheduledPrice } from '../../../../src/shapes/models.js';
+import { useSession } from '../../data/session.js';
+import { useApi } from '../../data/use-api.js';
+import { useNow } from '../../data/use-filters.js';
+import { usdPerMillion } from '../../format/usd.js';
 import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { Confirm } from '../../parts/confirm.js';
@@ -10,7 +11,6 @@ import { Empty } from '../../parts/empty.js';
 import { Moment } from '../../parts/moment.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { duration } from '../../parts/time.js';
-import { usdPerMillion } from '../../parts/usd.js';
 import { otherPrices } from './differences.js';
 import { SchedulePrice } from './schedule-price.js';
 

@@ -1,10 +1,10 @@
 import { useState } from 'react';
-import type { Account, AccountUpdateBody, Balance } from '../../../../src/api/shapes/accounts.js';
-import { useSession } from '../../app/session.js';
-import { useChange } from '../../app/use-api.js';
+import type { Account, AccountUpdateBody, Balance } from '../../../../src/shapes/accounts.js';
+import { useSession } from '../../data/session.js';
+import { useChange } from '../../data/use-api.js';
+import { plainUsd, readUsd } from '../../format/usd.js';
 import { AmountField } from '../../parts/amount-field.js';
 import { DialogForm } from '../../parts/dialog-form.js';
-import { plainUsd, readUsd } from '../../parts/usd.js';
 
 /** Changes how far below zero the top-up balance of an account may go. */
 export function CreditLine({ balance, onClose }: { balance: Balance; onClose: () => void }) {

@@ -1,12 +1,12 @@
 import { useState } from 'react';
-import type { Balance } from '../../../../src/api/shapes/accounts.js';
-import type { AdjustmentBody, GrantBody, RefundBody, TopupBody } from '../../../../src/api/shapes/money.js';
-import { useSession } from '../../app/session.js';
-import { useChange } from '../../app/use-api.js';
+import type { Balance } from '../../../../src/shapes/accounts.js';
+import type { AdjustmentBody, GrantBody, RefundBody, TopupBody } from '../../../../src/shapes/money.js';
+import { useSession } from '../../data/session.js';
+import { useChange } from '../../data/use-api.js';
+import { exactUsd, plainUsd, readUsd } from '../../format/usd.js';
 import { AmountField } from '../../parts/amount-field.js';
 import { DialogForm } from '../../parts/dialog-form.js';
 import { TextField } from '../../parts/field.js';
-import { exactUsd, plainUsd, readUsd } from '../../parts/usd.js';
 import styles from './money-operation.module.css';
 
 interface Entry {

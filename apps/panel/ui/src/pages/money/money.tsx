@@ -1,7 +1,7 @@
 import { useState } from 'react';
-import type { Overview } from '../../../../src/api/shapes/overview.js';
-import { useSession } from '../../app/session.js';
-import { useApi } from '../../app/use-api.js';
+import type { Overview } from '../../../../src/shapes/overview.js';
+import { useSession } from '../../data/session.js';
+import { useApi } from '../../data/use-api.js';
 import { Button } from '../../parts/button.js';
 import { Page } from '../../parts/page.js';
 import { BalanceFigures } from '../overview/balance-figures.js';

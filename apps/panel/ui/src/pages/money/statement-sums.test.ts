@@ -1,4 +1,4 @@
-import type { Statement } from '../../../../src/api/shapes/money.js';
+import type { Statement } from '../../../../src/shapes/money.js';
 import { termsOfStatement } from './statement-sums.js';
 
 const STATEMENT: Statement = {

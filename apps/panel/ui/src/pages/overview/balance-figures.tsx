@@ -1,4 +1,4 @@
-import type { Balance } from '../../../../src/api/shapes/accounts.js';
+import type { Balance } from '../../../../src/shapes/accounts.js';
 import { Figure, Figures } from '../../parts/card.js';
 import { Money } from '../../parts/money.js';
 import { relativeTime } from '../../parts/time.js';

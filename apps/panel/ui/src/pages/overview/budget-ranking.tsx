@@ -1,6 +1,6 @@
-import type { Budget } from '../../../../src/api/shapes/budgets.js';
-import { shareSpent } from '../../app/budgets.js';
-import { useBudgetTargets } from '../../app/use-budget-targets.js';
+import type { Budget } from '../../../../src/shapes/budgets.js';
+import { shareSpent } from '../../data/budgets.js';
+import { useBudgetTargets } from '../../data/use-budget-targets.js';
 import { BudgetUse } from '../../parts/budget-use.js';
 import styles from './budget-ranking.module.css';
 

@@ -1,6 +1,6 @@
 import { Link } from 'wouter';
-import { useSession } from '../../app/session.js';
-import { useNames } from '../../app/use-names.js';
+import { useSession } from '../../data/session.js';
+import { useNames } from '../../data/use-names.js';
 import { Card } from '../../parts/card.js';
 import { Icon } from '../../parts/icon.js';
 import styles from './first-steps.module.css';

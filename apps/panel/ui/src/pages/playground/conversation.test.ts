@@ -1,4 +1,4 @@
-import { ApiError } from '../../app/api.js';
+import { ApiError } from '../../data/api.js';
 import { Conversation, type ConversationCalls, messagesOf } from './conversation.js';
 import { newTurn } from './turn.js';
 

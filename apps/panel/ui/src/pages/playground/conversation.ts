@@ -1,6 +1,6 @@
-import type { BilledRequest } from '../../../../src/api/shapes/requests.js';
-import { ApiError, type EventReply } from '../../app/api.js';
-import { type ChatMessage, chatRequest } from '../../app/calls.js';
+import type { BilledRequest } from '../../../../src/shapes/requests.js';
+import { ApiError, type EventReply } from '../../data/api.js';
+import { type ChatMessage, chatRequest } from '../../data/calls.js';
 import { addEvent, newTurn, type Turn } from './turn.js';
 
 /** Milliseconds between two looks at the bill of a request, which a stopped one gets a moment after its end. */

@@ -1,9 +1,9 @@
-import type { CatalogModel } from '../../../../src/api/shapes/models.js';
-import type { Project } from '../../../../src/api/shapes/projects.js';
+import type { CatalogModel } from '../../../../src/shapes/models.js';
+import type { Project } from '../../../../src/shapes/projects.js';
+import { count } from '../../format/count.js';
+import { exactUsd, usdPerMillion } from '../../format/usd.js';
 import { Card } from '../../parts/card.js';
-import { count } from '../../parts/count.js';
 import { AreaField, SelectField, TextField } from '../../parts/field.js';
-import { exactUsd, usdPerMillion } from '../../parts/usd.js';
 import type { Options, ReadOptions } from './options.js';
 import styles from './playground.module.css';
 

@@ -1,5 +1,5 @@
-import type { CatalogModel } from '../../../../src/api/shapes/models.js';
-import { count } from '../../parts/count.js';
+import type { CatalogModel } from '../../../../src/shapes/models.js';
+import { count } from '../../format/count.js';
 
 /** The fields that a person fills in beside the conversation. */
 export interface Options {

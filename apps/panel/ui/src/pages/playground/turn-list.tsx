@@ -1,7 +1,7 @@
 import { memo } from 'react';
 import { Link } from 'wouter';
+import { count, plural } from '../../format/count.js';
 import { Badge } from '../../parts/badge.js';
-import { count, plural } from '../../parts/count.js';
 import { Empty } from '../../parts/empty.js';
 import { Failure } from '../../parts/failure.js';
 import { Money } from '../../parts/money.js';

@@ -1,8 +1,8 @@
-import type { PanelErrorBody } from '../../../../src/api/shapes/error.js';
-import type { CatalogModel } from '../../../../src/api/shapes/models.js';
-import type { BilledRequest } from '../../../../src/api/shapes/requests.js';
-import { ApiError } from '../../app/api.js';
-import type { ChatMessage } from '../../app/calls.js';
+import type { PanelErrorBody } from '../../../../src/shapes/error.js';
+import type { CatalogModel } from '../../../../src/shapes/models.js';
+import type { BilledRequest } from '../../../../src/shapes/requests.js';
+import { ApiError } from '../../data/api.js';
+import type { ChatMessage } from '../../data/calls.js';
 import { tokenPrices } from '../../parts/token-prices.js';
 
 /** A question and its reply. */

@@ -1,14 +1,14 @@
 import { useState } from 'react';
-import type { Me, MeUpdateBody, Session, SessionListReply } from '../../../../src/api/shapes/identity.js';
-import formStyles from '../../app/password-form.module.css';
-import { useSession } from '../../app/session.js';
-import { useApi, useChange } from '../../app/use-api.js';
+import type { Me, MeUpdateBody, Session, SessionListReply } from '../../../../src/shapes/identity.js';
+import { useSession } from '../../data/session.js';
+import { useApi, useChange } from '../../data/use-api.js';
 import { Badge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { Failure } from '../../parts/failure.js';
 import { TextField } from '../../parts/field.js';
 import { Columns, Page } from '../../parts/page.js';
+import formStyles from '../../parts/password-form.module.css';
 import { Table, TwoLines } from '../../parts/table.js';
 import { relativeTime } from '../../parts/time.js';
 

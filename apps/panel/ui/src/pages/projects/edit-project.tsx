@@ -1,7 +1,7 @@
 import { useState } from 'react';
-import type { Project, ProjectCreateBody, ProjectUpdateBody } from '../../../../src/api/shapes/projects.js';
-import { useSession } from '../../app/session.js';
-import { useChange } from '../../app/use-api.js';
+import type { Project, ProjectCreateBody, ProjectUpdateBody } from '../../../../src/shapes/projects.js';
+import { useSession } from '../../data/session.js';
+import { useChange } from '../../data/use-api.js';
 import { DialogForm } from '../../parts/dialog-form.js';
 import { SelectField, TextField } from '../../parts/field.js';
 

@@ -1,4 +1,4 @@
-import type { EndedRequest } from '../../../../src/api/shapes/traffic.js';
+import type { EndedRequest } from '../../../../src/shapes/traffic.js';
 import { courseOf } from './course.js';
 
 const REQUEST: EndedRequest = {

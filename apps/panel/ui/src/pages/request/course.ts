@@ -1,7 +1,7 @@
-import type { EndedRequest, RequestAttempt } from '../../../../src/api/shapes/traffic.js';
-import { outcomeName, outcomeOf, outcomeTone } from '../../app/outcomes.js';
-import type { Tone } from '../../parts/badge.js';
-import { count } from '../../parts/count.js';
+import type { EndedRequest, RequestAttempt } from '../../../../src/shapes/traffic.js';
+import { outcomeName, outcomeOf, outcomeTone } from '../../data/outcomes.js';
+import type { Tone } from '../../format/colours.js';
+import { count } from '../../format/count.js';
 import { duration } from '../../parts/time.js';
 
 /** An event of a request at its gateway. */

@@ -1,9 +1,9 @@
-import type { BilledRequest } from '../../../../src/api/shapes/requests.js';
+import type { BilledRequest } from '../../../../src/shapes/requests.js';
+import { count, plural } from '../../format/count.js';
+import { exactUsd, usdPerMillion } from '../../format/usd.js';
 import { Card } from '../../parts/card.js';
-import { count, plural } from '../../parts/count.js';
 import { Money } from '../../parts/money.js';
 import { Table, TwoLines } from '../../parts/table.js';
-import { exactUsd, usdPerMillion } from '../../parts/usd.js';
 import styles from './price-maths.module.css';
 import { pursesOf, sumOf, type Term, termsOf } from './terms.js';
 

@@ -1,7 +1,7 @@
-import type { BilledRequest, PinnedPrice, RequestBill } from '../../../../src/api/shapes/requests.js';
-import { count } from '../../parts/count.js';
+import type { BilledRequest, PinnedPrice, RequestBill } from '../../../../src/shapes/requests.js';
+import { count } from '../../format/count.js';
+import { exactUsd } from '../../format/usd.js';
 import { tokenPrices } from '../../parts/token-prices.js';
-import { exactUsd } from '../../parts/usd.js';
 
 export interface Term {
   name: string;

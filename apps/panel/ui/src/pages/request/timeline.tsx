@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react';
-import type { BilledRequest } from '../../../../src/api/shapes/requests.js';
-import type { EndedRequest } from '../../../../src/api/shapes/traffic.js';
-import { ENDINGS } from '../../app/endings.js';
-import type { Tone } from '../../parts/badge.js';
+import type { BilledRequest } from '../../../../src/shapes/requests.js';
+import type { EndedRequest } from '../../../../src/shapes/traffic.js';
+import { ENDINGS } from '../../data/endings.js';
+import type { Tone } from '../../format/colours.js';
+import { count } from '../../format/count.js';
 import { Card, Skeleton } from '../../parts/card.js';
-import { count } from '../../parts/count.js';
 import { Moment } from '../../parts/moment.js';
 import { Money } from '../../parts/money.js';
 import { duration } from '../../parts/time.js';

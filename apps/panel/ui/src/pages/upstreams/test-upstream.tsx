@@ -1,9 +1,10 @@
 import { useEffect, useState } from 'react';
-import type { UpstreamCheck, UpstreamProbeEnd } from '../../../../src/api/shapes/upstreams.js';
-import { ApiError, openEvents } from '../../app/api.js';
-import { Badge, type Tone } from '../../parts/badge.js';
+import type { UpstreamCheck, UpstreamProbeEnd } from '../../../../src/shapes/upstreams.js';
+import { ApiError, openEvents } from '../../data/api.js';
+import type { Tone } from '../../format/colours.js';
+import { plural } from '../../format/count.js';
+import { Badge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
-import { plural } from '../../parts/count.js';
 import { Dialog, DialogActions } from '../../parts/dialog.js';
 import { Failure } from '../../parts/failure.js';
 import { Table } from '../../parts/table.js';

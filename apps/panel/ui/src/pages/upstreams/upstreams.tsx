@@ -1,12 +1,13 @@
 import { useState } from 'react';
-import type { RouteState, UpstreamRoute, UpstreamsReply } from '../../../../src/api/shapes/upstreams.js';
-import { useSession } from '../../app/session.js';
-import { useApi } from '../../app/use-api.js';
-import { Badge, type Tone } from '../../parts/badge.js';
+import type { RouteState, UpstreamRoute, UpstreamsReply } from '../../../../src/shapes/upstreams.js';
+import { useSession } from '../../data/session.js';
+import { useApi } from '../../data/use-api.js';
+import type { Tone } from '../../format/colours.js';
+import { count, plural } from '../../format/count.js';
+import { Badge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { CopyLine } from '../../parts/copy-line.js';
-import { count, plural } from '../../parts/count.js';
 import { Empty } from '../../parts/empty.js';
 import { Icon } from '../../parts/icon.js';
 import { Page } from '../../parts/page.js';

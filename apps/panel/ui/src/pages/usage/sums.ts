@@ -1,6 +1,6 @@
-import type { UsageRow } from '../../../../src/api/shapes/usage.js';
-import type { Group } from '../../app/filters.js';
-import { groupIdOf } from '../../app/usage-rows.js';
+import type { UsageRow } from '../../../../src/shapes/usage.js';
+import type { Group } from '../../data/filters.js';
+import { groupIdOf } from '../../data/usage-rows.js';
 
 export interface GroupSum {
   id: string;

@@ -1,12 +1,12 @@
 import { useMemo } from 'react';
 import { Link } from 'wouter';
-import type { UsageRow } from '../../../../src/api/shapes/usage.js';
-import { GROUPS, type Group } from '../../app/filters.js';
-import { count } from '../../parts/count.js';
+import type { UsageRow } from '../../../../src/shapes/usage.js';
+import { GROUPS, type Group } from '../../data/filters.js';
+import { count } from '../../format/count.js';
+import { decimalsForAll } from '../../format/usd.js';
 import { Empty } from '../../parts/empty.js';
 import { Money } from '../../parts/money.js';
 import { Table } from '../../parts/table.js';
-import { decimalsForAll } from '../../parts/usd.js';
 import { type GroupSum, sumsOf, totalOf } from './sums.js';
 
 interface UsageTableProps {

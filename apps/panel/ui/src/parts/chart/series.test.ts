@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import type { UsageRow } from '../../../../src/api/shapes/usage.js';
-import { type Bar, type Colour, coloursOf, partsOf, ratio, stackOf, ticksOf } from './series.js';
+import type { UsageRow } from '../../../../src/shapes/usage.js';
+import type { Colour } from '../../format/colours.js';
+import { type Bar, coloursOf, partsOf, ratio, stackOf, ticksOf } from './series.js';
 
 const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-11-23T10:00:00Z');

@@ -1,3 +1,5 @@
+import type { Colour } from '../../format/colours.js';
+
 /** Series that a chart shows by name; the others are added up. */
 const SERIES_MAX = 6;
 const COLOURS = 7;
@@ -7,11 +9,6 @@ interface Series {
   id: string;
   colour: Colour;
 }
-
-/** Number of a colour of `series.css`, a colour with a meaning such as `refused-1`, or `rest`. */
-export type Colour = number | 'rest' | `${Meaning}-${number}`;
-/** Outcomes whose colours say what happened. */
-export type Meaning = 'good' | 'client' | 'refused' | 'upstream';
 
 export interface Bar {
   /** Start of the hour or day, milliseconds. */

@@ -1,7 +1,7 @@
 import { createContext, type ReactNode, use, useEffect, useMemo, useState } from 'react';
 import { useLocation } from 'wouter';
-import type { AccountRow } from '../../../src/api/shapes/accounts.js';
-import type { MeReply, Permission } from '../../../src/api/shapes/identity.js';
+import type { AccountRow } from '../../../src/shapes/accounts.js';
+import type { MeReply, Permission } from '../../../src/shapes/identity.js';
 
 /** The signed-in person, the accounts that they see and the one that the page shows. */
 export interface PanelSession {

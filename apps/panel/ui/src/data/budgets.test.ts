@@ -1,4 +1,4 @@
-import type { Budget } from '../../../src/api/shapes/budgets.js';
+import type { Budget } from '../../../src/shapes/budgets.js';
 import { leftOf, presentBudget, renderAmount, shareSpent, tightestOf } from './budgets.js';
 
 const BUDGET: Budget = {

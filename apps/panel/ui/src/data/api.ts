@@ -1,4 +1,4 @@
-import type { PanelErrorBody, PanelErrorCode } from '../../../src/api/shapes/error.js';
+import type { PanelErrorBody, PanelErrorCode } from '../../../src/shapes/error.js';
 import { type Interruption, interrupt } from './interruption.js';
 import { readEvents, type ServerEvent } from './server-events.js';
 

@@ -1,5 +1,5 @@
 import { ERROR_CODES, type ErrorCode } from '#inference/errors.js';
-import type { PanelErrorBody } from '../api/shapes/error.js';
+import type { PanelErrorBody } from '../shapes/error.js';
 
 type ErrorType = (typeof ERROR_CODES)[ErrorCode]['type'] | 'conflict_error';
 

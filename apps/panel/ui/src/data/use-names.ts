@@ -1,6 +1,6 @@
 import { useCallback } from 'react';
-import type { KeyListReply } from '../../../src/api/shapes/keys.js';
-import type { ProjectListReply } from '../../../src/api/shapes/projects.js';
+import type { KeyListReply } from '../../../src/shapes/keys.js';
+import type { ProjectListReply } from '../../../src/shapes/projects.js';
 import { useSession } from './session.js';
 import { useApi } from './use-api.js';
 

@@ -1,4 +1,4 @@
-import type { Budget } from '../../../src/api/shapes/budgets.js';
+import type { Budget } from '../../../src/shapes/budgets.js';
 import { writeFilters } from './filters.js';
 import { useSession } from './session.js';
 import { useNames } from './use-names.js';

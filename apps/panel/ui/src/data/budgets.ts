@@ -1,6 +1,6 @@
-import type { Budget, BudgetPeriod, BudgetUnit } from '../../../src/api/shapes/budgets.js';
-import { count } from '../parts/count.js';
-import { exactUsd } from '../parts/usd.js';
+import type { Budget, BudgetPeriod, BudgetUnit } from '../../../src/shapes/budgets.js';
+import { count } from '../format/count.js';
+import { exactUsd } from '../format/usd.js';
 
 /** The window of a budget, in words. */
 export const PERIODS: Record<BudgetPeriod, { each: string; now: string }> = {

@@ -1,6 +1,6 @@
-import type { UsageRow } from '../../../src/api/shapes/usage.js';
-import { count, shortCount } from '../parts/count.js';
-import { exactUsd, roundedUsd } from '../parts/usd.js';
+import type { UsageRow } from '../../../src/shapes/usage.js';
+import { count, shortCount } from '../format/count.js';
+import { exactUsd, roundedUsd } from '../format/usd.js';
 import type { Group, Measure } from './filters.js';
 
 /** The value of a row that a group is by. An upstream of null: the request reached none. */

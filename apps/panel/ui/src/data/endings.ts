@@ -1,6 +1,5 @@
-import type { SettleReason } from '../../../src/api/shapes/requests.js';
-import type { Tone } from '../parts/badge.js';
-import type { Colour } from '../parts/chart/series.js';
+import type { SettleReason } from '../../../src/shapes/requests.js';
+import type { Colour, Tone } from '../format/colours.js';
 
 /** Reasons of the end of a request, in words. */
 export const ENDINGS: Record<SettleReason, { name: string; tone: Tone; meaning: string }> = {

@@ -1,6 +1,5 @@
-import type { EndedRequest, TrafficOutcome } from '../../../src/api/shapes/traffic.js';
-import type { Tone } from '../parts/badge.js';
-import type { Colour, Meaning } from '../parts/chart/series.js';
+import type { EndedRequest, TrafficOutcome } from '../../../src/shapes/traffic.js';
+import type { Colour, Meaning, Tone } from '../format/colours.js';
 
 /** The result for the client: a complete reply, an error, or nothing because it had left. */
 export function outcomeName({ status, code }: Pick<TrafficOutcome, 'status' | 'code'>): string {
