@@ -183,7 +183,10 @@ function holdOf({ system = '', turns, tools = [], maxTokens = 0 }: Ask): bigint 
   });
   const toolTexts = tools.flatMap((name) => [name, TOOLS[name].description, JSON.stringify(TOOLS[name].parameters)]);
   const images = turns.filter((turn) => turn.role === 'user' && turn.pngBase64 !== undefined).length;
-  const promptTokens = Buffer.byteLength([system, ...texts, ...toolTexts].join('')) + images * TOKENS_PER_IMAGE_MAX;
+  const textBytes = Buffer.byteLength([system, ...texts, ...toolTexts].join(''));
+  // A prompt that may be cached may get two lines that keep caches apart.
+  const lineBytes = Math.ceil(textBytes / 4) + images * 64 < 1_024 ? 0 : 60;
+  const promptTokens = textBytes + lineBytes + images * TOKENS_PER_IMAGE_MAX;
   return costOf({ promptTokens, cachedTokens: 0, outputTokens: maxTokens }, PRICE);
 }
 

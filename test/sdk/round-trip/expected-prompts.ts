@@ -21,10 +21,15 @@ export function expectedPrompts({ stream, echoed }: { stream: boolean; echoed: b
   );
   return {
     'round-trip-chat': promptsOf(chat, stream),
-    'round-trip-responses': promptsOf(transcriptOf('openai-responses'), stream),
+    'round-trip-responses': promptsOf(withCacheKey(transcriptOf('openai-responses')), stream),
     'round-trip-messages': promptsOf(transcriptOf('anthropic-messages'), stream),
     'round-trip-echo': promptsOf({ ...chat, history: thoughtful }, stream),
   };
+}
+
+/** The account's cache has a key of its own. */
+function withCacheKey({ request, ...transcript }: Transcript): Transcript {
+  return { ...transcript, request: { ...request, prompt_cache_key: expect.stringMatching(/^[\w-]{43}$/) } };
 }
 
 function promptsOf({ request, historyField, asked, history }: Transcript, stream: boolean): unknown[] {
