@@ -2,8 +2,6 @@
 export default {
   // Its packages are those of the tests, which stand in all folders.
   ignoreWorkspaces: ['test/packages'],
-  // Constants that only their own file uses.
-  ignoreIssues: { 'apps/billing/src/**/{read-budgets,webhook-client,webhook-deliveries}.ts': ['exports'] },
   workspaces: {
     '.': {
       entry: [

@@ -18,7 +18,7 @@ const READ_BUDGETS = {
 };
 
 /** Amount of a hold `h` in the unit of a budget `b`. */
-export const HELD_IN_UNIT = `CASE b.unit WHEN 'tokens' THEN coalesce(h.amount_tokens, 0) ELSE h.amount END`;
+const HELD_IN_UNIT = `CASE b.unit WHEN 'tokens' THEN coalesce(h.amount_tokens, 0) ELSE h.amount END`;
 
 /**
  * Begins a new window. Its holds are counted: there are some when the database's clock was set back. Then the window begins earlier, and

@@ -12,7 +12,7 @@ export interface WebhookDeliveriesOptions {
   logger: Logger;
 }
 
-export const RETRY_SECONDS: readonly number[] = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400];
+const RETRY_SECONDS: readonly number[] = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400];
 /** An event that is older is given up when an attempt fails. */
 const GIVE_UP_DAYS = 3;
 /** Messages that are on their way to one webhook, each of another account: a receiver that hangs holds up no more sockets. */

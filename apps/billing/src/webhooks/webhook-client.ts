@@ -14,7 +14,7 @@ export interface WebhookMessage {
   body: string;
 }
 
-export const SEND_TIMEOUT_MS = 10_000;
+const SEND_TIMEOUT_MS = 10_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const HEADER_BYTES_MAX = 16 * 1024;
 /** Bytes of a reply that are read to use the connection again. After a longer or slower reply it is closed. */
