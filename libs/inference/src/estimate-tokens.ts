@@ -1,7 +1,12 @@
-import { BYTES_PER_TOKEN, type PromptSize, promptBytes, TOKENS_PER_IMAGE_MIN } from './prompt-size.js';
+import { type PromptSize, promptBytesMax } from './prompt-size.js';
+
+const BYTES_PER_TOKEN = 4;
 
 /** Tokenizers make at most this many bytes of a long text one token. */
 const BYTES_PER_TOKEN_MAX = 8;
+
+/** Tokens of a small image. Vendors count more for a larger one. */
+const TOKENS_PER_IMAGE_MIN = 64;
 
 /** The fields of a model that decide how many tokens a prompt has there. */
 interface PromptModel {
@@ -11,7 +16,7 @@ interface PromptModel {
 
 /** Estimates the tokens of a prompt; images count at their bound. `count_tokens` and the output cap use it. */
 export function estimatePromptTokens(size: PromptSize, { tokensPerImageMax, reasoningEcho }: PromptModel): number {
-  return Math.max(1, Math.ceil(promptBytes(size, reasoningEcho) / BYTES_PER_TOKEN) + size.images * tokensPerImageMax);
+  return Math.max(1, Math.ceil(promptBytesMax(size, reasoningEcho) / BYTES_PER_TOKEN) + size.images * tokensPerImageMax);
 }
 
 /**

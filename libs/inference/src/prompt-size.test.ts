@@ -68,15 +68,6 @@ test('what the proxy may add counts: the instruction for JSON, and text in place
   expect(size(turns, [], { kind: 'json-object' })).toEqual({ ...NOTHING, schemaBytes, reasoningBytes: 2 * NO_REASONING.length + 2 });
 });
 
-test.each<[string, Turn[], number]>([
-  ['a short prompt', [said('a'.repeat(4_092))], 0],
-  ['a prompt of 1,024 tokens', [said('a'.repeat(4_093))], ACCOUNT_LINES_BYTES],
-  ['a short one with an image', [said('a'.repeat(3_837)), { role: 'user', parts: [image] }], ACCOUNT_LINES_BYTES],
-])('the lines that keep caches apart count in a prompt that may be cached: %s [hold-size]', (_what, turns, lineBytes) => {
-  const measured = size(turns);
-  expect(promptBytesMax(measured, false) - measured.textBytes).toBe(lineBytes);
-});
-
 test('the lines of an account have the bytes that are counted for them, with their line breaks', () => {
   expect(ACCOUNT_LINES_BYTES).toBe(2 * `${accountLine('k'.repeat(43))}\n`.length);
 });

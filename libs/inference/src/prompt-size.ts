@@ -1,4 +1,4 @@
-import { ACCOUNT_LINES_BYTES, CACHED_PROMPT_TOKENS_MIN, NO_REASONING, outputInstruction } from './added-texts.js';
+import { NO_REASONING, outputInstruction } from './added-texts.js';
 import type { InferenceRequest } from './request.js';
 import type { Tool } from './tool.js';
 import type { Turn } from './turn.js';
@@ -17,12 +17,6 @@ export interface PromptSize {
   images: number;
 }
 
-/** Bytes of text that one token is estimated to have. */
-export const BYTES_PER_TOKEN = 4;
-
-/** Tokens of a small image. Vendors count more for a larger one. */
-export const TOKENS_PER_IMAGE_MIN = 64;
-
 export function measurePrompt({ turns, tools, output }: Pick<InferenceRequest, 'turns' | 'tools' | 'output'>): PromptSize {
   const size: PromptSize = { textBytes: 0, schemaBytes: Buffer.byteLength(outputInstruction(output)), reasoningBytes: 0, images: 0 };
   for (const turn of turns) addTurn(turn, size);
@@ -31,18 +25,8 @@ export function measurePrompt({ turns, tools, output }: Pick<InferenceRequest, '
 }
 
 /** The most bytes that an upstream of a model gets. `reasoningEcho`: one of them gets earlier reasoning. */
-export function promptBytesMax(size: PromptSize, reasoningEcho: boolean): number {
-  return promptBytes(size, reasoningEcho) + (mayBeCached(size) ? ACCOUNT_LINES_BYTES : 0);
-}
-
-/** The bytes of the client's prompt, as an upstream of the model gets it. */
-export function promptBytes({ textBytes, schemaBytes, reasoningBytes }: PromptSize, reasoningEcho: boolean): number {
+export function promptBytesMax({ textBytes, schemaBytes, reasoningBytes }: PromptSize, reasoningEcho: boolean): number {
   return textBytes + schemaBytes + (reasoningEcho ? reasoningBytes : 0);
-}
-
-/** True for a prompt of at least the tokens that vendors cache, by the estimate that the proxy has. */
-function mayBeCached({ textBytes, images }: PromptSize): boolean {
-  return textBytes / BYTES_PER_TOKEN + images * TOKENS_PER_IMAGE_MIN > CACHED_PROMPT_TOKENS_MIN - 1;
 }
 
 function addTurn(turn: Turn, size: PromptSize): void {

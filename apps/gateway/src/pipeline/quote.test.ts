@@ -1,4 +1,4 @@
-import { outputInstruction } from '#inference/added-texts.js';
+import { ACCOUNT_LINES_BYTES, outputInstruction } from '#inference/added-texts.js';
 import type { InferenceRequest, OutputFormat } from '#inference/request.js';
 import { TEST_MODEL } from '#testing/fake-services.js';
 import type { Model } from '../clients/catalog.js';
@@ -56,6 +56,19 @@ test('the hold is one token a byte of the prompt, and the output cap [hold-size]
     promptTokensEstimate: 3,
     outputTokensMax: 1,
   });
+});
+
+const IMAGE = { type: 'image' as const, mediaType: 'image/png' as const, base64: 'AAAA' };
+
+test.each<[string, number, number, number]>([
+  ['a short prompt', 4_092, 0, 0],
+  ['a prompt of 1,024 tokens', 4_093, 0, ACCOUNT_LINES_BYTES],
+  ['a short one with an image', 3_837, 1, ACCOUNT_LINES_BYTES],
+])('the lines that keep caches apart count in a prompt that may be cached: %s [hold-size]', (_what, textBytes, images, lineBytes) => {
+  const model: Model = { ...TINY, contextTokens: 8_192, input: ['text', 'image'], tokensPerImageMax: 100 };
+  const request = prompt('a'.repeat(textBytes), 1);
+  request.turns.push({ role: 'user', parts: Array.from({ length: images }, () => IMAGE) });
+  expect(quoteRequest(model, request).promptTokensMax - textBytes - images * 100).toBe(lineBytes);
 });
 
 test('the hold has the price of the request and of each image, and pins how many there are', () => {

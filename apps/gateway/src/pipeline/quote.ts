@@ -1,4 +1,5 @@
 import type { PinnedPrice } from '#contracts/billing/holds.js';
+import { ACCOUNT_LINES_BYTES, CACHED_PROMPT_TOKENS_MIN } from '#inference/added-texts.js';
 import { GatewayError } from '#inference/errors.js';
 import { estimateBilledPromptTokens, estimatePromptTokens, leastPromptTokens } from '#inference/estimate-tokens.js';
 import { measurePrompt, type PromptSize, promptBytesMax } from '#inference/prompt-size.js';
@@ -17,7 +18,7 @@ export interface Quote {
   amount: PicoUsd;
   /** The part of `amount` that covers the prompt, and the price of a request with its images. */
   promptAmount: PicoUsd;
-  /** One token for each byte of the prompt's text, and the most that the model counts for each image. */
+  /** One token for each byte of the prompt's text and of what is added to it, and the most that the model counts for each image. */
   promptTokensMax: number;
   /** Estimate to bill for a prompt that the upstream does not count. */
   promptTokensEstimate: number;
@@ -34,7 +35,10 @@ export function quoteRequest(model: Model, request: InferenceRequest | EncodedRe
   const size = request instanceof EncodedRequest ? request.size : measurePrompt(request);
   checkImages(model, size);
   const outputTokensMax = outputCap(model, size, request.maxOutputTokens);
-  const promptTokensMax = promptBytesMax(size, model.reasoningEcho) + size.images * model.tokensPerImageMax;
+  const promptTokensEstimate = estimateBilledPromptTokens(size, model.tokensPerImageMax);
+  // The proxy adds the lines by this estimate.
+  const lineBytes = promptTokensEstimate < CACHED_PROMPT_TOKENS_MIN ? 0 : ACCOUNT_LINES_BYTES;
+  const promptTokensMax = promptBytesMax(size, model.reasoningEcho) + lineBytes + size.images * model.tokensPerImageMax;
   // Computed apart from the output, because the error for an insufficient balance names the output limit that would fit.
   const prices = pricesFor(model, size);
   const promptAmount = holdFor({ promptTokensMax, outputTokensMax: 0 }, prices.price);
@@ -45,7 +49,6 @@ export function quoteRequest(model: Model, request: InferenceRequest | EncodedRe
       'The request could cost more than $1,000,000, the limit of one request. Lower the output limit.',
     );
   }
-  const promptTokensEstimate = estimateBilledPromptTokens(size, model.tokensPerImageMax);
   return { ...prices, amount, promptAmount, promptTokensMax, promptTokensEstimate, outputTokensMax };
 }
 

@@ -4,6 +4,7 @@ import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn } from '#inference/turn.js';
 import { NO_MESSAGE } from '../requests/arrange-turns.js';
 import { asFunction } from '../requests/as-function.js';
+import { countLeadingSystemTurns } from '../requests/leading-system-turns.js';
 import type { Schema } from '../requests/schema-reference.js';
 import { withholdsTools } from '../requests/tool-choice.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
@@ -20,8 +21,7 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
   const temperature = capabilities.temperature === false ? undefined : request.temperature;
   const tools = withholdsTools(request.toolChoice, capabilities) ? [] : request.tools;
   const schema = capabilities.jsonSchema ? enforcedSchema(output) : undefined;
-  const firstOther = request.turns.findIndex((turn) => turn.role !== 'system');
-  const leading = firstOther === -1 ? request.turns.length : firstOther;
+  const leading = countLeadingSystemTurns(request.turns);
   const leadingParts = request.turns.slice(0, leading).flatMap((turn) => (turn.role === 'system' ? turn.parts : []));
   const texts = [...leadingParts.map((part) => part.text), schema === undefined ? outputInstruction(output) : ''].filter(
     (text) => text.trim() !== '',

@@ -8,6 +8,7 @@ import { asFunction, describeWithGrammar } from '../requests/as-function.js';
 import { renderCacheKey } from '../requests/cache-key.js';
 import { argumentsOf } from '../requests/call-arguments.js';
 import { instructOutput } from '../requests/instruct-output.js';
+import { countLeadingSystemTurns } from '../requests/leading-system-turns.js';
 import { isStrictSchema } from '../requests/strict-schema.js';
 import { withholdsTools } from '../requests/tool-choice.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
@@ -68,8 +69,7 @@ function renderInstructions(turns: readonly SystemTurn[]): string {
 }
 
 function leadingSystemTurns(turns: readonly Turn[]): SystemTurn[] {
-  const firstOther = turns.findIndex(({ role }) => role !== 'system');
-  return turns.slice(0, firstOther === -1 ? turns.length : firstOther).filter((turn) => turn.role === 'system');
+  return turns.slice(0, countLeadingSystemTurns(turns)).filter((turn) => turn.role === 'system');
 }
 
 /** Returns the ids of custom calls, whose results are another kind of item. */

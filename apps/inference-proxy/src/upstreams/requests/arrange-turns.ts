@@ -1,5 +1,6 @@
 import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { AssistantTurn, SystemTurn, TextPart, ToolTurn, Turn, UserTurn } from '#inference/turn.js';
+import { countLeadingSystemTurns } from './leading-system-turns.js';
 
 type Arrangement = Pick<UpstreamCapabilities, 'systemMessages' | 'alternatingRoles'>;
 
@@ -20,8 +21,7 @@ export function arrangeTurns(turns: readonly Turn[], { systemMessages, alternati
 
 /** Turns system turns into user turns where they are not allowed: in place, but never between calls and their results. */
 function foldSystemTurns(turns: readonly Turn[], keep: 'first' | 'none'): Turn[] {
-  const firstOther = turns.findIndex((turn) => turn.role !== 'system');
-  const leading = keep === 'none' ? 0 : firstOther === -1 ? turns.length : firstOther;
+  const leading = keep === 'none' ? 0 : countLeadingSystemTurns(turns);
   const folded: Turn[] = turns.slice(0, leading);
   let waiting: UserTurn[] = [];
   const placeWaiting = (): void => {

@@ -2,6 +2,7 @@ import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import { outputInstruction } from '#inference/added-texts.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { TextPart, Turn } from '#inference/turn.js';
+import { countLeadingSystemTurns } from './leading-system-turns.js';
 
 type Instructed = Pick<InferenceRequest, 'turns' | 'output'>;
 
@@ -11,11 +12,9 @@ type Instructed = Pick<InferenceRequest, 'turns' | 'output'>;
  * decides about it, so that it is the same in each turn and a cached prompt stays valid.
  */
 export function instructOutput({ turns, output }: Instructed, { jsonSchema }: Pick<UpstreamCapabilities, 'jsonSchema'>): readonly Turn[] {
-  const firstOther = turns.findIndex(({ role }) => role !== 'system');
-  const leading = firstOther === -1 ? turns.length : firstOther;
-  const saysSo = turns.slice(0, leading + 1).some(saysJson);
-  const isNeeded = output.kind === 'json-schema' ? !jsonSchema : output.kind === 'json-object' && !saysSo;
-  if (!isNeeded) return turns;
+  if (output.kind === 'text' || (output.kind === 'json-schema' && jsonSchema)) return turns;
+  const leading = countLeadingSystemTurns(turns);
+  if (output.kind === 'json-object' && turns.slice(0, leading + 1).some(saysJson)) return turns;
   const instruction: TextPart = { type: 'text', text: outputInstruction(output) };
   const last = turns[leading - 1];
   if (last?.role !== 'system') return [{ role: 'system', parts: [instruction] }, ...turns];
