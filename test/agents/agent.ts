@@ -14,7 +14,7 @@ export interface AgentSetup {
   gatewayUrl: string;
   apiKey: string;
   model: string;
-  /** Limits of the model that the agent is told. */
+  /** Limits of the model in the agent's configuration. */
   contextTokens: number;
   outputTokens: number;
   /** Working folder of the agent, as an absolute path. */

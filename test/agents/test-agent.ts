@@ -11,7 +11,7 @@ import { AgentHome } from './agent-run.js';
 import { installAgent } from './install-agent.js';
 import { type RecordedRequest, RecordingProxy } from './recording-proxy.js';
 
-/** `short-context` accepts less than the agent is told: the gateway refuses above eight bytes for each token that the output leaves. */
+/** `short-context` accepts less than the agent's configuration says: the gateway refuses above eight bytes for each token that the output leaves. */
 const CONTEXT_TOKENS = { 'long-context': 131_072, 'short-context': 28_000 };
 const OUTPUT_TOKENS = 8_192;
 const PRICE = { inputUsdPerMTok: '0.15', cachedInputUsdPerMTok: '0.015', outputUsdPerMTok: '0.60' };

@@ -82,7 +82,7 @@ test.each([
 test.each([
   ['tags=both', { thinkTags: true }],
   ['tags=close', { thinkTags: true, beginsInReasoning: true }],
-])('%s: the reasoning is told from the text', async (directives, capabilities) => {
+])('%s: the reasoning stands apart from the text', async (directives, capabilities) => {
   const { text, reasoning } = foldOf(await ask('openai-chat', true, USUAL));
   expect(foldOf(await ask('openai-chat', true, `${USUAL} ${directives}`, capabilities))).toMatchObject({ text, reasoning });
 });

@@ -187,7 +187,7 @@ export type ExpectedEnd = { failed: true } | { reason: FinishReason; usage: Usag
 
 const FAILED = { failed: true } as const;
 
-/** Returns the end that a reply must have. A client is told of a good end only when its vendor's words say so. */
+/** Returns the end that a reply must have. The client gets a good end only where the vendor's words say so. */
 export function expectedEnd(kind: Upstream['kind'], reply: VendorReply, { isStream, end }: Delivery): ExpectedEnd {
   const isResponses = kind === 'openai-responses';
   const isMarked = !isStream || (reply.marker !== 'none' && !isResponses);

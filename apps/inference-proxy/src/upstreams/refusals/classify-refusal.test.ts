@@ -412,7 +412,7 @@ test.each(['server_error', 'api_error', undefined])('a balance that is used up i
   expect(codesWithinStream(says('Insufficient balance', { type }))).toEqual(['model_unavailable']);
 });
 
-test('a call that the model got wrong is told by its text where the dialect has no code', () => {
+test('the text identifies a call that the model got wrong where the dialect has no code', () => {
   const texts = [
     "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.",
     'Tool call validation failed: x',
