@@ -49,6 +49,15 @@ test.each(['UPDATE panel.audit SET actor = actor', 'DELETE FROM panel.audit', 'T
   },
 );
 
+test('rows of one transaction sort in the order in which it wrote them', async () => {
+  await panel.sql.query(
+    `SELECT panel.record_audit('{"actor":"test"}', 'test.order', NULL, number::text, NULL, NULL, NULL) FROM generate_series(0, 499) AS number`,
+  );
+  expect((await panel.journal('test.order')).map(({ target }) => target)).toEqual(
+    Array.from({ length: 500 }, (_, number) => String(number)),
+  );
+});
+
 test('the check of the journals finds a changed row of the panel, beside the answer of the catalog', async () => {
   const catalog = { entries: 2, digest: 'ab', faults: [] };
   panel.messaging.answer(catalogAuditCheck, () => catalog);
