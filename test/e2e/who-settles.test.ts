@@ -11,7 +11,7 @@ import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
 import { heard } from './fault-stack.js';
 
 /**
- * The surviving service settles (docs/money.md, "Failures of a process"). The reaper runs late, and the reason of a settlement shows which
+ * The surviving service settles (docs/settlement.md, "Failures of a process"). The reaper runs late, and the reason of a settlement shows which
  * service settled.
  */
 const settings = {

@@ -45,7 +45,7 @@ const BEFORE_CONTENT = {
   Postgres: WELL,
 };
 
-/** The crash matrix of docs/money.md, by names of rows and columns. */
+/** The crash matrix of docs/settlement.md, by names of rows and columns. */
 const MATRIX: Record<string, { steps: Step[] } & Record<Who, Endings>> = {
   'before the reserve is committed': {
     steps: ['auth', 'reserve before commit'],
@@ -118,9 +118,9 @@ const MATRIX: Record<string, { steps: Step[] } & Record<Who, Endings>> = {
 };
 const WHO = Object.keys(EVENT_OF) as Who[];
 
-test('docs/money.md has these rows and columns', () => {
+test('docs/settlement.md has these rows and columns', () => {
   const cellsOf = (line: string): string[] => line.split('|').map((cell) => cell.trim());
-  const lines = readFileSync('docs/money.md', 'utf8').split('\n');
+  const lines = readFileSync('docs/settlement.md', 'utf8').split('\n');
   const table = lines.slice(lines.findIndex((line) => line.startsWith('| | gateway |')));
   const [head = '', , ...rows] = table.slice(0, table.indexOf(''));
   expect(cellsOf(head).slice(2, -1)).toEqual(WHO);
