@@ -1,6 +1,6 @@
 /**
  * Writes k8s/components/service-monitor/alerts.yaml and deploy/observability/dashboards from their sources, and the address of the runbooks
- * into the rules. Then run scripts/chart.mjs.
+ * into the rules.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

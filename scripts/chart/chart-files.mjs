@@ -7,6 +7,9 @@ import { anyEnabled, guarded, mapLines } from './template-lines.mjs';
 
 const { version, description } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
+/** Versions of Kubernetes that the objects need. */
+export const KUBERNETES = '>=1.31.0-0';
+
 /** Returns the text of each file of charts/tollgate by its path there. Needs kubectl. */
 export function chartFiles() {
   const base = renderObjects([]);
@@ -18,7 +21,7 @@ export function chartFiles() {
     type: 'application',
     version,
     appVersion: version,
-    kubeVersion: '>=1.31.0-0',
+    kubeVersion: KUBERNETES,
   };
   return {
     'Chart.yaml': stringify(chart),

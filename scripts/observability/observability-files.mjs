@@ -7,8 +7,8 @@ import { TRAFFIC } from './traffic-dashboard.mjs';
 import { UPSTREAMS } from './upstreams-dashboard.mjs';
 
 /**
- * Address of docs/runbooks.md where your operators read it. After a change run scripts/observability.mjs and scripts/chart.mjs; in the chart
- * it is a value.
+ * Address of docs/runbooks.md where your operators read it. After a change run scripts/observability.mjs. In the Helm chart it
+ * is a value.
  */
 export const RUNBOOKS = 'https://tollgate.example.com/runbooks';
 

