@@ -1,4 +1,4 @@
-// Writes docs/conformance.md from docs/rules.yaml and the tests that name its rules; with --print, to standard output instead.
+// `npm run conformance`: writes docs/conformance.md from docs/rules.yaml and the tests that name its rules; with --print, to standard output instead.
 // Fails when a title names an unknown rule, or when a rule has neither a proof nor a reason under `open`.
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';

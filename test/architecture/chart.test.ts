@@ -16,8 +16,8 @@ const VERSION = (JSON.parse(readFileSync('package.json', 'utf8')) as { version: 
 /** Components by themselves and together; `keda` stands for `hpa`. */
 const CASES = [[], ...COMPONENTS.map((name) => [name]), COMPONENTS.filter((name) => name !== 'keda')];
 
-// Skipped without kubectl, which renders the objects.
 const chart = hasKubectl ? chartFiles() : {};
+// Skipped without kubectl, which renders the objects.
 const withChart = hasKubectl ? test : test.skip;
 
 withChart.each(CASES)('the chart renders the objects of kustomize: %s %s', (...components) => {

@@ -158,7 +158,7 @@ export const citationsResolve: ShapeRule = (files) => {
   const pageOf = (path: string, name: string): string | undefined =>
     [normalize(join(dirname(path), name)), name].map((place) => texts.get(place)).find((text) => text !== undefined);
   return files.flatMap(({ path, text }) => {
-    if (/^prisma\/migrations\/|^docs\/(conformance\.md|rules\.yaml)$|package-lock\.json$/.test(path)) return [];
+    if (/^prisma\/migrations\/|^docs\/rules\.yaml$|package-lock\.json$/.test(path)) return [];
     const prose = proseOf(path, text);
     const found = (pattern: RegExp): [cited: string, part: string][] =>
       [...prose.matchAll(pattern)].map(([cited, file = cited, part = '']) => [file, part]);
