@@ -8,10 +8,10 @@ import type {
   TopupCreateReply,
   TopupCreateRequest,
 } from '#contracts/billing/money.js';
-import type { Movement, MovementKind, MovementListReply } from '#contracts/billing/movements.js';
+import type { MovementKind, MovementListReply } from '#contracts/billing/movements.js';
 
 /** `GET /accounts/{a}/movements?from&to&kinds&limit&cursor`, newest first. `kinds` is separated by commas. */
-export type { AdjustmentCreateReply, Movement, MovementListReply, PlanGrantReply, RefundCreateReply, TopupCreateReply };
+export type { AdjustmentCreateReply, MovementListReply, PlanGrantReply, RefundCreateReply, TopupCreateReply };
 
 /** `POST /accounts/{a}/topups`. Replies `TopupCreateReply`. */
 export type TopupBody = Omit<TopupCreateRequest, 'accountId'>;
