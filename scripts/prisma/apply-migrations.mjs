@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectPrimary } from '#database/primary-client.js';
 import { refuseTransactionPooler } from '#database/transaction-pooler.js';
+import { BASELINES, moveFrom010 } from './from-0.1.0.mjs';
 import { waitForLocks } from './wait-for-locks.mjs';
 
 const APPLICATION_NAME = 'tollgate-migrate';
@@ -50,9 +51,13 @@ export async function applyMigrations(ownerUrl, folder, { say = console.error, l
       'SELECT migration_name FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL',
     );
     const applied = new Set(rows.map((row) => row.migration_name));
+    const readMigration = (name) => readFileSync(join(folder, name, 'migration.sql'), 'utf8');
+    const move = moveFrom010([...applied], readMigration);
+    if (move) await applyMove(locking, move, readMigration);
     const pending = migrationsIn(folder).filter((name) => !applied.has(name));
     for (const name of pending) {
-      const sql = readFileSync(join(folder, name, 'migration.sql'), 'utf8');
+      if (move && BASELINES.includes(name)) continue;
+      const sql = readMigration(name);
       await (ONLINE.test(sql) ? applyOnline : applyAtOnce)(locking, name, sql).catch((error) => {
         throw new Error(`${name}: ${error.message}`, { cause: error });
       });
@@ -72,12 +77,27 @@ export function migrationsIn(folder) {
 }
 
 function applyAtOnce(locking, name, sql) {
+  return inTransaction(locking, async (client) => {
+    await client.query(sql);
+    await record(client, name, sql);
+  });
+}
+
+/** Brings a database of version 0.1.0 to the baselines, whose records replace those of its migrations. */
+function applyMove(locking, { sql, former }, readMigration) {
+  return inTransaction(locking, async (client) => {
+    await client.query(sql);
+    await client.query('DELETE FROM _prisma_migrations WHERE migration_name = ANY ($1)', [former]);
+    for (const name of BASELINES) await record(client, name, readMigration(name));
+  });
+}
+
+function inTransaction(locking, work) {
   const { client } = locking;
   return waitForLocks(locking, async () => {
     try {
       await client.query('BEGIN');
-      await client.query(sql);
-      await record(client, name, sql);
+      await work(client);
       await client.query('COMMIT');
     } catch (error) {
       await client.query('ROLLBACK').catch(() => undefined); // on a broken connection the server rolls back

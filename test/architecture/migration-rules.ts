@@ -55,6 +55,21 @@ export function statementsOf(sql: string): Statement[] {
   });
 }
 
+/**
+ * Returns a complaint for each name that has no time of the clock: one after `now`, or one before a migration that was there before. A
+ * database that has that one would get the new one too, a new database in another order. `names` are in the order in which they were added.
+ */
+export function misdatedMigrations(names: readonly string[], now: Date): string[] {
+  return names.flatMap((name, position) => {
+    const [, ...parts] = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})_\w+$/.exec(name) ?? [];
+    const time = new Date(`${parts.slice(0, 3).join('-')}T${parts.slice(3).join(':')}Z`);
+    if (Number.isNaN(time.getTime())) return [`${name}: does not begin with a time`];
+    if (time > now) return [`${name}: its time is in the future: take it from the clock, in UTC`];
+    const later = names.slice(0, position).find((earlier) => earlier > name);
+    return later === undefined ? [] : [`${name}: sorts before ${later}, which was there before: give it the time of now`];
+  });
+}
+
 function faultsOfName(name: string, earlier: readonly Migration[]): string[] {
   const [, needed] = NEEDS.exec(name) ?? [];
   if (needed === undefined || earlier.some((one) => one.name.startsWith(needed))) return [];

@@ -49,7 +49,7 @@ test('a run killed between a migration and its record leaves neither, and the ne
   await other.query(`CREATE TABLE _prisma_migrations (id VARCHAR(36) PRIMARY KEY, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
     migration_name VARCHAR(255) NOT NULL, logs TEXT, rolled_back_at TIMESTAMPTZ, started_at TIMESTAMPTZ NOT NULL DEFAULT now(),
     applied_steps_count INTEGER NOT NULL DEFAULT 0)`);
-  await other.query("INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ('1', '', '20261121000000_billing')");
+  await other.query("INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ('1', '', '20261128143000_billing')");
   await other.query('BEGIN');
   await other.query('LOCK TABLE _prisma_migrations IN EXCLUSIVE MODE'); // may be read, not written
   const killed = spawn(process.execPath, ['scripts/prisma/migrate-deploy.mjs'], { env: { DATABASE_URL: single, NODE_OPTIONS: '' } });

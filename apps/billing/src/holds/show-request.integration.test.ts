@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { TokenUsage } from '#contracts/billing/holds.js';
 import { OUTPUT_SOURCES, PROMPT_SOURCES } from '#inference/usage.js';
 import { picoUsd } from '#money/pico-usd.js';
@@ -98,18 +97,6 @@ test.each([
   await end?.(reserve.holdId);
   const others = [await hold(), reserve.holdId].map(async (id) => (await showRequest(ledger.prisma, `req-${id}`)).attribution);
   expect(await Promise.all(others)).toEqual([{}, attribution]);
-});
-
-test('a reason stored by the previous version is shown by its new name', async () => {
-  const holdId = await hold();
-  await lanes.settle({ holdId, accountId: customer.accountId, reason: 'client-left' as never });
-  expect(await settlementOf(holdId)).toMatchObject({ reason: 'client-disconnected' });
-
-  const convert = readFileSync('prisma/migrations/20261123010100_convert_client_left/migration.sql', 'utf8');
-  await ledger.sql.query(convert);
-  const stored = 'SELECT reason FROM billing.settlement WHERE hold_id = $1';
-  expect((await ledger.sql.query(stored, [holdId])).rows).toEqual([{ reason: 'client-disconnected' }]);
-  await expect(ledger.sql.query('UPDATE billing.settlement SET reason = reason')).rejects.toThrow('is a journal');
 });
 
 test('a request without a usage shows none, and the service that settled it', async () => {

@@ -1,8 +1,8 @@
 import type { MutationsByFile } from './mutation.js';
 
-const DETACHED = 'apps/billing/src/journal/detached-months.integration.test.ts';
+const DETACHED = 'apps/billing/src/months/detached-months.integration.test.ts';
 const NEVER_AGAIN = 'its id is never held or charged again';
-const FUNCTIONS = 'prisma/migrations/20261126010000_detached_months/migration.sql';
+const FUNCTIONS = 'prisma/migrations/20261128143000_billing/migration.sql';
 
 /** Mutations of what a detached month leaves: its bound, its sums and its digests. */
 export const MUTATIONS_OF_DETACHED_MONTHS: MutationsByFile = {
