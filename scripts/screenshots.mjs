@@ -93,7 +93,7 @@ async function signIn(browser) {
   await page.getByLabel('E-mail').fill('ada@example.com');
   await page.getByLabel('Name').fill('Ada');
   await page.getByLabel('Password').fill(PASSWORD);
-  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Continue' }).click();
   await untilSettled(page);
   const state = await page.context().storageState();
   await page.close();

@@ -1,13 +1,13 @@
 import type { RecordedSpan, SpanSink } from './recorded-span.js';
 import type { SpanQueue } from './span-queue.js';
 
-/** Ended spans of requests in progress. A span refers to what its request has anyway: about 1 KiB. */
+/** Limit of the ended spans held for requests in progress: about 1 KiB each, as a span shares the rest with its request. */
 const HELD_MAX = 8_192;
 
 /**
- * Decides which spans are exported. The spans of a request are held until its first span in this process ends: if the trace was sampled, or
- * that span failed or took at least `slowMs`, all of them are exported, otherwise none. A process that dies thus exports no span whose
- * parent dies with it.
+ * Decides which spans are exported. The spans of a request are held until its root span in this process ends. All of them are exported when
+ * the trace was sampled, or the root span failed or took at least `slowMs`; otherwise none. A crash may lose a child span, but never exports
+ * a child whose parent was lost.
  */
 export class TailDecision implements SpanSink {
   private held = 0;

@@ -10,9 +10,9 @@ export interface BudgetState extends BudgetWindow {
   projectId: string | null;
   /** First key of its rotations. */
   keyId: string | null;
-  /** `user` or `tag:<name>`: each value of it has the limit for itself. Absent: the budget counts all requests of its target. */
+  /** `user` or `tag:<name>`: the limit applies to each value separately. Absent: the budget counts all requests of its target. */
   dimension?: string;
-  /** Only this value of the dimension. Absent: each. */
+  /** The only value of the dimension that has the limit. Absent: each value has it. */
   value?: string;
   period: BudgetPeriod;
   timeZone: string;
@@ -23,9 +23,9 @@ export interface BudgetState extends BudgetWindow {
   /** Zero with a `dimension`: `billing.budget_value` counts those. */
   spent: bigint;
   held: bigint;
-  /** Percentages of the limit, ascending. None for a budget of each value. */
+  /** Percentages of the limit, ascending. Empty for a budget of each value. */
   thresholds: readonly number[];
-  /** The highest threshold of which the window has had its event; 0: none. */
+  /** Highest threshold, in percent, already announced in this window; 0 when none was. */
   passed: number;
 }
 
@@ -53,7 +53,7 @@ export interface Amounts {
   tokens: number;
 }
 
-/** Returns the amount that counts in a budget. */
+/** Returns the amount in the unit of the budget. */
 export function amountIn({ unit }: Pick<BudgetState, 'unit'>, amounts: Amounts | undefined): bigint {
   return amounts ? BigInt(amounts[unit]) : 0n;
 }
@@ -79,12 +79,12 @@ export function targetOf({ projectId, keyId }: Pick<BudgetState, 'projectId' | '
   return keyId ?? projectId ?? 'account';
 }
 
-/** Returns the targets whose budgets a request counts in, the widest first. */
+/** Returns the targets whose budgets count the request, the widest first. */
 export function targetsOf({ projectId, rootKeyId }: Payer): string[] {
   return ['account', projectId, rootKeyId];
 }
 
-/** A budget that a request counts in. `value` is the user or the value of a tag that it counts for. Undefined: it counts all requests. */
+/** A budget that counts a request. `value` is the user or tag value whose limit it uses; undefined when all requests share one limit. */
 export interface CountingBudget {
   budget: BudgetState;
   value?: string | undefined;
@@ -92,7 +92,7 @@ export interface CountingBudget {
 
 const NONE: readonly CountingBudget[] = [];
 
-/** Returns the budgets that a request counts in, those of the account first. */
+/** Returns the budgets that count the request, those of the account first. */
 export function budgetsOf(budgets: Budgets, payer: Payer): readonly CountingBudget[] {
   const ofAccount = budgets.get(payer.accountId);
   if (!ofAccount) return NONE;
@@ -110,17 +110,17 @@ export function budgetsOf(budgets: Budgets, payer: Payer): readonly CountingBudg
   return counting;
 }
 
-/** True for a budget of each user or each value of a tag. Others have one sum, and events. */
+/** True for a budget of each user or each value of a tag. Any other has one sum, and announces thresholds. */
 export function isOfEach({ dimension, value }: { dimension?: string | null; value?: string | null }): boolean {
   return typeof dimension === 'string' && typeof value !== 'string';
 }
 
-/** Returns the budgets in whose window a hold was opened: those that its amount and its cost count in. */
+/** Returns the budgets that count the hold's amount and cost: those in whose window it was opened. */
 export function budgetsOfHold(budgets: Budgets, hold: Payer & { createdAt: number }): readonly CountingBudget[] {
   return budgetsOf(budgets, hold).filter(({ budget }) => budget.windowStart <= hold.createdAt);
 }
 
-/** Returns what a hold may take. Zero when the limit was lowered below what is spent. */
+/** Returns the amount that a hold may still take. Zero when the limit was lowered below the amount spent. */
 export function leftOf({ budget: { limit }, spent, held }: BudgetUse): bigint {
   const left = limit - spent - held;
   return left > 0n ? left : 0n;
@@ -133,8 +133,8 @@ export interface BudgetUse extends CountingBudget {
 }
 
 /**
- * Returns the budget that has less left than the request holds. Of several, one of all requests before one of a user or tag, which is not
- * always known; then the one that resets last, since the request must wait for it.
+ * Returns the budget that has less left than the request holds. Among several, a budget of all requests wins over one of a user or tag,
+ * which the client may not know; then the one that resets last wins, since the request must wait for it.
  */
 export function exceededBudget(uses: readonly BudgetUse[], amounts: Amounts): ExceededBudget | undefined {
   const exceeded = uses.filter((use) => amountIn(use.budget, amounts) > leftOf(use));

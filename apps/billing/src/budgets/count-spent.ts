@@ -4,7 +4,7 @@ import type { BudgetWindow } from '../calendar/budget-window.js';
 import { keysOfRoot } from '../payer/key-roots.js';
 import { inUsageSnapshot } from '../usage/usage-snapshot.js';
 
-/** The requests that a budget counts, and what it counts of them. */
+/** Selects the requests a budget covers and the amount each adds to it. */
 export interface Counted {
   unit: BudgetUnit;
   accountId: string;
@@ -12,15 +12,15 @@ export interface Counted {
   keyId: string | null;
 }
 
-/** Amount that requests in the journals have spent, in the unit of the budget, as one snapshot shows them. */
+/** Sum of the journals in one snapshot, in the unit of the budget. */
 export interface SpentBefore {
   spent: bigint;
   snapshot: string;
 }
 
 /**
- * Costs and tokens in the journals with the time of their hold. A late settlement is a row of its own. A hold is never settled before it is opened, so
- * the index by `settled_at` finds those of a window.
+ * SQL query of the costs and tokens in the journals, with the time of their hold. A late settlement has a row of its own. A hold is always
+ * opened before it is settled, so the index by `settled_at` finds the rows of a window.
  */
 export const BUDGET_COSTS = `(
     SELECT transaction_id, account_id, project_id, key_id, reserved_at, settled_at, cost,
@@ -33,8 +33,8 @@ export const BUDGET_COSTS = `(
 export const COSTS = Prisma.raw(BUDGET_COSTS);
 
 /**
- * Sums what the requests of a window have spent so far. Call it before the account is locked: it reads the whole window. A total comes from
- * the rollups of usage.
+ * Sums the amounts that requests of a window have spent so far. Call it before the account is locked, because it reads the whole window. A
+ * budget without an end reads the rollups of usage instead.
  */
 export async function countSpent(prisma: PrismaClient, counted: Counted, { windowStart }: BudgetWindow): Promise<SpentBefore> {
   return inUsageSnapshot(prisma, async (tx, { closedTo }) => {
@@ -48,7 +48,7 @@ export async function countSpent(prisma: PrismaClient, counted: Counted, { windo
   });
 }
 
-/** Adds what has been committed since the snapshot, in the transaction that has locked the account. Reads only the end of the journals. */
+/** Adds the amounts committed since the snapshot, in the transaction that has locked the account. Reads only the end of the journals. */
 export async function countSpentSince(
   tx: Prisma.TransactionClient,
   counted: Counted,
@@ -56,7 +56,7 @@ export async function countSpentSince(
   { spent, snapshot }: SpentBefore,
 ): Promise<bigint> {
   const from = Number.isFinite(windowStart) ? Prisma.sql`AND reserved_at >= ${new Date(windowStart)}` : Prisma.empty;
-  // Before the first colon: the oldest transaction that was running. The index on transaction ids needs it as a value of the query.
+  // The oldest transaction that was running stands before the first colon. The index on transaction ids needs it as a parameter.
   const oldest = BigInt(snapshot.split(':')[0] ?? 0);
   const rows = await tx.$queryRaw<{ spent: string }[]>`
     SELECT coalesce(sum(${spentIn(counted)}), 0)::text AS spent FROM ${COSTS} c

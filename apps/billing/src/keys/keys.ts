@@ -63,7 +63,7 @@ export async function updateKey(prisma: PrismaClient, request: KeyUpdateRequest,
   const expiresAt = endOf(request.expiresAt);
   return audited(prisma, 'billing', author, async (tx) => {
     const { row, project, now } = await lockKey(tx, id);
-    if (row.revokedAt) throw new ServiceError('conflict', 'The key is revoked, and stays so. Make another.', 'keyId');
+    if (row.revokedAt) throw new ServiceError('conflict', 'The key is revoked, and stays so. Create another.', 'keyId');
     if (row.replacedBy && wouldEndLater(row, expiresAt))
       throw new ServiceError('conflict', 'The key was replaced: its end may only move to an earlier time.', 'expiresAt');
     if (namesLimits(limitsIn(request))) await lockAccount(tx, project.accountId); // batches lock it before the project, which the update locks

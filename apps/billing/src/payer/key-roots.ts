@@ -1,22 +1,25 @@
 import { Prisma } from '#database/prisma-client.js';
 
 /*
- * A rotation makes a key with the same root: the first key of the rotations. Budgets and limits are of the root, and count the requests of all
- * its keys.
+ * Rotating a key creates another with the same root, which is the first key of the rotations. Budgets and limits name the root and count
+ * the requests of all its keys.
  */
 
-/** SQL condition: a row `request`, of a hold or a journal, counts in a row `counter`, of a budget or a limit, that names a root or no key. */
+/**
+ * SQL condition: true when the counter (of a budget or limit) applies to the request (of a hold or journal row), because it names the same
+ * root key or none.
+ */
 export function isOfKey(request: string, counter: string): string {
   return `(${counter}.key_id IS NULL OR ${request}.key_id IN (
     SELECT k.id FROM billing.api_key k WHERE k.id = ${counter}.key_id OR k.root_key_id = ${counter}.key_id))`;
 }
 
-/** SQL expression: the root of the key in the column `keyId`; null if it is the key itself. */
+/** SQL expression of the root of the key in the column `keyId`; null when that key is the root. */
 export function rootOf(keyId: string): string {
   return `(SELECT k.root_key_id FROM billing.api_key k WHERE k.id = ${keyId})`;
 }
 
-/** Selects the keys of a root. */
+/** SQL query of the ids of a root and of all keys rotated from it. */
 export function keysOfRoot(rootKeyId: string): Prisma.Sql {
   return Prisma.sql`SELECT id FROM billing.api_key WHERE id = ${rootKeyId}::uuid OR root_key_id = ${rootKeyId}::uuid`;
 }

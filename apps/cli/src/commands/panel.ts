@@ -17,7 +17,7 @@ const email = text(254, 'e-mail');
 export const panelCommands = [
   command({
     name: 'panel invite',
-    summary: 'Make a one-time link with which a person gets a role, or an existing person a new password',
+    summary: 'Create a one-time link that gives a person a role, or an existing person a new password',
     parameters: {
       admin: flag('the role admin of the whole platform'),
       role: optional(oneOf(PANEL_ROLES, 'role'), 'the role'),

@@ -48,7 +48,7 @@ export const usageCommands = [
   }),
   command({
     name: 'usage rebuild',
-    summary: 'Make the rollups of usage anew from the journal, after a violation of I12',
+    summary: 'Rebuild the rollups of usage from the journal, after a violation of I12',
     parameters: {},
     examples: ['usage rebuild'],
     endpoint: usageRebuild,

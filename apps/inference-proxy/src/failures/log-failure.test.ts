@@ -80,14 +80,14 @@ test('a certificate fault says to check the certificates', async () => {
   const host = `127.0.0.1:${server.port}`;
   const lines = await linesOf({ upstreams: [{ ...upstream.definition(), baseUrl: `https://${host}/v1` }] });
   await server.stop();
-  const words = 'has a certificate of an authority that is not known here: name that in tls.caFile, or have it send its whole chain';
+  const words = 'certificate is signed by an unknown authority. Name the authority in tls.caFile, or let the upstream send its whole chain';
   expect(lines).toEqual([
     {
       level: 'error',
       ...CALL,
       kind: 'unreachable',
       code: 'model_unavailable',
-      detail: `${host} ${words} (UNABLE_TO_VERIFY_LEAF_SIGNATURE)`,
+      detail: `${host}: ${words} (UNABLE_TO_VERIFY_LEAF_SIGNATURE)`,
       message: 'cannot connect to upstream: check baseUrl and tls of its catalog entry, and the certificates on both sides',
     },
   ]);

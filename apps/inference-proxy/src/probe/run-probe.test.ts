@@ -113,19 +113,19 @@ describe('an upstream that cannot be reached', () => {
   test('HTTPS to an HTTP server', async () => {
     const host = await serve(respond(200, {}));
     expect((await reachOnly({ baseUrl: `https://${host}/v1` }))?.replace(/ERR_SSL_\w+/, 'CODE')).toBe(
-      `no: ${host} does not speak TLS as it should: http:// instead of https://? (CODE)`,
+      `no: ${host}: TLS handshake failed. Is the URL http://, not https://? (CODE)`,
     );
   });
 
   test('something that is not HTTP', async () => {
     const host = await listen(createTcpServer((socket) => socket.end('220 mail ready\r\n')));
-    expect(await reachOnly({ baseUrl: `http://${host}/v1` })).toBe(`no: ${host} does not speak HTTP: https:// instead of http://?`);
+    expect(await reachOnly({ baseUrl: `http://${host}/v1` })).toBe(`no: ${host} does not speak HTTP. Is the URL https://, not http://?`);
   });
 
   test('a server that closes the connection', async () => {
     const host = await listen(createTcpServer((socket) => socket.once('data', () => socket.destroy())));
     expect(await reachOnly({ baseUrl: `http://${host}/v1` })).toBe(
-      `no: ${host} takes the connection and closes it without an answer: https:// instead of http://? (CLOSED)`,
+      `no: ${host}: upstream closed the connection without replying. Is the URL https://, not http://? (CLOSED)`,
     );
   });
 
@@ -138,15 +138,15 @@ describe('an upstream that cannot be reached', () => {
     const reachable = await reachOnly({ baseUrl: `https://${host}/v1`, tls: { caFile: 'probe-ca.pem' } });
     delete process.env.UPSTREAM_SECRETS_DIR;
     rmSync(folder, { recursive: true });
-    const words = 'has a certificate for other.example, not for 127.0.0.1: is that the host in baseUrl?';
-    expect(reachable).toBe(`no: ${host} ${words} (ERR_TLS_CERT_ALTNAME_INVALID)`);
+    const words = 'certificate is for other.example, not for 127.0.0.1. Is the host in baseUrl right?';
+    expect(reachable).toBe(`no: ${host}: ${words} (ERR_TLS_CERT_ALTNAME_INVALID)`);
   });
 
   test('a server that does not answer', async () => {
     const host = await listen(createTcpServer(() => undefined));
     const timeouts = { ...TIMEOUT_DEFAULTS, totalMs: 300 };
     expect(await reachOnly({ baseUrl: `http://${host}/v1`, timeouts })).toBe(
-      `no: ${host} takes the request and says nothing: no complete reply within totalMs; if it loads the model first, try again`,
+      `no: ${host} accepted the request and did not reply: no complete reply within totalMs. If it loads the model first, try again`,
     );
   });
 });
@@ -158,7 +158,7 @@ describe('an upstream that answers and does not serve', () => {
     const host = await serve(respond(401, unauthorized));
     expect((await reach({ baseUrl: `http://${host}/v1` })).checks).toEqual({
       reachable: `yes: ${host} answers, with 401`,
-      key: 'no: 401: it wants a key; name the variable that holds it in apiKeyEnv',
+      key: 'no: 401: it requires a key. Name the variable that holds it in apiKeyEnv',
       model: NOT_REACHED,
       plain: NOT_REACHED,
     });
@@ -254,7 +254,7 @@ describe('an upstream that answers and does not serve', () => {
     const { checks } = await reach({ baseUrl: `http://${host}/v1` }, 'small-1');
     expect({ ...checks, reachable: withoutMs(checks.reachable) }).toEqual({
       reachable: `yes: ${host} answers: reply is not JSON`,
-      key: 'unclear: it did not come to that',
+      key: 'unclear: not reached',
       model: 'yes: on its list',
       plain: 'no: reply is not JSON: not a reply of this kind of upstream; check baseUrl and kind',
     });

@@ -47,7 +47,7 @@ export class AdmissionQueue<Grant> {
     return this.places.admits(accountId, this.options.queueMax);
   }
 
-  /** When the oldest waiter is given up. */
+  /** Time at which the oldest waiter is given up. */
   get oldestUntil(): number {
     const [oldest] = this.waiters;
     return oldest?.until ?? Number.POSITIVE_INFINITY;
@@ -55,7 +55,7 @@ export class AdmissionQueue<Grant> {
 
   /**
    * Waits until `admit` grants. Rejects with its failure, with `tooLate()`, or with the signal's reason. Call only when there is room.
-   * `isLimited` is true for a request that cannot use every route: those behind it may be served although it is not.
+   * `isLimited` is true for a request that cannot use every route: later entries may be admitted first, on the other routes.
    */
   wait(accountId: string, admit: () => Admission<Grant>, isLimited: boolean, signal: AbortSignal): Promise<Grant> {
     return new Promise((resolve, reject) => {

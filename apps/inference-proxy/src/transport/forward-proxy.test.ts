@@ -105,7 +105,7 @@ describe('an upstream behind a forward proxy', () => {
   test('the certificate is that of the upstream, not of the address that answers', async () => {
     proxy.routes = { 'other.example:443': `127.0.0.1:${secure.port}` };
     const [found] = (await call('https://other.example/v1')) as [{ detail: string }];
-    expect(found.detail).toMatch(/^other\.example has a certificate for .*, not for other\.example/);
+    expect(found.detail).toMatch(/^other\.example: certificate is for .*, not for other\.example/);
   });
 
   test('NO_PROXY and another scheme are called directly', async () => {

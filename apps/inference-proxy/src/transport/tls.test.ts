@@ -208,26 +208,26 @@ describe('a TLS failure says what to do', () => {
 
   test('another host: both hosts are named', async () => {
     await serve(authority.issue('upstream', { hosts: ['other.example', 'third.example'] }));
-    const words = 'has a certificate for other.example, third.example, not for 127.0.0.1: is that the host in baseUrl?';
-    expect(await reasonOf({ tls: { caFile: put('ca.pem', authority.cert) } })).toBe(`unreachable: 127.0.0.1:PORT ${words}`);
+    const words = 'certificate is for other.example, third.example, not for 127.0.0.1. Is the host in baseUrl right?';
+    expect(await reasonOf({ tls: { caFile: put('ca.pem', authority.cert) } })).toBe(`unreachable: 127.0.0.1:PORT: ${words}`);
   });
 
   test('an authority that is not configured, and another than the configured one', async () => {
     await serve(good);
     expect([await reasonOf({}), await reasonOf({ tls: { caFile: put('ca.pem', stranger.cert) } })]).toEqual([
-      'unreachable: 127.0.0.1:PORT has a certificate of an authority that is not known here: name that in tls.caFile, or have it send its whole chain',
-      `unreachable: 127.0.0.1:PORT has a certificate that is not of the authority in ${named('ca.pem')}, or comes without its chain`,
+      'unreachable: 127.0.0.1:PORT: certificate is signed by an unknown authority. Name the authority in tls.caFile, or let the upstream send its whole chain',
+      `unreachable: 127.0.0.1:PORT: certificate is not signed by the authority in ${named('ca.pem')}, or comes without its chain`,
     ]);
   });
 
   // The request may be in flight when the connection ends, and hide the reason of the end.
-  test.each(['TLSv1.2', 'TLSv1.3'] as const)('a certificate of ours that is wanted, and one that is not taken (%s)', async (maxVersion) => {
+  test.each(['TLSv1.2', 'TLSv1.3'] as const)('a client certificate that is required, and one that is rejected (%s)', async (maxVersion) => {
     await serve(good, { ...wanted, maxVersion });
     expect(await reasonOf({ tls: { caFile: put('ca.pem', authority.cert) } })).toMatch(
-      /^un\w+: 127.0.0.1:PORT .*certificate of ours.* tls.certFile/,
+      /^un\w+: 127.0.0.1:PORT: .*client certificate.*tls.certFile/,
     );
     expect(await reasonOf({ tls: own(stranger.issue('tollgate')) })).toMatch(
-      /^un\w+: 127.0.0.1:PORT .* our certificate in t\d+-client.pem/,
+      /^un\w+: 127.0.0.1:PORT: .*client certificate.* t\d+-client.pem/,
     );
     expect(server?.requests).toBe(0);
   });
@@ -263,11 +263,11 @@ describe('a TLS failure says what to do', () => {
 
   test('HTTPS to an HTTP server, and the reverse', async () => {
     server = await FaultServer.start(({ socket }) => void socket.end(Buffer.from([0x15, 3, 1, 0, 2, 2, 0x46])));
-    expect(await reasonOf({}, 'http')).toBe('unreachable: 127.0.0.1:PORT speaks TLS: https:// instead of http://');
+    expect(await reasonOf({}, 'http')).toBe('unreachable: 127.0.0.1:PORT: upstream expects TLS. Use https:// instead of http://');
     await server.stop();
     await serve(good);
     expect(await reasonOf({}, 'http')).toBe(
-      'unanswered: 127.0.0.1:PORT takes the connection and closes it without an answer: https:// instead of http://?',
+      'unanswered: 127.0.0.1:PORT: upstream closed the connection without replying. Is the URL https://, not http://?',
     );
   });
 });

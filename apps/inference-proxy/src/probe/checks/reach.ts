@@ -16,10 +16,10 @@ export function judgeReach({ failure, totalMs }: ProbeResult, place: Place): Fin
   if (errorCode === 'ECONNREFUSED') return no(`nothing listens at ${host}: is it running, and is the port right?`);
   if (connectionFault !== undefined) return no(connectionFault);
   if (errorCode === 'HPE')
-    return no(`${host} does not speak HTTP: ${protocol === 'http:' ? 'https:// instead of http://' : 'another port'}?`);
+    return no(`${host} does not speak HTTP. Is the URL ${protocol === 'http:' ? 'https://, not http://' : 'on another port'}?`);
   if (kind === 'unreachable') return no(`no connection to ${host} within ${inMs(place.timeouts.connectMs)} (${errorCode || 'unknown'})`);
   if (kind === 'timeout' || kind === 'slow')
-    return no(`${host} takes the request and says nothing: ${text}; if it loads the model first, try again`);
+    return no(`${host} accepted the request and did not reply: ${text}. If it loads the model first, try again`);
   return yes(`${host} answers: ${text}`);
 }
 
@@ -31,12 +31,12 @@ function refusedAddress(hostname: string): string {
 export function judgeKey(failure: ProbeFailure | undefined, { apiKeyEnv, apiKeyFile }: Place): Finding {
   const source = apiKeyFile ? `the file ${apiKeyFile}` : apiKeyEnv;
   if (failure?.status === 401 || failure?.status === 403) {
-    if (source === null) return no(`${failure.status}: it wants a key; name the variable that holds it in apiKeyEnv`);
+    if (source === null) return no(`${failure.status}: it requires a key. Name the variable that holds it in apiKeyEnv`);
     const more = failure.status === 403 ? ', and what it is allowed to do' : '';
     return no(`${failure.status}: check ${source}, as the inference-proxy has it${more}`);
   }
   if (failure?.status === 402) return no('402: the account there has no credit');
-  if (failure !== undefined && failure.status === undefined) return unclear('it did not come to that');
+  if (failure !== undefined && failure.status === undefined) return unclear('not reached');
   return yes(source === null ? 'none is needed' : `${source} is taken`);
 }
 

@@ -1,4 +1,4 @@
-export const SCHEMES = { system: 'As the system', light: 'Light', dark: 'Dark' } as const;
+export const SCHEMES = { system: 'Match system', light: 'Light', dark: 'Dark' } as const;
 export type Scheme = keyof typeof SCHEMES;
 
 const STORAGE_KEY = 'tollgate-scheme';

@@ -1,8 +1,8 @@
 /** Filters of a page, as its address has them. */
 export interface Filters {
-  /** A range that moves with the clock. Absent with `from`. */
+  /** Range that ends now. Absent when `from` is set. */
   range?: RangeName;
-  /** Start and end in UTC, the end excluded. `to` absent: now. */
+  /** Start and end in UTC, the end excluded. An absent `to` means now. */
   from?: string;
   to?: string;
   project?: string;
@@ -26,10 +26,10 @@ const NAMES: (keyof Filters)[] = ['range', 'from', 'to', 'project', 'key', 'mode
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const LENGTHS: Record<Exclude<RangeName, 'month'>, number> = { '1h': HOUR_MS, '24h': DAY_MS, '7d': 7 * DAY_MS, '30d': 30 * DAY_MS };
-/** Longest range that is drawn by hours. */
+/** Longest range that charts draw in hours; longer ones are drawn in days. */
 const HOURS_UP_TO_MS = 3 * DAY_MS;
 
-/** Reads the query of an address. What it does not know or cannot read is left out, so that an old link still opens. */
+/** Reads the filters from the query of an address. Unknown names and unreadable values are left out, so that old links still open. */
 export function readFilters(search: string): Filters {
   const query = new URLSearchParams(search);
   const filters: Record<string, string> = {};
@@ -46,7 +46,7 @@ export function readFilters(search: string): Filters {
   return filters;
 }
 
-/** The query of an address, `?` included, or nothing. The same filters always give the same text. */
+/** Returns the query of an address with its `?`; empty without filters. The same filters always give the same text. */
 export function writeFilters(filters: Filters): string {
   const query = new URLSearchParams();
   for (const name of NAMES) {
@@ -56,7 +56,7 @@ export function writeFilters(filters: Filters): string {
   return query.size > 0 ? `?${query}` : '';
 }
 
-/** Returns `filters` with a change. A new range replaces a start and an end. */
+/** Returns changed filters. A new range replaces the start and the end. */
 export function changeFilters(filters: Filters, change: Partial<Filters>): Filters {
   const changed = { ...filters, ...change };
   if (change.range) {
@@ -75,8 +75,8 @@ export interface TimeSpan {
 }
 
 /**
- * Start and end in milliseconds and the step of charts. `now` is rounded to a minute, so that an address stays the same for one. A span
- * without an end goes beyond now: it has what ends until the next minute asks again.
+ * Returns start and end in milliseconds, and the step of charts. `now` is rounded down to a minute, so that pages ask for the same span during
+ * one. A span without an end extends two minutes beyond that, to include requests that end until the next minute asks again.
  */
 export function spanOf({ range, from, to }: Filters, now: number, fallback: RangeName): TimeSpan {
   const minute = Math.floor(now / 60_000) * 60_000;

@@ -32,7 +32,7 @@ export function KeyTable({ keys, budgets, projectName, onAction, empty }: KeyTab
       isMuted={hasEnded}
       empty={empty}
       columns={[
-        { head: 'Name', grow: true, cell: (key) => <TwoLines main={key.name ?? 'Without a name'} more={<Hint apiKey={key} />} /> },
+        { head: 'Name', grow: true, cell: (key) => <TwoLines main={key.name ?? 'Unnamed'} more={<Hint apiKey={key} />} /> },
         { head: 'Project', wide: true, cell: ({ projectId }) => projectName(projectId) },
         {
           head: 'Made',

@@ -67,7 +67,7 @@ export function Keys() {
             empty={
               hasProjects ? (
                 <Empty icon="keys" title={hidden > 0 ? 'No keys in use' : 'No keys yet'}>
-                  <p>Make one: the panel then shows lines that call a model with it.</p>
+                  <p>Create one: the panel then shows lines that call a model with it.</p>
                   {newKey}
                 </Empty>
               ) : (
@@ -88,7 +88,7 @@ function NoProjects() {
   const { may, hrefOf } = useSession();
   return (
     <Empty icon="projects" title="A key belongs to a project">
-      <p>Make a project first.</p>
+      <p>Create a project first.</p>
       {may('projects') && (
         <ButtonLink to={hrefOf('projects')} look="primary">
           Projects

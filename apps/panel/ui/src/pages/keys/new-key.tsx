@@ -22,7 +22,7 @@ export function NewKey({ projects, projectId, onClose }: { projects: Project[]; 
   });
   if (making.data) return <ShownOnce created={making.data} onClose={onClose} />;
   return (
-    <DialogForm title="New key" submit="Make key" change={making} onClose={onClose}>
+    <DialogForm title="New key" submit="Create key" change={making} onClose={onClose}>
       <SelectField label="Project" value={project} onChange={(event) => setProject(event.target.value)}>
         {projects.map((each) => (
           <option key={each.projectId} value={each.projectId}>

@@ -32,7 +32,7 @@ export function NewInvite({ accountId, onClose }: { accountId: string | undefine
   }));
   if (inviting.data) {
     return (
-      <Dialog title="Invite made" onClose={onClose}>
+      <Dialog title="Invite created" onClose={onClose}>
         <p>Send this link to {email}. It works once, within 24 hours, and is not shown again.</p>
         <CopyLine text={inviting.data.link} label="Copy the link" wrap />
         <DialogActions>
@@ -46,7 +46,7 @@ export function NewInvite({ accountId, onClose }: { accountId: string | undefine
   return (
     <DialogForm
       title={accountId ? `Invite to ${accountName(accountId)}` : 'Invite to the platform'}
-      submit="Make link"
+      submit="Create link"
       change={inviting}
       onClose={onClose}
     >

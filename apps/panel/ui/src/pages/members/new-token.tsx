@@ -53,7 +53,7 @@ export function NewToken({ accountId, onClose }: { accountId: string | undefined
     );
   }
   return (
-    <DialogForm title="New token" submit="Make token" change={making} onClose={onClose} disabled={permissions.length === 0}>
+    <DialogForm title="New token" submit="Create token" change={making} onClose={onClose} disabled={permissions.length === 0}>
       <TextField
         label="Name"
         hint="The program that uses it."

@@ -48,7 +48,7 @@ export function Playground() {
     </Empty>
   ) : enabled?.length === 0 ? (
     <Empty icon="projects" title="A request belongs to a project">
-      <p>Make a project first: its limits apply, and its account pays.</p>
+      <p>Create a project first: its limits apply, and its account pays.</p>
       <ButtonLink to={hrefOf('projects')} look="primary">
         Projects
       </ButtonLink>

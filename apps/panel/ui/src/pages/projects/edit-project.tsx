@@ -27,7 +27,7 @@ export function EditProject({ project, onClose }: { project?: Project; onClose: 
   return (
     <DialogForm
       title={project ? project.name : 'New project'}
-      submit={project ? 'Save' : 'Make project'}
+      submit={project ? 'Save' : 'Create project'}
       change={saving}
       onDone={onClose}
       onClose={onClose}

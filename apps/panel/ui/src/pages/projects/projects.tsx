@@ -53,7 +53,7 @@ export function Projects() {
             isMuted={({ enabled }) => !enabled}
             empty={
               <Empty icon="projects" title="No projects yet">
-                <p>Make one for each program or team, then a key in it.</p>
+                <p>Create one for each program or team, then a key in it.</p>
                 {may('projects') && newProject}
               </Empty>
             }
