@@ -51,9 +51,23 @@ export const docCommentsNameTheirSubject: ShapeRule = (files) =>
   files
     .filter(({ path }) => /\.(ts|tsx|mjs)$/.test(path))
     .flatMap(({ path, text }) =>
-      [...text.matchAll(/^ *\/\*\*(?:\n \*)? (What|Whether|Which|Of|Those) /gm)].map(
+      [...text.matchAll(/^ *\/\*\*(?:\n *\*)? (What|Whether|Which|Of|Those|Why|When|Who|How) /gm)].map(
         ({ 1: word, index }) => `${path}:${text.slice(0, index).split('\n').length}: starts with "${word}"`,
       ),
+    );
+
+/** Members are `private`. A `#member` is one that loggers must not find, and the comment before it says so. */
+export const hashMembersGiveTheirReason: ShapeRule = (files) =>
+  files
+    .filter(({ path }) => /\.tsx?$/.test(path))
+    .flatMap(({ path, text }) =>
+      text
+        .split('\n')
+        .flatMap((line, index, lines) =>
+          /^ +(readonly |static |async |get |set )*#[a-z]\w*\b/.test(line) && !/`#private`/.test(lines[index - 1] ?? '')
+            ? [`${path}:${index + 1}: use private, or say why it is #private`]
+            : [],
+        ),
     );
 
 /** A file is named for the one thing in it. */

@@ -37,8 +37,18 @@ const CASES: [ShapeRule, SourceFile[], string[]][] = [
   ],
   [
     rules.docCommentsNameTheirSubject,
-    [{ path: 'libs/a/src/b.ts', text: `/** ${'What'} it costs. */\nlet a;\n/** Cost of it. */\nlet b;\n/**\n * ${'Of'} it. */\nlet c;\n` }],
-    ['libs/a/src/b.ts:1: starts with "What"', 'libs/a/src/b.ts:5: starts with "Of"'],
+    [
+      {
+        path: 'libs/a/src/b.ts',
+        text: `/** ${'What'} it costs. */\nlet a;\n/** Cost of it. */\nlet b;\n/**\n * ${'Of'} it. */\nlet c;\n  /**\n   * ${'When'} it ends. */\n`,
+      },
+    ],
+    ['libs/a/src/b.ts:1: starts with "What"', 'libs/a/src/b.ts:5: starts with "Of"', 'libs/a/src/b.ts:8: starts with "When"'],
+  ],
+  [
+    rules.hashMembersGiveTheirReason,
+    [{ path: 'libs/a/src/b.ts', text: 'class A {\n  readonly #b = 1;\n  /** `#private`, because loggers read it. */\n  #c = 2;\n}\n' }],
+    ['libs/a/src/b.ts:2: use private, or say why it is #private'],
   ],
   [rules.noEmptyNames, [{ path: 'libs/money/src/utils.ts', text: '' }], ['libs/money/src/utils.ts: the name says nothing']],
   [

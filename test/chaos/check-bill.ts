@@ -15,7 +15,7 @@ export interface Bill {
   reading: bigint | undefined;
   model: string;
   price: Price;
-  /** When the hold was opened, in milliseconds. */
+  /** Time at which the hold was opened, in milliseconds. */
   reservedAt: number;
   user: string | null;
   team: string | null;

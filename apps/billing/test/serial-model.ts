@@ -37,7 +37,7 @@ export interface ModelAccount {
   topup: bigint;
   plan: bigint;
   grant: { id: string; endsAt: number } | null;
-  /** How far below zero `topup` may go. */
+  /** Amount by which `topup` may go below zero. */
   creditLine: bigint;
 }
 

@@ -41,7 +41,7 @@ interface Entry {
 /** The prompt cache of all models. It holds no content, only keys. */
 export class PromptCache {
   /** The least recently used first. */
-  readonly #entries = new Map<string, Entry>();
+  private readonly entries = new Map<string, Entry>();
 
   /** @param now time in milliseconds, on a clock that never goes back */
   constructor(
@@ -57,14 +57,14 @@ export class PromptCache {
     const found = markers.flatMap(({ index }) => this.findBefore(prefixes, index) ?? []);
     const read = found.reduce((longest, key) => Math.max(longest, this.touch(key)), 0);
     for (const { key, tokens, ttl } of markers) {
-      if (!this.#entries.has(key)) this.#entries.set(key, { tokens, ttl, expiresAt: this.now() + TTL_MS[ttl] });
+      if (!this.entries.has(key)) this.entries.set(key, { tokens, ttl, expiresAt: this.now() + TTL_MS[ttl] });
     }
     this.evict();
     return splitPrompt(read, markers, promptTokens);
   }
 
   clear(): void {
-    this.#entries.clear();
+    this.entries.clear();
   }
 
   private findBefore(prefixes: readonly Prefix[], marker: number): string | undefined {
@@ -72,26 +72,26 @@ export class PromptCache {
   }
 
   private isLive(key: string): boolean {
-    const entry = this.#entries.get(key);
+    const entry = this.entries.get(key);
     if (entry === undefined) return false;
     const isLive = entry.expiresAt > this.now();
-    if (!isLive) this.#entries.delete(key);
+    if (!isLive) this.entries.delete(key);
     return isLive;
   }
 
   /** Starts the time of an entry again. Returns its tokens. */
   private touch(key: string): number {
-    const entry = this.#entries.get(key) as Entry;
+    const entry = this.entries.get(key) as Entry;
     entry.expiresAt = this.now() + TTL_MS[entry.ttl];
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
+    this.entries.delete(key);
+    this.entries.set(key, entry);
     return entry.tokens;
   }
 
   private evict(): void {
-    for (const key of this.#entries.keys()) {
-      if (this.#entries.size <= this.entriesMax) return;
-      this.#entries.delete(key);
+    for (const key of this.entries.keys()) {
+      if (this.entries.size <= this.entriesMax) return;
+      this.entries.delete(key);
     }
   }
 }

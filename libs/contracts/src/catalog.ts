@@ -114,13 +114,13 @@ export interface UpstreamCapabilities {
    */
   cachedApart?: boolean | null;
   /**
-   * How long an `anthropic-messages` upstream is asked to keep a prompt that a next turn is likely to repeat: markers are sent for 5 minutes
-   * or an hour, or not at all. Default `5m`. Absent from a catalog service older than the field, as `cacheKey`.
+   * Time for which an `anthropic-messages` upstream is asked to keep a prompt that a next turn is likely to repeat: markers are sent for 5
+   * minutes or an hour, or not at all. Default `5m`. Absent from a catalog service older than the field, as `cacheKey`.
    */
   promptCache?: 'off' | '5m' | '1h';
   /**
-   * How the upstream keeps the caches of accounts apart: by a field of its dialect, or for `anthropic-messages`, which has none, by a line of
-   * `text` in prompts with markers. Default null: `prompt_cache_key` for `openai-responses`, `text` for `anthropic-messages`, else `none`.
+   * Way in which the upstream keeps the caches of accounts apart: by a field of its dialect, or for `anthropic-messages`, which has none, by a
+   * line of `text` in prompts with markers. Default null: `prompt_cache_key` for `openai-responses`, `text` for `anthropic-messages`, else `none`.
    */
   cacheKey?: 'none' | 'prompt_cache_key' | 'cache_salt' | 'text' | null;
   /** Accepts `seed`. Default true. */

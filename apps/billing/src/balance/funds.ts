@@ -12,7 +12,7 @@ export interface Funds {
   expired: bigint;
   /** The live plan grant; `endsAt` in milliseconds. Null: `plan` is 0. */
   grant: { id: string; endsAt: number } | null;
-  /** How far below zero `topup` may go. Batches never write it. */
+  /** Amount by which `topup` may go below zero. Batches never write it. */
   creditLine: bigint;
 }
 

@@ -37,14 +37,14 @@ export class Applier {
     caller: Caller,
     privateUpstreams?: PrivateUpstreams,
   ): Promise<CatalogApplyReply> {
-    const wanted = this.#parse(yaml, fileName, privateUpstreams);
+    const wanted = this.parse(yaml, fileName, privateUpstreams);
     const origin = { author: { caller, logger: this.logger }, fileName, yaml, expectedRevision };
-    const outcome = await this.#counted(() => this.store.apply(wanted, origin)).catch((error: unknown) => {
+    const outcome = await this.counted(() => this.store.apply(wanted, origin)).catch((error: unknown) => {
       if (error instanceof ServiceError) throw error;
       this.logger.error({ err: error, fileName }, 'catalog cannot be stored');
       throw new ServiceError('unavailable', 'The catalog could not be stored. Applying it again is safe.');
     });
-    await this.#announce(outcome, { fileName });
+    await this.announce(outcome, { fileName });
     return {
       revision: outcome.revision,
       changed: outcome.changes !== null,
@@ -56,11 +56,11 @@ export class Applier {
 
   /** Applies the start file if it has changed since the last start (see `CatalogStore.applyAtStart`). */
   async applyAtStart(text: string, fileName: string): Promise<void> {
-    const wanted = this.#parse(text, fileName);
+    const wanted = this.parse(text, fileName);
     const origin = { author: serviceAuthor('catalog', this.logger), fileName, yaml: text, reason: 'start file' };
-    const outcome = await this.#counted(() => this.store.applyAtStart(wanted, digestOf(text, wanted), origin));
+    const outcome = await this.counted(() => this.store.applyAtStart(wanted, digestOf(text, wanted), origin));
     if (outcome.known) this.logger.info({ fileName, revision: outcome.revision }, 'catalog file unchanged since the last start');
-    await this.#announce(outcome, { fileName });
+    await this.announce(outcome, { fileName });
   }
 
   /** Applies the scheduled prices that are due, in the order of their times, each as a revision. */
@@ -70,11 +70,11 @@ export class Applier {
       const outcome = await this.store.applyDuePrice(author);
       if (outcome === null) return;
       this.metrics.applies.inc({ outcome: outcome.changes === null ? 'unchanged' : 'changed' });
-      await this.#announce(outcome, { reason: 'scheduled price' });
+      await this.announce(outcome, { reason: 'scheduled price' });
     }
   }
 
-  #parse(text: string, fileName: string, privateUpstreams?: PrivateUpstreams): WantedCatalog {
+  private parse(text: string, fileName: string, privateUpstreams?: PrivateUpstreams): WantedCatalog {
     try {
       return parseCatalogFile(text, fileName, this.variables, privateUpstreams);
     } catch (error) {
@@ -85,7 +85,7 @@ export class Applier {
     }
   }
 
-  async #counted<Outcome extends ApplyOutcome>(apply: () => Promise<Outcome>): Promise<Outcome> {
+  private async counted<Outcome extends ApplyOutcome>(apply: () => Promise<Outcome>): Promise<Outcome> {
     try {
       const outcome = await apply();
       this.metrics.applies.inc({ outcome: outcome.changes === null ? 'unchanged' : 'changed' });
@@ -100,7 +100,7 @@ export class Applier {
    * Publishes before this replica reads the revision: callers that then ask wait for that read. Returns when this replica answers with the
    * new revision.
    */
-  async #announce({ revision, changes }: ApplyOutcome, origin: { fileName: string } | { reason: string }): Promise<void> {
+  private async announce({ revision, changes }: ApplyOutcome, origin: { fileName: string } | { reason: string }): Promise<void> {
     if (changes !== null) this.announcements.publish(revision);
     await this.snapshot.refresh();
     if (changes === null) return;

@@ -41,32 +41,32 @@ export function resolveContent(document: Document.Parsed): unknown {
 
 class Resolver {
   /** Latest anchor of each name. Undefined inside it: its alias would be a circle. */
-  readonly #anchors = new Map<string, { resolved?: Anchored }>();
-  #values = 0;
-  #characters = 0;
+  private readonly anchors = new Map<string, { resolved?: Anchored }>();
+  private values = 0;
+  private characters = 0;
 
   valueOf(node: Node | null, depth: number): { value: unknown; height: number } {
     if (node === null) return { value: null, height: 0 };
-    if (isAlias(node)) return this.#valueOfAlias(node.source, offsetOf(node), depth);
-    this.#add(node, depth, 1, 0);
+    if (isAlias(node)) return this.valueOfAlias(node.source, offsetOf(node), depth);
+    this.add(node, depth, 1, 0);
     const anchor: { resolved?: Anchored } = {};
-    if ('anchor' in node && node.anchor !== undefined) this.#anchors.set(node.anchor, anchor);
-    const [values, characters] = [this.#values, this.#characters];
-    const result = this.#valueOfContent(node, depth);
-    anchor.resolved = { ...result, values: this.#values - values + 1, characters: this.#characters - characters };
+    if ('anchor' in node && node.anchor !== undefined) this.anchors.set(node.anchor, anchor);
+    const [values, characters] = [this.values, this.characters];
+    const result = this.valueOfContent(node, depth);
+    anchor.resolved = { ...result, values: this.values - values + 1, characters: this.characters - characters };
     return result;
   }
 
-  #valueOfAlias(name: string, offset: number, depth: number): { value: unknown; height: number } {
-    const anchor = this.#anchors.get(name);
+  private valueOfAlias(name: string, offset: number, depth: number): { value: unknown; height: number } {
+    const anchor = this.anchors.get(name);
     if (anchor === undefined) throw new ContentError(offset, `the alias *${name} has no anchor before it`);
     if (anchor.resolved === undefined) throw new ContentError(offset, `the alias *${name} is inside its own anchor`);
     const { value, values, characters, height } = anchor.resolved;
-    this.#add({ range: [offset] }, depth + height, values, characters);
+    this.add({ range: [offset] }, depth + height, values, characters);
     return { value, height };
   }
 
-  #valueOfContent(node: Node, depth: number): { value: unknown; height: number } {
+  private valueOfContent(node: Node, depth: number): { value: unknown; height: number } {
     if ((isMap(node) || isSeq(node)) && node.items.length > ENTRIES_MAX) {
       throw new ContentError(offsetOf(node), `has more than ${ENTRIES_MAX} entries in one list or group of fields`);
     }
@@ -74,7 +74,7 @@ class Resolver {
       const fields = new Map<string, unknown>();
       let height = 0;
       for (const { key, value } of node.items) {
-        const name = this.#nameOf(key, depth);
+        const name = this.nameOf(key, depth);
         if (fields.has(name)) throw new ContentError(offsetOf(key), 'not valid YAML: Map keys must be unique');
         const field = this.valueOf(value, depth + 1);
         fields.set(name, field.value);
@@ -87,26 +87,26 @@ class Resolver {
       return { value: items.map(({ value }) => value), height: items.reduce((most, { height }) => Math.max(most, height + 1), 0) };
     }
     if (!isScalar(node)) throw new ContentError(offsetOf(node), 'is neither text, list nor group of fields');
-    if (typeof node.value === 'string') this.#add(node, depth, 0, node.value.length);
+    if (typeof node.value === 'string') this.add(node, depth, 0, node.value.length);
     return { value: node.value, height: 0 };
   }
 
-  #nameOf(key: Node, depth: number): string {
+  private nameOf(key: Node, depth: number): string {
     if (!isScalar(key)) throw new ContentError(offsetOf(key), 'has a field whose name is no plain text');
     const name = String(key.value ?? '');
-    this.#add(key, depth, 0, name.length);
+    this.add(key, depth, 0, name.length);
     if (key.anchor !== undefined)
-      this.#anchors.set(key.anchor, { resolved: { value: key.value, values: 1, characters: name.length, height: 0 } });
+      this.anchors.set(key.anchor, { resolved: { value: key.value, values: 1, characters: name.length, height: 0 } });
     return name;
   }
 
-  #add(node: Pick<Node, 'range'> | { range: [number] }, depth: number, values: number, characters: number): void {
-    this.#values += values;
-    this.#characters += characters;
+  private add(node: Pick<Node, 'range'> | { range: [number] }, depth: number, values: number, characters: number): void {
+    this.values += values;
+    this.characters += characters;
     const problem =
-      this.#values > VALUES_MAX
+      this.values > VALUES_MAX
         ? `is too large: more than ${VALUES_MAX} values, with every alias written out`
-        : this.#characters > CHARACTERS_MAX
+        : this.characters > CHARACTERS_MAX
           ? `is too large: more than ${CHARACTERS_MAX} characters, with every alias written out`
           : depth > DEPTH_MAX
             ? 'is nested too deeply'

@@ -9,10 +9,10 @@ const RETRY_MS = 1_000;
  * looks at least every `pollMs` for prices that were scheduled through others, in case those die.
  */
 export class PriceTimer {
-  #timer: NodeJS.Timeout | undefined;
-  #work: Promise<void> = Promise.resolve();
-  #isStopped = false;
-  #isFailing = false;
+  private timer: NodeJS.Timeout | undefined;
+  private work: Promise<void> = Promise.resolve();
+  private isStopped = false;
+  private isFailing = false;
 
   constructor(
     private readonly applier: Pick<Applier, 'applyDuePrices'>,
@@ -23,34 +23,34 @@ export class PriceTimer {
 
   /** Applies what is due and sets the timer. Call it at the start, and when a price was scheduled. */
   wake(): void {
-    this.#work = this.#work.then(() => this.#run());
+    this.work = this.work.then(() => this.run());
   }
 
   /** Stops the timer and waits for a running apply. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
-    await this.#work;
+    this.isStopped = true;
+    clearTimeout(this.timer);
+    await this.work;
   }
 
-  async #run(): Promise<void> {
-    clearTimeout(this.#timer);
-    if (this.#isStopped) return;
-    const waitMs = await this.#applyDue();
-    if (!this.#isStopped) this.#timer = setTimeout(() => this.wake(), waitMs);
+  private async run(): Promise<void> {
+    clearTimeout(this.timer);
+    if (this.isStopped) return;
+    const waitMs = await this.applyDue();
+    if (!this.isStopped) this.timer = setTimeout(() => this.wake(), waitMs);
   }
 
   /** Resolves to the milliseconds until the next run. Never rejects. */
-  async #applyDue(): Promise<number> {
+  private async applyDue(): Promise<number> {
     try {
       await this.applier.applyDuePrices();
       const nextMs = (await this.prices.msUntilNext()) ?? this.pollMs;
-      if (this.#isFailing) this.logger.info('scheduled prices are applied again');
-      this.#isFailing = false;
+      if (this.isFailing) this.logger.info('scheduled prices are applied again');
+      this.isFailing = false;
       return Math.min(this.pollMs, Math.max(1, Math.ceil(nextMs)));
     } catch (error) {
-      if (!this.#isFailing) this.logger.warn({ err: error }, 'scheduled prices cannot be applied; retrying until the database answers');
-      this.#isFailing = true;
+      if (!this.isFailing) this.logger.warn({ err: error }, 'scheduled prices cannot be applied; retrying until the database answers');
+      this.isFailing = true;
       return RETRY_MS;
     }
   }

@@ -28,7 +28,7 @@ export class ShownPrices {
     const times = await this.prisma.$queryRaw<{ now: Date }[]>`SELECT clock_timestamp() AS now`;
     const now = times[0]?.now ?? new Date();
     const moment = at === undefined ? now : new Date(at);
-    const { revision, models, pricePlans } = moment < now ? await this.#past(moment) : await this.#ahead(moment);
+    const { revision, models, pricePlans } = moment < now ? await this.past(moment) : await this.ahead(moment);
     const plan = pricePlans.find(({ id, enabled }) => enabled && id === pricePlan);
     const priceOf = plan ? pricesOfPlan(plan) : (_: string, list: Price) => list;
     const prices = models
@@ -38,7 +38,7 @@ export class ShownPrices {
     return { revision, at: moment.toISOString(), ...named, prices };
   }
 
-  async #past(moment: Date): Promise<Prices> {
+  private async past(moment: Date): Promise<Prices> {
     const row = await this.prisma.catalogAudit.findFirst({
       where: { target: { startsWith: REVISION_TARGET }, at: { lte: moment } },
       orderBy: { id: 'desc' },
@@ -51,7 +51,7 @@ export class ShownPrices {
     return { revision, ...readText(revision, text.yaml) };
   }
 
-  async #ahead(moment: Date): Promise<Prices> {
+  private async ahead(moment: Date): Promise<Prices> {
     const state = await this.store.read();
     const due = state.scheduledPrices.filter(({ effectiveAt }) => effectiveAt <= moment);
     const last = new Map(due.map(({ modelId, price }) => [modelId, price]));

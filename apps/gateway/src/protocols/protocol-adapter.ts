@@ -13,7 +13,7 @@ export interface ParsedRequest {
   attribution?: BodyAttribution | undefined;
 }
 
-/** Who a request is for, by its body: texts within their limits. */
+/** User and session that the body of a request names, within the limits of their lengths. */
 export interface BodyAttribution {
   user?: string | undefined;
   session?: string | undefined;

@@ -176,7 +176,7 @@ async function firstBytes(reply: UpstreamReply, totalMs: number): Promise<Buffer
 
 /** Limits how long an upstream may send bytes that yield no event. Any byte resets `idleMs`, but not this timeout. */
 class NoEventsTimeout {
-  /** When the first read without an event ended. */
+  /** Time at which the first read without an event ended. */
   private since: number | undefined;
 
   constructor(private readonly msMax: number) {}

@@ -12,7 +12,7 @@ const SETTLE_AFTER_MS = 3_000;
 /** Longer than for renewals: no lease depends on an answer about ended requests. */
 const ENDED_TIMEOUT_MS = 5_000;
 
-/** Why a request must stop: its hold is no longer open, or its key, project or account was disabled. */
+/** Reason that a request must stop: its hold is no longer open, or its key, project or account was disabled. */
 export type LeaseLoss = 'lost' | 'revoked';
 
 interface Lease {

@@ -54,7 +54,7 @@ export interface ProbeFailure {
   status?: number;
   /** Error code of the system, such as `ECONNREFUSED`. */
   errorCode?: string;
-  /** Why no connection could be made and what to do about it, if known. */
+  /** Reason that no connection could be made and what to do about it, if known. */
   connectionFault?: string;
   /** The upstream's text, or ours without one. Shortened, without known keys. */
   text: string;

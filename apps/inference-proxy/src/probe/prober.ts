@@ -50,7 +50,7 @@ export class Prober {
     this.client = new UpstreamClient({ ...upstream, connectionsMax: 2 });
   }
 
-  /** Why the configured key cannot be read; undefined when it can, or when none is configured. */
+  /** Reason that the configured key cannot be read; undefined when it can, or when none is configured. */
   get missingKey(): string | undefined {
     return whyNoKey(this.upstream);
   }

@@ -6,7 +6,7 @@ export type Breaker = ClosedBreaker | OpenBreaker;
 
 interface ClosedBreaker {
   state: 'closed';
-  /** When the circuit closed. */
+  /** Time at which the circuit closed. */
   since: number;
   /** Failures without a success between them. */
   failures: number;
@@ -14,7 +14,7 @@ interface ClosedBreaker {
 
 interface OpenBreaker {
   state: 'open' | 'half-open';
-  /** When the circuit opened. */
+  /** Time at which the circuit opened. */
   since: number;
   probeAt: number;
   /** The last failure was a timeout: another call would make its client wait in vain. */

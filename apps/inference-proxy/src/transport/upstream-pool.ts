@@ -52,7 +52,7 @@ export function socketOpenedBy(dispatch: () => void): Socket | undefined {
 /** Facts about a socket that its reader does not get. */
 interface Observed {
   peer: Peer;
-  /** Why the other side ended the handshake. With TLS 1.3 it may do so after we took it as done, and the reader only sees the end. */
+  /** Reason that the upstream ended the handshake. With TLS 1.3 it may do so after ours succeeded, and the reader only sees the end. */
   fault?: ConnectionFault;
 }
 

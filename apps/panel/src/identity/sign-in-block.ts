@@ -5,7 +5,7 @@ const WAIT_MS = 2_000;
 /** Longest wait; a sign-in that would wait longer behind others is refused. Below the 60 s after which many proxies give up. */
 const WAIT_MAX_MS = 30_000;
 
-/** When the next sign-in of a person may go on at the earliest, and how long it waits at least. */
+/** Earliest time of the next sign-in of a person, and the least time that it waits. */
 interface Turn {
   at: number;
   waitMs: number;

@@ -34,7 +34,7 @@ export interface Account {
   statusReason: string | null;
   /** `balance-low` is published when the balance falls below it. Null: never. */
   lowBalancePicoUsd: string | null;
-  /** How far below zero its top-up balance may go. Null: not at all. */
+  /** Amount by which its top-up balance may go below zero. Null: not at all. */
   creditLinePicoUsd: string | null;
   /** Price plan of the catalog that its requests are billed at. Null: list prices. */
   pricePlan: string | null;

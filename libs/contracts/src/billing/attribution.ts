@@ -2,8 +2,8 @@ import { Transform } from 'class-transformer';
 import { ValidateBy } from 'class-validator';
 
 /**
- * Who a request was for, by dimension: `user`, `client`, `session`, and `tag:<name>` for each tag. Dimensions that a request does not name
- * are absent.
+ * Names that a request is attributed to, by dimension: `user`, `client`, `session`, and `tag:<name>` for each tag. Dimensions that a request
+ * does not name are absent.
  */
 export type Attribution = Record<string, string>;
 

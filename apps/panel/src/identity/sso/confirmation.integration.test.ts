@@ -2,7 +2,7 @@ import type { SignedIn } from '../../../test/panel-fixture.js';
 import { SsoFixture, sessionOf } from '../../../test/sso-fixture.js';
 import { QUIET_CLIENT_ID } from '../../../test/test-provider.js';
 
-/** When a sign-in with a provider counts as a confirmation. */
+/** Tests which sign-ins with a provider count as a confirmation. */
 
 let sso: SsoFixture;
 let admin: SignedIn;

@@ -21,7 +21,7 @@ export interface VouchedPerson {
   name: string | undefined;
   /** Roles that the person's groups give. */
   roles: GrantRow[];
-  /** When the person proved to the provider who they are. Undefined when the provider does not say. */
+  /** Time at which the person authenticated with the provider. Undefined when the provider does not say. */
   authenticatedAt: Date | undefined;
 }
 
