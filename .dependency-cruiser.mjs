@@ -1,5 +1,5 @@
 /**
- * Rules of the import graph. `npm test` runs them with scripts/check-imports.mjs, which resolves `#config/…` to the sources.
+ * Rules of the import graph. `npm test` runs them with scripts/check-imports.mjs.
  * test/architecture/import-graph.test.ts violates each rule once.
  */
 
@@ -8,7 +8,7 @@ import { existsSync, readdirSync } from 'node:fs';
 const TESTS = '\\.test\\.ts$|/__fixtures__/|/(test-|conformance)[-a-z]*\\.ts$|^libs/testing/|^(apps|libs)/[-a-z]+/test(ing)?/';
 const PRODUCTION = '^(apps|libs)/';
 const npm = (...packages) => `(^|/)node_modules/(${packages.join('|')})/`;
-/** Packages that pure code may import: no I/O, no connections, no clock. */
+/** Code and packages that pure code may import: no I/O, no connections, no clock. */
 const PURE = ['^libs/(inference|money)/', npm('class-validator', 'class-transformer', 'reflect-metadata')];
 
 /** The folders of `folder` that hold an adapter. Its other folders hold what several adapters share. */
@@ -28,7 +28,14 @@ function adapterRules(family, folder, also) {
       comment: 'An adapter translates its input and does no I/O, so that fixtures can test all of it.',
       severity: 'error',
       from: { path: `^${adapter}`, pathNot: TESTS },
-      to: { pathNot: [`^${folder}/`, ...PURE, ...also] },
+      to: { pathNot: [`^${folder}/`, '^libs/validation/', ...PURE, ...also] },
+    },
+    {
+      name: `${family}-adapters-reach-no-connection`,
+      comment: 'Also not through a file that its family shares, or through a library.',
+      severity: 'error',
+      from: { path: `^${adapter}`, pathNot: TESTS },
+      to: { path: npm('nats', 'pg', '@prisma', 'undici'), reachable: true },
     },
     {
       name: `${family}-adapters-stand-alone`,
@@ -73,6 +80,13 @@ export const forbidden = [
     severity: 'error',
     from: { path: '^libs/contracts/', pathNot: TESTS },
     to: { pathNot: ['^libs/contracts/', '^(crypto|zlib)$', ...PURE] },
+  },
+  {
+    name: 'validation-is-pure',
+    comment: 'It checks messages and bodies of clients against their decorators, wherever they come from.',
+    severity: 'error',
+    from: { path: '^libs/validation/', pathNot: TESTS },
+    to: { pathNot: ['^libs/(validation|contracts)/', ...PURE] },
   },
   ...adapterRules('protocol', 'apps/gateway/src/protocols', []),
   ...adapterRules('upstream', 'apps/inference-proxy/src/upstreams', [

@@ -4,12 +4,11 @@ const HUNG_MS = process.env.TEST_LONG ? 3_600_000 : 300_000;
 /** @type {import('jest').Config} */
 const shared = {
   testEnvironment: 'node',
+  // Libraries are their sources (`imports` in package.json).
+  testEnvironmentOptions: { customExportConditions: ['@tollgate/source', 'node', 'node-addons'] },
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '^.+\\.ts$': ['@swc/jest'] }, // options come from .swcrc
-  moduleNameMapper: {
-    '^#([a-z]+)/(.*)\\.js$': '<rootDir>/libs/$1/src/$2.ts',
-    '^(\\.{1,2}/.*)\\.js$': '$1',
-  },
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
 };
 const besideTheCode = ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/scripts'];
 

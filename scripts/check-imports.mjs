@@ -7,7 +7,6 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { cruise } from 'dependency-cruiser';
 import { forbidden, noFolderCircles, options } from '../.dependency-cruiser.mjs';
-import packageJson from '../package.json' with { type: 'json' };
 import { ROOT } from './local/project.mjs';
 import { findFolderCircles } from './testing/folder-circles.mjs';
 
@@ -17,7 +16,7 @@ const folders = ['apps', 'libs', 'test'].filter((folder) => existsSync(join(base
 const { output } = await cruise(
   folders,
   { ...options, baseDir: base, validate: true, ruleSet: { forbidden } },
-  { alias: sourceAliases(), conditionNames: ['import', 'node', 'types'], exportsFields: ['exports'], bustTheCache: true },
+  { conditionNames: ['@tollgate/source', 'import', 'node', 'types'], exportsFields: ['exports'], bustTheCache: true },
 );
 const { totalCruised, totalDependenciesCruised } = output.summary;
 const violations = [
@@ -32,13 +31,3 @@ if (values.json) {
   console.log(`${totalCruised} modules, ${totalDependenciesCruised} imports, ${violations.length} violations of ${rules.length} rules`);
 }
 process.exitCode = violations.length > 0 || totalCruised === 0 ? 1 : 0;
-
-/** Resolves `#config/…` to the sources; in package.json it resolves to `dist`. */
-function sourceAliases() {
-  return Object.fromEntries(
-    Object.entries(packageJson.imports).map(([name, target]) => [
-      name.replace('/*', ''),
-      join(base, target.replace('./dist/', '').replace('/*', '')),
-    ]),
-  );
-}

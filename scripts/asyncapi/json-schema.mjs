@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import ts from 'typescript';
-import { SIGNED_USD, USD } from '#money/pico-usd.js';
+import { SIGNED_USD, USD } from '../../libs/money/src/pico-usd.ts';
 
 /** Converts TypeScript types to JSON schemas. A named type of the repository is written once and referenced. */
 export class SchemaWriter {

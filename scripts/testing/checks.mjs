@@ -8,6 +8,7 @@ const AT_ONCE = 2;
 const TSC = packageFile('typescript-7/bin/tsc');
 const CHECKS = {
   'types (tsc)': [TSC, '--noEmit', '-p', '.'],
+  'types in production (tsc)': [TSC, '--noEmit', '-p', 'tsconfig.production.json'],
   'types of the panel pages (tsc)': [TSC, '-p', 'apps/panel/ui'],
   'types in use (oxlint)': [packageFile('oxlint/bin/oxlint'), '--deny-warnings', 'apps', 'libs', 'test'],
   'format and lint (biome)': [packageFile('@biomejs/biome/bin/biome'), 'check', '--error-on-warnings'],

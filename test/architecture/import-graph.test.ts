@@ -29,11 +29,21 @@ const BROKEN: Record<string, Record<string, string>> = {
     'apps/gateway/src/protocols/chat/a7.ts': "import '../messages/b7.js';",
     'apps/gateway/src/protocols/messages/b7.ts': '',
   },
-  'upstream-adapters-are-pure': { 'apps/inference-proxy/src/upstreams/openai-chat/a8.ts': "import 'undici';" },
+  'upstream-adapters-are-pure': { 'apps/inference-proxy/src/upstreams/openai-chat/a8.ts': "import 'node:net';" },
   'upstream-adapters-stand-alone': {
     'apps/inference-proxy/src/upstreams/openai-chat/a9.ts': "import '../anthropic-messages/b9.js';",
     'apps/inference-proxy/src/upstreams/anthropic-messages/b9.ts': '',
   },
+  'protocol-adapters-reach-no-connection': {
+    'apps/gateway/src/protocols/chat/a24.ts': "import '../body-fields/b24.js';",
+    'apps/gateway/src/protocols/body-fields/b24.ts': "import '#messaging/c24.js';",
+    'libs/messaging/src/c24.ts': "import 'nats';",
+  },
+  'upstream-adapters-reach-no-connection': {
+    'apps/inference-proxy/src/upstreams/openai-chat/a25.ts': "import '../replies/b25.js';",
+    'apps/inference-proxy/src/upstreams/replies/b25.ts': "import 'undici';",
+  },
+  'validation-is-pure': { 'libs/validation/src/a26.ts': "import '#messaging/b26.js';", 'libs/messaging/src/b26.ts': '' },
   'pipeline-knows-no-protocol': {
     'apps/gateway/src/pipeline/a10.ts': "import type { B } from '../protocols/chat/b10.js';\nexport type A = B;",
     'apps/gateway/src/protocols/chat/b10.ts': 'export type B = 1;',

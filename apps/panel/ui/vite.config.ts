@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { defineConfig, type ServerOptions, type UserConfig } from 'vite';
+import { defaultClientConditions, defineConfig, type ServerOptions, type UserConfig } from 'vite';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const API = '/panel/v1';
@@ -12,6 +12,7 @@ export default defineConfig(
     base: '/panel/',
     cacheDir: join(ROOT, '.local/vite'),
     ...(command === 'serve' && { server: await serveRunningSystem() }),
+    resolve: { conditions: ['@tollgate/source', ...defaultClientConditions] },
     oxc: { jsx: { runtime: 'automatic' } },
     css: { modules: { generateScopedName: '[name]_[local]_[hash:base64:4]' } },
     build: {

@@ -3,6 +3,7 @@ import type { Actor } from '#contracts/audit.js';
 import { type Endpoint, type EveryReplicaEndpoint, type StreamEndpoint, subjectFor, type Topic } from '#contracts/endpoint.js';
 import { within } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
+import { validatePayload } from '#validation/validate-payload.js';
 import { call } from './call.js';
 import { callEvery } from './call-every.js';
 import { ConfirmedPublishing } from './confirmed-publishing.js';
@@ -13,7 +14,6 @@ import { type CallOptions, type ConfirmedPublisher, type EventStream, type Messa
 import type { IncomingMessage } from './receiver.js';
 import { StreamReader } from './stream-reader.js';
 import type { PackedRequest } from './stream-request.js';
-import { validatePayload } from './validate-payload.js';
 import { decodeJson, encodeJson, readError, requestHeaders, TIMEOUT_DEFAULT_MS } from './wire.js';
 
 interface MessagingSettings {

@@ -8,6 +8,7 @@ import { ServiceError } from '#contracts/service-error.js';
 import { within } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
 import { type TraceContext, traceIdOf } from '#tracing/trace-context.js';
+import { schemaOf, validatePayload } from '#validation/validate-payload.js';
 import { isListening } from './call.js';
 import { FairShares } from './fair-shares.js';
 import { isInbox, ownerOf, sharesInbox } from './inbox-subject.js';
@@ -19,7 +20,6 @@ import type { IncomingMessage } from './receiver.js';
 import type { ServedExtras } from './serves.js';
 import { EndpointStatistics, type ServedEndpoint, ServiceRegistration } from './service-registration.js';
 import { StreamWriter } from './stream-writer.js';
-import { schemaOf, validatePayload } from './validate-payload.js';
 import { decodeJson, encodeJson, errorHeaders, readCaller, readTimeout, readTrace, TIMEOUT_DEFAULT_MS, toWireError } from './wire.js';
 
 interface NatsTransportOptions {

@@ -1,7 +1,7 @@
 import { type EndedRequest, type RequestsEnded, requestsEnded } from '#contracts/gateway.js';
 import type { StreamEvent } from '#inference/stream-event.js';
-import { validatePayload } from '#messaging/validate-payload.js';
 import { FakeServices, HELLO, TEST_CALLER, TEST_KEY } from '#testing/fake-services.js';
+import { validatePayload } from '#validation/validate-payload.js';
 import { CHAT, CHAT_BODY, startTestGateway, type TestGateway, textOf, until } from '../../test/test-gateway.js';
 import { ActivityEvents } from './activity-events.js';
 import { HttpExchange } from './http-exchange.js';

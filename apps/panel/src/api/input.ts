@@ -1,5 +1,5 @@
 import { getMetadataStorage } from 'class-validator';
-import { validatePayload } from '#messaging/validate-payload.js';
+import { validatePayload } from '#validation/validate-payload.js';
 
 /** Account id of the path that stands for all accounts. Guards admit it for platform roles alone. */
 const ALL_ACCOUNTS = 'all';

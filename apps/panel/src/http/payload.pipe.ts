@@ -1,5 +1,5 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
-import { validatePayload } from '#messaging/validate-payload.js';
+import { validatePayload } from '#validation/validate-payload.js';
 
 /** Checks a body or query whose parameter has a class of class-validator, as messages between services are checked. */
 @Injectable()

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { validatePayload } from '#messaging/validate-payload.js';
+import { validatePayload } from '#validation/validate-payload.js';
 import { AttributionOf, normalizeValue } from './attribution.js';
 import { BudgetSetRequest } from './budgets.js';
 

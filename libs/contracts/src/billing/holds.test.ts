@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { validatePayload } from '#messaging/validate-payload.js';
+import { validatePayload } from '#validation/validate-payload.js';
 import { HoldRenewRequest, SettleRequest } from './holds.js';
 
 const COUNTS = { promptTokens: 12, cachedTokens: 4, outputTokens: 9, reasoningTokens: 3 };

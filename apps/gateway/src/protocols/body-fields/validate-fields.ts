@@ -1,5 +1,5 @@
 import { IsInt, IsNumber, IsOptional, IsString, Max, Min, MinLength, type ValidationError, validateSync } from 'class-validator';
-import { schemaOf } from '#messaging/validate-payload.js';
+import { schemaOf } from '#validation/validate-payload.js';
 import { invalidField, isAbsent, type JsonObject } from './body-fields.js';
 
 /**

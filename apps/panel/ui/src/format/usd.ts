@@ -1,4 +1,4 @@
-import { parseSignedUsd, parseUsd } from '../../../../../libs/money/src/pico-usd.js';
+import { parseSignedUsd, parseUsd } from '#money/pico-usd.js';
 
 /** Amounts are pico-USD, 10⁻¹² USD, as integer strings on the wire and bigint here. No float touches one. */
 const PICO_PER_USD = 1_000_000_000_000n;
