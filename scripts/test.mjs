@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ensureBuilt } from './local/build.mjs';
 import { findChromium } from './local/chromium.mjs';
@@ -17,6 +17,7 @@ import { LOCAL, ROOT, StartError } from './local/project.mjs';
 import { findPrometheus } from './local/prometheus.mjs';
 import { endCommands } from './local/run-command.mjs';
 import { loadSecrets } from './local/secrets.mjs';
+import { SERVICES } from './local/services.mjs';
 import { removeStack, startStack } from './local/stack.mjs';
 import { createStatus, seconds } from './local/status.mjs';
 import { Supervisor } from './local/supervisor.mjs';
@@ -144,8 +145,21 @@ async function startPostgres(status) {
   return url;
 }
 
-/** The system that all end-to-end tests share. Its logs are kept when a test fails. */
+/** The systems that end-to-end tests share (libs/testing/src/stack.ts). Their logs are kept when a test fails. */
 async function startWhole(status) {
+  const { ensureBundled } = await import('./testing/bundles.mjs'); // its package may not have been installed before
+  await ensureBundled(status);
+  const recording = { 'upstream-sim': { SIM_RECORD: 'true' }, panel: { TRACE_URL: 'https://traces.example.com/trace/{traceId}' } };
+  const [stack, catalogStack] = await Promise.all([
+    startShared('common', { serviceEnv: recording }),
+    startShared('catalog', { demo: false, bundled: true, services: SERVICES.filter((name) => name !== 'panel') }),
+  ]);
+  status.say('e2e', `started a system at ${stack.gatewayUrl}`);
+  const stacks = { TEST_STACK: JSON.stringify(stack), TEST_CATALOG_STACK: JSON.stringify(catalogStack) };
+  return { ...stacks, ...(await toolVariables(status)), ...(await startServers(status)) };
+}
+
+async function startShared(name, options) {
   const dataDir = join(LOCAL, PREFIX + randomUUID());
   const abort = new AbortController();
   const failuresBefore = score.failed;
@@ -153,19 +167,11 @@ async function startWhole(status) {
   cleanUps.push(async () => {
     abort.abort();
     await stack?.stop();
-    if (score.failed > failuresBefore) keepLogs(dataDir);
+    if (score.failed > failuresBefore) keepLogs(dataDir, name);
     discard(dataDir);
   });
-  stack = await startStack({
-    dataDir,
-    durable: false,
-    env: E2E_SETTINGS,
-    serviceEnv: { 'upstream-sim': { SIM_RECORD: 'true' }, panel: { TRACE_URL: 'https://traces.example.com/trace/{traceId}' } },
-    quiet: true,
-    signal: abort.signal,
-  });
-  status.say('e2e', `started a system at ${stack.gatewayUrl}`);
-  return { TEST_STACK: JSON.stringify(stack), ...(await toolVariables(status)), ...(await startServers(status)) };
+  stack = await startStack({ dataDir, durable: false, env: E2E_SETTINGS, quiet: true, signal: abort.signal, ...options });
+  return stack;
 }
 
 /** Without a tool its tests are skipped, which is a failure where `CI` is set. */
@@ -187,9 +193,10 @@ async function toolVariable(name, tests, find, status) {
   }
 }
 
-function keepLogs(dataDir) {
+function keepLogs(dataDir, name) {
   if (!existsSync(join(dataDir, 'logs'))) return; // failed before it started anything
-  const kept = join(LOCAL, 'e2e-logs');
+  const kept = join(LOCAL, 'e2e-logs', name);
+  mkdirSync(dirname(kept), { recursive: true });
   rmSync(kept, { recursive: true, force: true });
   renameSync(join(dataDir, 'logs'), kept);
   console.log(`logs of the services: ${kept}`);

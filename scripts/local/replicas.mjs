@@ -23,7 +23,7 @@ export async function startReplicas(stack, replicas) {
   const gatewayUrls = {};
   const panelUrls = {};
   const ports = new Map();
-  const programOf = async ({ name, service, env, root, via = {}, wrap = (program) => program }) => {
+  const programOf = async ({ name, service, env, root, via = {}, wrap }) => {
     if (!ports.has(name)) ports.set(name, [await freePort(), await freePort()]);
     const [opsPort, port] = ports.get(name);
     const url = `http://127.0.0.1:${port}`;
@@ -32,7 +32,10 @@ export async function startReplicas(stack, replicas) {
     const databaseUrl = (owner) => throughPort(serviceUrl(stack.databaseUrl, owner, secrets), via.postgres);
     const databaseUrls = Object.fromEntries(DATABASE_SERVICES.map((owner) => [owner, databaseUrl(owner)]));
     const connections = { natsUrl: throughPort(stack.natsUrl, via.nats), databaseUrls, gatewayPort: port, panelPort: port };
-    return wrap({ ...(await serviceProgram(service, { connections, ports: { [service]: opsPort }, secrets, env, root })), name });
+    const bundled = stack.bundled && !root && !wrap; // another checkout or an image has no bundles
+    const options = { connections, ports: { [service]: opsPort }, secrets, env, root, bundled };
+    const program = { ...(await serviceProgram(service, options)), name };
+    return wrap ? wrap(program) : program;
   };
   const replace = async (name, root) => {
     await supervisor.hold(name);

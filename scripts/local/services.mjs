@@ -15,16 +15,17 @@ const PREFERRED = { gateway: { ACTIVITY_EVENTS: 'true' } };
 
 /**
  * A service as a program for the supervisor. It inherits only its own settings, such as `LOG_LEVEL`; only the inference-proxy gets
- * upstream keys. `env` overrides everything. `root` is the checkout whose `dist` runs, which must be built.
+ * upstream keys. `env` overrides everything. `root` is the checkout whose `dist` runs, which must be built. `bundled` runs the bundle
+ * that tests make of this checkout (scripts/testing/bundles.mjs).
  */
-export async function serviceProgram(name, { connections, ports, secrets, env = {}, root = ROOT }) {
+export async function serviceProgram(name, { connections, ports, secrets, env = {}, root = ROOT, bundled = false }) {
   const probePort = ports[name];
   const inherited = serviceEnvironment(name, await settingsOf(name));
   const settings = name === 'upstream-sim' ? {} : natsSettings(name, { connections, ports, secrets });
   return {
     name,
     command: NODE,
-    args: ['--enable-source-maps', join(root, `dist/apps/${name}/src/main.js`)],
+    args: bundled ? [bundleOf(name)] : ['--enable-source-maps', join(root, `dist/apps/${name}/src/main.js`)],
     env: {
       NODE_COMPILE_CACHE: COMPILE_CACHE,
       ...PREFERRED[name],
@@ -38,6 +39,11 @@ export async function serviceProgram(name, { connections, ports, secrets, env = 
     probe: () => isReady(`http://127.0.0.1:${probePort}/readyz`),
     graceMs: SHUTDOWN_GRACE_MS + 5000,
   };
+}
+
+/** The program of a service's bundle. */
+export function bundleOf(name) {
+  return join(ROOT, `dist/apps/${name}/bundle/main.js`);
 }
 
 /** A forward proxy of the shell is not for the parts of this system, which are all on loopback. Another `NO_PROXY` replaces this one. */

@@ -48,6 +48,7 @@ async function bringUp({
   env = {},
   serviceEnv = {},
   services = SERVICES,
+  bundled = false,
   supervisor,
   status,
   ...options
@@ -72,7 +73,7 @@ async function bringUp({
   const connections = { databaseUrls, natsUrl, gatewayPort, panelPort };
   const gatewayUrl = `http://127.0.0.1:${gatewayPort}`;
   await status.step('services', async () => {
-    const program = (name) => serviceProgram(name, { connections, ports, secrets, env: { ...env, ...serviceEnv[name] } });
+    const program = (name) => serviceProgram(name, { connections, ports, secrets, env: { ...env, ...serviceEnv[name] }, bundled });
     await Promise.all(services.map(async (name) => supervisor.start(await program(name))));
     return `ready: ${services.join(', ')}`;
   });
@@ -96,6 +97,7 @@ async function bringUp({
     upstreamUrl: `http://127.0.0.1:${ports['upstream-sim']}`,
     opsUrls,
     logDir: join(dataDir, 'logs'),
+    bundled,
   };
 }
 

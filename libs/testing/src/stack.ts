@@ -11,11 +11,21 @@ export type { ProgramName, RunningStack, ServiceName };
 
 /** The services of a request to a model. */
 const REQUEST_PATH: ServiceName[] = ['billing', 'catalog', 'upstream-sim', 'inference-proxy', 'gateway'];
+/** Bundles start in half the time. The common system, and `npm start`, run `dist` as it is shipped. */
+const START = { durable: false, demo: false, bundled: true, quiet: true } as const;
 const LOCAL = fileURLToPath(new URL('../../../.local/', import.meta.url));
 
 /** The system that all end-to-end tests share. Create a tenant of your own in it, and keep it running. */
 export function stack(): StackInfo {
   return JSON.parse(requiredVariable('TEST_STACK')) as StackInfo;
+}
+
+/**
+ * The second system that end-to-end tests share, for those that add models with upstreams of their own (`offerModels`); without the panel.
+ * Their names are unique, and they are removed at the end.
+ */
+export function catalogStack(): StackInfo {
+  return JSON.parse(requiredVariable('TEST_CATALOG_STACK')) as StackInfo;
 }
 
 /**
@@ -42,7 +52,7 @@ export async function startPrivateStack(
   const dataDir = `${LOCAL}test-${randomUUID()}`;
   const database = ownPostgres || options.durable || options.databaseUrl ? undefined : await createTestDatabase();
   const inDatabase = database && { databaseUrl: database.url, serviceDatabaseUrls: database.serviceUrls, migrate: false };
-  const running = await startStack({ durable: false, demo: false, services: REQUEST_PATH, ...rest, ...inDatabase, dataDir, quiet: true });
+  const running = await startStack({ ...START, services: REQUEST_PATH, ...rest, ...inDatabase, dataDir });
   return {
     ...running,
     stop: async () => {

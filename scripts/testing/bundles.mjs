@@ -1,0 +1,47 @@
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { rolldown } from 'rolldown';
+import { ROOT } from '../local/project.mjs';
+import { bundleOf } from '../local/services.mjs';
+
+/** Modules of each service that are loaded by their path: a bundle has each as a file of its own, by this name. */
+const ENTRIES = {
+  ...{ billing: {}, catalog: {}, 'upstream-sim': {}, 'inference-proxy': {}, panel: {} },
+  gateway: { 'body-worker': 'http/bodies/body-worker.js' },
+};
+
+/**
+ * Bundles each service of `dist` with its packages, for systems that tests start and kill by the dozen: Node loads a few files instead of a
+ * thousand, which halves the processor time of a start. The bundles are inside `dist`, so that a new build removes them, and as deep there
+ * as the sources, because a program looks for its files above and beside it.
+ */
+export async function ensureBundled({ step }) {
+  const missing = Object.keys(ENTRIES).filter((name) => !existsSync(bundleOf(name)));
+  if (missing.length === 0) return;
+  await step('bundles', async () => {
+    await Promise.all(missing.map(bundle));
+    return `bundled ${missing.join(', ')}`;
+  });
+}
+
+async function bundle(name) {
+  const sources = join(ROOT, `dist/apps/${name}/src`);
+  const input = { main: 'main.js', ...ENTRIES[name] };
+  // Nest names packages of transports that nobody installed; an attempt to load one fails as it does in `dist`.
+  const built = await rolldown({
+    input: Object.fromEntries(Object.entries(input).map(([entry, file]) => [entry, join(sources, file)])),
+    platform: 'node',
+    treeshake: false,
+    logLevel: 'silent',
+  });
+  const folder = join(ROOT, `dist/apps/${name}/bundle`);
+  const draft = `${folder}.${process.pid}`;
+  try {
+    await built.write({ dir: draft, format: 'esm' });
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(draft, folder);
+  } finally {
+    await built.close();
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
