@@ -9,9 +9,9 @@ export const JEST = ['--experimental-vm-modules', '--no-warnings', packageFile('
 const HUNG_MS = 3_600_000;
 const LONG_HUNG_MS = 8 * HUNG_MS;
 export const LONG_PROJECTS = ['unit', 'integration', 'e2e', 'long'];
-/** Test files at a time: one more than processors, because some wait. End-to-end tests start processes of their own. */
+/** Test files at a time: one more than processors, because some wait. */
 const WORKERS = Math.min(availableParallelism() + 1, 4);
-const WORKERS_OF = { unit: WORKERS, integration: WORKERS, e2e: 2, long: 1 };
+const WORKERS_OF = { unit: WORKERS, integration: WORKERS, e2e: WORKERS, long: 1 };
 
 /**
  * Runs one project of jest.config.mjs, or only `files`. Returns `{ passed, failed, failures }`: numbers of cases, and `{ file, title, error }`

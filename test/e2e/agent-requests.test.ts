@@ -1,13 +1,9 @@
 import { join } from 'node:path';
 import { holdList } from '#contracts/billing/holds.js';
-import { catalogApply } from '#contracts/catalog.js';
-import type { Messaging } from '#messaging/messaging.js';
 import { PIXEL } from '#testing/pixel.js';
-import { type RunningStack, startPrivateStack } from '#testing/stack.js';
-import { connectAdministrator, createTenant, type Tenant, untilOffered } from '#testing/tenant.js';
 import { readArchives } from '#testing/text-archive.js';
 import { DIALECTS, type Dialect, type SimModel } from './nine-pairs/scenario.js';
-import { catalogOf, modelAt, PAIR_MODELS, startUpstreams, type Upstreams } from './nine-pairs/upstreams.js';
+import { joinPairedSystem, modelAt, type PairedSystem } from './nine-pairs/upstreams.js';
 
 /**
  * Recorded requests of agents (docs/use-with), with their headers, at models of each upstream dialect. The simulator is as strict as the
@@ -65,22 +61,11 @@ const AGENT_REQUESTS: AgentRequest[] = [
   { fixture: 'chat/opencode-title', ...opencode('/v1/chat/completions'), says: ' ' },
 ];
 
-let running: RunningStack | undefined;
-let upstreams: Upstreams | undefined;
-let administrator: Messaging | undefined;
-let tenant: Tenant;
-
+let system: PairedSystem;
 beforeAll(async () => {
-  [running, upstreams] = await Promise.all([startPrivateStack(), startUpstreams()]);
-  administrator = await connectAdministrator(running);
-  await administrator.request(catalogApply, { yaml: catalogOf(upstreams) });
-  tenant = await createTenant(administrator);
-  await untilOffered(running.gatewayUrl, tenant.apiKey, PAIR_MODELS);
+  system = await joinPairedSystem();
 });
-afterAll(async () => {
-  await administrator?.close();
-  await Promise.all([running?.stop(), ...Object.values(upstreams ?? {}).map((sim) => sim.close())]);
-});
+afterAll(() => system?.leave());
 
 describe.each(DIALECTS)('at %s', (dialect) => {
   test.each(AGENT_REQUESTS)('$fixture gets a complete reply', async (agent) => {
@@ -91,16 +76,17 @@ describe.each(DIALECTS)('at %s', (dialect) => {
 });
 
 test('no hold is left', async () => {
-  expect(await administrator?.request(holdList, { accountId: tenant.accountId })).toEqual({ holds: [], nextCursor: null });
+  const { administrator, tenant } = system;
+  expect(await administrator.request(holdList, { accountId: tenant.accountId })).toEqual({ holds: [], nextCursor: null });
 });
 
 async function ask({ fixture, path, headers }: AgentRequest, dialect: Dialect): Promise<{ status: number; reply: string }> {
   const [format = '', name = ''] = fixture.split('/');
   const recorded = readArchives(join('apps/gateway/src/protocols', format, '__fixtures__/requests'));
   const { body } = JSON.parse(String(recorded.get(`${name}.json`))) as { body: { model: SimModel; stream?: boolean } };
-  const response = await fetch(`${running?.gatewayUrl}${path}`, {
+  const response = await fetch(system.gatewayUrl + path, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${tenant.apiKey}`, ...headers },
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${system.tenant.apiKey}`, ...headers },
     body: JSON.stringify({ ...body, model: modelAt(body.model, dialect) }),
   });
   const text = await response.text();
@@ -108,7 +94,7 @@ async function ask({ fixture, path, headers }: AgentRequest, dialect: Dialect): 
 }
 
 async function lastPrompt(dialect: Dialect): Promise<string> {
-  const heard = await fetch(`${upstreams?.[dialect].url}/sim/requests?limit=1`);
+  const heard = await fetch(`${system.upstreams[dialect].url}/sim/requests?limit=1`);
   return await heard.text();
 }
 

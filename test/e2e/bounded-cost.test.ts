@@ -1,18 +1,14 @@
 import fc from 'fast-check';
 import { type BilledRequest, requestShow } from '#contracts/billing/requests.js';
-import { catalogApply } from '#contracts/catalog.js';
-import type { Messaging } from '#messaging/messaging.js';
 import { costOf } from '#money/price.js';
 import { testCases } from '#testing/long-run.js';
 import { PIXEL } from '#testing/pixel.js';
-import { type RunningStack, startPrivateStack } from '#testing/stack.js';
-import { connectAdministrator, createTenant, untilOffered } from '#testing/tenant.js';
 import { chatClient } from './nine-pairs/chat-client.js';
 import { messagesClient } from './nine-pairs/messages-client.js';
 import type { FormatClient, Outcome, SeenReply } from './nine-pairs/outcome.js';
 import { responsesClient } from './nine-pairs/responses-client.js';
 import { type Ask, CLIENT_FORMATS, type ClientFormat, DIALECTS, type Dialect, TOOLS, type Turn } from './nine-pairs/scenario.js';
-import { catalogOf, modelAt, PAIR_MODELS, priceOf, startUpstreams, type Upstreams } from './nine-pairs/upstreams.js';
+import { joinPairedSystem, modelAt, type PairedSystem, priceOf } from './nine-pairs/upstreams.js';
 
 /**
  * Random conversations in every pair of client format and upstream dialect. No hold is above one token a byte and the output cap, no cost
@@ -25,29 +21,18 @@ const TOKENS_PER_IMAGE_MAX = 1_600;
 /** Directives have this length, so that a prompt has the same size with any of them. */
 const DIRECTIVE_LENGTH = 60;
 
-let running: RunningStack;
-let upstreams: Upstreams;
-let administrator: Messaging;
+let system: PairedSystem;
 let clients: Record<ClientFormat, FormatClient<unknown>>;
 beforeAll(async () => {
-  // Upstreams fail on purpose here: circuits close again at once.
-  const env = { ROUTE_COOLDOWN_MS: '1', RETRY_AFTER_MAX_MS: '0' };
-  [running, upstreams] = await Promise.all([startPrivateStack({ env }), startUpstreams()]);
-  administrator = await connectAdministrator(running);
-  await administrator.request(catalogApply, { yaml: catalogOf(upstreams) });
-  const { apiKey } = await createTenant(administrator, { usd: '1000.00' });
-  await untilOffered(running.gatewayUrl, apiKey, PAIR_MODELS);
-  const { gatewayUrl } = running;
+  system = await joinPairedSystem('1000.00');
+  const { gatewayUrl, tenant } = system;
   clients = {
-    chat: chatClient(gatewayUrl, apiKey) as FormatClient<unknown>,
-    responses: responsesClient(gatewayUrl, apiKey) as FormatClient<unknown>,
-    messages: messagesClient(gatewayUrl, apiKey) as FormatClient<unknown>,
+    chat: chatClient(gatewayUrl, tenant.apiKey) as FormatClient<unknown>,
+    responses: responsesClient(gatewayUrl, tenant.apiKey) as FormatClient<unknown>,
+    messages: messagesClient(gatewayUrl, tenant.apiKey) as FormatClient<unknown>,
   };
 });
-afterAll(async () => {
-  await administrator?.close();
-  await Promise.all([running?.stop(), ...Object.values(upstreams ?? {}).map((sim) => sim.close())]);
-});
+afterAll(() => system?.leave());
 
 interface Conversation {
   system: string | undefined;
@@ -141,7 +126,7 @@ async function stream(client: ClientFormat, dialect: Dialect, ask: Ask): Promise
   const { render, streamed } = clients[client];
   let outcome = await streamed(render(ask, modelAt(MODEL, dialect)));
   while (outcome.status === 503) outcome = await streamed(render(ask, modelAt(MODEL, dialect)));
-  const { settlement, heldPicoUsd } = await administrator.request(requestShow, { requestId: outcome.requestId });
+  const { settlement, heldPicoUsd } = await system.administrator.request(requestShow, { requestId: outcome.requestId });
   if (settlement === null) throw new Error(`not settled: ${outcome.requestId}`);
   return { outcome, heldPicoUsd, bill: settlement };
 }

@@ -6,7 +6,7 @@ import { chunked, type Fault, FaultServer, LAST_CHUNK, replyHead } from '#testin
 import { longOr } from '#testing/long-run.js';
 import { readBalance, untilNoHolds } from '#testing/tenant.js';
 import type { FormatName } from '../chaos/client-format.js';
-import { FaultStack, heard } from './fault-stack.js';
+import { FaultStack, heard, type SharedFaultStack } from './fault-stack.js';
 
 /**
  * Cuts an upstream's reply, head included, at every byte: the client sees a clean end of whole replies only, and the received part is settled once
@@ -17,6 +17,7 @@ const PRICE = { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 100_000n, outputPi
 const TEXTS = ['Good mor', 'ning, wörld 🌍', '! It is ', 'a fine day', ' to be cut', ' off in the', ' middle of'];
 const AT_ONCE = 12;
 const STEP = longOr(3, 1);
+const modelAt = (kind: string): string => `every-byte-${kind}`;
 
 const PAIRS = [
   ['chat', 'openai-chat'],
@@ -24,7 +25,7 @@ const PAIRS = [
   ['messages', 'anthropic-messages'],
 ] as const satisfies readonly (readonly [FormatName, (typeof UPSTREAM_KINDS)[number]])[];
 
-let stack: FaultStack;
+let stack: SharedFaultStack;
 let server: FaultServer;
 let raw: Buffer;
 
@@ -35,9 +36,9 @@ const cutNext: Fault = ({ socket, body }) => {
 };
 
 beforeAll(async () => {
-  [stack, server] = await Promise.all([FaultStack.start(), FaultServer.start(cutNext)]);
+  [stack, server] = await Promise.all([FaultStack.share(), FaultServer.start(cutNext)]);
   await stack.offer(
-    PAIRS.map(([, kind]) => ({ id: kind, kind, baseUrl: `http://127.0.0.1:${server.port}/v1`, allowPrivateNetwork: true })),
+    PAIRS.map(([, kind]) => ({ id: modelAt(kind), kind, baseUrl: `http://127.0.0.1:${server.port}/v1`, allowPrivateNetwork: true })),
   );
 });
 afterAll(async () => {
@@ -55,9 +56,9 @@ test.each(PAIRS)('%s at %s [fault-lost]', async (format, kind) => {
   const wrong: unknown[] = [];
   const completed: number[] = [];
   const check = async (at: number): Promise<void> => {
-    let answer = await stack.ask(format, kind, { text: `cut at ${at}` });
+    let answer = await stack.ask(format, modelAt(kind), { text: `cut at ${at}` });
     // No call was made: the circuit was open, for milliseconds here.
-    while (answer.status === 503) answer = await stack.ask(format, kind, { text: `cut at ${at}` });
+    while (answer.status === 503) answer = await stack.ask(format, modelAt(kind), { text: `cut at ${at}` });
     const told = heard(format, answer);
     const { upstream, ...bill } = await stack.billOf(answer.requestId);
     spent += BigInt(bill.costPicoUsd);

@@ -1,9 +1,9 @@
-import { stringify } from 'yaml';
 import { type BilledRequest, requestShow } from '#contracts/billing/requests.js';
-import { catalogApply, type Upstream } from '#contracts/catalog.js';
+import type { Upstream } from '#contracts/catalog.js';
 import type { Messaging } from '#messaging/messaging.js';
-import { type RunningStack, startPrivateStack } from '#testing/stack.js';
-import { connectAdministrator, createTenant, type Tenant, untilOffered } from '#testing/tenant.js';
+import { type CatalogEntries, offerModels, withdrawModels } from '#testing/offered-models.js';
+import { catalogStack, type RunningStack, type StackInfo, startPrivateStack } from '#testing/stack.js';
+import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
 import { CLIENT_FORMATS, type Fields, type FormatName } from '../chaos/client-format.js';
 
 /** Catalog fields of an upstream. It serves one model with the same id. */
@@ -23,10 +23,14 @@ export type Bill = Pick<NonNullable<BilledRequest['settlement']>, 'reason' | 'us
 /** Upstreams fail on purpose here: circuits close again at once. */
 const NO_COOLDOWN = { ROUTE_COOLDOWN_MS: '1', RETRY_AFTER_MAX_MS: '0' };
 
-/** A whole system with upstreams of the test's own. */
-export class FaultStack {
+export type SharedFaultStack = FaultStack<StackInfo>;
+
+/** A whole system with upstreams of the test's own: a private one, or the one whose catalog tests share. */
+export class FaultStack<Facts extends StackInfo = RunningStack> {
+  private readonly offered: CatalogEntries[] = [];
+
   private constructor(
-    readonly facts: RunningStack,
+    readonly facts: Facts,
     readonly administrator: Messaging,
     readonly tenant: Tenant,
   ) {}
@@ -34,27 +38,33 @@ export class FaultStack {
   static async start(options: Parameters<typeof startPrivateStack>[0] = {}): Promise<FaultStack> {
     const facts = await startPrivateStack({ services: ['gateway', 'inference-proxy', 'billing', 'catalog'], env: NO_COOLDOWN, ...options });
     try {
-      const administrator = await connectAdministrator(facts);
-      return new FaultStack(facts, administrator, await createTenant(administrator, { usd: '100000.00' }));
+      return await FaultStack.in(facts);
     } catch (error) {
       await facts.stop();
       throw error;
     }
   }
 
+  /** The shared system. Names of upstreams must be unique among tests. */
+  static share(): Promise<SharedFaultStack> {
+    return FaultStack.in(catalogStack());
+  }
+
+  private static async in<Facts extends StackInfo>(facts: Facts): Promise<FaultStack<Facts>> {
+    const administrator = await connectAdministrator(facts);
+    return new FaultStack(facts, administrator, await createTenant(administrator, { usd: '100000.00' }));
+  }
+
   /** The same system with another tenant. */
-  as(tenant: Tenant): FaultStack {
+  as(tenant: Tenant): FaultStack<Facts> {
     return new FaultStack(this.facts, this.administrator, tenant);
   }
 
-  /** Adds upstreams with new names, so that no test meets an older entry. */
+  /** Adds upstreams. */
   async offer(upstreams: readonly UpstreamLines[]): Promise<void> {
-    await this.administrator.request(catalogApply, { yaml: catalogOf(upstreams) });
-    await untilOffered(
-      this.facts.gatewayUrl,
-      this.tenant.apiKey,
-      upstreams.map(({ id }) => id),
-    );
+    const entries = { upstreams, models: upstreams.map(({ id }) => modelOf(id)) };
+    this.offered.push(entries);
+    await offerModels(this.administrator, this.facts, this.tenant.apiKey, entries);
   }
 
   open(
@@ -72,7 +82,7 @@ export class FaultStack {
     });
   }
 
-  async ask(...asked: Parameters<FaultStack['open']>): Promise<Answer> {
+  async ask(...asked: Parameters<SharedFaultStack['open']>): Promise<Answer> {
     const response = await this.open(...asked);
     const decoder = new TextDecoder();
     let text = '';
@@ -93,26 +103,26 @@ export class FaultStack {
     return { reason, usage, costPicoUsd, upstream };
   }
 
+  /** Stops a private system, and leaves the shared one as it was. */
   async stop(): Promise<void> {
-    await this.administrator.close();
-    await this.facts.stop();
+    const { facts, offered, administrator } = this;
+    const isPrivate = 'stop' in facts;
+    if (!isPrivate) for (const entries of offered) await withdrawModels(administrator, entries);
+    await administrator.close();
+    if (isPrivate) await (facts as unknown as RunningStack).stop();
   }
 }
 
-function catalogOf(upstreams: readonly UpstreamLines[]): string {
-  const price = { inputUsdPerMTok: '1', cachedInputUsdPerMTok: '0.1', outputUsdPerMTok: '3' };
-  return stringify({
-    upstreams,
-    models: upstreams.map(({ id }) => ({
-      id,
-      ownedBy: 'tollgate',
-      contextTokens: 2_000_000_000,
-      maxOutputTokens: 100_000_000,
-      defaultOutputTokens: 4_096,
-      price,
-      routes: [{ upstream: id, model: 'any' }],
-    })),
-  });
+function modelOf(id: string) {
+  return {
+    id,
+    ownedBy: 'tollgate',
+    contextTokens: 2_000_000_000,
+    maxOutputTokens: 100_000_000,
+    defaultOutputTokens: 4_096,
+    price: { inputUsdPerMTok: '1', cachedInputUsdPerMTok: '0.1', outputUsdPerMTok: '3' },
+    routes: [{ upstream: id, model: 'any' }],
+  };
 }
 
 /** Text and end of a stream as its client received it. A plain error counts as a stream that failed at once. */

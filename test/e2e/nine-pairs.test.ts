@@ -1,9 +1,6 @@
 import { holdList } from '#contracts/billing/holds.js';
 import { requestShow } from '#contracts/billing/requests.js';
-import { catalogApply } from '#contracts/catalog.js';
-import type { Messaging } from '#messaging/messaging.js';
-import { type RunningStack, startPrivateStack } from '#testing/stack.js';
-import { connectAdministrator, createTenant, readBalance, type Tenant, untilOffered } from '#testing/tenant.js';
+import { readBalance } from '#testing/tenant.js';
 import { chatClient } from './nine-pairs/chat-client.js';
 import { type Bill, expectationOf } from './nine-pairs/expectation.js';
 import { type Case, everyCase, exceptionsOf, MODES, type Mode } from './nine-pairs/grid.js';
@@ -11,7 +8,7 @@ import { messagesClient } from './nine-pairs/messages-client.js';
 import type { FormatClient, Outcome } from './nine-pairs/outcome.js';
 import { responsesClient } from './nine-pairs/responses-client.js';
 import { type ClientFormat, DIALECTS } from './nine-pairs/scenario.js';
-import { catalogOf, heardBy, modelOf, PAIR_MODELS, startUpstreams, type Upstreams } from './nine-pairs/upstreams.js';
+import { heardBy, joinPairedSystem, modelOf, type PairedSystem } from './nine-pairs/upstreams.js';
 
 /**
  * Three client formats at upstreams of three dialects, through the whole system: every pair gives the same reply, usage and bill for a
@@ -21,46 +18,37 @@ const AT_ONCE = 16;
 
 type Asked = { outcome: Outcome; bill: Bill | undefined } | { error: unknown };
 
-let running: RunningStack | undefined;
-let upstreams: Upstreams | undefined;
-let administrator: Messaging | undefined;
-let tenant: Tenant;
+let system: PairedSystem;
 let spent: bigint;
 const asked = new Map<string, Asked>();
 const cases = everyCase();
 
 /** Sends all requests in parallel; each test checks the outcome of one case. */
 beforeAll(async () => {
-  [running, upstreams] = await Promise.all([startPrivateStack(), startUpstreams()]);
-  administrator = await connectAdministrator(running);
-  await administrator.request(catalogApply, { yaml: catalogOf(upstreams) });
-  tenant = await createTenant(administrator);
-  await untilOffered(running.gatewayUrl, tenant.apiKey, PAIR_MODELS);
+  system = await joinPairedSystem();
+  const { gatewayUrl, tenant } = system;
   const clients: Record<ClientFormat, FormatClient<never>> = {
-    chat: chatClient(running.gatewayUrl, tenant.apiKey) as FormatClient<never>,
-    responses: responsesClient(running.gatewayUrl, tenant.apiKey) as FormatClient<never>,
-    messages: messagesClient(running.gatewayUrl, tenant.apiKey) as FormatClient<never>,
+    chat: chatClient(gatewayUrl, tenant.apiKey) as FormatClient<never>,
+    responses: responsesClient(gatewayUrl, tenant.apiKey) as FormatClient<never>,
+    messages: messagesClient(gatewayUrl, tenant.apiKey) as FormatClient<never>,
   };
-  const before = BigInt((await readBalance(running.gatewayUrl, tenant.apiKey)).balance_pico_usd);
+  const before = BigInt((await readBalance(gatewayUrl, tenant.apiKey)).balance_pico_usd);
   await inParallel(
     cases.flatMap((one) => MODES.map((mode) => ({ one, mode }))),
     async ({ one, mode }) => {
       asked.set(nameOf(one, mode), await ask(clients[one.client], one, mode).catch((error: unknown) => ({ error })));
     },
   );
-  spent = before - BigInt((await readBalance(running.gatewayUrl, tenant.apiKey)).balance_pico_usd);
+  spent = before - BigInt((await readBalance(gatewayUrl, tenant.apiKey)).balance_pico_usd);
 });
-afterAll(async () => {
-  await administrator?.close();
-  await Promise.all([running?.stop(), ...Object.values(upstreams ?? {}).map((sim) => sim.close())]);
-});
+afterAll(() => system?.leave());
 
 async function ask(client: FormatClient<never>, one: Case, mode: Mode): Promise<Asked> {
   const body = client.render(one.scenario.ask, modelOf(one, mode));
   const outcome = await client[mode](body);
   // Without waiting: a reply is settled before its client has it.
-  const billed = await administrator?.request(requestShow, { requestId: outcome.requestId });
-  const { settlement, upstream = null } = billed ?? {};
+  const billed = await system.administrator.request(requestShow, { requestId: outcome.requestId });
+  const { settlement, upstream } = billed;
   if (!settlement) return { outcome, bill: undefined };
   const { reason, usage, costPicoUsd } = settlement;
   return { outcome, bill: { reason, usage, costPicoUsd, upstream } };
@@ -104,7 +92,7 @@ describe.each(cases.map((one) => ({ one, title: `${one.client} at ${one.dialect}
 test('each upstream was called in its own dialect, once for each request, and read to its end', async () => {
   const heard = await Promise.all(
     DIALECTS.map(async (dialect) => {
-      const { paths, started, aborted } = await heardBy((upstreams as Upstreams)[dialect]);
+      const { paths, started, aborted } = await heardBy(system.upstreams[dialect]);
       return { dialect, paths: [...paths], started, aborted };
     }),
   );
@@ -121,7 +109,7 @@ test('each upstream was called in its own dialect, once for each request, and re
 });
 
 test('no hold is left, and the balance fell by the sum of the bills', async () => {
-  const holds = await administrator?.request(holdList, { accountId: tenant.accountId });
+  const { holds } = await system.administrator.request(holdList, { accountId: system.tenant.accountId });
   const billed = [...asked.values()].map((result) => BigInt(('bill' in result && result.bill?.costPicoUsd) || 0));
-  expect({ holds: holds?.holds, spent }).toEqual({ holds: [], spent: billed.reduce((sum, cost) => sum + cost, 0n) });
+  expect({ holds, spent }).toEqual({ holds: [], spent: billed.reduce((sum, cost) => sum + cost, 0n) });
 });

@@ -3,12 +3,12 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { accountCreate } from '#contracts/billing/accounts.js';
-import { catalogApply } from '#contracts/catalog.js';
+import { offerModels } from '#testing/offered-models.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
-import { connectAdministrator, createTenant, untilOffered } from '#testing/tenant.js';
+import { connectAdministrator, createTenant } from '#testing/tenant.js';
 import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
 import { DIALECTS } from './nine-pairs/scenario.js';
-import { catalogOf, modelAt, PAIR_MODELS, startUpstreams, type Upstreams } from './nine-pairs/upstreams.js';
+import { entriesOf, modelAt, startUpstreams, type Upstreams } from './nine-pairs/upstreams.js';
 
 /** The words of a prompt and of its reply. A search of everything that the services wrote must not find them. */
 const PROMPT_WORD = 'zebraprompt7f3a';
@@ -31,10 +31,9 @@ afterAll(async () => {
 test('no prompt and no reply is kept: database, NATS and logs do not have their words [no-stored-state]', async () => {
   const administrator = await connectAdministrator(running);
   try {
-    await administrator.request(catalogApply, { yaml: catalogOf(upstreams) });
     await administrator.request(accountCreate, { name: STORED_WORD });
     const { apiKey } = await createTenant(administrator);
-    await untilOffered(running.gatewayUrl, apiKey, PAIR_MODELS);
+    await offerModels(administrator, running, apiKey, entriesOf(upstreams));
     const requestIds: string[] = [];
     let replies = '';
     for (const format of Object.keys(CLIENT_FORMATS) as FormatName[]) {

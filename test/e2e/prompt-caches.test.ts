@@ -1,9 +1,10 @@
 import { type BilledRequest, requestShow } from '#contracts/billing/requests.js';
 import { usageQuery } from '#contracts/billing/usage.js';
-import { catalogApply, UPSTREAM_KINDS } from '#contracts/catalog.js';
+import { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import type { Messaging } from '#messaging/messaging.js';
-import { type RunningStack, startPrivateStack } from '#testing/stack.js';
-import { connectAdministrator, createTenant, type Tenant, untilOffered } from '#testing/tenant.js';
+import { type CatalogEntries, offerModels, withdrawModels } from '#testing/offered-models.js';
+import { catalogStack } from '#testing/stack.js';
+import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
 import { type SimServer, startSimServer } from '../../apps/upstream-sim/src/sim-server.js';
 
 /** Prompts that upstreams cache, and the tokens that they write: from the request to the hold, the bill, the usage and what clients see. */
@@ -11,6 +12,7 @@ const PRICE = {
   ...{ inputUsdPerMTok: '3', cachedInputUsdPerMTok: '0.30', outputUsdPerMTok: '15' },
   ...{ cacheWriteUsdPerMTok: '3.75', cacheWrite1hUsdPerMTok: '6' },
 };
+type UpstreamKind = (typeof UPSTREAM_KINDS)[number];
 const QUESTION = 'Write this to your cache, please. [[sim tokens=4 prompt=30 cached=2 written=5 written-1h=7]]';
 /** Prices of a token in pico-USD. */
 const COST = 16n * 3_000_000n + 2n * 300_000n + 5n * 3_750_000n + 7n * 6_000_000n + 4n * 15_000_000n;
@@ -19,32 +21,31 @@ const USAGE = {
   ...{ promptSource: 'reported', outputSource: 'reported' },
 };
 
-let stack: RunningStack;
+const stack = catalogStack();
+const modelAt = (kind: UpstreamKind): string => `prompt-caches-${kind}`;
 let sim: SimServer;
 let administrator: Messaging;
+let entries: CatalogEntries;
 beforeAll(async () => {
-  [stack, sim] = await Promise.all([startPrivateStack(), startSimServer({ host: '127.0.0.1', port: 0 })]);
-  administrator = await connectAdministrator(stack);
-  const upstreams = UPSTREAM_KINDS.map((kind) => ({
-    ...{ id: kind, kind, baseUrl: `${sim.url}/v1`, allowPrivateNetwork: true },
-    ...(kind === 'openai-chat' && { capabilities: { cacheKey: 'cache_salt' } }),
-  }));
-  const models = UPSTREAM_KINDS.map((kind) => ({
-    ...{ id: kind, ownedBy: 'tollgate', contextTokens: 131_072, maxOutputTokens: 100, input: ['text'], price: PRICE },
-    routes: [{ upstream: kind, model: 'sim-fast' }],
-  }));
-  await administrator.request(catalogApply, { yaml: JSON.stringify({ upstreams, models }) });
+  [administrator, sim] = await Promise.all([connectAdministrator(stack), startSimServer({ host: '127.0.0.1', port: 0 })]);
+  entries = {
+    upstreams: UPSTREAM_KINDS.map((kind) => ({
+      ...{ id: modelAt(kind), kind, baseUrl: `${sim.url}/v1`, allowPrivateNetwork: true },
+      ...(kind === 'openai-chat' && { capabilities: { cacheKey: 'cache_salt' } }),
+    })),
+    models: UPSTREAM_KINDS.map((kind) => ({
+      ...{ id: modelAt(kind), ownedBy: 'tollgate', contextTokens: 131_072, maxOutputTokens: 100, input: ['text'], price: PRICE },
+      routes: [{ upstream: modelAt(kind), model: 'sim-fast' }],
+    })),
+  };
+  await offerModels(administrator, stack, (await newTenant()).apiKey, entries);
 });
 afterAll(async () => {
-  await administrator?.close();
-  await Promise.all([stack?.stop(), sim?.close()]);
+  await withdrawModels(administrator, entries);
+  await Promise.all([administrator.close(), sim.close()]);
 });
 
-async function newTenant(): Promise<Tenant> {
-  const tenant = await createTenant(administrator);
-  await untilOffered(stack.gatewayUrl, tenant.apiKey, UPSTREAM_KINDS);
-  return tenant;
-}
+const newTenant = (): Promise<Tenant> => createTenant(administrator);
 
 async function call({ apiKey }: Tenant, path: string, body?: object): Promise<{ id: string; reply: unknown }> {
   const response = await fetch(stack.gatewayUrl + path, {
@@ -56,8 +57,8 @@ async function call({ apiKey }: Tenant, path: string, body?: object): Promise<{ 
   return { id: response.headers.get('x-request-id') ?? '', reply: await response.json() };
 }
 
-const ask = (tenant: Tenant, model: string) =>
-  call(tenant, '/v1/messages', { model, max_tokens: 10, messages: [{ role: 'user', content: QUESTION }] });
+const ask = (tenant: Tenant, kind: UpstreamKind) =>
+  call(tenant, '/v1/messages', { model: modelAt(kind), max_tokens: 10, messages: [{ role: 'user', content: QUESTION }] });
 const billOf = (requestId: string): Promise<BilledRequest> => administrator.request(requestShow, { requestId });
 
 test.each(UPSTREAM_KINDS)('are held at the dearest price and billed each at its own: %s', async (kind) => {
@@ -97,7 +98,7 @@ test('a stream that breaks after content costs the writes that its upstream had 
   const response = await fetch(`${stack.gatewayUrl}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'anthropic-messages', stream: true, max_tokens: 10, messages: [{ role: 'user', content }] }),
+    body: JSON.stringify({ model: modelAt('anthropic-messages'), stream: true, max_tokens: 10, messages: [{ role: 'user', content }] }),
   });
   await response.text().catch(() => undefined);
   const { settlement } = await billOf(response.headers.get('x-request-id') ?? '');
@@ -165,8 +166,8 @@ const FORMATS = Object.keys(BODIES) as Format[];
 const firstTurns = (count: number): number[] => Array.from({ length: count }, (_, turn) => turn);
 
 /** Returns the parts of a turn's prompt that its upstream has read from its cache and written to it. */
-async function cachedShare(tenant: Tenant, model: string, format: Format, turns: number): Promise<{ read: number; written: number }> {
-  const { id } = await call(tenant, format, { model, ...BODIES[format](firstTurns(turns)) });
+async function cachedShare(tenant: Tenant, kind: UpstreamKind, format: Format, turns: number): Promise<{ read: number; written: number }> {
+  const { id } = await call(tenant, format, { model: modelAt(kind), ...BODIES[format](firstTurns(turns)) });
   const { settlement } = await billOf(id);
   const { promptTokens, cachedTokens, cacheWriteTokens = 0 } = settlement?.usage ?? USAGE;
   return { read: cachedTokens / promptTokens, written: cacheWriteTokens / promptTokens };

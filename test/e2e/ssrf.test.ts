@@ -3,16 +3,16 @@ import { candidateProbe, type UpstreamCheck } from '#contracts/probe.js';
 import { routeStatus } from '#contracts/route-status.js';
 import { DIALECT_STREAMS } from '#testing/dialect-streams.js';
 import { type Fault, FaultServer, wholeReply } from '#testing/fault-server.js';
-import { FaultStack, type UpstreamLines } from './fault-stack.js';
+import { FaultStack, type SharedFaultStack, type UpstreamLines } from './fault-stack.js';
 
 /** Catalog entries with addresses inside the private network. A canary listens on every address of this machine and counts requests. */
 const { plain } = DIALECT_STREAMS['openai-chat'];
-let stack: FaultStack;
+let stack: SharedFaultStack;
 let canary: FaultServer;
 let fault: Fault;
 
 beforeAll(async () => {
-  [stack, canary] = await Promise.all([FaultStack.start(), FaultServer.start((exchange) => fault(exchange), { host: '::' })]);
+  [stack, canary] = await Promise.all([FaultStack.share(), FaultServer.start((exchange) => fault(exchange), { host: '::' })]);
 });
 beforeEach(() => {
   fault = ({ socket }) => void socket.end(wholeReply(plain('let in')));
@@ -42,7 +42,7 @@ const PRIVATE = ['10.255.255.1', '192.168.255.1', '172.16.255.1', '[fc00::1]', '
 let named = 0;
 function upstreamAt(host: string, allowPrivateNetwork: boolean): UpstreamLines {
   const timeouts = { connectMs: 500 };
-  return { id: `u${named++}`, kind: 'openai-chat', baseUrl: `http://${host}:${canary.port}/v1`, allowPrivateNetwork, timeouts };
+  return { id: `ssrf-${named++}`, kind: 'openai-chat', baseUrl: `http://${host}:${canary.port}/v1`, allowPrivateNetwork, timeouts };
 }
 
 async function outcomes(hosts: string[], allowPrivateNetwork: boolean): Promise<Record<string, unknown>> {

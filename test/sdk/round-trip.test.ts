@@ -3,21 +3,21 @@ import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { catalogApply } from '#contracts/catalog.js';
 import type { Messaging } from '#messaging/messaging.js';
-import { stack } from '#testing/stack.js';
-import { connectAdministrator, createTenant, untilOffered } from '#testing/tenant.js';
+import { offerModels, withdrawModels } from '#testing/offered-models.js';
+import { catalogStack } from '#testing/stack.js';
+import { connectAdministrator, createTenant } from '#testing/tenant.js';
 import { aiSdk } from './round-trip/ai-sdk-clients.js';
 import { TURNS } from './round-trip/conversation.js';
 import { expectedPrompts } from './round-trip/expected-prompts.js';
 import { type Converse, chatRunTools, messagesLoop, messagesToolRunner, responsesLoop } from './round-trip/official-clients.js';
-import { catalogWith, DEMO_CATALOG, ROUTES, startUpstreams, takePrompts, type Upstreams } from './round-trip/upstreams.js';
+import { entriesOf, ROUTES, startUpstreams, takePrompts, type Upstreams } from './round-trip/upstreams.js';
 
 /**
  * Every client holds a conversation of five turns with tools, with its own helpers, at an upstream of every dialect. The prompt at the
  * upstream depends only on the dialect, never on the client.
  */
-const { gatewayUrl } = stack();
+const { gatewayUrl } = catalogStack();
 const baseURL = `${gatewayUrl}/v1`;
 
 let administrator: Messaging;
@@ -25,19 +25,14 @@ let upstreams: Upstreams;
 let apiKey: string;
 
 beforeAll(async () => {
-  [administrator, upstreams] = await Promise.all([connectAdministrator(stack()), startUpstreams()]);
+  [administrator, upstreams] = await Promise.all([connectAdministrator(catalogStack()), startUpstreams()]);
   ({ apiKey } = await createTenant(administrator));
-  await administrator.request(catalogApply, { yaml: catalogWith(upstreams) });
-  await untilOffered(
-    gatewayUrl,
-    apiKey,
-    ROUTES.map(({ model }) => model),
-  );
+  await offerModels(administrator, catalogStack(), apiKey, entriesOf(upstreams));
 });
 afterAll(async () => {
-  await administrator?.request(catalogApply, { yaml: DEMO_CATALOG });
-  await administrator?.close();
-  await Promise.all(Object.values(upstreams ?? {}).map((sim) => sim.close()));
+  await withdrawModels(administrator, entriesOf(upstreams));
+  await administrator.close();
+  await Promise.all(Object.values(upstreams).map((sim) => sim.close()));
 });
 
 const openai = () => new OpenAI({ baseURL, apiKey, maxRetries: 0 });

@@ -9,7 +9,7 @@ import { argumentsText, renderChat } from './chat-client.js';
 import { type Case, exceptionsOf, type Mode } from './grid.js';
 import type { Outcome } from './outcome.js';
 import { type Ask, type ClientFormat, type Dialect, type Reply, type Scenario, TOOLS } from './scenario.js';
-import { priceOf } from './upstreams.js';
+import { priceOf, upstreamAt } from './upstreams.js';
 
 /** Expected outcome of a request: for its client, and on its bill. */
 interface Expected {
@@ -49,7 +49,7 @@ function replying(one: Case, mode: Mode): Expected {
   return {
     status: 200,
     seen: { ...seen, usage: client === 'messages' ? told : { ...told, reasoningTokens } },
-    bill: { reason: 'completed', upstream: dialect, usage, costPicoUsd: cost(scenario, usage) },
+    bill: { reason: 'completed', upstream: upstreamAt(dialect), usage, costPicoUsd: cost(scenario, usage) },
   };
 }
 
@@ -60,7 +60,7 @@ function failing({ scenario, client, dialect }: Case, mode: Mode): Expected {
   return {
     status: hasContent ? 200 : status,
     seen: { word: wordOf(code, client), text: hasContent ? textBefore : '' },
-    bill: { reason: 'failed', upstream: dialect, usage, costPicoUsd: cost(scenario, usage) },
+    bill: { reason: 'failed', upstream: upstreamAt(dialect), usage, costPicoUsd: cost(scenario, usage) },
   };
 }
 

@@ -1,5 +1,9 @@
-import { stringify } from 'yaml';
+import { randomBytes } from 'node:crypto';
+import type { Messaging } from '#messaging/messaging.js';
 import { type Price, parseUsdPerMillionTokens } from '#money/price.js';
+import { type CatalogEntries, offerModels, withdrawModels } from '#testing/offered-models.js';
+import { catalogStack } from '#testing/stack.js';
+import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
 import { type SimServer, startSimServer } from '../../../apps/upstream-sim/src/sim-server.js';
 import { type Case, everyCase, MODES, type Mode, SCENARIOS } from './grid.js';
 import { DIALECTS, type Dialect, type SimModel } from './scenario.js';
@@ -19,11 +23,14 @@ export async function startUpstreams(): Promise<Upstreams> {
   return Object.fromEntries(await Promise.all(started)) as Upstreams;
 }
 
-/** The catalog of all models, at the upstream of each dialect. */
-export function catalogOf(upstreams: Upstreams): string {
-  const catalog = {
+/** Several suites add these entries to the same catalog, each under names of its own. */
+const SUITE = randomBytes(4).toString('hex');
+
+/** The catalog entries of all models, at the upstream of each dialect. */
+export function entriesOf(upstreams: Upstreams): CatalogEntries {
+  return {
     upstreams: DIALECTS.map((kind) => ({
-      id: kind,
+      id: upstreamAt(kind),
       kind,
       baseUrl: `${upstreams[kind].url}/v1`,
       allowPrivateNetwork: true,
@@ -37,19 +44,38 @@ export function catalogOf(upstreams: Upstreams): string {
       input: model === 'sim-vision' ? ['text', 'image'] : ['text'],
       reasoning: model === 'sim-reason',
       price: LIST_PRICES[model],
-      routes: [{ upstream: dialect, model }],
+      routes: [{ upstream: upstreamAt(dialect), model }],
     })),
   };
-  // The catalog accepts no YAML aliases.
-  return stringify(catalog, { aliasDuplicateObjects: false });
+}
+
+/** The shared system with the models of the nine pairs, and a tenant that may use them. */
+export interface PairedSystem {
+  gatewayUrl: string;
+  upstreams: Upstreams;
+  administrator: Messaging;
+  tenant: Tenant;
+  leave(): Promise<void>;
+}
+
+export async function joinPairedSystem(usd?: string): Promise<PairedSystem> {
+  const facts = catalogStack();
+  const [upstreams, administrator] = await Promise.all([startUpstreams(), connectAdministrator(facts)]);
+  const tenant = await createTenant(administrator, { usd });
+  const entries = entriesOf(upstreams);
+  await offerModels(administrator, facts, tenant.apiKey, entries);
+  const leave = async (): Promise<void> => {
+    await withdrawModels(administrator, entries);
+    await administrator.close();
+    await Promise.all(Object.values(upstreams).map((sim) => sim.close()));
+  };
+  return { gatewayUrl: facts.gatewayUrl, upstreams, administrator, tenant, leave };
 }
 
 /** Simulator model and dialect of each catalog model. */
 const OFFERED = new Map(
   everyCase().flatMap((one) => MODES.map((mode) => [modelOf(one, mode), { model: simModelOf(one), dialect: one.dialect }])),
 );
-/** Names of all models of `catalogOf`. */
-export const PAIR_MODELS: readonly string[] = [...OFFERED.keys()];
 
 /** Catalog model of a case. Failing cases have models of their own, because a failed route opens its circuit. */
 export function modelOf(one: Case, mode: Mode): string {
@@ -64,7 +90,12 @@ function simModelOf({ scenario }: Case): SimModel {
 
 /** Catalog name of a model at the upstream of this dialect. */
 export function modelAt(model: SimModel, dialect: Dialect): string {
-  return `${model}-${dialect}`;
+  return `${model}-${dialect}-${SUITE}`;
+}
+
+/** Catalog name of the upstream of this dialect. */
+export function upstreamAt(dialect: Dialect): string {
+  return `${dialect}-${SUITE}`;
 }
 
 export function priceOf(model: SimModel): Price {

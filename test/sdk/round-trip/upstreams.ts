@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { parse, stringify } from 'yaml';
 import type { UPSTREAM_KINDS } from '#contracts/catalog.js';
+import type { CatalogEntries } from '#testing/offered-models.js';
 import { type SimServer, startSimServer } from '../../../apps/upstream-sim/src/sim-server.js';
 
 /** A model at a simulator of its own, which records requests. */
@@ -25,11 +24,8 @@ export async function startUpstreams(): Promise<Upstreams> {
   return Object.fromEntries(await Promise.all(started)) as Upstreams;
 }
 
-export const DEMO_CATALOG = readFileSync('config/catalog.yaml', 'utf8');
-
-/** The demo catalog and the models of `ROUTES`. */
-export function catalogWith(upstreams: Upstreams): string {
-  const demo = parse(DEMO_CATALOG) as { upstreams: unknown[]; models: unknown[] };
+/** The catalog entries of `ROUTES`. */
+export function entriesOf(upstreams: Upstreams): CatalogEntries {
   const ours = (ROUTES as readonly Route[]).map(({ model, kind, capabilities = {} }) => ({
     upstream: { id: model, kind, baseUrl: `${upstreams[model as RoutedModel].url}/v1`, allowPrivateNetwork: true, capabilities },
     model: {
@@ -42,10 +38,7 @@ export function catalogWith(upstreams: Upstreams): string {
       routes: [{ upstream: model, model: 'sim-fast' }],
     },
   }));
-  return stringify({
-    upstreams: [...demo.upstreams, ...ours.map(({ upstream }) => upstream)],
-    models: [...demo.models, ...ours.map(({ model }) => model)],
-  });
+  return { upstreams: ours.map(({ upstream }) => upstream), models: ours.map(({ model }) => model) };
 }
 
 /** Request bodies of an upstream since the last call, in order. */
