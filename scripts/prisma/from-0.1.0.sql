@@ -1,6 +1,18 @@
 -- Brings a database of version 0.1.0 to the state of the baselines, in one transaction (from-0.1.0.mjs). Each part is a migration that builds
 -- after 0.1.0 had; a part that the database has is left out. Functions are then replaced by those of the baselines.
 
+-- ==== first
+
+-- These rows have meanings that no version knows.
+DO $$
+BEGIN
+  IF EXISTS (SELECT FROM billing.settlement WHERE usage_source IS NOT NULL OR reason = 'client-left')
+    OR EXISTS (SELECT FROM billing.late_settlement WHERE usage_source IS NOT NULL OR reason = 'client-left') THEN
+    RAISE EXCEPTION 'the journals have rows of builds before version 0.1.0: use an empty database';
+  END IF;
+END
+$$;
+
 -- ==== 20261128070200_proven_passwords
 ALTER TABLE panel."user" ADD COLUMN password_proven boolean NOT NULL DEFAULT false;
 CREATE TABLE panel.sign_in_address (
@@ -112,6 +124,17 @@ ALTER TABLE billing.usage_day
 -- ==== 20261128093000_audit_order
 
 -- ==== all of them
+
+ALTER TABLE billing.hold DROP COLUMN meter_source;
+ALTER TABLE billing.settlement
+  DROP COLUMN usage_source,
+  DROP CONSTRAINT settlement_reason_check,
+  ADD CONSTRAINT settlement_reason_check CHECK (reason IN ('completed', 'failed', 'client-disconnected', 'released', 'lease-expired'));
+ALTER TABLE billing.late_settlement
+  DROP COLUMN usage_source,
+  DROP CONSTRAINT late_settlement_reason_check,
+  ADD CONSTRAINT late_settlement_reason_check CHECK (reason IN ('completed', 'failed', 'client-disconnected', 'released'));
+DROP FUNCTION billing.demand_new(uuid[], uuid[]);
 
 -- Constraints that were added beside traffic, and never proven.
 DO $$

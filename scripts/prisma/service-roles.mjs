@@ -26,7 +26,6 @@ export const GRANTS = {
     settings: { jit: 'off' },
     functions: [
       'billing.demand(boolean, text)',
-      'billing.demand_new(uuid[], uuid[])',
       'billing.demand_new(uuid[], uuid[], uuid[], uuid[])',
       'billing.used_elsewhere(uuid[], uuid[])',
       'billing.keep_months(integer)',
@@ -84,7 +83,6 @@ export const GRANTS = {
           'meter_reasoning_tokens',
           'meter_cache_write_tokens',
           'meter_cache_write_1h_tokens',
-          'meter_source',
           'meter_prompt_source',
           'meter_output_source',
         ],

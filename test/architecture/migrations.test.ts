@@ -13,7 +13,7 @@ const MIGRATIONS: Migration[] = readdirSync('prisma/migrations', { withFileTypes
 
 /** Names of the migrations in the order of their commits, as far as the history is here; then those that are not committed. */
 function namesAsAdded(): string[] {
-  const log = ['log', '--reverse', '--diff-filter=A', '--name-only', '--format=', '--', 'prisma/migrations'];
+  const log = ['log', '--reverse', '--no-renames', '--diff-filter=A', '--name-only', '--format=', '--', 'prisma/migrations'];
   const { stdout } = spawnSync('git', log, { encoding: 'utf8' });
   const names = MIGRATIONS.map(({ name }) => name);
   const committed = (stdout ?? '').split('\n').flatMap((path) => path.split('/')[2] ?? []);

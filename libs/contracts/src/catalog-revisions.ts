@@ -27,8 +27,7 @@ export class CatalogGetRequest {
 
 export interface CatalogGetReply extends CatalogRevision {
   /**
-   * The YAML text that was applied last at this revision. A scheduled price changes the text of the revision before. Null for a revision
-   * older than the storage of texts.
+   * The YAML text that was applied last at this revision. A scheduled price changes the text of the revision before. Null: none was.
    */
   yaml: string | null;
   currentRevision: number;

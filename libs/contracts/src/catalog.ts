@@ -9,7 +9,7 @@ export class EmptyRequest {}
 export interface CatalogModel {
   id: string;
   ownedBy: string;
-  /** Name for people. Null: the id. Absent from a catalog service older than the field. */
+  /** Name for people. Null: the id. */
   displayName?: string | null;
   /** Unix seconds. */
   created: number;
@@ -94,7 +94,7 @@ export interface UpstreamCapabilities {
   /**
    * The strongest tool choice that it obeys: `forced` (a call, or a certain tool), `none` (tools that may not be called) or only `auto`. A
    * request that forces a call goes to routes with `forced` alone. Where `none` is not obeyed, such a request goes without its tools. Default
-   * `forced`. Absent from a catalog service older than the field, as the five after it.
+   * `forced`.
    */
   toolChoice?: 'forced' | 'none' | 'auto';
   /** Accepts `temperature`. Default true. */
@@ -115,7 +115,7 @@ export interface UpstreamCapabilities {
   cachedApart?: boolean | null;
   /**
    * Time for which an `anthropic-messages` upstream is asked to keep a prompt that a next turn is likely to repeat: markers are sent for 5
-   * minutes or an hour, or not at all. Default `5m`. Absent from a catalog service older than the field, as `cacheKey`.
+   * minutes or an hour, or not at all. Default `5m`.
    */
   promptCache?: 'off' | '5m' | '1h';
   /**
@@ -131,7 +131,7 @@ export interface UpstreamCapabilities {
   reasoningEffort: boolean;
   /**
    * Field that switches reasoning off when the client does (not `anthropic-messages`, where it is never on). Default `none`: such a request
-   * goes without one. Absent from a catalog service older than the field.
+   * goes without one.
    */
   reasoningSwitch?: 'none' | 'reasoning_effort' | 'chat_template_kwargs' | 'thinking';
   /** Name of the output cap: `max_tokens` or `max_completion_tokens`. Default `max_tokens`. */
@@ -143,8 +143,7 @@ export interface UpstreamCapabilities {
   /** Writes reasoning as `<think>…</think>` inside the text. Default false. */
   thinkTags: boolean;
   /**
-   * Begins its text inside the reasoning and writes only `</think>`, because the chat template has written `<think>`. Default false. Absent
-   * from a catalog service older than the field.
+   * Begins its text inside the reasoning and writes only `</think>`, because the chat template has written `<think>`. Default false.
    */
   beginsInReasoning?: boolean;
   /** Accepts `reasoning` and returns a summary of it (`openai-responses`). Default false. */
@@ -153,10 +152,10 @@ export interface UpstreamCapabilities {
   streamPlainRequests: boolean;
   /**
    * Bills output that its replies do not show, such as hidden reasoning. When a client disconnects, the proxy reads on for the usage
-   * (`readOnMs`). Default null: true for every kind but `openai-chat`. Absent from a catalog service older than the field.
+   * (`readOnMs`). Default null: true for every kind but `openai-chat`.
    */
   hiddenReasoning?: boolean | null;
-  /** Output tokens billed for hidden reasoning when no usage came within `readOnMs`. Default 1,024. Absent as `hiddenReasoning`. */
+  /** Output tokens billed for hidden reasoning when no usage came within `readOnMs`. Default 1,024. */
   hiddenTokensFloor?: number;
 }
 
@@ -169,14 +168,11 @@ export interface UpstreamTimeouts {
   idleMs: number;
   /** From the request to the end of a plain reply. Default 600,000, as long as the official SDKs wait. */
   totalMs: number;
-  /**
-   * Milliseconds to read on after a client has disconnected (`hiddenReasoning`). Default 30,000. Absent from a catalog service older than
-   * the field.
-   */
+  /** Milliseconds to read on after a client has disconnected (`hiddenReasoning`). Default 30,000. */
   readOnMs?: number;
   /**
    * Milliseconds that a reply waits, after its finish, for usage that may follow and for its end. Then it ends as complete, whether or not
-   * the upstream closes. Default 2,000. Absent from a catalog service older than the field.
+   * the upstream closes. Default 2,000.
    */
   finishMs?: number;
 }
@@ -192,16 +188,15 @@ export interface Upstream {
   apiKeyEnv: string | null;
   /** File with the key in the proxy's secrets folder, instead of `apiKeyEnv`. A replaced file is used within a second. */
   apiKeyFile?: string | null;
-  /** Absent from a catalog service older than the field. Default null: the public authorities, no client certificate. */
+  /** Default null: the public authorities, no client certificate. */
   tls?: UpstreamTls | null;
   /**
-   * `off`, or the address of a forward proxy that the settings of the inference-proxy declare. Absent from a catalog service older than the
-   * field. Default null: the forward proxy of the environment, if there is one.
+   * `off`, or the address of a forward proxy that the settings of the inference-proxy declare. Default null: the
+   * forward proxy of the environment, if there is one.
    */
   proxy?: string | null;
   /**
-   * Path of calls below `baseUrl`, with `{model}` for the model's name there. Default null: that of the dialect. Absent from a catalog service
-   * older than the field, as the two after it.
+   * Path of calls below `baseUrl`, with `{model}` for the model's name there. Default null: that of the dialect.
    */
   path?: string | null;
   /** Query parameters of calls. Default null: none. */
@@ -213,7 +208,7 @@ export interface Upstream {
   timeouts: UpstreamTimeouts;
   /** Open sockets of one proxy replica. Default 256. */
   connectionsMax: number;
-  /** Absent from a catalog service older than the field. Default null: none. */
+  /** Default null: none. */
   healthCheck?: UpstreamHealthCheck | null;
 }
 
@@ -240,9 +235,9 @@ export interface Route {
   weight: number;
   /** Lower is tried first. Default 0. */
   priority: number;
-  /** Concurrent calls on this route, of all proxy replicas. Absent from a catalog service older than the field. Default null: no limit. */
+  /** Concurrent calls on this route, of all proxy replicas. Default null: no limit. */
   concurrencyMax?: number | null;
-  /** Capabilities of the model there, instead of those of the upstream. Absent from a catalog service older than the field. Default null: none. */
+  /** Capabilities of the model there, instead of those of the upstream. Default null: none. */
   capabilities?: Partial<UpstreamCapabilities> | null;
 }
 
@@ -274,7 +269,7 @@ export interface CatalogApplyReply {
   /** Enabled models and upstreams in the file. */
   models: number;
   upstreams: number;
-  /** Absent when nothing was changed, and from a catalog service older than the field. */
+  /** Absent when nothing was changed. */
   changes?: CatalogChanges;
 }
 

@@ -9,7 +9,7 @@ export class Ticket {
   @Id() holdId!: string;
   @Id() accountId!: string;
   @Text(128) requestId!: string;
-  /** For log lines. Absent from a gateway older than the field. */
+  /** For log lines. */
   @IsOptional() @Id() keyId?: string;
   /** Sent upstream as the output cap. */
   @IsInt() @Min(1) @Max(TOKENS_MAX) outputTokensMax!: number;

@@ -30,7 +30,7 @@ export interface RouteStatus {
   /** Milliseconds to the first content of a stream. */
   firstContentMs: number | null;
   tokensPerSecond: number | null;
-  /** Tokens of all calls. Absent from an inference-proxy older than the field. */
+  /** Tokens of all calls. */
   tokens?: { prompt: number; output: number };
   /** The last failure, however old. */
   lastFailure: RouteFailure | null;

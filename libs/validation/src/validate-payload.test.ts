@@ -49,7 +49,16 @@ const VALUES: unknown[] = [
   ...[null, true, false, 0, 1, 7, 200, -1, 1.5, 2 ** 31 - 1, 2 ** 31, Number.MAX_SAFE_INTEGER + 1],
   ...['', 'x', 'x\0', 'x'.repeat(128), 'x'.repeat(129), '😀'.repeat(200), 'x'.repeat(2_001), 'constructor', ID, ID.toUpperCase(), `${ID}0`],
   ...['0', '12.50', '-2.5', '1000000000000000000', '1000000000000000001', '9'.repeat(38), '9'.repeat(39), 'a'.repeat(64)],
-  ...['2027-01-31', '2027-02-31', '2027-01-31T12:00:00Z', '2027-01-31T12:00:00', 'completed', 'client-left', 'lease-expired', 'reported'],
+  ...[
+    '2027-01-31',
+    '2027-02-31',
+    '2027-01-31T12:00:00Z',
+    '2027-01-31T12:00:00',
+    'completed',
+    'client-disconnected',
+    'lease-expired',
+    'reported',
+  ],
   ...[
     'counted',
     'estimated',

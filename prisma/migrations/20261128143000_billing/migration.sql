@@ -120,7 +120,7 @@ CREATE TABLE billing.api_key (
   networks    text[] NOT NULL DEFAULT '{}',
   -- First key of its rotations, which budgets and limits name: they are those of all keys that rotations made from it. Null: the key itself.
   root_key_id uuid REFERENCES billing.api_key (id),
-  -- Who made it, by name or else as in billing.audit. Null: it is older than the column, or made by a version without it.
+  -- Who made it, by name or else as in billing.audit. Null: not known.
   created_by  text,
   CONSTRAINT api_key_replaced_by_another CHECK (replaced_by <> id),
   CONSTRAINT api_key_replaced_key_ends CHECK (replaced_by IS NULL OR expires_at IS NOT NULL),
@@ -173,7 +173,6 @@ CREATE TABLE billing.hold (
   meter_cached_tokens         integer NOT NULL DEFAULT 0 CHECK (meter_cached_tokens BETWEEN 0 AND meter_prompt_tokens),
   meter_output_tokens         integer NOT NULL DEFAULT 0 CHECK (meter_output_tokens >= 0),
   meter_reasoning_tokens      integer NOT NULL DEFAULT 0 CHECK (meter_reasoning_tokens >= 0),
-  meter_source                text CHECK (meter_source IN ('reported', 'estimated')),
   created_at                  timestamptz NOT NULL,
   lease_until                 timestamptz NOT NULL,
   -- The prompt is reported by the upstream or estimated from its size; the output is reported, counted from the text that was received, or
@@ -223,7 +222,7 @@ CREATE TABLE billing.settlement (
   request_id           text,
   model                text,
   upstream             text,
-  reason               text NOT NULL CHECK (reason IN ('completed', 'failed', 'client-disconnected', 'released', 'lease-expired', 'client-left')),
+  reason               text NOT NULL CHECK (reason IN ('completed', 'failed', 'client-disconnected', 'released', 'lease-expired')),
   held                 bigint NOT NULL CHECK (held >= 0),
   cost                 bigint NOT NULL,
   -- From the grant that was live at the settlement.
@@ -240,7 +239,6 @@ CREATE TABLE billing.settlement (
   cached_tokens        integer NOT NULL,
   output_tokens        integer NOT NULL CHECK (output_tokens >= 0),
   reasoning_tokens     integer NOT NULL CHECK (reasoning_tokens >= 0),
-  usage_source         text CHECK (usage_source IN ('reported', 'estimated')),
   -- Copied from the hold, as the other prices, the trace, the attribution and the images.
   price_version        integer,
   input_price          bigint,
@@ -275,7 +273,6 @@ CREATE TABLE billing.settlement (
   CONSTRAINT settlement_cached_within_prompt CHECK (cached_tokens BETWEEN 0 AND prompt_tokens),
   CONSTRAINT settlement_tombstone_is_empty CHECK (project_id IS NOT NULL OR held = 0),
   CONSTRAINT settlement_sources_come_together CHECK ((prompt_source IS NULL) = (output_source IS NULL)),
-  CONSTRAINT settlement_sources_in_one_form CHECK (prompt_source IS NULL OR usage_source IS NULL),
   CONSTRAINT settlement_cache_writes_within_prompt CHECK (
     coalesce(cache_write_tokens, cache_write_1h_tokens) IS NULL OR least(cache_write_tokens, cache_write_1h_tokens) >= 0
     AND cached_tokens::bigint + coalesce(cache_write_tokens, 0) + coalesce(cache_write_1h_tokens, 0) <= prompt_tokens)
@@ -296,7 +293,7 @@ CREATE INDEX settlement_transaction_id ON billing.settlement USING brin (transac
 CREATE TABLE billing.late_settlement (
   hold_id               uuid PRIMARY KEY,
   account_id            uuid NOT NULL,
-  reason                text NOT NULL CHECK (reason IN ('completed', 'failed', 'client-disconnected', 'released', 'client-left')),
+  reason                text NOT NULL CHECK (reason IN ('completed', 'failed', 'client-disconnected', 'released')),
   upstream              text,
   -- Of the settlement, repeated so that a constraint can see them.
   held                  bigint NOT NULL,
@@ -312,9 +309,7 @@ CREATE TABLE billing.late_settlement (
   cached_tokens         integer NOT NULL,
   output_tokens         integer NOT NULL CHECK (output_tokens >= 0),
   reasoning_tokens      integer NOT NULL CHECK (reasoning_tokens >= 0),
-  usage_source          text CHECK (usage_source IN ('reported', 'estimated')),
   settled_at            timestamptz NOT NULL,
-  -- Null: from before anything was given back.
   forfeit               bigint CHECK (forfeit >= 0),
   prompt_source         text CHECK (prompt_source IN ('reported', 'estimated')),
   output_source         text CHECK (output_source IN ('reported', 'counted', 'floor')),
@@ -331,7 +326,6 @@ CREATE TABLE billing.late_settlement (
   CONSTRAINT late_settlement_over_only_when_full CHECK (over = 0 OR billed + due = held),
   CONSTRAINT late_settlement_cached_within_prompt CHECK (cached_tokens BETWEEN 0 AND prompt_tokens),
   CONSTRAINT late_settlement_sources_come_together CHECK ((prompt_source IS NULL) = (output_source IS NULL)),
-  CONSTRAINT late_settlement_sources_in_one_form CHECK (prompt_source IS NULL OR usage_source IS NULL),
   CONSTRAINT late_settlement_cache_writes_within_prompt CHECK (
     coalesce(cache_write_tokens, cache_write_1h_tokens) IS NULL OR least(cache_write_tokens, cache_write_1h_tokens) >= 0
     AND cached_tokens::bigint + coalesce(cache_write_tokens, 0) + coalesce(cache_write_1h_tokens, 0) <= prompt_tokens)
@@ -444,17 +438,9 @@ $$;
 
 -- Aborts a batch that takes reserves for new whose holds were settled before, or are open. The batch inserts those that it does not refuse,
 -- and their primary key says whether they are open. A function, because its queries then have snapshots of their own: they see
--- what was committed while the batch waited for the lock of the account.
-CREATE FUNCTION billing.demand_new(reserved uuid[], refused uuid[]) RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-  IF EXISTS (SELECT FROM billing.settlement WHERE hold_id = ANY (reserved)) OR EXISTS (SELECT FROM billing.hold WHERE id = ANY (refused)) THEN
-    RAISE EXCEPTION 'billing: a reserve was decided before' USING ERRCODE = 'assert_failure';
-  END IF;
-  RETURN true;
-END
-$$;
-
--- The same, with the account of each id. A batch that refuses an id of a detached month is repeated under the lock; a hold of such an id
+-- what was committed while the batch waited for the lock of the account. Each id comes with its account.
+--
+-- A batch that refuses an id of a detached month is repeated under the lock; a hold of such an id
 -- fails by its constraint.
 --
 -- This function and the next look for each id in its partition, because Postgres does not choose partitions by the values of an array. The
@@ -751,14 +737,16 @@ END
 $$;
 
 -- Makes the tables of the month that was detached last ready to be attached, if they have the rows that they had. Locks nothing else. The
--- digest is compared first: then the tables get the columns and checks that the journals have since. New columns are empty for older rows.
+-- digest is compared first: then the tables get the columns and checks that the journals have now. New columns are empty for older rows.
 CREATE FUNCTION billing.verify_month(month text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
 DECLARE
   of billing.detached_month;
   part text := replace(month, '-', '_');
   journal text;
   sealed text;
-  later text;
+  taken regclass;
+  whole regclass;
+  changes text;
 BEGIN
   SELECT * INTO of FROM billing.detached_month ORDER BY ids_below DESC LIMIT 1;
   IF of.id IS DISTINCT FROM month THEN
@@ -777,19 +765,21 @@ BEGIN
     END IF;
   END LOOP;
   FOREACH journal IN ARRAY ARRAY['settlement', 'late_settlement'] LOOP
-    FOR later IN
-      SELECT format('ADD COLUMN %I %s', a.attname, format_type(a.atttypid, a.atttypmod)) FROM pg_attribute a
-        WHERE a.attrelid = format('billing.%I', journal)::regclass AND a.attnum > 0 AND NOT a.attisdropped
-          AND NOT EXISTS (SELECT FROM pg_attribute known
-            WHERE known.attrelid = format('detached.%I', journal || '_' || part)::regclass AND known.attname = a.attname)
-      UNION ALL
-      SELECT format('ADD CONSTRAINT %I %s', c.conname, regexp_replace(pg_get_constraintdef(c.oid), ' NOT VALID$', '')) FROM pg_constraint c
-        WHERE c.conrelid = format('billing.%I', journal)::regclass AND c.contype = 'c'
-          AND NOT EXISTS (SELECT FROM pg_constraint known
-            WHERE known.conrelid = format('detached.%I', journal || '_' || part)::regclass AND known.conname = c.conname)
-    LOOP
-      EXECUTE format('ALTER TABLE detached.%I %s', journal || '_' || part, later);
-    END LOOP;
+    taken := format('detached.%I', journal || '_' || part)::regclass;
+    whole := format('billing.%I', journal)::regclass;
+    SELECT string_agg(CASE relation WHEN whole THEN format('ADD %s %I %s', kind, name, text) ELSE format('DROP %s %I', kind, name) END, ', '
+      ORDER BY kind DESC) INTO changes FROM (
+        SELECT p.*, count(*) OVER (PARTITION BY kind, name, text) AS copies FROM (
+          SELECT attrelid AS relation, 'COLUMN' AS kind, attname AS name, format_type(atttypid, atttypmod) AS text FROM pg_attribute
+            WHERE attrelid IN (whole, taken) AND attnum > 0 AND NOT attisdropped
+          UNION ALL
+          SELECT conrelid, 'CONSTRAINT', conname, regexp_replace(pg_get_constraintdef(oid), ' NOT VALID$', '') FROM pg_constraint
+            WHERE conrelid IN (whole, taken) AND contype = 'c'
+        ) AS p
+      ) AS p WHERE copies = 1;
+    IF changes IS NOT NULL THEN
+      EXECUTE format('ALTER TABLE %s %s', taken, changes);
+    END IF;
     EXECUTE format('ALTER TABLE detached.%I SET SCHEMA journal', journal || '_' || part);
     EXECUTE format('CREATE OR REPLACE TRIGGER %I BEFORE UPDATE OR DELETE OR TRUNCATE ON journal.%I FOR EACH STATEMENT EXECUTE FUNCTION billing.refuse_change()',
       journal || '_is_immutable', journal || '_' || part);

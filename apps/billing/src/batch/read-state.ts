@@ -36,7 +36,7 @@ const LOCK_ACCOUNTS = {
 const HOLD_COLUMNS = `id, account_id, project_id, key_id, (extract(epoch FROM created_at) * 1000)::float8 AS created_at, amount::text, amount_tokens,
         plan_part::text, grant_id, input_price::text, cached_input_price::text, output_price::text, request_price::text, image_price::text, images,
         cache_write_price::text, cache_write_1h_price::text, attribution, meter_sequence, meter_prompt_tokens,
-        meter_cached_tokens, meter_cache_write_tokens, meter_cache_write_1h_tokens, meter_output_tokens, meter_reasoning_tokens, meter_prompt_source, meter_output_source, meter_source,
+        meter_cached_tokens, meter_cache_write_tokens, meter_cache_write_1h_tokens, meter_output_tokens, meter_reasoning_tokens, meter_prompt_source, meter_output_source,
         extract(epoch FROM lease_until)::float8 * 1000 AS lease_until, ${rootOf('key_id')} AS root_key_id`;
 const SETTLEMENT_COLUMNS = `s.hold_id, (s.cost + coalesce(l.due - l.writeoff, 0))::text AS cost,
         s.reason = 'lease-expired' AND l.hold_id IS NULL AS reaped, s.account_id, s.project_id, s.key_id,
@@ -224,7 +224,6 @@ interface HoldRow extends RarePriceRow {
   meter_reasoning_tokens: number;
   meter_prompt_source: PromptSource | null;
   meter_output_source: OutputSource | null;
-  meter_source: string | null;
   lease_until: number;
 }
 
@@ -249,7 +248,7 @@ function hold(row: HoldRow): Hold {
 /** A reading without sources is billed like any other. */
 function reading(row: HoldRow): Hold['meter'] {
   if (row.meter_sequence === 0) return undefined;
-  const { meter_prompt_source: promptSource, meter_output_source: outputSource, meter_source: formerSource } = row;
+  const { meter_prompt_source: promptSource, meter_output_source: outputSource } = row;
   return {
     promptTokens: row.meter_prompt_tokens,
     cachedTokens: row.meter_cached_tokens,
@@ -257,7 +256,7 @@ function reading(row: HoldRow): Hold['meter'] {
     ...(row.meter_cache_write_1h_tokens !== null && { cacheWrite1hTokens: row.meter_cache_write_1h_tokens }),
     outputTokens: row.meter_output_tokens,
     reasoningTokens: row.meter_reasoning_tokens,
-    ...(sourcesOfRow({ promptSource, outputSource, formerSource }) ?? ESTIMATED_SOURCES),
+    ...(sourcesOfRow({ promptSource, outputSource }) ?? ESTIMATED_SOURCES),
   };
 }
 

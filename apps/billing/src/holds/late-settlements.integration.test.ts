@@ -30,7 +30,7 @@ async function hold(amount: bigint): Promise<string> {
 async function reaped(amount: bigint): Promise<string> {
   const holdId = await hold(amount);
   await ledger.sql.query(
-    `UPDATE billing.hold SET meter_sequence = 1, meter_prompt_tokens = 42, meter_source = 'estimated',
+    `UPDATE billing.hold SET meter_sequence = 1, meter_prompt_tokens = 42,
        lease_until = clock_timestamp() - interval '1 second' WHERE id = $1`,
     [holdId],
   );

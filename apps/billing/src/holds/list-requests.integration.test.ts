@@ -136,7 +136,7 @@ test('filters by time, project, key, model, upstream and ending', async () => {
     await request(),
     await request({ upstream: 'other' }, 'large'),
     await request({ reason: 'failed' }, 'sim-fast', second),
-    await request({ reason: 'client-left' as 'failed' }),
+    await request({ reason: 'client-disconnected' }),
   ];
   const running = await hold(second);
   expect(await pages({ from: '2026-03-02T02:00:00Z', to: '2026-03-02T03:00:00Z' })).toEqual([[b]]);

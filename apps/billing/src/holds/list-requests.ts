@@ -1,4 +1,4 @@
-import { currentReason, type SettleReason } from '#contracts/billing/holds.js';
+import type { SettleReason } from '#contracts/billing/holds.js';
 import type { RequestListReply, RequestListRequest, RequestRow } from '#contracts/billing/requests.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { requireAccount } from '../accounts/accounts.js';
@@ -139,7 +139,7 @@ function readingWindow(filters: Filters, from: Date, after: Position | undefined
         ${when(keyId, Prisma.sql`AND s.key_id = ${keyId}::uuid`)}
         ${when(model, Prisma.sql`AND s.model = ${model}`)}
         ${when(upstream, Prisma.sql`AND CASE WHEN l.hold_id IS NULL THEN s.upstream ELSE l.upstream END = ${upstream}`)}
-        ${when(ending, Prisma.sql`AND coalesce(l.reason, s.reason) = ANY (${namesOf(ending)})`)}
+        ${when(ending, Prisma.sql`AND coalesce(l.reason, s.reason) = ${ending}`)}
       ORDER BY s.at DESC, s.hold_id DESC LIMIT ${wanted}
     ), final AS (
       SELECT to_char(m.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "settledAt", s.hold_id AS "holdId",
@@ -152,18 +152,12 @@ function readingWindow(filters: Filters, from: Date, after: Position | undefined
         CASE WHEN l.hold_id IS NULL THEN s.cache_write_1h_tokens ELSE l.cache_write_1h_tokens END AS "cacheWrite1hTokens",
         coalesce(l.output_tokens, s.output_tokens) AS "outputTokens", coalesce(l.reasoning_tokens, s.reasoning_tokens) AS "reasoningTokens",
         CASE WHEN l.hold_id IS NULL THEN s.prompt_source ELSE l.prompt_source END AS "promptSource",
-        CASE WHEN l.hold_id IS NULL THEN s.output_source ELSE l.output_source END AS "outputSource",
-        CASE WHEN l.hold_id IS NULL THEN s.usage_source ELSE l.usage_source END AS "formerSource"
+        CASE WHEN l.hold_id IS NULL THEN s.output_source ELSE l.output_source END AS "outputSource"
       FROM matching m JOIN billing.settlement s ON s.hold_id = m.hold_id LEFT JOIN billing.late_settlement l ON l.hold_id = m.hold_id
     )
     SELECT (SELECT count(*)::int FROM window_rows) AS read, (SELECT json_agg(f ORDER BY f."settledAt" DESC, f."holdId" DESC) FROM final f) AS matching,
       (SELECT json_build_object('settledAt', to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'holdId', hold_id)
        FROM (SELECT at, hold_id FROM window_rows ORDER BY at, hold_id LIMIT 1) oldest) AS last`;
-}
-
-/** Services of the version before store `client-left`. */
-function namesOf(ending: SettleReason | undefined): string[] {
-  return ending === 'client-disconnected' ? [ending, 'client-left'] : [ending ?? ''];
 }
 
 interface SettledRow extends Position {
@@ -185,7 +179,6 @@ interface SettledRow extends Position {
   reasoningTokens: number;
   promptSource: string | null;
   outputSource: string | null;
-  formerSource: string | null;
 }
 
 function positionOf(row: SettledRow | undefined): Position | undefined {
@@ -204,7 +197,7 @@ function renderSettled(row: SettledRow): RequestRow {
     reservedAt: new Date(row.reservedAt).toISOString(),
     heldPicoUsd: row.held,
     settledAt: new Date(row.settledAt).toISOString(),
-    ending: currentReason(row.reason) as SettleReason,
+    ending: row.reason as SettleReason,
     usage: usageOfRow(row),
     costPicoUsd: row.cost,
   };

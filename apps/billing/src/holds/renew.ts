@@ -30,8 +30,7 @@ const RENEW_HOLDS = {
       meter_output_tokens = CASE WHEN r.sequence > h.meter_sequence THEN r.output_tokens ELSE h.meter_output_tokens END,
       meter_reasoning_tokens = CASE WHEN r.sequence > h.meter_sequence THEN r.reasoning_tokens ELSE h.meter_reasoning_tokens END,
       meter_prompt_source = CASE WHEN r.sequence > h.meter_sequence THEN r.prompt_source ELSE h.meter_prompt_source END,
-      meter_output_source = CASE WHEN r.sequence > h.meter_sequence THEN r.output_source ELSE h.meter_output_source END,
-      meter_source = CASE WHEN r.sequence > h.meter_sequence THEN NULL ELSE h.meter_source END
+      meter_output_source = CASE WHEN r.sequence > h.meter_sequence THEN r.output_source ELSE h.meter_output_source END
     FROM unnest($1::uuid[], $2::int4[], $3::int4[], $4::int4[], $5::int4[], $6::int4[], $7::text[], $8::text[],
           $9::int4[], $10::int4[])
         AS r (id, sequence, prompt_tokens, cached_tokens, output_tokens, reasoning_tokens, prompt_source, output_source, cache_write_tokens,

@@ -1,5 +1,5 @@
 import type { Attribution } from '#contracts/billing/attribution.js';
-import { currentReason, type SettleReason, type Settler, type TokenUsage } from '#contracts/billing/holds.js';
+import type { SettleReason, Settler } from '#contracts/billing/holds.js';
 import type { BilledRequest, CostParts, RequestCreditNote, RequestSettlement } from '#contracts/billing/requests.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
@@ -96,7 +96,7 @@ function lateSettlement(row: Prisma.SettlementModel, late: LateRow): RequestSett
     costPicoUsd: String(row.cost + late.due - late.writeoff),
     paid: partsOf(row, late),
     writtenOffPicoUsd: String(late.writeoff),
-    reaped: { usage: usageOf(row), costPicoUsd: String(row.cost), paid: partsOf(row), settledAt: row.settledAt.toISOString() },
+    reaped: { usage: usageOfRow(row), costPicoUsd: String(row.cost), paid: partsOf(row), settledAt: row.settledAt.toISOString() },
   };
 }
 
@@ -117,16 +117,12 @@ function partsOf(row: Prisma.SettlementModel, late?: LateRow): CostParts {
 function settlementFields(
   last: Prisma.SettlementModel | LateRow,
 ): Pick<RequestSettlement, 'reason' | 'settledBy' | 'usage' | 'overPicoUsd' | 'settledAt'> {
-  const reason = currentReason(last.reason) as SettleReason;
+  const reason = last.reason as SettleReason;
   return {
     reason,
     settledBy: reason === 'lease-expired' ? 'reaper' : (last.settledBy as Settler | null),
-    usage: usageOf(last),
+    usage: usageOfRow(last),
     overPicoUsd: last.over.toFixed(0),
     settledAt: last.settledAt.toISOString(),
   };
-}
-
-function usageOf(row: Prisma.SettlementModel | LateRow): TokenUsage {
-  return usageOfRow({ ...row, formerSource: row.usageSource });
 }

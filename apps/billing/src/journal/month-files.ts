@@ -186,6 +186,7 @@ const LINES = Object.fromEntries(
 
 /** Renders a value as CSV (RFC 4180): nothing for null, and text in quotes where it needs them. */
 function render(name: string, column: MonthColumn): string {
+  if (name === 'usage_source') return "''"; // no row of version 0.1.0 or later has one
   if (column === 'time') return `to_char(${name} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
   if (column === 'text')
     return `CASE WHEN ${name} ~ '[",\\n\\r]' OR ${name} = '' THEN '"' || replace(${name}, '"', '""') || '"' ELSE ${name} END`;

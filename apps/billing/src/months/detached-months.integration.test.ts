@@ -412,14 +412,16 @@ describe('a detached month', () => {
     expect((await months.list()).detached.map(({ month }) => month)).toEqual([M0]);
   });
 
-  test('is attached as an older version has left it: without the columns and checks of later ones', async () => {
+  test('is attached as an older version has left it: without the columns and checks of later ones, and with others', async () => {
     const columns = ['cache_write_tokens', 'cache_write_1h_tokens'];
     for (const [part, more] of [
       [PARTS[0], ['cache_write_price', 'cache_write_1h_price', ...columns]],
       [PARTS[1], columns],
     ] as const) {
       await tamper(
-        `ALTER TABLE detached.${part} ${more.map((column) => `DROP COLUMN ${column}`).join(', ')}`,
+        `ALTER TABLE detached.${part} ${more.map((column) => `DROP COLUMN ${column}`).join(', ')},
+           ADD COLUMN former text CONSTRAINT former_check CHECK (former > ''), DROP CONSTRAINT ${part.slice(0, -8)}_reason_check,
+           ADD CONSTRAINT ${part.slice(0, -8)}_reason_check CHECK (reason <> '' OR former IS NULL)`,
         `UPDATE billing.detached_month SET ${part.slice(0, -8)}s_digest = (
            SELECT digest FROM billing.journal_digest('detached.${part}', 'ffffffff-ffff-ffff-ffff-ffffffffffff')) WHERE id = '${M0}'`,
       );

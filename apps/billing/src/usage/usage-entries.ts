@@ -21,9 +21,7 @@ export const ENTRY_COLUMNS = ['at', ...DIMENSIONS, ...MEASURES];
 /** Moment before which rows of detached months are missing in the journals; the rollups have them. Null: none are missing. */
 export const DETACHED_TO = `(SELECT max(counted_to)::timestamp AT TIME ZONE 'UTC' FROM billing.detached_month)`;
 
-const reason = (alias: string): string => `CASE ${alias}.reason WHEN 'client-left' THEN 'client-disconnected' ELSE ${alias}.reason END`;
-
-const ESTIMATED = `CASE WHEN s.prompt_source = 'estimated' OR s.output_source <> 'reported' OR s.usage_source = 'estimated' THEN 1 ELSE 0 END`;
+const ESTIMATED = `CASE WHEN s.prompt_source = 'estimated' OR s.output_source <> 'reported' THEN 1 ELSE 0 END`;
 
 /**
  * Usage of the journals as rows of `transaction_id`, `ENTRY_COLUMNS` and `attribution`; the only definition of what counts where. Tombstones used nothing.
@@ -33,19 +31,19 @@ const ESTIMATED = `CASE WHEN s.prompt_source = 'estimated' OR s.output_source <>
  */
 export const USAGE_ENTRIES = `(
     SELECT s.transaction_id, s.settled_at AS at, s.account_id, s.project_id, s.key_id, s.model COLLATE "C" AS model,
-      coalesce(s.upstream, '') COLLATE "C" AS upstream, (${reason('s')}) COLLATE "C" AS ending, 1 AS requests,
+      coalesce(s.upstream, '') COLLATE "C" AS upstream, s.reason COLLATE "C" AS ending, 1 AS requests,
       ${ESTIMATED} AS estimated_requests, s.prompt_tokens, s.cached_tokens, coalesce(s.cache_write_tokens, 0) AS cache_write_tokens,
       coalesce(s.cache_write_1h_tokens, 0) AS cache_write_1h_tokens, s.output_tokens, s.reasoning_tokens, s.cost, s.forfeit,
       s.attribution FROM billing.settlement s WHERE s.project_id IS NOT NULL
     UNION ALL
     SELECT l.transaction_id, l.settled_at, l.account_id, s.project_id, s.key_id, s.model COLLATE "C",
-      coalesce(s.upstream, '') COLLATE "C", (${reason('s')}) COLLATE "C", -1,
+      coalesce(s.upstream, '') COLLATE "C", s.reason COLLATE "C", -1,
       -${ESTIMATED}, -s.prompt_tokens, -s.cached_tokens, -coalesce(s.cache_write_tokens, 0), -coalesce(s.cache_write_1h_tokens, 0), -s.output_tokens, -s.reasoning_tokens, -s.cost, -s.forfeit,
       s.attribution
     FROM billing.late_settlement l JOIN billing.settlement s ON s.hold_id = l.hold_id WHERE s.project_id IS NOT NULL
     UNION ALL
     SELECT l.transaction_id, l.settled_at, l.account_id, s.project_id, s.key_id, s.model COLLATE "C",
-      coalesce(l.upstream, '') COLLATE "C", (${reason('l')}) COLLATE "C", 1,
+      coalesce(l.upstream, '') COLLATE "C", l.reason COLLATE "C", 1,
       ${ESTIMATED}, l.prompt_tokens, l.cached_tokens, coalesce(l.cache_write_tokens, 0), coalesce(l.cache_write_1h_tokens, 0),
       l.output_tokens, l.reasoning_tokens, s.cost + l.due - l.writeoff,
       s.forfeit + coalesce(l.forfeit, 0), s.attribution

@@ -8,7 +8,6 @@ const LEASES = `${HOLDS}/leases.integration.test.ts`;
 const LATER = `${HOLDS}/late-settlements.integration.test.ts`;
 const WRITES = `${BATCH}/write-rows.integration.test.ts`;
 const CLOCK = `${HOLDS}/clock-set.integration.test.ts`;
-const SHOWN = `${HOLDS}/show-request.integration.test.ts`;
 const CACHED = `${BATCH}/apply-cached.integration.test.ts`;
 
 /** Mutations of holds: locks, batches from memory, the order of the passes, writes, the reaper. */
@@ -60,13 +59,6 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'meter_prompt_tokens = CASE WHEN true THEN',
       LEASES,
       'an older reading extends the lease and keeps the newer reading',
-    ],
-    [
-      'a reading clears the source of an older replica',
-      'THEN NULL ELSE h.meter_source END',
-      'THEN h.meter_source ELSE h.meter_source END',
-      SHOWN,
-      'a meter reading that a newer replica wrote',
     ],
     ['a key that is not active stops', 'KEY_IS_ACTIVE} AND p.enabled', "'true'} AND p.enabled", LEASES, 'its key was revoked'],
     [

@@ -179,24 +179,6 @@ test('each revision has its text; a text that changes nothing replaces that of t
   ]);
 });
 
-test('a start adds the text of a revision without one, if the file is still what is applied', async () => {
-  const digest = 'a'.repeat(64);
-  const start = () => store.applyAtStart(catalog({ a: '1' }), digest, { ...ORIGIN, yaml: '# the file' });
-  const removeTexts = async () => {
-    const owner = createPrismaClient({ url: database.url, applicationName: 'test-owner' });
-    await owner.$transaction([owner.$executeRaw`SET LOCAL session_replication_role = replica`, owner.revisionText.deleteMany()]);
-    await owner.$disconnect();
-  };
-  await start();
-  await removeTexts();
-  await start();
-  expect(await texts()).toEqual([{ revision: 1, yaml: '# the file' }]);
-  await store.apply(catalog({ a: '2' }), ORIGIN);
-  await removeTexts();
-  await start();
-  expect(await texts()).toEqual([]);
-});
-
 test('a change of another revision than the expected one is refused, and nothing is written', async () => {
   await store.apply(catalog({ a: '1' }), ORIGIN);
   await store.apply(catalog({ a: '2' }), { ...ORIGIN, expectedRevision: 1 });

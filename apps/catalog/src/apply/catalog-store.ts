@@ -87,8 +87,7 @@ export class CatalogStore {
       const { revision, startFileDigest } = await takeTurn(tx);
       const known = startFileDigest === digest;
       const outcome = known ? { revision, changes: null } : await applyWanted(tx, wanted, origin);
-      if (known) await addMissingText(tx, revision, wanted, origin.yaml);
-      else await tx.catalogState.update({ where: { id: 1 }, data: { startFileDigest: digest } });
+      if (!known) await tx.catalogState.update({ where: { id: 1 }, data: { startFileDigest: digest } });
       return { result: { ...outcome, known }, change: changeOf(revision, outcome, origin) };
     });
   }
@@ -160,14 +159,6 @@ async function writeRevision(tx: Database, current: CatalogState, changes: Chang
   }
   if (yaml !== null) await tx.revisionText.upsert({ where: { revision }, create: { revision, yaml }, update: { yaml } });
   return { revision, changes: isChanged ? describeChanges(current, changes) : null };
-}
-
-/** Stores the text of a revision that is older than the storage of texts, if the text has its content. */
-async function addMissingText(tx: Database, revision: number, wanted: WantedCatalog, yaml: string): Promise<void> {
-  if (await tx.revisionText.findUnique({ where: { revision }, select: { revision: true } })) return;
-  const current = await readState(tx);
-  const changes = planChanges(current, wanted, 0);
-  if (isEmpty(changes)) await writeRevision(tx, current, changes, yaml);
 }
 
 async function readState(tx: Database): Promise<CatalogState> {

@@ -8,36 +8,13 @@ const settleOf = (fields: object): SettleRequest => validatePayload(SettleReques
 
 describe('the sources of a usage', () => {
   test.each([
-    ['reported', { promptSource: 'reported', outputSource: 'reported' }],
-    ['estimated', { promptSource: 'estimated', outputSource: 'counted' }],
-  ])('the single source of an older service, %s, sets both', (source, sources) => {
-    const usage = { ...COUNTS, source };
-    expect(settleOf({ usage })).toEqual({ ...SETTLE, usage: { ...COUNTS, ...sources } });
-    const { holdId } = SETTLE;
-    expect(validatePayload(HoldRenewRequest, { renewals: [{ holdId, sequence: 1, usage }] })).toEqual({
-      renewals: [{ holdId, sequence: 1, usage: { ...COUNTS, ...sources } }],
-    });
-  });
-
-  test('the two sources win over an older field beside them', () => {
-    const sources = { promptSource: 'reported', outputSource: 'floor' };
-    expect(settleOf({ usage: { ...COUNTS, ...sources, source: 'estimated' } }).usage).toEqual({ ...COUNTS, ...sources });
-  });
-
-  test.each([
     ['no source', {}, 'usage.promptSource'],
-    ['an unknown older source', { source: 'guessed' }, 'usage.promptSource'],
-    ['a name that every object has', { source: 'constructor' }, 'usage.promptSource'],
     ['an unknown prompt source', { promptSource: 'counted', outputSource: 'counted' }, 'usage.promptSource'],
     ['an unknown output source', { promptSource: 'estimated', outputSource: 'estimated' }, 'usage.outputSource'],
-    ['one source alone', { promptSource: 'reported', source: 'reported' }, 'usage.outputSource'],
+    ['one source alone', { promptSource: 'reported' }, 'usage.outputSource'],
   ])('%s is refused', (_title, sources, param) => {
     expect(() => settleOf({ usage: { ...COUNTS, ...sources } })).toThrow(expect.objectContaining({ code: 'invalid_request', param }));
   });
-});
-
-test('the former name of a reason means the new one', () => {
-  expect(settleOf({ reason: 'client-left' }).reason).toBe('client-disconnected');
 });
 
 test('an unknown settling service is not recorded', () => {

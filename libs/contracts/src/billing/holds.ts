@@ -97,8 +97,8 @@ export interface ExceededBudget {
 /** Outcome of a reserve. A failure to decide is a `ServiceError` instead. */
 export type ReserveOutcome =
   /**
-   * The hold expires `leaseMs` from now unless it is renewed. `requests` is absent when the hold was open before, and from a billing service
-   * older than the field; `tokens` also when no limit counts them.
+   * The hold expires `leaseMs` from now unless it is renewed. `requests` is absent when the hold was open before; `tokens` also when no
+   * limit counts them.
    */
   | { status: 'held'; holdId: string; leaseMs: number; requests?: LimitLeft; tokens?: LimitLeft }
   /** The hold ended before this reserve arrived, or the id belongs to another hold. Do not start the work. */
@@ -113,7 +113,7 @@ export type ReserveOutcome =
       /** Requests or tokens in any 60 s, or concurrent requests. Of several limits, the one with the longest wait. */
       limit: number;
       retryAfterSeconds: number;
-      /** For `rate_limit_exceeded`. Absent from a billing service older than the field. */
+      /** For `rate_limit_exceeded`. */
       requests?: LimitLeft;
       /** For `rate_limit_exceeded` of a request that counts towards a limit of tokens. */
       tokens?: LimitLeft;
@@ -149,27 +149,15 @@ export class TokenUsage {
   @IsInt() @Min(0) @Max(TOKENS_MAX) outputTokens!: number;
   @IsInt() @Min(0) @Max(TOKENS_MAX) reasoningTokens!: number;
   /** Origin of `promptTokens`. */
-  @IsIn(PROMPT_SOURCES) @Transform(sourceOf('promptSource')) promptSource!: PromptSource;
+  @IsIn(PROMPT_SOURCES) promptSource!: PromptSource;
   /** Origin of `outputTokens`. */
-  @IsIn(OUTPUT_SOURCES) @Transform(sourceOf('outputSource')) outputSource!: OutputSource;
+  @IsIn(OUTPUT_SOURCES) outputSource!: OutputSource;
 }
 
 export type UsageSources = Pick<TokenUsage, 'promptSource' | 'outputSource'>;
 
 /** Sources of counts that the upstream is not known to have reported. */
 export const ESTIMATED_SOURCES: Readonly<UsageSources> = { promptSource: 'estimated', outputSource: 'counted' };
-
-/** Returns the two sources that the field `source` stood for before each count had its own. Rows of that time keep it. */
-export function sourcesOfFormer(source: unknown): UsageSources | undefined {
-  if (source === 'reported') return { promptSource: 'reported', outputSource: 'reported' };
-  return source === 'estimated' ? ESTIMATED_SOURCES : undefined;
-}
-
-/** Reads `source` from releases of the gateway and inference-proxy that sent one source for both counts. */
-function sourceOf(field: keyof UsageSources) {
-  return ({ value, obj }: { value: unknown; obj: Record<string, unknown> }): unknown =>
-    obj.promptSource === undefined && obj.outputSource === undefined ? sourcesOfFormer(obj.source)?.[field] : value;
-}
 
 /** End of a request, as reported by the service that settles. */
 export const SETTLE_REASONS = ['completed', 'failed', 'client-disconnected', 'released'] as const;
@@ -178,11 +166,6 @@ export type SettleReason = (typeof SETTLE_REASONS)[number] | 'lease-expired';
 /** Every reason that a request can end for. */
 export const ENDINGS = [...SETTLE_REASONS, 'lease-expired'] as const satisfies readonly SettleReason[];
 
-/** Maps `client-left`, which services of the previous release send and store, to `client-disconnected`. Remove in the next release. */
-export function currentReason(reason: unknown): unknown {
-  return reason === 'client-left' ? 'client-disconnected' : reason;
-}
-
 /** The services that settle: the gateway, or the inference-proxy when the client or the gateway is gone. */
 const SETTLERS = ['gateway', 'inference-proxy'] as const;
 export type Settler = (typeof SETTLERS)[number];
@@ -190,7 +173,7 @@ export type Settler = (typeof SETTLERS)[number];
 export class SettleRequest {
   @Id() holdId!: string;
   @Id() accountId!: string;
-  @IsIn(SETTLE_REASONS) @Transform(({ value }) => currentReason(value)) reason!: (typeof SETTLE_REASONS)[number];
+  @IsIn(SETTLE_REASONS) reason!: (typeof SETTLE_REASONS)[number];
   /** Absent: nothing is billed. */
   @IsOptional() @Nested(() => TokenUsage) usage?: TokenUsage;
   @IsOptional() @Text(256) upstream?: string;

@@ -67,7 +67,7 @@ export interface ApiKey {
   /** The last four characters. The whole key is shown once, when it is made. */
   lastFour: string;
   createdAt: string;
-  /** The person or program that made it: a name, or else an actor of the audit journal. Null: it is older than this field. */
+  /** The person or program that made it: a name, or else an actor of the audit journal. Null: not known. */
   createdBy: string | null;
   /** Moment from which on the key is refused. Null: it has no end. */
   expiresAt: string | null;

@@ -28,7 +28,7 @@ export interface RequestBill {
 /** End and cost of a request, including a late settlement. */
 export interface RequestSettlement extends RequestBill {
   reason: SettleReason;
-  /** `reaper`: the lease expired before a service settled. Null: a release, or a service of an older version. */
+  /** `reaper`: the lease expired before a service settled. Null: a release. */
   settledBy: Settler | 'reaper' | null;
   /** Value of the usage beyond the hold. It is not part of the cost. */
   overPicoUsd: string;
