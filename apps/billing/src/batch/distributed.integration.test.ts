@@ -226,8 +226,9 @@ const NOT_SEEN = ['read_elsewhere', 'renew_holds', 'not_settled'];
 test('each named statement of a batch has run, and the documentation names it', () => {
   const sources = globSync('apps/billing/src/**/*.ts', { exclude: (name) => name.includes('.test.') })
     .map((file) => readFileSync(file, 'utf8'))
-    .filter((text) => text.includes("/pipelined-query.js'"));
-  const named = sources.flatMap((text) => [...text.matchAll(/(?:name: |name = \[|writeBatch\()'([a-z_]+)'/g)].map(([, name = '']) => name));
+    .filter((text) => text.includes("/statement.js'"));
+  const naming = /(?:\bstatement(?:<[^(]*>)?\(|writeBatch\(|writeAlone\(|name: |name = \[)\s*'([a-z_]+)'/g;
+  const named = sources.flatMap((text) => [...text.matchAll(naming)].map(([, name = '']) => name));
   // The statement of a batch from memory ends with the names of its parts.
   const parts = [...seen].map((name) => /^(write_cached_batch)((?:_[a-z]+)*)$/.exec(name) ?? ['', name, '']);
   const ran = new Set(parts.flatMap(([, name = '', of = '']) => [name, ...of.split('_').filter(Boolean)]));

@@ -1,24 +1,31 @@
 import type { PgConnection } from '#database/pg-connection.js';
 import { limitedTargets, type RateLimitState, type RateLimitsOfAccount } from '../limits/rate-limit.js';
 import type { Payer } from '../payer/payer.js';
-import { execute, plainArray } from '../sql/pipelined-query.js';
+import { type Columns, statement } from '../sql/statement.js';
 import type { Hold } from './hold.js';
 
-const READ_LIMITS = {
-  name: 'read_limits',
-  text: `SELECT l.id AS "targetId", account_id AS "accountId", key_id AS "keyId", requests_per_minute_max AS "requestsPerMinuteMax",
-      concurrency_max AS "concurrencyMax", tokens_per_minute_max AS "tokensPerMinuteMax", open_holds AS "openHolds",
-      request_window AS "requestWindow", token_window AS "tokenWindow", model_limits AS "modelLimits", model_windows AS "modelWindows"
-    FROM unnest($1::uuid[], $2::uuid[]) AS b (target_id, payer_id),
-      LATERAL (SELECT * FROM billing.rate_limit WHERE id = b.target_id AND account_id = b.payer_id LIMIT 1) AS l`,
+const LIMITED: Columns<{ targetId: string; accountId: string }> = {
+  target_id: ['uuid', (row) => row.targetId],
+  payer_id: ['uuid', (row) => row.accountId],
 };
 
-const READ_TOKENS = {
-  name: 'read_tokens',
-  text: `SELECT h.id, h.tokens::float8, h.model FROM unnest($1::uuid[], $2::uuid[]) AS b (hold_id, payer_id),
+const READ_LIMITS = statement<{ targetId: string; accountId: string }[], RateLimitState>(
+  'read_limits',
+  (inputs) => `SELECT l.id AS "targetId", account_id AS "accountId", key_id AS "keyId", requests_per_minute_max AS "requestsPerMinuteMax",
+      concurrency_max AS "concurrencyMax", tokens_per_minute_max AS "tokensPerMinuteMax", open_holds AS "openHolds",
+      request_window AS "requestWindow", token_window AS "tokenWindow", model_limits AS "modelLimits", model_windows AS "modelWindows"
+    FROM ${inputs.rows(LIMITED, (targets) => targets).as('b')},
+      LATERAL (SELECT * FROM billing.rate_limit WHERE id = b.target_id AND account_id = b.payer_id LIMIT 1) AS l`,
+);
+
+const HELD: Columns<Hold> = { hold_id: ['uuid', (row) => row.holdId], payer_id: ['uuid', (row) => row.accountId] };
+
+const READ_TOKENS = statement<Hold[], { id: string; tokens: number; model: string }>(
+  'read_tokens',
+  (inputs) => `SELECT h.id, h.tokens::float8, h.model FROM ${inputs.rows(HELD, (holds) => holds).as('b')},
       LATERAL (SELECT id, tokens, model FROM billing.hold WHERE id = b.hold_id AND account_id = b.payer_id LIMIT 1) AS h
     WHERE h.tokens IS NOT NULL`,
-};
+);
 
 /**
  * Reads the limits that requests count towards, by account, in the transaction that has locked the accounts. Sets the tokens and the model of
@@ -35,16 +42,7 @@ export async function readLimits(
   for (const payer of [...requests, ...holds])
     for (const targetId of limitedTargets(payer)) limits.get(payer.accountId)?.set(targetId, null);
   const targets = [...limits].flatMap(([accountId, ofAccount]) => [...ofAccount.keys()].map((targetId) => ({ targetId, accountId })));
-  const [{ rows }, tokens] = await Promise.all([
-    execute<RateLimitState>(connection, READ_LIMITS, [
-      plainArray(targets.map(({ targetId }) => targetId)),
-      plainArray(targets.map(({ accountId }) => accountId)),
-    ]),
-    execute<{ id: string; tokens: number; model: string }>(connection, READ_TOKENS, [
-      plainArray(holds.map(({ holdId }) => holdId)),
-      plainArray(holds.map(({ accountId }) => accountId)),
-    ]),
-  ]);
+  const [{ rows }, tokens] = await Promise.all([READ_LIMITS.execute(connection, targets), READ_TOKENS.execute(connection, holds)]);
   for (const { modelLimits, ...limit } of rows)
     limits.get(limit.accountId)?.set(limit.targetId, { ...limit, ...(modelLimits && { modelLimits }) });
   const tokensOf = new Map(tokens.rows.map(({ id, ...counted }) => [id, counted]));

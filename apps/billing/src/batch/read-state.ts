@@ -11,7 +11,7 @@ import { readValues } from '../budgets/read-values.js';
 import type { RateLimits } from '../limits/rate-limit.js';
 import { rootOf } from '../payer/key-roots.js';
 import { payerOf } from '../payer/payer.js';
-import { execute, plainArray } from '../sql/pipelined-query.js';
+import { type Columns, statement } from '../sql/statement.js';
 import type { AccountState, Batch, BatchState, KeyState, ProjectState } from './batch.js';
 import type { Hold, ReapedHold } from './hold.js';
 import { readLimits } from './read-limits.js';
@@ -24,14 +24,14 @@ import { sourcesOfRow } from './usage-sources.js';
  */
 
 /** Ascending, so that two batches cannot deadlock. */
-const LOCK_ACCOUNTS = {
-  name: 'lock_accounts',
-  text: `SELECT a.id, version, status = 'active' AS active, open_holds, topup, topup_held, plan, plan_held, expired, grant_id,
+const LOCK_ACCOUNTS = statement<string[], AccountRow>(
+  'lock_accounts',
+  (inputs) => `SELECT a.id, version, status = 'active' AS active, open_holds, topup, topup_held, plan, plan_held, expired, grant_id,
       extract(epoch FROM grant_ends_at)::float8 * 1000 AS grant_ends_at, credit_line, budget_count, limit_count,
       extract(epoch FROM refused_at)::float8 * 1000 AS refused_at
-    FROM (SELECT unnest($1::uuid[]) AS id ORDER BY id) AS b,
+    FROM (SELECT unnest(${inputs.array('uuid', (ids) => ids)}) AS id ORDER BY id) AS b,
       LATERAL (SELECT xmin::text AS version, * FROM billing.account WHERE id = b.id FOR NO KEY UPDATE) AS a`,
-};
+);
 
 const HOLD_COLUMNS = `id, account_id, project_id, key_id, (extract(epoch FROM created_at) * 1000)::float8 AS created_at, amount::text, amount_tokens,
         plan_part::text, grant_id, input_price::text, cached_input_price::text, output_price::text, request_price::text, image_price::text, images,
@@ -44,52 +44,72 @@ const SETTLEMENT_COLUMNS = `s.hold_id, (s.cost + coalesce(l.due - l.writeoff, 0)
         s.topup_cost::text, s.prompt_tokens::int8 + s.output_tokens AS used_tokens, s.input_price::text, s.cached_input_price::text, s.output_price::text,
         s.request_price::text, s.image_price::text, s.images, s.cache_write_price::text, s.cache_write_1h_price::text, s.attribution, ${rootOf('s.key_id')} AS root_key_id`;
 
+interface OfPayer {
+  id: string;
+  accountId: string;
+}
+
+const OF_PAYER: Columns<OfPayer> = { own_id: ['uuid', (row) => row.id], payer_id: ['uuid', (row) => row.accountId] };
+
+/** Holds of the batch and those of them to end, projects and keys. Null: the batch has no id. */
+interface AskedRows {
+  holds: OfPayer[];
+  ended: OfPayer[];
+  projects: OfPayer[];
+  keyIds: string[];
+  lowest: string | null;
+  highest: string | null;
+}
+
 /**
  * Reads the rest of the state as JSON in one row, because each statement has a fixed cost. Holds are locked too: a renewal must
  * either be seen here or find the hold gone. Projects are those of the reserves and of the holds to end. Amounts are text, because JSON
- * numbers would round them. $8 and $9 are the lowest and the highest id: they leave out the partitions of other months before the statement
- * starts.
+ * numbers would round them. The lowest and the highest id leave out the partitions of other months before the statement starts.
  */
-const READ_BATCH = {
-  name: 'read_batch',
-  text: `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now,
+const READ_BATCH = statement<AskedRows, BatchRow>('read_batch', (inputs) => {
+  const asked = inputs.rows(OF_PAYER, (rows) => rows.holds);
+  const ended = inputs.rows(OF_PAYER, (rows) => rows.ended);
+  const projects = inputs.rows(OF_PAYER, (rows) => rows.projects);
+  const keyIds = inputs.array('uuid', (rows) => rows.keyIds);
+  const [lowest, highest] = [inputs.value((rows) => rows.lowest), inputs.value((rows) => rows.highest)];
+  return `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now,
     (SELECT json_agg(h) FROM (
       SELECT ${HOLD_COLUMNS}
-      FROM (SELECT * FROM unnest($1::uuid[], $2::uuid[]) AS b (hold_id, payer_id) ORDER BY hold_id) AS b,
-        LATERAL (SELECT * FROM billing.hold WHERE id = b.hold_id AND account_id = b.payer_id FOR UPDATE) AS h) h) AS holds,
+      FROM (SELECT * FROM ${asked.as('b')} ORDER BY own_id) AS b,
+        LATERAL (SELECT * FROM billing.hold WHERE id = b.own_id AND account_id = b.payer_id FOR UPDATE) AS h) h) AS holds,
     (SELECT json_agg(s) FROM (
       SELECT ${SETTLEMENT_COLUMNS}
-      FROM unnest($1::uuid[], $2::uuid[]) AS b (hold_id, payer_id),
+      FROM ${asked.as('b')},
         LATERAL (SELECT * FROM billing.settlement
-          WHERE hold_id = b.hold_id AND account_id = b.payer_id AND hold_id BETWEEN $8 AND $9 LIMIT 1) AS s
+          WHERE hold_id = b.own_id AND account_id = b.payer_id AND hold_id BETWEEN ${lowest} AND ${highest} LIMIT 1) AS s
         LEFT JOIN LATERAL (SELECT * FROM billing.late_settlement
-          WHERE hold_id = b.hold_id AND account_id = b.payer_id AND hold_id BETWEEN $8 AND $9 LIMIT 1) AS l
+          WHERE hold_id = b.own_id AND account_id = b.payer_id AND hold_id BETWEEN ${lowest} AND ${highest} LIMIT 1) AS l
           ON true) s) AS settlements,
     (SELECT json_agg(p) FROM (
       SELECT id AS "projectId", version::text, account_id AS "accountId", enabled, requests_per_minute_max AS "requestsPerMinuteMax",
         concurrency_max AS "concurrencyMax", open_holds AS "openHolds", request_window AS "requestWindow"
       FROM (
-          SELECT * FROM unnest($5::uuid[], $6::uuid[]) AS reserved (own_id, payer_id)
-          UNION SELECT h.project_id, ended.payer_id FROM unnest($3::uuid[], $4::uuid[]) AS ended (hold_id, payer_id),
-            LATERAL (SELECT project_id FROM billing.hold WHERE id = ended.hold_id AND account_id = ended.payer_id LIMIT 1) AS h
+          SELECT * FROM ${projects.as('reserved')}
+          UNION SELECT h.project_id, ended.payer_id FROM ${ended.as('ended')},
+            LATERAL (SELECT project_id FROM billing.hold WHERE id = ended.own_id AND account_id = ended.payer_id LIMIT 1) AS h
         ) AS b,
         LATERAL (SELECT * FROM billing.project WHERE id = b.own_id AND account_id = b.payer_id LIMIT 1) AS p) p) AS projects,
     (SELECT json_agg(k) FROM (
       SELECT id, project_id, root_key_id, (extract(epoch FROM expires_at) * 1000)::float8 AS expires_at
-      FROM billing.api_key WHERE id = ANY ($7::uuid[]) AND revoked_at IS NULL AND NOT disabled) k) AS keys,
-    (SELECT json_agg(e) FROM billing.used_elsewhere($1, $2) e) AS elsewhere,
-    (SELECT ids_below FROM billing.detached_month WHERE ids_below > $8 ORDER BY ids_below DESC LIMIT 1) AS detached_below`,
-};
+      FROM billing.api_key WHERE id = ANY (${keyIds}) AND revoked_at IS NULL AND NOT disabled) k) AS keys,
+    (SELECT json_agg(e) FROM billing.used_elsewhere(${asked.arrays}) e) AS elsewhere,
+    (SELECT ids_below FROM billing.detached_month WHERE ids_below > ${lowest} ORDER BY ids_below DESC LIMIT 1) AS detached_below`;
+});
 
 /** Reads holds of other accounts than those named with them: only a faulty caller does so. */
-const READ_ELSEWHERE = {
-  name: 'read_elsewhere',
-  text: `SELECT
-    (SELECT json_agg(h) FROM (SELECT ${HOLD_COLUMNS} FROM billing.hold WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE) h) AS holds,
+const READ_ELSEWHERE = statement<readonly string[], Pick<BatchRow, 'holds' | 'settlements'>>('read_elsewhere', (inputs) => {
+  const ids = inputs.array('uuid', (holdIds) => holdIds);
+  return `SELECT
+    (SELECT json_agg(h) FROM (SELECT ${HOLD_COLUMNS} FROM billing.hold WHERE id = ANY (${ids}) ORDER BY id FOR UPDATE) h) AS holds,
     (SELECT json_agg(s) FROM (
       SELECT ${SETTLEMENT_COLUMNS} FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id
-      WHERE s.hold_id = ANY ($1::uuid[])) s) AS settlements`,
-};
+      WHERE s.hold_id = ANY (${ids})) s) AS settlements`;
+});
 
 /**
  * Begins a transaction, locks the accounts of the batch and reads its state, in one round trip. Lock and read are two statements because
@@ -99,17 +119,16 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
   const { settles, reserves, sweeps = [] } = batch;
   const accountIds = unique([...settles.map((settle) => settle.accountId), ...reserves.map((reserve) => reserve.accountId), ...sweeps]);
   const holdIds = [...settles, ...reserves].map(({ holdId }) => holdId);
-  const keyIds = plainArray(unique(reserves.map((reserve) => reserve.keyId)));
   const [, accounts, read] = await allOf([
     connection.query('BEGIN'),
-    execute<AccountRow>(connection, LOCK_ACCOUNTS, [plainArray(accountIds)]),
-    execute<BatchRow>(connection, READ_BATCH, [
-      ...pairs([...settles, ...reserves], ({ holdId }) => holdId),
-      ...pairs(settles, ({ holdId }) => holdId),
-      ...pairs(reserves, ({ projectId }) => projectId),
-      keyIds,
+    LOCK_ACCOUNTS.execute(connection, accountIds),
+    READ_BATCH.execute(connection, {
+      holds: pairs([...settles, ...reserves], ({ holdId }) => holdId),
+      ended: pairs(settles, ({ holdId }) => holdId),
+      projects: pairs(reserves, ({ projectId }) => projectId),
+      keyIds: unique(reserves.map((reserve) => reserve.keyId)),
       ...lowestAndHighest(holdIds),
-    ]),
+    }),
   ]);
   const [found] = read.rows;
   if (found === undefined) throw new TypeError('reading a batch returned no row');
@@ -140,7 +159,7 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
 }
 
 async function addElsewhere(connection: PgConnection, found: BatchRow, holdIds: readonly string[]): Promise<void> {
-  const { rows } = await execute<Pick<BatchRow, 'holds' | 'settlements'>>(connection, READ_ELSEWHERE, [plainArray(holdIds)]);
+  const { rows } = await READ_ELSEWHERE.execute(connection, holdIds);
   const [elsewhere] = rows;
   found.holds = [...(found.holds ?? []), ...(elsewhere?.holds ?? [])];
   found.settlements = [...(found.settlements ?? []), ...(elsewhere?.settlements ?? [])];
@@ -322,17 +341,14 @@ function priceOf(row: PriceRow): Price {
   });
 }
 
-/** Returns ids and the accounts that they are of, each pair once. */
-function pairs<Item extends { accountId: string }>(
-  items: readonly Item[],
-  idOf: (item: Item) => string,
-): [ids: string, accountIds: string] {
-  const found = [...new Map(items.map((item) => [`${idOf(item)} ${item.accountId}`, item])).values()];
-  return [plainArray(found.map(idOf)), plainArray(found.map(({ accountId }) => accountId))];
+/** Returns ids with the accounts that they are of, each pair once. */
+function pairs<Item extends { accountId: string }>(items: readonly Item[], idOf: (item: Item) => string): OfPayer[] {
+  const found = items.map((item) => ({ id: idOf(item), accountId: item.accountId }));
+  return [...new Map(found.map((pair) => [`${pair.id} ${pair.accountId}`, pair])).values()];
 }
 
 /** Returns the ends of the range of ids in the order of the database, whatever the case of their letters; null without ids. */
-function lowestAndHighest(ids: readonly string[]): [lowest: string | null, highest: string | null] {
+function lowestAndHighest(ids: readonly string[]): Pick<AskedRows, 'lowest' | 'highest'> {
   let lowest: string | null = null;
   let highest: string | null = null;
   for (const id of ids) {
@@ -340,7 +356,7 @@ function lowestAndHighest(ids: readonly string[]): [lowest: string | null, highe
     if (lowest === null || inOrder < lowest) lowest = inOrder;
     if (highest === null || inOrder > highest) highest = inOrder;
   }
-  return [lowest, highest];
+  return { lowest, highest };
 }
 
 function unique(values: readonly string[]): string[] {

@@ -2,7 +2,7 @@ import type { PgConnection } from '#database/pg-connection.js';
 import { isWithin, windowAt } from '../calendar/budget-window.js';
 import { isOfKey } from '../payer/key-roots.js';
 import type { Payer } from '../payer/payer.js';
-import { execute, plainArray } from '../sql/pipelined-query.js';
+import { type Columns, statement } from '../sql/statement.js';
 import { type BudgetColumns, type BudgetState, type BudgetsOfAccount, renderMoment, targetOf, targetsOf } from './budget.js';
 
 /** Columns of a `BudgetRow`, of the table `b`. */
@@ -10,39 +10,52 @@ export const BUDGET_COLUMNS = `b.id, account_id, project_id, key_id, dimension, 
       thresholds, passed,
       (extract(epoch FROM window_start) * 1000)::float8 AS window_start, (extract(epoch FROM window_end) * 1000)::float8 AS window_end`;
 
-const READ_BUDGETS = {
-  name: 'read_budgets',
-  text: `SELECT ${BUDGET_COLUMNS}
-    FROM unnest($1::uuid[]) AS payer (id), LATERAL (SELECT * FROM billing.budget WHERE account_id = payer.id OFFSET 0) AS b
-    WHERE (project_id IS NULL OR project_id = ANY ($2::uuid[])) AND (key_id IS NULL OR key_id = ANY ($3::uuid[])) ORDER BY period, unit, dimension COLLATE "C", value COLLATE "C" NULLS FIRST`,
-};
+const READ_BUDGETS = statement<{ accountIds: readonly string[]; payers: readonly Payer[] }, BudgetRow>('read_budgets', (inputs) => {
+  const accountIds = inputs.array('uuid', (asked) => asked.accountIds);
+  const projectIds = inputs.array('uuid', (asked) => asked.payers.map((payer) => payer.projectId));
+  const keyIds = inputs.array('uuid', (asked) => asked.payers.map((payer) => payer.rootKeyId));
+  return `SELECT ${BUDGET_COLUMNS}
+    FROM unnest(${accountIds}) AS payer (id), LATERAL (SELECT * FROM billing.budget WHERE account_id = payer.id OFFSET 0) AS b
+    WHERE (project_id IS NULL OR project_id = ANY (${projectIds})) AND (key_id IS NULL OR key_id = ANY (${keyIds}))
+    ORDER BY period, unit, dimension COLLATE "C", value COLLATE "C" NULLS FIRST`;
+});
 
 /** Amount of a hold `h` in the unit of a budget `b`. */
 const HELD_IN_UNIT = `CASE b.unit WHEN 'tokens' THEN coalesce(h.amount_tokens, 0) ELSE h.amount END`;
+
+type Window = Pick<BudgetState, 'budgetId' | 'accountId' | 'windowStart' | 'windowEnd'>;
+
+const WINDOW: Columns<Window> = {
+  id: ['uuid', (row) => row.budgetId],
+  payer_id: ['uuid', (row) => row.accountId],
+  window_start: ['timestamptz', (row) => new Date(row.windowStart).toISOString()],
+  window_end: ['timestamptz', (row) => renderMoment(row.windowEnd) ?? 'infinity'],
+};
 
 /**
  * Begins a new window. Its holds are counted: there are some when the database's clock was set back. Then the window begins earlier, and
  * keeps what was spent.
  */
-const OPEN_WINDOWS = {
-  name: 'open_budget_windows',
-  text: `UPDATE billing.budget b SET window_start = w.window_start, window_end = w.window_end,
+const OPEN_WINDOWS = statement<Window[], Pick<BudgetRow, 'id' | 'spent' | 'held' | 'passed'>>(
+  'open_budget_windows',
+  (inputs) => `UPDATE billing.budget b SET window_start = w.window_start, window_end = w.window_end,
       spent = CASE WHEN w.window_start < b.window_start THEN b.spent ELSE 0 END,
       passed = CASE WHEN w.window_start < b.window_start THEN b.passed ELSE 0 END,
       held = (SELECT coalesce(sum(${HELD_IN_UNIT}), 0) FROM billing.hold h WHERE b.dimension IS NULL AND h.account_id = b.account_id
         AND h.project_id = coalesce(b.project_id, h.project_id) AND ${isOfKey('h', 'b')} AND h.created_at >= w.window_start)
-    FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::timestamptz[]) AS w (id, payer_id, window_start, window_end)
+    FROM ${inputs.rows(WINDOW, (windows) => windows).as('w')}
     WHERE b.id = w.id AND b.account_id = w.payer_id RETURNING b.id, b.spent::text, b.held::text, b.passed`,
-};
+);
 
-const COUNT_EARLIER_HOLDS = {
-  name: 'count_earlier_holds',
-  text: `WITH earlier AS (
+/** Adds to what users and tags hold the holds from the new start of a window that begins earlier to the old one. */
+const COUNT_EARLIER_HOLDS = statement<Window[]>(
+  'count_earlier_holds',
+  (inputs) => `WITH earlier AS (
       SELECT b.id, b.account_id, b.window_end, h.attribution ->> b.dimension AS value, sum(${HELD_IN_UNIT}) AS held
-      FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::timestamptz[]) AS w (id, payer_id, from_time, to_time)
+      FROM ${inputs.rows(WINDOW, (windows) => windows).as('w')}
         JOIN billing.budget b ON b.id = w.id AND b.account_id = w.payer_id JOIN billing.hold h ON h.account_id = b.account_id
           AND h.project_id = coalesce(b.project_id, h.project_id) AND ${isOfKey('h', 'b')}
-          AND h.created_at >= w.from_time AND h.created_at < w.to_time AND h.attribution ->> b.dimension = coalesce(b.value, h.attribution ->> b.dimension)
+          AND h.created_at >= w.window_start AND h.created_at < w.window_end AND h.attribution ->> b.dimension = coalesce(b.value, h.attribution ->> b.dimension)
       GROUP BY b.id, b.account_id, b.window_end, h.attribution ->> b.dimension
     ), changed AS (
       UPDATE billing.budget_value v SET held = v.held + e.held FROM earlier e
@@ -51,7 +64,7 @@ const COUNT_EARLIER_HOLDS = {
     INSERT INTO billing.budget_value (budget_id, account_id, window_end, value, spent, held)
     SELECT id, account_id, window_end, value, 0, held FROM earlier e
     WHERE NOT EXISTS (SELECT FROM changed c WHERE c.budget_id = e.id AND c.value = e.value)`,
-};
+);
 
 /**
  * Reads the budgets that requests count in, by account, in the transaction that has locked the accounts. Each is in the window that contains
@@ -66,11 +79,7 @@ export async function readBudgets(
   const budgets = new Map(accountIds.map((accountId) => [accountId, new Map<string, BudgetState[]>()]));
   const payers = [...requests].filter(({ accountId }) => budgets.has(accountId));
   for (const payer of payers) for (const target of targetsOf(payer)) budgets.get(payer.accountId)?.set(target, []);
-  const { rows } = await execute<BudgetRow>(connection, READ_BUDGETS, [
-    plainArray(accountIds),
-    plainArray(payers.map(({ projectId }) => projectId)),
-    plainArray(payers.map(({ rootKeyId }) => rootKeyId)),
-  ]);
+  const { rows } = await READ_BUDGETS.execute(connection, { accountIds, payers });
   for (const budget of await inCurrentWindow(connection, rows.map(budgetState), now)) {
     budgets.get(budget.accountId)?.get(targetOf(budget))?.push(budget);
   }
@@ -81,35 +90,16 @@ export async function readBudgets(
 export async function inCurrentWindow(connection: PgConnection, budgets: BudgetState[], now: number): Promise<BudgetState[]> {
   const over = budgets.filter((budget) => !isWithin(budget, now, now));
   if (over.length === 0) return budgets;
-  const windows = new Map(over.map((budget) => [budget.budgetId, nextWindow(budget, now)]));
-  const { rows } = await execute<Pick<BudgetRow, 'id' | 'spent' | 'held' | 'passed'>>(connection, OPEN_WINDOWS, [
-    plainArray([...windows.keys()]),
-    plainArray(over.map(({ accountId }) => accountId)),
-    plainArray([...windows.values()].map(({ windowStart }) => new Date(windowStart).toISOString())),
-    plainArray([...windows.values()].map(({ windowEnd }) => renderMoment(windowEnd) ?? 'infinity')),
-  ]);
-  await countEarlierHolds(connection, over, windows);
-  const counted = new Map(
-    rows.map(({ id, spent, held, passed }) => [id, { spent: BigInt(spent), held: BigInt(held), passed, ...windows.get(id) }]),
+  const begun = over.map((budget) => ({ ...budget, ...nextWindow(budget, now) }));
+  const { rows } = await OPEN_WINDOWS.execute(connection, begun);
+  const earlier = begun.map((budget, position) => ({ ...budget, windowEnd: over[position]?.windowStart ?? budget.windowStart }));
+  const moved = earlier.filter(({ dimension, windowStart, windowEnd }) => dimension !== undefined && windowStart < windowEnd);
+  if (moved.length > 0) await COUNT_EARLIER_HOLDS.execute(connection, moved);
+  const windows = new Map(begun.map((budget) => [budget.budgetId, budget]));
+  const current = new Map(
+    rows.map(({ id, spent, held, passed }) => [id, { ...windows.get(id), spent: BigInt(spent), held: BigInt(held), passed }]),
   );
-  return budgets.map((budget) => ({ ...budget, ...counted.get(budget.budgetId) }));
-}
-
-/** Adds to what users and tags hold the holds from the new start of a window that begins earlier to the old one. */
-async function countEarlierHolds(
-  connection: PgConnection,
-  budgets: readonly BudgetState[],
-  windows: ReadonlyMap<string, Pick<BudgetState, 'windowStart'>>,
-): Promise<void> {
-  const startOf = ({ budgetId, windowStart }: BudgetState): number => windows.get(budgetId)?.windowStart ?? windowStart;
-  const earlier = budgets.filter((budget) => budget.dimension !== undefined && startOf(budget) < budget.windowStart);
-  if (earlier.length === 0) return;
-  await execute(connection, COUNT_EARLIER_HOLDS, [
-    plainArray(earlier.map(({ budgetId }) => budgetId)),
-    plainArray(earlier.map(({ accountId }) => accountId)),
-    plainArray(earlier.map((budget) => new Date(startOf(budget)).toISOString())),
-    plainArray(earlier.map(({ windowStart }) => new Date(windowStart).toISOString())),
-  ]);
+  return budgets.map((budget) => ({ ...budget, ...current.get(budget.budgetId) }));
 }
 
 /** Returns the window that contains `now`. Before the current one, when the clock was set back, the current one begins earlier. */

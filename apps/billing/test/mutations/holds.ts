@@ -48,15 +48,15 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
   [`${HOLDS}/renew.ts`]: [
     [
       'the lock of renewals, in order',
-      'WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE',
-      'WHERE id = ANY ($1::uuid[])',
+      'ORDER BY id FOR UPDATE',
+      '',
       LEASES,
       'renewals of the same holds in opposite orders do not deadlock',
     ],
     [
       'an older reading changes nothing',
-      'meter_prompt_tokens = CASE WHEN r.sequence > h.meter_sequence THEN',
-      'meter_prompt_tokens = CASE WHEN true THEN',
+      '{name} = CASE WHEN r.sequence > h.meter_sequence THEN',
+      '{name} = CASE WHEN true THEN',
       LEASES,
       'an older reading extends the lease and keeps the newer reading',
     ],
@@ -71,7 +71,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ['a stopped account stops', "p.enabled AND a.status = 'active' AS", 'p.enabled AS', LEASES, 'its account was stopped'],
   ],
   // ---- batches from memory ----
-  [`${BATCH}/apply-cached.ts`]: [
+  [`${BATCH}/batch-changes.ts`]: [
     [
       'an account that has changed stops the batch',
       ' AND a.xmin = s.version',
@@ -80,42 +80,35 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'a balance that another replica changes while the batch waits',
     ],
     ['a project that has changed stops the batch', ' AND p.version = s.version', '', CACHED, 'a revoked key'],
+    ['a missing account stops the cached batch', 'FROM changed_accounts) =', 'FROM changed_accounts) <=', CACHED, 'a debit'],
+    ['a missing project stops the cached batch', 'FROM changed_projects) =', 'FROM changed_projects) <=', CACHED, 'a disabled project'],
+    ['a hold that was not there', 'FROM settled) =', 'FROM settled) <=', WRITES, 'a hold to end'],
+    ['an account that was not there', 'FROM changed_accounts) =', 'FROM changed_accounts) <=', WRITES, 'an account'],
+    ['a project that was not there', 'FROM changed_projects) =', 'FROM changed_projects) <=', WRITES, 'a project'],
+  ],
+  [`${BATCH}/apply-cached.ts`]: [
     [
-      'a missing account stops the batch',
-      "billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($35), 'an account has changed'),",
-      "billing.demand((SELECT count(*) FROM changed_accounts) >= 0, 'an account has changed'),",
+      'a reserve that was decided before stops the batch',
+      `billing.demand_new(\${reserved.arrays}, \${refused.arrays})`,
+      `billing.demand((SELECT count(*) FROM \${reserved.as('r')}, \${refused.as('f')}) >= 0, '')`,
       CACHED,
-      'a debit',
+      'when it would be held',
     ],
-    [
-      'a missing project stops the batch',
-      "billing.demand((SELECT count(*) FROM changed_projects) = cardinality($43), 'a project has changed'),",
-      '',
-      CACHED,
-      'a disabled project',
-    ],
-    ['a reserve that was decided before stops the batch', 'billing.demand_new($51, $52, $53, $54),', '', CACHED, 'when it would be held'],
     [
       'reserves are looked up with a snapshot of their own',
-      'billing.demand_new($51, $52, $53, $54)',
-      "billing.demand(NOT EXISTS (SELECT FROM billing.settlement WHERE hold_id = ANY ($51::uuid[])) AND $52::uuid[] || $53::uuid[] || $54::uuid[] IS NOT NULL, '')",
+      `billing.demand_new(\${reserved.arrays}, \${refused.arrays})`,
+      `billing.demand(NOT EXISTS (SELECT FROM billing.settlement t JOIN \${reserved.as('r')} ON r.hold_id = t.hold_id) AND (SELECT count(*) FROM \${refused.as('f')}) >= 0, '')`,
       CACHED,
       'when its release was committed while the batch waited',
     ],
     [
       'a batch that is earlier than its moment is stopped',
-      'BETWEEN -$49::float8 AND $50::float8',
-      'BETWEEN -1e12 - $49::float8 AND $50::float8',
+      `BETWEEN -\${earlyMs}::float8`,
+      `BETWEEN -1e12 - \${earlyMs}::float8`,
       CACHED,
       'set by -3600000 ms',
     ],
-    [
-      'a batch that is late is stopped',
-      'BETWEEN -$49::float8 AND $50::float8',
-      'BETWEEN -$49::float8 AND 1e12 + $50::float8',
-      CACHED,
-      'set by 3600000 ms',
-    ],
+    ['a batch that is late is stopped', '{lateMs}::float8', '{lateMs}::float8 + 1e12', CACHED, 'set by 3600000 ms'],
     ['what was refused takes the lock', 'if (isRolledBack(error)) return undefined;', '', CACHED, 'a debit'],
   ],
   [`${BATCH}/account-cache.ts`]: [
@@ -172,31 +165,6 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'returned money pays for late settlements of the same batch',
     ],
   ],
-  // ---- writing ----
-  [`${BATCH}/write-rows.ts`]: [
-    [
-      'a hold that was not there',
-      "billing.demand((SELECT count(*) FROM settled) = cardinality($2), 'a hold to end was not there')",
-      'true',
-      WRITES,
-      'a hold to end',
-    ],
-    [
-      'an account that was not there',
-      "billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($35), 'an account was not there')",
-      'true',
-      WRITES,
-      'an account',
-    ],
-    [
-      'a project that was not there',
-      "billing.demand((SELECT count(*) FROM changed_projects) = cardinality($43), 'a project was not there')",
-      'true',
-      WRITES,
-      'a project',
-    ],
-  ],
-
   // ---- reaper ----
 
   [`${HOLDS}/reaper.ts`]: [

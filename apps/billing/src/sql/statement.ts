@@ -1,0 +1,101 @@
+import type { QueryResult, QueryResultRow } from 'pg';
+import type { PgConnection } from '#database/pg-connection.js';
+
+/** A prepared statement, parsed once per connection. */
+export interface Statement<Input, Row extends QueryResultRow> {
+  execute(connection: PgConnection, input: Input): Promise<QueryResult<Row>>;
+}
+
+type Value = string | number | bigint | boolean | object | null | undefined;
+
+/** Type of a column in Postgres, and its value in a row. */
+type Column<Row> = readonly [type: keyof typeof ARRAYS, read: (row: Row) => Value];
+
+/** Columns that a statement gets from rows, by name. Each is one parameter: the array of its values. */
+export type Columns<Row> = Readonly<Record<string, Column<Row>>>;
+
+/** Adds parameters to a statement while its text is built, and numbers them. Each method returns SQL. */
+export interface Inputs<Input> {
+  value(read: (input: Input) => Value): string;
+  array(type: Column<Input>[0], readAll: (input: Input) => readonly Value[]): string;
+  rows<Row>(columns: Columns<Row>, rowsOf: (input: Input) => readonly Row[]): RowsInput;
+}
+
+interface RowsInput {
+  /** Parameters with their types: `$1::uuid[], $2::int8[]`. */
+  readonly arrays: string;
+  readonly names: string;
+  /** The first of the parameters, and how many rows there are. */
+  readonly first: string;
+  readonly count: string;
+  /** A row of SQL for each: `unnest($1::uuid[], $2::int8[]) AS s (id, cost)`. */
+  as(alias: string): string;
+}
+
+/** A part of a statement: common table expressions, and a condition that makes the statement fail unless it holds. */
+export interface Change {
+  readonly changes: string;
+  readonly demand: string;
+}
+
+/** Builds a statement. The text is made once: per use, only the parameters are. */
+export function statement<Input, Row extends QueryResultRow = QueryResultRow>(
+  name: string,
+  build: (inputs: Inputs<Input>) => string,
+): Statement<Input, Row> {
+  const parts: ((input: Input) => unknown[])[] = [];
+  let last = 0;
+  const add = (types: readonly string[], part: (input: Input) => unknown[]): string[] => {
+    parts.push(part);
+    return types.map((type) => `$${++last}${type}`);
+  };
+  const text = build({
+    value: (read) => add([''], (input) => [read(input)]).join(),
+    array: (type, readAll) => add([`::${type}[]`], (input) => [ARRAYS[type](readAll(input))]).join(),
+    rows(columns, rowsOf) {
+      const encoders = Object.values(columns).map(([type, read]) => ({ encode: ARRAYS[type], read }));
+      const types = Object.values(columns).map(([type]) => `::${type}[]`);
+      const parameters = add(types, (input) => {
+        const rows = rowsOf(input);
+        return encoders.map(({ encode, read }) => encode(rows.map(read)));
+      });
+      const [arrays, first, names] = [parameters.join(', '), parameters[0] ?? '', namesOf(columns)];
+      return { arrays, names, first, count: `cardinality(${first})`, as: (alias) => `unnest(${arrays}) AS ${alias} (${names})` };
+    },
+  });
+  return { execute: (connection, input) => connection.query<Row>({ name, text, values: parts.flatMap((part) => part(input)) }) };
+}
+
+/** Returns `id, cost`. */
+export function namesOf(columns: Columns<never>): string {
+  return Object.keys(columns).join(', ');
+}
+
+/** Returns the assignments of an UPDATE from rows with the alias `s`: `held = s.held, spent = s.spent`. */
+export function assignmentsOf(columns: Columns<never>): string {
+  return Object.keys(columns)
+    .map((name) => `${name} = s.${name}`)
+    .join(', ');
+}
+
+/** Values that need no quotes are joined here. That is cheaper than the driver, which quotes every value. */
+const ARRAYS = {
+  uuid: plain,
+  xid: plain,
+  int2: plain,
+  int4: plain,
+  int8: plain,
+  numeric: plain,
+  timestamptz: plain,
+  text: (values: readonly Value[]): readonly Value[] => values,
+  json: quotedJson,
+  jsonb: quotedJson,
+};
+
+function plain(values: readonly Value[]): string {
+  return `{${values.map((value) => value ?? 'NULL').join(',')}}`;
+}
+
+function quotedJson(values: readonly Value[]): (string | null)[] {
+  return values.map((value) => (value === null || value === undefined ? null : JSON.stringify(value)));
+}
