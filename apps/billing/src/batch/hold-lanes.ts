@@ -1,3 +1,4 @@
+import { accountShard } from '#contracts/billing/account-shard.js';
 import type { ReserveOutcome, ReserveRequest, SettleOutcome } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { ownTraceId, traceIdOf } from '#tracing/trace-context.js';
@@ -93,7 +94,7 @@ export class HoldLanes {
   }
 
   private laneOf(accountId: string): Lane<LaneItem, Outcome> {
-    const lane = this.lanes[Number.parseInt(accountId.slice(-6), 16) % this.lanes.length];
+    const lane = this.lanes[accountShard(accountId, this.lanes.length)];
     if (!lane) throw new RangeError('there are no lanes');
     return lane;
   }

@@ -1,3 +1,4 @@
+import { accountShard } from '#contracts/billing/account-shard.js';
 import {
   type FailedItem,
   type HoldApplyReply,
@@ -53,8 +54,7 @@ export class HoldBatches {
   /** Returns the account's queue: its requests share batches, and a slow batch delays only the accounts of one queue. */
   private queueOf(accountId: string): Queue {
     if (this.replicaIds !== this.replicas.ids) this.makeQueues(this.replicas.ids);
-    // Billing chooses the account's lane by the same digits, so that a message becomes few batches.
-    return this.queues[Number.parseInt(accountId.slice(-6), 16) % this.queues.length] as Queue;
+    return this.queues[accountShard(accountId, this.queues.length)] as Queue;
   }
 
   /** Makes equally many queues for each replica. The queues before still send what they have. */
