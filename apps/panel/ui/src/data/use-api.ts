@@ -1,5 +1,6 @@
 import { type InfiniteData, keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { ApiError, callApi, type Method } from './api.js';
+import { isTouched } from './touched.js';
 
 interface ApiOptions {
   refetchMs?: number | undefined;
@@ -19,7 +20,7 @@ export function useApi<T>(path: string | null, { refetchMs, handles }: ApiOption
   });
 }
 
-/** A change: `run` makes it, and afterwards every page loads its data again. */
+/** A change: `request` describes it, and afterwards the page loads again what shows it. */
 export function useChange<Reply, Input = void>(request: (input: Input) => { method: Method; path: string; body?: unknown }) {
   const client = useQueryClient();
   return useMutation<Reply, Error, Input>({
@@ -27,7 +28,10 @@ export function useChange<Reply, Input = void>(request: (input: Input) => { meth
       const { method, path, body } = request(input);
       return callApi<Reply>(method, path, { body });
     },
-    onSuccess: () => client.invalidateQueries(),
+    onSuccess: (_reply, input) => {
+      const { path } = request(input);
+      return client.invalidateQueries({ predicate: ({ queryKey }) => isTouched(`${queryKey.at(-1)}`, path) });
+    },
     // What another person changed meanwhile.
     onError: (error) => (error instanceof ApiError && error.code === 'conflict' ? client.invalidateQueries() : undefined),
   });

@@ -1,0 +1,21 @@
+/** Resources that show a change of the named one. A change of a resource that is missing here shows everywhere: money, people, prices. */
+const SHOWN_BY: Record<string, readonly string[]> = {
+  budgets: ['budgets', 'overview', 'audit'],
+  keys: ['keys', 'overview', 'audit'],
+  projects: ['projects', 'keys', 'overview', 'audit'],
+  sessions: ['sessions', 'audit'],
+  invites: ['invites', 'audit'],
+  tokens: ['tokens', 'audit'],
+  ledger: ['ledger', 'audit'],
+};
+
+/** True when the reply of `GET path` may differ after a change at `changed`. */
+export function isTouched(path: string, changed: string): boolean {
+  const resource = wordsOf(changed).findLast((word) => word in SHOWN_BY);
+  const shown = resource === undefined ? undefined : SHOWN_BY[resource];
+  return shown === undefined || wordsOf(path).some((word) => shown.includes(word));
+}
+
+function wordsOf(path: string): string[] {
+  return path.replace(/\?.*/, '').split('/');
+}
