@@ -228,6 +228,7 @@ describe('the request of each command', () => {
     [`webhook rotate ${KEY_ID} --grace 0s`, 'billing.v1.webhook.rotate', { webhookId: KEY_ID, graceSeconds: 0 }],
     [`webhook remove ${KEY_ID}`, 'billing.v1.webhook.remove', { webhookId: KEY_ID }],
     [`budget remove ${KEY_ID}`, 'billing.v1.budget.remove', { budgetId: KEY_ID }],
+    [`budget remove ${KEY_ID} --account ${ID}`, 'billing.v1.budget.remove', { budgetId: KEY_ID, accountId: ID }],
     [
       `topup --account ${ID} --usd 25.00 --payment-id inv-1`,
       'billing.v1.topup.create',

@@ -1,5 +1,6 @@
 import type { PgConnection } from '#database/pg-connection.js';
-import { BUDGET_COLUMNS, type BudgetRow, budgetState, inCurrentWindow } from './read-budgets.js';
+import { type BudgetRow, budgetColumns, budgetState } from './budget.js';
+import { inCurrentWindow } from './read-budgets.js';
 
 /** Accounts of one call: with four round trips each, they take the reaper that calls less than a second. */
 const ACCOUNTS_MAX = 200;
@@ -8,7 +9,7 @@ const READ_DUE = `SELECT DISTINCT account_id FROM (
     SELECT account_id FROM billing.budget WHERE dimension IS NULL AND window_end <= clock_timestamp() ORDER BY window_end LIMIT $1) due
   ORDER BY account_id`;
 
-const READ_WINDOWS = `SELECT ${BUDGET_COLUMNS}, extract(epoch FROM clock_timestamp())::float8 * 1000 AS now
+const READ_WINDOWS = `SELECT ${budgetColumns()}, extract(epoch FROM clock_timestamp())::float8 * 1000 AS now
   FROM billing.budget b WHERE account_id = $1 AND dimension IS NULL AND window_end <= clock_timestamp()`;
 
 /**

@@ -1,8 +1,5 @@
 import type { BudgetState } from './budget.js';
 
-/** Percentages of the limit that a budget has if none are given. */
-export const THRESHOLDS_DEFAULT: readonly number[] = [50, 80, 100];
-
 /** Returns the thresholds that the budget has reached with what it has spent, and of which its window has had no event, ascending. */
 export function newlyPassed({ thresholds, limit, passed }: BudgetState, spent: bigint): number[] {
   return thresholds.filter((percent) => percent > passed && isReached(spent, limit, percent));

@@ -312,7 +312,7 @@ test('rows of windows that are over and of removed budgets are deleted, no other
      FROM billing.budget_value, (VALUES (0.9), (1.1), (30)) AS ago (hours) WHERE budget_id = $1`,
     [daily.budgetId],
   );
-  await removeBudget(ledger.prisma, removed.budgetId);
+  await removeBudget(ledger.prisma, { budgetId: removed.budgetId });
   const connection = await ledger.connect();
   expect(await sweepBudgetValues(connection)).toBe(3);
   const { rows } = await ledger.sql.query('SELECT spent, held FROM billing.budget_value WHERE account_id = $1 ORDER BY window_end', [

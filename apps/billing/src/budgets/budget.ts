@@ -1,6 +1,6 @@
 import type { BudgetPeriod, BudgetUnit } from '#contracts/billing/budgets.js';
 import type { ExceededBudget } from '#contracts/billing/holds.js';
-import type { BudgetWindow } from '../calendar/budget-window.js';
+import { type BudgetWindow, windowAt } from '../calendar/budget-window.js';
 import type { Payer } from '../payer/payer.js';
 
 /** A budget in its current window: a row of `billing.budget`. Amounts are in its unit: pico-USD or tokens. */
@@ -29,8 +29,18 @@ export interface BudgetState extends BudgetWindow {
   passed: number;
 }
 
-/** Columns of `billing.budget` that every query reads. Sums are text. */
-export interface BudgetColumns {
+/** Settings of a budget besides its limit. */
+export type BudgetSettings = Pick<BudgetState, 'timeZone' | 'startDay' | 'thresholds'>;
+
+/** Columns of a `BudgetRow`, of the table `b`. `used` selects what is spent and held. */
+export function budgetColumns(used = 'spent::text, held::text'): string {
+  return `b.id, account_id, project_id, key_id, dimension, value, period, time_zone, start_day, unit, limit_amount::text, ${used},
+      thresholds, passed,
+      (extract(epoch FROM window_start) * 1000)::float8 AS window_start, (extract(epoch FROM window_end) * 1000)::float8 AS window_end`;
+}
+
+/** A row of `billing.budget`: sums are text, times milliseconds. An end that a window does not have is an infinity, in Prisma's rows null. */
+export interface BudgetRow {
   id: string;
   account_id: string;
   project_id: string | null;
@@ -41,10 +51,40 @@ export interface BudgetColumns {
   time_zone: string;
   start_day: number;
   unit: BudgetUnit;
+  limit_amount: string;
   spent: string;
   held: string;
   thresholds: number[];
   passed: number;
+  window_start: number | null;
+  window_end: number | null;
+}
+
+export function budgetState(row: BudgetRow): BudgetState {
+  return {
+    budgetId: row.id,
+    accountId: row.account_id,
+    projectId: row.project_id,
+    keyId: row.key_id,
+    ...(row.dimension !== null && { dimension: row.dimension }),
+    ...(row.value !== null && { value: row.value }),
+    period: row.period,
+    timeZone: row.time_zone,
+    startDay: row.start_day,
+    unit: row.unit,
+    limit: BigInt(row.limit_amount),
+    spent: BigInt(row.spent),
+    held: BigInt(row.held),
+    thresholds: row.thresholds,
+    passed: row.passed,
+    windowStart: row.window_start ?? Number.NEGATIVE_INFINITY,
+    windowEnd: row.window_end ?? Number.POSITIVE_INFINITY,
+  };
+}
+
+/** Returns the window of a budget that contains `now`. */
+export function budgetWindowAt({ period, timeZone, startDay }: Pick<BudgetState, 'period'> & BudgetSettings, now: number): BudgetWindow {
+  return windowAt(period, timeZone, now, startDay);
 }
 
 /** Amounts that a request holds or spends, by unit of budgets. */

@@ -59,10 +59,14 @@ describe('a budget', () => {
     expect(created).toEqual(budget);
     expect([await set('7'), await set('9')]).toEqual([budget, { ...budget, limitPicoUsd: '9' }]);
     expect(await listBudgets(ledger.prisma, { accountId })).toEqual({ budgets: [{ ...budget, limitPicoUsd: '9' }] });
-    expect(await removeBudget(ledger.prisma, created.budgetId)).toEqual({ ...budget, limitPicoUsd: '9' });
+    const other = await ledger.customer({ topup: 1n });
+    await expect(removeBudget(ledger.prisma, { budgetId: created.budgetId, accountId: other.accountId })).rejects.toMatchObject({
+      code: 'not_found',
+    });
+    expect(await removeBudget(ledger.prisma, { budgetId: created.budgetId, accountId })).toEqual({ ...budget, limitPicoUsd: '9' });
     expect(await listBudgets(ledger.prisma, { accountId })).toEqual({ budgets: [] });
     await expect(listBudgets(ledger.prisma, { accountId, budgetId: created.budgetId })).rejects.toMatchObject({ code: 'not_found' });
-    await expect(removeBudget(ledger.prisma, created.budgetId)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(removeBudget(ledger.prisma, { budgetId: created.budgetId })).rejects.toMatchObject({ code: 'not_found' });
     const { rows } = await ledger.sql.query('SELECT action, before, after FROM billing.audit WHERE target = $1 ORDER BY id', [
       `budget/${created.budgetId}`,
     ]);

@@ -1,38 +1,28 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Level } from '../limits/operator-limits.js';
+import { type BudgetSettings, budgetState } from './budget.js';
+import type { StoredBudget } from './stored-budget.js';
 
-/** A budget as it is stored. Amounts are texts in its unit. */
-interface StoredBudget {
-  set_by: Level;
-  limit: string;
-  /** The operator's limit, where the customer has lowered it. Null: `limit`. */
-  operator_limit: string | null;
-  time_zone: string;
-  start_day: number;
-  thresholds: readonly number[];
-}
-
-/** Settings that replace those of a budget. */
-interface NewSettings {
+/** The limit and settings that a change gives to a budget. */
+interface Change {
   level: Level;
   limit: string;
-  timeZone: string;
-  startDay: number;
-  thresholds: readonly number[];
+  settings: BudgetSettings;
 }
 
 /**
  * Demands that a customer changes nothing of a budget of the operator but its limit, and this to at most the operator's.
  * @throws {ServiceError} `permission_denied`.
  */
-export function requireSettable(row: StoredBudget | undefined, settings: NewSettings): void {
-  if (row?.set_by !== 'operator' || settings.level === 'operator') return;
-  if (BigInt(settings.limit) > BigInt(row.operator_limit ?? row.limit)) {
+export function requireSettable(row: StoredBudget | undefined, { level, limit, settings }: Change): void {
+  if (row?.set_by !== 'operator' || level === 'operator') return;
+  if (BigInt(limit) > BigInt(row.operator_limit ?? row.limit_amount)) {
     throw refusal('A customer may not raise it above the limit of the operator.', 'period');
   }
-  const param = row.time_zone !== settings.timeZone ? 'timeZone' : row.start_day !== settings.startDay ? 'startDay' : undefined;
-  const changed = param ?? (isDeepStrictEqual([...row.thresholds], [...settings.thresholds]) ? undefined : 'thresholds');
+  const present = budgetState(row);
+  const names = Object.keys(settings) as (keyof BudgetSettings)[];
+  const changed = names.find((name) => !isDeepStrictEqual(present[name], settings[name]));
   if (changed) throw refusal('A customer may only change its limit.', changed);
 }
 
@@ -44,10 +34,10 @@ export function requireRemovable(row: StoredBudget, level: Level): void {
 /** Returns who a budget is of when its limit is changed, and the operator's limit where the customer's is lower. */
 export function operatorLimitAfter(
   row: StoredBudget,
-  { level, limit }: Pick<NewSettings, 'level' | 'limit'>,
+  { level, limit }: Pick<Change, 'level' | 'limit'>,
 ): { setBy: Level; operatorLimit: string | null } {
   if (level === 'operator') return { setBy: 'operator', operatorLimit: null };
-  const most = row.operator_limit ?? row.limit;
+  const most = row.operator_limit ?? row.limit_amount;
   return { setBy: row.set_by, operatorLimit: row.set_by === 'customer' || most === limit ? null : most };
 }
 

@@ -1,20 +1,25 @@
 import type { PgConnection } from '#database/pg-connection.js';
-import { isWithin, windowAt } from '../calendar/budget-window.js';
+import { isWithin } from '../calendar/budget-window.js';
 import { isOfKey } from '../payer/key-roots.js';
 import type { Payer } from '../payer/payer.js';
 import { type Columns, statement } from '../sql/statement.js';
-import { type BudgetColumns, type BudgetState, type BudgetsOfAccount, renderMoment, targetOf, targetsOf } from './budget.js';
-
-/** Columns of a `BudgetRow`, of the table `b`. */
-export const BUDGET_COLUMNS = `b.id, account_id, project_id, key_id, dimension, value, period, time_zone, start_day, unit, limit_amount::text, spent::text, held::text,
-      thresholds, passed,
-      (extract(epoch FROM window_start) * 1000)::float8 AS window_start, (extract(epoch FROM window_end) * 1000)::float8 AS window_end`;
+import {
+  type BudgetRow,
+  type BudgetState,
+  type BudgetsOfAccount,
+  budgetColumns,
+  budgetState,
+  budgetWindowAt,
+  renderMoment,
+  targetOf,
+  targetsOf,
+} from './budget.js';
 
 const READ_BUDGETS = statement<{ accountIds: readonly string[]; payers: readonly Payer[] }, BudgetRow>('read_budgets', (inputs) => {
   const accountIds = inputs.array('uuid', (asked) => asked.accountIds);
   const projectIds = inputs.array('uuid', (asked) => asked.payers.map((payer) => payer.projectId));
   const keyIds = inputs.array('uuid', (asked) => asked.payers.map((payer) => payer.rootKeyId));
-  return `SELECT ${BUDGET_COLUMNS}
+  return `SELECT ${budgetColumns()}
     FROM unnest(${accountIds}) AS payer (id), LATERAL (SELECT * FROM billing.budget WHERE account_id = payer.id OFFSET 0) AS b
     WHERE (project_id IS NULL OR project_id = ANY (${projectIds})) AND (key_id IS NULL OR key_id = ANY (${keyIds}))
     ORDER BY period, unit, dimension COLLATE "C", value COLLATE "C" NULLS FIRST`;
@@ -103,38 +108,6 @@ export async function inCurrentWindow(connection: PgConnection, budgets: BudgetS
 }
 
 /** Returns the window that contains `now`. Before the current one, when the clock was set back, the current one begins earlier. */
-function nextWindow(
-  { period, timeZone, startDay, windowStart, windowEnd }: BudgetState,
-  now: number,
-): Pick<BudgetState, 'windowStart' | 'windowEnd'> {
-  return now < windowStart ? { windowStart: now, windowEnd } : windowAt(period, timeZone, now, startDay);
-}
-
-/** A row of `READ_BUDGETS`. Times are in milliseconds; a window without ends has infinities. */
-export interface BudgetRow extends BudgetColumns {
-  limit_amount: string;
-  window_start: number;
-  window_end: number;
-}
-
-export function budgetState(row: BudgetRow): BudgetState {
-  return {
-    budgetId: row.id,
-    accountId: row.account_id,
-    projectId: row.project_id,
-    keyId: row.key_id,
-    ...(row.dimension !== null && { dimension: row.dimension }),
-    ...(row.value !== null && { value: row.value }),
-    period: row.period,
-    timeZone: row.time_zone,
-    startDay: row.start_day,
-    unit: row.unit,
-    limit: BigInt(row.limit_amount),
-    spent: BigInt(row.spent),
-    held: BigInt(row.held),
-    thresholds: row.thresholds,
-    passed: row.passed,
-    windowStart: row.window_start,
-    windowEnd: row.window_end,
-  };
+function nextWindow(budget: BudgetState, now: number): Pick<BudgetState, 'windowStart' | 'windowEnd'> {
+  return now < budget.windowStart ? { windowStart: now, windowEnd: budget.windowEnd } : budgetWindowAt(budget, now);
 }

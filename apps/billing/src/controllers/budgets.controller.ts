@@ -42,7 +42,7 @@ export class BudgetsController {
   }
 
   @Serves(budgetRemove)
-  async remove({ budgetId }: BudgetRemoveRequest, { caller }: CallContext): Promise<Budget> {
-    return orUnavailable(removeBudget(this.prisma, budgetId, { caller, logger: this.logger }));
+  async remove(request: BudgetRemoveRequest, { caller }: CallContext): Promise<Budget> {
+    return orUnavailable(removeBudget(this.prisma, request, { caller, logger: this.logger }));
   }
 }

@@ -146,7 +146,7 @@ test.each([
     await expect(set('101')).rejects.toMatchObject(DENIED('period'));
     await expect(set('50', { timeZone: 'Asia/Tokyo' })).rejects.toMatchObject(DENIED('timeZone'));
     await expect(set('50', { startDay: 2 })).rejects.toMatchObject(DENIED('startDay'));
-    await expect(removeBudget(ledger.prisma, budgetId, CUSTOMER)).rejects.toMatchObject(DENIED('budgetId'));
+    await expect(removeBudget(ledger.prisma, { budgetId }, CUSTOMER)).rejects.toMatchObject(DENIED('budgetId'));
     expect(await set('50')).toMatchObject({ limitPicoUsd: '50', operatorLimitPicoUsd: '100' });
     await expect(set('101')).rejects.toMatchObject(DENIED('period'));
     expect(await set('60')).toMatchObject({ limitPicoUsd: '60', operatorLimitPicoUsd: '100' });
@@ -155,7 +155,7 @@ test.each([
     const raised = await setBudget(ledger.prisma, { accountId, ...of, period: 'month', limitPicoUsd: '300' });
     expect(raised).toMatchObject({ limitPicoUsd: '300' });
     expect(raised).not.toHaveProperty('operatorLimitPicoUsd');
-    expect(await removeBudget(ledger.prisma, budgetId)).toMatchObject({ budgetId });
+    expect(await removeBudget(ledger.prisma, { budgetId })).toMatchObject({ budgetId });
   },
 );
 
@@ -174,7 +174,7 @@ test('a budget of a customer is its own until the operator sets it', async () =>
   expect(await set(20, CUSTOMER, 'Asia/Tokyo')).toMatchObject({ setBy: 'customer', limitTokens: 20 });
   const { budgetId, ...budget } = await set(15);
   expect(budget).not.toHaveProperty('setBy');
-  await expect(removeBudget(ledger.prisma, budgetId, CUSTOMER)).rejects.toMatchObject(DENIED('budgetId'));
+  await expect(removeBudget(ledger.prisma, { budgetId }, CUSTOMER)).rejects.toMatchObject(DENIED('budgetId'));
   expect(await set(5, CUSTOMER)).toMatchObject({ limitTokens: 5, operatorLimitTokens: 15 });
   const { rows } = await ledger.sql.query(`SELECT before, after FROM billing.audit WHERE target = $1 ORDER BY id DESC LIMIT 2`, [
     `budget/${budgetId}`,

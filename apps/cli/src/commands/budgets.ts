@@ -126,10 +126,13 @@ export const budgetCommands = [
   command({
     name: 'budget remove',
     summary: 'Remove a budget; running requests are not affected',
-    parameters: { budgetId: argument(wholeId, 'id of the budget') },
-    examples: ['budget remove <budget-id>'],
+    parameters: {
+      budgetId: argument(wholeId, 'id of the budget'),
+      account: optional(accountId, 'id of the account that must have the budget'),
+    },
+    examples: ['budget remove <budget-id>', 'budget remove <budget-id> --account <account-id>'],
     endpoint: budgetRemove,
-    request: ({ budgetId }) => ({ budgetId }),
+    request: ({ budgetId, account }) => ({ budgetId, accountId: account }),
     render: (budget) => `removed\n${renderBudget(budget)}`,
   }),
 ];

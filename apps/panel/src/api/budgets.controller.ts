@@ -7,7 +7,6 @@ import {
   budgetRemove,
   budgetSet,
 } from '#contracts/billing/budgets.js';
-import { PanelError } from '../errors/panel-error.js';
 import { Handles } from '../http/handles.decorator.js';
 import { IdPipe } from '../http/id.pipe.js';
 import type { PanelRequest } from '../requests/panel-request.js';
@@ -36,14 +35,12 @@ export class BudgetsController {
   }
 
   @Handles('removeBudget')
-  async remove(
+  remove(
     @Req() request: PanelRequest,
     @Param('accountId', IdPipe) accountId: string,
     @Input(BudgetRemoveRequest) message: BudgetRemoveRequest,
   ): Promise<Budget> {
-    // The guards have checked the account of the path, not that of the budget.
-    const { budgets } = await this.services.ask(budgetList, { accountId, ...message });
-    if (budgets.length === 0) throw new PanelError('not_found', 'There is no such thing, or it belongs to another account.');
-    return this.services.change(request, budgetRemove, message);
+    // The guards have checked the account of the path. Billing demands that it has the budget.
+    return this.services.change(request, budgetRemove, { ...message, accountId });
   }
 }

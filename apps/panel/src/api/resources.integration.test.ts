@@ -220,12 +220,13 @@ test('a budget is set in the account of the path, and removed there alone', asyn
       return reply;
     };
   };
-  panel.messaging.answer(
-    budgetList,
-    ({ accountId, budgetId: id }): BudgetListReply => ({ budgets: accountId === ACME && (id ?? budgetId) === budgetId ? [budget] : [] }),
-  );
+  panel.messaging.answer(budgetList, (): BudgetListReply => ({ budgets: [budget] }));
   panel.messaging.answer(budgetSet, keep(budget));
-  panel.messaging.answer(budgetRemove, keep(budget));
+  panel.messaging.answer(budgetRemove, (message) => {
+    calls.push(message);
+    if (message.accountId !== ACME) throw new ServiceError('not_found', 'The account has no such budget.', 'budgetId');
+    return budget;
+  });
   const body = { accountId: OTHER, projectId: PROJECT, period: 'month', limitPicoUsd: '5' };
   const set = await panel.send(`/accounts/${ACME}/budgets`, { method: 'PUT', body, cookie: owner.cookie });
   const list = await panel.send(`/accounts/${ACME}/budgets`, { cookie: viewer.cookie });
@@ -240,7 +241,11 @@ test('a budget is set in the account of the path, and removed there alone', asyn
     200,
     budget,
   ]);
-  expect(calls).toEqual([{ ...body, accountId: ACME }, { budgetId }]);
+  expect(calls).toEqual([
+    { ...body, accountId: ACME },
+    { budgetId, accountId: OTHER },
+    { budgetId, accountId: ACME },
+  ]);
 });
 
 test('a new budget replaces none: the reply to making it again has the present one [money-create-budget]', async () => {

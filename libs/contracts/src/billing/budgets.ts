@@ -157,9 +157,11 @@ export const budgetValues = new Endpoint<BudgetValuesRequest, BudgetValuesReply>
 
 export class BudgetRemoveRequest {
   @Id() budgetId!: string;
+  /** Account that must have the budget. Absent: any. */
+  @IsOptional() @Id() accountId?: string;
 }
 
-/** Replies `permission_denied` when a customer would remove an operator's budget. */
+/** Replies `not_found` when there is no such budget or another account has it, and `permission_denied` when a customer would remove an operator's budget. */
 export const budgetRemove = new Endpoint<BudgetRemoveRequest, Budget>(
   'billing.v1.budget.remove',
   BudgetRemoveRequest,
