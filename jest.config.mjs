@@ -10,6 +10,8 @@ const shared = {
   transform: { '^.+\\.ts$': ['@swc/jest'] }, // options come from .swcrc
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
 };
+/** One registry of modules for all files of a process. */
+const native = { ...shared, runner: '<rootDir>/scripts/testing/native-runner.mjs' };
 const besideTheCode = ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/scripts'];
 
 /**
@@ -27,7 +29,7 @@ export default {
   modulePathIgnorePatterns: ['<rootDir>/.local/', '<rootDir>/dist/', '<rootDir>/bench/'],
   projects: [
     {
-      ...shared,
+      ...native,
       displayName: 'unit',
       roots: [...besideTheCode, '<rootDir>/test/simulation'],
       testRegex: '(?<!\\.integration|\\.long)\\.test\\.m?[jt]s$',

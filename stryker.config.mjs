@@ -38,7 +38,7 @@ export default {
   testRunner: 'jest',
   testRunnerNodeArgs: ['--experimental-vm-modules', '--no-warnings'],
   plugins: ['@stryker-mutator/jest-runner'],
-  jest: { config: { ...unit, roots: ['<rootDir>/apps/billing', '<rootDir>/libs/money'] } },
+  jest: { config: { ...unit, runner: 'jest-runner', roots: ['<rootDir>/apps/billing', '<rootDir>/libs/money'] } },
   coverageAnalysis: 'perTest',
   mutator: { excludedMutations: ['StringLiteral'] }, // texts of errors
   thresholds: { high: 90, low: 80, break: 70 },

@@ -63,7 +63,7 @@ export function withValues(object) {
   return copy;
 }
 
-/** Text of values.yaml for the objects of the base. */
+/** Text of charts/tollgate/values.yaml for the objects of the base. */
 export function valuesText(objects, components) {
   const services = SERVICES.map((name) => {
     const { spec } = objects.find((object) => object.kind === 'Deployment' && object.metadata.name === name);

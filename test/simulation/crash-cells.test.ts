@@ -1,15 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { jest } from '@jest/globals';
 import { TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import type { Event, Step } from './crash-matrix.js';
+import { billOf, REPORTED } from './request-story.js';
 import { CACHE_WRITES, HIDDEN_TOKENS, type Script } from './simulated-upstream.js';
-
-// node:timers/promises keeps the real timers when it is imported before the virtual time is installed. So its users are imported below.
-jest.unstable_mockModule('node:timers/promises', () => ({
-  setTimeout: (delayMs: number) => new Promise<void>((resolve) => setTimeout(resolve, delayMs)),
-}));
-const { runRequest } = await import('./world.js');
-const { billOf, REPORTED } = await import('./request-story.js');
+import { runRequest } from './world.js';
 
 /** Each seed has an upstream with another speed, and so other progress at the fault. */
 const SEEDS = [1, 2, 3, 4];

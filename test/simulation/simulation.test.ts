@@ -1,12 +1,6 @@
-import { jest } from '@jest/globals';
 import { longOr } from '#testing/long-run.js';
 import { CrashMatrix } from './crash-matrix.js';
-
-// node:timers/promises keeps the real timers when it is imported before the virtual time is installed.
-jest.unstable_mockModule('node:timers/promises', () => ({
-  setTimeout: (delayMs: number) => new Promise<void>((resolve) => setTimeout(resolve, delayMs)),
-}));
-const { runWorld } = await import('./world.js');
+import { runWorld } from './world.js';
 
 const SEEDS = longOr(20, 1_000);
 const REQUESTS = 200;

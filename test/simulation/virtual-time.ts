@@ -1,3 +1,6 @@
+import { syncBuiltinESMExports } from 'node:module';
+import timers from 'node:timers/promises';
+
 /**
  * Virtual time, which advances when no work is left at the present moment. While it is installed it replaces all timers and clocks of the
  * process, so that a run depends on its seed alone and minutes pass in milliseconds.
@@ -12,6 +15,7 @@ export class VirtualTime {
     setInterval,
     clearInterval,
     setImmediate,
+    delay: timers.setTimeout,
     dateNow: Date.now,
     performanceNow: performance.now,
   };
@@ -26,16 +30,20 @@ export class VirtualTime {
     global.setTimeout = (action: Action, delayMs = 0, ...values: unknown[]) => this.add(action, Math.max(0, delayMs), false, values);
     global.setInterval = (action: Action, delayMs = 1, ...values: unknown[]) => this.add(action, delayMs, true, values);
     global.setImmediate = (action: Action, ...values: unknown[]) => this.add(action, 0, false, values);
-    global.clearTimeout = global.clearInterval = (timer: Timer | undefined) => timer?.cancel();
+    // A timer of before the installation may fire meanwhile and clear itself.
+    global.clearTimeout = global.clearInterval = (timer?: Timer | NodeJS.Timeout) =>
+      timer instanceof Timer ? timer.cancel() : this.real.clearTimeout(timer);
     Date.now = () => EPOCH_MS + Math.floor(this.now);
     performance.now = () => this.now;
+    replaceDelay((delayMs) => new Promise((resolve) => setTimeout(resolve, delayMs)));
   }
 
   restore(): void {
-    const { dateNow, performanceNow, ...timers } = this.real;
-    Object.assign(globalThis, timers);
+    const { delay, dateNow, performanceNow, ...globals } = this.real;
+    Object.assign(globalThis, globals);
     Date.now = dateNow;
     performance.now = performanceNow;
+    replaceDelay(delay);
   }
 
   /** Runs everything that is due within `forMs`. */
@@ -145,4 +153,10 @@ class Timer {
 
 function isBefore(a: Entry, b: Entry): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order);
+}
+
+/** Replaces `setTimeout` of `node:timers/promises` for all that have imported it. */
+function replaceDelay(setTimeout: (delayMs: number) => Promise<unknown>): void {
+  Object.assign(timers, { setTimeout });
+  syncBuiltinESMExports();
 }

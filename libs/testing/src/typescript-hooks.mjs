@@ -13,6 +13,10 @@ registerHooks({
   load(url, context, next) {
     if (!url.endsWith('.ts')) return next(url, context);
     const filename = fileURLToPath(url);
-    return { format: 'module', source: transformSync(readFileSync(filename, 'utf8'), { filename }).code, shortCircuit: true };
+    return {
+      format: 'module',
+      source: transformSync(readFileSync(filename, 'utf8'), { filename, sourceMaps: 'inline' }).code,
+      shortCircuit: true,
+    };
   },
 });

@@ -1004,14 +1004,20 @@ $$;
 CREATE CONSTRAINT TRIGGER audit_is_linked AFTER INSERT ON billing.audit DEFERRABLE INITIALLY DEFERRED
   FOR EACH ROW EXECUTE FUNCTION billing.link_audit();
 
+-- A UUIDv7: 48 bits of milliseconds, the version, 12 bits of microseconds, and random ones. Audit rows of one transaction sort in the order
+-- in which it wrote them.
+CREATE FUNCTION billing.id_of(moment timestamptz) RETURNS uuid LANGUAGE sql VOLATILE AS $$
+  SELECT encode(overlay(uuid_send(gen_random_uuid())
+    PLACING int8send((micros / 1000 << 16) | x'7000'::bigint | micros % 1000) FROM 1 FOR 8), 'hex')::uuid
+  FROM (SELECT floor(extract(epoch FROM moment) * 1000000)::bigint AS micros) AS clock
+$$;
+
 -- Writes the audit row of a change, and returns it for the log. `caller` has actor, actorName, via, ip and requestId.
 CREATE FUNCTION billing.record_audit(caller jsonb, action text, account_id uuid, target text, reason text, before jsonb, after jsonb)
 RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   at timestamptz := clock_timestamp();
-  -- A random UUID whose first 48 bits are the milliseconds, and whose version is 7 instead of 4.
-  id uuid := encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
-    PLACING substring(int8send(floor(extract(epoch FROM at) * 1000)::bigint) FROM 3) FROM 1 FOR 6), 52, 1), 53, 1), 'hex')::uuid;
+  id uuid := billing.id_of(at);
 BEGIN
   INSERT INTO billing.audit (id, at, actor, actor_name, via, ip, request_id, action, account_id, target, reason, before, after)
   VALUES (id, at, caller ->> 'actor', caller ->> 'actorName', caller ->> 'via', caller ->> 'ip', caller ->> 'requestId', action, account_id,
@@ -1360,9 +1366,7 @@ BEGIN
   UPDATE billing.account SET event_sequence = event_sequence + 1,
     refused_at = CASE WHEN NEW.kind IN ('balance-exhausted', 'budget-exhausted') THEN NEW.created_at ELSE refused_at END
   WHERE id = NEW.account_id RETURNING event_sequence INTO NEW.sequence;
-  -- A random UUID whose first 48 bits are the milliseconds, and whose version is 7 instead of 4.
-  NEW.id := encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
-    PLACING substring(int8send(floor(extract(epoch FROM NEW.created_at) * 1000)::bigint) FROM 3) FROM 1 FOR 6), 52, 1), 53, 1), 'hex')::uuid;
+  NEW.id := billing.id_of(NEW.created_at);
   RETURN NEW;
 END
 $$;
