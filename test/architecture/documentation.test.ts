@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Registry } from 'prom-client';
 import { ServiceConfig } from '#config/service-config.js';
+import { MONEY_EVENT_KINDS } from '#contracts/billing/events.js';
 import { watchPool } from '#database/pool-metrics.js';
 import { createNatsMetrics } from '#messaging/nats-metrics.js';
 import { ForwardProxyConfig } from '#network/forward-proxy/forward-proxy.config.js';
@@ -108,6 +109,34 @@ test.each([
     expect(documented.sort(byName)).toEqual(expected.sort(byName));
   },
 );
+
+test('docs/webhooks.md names the writer of each kind of money event', () => {
+  const [, table = ''] = /^\| kind \| written by \|\n.*\n((?:\|.*\n)+)/m.exec(readFileSync('docs/webhooks.md', 'utf8')) ?? [];
+  const writers = table
+    .trimEnd()
+    .split('\n')
+    .flatMap((row) => {
+      const [kinds = [], places = []] = row.split(' | ').map((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name));
+      return kinds.map((kind) => ({ kind, places }));
+    });
+  const billing = readdirSync('prisma/migrations')
+    .map((name) => join('prisma/migrations', name, 'migration.sql'))
+    .filter((file) => existsSync(file))
+    .map((file) => readFileSync(file, 'utf8'))
+    .join('\n');
+  const textOf = (place: string): string => {
+    if (place.includes('/')) return readFileSync(place, 'utf8');
+    const [trigger = '', name = ''] =
+      new RegExp(`^CREATE TRIGGER ${place} .*?EXECUTE FUNCTION ([\\w.]+)\\([^)]*\\);$`, 'ms').exec(billing) ?? [];
+    return trigger + (new RegExp(`^CREATE FUNCTION ${name}\\(.*?^\\$\\$;$`, 'ms').exec(billing)?.[0] ?? '');
+  };
+  expect(writers.map(({ kind }) => kind).sort()).toEqual([...MONEY_EVENT_KINDS].sort());
+  expect(
+    writers.flatMap(({ kind, places }) =>
+      places.filter((place) => !textOf(place).includes(`'${kind}'`)).map((place) => `${place}: ${kind}`),
+    ),
+  ).toEqual([]);
+});
 
 test('the pages name exactly the metrics of the code', () => {
   const inCode = new Set(

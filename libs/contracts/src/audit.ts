@@ -35,10 +35,10 @@ export interface AuditEntry extends Omit<Caller, 'level'> {
   /** UUID v7: ids are in the order of time, over the journals of all services. */
   id: string;
   at: string;
-  /** Subject of the call without service and version: `account.create`. */
+  /** The change: `account.create`, `budget.update`. */
   action: string;
   accountId: string | null;
-  /** The changed row: `account/<id>`, `project/<id>`, `key/<id>`, `movement/<id>`, `revision/<n>`, `price/<id>`. */
+  /** The changed row: `account/<id>`, `project/<id>`, `key/<id>`, `budget/<id>`, `movement/<id>`, `revision/<n>`, `price/<id>`. */
   target: string;
   reason: string | null;
   /** Changed fields. Null for a new row. */

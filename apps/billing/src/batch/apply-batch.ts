@@ -20,8 +20,8 @@ const caches = new WeakMap<PgConnection, AccountCache>();
 
 /**
  * Applies one batch, the only operation that moves the money of requests. A batch whose accounts are cached takes one round trip
- * (`applyCached`). Any other locks its accounts, reads, folds, writes and commits, in two. A cached batch that the database refuses is
- * repeated this way, so it takes three.
+ * (`applyCached`). Otherwise the batch locks its accounts, reads, folds, writes and commits, in two round trips; budgets, their users and
+ * tags, limits, and a hold of another account each add one. A cached batch that fails is repeated this way.
  *
  * Every write to an account happens under its row lock, so replicas are serial per account. The isolation level is READ COMMITTED because
  * each statement after the lock must see what was committed before it.

@@ -25,7 +25,7 @@ export async function applyCached(
   const state = moment === undefined ? undefined : cache.stateOf(batch, moment);
   if (!state) return undefined;
   const applied = foldBatch(state, batch, times);
-  // Events are rare, so that only the batches under the lock write them.
+  // Only batches under the lock write the events of `decideEvents`: they are rare. Triggers write theirs here as well.
   if (applied.rows.events.length > 0) return undefined;
   const rows = {
     ...applied.rows,
@@ -101,12 +101,12 @@ function statementFor(rows: BatchRows): Statement<CachedBatch, Answer> {
 
 /**
  * Returns the text of the statement that writes a batch that was decided from the cache: one transaction, which fails if the database has
- * changed. `billing.demand` raises when its condition is not true; `billing.demand_new` raises when an id to reserve is already open or
- * settled. Postgres evaluates the demands in their order. The first one locks the accounts, for which other batches wait. An UPDATE that
- * waited for a lock compares the new row, and `demand_new` takes its own snapshots, so both see what was committed meanwhile.
+ * changed. `billing.demand` raises when its condition is not true. `billing.demand_new` raises when the id of a reserve is settled, or that of a
+ * refused one open; the primary key of `billing.hold` refuses a second hold of an admitted one. Postgres evaluates the demands in their order:
+ * the first reads the result of the UPDATE of the accounts, which locks them, so the others run under the lock. An UPDATE that waited for a
+ * lock compares the new row, and `demand_new` takes its own snapshots, so both see what was committed meanwhile.
  *
- * The bounds of the batch's time refuse a statement that arrives late, after its batch was repeated on another connection. The holds that
- * the batch opens are checked by their primary key.
+ * The bounds of the batch's time fail a statement that arrives late, after its batch was repeated on another connection.
  */
 function writeCachedBatch(inputs: Inputs<CachedBatch>, parts: readonly Part[]): string {
   const at = inputs.value((batch) => batch.at);
@@ -130,7 +130,7 @@ interface CachedBatch extends WrittenBatch {
   reserves: readonly ReserveRequest[];
   /** The reserves that open no hold. */
   refused: readonly ReserveRequest[];
-  /** Milliseconds that the batch's time may be after the clock, and before it. */
+  /** Milliseconds that the batch's time may be after the database's clock (early), and before it (late). */
   earlyMs: number;
   lateMs: number;
 }

@@ -11,9 +11,9 @@ import { type BatchDraft, usesOf } from './batch-draft.js';
 const REFUSAL_PAUSE_MS = 60_000;
 
 /**
- * Adds the events that only a batch knows: thresholds that budgets have passed, and refusals for money. Triggers write those that the change
- * of a row tells. Budgets of each user or each value of a tag have none: an account may have a million of them. Call when everything else is
- * decided.
+ * Adds `budget-threshold`, `budget-exhausted` and `balance-exhausted`. Triggers on accounts, movements and budgets write `balance-low`,
+ * `account-frozen`, `plan-expired` and `budget-reset`. Budgets of each user or each value of a tag have no events: an account may have a
+ * million of them. Call when everything else is decided.
  */
 export function decideEvents(draft: BatchDraft, reserves: readonly ReserveRequest[], outcomes: readonly ReserveOutcome[]): void {
   for (const ofAccount of draft.budgets.values())
@@ -26,8 +26,8 @@ export function decideEvents(draft: BatchDraft, reserves: readonly ReserveReques
 }
 
 /**
- * Depends on the sums alone, not on what this batch has added: so no threshold is missed that a replica without events has passed. A sum that
- * is not known is checked when the batch is written.
+ * Compares the whole sum, not what this batch has added, so that no threshold is missed. Where the sum was not read, the statement that writes
+ * the batch fails at a threshold, and the batch is repeated under the lock.
  */
 function passThresholds(draft: BatchDraft, budget: BudgetState): void {
   const account = draft.accounts.get(budget.accountId);

@@ -112,8 +112,8 @@ const READ_ELSEWHERE = statement<readonly string[], Pick<BatchRow, 'holds' | 'se
 });
 
 /**
- * Begins a transaction, locks the accounts of the batch and reads its state, in one round trip. Lock and read are two statements because
- * only a statement after the lock sees what was committed while it waited.
+ * Begins a transaction, locks the accounts of the batch and reads its state, in one round trip; then reads budgets and limits, where there are
+ * any. Lock and read are two statements because only a statement after the lock sees what was committed while it waited.
  */
 export async function readState(connection: PgConnection, batch: Batch, now?: number): Promise<BatchState> {
   const { settles, reserves, sweeps = [] } = batch;

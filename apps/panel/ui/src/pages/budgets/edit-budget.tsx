@@ -38,8 +38,8 @@ interface EditBudgetProps {
 }
 
 /**
- * Makes a budget, or changes the limit of one, which can also be removed here. A choice that has a budget already turns the form into that of
- * its change, with the present limit.
+ * Makes a budget, or changes or removes one. If the chosen target already has a budget, the form changes that budget, and shows its limit
+ * until another one is written.
  */
 export function EditBudget({ budget: opened, budgets, onClose }: EditBudgetProps) {
   const { account } = useSession();
@@ -61,6 +61,9 @@ export function EditBudget({ budget: opened, budgets, onClose }: EditBudgetProps
     setPeriod(event.target.value as BudgetPeriod);
     setWritten({ amount: written.amount, timeZone: written.timeZone });
   };
+  // The windows of a budget of users or tags do not change.
+  const hasZone = period !== 'total' && !budget?.dimension;
+  const hasStartDay = period in START_DAYS && !budget?.dimension;
   const read = unit === 'tokens' ? readCount(amount) : readUsd(amount);
   const setting = useChange<Budget>(() => {
     const { projectId, keyId, dimension, value } = budget ?? chosen;
@@ -69,8 +72,8 @@ export function EditBudget({ budget: opened, budgets, onClose }: EditBudgetProps
       ...(dimension && { dimension }),
       ...(value && { value }),
       period,
-      ...(period !== 'total' && { timeZone }),
-      ...(period in START_DAYS && { startDay }),
+      ...(hasZone && { timeZone }),
+      ...(hasStartDay && { startDay }),
       ...(unit === 'tokens' ? { limitTokens: Number(read.amount) } : { limitPicoUsd: `${read.amount}` }),
     };
     // A budget that another person makes meanwhile is not replaced: the API refuses, and the form shows it.
@@ -129,7 +132,7 @@ export function EditBudget({ budget: opened, budgets, onClose }: EditBudgetProps
         hint={budget && describeUse(budget)}
         placeholder={UNITS[unit].placeholder}
       />
-      {period in START_DAYS && !budget?.dimension && (
+      {hasStartDay && (
         <SelectField
           label="Begins on"
           value={startDay}
@@ -142,7 +145,7 @@ export function EditBudget({ budget: opened, budgets, onClose }: EditBudgetProps
           ))}
         </SelectField>
       )}
-      {period !== 'total' && !budget?.dimension && (
+      {hasZone && (
         <SelectField
           label="Resets at midnight in"
           value={timeZone}
