@@ -24,7 +24,7 @@ export default {
   testTimeout: HUNG_MS,
   // With this limit a process runs one file, so that connections, timers and loads of a failed end-to-end test end with its process, and
   // an unhandled rejection fails its own file instead of the whole run.
-  ...(process.env.TEST_STACK && { workerIdleMemoryLimit: 0 }),
+  ...(process.env.TEST_STACK && { workerIdleMemoryLimit: 0, testSequencer: '<rootDir>/scripts/testing/longest-first.mjs' }),
   // Folders with copies of the project from local runs.
   modulePathIgnorePatterns: ['<rootDir>/.local/', '<rootDir>/dist/', '<rootDir>/bench/'],
   projects: [

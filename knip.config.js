@@ -10,7 +10,7 @@ export default {
         ...['bench/{memory,summarize-profile}.mjs', 'bench/minimal-proxy/proxy.mjs', 'bench/portkey/copy-response-headers.mjs'],
         ...['{apps,libs,scripts,test}/**/*.test.{ts,mjs}', '*.config.{js,mjs,ts}', '.dependency-cruiser.mjs'],
         ...['libs/messaging/testing/stream-peer.ts', 'libs/testing/src/typescript-hooks.mjs', 'scripts/prisma/migrate-deploy.mjs'],
-        'scripts/testing/{native-runner,native-worker,results-reporter}.mjs',
+        'scripts/testing/{longest-first,native-runner,native-worker,results-reporter}.mjs',
       ],
       project: ['{apps,libs,scripts,bench,test,prisma}/**/*.{ts,tsx,mjs}', '*.{js,mjs,ts}', 'prisma/**/*.prisma'],
       // The generated Prisma client, swc's command line and the downloaded Postgres: no source imports them.

@@ -28,10 +28,11 @@ import { Score } from './testing/score.mjs';
 
 const PREFIX = 'test-';
 const SUITES = ['checks', 'unit', 'integration', 'e2e'];
-const HELP = `npm test [-- <part>] [<pattern>]
+const HELP = `npm test [-- <part>] [--shard <n>/<of>] [<pattern>]
 npm run test:long [-- <pattern>]
 
-Runs ${SUITES.join(', ')}, or one of them. <pattern> selects test files by path. Ends with "N passed, N failed".
+Runs ${SUITES.join(', ')}, or one of them. <pattern> selects test files by path, --shard a part of
+them, such as 1/3. Ends with "N passed, N failed".
 The long run has the slow suites, and the property tests of the others with many more cases.
 `;
 const E2E_SETTINGS = {
@@ -63,7 +64,10 @@ try {
 process.exitCode = score.close();
 
 async function main() {
-  const { values, positionals } = parseArgs({ allowPositionals: true, options: { help: { type: 'boolean', short: 'h' } } });
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { help: { type: 'boolean', short: 'h' }, shard: { type: 'string' } },
+  });
   if (values.help) {
     process.stdout.write(HELP);
     process.exit(0);
@@ -78,7 +82,7 @@ async function main() {
   await ensureDependencies(status, { tests: true });
   await ensureBuilt(status);
 
-  const run = { patterns, score };
+  const run = { patterns, shard: values.shard, score };
   if (suites.includes('checks')) {
     await runChecks(run);
     await suite('architecture', () => ({}), run);
@@ -101,11 +105,11 @@ async function runLong(status, { patterns, score }) {
 }
 
 /** Prepares, runs and cleans up a suite. A suite whose preparation fails has failed. */
-async function suite(name, prepare, { patterns, files, score, done }) {
+async function suite(name, prepare, { patterns, files, shard, score, done }) {
   const started = performance.now();
   let result;
   try {
-    result = await runJest({ name, patterns, files, environment: await prepare() });
+    result = await runJest({ name, patterns, files, shard, environment: await prepare() });
     done?.();
   } catch (error) {
     process.stderr.write(`${name}: ${error instanceof StartError ? error.message : error.stack}\n`);

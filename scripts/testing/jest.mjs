@@ -11,13 +11,14 @@ const LONG_HUNG_MS = 8 * HUNG_MS;
 export const LONG_PROJECTS = ['unit', 'integration', 'e2e', 'long'];
 /** Test files at a time: one more than processors, because some wait. */
 const WORKERS = Math.min(availableParallelism() + 1, 4);
-const WORKERS_OF = { unit: WORKERS, integration: WORKERS, e2e: WORKERS, long: 1 };
+/** End-to-end tests wait more than they compute: for leases, restarts, and programs that start. */
+const WORKERS_OF = { unit: WORKERS, integration: WORKERS, e2e: Math.min(availableParallelism() + 2, 6), long: 1 };
 
 /**
  * Runs one project of jest.config.mjs, or only `files`. Returns `{ passed, failed, failures }`: numbers of cases, and `{ file, title, error }`
  * of each failed case. Files that cannot run, crashed runs, timeouts and runs without tests are failures too.
  */
-export async function runJest({ name, patterns = [], files = [], environment }) {
+export async function runJest({ name, patterns = [], files = [], shard, environment }) {
   const folder = mkdtempSync(join(LOCAL, 'jest-'));
   const results = join(folder, 'results.jsonl');
   const args = [
@@ -26,6 +27,7 @@ export async function runJest({ name, patterns = [], files = [], environment }) 
     ...['--reporters', 'default', '--reporters', join(ROOT, 'scripts/testing/results-reporter.mjs')],
     ...(WORKERS_OF[name] ? ['--maxWorkers', String(WORKERS_OF[name])] : []),
     ...(patterns.length > 0 ? ['--passWithNoTests'] : []),
+    ...(shard ? ['--shard', shard] : []),
     ...patterns,
     ...(files.length > 0 ? ['--runTestsByPath', ...files] : []),
   ];
