@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { stringify } from 'yaml';
 import { catalogApply } from '#contracts/catalog.js';
+import { longOr } from '#testing/long-run.js';
 import { createTenant, untilOffered } from '#testing/tenant.js';
 import { FaultStack } from '../e2e/fault-stack.js';
 import { SimulatorProcess } from '../e2e/simulator-process.js';
@@ -29,10 +30,14 @@ export interface Round {
 }
 
 const ALONE_MS = 2_500;
+/** The long run compares the victim's times, so it measures them alone before each round. */
+const MEASURES_EACH_ROUND = longOr(false, true);
 const CALM_MS = 60_000;
 
 /** A whole system with default settings, one victim, and an attacker in a process of its own. */
 export class AbuseStack {
+  private usual: { alone: Observation; transactionsPerRequest: number } | undefined;
+
   private constructor(
     readonly stack: FaultStack,
     readonly attacker: AttackerProcess,
@@ -79,16 +84,21 @@ export class AbuseStack {
   /** Observes the victim first alone, then during the attacks. */
   async round(victim: Victim, plans: AttackPlan[]): Promise<Round> {
     await this.calm(victim);
+    if (MEASURES_EACH_ROUND || this.usual === undefined) this.usual = await this.observeAlone(victim);
+    const { alone, transactionsPerRequest } = this.usual;
     const before = await this.transactions();
-    const alone = await victim.observe(delay(ALONE_MS));
-    const between = await this.transactions();
     const memory = await PeakMemory.watch(this.stack.facts);
     const attacking = this.attacker.attack(plans.map((plan) => ({ ...plan, port: this.port }) as Attack));
     const attacked = await victim.observe(attacking);
     const peakBytes = await memory.bytes();
-    const usual = ((between - before) / Math.max(alone.requests, 1)) * attacked.requests;
-    const extraTransactions = Math.round((await this.transactions()) - between - usual);
+    const extraTransactions = Math.round((await this.transactions()) - before - transactionsPerRequest * attacked.requests);
     return { alone, attacked, outcomes: await attacking, peakBytes, extraTransactions };
+  }
+
+  private async observeAlone(victim: Victim): Promise<NonNullable<AbuseStack['usual']>> {
+    const before = await this.transactions();
+    const alone = await victim.observe(delay(ALONE_MS));
+    return { alone, transactionsPerRequest: ((await this.transactions()) - before) / Math.max(alone.requests, 1) };
   }
 
   async stop(): Promise<void> {

@@ -14,6 +14,8 @@ const SLOWER_MAX = longOr(Number.POSITIVE_INFINITY, 3);
 const ROUNDS_MAX = longOr(1, 4);
 const TOGETHER_MS = longOr(6_000, 60_000);
 const GUESSES = 5_000;
+/** Part of its full time for which an attack lasts that needs no time to build up. */
+const SHARE = longOr(0.5, 1);
 
 /** Regular refusals. */
 const REFUSED = ['400', '402', '408', '413', '429', '503'];
@@ -34,24 +36,30 @@ beforeAll(async () => {
   // The gateway knows from the first refusal that the account is empty.
   expect(await abuse.statusOf(keys.penniless)).toBe(402);
   // Warm-up.
-  await new Victim(abuse.stack, SHARED_MODEL).observe(delay(2_000));
+  await new Victim(abuse.stack, SHARED_MODEL).observe(delay(2_000 * SHARE));
 });
 afterAll(() => abuse?.stop());
 
-const hostileBodies = (apiKey: string): AttackPlan => ({ kind: 'bodies', forMs: 8_000, model: ATTACKED_MODEL, apiKey, everyMs: 300 });
+const hostileBodies = (apiKey: string): AttackPlan => ({
+  kind: 'bodies',
+  forMs: 8_000 * SHARE,
+  model: ATTACKED_MODEL,
+  apiKey,
+  everyMs: 300 * SHARE,
+});
 const pipelinedBalances = (): AttackPlan => ({
-  ...{ kind: 'pipelined', forMs: 4_000, path: '/v1/balance', apiKey: keys.penniless },
+  ...{ kind: 'pipelined', forMs: 4_000 * SHARE, path: '/v1/balance', apiKey: keys.penniless },
   ...{ connections: 1, requests: 20_000 },
 });
-const probes = (): AttackPlan => ({ kind: 'pipelined', forMs: 4_000, path: '/livez', connections: 50, requests: 50_000 });
+const probes = (): AttackPlan => ({ kind: 'pipelined', forMs: 4_000 * SHARE, path: '/livez', connections: 50, requests: 50_000 });
 const unfinishedBodies = (): AttackPlan => ({
-  ...{ kind: 'unfinished-bodies', forMs: 5_000, apiKey: keys.funded },
+  ...{ kind: 'unfinished-bodies', forMs: 5_000 * SHARE, apiKey: keys.funded },
   ...{ connections: 351, bytesAtOnce: 740_000 },
 });
 const slowReaders = (apiKeys: string[], readers: number): AttackPlan => ({
   ...{ kind: 'slow-readers', forMs: 5_000, model: SHARED_MODEL, apiKeys, readers },
 });
-const wrongKeys = (): AttackPlan => ({ kind: 'wrong-keys', forMs: 6_000, guesses: GUESSES });
+const wrongKeys = (): AttackPlan => ({ kind: 'wrong-keys', forMs: 6_000 * SHARE, guesses: GUESSES });
 
 test('bodies that are slow to parse, of accounts with and without money [limit-stall]', async () => {
   const rounds = await play([hostileBodies(keys.penniless), hostileBodies(keys.funded)]);
@@ -80,14 +88,17 @@ test('351 connections with bodies that never end [limit-body-share]', async () =
   expectOnly(rounds, [[...REFUSED, ...CUT_OFF]]);
 });
 
+const ofOneProject = (): AttackPlan => slowReaders([keys.greedy], 1_000);
+const ofThreeProjects = (): AttackPlan => slowReaders(keys.defaults, 300);
+
 test('1,000 slow readers of one project at an upstream with 256 sockets', async () => {
-  const rounds = await play([slowReaders([keys.greedy], 1_000)]);
+  const rounds = await play([ofOneProject()]);
   expectUnharmed(rounds);
   expectOnly(rounds, [['200', '429', ...CUT_OFF]]);
 });
 
 test('slow readers of three projects with default limits at an upstream with 256 sockets', async () => {
-  const rounds = await play([slowReaders(keys.defaults, 300)]);
+  const rounds = await play([ofThreeProjects()]);
   expectUnharmed(rounds);
   expectOnly(rounds, [['200', '429', ...CUT_OFF]]);
 });
@@ -101,9 +112,10 @@ test('5,000 wrong keys with a correct checksum take less than one database trans
 
 test(`all attacks at once for ${TOGETHER_MS / 1_000} s: every request of the victim succeeds, and memory stays within its stated limits`, async () => {
   const plans = [hostileBodies(keys.penniless), hostileBodies(keys.funded), pipelinedBalances(), probes(), unfinishedBodies()];
-  const readers = [slowReaders([keys.greedy], 1_000), slowReaders(keys.defaults, 300)];
   const guesses = { ...wrongKeys(), guesses: (GUESSES * TOGETHER_MS) / 6_000 };
-  const all = [...plans, ...readers, guesses].map((plan) => ({ ...plan, forMs: TOGETHER_MS, repeats: true }) as AttackPlan);
+  const all = [...plans, ofOneProject(), ofThreeProjects(), guesses].map(
+    (plan) => ({ ...plan, forMs: TOGETHER_MS, repeats: true }) as AttackPlan,
+  );
   const round = await abuse.round(new Victim(abuse.stack, SHARED_MODEL, 20), all);
   report(round);
   expect({ failed: failures([round]), overStatedMemory: overStatedMemory(round) }).toEqual({ failed: [], overStatedMemory: [] });

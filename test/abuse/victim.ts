@@ -16,8 +16,8 @@ const FORMATS = Object.keys(CLIENT_FORMATS) as FormatName[];
 const KINDS = FORMATS.flatMap((format) => [true, false].map((stream) => ({ format, stream })));
 /** The first token takes 40 ms, as at a fast upstream. */
 const SHORT = { directives: 'ttft=40 tokens=12', outputTokens: 12 };
-/** Takes two seconds. Sent one after the other, so that a stream runs at any moment of an attack. */
-const LONG = { directives: 'rate=20 tokens=40', outputTokens: 40 };
+/** Takes a second. Sent one after the other, so that a stream runs at any moment of an attack. */
+const LONG = { directives: 'rate=40 tokens=40', outputTokens: 40 };
 const PATIENCE_MS = 20_000;
 /**
  * Short requests in progress at once. Together with the long streams these are 7: the least share of an upstream's 256 sockets beside four

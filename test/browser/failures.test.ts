@@ -37,7 +37,7 @@ const FAILURES: Record<string, { fail: (route: Route) => Promise<void>; texts: s
 /** A page shows 500 as it shows 503, without trying again by itself. */
 const SWEPT = Object.entries(FAILURES).flatMap(([how, failure]) => (how === 'with 500' ? [] : [failure]));
 /** Pages that fail at once: one whose calls hang costs time and no work. */
-const PAGES_AT_ONCE = 4;
+const PAGES_AT_ONCE = 8;
 
 describeWithBrowser('pages whose calls fail', () => {
   const { panelUrl: origin } = stack();

@@ -167,26 +167,16 @@ test('a second start is refused in one line and changes nothing', async () => {
   expect(startedPids()).toEqual(before);
 });
 
-test('asked to stop, it stops all it started', async () => {
-  const pids = startedPids();
-  expect(pids).toHaveLength(8);
-  first.child.kill('SIGINT');
-  expect(await ended(first)).toMatchObject({ code: 0 });
-  expect(pids.filter(isAlive)).toEqual([]);
-  expect(existsSync(join(dataDir, 'pids.json'))).toBe(false);
-});
-
 const withPrometheus = process.env.TEST_PROMETHEUS ? test : test.skip; // left out on machines that have no Prometheus and cannot fetch one
 const OBSERVED = process.env.TEST_PROMETHEUS ? ['--observe'] : [];
 
 let second: Launch;
-test('the next start keeps the data, also after the launcher was killed', async () => {
+test('the next start keeps the data after the launcher was killed, and stops what it left', async () => {
   const { apiKey } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as { apiKey: string };
-  const killed = launch();
-  await ready(killed);
   const orphans = startedPids();
-  killed.child.kill('SIGKILL');
-  await once(killed.child, 'exit');
+  expect(orphans).toHaveLength(8);
+  first.child.kill('SIGKILL');
+  await once(first.child, 'exit');
 
   second = launch(OBSERVED, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' });
   await ready(second);
@@ -218,10 +208,17 @@ withPrometheus('--observe: the printed Prometheus has every service, every rule,
   });
 });
 
+test('asked to stop, it stops all it started', async () => {
+  const pids = startedPids();
+  expect(pids).toHaveLength(8 + OBSERVED.length);
+  second.child.kill('SIGINT');
+  expect(await ended(second)).toMatchObject({ code: 0 });
+  expect(pids.filter(isAlive)).toEqual([]);
+  expect(existsSync(join(dataDir, 'pids.json'))).toBe(false);
+});
+
 let third: Launch;
 test('--reset deletes earlier data', async () => {
-  second.child.kill('SIGTERM');
-  expect(await ended(second)).toMatchObject({ code: 0 });
   const { accountId } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as { accountId: string };
   third = launch(['--reset', '--demo-traffic']);
   await ready(third);

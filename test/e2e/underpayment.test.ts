@@ -7,11 +7,12 @@ import { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import { costOf, type Price } from '#money/price.js';
 import { DIALECT_STREAMS } from '#testing/dialect-streams.js';
 import { chunked, type Fault, FaultServer, LAST_CHUNK, replyHead, send } from '#testing/fault-server.js';
-import { untilNoHolds } from '#testing/tenant.js';
-import { type Bill, FaultStack } from './fault-stack.js';
+import { createTenant, untilNoHolds } from '#testing/tenant.js';
+import { type Bill, FaultStack, type UpstreamLines } from './fault-stack.js';
 import { SlowReader } from './slow-readers.js';
 
 /** Bills of clients that stop, abandon or stall a reply (docs/money.md), at upstreams that show or hide the billed output. */
+const STALLS = 'stalls it until it is cut off, streamed';
 const WAYS = [
   'stops it by a stop sequence, streamed',
   'stops it by a stop sequence, plain',
@@ -20,7 +21,7 @@ const WAYS = [
   'leaves, plain',
   'leaves a reply that ends too late, streamed',
   'leaves a reply that ends too late, plain',
-  'stalls it until it is cut off, streamed',
+  STALLS,
 ] as const;
 type Way = (typeof WAYS)[number];
 const COLUMNS = UPSTREAM_KINDS.flatMap((kind) => (['visible', 'hidden'] as const).map((reasoning) => ({ kind, reasoning })));
@@ -37,28 +38,60 @@ const FLOOD_PIECE = 16 * 1024;
 const FLOOD_TOKENS = 3_000_000;
 const PRICE: Price = { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 100_000n, outputPicoUsd: 3_000_000n };
 
-let stack: FaultStack;
-let server: FaultServer;
+/** An upstream and an account for the clients of a column. */
+interface Lane {
+  column: Column;
+  server: FaultServer;
+  stack: FaultStack;
+}
+
+let system: FaultStack;
+let lanes: Lane[];
+const bills = new Map<string, { bill: Bill } | { error: unknown }>();
+
+/** The columns wait side by side, but one at a time reads a long reply; each test checks one cell. */
 beforeAll(async () => {
-  server = await FaultServer.start();
-  stack = await FaultStack.start({ serviceEnv: { gateway: { DRAIN_MS: String(DRAIN_MS) } } });
-  await stack.offer(
-    COLUMNS.flatMap(({ kind, reasoning }) =>
-      [30_000, 300].map((readOnMs) => ({
-        id: idOf({ kind, reasoning }, readOnMs < 1_000),
-        kind,
-        baseUrl: `http://127.0.0.1:${server.port}/v1`,
-        allowPrivateNetwork: true,
-        capabilities: { stop: false, hiddenReasoning: reasoning === 'hidden', hiddenTokensFloor: FLOOR },
-        timeouts: { readOnMs },
-      })),
-    ),
+  system = await FaultStack.start({ serviceEnv: { gateway: { DRAIN_MS: String(DRAIN_MS) } } });
+  lanes = await Promise.all(
+    COLUMNS.map(async (column) => {
+      const [server, tenant] = await Promise.all([FaultServer.start(), createTenant(system.administrator, { usd: '100000.00' })]);
+      return { column, server, stack: system.as(tenant) };
+    }),
   );
+  await system.offer(lanes.flatMap(({ column, server }) => [false, true].map((isLate) => upstreamOf(column, server, isLate))));
+  await Promise.all(
+    lanes.map(async (lane) => {
+      for (const way of WAYS.filter((way) => way !== STALLS)) bills.set(nameOf(way, lane.column), await ask(way, lane));
+    }),
+  );
+  for (const lane of lanes) bills.set(nameOf(STALLS, lane.column), await ask(STALLS, lane));
 });
 afterAll(async () => {
-  await stack?.stop();
-  await server?.stop();
+  await system?.stop();
+  await Promise.all((lanes ?? []).map(({ server }) => server.stop()));
 });
+
+function upstreamOf(column: Column, server: FaultServer, isLate: boolean): UpstreamLines {
+  return {
+    id: idOf(column, isLate),
+    kind: column.kind,
+    baseUrl: `http://127.0.0.1:${server.port}/v1`,
+    allowPrivateNetwork: true,
+    capabilities: { stop: false, hiddenReasoning: column.reasoning === 'hidden', hiddenTokensFloor: FLOOR },
+    timeouts: { readOnMs: isLate ? 300 : 30_000 },
+  };
+}
+
+async function ask(way: Way, lane: Lane): Promise<{ bill: Bill } | { error: unknown }> {
+  return billFor(way, lane).then(
+    (bill) => ({ bill }),
+    (error: unknown) => ({ error }),
+  );
+}
+
+function nameOf(way: Way, { kind, reasoning }: Column): string {
+  return `${way}: ${kind}, ${reasoning}`;
+}
 
 function idOf({ kind, reasoning }: Column, isLate = false): string {
   return `${kind}-${reasoning}${isLate ? '-late' : ''}`;
@@ -84,8 +117,10 @@ test('docs/money.md has these rows', () => {
 
 const CELLS = WAYS.flatMap((way) => COLUMNS.map((column, index) => ({ way, ...column, index })));
 
-test.each(CELLS)('a client $way: $kind, $reasoning', async ({ way, index, ...column }) => {
-  const bill = await billFor(way, column);
+test.each(CELLS)('a client $way: $kind, $reasoning', ({ way, index, ...column }) => {
+  const asked = bills.get(nameOf(way, column));
+  if (asked === undefined || 'error' in asked) throw asked?.error;
+  const { bill } = asked;
   expect({ pays: wordsFor(bill, way), cost: BigInt(bill.costPicoUsd) }).toEqual({
     pays: table().get(way)?.[index],
     cost: costOf(bill.usage, PRICE),
@@ -100,17 +135,17 @@ function wordsFor({ usage }: Bill, way: Way): string {
   if (outputTokens === 0) return 'the prompt';
   if (outputTokens === FLOOR) return 'the prompt and the floor';
   if (outputTokens === SHOWN + FLOOR) return 'what came and the floor';
-  return outputTokens === SHOWN || way.startsWith('stalls') ? 'what came' : `${outputTokens} tokens`;
+  return outputTokens === SHOWN || way === STALLS ? 'what came' : `${outputTokens} tokens`;
 }
 
-function billFor(way: Way, column: Column): Promise<Bill> {
-  if (way.startsWith('stops')) return stop(column, way.endsWith('streamed'));
-  if (way.startsWith('stalls')) return stall(column);
+function billFor(way: Way, lane: Lane): Promise<Bill> {
+  if (way.startsWith('stops')) return stop(lane, way.endsWith('streamed'));
+  if (way === STALLS) return stall(lane);
   const isLate = way.includes('too late');
-  return leave(column, { stream: way.endsWith('streamed'), hasText: !way.includes('before content'), isLate });
+  return leave(lane, { stream: way.endsWith('streamed'), hasText: !way.includes('before content'), isLate });
 }
 
-function post(column: Column, isLate: boolean, body: object, signal: AbortSignal | null = null): Promise<Response> {
+function post({ column, stack }: Lane, isLate: boolean, body: object, signal: AbortSignal | null = null): Promise<Response> {
   return fetch(`${stack.facts.gatewayUrl}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${stack.tenant.apiKey}`, 'content-type': 'application/json' },
@@ -128,7 +163,8 @@ function reportOf({ reasoning }: Column, shownTokens: number): number {
   return shownTokens + (reasoning === 'hidden' ? HIDDEN : 0);
 }
 
-async function stop(column: Column, stream: boolean): Promise<Bill> {
+async function stop(lane: Lane, stream: boolean): Promise<Bill> {
+  const { column, server, stack } = lane;
   const dialect = DIALECT_STREAMS[column.kind];
   const said = `${'word'.repeat(SHOWN)}STOP${'word'.repeat(SHOWN)}`;
   const outputTokens = reportOf(column, 2 * SHOWN + 1);
@@ -136,7 +172,7 @@ async function stop(column: Column, stream: boolean): Promise<Bill> {
     if (stream) socket.end(replyHead() + chunked(dialect.opening, dialect.text(said), counting(dialect.ending, outputTokens)) + LAST_CHUNK);
     else socket.end(replyHead({ 'content-type': 'application/json' }) + chunked(counting(dialect.plain(said), outputTokens)) + LAST_CHUNK);
   });
-  const response = await post(column, false, { stream, stop: 'STOP' });
+  const response = await post(lane, false, { stream, stop: 'STOP' });
   const text = await response.text();
   expect({ text, isShort: !text.includes('STOP') && text.split('word').length - 1 === SHOWN }).toMatchObject({ isShort: true });
   const bill = await stack.billOf(response.headers.get('x-request-id') ?? '');
@@ -144,7 +180,8 @@ async function stop(column: Column, stream: boolean): Promise<Bill> {
   return bill;
 }
 
-async function leave(column: Column, how: { stream: boolean; hasText: boolean; isLate: boolean }): Promise<Bill> {
+async function leave(lane: Lane, how: { stream: boolean; hasText: boolean; isLate: boolean }): Promise<Bill> {
+  const { column, server, stack } = lane;
   const { stream, hasText, isLate } = how;
   const dialect = DIALECT_STREAMS[column.kind];
   const outputTokens = reportOf(column, 2 * SHOWN);
@@ -160,10 +197,10 @@ async function leave(column: Column, how: { stream: boolean; hasText: boolean; i
     else socket.end(chunked(counting(dialect.plain(words + words), outputTokens)) + LAST_CHUNK);
   });
   const leaving = new AbortController();
-  const response = post(column, isLate, { stream }, leaving.signal);
+  const response = post(lane, isLate, { stream }, leaving.signal);
   response.catch(() => undefined);
   const socket = await begun.promise;
-  const requestId = await heldRequest();
+  const requestId = await heldRequest(lane);
   await delay(PASSED_ON_MS); // nothing outside shows that the sent bytes have reached the proxy
   leaving.abort();
   if (column.reasoning === 'visible' || isLate) await once(socket, 'close');
@@ -177,7 +214,7 @@ async function leave(column: Column, how: { stream: boolean; hasText: boolean; i
 }
 
 /** The client reads only the start of a long reply. */
-async function stall(column: Column): Promise<Bill> {
+async function stall({ column, server, stack }: Lane): Promise<Bill> {
   const { opening, text, ending } = DIALECT_STREAMS[column.kind];
   const outputTokens = reportOf(column, FLOOD_TOKENS);
   const piece = chunked(text('x'.repeat(FLOOD_PIECE)));
@@ -197,7 +234,7 @@ async function stall(column: Column): Promise<Bill> {
   return bill;
 }
 
-async function heldRequest(): Promise<string> {
+async function heldRequest({ stack }: Lane): Promise<string> {
   const { holds } = await stack.administrator.request(holdList, { accountId: stack.tenant.accountId });
   expect(holds).toHaveLength(1);
   return holds[0]?.requestId ?? '';
