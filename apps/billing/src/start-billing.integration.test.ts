@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { accountList } from '#contracts/billing/accounts.js';
 import { ledgerCheck } from '#contracts/billing/ledger.js';
 import { movementList } from '#contracts/billing/movements.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
@@ -77,6 +78,20 @@ test('a stop waits for running requests for SHUTDOWN_GRACE_MS', async () => {
   expect(answered).toBe(false);
   await cleanUp();
   await asked;
+});
+
+test('a request whose connection to the database breaks is answered "unavailable"', async () => {
+  const { stop, messaging, owner, waiting, cleanUp } = await start({});
+  await owner.query('BEGIN; LOCK TABLE billing.account IN ACCESS EXCLUSIVE MODE');
+  const message = 'The billing database cannot be reached at the moment.';
+  const asked = expect(messaging.request(accountList, {})).rejects.toMatchObject({ code: 'unavailable', message });
+  await waiting();
+  await owner.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'tollgate-billing'
+    AND datname = current_database() AND wait_event_type = 'Lock'`);
+  await asked;
+  await owner.query('ROLLBACK');
+  await stop();
+  await cleanUp();
 });
 
 /** Starts the service on a database that it is not ready for. `unready` resolves with the answer of `/readyz` when all but the schema is there. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { NestFactory } from '@nestjs/core';
 import { Registry } from 'prom-client';
+import { asUnavailable } from '#database/database-outage.js';
 import { JournalReads } from '#database/journal-reads.js';
 import { postgresReadiness } from '#database/postgres-readiness.js';
 import { postgresCertificates } from '#database/postgres-url.js';
@@ -21,6 +22,7 @@ import type { BillingConfig } from './billing.config.js';
 import { BackgroundWork, billingModule } from './billing.module.js';
 
 const SERVICE = 'billing';
+const translateError = (error: unknown) => asUnavailable(error, 'The billing database cannot be reached at the moment.');
 
 /** A read takes one processor of the server, not three: the places count what the server has to do. */
 const READS_SETTINGS = { max_parallel_workers_per_gather: '0' };
@@ -56,7 +58,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
   const app = await NestFactory.createMicroservice(
     billingModule({ config, logger, registry, prisma, reads, messaging, replicaId, tracer }),
     {
-      strategy: new NatsTransport({ messaging, name: SERVICE, description, logger, replicaId, shutdownGraceMs }),
+      strategy: new NatsTransport({ messaging, name: SERVICE, description, logger, replicaId, shutdownGraceMs, translateError }),
       logger: new FrameworkLogger(logger),
     },
   );

@@ -1,18 +1,6 @@
 import { ServiceError } from '#contracts/service-error.js';
 import { Prisma } from './prisma-client.js';
 
-/**
- * Waits for a query off the hot path. Turns the error of a database that is away, or busy for too long, into `ServiceError('unavailable')`
- * with `message`; other errors pass unchanged.
- */
-export async function orUnavailable<Result>(work: Promise<Result>, message: string): Promise<Result> {
-  try {
-    return await work;
-  } catch (error) {
-    throw asUnavailable(error, message);
-  }
-}
-
 /** Returns the `ServiceError` for a database that is away; any other error unchanged. */
 export function asUnavailable(error: unknown, message: string): unknown {
   return isDatabaseAway(error) ? new ServiceError('unavailable', message, undefined, { cause: error }) : error;

@@ -1,4 +1,4 @@
-import { orUnavailable as orDatabaseUnavailable, sqlStateOf } from '#database/database-outage.js';
+import { sqlStateOf } from '#database/database-outage.js';
 import { Prisma } from '#database/prisma-client.js';
 
 const UNIQUE_VIOLATION = 'P2002';
@@ -18,11 +18,6 @@ export function isMissing(error: unknown): boolean {
 /** True when a statement exceeded its time limit. */
 export function isCancelled(error: unknown): boolean {
   return error instanceof Prisma.PrismaClientKnownRequestError && sqlStateOf(error) === '57014';
-}
-
-/** Waits for a query off the hot path. A database that is away, or busy for too long, becomes `ServiceError('unavailable')`. */
-export function orUnavailable<Result>(work: Promise<Result>): Promise<Result> {
-  return orDatabaseUnavailable(work, 'The billing database cannot be reached at the moment.');
 }
 
 function hasCode(error: unknown, code: string): boolean {

@@ -14,7 +14,6 @@ import type { CallContext, Messaging } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
 import { createAccount, listAccounts, updateAccount } from '../accounts/accounts.js';
-import { orUnavailable } from '../accounts/database-refusal.js';
 import { createProject, listProjects, updateProject } from '../accounts/projects.js';
 import { BillingConfig } from '../billing.config.js';
 import { LOGGER, MESSAGING, PRISMA } from './injected.js';
@@ -31,43 +30,43 @@ export class AccountsController {
   @Serves(accountCreate)
   async createAccount(request: AccountCreateRequest, { caller }: CallContext) {
     const { projectsMaxDefault: projectsMax, activeKeysMaxDefault: keysMax } = this.config;
-    return orUnavailable(createAccount(this.prisma, request, { caller, logger: this.logger }, { projectsMax, keysMax }));
+    return createAccount(this.prisma, request, { caller, logger: this.logger }, { projectsMax, keysMax });
   }
 
   @Serves(accountUpdate)
   async updateAccount(request: AccountUpdateRequest, { caller }: CallContext) {
-    const account = await orUnavailable(updateAccount(this.prisma, request, { caller, logger: this.logger }));
+    const account = await updateAccount(this.prisma, request, { caller, logger: this.logger });
     if (request.pricePlan !== undefined) await this.publishKeysChanged(account.accountId);
     return account;
   }
 
   /** Gateways keep the price plan with each key of the account. */
   private async publishKeysChanged(accountId: string): Promise<void> {
-    const projects = await orUnavailable(this.prisma.project.findMany({ where: { accountId }, select: { id: true } }));
+    const projects = await this.prisma.project.findMany({ where: { accountId }, select: { id: true } });
     for (const { id } of projects) this.messaging.publish(keyChanged, { projectId: id });
   }
 
   @Serves(accountList)
   async listAccounts(request: ListRequest) {
-    return orUnavailable(listAccounts(this.prisma, request));
+    return listAccounts(this.prisma, request);
   }
 
   @Serves(projectCreate)
   async createProject(request: ProjectCreateRequest, { caller }: CallContext) {
     const { requestsPerMinuteDefault: requestsPerMinute, concurrencyDefault: concurrency } = this.config;
     const author = { caller, logger: this.logger };
-    return orUnavailable(createProject(this.prisma, request, { requestsPerMinute, concurrency }, author));
+    return createProject(this.prisma, request, { requestsPerMinute, concurrency }, author);
   }
 
   @Serves(projectUpdate)
   async updateProject(request: ProjectUpdateRequest, { caller }: CallContext) {
-    const project = await orUnavailable(updateProject(this.prisma, request, { caller, logger: this.logger }));
+    const project = await updateProject(this.prisma, request, { caller, logger: this.logger });
     this.messaging.publish(keyChanged, { projectId: project.projectId });
     return project;
   }
 
   @Serves(projectList)
   async listProjects(request: ListRequest) {
-    return orUnavailable(listProjects(this.prisma, request));
+    return listProjects(this.prisma, request);
   }
 }

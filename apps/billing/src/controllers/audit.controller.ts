@@ -4,7 +4,6 @@ import { listAudit } from '#database/audit-journal.js';
 import { JournalReads } from '#database/journal-reads.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
-import { orUnavailable } from '../accounts/database-refusal.js';
 import { readerOf } from '../accounts/reader-of.js';
 
 @Controller()
@@ -14,6 +13,6 @@ export class AuditController {
   @Serves(billingAuditList)
   async list(request: AuditListRequest, { caller }: CallContext) {
     const reader = readerOf(caller, request.accountId);
-    return orUnavailable(this.reads.read(reader, [billingAuditList.subject, request], (prisma) => listAudit(prisma, 'billing', request)));
+    return this.reads.read(reader, [billingAuditList.subject, request], (prisma) => listAudit(prisma, 'billing', request));
   }
 }

@@ -14,7 +14,6 @@ import type { PrismaClient } from '#database/prisma-client.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
-import { orUnavailable } from '../accounts/database-refusal.js';
 import { listBudgets, removeBudget, setBudget } from '../budgets/budgets.js';
 import { listBudgetValues } from '../budgets/list-values.js';
 import { LOGGER, PRISMA } from './injected.js';
@@ -28,21 +27,21 @@ export class BudgetsController {
 
   @Serves(budgetSet)
   async set(request: BudgetSetRequest, { caller }: CallContext): Promise<Budget> {
-    return orUnavailable(setBudget(this.prisma, request, { caller, logger: this.logger }));
+    return setBudget(this.prisma, request, { caller, logger: this.logger });
   }
 
   @Serves(budgetList)
   async list(request: BudgetListRequest) {
-    return orUnavailable(listBudgets(this.prisma, request));
+    return listBudgets(this.prisma, request);
   }
 
   @Serves(budgetValues)
   async values(request: BudgetValuesRequest) {
-    return orUnavailable(listBudgetValues(this.prisma, request));
+    return listBudgetValues(this.prisma, request);
   }
 
   @Serves(budgetRemove)
   async remove(request: BudgetRemoveRequest, { caller }: CallContext): Promise<Budget> {
-    return orUnavailable(removeBudget(this.prisma, request, { caller, logger: this.logger }));
+    return removeBudget(this.prisma, request, { caller, logger: this.logger });
   }
 }

@@ -19,7 +19,6 @@ import { ServiceError } from '#contracts/service-error.js';
 import { JournalReads } from '#database/journal-reads.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
-import { orUnavailable } from '../accounts/database-refusal.js';
 import { readerOf } from '../accounts/reader-of.js';
 import { HoldLanes } from '../batch/hold-lanes.js';
 import { listHolds } from '../holds/list-holds.js';
@@ -70,19 +69,19 @@ export class HoldsController {
   @Serves(holdList)
   async list(request: HoldListRequest, { caller }: CallContext) {
     const reader = readerOf(caller, request.accountId);
-    return orUnavailable(this.reads.read(reader, [holdList.subject, request], (prisma) => listHolds(prisma, request)));
+    return this.reads.read(reader, [holdList.subject, request], (prisma) => listHolds(prisma, request));
   }
 
   @Serves(requestList)
   async listRequests(request: RequestListRequest, { caller }: CallContext) {
     const reader = readerOf(caller, request.accountId);
-    return orUnavailable(this.reads.read(reader, [requestList.subject, request], (prisma) => listRequests(prisma, request)));
+    return this.reads.read(reader, [requestList.subject, request], (prisma) => listRequests(prisma, request));
   }
 
   @Serves(requestShow)
   async show({ requestId }: RequestShowRequest, { caller }: CallContext) {
     const reader = readerOf(caller, undefined);
-    return orUnavailable(this.reads.read(reader, [requestShow.subject, requestId], (prisma) => showRequest(prisma, requestId)));
+    return this.reads.read(reader, [requestShow.subject, requestId], (prisma) => showRequest(prisma, requestId));
   }
 }
 

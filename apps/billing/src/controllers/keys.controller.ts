@@ -30,7 +30,6 @@ import type { PrismaClient } from '#database/prisma-client.js';
 import type { CallContext, Messaging } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
-import { orUnavailable } from '../accounts/database-refusal.js';
 import { BillingConfig } from '../billing.config.js';
 import { KeyLookups } from '../keys/key-lookups.js';
 import { createKey, listKeys, revokeKey, rotateKey, updateKey } from '../keys/keys.js';
@@ -55,26 +54,26 @@ export class KeysController {
 
   @Serves(keyCreate)
   async create(request: KeyCreateRequest, { caller }: CallContext): Promise<CreatedKey> {
-    return orUnavailable(createKey(this.prisma, request, this.config.keyPepper, { caller, logger: this.logger }));
+    return createKey(this.prisma, request, this.config.keyPepper, { caller, logger: this.logger });
   }
 
   @Serves(keyUpdate)
   async update(request: KeyUpdateRequest, { caller }: CallContext): Promise<ApiKey> {
-    const key = await orUnavailable(updateKey(this.prisma, request, { caller, logger: this.logger }));
+    const key = await updateKey(this.prisma, request, { caller, logger: this.logger });
     this.messaging.publish(keyChanged, { keyId: key.keyId, projectId: key.projectId });
     return key;
   }
 
   @Serves(keyRotate)
   async rotate(request: KeyRotateRequest, { caller }: CallContext): Promise<RotatedKey> {
-    const made = await orUnavailable(rotateKey(this.prisma, request, this.config.keyPepper, { caller, logger: this.logger }));
+    const made = await rotateKey(this.prisma, request, this.config.keyPepper, { caller, logger: this.logger });
     this.messaging.publish(keyChanged, { keyId: made.replaced.keyId, projectId: made.projectId });
     return made;
   }
 
   @Serves(keyRevoke)
   async revoke({ keyId }: KeyRevokeRequest, { caller }: CallContext) {
-    const key = await orUnavailable(revokeKey(this.prisma, keyId, { caller, logger: this.logger }));
+    const key = await revokeKey(this.prisma, keyId, { caller, logger: this.logger });
     const { projectId, revokedAt } = key;
     this.messaging.publish(keyChanged, { keyId: key.keyId, projectId });
     if (revokedAt) this.messaging.publish(keyRevoked, { keyId: key.keyId, projectId, revokedAt });
@@ -83,23 +82,23 @@ export class KeysController {
 
   @Serves(keyList)
   async list(request: KeyListRequest) {
-    return orUnavailable(listKeys(this.prisma, request));
+    return listKeys(this.prisma, request);
   }
 
   @Serves(ownKeyShow)
   async show({ keyId }: OwnKeyShowRequest) {
-    return orUnavailable(showOwnKey(this.prisma, keyId));
+    return showOwnKey(this.prisma, keyId);
   }
 
   @Serves(ownKeyUsage)
   async usage(request: OwnKeyUsageRequest) {
-    const accountId = await orUnavailable(accountOfKey(this.prisma, request.keyId));
-    return orUnavailable(this.reads.read(accountId, [ownKeyUsage.subject, request], (prisma) => queryOwnUsage(prisma, request)));
+    const accountId = await accountOfKey(this.prisma, request.keyId);
+    return this.reads.read(accountId, [ownKeyUsage.subject, request], (prisma) => queryOwnUsage(prisma, request));
   }
 
   @Serves(ownKeyRequest)
   async request(request: OwnKeyRequestRequest) {
-    const accountId = await orUnavailable(accountOfKey(this.prisma, request.keyId));
-    return orUnavailable(this.reads.read(accountId, [ownKeyRequest.subject, request], (prisma) => showOwnRequest(prisma, request)));
+    const accountId = await accountOfKey(this.prisma, request.keyId);
+    return this.reads.read(accountId, [ownKeyRequest.subject, request], (prisma) => showOwnRequest(prisma, request));
   }
 }

@@ -7,7 +7,6 @@ import type { PrismaClient } from '#database/prisma-client.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
-import { orUnavailable } from '../accounts/database-refusal.js';
 import { Auditor } from '../ledger/auditor.js';
 import { listReports } from '../ledger/ledger-reports.js';
 import { LOGGER, PRISMA } from './injected.js';
@@ -24,7 +23,7 @@ export class LedgerController {
   @Serves(ledgerCheck)
   async check(request: LedgerCheckRequest, { caller }: CallContext) {
     const act = { action: 'ledger.check', target: 'ledger', after: { full: request.full ?? false } };
-    await orUnavailable(auditedAct(this.prisma, 'billing', { caller, logger: this.logger }, act));
+    await auditedAct(this.prisma, 'billing', { caller, logger: this.logger }, act);
     try {
       return await this.auditor.check(request);
     } catch (error) {
@@ -41,6 +40,6 @@ export class LedgerController {
 
   @Serves(ledgerCheckList)
   async list(request: LedgerCheckListRequest) {
-    return orUnavailable(this.reads.read(OPERATOR, [ledgerCheckList.subject, request], (prisma) => listReports(prisma, request)));
+    return this.reads.read(OPERATOR, [ledgerCheckList.subject, request], (prisma) => listReports(prisma, request));
   }
 }

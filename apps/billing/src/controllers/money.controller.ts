@@ -21,7 +21,6 @@ import type { PrismaClient } from '#database/prisma-client.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
-import { orUnavailable } from '../accounts/database-refusal.js';
 import { readerOf } from '../accounts/reader-of.js';
 import { readBalance } from '../balance/read-balance.js';
 import { listMovements } from '../ledger/list-movements.js';
@@ -40,7 +39,7 @@ export class MoneyController {
 
   @Serves(balanceGet)
   async balance({ accountId }: BalanceGetRequest): Promise<Balance & { expiredHeld: string }> {
-    return orUnavailable(readBalance(this.prisma, accountId));
+    return readBalance(this.prisma, accountId);
   }
 
   @Serves(topupCreate)
@@ -55,17 +54,17 @@ export class MoneyController {
 
   @Serves(planSubscribe)
   async subscribe(request: PlanSubscribeRequest, { caller }: CallContext) {
-    return orUnavailable(subscribePlan(this.prisma, request, { caller, logger: this.logger }));
+    return subscribePlan(this.prisma, request, { caller, logger: this.logger });
   }
 
   @Serves(planShow)
   async plan({ accountId }: PlanShowRequest) {
-    return orUnavailable(showPlan(this.prisma, accountId));
+    return showPlan(this.prisma, accountId);
   }
 
   @Serves(planCancel)
   async cancelPlan({ accountId }: PlanCancelRequest, { caller }: CallContext) {
-    return orUnavailable(cancelPlan(this.prisma, accountId, { caller, logger: this.logger }));
+    return cancelPlan(this.prisma, accountId, { caller, logger: this.logger });
   }
 
   @Serves(refundCreate)
@@ -86,6 +85,6 @@ export class MoneyController {
   @Serves(movementList)
   async movements(request: MovementListRequest, { caller }: CallContext) {
     const reader = readerOf(caller, request.accountId);
-    return orUnavailable(this.reads.read(reader, [movementList.subject, request], (prisma) => listMovements(prisma, request)));
+    return this.reads.read(reader, [movementList.subject, request], (prisma) => listMovements(prisma, request));
   }
 }

@@ -15,7 +15,6 @@ import { JournalReads, OPERATOR } from '#database/journal-reads.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
-import { orUnavailable } from '../accounts/database-refusal.js';
 import { Months } from '../months/months.js';
 import { LOGGER } from './injected.js';
 
@@ -44,12 +43,12 @@ export class MonthsController {
 
   @Serves(monthList)
   async list() {
-    return orUnavailable(this.reads.read(OPERATOR, [monthList.subject], (prisma) => this.months.list(prisma)));
+    return this.reads.read(OPERATOR, [monthList.subject], (prisma) => this.months.list(prisma));
   }
 
   @Serves(monthRead)
   async read(request: MonthReadRequest) {
-    return orUnavailable(this.reads.read(OPERATOR, [monthRead.subject, request], (prisma) => this.months.read(request, prisma)));
+    return this.reads.read(OPERATOR, [monthRead.subject, request], (prisma) => this.months.read(request, prisma));
   }
 }
 

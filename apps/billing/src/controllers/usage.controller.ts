@@ -8,7 +8,6 @@ import type { PrismaClient } from '#database/prisma-client.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
-import { orUnavailable } from '../accounts/database-refusal.js';
 import { readerOf } from '../accounts/reader-of.js';
 import { queryUsage } from '../usage/query-usage.js';
 import { UsageCloser } from '../usage/usage-closer.js';
@@ -26,13 +25,13 @@ export class UsageController {
   @Serves(usageQuery)
   async query(request: UsageQueryRequest, { caller }: CallContext) {
     const reader = readerOf(caller, request.accountId);
-    return orUnavailable(this.reads.read(reader, [usageQuery.subject, request], (prisma) => queryUsage(prisma, request)));
+    return this.reads.read(reader, [usageQuery.subject, request], (prisma) => queryUsage(prisma, request));
   }
 
   @Serves(usageRebuild)
   async rebuild(_request: EmptyRequest, { caller }: CallContext) {
     const act = { action: 'usage.rebuild', target: 'usage/rollups' };
-    await orUnavailable(auditedAct(this.prisma, 'billing', { caller, logger: this.logger }, act));
+    await auditedAct(this.prisma, 'billing', { caller, logger: this.logger }, act);
     try {
       return await this.usageCloser.rebuild();
     } catch (cause) {

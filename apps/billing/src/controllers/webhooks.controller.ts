@@ -17,7 +17,6 @@ import type { PrismaClient } from '#database/prisma-client.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
-import { orUnavailable } from '../accounts/database-refusal.js';
 import { BillingConfig } from '../billing.config.js';
 import { WebhookClient } from '../webhooks/webhook-client.js';
 import { addWebhook, listWebhooks, removeWebhook, replayWebhook, rotateWebhook, testWebhook } from '../webhooks/webhooks.js';
@@ -34,32 +33,32 @@ export class WebhooksController {
 
   @Serves(webhookAdd)
   async add(request: WebhookAddRequest, { caller }: CallContext) {
-    return orUnavailable(addWebhook(this.prisma, request, this.config.keyPepper, { caller, logger: this.logger }));
+    return addWebhook(this.prisma, request, this.config.keyPepper, { caller, logger: this.logger });
   }
 
   @Serves(webhookList)
   async list(request: WebhookListRequest) {
-    return orUnavailable(listWebhooks(this.prisma, request));
+    return listWebhooks(this.prisma, request);
   }
 
   @Serves(webhookRemove)
   async remove({ webhookId }: WebhookRemoveRequest, { caller }: CallContext) {
-    return orUnavailable(removeWebhook(this.prisma, webhookId, { caller, logger: this.logger }));
+    return removeWebhook(this.prisma, webhookId, { caller, logger: this.logger });
   }
 
   @Serves(webhookRotate)
   async rotate(request: WebhookRotateRequest, { caller }: CallContext) {
-    return orUnavailable(rotateWebhook(this.prisma, request, this.config.keyPepper, { caller, logger: this.logger }));
+    return rotateWebhook(this.prisma, request, this.config.keyPepper, { caller, logger: this.logger });
   }
 
   @Serves(webhookReplay)
   async replay(request: WebhookReplayRequest, { caller }: CallContext) {
-    return orUnavailable(replayWebhook(this.prisma, request, { caller, logger: this.logger }));
+    return replayWebhook(this.prisma, request, { caller, logger: this.logger });
   }
 
   @Serves(webhookTest)
   async test({ webhookId }: WebhookTestRequest, { caller }: CallContext) {
     const author = { caller, logger: this.logger };
-    return orUnavailable(testWebhook(this.prisma, this.client, webhookId, this.config.keyPepper, author));
+    return testWebhook(this.prisma, this.client, webhookId, this.config.keyPepper, author);
   }
 }

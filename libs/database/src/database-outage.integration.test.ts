@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { ServiceError } from '#contracts/service-error.js';
+import { asUnavailable } from '#database/database-outage.js';
 import { createPrismaClient, type PrismaClient } from '#database/prisma-client.js';
 import { TcpLink } from '#testing/tcp-link.js';
 import { createTestDatabase, type TestDatabase } from '#testing/test-database.js';
-import { orUnavailable } from './database-refusal.js';
 
 let database: TestDatabase;
 let link: TcpLink;
@@ -30,10 +30,14 @@ afterEach(async () => {
 afterAll(() => database.drop());
 
 function ask(sql = 'SELECT 1'): Promise<unknown> {
-  return orUnavailable(prisma.$queryRawUnsafe(sql)).then(
+  return prisma.$queryRawUnsafe(sql).then(
     () => 'answered',
-    (error: unknown) => (error instanceof ServiceError ? error.code : error),
+    (error: unknown) => codeOf(asUnavailable(error, 'away')),
   );
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof ServiceError ? error.code : error;
 }
 
 /** Resolves when the server runs the query. */
@@ -76,10 +80,12 @@ test('a transaction that finds all connections of the pool in use is unavailable
     });
   const both = [long(), long()];
   await isUp.promise;
-  const refused = await orUnavailable(prisma.$transaction(async (tx) => tx.$queryRaw`SELECT 1`, { maxWait: 50 })).then(
-    () => undefined,
-    (error: unknown) => error as ServiceError & { cause: { code?: string } },
-  );
+  const refused = await prisma
+    .$transaction(async (tx) => tx.$queryRaw`SELECT 1`, { maxWait: 50 })
+    .then(
+      () => undefined,
+      (error: unknown) => asUnavailable(error, 'away') as ServiceError & { cause: { code?: string } },
+    );
   isOver.resolve();
   await Promise.all(both);
   expect([refused?.code, refused?.cause.code]).toEqual(['unavailable', 'P2028']);
