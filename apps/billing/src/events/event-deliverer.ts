@@ -2,6 +2,7 @@ import type { PgConnection } from '#database/pg-connection.js';
 import type { ConfirmedPublisher } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
 import { Rounds } from '../rounds.js';
+import { Leadership } from '../sql/leadership.js';
 import { countUndelivered, keepEvents, type UndeliveredEvents } from './keep-events.js';
 import { publishEvents } from './publish-events.js';
 import type { WebhookDeliveries } from './webhook-deliveries.js';
@@ -31,14 +32,14 @@ const KEEP_INTERVAL_MS = 15_000;
  */
 export class EventDeliverer {
   private readonly rounds: Rounds;
-  private connection: PgConnection | undefined;
-  private leading = false;
+  private readonly leadership: Leadership;
   private keptAt = Number.NEGATIVE_INFINITY;
   private publishing: Promise<void> | undefined;
   private stopping = false;
 
   constructor(private readonly options: EventDelivererOptions) {
     this.rounds = new Rounds(() => this.tick(), options.intervalMs);
+    this.leadership = new Leadership({ lock: LEADER_LOCK, connect: options.connect });
   }
 
   start(): void {
@@ -51,21 +52,21 @@ export class EventDeliverer {
     this.options.webhooks.stop();
     await this.rounds.stop();
     await this.publishing;
-    await this.connection?.end().catch(() => undefined);
+    await this.leadership.close();
   }
 
   /** One round. Never throws: the next round retries. */
   async tick(): Promise<void> {
     if (this.stopping) return;
     try {
-      const connection = this.connection ?? (await this.openConnection());
-      if (!(await this.lead(connection))) return this.options.onCounted?.(undefined);
+      if (!(await this.leadership.lead())) return this.options.onCounted?.(undefined);
+      const connection = await this.leadership.connection();
       if (this.options.messaging.connected) this.publishing ??= this.publish(connection);
       await this.options.webhooks.start(connection);
       await this.keep(connection);
     } catch (error) {
       this.options.logger.warn({ err: error }, 'delivery of events failed');
-      this.drop();
+      this.leadership.drop();
     }
   }
 
@@ -85,25 +86,5 @@ export class EventDeliverer {
     this.keptAt = performance.now();
     await keepEvents(connection);
     onCounted?.(await countUndelivered(connection));
-  }
-
-  private async lead(connection: PgConnection): Promise<boolean> {
-    if (this.leading) return true;
-    const { rows } = await connection.query<{ leading: boolean }>('SELECT pg_try_advisory_lock($1) AS leading', [LEADER_LOCK]);
-    this.leading = rows[0]?.leading === true;
-    return this.leading;
-  }
-
-  private async openConnection(): Promise<PgConnection> {
-    const connection = await this.options.connect();
-    connection.on('error', () => this.connection === connection && this.drop());
-    this.connection = connection;
-    return connection;
-  }
-
-  private drop(): void {
-    this.connection?.end().catch(() => undefined);
-    this.connection = undefined;
-    this.leading = false;
   }
 }

@@ -7,6 +7,7 @@ import type { HoldLanes } from '../batch/hold-lanes.js';
 import { beginDueWindows } from '../budgets/begin-due-windows.js';
 import { sweepBudgetValues } from '../budgets/sweep-budget-values.js';
 import { grantDuePlans } from '../ledger/grant-due-plans.js';
+import { Leadership } from '../sql/leadership.js';
 import { DatabaseClock } from './database-clock.js';
 
 export interface ReaperOptions {
@@ -28,7 +29,7 @@ const LEADER_LOCK = 7_243_001;
 const BATCH_MAX = 1_000;
 /** A settle that waits longer shows a backlog: the reaper must not end its hold first. */
 const BACKLOG_MS = 1_000;
-/** A suspended process keeps its session and so the lock; the server ends a session that is idle for this long. */
+/** At least so long may the session of the leader be idle: a long pause of the process costs the lock. */
 const LEADER_IDLE_MIN_MS = 30_000;
 
 /**
@@ -41,8 +42,7 @@ const LEADER_IDLE_MIN_MS = 30_000;
  * is reaped.
  */
 export class Reaper {
-  private connection: PgConnection | undefined;
-  private leading = false;
+  private readonly leadership: Leadership;
   /**
    * The last interruption for which the leases were not restarted yet. A start counts as one: billing may have been down. Times are on the
    * process's monotonic clock.
@@ -54,7 +54,17 @@ export class Reaper {
   private timer: NodeJS.Timeout | undefined;
   private ticking: Promise<void> | undefined;
 
-  constructor(private readonly options: ReaperOptions) {}
+  constructor(private readonly options: ReaperOptions) {
+    this.leadership = new Leadership({
+      lock: LEADER_LOCK,
+      connect: options.connect,
+      idleMs: Math.max(LEADER_IDLE_MIN_MS, 3 * options.intervalMs),
+      onLost: (error) => {
+        options.logger.warn({ err: error }, 'reaper lost its database connection');
+        this.interrupted();
+      },
+    });
+  }
 
   start(): void {
     this.timer = setInterval(() => {
@@ -67,18 +77,18 @@ export class Reaper {
   async stop(): Promise<void> {
     clearInterval(this.timer);
     await this.ticking;
-    await this.connection?.end().catch(() => undefined);
+    await this.leadership.close();
   }
 
   /** One round. Never throws: the next round retries. */
   async tick(): Promise<void> {
     try {
       const renewalsArrive = await this.noticeInterruption();
-      const connection = this.connection ?? (await this.openConnection());
+      const connection = await this.leadership.connection();
       await this.noticeClock(connection);
       await this.countHolds(connection);
-      if (!renewalsArrive) return await this.resign(connection);
-      if (!(await this.lead(connection))) return;
+      if (!renewalsArrive) return await this.leadership.resign();
+      if (!(await this.leadership.lead())) return;
       const interruption = this.recentInterruption();
       if (interruption) return await this.extendLeases(connection, interruption.clockWasSet);
       if (this.options.lanes.waitingMs <= BACKLOG_MS) await this.reap(connection);
@@ -117,20 +127,6 @@ export class Reaper {
     const { leaseMs, reaperGraceMs } = this.options.times;
     if (this.interruption && performance.now() - this.interruption.at > leaseMs + reaperGraceMs) this.interruption = undefined;
     return this.interruption;
-  }
-
-  private async lead(connection: PgConnection): Promise<boolean> {
-    if (this.leading) return true;
-    const { rows } = await connection.query<{ leading: boolean }>('SELECT pg_try_advisory_lock($1) AS leading', [LEADER_LOCK]);
-    this.leading = rows[0]?.leading === true;
-    return this.leading;
-  }
-
-  /** Releases the lock to a replica that renewals reach. */
-  private async resign(connection: PgConnection): Promise<void> {
-    if (!this.leading) return;
-    this.leading = false;
-    await connection.query('SELECT pg_advisory_unlock($1)', [LEADER_LOCK]);
   }
 
   /**
@@ -194,21 +190,5 @@ export class Reaper {
       'SELECT count(*)::int AS count, coalesce(sum(amount), 0)::float8 AS held FROM billing.hold',
     );
     this.options.onOpenHolds?.(rows[0]?.count ?? 0, rows[0]?.held ?? 0);
-  }
-
-  private async openConnection(): Promise<PgConnection> {
-    const connection = await this.options.connect();
-    connection.on('error', (error) => {
-      this.options.logger.warn({ err: error }, 'reaper lost its database connection');
-      if (this.connection !== connection) return;
-      this.connection = undefined;
-      this.leading = false;
-      this.interrupted();
-    });
-    this.connection = connection;
-    this.leading = false;
-    const idleMs = Math.max(LEADER_IDLE_MIN_MS, 3 * this.options.intervalMs);
-    await connection.query(`SET idle_session_timeout = ${idleMs}`);
-    return connection;
   }
 }

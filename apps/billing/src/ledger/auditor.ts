@@ -5,6 +5,7 @@ import type { Logger } from '#observability/logger.js';
 import { KEY_IS_ACTIVE } from '../payer/key-status.js';
 import { Rounds } from '../rounds.js';
 import { guardCheck, YieldedToMigrationError } from '../sql/guard-check.js';
+import { Leadership } from '../sql/leadership.js';
 import { type CheckOptions, checkLedger } from './check-ledger.js';
 import { freezeAccounts } from './freeze-accounts.js';
 import { INVARIANTS } from './invariants.js';
@@ -43,14 +44,16 @@ const LEADER_LOCK = 7_243_003;
  * no event. Both keep their report.
  */
 export class Auditor {
-  private connection: PgConnection | undefined;
+  private readonly leadership: Leadership;
   private readonly rounds: Rounds;
   private readonly stopping = new AbortController();
   private readonly requested = new Set<Promise<unknown>>();
   private readonly checks = { partial: shared(() => this.checkOnce(false)), full: shared(() => this.checkOnce(true)) };
 
   constructor(private readonly options: AuditorOptions) {
-    this.rounds = new Rounds(() => this.tick(), options.intervalMs);
+    const { connect, intervalMs } = options;
+    this.rounds = new Rounds(() => this.tick(), intervalMs);
+    this.leadership = new Leadership({ lock: LEADER_LOCK, connect, idleMs: 3 * intervalMs });
   }
 
   start(): void {
@@ -62,7 +65,7 @@ export class Auditor {
     this.stopping.abort();
     await this.rounds.stop();
     await Promise.allSettled(this.requested);
-    await this.connection?.end().catch(() => undefined);
+    await this.leadership.close();
   }
 
   /** Returns a check that starts now or, when one is running, after it; one for all callers that wait. `full` reads closed months again. */
@@ -77,8 +80,11 @@ export class Auditor {
   async tick(): Promise<void> {
     const { logger } = this.options;
     try {
-      const connection = await this.lead();
-      if (!connection) return this.options.onFollowing?.();
+      if (!(await this.leadership.lead())) {
+        await this.leadership.close(); // a follower needs no connection between its rounds
+        return this.options.onFollowing?.();
+      }
+      const connection = await this.leadership.connection();
       const report = await this.checkOn(connection, { scheduled: true });
       const { milliseconds, checked, auditDigest, monthDigest, invariants, violations } = report;
       const broken = invariants.filter((invariant) => invariant.violations > 0);
@@ -92,8 +98,7 @@ export class Auditor {
       if (error instanceof YieldedToMigrationError) return logger.info('ledger check cancelled: a migration waited for it');
       if (this.stopping.signal.aborted) return;
       logger.warn({ err: error }, 'ledger check failed to complete');
-      this.connection?.end().catch(() => undefined);
-      this.connection = undefined;
+      this.leadership.drop();
     }
   }
 
@@ -113,21 +118,6 @@ export class Auditor {
     const report = await guardCheck(guard, (signal) => checkLedger(connection, overdueMs, { ...options, signal }));
     await keepReport(connection, report);
     return report;
-  }
-
-  /** Returns the connection of the leader. This replica leads while the connection lasts. */
-  private async lead(): Promise<PgConnection | undefined> {
-    if (this.connection) return this.connection;
-    const connection = await this.options.connect();
-    const { rows } = await connection.query<{ leading: boolean }>('SELECT pg_try_advisory_lock($1) AS leading', [LEADER_LOCK]);
-    if (!rows[0]?.leading) {
-      await connection.end();
-      return undefined;
-    }
-    // A suspended process keeps its session and so the lock; the server ends a session that is idle for this long.
-    await connection.query(`SELECT set_config('idle_session_timeout', $1, false)`, [`${3 * this.options.intervalMs}ms`]);
-    this.connection = connection;
-    return connection;
   }
 }
 

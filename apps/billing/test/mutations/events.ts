@@ -46,11 +46,11 @@ export const MUTATIONS_OF_EVENTS: MutationsByFile = {
       'one replica delivers at a time',
     ],
   ],
-  'apps/billing/src/events/event-deliverer.ts': [
+  'apps/billing/src/sql/leadership.ts': [
     [
       'one replica delivers',
-      'if (!(await this.lead(connection))) return this.options.onCounted?.(undefined);',
-      'await this.lead(connection);',
+      'this.leading = rows[0]?.leading === true;',
+      'this.leading = true;',
       DELIVERED,
       'one replica delivers at a time',
     ],

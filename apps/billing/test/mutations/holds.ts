@@ -4,6 +4,7 @@ const BATCH = 'apps/billing/src/batch';
 const HOLDS = 'apps/billing/src/holds';
 const FOLD = `${BATCH}/fold-batch.test.ts`;
 const LANES = `${BATCH}/hold-lanes.integration.test.ts`;
+const LEADERSHIP = 'apps/billing/src/sql/leadership.ts';
 const LEASES = `${HOLDS}/leases.integration.test.ts`;
 const LATER = `${HOLDS}/late-settlements.integration.test.ts`;
 const WRITES = `${BATCH}/write-rows.integration.test.ts`;
@@ -189,6 +190,6 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       CLOCK,
       'the leader does not shorten a longer lease of another replica',
     ],
-    ['one reaper leads', 'return this.leading;\n  }\n\n  /** Releases', 'return true;\n  }\n\n  /** Releases', LEASES, 'one reaper leads'],
   ],
+  [LEADERSHIP]: [['one reaper leads', 'this.leading = rows[0]?.leading === true;', 'this.leading = true;', LEASES, 'one reaper leads']],
 };
