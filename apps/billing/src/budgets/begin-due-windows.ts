@@ -1,4 +1,5 @@
 import type { PgConnection } from '#database/pg-connection.js';
+import { inTransaction } from '../sql/transaction.js';
 import { type BudgetRow, budgetColumns, budgetState } from './budget.js';
 import { inCurrentWindow } from './read-budgets.js';
 
@@ -31,14 +32,9 @@ export async function beginDueWindows(connection: PgConnection): Promise<void> {
 }
 
 async function beginWindowsOf(connection: PgConnection, accountId: string): Promise<void> {
-  await connection.query('BEGIN');
-  try {
+  await inTransaction(connection, async () => {
     await connection.query('SELECT FROM billing.account WHERE id = $1 FOR NO KEY UPDATE', [accountId]);
     const { rows } = await connection.query<BudgetRow & { now: number }>(READ_WINDOWS, [accountId]);
     await inCurrentWindow(connection, rows.map(budgetState), Math.floor(rows[0]?.now ?? 0));
-    await connection.query('COMMIT');
-  } catch (error) {
-    await connection.query('ROLLBACK').catch(() => undefined); // the server rolls back by itself when the connection breaks
-    throw error;
-  }
+  });
 }

@@ -1,8 +1,9 @@
 import type { HoldRenewal, TokenUsage } from '#contracts/billing/holds.js';
-import { allOf, type PgConnection } from '#database/pg-connection.js';
+import type { PgConnection } from '#database/pg-connection.js';
 import { billableUsage } from '../batch/hold.js';
 import { KEY_IS_ACTIVE } from '../payer/key-status.js';
 import { type Columns, statement } from '../sql/statement.js';
+import { inOneTrip } from '../sql/transaction.js';
 
 /** Result of a batch of renewals. Ids are in lower case. */
 export interface Renewed {
@@ -83,22 +84,15 @@ export async function renewHolds(
     sequence,
     usage: billableUsage(usage),
   }));
-  try {
-    const [, , renewed, open] = await allOf([
-      connection.query('BEGIN'),
-      connection.query('SET LOCAL synchronous_commit = off'),
-      RENEW_HOLDS.execute(connection, { readings, leaseMs }),
-      ended.length > 0 ? NOT_SETTLED.execute(connection, ended) : Promise.resolve(undefined),
-      connection.query('COMMIT'),
-    ]);
-    return {
-      mayCall: new Map(renewed.rows.map(({ id, may_call }) => [id, may_call === true])),
-      unsettled: new Set(open?.rows.map(({ id }) => id)),
-    };
-  } catch (error) {
-    await connection.query('ROLLBACK').catch(() => undefined);
-    throw error;
-  }
+  const [, renewed, open] = await inOneTrip(connection, () => [
+    connection.query('SET LOCAL synchronous_commit = off'),
+    RENEW_HOLDS.execute(connection, { readings, leaseMs }),
+    ended.length > 0 ? NOT_SETTLED.execute(connection, ended) : Promise.resolve(undefined),
+  ]);
+  return {
+    mayCall: new Map(renewed.rows.map(({ id, may_call }) => [id, may_call === true])),
+    unsettled: new Set(open?.rows.map(({ id }) => id)),
+  };
 }
 
 function newestReadings(renewals: readonly HoldRenewal[]): Map<string, HoldRenewal> {

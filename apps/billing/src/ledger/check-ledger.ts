@@ -4,6 +4,7 @@ import { readMonths } from '../journal/closed-months.js';
 import { readDetached } from '../journal/detached-months.js';
 import { MONTHS_RULE, monthFaults } from '../journal/month-faults.js';
 import { queryOn } from '../journal/month-files.js';
+import { inTransaction } from '../sql/transaction.js';
 import { moveCheckpoint, readCheckpoint } from './checkpoint.js';
 import { countsOf, INVARIANTS, type Invariant } from './invariants.js';
 import { type Scope, scopeAfter, scopeFrom, scopeOfAll } from './scope.js';
@@ -30,19 +31,23 @@ export async function checkLedger(
   { full = false, scheduled = false, signal }: CheckOptions = {},
 ): Promise<LedgerCheckReply> {
   const start = performance.now();
-  const { months, at, auditDigest, checked, found } = await inSnapshot(connection, scheduled ? 'READ WRITE' : 'READ ONLY', async () => {
-    const query = queryOn(connection);
-    const [months, detached] = [await readMonths(query), await readDetached(query)];
-    const month = months.at(-1)?.id ?? '';
-    const whole = (full ? undefined : scopeAfter(months)) ?? scopeOfAll(detached);
-    const checkpoint = scheduled ? await readCheckpoint(query, month) : undefined;
-    let read = await readScope(connection, checkpoint ? scopeFrom(checkpoint, whole) : whole, overdueMs, signal);
-    // The sums may be of rows that an operator has corrected since: the rows decide.
-    if (read.found.some(({ ofCheckpoint, first }) => ofCheckpoint && first.length > 0))
-      read = await readScope(connection, whole, overdueMs, signal);
-    if (scheduled && read.found.every(({ first }) => first.length === 0)) await moveCheckpoint(connection, { ...read, month });
-    return { months, ...read };
-  });
+  const { months, at, auditDigest, checked, found } = await inTransaction(
+    connection,
+    async () => {
+      const query = queryOn(connection);
+      const [months, detached] = [await readMonths(query), await readDetached(query)];
+      const month = months.at(-1)?.id ?? '';
+      const whole = (full ? undefined : scopeAfter(months)) ?? scopeOfAll(detached);
+      const checkpoint = scheduled ? await readCheckpoint(query, month) : undefined;
+      let read = await readScope(connection, checkpoint ? scopeFrom(checkpoint, whole) : whole, overdueMs, signal);
+      // The sums may be of rows that an operator has corrected since: the rows decide.
+      if (read.found.some(({ ofCheckpoint, first }) => ofCheckpoint && first.length > 0))
+        read = await readScope(connection, whole, overdueMs, signal);
+      if (scheduled && read.found.every(({ first }) => first.length === 0)) await moveCheckpoint(connection, { ...read, month });
+      return { months, ...read };
+    },
+    `BEGIN ISOLATION LEVEL REPEATABLE READ ${scheduled ? 'READ WRITE' : 'READ ONLY'}`,
+  );
   // Closed months never change, so they need no snapshot, which a migration would wait for.
   const faults = await monthFaults(queryOn(connection), { full, signal });
   const ofMonths = faults.slice(0, SHOWN_MAX).map((subject) => ({ invariant: MONTHS_RULE.id, subject, accountId: null }));
@@ -56,22 +61,6 @@ export async function checkLedger(
     invariants: [...found.map(({ invariant }) => invariant), { ...MONTHS_RULE, violations: faults.length }],
     violations: [...found.flatMap(({ first }) => first), ...ofMonths],
   };
-}
-
-async function inSnapshot<Result>(
-  connection: PgConnection,
-  access: 'READ ONLY' | 'READ WRITE',
-  work: () => Promise<Result>,
-): Promise<Result> {
-  await connection.query(`BEGIN ISOLATION LEVEL REPEATABLE READ ${access}`);
-  try {
-    const result = await work();
-    await connection.query('COMMIT');
-    return result;
-  } catch (error) {
-    await connection.query('ROLLBACK').catch(() => undefined); // the server rolls back by itself when the connection breaks
-    throw error;
-  }
 }
 
 interface Read {

@@ -10,6 +10,7 @@ import { JOURNALS, type Journal, type MonthEnd, moment, monthAfter, startOf } fr
 import { digestOf, renderManifest } from '../journal/manifest.js';
 import { digestFile, JOURNAL_FILES, type MonthRows, type Query, queryOn, SUM_FILES } from '../journal/month-files.js';
 import { checkLedger } from '../ledger/check-ledger.js';
+import { inTransaction } from '../sql/transaction.js';
 
 /** Milliseconds after the end of a month in which it stays open: longer than any statement runs. */
 const OPEN_AFTER_END_MS = 3_600_000;
@@ -106,8 +107,7 @@ interface Sealing {
 async function seal(connection: PgConnection, { rows, files, before, author }: Sealing): Promise<MonthCloseReply> {
   const query = queryOn(connection);
   const { month, range } = rows;
-  await connection.query('BEGIN');
-  try {
+  const { audit, sealed } = await inTransaction(connection, async () => {
     await query(addStatements(rows), [month, before?.id ?? '']);
     await query(addGrants(rows), [month, before?.id ?? '']);
     for (const file of SUM_FILES) files.push(await digestFile(query, file, rows));
@@ -122,13 +122,10 @@ async function seal(connection: PgConnection, { rows, files, before, author }: S
       `SELECT billing.record_audit($1::jsonb, 'month.close', NULL, 'month/' || $2::text, NULL, NULL, $3::jsonb) AS audit`,
       [author.caller, month, { digest }],
     );
-    await connection.query('COMMIT');
-    if (audit) logAudit(author, audit);
-    return { ...renderMonth({ id: month, text, digest, closedAt: row?.closedAt as Date, manifest }), closed: true };
-  } catch (error) {
-    await connection.query('ROLLBACK').catch(() => undefined); // the server rolls back by itself when the connection breaks
-    throw error;
-  }
+    return { audit, sealed: renderMonth({ id: month, text, digest, closedAt: row?.closedAt as Date, manifest }) };
+  });
+  if (audit) logAudit(author, audit);
+  return { ...sealed, closed: true };
 }
 
 /** $1 is the month, $2 the one before. */

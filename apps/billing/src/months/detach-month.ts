@@ -8,6 +8,7 @@ import { digestNow, type Rests, readDetached, renderDetached, type StoredDetache
 import { accountEntries, grantEntries } from '../journal/journal-entries.js';
 import { type MonthRange, monthAfter, rowsOf } from '../journal/journal-rows.js';
 import { digestFile, type Query, queryOn } from '../journal/month-files.js';
+import { inTransaction } from '../sql/transaction.js';
 
 export interface DetachOptions {
   author: Author;
@@ -32,7 +33,7 @@ export async function detachMonth(connection: PgConnection, month: string, { aut
   if (same) return { ...renderDetached(same), detached: false };
   const months = await readMonths(query);
   await requireOldest(query, month, months);
-  return inTransaction(connection, async () => {
+  return recorded(connection, async () => {
     const ids = await idsOf(query, month, detached.length === 0);
     const added = await rowsAdded(query, ids.below);
     const rests = await restsOf(query, { months, detached, idsBelow: ids.below, signal });
@@ -51,7 +52,7 @@ export async function detachMonth(connection: PgConnection, month: string, { aut
  */
 export function attachMonth(connection: PgConnection, month: string, { author }: DetachOptions): Promise<MonthAttachReply> {
   const query = queryOn(connection);
-  return inTransaction(connection, async () => {
+  return recorded(connection, async () => {
     await lockMonths(query);
     const attached = (await readDetached(query)).find(({ id }) => id === month);
     if (!attached) throw new ServiceError('conflict', 'The month is not detached.', 'month');
@@ -178,20 +179,15 @@ async function record(
 }
 
 /** Runs `work` in a transaction, and logs its audit row after the commit. */
-async function inTransaction<Result>(
+async function recorded<Result>(
   connection: PgConnection,
   work: () => Promise<{ audit: AuditEntry | undefined; author: Author; result: Result }>,
 ): Promise<Result> {
-  await connection.query('BEGIN');
-  try {
-    const { audit, author, result } = await work();
-    await connection.query('COMMIT');
-    if (audit) logAudit(author, audit);
-    return result;
-  } catch (error) {
-    await connection.query('ROLLBACK').catch(() => undefined); // the server rolls back by itself when the connection breaks
+  const { audit, author, result } = await inTransaction(connection, work).catch((error: unknown) => {
     throw refusalOf(error) ?? error;
-  }
+  });
+  if (audit) logAudit(author, audit);
+  return result;
 }
 
 /** Returns the refusal for an error that the operator can do something about. */

@@ -1,8 +1,8 @@
-import { allOf, type PgConnection } from '#database/pg-connection.js';
+import type { PgConnection } from '#database/pg-connection.js';
+import { inOneTrip } from './transaction.js';
 
 /**
- * Sends statements as one transaction that locks the account first, in one round trip. If one fails, the server makes the COMMIT a
- * rollback, and the first error is thrown.
+ * Sends statements as one transaction that locks the account first, in one round trip.
  *
  * The lock is a statement of its own, so that the next ones see what was committed while it waited. A statement that locks by itself keeps
  * its older snapshot.
@@ -13,6 +13,6 @@ export async function underAccountLock<const Results extends readonly unknown[]>
   statements: () => { [Position in keyof Results]: Promise<Results[Position]> },
 ): Promise<Results> {
   const lock = (): Promise<unknown> => connection.query('SELECT FROM billing.account WHERE id = $1 FOR NO KEY UPDATE', [accountId]);
-  const sent = [connection.query('BEGIN'), lock(), ...statements(), connection.query('COMMIT')];
-  return (await allOf(sent)).slice(2, -1) as unknown as Results;
+  const [, ...results] = await inOneTrip<readonly unknown[]>(connection, () => [lock(), ...statements()]);
+  return results as unknown as Results;
 }

@@ -1,5 +1,6 @@
 import type { UsageRebuildReply } from '#contracts/billing/usage.js';
 import type { PgConnection } from '#database/pg-connection.js';
+import { inTransaction } from '../sql/transaction.js';
 import { DETACHED_TO, DIMENSIONS, MEASURES, USAGE_ENTRIES } from './usage-entries.js';
 
 /**
@@ -78,15 +79,3 @@ const addSliceSince = (since: string): string => `
   UPDATE billing.usage_state SET closed_to = $2::bigint, newest_at = greatest(newest_at, (SELECT max(last_at) FROM slice)),
     closed_at = CASE WHEN closed_at IS NULL OR closed_to < $2::bigint THEN clock_timestamp() ELSE closed_at END
   RETURNING closed_at AS "closedAt"`;
-
-async function inTransaction<Result>(connection: PgConnection, work: () => Promise<Result>): Promise<Result> {
-  await connection.query('BEGIN');
-  try {
-    const result = await work();
-    await connection.query('COMMIT');
-    return result;
-  } catch (error) {
-    await connection.query('ROLLBACK').catch(() => undefined); // the server rolls back by itself when the connection breaks
-    throw error;
-  }
-}
