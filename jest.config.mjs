@@ -4,8 +4,7 @@ const HUNG_MS = process.env.TEST_LONG ? 3_600_000 : 300_000;
 /** @type {import('jest').Config} */
 const shared = {
   testEnvironment: 'node',
-  // Libraries are their sources (`imports` in package.json).
-  testEnvironmentOptions: { customExportConditions: ['@tollgate/source', 'node', 'node-addons'] },
+  resolver: '<rootDir>/scripts/testing/resolver.cjs',
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '^.+\\.ts$': ['@swc/jest'] }, // options come from .swcrc
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },

@@ -34,7 +34,7 @@ if (missing.length > 0) throw new Error(`stryker.config.mjs names modules that d
 export default {
   mutate,
   // The sandbox: what the tests of these modules need.
-  ignorePatterns: ['**', '!{apps/billing,libs}/**/*.ts', '!package.json', '!.swcrc'],
+  ignorePatterns: ['**', '!{apps/billing,libs}/**/*.ts', '!scripts/testing/resolver.cjs', '!package.json', '!.swcrc'],
   testRunner: 'jest',
   testRunnerNodeArgs: ['--experimental-vm-modules', '--no-warnings'],
   plugins: ['@stryker-mutator/jest-runner'],
