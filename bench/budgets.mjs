@@ -14,23 +14,23 @@ const AT_ONCE = 16;
  *
  * @param {{ projectId: string, keyId: string }} account
  */
-export function budgetsOfAllLevels({ projectId, keyId }) {
+export function makeBudgetsAtAllLevels({ projectId, keyId }) {
   return [{}, { projectId }, { keyId }, { dimension: 'user' }, { dimension: 'tag:team' }];
 }
 
 /** The first key of a project. @param {Stack} stack @param {string} projectId */
-export function keyOf(stack, projectId) {
+export function findKey(stack, projectId) {
   return withAdministrator(stack, async (messaging) => {
     const { keys } = await messaging.request(keyList, { projectId });
     return /** @type {{ keyId: string }} */ (keys[0]).keyId;
   });
 }
 
-/** Sets budgets of a month that never refuse. @param {Stack} stack @param {{ accountId: string }[]} accounts @param {(account: any) => object[]} budgetsOf */
-export function setBudgets(stack, accounts, budgetsOf) {
+/** Sets budgets of a month that never refuse. @param {Stack} stack @param {{ accountId: string }[]} accounts @param {(account: any) => object[]} makeBudgets */
+export function setBudgets(stack, accounts, makeBudgets) {
   return withAdministrator(stack, async (messaging) => {
     const set = async (/** @type {{ accountId: string }} */ account) => {
-      for (const budget of budgetsOf(account)) {
+      for (const budget of makeBudgets(account)) {
         await messaging.request(
           budgetSet,
           { accountId: account.accountId, period: 'month', limitPicoUsd: LIMIT, ...budget },

@@ -22,10 +22,10 @@ process.on('message', (/** @type {Job} */ job) => {
 
 /** @param {Job} job @returns {Promise<Outcome>} */
 async function runJob(job) {
-  const originOf = (/** @type {number} */ index) => job.origins[index % job.origins.length] ?? '';
+  const pickOrigin = (/** @type {number} */ index) => job.origins[index % job.origins.length] ?? '';
   const clients = Array.from(
     { length: job.connections },
-    (_, index) => new Client(originOf(index), { pipelining: 1, keepAliveTimeout: 60_000 }),
+    (_, index) => new Client(pickOrigin(index), { pipelining: 1, keepAliveTimeout: 60_000 }),
   );
   const tally = new Tally(job);
   await Promise.all(clients.map((client) => once(client, tally))); // connects; not measured

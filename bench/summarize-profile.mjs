@@ -34,7 +34,7 @@ for (const [index, id] of profile.samples.entries()) {
     continue;
   }
   busy += time;
-  const place = placeOf(frame.url) || frame.functionName;
+  const place = describePlace(frame.url) || frame.functionName;
   add(byPlace, place, time);
   add(byFunction, `${frame.functionName || '(anonymous)'} ${place}${frame.url ? `:${frame.lineNumber + 1}` : ''}`, time);
 }
@@ -51,7 +51,7 @@ for (const [title, table] of /** @type {const} */ ([
 }
 
 /** Returns the package, the file in `dist/`, or the built-in module. @param {string} url */
-function placeOf(url) {
+function describePlace(url) {
   const installed = /node_modules\/((?:@[^/]+\/)?[^/]+)(?!.*node_modules\/)/.exec(url);
   if (installed) return installed[1];
   return url.replace(/^file:\/\/.*\/(?=(?:dist|bench)\/)/, '');

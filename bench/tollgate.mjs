@@ -51,8 +51,8 @@ export async function startTollgate(upstream, profileDir, count = 1, traces = 'o
   });
   const { accountId, projectId, apiKey } = stack;
   if (hasBudgets) {
-    const { budgetsOfAllLevels, keyOf, setBudgets } = await import('./budgets.mjs'); // needs what is built by now
-    await setBudgets(stack, [{ accountId, projectId, keyId: await keyOf(stack, projectId) }], budgetsOfAllLevels);
+    const { makeBudgetsAtAllLevels, findKey, setBudgets } = await import('./budgets.mjs'); // needs what is built by now
+    await setBudgets(stack, [{ accountId, projectId, keyId: await findKey(stack, projectId) }], makeBudgetsAtAllLevels);
   }
   const others = Array.from({ length: count - 1 }, (_, index) => index + 2);
   const replicas = await startReplicas(

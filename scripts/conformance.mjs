@@ -21,7 +21,7 @@ const CASE = /__fixtures__\/(?:.*\/)?([a-z])-?0*(\d+[a-i]?)-(?!.*\.expected\.jso
 
 const files = ['apps', 'libs', 'test'].flatMap(filesBelow).sort();
 /** The archive of each file in one. Such a file counts as a file of the archive's folder. */
-const archiveOf = new Map(
+const archivesByName = new Map(
   files
     .filter((file) => file.endsWith('.txtar'))
     .flatMap((archive) => [...readArchive(archive).keys()].map((name) => [`${dirname(archive)}/${name}`, archive])),
@@ -31,7 +31,7 @@ for (const file of files.filter((file) => /\.(ts|json)$/.test(file))) {
     for (const id of ids.split(', ')) prove(id, file, title.replace(/\\(?=['"`])/g, ''));
   }
 }
-for (const file of [...archiveOf.keys()].sort()) {
+for (const file of [...archivesByName.keys()].sort()) {
   const [, letter, number] = CASE.exec(file) ?? [];
   const id = `${letter?.toUpperCase()}-${number}`;
   if (proofs.has(id)) prove(id, file);
@@ -53,7 +53,7 @@ function filesBelow(folder) {
 }
 
 function prove(id, file, title) {
-  if (!archiveOf.has(file) && !existsSync(file)) faults.push(`${SOURCE}: ${file} does not exist`);
+  if (!archivesByName.has(file) && !existsSync(file)) faults.push(`${SOURCE}: ${file} does not exist`);
   else if (proofs.has(id)) proofs.get(id).push({ file, title });
   else faults.push(`${file}: ${SOURCE} has no rule ${id}`);
 }
@@ -91,7 +91,7 @@ function renderSection([title, rules]) {
 }
 
 function renderProof({ file, title }) {
-  const archive = archiveOf.get(file);
+  const archive = archivesByName.get(file);
   const place = archive ?? file;
   const isCase = title === undefined || file.endsWith('.json');
   const name = isCase ? `${basename(dirname(place))}/${basename(place)}` : basename(place);

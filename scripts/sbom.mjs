@@ -23,7 +23,7 @@ const bom = {
   version: 1,
   metadata: { component: { ...component(project.name, project), type: 'application' } },
   components: [
-    ...[...graph.keys()].filter((path) => path !== '').map((path) => component(nameOf(path), packages[path])),
+    ...[...graph.keys()].filter((path) => path !== '').map((path) => component(parseName(path), packages[path])),
     { type: 'platform', name: 'node', version: project.devDependencies.node, purl: `pkg:generic/node@${project.devDependencies.node}` },
     ...(root === undefined ? [] : debianPackages(root)),
   ],
@@ -60,20 +60,20 @@ function component(name, { version, license, integrity }) {
 }
 
 function reference(path) {
-  return path === '' ? `${project.name}@${project.version}` : `${nameOf(path)}@${packages[path].version}`;
+  return path === '' ? `${project.name}@${project.version}` : `${parseName(path)}@${packages[path].version}`;
 }
 
-function nameOf(path) {
+function parseName(path) {
   return path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
 }
 
 /** The installed packages of a Debian system. */
 function debianPackages(root) {
-  const fieldsOf = (text, form) => Object.fromEntries([...text.matchAll(form)].map(([, name, value]) => [name, value]));
-  const { ID: id, VERSION_ID: release } = fieldsOf(readFileSync(join(root, 'etc/os-release'), 'utf8'), /^(\w+)="?([^"\n]*)"?$/gm);
+  const parseFields = (text, form) => Object.fromEntries([...text.matchAll(form)].map(([, name, value]) => [name, value]));
+  const { ID: id, VERSION_ID: release } = parseFields(readFileSync(join(root, 'etc/os-release'), 'utf8'), /^(\w+)="?([^"\n]*)"?$/gm);
   return readFileSync(join(root, 'var/lib/dpkg/status'), 'utf8')
     .split('\n\n')
-    .map((text) => fieldsOf(text, /^([\w-]+): (.*)$/gm))
+    .map((text) => parseFields(text, /^([\w-]+): (.*)$/gm))
     .filter(({ Status: status }) => status === 'install ok installed')
     .map(({ Package: name, Version: version, Architecture: architecture }) => ({
       ...{ type: 'library', 'bom-ref': `${id}/${name}@${version}`, name, version },

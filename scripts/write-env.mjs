@@ -13,12 +13,14 @@ const FILE = join(ROOT, '.env');
 const example = readFileSync(join(ROOT, '.env.example'), 'utf8');
 const isNew = !existsSync(FILE);
 const before = isNew ? '' : readFileSync(FILE, 'utf8').trimEnd();
-const nameOf = (line) => /^([A-Z_]+)=/.exec(line)?.[1];
-const present = new Set(before.split('\n').map(nameOf));
-const added = isNew ? example.trimEnd().split('\n') : example.split('\n').filter((line) => nameOf(line) && !present.has(nameOf(line)));
+const parseName = (line) => /^([A-Z_]+)=/.exec(line)?.[1];
+const present = new Set(before.split('\n').map(parseName));
+const added = isNew
+  ? example.trimEnd().split('\n')
+  : example.split('\n').filter((line) => parseName(line) && !present.has(parseName(line)));
 writeFileSync(FILE, `${[...(isNew ? [] : [before]), ...added.map(filled)].join('\n')}\n`, { mode: 0o600 });
 writeNatsKeys({ seedsFile: FILE, usersFile: join(ROOT, 'config/nats-keys.conf') });
-console.log(isNew ? 'wrote .env' : `.env exists; added ${added.map(nameOf).join(', ') || 'nothing'}`);
+console.log(isNew ? 'wrote .env' : `.env exists; added ${added.map(parseName).join(', ') || 'nothing'}`);
 
 /** Seeds have a form of their own: they stay empty here. */
 function filled(line) {

@@ -12,7 +12,7 @@ const WARM_UP_MS = 1_500;
 const logger = createLogger('bench', 'warn');
 
 process.on('message', async (/** @type {any} */ job) => {
-  const billing = job.path === 'lanes' ? lanesOf(job) : await clientOf(job);
+  const billing = job.path === 'lanes' ? makeLanes(job) : await connectClient(job);
   const latencies = [];
   let pairs = 0;
   /** Also those of the warm-up. */
@@ -29,7 +29,7 @@ process.on('message', async (/** @type {any} */ job) => {
       const holdId = randomUUIDv7();
       const started = performance.now();
       try {
-        const outcome = await billing.reserve({ ...RESERVE, ...account, holdId, requestId: `bench-${holdId}`, ...attributionOf(job) });
+        const outcome = await billing.reserve({ ...RESERVE, ...account, holdId, requestId: `bench-${holdId}`, ...makeAttribution(job) });
         if (outcome.status !== 'held') throw new Error(JSON.stringify(outcome));
         const reserved = performance.now();
         await billing.settle({ holdId, accountId: account.accountId, reason: 'completed', usage: USAGE, upstream: 'bench' });
@@ -50,7 +50,7 @@ process.on('message', async (/** @type {any} */ job) => {
 });
 
 /** A random user and tag of those that the job has. */
-function attributionOf(/** @type {{ users?: number, tags?: number }} */ { users, tags = 1 }) {
+function makeAttribution(/** @type {{ users?: number, tags?: number }} */ { users, tags = 1 }) {
   if (users === undefined) return {};
   const user = `user-${Math.floor(Math.random() * users)}`.padEnd(24, 'x');
   const tag = `tag-${Math.floor(Math.random() * tags)}`;
@@ -71,7 +71,7 @@ const USAGE = {
   outputSource: 'reported',
 };
 
-function lanesOf(/** @type {any} */ { databaseUrl, batchMax }) {
+function makeLanes(/** @type {any} */ { databaseUrl, batchMax }) {
   return new HoldLanes({
     lanes: 4,
     times: { leaseMs: 60_000, reaperGraceMs: 30_000 },
@@ -85,7 +85,7 @@ function lanesOf(/** @type {any} */ { databaseUrl, batchMax }) {
 }
 
 /** The client of the gateway, which sends all operations of one turn of the event loop in one message. */
-async function clientOf(/** @type {any} */ { natsUrl, password }) {
+async function connectClient(/** @type {any} */ { natsUrl, password }) {
   const messaging = await connectMessaging({ url: natsUrl, user: 'gateway', password, service: 'gateway', logger });
   const replicas = new BillingReplicas(messaging);
   replicas.onModuleInit();

@@ -10,7 +10,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { ensureBuilt } from '../../scripts/local/build.mjs';
-import { budgetsOfAllLevels, setBudgets } from '../budgets.mjs';
+import { makeBudgetsAtAllLevels, setBudgets } from '../budgets.mjs';
 import { freePort, startNode, stopChild } from '../child-process.mjs';
 import { describeMachine, markdown, median, writeResult } from '../report.mjs';
 import { runPgbench } from './pgbench.mjs';
@@ -98,7 +98,7 @@ async function startDatabase(root) {
   const create = async (/** @type {boolean} */ hasBudgets) => {
     const makers = await startReplicas({ root, stack }, 1, {});
     const accounts = await makeAccounts({ natsUrl: stack.natsUrl, password: stack.natsPasswords.cli, count: ACCOUNTS + 1 });
-    if (hasBudgets) await setBudgets(stack, accounts, budgetsOfAllLevels);
+    if (hasBudgets) await setBudgets(stack, accounts, makeBudgetsAtAllLevels);
     await makers.stop();
     return accounts;
   };
@@ -220,10 +220,10 @@ async function report(/** @type {Series[]} */ series) {
   ];
   const rate = (/** @type {Series} */ one) => median(one.samples.map((sample) => sample.pairsPerSecond));
   const rows = series.map((one) => {
-    const sameOf = (/** @type {string} */ target) =>
+    const countSame = (/** @type {string} */ target) =>
       series.find((other) => other.target === target && other.accounts === one.accounts && other.clients === one.clients);
-    const single = sameOf(`${one.target.split(',')[0]}, one by one`);
-    const before = sameOf(`${one.target.replace(/, (budgets|before)$/, '')}, before`);
+    const single = countSame(`${one.target.split(',')[0]}, one by one`);
+    const before = countSame(`${one.target.replace(/, (budgets|before)$/, '')}, before`);
     const pgbench = series.find((other) => other.target.startsWith('pgbench') && other.accounts === one.accounts);
     const rates = one.samples.map((sample) => sample.pairsPerSecond);
     const figure = (/** @type {number} */ value) => Math.round(value).toLocaleString('en');

@@ -166,9 +166,9 @@ async function measureConversation(stack, headers, messages) {
 /**
  * Runs one job in a process of its own, and divides the CPU time of the stack meanwhile by the units of work in the job's outcome.
  *
- * @param {Stack} stack @param {string} worker @param {object} job @param {(outcome: any) => number} unitsOf
+ * @param {Stack} stack @param {string} worker @param {object} job @param {(outcome: any) => number} listUnits
  */
-async function perUnit(stack, worker, job, unitsOf) {
+async function perUnit(stack, worker, job, listUnits) {
   const child = fork(here(worker), { env: { ...process.env, NODE_OPTIONS: '', NODE_ENV: 'production' }, serialization: 'advanced' });
   const stop = () => stopChild(child);
   stops.push(stop);
@@ -178,7 +178,7 @@ async function perUnit(stack, worker, job, unitsOf) {
   let outcome;
   do [outcome] = await once(child, 'message');
   while (outcome === 'connected');
-  const microseconds = ((used(stack) - before) / Math.max(1, unitsOf(outcome))) * 1_000_000;
+  const microseconds = ((used(stack) - before) / Math.max(1, listUnits(outcome))) * 1_000_000;
   await stop();
   if (outcome.errors > 0) console.error(outcome.firstError);
   return { microseconds, errors: outcome.errors };

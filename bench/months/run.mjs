@@ -94,7 +94,7 @@ async function main() {
   const closing = [];
   for (let ago = Number(flags.months); ago > 0; ago--) {
     const month = new Date(monthStart(ago)).toISOString().slice(0, 7);
-    closing.push(await millisecondsOf(() => messaging.request(monthClose, { month }, { timeoutMs })));
+    closing.push(await measureMilliseconds(() => messaging.request(monthClose, { month }, { timeoutMs })));
     console.error(`closed ${month} in ${closing.at(-1)?.toFixed(0)} ms`);
   }
   add('closing a month', describe(closing));
@@ -233,12 +233,12 @@ async function sound(check) {
 /** @param {number} rounds @param {() => Promise<unknown>} work */
 async function timed(rounds, work) {
   const taken = [];
-  for (let round = 0; round < rounds; round++) taken.push(await millisecondsOf(work));
+  for (let round = 0; round < rounds; round++) taken.push(await measureMilliseconds(work));
   return describe(taken);
 }
 
 /** @param {() => Promise<unknown>} work */
-async function millisecondsOf(work) {
+async function measureMilliseconds(work) {
   const start = performance.now();
   await work();
   return performance.now() - start;

@@ -20,7 +20,13 @@ const COLOR_SCHEME = 'tableau10';
 export function chartRequests(series) {
   const values = series.map(({ scenario, target, samples }) => {
     const rates = samples.map(({ requestsPerSecond }) => requestsPerSecond);
-    return { load: loadOf(scenario), target, median: middle(samples).requestsPerSecond, low: Math.min(...rates), high: Math.max(...rates) };
+    return {
+      load: describeLoad(scenario),
+      target,
+      median: middle(samples).requestsPerSecond,
+      low: Math.min(...rates),
+      high: Math.max(...rates),
+    };
   });
   const x = { field: 'target', type: 'nominal', sort: null, axis: { title: null, labelAngle: -40 } };
   return renderSvg({
@@ -52,7 +58,12 @@ export function chartRequests(series) {
  */
 export function chartCpu(series) {
   const values = series.flatMap(({ scenario, target, samples }) =>
-    Object.entries(middle(samples).cpu).map(([process, seconds]) => ({ load: loadOf(scenario), target, process, milliseconds: seconds })),
+    Object.entries(middle(samples).cpu).map(([process, seconds]) => ({
+      load: describeLoad(scenario),
+      target,
+      process,
+      milliseconds: seconds,
+    })),
   );
   return renderSvg({
     data: { values },
@@ -96,7 +107,7 @@ export function chartCurves(points) {
 }
 
 /** @param {import('../report.mjs').Scenario} scenario */
-function loadOf({ mode, connections }) {
+function describeLoad({ mode, connections }) {
   return `${mode}, ${connections} ${connections === 1 ? 'connection' : 'connections'}`;
 }
 

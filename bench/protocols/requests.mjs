@@ -24,7 +24,7 @@ export const WORKLOADS = [
 ];
 
 /** The body of a streamed request. @param {Format} format @param {Workload} workload @returns {object} */
-export function bodyOf(format, workload) {
+export function makeBody(format, workload) {
   return BODIES[format](workload);
 }
 

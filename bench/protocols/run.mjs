@@ -9,7 +9,7 @@ import { ensureBuilt } from '../../scripts/local/build.mjs';
 import { machineSeconds } from '../cpu-time.mjs';
 import { describeMachine, markdown, median, writeResult } from '../report.mjs';
 import { COMPLETION, EVENTS, UPSTREAM_STREAMS, USAGE } from './replies.mjs';
-import { bodyOf, WORKLOADS } from './requests.mjs';
+import { makeBody, WORKLOADS } from './requests.mjs';
 
 /**
  * @typedef {{ work: () => unknown, units: number, micros: number[] }} Task  `units`: what one run of `work` counts for
@@ -92,7 +92,7 @@ async function main() {
     `# ${new Date().toISOString().slice(0, 10)}: the formats`,
     `Machine: ${describeMachine()}. ${othersShare(before)}`,
     `Method: \`bench/README.md\`, "The formats". Microseconds of processor time, medians of ${rounds} rounds of ${millis} ms; in brackets the lowest and highest.`,
-    ...tables.flatMap(({ title, heads, rows }) => [`## ${title}`, markdown([...heads, 'bytes', ...FIGURES], rows.map(cellsOf))]),
+    ...tables.flatMap(({ title, heads, rows }) => [`## ${title}`, markdown([...heads, 'bytes', ...FIGURES], rows.map(renderCells))]),
     '',
   ].join('\n\n');
   await writeResult(text, flags.out);
@@ -121,7 +121,7 @@ function measure({ work, units }) {
 }
 
 /** @param {Row} row */
-function cellsOf({ cells, bytes, ours, parse, both }) {
+function renderCells({ cells, bytes, ours, parse, both }) {
   const [own, parsing, bothWays] = [ours, parse, both].map(({ micros }) => median(micros));
   const range = `(${figure(Math.min(...ours.micros))}–${figure(Math.max(...ours.micros))})`;
   const ratio = (/** @type {number} */ other) => (own / other).toFixed(2);
@@ -143,13 +143,13 @@ function figure(micros) {
 
 /** @param {import('./requests.mjs').Workload} workload */
 function parseRow(workload, /** @type {any} */ adapter) {
-  const bytes = Buffer.from(JSON.stringify(bodyOf(adapter.name, workload)));
+  const bytes = Buffer.from(JSON.stringify(makeBody(adapter.name, workload)));
   return row([workload.name, adapter.name], [bytes], () => adapter.parseRequest(parseJson(bytes)));
 }
 
 /** @param {import('./requests.mjs').Workload} workload */
-function callOf(/** @type {any} */ request, workload) {
-  const promptTokensEstimate = Math.ceil(JSON.stringify(bodyOf('chat', workload)).length / 4);
+function makeCall(/** @type {any} */ request, workload) {
+  const promptTokensEstimate = Math.ceil(JSON.stringify(makeBody('chat', workload)).length / 4);
   const size = { outputTokensMax: 4096, promptTokensEstimate };
   return {
     request,
@@ -164,21 +164,21 @@ function callOf(/** @type {any} */ request, workload) {
 
 /** @param {import('./requests.mjs').Workload} workload */
 function renderRequestRow(workload, /** @type {any} */ adapter) {
-  const { request } = adapters[0].parseRequest(bodyOf('chat', workload));
-  const call = callOf(request, workload);
+  const { request } = adapters[0].parseRequest(makeBody('chat', workload));
+  const call = makeCall(request, workload);
   const render = () => JSON.stringify(adapter.renderRequest(call, 'key').body);
   return row([workload.name, adapter.kind], [Buffer.from(render())], render);
 }
 
 /** @param {import('./requests.mjs').Workload} workload */
 function renderReplyRow(workload, /** @type {any} */ adapter) {
-  const parsed = adapter.parseRequest(bodyOf(adapter.name, workload));
+  const parsed = adapter.parseRequest(makeBody(adapter.name, workload));
   const render = () => adapter.renderCompletion(REPLY, parsed, COMPLETION);
   return row([workload.name, adapter.name], [Buffer.from(render())], render);
 }
 
 function renderStreamRow(/** @type {any} */ adapter) {
-  const parsed = adapter.parseRequest(bodyOf(adapter.name, WORKLOADS[0]));
+  const parsed = adapter.parseRequest(makeBody(adapter.name, WORKLOADS[0]));
   const render = () => {
     const renderer = adapter.renderStream(REPLY, parsed);
     const pieces = EVENTS.map((event) => renderer.render([event]));
@@ -194,8 +194,8 @@ function renderStreamRow(/** @type {any} */ adapter) {
 function readStreamRow(/** @type {any} */ adapter) {
   const events = UPSTREAM_STREAMS[/** @type {import('./replies.mjs').Dialect} */ (adapter.kind)]();
   const chunks = events.map(({ event, data }) => Buffer.from(`${event ? `event: ${event}\n` : ''}data: ${data}\n\n`));
-  const { request } = adapters[0].parseRequest(bodyOf('chat', WORKLOADS[0]));
-  const call = callOf(request, WORKLOADS[0]);
+  const { request } = adapters[0].parseRequest(makeBody('chat', WORKLOADS[0]));
+  const call = makeCall(request, WORKLOADS[0]);
   const read = () => {
     const [lines, parser] = [new SseParser(), adapter.openStream(call)];
     /** @type {object[]} */

@@ -24,13 +24,13 @@ export function readContracts() {
   const checker = program.getTypeChecker();
   const writer = new SchemaWriter(checker);
   const folder = dirname(ROOT);
-  const files = importsOf(program.getSourceFile(ROOT), program, options).filter(
+  const files = listImports(program.getSourceFile(ROOT), program, options).filter(
     (file) => !relative(folder, file.fileName).startsWith('..'),
   );
   const contracts = files.flatMap((file) =>
     file.statements.filter(ts.isVariableStatement).flatMap((statement) => contractsIn(statement, checker, writer)),
   );
-  writer.schemaOf(typeIn(program.getSourceFile(REFUSALS), 'ServiceErrorCode', checker));
+  writer.renderSchema(typeIn(program.getSourceFile(REFUSALS), 'ServiceErrorCode', checker));
   return { contracts, schemas: writer.schemas() };
 }
 
@@ -39,7 +39,7 @@ function typeIn(file, name, checker) {
   return checker.getDeclaredTypeOfSymbol(checker.getSymbolAtLocation(declaration.name));
 }
 
-function importsOf(file, program, options) {
+function listImports(file, program, options) {
   return file.statements
     .filter(ts.isImportDeclaration)
     .map(({ moduleSpecifier }) => ts.resolveModuleName(moduleSpecifier.text, file.fileName, options, ts.sys).resolvedModule)
@@ -62,8 +62,8 @@ function contractsIn(statement, checker, writer) {
         description: rest.findLast(ts.isStringLiteralLike).text,
         isRecorded: rest.some((argument) => ts.isObjectLiteralExpression(argument) && argument.getText().includes('isRecorded: true')),
         comment: comment || undefined,
-        input: writer.schemaOf(input),
-        ...(output && { output: writer.schemaOf(output) }),
+        input: writer.renderSchema(input),
+        ...(output && { output: writer.renderSchema(output) }),
       },
     ];
   });

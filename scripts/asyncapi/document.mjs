@@ -22,8 +22,8 @@ export function asyncApiDocument({ contracts, schemas }, users, version) {
     },
     defaultContentType: 'application/json',
     servers: { nats: { host: 'localhost:4222', protocol: 'nats', security: [{ $ref: '#/components/securitySchemes/user' }] } },
-    channels: Object.assign({}, ...contracts.map(channelsOf)),
-    operations: Object.fromEntries(contracts.map((contract) => [contract.name, operationOf(contract, users)])),
+    channels: Object.assign({}, ...contracts.map(renderChannels)),
+    operations: Object.fromEntries(contracts.map((contract) => [contract.name, renderOperation(contract, users)])),
     components: {
       securitySchemes: {
         user: {
@@ -59,7 +59,7 @@ const ERROR = {
   required: ['code', 'message'],
 };
 
-function channelsOf({ name, kind, subject, input, output }) {
+function renderChannels({ name, kind, subject, input, output }) {
   const refusal = { error: { $ref: '#/components/messages/error' } };
   const channel = (messages) => ({ address: subject, servers: [{ $ref: '#/servers/nats' }], messages });
   if (kind === 'event') return { [name]: channel({ event: { payload: input } }) };
@@ -72,7 +72,7 @@ function channelsOf({ name, kind, subject, input, output }) {
   };
 }
 
-function operationOf({ name, kind, subject, description, isRecorded, comment }, users) {
+function renderOperation({ name, kind, subject, description, isRecorded, comment }, users) {
   const about = {
     summary: description,
     ...(comment && { description: comment }),
@@ -85,14 +85,14 @@ function operationOf({ name, kind, subject, description, isRecorded, comment }, 
     action: 'receive',
     ...about,
     bindings: { nats: { queue: QUEUES[subject.split('.')[0]], bindingVersion: '0.1.0' } },
-    'x-callers': isRecorded ? callersOfRecorded(subject, users) : users.mayPublish(subject),
+    'x-callers': isRecorded ? listRecordedCallers(subject, users) : users.mayPublish(subject),
     ...(isRecorded && { 'x-recorded': true }),
     reply: { channel: { $ref: `#/channels/${name}Reply` } },
   };
 }
 
 /** Returns the users of an endpoint with a subject for each: the plain one for the cli, `<subject>.by.<user>` for any other. */
-export function callersOfRecorded(subject, { names, mayPublish }) {
+export function listRecordedCallers(subject, { names, mayPublish }) {
   return names.filter((user) => mayPublish(user === 'cli' ? subject : `${subject}.by.${user}`).includes(user));
 }
 

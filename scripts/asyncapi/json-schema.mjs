@@ -16,7 +16,7 @@ export class SchemaWriter {
     return Object.fromEntries([...this.#named].map(([name, { schema }]) => [name, schema]).sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  schemaOf(type) {
+  renderSchema(type) {
     const symbol = type.aliasSymbol ?? type.getSymbol();
     const name = symbol && isOurs(symbol) && !symbol.name.startsWith('__') ? symbol.name : undefined;
     if (!name || type.isLiteral()) return this.#inline(type);
@@ -40,7 +40,7 @@ export class SchemaWriter {
     if (flags & ts.TypeFlags.Boolean) return { type: 'boolean' };
     if (flags & (ts.TypeFlags.Unknown | ts.TypeFlags.Any)) return {};
     if (type.isUnion()) return this.#union(type);
-    if (this.#checker.isArrayType(type)) return { type: 'array', items: this.schemaOf(this.#checker.getTypeArguments(type)[0]) };
+    if (this.#checker.isArrayType(type)) return { type: 'array', items: this.renderSchema(this.#checker.getTypeArguments(type)[0]) };
     if (flags & ts.TypeFlags.Object || type.isIntersection()) return this.#object(type);
     throw new Error(`no schema for ${this.#checker.typeToString(type)}`);
   }
@@ -51,8 +51,8 @@ export class SchemaWriter {
     if (members.every(({ flags }) => flags & ts.TypeFlags.StringLiteral))
       return { type: 'string', enum: members.map(({ value }) => value) };
     if (members.every(({ flags }) => flags & ts.TypeFlags.BooleanLiteral)) return { type: 'boolean' };
-    if (members.length === 1) return this.schemaOf(members[0]);
-    const some = members.filter(({ flags }) => !(flags & ts.TypeFlags.Null)).map((member) => this.schemaOf(member));
+    if (members.length === 1) return this.renderSchema(members[0]);
+    const some = members.filter(({ flags }) => !(flags & ts.TypeFlags.Null)).map((member) => this.renderSchema(member));
     if (some.length === members.length) return { oneOf: some };
     const [only] = some;
     if (some.length === 1 && typeof only.type === 'string') return { ...only, type: [only.type, 'null'] };
@@ -64,7 +64,7 @@ export class SchemaWriter {
 
   #object(type) {
     const index = this.#checker.getIndexInfosOfType(type)[0];
-    if (index) return { type: 'object', additionalProperties: this.schemaOf(index.type) };
+    if (index) return { type: 'object', additionalProperties: this.renderSchema(index.type) };
     const properties = this.#checker
       .getPropertiesOfType(type)
       .filter((property) => property.valueDeclaration || property.declarations?.length);
@@ -78,7 +78,7 @@ export class SchemaWriter {
 
   #property(property) {
     const declaration = property.valueDeclaration ?? property.declarations[0];
-    const schema = this.schemaOf(this.#checker.getTypeOfSymbolAtLocation(property, declaration));
+    const schema = this.renderSchema(this.#checker.getTypeOfSymbolAtLocation(property, declaration));
     const rules = (ts.canHaveDecorators(declaration) ? (ts.getDecorators(declaration) ?? []) : []).map((decorator) =>
       this.#rule(decorator.expression),
     );

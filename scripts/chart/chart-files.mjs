@@ -41,20 +41,20 @@ function baseTemplates(base, variants) {
     const changed = ofObject.filter(({ value }) => !isDeepStrictEqual(value, object));
     files[path] = [...(files[path] ?? []), '---', ...mapLines(object, changed)];
   }
-  return Object.fromEntries(Object.entries(files).map(([path, lines]) => [path, textOf(lines)]));
+  return Object.fromEntries(Object.entries(files).map(([path, lines]) => [path, joinLines(lines)]));
 }
 
 /** A file for the objects that only this component has, if there are any. */
 function componentTemplate(base, { component, objects }) {
   const added = objects.filter((object) => !base.some((other) => isSame(other, object)));
   const lines = added.flatMap((object) => ['---', ...mapLines(object, [])]);
-  return added.length > 0 ? [[`templates/${component}.yaml`, textOf(guarded(anyEnabled([component]), lines))]] : [];
+  return added.length > 0 ? [[`templates/${component}.yaml`, joinLines(guarded(anyEnabled([component]), lines))]] : [];
 }
 
 function isSame(one, other) {
   return one.kind === other.kind && isDeepStrictEqual(one.metadata.name, other.metadata.name);
 }
 
-function textOf(lines) {
+function joinLines(lines) {
   return `# Written by scripts/chart.mjs.\n${lines.join('\n')}\n`;
 }

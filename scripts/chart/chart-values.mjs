@@ -1,7 +1,7 @@
 /** The values of the chart: where they stand in the objects, and what they are by default. */
 import { stringify } from 'yaml';
 import { RUNBOOKS } from '../observability/observability-files.mjs';
-import { camelCase, Hole } from './template-lines.mjs';
+import { camelCase, Placeholder } from './template-lines.mjs';
 
 /** Services whose replicas, resources and settings are values. */
 const SERVICES = ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel'];
@@ -44,22 +44,22 @@ const TEXTS = [
   { keys: ['runbook_url'], text: RUNBOOKS, isStart: true, place: inText('components.serviceMonitor.runbooks') },
 ];
 
-/** Returns the object with holes in the places of values. */
+/** Returns the object with placeholders in the places of values. */
 export function withValues(object) {
   const copy = withTexts(object);
   const { kind, metadata, spec } = copy;
-  if (kind === 'ServiceAccount') copy.imagePullSecrets = new Hole('optional', '.Values.imagePullSecrets');
-  if (kind === 'HTTPRoute') spec.parentRefs = new Hole('block', '.Values.components.gatewayApi.parentRefs');
+  if (kind === 'ServiceAccount') copy.imagePullSecrets = new Placeholder('optional', '.Values.imagePullSecrets');
+  if (kind === 'HTTPRoute') spec.parentRefs = new Placeholder('block', '.Values.components.gatewayApi.parentRefs');
   if (kind === 'NetworkPolicy' && metadata.name === 'clients' && spec.ingress[0].from !== undefined)
-    spec.ingress[0].from = new Hole('block', `${TRUSTED_PROXY}.from`);
+    spec.ingress[0].from = new Placeholder('block', `${TRUSTED_PROXY}.from`);
   if (kind !== 'Deployment' || !SERVICES.includes(metadata.name)) return copy;
   const place = `.Values.${camelCase(metadata.name)}`;
-  if (spec.replicas !== undefined) spec.replicas = new Hole('text', `{{ ${place}.replicas }}`);
+  if (spec.replicas !== undefined) spec.replicas = new Placeholder('text', `{{ ${place}.replicas }}`);
   const [container] = spec.template.spec.containers;
   const hops = container.env.find(({ name }) => name === 'TRUSTED_PROXY_HOPS');
-  if (hops !== undefined) hops.value = new Hole('text', `"{{ ${TRUSTED_PROXY}.hops }}"`);
-  container.resources = new Hole('block', `${place}.resources`);
-  container.env.push(new Hole('append', `${place}.env`));
+  if (hops !== undefined) hops.value = new Placeholder('text', `"{{ ${TRUSTED_PROXY}.hops }}"`);
+  container.resources = new Placeholder('block', `${place}.resources`);
+  container.env.push(new Placeholder('append', `${place}.env`));
   return copy;
 }
 
@@ -112,7 +112,7 @@ function withTexts(value, key = '', within = '') {
     ({ keys, text, isStart, within: wanted = within }) =>
       keys.includes(key) && wanted === within && (text === value || (isStart && value.startsWith(text))),
   );
-  return found ? new Hole('text', found.place.replace(/"$/, `${value.slice(found.text.length)}"`)) : value;
+  return found ? new Placeholder('text', found.place.replace(/"$/, `${value.slice(found.text.length)}"`)) : value;
 }
 
 function inText(path) {

@@ -9,7 +9,7 @@ import { stringify } from 'yaml';
  * - `optional`: the same, and the key is left out when the value is empty;
  * - `append`: the items of the list at `place` follow those of the template.
  */
-export class Hole {
+export class Placeholder {
   constructor(form, place) {
     this.form = form;
     this.place = place;
@@ -38,9 +38,9 @@ export function guarded(condition, lines) {
 export function mapLines(base, variants, pad = '') {
   const lines = Object.entries(base).flatMap(([key, value]) =>
     entryLines(
-      labelOf(key),
+      renderLabel(key),
       value,
-      membersOf(variants, (map) => map[key]),
+      renderMembers(variants, (map) => map[key]),
       pad,
     ),
   );
@@ -49,8 +49,8 @@ export function mapLines(base, variants, pad = '') {
     ...lines,
     ...[...added].flatMap((key) =>
       addedLines(
-        labelOf(key),
-        membersOf(variants, (map) => map[key]),
+        renderLabel(key),
+        renderMembers(variants, (map) => map[key]),
         pad,
       ),
     ),
@@ -73,7 +73,7 @@ function listLines(base, variants, pad) {
     entryLines(
       '-',
       item,
-      membersOf(variants, (items) => items.find((other) => identity(other) === identity(item))),
+      renderMembers(variants, (items) => items.find((other) => identity(other) === identity(item))),
       pad,
     );
   return [...addedAt(0), ...base.flatMap((item, at) => [...itemLines(item), ...addedAt(at + 1)])];
@@ -103,7 +103,7 @@ function addedLines(label, variants, pad) {
 }
 
 function plainLines(label, value, pad) {
-  if (value instanceof Hole) return holeLines(label, value, pad);
+  if (value instanceof Placeholder) return placeholderLines(label, value, pad);
   if (Array.isArray(value) && value.length > 0) {
     return headed(
       label,
@@ -117,7 +117,7 @@ function plainLines(label, value, pad) {
   return [`${pad}${label} ${text[0]}`, ...text.slice(1).map((line) => (line === '' ? '' : `${pad}  ${line}`))];
 }
 
-function holeLines(label, { form, place }, pad) {
+function placeholderLines(label, { form, place }, pad) {
   if (form === 'text') return [`${pad}${label} ${place}`];
   if (form === 'append') return guarded(place, [`{{- toYaml ${place} | nindent ${pad.length} }}`]);
   const block = [`${pad}${label}`, `{{- toYaml ${place} | nindent ${pad.length + 2} }}`];
@@ -130,7 +130,7 @@ function headed(label, lines, pad) {
   return [`${pad}- ${lines[0].trimStart()}`, ...lines.slice(1)];
 }
 
-function membersOf(variants, member) {
+function renderMembers(variants, member) {
   return variants.map(({ component, value }) => ({ component, value: member(value) }));
 }
 
@@ -139,9 +139,9 @@ function identity(item) {
 }
 
 function isMap(value) {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Hole);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Placeholder);
 }
 
-function labelOf(key) {
+function renderLabel(key) {
   return `${stringify(key).trim()}:`;
 }

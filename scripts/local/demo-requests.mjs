@@ -147,7 +147,7 @@ function draft(random, directives = {}) {
 }
 
 function reasoning(random) {
-  const content = `${documentOf(random)}Which fee is wrong, and why? ${sim({ ...paced(random), reasoning: 16 * between(random, 2, 10) })}`;
+  const content = `${makeDocument(random)}Which fee is wrong, and why? ${sim({ ...paced(random), reasoning: 16 * between(random, 2, 10) })}`;
   const thinking = { type: 'enabled', budget_tokens: 1024 };
   return messages({ model: 'sim-reason', max_tokens: 2048, messages: [{ role: 'user', content }], thinking, stream: true });
 }
@@ -159,19 +159,19 @@ function translation(random) {
 
 /** Its upstream reports no usage, so its bill is an estimate. */
 function uncounted(random) {
-  const content = `${documentOf(random)}List the ports. ${sim({ ...paced(random), nousage: true })}`;
+  const content = `${makeDocument(random)}List the ports. ${sim({ ...paced(random), nousage: true })}`;
   return chat({ model: 'sim-fast', messages: [{ role: 'user', content }], stream: random() < 0.5 });
 }
 
 function summary(random) {
-  const content = `${documentOf(random)}Summarise this. ${sim({ tokens: 96, ttft: between(random, 300, 900), rate: 80 })}`;
+  const content = `${makeDocument(random)}Summarise this. ${sim({ tokens: 96, ttft: between(random, 300, 900), rate: 80 })}`;
   return messages({ model: 'sim-fast', system: 'Summaries have three sentences.', max_tokens: 400, messages: [{ role: 'user', content }] });
 }
 
 function free(random) {
   const count = {
     path: '/v1/messages/count_tokens',
-    body: { model: 'sim-reason', messages: [{ role: 'user', content: documentOf(random) }] },
+    body: { model: 'sim-reason', messages: [{ role: 'user', content: makeDocument(random) }] },
   };
   return pick(random, [{ path: '/v1/balance' }, { path: '/v1/models' }, count]);
 }
@@ -209,7 +209,7 @@ function system(content) {
   return { role: 'system', content };
 }
 
-function documentOf(random) {
+function makeDocument(random) {
   return DOCUMENT.repeat(between(random, 1, 120));
 }
 

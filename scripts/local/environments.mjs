@@ -24,12 +24,12 @@ export function serviceEnvironment(service, variables, environment = process.env
 }
 
 /** Names of the settings of a service. `dist` must be built. */
-export async function settingsOf(service) {
-  const [{ variablesOf }, settings] = await Promise.all([
+export async function readSettings(service) {
+  const [{ listVariables }, settings] = await Promise.all([
     import(join(ROOT, 'dist/libs/config/src/load-config.js')),
     import(join(ROOT, `dist/apps/${service}/src/${service}.config.js`)),
   ]);
-  return Object.values(settings).flatMap((Config) => variablesOf(Config));
+  return Object.values(settings).flatMap((Config) => listVariables(Config));
 }
 
 function pick(environment, isWanted) {

@@ -19,7 +19,7 @@ export class LogFile {
 
   /** Last error line since this object was created; else the last line. */
   lastError() {
-    const lines = readFileSync(this.path).subarray(this.start).toString().trim().split('\n').slice(-50).map(messageOf);
+    const lines = readFileSync(this.path).subarray(this.start).toString().trim().split('\n').slice(-50).map(readMessage);
     return lines.findLast(({ severe }) => severe)?.text ?? lines.at(-1)?.text ?? '';
   }
 
@@ -36,7 +36,7 @@ export class LogFile {
   }
 }
 
-function messageOf(line) {
+function readMessage(line) {
   try {
     const { level, msg, err } = JSON.parse(line);
     const text = [msg, err?.message].filter(Boolean).join(': ').replaceAll('\n', '; ');

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createSeed, publicKeyOf } from './nkey.mjs';
+import { createSeed, derivePublicKey } from './nkey.mjs';
 import { StartError } from './project.mjs';
 import { NATS_USERS, natsVariable } from './secrets.mjs';
 
@@ -29,13 +29,13 @@ export function writeNatsKeys({ seedsFile, usersFile, renewed = [] }) {
     const name = natsVariable(user, 'SEED');
     const seed = renewed.length > 0 ? createSeed() : variable(seeds, name) || createSeed();
     seeds = withVariable(seeds, name, seed);
-    keys[user] = [...(renewed.length > 0 ? keys[user].slice(-1) : []), publicKeyOf(seed)];
+    keys[user] = [...(renewed.length > 0 ? keys[user].slice(-1) : []), derivePublicKey(seed)];
   }
   writeFileSync(seedsFile, seeds, { mode: 0o600 });
   // In place: a container that mounts the file would keep seeing a replaced one.
   writeFileSync(
     usersFile,
-    users.replace(LIST, () => listOf(keys)),
+    users.replace(LIST, () => renderList(keys)),
   );
 }
 
@@ -45,7 +45,7 @@ function keysIn(text) {
   return Object.fromEntries(NATS_USERS.map((user) => [user, entries.flatMap(([, key, name]) => (name === user ? [key] : []))]));
 }
 
-function listOf(keys) {
+function renderList(keys) {
   const entries = NATS_USERS.flatMap((user) => keys[user].map((key) => `    { nkey: ${key}, permissions: $${user} }\n`));
   return `users = [\n${entries.join('')}  ]`;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { nkeys } from 'nats';
 import { writeNatsKeys } from './nats-keys.mjs';
-import { createSeed, publicKeyOf } from './nkey.mjs';
+import { createSeed, derivePublicKey } from './nkey.mjs';
 import { NATS_USERS, natsVariable } from './secrets.mjs';
 
 let files;
@@ -17,8 +17,8 @@ afterEach(() => rmSync(files.folder, { recursive: true }));
 /** Public keys of the seeds, and those that the server accepts, by user. */
 function state() {
   const [seeds, users] = [readFileSync(files.seedsFile, 'utf8'), readFileSync(files.usersFile, 'utf8')];
-  const seedOf = (user) => new RegExp(`^${natsVariable(user, 'SEED')}=(\\w+)$`, 'm').exec(seeds)[1];
-  const own = Object.fromEntries(NATS_USERS.map((user) => [user, publicKeyOf(seedOf(user))]));
+  const readSeed = (user) => new RegExp(`^${natsVariable(user, 'SEED')}=(\\w+)$`, 'm').exec(seeds)[1];
+  const own = Object.fromEntries(NATS_USERS.map((user) => [user, derivePublicKey(readSeed(user))]));
   const accepted = [...users.matchAll(/^ {4}\{ nkey: (\w+), permissions: \$([\w-]+) \}$/gm)].map(([, key, user]) => [user, key]);
   return { own, accepted };
 }
@@ -27,12 +27,12 @@ describe('a key', () => {
   test('is one of NATS’s own', () => {
     const seed = createSeed();
     const pair = nkeys.fromSeed(Buffer.from(seed));
-    expect(publicKeyOf(seed)).toBe(pair.getPublicKey());
+    expect(derivePublicKey(seed)).toBe(pair.getPublicKey());
     expect(Buffer.from(pair.getSeed()).toString()).toBe(seed);
   });
 
   test.each(['', 'secret', 'SUAM', `SU${'A'.repeat(56)}`])('%j is no seed', (text) => {
-    expect(() => publicKeyOf(text)).toThrow('not the seed of a NATS user');
+    expect(() => derivePublicKey(text)).toThrow('not the seed of a NATS user');
   });
 });
 

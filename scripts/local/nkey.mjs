@@ -16,7 +16,7 @@ export function createSeed() {
 }
 
 /** Returns the public key of a seed. @throws {Error} for a text that is no seed of a user. */
-export function publicKeyOf(seed) {
+export function derivePublicKey(seed) {
   const key = decode(seed).subarray(SEED.length, SEED.length + KEY_BYTES);
   if (encode(SEED, key) !== seed) throw new Error('not the seed of a NATS user');
   const { x } = createPrivateKey({ key: Buffer.concat([PKCS8, key]), format: 'der', type: 'pkcs8' }).export({ format: 'jwk' });

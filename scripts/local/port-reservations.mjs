@@ -7,7 +7,7 @@ import { identify, isAlive } from './process-identity.mjs';
 const FOLDER = join(tmpdir(), `tollgate-ports-${process.getuid?.() ?? 0}`);
 const ours = new Set();
 process.once('exit', () => {
-  for (const port of ours) rmSync(fileOf(port), { force: true });
+  for (const port of ours) rmSync(reservationFile(port), { force: true });
 });
 
 /**
@@ -18,11 +18,11 @@ export function reservePort(port) {
   if (ours.has(port)) return true;
   try {
     mkdirSync(FOLDER, { recursive: true, mode: 0o700 });
-    const owner = ownerOf(port);
+    const owner = readOwner(port);
     if (owner && isAlive(owner)) return false;
-    if (owner) rmSync(fileOf(port), { force: true });
+    if (owner) rmSync(reservationFile(port), { force: true });
     const { pid, born } = identify(process.pid);
-    symlinkSync(`${pid} ${born}`, fileOf(port));
+    symlinkSync(`${pid} ${born}`, reservationFile(port));
   } catch (error) {
     // Another process was faster. Any other failure, such as a full disk, is ignored.
     if (error.code === 'EEXIST') return false;
@@ -31,15 +31,15 @@ export function reservePort(port) {
   return true;
 }
 
-function ownerOf(port) {
+function readOwner(port) {
   try {
-    const [, pid, born] = /^(\d+) (.*)$/s.exec(readlinkSync(fileOf(port))) ?? [];
+    const [, pid, born] = /^(\d+) (.*)$/s.exec(readlinkSync(reservationFile(port))) ?? [];
     return { pid: Number(pid), born };
   } catch {
     return undefined;
   }
 }
 
-function fileOf(port) {
+function reservationFile(port) {
   return join(FOLDER, String(port));
 }

@@ -22,8 +22,8 @@ export async function findPrometheus({ step }) {
   return programsIn(unpacked);
 }
 
-function programsIn(pathOf) {
-  const [prometheus, promtool] = ['prometheus', 'promtool'].map(pathOf);
+function programsIn(findPath) {
+  const [prometheus, promtool] = ['prometheus', 'promtool'].map(findPath);
   return [prometheus, promtool].every((path) => path && isExecutable(path)) ? { prometheus, promtool } : undefined;
 }
 

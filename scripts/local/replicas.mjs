@@ -15,7 +15,7 @@ export async function startReplicas(stack, replicas) {
   const pidFile = await PidFile.claim(dataDir);
   const supervisor = new Supervisor({ logDir: join(dataDir, 'logs'), pidFile, say: () => undefined });
   const stop = async () => {
-    await supervisor.stopAll(['gateway', 'panel', 'inference-proxy', 'billing', 'catalog'].map((service) => namesOf(replicas, service)));
+    await supervisor.stopAll(['gateway', 'panel', 'inference-proxy', 'billing', 'catalog'].map((service) => listNames(replicas, service)));
     pidFile.release();
     rmSync(dataDir, { recursive: true, force: true });
   };
@@ -23,7 +23,7 @@ export async function startReplicas(stack, replicas) {
   const gatewayUrls = {};
   const panelUrls = {};
   const ports = new Map();
-  const programOf = async ({ name, service, env, root, via = {}, wrap }) => {
+  const makeProgram = async ({ name, service, env, root, via = {}, wrap }) => {
     if (!ports.has(name)) ports.set(name, [await freePort(), await freePort()]);
     const [opsPort, port] = ports.get(name);
     const url = `http://127.0.0.1:${port}`;
@@ -39,10 +39,10 @@ export async function startReplicas(stack, replicas) {
   };
   const replace = async (name, root) => {
     await supervisor.hold(name);
-    await supervisor.start(await programOf({ ...replicas.find((replica) => replica.name === name), root }));
+    await supervisor.start(await makeProgram({ ...replicas.find((replica) => replica.name === name), root }));
   };
   try {
-    await Promise.all(replicas.map(async (replica) => supervisor.start(await programOf(replica))));
+    await Promise.all(replicas.map(async (replica) => supervisor.start(await makeProgram(replica))));
   } catch (error) {
     await stop();
     throw error;
@@ -60,7 +60,7 @@ export async function startReplicas(stack, replicas) {
   };
 }
 
-function namesOf(replicas, service) {
+function listNames(replicas, service) {
   return replicas.filter((replica) => replica.service === service).map(({ name }) => name);
 }
 

@@ -38,14 +38,14 @@ export async function createDemoProjects({ natsUrl, natsPassword, accountId }) {
   const tollgate = commandLine({ natsUrl, natsPassword });
   const account = ['--account', accountId];
   const setBudget = (period, usd, ...of) => tollgate('budget', 'set', ...account, '--period', period, '--limit', usd, ...of);
-  const projects = await eachOf(DEMO_PROJECTS, async (name, { requestsPerMinute, concurrency, budget }) => {
+  const projects = await runEach(DEMO_PROJECTS, async (name, { requestsPerMinute, concurrency, budget }) => {
     const limits = ['--rpm', String(requestsPerMinute), '--concurrency', String(concurrency)];
     const { projectId } = await tollgate('project', 'create', ...account, '--name', name, ...limits);
     await setBudget(budget.period, budget.usd, '--project', projectId);
     return projectId;
   });
   await setBudget('month', '5');
-  const keys = await eachOf(DEMO_KEYS, (name, project) => tollgate('key', 'create', '--project', projects[project], '--name', name));
+  const keys = await runEach(DEMO_KEYS, (name, project) => tollgate('key', 'create', '--project', projects[project], '--name', name));
   await tollgate('key', 'revoke', keys[RETIRED_KEY].keyId);
   const id = (what) => `demo-${what}-${accountId}`;
   const expires = new Date(Date.now() + PLAN_DAYS * DAY_MS).toISOString();
@@ -68,7 +68,7 @@ export async function createDemoProjects({ natsUrl, natsPassword, accountId }) {
 }
 
 /** Calls `work(name, value)` for each property in order, and returns the results by name. */
-async function eachOf(values, work) {
+async function runEach(values, work) {
   const results = {};
   for (const [name, value] of Object.entries(values)) results[name] = await work(name, value);
   return results;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { serviceEnvironment, settingsOf } from './environments.mjs';
+import { readSettings, serviceEnvironment } from './environments.mjs';
 import { LOCAL, NODE, ROOT } from './project.mjs';
 
 /** In the order of their start. */
@@ -20,7 +20,7 @@ const PREFERRED = { gateway: { ACTIVITY_EVENTS: 'true' } };
  */
 export async function serviceProgram(name, { connections, ports, secrets, env = {}, root = ROOT, bundled = false }) {
   const probePort = ports[name];
-  const inherited = serviceEnvironment(name, await settingsOf(name));
+  const inherited = serviceEnvironment(name, await readSettings(name));
   const settings = name === 'upstream-sim' ? {} : natsSettings(name, { connections, ports, secrets });
   return {
     name,

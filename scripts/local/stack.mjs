@@ -81,7 +81,7 @@ async function bringUp({
   // Without passwords an invite needs the e-mail that the provider knows.
   const hasPanelLink = hasDemo && services.includes('panel') && process.env.PANEL_PASSWORDS !== 'off';
   const [demo, panelLink] = await Promise.all([
-    hasDemo ? demoOf({ dataDir, gatewayUrl, natsUrl, secrets, demo: options.demo, status }) : {},
+    hasDemo ? readDemo({ dataDir, gatewayUrl, natsUrl, secrets, demo: options.demo, status }) : {},
     hasPanelLink ? createPanelLink({ natsUrl, natsPassword: secrets.natsPasswords.cli }) : undefined,
   ]);
   const panel = { panelUrl: `http://127.0.0.1:${panelPort}`, ...(panelLink && { panelLink }) };
@@ -176,7 +176,7 @@ async function watch({ prometheus, dataDir, opsUrls: { 'upstream-sim': _, ...ops
 }
 
 /** The demo account of the last start if its key works; else a new one. */
-async function demoOf({ dataDir, gatewayUrl, natsUrl, secrets, demo, status }) {
+async function readDemo({ dataDir, gatewayUrl, natsUrl, secrets, demo, status }) {
   const file = join(dataDir, 'demo.json');
   const { accountId, projectId, apiKey } = readPrivate(file);
   if (apiKey && (await keyWorks(gatewayUrl, apiKey))) return { apiKey, accountId, projectId };

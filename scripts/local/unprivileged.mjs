@@ -29,7 +29,7 @@ export function canEnter(path, account) {
  */
 export function ownedFolder(dataDir, name, account) {
   const inside = join(dataDir, name);
-  const note = noteOf(dataDir, name);
+  const note = notePath(dataDir, name);
   const noted = existsSync(note) ? readFileSync(note, 'utf8').trim() : '';
   if (noted && existsSync(noted)) return noted;
   const folder = existsSync(inside) || canEnter(dataDir, account) ? inside : mkdtempSync(join(ELSEWHERE, PREFIX));
@@ -42,13 +42,13 @@ export function ownedFolder(dataDir, name, account) {
 
 /** Removes the folder of `ownedFolder`. */
 export function removeOwnedFolder(dataDir, name) {
-  const note = noteOf(dataDir, name);
+  const note = notePath(dataDir, name);
   const noted = existsSync(note) ? readFileSync(note, 'utf8').trim() : '';
   if (dirname(noted) === ELSEWHERE && basename(noted).startsWith(PREFIX)) rmSync(noted, { recursive: true, force: true });
   rmSync(join(dataDir, name), { recursive: true, force: true });
   rmSync(note, { force: true });
 }
 
-function noteOf(dataDir, name) {
+function notePath(dataDir, name) {
   return join(dataDir, `${name}.location`);
 }

@@ -40,7 +40,7 @@ export function panelDocument({ routes, handlers, errors, schemas }, version) {
     const handler = handlers.find((one) => one.route === name);
     if (!handler) throw new Error(`no controller handles the route ${name}`);
     const path = `/panel/v1${route.path.replace(/:(\w+)/g, '{$1}')}`;
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(name, route, handler, components) };
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: renderOperation(name, route, handler, components) };
   }
   return {
     openapi: '3.1.1',
@@ -61,13 +61,13 @@ export function panelDocument({ routes, handlers, errors, schemas }, version) {
         token: { type: 'http', scheme: 'bearer', description: 'The token of a program, `tg_adm_…`.' },
       },
       headers: { RequestId: { description: 'Names the call in logs and in the audit journal.', schema: { type: 'string' } } },
-      responses: responsesOf(errors),
+      responses: renderResponses(errors),
       schemas: referenced(components, paths),
     },
   };
 }
 
-function operationOf(name, route, { tag, comment, inputs, reply }, components) {
+function renderOperation(name, route, { tag, comment, inputs, reply }, components) {
   const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, parameter]) => parameter);
   const isRead = route.method === 'GET';
   const query = isRead ? (inputs.Input ?? inputs.Query) : inputs.Query;
@@ -77,11 +77,14 @@ function operationOf(name, route, { tag, comment, inputs, reply }, components) {
     operationId: name,
     tags: [tag],
     summary: route.summary,
-    description: [comment, permissionOf(route)].filter(Boolean).join('\n\n'),
-    security: securityOf(route),
+    description: [comment, describePermission(route)].filter(Boolean).join('\n\n'),
+    security: renderSecurity(route),
     parameters: [...inPath.map(pathParameter), ...(query ? queryParameters(query, [...inPath, ...withoutPages(route)], components) : [])],
     ...(message && { requestBody: { required: true, content: { 'application/json': { schema: message } } } }),
-    responses: { [route.status ?? 200]: successOf(name, route, reply), ...refusalsOf(route, inPath.length > 0, message !== undefined) },
+    responses: {
+      [route.status ?? 200]: renderSuccess(name, route, reply),
+      ...listRefusals(route, inPath.length > 0, message !== undefined),
+    },
   };
 }
 
@@ -90,13 +93,13 @@ function withoutPages({ path }) {
   return path.endsWith('.csv') ? ['limit', 'cursor'] : [];
 }
 
-function permissionOf({ access, confirmed }) {
+function describePermission({ access, confirmed }) {
   if (access === 'public') return 'No credentials are needed.';
   const needed = access === 'own' ? 'Needs the session of a person.' : `Needs the permission \`${access}\`.`;
   return confirmed ? `${needed} A person must have signed in or confirmed within 10 minutes.` : needed;
 }
 
-function securityOf({ access }) {
+function renderSecurity({ access }) {
   if (access === 'public') return [];
   return access === 'own' ? [{ session: [] }] : [{ session: [] }, { token: [] }];
 }
@@ -121,7 +124,7 @@ const PATH_FIELDS = {
 };
 
 function queryParameters(reference, left, components) {
-  const { properties, required = [] } = components[nameOf(reference)];
+  const { properties, required = [] } = components[parseName(reference)];
   return Object.entries(properties)
     .filter(([name]) => !left.includes(name))
     .map(([name, { description, ...schema }]) => ({
@@ -136,18 +139,18 @@ function queryParameters(reference, left, components) {
 
 /** Takes the fields of the path out of a message. Returns its reference, or undefined when nothing is left. */
 function withoutFields(reference, names, components) {
-  const message = components[nameOf(reference)];
+  const message = components[parseName(reference)];
   for (const name of names) delete message.properties[name];
   if (message.required) message.required = message.required.filter((name) => !names.includes(name));
   if (message.required?.length === 0) delete message.required;
   return Object.keys(message.properties).length > 0 ? reference : undefined;
 }
 
-function nameOf({ $ref }) {
+function parseName({ $ref }) {
   return $ref.slice('#/components/schemas/'.length);
 }
 
-function successOf(name, { path, status }, reply) {
+function renderSuccess(name, { path, status }, reply) {
   const headers = { 'x-request-id': { $ref: '#/components/headers/RequestId' } };
   if (path.endsWith('.csv'))
     return { description: 'A file, written as fast as it is read.', headers, content: { 'text/csv': { schema: { type: 'string' } } } };
@@ -185,7 +188,7 @@ const EVENTS = {
   },
 };
 
-function refusalsOf({ access, method }, hasPath, hasBody) {
+function listRefusals({ access, method }, hasPath, hasBody) {
   const isPlayground = access === 'playground';
   const statuses = [400, 401, ...(access === 'money.write' || isPlayground ? [402] : []), 403, ...(hasPath || isPlayground ? [404] : [])];
   statuses.push(...(method === 'GET' ? [] : [409]), ...(hasBody ? [413] : []), 429, 500, ...(isPlayground ? [502, 504] : []), 503);
@@ -193,7 +196,7 @@ function refusalsOf({ access, method }, hasPath, hasBody) {
 }
 
 /** One response for each status, with the codes that have it. */
-function responsesOf(errors) {
+function renderResponses(errors) {
   const byStatus = Map.groupBy(Object.entries(errors), ([, { status }]) => status);
   return Object.fromEntries(
     [...byStatus].map(([status, codes]) => [

@@ -19,37 +19,37 @@ export function readPanel() {
   const program = ts.createProgram([ROUTES, ERRORS, ERROR_BODY, ...controllers], { ...options, noEmit: true });
   const checker = program.getTypeChecker();
   const writer = new SchemaWriter(checker);
-  const routes = literalOf(constantIn(program.getSourceFile(ROUTES), 'ROUTES', checker), checker);
-  const errors = literalOf(constantIn(program.getSourceFile(ERRORS), 'PANEL_ERROR_CODES', checker), checker);
+  const routes = readLiteral(constantIn(program.getSourceFile(ROUTES), 'ROUTES', checker), checker);
+  const errors = readLiteral(constantIn(program.getSourceFile(ERRORS), 'PANEL_ERROR_CODES', checker), checker);
   const handlers = controllers.flatMap((path) => {
     const file = program.getSourceFile(path);
     const classes = file.statements.filter(ts.isClassDeclaration);
     return classes.flatMap((controller) =>
       controller.members
         .filter(ts.isMethodDeclaration)
-        .flatMap((method) => handlerOf(method, basename(path, '.controller.ts'), checker, writer)),
+        .flatMap((method) => findHandler(method, basename(path, '.controller.ts'), checker, writer)),
     );
   });
-  writer.schemaOf(exportedType(program.getSourceFile(ERROR_BODY), 'PanelErrorBody', checker));
+  writer.renderSchema(exportedType(program.getSourceFile(ERROR_BODY), 'PanelErrorBody', checker));
   return { routes, errors, handlers, schemas: writer.schemas() };
 }
 
-function handlerOf(method, tag, checker, writer) {
-  const route = decoratorOf(method, 'Handles')?.arguments[0]?.text;
+function findHandler(method, tag, checker, writer) {
+  const route = findDecorator(method, 'Handles')?.arguments[0]?.text;
   if (route === undefined) return [];
   const inputs = Object.fromEntries(
     ['Input', 'Body', 'Query'].flatMap((name) => {
-      const parameter = method.parameters.find((one) => decoratorOf(one, name));
-      return parameter ? [[name, writer.schemaOf(checker.getTypeAtLocation(parameter))]] : [];
+      const parameter = method.parameters.find((one) => findDecorator(one, name));
+      return parameter ? [[name, writer.renderSchema(checker.getTypeAtLocation(parameter))]] : [];
     }),
   );
   const returned = checker.getReturnTypeOfSignature(checker.getSignatureFromDeclaration(method));
   const reply = checker.getAwaitedType(returned) ?? returned;
   const comment = ts.displayPartsToString(checker.getSymbolAtLocation(method.name).getDocumentationComment(checker));
-  return [{ route, tag, comment, inputs, reply: reply.flags & ts.TypeFlags.Void ? undefined : writer.schemaOf(reply) }];
+  return [{ route, tag, comment, inputs, reply: reply.flags & ts.TypeFlags.Void ? undefined : writer.renderSchema(reply) }];
 }
 
-function decoratorOf(node, name) {
+function findDecorator(node, name) {
   const calls = (ts.getDecorators(node) ?? []).map(({ expression }) => expression).filter(ts.isCallExpression);
   return calls.find(({ expression }) => expression.getText() === name);
 }
@@ -65,8 +65,10 @@ function exportedType(file, name, checker) {
 }
 
 /** Returns the value of a constant of literals, from its type. */
-function literalOf(type, checker) {
+function readLiteral(type, checker) {
   if (type.isStringLiteral() || type.isNumberLiteral()) return type.value;
   if (type.flags & ts.TypeFlags.BooleanLiteral) return checker.typeToString(type) === 'true';
-  return Object.fromEntries(type.getProperties().map((property) => [property.name, literalOf(checker.getTypeOfSymbol(property), checker)]));
+  return Object.fromEntries(
+    type.getProperties().map((property) => [property.name, readLiteral(checker.getTypeOfSymbol(property), checker)]),
+  );
 }

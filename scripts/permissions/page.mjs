@@ -1,4 +1,4 @@
-import { callersOfRecorded } from '../asyncapi/document.mjs';
+import { listRecordedCallers } from '../asyncapi/document.mjs';
 
 const HEAD = `# Permissions
 
@@ -38,7 +38,7 @@ export function permissionsPage({ contracts, users, panel, costs, records }) {
 function subjectRow({ subject, isRecorded, users, records, cost }) {
   if (isRecorded !== (records[subject] !== undefined)) throw new Error(`${subject}: records.yaml and isRecorded of its contract differ`);
   if (cost === undefined) throw new Error(`${subject} has no cost in costs.yaml`);
-  const callers = isRecorded ? callersOfRecorded(subject, users) : users.mayPublish(subject);
+  const callers = isRecorded ? listRecordedCallers(subject, users) : users.mayPublish(subject);
   return [`\`${subject}\``, callers.join(', '), records[subject] ?? '–', cost];
 }
 
@@ -46,12 +46,12 @@ function routeRow(name, { ROUTES, ROUTE_CALLERS, ROUTE_RECORDS }, cost) {
   const { method, path, access, confirmed } = ROUTES[name];
   if (cost === undefined) throw new Error(`${name} has no cost in costs.yaml`);
   const permission = confirmed ? `${access}, confirmed` : access;
-  return [`\`${method} ${path}\``, permission, rolesOf(ROUTE_CALLERS[name]), ROUTE_RECORDS[name] ?? '–', cost];
+  return [`\`${method} ${path}\``, permission, renderRoles(ROUTE_CALLERS[name]), ROUTE_RECORDS[name] ?? '–', cost];
 }
 
 const ROLES = 6;
 
-function rolesOf(callers) {
+function renderRoles(callers) {
   if (callers === 'anyone') return 'anyone';
   if (callers === 'person') return 'every person';
   return callers.length === ROLES ? 'every role' : callers.join(', ');

@@ -2,4 +2,4 @@
 export const BASELINES: string[];
 
 /** Texts of the parts of a file by their names, which stand on lines such as `-- ==== name`. */
-export function partsOf(text: string): Map<string, string>;
+export function splitCost(text: string): Map<string, string>;

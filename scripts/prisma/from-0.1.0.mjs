@@ -15,7 +15,7 @@ const NAMES_OF_0_1_0 = 'f75a73ef14a95e62bf8ac83a5e581548cc0fb7b591fca81a1b732564
 export function moveFrom010(applied, readMigration) {
   const former = applied.filter((name) => name < BASELINES[0]).sort();
   if (former.length === 0) return undefined;
-  const parts = partsOf(readFileSync(new URL('./from-0.1.0.sql', import.meta.url), 'utf8'));
+  const parts = splitCost(readFileSync(new URL('./from-0.1.0.sql', import.meta.url), 'utf8'));
   const names = former.filter((name) => !parts.has(name)).join('\n');
   if (createHash('sha256').update(names).digest('hex') !== NAMES_OF_0_1_0)
     throw new Error('its migrations are not those of version 0.1.0: migrate it with that version first, or use an empty database');
@@ -25,7 +25,7 @@ export function moveFrom010(applied, readMigration) {
 }
 
 /** Texts of the parts of a file by their names, which stand on lines such as `-- ==== name`. */
-export function partsOf(text) {
+export function splitCost(text) {
   const [, ...parts] = text.split(/^-- ==== (.+)\n/m);
   return new Map(parts.flatMap((part, index) => (index % 2 === 0 ? [[part, parts[index + 1]]] : [])));
 }

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 process.on('SIGTERM', () => process.exit(143));
 process.on('SIGINT', () => process.exit(130));
 
-const { faultOfUrl } = await import('#database/postgres-url.js');
+const { findUrlFault } = await import('#database/postgres-url.js');
 const { applyMigrations, migrationsIn } = await import('./apply-migrations.mjs');
 const { ensureServiceRoles } = await import('./service-roles.mjs');
 
@@ -16,7 +16,7 @@ const FOLDER = fileURLToPath(new URL('../../prisma/migrations', import.meta.url)
 
 const { DATABASE_URL: owner, BILLING_DATABASE_URL: billing, CATALOG_DATABASE_URL: catalog, PANEL_DATABASE_URL: panel } = process.env;
 if (!owner) fail('DATABASE_URL is not set');
-const fault = faultOfUrl(owner);
+const fault = findUrlFault(owner);
 if (fault) fail(`DATABASE_URL: ${fault}`);
 const applied = await applyMigrations(owner, FOLDER).catch((error) => fail(`migration failed: ${error.message}`));
 const roles = await ensureServiceRoles(owner, { billing, catalog, panel }, { known: migrationsIn(FOLDER) }).catch((error) =>

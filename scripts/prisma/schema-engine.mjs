@@ -48,12 +48,12 @@ async function runCommand(command) {
 
 /** Answers requests in order until standard input ends. */
 async function serveRpc() {
-  const engineOf = await loadEngine();
+  const createEngine = await loadEngine();
   const models = optionValues('--datamodels').map((file) => [file, readFileSync(file, 'utf8')]);
   let engine;
   const answer = async ({ id, method, params }) => {
     try {
-      engine ??= await engineOf(models.length > 0 ? models : undefined);
+      engine ??= await createEngine(models.length > 0 ? models : undefined);
       const result = await engine[method === 'getDatabaseVersion' ? 'version' : method](params);
       if (method === 'diff' && result.stdout) send({ id: -id, method: 'print', params: { content: result.stdout } });
       send({ id, result: result ?? {} });

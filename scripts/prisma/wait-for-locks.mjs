@@ -24,7 +24,7 @@ export async function waitForLocks({ client, watcher, waitMaxMs, say }, work, { 
   };
   for (;;) {
     const attempt = new AbortController();
-    const watching = blockersOf(watcher, rows[0].pid, attempt.signal, sayOnce);
+    const watching = findBlockers(watcher, rows[0].pid, attempt.signal, sayOnce);
     try {
       return await work();
     } catch (error) {
@@ -44,7 +44,7 @@ export async function waitForLocks({ client, watcher, waitMaxMs, say }, work, { 
 }
 
 /** Describes the sessions that last blocked `pid`. Says those that block it for longer than an attempt. Polls until `signal` aborts. */
-async function blockersOf(watcher, pid, signal, say) {
+async function findBlockers(watcher, pid, signal, say) {
   let blockers = [];
   let blockedAt;
   while (!signal.aborted) {

@@ -33,13 +33,13 @@ export async function runJest({ name, patterns = [], files = [], shard, environm
   ];
   try {
     const variables = { ...environment, NODE_ENV: 'test', TEST_RESULTS: results };
-    return resultOf(results, await runTool(args, { environment: variables, timeoutMs: name === 'long' ? LONG_HUNG_MS : HUNG_MS }));
+    return summarizeResult(results, await runTool(args, { environment: variables, timeoutMs: name === 'long' ? LONG_HUNG_MS : HUNG_MS }));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function resultOf(results, ok) {
+function summarizeResult(results, ok) {
   const lines = existsSync(results) ? readFileSync(results, 'utf8').trim().split('\n').filter(Boolean) : [];
   const notes = lines.map((line) => JSON.parse(line));
   const ended = notes.filter((note) => note.ended);

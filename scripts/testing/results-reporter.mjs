@@ -17,9 +17,9 @@ export default class ResultsReporter {
   onTestFileResult({ path }, { numPassingTests, testResults, testExecError, failureMessage, perfStats }) {
     const failures = testResults
       .filter(({ status }) => status === 'failed')
-      .map(({ fullName, failureMessages }) => ({ title: fullName, error: summaryOf(failureMessages[0]) }));
+      .map(({ fullName, failureMessages }) => ({ title: fullName, error: summarizeError(failureMessages[0]) }));
     // No test failed: the file could not be loaded, a hook failed, or the process died.
-    if (testExecError) failures.push({ title: '(the file)', error: summaryOf(testExecError.stack || failureMessage) });
+    if (testExecError) failures.push({ title: '(the file)', error: summarizeError(testExecError.stack || failureMessage) });
     note({ ended: relative(ROOT, path), passed: numPassingTests, failures, ms: perfStats.runtime });
   }
 }
@@ -29,7 +29,7 @@ function note(line) {
 }
 
 /** First line of an error; for a comparison also the expected and received values, or the first differing lines. */
-function summaryOf(error = '') {
+function summarizeError(error = '') {
   const lines = stripVTControlCharacters(error)
     .split('\n')
     .map((line) => line.trim());

@@ -57,7 +57,7 @@ export class AbuseStack {
       SimulatorProcess.start(),
     ]);
     const [shared, attacked] = upstreams.map(({ baseUrl }) => baseUrl);
-    await stack.administrator.request(catalogApply, { yaml: catalogOf({ [SHARED_MODEL]: shared, [ATTACKED_MODEL]: attacked }) });
+    await stack.administrator.request(catalogApply, { yaml: renderCatalog({ [SHARED_MODEL]: shared, [ATTACKED_MODEL]: attacked }) });
     await untilOffered(stack.facts.gatewayUrl, stack.tenant.apiKey, [SHARED_MODEL, ATTACKED_MODEL]);
     const database = new pg.Client({ connectionString: stack.facts.databaseUrl });
     await database.connect();
@@ -65,13 +65,13 @@ export class AbuseStack {
   }
 
   /** Key of a new account with `usd` and a project with `limits`. */
-  async keyOf(usd: string, limits = { requestsPerMinuteMax: 600, concurrencyMax: 100 }): Promise<string> {
+  async createKey(usd: string, limits = { requestsPerMinuteMax: 600, concurrencyMax: 100 }): Promise<string> {
     const { apiKey } = await createTenant(this.stack.administrator, { usd, ...limits });
     return apiKey;
   }
 
   /** The status of an ordinary request. */
-  async statusOf(apiKey: string): Promise<number> {
+  async readStatus(apiKey: string): Promise<number> {
     const response = await fetch(`${this.stack.facts.gatewayUrl}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
@@ -135,7 +135,7 @@ export function overStatedMemory({ peakBytes }: Round): string[] {
 }
 
 /** Renders a round in one line. */
-export function told({ alone, attacked, outcomes, peakBytes, extraTransactions }: Round): string {
+export function renderRound({ alone, attacked, outcomes, peakBytes, extraTransactions }: Round): string {
   const seen = ({ p50Ms, p99Ms, requests, failed }: Observation): string =>
     `p50 ${p50Ms.toFixed()} p99 ${p99Ms.toFixed()} ms, ${requests} served, ${JSON.stringify(failed)} failed`;
   const memory = Object.entries(peakBytes).map(([name, bytes]) => `${name} ${megabytes(bytes)}`);
@@ -146,7 +146,7 @@ function megabytes(bytes = 0): number {
   return Math.round(bytes / 1e6);
 }
 
-function catalogOf(baseUrls: Record<string, string | undefined>): string {
+function renderCatalog(baseUrls: Record<string, string | undefined>): string {
   const upstreams = Object.entries(baseUrls).map(([id, baseUrl]) => ({ id, kind: 'openai-chat', baseUrl, allowPrivateNetwork: true }));
   return stringify({
     upstreams,

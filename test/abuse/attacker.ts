@@ -27,7 +27,7 @@ export type Attack = { port: number; forMs: number; repeats?: boolean } & (
 /** Number of requests by outcome: a status (`'402'`), `'closed'` without an answer, or `'unanswered'` when the attack ended. */
 export type Outcomes = Record<string, number>;
 
-type AttackOf<Kind extends Attack['kind']> = Extract<Attack, { kind: Kind }>;
+type AttackVariant<Kind extends Attack['kind']> = Extract<Attack, { kind: Kind }>;
 
 const HOST = '127.0.0.1';
 
@@ -63,7 +63,7 @@ function withFields(fields: string): string {
   return `"max_tokens":16,"messages":[{"role":"user","content":"Hello"}],${fields}}`;
 }
 
-const attacks: { [Kind in Attack['kind']]: (attack: AttackOf<Kind>, tally: Tally) => Promise<void> } = {
+const attacks: { [Kind in Attack['kind']]: (attack: AttackVariant<Kind>, tally: Tally) => Promise<void> } = {
   /** Sends every hostile body once, each on a connection of its own. */
   bodies: async ({ port, model, apiKey, everyMs }, tally) => {
     const requests: Promise<void>[] = [];

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { longOr } from '#testing/long-run.js';
 import { untilNoHolds } from '#testing/tenant.js';
-import { AbuseStack, ATTACKED_MODEL, type AttackPlan, overStatedMemory, type Round, SHARED_MODEL, told } from './abuse-stack.js';
+import { AbuseStack, ATTACKED_MODEL, type AttackPlan, overStatedMemory, type Round, renderRound, SHARED_MODEL } from './abuse-stack.js';
 import type { Outcomes } from './attacker.js';
 import { Victim } from './victim.js';
 
@@ -28,13 +28,13 @@ let keys: { penniless: string; funded: string; greedy: string; defaults: string[
 beforeAll(async () => {
   abuse = await AbuseStack.start();
   keys = {
-    penniless: await abuse.keyOf('0'),
-    funded: await abuse.keyOf('100000.00'),
-    greedy: await abuse.keyOf('100000.00', { requestsPerMinuteMax: 100_000, concurrencyMax: 1_000 }),
-    defaults: await Promise.all([1, 2, 3].map(() => abuse.keyOf('100000.00'))),
+    penniless: await abuse.createKey('0'),
+    funded: await abuse.createKey('100000.00'),
+    greedy: await abuse.createKey('100000.00', { requestsPerMinuteMax: 100_000, concurrencyMax: 1_000 }),
+    defaults: await Promise.all([1, 2, 3].map(() => abuse.createKey('100000.00'))),
   };
   // The gateway knows from the first refusal that the account is empty.
-  expect(await abuse.statusOf(keys.penniless)).toBe(402);
+  expect(await abuse.readStatus(keys.penniless)).toBe(402);
   // Warm-up.
   await new Victim(abuse.stack, SHARED_MODEL).observe(delay(2_000 * SHARE));
 });
@@ -135,7 +135,7 @@ async function play(plans: AttackPlan[]): Promise<Round[]> {
 }
 
 function report(round: Round): void {
-  process.stderr.write(`${expect.getState().currentTestName}: ${told(round)}\n`);
+  process.stderr.write(`${expect.getState().currentTestName}: ${renderRound(round)}\n`);
 }
 
 /** Ratio of the victim's p99 under attack to its p99 alone, in the best round. */

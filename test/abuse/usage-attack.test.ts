@@ -81,12 +81,12 @@ async function signIn(role: 'viewer' | 'admin', accountId: string | null): Promi
 /** Does what a victim does once. Resolves with the fault of the reply, if any. */
 type Deed = () => Promise<string | undefined>;
 
-const faultOf = async (reply: Promise<Response>): Promise<string | undefined> => {
+const catchFault = async (reply: Promise<Response>): Promise<string | undefined> => {
   const response = await reply;
   await response.text();
   return response.status === 200 ? undefined : String(response.status);
 };
-const faultOfCall = (call: Promise<unknown>): Promise<string | undefined> =>
+const catchCallFault = (call: Promise<unknown>): Promise<string | undefined> =>
   call.then(
     () => undefined,
     ({ code }) => String(code),
@@ -97,26 +97,26 @@ const QUICK = ['the balance of another account', 'a key that the operator revoke
 
 const DEEDS: Record<string, Deed> = {
   'the balance of another account': () =>
-    faultOf(fetch(`${stack.facts.gatewayUrl}/v1/balance`, { headers: { authorization: `Bearer ${stack.tenant.apiKey}` } })),
+    catchFault(fetch(`${stack.facts.gatewayUrl}/v1/balance`, { headers: { authorization: `Bearer ${stack.tenant.apiKey}` } })),
   'the usage of another account': () =>
-    faultOf(fetch(`${stack.facts.gatewayUrl}/v1/usage?group_by=user`, { headers: { authorization: `Bearer ${stack.tenant.apiKey}` } })),
+    catchFault(fetch(`${stack.facts.gatewayUrl}/v1/usage?group_by=user`, { headers: { authorization: `Bearer ${stack.tenant.apiKey}` } })),
   'the overview of an operator, for the account that attacks': () =>
-    faultOf(
+    catchFault(
       fetch(`${stack.facts.panelUrl}/panel/v1/accounts/${attacker.accountId}/overview`, {
         headers: { cookie: operatorCookie, origin: stack.facts.panelUrl },
       }),
     ),
   'a key that the operator revokes': async () => {
     const { keyId } = await stack.administrator.request(keyCreate, { projectId: attacker.projectId });
-    return faultOfCall(stack.administrator.request(keyRevoke, { keyId }));
+    return catchCallFault(stack.administrator.request(keyRevoke, { keyId }));
   },
   'an account that the operator freezes': async () => {
     const { accountId } = stack.tenant;
-    const set = (status: 'frozen' | 'active') => faultOfCall(stack.administrator.request(accountUpdate, { accountId, status }));
+    const set = (status: 'frozen' | 'active') => catchCallFault(stack.administrator.request(accountUpdate, { accountId, status }));
     return (await set('frozen')) ?? (await set('active'));
   },
   'the usage of the platform': () =>
-    faultOfCall(stack.administrator.request(usageQuery, { from: new Date(Date.now() - DAY_MS).toISOString(), groupBy: ['account'] })),
+    catchCallFault(stack.administrator.request(usageQuery, { from: new Date(Date.now() - DAY_MS).toISOString(), groupBy: ['account'] })),
 };
 
 interface Observation {
@@ -159,14 +159,14 @@ interface Round {
   panel: Outcomes;
 }
 
-const portOf = (url: string): number => Number(new URL(url).port);
+const parsePort = (url: string): number => Number(new URL(url).port);
 
 async function round(): Promise<Round> {
   const { gatewayUrl, panelUrl } = stack.facts;
   const alone = await observe(after(ALONE_MS));
   const attacking = attackers.attack([
     {
-      ...{ kind: 'reads', forMs: ATTACK_MS, pauseMs: PAUSE_MS, port: portOf(gatewayUrl), path: '/v1/usage?group_by=user,session' },
+      ...{ kind: 'reads', forMs: ATTACK_MS, pauseMs: PAUSE_MS, port: parsePort(gatewayUrl), path: '/v1/usage?group_by=user,session' },
       ...{ connections: KEY_READS, headers: { authorization: `Bearer ${attacker.apiKey}` } },
     },
     {
@@ -174,7 +174,7 @@ async function round(): Promise<Round> {
         kind: 'reads',
         forMs: ATTACK_MS,
         pauseMs: PAUSE_MS,
-        port: portOf(panelUrl),
+        port: parsePort(panelUrl),
         path: `/panel/v1/accounts/${attacker.accountId}/usage?groupBy=user`,
       },
       ...{ connections: PANEL_READS, headers: { cookie: viewer, origin: panelUrl } },

@@ -79,16 +79,16 @@ export class Victim {
     try {
       const signal = AbortSignal.timeout(PATIENCE_MS);
       const answer = await this.stack.ask(format, this.model, { text: `[[sim ${directives}]]`, stream, outputTokensMax: 500, signal });
-      return faultOf(format, stream, answer, outputTokens);
+      return findFault(format, stream, answer, outputTokens);
     } catch (error) {
       return `no answer: ${String(error)}`;
     }
   }
 }
 
-function faultOf(format: FormatName, stream: boolean, answer: Answer, outputTokens: number): string | undefined {
+function findFault(format: FormatName, stream: boolean, answer: Answer, outputTokens: number): string | undefined {
   if (!stream && answer.status === 200) {
-    const usage = answer.isBroken ? undefined : CLIENT_FORMATS[format].usageOf(JSON.parse(answer.text));
+    const usage = answer.isBroken ? undefined : CLIENT_FORMATS[format].readUsage(JSON.parse(answer.text));
     return usage?.outputTokens === outputTokens ? undefined : 'broken off';
   }
   const { ended, text, code } = heard(format, answer);

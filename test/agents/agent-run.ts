@@ -48,7 +48,7 @@ export class AgentHome {
     child.once('close', () => this.running.delete(child));
     child.stdin?.on('error', () => undefined); // An agent may end without reading it.
     child.stdin?.end(input);
-    return { ended: endOf(child), interrupt: () => signalGroup(child, 'SIGINT') };
+    return { ended: awaitEnd(child), interrupt: () => signalGroup(child, 'SIGINT') };
   }
 
   /** Kills what still runs, and removes everything. */
@@ -70,7 +70,7 @@ export class AgentHome {
   }
 }
 
-async function endOf(child: ChildProcess): Promise<RunEnd> {
+async function awaitEnd(child: ChildProcess): Promise<RunEnd> {
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding('utf8').on('data', (text: string) => {

@@ -82,14 +82,14 @@ function defineTests(agent: Agent, program: string): void {
   describe.each(agent.formats)('%s', (format) => {
     test('reads a file and writes one, byte for byte, and every request is billed', async () => {
       writeFileSync(join(bench.workspace, 'original.txt'), ORIGINAL);
-      const prompt = `${agent.callToRead(bench.pathOf('original.txt'))} and ${agent.callToWrite(bench.pathOf('copy.txt'), COPY, format)}`;
+      const prompt = `${agent.callToRead(bench.findPath('original.txt'))} and ${agent.callToWrite(bench.findPath('copy.txt'), COPY, format)}`;
       const { code, output } = await bench.run(format, 'long-context', prompt);
       expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('The result is: ') });
       expect(readFileSync(join(bench.workspace, 'copy.txt'), 'utf8')).toBe(COPY);
       // The model heard the result of the first call.
       expect(bench.generations().some(({ body }) => Buffer.from(body, 'latin1').toString().includes('½ × 2, 東京 🚪'))).toBe(true);
       expect(new Set(bench.generations().map(({ path }) => path.split('?')[0]))).toEqual(new Set([PATHS[format]]));
-      expect(await bench.billsOf(bench.generations())).toEqual(bench.generations().map(() => [200, 'completed']));
+      expect(await bench.readBills(bench.generations())).toEqual(bench.generations().map(() => [200, 'completed']));
     });
 
     const overflow = typeof agent.onOverflow === 'function' ? agent.onOverflow(format) : agent.onOverflow;
@@ -99,8 +99,8 @@ function defineTests(agent: Agent, program: string): void {
         await bench.run(format, 'long-context', LONG_PROMPT);
         ({ output } = await bench.run(format, 'long-context', `Now say ${bench.workspace}. [[sim overflow times=1]]`, true));
       } else if (overflow === 'compacts-in-run') {
-        for (const name of LONG_FILES) writeFileSync(bench.pathOf(name), LONG_FILE);
-        const reads = LONG_FILES.map((name) => agent.callToRead(bench.pathOf(name))).join(', ');
+        for (const name of LONG_FILES) writeFileSync(bench.findPath(name), LONG_FILE);
+        const reads = LONG_FILES.map((name) => agent.callToRead(bench.findPath(name))).join(', ');
         ({ output } = await bench.run(format, 'short-context', `${LONG_PROMPT}${LONG_PROMPT}${reads}`));
       } else {
         for (let turn = 0; turn < TURNS_MAX && bench.overflows().length === 0; turn++) {
@@ -122,8 +122,8 @@ function defineTests(agent: Agent, program: string): void {
         const shares: number[] = [];
         for (let turn = 0; turn < LOOP_TURNS; turn++) {
           const before = bench.generations().length;
-          await bench.run(format, kind, agent.callToWrite(bench.pathOf(`${turn}.txt`), ORIGINAL, format), turn > 0);
-          shares.push(await bench.cachedShareOf(bench.generations().slice(before)));
+          await bench.run(format, kind, agent.callToWrite(bench.findPath(`${turn}.txt`), ORIGINAL, format), turn > 0);
+          shares.push(await bench.measureCachedShare(bench.generations().slice(before)));
         }
         expect({ turns: shares.length, below: shares.slice(1).filter((share) => !(share >= 0.9)) }).toEqual({
           turns: LOOP_TURNS,
@@ -145,7 +145,7 @@ function defineTests(agent: Agent, program: string): void {
       interrupt();
       await ended;
       await untilNoHolds(administrator, bench.tenant.accountId);
-      expect(await bench.billsOf(cancelled)).toEqual(cancelled.map(() => [200, 'client-disconnected']));
+      expect(await bench.readBills(cancelled)).toEqual(cancelled.map(() => [200, 'client-disconnected']));
       const { reserved_pico_usd } = await readBalance(stack.gatewayUrl, bench.tenant.apiKey);
       const { open } = (await (await fetch(`${sim.url}/sim/stats`)).json()) as { open: number };
       expect({ reserved_pico_usd, open }).toEqual({ reserved_pico_usd: '0', open: 0 });
@@ -155,20 +155,20 @@ function defineTests(agent: Agent, program: string): void {
 
 /** Models at an upstream that caches nothing, and one at an upstream of each kind that caches. */
 function catalogAt(sim: SimServer, caching: SimServer): object {
-  const upstreamOf = (id: string, kind: UpstreamKind, { url }: SimServer): object => ({
+  const makeUpstream = (id: string, kind: UpstreamKind, { url }: SimServer): object => ({
     ...{ id, kind, baseUrl: `${url}/v1`, allowPrivateNetwork: true },
     ...(kind === 'openai-chat' && { capabilities: { cacheKey: 'prompt_cache_key' } }),
   });
-  const modelOf = (id: string, contextTokens: number, upstream: string): object => ({
+  const makeModel = (id: string, contextTokens: number, upstream: string): object => ({
     ...{ id, contextTokens, ownedBy: 'tollgate', maxOutputTokens: OUTPUT_TOKENS, defaultOutputTokens: OUTPUT_TOKENS },
     ...{ input: ['text'], price: PRICE, routes: [{ upstream, model: 'sim-fast' }] },
   });
   return {
-    upstreams: [upstreamOf('sim', 'openai-chat', sim), ...UPSTREAM_KINDS.map((kind) => upstreamOf(kind, kind, caching))],
+    upstreams: [makeUpstream('sim', 'openai-chat', sim), ...UPSTREAM_KINDS.map((kind) => makeUpstream(kind, kind, caching))],
     models: [
       // Some agents choose the format by the name of the model.
-      ...Object.entries(CONTEXT_TOKENS).flatMap(([name, tokens]) => [name, `gpt-5-${name}`].map((id) => modelOf(id, tokens, 'sim'))),
-      ...UPSTREAM_KINDS.map((kind) => modelOf(kind, CONTEXT_TOKENS['long-context'], kind)),
+      ...Object.entries(CONTEXT_TOKENS).flatMap(([name, tokens]) => [name, `gpt-5-${name}`].map((id) => makeModel(id, tokens, 'sim'))),
+      ...UPSTREAM_KINDS.map((kind) => makeModel(kind, CONTEXT_TOKENS['long-context'], kind)),
     ],
   };
 }
@@ -203,7 +203,7 @@ class TestBench {
     return this.home.workspace;
   }
 
-  pathOf(name: string): string {
+  findPath(name: string): string {
     return join(this.workspace, name);
   }
 
@@ -230,19 +230,19 @@ class TestBench {
   }
 
   /** Status and reason of the settlement of each request. */
-  async billsOf(requests: RecordedRequest[]): Promise<[number, string | undefined][]> {
+  async readBills(requests: RecordedRequest[]): Promise<[number, string | undefined][]> {
     await untilNoHolds(this.parts.administrator, this.tenant.accountId);
     const shown = requests.map(({ requestId }) => this.parts.administrator.request(requestShow, { requestId }));
     return (await Promise.all(shown)).map(({ settlement }, index) => [requests[index]?.status ?? 0, settlement?.reason]);
   }
 
   /** Returns the part of the prompts of requests that their upstream has read from its cache. */
-  async cachedShareOf(requests: RecordedRequest[]): Promise<number> {
+  async measureCachedShare(requests: RecordedRequest[]): Promise<number> {
     await untilNoHolds(this.parts.administrator, this.tenant.accountId);
     const bills = await Promise.all(requests.map(({ requestId }) => this.parts.administrator.request(requestShow, { requestId })));
     const usages = bills.flatMap(({ settlement }) => settlement?.usage ?? []);
-    const sumOf = (name: 'promptTokens' | 'cachedTokens'): number => usages.reduce((sum, usage) => sum + usage[name], 0);
-    return sumOf('cachedTokens') / sumOf('promptTokens');
+    const sumUsage = (name: 'promptTokens' | 'cachedTokens'): number => usages.reduce((sum, usage) => sum + usage[name], 0);
+    return sumUsage('cachedTokens') / sumUsage('promptTokens');
   }
 
   async remove(): Promise<void> {

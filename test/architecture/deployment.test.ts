@@ -159,9 +159,9 @@ test.each([...workloads])('%s meets the restricted pod security standard, with l
 test.each(Object.entries(statedMemory()))(
   '%s: the memory it may take by default fits its limits, with a tenth to spare, and is documented',
   (name, bytes) => {
-    const inKubernetes = bytesOf(containers.get(name)?.resources?.limits.memory);
+    const inKubernetes = parseBytes(containers.get(name)?.resources?.limits.memory);
     expect(inKubernetes).toBeGreaterThanOrEqual(1.1 * bytes);
-    expect(bytesOf(compose.services[name]?.mem_limit)).toBe(inKubernetes);
+    expect(parseBytes(compose.services[name]?.mem_limit)).toBe(inKubernetes);
     const [mb, mib] = [Math.ceil(bytes / 1e6).toLocaleString('en'), (inKubernetes / 2 ** 20).toLocaleString('en')];
     expect(readFileSync('docs/deployment.md', 'utf8')).toMatch(new RegExp(`^\\| ${name} \\|.*\\| ${mb} MB \\| ${mib} MiB \\|$`, 'm'));
   },
@@ -171,7 +171,7 @@ test.each([...workloads])('%s is probed, and has time to shut down', (_name, spe
   for (const container of spec.containers) {
     expect(container).toMatchObject({ readinessProbe: expect.anything(), livenessProbe: expect.anything() });
     const waited = Number(container.lifecycle?.preStop.exec.command[1] ?? 0);
-    expect(spec.terminationGracePeriodSeconds ?? 30).toBeGreaterThanOrEqual(waited + shutdownSeconds(settingsOf(container)));
+    expect(spec.terminationGracePeriodSeconds ?? 30).toBeGreaterThanOrEqual(waited + shutdownSeconds(readSettings(container)));
   }
 });
 
@@ -277,7 +277,7 @@ function ofService(name: string, { image, command, environment = {} }: ComposeSe
   };
 }
 
-function settingsOf({ env = [] }: Container): Record<string, string> {
+function readSettings({ env = [] }: Container): Record<string, string> {
   return Object.fromEntries(env.map(({ name, value = '' }) => [name, value]));
 }
 
@@ -288,7 +288,7 @@ function shutdownSeconds(settings: Record<string, string | null>): number {
 }
 
 /** Bytes of a quantity as Kubernetes (`1Gi`, `512Mi`) or Compose (`512m`) writes it. */
-function bytesOf(quantity = ''): number {
+function parseBytes(quantity = ''): number {
   const [, count, unit] = /^(\d+)(m|Mi|Gi)$/.exec(quantity) ?? [];
   return Number(count) * (unit === 'Gi' ? 2 ** 30 : 2 ** 20);
 }

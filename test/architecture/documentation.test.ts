@@ -97,7 +97,7 @@ test.each([
     const registry = new Registry();
     register(registry);
     const exported = registry.getMetricsAsArray() as unknown as { name: string; type: string; labelNames: string[] }[];
-    const rows = tableOf(title).filter(([name = '']) => name.startsWith('`'));
+    const rows = findTable(title).filter(([name = '']) => name.startsWith('`'));
     expect(rows.filter(([, , , series]) => !/^\d/.test(series ?? ''))).toEqual([]);
     const documented = rows.map(([name = '', type, labels = '']) => ({ name: name.replaceAll('`', ''), type, labels: labelsIn(labels) }));
     // Labels of `gen_ai` metrics are set elsewhere. The page lists the labels of a route once, above the table.
@@ -124,7 +124,7 @@ test('docs/webhooks.md names the writer of each kind of money event', () => {
     .filter((file) => existsSync(file))
     .map((file) => readFileSync(file, 'utf8'))
     .join('\n');
-  const textOf = (place: string): string => {
+  const readText = (place: string): string => {
     if (place.includes('/')) return readFileSync(place, 'utf8');
     const [trigger = '', name = ''] =
       new RegExp(`^CREATE TRIGGER ${place} .*?EXECUTE FUNCTION ([\\w.]+)\\([^)]*\\);$`, 'ms').exec(billing) ?? [];
@@ -133,7 +133,7 @@ test('docs/webhooks.md names the writer of each kind of money event', () => {
   expect(writers.map(({ kind }) => kind).sort()).toEqual([...MONEY_EVENT_KINDS].sort());
   expect(
     writers.flatMap(({ kind, places }) =>
-      places.filter((place) => !textOf(place).includes(`'${kind}'`)).map((place) => `${place}: ${kind}`),
+      places.filter((place) => !readText(place).includes(`'${kind}'`)).map((place) => `${place}: ${kind}`),
     ),
   ).toEqual([]);
 });
@@ -201,7 +201,7 @@ test.each([
 ] as [string, new () => object, string[]][])('the pages name each setting with its default: %s', (title, Config, shared) => {
   const settings = Object.entries(new Config())
     .filter(([property]) => !shared.includes(property))
-    .map(([property, initial]) => [variableOf(property), initial === '' || Number.isNaN(initial) ? 'required' : String(initial)]);
+    .map(([property, initial]) => [variableName(property), initial === '' || Number.isNaN(initial) ? 'required' : String(initial)]);
   expect(Object.fromEntries(settingsIn(title))).toEqual(Object.fromEntries(settings));
 });
 
@@ -216,14 +216,14 @@ test.each([
   (service, Config) => {
     const page = readFileSync(`apps/${service}/README.md`, 'utf8');
     const own = Object.keys(new Config()).filter((property) => !(property in new ServiceConfig()));
-    const missing = own.map(variableOf).filter((name) => !page.includes(`\`${name}\``));
+    const missing = own.map(variableName).filter((name) => !page.includes(`\`${name}\``));
     expect(/docs\/(operations|panel)\.md#settings/.test(page) ? [] : missing).toEqual([]);
   },
 );
 
 /** Settings of a table with their defaults. A row may have several names, with one default each or one for all. */
 function settingsIn(title: string): [string, string][] {
-  return tableOf(title).flatMap(([names = '', defaults = '']) => {
+  return findTable(title).flatMap(([names = '', defaults = '']) => {
     const values = defaults.split(',').map((value) => value.replaceAll('`', '').trim());
     const found = [...names.matchAll(/`([A-Z][A-Z_]+)`/g)];
     return found.map(([, name = ''], index): [string, string] => [name, values[values.length === 1 ? 0 : index] ?? '']);
@@ -231,7 +231,7 @@ function settingsIn(title: string): [string, string][] {
 }
 
 /** Cells of the table whose first heading is `title`. */
-function tableOf(title: string): string[][] {
+function findTable(title: string): string[][] {
   const table = OPERATIONS.split(/\n\n/).find((block) => block.startsWith(`| ${title} |`));
   if (!table) throw new Error(`no page has a table "${title}"`);
   return table.split('\n').map((row) =>
@@ -242,6 +242,6 @@ function tableOf(title: string): string[][] {
   );
 }
 
-function variableOf(property: string): string {
+function variableName(property: string): string {
   return property.replace(/[A-Z]/g, (capital) => `_${capital}`).toUpperCase();
 }

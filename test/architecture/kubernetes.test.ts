@@ -54,7 +54,7 @@ withKubectl('Kubernetes', () => {
 
   describe.each(renderings)('%s', (rendering, objects) => {
     const pods = objects.filter(({ spec }) => spec?.template?.spec);
-    const labelsOf = ({ spec }: KubernetesObject) => spec.template.metadata.labels as Record<string, string>;
+    const readLabels = ({ spec }: KubernetesObject) => spec.template.metadata.labels as Record<string, string>;
 
     test('pods meet the restricted pod security standard, with limits and without a token', () => {
       for (const { metadata, spec } of pods) {
@@ -77,7 +77,7 @@ withKubectl('Kubernetes', () => {
       const policies = ofKind(objects, 'NetworkPolicy').map(({ metadata, spec }) => ({ name: metadata.name, ...spec }));
       const closed = pods.map((pod) => {
         const types = policies
-          .filter(({ podSelector }) => isSelected(podSelector, labelsOf(pod)))
+          .filter(({ podSelector }) => isSelected(podSelector, readLabels(pod)))
           .flatMap(({ policyTypes }) => policyTypes);
         return { name: pod.metadata.name, types: [...new Set(types)].sort() };
       });
@@ -86,7 +86,7 @@ withKubectl('Kubernetes', () => {
       const idle = policies.filter(
         ({ podSelector }) =>
           !Object.keys(podSelector.matchLabels ?? {}).some((label) => ofOperators.has(label)) &&
-          !pods.some((pod) => isSelected(podSelector, labelsOf(pod))),
+          !pods.some((pod) => isSelected(podSelector, readLabels(pod))),
       );
       expect(idle).toEqual([]);
     });
@@ -163,8 +163,8 @@ withKubectl('Kubernetes', () => {
     });
 
     test('what an object names exists', () => {
-      const present = new Set([...BROUGHT, ...[...secrets.keys()].map((name) => `Secret/${name}`), ...objects.map(idOf)]);
-      const missing = objects.flatMap((object) => referencesOf(object).filter((id) => !present.has(id)));
+      const present = new Set([...BROUGHT, ...[...secrets.keys()].map((name) => `Secret/${name}`), ...objects.map(describeObject)]);
+      const missing = objects.flatMap((object) => listReferences(object).filter((id) => !present.has(id)));
       expect(missing).toEqual([]);
     });
 
@@ -185,11 +185,11 @@ withKubectl('Kubernetes', () => {
           ),
         ),
       ];
-      const portsOf = ({ spec }: KubernetesObject) =>
+      const listPorts = ({ spec }: KubernetesObject) =>
         spec.template.spec.containers.flatMap(({ ports = [] }: { ports?: { name: string }[] }) => ports.map(({ name }) => name));
       const broken = wanted.filter(({ selector, port }) => {
-        const selected = pods.filter((pod) => isSelected(selector, labelsOf(pod)));
-        return selected.length === 0 || selected.some((pod) => !portsOf(pod).includes(port));
+        const selected = pods.filter((pod) => isSelected(selector, readLabels(pod)));
+        return selected.length === 0 || selected.some((pod) => !listPorts(pod).includes(port));
       });
       expect(broken).toEqual([]);
     });
@@ -238,10 +238,10 @@ withKubectl('Kubernetes', () => {
   });
 
   test('routes neither buffer nor end a stream', () => {
-    const objectsOf = (name: string) => renderings.find(([rendering]) => rendering === name)?.[1] ?? [];
-    const rules = ofKind(objectsOf('gateway-api'), 'HTTPRoute').flatMap(({ spec }) => spec.rules);
+    const findObjects = (name: string) => renderings.find(([rendering]) => rendering === name)?.[1] ?? [];
+    const rules = ofKind(findObjects('gateway-api'), 'HTTPRoute').flatMap(({ spec }) => spec.rules);
     expect(rules.map(({ timeouts }) => timeouts)).toEqual(rules.map(() => ({ request: '0s', backendRequest: '0s' })));
-    const [ingress] = ofKind(objectsOf('ingress-nginx'), 'Ingress');
+    const [ingress] = ofKind(findObjects('ingress-nginx'), 'Ingress');
     expect(ingress?.metadata).toMatchObject({
       annotations: {
         'nginx.ingress.kubernetes.io/proxy-buffering': 'off',
@@ -328,7 +328,7 @@ function ofKind(objects: KubernetesObject[], kind: string): KubernetesObject[] {
   return objects.filter((object) => object.kind === kind);
 }
 
-function idOf({ kind, metadata }: KubernetesObject): string {
+function describeObject({ kind, metadata }: KubernetesObject): string {
   return `${kind}/${metadata.name}`;
 }
 
@@ -350,7 +350,7 @@ interface Source {
 }
 
 /** Objects that this one names, as `Kind/name`. Optional secrets do not count. */
-function referencesOf({ kind, spec }: KubernetesObject): string[] {
+function listReferences({ kind, spec }: KubernetesObject): string[] {
   const pod = spec?.template?.spec;
   const containers = [...(pod?.initContainers ?? []), ...(pod?.containers ?? [])];
   const text = JSON.stringify(containers);

@@ -34,13 +34,13 @@ export function unsafeStatements(migrations: readonly Migration[], since: string
   return migrations.flatMap(({ name, sql }, position) => {
     if (name < since) return [];
     const earlier = migrations.slice(0, position);
-    const statements = statementsOf(sql);
+    const statements = splitStatements(sql);
     const faults = sql.startsWith('-- online') ? faultsOnline(statements) : faultsAtOnce(statements, earlier, NEEDS.test(name));
-    return [...faults, ...faultsOfName(name, earlier)].map((fault) => `${name}: ${fault}`);
+    return [...faults, ...findNameFaults(name, earlier)].map((fault) => `${name}: ${fault}`);
   });
 }
 
-export function statementsOf(sql: string): Statement[] {
+export function splitStatements(sql: string): Statement[] {
   const bodies: string[] = [];
   const plain = sql.replace(TOKENS, (token, _tag, body: string | undefined) => {
     if (token.startsWith('-') || token.startsWith('/')) return ' ';
@@ -70,7 +70,7 @@ export function misdatedMigrations(names: readonly string[], now: Date): string[
   });
 }
 
-function faultsOfName(name: string, earlier: readonly Migration[]): string[] {
+function findNameFaults(name: string, earlier: readonly Migration[]): string[] {
   const [, needed] = NEEDS.exec(name) ?? [];
   if (needed === undefined || earlier.some((one) => one.name.startsWith(needed))) return [];
   return [`there is no earlier migration of ${needed}`];
@@ -87,13 +87,13 @@ function faultsOnline(statements: readonly Statement[]): string[] {
 function faultsAtOnce(statements: readonly Statement[], earlier: readonly Migration[], mayTakeAway: boolean): string[] {
   const created = new Set(statements.flatMap(({ text }) => tableAfter('CREATE TABLE', text) ?? []));
   return statements.flatMap(({ text }) => {
-    const fault = faultOf(text, created, earlier, mayTakeAway);
+    const fault = findFault(text, created, earlier, mayTakeAway);
     return fault === undefined ? [] : [`${start(text)}: ${fault}`];
   });
 }
 
 /** Returns the fault of a statement that runs in a transaction. */
-function faultOf(text: string, created: ReadonlySet<string>, earlier: readonly Migration[], mayTakeAway: boolean): string | undefined {
+function findFault(text: string, created: ReadonlySet<string>, earlier: readonly Migration[], mayTakeAway: boolean): string | undefined {
   if (/\bCONCURRENTLY\b|^VACUUM\b/i.test(text)) return 'cannot run in a transaction: make it an online migration';
   if (/^DO /i.test(text)) return 'write the statements out, or make it an online migration that commits after each batch';
   if (/^(SELECT|CALL)\b/i.test(text)) return 'runs statements that are not checked: write them out';
@@ -112,7 +112,7 @@ function faultOf(text: string, created: ReadonlySet<string>, earlier: readonly M
   const altered = tableAfter('ALTER TABLE', text);
   if (altered === undefined || created.has(altered)) return undefined;
   const actions = splitActions(text.replace(new RegExp(`^ALTER TABLE ${TABLE} `, 'i'), ''));
-  return actions.map((action) => faultOfAction(altered, action, earlier, mayTakeAway)).find((fault) => fault !== undefined);
+  return actions.map((action) => findActionFault(altered, action, earlier, mayTakeAway)).find((fault) => fault !== undefined);
 }
 
 const TAKES_AWAY = 'takes something from versions that run: end the name with _needs_<time of the migration that each of them must have>';
@@ -120,7 +120,7 @@ const READS_ALL = 'reads the whole table under an exclusive lock: add it NOT VAL
 const REWRITES = 'rewrites the table under an exclusive lock';
 
 /** Returns the fault of one action of ALTER TABLE. */
-function faultOfAction(table: string, action: string, earlier: readonly Migration[], mayTakeAway: boolean): string | undefined {
+function findActionFault(table: string, action: string, earlier: readonly Migration[], mayTakeAway: boolean): string | undefined {
   const [, required] = /^ALTER (?:COLUMN )?"?(\w+)"? SET NOT NULL$/i.exec(action) ?? [];
   if (required !== undefined)
     return isChecked(table, required, earlier) ? undefined : `reads the whole table: first validate a CHECK (${required} IS NOT NULL)`;
@@ -131,11 +131,11 @@ function faultOfAction(table: string, action: string, earlier: readonly Migratio
   if (/^ADD (CONSTRAINT \w+ )?(UNIQUE|PRIMARY KEY|EXCLUDE)\b(?! USING INDEX)/i.test(action))
     return 'builds an index under an exclusive lock: build it online, then ADD CONSTRAINT … USING INDEX';
   if (/^ADD (CONSTRAINT|CHECK|FOREIGN KEY)\b/i.test(action)) return / NOT VALID$| USING INDEX /i.test(action) ? undefined : READS_ALL;
-  return /^ADD /i.test(action) ? faultOfColumn(action) : undefined;
+  return /^ADD /i.test(action) ? findColumnFault(action) : undefined;
 }
 
 /** Returns the fault of ADD COLUMN. A default that is the same for all rows is stored once, without a rewrite. */
-function faultOfColumn(action: string): string | undefined {
+function findColumnFault(action: string): string | undefined {
   if (/\b(small|big)?serial\b|\bGENERATED\b/i.test(action)) return REWRITES;
   const [, call] = /\bDEFAULT \(?([\w.]+)\(/i.exec(action) ?? [];
   if (call !== undefined && call !== 'now') return REWRITES;
@@ -146,7 +146,7 @@ function faultOfColumn(action: string): string | undefined {
 /** True when an earlier migration has validated a CHECK that the column is not null. */
 function isChecked(table: string, column: string, earlier: readonly Migration[]): boolean {
   const texts = earlier
-    .flatMap(({ sql }) => statementsOf(sql).map(({ text }) => text))
+    .flatMap(({ sql }) => splitStatements(sql).map(({ text }) => text))
     .filter((text) => tableAfter('ALTER TABLE', text) === table);
   const check = new RegExp(String.raw`ADD CONSTRAINT (\w+) CHECK \(${column} IS NOT NULL\) NOT VALID`, 'i');
   const names = texts.flatMap((text) => check.exec(text)?.[1] ?? []);

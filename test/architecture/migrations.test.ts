@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { BASELINES } from '../../scripts/prisma/from-0.1.0.mjs';
-import { type Migration, misdatedMigrations, statementsOf, unsafeStatements } from './migration-rules.js';
+import { type Migration, misdatedMigrations, splitStatements, unsafeStatements } from './migration-rules.js';
 
 /** Migrations after the baselines, which make everything in an empty database. */
 const SINCE = `${BASELINES.at(-1)}~`;
@@ -141,7 +141,7 @@ test('a migration that takes something away names a migration of the oldest vers
 });
 
 test('statements are read without comments, strings and bodies', () => {
-  expect(statementsOf("-- a; b\nSELECT 'it''s; c' /* d; */ ,\n  1; DO $x$ e; $x$")).toEqual([
+  expect(splitStatements("-- a; b\nSELECT 'it''s; c' /* d; */ ,\n  1; DO $x$ e; $x$")).toEqual([
     { text: "SELECT '' , 1", body: '' },
     { text: 'DO $0$', body: ' e; ' },
   ]);

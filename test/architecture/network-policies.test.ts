@@ -25,12 +25,12 @@ const NAME = 'app.kubernetes.io/name';
 const names = [...workloads.keys()].sort();
 const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy').map(({ spec }) => spec as unknown as Policy);
 /** Each rule with its workloads. */
-const rulesIn = rulesOf('ingress');
-const rulesOut = rulesOf('egress');
+const rulesIn = listRules('ingress');
+const rulesOut = listRules('egress');
 
 /** Members of the networks in Compose, which express the same rules. */
 const compose = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as { services: Record<string, { networks: string[] }> };
-const clientsOf = (server: string, network: string): string[] =>
+const listClients = (server: string, network: string): string[] =>
   names.filter((name) => name !== server && compose.services[name]?.networks.includes(network));
 
 test('pods have the labels that the policies select', () => {
@@ -51,11 +51,11 @@ test('egress: NATS for services, Postgres for services with tables, the gateway 
   }));
   expect(opened).toEqual([
     { who: ['billing', 'catalog', 'gateway', 'inference-proxy', 'panel'], to: ['names', '169.254.20.10/32'], ports: ['53-53'] },
-    { who: clientsOf('nats', 'backbone'), to: 'anywhere', ports: ['4222-4222'] },
-    { who: clientsOf('postgres', 'data'), to: 'anywhere', ports: ['5432-5432'] },
+    { who: listClients('nats', 'backbone'), to: 'anywhere', ports: ['4222-4222'] },
+    { who: listClients('postgres', 'data'), to: 'anywhere', ports: ['5432-5432'] },
     { who: ['panel'], to: ['gateway'], ports: ['8080-8080'] },
-    { who: clientsOf('upstream-sim', 'upstreams'), to: ['0.0.0.0/0', '::/0'], ports: ['1-65535'] },
-    { who: clientsOf('', 'webhooks'), to: ['0.0.0.0/0', '::/0'], ports: ['443-443'] },
+    { who: listClients('upstream-sim', 'upstreams'), to: ['0.0.0.0/0', '::/0'], ports: ['1-65535'] },
+    { who: listClients('', 'webhooks'), to: ['0.0.0.0/0', '::/0'], ports: ['443-443'] },
   ]);
 });
 
@@ -71,15 +71,15 @@ test('ingress: clients to gateway and panel, the panel to the gateway, Prometheu
     { who: ['gateway', 'panel'], from: undefined, ports: ['http'] },
     { who: ['gateway'], from: [['panel']], ports: ['http'] },
     { who: ['billing', 'catalog', 'gateway', 'inference-proxy', 'panel'], from: [['monitoring']], ports: ['ops'] },
-    { who: ['nats'], from: [clientsOf('nats', 'backbone')], ports: ['nats'] },
-    { who: ['postgres'], from: [clientsOf('postgres', 'data')], ports: ['postgres'] },
-    { who: ['upstream-sim'], from: [clientsOf('upstream-sim', 'upstreams')], ports: ['http'] },
+    { who: ['nats'], from: [listClients('nats', 'backbone')], ports: ['nats'] },
+    { who: ['postgres'], from: [listClients('postgres', 'data')], ports: ['postgres'] },
+    { who: ['upstream-sim'], from: [listClients('upstream-sim', 'upstreams')], ports: ['http'] },
   ]);
 });
 
 test('named ports exist on their workloads', () => {
   const unknown = rulesIn.flatMap(({ who, rule: { ports } }) =>
-    ports.flatMap(({ port }) => who.filter((name) => !portsOf(name).includes(String(port))).map((name) => `${name}: ${port}`)),
+    ports.flatMap(({ port }) => who.filter((name) => !listPorts(name).includes(String(port))).map((name) => `${name}: ${port}`)),
   );
   expect(unknown).toEqual([]);
 });
@@ -93,7 +93,7 @@ test('the network blocks the addresses that the inference-proxy must never reach
   expect(refused.filter((range) => isAddressAllowed(range.split('/')[0] ?? '', true))).toEqual([]);
 });
 
-function rulesOf(direction: 'ingress' | 'egress'): { who: string[]; rule: Rule }[] {
+function listRules(direction: 'ingress' | 'egress'): { who: string[]; rule: Rule }[] {
   return policies.flatMap((policy) => (policy[direction] ?? []).map((rule) => ({ who: selected(policy.podSelector), rule })));
 }
 
@@ -102,6 +102,6 @@ function selected({ matchLabels, matchExpressions = [] }: Selector): string[] {
   return [...(matchLabels?.[NAME] ? [matchLabels[NAME]] : []), ...listed].sort();
 }
 
-function portsOf(workload: string): string[] {
+function listPorts(workload: string): string[] {
   return (workloads.get(workload)?.containers ?? []).flatMap(({ ports = [] }) => ports.map(({ name }) => name));
 }

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { ROUTES, type RouteName, routeOf } from '../../apps/panel/src/http/routes.js';
+import { findRoute, ROUTES, type RouteName } from '../../apps/panel/src/http/routes.js';
 
 /** Checks docs/panel-openapi.json against the panel's sources. */
 
@@ -21,7 +21,7 @@ test('every route is an operation, and there is no other', () => {
     Object.entries(methods).map(([method, { operationId }]) => `${operationId}: ${method.toUpperCase()} ${path}`),
   );
   const routed = (Object.keys(ROUTES) as RouteName[]).map((name) => {
-    const { method, path } = routeOf(name);
+    const { method, path } = findRoute(name);
     return `${name}: ${method} /panel/v1${path.replace(/:(\w+)/g, '{$1}')}`;
   });
   expect(documented.sort()).toEqual(routed.sort());

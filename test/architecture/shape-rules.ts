@@ -34,6 +34,7 @@ const ADAPTER_FAMILIES: Record<string, string[]> = {
 const EMPTY_NAMES = /^(utils?|helpers?|common|shared|misc|index|types|constants|mappers?)$/;
 const LINES_MAX = 300;
 const TEST_LINES_MAX = 500;
+const NAMES_WITH_OF_MAX = 40;
 
 /** Every folder with an `adapter.ts` has the core files of its family, so that a reader of one finds their way in all. It may have more. */
 export const adaptersHaveTheCore: ShapeRule = (files) => {
@@ -69,6 +70,16 @@ export const hashMembersGiveTheirReason: ShapeRule = (files) =>
             : [],
         ),
     );
+
+/**
+ * Functions are named by a verb and values by a noun: `describeChange`, `budgetTarget`. The few names with `Of` that stay are those of
+ * languages, JSON Schema and contracts.
+ */
+export const fewNamesContainOf: ShapeRule = (files) => {
+  const words = code(files).flatMap(({ text }) => text.match(/\b[A-Za-z]*[a-z]Of(?:[A-Z]\w*)?\b/g) ?? []);
+  const names = [...new Set(words)].sort();
+  return names.length > NAMES_WITH_OF_MAX ? [`${names.length} names contain Of, more than ${NAMES_WITH_OF_MAX}: ${names.join(', ')}`] : [];
+};
 
 /** A file is named for the one thing in it. */
 export const noEmptyNames: ShapeRule = (files) =>
@@ -169,17 +180,17 @@ export const citationsResolve: ShapeRule = (files) => {
   const endings = new Set(files.flatMap(({ path }) => path.split('/').map((_, at, parts) => parts.slice(at).join('/'))));
   const texts = new Map(files.map(({ path, text }) => [path, text]));
   const rules = new Set([...(texts.get('docs/rules.yaml') ?? '').matchAll(/^ {4}([\w-]+):/gm)].map(([, id]) => id));
-  const pageOf = (path: string, name: string): string | undefined =>
+  const findPage = (path: string, name: string): string | undefined =>
     [normalize(join(dirname(path), name)), name].map((place) => texts.get(place)).find((text) => text !== undefined);
   return files.flatMap(({ path, text }) => {
     if (/^prisma\/migrations\/|^docs\/rules\.yaml$|package-lock\.json$/.test(path)) return [];
-    const prose = proseOf(path, text);
+    const prose = extractProse(path, text);
     const found = (pattern: RegExp): [cited: string, part: string][] =>
       [...prose.matchAll(pattern)].map(([cited, file = cited, part = '']) => [file, part]);
     const missing = [
-      ...found(FILE_NAMES).filter(([name]) => !endings.has(name) && !FOREIGN_FILES.test(name) && pageOf(path, name) === undefined),
-      ...found(ANCHORS).filter(([name, anchor]) => !headingsOf(pageOf(path, name)).some((heading) => slug(heading) === anchor)),
-      ...found(HEADINGS).filter(([name, heading]) => !headingsOf(pageOf(path, name)).includes(heading)),
+      ...found(FILE_NAMES).filter(([name]) => !endings.has(name) && !FOREIGN_FILES.test(name) && findPage(path, name) === undefined),
+      ...found(ANCHORS).filter(([name, anchor]) => !listHeadings(findPage(path, name)).some((heading) => slug(heading) === anchor)),
+      ...found(HEADINGS).filter(([name, heading]) => !listHeadings(findPage(path, name)).includes(heading)),
       ...found(RULE_IDS).filter(([id]) => !rules.has(id)),
       ...found(FOREIGN_DOCUMENTS),
     ];
@@ -189,19 +200,20 @@ export const citationsResolve: ShapeRule = (files) => {
 
 const FILE_NAMES = /(?<![\w./@-])((?:[\w.-]+\/)*[\w.-]*[\w-]\.(?:md|m?ts|mjs|ya?ml|sql|prisma|conf))(?![\w-])/g;
 /** Patterns such as `.test.ts`, generated files, and names in examples. */
-const FOREIGN_FILES = /^[.-][\w.-]+$|^(\.\.?\/)?(\.local\/|node_modules\/|dist\/|charts\/)|^docs\/conformance\.md$|^hello\.mjs$/;
+const FOREIGN_FILES =
+  /^[.-][\w.-]+$|^(\.\.?\/)?(\.local\/|node_modules\/|dist\/|charts\/)|^docs\/conformance\.md$|^values\.yaml$|^hello\.mjs$/;
 const ANCHORS = /([\w./-]+\.md)#([\w-]+)/g;
 const HEADINGS = /([\w./-]+\.md), ["“«]([^"”»]+)["”»]/g;
 const RULE_IDS = /(?<![\w/.-])([A-Z]-\d+[a-i]?)(?![\w-])/g;
 const FOREIGN_DOCUMENTS = /\b(?:spec \d[\d.]*|checklist\b)/g;
 
 /** The text of a page without its code blocks; the comments of any other file. */
-function proseOf(path: string, text: string): string {
+function extractProse(path: string, text: string): string {
   if (path.endsWith('.md')) return text.replace(/^```[\s\S]*?^```/gm, '');
   return (text.match(/\/\*[\s\S]*?\*\/|(?:^|\s)(?:\/\/|#|--) .*$/gm) ?? []).join('\n');
 }
 
-function headingsOf(page = ''): string[] {
+function listHeadings(page = ''): string[] {
   return [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading);
 }
 

@@ -50,6 +50,11 @@ const CASES: [ShapeRule, SourceFile[], string[]][] = [
     [{ path: 'libs/a/src/b.ts', text: 'class A {\n  readonly #b = 1;\n  /** `#private`, because loggers read it. */\n  #c = 2;\n}\n' }],
     ['libs/a/src/b.ts:2: use private, or say why it is #private'],
   ],
+  [
+    rules.fewNamesContainOf,
+    [{ path: 'libs/a/src/b.ts', text: Array.from({ length: 41 }, (_, at) => `let a${'Of'}${'B'.repeat(at + 1)};`).join('\n') }],
+    [expect.stringMatching(/^41 names contain Of, more than 40: /)],
+  ],
   [rules.noEmptyNames, [{ path: 'libs/money/src/utils.ts', text: '' }], ['libs/money/src/utils.ts: the name says nothing']],
   [
     rules.noBarrels,

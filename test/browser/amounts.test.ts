@@ -18,7 +18,7 @@ describeWithBrowser('amounts', () => {
     await untilSettled(page);
     return page;
   };
-  const budgetsOf = async (accountId: string): Promise<Pick<Budget, 'period' | 'projectId' | 'limitPicoUsd'>[]> => {
+  const listBudgets = async (accountId: string): Promise<Pick<Budget, 'period' | 'projectId' | 'limitPicoUsd'>[]> => {
     const { budgets } = await shared.administrator.request(budgetList, { accountId });
     return budgets.map(({ period, projectId, limitPicoUsd }) => ({ period, projectId, limitPicoUsd }));
   };
@@ -59,7 +59,7 @@ describeWithBrowser('amounts', () => {
     await dialog.getByLabel('Limit in USD').fill('0.50');
     await dialog.getByRole('button', { name: 'Create budget' }).click();
     await dialog.waitFor({ state: 'detached' });
-    expect(await budgetsOf(accountId)).toEqual([
+    expect(await listBudgets(accountId)).toEqual([
       { period: 'day', projectId, limitPicoUsd: '500000000000' },
       { period: 'month', projectId, limitPicoUsd: '1000000000000' },
     ]);
@@ -76,7 +76,7 @@ describeWithBrowser('amounts', () => {
     await dialog.getByRole('button', { name: 'Create budget' }).click();
     await dialog.getByText('There is such a budget already, with a limit of $1.00. Change it instead.').waitFor();
     await dialog.getByRole('heading', { name: 'Change the budget of the whole account: now $1.00' }).waitFor();
-    expect(await budgetsOf(accountId)).toEqual([{ period: 'month', projectId: null, limitPicoUsd: '1000000000000' }]);
+    expect(await listBudgets(accountId)).toEqual([{ period: 'month', projectId: null, limitPicoUsd: '1000000000000' }]);
     await page.context().close();
   });
 });

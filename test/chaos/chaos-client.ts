@@ -1,11 +1,11 @@
 import { type BillableUsage, type Price, parseUsdPerMillionTokens } from '#money/price.js';
 import type { Random } from '../simulation/random.js';
-import { type Ask, CLIENT_FORMATS, dataOf, type Fields, type FormatName } from './client-format.js';
+import { type Ask, CLIENT_FORMATS, type Fields, type FormatName, readData } from './client-format.js';
 
 /** Prices of config/catalog.yaml. */
 export const PRICES: Record<string, Price> = {
-  'sim-fast': priceOf('0.15', '0.015', '0.60'),
-  'sim-reason': priceOf('0.55', '0.14', '2.19'),
+  'sim-fast': makePrice('0.15', '0.015', '0.60'),
+  'sim-reason': makePrice('0.55', '0.14', '2.19'),
 };
 
 /** Outcome of a request for its client. */
@@ -121,9 +121,9 @@ export async function tell(story: Story): Promise<void> {
       signal: leaving.signal,
     });
     story.requestId = response.headers.get('x-request-id') ?? undefined;
-    if (response.status !== 200) story.outcome = { kind: 'refused', status: response.status, ...(await errorOf(response)) };
+    if (response.status !== 200) story.outcome = { kind: 'refused', status: response.status, ...(await readError(response)) };
     else if (ask.stream) await readStream(story, response);
-    else story.outcome = { kind: 'completed', usage: CLIENT_FORMATS[format].usageOf(await response.json()) };
+    else story.outcome = { kind: 'completed', usage: CLIENT_FORMATS[format].readUsage(await response.json()) };
   } catch {
     if (story.outcome.kind !== 'failed') story.outcome = { kind: leaving.signal.aborted ? 'left' : 'broken' };
   } finally {
@@ -132,7 +132,7 @@ export async function tell(story: Story): Promise<void> {
   }
 }
 
-async function errorOf(response: Response): Promise<{ code: string; message: string }> {
+async function readError(response: Response): Promise<{ code: string; message: string }> {
   const { error } = (await response.json()) as Fields;
   return { code: error.code ?? error.type, message: error.message };
 }
@@ -145,7 +145,7 @@ async function readStream(story: Story, response: Response): Promise<void> {
   let isComplete = false;
   for await (const piece of response.body ?? []) {
     pending += decoder.decode(piece, { stream: true });
-    for (const data of dataOf(pending)) {
+    for (const data of readData(pending)) {
       if (data === '[DONE]') {
         isComplete = true;
         continue;
@@ -162,7 +162,7 @@ async function readStream(story: Story, response: Response): Promise<void> {
   if (isComplete && usage && story.outcome.kind !== 'failed') story.outcome = { kind: 'completed', usage };
 }
 
-function priceOf(input: string, cached: string, output: string): Price {
+function makePrice(input: string, cached: string, output: string): Price {
   return {
     inputPicoUsd: parseUsdPerMillionTokens(input),
     cachedInputPicoUsd: parseUsdPerMillionTokens(cached),

@@ -45,7 +45,7 @@ export class ChaosSystem {
       };
       const replicas: Replica[] = [];
       for (const name of names()) {
-        const service = serviceOf(name);
+        const service = findService(name);
         const nats = await link(name, 'nats', stack.natsUrl);
         const via = service === 'billing' ? { nats, postgres: await link(name, 'postgres', stack.databaseUrl) } : { nats };
         replicas.push({ name, service, env: SETTINGS, via });
@@ -63,7 +63,7 @@ export class ChaosSystem {
     return Object.values(this.replicas.gatewayUrls);
   }
 
-  nameOfGateway(url: string): string {
+  findGatewayName(url: string): string {
     return Object.entries(this.replicas.gatewayUrls).find(([, own]) => own === url)?.[0] ?? '';
   }
 
@@ -80,7 +80,7 @@ export class ChaosSystem {
   /** Sends SIGSTOP to all of its processes. Returns the function that resumes them. */
   freeze(name: string): () => void {
     const pid = isServer(name) ? this.stack.pid(name) : this.replicas.pid(name);
-    const pids = pid === undefined ? [] : [pid, ...childrenOf(pid)];
+    const pids = pid === undefined ? [] : [pid, ...listChildren(pid)];
     for (const one of pids) signal(one, 'SIGSTOP');
     return () => {
       for (const one of pids) signal(one, 'SIGCONT');
@@ -112,7 +112,7 @@ function names(): string[] {
   return SERVICES.flatMap((service) => Array.from({ length: REPLICAS }, (_, index) => `${service}-${index + 1}`));
 }
 
-function serviceOf(name: string): Service {
+function findService(name: string): Service {
   return name.slice(0, name.lastIndexOf('-')) as Service;
 }
 
@@ -121,7 +121,7 @@ function isServer(name: string): name is Server {
 }
 
 /** Child processes; Postgres has one for each session. */
-export function childrenOf(pid: number): number[] {
+export function listChildren(pid: number): number[] {
   try {
     return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
   } catch {

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { type BillableUsage, costOf, type Price } from '#money/price.js';
+import { type BillableUsage, computeCost, type Price } from '#money/price.js';
 import type { Story } from './chaos-client.js';
 
 /** Recorded bill of a request, in pico-USD. */
@@ -54,7 +54,7 @@ export async function readBills(database: pg.Client, accountId: string): Promise
 }
 
 /** Violations in the bill of a request. Each request has a key of its own. */
-export function violationsOf(story: Story, bills: readonly Bill[], mayBeReaped: boolean): string[] {
+export function findViolations(story: Story, bills: readonly Bill[], mayBeReaped: boolean): string[] {
   const { outcome } = story;
   const [bill] = bills;
   const found: string[] = [];
@@ -78,7 +78,7 @@ export function violationsOf(story: Story, bills: readonly Bill[], mayBeReaped: 
 /** Exact cost if known: the usage of a complete reply, or 0 for an error without content. */
 function owed(story: Story, price: Price | undefined): bigint | undefined {
   const { outcome, bytesSeen, ask } = story;
-  if (outcome.kind === 'completed') return price && costOf({ ...outcome.usage, ...cacheWrites(ask.text) }, price);
+  if (outcome.kind === 'completed') return price && computeCost({ ...outcome.usage, ...cacheWrites(ask.text) }, price);
   if (outcome.kind === 'refused') return 0n;
   // Reasoning counts as received, even if the format does not show it.
   return outcome.kind === 'failed' && bytesSeen === 0 && ask.model !== 'sim-reason' ? 0n : undefined;
@@ -93,7 +93,7 @@ function cacheWrites(text: string): Pick<BillableUsage, 'cacheWriteTokens' | 'ca
 /** Upper bound of the cost: the whole prompt and reply, by the larger of report and estimate. */
 function mostOwed(story: Story, price: Price): bigint {
   const promptTokens = Math.ceil((Buffer.byteLength(story.ask.text) + (story.ask.withTool ? 300 : 0)) / 4) + 100;
-  return costOf({ promptTokens, cachedTokens: 0, outputTokens: story.outputTokens + 10 }, price);
+  return computeCost({ promptTokens, cachedTokens: 0, outputTokens: story.outputTokens + 10 }, price);
 }
 
 function describe({ name, ask, format, outcome, bytesSeen, beganAt, endedAt, requestId, leaveMs, gatewayUrl }: Story): string {

@@ -18,7 +18,7 @@ interface ClientFormat {
   path: string;
   body(ask: Ask): object;
   /** Usage of a plain reply. */
-  usageOf(reply: Fields): BillableUsage;
+  readUsage(reply: Fields): BillableUsage;
   /** Parses one event of a stream. */
   readEvent(event: Fields): { text?: string; usage?: BillableUsage; ended?: 'complete' | 'failed' };
 }
@@ -39,7 +39,7 @@ const chat: ClientFormat = {
     user,
     ...(withTool ? { tools: [{ type: 'function', function: { name: 'weigh', parameters: PARAMETERS } }] } : {}),
   }),
-  usageOf: ({ usage }) => ({
+  readUsage: ({ usage }) => ({
     promptTokens: usage.prompt_tokens,
     cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
     outputTokens: usage.completion_tokens,
@@ -48,7 +48,7 @@ const chat: ClientFormat = {
     if (event.error) return { ended: 'failed' };
     const delta = event.choices[0]?.delta ?? {};
     const text = (delta.reasoning_content ?? '') + (delta.content ?? '') + (delta.tool_calls?.[0].function.arguments ?? '');
-    return { text, ...(event.usage ? { usage: chat.usageOf(event) } : {}) };
+    return { text, ...(event.usage ? { usage: chat.readUsage(event) } : {}) };
   },
 };
 
@@ -63,14 +63,14 @@ const responses: ClientFormat = {
     safety_identifier: user,
     ...(withTool ? { tools: [{ type: 'function', name: 'weigh', parameters: PARAMETERS, strict: false }] } : {}),
   }),
-  usageOf: ({ usage }) => ({
+  readUsage: ({ usage }) => ({
     promptTokens: usage.input_tokens,
     cachedTokens: usage.input_tokens_details.cached_tokens,
     outputTokens: usage.output_tokens,
   }),
   readEvent: ({ type, delta, response }) => {
     if (type === 'error' || type === 'response.failed') return { ended: 'failed' };
-    if (type === 'response.completed' || type === 'response.incomplete') return { usage: responses.usageOf(response), ended: 'complete' };
+    if (type === 'response.completed' || type === 'response.incomplete') return { usage: responses.readUsage(response), ended: 'complete' };
     return type.endsWith('.delta') ? { text: delta } : {};
   },
 };
@@ -85,7 +85,7 @@ const messages: ClientFormat = {
     ...(user === undefined ? {} : { metadata: { user_id: user } }),
     ...(withTool ? { tools: [{ name: 'weigh', input_schema: PARAMETERS }] } : {}),
   }),
-  usageOf: ({ usage }) => ({
+  readUsage: ({ usage }) => ({
     promptTokens: usage.input_tokens + usage.cache_read_input_tokens,
     cachedTokens: usage.cache_read_input_tokens,
     outputTokens: usage.output_tokens,
@@ -93,7 +93,7 @@ const messages: ClientFormat = {
   readEvent: (event) => {
     if (event.type === 'error') return { ended: 'failed' };
     if (event.type === 'message_stop') return { ended: 'complete' };
-    if (event.type === 'message_delta') return { usage: messages.usageOf(event) };
+    if (event.type === 'message_delta') return { usage: messages.readUsage(event) };
     if (event.type !== 'content_block_delta') return {};
     return { text: event.delta.text ?? event.delta.thinking ?? event.delta.partial_json };
   },
@@ -103,7 +103,7 @@ export const CLIENT_FORMATS = { chat, responses, messages };
 export type FormatName = keyof typeof CLIENT_FORMATS;
 
 /** Data of every complete event, `[DONE]` included. */
-export function* dataOf(text: string): Generator<string> {
+export function* readData(text: string): Generator<string> {
   const events = text.split('\n\n');
   events.pop();
   for (const event of events) {

@@ -65,6 +65,6 @@ export async function crowd(system: ManyReplicas, key: Story['key'], forMs: numb
 }
 
 /** A request in each format, of `user-0` and `team-0`. */
-export function requestsOfUser(system: ManyReplicas, key: Story['key']): Story[] {
+export function makeUserRequests(system: ManyReplicas, key: Story['key']): Story[] {
   return FORMATS.map((format, index) => ({ ...crowdRequest(system, key, 20 * index), format }));
 }

@@ -6,7 +6,7 @@ import type { Messaging } from '#messaging/messaging.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant, untilNoHolds } from '#testing/tenant.js';
 import { pacedRequest, type Story, tell } from './chaos-client.js';
-import { readBills, violationsOf } from './check-bill.js';
+import { findViolations, readBills } from './check-bill.js';
 import { PatroniCluster } from './patroni-cluster.js';
 
 const CLIENTS = 8;
@@ -47,7 +47,7 @@ afterAll(async () => {
 
 /** Sends requests of some 0.4 s until `signal` aborts. Resolves when the last one has ended. */
 async function traffic(signal: AbortSignal): Promise<Story[]> {
-  const told: Story[] = [];
+  const finished: Story[] = [];
   const client = async (index: number): Promise<void> => {
     for (let count = index; !signal.aborted; count++) {
       const key = keys.pop();
@@ -57,13 +57,13 @@ async function traffic(signal: AbortSignal): Promise<Story[]> {
         stream: count % 2 === 0,
         tokens: 8,
       });
-      told.push(story);
+      finished.push(story);
       await tell(story);
       await delay(PAUSE_MS);
     }
   };
   await Promise.all(Array.from({ length: CLIENTS }, (_, index) => client(index)));
-  return told;
+  return finished;
 }
 
 /** Changes the primary under load. Returns the outcomes of the requests, and the time from the first to the end of the last refused one. */
@@ -74,14 +74,14 @@ async function underLoad(change: () => Promise<unknown>): Promise<{ outcomes: Re
   await change();
   await delay(AFTER_MS);
   stopping.abort();
-  const told = await running;
-  stories.push(...told);
+  const finished = await running;
+  stories.push(...finished);
   const outcomes: Record<string, number> = {};
-  for (const { outcome } of told) {
+  for (const { outcome } of finished) {
     const kind = outcome.kind === 'refused' ? `refused ${outcome.status}` : outcome.kind;
     outcomes[kind] = (outcomes[kind] ?? 0) + 1;
   }
-  const refused = told.filter(({ outcome }) => outcome.kind !== 'completed');
+  const refused = finished.filter(({ outcome }) => outcome.kind !== 'completed');
   const [first, last] = [Math.min(...refused.map(({ beganAt }) => beganAt)), Math.max(...refused.map(({ endedAt }) => endedAt))];
   return { outcomes, outageMs: refused.length > 0 ? Math.round(last - first) : 0 };
 }
@@ -112,6 +112,6 @@ test.each([
   await database.connect();
   const bills = Map.groupBy(await readBills(database, tenant.accountId), ({ keyId }) => keyId);
   await database.end();
-  expect(stories.flatMap((story) => violationsOf(story, bills.get(story.key.keyId) ?? [], false))).toEqual([]);
+  expect(stories.flatMap((story) => findViolations(story, bills.get(story.key.keyId) ?? [], false))).toEqual([]);
   expect(await administrator.request(ledgerCheck, {})).toMatchObject({ violations: [] });
 });

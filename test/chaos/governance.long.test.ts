@@ -10,8 +10,8 @@ import type { RequestEstimate } from '#contracts/gateway.js';
 import { picoUsd, renderUsd } from '#money/pico-usd.js';
 import { createTenant, readBalance, type Tenant, untilNoHolds } from '#testing/tenant.js';
 import { tell } from './chaos-client.js';
-import { crowd, crowdRequest, requestsOfUser } from './crowd.js';
-import { expectExact, expectOutcomes, mostAtOnce, mostInAMinute, sumOf, type Used, usedBy } from './judge-governance.js';
+import { crowd, crowdRequest, makeUserRequests } from './crowd.js';
+import { expectExact, expectOutcomes, mostAtOnce, mostInAMinute, sumAmounts, type Used, usedBy } from './judge-governance.js';
 import { ManyReplicas } from './many-replicas.js';
 
 /**
@@ -27,7 +27,7 @@ const SETTLED_MS = 60_000;
 let system: ManyReplicas;
 let database: pg.Client;
 beforeAll(async () => {
-  system = await ManyReplicas.start({ envOf: () => ({ LEASE_MS: '15000' }) });
+  system = await ManyReplicas.start({ makeEnv: () => ({ LEASE_MS: '15000' }) });
   database = new pg.Client({ connectionString: system.stack.databaseUrl });
   await database.connect();
 });
@@ -61,13 +61,13 @@ function setBudget(
   return system.administrator.request(budgetSet, { accountId, ...budget, ...limit });
 }
 
-/** `groupOf` names the group that a budget counts for itself; `share` is their number. */
+/** `readGroup` names the group that a budget counts for itself; `share` is their number. */
 const SCOPES = {
-  account: { scope: () => ({}), groupOf: () => '', share: 1 },
-  project: { scope: ({ projectId }: Tenant) => ({ projectId }), groupOf: () => '', share: 1 },
-  key: { scope: ({ keyId }: Tenant) => ({ keyId }), groupOf: () => '', share: 1 },
-  'each user': { scope: () => ({ dimension: 'user' }), groupOf: ({ user }: Used) => user, share: 20 },
-  'each team': { scope: () => ({ dimension: 'tag:team' }), groupOf: ({ team }: Used) => team, share: 4 },
+  account: { scope: () => ({}), readGroup: () => '', share: 1 },
+  project: { scope: ({ projectId }: Tenant) => ({ projectId }), readGroup: () => '', share: 1 },
+  key: { scope: ({ keyId }: Tenant) => ({ keyId }), readGroup: () => '', share: 1 },
+  'each user': { scope: () => ({ dimension: 'user' }), readGroup: ({ user }: Used) => user, share: 20 },
+  'each team': { scope: () => ({ dimension: 'tag:team' }), readGroup: ({ team }: Used) => team, share: 4 },
 };
 type Scope = keyof typeof SCOPES;
 /** The limit of all groups together: some 400 requests. */
@@ -77,7 +77,7 @@ const BUDGETS = (Object.keys(SCOPES) as Scope[]).flatMap((target) => (['usd', 't
 
 test.each(BUDGETS)('the budget of %s in %s holds in both days of a reset, and has no false refusals', async (target, unit) => {
   const tenant = await createTenant(system.administrator);
-  const { scope, groupOf, share } = SCOPES[target];
+  const { scope, readGroup, share } = SCOPES[target];
   const limit = LIMITS[unit] / BigInt(share);
   const setLimit = (to: bigint) => setBudget(tenant, { ...scope(tenant), period: 'day' }, unit, to);
   await setLimit(limit);
@@ -85,19 +85,19 @@ test.each(BUDGETS)('the budget of %s in %s holds in both days of a reset, and ha
   await delay(reset - BEFORE_RESET_MS - Date.now());
   const used = await afterCrowd(tenant, reset + AFTER_RESET_MS - Date.now(), 'refused 402');
 
-  const dayOf = ({ reservedAt }: Used): string => (reservedAt < reset ? 'before' : 'after');
-  const groups = Map.groupBy(used, (one) => `${dayOf(one)} ${groupOf(one)}`);
-  const sums = [...groups].map(([group, members]) => ({ group, sum: sumOf(members, AMOUNT_OF[unit]) }));
-  expect([...new Set(used.map(dayOf))]).toEqual(['before', 'after']);
+  const findDay = ({ reservedAt }: Used): string => (reservedAt < reset ? 'before' : 'after');
+  const groups = Map.groupBy(used, (one) => `${findDay(one)} ${readGroup(one)}`);
+  const sums = [...groups].map(([group, members]) => ({ group, sum: sumAmounts(members, AMOUNT_OF[unit]) }));
+  expect([...new Set(used.map(findDay))]).toEqual(['before', 'after']);
   expect(sums.filter(({ sum }) => sum > limit)).toEqual([]);
 
-  const stories = requestsOfUser(system, tenant);
+  const stories = makeUserRequests(system, tenant);
   const asked = { user: stories[0]?.ask.user, team: 'team-0' } as Used;
   const leave = async (amount: bigint) => {
-    const now = (await usedBy(database, tenant)).filter((one) => one.reservedAt >= reset && groupOf(one) === groupOf(asked));
-    await setLimit(sumOf(now, AMOUNT_OF[unit]) + amount);
+    const now = (await usedBy(database, tenant)).filter((one) => one.reservedAt >= reset && readGroup(one) === readGroup(asked));
+    await setLimit(sumAmounts(now, AMOUNT_OF[unit]) + amount);
   };
-  await expectExact(system.administrator, stories, { mostOf: MOST_OF[unit], leave, status: 402 });
+  await expectExact(system.administrator, stories, { estimateMost: MOST_OF[unit], leave, status: 402 });
 });
 
 /** Moves the account's budget to a zone whose day ends soon. Call it before the first request. Returns the end in milliseconds. */
@@ -132,23 +132,23 @@ test('budgets of every target and period at once all hold', async () => {
   for (const { target, period, unit, limit } of budgets) await setBudget(tenant, { ...SCOPES[target].scope(tenant), period }, unit, limit);
   const used = await afterCrowd(tenant, 15_000, 'refused 402');
   const exceeded = budgets.filter(({ target, unit, limit }) =>
-    [...Map.groupBy(used, SCOPES[target].groupOf).values()].some((members) => sumOf(members, AMOUNT_OF[unit]) > limit),
+    [...Map.groupBy(used, SCOPES[target].readGroup).values()].some((members) => sumAmounts(members, AMOUNT_OF[unit]) > limit),
   );
   expect(exceeded).toEqual([]);
 
   // Each of them alone decides whether one more request fits.
-  const [story] = requestsOfUser(system, tenant);
+  const [story] = makeUserRequests(system, tenant);
   const asked = { user: story?.ask.user, team: 'team-0' } as Used;
   const setLeft = async ({ target, period, unit }: (typeof budgets)[number], left: bigint) => {
-    const { scope, groupOf } = SCOPES[target];
-    const now = (await usedBy(database, tenant)).filter((one) => groupOf(one) === groupOf(asked));
-    await setBudget(tenant, { ...scope(tenant), period }, unit, sumOf(now, AMOUNT_OF[unit]) + left);
+    const { scope, readGroup } = SCOPES[target];
+    const now = (await usedBy(database, tenant)).filter((one) => readGroup(one) === readGroup(asked));
+    await setBudget(tenant, { ...scope(tenant), period }, unit, sumAmounts(now, AMOUNT_OF[unit]) + left);
   };
   const ample = 10n ** 12n;
   for (const budget of budgets) await setLeft(budget, ample);
   for (const budget of budgets) {
     const leave = (amount: bigint) => setLeft(budget, amount);
-    await expectExact(system.administrator, story ? [story] : [], { mostOf: MOST_OF[budget.unit], leave, status: 402 });
+    await expectExact(system.administrator, story ? [story] : [], { estimateMost: MOST_OF[budget.unit], leave, status: 402 });
     await setLeft(budget, ample);
   }
 });
@@ -157,26 +157,26 @@ test('the money of an account is never overspent, and has no false refusals', as
   const tenant = await createTenant(system.administrator, { usd: '0.003' });
   const used = await afterCrowd(tenant, 15_000, 'refused 402');
   const balance = async () => BigInt((await readBalance(system.gatewayUrl(0), tenant.apiKey)).balance_pico_usd);
-  expect(await balance()).toBe(3_000_000_000n - sumOf(used, AMOUNT_OF.usd));
+  expect(await balance()).toBe(3_000_000_000n - sumAmounts(used, AMOUNT_OF.usd));
   const leave = async (amount: bigint) => {
     const change = amount - (await balance());
     const adjustment = { accountId: tenant.accountId, adjustmentId: randomUUID(), usd: renderUsd(picoUsd(change)), reason: 'test' };
     if (change !== 0n) await system.administrator.request(adjustmentCreate, adjustment);
   };
-  await expectExact(system.administrator, requestsOfUser(system, tenant), { mostOf: MOST_OF.usd, leave, status: 402 });
+  await expectExact(system.administrator, makeUserRequests(system, tenant), { estimateMost: MOST_OF.usd, leave, status: 402 });
 });
 
 interface LimitKind {
   set(tenant: Tenant, limit: number): Promise<unknown>;
-  amountOf(used: Used): bigint;
-  mostOf(estimate: RequestEstimate): bigint;
+  measure(used: Used): bigint;
+  estimateMost(estimate: RequestEstimate): bigint;
   limit: number;
 }
 
-const requests = { amountOf: () => 1n, mostOf: () => 1n, limit: 200 };
+const requests = { measure: () => 1n, estimateMost: () => 1n, limit: 200 };
 const tokens = {
-  amountOf: AMOUNT_OF.tokens,
-  mostOf: ({ promptTokensEstimate, outputTokensMax }: RequestEstimate) => BigInt(promptTokensEstimate + outputTokensMax),
+  measure: AMOUNT_OF.tokens,
+  estimateMost: ({ promptTokensEstimate, outputTokensMax }: RequestEstimate) => BigInt(promptTokensEstimate + outputTokensMax),
   limit: 5_000,
 };
 const setProject = ({ projectId }: Tenant, limits: object) => system.administrator.request(projectUpdate, { projectId, ...limits });
@@ -201,21 +201,21 @@ const LIMIT_KINDS: Record<string, LimitKind> = {
 
 test.each(Object.entries(LIMIT_KINDS))(
   '%s are never exceeded, and have no false refusals',
-  async (_name, { set, amountOf, mostOf, limit }) => {
+  async (_name, { set, measure, estimateMost, limit }) => {
     const tenant = await createTenant(system.administrator);
-    const stories = requestsOfUser(system, tenant);
+    const stories = makeUserRequests(system, tenant);
     await set(tenant, limit);
     await tell(crowdRequest(system, tenant, 0)); // so that less is left than the limit
-    const leave = async (amount: bigint) => set(tenant, Number(sumOf(await usedBy(database, tenant), amountOf) + amount));
-    await expectExact(system.administrator, stories, { mostOf, leave, status: 429 });
+    const leave = async (amount: bigint) => set(tenant, Number(sumAmounts(await usedBy(database, tenant), measure) + amount));
+    await expectExact(system.administrator, stories, { estimateMost, leave, status: 429 });
 
     await set(tenant, limit);
     const used = await afterCrowd(tenant, MINUTE_MS + 6_000, 'refused 429');
-    const most = mostInAMinute(used, amountOf);
+    const most = mostInAMinute(used, measure);
     expect(most).toBeLessThanOrEqual(BigInt(limit));
     // The limit was used, and the second minute began to use it again.
     expect(most).toBeGreaterThan(BigInt(limit * 0.7));
-    expect(sumOf(used, amountOf)).toBeGreaterThan(most);
+    expect(sumAmounts(used, measure)).toBeGreaterThan(most);
   },
 );
 
@@ -228,7 +228,7 @@ test.each([
   const used = await afterCrowd(tenant, 15_000, 'refused 429');
   expect(mostAtOnce(used)).toBe(12);
   await set(tenant, { concurrencyMax: 1 });
-  for (const story of requestsOfUser(system, tenant)) {
+  for (const story of makeUserRequests(system, tenant)) {
     await tell(story);
     expect(story.outcome).toMatchObject({ kind: 'completed' });
   }

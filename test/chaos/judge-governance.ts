@@ -28,16 +28,16 @@ export async function usedBy(database: pg.Client, { accountId }: Tenant): Promis
   return rows.map(({ cost, tokens, ...rest }) => ({ ...rest, costPicoUsd: BigInt(cost), tokens: BigInt(tokens) }));
 }
 
-export function sumOf<Item>(items: readonly Item[], amountOf: (item: Item) => bigint): bigint {
-  return items.reduce((sum, item) => sum + amountOf(item), 0n);
+export function sumAmounts<Item>(items: readonly Item[], measure: (item: Item) => bigint): bigint {
+  return items.reduce((sum, item) => sum + measure(item), 0n);
 }
 
 /** Returns the largest sum of the amounts of any 60 seconds. */
-export function mostInAMinute(used: readonly Used[], amountOf: (one: Used) => bigint): bigint {
+export function mostInAMinute(used: readonly Used[], measure: (one: Used) => bigint): bigint {
   let [first, sum, most] = [0, 0n, 0n];
   for (const one of used) {
-    sum += amountOf(one);
-    for (let oldest = used[first]; oldest && oldest.reservedAt <= one.reservedAt - 60_000; oldest = used[++first]) sum -= amountOf(oldest);
+    sum += measure(one);
+    for (let oldest = used[first]; oldest && oldest.reservedAt <= one.reservedAt - 60_000; oldest = used[++first]) sum -= measure(oldest);
     if (sum > most) most = sum;
   }
   return most;
@@ -65,11 +65,15 @@ export function mostAtOnce(used: readonly Used[]): number {
 export async function expectExact(
   administrator: Messaging,
   stories: readonly Story[],
-  { mostOf, leave, status }: { mostOf(estimate: RequestEstimate): bigint; leave(amount: bigint): Promise<unknown>; status: number },
+  {
+    estimateMost,
+    leave,
+    status,
+  }: { estimateMost(estimate: RequestEstimate): bigint; leave(amount: bigint): Promise<unknown>; status: number },
 ): Promise<void> {
   for (const story of stories) {
     const body = JSON.stringify(CLIENT_FORMATS[story.format].body(story.ask));
-    const most = mostOf(await administrator.request(requestEstimate, { protocol: story.format, body }));
+    const most = estimateMost(await administrator.request(requestEstimate, { protocol: story.format, body }));
     await leave(most - 1n);
     await tell(story);
     expect(story.outcome).toMatchObject({ kind: 'refused', status });

@@ -11,13 +11,13 @@ export class ManyReplicas {
     readonly administrator: Messaging,
   ) {}
 
-  /** `natsUrl` is a NATS server of the test; `envOf` returns further settings of a replica. */
+  /** `natsUrl` is a NATS server of the test; `makeEnv` returns further settings of a replica. */
   static async start({
     natsUrl,
-    envOf,
+    makeEnv,
   }: {
     natsUrl?: string;
-    envOf?: (service: string) => Record<string, string>;
+    makeEnv?: (service: string) => Record<string, string>;
   } = {}): Promise<ManyReplicas> {
     const stack = await startPrivateStack({ services: ['catalog', 'upstream-sim'], natsUrl, ownPostgres: true });
     try {
@@ -25,7 +25,7 @@ export class ManyReplicas {
       const all = [...copies('gateway', 4), ...copies('billing', 3), ...copies('inference-proxy', 2)];
       const replicas = await startReplicas(
         stack,
-        all.map((replica) => ({ ...replica, env: envOf?.(replica.service) })),
+        all.map((replica) => ({ ...replica, env: makeEnv?.(replica.service) })),
       );
       return new ManyReplicas(stack, replicas, await connectAdministrator(stack));
     } catch (error) {

@@ -26,7 +26,7 @@ beforeAll(async () => {
   makeKeys();
   Object.assign(process.env, passwords); // where a start with `natsUrl` reads them
   nats = await startNatsServer(['-c', usersFile], passwords);
-  system = await ManyReplicas.start({ natsUrl: nats.url, envOf: (service) => ({ NATS_SEED_FILE: seedFile(service) }) });
+  system = await ManyReplicas.start({ natsUrl: nats.url, makeEnv: (service) => ({ NATS_SEED_FILE: seedFile(service) }) });
 }, 120_000);
 afterAll(async () => {
   await system?.stop();
@@ -38,10 +38,10 @@ afterAll(async () => {
 function makeKeys(...renewed: string[]): void {
   writeNatsKeys({ seedsFile, usersFile, renewed });
   writeFileSync(usersFile, readFileSync(usersFile, 'utf8').replace('users = [\n', `$&${usersWithPasswords}\n`));
-  for (const user of USERS) writeFileSync(seedFile(user), seedOf(user));
+  for (const user of USERS) writeFileSync(seedFile(user), readSeed(user));
 }
 
-function seedOf(user: string): string {
+function readSeed(user: string): string {
   return new RegExp(`^${natsVariable(user, 'SEED')}=(.*)$`, 'm').exec(readFileSync(seedsFile, 'utf8'))?.[1] ?? '';
 }
 
@@ -57,11 +57,11 @@ async function until(outcome: 'accepted' | 'refused', user: string, seed: string
 
 test('the keys of three users are replaced under traffic, and no request in any format fails', async () => {
   const tenant = await createTenant(system.administrator);
-  const old = Object.fromEntries(USERS.map((user) => [user, seedOf(user)]));
+  const old = Object.fromEntries(USERS.map((user) => [user, readSeed(user)]));
   const traffic = new SteadyTraffic(system.gatewayUrls, tenant);
   makeKeys(...USERS);
   nats.reload();
-  for (const user of USERS) await until('accepted', user, seedOf(user));
+  for (const user of USERS) await until('accepted', user, readSeed(user));
   for (const number of [1, 2, 3]) await system.replace(`billing-${number}`);
   for (const number of [1, 2]) await system.replace(`inference-proxy-${number}`);
   for (const gateway of Object.keys(system.gatewayUrls)) await traffic.without(gateway, () => system.replace(gateway));

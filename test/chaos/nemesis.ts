@@ -12,8 +12,8 @@ import { Random } from '../simulation/random.js';
 import { type Ask, Bookkeeper } from './bookkeeper.js';
 import { anyRequest, plainRequest, type Story, tell } from './chaos-client.js';
 import { ChaosSystem, LEASE_MS, REAPER_GRACE_MS } from './chaos-system.js';
-import { type Bill, readBills, violationsOf } from './check-bill.js';
-import { type Campaign, type InjectedFault, nameOfFault, planFaults } from './plan-faults.js';
+import { type Bill, findViolations, readBills } from './check-bill.js';
+import { type Campaign, describeFault, type InjectedFault, planFaults } from './plan-faults.js';
 import { PriceChanges } from './price-changes.js';
 import { TightBudgets } from './tight-budgets.js';
 
@@ -158,20 +158,20 @@ export class Nemesis {
 
   /** Sends requests in sequence until `until`. Returns those that were started. */
   private async useIt(queue: readonly Story[], until: number): Promise<Story[]> {
-    const told: Story[] = [];
+    const finished: Story[] = [];
     for (const story of queue) {
       if (performance.now() >= until) break;
-      told.push(story);
+      finished.push(story);
       await tell(story);
       if (story.outcome.kind !== 'completed') await delay(REFUSED_PAUSE_MS);
     }
-    return told;
+    return finished;
   }
 
   private async inject(fault: InjectedFault): Promise<void> {
     const { system } = this;
     await delay(fault.atMs);
-    this.injected[nameOfFault(fault)] = (this.injected[nameOfFault(fault)] ?? 0) + 1;
+    this.injected[describeFault(fault)] = (this.injected[describeFault(fault)] ?? 0) + 1;
     if (fault.kind === 'kill') {
       this.kills += 1;
       await system.kill(fault.target);
@@ -186,7 +186,7 @@ export class Nemesis {
   }
 
   private bothDied({ gatewayUrl, beganAt }: Story): boolean {
-    const gateway = this.system.nameOfGateway(gatewayUrl);
+    const gateway = this.system.findGatewayName(gatewayUrl);
     const after = this.killed.filter(({ at }) => at >= beganAt).map(({ target }) => target);
     return after.includes(gateway) && after.some((target) => target.startsWith('inference-proxy'));
   }
@@ -231,7 +231,7 @@ export class Nemesis {
     const { injected, kills, witnesses, prices } = this;
     const all = await this.readBills();
     const bills = Map.groupBy(all, ({ keyId }) => keyId);
-    const found = witnesses.flatMap(({ story, mayBeReaped }) => violationsOf(story, bills.get(story.key.keyId) ?? [], mayBeReaped));
+    const found = witnesses.flatMap(({ story, mayBeReaped }) => findViolations(story, bills.get(story.key.keyId) ?? [], mayBeReaped));
     const left = TOPUP_PICO_USD + this.bookkeeper.moved - all.reduce((sum, { paid }) => sum + paid, 0n);
     const [gatewayUrl = ''] = this.system.gatewayUrls;
     const balance = await persist(SERVED_MS, () => readBalance(gatewayUrl, apiKey));

@@ -9,7 +9,7 @@ import pg from 'pg';
 import { stringify } from 'yaml';
 import { freePort } from '#testing/nats-server.js';
 import type { DebianTool } from '../../scripts/local/debian-tool.mjs';
-import { childrenOf } from './chaos-system.js';
+import { listChildren } from './chaos-system.js';
 
 const DEBIAN = '/usr/lib/postgresql';
 const POLL_MS = 50;
@@ -78,7 +78,7 @@ export class PatroniCluster {
 
   /** URL of the primary alone. */
   async primaryUrl(): Promise<string> {
-    return urlOf(await this.primary(), 'tollgate');
+    return makeUrl(await this.primary(), 'tollgate');
   }
 
   /** Resolves when the primary has a synchronous standby, without which Patroni refuses a switchover. */
@@ -95,15 +95,15 @@ export class PatroniCluster {
 
   /** Kills the primary's postmaster; its sessions end with it. */
   async killPrimary(): Promise<void> {
-    process.kill(await postmasterOf(await this.primary()), 'SIGKILL');
+    process.kill(await readPostmaster(await this.primary()), 'SIGKILL');
   }
 
   /** Stops the primary's Patroni and all its sessions, like a host that is cut off. Returns the function that lets them go on. */
   async freezePrimary(): Promise<() => void> {
     const node = await this.primary();
     const patroni = this.processes[1 + this.nodes.indexOf(node)]?.pid ?? Number.NaN;
-    const postmaster = await postmasterOf(node);
-    const pids = [patroni, postmaster, ...childrenOf(postmaster)];
+    const postmaster = await readPostmaster(node);
+    const pids = [patroni, postmaster, ...listChildren(postmaster)];
     for (const pid of pids) process.kill(pid, 'SIGSTOP');
     return () => {
       for (const pid of pids) process.kill(pid, 'SIGCONT');
@@ -167,7 +167,7 @@ export class PatroniCluster {
   }
 }
 
-async function postmasterOf({ folder }: Node): Promise<number> {
+async function readPostmaster({ folder }: Node): Promise<number> {
   return Number((await readFile(join(folder, 'data/postmaster.pid'), 'utf8')).split('\n')[0]);
 }
 
@@ -175,7 +175,7 @@ async function postmasterOf({ folder }: Node): Promise<number> {
 async function endPostmaster(node: Node): Promise<void> {
   try {
     for (;;) {
-      process.kill(await postmasterOf(node), 'SIGQUIT');
+      process.kill(await readPostmaster(node), 'SIGQUIT');
       await delay(POLL_MS);
     }
   } catch {
@@ -218,13 +218,13 @@ function configuration({ name, folder, postgresPort, restPort }: Node, etcd: str
 }
 
 async function createDatabase(primary: Node): Promise<void> {
-  const client = new pg.Client({ connectionString: urlOf(primary, 'postgres') });
+  const client = new pg.Client({ connectionString: makeUrl(primary, 'postgres') });
   await client.connect();
   await client.query('CREATE DATABASE tollgate');
   await client.end();
 }
 
-function urlOf({ postgresPort }: Node, database: string): string {
+function makeUrl({ postgresPort }: Node, database: string): string {
   return `postgres://tollgate:${PASSWORD}@127.0.0.1:${postgresPort}/${database}`;
 }
 

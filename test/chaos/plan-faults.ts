@@ -47,7 +47,7 @@ export function planFaults(random: Random, campaign: Campaign, { processes, link
 }
 
 /** Name for counting, such as `postgres: kill` or `billing-1 to nats: silence`. */
-export function nameOfFault(fault: InjectedFault): string {
+export function describeFault(fault: InjectedFault): string {
   return `${fault.target.replaceAll(/-\d/g, '')}: ${fault.kind === 'cut' ? fault.how : fault.kind}`;
 }
 

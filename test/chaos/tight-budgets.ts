@@ -19,7 +19,7 @@ export class TightBudgets {
 
   async raise(bills: readonly Bill[]): Promise<void> {
     const { tenant, ask } = this;
-    const { all, users, teams } = sumsOf(bills);
+    const { all, users, teams } = sumRows(bills);
     const limits = { all: all + ALL_PICO_USD, user: greatest(users) + USER_PICO_USD, team: greatest(teams) + TEAM_TOKENS };
     this.limits = limits;
     const total = { accountId: tenant.accountId, period: 'total' as const };
@@ -30,7 +30,7 @@ export class TightBudgets {
 
   /** Returns the budgets that the bills exceed. */
   exceeded(bills: readonly Bill[]): string[] {
-    const { all, users, teams } = sumsOf(bills);
+    const { all, users, teams } = sumRows(bills);
     const above = (sums: Map<string, bigint>, limit: bigint) => [...sums].filter(([, sum]) => sum > limit);
     return [
       ...(all > this.limits.all ? [`all requests cost ${all}`] : []),
@@ -47,7 +47,7 @@ interface Sums {
   teams: Map<string, bigint>;
 }
 
-function sumsOf(bills: readonly Bill[]): Sums {
+function sumRows(bills: readonly Bill[]): Sums {
   const sums: Sums = { all: 0n, users: new Map(), teams: new Map() };
   const add = (to: Map<string, bigint>, name: string | null, amount: bigint): void => {
     if (name !== null) to.set(name, (to.get(name) ?? 0n) + amount);

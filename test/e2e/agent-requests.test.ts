@@ -104,10 +104,10 @@ const ENDED = /\ndata: \[DONE\]\n\n$|\nevent: (response\.completed|message_stop)
 function streamed(stream: string): string {
   if (!ENDED.test(stream)) return `a stream without its end: ${stream.slice(-300)}`;
   const pieces = [...stream.matchAll(/^data: (\{.*\})$/gm)].map((match) => JSON.parse(match[1] ?? '{}') as Record<string, unknown>);
-  return pieces.map(pieceOf).join('');
+  return pieces.map(readPiece).join('');
 }
 
-function pieceOf(event: Record<string, unknown>): string {
+function readPiece(event: Record<string, unknown>): string {
   const { delta, choices } = event as { delta?: string | Record<string, string>; choices?: { delta: { content?: string } }[] };
   if (choices !== undefined) return choices[0]?.delta.content ?? '';
   if (typeof delta === 'string') return delta;

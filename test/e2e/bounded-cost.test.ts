@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { type BilledRequest, requestShow } from '#contracts/billing/requests.js';
-import { costOf } from '#money/price.js';
+import { computeCost } from '#money/price.js';
 import { testCases } from '#testing/long-run.js';
 import { PIXEL } from '#testing/pixel.js';
 import { chatClient } from './nine-pairs/chat-client.js';
@@ -8,7 +8,7 @@ import { messagesClient } from './nine-pairs/messages-client.js';
 import type { FormatClient, Outcome, SeenReply } from './nine-pairs/outcome.js';
 import { responsesClient } from './nine-pairs/responses-client.js';
 import { type Ask, CLIENT_FORMATS, type ClientFormat, DIALECTS, type Dialect, TOOLS, type Turn } from './nine-pairs/scenario.js';
-import { joinPairedSystem, modelAt, type PairedSystem, priceOf } from './nine-pairs/upstreams.js';
+import { findPrice, joinPairedSystem, modelAt, type PairedSystem } from './nine-pairs/upstreams.js';
 
 /**
  * Random conversations in every pair of client format and upstream dialect. No hold is above one token a byte and the output cap, no cost
@@ -16,7 +16,7 @@ import { joinPairedSystem, modelAt, type PairedSystem, priceOf } from './nine-pa
  * accepted back as history.
  */
 const MODEL = 'sim-vision';
-const PRICE = priceOf(MODEL);
+const PRICE = findPrice(MODEL);
 const TOKENS_PER_IMAGE_MAX = 1_600;
 /** Directives have this length, so that a prompt has the same size with any of them. */
 const DIRECTIVE_LENGTH = 60;
@@ -90,27 +90,27 @@ describe.each(pairs)('$client at $dialect', ({ client, dialect }) => {
     { usual: 3, long: 300 },
     conversations,
     async (conversation) => {
-      const whole = await stream(client, dialect, askOf(conversation, dialect, ''));
+      const whole = await stream(client, dialect, makeAsk(conversation, dialect, ''));
       const { usage } = whole.bill;
       expect(whole.bill.reason).toBe('completed');
-      expect(BigInt(whole.heldPicoUsd)).toBe(holdOf(askOf(conversation, dialect, '')));
+      expect(BigInt(whole.heldPicoUsd)).toBe(estimateHold(makeAsk(conversation, dialect, '')));
       expect(shownUsage(whole.outcome)).toEqual({
         promptTokens: usage.promptTokens,
         cachedTokens: usage.cachedTokens,
         outputTokens: usage.outputTokens,
       });
-      expect(BigInt(whole.bill.costPicoUsd)).toBe(costOf(usage, PRICE));
+      expect(BigInt(whole.bill.costPicoUsd)).toBe(computeCost(usage, PRICE));
 
-      const uncounted = await stream(client, dialect, askOf(conversation, dialect, 'nousage'));
-      expect(BigInt(uncounted.bill.costPicoUsd)).toBeLessThanOrEqual(costOf({ ...usage, cachedTokens: 0 }, PRICE));
+      const uncounted = await stream(client, dialect, makeAsk(conversation, dialect, 'nousage'));
+      expect(BigInt(uncounted.bill.costPicoUsd)).toBeLessThanOrEqual(computeCost({ ...usage, cachedTokens: 0 }, PRICE));
 
-      const brokenAt = Math.max(1, Math.ceil(conversation.brokenAt * tokensOf(conversation)));
-      const broken = await stream(client, dialect, askOf(conversation, dialect, `cut=${brokenAt}`));
-      const received = costOf({ ...usage, outputTokens: receivedTokens(conversation, brokenAt) }, PRICE);
+      const brokenAt = Math.max(1, Math.ceil(conversation.brokenAt * countTokens(conversation)));
+      const broken = await stream(client, dialect, makeAsk(conversation, dialect, `cut=${brokenAt}`));
+      const received = computeCost({ ...usage, outputTokens: receivedTokens(conversation, brokenAt) }, PRICE);
       expect(BigInt(broken.bill.costPicoUsd)).toBeLessThanOrEqual(received);
       expect([uncounted.bill.overPicoUsd, broken.bill.overPicoUsd]).toEqual(['0', '0']);
 
-      const history = await stream(client, dialect, followUp(askOf(conversation, dialect, ''), whole.outcome.seen as SeenReply));
+      const history = await stream(client, dialect, followUp(makeAsk(conversation, dialect, ''), whole.outcome.seen as SeenReply));
       expect([history.outcome.status, history.bill.reason]).toEqual([200, 'completed']);
     },
   );
@@ -132,7 +132,7 @@ async function stream(client: ClientFormat, dialect: Dialect, ask: Ask): Promise
 }
 
 /** A request whose reply has the content of the conversation, and the fault of `fault`. */
-function askOf(conversation: Conversation, dialect: Dialect, fault: string): Ask {
+function makeAsk(conversation: Conversation, dialect: Dialect, fault: string): Ask {
   const { system, history, question, hasImage, reasoningTokens, textTokens, cachedTokens } = conversation;
   const calls = hasCall(conversation) ? `call ${CALL_NAME} ${ARGUMENTS}` : '';
   // Only this dialect reports at the start what was cached: of a reply that breaks elsewhere, it is not known.
@@ -148,7 +148,7 @@ function hasCall({ hasTools, callsTool }: Conversation): boolean {
   return hasTools && callsTool;
 }
 
-function tokensOf(conversation: Conversation): number {
+function countTokens(conversation: Conversation): number {
   const { reasoningTokens, textTokens } = conversation;
   return reasoningTokens + textTokens + (hasCall(conversation) ? ARGUMENT_TOKENS : 0);
 }
@@ -160,7 +160,7 @@ function receivedTokens(conversation: Conversation, brokenAt: number): number {
 }
 
 /** The hold of a request: one token for each byte of its texts, tools and calls, each image at its bound, and the output cap. */
-function holdOf({ system = '', turns, tools = [], maxTokens = 0 }: Ask): bigint {
+function estimateHold({ system = '', turns, tools = [], maxTokens = 0 }: Ask): bigint {
   const texts = turns.flatMap((turn) => {
     if (turn.role === 'tool') return [turn.result];
     const calls = turn.role === 'assistant' ? (turn.calls ?? []) : [];
@@ -172,7 +172,7 @@ function holdOf({ system = '', turns, tools = [], maxTokens = 0 }: Ask): bigint 
   // A prompt that may be cached may get two lines that keep caches apart.
   const lineBytes = Math.ceil(textBytes / 4) + images * 64 < 1_024 ? 0 : 60;
   const promptTokens = textBytes + lineBytes + images * TOKENS_PER_IMAGE_MAX;
-  return costOf({ promptTokens, cachedTokens: 0, outputTokens: maxTokens }, PRICE);
+  return computeCost({ promptTokens, cachedTokens: 0, outputTokens: maxTokens }, PRICE);
 }
 
 function shownUsage({ seen }: Outcome) {

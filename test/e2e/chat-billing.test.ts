@@ -1,6 +1,6 @@
 import { requestShow } from '#contracts/billing/requests.js';
 import type { Messaging } from '#messaging/messaging.js';
-import { costOf, type Price } from '#money/price.js';
+import { computeCost, type Price } from '#money/price.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance } from '#testing/tenant.js';
 
@@ -34,8 +34,8 @@ function say(content: string): { messages: object[] } {
   return { messages: [{ role: 'user', content }] };
 }
 
-function costOfReply(usage: ChatUsage): bigint {
-  return costOf(
+function computeReplyCost(usage: ChatUsage): bigint {
+  return computeCost(
     {
       promptTokens: usage.prompt_tokens,
       cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
@@ -46,7 +46,7 @@ function costOfReply(usage: ChatUsage): bigint {
 }
 
 /** Parsed data of every event; `[DONE]` stays a string. */
-function eventsOf(sse: string): unknown[] {
+function parseEvents(sse: string): unknown[] {
   return sse
     .split('\n\n')
     .filter((event) => event.startsWith('data: '))
@@ -76,7 +76,7 @@ test('a plain reply costs exactly its usage, and the balance shows it at once [o
     prompt_tokens_details: { cached_tokens: 3 },
     completion_tokens_details: { reasoning_tokens: 0 },
   });
-  expect(cost).toBe(costOfReply(usage as ChatUsage));
+  expect(cost).toBe(computeReplyCost(usage as ChatUsage));
   expect(cost).toBeGreaterThan(0n);
 });
 
@@ -85,11 +85,11 @@ test('a streamed reply costs exactly the usage of its last chunk, and the balanc
   let usage: ChatUsage | undefined;
   const cost = await spent(apiKey, async () => {
     const response = await post(apiKey, { ...say('Hello [[sim tokens=64]]'), stream: true, stream_options: { include_usage: true } });
-    const events = eventsOf(await response.text());
+    const events = parseEvents(await response.text());
     expect(events.at(-1)).toBe('[DONE]');
     usage = (events.at(-2) as { usage: ChatUsage }).usage;
   });
-  expect(cost).toBe(costOfReply(usage as ChatUsage));
+  expect(cost).toBe(computeReplyCost(usage as ChatUsage));
   expect(usage?.completion_tokens).toBe(64);
 });
 
@@ -136,7 +136,7 @@ test('a broken stream ends with an error without [DONE], and costs what a comple
   const cost = await spent(apiKey, async () => {
     const response = await post(apiKey, { ...say(prompt), stream: true });
     requestId = response.headers.get('x-request-id') ?? '';
-    const events = eventsOf(await response.text());
+    const events = parseEvents(await response.text());
     expect(events.at(-1)).toEqual({
       error: { message: expect.any(String), type: 'api_error', param: null, code: 'upstream_error' },
     });
@@ -144,7 +144,7 @@ test('a broken stream ends with an error without [DONE], and costs what a comple
   const { settlement } = await administrator.request(requestShow, { requestId });
   expect(settlement).toMatchObject({ reason: 'failed', usage: { promptSource: 'estimated', outputSource: 'counted', outputTokens: 20 } });
   expect(cost).toBe(BigInt(settlement?.costPicoUsd ?? -1));
-  expect(cost).toBe(costOf({ promptTokens: Math.ceil(prompt.length / 4), cachedTokens: 0, outputTokens: 20 }, price));
+  expect(cost).toBe(computeCost({ promptTokens: Math.ceil(prompt.length / 4), cachedTokens: 0, outputTokens: 20 }, price));
 });
 
 test('output beyond its cap is neither shown nor billed, plain and streamed', async () => {
@@ -155,11 +155,11 @@ test('output beyond its cap is neither shown nor billed, plain and streamed', as
       const body = { ...say('Hello [[sim tokens=5 completion=100000]]'), max_tokens: 40, stream };
       const response = await post(apiKey, { ...body, ...(stream && { stream_options: { include_usage: true } }) });
       usage = stream
-        ? (eventsOf(await response.text()).at(-2) as { usage: ChatUsage }).usage
+        ? (parseEvents(await response.text()).at(-2) as { usage: ChatUsage }).usage
         : ((await response.json()) as { usage: ChatUsage }).usage;
     });
     expect(usage?.completion_tokens).toBe(40);
-    expect(cost).toBe(costOfReply(usage as ChatUsage));
+    expect(cost).toBe(computeReplyCost(usage as ChatUsage));
   }
 });
 

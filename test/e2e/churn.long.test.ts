@@ -52,7 +52,7 @@ beforeAll(async () => {
   await stack.offer([
     ...KINDS.map((kind) => upstream(kind, 'good')),
     upstream('openai-chat', 'flood'),
-    ...ROWS.map((_, index) => upstream(kindOf(index), index)),
+    ...ROWS.map((_, index) => upstream(pickKind(index), index)),
   ]);
 }, 120_000);
 afterAll(async () => {
@@ -60,13 +60,13 @@ afterAll(async () => {
   await Promise.all([stack?.stop(), server?.stop()]);
 }, 60_000);
 
-function kindOf(index: number): Kind {
+function pickKind(index: number): Kind {
   return KINDS[index % KINDS.length] as Kind;
 }
 
 async function one(turn: number): Promise<void> {
   const format = FORMATS[turn % FORMATS.length] as FormatName;
-  const kind = kindOf(Math.floor(turn / 3));
+  const kind = pickKind(Math.floor(turn / 3));
   switch (turn % 4) {
     case 0:
     case 1:
@@ -75,7 +75,7 @@ async function one(turn: number): Promise<void> {
       return;
     case 2: {
       const index = turn % ROWS.length;
-      await stack.ask(format, `${kindOf(index)}-${index}`);
+      await stack.ask(format, `${pickKind(index)}-${index}`);
       done.broken++;
       return;
     }
@@ -104,11 +104,11 @@ test(
       }
     };
     await Promise.all([watch(), ...Array.from({ length: AT_ONCE }, work)]);
-    const growth = SERVICES.map((service, index) => ({ service, bytes: growthOf(samples[index] ?? []) }));
-    const told = growth.map(
+    const growth = SERVICES.map((service, index) => ({ service, bytes: measureGrowth(samples[index] ?? []) }));
+    const summary = growth.map(
       ({ service, bytes }, index) => `${service} ${samples[index]?.map(mb).join(' ')} (${mb(bytes)} more at the end)`,
     );
-    console.log(`${JSON.stringify(done)} in ${MINUTES} minutes; MB alive: ${told.join('; ')}`);
+    console.log(`${JSON.stringify(done)} in ${MINUTES} minutes; MB alive: ${summary.join('; ')}`);
     expect(growth.filter(({ bytes }) => bytes > GROWTH_BYTES_MAX)).toEqual([]);
     await until(() => flooding.openStreams === 0, 30_000);
     await untilNoHolds(stack.administrator, stack.tenant.accountId, 30_000);
@@ -117,7 +117,7 @@ test(
 );
 
 /** Growth between the medians of the second and the last third. In the first third caches fill and code is compiled. */
-function growthOf(samples: number[]): number {
+function measureGrowth(samples: number[]): number {
   const third = Math.floor(samples.length / 3);
   return median(samples.slice(2 * third)) - median(samples.slice(third, 2 * third));
 }

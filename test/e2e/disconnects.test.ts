@@ -6,7 +6,7 @@ import { holdList } from '#contracts/billing/holds.js';
 import { type BilledRequest, requestShow } from '#contracts/billing/requests.js';
 import { catalogApply } from '#contracts/catalog.js';
 import type { Messaging } from '#messaging/messaging.js';
-import { costOf, type Price } from '#money/price.js';
+import { computeCost, type Price } from '#money/price.js';
 import { leastMs } from '#testing/least-ms.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant, untilNoHolds, untilOffered } from '#testing/tenant.js';
@@ -171,7 +171,7 @@ async function heldRequest(): Promise<string> {
   return holds[0]?.requestId ?? '';
 }
 
-async function billOf(requestId: string): Promise<Pick<NonNullable<BilledRequest['settlement']>, 'reason' | 'usage' | 'costPicoUsd'>> {
+async function readBill(requestId: string): Promise<Pick<NonNullable<BilledRequest['settlement']>, 'reason' | 'usage' | 'costPicoUsd'>> {
   await untilNoHolds(administrator, tenant.accountId, 5_000);
   const { settlement } = await administrator.request(requestShow, { requestId });
   if (!settlement) throw new Error(`${requestId} was not settled`);
@@ -230,9 +230,9 @@ async function leaveOnce({ stage, mode, format }: (typeof CELLS)[number]): Promi
     headersMs = leftAt + closedMs - reachedAt;
   }
 
-  const bill = await billOf(requestId);
+  const bill = await readBill(requestId);
   const after = await readBalance(running.gatewayUrl, tenant.apiKey);
-  const costPicoUsd = costOf(bill.usage, PRICE).toString();
+  const costPicoUsd = computeCost(bill.usage, PRICE).toString();
   // On a busy machine the disconnect itself may have taken a second.
   const expected =
     stage === 'before headers' && headersMs >= BEGUN_AFTER_MS ? billFor('a second before headers', mode) : billFor(stage, mode);

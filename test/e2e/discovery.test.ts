@@ -39,8 +39,8 @@ test('$SRV.INFO has the commit and the Node of each service', async () => {
 });
 
 test('every process, command and document has the same version, every process and command the same commit', async () => {
-  const metricsOf = async (service: (typeof SERVICES)[number]): Promise<string> => (await fetch(`${opsUrls[service]}/metrics`)).text();
-  const metrics = await Promise.all(SERVICES.map(metricsOf));
+  const fetchMetrics = async (service: (typeof SERVICES)[number]): Promise<string> => (await fetch(`${opsUrls[service]}/metrics`)).text();
+  const metrics = await Promise.all(SERVICES.map(fetchMetrics));
   const inMetrics = metrics.map((text) => /^tollgate_build_info\{(.*)\} 1$/m.exec(text)?.[1]);
   const commands = ['cli', 'upstream-sim', ...SERVICES].map((app) => {
     const { status, stdout } = spawnSync(process.execPath, [`dist/apps/${app}/src/main.js`, '--version'], { encoding: 'utf8', env: {} });

@@ -16,7 +16,7 @@ import { DescribedReplies } from './openapi-replies.js';
 const { gatewayUrl } = stack();
 const ADDRESS = 'http://127.0.0.1:8080';
 const PAGES = ['README.md', ...readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((file) => join('docs', file))];
-const BLOCKS = PAGES.filter((page) => page.endsWith('.md')).flatMap(blocksOf);
+const BLOCKS = PAGES.filter((page) => page.endsWith('.md')).flatMap(parseBlocks);
 const CURLS = BLOCKS.filter(({ language }) => ['sh', 'bash', 'shell', 'console'].includes(language)).flatMap(({ where, code }) =>
   code
     .replaceAll('\\\n', ' ')
@@ -59,7 +59,7 @@ interface Block {
   code: string;
 }
 
-function blocksOf(page: string): Block[] {
+function parseBlocks(page: string): Block[] {
   const text = readFileSync(page, 'utf8');
   return [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(({ 1: language = '', 2: code = '', index }) => ({
     where: `${page}:${text.slice(0, index).split('\n').length + 1}`,

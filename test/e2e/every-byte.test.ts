@@ -1,6 +1,6 @@
 import type { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import { estimateOutputTokens } from '#inference/estimate-tokens.js';
-import { costOf } from '#money/price.js';
+import { computeCost } from '#money/price.js';
 import { bytesUntilUsage, DIALECT_STREAMS } from '#testing/dialect-streams.js';
 import { chunked, type Fault, FaultServer, LAST_CHUNK, replyHead } from '#testing/fault-server.js';
 import { longOr } from '#testing/long-run.js';
@@ -59,10 +59,10 @@ test.each(PAIRS)('%s at %s [fault-lost]', async (format, kind) => {
     let answer = await stack.ask(format, modelAt(kind), { text: `cut at ${at}` });
     // No call was made: the circuit was open, for milliseconds here.
     while (answer.status === 503) answer = await stack.ask(format, modelAt(kind), { text: `cut at ${at}` });
-    const told = heard(format, answer);
-    const { upstream, ...bill } = await stack.billOf(answer.requestId);
+    const received = heard(format, answer);
+    const { upstream, ...bill } = await stack.readBill(answer.requestId);
     spent += BigInt(bill.costPicoUsd);
-    if (told.ended === 'complete') {
+    if (received.ended === 'complete') {
       completed.push(at);
       const usage = {
         promptTokens: 12,
@@ -72,18 +72,20 @@ test.each(PAIRS)('%s at %s [fault-lost]', async (format, kind) => {
         promptSource: 'reported',
         outputSource: 'reported',
       };
-      const expected = { text: TEXTS.join(''), bill: { reason: 'completed', usage, costPicoUsd: costOf(usage, PRICE).toString() } };
-      if (!same({ text: told.text, bill }, expected)) wrong.push({ at, told, bill });
+      const expected = { text: TEXTS.join(''), bill: { reason: 'completed', usage, costPicoUsd: computeCost(usage, PRICE).toString() } };
+      if (!same({ text: received.text, bill }, expected)) wrong.push({ at, received, bill });
       return;
     }
-    const outputTokens = estimateOutputTokens(Buffer.byteLength(told.text));
+    const outputTokens = estimateOutputTokens(Buffer.byteLength(received.text));
     const isRight =
-      told.ended === 'failed' &&
-      TEXTS.join('').startsWith(told.text) &&
+      received.ended === 'failed' &&
+      TEXTS.join('').startsWith(received.text) &&
       bill.reason === 'failed' &&
       bill.usage.outputTokens === outputTokens &&
-      (told.text === '' ? answer.status === 502 && bill.costPicoUsd === '0' : bill.costPicoUsd === costOf(bill.usage, PRICE).toString());
-    if (!isRight) wrong.push({ at, told, bill, status: answer.status });
+      (received.text === ''
+        ? answer.status === 502 && bill.costPicoUsd === '0'
+        : bill.costPicoUsd === computeCost(bill.usage, PRICE).toString());
+    if (!isRight) wrong.push({ at, received, bill, status: answer.status });
   };
   const phase = PAIRS.findIndex(([name]) => name === format);
   const isTried = (at: number): boolean => at >= wholeAt || at % STEP === phase % STEP;

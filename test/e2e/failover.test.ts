@@ -106,7 +106,7 @@ class Traffic {
 }
 
 /** Share of calls of one simulator in some time. */
-async function shareOf(index: number, forMs: number): Promise<number> {
+async function measureShare(index: number, forMs: number): Promise<number> {
   const before = await Promise.all(simulators.map((simulator) => simulator.started()));
   await delay(forMs);
   const after = await Promise.all(simulators.map((simulator) => simulator.started()));
@@ -159,7 +159,7 @@ test.each<[string, Outage]>([
       await delay(ILL_MS);
       await outage.end(failing);
       wellAt = performance.now();
-      while (share < SHARE_MIN && performance.now() - wellAt < RECOVERY_MS) share = await shareOf(0, WINDOW_MS);
+      while (share < SHARE_MIN && performance.now() - wellAt < RECOVERY_MS) share = await measureShare(0, WINDOW_MS);
       recoveredMs = performance.now() - wellAt;
     } finally {
       await traffic.stop();

@@ -62,7 +62,7 @@ export class FaultStack<Facts extends StackInfo = RunningStack> {
 
   /** Adds upstreams. */
   async offer(upstreams: readonly UpstreamLines[]): Promise<void> {
-    const entries = { upstreams, models: upstreams.map(({ id }) => modelOf(id)) };
+    const entries = { upstreams, models: upstreams.map(({ id }) => toModel(id)) };
     this.offered.push(entries);
     await offerModels(this.administrator, this.facts, this.tenant.apiKey, entries);
   }
@@ -96,7 +96,7 @@ export class FaultStack<Facts extends StackInfo = RunningStack> {
   }
 
   /** Reads the bill of a request. A reply is settled before the client has it. */
-  async billOf(requestId: string): Promise<Bill & { upstream: string | null }> {
+  async readBill(requestId: string): Promise<Bill & { upstream: string | null }> {
     const { settlement, upstream } = await this.administrator.request(requestShow, { requestId });
     if (settlement === null) throw new Error(`${requestId} is not settled`);
     const { reason, usage, costPicoUsd } = settlement;
@@ -113,7 +113,7 @@ export class FaultStack<Facts extends StackInfo = RunningStack> {
   }
 }
 
-function modelOf(id: string) {
+function toModel(id: string) {
   return {
     id,
     ownedBy: 'tollgate',
@@ -131,21 +131,25 @@ export function heard(
   { status, text, isBroken }: Answer,
 ): { text: string; ended: 'complete' | 'failed' | 'open'; code?: string } {
   if (status !== 200) return { text: '', ended: 'failed', code: errorCode(JSON.parse(text)) };
-  const told = { text: '', ended: 'open' as 'complete' | 'failed' | 'open', code: undefined as string | undefined };
+  const collected = { text: '', ended: 'open' as 'complete' | 'failed' | 'open', code: undefined as string | undefined };
   for (const line of text.split('\n')) {
     if (!line.startsWith('data: ')) continue;
     const data = line.slice('data: '.length);
     if (data === '[DONE]') {
-      told.ended = 'complete';
+      collected.ended = 'complete';
       continue;
     }
     const event: Fields = JSON.parse(data);
     const seen = CLIENT_FORMATS[format].readEvent(event);
-    told.text += seen.text ?? '';
-    if (seen.ended !== undefined) told.ended = seen.ended;
-    if (seen.ended === 'failed') told.code = errorCode(event);
+    collected.text += seen.text ?? '';
+    if (seen.ended !== undefined) collected.ended = seen.ended;
+    if (seen.ended === 'failed') collected.code = errorCode(event);
   }
-  return { text: told.text, ended: isBroken ? 'open' : told.ended, ...(told.code === undefined ? {} : { code: told.code }) };
+  return {
+    text: collected.text,
+    ended: isBroken ? 'open' : collected.ended,
+    ...(collected.code === undefined ? {} : { code: collected.code }),
+  };
 }
 
 /** Error code of any format; Messages has only types. */

@@ -47,7 +47,7 @@ test('while the proxy is down a request is 503 and costs nothing, and the first 
   await stack.offer([upstream('again')]);
   await proxy.stop();
   const { status, text, requestId } = await stack.ask('chat', 'again', { stream: false });
-  const { costPicoUsd } = await stack.billOf(requestId);
+  const { costPicoUsd } = await stack.readBill(requestId);
   expect([status, JSON.parse(text).error.code, costPicoUsd]).toEqual([503, 'model_unavailable', '0']);
   expect(text).not.toMatch(/proxy|quiet-orange/);
   const statuses: number[] = [];

@@ -24,8 +24,8 @@ test('a text of almost a megabyte in one event', async () => {
   const piece = 'é'.repeat(500_000);
   fault = ({ socket }) => void socket.write(replyHead() + chunked(opening, text(piece), text('!'), ending) + LAST_CHUNK);
   const answer = await stack.ask('chat', MODEL, { outputTokensMax: OUTPUT_TOKENS });
-  const { ended, text: told } = heard('chat', answer);
-  expect({ ended, isWhole: told === `${piece}!` }).toEqual({ ended: 'complete', isWhole: true });
+  const { ended, text: shown } = heard('chat', answer);
+  expect({ ended, isWhole: shown === `${piece}!` }).toEqual({ ended: 'complete', isWhole: true });
 });
 
 test('a plain reply of 15 MiB [fault-total-size]', async () => {

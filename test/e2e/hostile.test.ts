@@ -30,10 +30,10 @@ let grown: number;
 /** Each fault has an upstream of its own, selected by path, so that no fault opens the circuit of another. */
 const route: Fault = (exchange) => {
   const index = Number(/^POST \/(\d+)\//.exec(exchange.head)?.[1]);
-  return (ROWS[index] as Row)[1](fragments(kindOf(index)))(exchange);
+  return (ROWS[index] as Row)[1](fragments(pickKind(index)))(exchange);
 };
 
-function kindOf(index: number): (typeof KINDS)[number] {
+function pickKind(index: number): (typeof KINDS)[number] {
   return KINDS[index % KINDS.length] as (typeof KINDS)[number];
 }
 
@@ -42,7 +42,7 @@ beforeAll(async () => {
   await stack.offer(
     ROWS.map(([, , , timeouts = {}], index) => ({
       id: `fault-${index}`,
-      kind: kindOf(index),
+      kind: pickKind(index),
       baseUrl: `http://127.0.0.1:${server.port}/${index}`,
       allowPrivateNetwork: true,
       timeouts,
@@ -65,12 +65,12 @@ afterAll(async () => {
 
 async function ask(index: number): Promise<Seen & { raw: string }> {
   const answer = await stack.ask('chat', `fault-${index}`);
-  const { reason, usage, costPicoUsd } = await stack.billOf(answer.requestId);
+  const { reason, usage, costPicoUsd } = await stack.readBill(answer.requestId);
   return { ...heard('chat', answer), bill: { reason, isFree: costPicoUsd === '0', outputTokens: usage.outputTokens }, raw: answer.text };
 }
 
 /** Expected text, end and bill of an outcome. */
-function expectedOf(outcome: readonly StreamEvent[]): Seen {
+function toExpected(outcome: readonly StreamEvent[]): Seen {
   const text = outcome.map((event) => (event.type === 'text-delta' ? event.text : '')).join('');
   const usage = outcome.find((event) => event.type === 'usage-report')?.usage;
   const failure = outcome.find((event) => event.type === 'completion-failure');
@@ -82,11 +82,11 @@ function expectedOf(outcome: readonly StreamEvent[]): Seen {
   return { text, ended: failure === undefined ? 'complete' : 'failed', ...(failure && { code: failure.code }), bill };
 }
 
-test.each(ROWS.map(([name, , outcome], index) => ({ title: `${kindOf(index)}: ${name}`, outcome, index })))(
+test.each(ROWS.map(([name, , outcome], index) => ({ title: `${pickKind(index)}: ${name}`, outcome, index })))(
   '$title [fault-words]',
   ({ outcome, index }) => {
-    const { raw, ...told } = seen.get(index) ?? { raw: '' };
-    expect(told).toEqual(expectedOf(outcome));
+    const { raw, ...shown } = seen.get(index) ?? { raw: '' };
+    expect(shown).toEqual(toExpected(outcome));
     expect(raw).not.toMatch(/127\.0\.0\.1|ESMTP|Sign in|Welcome|HPE_|UND_ERR|ECONN|elsewhere/);
   },
 );

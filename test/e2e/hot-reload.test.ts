@@ -5,7 +5,7 @@ import { requestShow } from '#contracts/billing/requests.js';
 import { catalogApply } from '#contracts/catalog.js';
 import { type RouteStatusReply, routeStatus } from '#contracts/route-status.js';
 import type { Messaging } from '#messaging/messaging.js';
-import { costOf } from '#money/price.js';
+import { computeCost } from '#money/price.js';
 import { leastMs } from '#testing/least-ms.js';
 import { longOr } from '#testing/long-run.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
@@ -143,12 +143,12 @@ async function request(index: number, model: string): Promise<Outcome> {
     body: JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: `Question ${index} [[sim ${PACE}]]` }] }),
   });
   const text = await response.text().catch(() => '');
-  const isWhole = text.endsWith('data: [DONE]\n\n') && textOf(text).length === TOKENS * BYTES_PER_TOKEN;
+  const isWhole = text.endsWith('data: [DONE]\n\n') && readText(text).length === TOKENS * BYTES_PER_TOKEN;
   return { sentAt, requestId: response.headers.get('x-request-id') ?? '', status: response.status, isWhole };
 }
 
 /** Joins the text of all chat chunks. Works only for text without JSON escapes. */
-function textOf(stream: string): string {
+function readText(stream: string): string {
   return [...stream.matchAll(/"content":"([^"]*)"/g)].map(([, text = '']) => text).join('');
 }
 
@@ -273,7 +273,7 @@ async function expectRightPrices(outcomes: readonly Outcome[], { before, after }
       cachedInputPicoUsd: BigInt(cachedInputPicoUsd),
       outputPicoUsd: BigInt(outputPicoUsd),
     };
-    const cost = settlement && costOf(settlement.usage, prices).toString();
+    const cost = settlement && computeCost(settlement.usage, prices).toString();
     const expected = version === 1 ? '2000000' : '9000000';
     const isVersion = sentAt < before ? version === 1 : sentAt > after ? version === 2 : true;
     if (!isVersion || outputPicoUsd !== expected || cost !== settlement?.costPicoUsd || settlement?.reason !== 'completed')

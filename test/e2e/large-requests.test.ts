@@ -17,7 +17,7 @@ afterAll(() => administrator?.close());
 const PNG_HEAD = 'iVBORw0KGgoA';
 
 /** A valid chat request of exactly `bytes` bytes, most of them an image. */
-function bodyOf(bytes: number): string {
+function makeBody(bytes: number): string {
   const image = (data: string): string => `{"type":"image_url","image_url":{"url":"data:image/png;base64,${data}"}}`;
   const head = '{"model":"sim-vision","messages":[{"role":"user","content":[{"type":"text","text":"what is it? [[sim tokens=8]]"},';
   const tail = ']}]}';
@@ -36,7 +36,7 @@ function post(body: string, path = '/v1/chat/completions'): Promise<Response> {
 }
 
 test('a body of exactly 8 MiB passes through a NATS server with default settings [limit-body-size, H-10]', async () => {
-  const response = await post(bodyOf(BODY_MAX));
+  const response = await post(makeBody(BODY_MAX));
   expect(response.status).toBe(200);
   expect(await response.json()).toMatchObject({ object: 'chat.completion', usage: { completion_tokens: 8 } });
 });
@@ -92,7 +92,7 @@ async function residentMegabytes(): Promise<Record<string, number>> {
 
 test('after 50 bodies of 8 MiB, eight at a time, memory has grown by at most 250 MB', async () => {
   const before = await residentMegabytes();
-  const body = bodyOf(BODY_MAX);
+  const body = makeBody(BODY_MAX);
   const statuses: number[] = [];
   let left = 50;
   const client = async (): Promise<void> => {

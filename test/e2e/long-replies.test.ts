@@ -37,10 +37,10 @@ test.each(UPSTREAM_KINDS)('a plain message of 64,000 tokens arrives whole from %
   });
   const { requestId, status, text } = await stack.ask('messages', modelAt(kind), { stream: false, outputTokensMax: TOKENS });
   const reply: Fields = JSON.parse(text);
-  expect({ status, isWhole: reply.content[0].text === TEXT, usage: CLIENT_FORMATS.messages.usageOf(reply) }).toEqual({
+  expect({ status, isWhole: reply.content[0].text === TEXT, usage: CLIENT_FORMATS.messages.readUsage(reply) }).toEqual({
     status: 200,
     isWhole: true,
     usage: { promptTokens: 12, cachedTokens: 0, outputTokens: TOKENS },
   });
-  expect(await stack.billOf(requestId)).toMatchObject({ reason: 'completed', usage: { promptTokens: 12, outputTokens: TOKENS } });
+  expect(await stack.readBill(requestId)).toMatchObject({ reason: 'completed', usage: { promptTokens: 12, outputTokens: TOKENS } });
 });

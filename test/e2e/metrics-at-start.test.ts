@@ -32,8 +32,8 @@ afterAll(async () => {
 });
 
 test('every documented counter exists at the start, with its labels, and no other', () => {
-  const labelsOf = Object.fromEntries([...atStart].map((series) => [nameOf(series), labelsIn(series)]));
-  expect(labelsOf).toEqual(documentedCounters());
+  const labelsByName = Object.fromEntries([...atStart].map((series) => [parseName(series), labelsIn(series)]));
+  expect(labelsByName).toEqual(documentedCounters());
 });
 
 test('requests of every kind add no series to a counter', async () => {
@@ -47,7 +47,7 @@ test('requests of every kind add no series to a counter', async () => {
 });
 
 test('the gateway has the expiry of each certificate that stands in front of it, and nothing for a missing one', async () => {
-  const text = await metricsOf('gateway');
+  const text = await fetchMetrics('gateway');
   const series = Array.from(text.matchAll(/^tollgate_certificate_expiry_timestamp_seconds\{file="(.*)"\} (\d+)$/gm), ([, ...one]) => one);
   const expiry = Date.parse(new X509Certificate(served.cert).validTo) / 1_000;
   expect(series).toEqual([[join(folder, 'https.pem'), String(expiry)]]);
@@ -98,17 +98,17 @@ async function sendPanelRequests(): Promise<void> {
 
 /** Returns the series of Tollgate's counters in all services, without their values. */
 async function counterSeries(): Promise<Set<string>> {
-  const all = (await Promise.all(SERVICES.map(metricsOf))).join('\n');
+  const all = (await Promise.all(SERVICES.map(fetchMetrics))).join('\n');
   const names = new Set(Array.from(all.matchAll(/^# TYPE (tollgate_\w+) counter$/gm), ([, name]) => name));
   const series = Array.from(all.matchAll(/^(tollgate_\w+(?:\{.*\})?) \S+$/gm), ([, one = '']) => one);
-  return new Set(series.filter((one) => names.has(nameOf(one))));
+  return new Set(series.filter((one) => names.has(parseName(one))));
 }
 
-async function metricsOf(service: (typeof SERVICES)[number]): Promise<string> {
+async function fetchMetrics(service: (typeof SERVICES)[number]): Promise<string> {
   return (await fetch(`${running.opsUrls[service]}/metrics`)).text();
 }
 
-function nameOf(series: string): string {
+function parseName(series: string): string {
   return series.replace(/\{.*/, '');
 }
 

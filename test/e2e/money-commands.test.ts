@@ -40,13 +40,13 @@ async function complete({ apiKey }: Tenant): Promise<{ status: number; requestId
 
 async function untilGranted(tenant: Tenant, planBalance: string): Promise<void> {
   const deadline = performance.now() + 30_000;
-  while ((await balanceOf(tenant)).plan_balance_pico_usd !== planBalance) {
+  while ((await readBalance(tenant)).plan_balance_pico_usd !== planBalance) {
     if (performance.now() > deadline) throw new Error('the plan was not granted');
     await delay(100);
   }
 }
 
-async function balanceOf({ apiKey }: Tenant): Promise<Record<string, string | null>> {
+async function readBalance({ apiKey }: Tenant): Promise<Record<string, string | null>> {
   const response = await fetch(`${gatewayUrl}/v1/balance`, { headers: { authorization: `Bearer ${apiKey}` } });
   return (await response.json()) as Record<string, string | null>;
 }
@@ -61,7 +61,7 @@ test('a credit note gives the cost of a request back, and the request shows it',
   const reply = { accountId: tenant.accountId, amountPicoUsd: settlement?.costPicoUsd, topupBalancePicoUsd: '1000000000000' };
   expect(await tollgate(...note)).toEqual({ ...reply, credited: true });
   expect(await tollgate(...note)).toEqual({ ...reply, credited: false });
-  expect(await balanceOf(tenant)).toMatchObject({ balance_pico_usd: '1000000000000' });
+  expect(await readBalance(tenant)).toMatchObject({ balance_pico_usd: '1000000000000' });
   expect(await tollgate('request', 'show', requestId)).toMatchObject({
     settlement,
     creditNotes: [{ noteId, amountPicoUsd: settlement?.costPicoUsd, reason: 'a useless reply' }],

@@ -18,7 +18,7 @@ import type { Messaging } from '#messaging/messaging.js';
 import { longOr } from '#testing/long-run.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator } from '#testing/tenant.js';
-import { type Customer, reserveOf, usageOf } from '../../apps/billing/test/ledger-fixture.js';
+import { type Customer, makeReserve, makeUsage } from '../../apps/billing/test/ledger-fixture.js';
 import type { RunningReplicas } from '../../scripts/local/replicas.mjs';
 
 /**
@@ -68,7 +68,7 @@ afterAll(async () => {
   await new Promise((resolve) => receiver.close(resolve));
 });
 
-const urlOf = (path: string): string => `http://127.0.0.1:${(receiver.address() as AddressInfo).port}${path}`;
+const makeUrl = (path: string): string => `http://127.0.0.1:${(receiver.address() as AddressInfo).port}${path}`;
 
 /** Repeats a request with an id until billing, which dies meanwhile, has answered it. */
 async function persist<Result>(request: () => Promise<Result>): Promise<Result> {
@@ -112,9 +112,9 @@ async function subjects(): Promise<Subject[]> {
   await ask(accountUpdate, { accountId: low.accountId, lowBalanceUsd: '100' });
   // One settlement passes three thresholds of each limit as low as this.
   await setBudget(threshold, 1_000n);
-  const spending = reserveOf(threshold, 100n);
+  const spending = makeReserve(threshold, 100n);
   await reserve(spending);
-  const spent = { holdId: spending.holdId, accountId: threshold.accountId, reason: 'completed', usage: usageOf(100) } as const;
+  const spent = { holdId: spending.holdId, accountId: threshold.accountId, reason: 'completed', usage: makeUsage(100) } as const;
   await persist(() => gateway.request(holdSettle, spent));
   await setBudget(budgeted, 1n);
   let granted = 0;
@@ -158,8 +158,8 @@ async function subjects(): Promise<Subject[]> {
         return 1;
       },
     },
-    { customer: poor, kind: 'balance-exhausted', isLimited: true, change: () => reserve(reserveOf(poor, 2n * 10n ** 12n)).then(() => 1) },
-    { customer: budgeted, kind: 'budget-exhausted', isLimited: true, change: () => reserve(reserveOf(budgeted, 2n)).then(() => 1) },
+    { customer: poor, kind: 'balance-exhausted', isLimited: true, change: () => reserve(makeReserve(poor, 2n * 10n ** 12n)).then(() => 1) },
+    { customer: budgeted, kind: 'budget-exhausted', isLimited: true, change: () => reserve(makeReserve(budgeted, 2n)).then(() => 1) },
   ];
 }
 
@@ -195,7 +195,7 @@ async function changeUntil(signal: AbortSignal, { change }: Subject): Promise<nu
 test(
   `after ${KILLS} kills of two billing services each change has its event at least once, with one id and in the order of its account`,
   async () => {
-    for (const path of ['/hangs', '/all']) await administrator.request(webhookAdd, { url: urlOf(path), allowPrivateNetwork: true });
+    for (const path of ['/hangs', '/all']) await administrator.request(webhookAdd, { url: makeUrl(path), allowPrivateNetwork: true });
     const changing = await subjects();
     const enough = new AbortController();
     const changes = changing.map((subject) => changeUntil(enough.signal, subject));
@@ -213,9 +213,9 @@ test(
       expect({ kind, kinds: [...new Set(outbox.map((event) => event.kind))] }).toEqual({ kind, kinds: [kind] });
       if (isLimited) expect(outbox.length).toBeGreaterThan(0);
       else expect({ kind, events: outbox.length }).toEqual({ kind, events: counts[index] });
-      const eventsOf = () => received.filter(({ path, event }) => path === '/all' && event.accountId === customer.accountId);
-      while (!eventsOf().some(({ event }) => event.sequence === outbox.length)) await delay(50);
-      const delivered = new Map(eventsOf().map(({ event: { eventId, sequence } }) => [eventId, sequence]));
+      const listEvents = () => received.filter(({ path, event }) => path === '/all' && event.accountId === customer.accountId);
+      while (!listEvents().some(({ event }) => event.sequence === outbox.length)) await delay(50);
+      const delivered = new Map(listEvents().map(({ event: { eventId, sequence } }) => [eventId, sequence]));
       expect([...delivered]).toEqual(outbox.map(({ eventId, sequence }) => [eventId, sequence]));
     }
     const { webhooks } = await ask(webhookList, {});

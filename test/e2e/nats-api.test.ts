@@ -118,7 +118,7 @@ const ajv = new Ajv({ strict: false, validateFormats: false });
 ajv.addSchema(DOCUMENT, 'asyncapi');
 
 /** Faults of a message against docs/asyncapi.yaml. */
-function faultsOf(subject: string, what: 'request' | 'reply' | 'event' | 'error', value: unknown): unknown {
+function listFaults(subject: string, what: 'request' | 'reply' | 'event' | 'error', value: unknown): unknown {
   const [name] = Object.entries(DOCUMENT.channels).find(([, { address }]) => address === subject) ?? [];
   const path = what === 'error' ? 'components/messages/error' : `channels/${name}${what === 'reply' ? 'Reply' : ''}/messages/${what}`;
   const validate = ajv.getSchema(`asyncapi#/${path}/payload`);
@@ -158,14 +158,14 @@ describe('the examples of the page', () => {
   test.each(EXAMPLES.map((example, index) => [`${index + 1}: ${example.subject}`, example] as const))('%s', async (_, example) => {
     const { user, subject, payload, reply: expected } = example;
     const request = filledIn(payload, known);
-    expect(faultsOf(subject, 'request', request)).toBeUndefined();
+    expect(listFaults(subject, 'request', request)).toBeUndefined();
     const { result, rows, changed } = await watched(user, subject, request);
     const { reply, error } = result;
     if (RECORDED.has(subject)) noteRows(subject, rows);
     else if (subject !== ROW_OF_ANOTHER) expect({ rows, changed }).toEqual({ rows: [], changed: [] });
     if (typeof reply.key === 'string') known.KEY_DIGEST = createHash('sha256').update(reply.key).digest('hex');
     if (typeof reply.budgetId === 'string') known.BUDGET_ID = reply.budgetId;
-    expect(faultsOf(subject, error ? 'error' : 'reply', reply)).toBeUndefined();
+    expect(listFaults(subject, error ? 'error' : 'reply', reply)).toBeUndefined();
     expect(timeless(reply)).toEqual(timeless(expected));
   });
 
@@ -185,7 +185,7 @@ describe('the examples of the page', () => {
   test.each(EVENTS.map((event) => [event.subject, event] as const))('%s was published', async (subject, { event }) => {
     while (heard.get(subject)?.length === 0) await new Promise((resolve) => setImmediate(resolve));
     const [first] = heard.get(subject) ?? [];
-    expect(faultsOf(subject, 'event', first)).toBeUndefined();
+    expect(listFaults(subject, 'event', first)).toBeUndefined();
     expect(timeless(first)).toEqual(timeless(event));
   });
 
@@ -258,7 +258,7 @@ describe('invalid requests get typed errors', () => {
       const { reply, error } = await ask(user, subject, wrong);
       expect({ error, code: reply.code }).toEqual({ error: 'invalid_request', code: 'invalid_request' });
       expect(String(reply.param)).toMatch(new RegExp(`^${field}\\b`));
-      expect(faultsOf(subject, 'error', reply)).toBeUndefined();
+      expect(listFaults(subject, 'error', reply)).toBeUndefined();
     }
   });
 });

@@ -6,7 +6,7 @@ import type { Messaging } from '#messaging/messaging.js';
 import { startNatsCluster, type TestNatsCluster, type TestNatsServer } from '#testing/nats-server.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant, untilNoHolds, untilOffered } from '#testing/tenant.js';
-import { CLIENT_FORMATS, dataOf, type FormatName } from '../chaos/client-format.js';
+import { CLIENT_FORMATS, type FormatName, readData } from '../chaos/client-format.js';
 
 /**
  * Paced streams through two NATS servers, of which each is drained in turn, then killed in turn. No client notices: no stream is broken,
@@ -36,7 +36,7 @@ beforeAll(async () => {
   });
   administrator = await connectAdministrator(stack);
   tenant = await createTenant(administrator, { usd: '10000.00' });
-  await administrator.request(catalogApply, { yaml: catalogOf(`${stack.upstreamUrl}/v1`) });
+  await administrator.request(catalogApply, { yaml: renderCatalog(`${stack.upstreamUrl}/v1`) });
   await untilOffered(stack.gatewayUrl, tenant.apiKey, ['story']);
 }, 120_000);
 afterEach(() => {
@@ -49,7 +49,7 @@ afterAll(async () => {
 }, 60_000);
 
 /** The model `story`, with connections for all streams. */
-function catalogOf(baseUrl: string): string {
+function renderCatalog(baseUrl: string): string {
   const connectionsMax = 4 * FORMATS.length * STREAMS_A_FORMAT;
   const price = { inputUsdPerMTok: '1', cachedInputUsdPerMTok: '0.1', outputUsdPerMTok: '3' };
   const size = { contextTokens: 100_000, maxOutputTokens: 1_000, defaultOutputTokens: 400 };
@@ -88,7 +88,7 @@ async function readStream(format: FormatName, text: string): Promise<Received> {
     lastAt = performance.now();
   }
   const received: Received = { status: response.status, text: '', isComplete: false, gapMs };
-  for (const data of dataOf(body)) {
+  for (const data of readData(body)) {
     if (data === '[DONE]') {
       received.isComplete = true;
       continue;
@@ -101,7 +101,7 @@ async function readStream(format: FormatName, text: string): Promise<Received> {
 }
 
 /** The simulator's own reply. */
-async function textOf(text: string): Promise<string> {
+async function askForText(text: string): Promise<string> {
   const response = await fetch(`${stack.upstreamUrl}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -131,7 +131,7 @@ test.each([
   async (what, disturb) => {
     const prompts = Array.from({ length: STREAMS_A_FORMAT }, (_, index) => `Story ${index} of servers that are ${what}. ${STREAM_TEXT}`);
     const streams = prompts.flatMap((text) => FORMATS.map((format) => readStream(format, text)));
-    const texts = prompts.map(textOf);
+    const texts = prompts.map(askForText);
     isAsking = true;
     const plain = FORMATS.map((format) => askPlain(format));
     for (const server of cluster.servers) {

@@ -2,13 +2,13 @@ import { holdList } from '#contracts/billing/holds.js';
 import { requestShow } from '#contracts/billing/requests.js';
 import { readBalance } from '#testing/tenant.js';
 import { chatClient } from './nine-pairs/chat-client.js';
-import { type Bill, expectationOf } from './nine-pairs/expectation.js';
-import { type Case, everyCase, exceptionsOf, MODES, type Mode } from './nine-pairs/grid.js';
+import { type Bill, buildExpectation } from './nine-pairs/expectation.js';
+import { type Case, everyCase, findExceptions, MODES, type Mode } from './nine-pairs/grid.js';
 import { messagesClient } from './nine-pairs/messages-client.js';
 import type { FormatClient, Outcome } from './nine-pairs/outcome.js';
 import { responsesClient } from './nine-pairs/responses-client.js';
 import { type ClientFormat, DIALECTS } from './nine-pairs/scenario.js';
-import { heardBy, joinPairedSystem, modelOf, type PairedSystem } from './nine-pairs/upstreams.js';
+import { chooseModel, heardBy, joinPairedSystem, type PairedSystem } from './nine-pairs/upstreams.js';
 
 /**
  * Three client formats at upstreams of three dialects, through the whole system: every pair gives the same reply, usage and bill for a
@@ -36,7 +36,7 @@ beforeAll(async () => {
   await inParallel(
     cases.flatMap((one) => MODES.map((mode) => ({ one, mode }))),
     async ({ one, mode }) => {
-      asked.set(nameOf(one, mode), await ask(clients[one.client], one, mode).catch((error: unknown) => ({ error })));
+      asked.set(describeCase(one, mode), await ask(clients[one.client], one, mode).catch((error: unknown) => ({ error })));
     },
   );
   spent = before - BigInt((await readBalance(gatewayUrl, tenant.apiKey)).balance_pico_usd);
@@ -44,7 +44,7 @@ beforeAll(async () => {
 afterAll(() => system?.leave());
 
 async function ask(client: FormatClient<never>, one: Case, mode: Mode): Promise<Asked> {
-  const body = client.render(one.scenario.ask, modelOf(one, mode));
+  const body = client.render(one.scenario.ask, chooseModel(one, mode));
   const outcome = await client[mode](body);
   // Without waiting: a reply is settled before its client has it.
   const billed = await system.administrator.request(requestShow, { requestId: outcome.requestId });
@@ -63,12 +63,12 @@ async function inParallel<Item>(items: Item[], work: (item: Item) => Promise<voi
   );
 }
 
-function nameOf({ scenario, client, dialect }: Case, mode: Mode): string {
+function describeCase({ scenario, client, dialect }: Case, mode: Mode): string {
   return `${client} at ${dialect}: ${scenario.name}, ${mode}`;
 }
 
-function resultOf(one: Case, mode: Mode): Exclude<Asked, { error: unknown }> {
-  const result = asked.get(nameOf(one, mode));
+function findResult(one: Case, mode: Mode): Exclude<Asked, { error: unknown }> {
+  const result = asked.get(describeCase(one, mode));
   if (result === undefined) throw new Error('never asked');
   if ('error' in result) throw result.error;
   return result;
@@ -76,15 +76,15 @@ function resultOf(one: Case, mode: Mode): Exclude<Asked, { error: unknown }> {
 
 describe.each(cases.map((one) => ({ one, title: `${one.client} at ${one.dialect}: ${one.scenario.name}` })))('$title', ({ one }) => {
   test.each(MODES)('%s: reply, usage and bill match the scenario [one-billing]', (mode) => {
-    const { outcome, bill } = resultOf(one, mode);
+    const { outcome, bill } = findResult(one, mode);
     const { status, seen } = outcome;
-    expect({ status, seen, bill }).toEqual(expectationOf(one, mode));
+    expect({ status, seen, bill }).toEqual(buildExpectation(one, mode));
   });
 
-  const differs = exceptionsOf(one).some((exception) => exception.mode !== undefined);
+  const differs = findExceptions(one).some((exception) => exception.mode !== undefined);
   if (one.scenario.reply && !differs) {
     test('the folded stream equals the plain reply', () => {
-      expect(resultOf(one, 'streamed').outcome.whole).toEqual(resultOf(one, 'plain').outcome.whole);
+      expect(findResult(one, 'streamed').outcome.whole).toEqual(findResult(one, 'plain').outcome.whole);
     });
   }
 });

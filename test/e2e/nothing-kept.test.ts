@@ -8,7 +8,7 @@ import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant } from '#testing/tenant.js';
 import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
 import { DIALECTS } from './nine-pairs/scenario.js';
-import { entriesOf, modelAt, startUpstreams, type Upstreams } from './nine-pairs/upstreams.js';
+import { listEntries, modelAt, startUpstreams, type Upstreams } from './nine-pairs/upstreams.js';
 
 /** The words of a prompt and of its reply. A search of everything that the services wrote must not find them. */
 const PROMPT_WORD = 'zebraprompt7f3a';
@@ -33,7 +33,7 @@ test('no prompt and no reply is kept: database, NATS and logs do not have their 
   try {
     await administrator.request(accountCreate, { name: STORED_WORD });
     const { apiKey } = await createTenant(administrator);
-    await offerModels(administrator, running, apiKey, entriesOf(upstreams));
+    await offerModels(administrator, running, apiKey, listEntries(upstreams));
     const requestIds: string[] = [];
     let replies = '';
     for (const format of Object.keys(CLIENT_FORMATS) as FormatName[]) {

@@ -2,7 +2,7 @@ import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { CAPABILITIES } from '../../apps/inference-proxy/test/conformance.js';
 import { PATIENT, TestCalls, upstreamAt } from '../../apps/inference-proxy/test/upstream-calls.js';
-import { foldOf } from '../../apps/inference-proxy/test/upstream-writer.js';
+import { foldEvents } from '../../apps/inference-proxy/test/upstream-writer.js';
 import { type SimServer, startSimServer } from '../../apps/upstream-sim/src/sim-server.js';
 
 /** Users rehearse the oddities of real servers with the simulator. Its directives here are those that Tollgate takes in its stride. */
@@ -40,8 +40,8 @@ async function ask(
 }
 
 /** Returns the reply with the values of its calls: a dialect that has them as objects may write them anew. */
-function madeOf(events: readonly StreamEvent[]) {
-  const { calls, ...said } = foldOf(events);
+function collectPieces(events: readonly StreamEvent[]) {
+  const { calls, ...said } = foldEvents(events);
   return { ...said, calls: calls.map(({ text, ...call }) => ({ ...call, made: JSON.parse(text) as unknown })) };
 }
 
@@ -64,9 +64,9 @@ describe.each<[directives: string, typeof forms]>([
   ['usage=zero', forms],
 ])('%s', (directives, all) => {
   test.each(all)('$kind, stream $stream: the reply is the usual one', async ({ kind, stream }) => {
-    const usual = madeOf(await ask(kind, stream, USUAL));
+    const usual = collectPieces(await ask(kind, stream, USUAL));
     expect(usual.calls.map(({ made }) => made)).toEqual([{ command: 'ls -l', in: '/tmp' }, { command: 'pwd' }]);
-    expect(madeOf(await ask(kind, stream, `${USUAL} ${directives}`))).toEqual(usual);
+    expect(collectPieces(await ask(kind, stream, `${USUAL} ${directives}`))).toEqual(usual);
   });
 });
 
@@ -75,20 +75,20 @@ test.each([
   ['openai-chat', false],
   ['openai-responses', true],
 ] as const)('cached tokens apart from the prompt: %s, stream %s', async (kind, stream) => {
-  const usual = foldOf(await ask(kind, stream, `${USUAL} cached=5`));
-  expect(foldOf(await ask(kind, stream, `${USUAL} cached=5 usage=apart`, { cachedApart: true }))).toEqual(usual);
+  const usual = foldEvents(await ask(kind, stream, `${USUAL} cached=5`));
+  expect(foldEvents(await ask(kind, stream, `${USUAL} cached=5 usage=apart`, { cachedApart: true }))).toEqual(usual);
 });
 
 test.each([
   ['tags=both', { thinkTags: true }],
   ['tags=close', { thinkTags: true, beginsInReasoning: true }],
 ])('%s: the reasoning stands apart from the text', async (directives, capabilities) => {
-  const { text, reasoning } = foldOf(await ask('openai-chat', true, USUAL));
-  expect(foldOf(await ask('openai-chat', true, `${USUAL} ${directives}`, capabilities))).toMatchObject({ text, reasoning });
+  const { text, reasoning } = foldEvents(await ask('openai-chat', true, USUAL));
+  expect(foldEvents(await ask('openai-chat', true, `${USUAL} ${directives}`, capabilities))).toMatchObject({ text, reasoning });
 });
 
 test.each(forms)('separators, $kind, stream $stream: they are text', async ({ kind, stream }) => {
-  expect(foldOf(await ask(kind, stream, 'say="a b c d e" separators')).text).toBe('a\u2028b\u2029c\u0085d e');
+  expect(foldEvents(await ask(kind, stream, 'say="a b c d e" separators')).text).toBe('a\u2028b\u2029c\u0085d e');
 });
 
 test.each(forms)('finish words, $kind, stream $stream', async ({ kind, stream }) => {

@@ -34,7 +34,7 @@ test.each(SERVICES)('%s: each series of /metrics is exported, and those that sta
 /** Returns the series that are not on both sides, or that differ although they were the same before and after the export. */
 async function differences(service: ServiceName): Promise<string[]> {
   const before = await scrape(service);
-  const values = valuesOf(await exportAfter(service, Date.now()));
+  const values = readValues(await exportAfter(service, Date.now()));
   const after = await scrape(service);
   const still = [...after.keys()].filter((series) => before.get(series) === after.get(series) && !SINCE_LAST_READING.test(series));
   expect(still.length).toBeGreaterThan(50);
@@ -103,11 +103,11 @@ async function scrape(service: ServiceName): Promise<Values> {
 }
 
 /** Returns the values of an export by the names that a collector gives them for Prometheus: dots become underscores, and seconds a suffix. */
-function valuesOf({ metrics }: CollectedExport): Values {
-  return new Map(metrics.flatMap(seriesOf));
+function readValues({ metrics }: CollectedExport): Values {
+  return new Map(metrics.flatMap(listSeries));
 }
 
-function seriesOf({ name: dotted, unit, kind, points }: CollectedMetric): [string, number][] {
+function listSeries({ name: dotted, unit, kind, points }: CollectedMetric): [string, number][] {
   const name = dotted.replaceAll('.', '_') + (unit === 's' ? '_seconds' : '');
   return points.flatMap(({ attributes, value = 0, sum = 0, count = 0, bounds = [], counts = [] }): [string, number][] => {
     const labels = Object.fromEntries(Object.entries(attributes).map(([attribute, text]) => [attribute.replaceAll('.', '_'), text]));

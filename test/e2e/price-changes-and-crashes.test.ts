@@ -3,7 +3,7 @@ import { holdList } from '#contracts/billing/holds.js';
 import { type BilledRequest, requestShow } from '#contracts/billing/requests.js';
 import { priceSchedule } from '#contracts/scheduled-prices.js';
 import type { Messaging } from '#messaging/messaging.js';
-import { costOf } from '#money/price.js';
+import { computeCost } from '#money/price.js';
 import { parsePrice } from '#money/price-plan.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant, untilNoHolds } from '#testing/tenant.js';
@@ -42,12 +42,12 @@ function chat(directives: string, stream: boolean): Promise<Response> {
 }
 
 /** Returns what is billed for the request of a reply. */
-const billOf = (response: Response) => administrator.request(requestShow, { requestId: response.headers.get('x-request-id') ?? '' });
+const readBill = (response: Response) => administrator.request(requestShow, { requestId: response.headers.get('x-request-id') ?? '' });
 
 async function bill(): Promise<BilledRequest> {
   const response = await chat('tokens=1', false);
   await response.arrayBuffer();
-  return billOf(response);
+  return readBill(response);
 }
 
 async function schedule(outputUsdPerMTok: string): Promise<string> {
@@ -60,7 +60,7 @@ async function schedule(outputUsdPerMTok: string): Promise<string> {
 /** Expects that a request was held before the date, was settled after it, and cost something, at the price of `old`. */
 function expectOldPrice(billed: BilledRequest, old: BilledRequest, effectiveAt: string): void {
   const { price, reservedAt, settlement } = billed;
-  const cost = settlement && costOf(settlement.usage, parsePrice(old.price));
+  const cost = settlement && computeCost(settlement.usage, parsePrice(old.price));
   expect([price, settlement?.costPicoUsd]).toEqual([old.price, String(cost)]);
   expect([reservedAt < effectiveAt, (settlement?.settledAt ?? '') > effectiveAt, cost && cost > 0n]).toEqual([true, true, true]);
 }
@@ -75,7 +75,7 @@ test('all services are killed after the date: the reaper bills the price of befo
   await Promise.all(services.map((service) => running.kill(service)));
   await Promise.all([ended, ...services.map((service) => running.ready(service))]);
   await untilNoHolds(administrator, tenant.accountId, REAPED_MS);
-  const billed = await billOf(response);
+  const billed = await readBill(response);
   expect(billed.settlement).toMatchObject({ reason: 'lease-expired', settledBy: 'reaper' });
   expectOldPrice(billed, old, effectiveAt);
 });
@@ -95,7 +95,7 @@ test('a settlement that comes after the date and after the reaper has the price 
   }
   const response = await pending;
   await response.arrayBuffer();
-  const billed = await billOf(response);
+  const billed = await readBill(response);
   expect(billed.settlement).toMatchObject({ reason: 'completed', settledBy: 'gateway', reaped: { costPicoUsd: '0' } });
   expectOldPrice(billed, old, effectiveAt);
   expect((await bill()).price.version).toBe(old.price.version + 1);

@@ -7,7 +7,7 @@ import type { BilledRequest } from '#contracts/billing/requests.js';
 import type { RequestEstimate } from '#contracts/gateway.js';
 import type { PriceShowReply } from '#contracts/scheduled-prices.js';
 import type { Messaging } from '#messaging/messaging.js';
-import { costOf } from '#money/price.js';
+import { computeCost } from '#money/price.js';
 import { parsePrice } from '#money/price-plan.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant, untilNoHolds } from '#testing/tenant.js';
@@ -69,12 +69,12 @@ async function send(content: string): Promise<Response> {
   return response;
 }
 
-const billOf = (response: Response) => reply<BilledRequest>('request', 'show', response.headers.get('x-request-id') ?? '');
+const readBill = (response: Response) => reply<BilledRequest>('request', 'show', response.headers.get('x-request-id') ?? '');
 
 async function bill(content = 'Hello [[sim tokens=5]]'): Promise<BilledRequest> {
   const response = await send(content);
   await response.text();
-  return billOf(response);
+  return readBill(response);
 }
 
 /** Resolves when requests are held at the price; throws when that takes longer than a second. */
@@ -106,7 +106,7 @@ test('the price that is shown and estimated is the one that is held and billed',
   const estimate = await reply<RequestEstimate>('estimate', file, '--account', tenant.accountId);
   const billed = await bill(content);
   expect([estimate.price, billed.price, billed.heldPicoUsd]).toEqual([GOLD, GOLD, estimate.heldPicoUsd]);
-  expect(billed.settlement?.costPicoUsd).toBe(billed.settlement && String(costOf(billed.settlement.usage, parsePrice(GOLD))));
+  expect(billed.settlement?.costPicoUsd).toBe(billed.settlement && String(computeCost(billed.settlement.usage, parsePrice(GOLD))));
   expect(await tollgate('request', 'show', billed.requestId)).toContain('output (price plan gold, version 1)');
   expect((await reply<RequestEstimate>('estimate', file)).price).toEqual(LIST);
   expect(await tollgate('account', 'list')).toMatch(/gold/);
@@ -125,8 +125,8 @@ test('a request that began before the plan changed is billed at the old price, a
   expect((await running.text()).endsWith('data: [DONE]\n\n')).toBe(true);
   await untilNoHolds(administrator, tenant.accountId);
 
-  const { price, settlement } = await billOf(running);
-  expect([price, settlement?.costPicoUsd]).toEqual([GOLD, settlement && String(costOf(settlement.usage, parsePrice(GOLD)))]);
+  const { price, settlement } = await readBill(running);
+  expect([price, settlement?.costPicoUsd]).toEqual([GOLD, settlement && String(computeCost(settlement.usage, parsePrice(GOLD)))]);
   expect([(await showPrice('--at', before)).price, (await showPrice()).price]).toEqual([prices(GOLD), prices(HALF)]);
 });
 

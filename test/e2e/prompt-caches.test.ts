@@ -59,11 +59,11 @@ async function call({ apiKey }: Tenant, path: string, body?: object): Promise<{ 
 
 const ask = (tenant: Tenant, kind: UpstreamKind) =>
   call(tenant, '/v1/messages', { model: modelAt(kind), max_tokens: 10, messages: [{ role: 'user', content: QUESTION }] });
-const billOf = (requestId: string): Promise<BilledRequest> => administrator.request(requestShow, { requestId });
+const readBill = (requestId: string): Promise<BilledRequest> => administrator.request(requestShow, { requestId });
 
 test.each(UPSTREAM_KINDS)('are held at the dearest price and billed each at its own: %s', async (kind) => {
   const { id } = await ask(await newTenant(), kind);
-  const { heldPicoUsd, price, settlement } = await billOf(id);
+  const { heldPicoUsd, price, settlement } = await readBill(id);
   const held = BigInt(Buffer.byteLength(QUESTION)) * 6_000_000n + 10n * 15_000_000n;
   expect({ heldPicoUsd, price, usage: settlement?.usage, costPicoUsd: settlement?.costPicoUsd }).toEqual({
     heldPicoUsd: String(held),
@@ -101,7 +101,7 @@ test('a stream that breaks after content costs the writes that its upstream had 
     body: JSON.stringify({ model: modelAt('anthropic-messages'), stream: true, max_tokens: 10, messages: [{ role: 'user', content }] }),
   });
   await response.text().catch(() => undefined);
-  const { settlement } = await billOf(response.headers.get('x-request-id') ?? '');
+  const { settlement } = await readBill(response.headers.get('x-request-id') ?? '');
   const { outputTokens, outputSource: _, ...prompt } = settlement?.usage ?? USAGE;
   expect({ reason: settlement?.reason, ...prompt }).toMatchObject({
     ...{ reason: 'failed', promptTokens: 30, cachedTokens: 2, cacheWriteTokens: 5, cacheWrite1hTokens: 7, promptSource: 'reported' },
@@ -114,7 +114,7 @@ const SYSTEM = 'You are a careful agent. '.repeat(200);
 const TOOLS = Array.from({ length: 12 }, (_, index) => ({ name: `tool_${index}`, description: 'Does one thing well. '.repeat(20) }));
 const SCHEMA = { type: 'object', properties: { path: { type: 'string' } } };
 const TASK = 'Please read all files. [[sim cache tokens=4]]';
-const resultOf = (turn: number): string => `File ${turn}: ${'some text, '.repeat(20)}`;
+const makeResult = (turn: number): string => `File ${turn}: ${'some text, '.repeat(20)}`;
 
 type Format = '/v1/chat/completions' | '/v1/responses' | '/v1/messages';
 
@@ -132,7 +132,7 @@ const BODIES: Record<Format, (turns: number[]) => object> = {
           content: null,
           tool_calls: [{ id: `call_${turn}`, type: 'function', function: { name: 'tool_1', arguments: `{"path":"${turn}"}` } }],
         },
-        { role: 'tool', tool_call_id: `call_${turn}`, content: resultOf(turn) },
+        { role: 'tool', tool_call_id: `call_${turn}`, content: makeResult(turn) },
       ]),
     ],
   }),
@@ -145,7 +145,7 @@ const BODIES: Record<Format, (turns: number[]) => object> = {
       { role: 'user', content: TASK },
       ...turns.flatMap((turn) => [
         { type: 'function_call', call_id: `call_${turn}`, name: 'tool_1', arguments: `{"path":"${turn}"}` },
-        { type: 'function_call_output', call_id: `call_${turn}`, output: resultOf(turn) },
+        { type: 'function_call_output', call_id: `call_${turn}`, output: makeResult(turn) },
       ]),
     ],
   }),
@@ -157,7 +157,7 @@ const BODIES: Record<Format, (turns: number[]) => object> = {
       { role: 'user', content: TASK },
       ...turns.flatMap((turn) => [
         { role: 'assistant', content: [{ type: 'tool_use', id: `call_${turn}`, name: 'tool_1', input: { path: String(turn) } }] },
-        { role: 'user', content: [{ type: 'tool_result', tool_use_id: `call_${turn}`, content: resultOf(turn) }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: `call_${turn}`, content: makeResult(turn) }] },
       ]),
     ],
   }),
@@ -168,7 +168,7 @@ const firstTurns = (count: number): number[] => Array.from({ length: count }, (_
 /** Returns the parts of a turn's prompt that its upstream has read from its cache and written to it. */
 async function cachedShare(tenant: Tenant, kind: UpstreamKind, format: Format, turns: number): Promise<{ read: number; written: number }> {
   const { id } = await call(tenant, format, { model: modelAt(kind), ...BODIES[format](firstTurns(turns)) });
-  const { settlement } = await billOf(id);
+  const { settlement } = await readBill(id);
   const { promptTokens, cachedTokens, cacheWriteTokens = 0 } = settlement?.usage ?? USAGE;
   return { read: cachedTokens / promptTokens, written: cacheWriteTokens / promptTokens };
 }

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { budgetList, budgetSet } from '#contracts/billing/budgets.js';
 import { holdList } from '#contracts/billing/holds.js';
 import { keyRotate } from '#contracts/billing/keys.js';
-import { costOf, type Price } from '#money/price.js';
+import { computeCost, type Price } from '#money/price.js';
 import { longOr } from '#testing/long-run.js';
 import { createTenant, readBalance, type Tenant, untilNoHolds } from '#testing/tenant.js';
 import { type Answer, ManyReplicas } from '../chaos/many-replicas.js';
@@ -59,9 +59,9 @@ async function heldNow({ accountId }: Tenant): Promise<number> {
   return (await system.administrator.request(holdList, { accountId })).holds.length;
 }
 
-function costOfAnswer({ body: { usage } }: Answer): bigint {
+function computeAnswerCost({ body: { usage } }: Answer): bigint {
   const { prompt_tokens: promptTokens = 0, completion_tokens: outputTokens = 0 } = usage ?? {};
-  return costOf({ promptTokens, cachedTokens: 0, outputTokens }, PRICE);
+  return computeCost({ promptTokens, cachedTokens: 0, outputTokens }, PRICE);
 }
 
 test('of 500 requests at once on money for ten, over 4 gateways and 3 billing services, ten run and pay their cost [hold-covered]', async () => {
@@ -84,7 +84,7 @@ test('of 500 requests at once on money for ten, over 4 gateways and 3 billing se
   });
   const answers = await requests?.all;
   expect(count(answers ?? [])).toEqual({ '200 completed': 10, '402 insufficient_balance': 490 });
-  const cost = answers?.filter(({ status }) => status === 200).reduce((sum, answer) => sum + costOfAnswer(answer), 0n) ?? 0n;
+  const cost = answers?.filter(({ status }) => status === 200).reduce((sum, answer) => sum + computeAnswerCost(answer), 0n) ?? 0n;
   const { balance_pico_usd, reserved_pico_usd } = await readBalance(system.gatewayUrl(2), tenant.apiKey);
   expect({ balance_pico_usd, reserved_pico_usd }).toEqual({ balance_pico_usd: `${money - cost}`, reserved_pico_usd: '0' });
 });
@@ -94,7 +94,7 @@ test('500 requests that start as others end spend exactly the cost of the comple
   const answers = await burst(tenant, 500).all;
   const completed = answers.filter(({ status }) => status === 200);
   expect(Object.keys(count(answers)).sort()).toEqual(['200 completed', '402 insufficient_balance']);
-  const cost = completed.reduce((sum, answer) => sum + costOfAnswer(answer), 0n);
+  const cost = completed.reduce((sum, answer) => sum + computeAnswerCost(answer), 0n);
   expect(cost).toBeLessThanOrEqual(800_000_000n);
   const { balance_pico_usd, reserved_pico_usd } = await readBalance(system.gatewayUrl(3), tenant.apiKey);
   expect({ balance_pico_usd, reserved_pico_usd }).toEqual({ balance_pico_usd: `${800_000_000n - cost}`, reserved_pico_usd: '0' });
@@ -113,7 +113,7 @@ test.each(BUDGETED)(
     await administrator.request(budgetSet, { accountId, ...scope, period: 'total', limitPicoUsd: '800000000' });
     const answers = await burst(tenant, 500).all;
     expect(Object.keys(count(answers)).sort()).toEqual(['200 completed', '402 insufficient_balance']);
-    const cost = answers.filter(({ status }) => status === 200).reduce((sum, answer) => sum + costOfAnswer(answer), 0n);
+    const cost = answers.filter(({ status }) => status === 200).reduce((sum, answer) => sum + computeAnswerCost(answer), 0n);
     expect(cost).toBeLessThanOrEqual(800_000_000n);
     const { budgets } = await administrator.request(budgetList, { accountId });
     expect(budgets.map(({ spentPicoUsd, heldPicoUsd }) => ({ spentPicoUsd, heldPicoUsd }))).toEqual([

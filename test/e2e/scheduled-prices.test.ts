@@ -5,7 +5,7 @@ import { catalogApply, modelList } from '#contracts/catalog.js';
 import { catalogGet, catalogPlan } from '#contracts/catalog-revisions.js';
 import { priceSchedule } from '#contracts/scheduled-prices.js';
 import type { Messaging } from '#messaging/messaging.js';
-import { costOf } from '#money/price.js';
+import { computeCost } from '#money/price.js';
 import { parsePrice } from '#money/price-plan.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
@@ -49,7 +49,7 @@ const bill = async (content: string): Promise<BilledRequest> => showBill(await a
 function expectCost({ price, settlement }: BilledRequest, expected: PinnedPrice): void {
   expect([price, settlement?.costPicoUsd ?? null]).toEqual([
     expected,
-    settlement && costOf(settlement.usage, parsePrice(expected)).toString(),
+    settlement && computeCost(settlement.usage, parsePrice(expected)).toString(),
   ]);
 }
 

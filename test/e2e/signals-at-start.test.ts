@@ -81,17 +81,17 @@ function start(args: readonly string[], isFirst: boolean, overrides: Record<stri
     },
     ended: once(child, 'exit').then(([code]) => code as number | null),
     pid: async () => {
-      while (isFirst && childOf(child) === undefined) await delay(2);
-      return (isFirst ? childOf(child) : child.pid) as number;
+      while (isFirst && findChild(child) === undefined) await delay(2);
+      return (isFirst ? findChild(child) : child.pid) as number;
     },
   };
 }
 
-function childOf({ pid }: ChildProcess): number | undefined {
-  return Number(childrenOf(pid)) || undefined;
+function findChild({ pid }: ChildProcess): number | undefined {
+  return Number(listChildren(pid)) || undefined;
 }
 
-function childrenOf(pid: number | undefined): string {
+function listChildren(pid: number | undefined): string {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
 }
 
@@ -118,7 +118,7 @@ function childrenOf(pid: number | undefined): string {
     const endMs = async (moment: number): Promise<number> => {
       const { ended, pid } = start(args, true, {}, [tini?.path ?? '', '--']);
       const first = await pid();
-      while (!childrenOf(first)) await delay(1);
+      while (!listChildren(first)) await delay(1);
       await delay(moment);
       const signalledAt = performance.now();
       process.kill(first, 'SIGTERM');

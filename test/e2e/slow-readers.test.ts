@@ -54,7 +54,7 @@ test('a client that reads nothing stops its upstream, is disconnected, and pays 
   expect(closedAt - openedAt).toBeGreaterThan(DRAIN_MS - 100);
   expect(bytes).toBeLessThan(KERNEL_BYTES_MAX);
   await untilNoHolds(stack.administrator, stack.tenant.accountId);
-  const { reason, usage } = await stack.billOf(reader.requestId);
+  const { reason, usage } = await stack.readBill(reader.requestId);
   const { promptSource, outputSource } = usage;
   expect({ reason, promptSource, outputSource }).toEqual({
     reason: 'client-disconnected',
@@ -75,7 +75,7 @@ test('a client that reads a little now and then gets the whole reply', async () 
   await reader.drink();
   expect(reader.isWhole).toBe(true);
   expect(reader.received).toBeGreaterThan(upstream.textBytesMax);
-  expect(await stack.billOf(reader.requestId)).toMatchObject({ reason: 'completed' });
+  expect(await stack.readBill(reader.requestId)).toMatchObject({ reason: 'completed' });
 });
 
 test('slow readers do not slow other clients', async () => {
@@ -116,5 +116,5 @@ test(`${READERS} slow readers: what a process keeps for each is bounded, and eac
   for (const reader of readers) reader.leave();
   await until(() => upstream.openStreams === 0, 10_000);
   await untilNoHolds(stack.administrator, stack.tenant.accountId);
-  for (const { requestId } of readers) expect(BigInt((await stack.billOf(requestId)).costPicoUsd)).toBeGreaterThan(0n);
+  for (const { requestId } of readers) expect(BigInt((await stack.readBill(requestId)).costPicoUsd)).toBeGreaterThan(0n);
 });

@@ -51,7 +51,7 @@ async function outcomes(hosts: string[], allowPrivateNetwork: boolean): Promise<
   const all = await Promise.all(
     hosts.map(async (host, index) => {
       const { status, text, requestId } = await stack.ask('chat', upstreams[index]?.id ?? '', { stream: false });
-      const { costPicoUsd } = await stack.billOf(requestId);
+      const { costPicoUsd } = await stack.readBill(requestId);
       return [host, { status, code: JSON.parse(text).error?.code, isFree: costPicoUsd === '0' }] as const;
     }),
   );
@@ -134,9 +134,9 @@ describe('probes and health checks', () => {
       asked.push(head.split(' ', 2).join(' '));
       socket.end(wholeReply('', { location: `http://127.0.0.1:${canary.port}/latest/meta-data` }, 'HTTP/1.1 302 Found'));
     };
-    const { plain: told } = await tested('127.0.0.1', true);
-    expect({ told, asked: [...new Set(asked)].sort() }).toEqual({
-      told: 'no: redirect (302) not followed',
+    const { plain: shown } = await tested('127.0.0.1', true);
+    expect({ shown, asked: [...new Set(asked)].sort() }).toEqual({
+      shown: 'no: redirect (302) not followed',
       asked: ['GET /v1/models', 'POST /v1/chat/completions'],
     });
   });

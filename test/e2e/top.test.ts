@@ -39,8 +39,8 @@ test('calls, failures and tokens of each route, requests in flight, and money on
   await silent.body?.cancel();
 
   const { routes, holds, replicas } = JSON.parse(json) as Traffic;
-  const routeOf = (model: string) => routes.find((route) => route.model === model) as RouteTraffic;
-  const answered = routeOf('traced');
+  const findRoute = (model: string) => routes.find((route) => route.model === model) as RouteTraffic;
+  const answered = findRoute('traced');
   const { callsPerSecond: calls } = answered;
   expect(calls).toBeGreaterThan(1);
   expect(answered).toMatchObject({ upstream: 'good', state: 'up', failedPerSecond: 0 });
@@ -50,10 +50,10 @@ test('calls, failures and tokens of each route, requests in flight, and money on
     prompt: [answered.promptTokensPerSecond, isMultiple(answered.promptTokensPerSecond, usage.prompt_tokens)],
     output: [answered.outputTokensPerSecond, isMultiple(answered.outputTokensPerSecond, usage.completion_tokens)],
   }).toEqual({ prompt: [expect.any(Number), true], output: [expect.any(Number), true] });
-  const failed = routeOf('failing');
+  const failed = findRoute('failing');
   expect(failed.failedPerSecond).toBeGreaterThan(0);
   expect(failed).toMatchObject({ upstream: 'bad', callsPerSecond: failed.failedPerSecond, outputTokensPerSecond: 0 });
-  expect(routeOf('untraced')).toMatchObject({ upstream: 'secretive', inFlight: 1, callsPerSecond: 0 });
+  expect(findRoute('untraced')).toMatchObject({ upstream: 'secretive', inFlight: 1, callsPerSecond: 0 });
   expect({ replicas, hasHolds: holds.count > 0 && BigInt(holds.amountPicoUsd) > 0n }).toEqual({ replicas: 1, hasHolds: true });
 
   const [totals, second] = text.split('\n');

@@ -79,7 +79,7 @@ export class TracedStack {
     const facts = await startPrivateStack({ env, serviceEnv, services: ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel'] });
     const administrator = await connectAdministrator(facts);
     const tenant = await createTenant(administrator);
-    await administrator.request(catalogApply, { yaml: catalogOf(good, bad) });
+    await administrator.request(catalogApply, { yaml: renderCatalog(good, bad) });
     await untilOffered(facts.gatewayUrl, tenant.apiKey, MODELS);
     return new TracedStack(collector, facts, good, bad, administrator, tenant);
   }
@@ -126,12 +126,12 @@ export class TracedStack {
 
   /** Returns `traceparent` of each call that the upstreams got for a request, those of the failing one first. */
   async received(traceId: string): Promise<(string | undefined)[]> {
-    return (await Promise.all([this.bad, this.good].map((upstream) => callsOf(upstream, traceId)))).flat();
+    return (await Promise.all([this.bad, this.good].map((upstream) => readCalls(upstream, traceId)))).flat();
   }
 
   /** Resolves when the good upstream has the request. */
   async untilReceived(traceId: string): Promise<void> {
-    while ((await callsOf(this.good, traceId)).length === 0) await delay(20);
+    while ((await readCalls(this.good, traceId)).length === 0) await delay(20);
   }
 
   /** Returns all log lines. */
@@ -164,7 +164,7 @@ export class TracedStack {
 }
 
 /** Returns `traceparent` of each call for a request, whose prompt has the trace id. */
-async function callsOf({ url }: SimServer, traceId: string): Promise<(string | undefined)[]> {
+async function readCalls({ url }: SimServer, traceId: string): Promise<(string | undefined)[]> {
   const response = await fetch(`${url}/sim/requests?limit=1000`);
   const requests = (await response.json()) as { headers: Record<string, string>; body: unknown }[];
   return requests.filter(({ body }) => JSON.stringify(body).includes(traceId)).map(({ headers }) => headers.traceparent);
@@ -172,7 +172,7 @@ async function callsOf({ url }: SimServer, traceId: string): Promise<(string | u
 
 const MODELS: Required<Asked>['model'][] = ['traced', 'untraced', 'failover', 'failing'];
 
-function catalogOf(good: SimServer, bad: SimServer): string {
+function renderCatalog(good: SimServer, bad: SimServer): string {
   const upstream = (id: string, { url }: SimServer) => ({
     ...{ id, kind: 'openai-chat', baseUrl: `${url}/v1`, allowPrivateNetwork: true, apiKeyEnv: 'UPSTREAM_KEY_TRACED' },
   });
@@ -194,7 +194,7 @@ export function named(spans: readonly CollectedSpan[], name: string): CollectedS
   return spans.find((span) => span.name === name);
 }
 
-/** Returns the tree of a request as `treeOf` writes it. */
+/** Returns the tree of a request as `renderTree` writes it. */
 export function treeWith(path: string, attempts = ['tollgate-inference-proxy client chat sim-fast'], failed = ''): string[] {
   return [
     `tollgate-gateway server POST ${path}${failed}`,

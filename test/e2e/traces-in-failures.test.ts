@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { treeOf, treesOf } from '#testing/trace-collector.js';
+import { renderTree, renderTrees } from '#testing/trace-collector.js';
 import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
 import {
   type Asked,
@@ -40,7 +40,7 @@ test('the inference-proxy dies in the middle of requests: each is one tree, with
   const trees = running.map(({ path }) => treeWith(path, [], ' FAILED').filter((line) => !line.includes('inference-proxy')));
   await Promise.all(running.map(({ traceId }, at) => traced.collected(traceId, trees[at]?.length ?? 0)));
   await traced.allCollected();
-  expect(running.map(({ traceId }) => treeOf(traced.collector.of(traceId)))).toEqual(trees);
+  expect(running.map(({ traceId }) => renderTree(traced.collector.of(traceId)))).toEqual(trees);
 });
 
 test('the gateway dies in the middle of requests: billing and the inference-proxy, which settles, export their parts of one trace', async () => {
@@ -61,7 +61,7 @@ test('the gateway dies in the middle of requests: billing and the inference-prox
   await Promise.all(running.map(({ traceId }, at) => traced.collected(traceId, trees[at]?.flat().length ?? 0)));
   await traced.allCollected();
   const spans = running.map(({ traceId }) => traced.collector.of(traceId));
-  expect(spans.map(treesOf)).toEqual(trees);
+  expect(spans.map(renderTrees)).toEqual(trees);
   // Both parts are below spans of the gateway that died with it.
   const parents = spans.map((all) =>
     all.filter(({ name }) => name === 'apply reserve' || name === 'generate').map(({ parentId }) => parentId),
@@ -92,7 +92,7 @@ test('billing dies while it settles: one tree, with the retry as an event', asyn
   while (!(await reader.read()).done);
   await traced.facts.kill('billing');
   const spans = await traced.collected(traceId, 8);
-  expect(treeOf(spans)).toEqual(treeWith('/v1/chat/completions'));
+  expect(renderTree(spans)).toEqual(treeWith('/v1/chat/completions'));
   const settle = named(spans, 'settle');
   expect(settle?.events[0]).toMatchObject({ name: 'retry', attributes: { 'error.type': expect.any(String) } });
   expect(settle?.attributes['tollgate.status']).toBe('settled');
@@ -143,11 +143,11 @@ test('a collector that never answers: requests are answered, what does not fit i
   const statuses: number[] = [];
   for (let count = 0; count < 40; count++) statuses.push((await traced.ask()).status);
   expect(new Set(statuses)).toEqual(new Set([200]));
-  expect(await spansOf('dropped')).toBeGreaterThan(0);
+  expect(await countSpans('dropped')).toBeGreaterThan(0);
   collector.answer = answer;
   for (const release of stuck) release();
   const { traceId } = await traced.ask();
-  expect(treeOf(await traced.collected(traceId, 8))).toEqual(treeWith('/v1/chat/completions'));
+  expect(renderTree(await traced.collected(traceId, 8))).toEqual(treeWith('/v1/chat/completions'));
 });
 
 test('requests do not notice that the collector is gone', async () => {
@@ -183,7 +183,7 @@ function signInToPanel(): Promise<Response> {
 }
 
 /** Returns how many spans of the gateway have come to this end. */
-async function spansOf(outcome: string): Promise<number> {
+async function countSpans(outcome: string): Promise<number> {
   const metrics = await (await fetch(`${traced.facts.opsUrls.gateway}/metrics`)).text();
   return Number(new RegExp(`^tollgate_trace_spans_total\\{outcome="${outcome}"\\} (\\d+)$`, 'm').exec(metrics)?.[1]);
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { requestShow } from '#contracts/billing/requests.js';
 import { createTenant, type Tenant } from '#testing/tenant.js';
-import { type CollectedSpan, treeOf } from '#testing/trace-collector.js';
+import { type CollectedSpan, renderTree } from '#testing/trace-collector.js';
 import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
 import { named, REPLY_WORD, TracedStack, treeWith } from './traced-stack.js';
 
@@ -26,7 +26,7 @@ describe.each(REQUESTS)(
       const { traceId, status, text } = await traced.ask({ format, stream });
       expect([status, text.includes(REPLY_WORD)]).toEqual([200, true]);
       const spans = await wholeTrace(traceId, 8);
-      expect(treeOf(spans)).toEqual(treeWith(path));
+      expect(renderTree(spans)).toEqual(treeWith(path));
       expect(await traced.received(traceId)).toEqual(attemptContexts(spans));
       expect(spans.map(({ traceState }) => traceState)).toEqual(spans.map(({ name }) => (name.startsWith('apply') ? '' : 'vendor=1')));
       const attempt = named(spans, 'chat sim-fast');
@@ -59,7 +59,7 @@ describe.each(REQUESTS)(
       const { traceId, status, text } = await traced.ask({ format, stream, model: 'failover' });
       const spans = await wholeTrace(traceId, 9);
       const attempts = ['tollgate-inference-proxy client chat sim-fast FAILED', 'tollgate-inference-proxy client chat sim-fast'];
-      expect({ status, isWhole: text.includes(REPLY_WORD), tree: treeOf(spans) }).toEqual({
+      expect({ status, isWhole: text.includes(REPLY_WORD), tree: renderTree(spans) }).toEqual({
         status: 200,
         isWhole: true,
         tree: treeWith(path, attempts),
@@ -79,7 +79,7 @@ describe.each(REQUESTS)(
       client.abort();
       await opened;
       const spans = await wholeTrace(traceId, 8);
-      expect(treeOf(spans)).toEqual(treeWith(path));
+      expect(renderTree(spans)).toEqual(treeWith(path));
       expect(await traced.received(traceId)).toEqual(attemptContexts(spans));
       expect(named(spans, 'chat sim-fast')?.attributes['tollgate.outcome']).toBe('cancelled');
     });
@@ -87,7 +87,7 @@ describe.each(REQUESTS)(
     test('of a refusal: it ends at the reserve, and is no failure', async () => {
       const { traceId, status } = await traced.ask({ format, stream, apiKey: poor.apiKey, outputTokensMax: 9_000 });
       const spans = await wholeTrace(traceId, 3);
-      expect({ status, tree: treeOf(spans) }).toEqual({ status: 402, tree: treeWith(path).slice(0, 3) });
+      expect({ status, tree: renderTree(spans) }).toEqual({ status: 402, tree: treeWith(path).slice(0, 3) });
       expect(named(spans, 'apply reserve')?.attributes).toMatchObject({
         'tollgate.status': 'refused',
         'tollgate.code': 'insufficient_balance',
@@ -115,7 +115,7 @@ test.each([true, false])(
   async (withTrace) => {
     const { traceId, requestId } = await traced.ask({ withTrace });
     const spans = await traced.collected(traceId, 8);
-    expect(treeOf(spans)).toEqual(treeWith('/v1/chat/completions'));
+    expect(renderTree(spans)).toEqual(treeWith('/v1/chat/completions'));
     expect(await traced.administrator.request(requestShow, { requestId })).toMatchObject({ requestId, traceId });
   },
 );
@@ -144,7 +144,7 @@ test('of traces that the client did not sample, only the failed request is expor
   expect([fine.status, failed.status, traced.collector.of(fine.traceId)]).toEqual([200, 502, []]);
   const attempt = ['tollgate-inference-proxy client chat sim-fast FAILED'];
   const tree = treeWith('/v1/chat/completions', attempt, ' FAILED').filter((line) => !line.includes('apply reserve'));
-  expect(treeOf(spans)).toEqual(tree);
+  expect(renderTree(spans)).toEqual(tree);
   expect(await traced.untilLogged(2, (line) => line.traceId === failed.traceId)).toEqual([
     expect.objectContaining({ service: 'gateway', msg: 'request', keyId: traced.tenant.keyId, requestId: expect.any(String) }),
     expect.objectContaining({ service: 'inference-proxy', msg: 'upstream call failed', requestId: expect.any(String) }),
@@ -183,16 +183,16 @@ test('histograms of durations lead to the trace of a request that is exported', 
   };
   const open = await scrape('application/openmetrics-text;version=1.0.0');
   const exemplars = open.split('\n').filter((line) => line.includes(' # {trace_id='));
-  const histogramsOf = ({ traceId }: { traceId: string }): string[] =>
+  const findHistograms = ({ traceId }: { traceId: string }): string[] =>
     exemplars.filter((line) => line.includes(traceId)).map((line) => line.split('_bucket{', 1)[0] ?? '');
   // Exemplars of one bucket replace each other.
-  expect([...new Set([...histogramsOf(sampled), ...histogramsOf(failed)])].sort()).toEqual([
+  expect([...new Set([...findHistograms(sampled), ...findHistograms(failed)])].sort()).toEqual([
     'gen_ai_client_operation_duration_seconds',
     'tollgate_gateway_first_content_seconds',
     'tollgate_gateway_request_seconds',
     'tollgate_gateway_reserve_seconds',
   ]);
-  expect(histogramsOf(failed)).toContain('tollgate_gateway_request_seconds');
-  expect(histogramsOf(fine)).toEqual([]);
+  expect(findHistograms(failed)).toContain('tollgate_gateway_request_seconds');
+  expect(findHistograms(fine)).toEqual([]);
   expect((await scrape('*/*')).includes('trace_id')).toBe(false);
 });

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { holdList } from '#contracts/billing/holds.js';
 import { UPSTREAM_KINDS } from '#contracts/catalog.js';
-import { costOf, type Price } from '#money/price.js';
+import { computeCost, type Price } from '#money/price.js';
 import { DIALECT_STREAMS } from '#testing/dialect-streams.js';
 import { chunked, type Fault, FaultServer, LAST_CHUNK, replyHead, send } from '#testing/fault-server.js';
 import { createTenant, untilNoHolds } from '#testing/tenant.js';
@@ -58,22 +58,22 @@ beforeAll(async () => {
       return { column, server, stack: system.as(tenant) };
     }),
   );
-  await system.offer(lanes.flatMap(({ column, server }) => [false, true].map((isLate) => upstreamOf(column, server, isLate))));
+  await system.offer(lanes.flatMap(({ column, server }) => [false, true].map((isLate) => toUpstream(column, server, isLate))));
   await Promise.all(
     lanes.map(async (lane) => {
-      for (const way of WAYS.filter((way) => way !== STALLS)) bills.set(nameOf(way, lane.column), await ask(way, lane));
+      for (const way of WAYS.filter((way) => way !== STALLS)) bills.set(formatName(way, lane.column), await ask(way, lane));
     }),
   );
-  for (const lane of lanes) bills.set(nameOf(STALLS, lane.column), await ask(STALLS, lane));
+  for (const lane of lanes) bills.set(formatName(STALLS, lane.column), await ask(STALLS, lane));
 });
 afterAll(async () => {
   await system?.stop();
   await Promise.all((lanes ?? []).map(({ server }) => server.stop()));
 });
 
-function upstreamOf(column: Column, server: FaultServer, isLate: boolean): UpstreamLines {
+function toUpstream(column: Column, server: FaultServer, isLate: boolean): UpstreamLines {
   return {
-    id: idOf(column, isLate),
+    id: makeId(column, isLate),
     kind: column.kind,
     baseUrl: `http://127.0.0.1:${server.port}/v1`,
     allowPrivateNetwork: true,
@@ -89,24 +89,24 @@ async function ask(way: Way, lane: Lane): Promise<{ bill: Bill } | { error: unkn
   );
 }
 
-function nameOf(way: Way, { kind, reasoning }: Column): string {
+function formatName(way: Way, { kind, reasoning }: Column): string {
   return `${way}: ${kind}, ${reasoning}`;
 }
 
-function idOf({ kind, reasoning }: Column, isLate = false): string {
+function makeId({ kind, reasoning }: Column, isLate = false): string {
   return `${kind}-${reasoning}${isLate ? '-late' : ''}`;
 }
 
 /** Expected cells of the table in docs/money.md. */
 function table(): Map<string, string[]> {
-  const cellsOf = (line: string): string[] =>
+  const splitCells = (line: string): string[] =>
     line
       .split('|')
       .slice(1, -1)
       .map((cell) => cell.trim());
   const lines = readFileSync('docs/money.md', 'utf8').split('\n');
   const from = lines.findIndex((line) => line.startsWith('| a client … |'));
-  const [head = [], , ...rows] = lines.slice(from, lines.indexOf('', from)).map(cellsOf);
+  const [head = [], , ...rows] = lines.slice(from, lines.indexOf('', from)).map(splitCells);
   expect(head.slice(1)).toEqual(COLUMNS.map(({ kind, reasoning }) => `${kind}, ${reasoning}`));
   return new Map(rows.map(([way = '', ...cells]) => [way, cells]));
 }
@@ -118,12 +118,12 @@ test('docs/money.md has these rows', () => {
 const CELLS = WAYS.flatMap((way) => COLUMNS.map((column, index) => ({ way, ...column, index })));
 
 test.each(CELLS)('a client $way: $kind, $reasoning', ({ way, index, ...column }) => {
-  const asked = bills.get(nameOf(way, column));
+  const asked = bills.get(formatName(way, column));
   if (asked === undefined || 'error' in asked) throw asked?.error;
   const { bill } = asked;
   expect({ pays: wordsFor(bill, way), cost: BigInt(bill.costPicoUsd) }).toEqual({
     pays: table().get(way)?.[index],
-    cost: costOf(bill.usage, PRICE),
+    cost: computeCost(bill.usage, PRICE),
   });
 });
 
@@ -149,7 +149,7 @@ function post({ column, stack }: Lane, isLate: boolean, body: object, signal: Ab
   return fetch(`${stack.facts.gatewayUrl}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${stack.tenant.apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: idOf(column, isLate), messages: [{ role: 'user', content: 'Hello' }], max_tokens: 10_000, ...body }),
+    body: JSON.stringify({ model: makeId(column, isLate), messages: [{ role: 'user', content: 'Hello' }], max_tokens: 10_000, ...body }),
     signal,
   });
 }
@@ -159,7 +159,7 @@ function counting(text: string, outputTokens: number): string {
   return text.replace(/("(?:completion|output)_tokens":)3\b/g, `$1${outputTokens}`);
 }
 
-function reportOf({ reasoning }: Column, shownTokens: number): number {
+function countReported({ reasoning }: Column, shownTokens: number): number {
   return shownTokens + (reasoning === 'hidden' ? HIDDEN : 0);
 }
 
@@ -167,7 +167,7 @@ async function stop(lane: Lane, stream: boolean): Promise<Bill> {
   const { column, server, stack } = lane;
   const dialect = DIALECT_STREAMS[column.kind];
   const said = `${'word'.repeat(SHOWN)}STOP${'word'.repeat(SHOWN)}`;
-  const outputTokens = reportOf(column, 2 * SHOWN + 1);
+  const outputTokens = countReported(column, 2 * SHOWN + 1);
   server.behave(({ socket }) => {
     if (stream) socket.end(replyHead() + chunked(dialect.opening, dialect.text(said), counting(dialect.ending, outputTokens)) + LAST_CHUNK);
     else socket.end(replyHead({ 'content-type': 'application/json' }) + chunked(counting(dialect.plain(said), outputTokens)) + LAST_CHUNK);
@@ -175,7 +175,7 @@ async function stop(lane: Lane, stream: boolean): Promise<Bill> {
   const response = await post(lane, false, { stream, stop: 'STOP' });
   const text = await response.text();
   expect({ text, isShort: !text.includes('STOP') && text.split('word').length - 1 === SHOWN }).toMatchObject({ isShort: true });
-  const bill = await stack.billOf(response.headers.get('x-request-id') ?? '');
+  const bill = await stack.readBill(response.headers.get('x-request-id') ?? '');
   expect(bill).toMatchObject({ reason: 'completed', usage: { outputTokens } });
   return bill;
 }
@@ -184,7 +184,7 @@ async function leave(lane: Lane, how: { stream: boolean; hasText: boolean; isLat
   const { column, server, stack } = lane;
   const { stream, hasText, isLate } = how;
   const dialect = DIALECT_STREAMS[column.kind];
-  const outputTokens = reportOf(column, 2 * SHOWN);
+  const outputTokens = countReported(column, 2 * SHOWN);
   const begun = Promise.withResolvers<Socket>();
   const goOn = Promise.withResolvers<void>();
   server.behave(async ({ socket }) => {
@@ -207,7 +207,7 @@ async function leave(lane: Lane, how: { stream: boolean; hasText: boolean; isLat
   else await delay(PASSED_ON_MS); // nor that the gateway has noticed the disconnect
   goOn.resolve();
   await untilNoHolds(stack.administrator, stack.tenant.accountId);
-  const bill = await stack.billOf(requestId);
+  const bill = await stack.readBill(requestId);
   expect(bill.reason).toBe('client-disconnected');
   if (bill.usage.outputSource === 'reported') expect(bill.usage.outputTokens).toBe(outputTokens);
   return bill;
@@ -216,7 +216,7 @@ async function leave(lane: Lane, how: { stream: boolean; hasText: boolean; isLat
 /** The client reads only the start of a long reply. */
 async function stall({ column, server, stack }: Lane): Promise<Bill> {
   const { opening, text, ending } = DIALECT_STREAMS[column.kind];
-  const outputTokens = reportOf(column, FLOOD_TOKENS);
+  const outputTokens = countReported(column, FLOOD_TOKENS);
   const piece = chunked(text('x'.repeat(FLOOD_PIECE)));
   const flood: Fault = async ({ socket }) => {
     socket.write(replyHead() + chunked(opening));
@@ -224,10 +224,10 @@ async function stall({ column, server, stack }: Lane): Promise<Bill> {
     socket.end(chunked(counting(ending, outputTokens)) + LAST_CHUNK);
   };
   server.behave(flood);
-  const client = await SlowReader.open(stack, idOf(column), 50_000_000);
+  const client = await SlowReader.open(stack, makeId(column), 50_000_000);
   await untilNoHolds(stack.administrator, stack.tenant.accountId, 40_000);
   client.leave();
-  const bill = await stack.billOf(client.requestId);
+  const bill = await stack.readBill(client.requestId);
   expect(bill.reason).toBe('client-disconnected');
   if (bill.usage.outputSource === 'reported') expect(bill.usage.outputTokens).toBe(outputTokens);
   else expect(bill.usage.outputTokens).toBeGreaterThan(FLOOD_PIECE / 4);

@@ -1,4 +1,4 @@
-import { treeOf } from '#testing/trace-collector.js';
+import { renderTree } from '#testing/trace-collector.js';
 import { TracedStack, treeWith } from './traced-stack.js';
 
 /** Requests whose trace begins at the gateway and is not chosen: no message between the services has a trace context. */
@@ -14,7 +14,7 @@ test.each([false, true])('a request that fails is one tree, without its reserve 
   const spans = await traced.collected(failed.traceId, 7);
   const attempt = ['tollgate-inference-proxy client chat sim-fast FAILED'];
   const tree = treeWith('/v1/chat/completions', attempt, ' FAILED').filter((line) => !line.includes('apply reserve'));
-  expect({ statuses: [fine.status, failed.status], fine: traced.collector.of(fine.traceId), failed: treeOf(spans) }).toEqual({
+  expect({ statuses: [fine.status, failed.status], fine: traced.collector.of(fine.traceId), failed: renderTree(spans) }).toEqual({
     statuses: [200, 502],
     fine: [],
     failed: tree,

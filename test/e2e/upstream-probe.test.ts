@@ -27,18 +27,18 @@ async function tollgate(line: string): Promise<Result> {
   return result;
 }
 
-const textOf = ({ out }: Result): string => out.map(({ text }) => text).join('');
+const joinText = ({ out }: Result): string => out.map(({ text }) => text).join('');
 
 test('probes every model of an upstream in the catalog, and compares the entry', async () => {
   const result = await tollgate('upstreams test local');
-  const lines = textOf(result).split('\n');
+  const lines = joinText(result).split('\n');
   expect({ code: result.code, err: result.err, first: lines[0] }).toEqual({
     code: 0,
     err: '',
     first: expect.stringMatching(/^local \(openai-chat\), model sim-/),
   });
   expect(lines).toEqual(expect.arrayContaining([expect.stringMatching(/^yes +streams /), expect.stringMatching(/^yes +model sim-tiny /)]));
-  expect(textOf(result)).toContain('\nThe catalog entry is correct.');
+  expect(joinText(result)).toContain('\nThe catalog entry is correct.');
 });
 
 test('shows each check when it is done', async () => {
@@ -55,7 +55,7 @@ test.each(['openai-chat', 'openai-responses', 'anthropic-messages'])(
   async (kind) => {
     const result = await tollgate(`upstreams test new --url ${upstreamUrl}/v1 --allow-private-network --model sim-vision --kind ${kind}`);
     expect({ code: result.code, err: result.err }).toEqual({ code: 0, err: '' });
-    const yaml = /^upstreams:\n[\s\S]*/m.exec(textOf(result))?.[0] ?? '';
+    const yaml = /^upstreams:\n[\s\S]*/m.exec(joinText(result))?.[0] ?? '';
     const catalog = parseCatalogFile(yaml, 'new.yaml', () => undefined);
     expect(catalog.upstreams).toMatchObject([{ id: 'new', kind, baseUrl: `${upstreamUrl}/v1` }]);
     expect(catalog.models).toMatchObject([
@@ -66,7 +66,7 @@ test.each(['openai-chat', 'openai-responses', 'anthropic-messages'])(
 
 test('--json prints one document; a missing model gives exit code 1', async () => {
   const result = await tollgate('upstreams test local --model sim-none --json');
-  const { checks, ...report } = JSON.parse(textOf(result)) as UpstreamProbeEnd & { checks: UpstreamCheck[] };
+  const { checks, ...report } = JSON.parse(joinText(result)) as UpstreamProbeEnd & { checks: UpstreamCheck[] };
   expect({ code: result.code, servesText: report.servesText, checks: checks.map(({ id, verdict }) => `${id} ${verdict}`) }).toEqual({
     code: 1,
     servesText: false,
@@ -93,14 +93,14 @@ test.each([
 test('an upstream without a listener', async () => {
   const result = await tollgate('upstreams test new --url http://127.0.0.1:1/v1 --allow-private-network --model m');
   expect(result.code).toBe(1);
-  expect(textOf(result)).toContain('no       reachable                          nothing listens at 127.0.0.1:1');
-  expect(textOf(result)).toMatch(/\nIT CANNOT SERVE PLAIN TEXT\n$/);
+  expect(joinText(result)).toContain('no       reachable                          nothing listens at 127.0.0.1:1');
+  expect(joinText(result)).toMatch(/\nIT CANNOT SERVE PLAIN TEXT\n$/);
 });
 
 test('each test is an audit row with its author [sec-audit-row]', async () => {
   await tollgate('upstreams test local --model sim-tiny');
   await tollgate(`upstreams test nowhere --url ${upstreamUrl}/v1 --allow-private-network --model sim-tiny`);
-  const { entries } = JSON.parse(textOf(await tollgate('audit --action upstream.test --limit 2 --json')));
+  const { entries } = JSON.parse(joinText(await tollgate('audit --action upstream.test --limit 2 --json')));
   const row = { via: 'cli', actor: expect.stringMatching(/^cli\/.+@/), action: 'upstream.test' };
   expect(entries).toMatchObject([
     { ...row, target: 'upstream/nowhere', after: { models: ['sim-tiny'], host: new URL(upstreamUrl).host } },

@@ -82,8 +82,8 @@ describe.each(PROVIDERS)('AI SDK 7, $name', ({ model, providerOptions, thinking 
     const streamed = streamText(request);
     const text = 'The florist feeds a gull and tells a riddle in the small square.';
     const expected = { text, finishReason: 'stop', ...usage(8, 4, 16) };
-    expect({ text: plain.text, finishReason: plain.finishReason, ...countsOf(plain.usage) }).toEqual(expected);
-    expect({ text: await streamed.text, finishReason: await streamed.finishReason, ...countsOf(await streamed.usage) }).toEqual(expected);
+    expect({ text: plain.text, finishReason: plain.finishReason, ...readCounts(plain.usage) }).toEqual(expected);
+    expect({ text: await streamed.text, finishReason: await streamed.finishReason, ...readCounts(await streamed.usage) }).toEqual(expected);
     expect([plain.warnings, await streamed.warnings]).toEqual([[], []]);
   });
 
@@ -97,7 +97,7 @@ describe.each(PROVIDERS)('AI SDK 7, $name', ({ model, providerOptions, thinking 
     const request = ask(CALLS, { tools, stopWhen: isStepCount(3) } as Partial<Request>);
     const streamed = streamText(request);
     for (const steps of [(await generateText(request)).steps, await streamed.steps]) {
-      expect(steps.map(({ text, finishReason, toolResults }) => ({ text, finishReason, results: toolResults.map(resultOf) }))).toEqual([
+      expect(steps.map(({ text, finishReason, toolResults }) => ({ text, finishReason, results: toolResults.map(pickResult) }))).toEqual([
         {
           text: '',
           finishReason: 'tool-calls',
@@ -148,7 +148,7 @@ describe.each(PROVIDERS)('AI SDK 7, $name', ({ model, providerOptions, thinking 
     expect([plain.reasoningText, await streamed.reasoningText].map((text) => text?.length)).toEqual(
       readsReasoning ? [64, 64] : [undefined, undefined],
     );
-    expect([plain.text, countsOf(plain.usage)]).toEqual([await streamed.text, usage(2, 0, 48)]);
+    expect([plain.text, readCounts(plain.usage)]).toEqual([await streamed.text, usage(2, 0, 48)]);
     expect(await streamed.text).toHaveLength(128);
   });
 
@@ -183,18 +183,18 @@ describe.each(PROVIDERS)('AI SDK 7, $name', ({ model, providerOptions, thinking 
   ])('%s: fails at once without a retry [H-5]', async (_name, prepare, [status, ...words]) => {
     const { apiKey, id = 'sim-fast' }: { apiKey: string; id?: string } = await prepare();
     const calls = counting();
-    const error = await failureOf({ model: model(id, apiKey, calls.fetch), providerOptions, prompt: 'x', maxRetries: 2 });
+    const error = await catchFailure({ model: model(id, apiKey, calls.fetch), providerOptions, prompt: 'x', maxRetries: 2 });
     expect([error.statusCode, error.isRetryable, calls.count()]).toEqual([status, false, 1]);
-    expect(words).toContain(wordOf(error.data));
+    expect(words).toContain(readWord(error.data));
   });
 
   test('too many requests: retryable, with Retry-After', async () => {
     const { apiKey } = await createTenant(administrator, { requestsPerMinuteMax: 1 });
     const request = ask('Hello', { model: model('sim-fast', apiKey) });
     await generateText(request);
-    const error = await failureOf(request);
+    const error = await catchFailure(request);
     expect([error.statusCode, error.isRetryable]).toEqual([429, true]);
-    expect(['rate_limit_exceeded', 'rate_limit_error']).toContain(wordOf(error.data));
+    expect(['rate_limit_exceeded', 'rate_limit_error']).toContain(readWord(error.data));
     expect(error.responseHeaders?.['retry-after']).toMatch(/^([1-9]|[1-5]\d|60)$/);
   });
 
@@ -235,13 +235,13 @@ test('without store: false the Responses provider refers to stored items, and ge
   expect(second.finishReason).toBe('stop');
 });
 
-async function failureOf(request: Request): Promise<APICallError> {
+async function catchFailure(request: Request): Promise<APICallError> {
   const error = await generateText(request).catch((cause: unknown) => cause);
   if (!APICallError.isInstance(error)) throw new Error('not an error of a call', { cause: error });
   return error;
 }
 
-function countsOf({ inputTokens, inputTokenDetails, outputTokens, totalTokens }: Awaited<ReturnType<typeof generateText>>['usage']) {
+function readCounts({ inputTokens, inputTokenDetails, outputTokens, totalTokens }: Awaited<ReturnType<typeof generateText>>['usage']) {
   return { inputTokens, cachedTokens: inputTokenDetails.cacheReadTokens, outputTokens, totalTokens };
 }
 
@@ -249,12 +249,12 @@ function usage(inputTokens: number, cachedTokens: number, outputTokens: number) 
   return { inputTokens, cachedTokens, outputTokens, totalTokens: inputTokens + outputTokens };
 }
 
-function resultOf({ toolName, input, output }: { toolName: string; input?: unknown; output?: unknown }) {
+function pickResult({ toolName, input, output }: { toolName: string; input?: unknown; output?: unknown }) {
   return [toolName, input, output];
 }
 
 /** Error code of a format, or its type if it has no codes. */
-function wordOf(data: unknown): unknown {
+function readWord(data: unknown): unknown {
   const { error } = data as { error: { code?: string; type: string } };
   return error.code ?? error.type;
 }

@@ -1,7 +1,7 @@
 import Anthropic, { AuthenticationError, BadRequestError, InternalServerError, NotFoundError } from '@anthropic-ai/sdk';
 import { jsonSchemaOutputFormat } from '@anthropic-ai/sdk/helpers/json-schema';
 import type { Messaging } from '#messaging/messaging.js';
-import { costOf, type Price } from '#money/price.js';
+import { computeCost, type Price } from '#money/price.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant } from '#testing/tenant.js';
 
@@ -44,7 +44,7 @@ test('create: a message with every documented field, billed exactly', async () =
     usage: { cache_read_input_tokens: 1, cache_creation_input_tokens: 0, output_tokens: 12 },
   });
   const { input_tokens, output_tokens } = message.usage;
-  const cost = costOf({ promptTokens: input_tokens + 1, cachedTokens: 1, outputTokens: output_tokens }, price);
+  const cost = computeCost({ promptTokens: input_tokens + 1, cachedTokens: 1, outputTokens: output_tokens }, price);
   expect(BigInt(before.balance_pico_usd) - BigInt(after.balance_pico_usd)).toBe(cost);
 });
 

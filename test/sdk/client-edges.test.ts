@@ -33,7 +33,7 @@ const chat = (text: string) => ({ model: 'sim-fast', messages: [{ role: 'user' a
 const responses = (text: string) => ({ model: 'sim-fast', input: text });
 const messages = (text: string) => ({ ...chat(text), max_tokens: 200 });
 
-const failureOf = (work: PromiseLike<unknown>): Promise<unknown> =>
+const catchFailure = (work: PromiseLike<unknown>): Promise<unknown> =>
   Promise.resolve(work).then(
     () => undefined,
     (error: unknown) => error,
@@ -49,11 +49,11 @@ test('a request that the upstream rejects: the reason, one request, nothing bill
     () => new PreviousOpenAI({ apiKey, baseURL: `${gatewayUrl}/v1`, fetch: counted }).chat.completions.create(chat(text)),
   ]) {
     sent = 0;
-    const error = await failureOf(work());
+    const error = await catchFailure(work());
     expect([error, sent]).toEqual([expect.objectContaining({ status: 400, code: 'invalid_request', message }), 1]);
   }
   sent = 0;
-  const error = await failureOf(anthropic().messages.create(messages(text)));
+  const error = await catchFailure(anthropic().messages.create(messages(text)));
   expect(error).toBeInstanceOf(AnthropicBadRequestError);
   expect([error, sent]).toEqual([expect.objectContaining({ status: 400, type: 'invalid_request_error', message }), 1]);
   expect(await readBalance(gatewayUrl, apiKey)).toEqual(before);
@@ -61,12 +61,14 @@ test('a request that the upstream rejects: the reason, one request, nothing bill
 
 test('a tool result without its call names the field [T-54]', async () => {
   const tool = { role: 'tool' as const, tool_call_id: 'gone', content: 'x' };
-  const inChat = await failureOf(openai().chat.completions.create({ ...chat('x'), messages: [...chat('x').messages, tool] }));
+  const inChat = await catchFailure(openai().chat.completions.create({ ...chat('x'), messages: [...chat('x').messages, tool] }));
   expect(inChat).toMatchObject({ status: 400, code: 'invalid_request', param: 'messages[1].tool_call_id' });
   const output = { type: 'function_call_output' as const, call_id: 'gone', output: 'x' };
-  expect(await failureOf(openai().responses.create({ model: 'sim-fast', input: [output] }))).toMatchObject({ param: 'input[0].call_id' });
+  expect(await catchFailure(openai().responses.create({ model: 'sim-fast', input: [output] }))).toMatchObject({
+    param: 'input[0].call_id',
+  });
   const content = [{ type: 'tool_result' as const, tool_use_id: 'gone', content: 'x' }];
-  expect(await failureOf(anthropic().messages.create({ ...messages('x'), messages: [{ role: 'user', content }] }))).toMatchObject({
+  expect(await catchFailure(anthropic().messages.create({ ...messages('x'), messages: [{ role: 'user', content }] }))).toMatchObject({
     type: 'invalid_request_error',
     message: expect.stringContaining('messages[0].content[0].tool_use_id'),
   });
@@ -82,7 +84,10 @@ test.each([
   expect(entry).toMatchObject({ type: 'model', id: 'sim-fast', display_name: expect.any(String), created_at: expect.any(String) });
   expect(new Date(entry?.created_at ?? '').getTime()).toBeGreaterThan(0);
   expect(await client().models.retrieve('sim-fast')).toEqual(entry);
-  expect(await failureOf(client().models.retrieve('none'))).toMatchObject({ status: 404, error: { error: { type: 'not_found_error' } } });
+  expect(await catchFailure(client().models.retrieve('none'))).toMatchObject({
+    status: 404,
+    error: { error: { type: 'not_found_error' } },
+  });
 });
 
 test('the limit of requests is in the headers of each format, plain and streamed [T-55]', async () => {
@@ -127,11 +132,11 @@ test('allowed_tools: no other tool is called', async () => {
 
 test('parallel_tool_calls: false reaches the model: one call', async () => {
   const tools = ['alpha', 'beta'].map((name) => ({ type: 'function' as const, function: { name, parameters: { type: 'object' } } }));
-  const callsOf = async (parallel_tool_calls: boolean): Promise<number | undefined> => {
+  const countCalls = async (parallel_tool_calls: boolean): Promise<number | undefined> => {
     const { choices } = await openai().chat.completions.create({ ...chat('call alpha, call beta'), tools, parallel_tool_calls });
     return choices[0]?.message.tool_calls?.length;
   };
-  expect([await callsOf(true), await callsOf(false)]).toEqual([2, 1]);
+  expect([await countCalls(true), await countCalls(false)]).toEqual([2, 1]);
 });
 
 test('an empty key in the environment, which SDK 0.x sends beside its bearer token, is absent', async () => {
@@ -140,7 +145,7 @@ test('an empty key in the environment, which SDK 0.x sends beside its bearer tok
 });
 
 test.each([{ logprobs: true }, { top_logprobs: 2, logprobs: true }])('%j is refused, naming the field', async (fields) => {
-  const error = await failureOf(openai().chat.completions.create({ ...chat('x'), ...fields }));
+  const error = await catchFailure(openai().chat.completions.create({ ...chat('x'), ...fields }));
   expect(error).toBeInstanceOf(BadRequestError);
   expect(error).toMatchObject({ code: 'invalid_request', param: expect.stringMatching(/logprobs/) });
 });
@@ -159,7 +164,7 @@ describe('retries that the client makes by itself', () => {
   });
 
   test('a hopeless one is not', async () => {
-    expect(await failureOf(openai({ apiKey: 'tg_live_wrong' }).chat.completions.create(chat('x')))).toMatchObject({ status: 401 });
+    expect(await catchFailure(openai({ apiKey: 'tg_live_wrong' }).chat.completions.create(chat('x')))).toMatchObject({ status: 401 });
     expect(sent).toBe(1);
   });
 });

@@ -42,8 +42,8 @@ describe.each(FORMATS)('LangChain, $name', ({ open, counts }) => {
     const prompt = 'Hello there [[sim tokens=5]] now';
     const plain = await open('sim-fast').invoke(prompt);
     const streamed = await folded(open('sim-fast').stream(prompt));
-    expect([plain.text, countsOf(plain)]).toEqual([streamed.text, counts.plain]);
-    expect([streamed.text.length, countsOf(streamed)]).toEqual([20, counts.streamed]);
+    expect([plain.text, readCounts(plain)]).toEqual([streamed.text, counts.plain]);
+    expect([streamed.text.length, readCounts(streamed)]).toEqual([20, counts.streamed]);
   });
 
   test('tools: calls, plain and streamed, and the answer to their results', async () => {
@@ -83,6 +83,6 @@ async function folded(stream: Promise<AsyncIterable<AIMessageChunk>>): Promise<A
   return whole;
 }
 
-function countsOf({ usage_metadata: usage }: AIMessage | AIMessageChunk): unknown[] {
+function readCounts({ usage_metadata: usage }: AIMessage | AIMessageChunk): unknown[] {
   return [usage?.input_tokens, usage?.output_tokens, usage?.total_tokens];
 }

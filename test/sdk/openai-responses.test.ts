@@ -22,7 +22,7 @@ function ask(input: string | ResponseInputItem[], over: object = {}) {
 }
 
 /** The parts of a reply that are the same for every reply to a request. */
-function sayingOf({ output, status, usage }: Response) {
+function readSaying({ output, status, usage }: Response) {
   const items = output.map((item) => ({ ...item, id: undefined, call_id: 'call_id' in item ? 'x' : undefined }));
   return { items, status, usage };
 }
@@ -38,7 +38,7 @@ test('plain, streamed and with the helper: the same reply and usage', async () =
   let last: ResponseStreamEvent | undefined;
   for await (const event of await client.responses.create({ ...request, stream: true })) last = event;
   expect(last).toMatchObject({ type: 'response.completed', response: { usage: plain.usage } });
-  if (last?.type === 'response.completed') expect(sayingOf(last.response)).toEqual(sayingOf(plain));
+  if (last?.type === 'response.completed') expect(readSaying(last.response)).toEqual(readSaying(plain));
 });
 
 const weather: Tool = {

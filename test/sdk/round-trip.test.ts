@@ -11,7 +11,7 @@ import { aiSdk } from './round-trip/ai-sdk-clients.js';
 import { TURNS } from './round-trip/conversation.js';
 import { expectedPrompts } from './round-trip/expected-prompts.js';
 import { type Converse, chatRunTools, messagesLoop, messagesToolRunner, responsesLoop } from './round-trip/official-clients.js';
-import { entriesOf, ROUTES, startUpstreams, takePrompts, type Upstreams } from './round-trip/upstreams.js';
+import { listEntries, ROUTES, startUpstreams, takePrompts, type Upstreams } from './round-trip/upstreams.js';
 
 /**
  * Every client holds a conversation of five turns with tools, with its own helpers, at an upstream of every dialect. The prompt at the
@@ -27,10 +27,10 @@ let apiKey: string;
 beforeAll(async () => {
   [administrator, upstreams] = await Promise.all([connectAdministrator(catalogStack()), startUpstreams()]);
   ({ apiKey } = await createTenant(administrator));
-  await offerModels(administrator, catalogStack(), apiKey, entriesOf(upstreams));
+  await offerModels(administrator, catalogStack(), apiKey, listEntries(upstreams));
 });
 afterAll(async () => {
-  await withdrawModels(administrator, entriesOf(upstreams));
+  await withdrawModels(administrator, listEntries(upstreams));
   await administrator.close();
   await Promise.all(Object.values(upstreams).map((sim) => sim.close()));
 });

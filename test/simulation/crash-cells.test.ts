@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import type { Event, Step } from './crash-matrix.js';
-import { billOf, REPORTED } from './request-story.js';
+import { computeBill, REPORTED } from './request-story.js';
 import { CACHE_WRITES, HIDDEN_TOKENS, type Script } from './simulated-upstream.js';
 import { runRequest } from './world.js';
 
@@ -113,12 +113,12 @@ const MATRIX: Record<string, { steps: Step[] } & Record<Who, Endings>> = {
 const WHO = Object.keys(EVENT_OF) as Who[];
 
 test('docs/settlement.md has these rows and columns', () => {
-  const cellsOf = (line: string): string[] => line.split('|').map((cell) => cell.trim());
+  const splitCells = (line: string): string[] => line.split('|').map((cell) => cell.trim());
   const lines = readFileSync('docs/settlement.md', 'utf8').split('\n');
   const table = lines.slice(lines.findIndex((line) => line.startsWith('| | gateway |')));
   const [head = '', , ...rows] = table.slice(0, table.indexOf(''));
-  expect(cellsOf(head).slice(2, -1)).toEqual(WHO);
-  expect(rows.map((row) => cellsOf(row)[1])).toEqual(Object.keys(MATRIX));
+  expect(splitCells(head).slice(2, -1)).toEqual(WHO);
+  expect(rows.map((row) => splitCells(row)[1])).toEqual(Object.keys(MATRIX));
 });
 
 const CELLS = Object.entries(MATRIX).flatMap(([row, { steps, ...cells }]) =>
@@ -130,7 +130,7 @@ test.each(CELLS)('%s: %s', async (_row, _who, steps, event, endings) => {
     const allowed = Array.isArray(endings) ? endings : endings[kind];
     for (const step of steps) {
       for (const seed of SEEDS) {
-        const ending = await endingOf(seed, kind === 'streamed', step, event);
+        const ending = await findEnding(seed, kind === 'streamed', step, event);
         expect({ kind, step, seed, ending, isAsDocumented: allowed.includes(ending) }).toMatchObject({ isAsDocumented: true });
       }
     }
@@ -150,16 +150,16 @@ test('a plain reply that takes almost ten minutes arrives, over a hundred leases
     totalMs,
   };
   const { story, cost } = await runRequest(1, script);
-  const bill = billOf(story, { ...REPORTED, ...CACHE_WRITES, promptTokens: 9, outputTokens: 6 });
+  const bill = computeBill(story, { ...REPORTED, ...CACHE_WRITES, promptTokens: 9, outputTokens: 6 });
   expect([story.outcome, cost, story.settledBy]).toEqual(['completed', bill, ['gateway']]);
 });
 
-async function endingOf(seed: number, stream: boolean, step: Step, event: Event): Promise<string> {
+async function findEnding(seed: number, stream: boolean, step: Step, event: Event): Promise<string> {
   const script: Script = { connectMs: 1, firstByteMs: 60 * seed, paceMs: 80 * seed, chunks: 6, ending: 'good', stream, hides: false };
   const { story, cost } = await runRequest(seed, script, { step, event });
   const usage = { ...REPORTED, promptTokens: 9 };
-  const whole = billOf(story, { ...usage, ...CACHE_WRITES, outputTokens: 6 + (script.hides ? HIDDEN_TOKENS : 0) });
-  const prompt = billOf(story, { ...usage, promptTokens: story.promptTokensEstimate });
+  const whole = computeBill(story, { ...usage, ...CACHE_WRITES, outputTokens: 6 + (script.hides ? HIDDEN_TOKENS : 0) });
+  const prompt = computeBill(story, { ...usage, promptTokens: story.promptTokensEstimate });
   const parts = new Map<bigint | undefined, string>([
     [prompt, 'the prompt'],
     [whole, 'the whole'],

@@ -183,13 +183,13 @@ describe('accounts that ask for far more than the servers can take', () => {
     const servers = { a: { concurrencyMax: 25 }, b: { concurrencyMax: 25 } };
     const alone: number[] = [];
     await withSeeds({ servers }, async (fleet) => {
-      await fleet.trafficOf(OTHER, 20 * SECOND);
+      await fleet.sendTraffic(OTHER, 20 * SECOND);
       await fleet.calm();
       alone.push(...fleet.firstContentMs('other'));
     });
     const beside: number[] = [];
     await withSeeds({ servers }, async (fleet) => {
-      await fleet.trafficOf({ ...OTHER, ...greedy }, 20 * SECOND);
+      await fleet.sendTraffic({ ...OTHER, ...greedy }, 20 * SECOND);
       await fleet.calm();
       expect(fleet.failures.filter(({ accountId }) => accountId === 'other')).toEqual([]);
       expect(fleet.failures.length).toBeGreaterThan(1_000);
@@ -201,7 +201,7 @@ describe('accounts that ask for far more than the servers can take', () => {
 
   test('have equal shares of what is served', async () => {
     await withSeeds({ servers: { a: { concurrencyMax: 50 } } }, async (fleet) => {
-      await fleet.trafficOf({ first: 200, second: 400, third: 800 }, 20 * SECOND);
+      await fleet.sendTraffic({ first: 200, second: 400, third: 800 }, 20 * SECOND);
       await fleet.calm();
       const served = ['first', 'second', 'third'].map((account) => fleet.firstContentMs(account).length);
       expect(Math.max(...served) / Math.min(...served)).toBeLessThan(1.2);

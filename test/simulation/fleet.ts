@@ -125,7 +125,7 @@ export class Fleet {
   }
 
   /** Sends the requests of these accounts for `forMs`. */
-  async trafficOf(requestsPerSecond: Record<string, number>, forMs: number): Promise<void> {
+  async sendTraffic(requestsPerSecond: Record<string, number>, forMs: number): Promise<void> {
     for (const [account, rate] of Object.entries(requestsPerSecond)) this.schedule(forMs, rate, () => account);
     await this.time.run(forMs);
   }

@@ -79,17 +79,17 @@ export class Governance {
   /** Answers a look-up, as billing does. */
   resolve(keyDigest: string): ResolvedKey {
     const key = this.keys.find(({ digest }) => digest === keyDigest);
-    const validForMs = this.endOf(key?.keyId) - Date.now();
+    const validForMs = this.findEnd(key?.keyId) - Date.now();
     if (!key || validForMs <= 0) throw new ServiceError('invalid_api_key', 'The API key is not valid or has been revoked.');
     return { ...TEST_CALLER, keyId: key.keyId, ...(Number.isFinite(validForMs) && { validForMs }) };
   }
 
   /** Time at which a key ends. Infinity: never. */
-  endOf(keyId: string | undefined): number {
+  findEnd(keyId: string | undefined): number {
     return this.model.keys.get(keyId ?? '')?.expiresAt ?? 0;
   }
 
-  keyIdOf(apiKey: string): string | undefined {
+  findKeyId(apiKey: string): string | undefined {
     return this.keys.find((key) => key.apiKey === apiKey)?.keyId;
   }
 
@@ -98,12 +98,12 @@ export class Governance {
     return this.budgets.flatMap((budget) => {
       // All keys are of one lineage, so the budget of the key counts every request.
       const counted = stories.filter(({ keyId }) => keyId !== undefined);
-      const amountOf = ({ holdId = '', usedTokens }: RequestStory): bigint =>
+      const measure = ({ holdId = '', usedTokens }: RequestStory): bigint =>
         budget.unit === 'usd' ? (this.model.costs.get(holdId) ?? 0n) : BigInt(usedTokens);
-      const windowOf = ({ heldAt }: RequestStory): string => (budget.period === 'day' ? new Date(heldAt).toISOString().slice(0, 10) : '');
-      const groups = Map.groupBy(counted, (story) => `${windowOf(story)} ${story.attribution[budget.dimension ?? ''] ?? ''}`);
+      const findWindow = ({ heldAt }: RequestStory): string => (budget.period === 'day' ? new Date(heldAt).toISOString().slice(0, 10) : '');
+      const groups = Map.groupBy(counted, (story) => `${findWindow(story)} ${story.attribution[budget.dimension ?? ''] ?? ''}`);
       return [...groups]
-        .map(([group, members]) => ({ group, sum: members.reduce((sum, story) => sum + amountOf(story), 0n) }))
+        .map(([group, members]) => ({ group, sum: members.reduce((sum, story) => sum + measure(story), 0n) }))
         .filter(({ sum }) => sum > budget.limit)
         .map(({ group, sum }) => `${sum} was used of the budget of the ${budget.budgetId} ${group}, which has ${budget.limit}`);
     });

@@ -52,7 +52,7 @@ export class Network {
   }
 
   /** A random server of the subject, as in a queue group; undefined without one. */
-  serverOf(subject: string): Process | undefined {
+  findServer(subject: string): Process | undefined {
     return this.random.pick([...this.processes].filter((process) => process.serves(subject)));
   }
 
@@ -158,7 +158,7 @@ export class Process implements Messaging {
       const fail = (failure: MessagingError): void => end(() => reject(failure));
       const timer = setTimeout(() => fail(new MessagingError('timeout', `No answer to ${endpoint.subject} in time.`)), timeoutMs);
       this.waiting.add(fail);
-      const server = this.network.serverOf(endpoint.subject);
+      const server = this.network.findServer(endpoint.subject);
       if (server === undefined) {
         this.network.send(this, () => fail(new MessagingError('unavailable', `No service listens on ${endpoint.subject}.`)));
         return;
@@ -177,7 +177,7 @@ export class Process implements Messaging {
   }
 
   openStream<Request extends object, Event>(endpoint: StreamEndpoint<Request, Event>, payload: Request): EventStream<Event> {
-    const server = this.network.isUp && this.isAlive ? this.network.serverOf(endpoint.subject) : undefined;
+    const server = this.network.isUp && this.isAlive ? this.network.findServer(endpoint.subject) : undefined;
     const stream = new SimulatedStream<Event>(this.network, this, server);
     if (!this.isAlive) return stream;
     const isGone = (): boolean => server?.isAlive !== true;

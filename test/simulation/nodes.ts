@@ -23,7 +23,7 @@ import { ADAPTERS } from '../../apps/inference-proxy/src/upstreams/adapters.js';
 import { CAPABILITIES } from '../../apps/inference-proxy/test/conformance.js';
 import { type Network, Process } from './network.js';
 import type { SimulatedDatabase } from './simulated-database.js';
-import { HIDDEN_TOKENS, numberOf, type Script, simulatedPool, type UpstreamObserver } from './simulated-upstream.js';
+import { HIDDEN_TOKENS, hashNumber, type Script, simulatedPool, type UpstreamObserver } from './simulated-upstream.js';
 
 const SILENT = { info() {}, warn() {}, error() {}, debug() {} } as unknown as Logger;
 const LANES = 2;
@@ -61,7 +61,7 @@ interface Keys {
   /** Answers a look-up. Throws for a key that has ended. */
   resolve(keyDigest: string): ResolvedKey;
   /** Time at which a key ends. Infinity: never. */
-  endOf(keyId: string | undefined): number;
+  findEnd(keyId: string | undefined): number;
 }
 
 /** A billing service with its own lanes and reaper on the shared database. */
@@ -143,7 +143,7 @@ export class BillingNode {
       });
       outcomes.settles.forEach((outcome, position) => {
         const settle = settles[position] as Settle;
-        if (outcome.status === 'settled') this.observer.settled(settle, this.settlerOf(settle));
+        if (outcome.status === 'settled') this.observer.settled(settle, this.makeSettler(settle));
       });
       const next = { settles: outcomes.settles.values(), reserves: outcomes.reserves.values() };
       return items.map((item) => ('amountPicoUsd' in item ? next.reserves.next().value : next.settles.next().value) as SettleOutcome);
@@ -158,7 +158,7 @@ export class BillingNode {
     return this.database.commit(this.process, work, before, after);
   }
 
-  private settlerOf(settle: Settle): Settler {
+  private makeSettler(settle: Settle): Settler {
     if (settle.reason === 'lease-expired') return 'reaper';
     return this.fromProxies.has(settle) ? 'proxy' : 'gateway';
   }
@@ -167,7 +167,7 @@ export class BillingNode {
   private renew(renewals: readonly HoldRenewal[]): Promise<boolean[]> {
     return this.commit(() => {
       const { holds } = this.database.model;
-      const mayCall = renewals.map(({ holdId }) => this.keys.endOf(holds.get(holdId)?.keyId) > Date.now());
+      const mayCall = renewals.map(({ holdId }) => this.keys.findEnd(holds.get(holdId)?.keyId) > Date.now());
       return this.database.renew(renewals, this.readings).map((renewed, position) => renewed && mayCall[position] === true);
     });
   }
@@ -223,7 +223,7 @@ export class ProxyNode {
     });
     const dependencies: InferenceDependencies = {
       routes: {
-        acquire: ({ request }) => callOn(pool, scripts[numberOf(JSON.stringify(request.turns))] as Script),
+        acquire: ({ request }) => callOn(pool, scripts[hashNumber(JSON.stringify(request.turns))] as Script),
         retryAfterSeconds: () => 1,
       },
       leases: this.leases,

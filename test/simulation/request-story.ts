@@ -75,7 +75,7 @@ export function judge(story: RequestStory, cost: bigint | undefined, { fundsAreS
   const { holdId, record, outcome, clientGone, sawContent } = story;
   const gatewayLived = story.gateway?.process.isAlive === true;
   const faults: string[] = [];
-  const code = codeOf(story);
+  const code = readCode(story);
   if (code === 'insufficient_balance' && !fundsAreScarce) faults.push('it was refused, and there is money');
   if (code === 'invalid_api_key' && !keyEnded) faults.push('it was refused, and its key is valid');
   if (gatewayLived && outcome === undefined) faults.push('its gateway lives and never answered');
@@ -86,7 +86,7 @@ export function judge(story: RequestStory, cost: bigint | undefined, { fundsAreS
   } else {
     if (cost > story.amount) faults.push(`cost ${cost}, held ${story.amount}`);
     if (cost > mostOwed(story, keyEnded)) faults.push(`cost ${cost}, but the upstream had given ${story.producedTokens} tokens`);
-    const owed = costOf(record.usage, story);
+    const owed = computeCost(record.usage, story);
     // A late settlement writes off missing money. No request costs more than its reported usage.
     const isWrong = cost > owed || (cost < owed && !fundsAreScarce);
     if (outcome === 'completed' && gatewayLived && isWrong) faults.push(`cost ${cost}, owed ${owed}`);
@@ -97,13 +97,13 @@ export function judge(story: RequestStory, cost: bigint | undefined, { fundsAreS
 }
 
 /** Code of the error that the client got; undefined without one. */
-export function codeOf({ error }: RequestStory): string | undefined {
+export function readCode({ error }: RequestStory): string | undefined {
   return error instanceof GatewayError ? error.code : undefined;
 }
 
 /** Cost of the usage, within the hold. */
-export function billOf(story: RequestStory, usage: Usage): bigint {
-  return costOf(usage, story);
+export function computeBill(story: RequestStory, usage: Usage): bigint {
+  return computeCost(usage, story);
 }
 
 /** Cost of the upstream's output, at the larger of report and estimate. */
@@ -113,10 +113,10 @@ function mostOwed(story: RequestStory, keyEnded: boolean): bigint {
   if (producedTokens === 0 && !clientGone.signal.aborted && !keyEnded) return 0n;
   const shown = script.ending === 'more than asked for' && upstreamReported ? 1_000_000 : producedTokens;
   const outputTokens = shown + (script.hides ? HIDDEN_TOKENS : 0);
-  return costOf({ ...REPORTED, promptTokens: PROMPT_TOKENS + 100, outputTokens }, story);
+  return computeCost({ ...REPORTED, promptTokens: PROMPT_TOKENS + 100, outputTokens }, story);
 }
 
-function costOf(usage: Usage | undefined, { amount, price }: RequestStory): bigint {
+function computeCost(usage: Usage | undefined, { amount, price }: RequestStory): bigint {
   if (usage === undefined || usage.promptTokens + usage.outputTokens === 0) return 0n;
   const { inputPicoUsd, cacheWritePicoUsd = 0n, cacheWrite1hPicoUsd = 0n, outputPicoUsd, requestPicoUsd = 0n } = price;
   const { promptTokens, cacheWriteTokens = 0, cacheWrite1hTokens = 0, outputTokens } = usage;

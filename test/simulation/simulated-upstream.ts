@@ -51,7 +51,7 @@ export interface UpstreamObserver {
 export function simulatedPool(scripts: readonly Script[], observer: UpstreamObserver): Dispatcher {
   return {
     dispatch({ body }: { body: string }, handler: Required<Dispatcher.DispatchHandler>): boolean {
-      const index = numberOf(body);
+      const index = hashNumber(body);
       new Call(index, scripts[index] as Script, handler, observer).begin();
       return true;
     },
@@ -59,7 +59,7 @@ export function simulatedPool(scripts: readonly Script[], observer: UpstreamObse
 }
 
 /** Number of the request with this text. */
-export function numberOf(text: string): number {
+export function hashNumber(text: string): number {
   return Number(/request (\d+)\./.exec(text)?.[1]);
 }
 

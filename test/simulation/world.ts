@@ -15,7 +15,7 @@ import { Governance } from './governance.js';
 import { Network, type NetworkFaults } from './network.js';
 import { BillingNode, GatewayNode, MODEL, ProxyNode, type Settler } from './nodes.js';
 import { Random } from './random.js';
-import { codeOf, judge, RequestStory } from './request-story.js';
+import { judge, RequestStory, readCode } from './request-story.js';
 import { SimulatedDatabase } from './simulated-database.js';
 import { chooseScript, type Script } from './simulated-upstream.js';
 import { VirtualTime } from './virtual-time.js';
@@ -68,7 +68,7 @@ export function runRequest(seed: number, script: Script, fault?: PlannedFault): 
     const violations = world.violations();
     if (fault !== undefined && matrix.of(fault.step, fault.event) !== 1) violations.push('the request did not come to its fault');
     if (violations.length > 0) throw new Error(`seed ${seed}: ${violations.join('; ')}`);
-    return { story, cost: world.costOf(story) };
+    return { story, cost: world.readCost(story) };
   });
 }
 
@@ -185,14 +185,14 @@ class World {
     const counts: Record<string, number> = {};
     for (const story of this.stories) {
       const { outcome = 'cut off' } = story;
-      const name = outcome === 'refused' ? `refused ${codeOf(story)}` : outcome;
+      const name = outcome === 'refused' ? `refused ${readCode(story)}` : outcome;
       counts[name] = (counts[name] ?? 0) + 1;
     }
     return counts;
   }
 
   /** Charged cost; undefined without a hold or a settlement. */
-  costOf({ holdId = '' }: RequestStory): bigint | undefined {
+  readCost({ holdId = '' }: RequestStory): bigint | undefined {
     return this.database.model.costs.get(holdId);
   }
 
@@ -205,7 +205,7 @@ class World {
     if (left < -this.creditLine) this.faults.push(`${left} is below the credit line of ${this.creditLine}`);
     if (this.initialPicoUsd - left !== charged) this.faults.push(`${this.initialPicoUsd - left} left the account, ${charged} was charged`);
     for (const story of this.stories) {
-      const end = this.governance.endOf(story.keyId);
+      const end = this.governance.findEnd(story.keyId);
       const keyEnded = Number.isFinite(end) && end <= story.endedAt;
       this.faults.push(...judge(story, model.costs.get(story.holdId ?? ''), { fundsAreScarce: this.isScarce, keyEnded }));
     }
@@ -220,7 +220,7 @@ class World {
     story.gateway = gateway;
     story.knownPrice = gateway.model.pinnedPrice.version;
     const apiKey = this.governance.anyKey();
-    story.keyId = this.governance.keyIdOf(apiKey);
+    story.keyId = this.governance.findKeyId(apiKey);
     this.at(story, 'auth');
     try {
       const caller = await gateway.keys.resolve(apiKey);
@@ -234,7 +234,7 @@ class World {
         hints: {},
       } satisfies InferenceRequest;
       const { requestId, attribution } = story;
-      await runInference(gateway.services, { request, caller, requestId, attribution }, this.replyOf(story), story.record);
+      await runInference(gateway.services, { request, caller, requestId, attribution }, this.makeReply(story), story.record);
       story.outcome ??= 'left';
     } catch (error) {
       story.error = error;
@@ -245,7 +245,7 @@ class World {
     }
   }
 
-  private replyOf(story: RequestStory): Reply {
+  private makeReply(story: RequestStory): Reply {
     return {
       stopped: story.clientGone.signal,
       send: (batch: readonly StreamEvent[]) => {

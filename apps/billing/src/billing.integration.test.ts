@@ -15,7 +15,7 @@ import type { Messaging } from '#messaging/messaging.js';
 import { createLogger } from '#observability/logger.js';
 import { startNatsServer, type TestNatsServer } from '#testing/nats-server.js';
 import { createTestDatabase, type TestDatabase } from '#testing/test-database.js';
-import { type Customer, PRICE, reserveOf, usageOf } from '../test/ledger-fixture.js';
+import { type Customer, makeReserve, makeUsage, PRICE } from '../test/ledger-fixture.js';
 import { BillingConfig } from './billing.config.js';
 import { startBilling } from './start-billing.js';
 
@@ -161,7 +161,7 @@ test('pages of open holds stay complete when a hold ends between two of them', a
   const { accountId } = acme;
   const holdIds: string[] = [];
   for (let count = 0; count < 5; count++) {
-    const reserve = reserveOf(acme, 1n);
+    const reserve = makeReserve(acme, 1n);
     await messaging.request(holdReserve, reserve);
     holdIds.push(reserve.holdId);
   }
@@ -210,7 +210,7 @@ test('reserve, renew, settle: the balance before and after differs by exactly us
   const { accountId } = acme;
   const before = await messaging.request(balanceGet, { accountId });
   expect(before).toMatchObject({ balance_pico_usd: '1000000000000', balance_usd: '1.00', reserved_pico_usd: '0' });
-  const reserve = reserveOf(acme, 400_000_000_000n);
+  const reserve = makeReserve(acme, 400_000_000_000n);
   const { holdId } = reserve;
   expect(await messaging.request(holdReserve, reserve)).toEqual({
     status: 'held',
@@ -224,14 +224,14 @@ test('reserve, renew, settle: the balance before and after differs by exactly us
   });
   expect(await messaging.request(holdList, { accountId })).toMatchObject({ holds: [{ holdId, amountPicoUsd: '400000000000' }] });
   const unknown = randomUUID();
-  const renewals = [holdId, unknown].map((id) => ({ holdId: id, sequence: 1, usage: usageOf(5) }));
+  const renewals = [holdId, unknown].map((id) => ({ holdId: id, sequence: 1, usage: makeUsage(5) }));
   expect(await messaging.request(holdRenew, { renewals })).toEqual({
     renewed: [holdId],
     stop: [],
     unsettled: [],
     leaseMs: 60_000,
   });
-  const settle = { holdId, accountId, reason: 'completed' as const, usage: usageOf(1_000, 200, 400), upstream: 'local' };
+  const settle = { holdId, accountId, reason: 'completed' as const, usage: makeUsage(1_000, 200, 400), upstream: 'local' };
   expect(await messaging.request(holdSettle, settle)).toEqual({ status: 'settled', holdId, costPicoUsd: '1000' });
   expect(await messaging.request(balanceGet, { accountId })).toMatchObject({
     balance_pico_usd: '999999999000',
@@ -247,9 +247,9 @@ test('reserve, renew, settle: the balance before and after differs by exactly us
 test('usage of all accounts has that of each, before and after a rebuild', async () => {
   const acme = await customer('1.00');
   const { accountId } = acme;
-  const reserve = reserveOf(acme, 1_000n);
+  const reserve = makeReserve(acme, 1_000n);
   await messaging.request(holdReserve, reserve);
-  await messaging.request(holdSettle, { holdId: reserve.holdId, accountId, reason: 'completed', usage: usageOf(10), upstream: 'local' });
+  await messaging.request(holdSettle, { holdId: reserve.holdId, accountId, reason: 'completed', usage: makeUsage(10), upstream: 'local' });
   const from = new Date(Date.now() - 60_000).toISOString();
   const to = new Date(Date.now() + 60_000).toISOString();
   const query = () => messaging.request(usageQuery, { from, to, groupBy: ['account', 'upstream', 'ending'], limit: 1_000 });
@@ -282,13 +282,13 @@ test('a frozen account gets no holds until it is active; it can be read, and its
   const frozen = await messaging.request(accountUpdate, { accountId, status: 'frozen', statusReason: 'disputed' });
   expect(frozen).toMatchObject({ accountId, status: 'frozen', statusReason: 'disputed' });
   const refused = { status: 'refused', holdId: expect.any(String), code: 'account_frozen' };
-  expect(await messaging.request(holdReserve, reserveOf(acme, 1n))).toEqual(refused);
+  expect(await messaging.request(holdReserve, makeReserve(acme, 1n))).toEqual(refused);
   expect(await messaging.request(keyResolve, { keyDigest: digestApiKey(key) })).toEqual(acme);
   expect(await messaging.request(balanceGet, { accountId })).toMatchObject({ balance_usd: '1.00' });
   expect(await messaging.request(topupCreate, { accountId, usd: '1', paymentId: randomUUID() })).toMatchObject({ credited: true });
   const active = await messaging.request(accountUpdate, { accountId, status: 'active' });
   expect(active).toMatchObject({ status: 'active', statusReason: null });
-  expect(await messaging.request(holdReserve, reserveOf(acme, 1n))).toMatchObject({ status: 'held' });
+  expect(await messaging.request(holdReserve, makeReserve(acme, 1n))).toMatchObject({ status: 'held' });
   const reason = messaging.request(accountUpdate, { accountId, status: 'active', statusReason: 'x' });
   await expect(reason).rejects.toMatchObject({ code: 'invalid_request', param: 'statusReason' });
   const unknown = messaging.request(accountUpdate, { accountId: randomUUID(), name: 'x' });
@@ -297,14 +297,14 @@ test('a frozen account gets no holds until it is active; it can be read, and its
 
 test('several settles and reserves of several customers in one message, answered in order', async () => {
   const [acme, other] = [await customer(), await customer('0.000000000001')];
-  const first = reserveOf(acme, 100n);
+  const first = makeReserve(acme, 100n);
   await messaging.request(holdReserve, first);
   const late = randomUUID();
-  const reserves = [reserveOf(other, 2n), reserveOf(acme, 50n), reserveOf(acme, 1n, late)];
+  const reserves = [makeReserve(other, 2n), makeReserve(acme, 50n), makeReserve(acme, 1n, late)];
   expect(
     await messaging.request(holdApply, {
       settles: [
-        { holdId: first.holdId, accountId: acme.accountId, reason: 'client-disconnected', usage: usageOf(10) },
+        { holdId: first.holdId, accountId: acme.accountId, reason: 'client-disconnected', usage: makeUsage(10) },
         { holdId: late, accountId: acme.accountId, reason: 'released' },
       ],
       reserves,
@@ -327,9 +327,9 @@ test('a plan is granted, shown with its end, and spent before the top-up [balanc
   const { accountId } = acme;
   const expiresAt = '2099-01-01T00:00:00.000Z';
   await messaging.request(planGrant, { accountId, usd: '2', expiresAt });
-  const reserve = reserveOf(acme, 1_000n);
+  const reserve = makeReserve(acme, 1_000n);
   await messaging.request(holdReserve, reserve);
-  await messaging.request(holdSettle, { holdId: reserve.holdId, accountId, reason: 'completed', usage: usageOf(1_000) });
+  await messaging.request(holdSettle, { holdId: reserve.holdId, accountId, reason: 'completed', usage: makeUsage(1_000) });
   expect(await messaging.request(balanceGet, { accountId })).toEqual({
     object: 'balance',
     currency: 'USD',
@@ -365,7 +365,7 @@ test.each([
   ['requestId', { requestId: 'a\0b' }],
   ['keyId', { keyId: '; DROP TABLE billing.account' }],
 ])('a reserve with a bad %s is refused before it reaches the ledger', async (param, changed) => {
-  const reserve = { ...reserveOf({ accountId: randomUUID(), projectId: randomUUID(), keyId: randomUUID() }, 1n), ...changed };
+  const reserve = { ...makeReserve({ accountId: randomUUID(), projectId: randomUUID(), keyId: randomUUID() }, 1n), ...changed };
   await expect(messaging.request(holdReserve, reserve as never)).rejects.toMatchObject({ code: 'invalid_request', param });
 });
 
@@ -375,7 +375,7 @@ test('unknown ids are not found; ids in capitals are the same ids', async () => 
   await expect(messaging.request(projectCreate, { accountId: randomUUID(), name: 'x' })).rejects.toMatchObject({ code: 'not_found' });
   await expect(messaging.request(requestShow, { requestId: 'none' })).rejects.toMatchObject({ code: 'not_found' });
   const acme = await customer();
-  const reserve = reserveOf(acme, 1n);
+  const reserve = makeReserve(acme, 1n);
   await messaging.request(holdReserve, { ...reserve, holdId: reserve.holdId.toUpperCase(), keyId: acme.keyId.toUpperCase() });
   const release = { holdId: reserve.holdId, accountId: acme.accountId.toUpperCase() };
   expect(await messaging.request(holdRelease, release)).toEqual({ status: 'settled', holdId: reserve.holdId, costPicoUsd: '0' });
@@ -394,7 +394,7 @@ test('the service survives sessions that the database ends', async () => {
   const acme = await customer();
   await prisma.$queryRaw`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE datname = current_database() AND application_name LIKE 'tollgate-billing%'`;
-  const reserve = reserveOf(acme, 1n);
+  const reserve = makeReserve(acme, 1n);
   const outcome = await messaging.request(holdReserve, reserve).catch(() => messaging.request(holdReserve, reserve));
   expect(outcome).toMatchObject({ status: 'held' });
 });

@@ -57,7 +57,7 @@ interface Parts {
  */
 export async function distributeByAccount(sql: PgConnection): Promise<void> {
   const parts: Parts[] = [];
-  for (const table of Object.keys(DISTRIBUTED)) parts.push(await partsOf(sql, table));
+  for (const table of Object.keys(DISTRIBUTED)) parts.push(await readParts(sql, table));
   for (const { table } of parts) {
     await sql.query(`ALTER TABLE billing.${table} RENAME TO ${table}_plain`);
     await sql.query(`CREATE TABLE billing.${table} (LIKE billing.${table}_plain INCLUDING ALL EXCLUDING INDEXES)
@@ -73,7 +73,7 @@ export async function distributeByAccount(sql: PgConnection): Promise<void> {
   for (const statement of FUNCTIONS) await sql.query(statement);
 }
 
-async function partsOf(sql: PgConnection, table: string): Promise<Parts> {
+async function readParts(sql: PgConnection, table: string): Promise<Parts> {
   const texts = async (query: string): Promise<string[]> => (await sql.query(query)).rows.map(({ text }) => text as string);
   const ofTable = `= 'billing.${table}'::regclass`;
   const constraints = (kinds: string) =>
@@ -84,7 +84,7 @@ async function partsOf(sql: PgConnection, table: string): Promise<Parts> {
   return {
     table,
     keys: (await constraints("'p', 'u'")).map((text) => withAccount(text, DISTRIBUTED[table] ?? '')),
-    foreignKeys: [...(await constraints("'f'")), ...(await foreignKeysOfMonths(sql, table))].map(foreignKeyWithAccount),
+    foreignKeys: [...(await constraints("'f'")), ...(await readMonthForeignKeys(sql, table))].map(foreignKeyWithAccount),
     others: [
       ...indexes.map((text) => (text.startsWith('CREATE UNIQUE') ? withAccount(text, DISTRIBUTED[table] ?? '') : text)),
       ...(await texts(`SELECT pg_get_triggerdef(oid) AS text FROM pg_trigger WHERE tgrelid ${ofTable} AND NOT tgisinternal`)),
@@ -93,7 +93,7 @@ async function partsOf(sql: PgConnection, table: string): Promise<Parts> {
 }
 
 /** Foreign keys between the partitions of the same month, which stand for one between their tables. */
-async function foreignKeysOfMonths(sql: PgConnection, table: string): Promise<string[]> {
+async function readMonthForeignKeys(sql: PgConnection, table: string): Promise<string[]> {
   const { rows } = await sql.query<{ text: string }>(
     `SELECT 'CONSTRAINT ' || conname || ' ' || replace(replace(pg_get_constraintdef(oid), 'journal.', 'billing.'), '_default(', '(') AS text
      FROM pg_constraint WHERE conrelid = to_regclass('journal.${table}_default') AND contype = 'f'`,

@@ -131,10 +131,10 @@ export class LedgerFixture {
   }
 }
 
-export function reserveOf(customer: Customer, amount: bigint | string, holdId: string = randomUUID()): ReserveRequest {
+export function makeReserve(customer: Customer, amount: bigint | string, holdId: string = randomUUID()): ReserveRequest {
   return { ...customer, holdId, requestId: `req-${holdId}`, model: 'sim-fast', amountPicoUsd: String(amount), price: PRICE };
 }
 
-export function usageOf(promptTokens: number, outputTokens = 0, cachedTokens = 0): TokenUsage {
+export function makeUsage(promptTokens: number, outputTokens = 0, cachedTokens = 0): TokenUsage {
   return { promptTokens, cachedTokens, outputTokens, reasoningTokens: 0, promptSource: 'reported', outputSource: 'reported' };
 }

@@ -2,13 +2,13 @@ import type { TokenUsage } from '#contracts/billing/holds.js';
 import { parsePrice } from '#money/price-plan.js';
 import type { AccountState, Applied, Batch, BatchState, HoldTimes, KeyState, ProjectState } from '../src/batch/batch.js';
 import { foldBatch } from '../src/batch/fold-batch.js';
-import { billableUsage, type Hold, type ReapedHold, tokensOf } from '../src/batch/hold.js';
-import { type BudgetState, type Budgets, targetOf, targetsOf } from '../src/budgets/budget.js';
-import { nameOf, type ValueChange, type ValueCount } from '../src/budgets/budget-values.js';
+import { billableUsage, type Hold, type ReapedHold, sumTokens } from '../src/batch/hold.js';
+import { type BudgetState, type Budgets, budgetTarget, budgetTargets } from '../src/budgets/budget.js';
+import { type ValueChange, type ValueCount, valueKey } from '../src/budgets/budget-values.js';
 import { windowAt } from '../src/calendar/budget-window.js';
 import { limitedTargets, type RateLimitState, type RateLimits } from '../src/limits/rate-limit.js';
-import { type Payer, payerOf } from '../src/payer/payer.js';
-import { keysOf, type Tenant } from './random-traffic.js';
+import { type Payer, toPayer } from '../src/payer/payer.js';
+import { listKeys, type Tenant } from './random-traffic.js';
 
 /** The tables as maps: runs the fold without a database. */
 export class MemoryLedger {
@@ -37,7 +37,7 @@ export class MemoryLedger {
       const { projectId, requestsPerMinuteMax, concurrencyMax } = project;
       const limits = { requestsPerMinuteMax, concurrencyMax };
       this.projects.set(projectId, { projectId, accountId, enabled: true, openHolds: 0, requestWindow: [], ...limits });
-      for (const { keyId, rootKeyId } of keysOf(project))
+      for (const { keyId, rootKeyId } of listKeys(project))
         this.keys.set(keyId, { projectId, rootKeyId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
     }
   }
@@ -45,7 +45,7 @@ export class MemoryLedger {
   apply(batch: Batch, now: number): Applied {
     const applied = this.fold(batch, now);
     const { rows } = applied;
-    for (const change of rows.values) this.values.set(keyOf(change, change.value), this.added(change));
+    for (const change of rows.values) this.values.set(windowKey(change, change.value), this.added(change));
     for (const account of rows.accounts) this.accounts.set(account.accountId, account);
     for (const project of rows.projects) this.projects.set(project.projectId, project);
     for (const budget of rows.budgets) this.budgets.set(budget.budgetId, budget);
@@ -55,7 +55,7 @@ export class MemoryLedger {
       if (!hold) throw new Error(`hold ${holdId} was not there`);
       this.holds.delete(holdId);
       this.settlements.set(holdId, cost);
-      if (reason === 'lease-expired') this.reaped.set(holdId, { ...hold, billed: cost, usedTokens: tokensOf(usage), charged: charge });
+      if (reason === 'lease-expired') this.reaped.set(holdId, { ...hold, billed: cost, usedTokens: sumTokens(usage), charged: charge });
     }
     for (const { settle, hold, due, charge } of rows.late) {
       if (!this.reaped.delete(settle.holdId)) throw new Error(`hold ${settle.holdId} was not reaped`);
@@ -66,7 +66,7 @@ export class MemoryLedger {
       const { holdId, accountId, projectId, keyId, attribution, amountTokens, model } = reserve;
       const price = parsePrice(reserve.price);
       const amount = BigInt(reserve.amountPicoUsd);
-      const payer = payerOf({ accountId, projectId, keyId, attribution }, this.keys.get(keyId));
+      const payer = toPayer({ accountId, projectId, keyId, attribution }, this.keys.get(keyId));
       const rest = {
         price,
         meter: undefined,
@@ -92,7 +92,7 @@ export class MemoryLedger {
   }
 
   private added(change: ValueChange): ValueChange {
-    const before = this.values.get(keyOf(change, change.value));
+    const before = this.values.get(windowKey(change, change.value));
     return { ...change, spent: (before?.spent ?? 0n) + change.spent, held: (before?.held ?? 0n) + change.held };
   }
 
@@ -128,12 +128,12 @@ export class MemoryLedger {
     const accountIds = new Set([...settles, ...reserves].map(({ accountId }) => accountId).concat(sweeps));
     const reaped = [...this.reaped].filter(([id]) => ids.has(id));
     const budgets = new Map<string, Map<string, BudgetState[]>>();
-    const reserved = reserves.map((reserve) => payerOf(reserve, this.keys.get(reserve.keyId)));
+    const reserved = reserves.map((reserve) => toPayer(reserve, this.keys.get(reserve.keyId)));
     for (const payer of [...reserved, ...holds.values(), ...reaped.map(([, hold]) => hold)]) {
       if (![...this.budgets.values()].some(({ accountId }) => accountId === payer.accountId)) continue;
       const ofAccount = budgets.get(payer.accountId) ?? new Map<string, BudgetState[]>();
       budgets.set(payer.accountId, ofAccount);
-      for (const target of targetsOf(payer)) ofAccount.set(target, this.budgetsOf(payer.accountId, target, now));
+      for (const target of budgetTargets(payer)) ofAccount.set(target, this.findBudgets(payer.accountId, target, now));
     }
     const projectIds = new Set([...reserves, ...holds.values()].map(({ projectId }) => projectId));
     return {
@@ -142,8 +142,8 @@ export class MemoryLedger {
       projects: new Map([...this.projects].filter(([id]) => projectIds.has(id)).map(([id, project]) => [id, frozen(project)])),
       keys: new Map([...this.keys].filter(([, { disabled }]) => !disabled)),
       budgets,
-      values: this.valuesOf(budgets),
-      limits: this.limitsOf([...reserved, ...holds.values()]),
+      values: this.listValues(budgets),
+      limits: this.findLimits([...reserved, ...holds.values()]),
       holds,
       settlements: new Map([...this.settlements].filter(([id]) => ids.has(id))),
       reaped: new Map(reaped),
@@ -151,15 +151,15 @@ export class MemoryLedger {
     };
   }
 
-  private valuesOf(budgets: Budgets): Map<string, ValueCount> {
+  private listValues(budgets: Budgets): Map<string, ValueCount> {
     const ofValues = [...budgets.values()].flatMap((ofAccount) => [...ofAccount.values()].flat()).filter(({ dimension }) => dimension);
     const rows = ofValues.flatMap((budget) =>
-      [...this.values.values()].filter((one) => keyOf(budget, one.value) === keyOf(one, one.value)),
+      [...this.values.values()].filter((one) => windowKey(budget, one.value) === windowKey(one, one.value)),
     );
-    return new Map(rows.map((row) => [nameOf(row, row.value), row]));
+    return new Map(rows.map((row) => [valueKey(row, row.value), row]));
   }
 
-  private limitsOf(payers: readonly Payer[]): RateLimits {
+  private findLimits(payers: readonly Payer[]): RateLimits {
     const limits = new Map<string, Map<string, RateLimitState | null>>();
     for (const payer of payers) {
       const ofAccount = limits.get(payer.accountId) ?? new Map<string, RateLimitState | null>();
@@ -172,20 +172,20 @@ export class MemoryLedger {
     return limits;
   }
 
-  private budgetsOf(accountId: string, target: string, now: number): BudgetState[] {
+  private findBudgets(accountId: string, target: string, now: number): BudgetState[] {
     return [...this.budgets.values()]
-      .filter((budget) => budget.accountId === accountId && targetOf(budget) === target)
-      .sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
+      .filter((budget) => budget.accountId === accountId && budgetTarget(budget) === target)
+      .sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1))
       .map((budget) => frozen(this.budgetAt(budget, now)));
   }
 }
 
-function keyOf({ budgetId, windowEnd }: { budgetId: string; windowEnd: number }, value: string): string {
+function windowKey({ budgetId, windowEnd }: { budgetId: string; windowEnd: number }, value: string): string {
   return `${budgetId} ${windowEnd} ${value}`;
 }
 
 /** As the database sorts them. */
-function orderOf({ period, unit, dimension = '~', value = '' }: BudgetState): string {
+function sortKey({ period, unit, dimension = '~', value = '' }: BudgetState): string {
   return [period, unit, dimension, value].join(' ');
 }
 

@@ -3,7 +3,7 @@ import type { PinnedPrice, ReserveRequest, TokenUsage } from '#contracts/billing
 import { OUTPUT_SOURCES, PROMPT_SOURCES } from '#inference/usage.js';
 import type { Batch, Settle } from '../src/batch/batch.js';
 import type { Limits } from '../src/limits/rate-limit.js';
-import { type ModelBudget, type ModelLimit, targetIdOf } from './serial-model.js';
+import { findTargetId, type ModelBudget, type ModelLimit } from './serial-model.js';
 
 /** A step of random traffic, at a time of a virtual clock. */
 export type Step = { now: number } & (
@@ -63,35 +63,35 @@ export class RandomTraffic {
   next(): Step {
     this.now += this.pick([0, 1, 300, 999, 5_000, 20_000, 100_000], [4, 4, 4, 3, 2, 1, 0.5]);
     const now = this.now;
-    const { accountId } = this.oneOf(this.tenants);
+    const { accountId } = this.pickOne(this.tenants);
     const kinds = ['batch', 'top-up', 'grant', 'budget', 'limit', 'meter', 'key', 'credit-line'] as const;
     const changes = this.budgets.length > 0 ? 1 : 0;
     const limits = this.limits.length > 0 ? 1 : 0;
     const [topUps, lines] = this.hasCreditLines ? [0.2, 3] : [1, 0];
     const weights = this.calm ? [36, topUps, 1, changes, limits, 6, 1, lines] : [20, topUps, 3, changes, limits, 12, 2, lines];
     const kind = this.pick(kinds, weights);
-    if (kind === 'budget') return { now, kind, budget: { ...this.oneOf(this.budgets), limit: BigInt(this.below(8 * AMOUNT_MAX)) } };
+    if (kind === 'budget') return { now, kind, budget: { ...this.pickOne(this.budgets), limit: BigInt(this.below(8 * AMOUNT_MAX)) } };
     if (kind === 'limit') {
-      const limit = this.oneOf(this.limits.filter(({ tokensPerMinuteMax }) => tokensPerMinuteMax !== null)); // a new one counts from then on
+      const limit = this.pickOne(this.limits.filter(({ tokensPerMinuteMax }) => tokensPerMinuteMax !== null)); // a new one counts from then on
       return {
         now,
         kind,
-        targetId: targetIdOf(limit),
+        targetId: findTargetId(limit),
         limit: { ...limit, tokensPerMinuteMax: 1 + this.below(8 * TOKENS_MAX) },
       };
     }
     if (kind === 'top-up') return { now, kind, accountId, amount: BigInt(this.below(4 * AMOUNT_MAX)) };
     if (kind === 'credit-line') return { now, kind, accountId, creditLine: BigInt(this.below(4 * AMOUNT_MAX)) };
     if (kind === 'grant') {
-      const endsAt = now + this.oneOf([1, 5_000, 60_000, 600_000, 6_000_000]);
+      const endsAt = now + this.pickOne([1, 5_000, 60_000, 600_000, 6_000_000]);
       return { now, kind, accountId, grantId: this.uuid(), amount: BigInt(this.below(4 * AMOUNT_MAX)), endsAt };
     }
     if (kind === 'key') {
-      const keyId = this.keyOf(this.oneOf(this.oneOf(this.tenants).projects));
+      const keyId = this.pickKey(this.pickOne(this.pickOne(this.tenants).projects));
       const expiresAt = this.pick([now, now + 1, now + 5_000, now + 60_000, Number.POSITIVE_INFINITY], [3, 3, 2, 2, 8]);
       return { now, kind, keyId, disabled: this.chance(0.2), expiresAt };
     }
-    const hold = this.recent.length > 0 ? this.oneOf(this.recent) : undefined;
+    const hold = this.recent.length > 0 ? this.pickOne(this.recent) : undefined;
     if (kind === 'meter' && hold) {
       this.sequence += 1;
       this.metered.push(hold);
@@ -101,7 +101,7 @@ export class RandomTraffic {
         holdId: hold.holdId,
         sequence: this.sequence,
         usage: this.usage(),
-        leaseUntil: now + this.oneOf([-60_000, 0, 60_000]),
+        leaseUntil: now + this.pickOne([-60_000, 0, 60_000]),
       };
     }
     return { now, kind: 'batch', batch: this.batch() };
@@ -112,7 +112,7 @@ export class RandomTraffic {
       return { settles: this.settleOnce(), reserves: Array.from({ length: this.below(4) }, () => this.reserve()) };
     const settles = this.chance(0.15) ? this.reap() : Array.from({ length: this.below(8) }, () => this.settle());
     const reserves = Array.from({ length: this.below(10) }, () => this.reserve());
-    return { settles, reserves, sweeps: this.chance(0.1) ? [this.oneOf(this.tenants).accountId] : [] };
+    return { settles, reserves, sweeps: this.chance(0.1) ? [this.pickOne(this.tenants).accountId] : [] };
   }
 
   private settleOnce(): Settle[] {
@@ -130,13 +130,13 @@ export class RandomTraffic {
   private settle(): Settle {
     const known = this.recent.length > 0 && this.chance(0.9);
     const among = this.lost.length > 0 && this.chance(0.3) ? this.lost : this.recent;
-    const { holdId, accountId } = known ? this.oneOf(among) : this.remember(this.oneOf(this.tenants).accountId);
+    const { holdId, accountId } = known ? this.pickOne(among) : this.remember(this.pickOne(this.tenants).accountId);
     const reason = this.pick(['completed', 'failed', 'client-disconnected', 'released', 'lease-expired'] as const, [6, 1, 2, 1, 3]);
     const billed = reason === 'completed' || reason === 'client-disconnected';
     const wrongAccount = this.chance(0.02);
     return {
       holdId,
-      accountId: wrongAccount ? this.oneOf(this.tenants).accountId : accountId,
+      accountId: wrongAccount ? this.pickOne(this.tenants).accountId : accountId,
       reason,
       usage: billed ? this.usage() : undefined,
       upstream: 'local',
@@ -144,7 +144,7 @@ export class RandomTraffic {
   }
 
   private reserve(): ReserveRequest {
-    if (this.reserved.length > 0 && this.chance(0.05)) return this.oneOf(this.reserved);
+    if (this.reserved.length > 0 && this.chance(0.05)) return this.pickOne(this.reserved);
     const reserve = this.newReserve();
     this.reserved.push(reserve);
     this.unsettled.push({ holdId: reserve.holdId, accountId: reserve.accountId });
@@ -153,29 +153,29 @@ export class RandomTraffic {
   }
 
   private newReserve(): ReserveRequest {
-    const { accountId, projects } = this.oneOf(this.tenants);
-    const project = this.oneOf(projects);
+    const { accountId, projects } = this.pickOne(this.tenants);
+    const project = this.pickOne(projects);
     const { projectId } = project;
     const again = this.recent.length > 0 && this.chance(0.1);
-    const { holdId } = again ? this.oneOf(this.recent) : this.remember(accountId);
+    const { holdId } = again ? this.pickOne(this.recent) : this.remember(accountId);
     const wrongKey = this.chance(0.02);
     return {
       holdId,
       accountId,
       projectId,
-      keyId: this.keyOf(wrongKey ? this.oneOf(this.oneOf(this.tenants).projects) : project),
+      keyId: this.pickKey(wrongKey ? this.pickOne(this.pickOne(this.tenants).projects) : project),
       requestId: `req-${holdId}`,
       model: holdId.endsWith('0') || holdId.endsWith('1') ? 'sim-large' : 'sim-fast',
       amountPicoUsd: String(
         this.pick([this.below(AMOUNT_MAX / 5), this.below(AMOUNT_MAX), 0, 2_000_000_000_000_000_000], [20, 10, 1, 0.2]),
       ),
-      price: this.oneOf(PRICES),
+      price: this.pickOne(PRICES),
       ...(this.chance(0.9) && this.tokens()),
       ...(this.chance(0.8) && { attribution: this.attribution() }),
     };
   }
 
-  private keyOf({ keyId, rotatedKeyId }: Tenant['projects'][number]): string {
+  private pickKey({ keyId, rotatedKeyId }: Tenant['projects'][number]): string {
     return this.chance(0.3) ? rotatedKeyId : keyId;
   }
 
@@ -185,19 +185,19 @@ export class RandomTraffic {
   }
 
   private attribution(): Attribution {
-    return { ...(this.chance(0.8) && { user: this.oneOf(['alice', 'bob', 'ünal']) }), 'tag:team': this.oneOf(['search', 'shop']) };
+    return { ...(this.chance(0.8) && { user: this.pickOne(['alice', 'bob', 'ünal']) }), 'tag:team': this.pickOne(['search', 'shop']) };
   }
 
   private usage(): TokenUsage {
-    const scale = this.oneOf([1, 0.1]); // large usages mostly cost the whole hold
+    const scale = this.pickOne([1, 0.1]); // large usages mostly cost the whole hold
     return {
       promptTokens: this.below(100 * scale),
       cachedTokens: this.below(60 * scale),
       ...(this.chance(0.3) && { cacheWriteTokens: this.below(50 * scale), cacheWrite1hTokens: this.below(50 * scale) }),
       outputTokens: this.below(150 * scale),
       reasoningTokens: this.below(20 * scale),
-      promptSource: this.oneOf(PROMPT_SOURCES),
-      outputSource: this.oneOf(OUTPUT_SOURCES),
+      promptSource: this.pickOne(PROMPT_SOURCES),
+      outputSource: this.pickOne(OUTPUT_SOURCES),
     };
   }
 
@@ -213,7 +213,7 @@ export class RandomTraffic {
     return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-7${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
   }
 
-  private oneOf<Value>(values: readonly Value[]): Value {
+  private pickOne<Value>(values: readonly Value[]): Value {
     return values[this.below(values.length)] as Value;
   }
 
@@ -254,7 +254,7 @@ const PRICES: PinnedPrice[] = [
 ];
 
 /** Returns the keys of a project with the first of their rotations. */
-export function keysOf({ keyId, rotatedKeyId }: Tenant['projects'][number]): { keyId: string; rootKeyId: string }[] {
+export function listKeys({ keyId, rotatedKeyId }: Tenant['projects'][number]): { keyId: string; rootKeyId: string }[] {
   return [keyId, rotatedKeyId].map((id) => ({ keyId: id, rootKeyId: keyId }));
 }
 

@@ -151,12 +151,12 @@ export class SerialModel {
   /** Sets a credit line. False, with nothing changed, when more is used or held of it. */
   setCreditLine(accountId: string, creditLine: bigint): boolean {
     const account = this.account(accountId);
-    if (account.topup + creditLine < this.heldOf(accountId).topupHeld) return false;
+    if (account.topup + creditLine < this.countHeld(accountId).topupHeld) return false;
     account.creditLine = creditLine;
     return true;
   }
 
-  heldOf(accountId: string): { topupHeld: bigint; planHeld: bigint; expired: bigint; openHolds: number } {
+  countHeld(accountId: string): { topupHeld: bigint; planHeld: bigint; expired: bigint; openHolds: number } {
     const live = this.account(accountId).grant?.id;
     const open = [...this.holds.values()].filter((hold) => hold.accountId === accountId);
     return {
@@ -167,24 +167,24 @@ export class SerialModel {
     };
   }
 
-  openHoldsOf(projectId: string): number {
+  countOpenHolds(projectId: string): number {
     return [...this.holds.values()].filter((hold) => hold.projectId === projectId).length;
   }
 
   /** Returns the number of open holds that count towards a limit. */
-  openHoldsOfLimit(limit: ModelLimit): number {
+  countLimitHolds(limit: ModelLimit): number {
     return [...this.holds.values()].filter((hold) => countsTowards(limit, hold)).length;
   }
 
   /** Returns what the holds of the budget's window have cost, and what those that are open hold: for one value, if it has a dimension. */
-  usedOf(budget: ModelBudget, now: number, value?: string): { spent: bigint; held: bigint } {
-    const { windowStart } = windowOf(budget, now);
-    const isOfTokens = budget.unit === 'tokens';
+  sumUsed(budget: ModelBudget, now: number, value?: string): { spent: bigint; held: bigint } {
+    const { windowStart } = findWindow(budget, now);
+    const countsTokens = budget.unit === 'tokens';
     const counted = [...this.opened].filter(([, hold]) => hold.openedAt >= windowStart && countsIn(budget, hold, value));
     return {
-      spent: sum(counted.map(([holdId, { usedTokens }]) => (isOfTokens ? BigInt(usedTokens) : (this.costs.get(holdId) ?? 0n)))),
+      spent: sum(counted.map(([holdId, { usedTokens }]) => (countsTokens ? BigInt(usedTokens) : (this.costs.get(holdId) ?? 0n)))),
       held: sum(
-        counted.filter(([holdId]) => this.holds.has(holdId)).map(([, hold]) => (isOfTokens ? BigInt(hold.amountTokens) : hold.amount)),
+        counted.filter(([holdId]) => this.holds.has(holdId)).map(([, hold]) => (countsTokens ? BigInt(hold.amountTokens) : hold.amount)),
       ),
     };
   }
@@ -192,7 +192,7 @@ export class SerialModel {
   /** Returns what each value of a dimension has used. Those that used nothing are absent. */
   usedByValue(budget: ModelBudget, now: number): Map<string, { spent: bigint; held: bigint }> {
     const values = [...this.opened.values()].flatMap(({ attribution }) => attribution[budget.dimension ?? ''] ?? []);
-    const used = [...new Set(values)].sort().map((value) => [value, this.usedOf(budget, now, value)] as const);
+    const used = [...new Set(values)].sort().map((value) => [value, this.sumUsed(budget, now, value)] as const);
     return new Map(used.filter(([, { spent, held }]) => spent > 0n || held > 0n));
   }
 
@@ -204,7 +204,7 @@ export class SerialModel {
       const reaped = this.reaped.get(settle.holdId);
       if (reaped?.accountId === settle.accountId && settle.reason !== 'lease-expired') {
         this.reaped.delete(settle.holdId);
-        reaped.usedTokens = totalOf(settle.usage);
+        reaped.usedTokens = sumTotal(settle.usage);
         const due = billed(reaped, settle.usage) - (this.costs.get(settle.holdId) ?? 0n);
         if (due < 0n) this.giveBack(settle, -due);
         else late.push({ holdId: settle.holdId, accountId: settle.accountId, due });
@@ -221,7 +221,7 @@ export class SerialModel {
       const cost = billed(hold, settle.reason === 'lease-expired' ? hold.meter : settle.usage);
       this.holds.delete(settle.holdId);
       this.costs.set(settle.holdId, cost);
-      hold.usedTokens = totalOf(settle.reason === 'lease-expired' ? hold.meter : settle.usage);
+      hold.usedTokens = sumTotal(settle.reason === 'lease-expired' ? hold.meter : settle.usage);
       // Tokens that the reserve did not name are never counted.
       if (hold.tokens !== undefined) hold.tokens = hold.usedTokens;
       if (settle.reason === 'lease-expired') this.reaped.set(settle.holdId, hold);
@@ -239,7 +239,7 @@ export class SerialModel {
       const { accountId, amount: cost, planPart, grantId } = hold;
       const account = this.account(accountId);
       const own = grantId !== account.grant?.id ? least(cost, planPart) : 0n;
-      const fromPlan = least(cost - own, account.plan - this.heldOf(accountId).planHeld);
+      const fromPlan = least(cost - own, account.plan - this.countHeld(accountId).planHeld);
       account.plan -= fromPlan;
       account.topup -= cost - own - fromPlan;
       this.paid.set(settle.holdId, { fromPlan, fromTopup: cost - own - fromPlan, grantId: account.grant?.id });
@@ -247,7 +247,7 @@ export class SerialModel {
     // Late settlements take only what is free after that.
     for (const { holdId, accountId, due } of late) {
       const account = this.account(accountId);
-      const { planHeld, topupHeld } = this.heldOf(accountId);
+      const { planHeld, topupHeld } = this.countHeld(accountId);
       const cost = least(due, this.leftForLate(holdId, now) ?? due);
       const fromPlan = least(cost, account.plan - planHeld);
       const fromTopup = least(cost - fromPlan, account.topup + account.creditLine - topupHeld);
@@ -264,19 +264,19 @@ export class SerialModel {
   /** Returns the least that a budget of the hold's cost has left, zero when its window is over; undefined when the hold has none. */
   private leftForLate(holdId: string, now: number): bigint | undefined {
     const hold = this.opened.get(holdId) as ModelHold;
-    const isOver = ({ budget }: Counting): boolean => hold.openedAt < windowOf(budget, now).windowStart;
-    const ofMoney = this.budgetsOf(hold).filter(({ budget }) => budget.unit === 'usd');
-    const left = ofMoney.map((counting) => (isOver(counting) ? 0n : this.leftOf(counting, now)));
+    const isOver = ({ budget }: Counting): boolean => hold.openedAt < findWindow(budget, now).windowStart;
+    const ofMoney = this.findBudgets(hold).filter(({ budget }) => budget.unit === 'usd');
+    const left = ofMoney.map((counting) => (isOver(counting) ? 0n : this.computeLeft(counting, now)));
     return left.length > 0 ? left.reduce(least) : undefined;
   }
 
-  private leftOf({ budget, value }: Counting, now: number): bigint {
-    const { spent, held } = this.usedOf(budget, now, value);
+  private computeLeft({ budget, value }: Counting, now: number): bigint {
+    const { spent, held } = this.sumUsed(budget, now, value);
     return budget.limit > spent + held ? budget.limit - spent - held : 0n;
   }
 
   /** Budgets of the account first, then those of the project, then those of the key; each by name of the period. */
-  private budgetsOf(payer: ModelPayer): Counting[] {
+  private findBudgets(payer: ModelPayer): Counting[] {
     const width = ({ projectId, keyId }: ModelBudget): number => (keyId !== null ? 2 : projectId !== null ? 1 : 0);
     const order = ({ budget }: Counting): string =>
       [width(budget), budget.period, budget.unit, budget.dimension ?? '~', budget.value ?? ''].join(' ');
@@ -288,18 +288,18 @@ export class SerialModel {
 
   /** Returns the last budget to reset of those that have less than `amount` left: of all requests, or else of a user or tag. */
   private exceeded(reserve: ReserveRequest, rootKeyId: string, amount: bigint, now: number) {
-    const endOf = ({ budget }: Counting): number => windowOf(budget, now).windowEnd;
+    const findEnd = ({ budget }: Counting): number => findWindow(budget, now).windowEnd;
     const needed = ({ budget }: Counting): bigint => (budget.unit === 'tokens' ? BigInt(reserve.amountTokens ?? 0) : amount);
-    const all = this.budgetsOf({ attribution: {}, ...reserve, rootKeyId }).filter((one) => needed(one) > this.leftOf(one, now));
+    const all = this.findBudgets({ attribution: {}, ...reserve, rootKeyId }).filter((one) => needed(one) > this.computeLeft(one, now));
     const ofAll = all.filter(({ value }) => value === undefined);
     const tooLittle = ofAll.length > 0 ? ofAll : all;
-    const last = tooLittle.findLast((one) => tooLittle.every((other) => endOf(other) <= endOf(one)));
+    const last = tooLittle.findLast((one) => tooLittle.every((other) => findEnd(other) <= findEnd(one)));
     if (!last) return undefined;
     const { budgetId, projectId, keyId, dimension, period, unit, limit } = last.budget;
-    const resetsAt = period === 'total' ? null : new Date(endOf(last)).toISOString();
+    const resetsAt = period === 'total' ? null : new Date(findEnd(last)).toISOString();
     const of = { projectId, keyId, ...(dimension !== undefined && { dimension, value: last.value }) };
-    const left = this.leftOf(last, now);
-    const { spent, held } = this.usedOf(last.budget, now, last.value);
+    const left = this.computeLeft(last, now);
+    const { spent, held } = this.sumUsed(last.budget, now, last.value);
     const amounts =
       unit === 'tokens'
         ? { limitTokens: Number(limit), spentTokens: Number(spent), heldTokens: Number(held), leftTokens: Number(left) }
@@ -336,16 +336,16 @@ export class SerialModel {
     const counters = this.counters(reserve, project, limits, now);
     const full = this.refusePerMinute(counters, now);
     if (full) return { status: 'refused', holdId, ...full };
-    if (this.openHoldsOf(projectId) >= project.concurrencyMax) {
+    if (this.countOpenHolds(projectId) >= project.concurrencyMax) {
       return { status: 'refused', holdId, code: 'concurrency_limit', limit: project.concurrencyMax, retryAfterSeconds: 1 };
     }
     for (const limit of limits) {
       const { concurrencyMax } = limit;
-      if (concurrencyMax === null || this.openHoldsOfLimit(limit) < concurrencyMax) continue;
-      return { status: 'refused', holdId, code: 'concurrency_limit', limit: concurrencyMax, retryAfterSeconds: 1, ...ownerOf(limit) };
+      if (concurrencyMax === null || this.countLimitHolds(limit) < concurrencyMax) continue;
+      return { status: 'refused', holdId, code: 'concurrency_limit', limit: concurrencyMax, retryAfterSeconds: 1, ...findOwner(limit) };
     }
     const account = this.account(accountId);
-    const { topupHeld, planHeld } = this.heldOf(accountId);
+    const { topupHeld, planHeld } = this.countHeld(accountId);
     const amount = BigInt(reserve.amountPicoUsd);
     const available = account.topup + account.creditLine - topupHeld + account.plan - planHeld;
     if (amount > available || amount > 10n ** 18n) {
@@ -408,7 +408,7 @@ export class SerialModel {
         const times = opened.map(({ openedAt }) => ({ at: openedAt, count: 1 }));
         const tokens = opened.flatMap(({ openedAt, tokens }) => (tokens === undefined ? [] : { at: openedAt, count: tokens }));
         const count = reserve.tokensMax ?? 0;
-        const of = { owner: ownerOf(limit), ...(model !== undefined && { model }) };
+        const of = { owner: findOwner(limit), ...(model !== undefined && { model }) };
         if (requestsPerMinuteMax)
           counters.push({ ...of, unit: 'requests', limit: requestsPerMinuteMax, count: 1, waits: waits(times, now) });
         if (tokensPerMinuteMax && count > 0) {
@@ -421,19 +421,19 @@ export class SerialModel {
 
   /** Returns the refusal of the limit that is reached for the longest time. */
   private refusePerMinute(counters: readonly ModelCounter[], now: number) {
-    const waitOf = ({ limit, count, waits }: ModelCounter): number => {
+    const computeWait = ({ limit, count, waits }: ModelCounter): number => {
       if (count > limit) return Number.POSITIVE_INFINITY;
       const fits = waits.find((_, gone) => total(waits.slice(gone + 1)) + count <= limit);
       return Math.ceil(((fits?.until ?? now) - now) / 1000);
     };
     const full = counters.filter(({ limit, count, waits }) => total(waits) + count > limit);
-    const longest = full.find((one) => full.every((other) => waitOf(other) <= waitOf(one)));
+    const longest = full.find((one) => full.every((other) => computeWait(other) <= computeWait(one)));
     if (!longest) return undefined;
     const { owner, model, unit, limit, count } = longest;
     return {
       code: 'rate_limit_exceeded',
       limit,
-      retryAfterSeconds: Math.min(60, waitOf(longest)),
+      retryAfterSeconds: Math.min(60, computeWait(longest)),
       ...owner,
       ...(model !== undefined && { model }),
       ...(unit === 'tokens' && { requestedTokens: count }),
@@ -458,13 +458,13 @@ function countsTowards(limit: ModelLimit, hold: ModelHold): boolean {
   return accountId === hold.accountId && (projectId ?? hold.projectId) === hold.projectId && (keyId ?? hold.rootKeyId) === hold.rootKeyId;
 }
 
-function ownerOf({ accountId, projectId, keyId }: ModelLimit): ModelOwner {
+function findOwner({ accountId, projectId, keyId }: ModelLimit): ModelOwner {
   if (keyId !== null) return { keyId };
   return projectId === null ? { accountId } : {};
 }
 
 /** Returns the id of the row of a limit. */
-export function targetIdOf({ accountId, projectId, keyId }: ModelLimit): string {
+export function findTargetId({ accountId, projectId, keyId }: ModelLimit): string {
   return keyId ?? projectId ?? accountId;
 }
 
@@ -518,14 +518,14 @@ function billed(hold: ModelHold, usage: TokenUsage | undefined): bigint {
   const [write, write1h] = hold.writePrices;
   const ofPrompt = BigInt(plain) * input + BigInt(cached) * cachedInput + BigInt(written) * write + BigInt(written1h) * write1h;
   const cost = ofPrompt + BigInt(usage.outputTokens) * output;
-  return least(totalOf(usage) === 0 ? 0n : cost + hold.besidesTokens, hold.amount);
+  return least(sumTotal(usage) === 0 ? 0n : cost + hold.besidesTokens, hold.amount);
 }
 
-function windowOf({ period, timeZone, startDay }: ModelBudget, now: number): BudgetWindow {
+function findWindow({ period, timeZone, startDay }: ModelBudget, now: number): BudgetWindow {
   return windowAt(period, timeZone, now, startDay);
 }
 
-function totalOf(usage: TokenUsage | undefined): number {
+function sumTotal(usage: TokenUsage | undefined): number {
   return (usage?.promptTokens ?? 0) + (usage?.outputTokens ?? 0);
 }
 

@@ -32,7 +32,7 @@ export class TracedLane {
         'Query Text': string;
         Plan: PlanNode;
       };
-      this.ran.push({ statement: this.names.get(text) ?? 'within a function', parts: this.partsOf(plan) });
+      this.ran.push({ statement: this.names.get(text) ?? 'within a function', parts: this.listParts(plan) });
     });
   }
 
@@ -51,10 +51,10 @@ export class TracedLane {
     return Object.fromEntries([...byStatement].map(([statement, runs]) => [statement, inOrder(runs.flatMap(({ parts }) => parts))]));
   }
 
-  private partsOf(node: PlanNode): string[] {
+  private listParts(node: PlanNode): string[] {
     const [, part] = this.partition.exec(node['Relation Name'] ?? '') ?? [];
     const own = part !== undefined && node['Node Type'].endsWith('Scan') && node['Actual Loops'] > 0 ? [part] : [];
-    return [...own, ...(node.Plans ?? []).flatMap((child) => this.partsOf(child))];
+    return [...own, ...(node.Plans ?? []).flatMap((child) => this.listParts(child))];
   }
 }
 

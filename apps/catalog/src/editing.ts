@@ -2,7 +2,7 @@ import type { Caller } from '#contracts/audit.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { CatalogStore } from './apply/catalog-store.js';
 import type { CatalogConfig } from './catalog.config.js';
-import { type PrivateUpstreams, placeOf } from './file/check-consistency.js';
+import { describePlace, type PrivateUpstreams } from './file/check-consistency.js';
 
 /** NATS user of the panel. */
 const PANEL = 'panel';
@@ -33,6 +33,6 @@ export class Editing {
   async privateUpstreamsFor({ via }: { via: Caller['via'] }): Promise<PrivateUpstreams | undefined> {
     if (via !== PANEL || this.panelOpensPrivateNetwork) return undefined;
     const { upstreams } = await this.store.read();
-    return new Map(upstreams.flatMap((upstream) => (upstream.allowPrivateNetwork ? [[upstream.id, placeOf(upstream)]] : [])));
+    return new Map(upstreams.flatMap((upstream) => (upstream.allowPrivateNetwork ? [[upstream.id, describePlace(upstream)]] : [])));
   }
 }

@@ -4,9 +4,9 @@ import { priceVersion, renderPrice } from './apply/price-version.js';
 
 /** Returns the enabled models with capabilities and prices, the price plans, and the prices that are scheduled. */
 export function renderModelList({ revision, models, upstreams, pricePlans, scheduledPrices }: CatalogState): ModelListReply {
-  const capabilitiesOf = new Map(upstreams.filter(({ enabled }) => enabled).map(({ id, capabilities }) => [id, capabilities]));
+  const capabilitiesById = new Map(upstreams.filter(({ enabled }) => enabled).map(({ id, capabilities }) => [id, capabilities]));
   const isEchoing = ({ upstream, capabilities }: Route): boolean =>
-    capabilities?.reasoningEcho ?? capabilitiesOf.get(upstream)?.reasoningEcho ?? false;
+    capabilities?.reasoningEcho ?? capabilitiesById.get(upstream)?.reasoningEcho ?? false;
   const plans = pricePlans.filter(({ enabled }) => enabled).map(({ enabled, position, ...plan }) => plan);
   return {
     revision,
@@ -14,7 +14,7 @@ export function renderModelList({ revision, models, upstreams, pricePlans, sched
       .filter(({ enabled }) => enabled)
       .map(({ enabled, position, routes, price, ...model }) => ({
         ...model,
-        reasoningEcho: routes.some((route) => route.enabled && capabilitiesOf.has(route.upstream) && isEchoing(route)),
+        reasoningEcho: routes.some((route) => route.enabled && capabilitiesById.has(route.upstream) && isEchoing(route)),
         price: renderPrice(price),
       })),
     ...(plans.length > 0 && { pricePlans: plans }),

@@ -11,7 +11,7 @@ import { renderModelList, renderRouteList } from './render-replies.js';
  * Milliseconds that a replica of unknown freshness delays its answer. All replicas are asked and the first answer counts, so one that has
  * lost its database is used only when there is no other.
  */
-const DOUBTFUL_MS = 250;
+const UNCONFIRMED_MS = 250;
 
 interface Replies extends CatalogVersion {
   modelList: ModelListReply;
@@ -83,7 +83,7 @@ export class Snapshot {
   private async latest(known: number): Promise<Replies> {
     let isRead = true;
     if (this.failing || this.reading !== undefined || this.isBehind(known)) {
-      const held = delay(DOUBTFUL_MS, false, { ref: false });
+      const held = delay(UNCONFIRMED_MS, false, { ref: false });
       // At start the first read follows the apply of the file.
       const reading = this.exists ? this.refresh().then((done) => done || held) : held;
       isRead = await Promise.race([reading, held]);

@@ -40,7 +40,7 @@ export async function connectCli(settings: ConnectionSettings): Promise<Messagin
     });
   } catch (error) {
     if (!(error instanceof MessagingError)) throw error;
-    throw new MessagingError(error.kind, `${hostsOf(settings.url)}: ${error.message}`, { cause: error });
+    throw new MessagingError(error.kind, `${listHosts(settings.url)}: ${error.message}`, { cause: error });
   }
 }
 
@@ -54,7 +54,7 @@ function osUser(): string {
 }
 
 /** Hosts of the NATS servers, without the credentials that a URL may contain. */
-function hostsOf(url: string): string {
+function listHosts(url: string): string {
   return url
     .split(',')
     .map((server) => server.trim())

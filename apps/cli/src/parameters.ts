@@ -44,10 +44,10 @@ const EXAMPLE_ID = '0190a6f0-7c1e-7000-8000-000000000001';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const INSTANT = /^(\d{4})-(\d{2})-(\d{2})(T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
-export const accountId = idOf('account');
-export const projectId = idOf('project');
-export const keyId = idOf('key');
-export const scheduledPriceId = idOf('price');
+export const accountId = makeIdKind('account');
+export const projectId = makeIdKind('project');
+export const keyId = makeIdKind('key');
+export const scheduledPriceId = makeIdKind('price');
 
 /** A whole id, of something whose list cannot be searched for the start of an id. */
 export const wholeId: Kind<string> = {
@@ -55,7 +55,7 @@ export const wholeId: Kind<string> = {
   parse: (text) => (UUID.test(text) ? text.toLowerCase() : invalid(`Must be a whole id such as ${EXAMPLE_ID}.`)),
 };
 
-function idOf(resource: Resource): Kind<string> {
+function makeIdKind(resource: Resource): Kind<string> {
   return {
     placeholder: 'id',
     resource,
@@ -77,7 +77,7 @@ export function text(lengthMax: number, placeholder = 'text'): Kind<string> {
 }
 
 /** Texts separated by commas; an empty text is an empty list. */
-export function listOf(kind: Kind<string>): Kind<string[]> {
+export function listKind(kind: Kind<string>): Kind<string[]> {
   return { ...kind, parse: (value) => (value === '' ? [] : value.split(',').map((part) => kind.parse(part.trim()))) };
 }
 
@@ -222,14 +222,16 @@ const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86
 
 /** A length of time such as 90s, 30m, 24h or 7d; parsed to seconds. `longest` is written the same way. */
 export function duration(longest: string): Kind<number> {
-  const secondsOf = (text: string): number => {
+  const parseSeconds = (text: string): number => {
     const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
     return Number(count) * (SECONDS[unit] ?? Number.NaN);
   };
   return {
     placeholder: 'time',
     parse: (text) =>
-      secondsOf(text) <= secondsOf(longest) ? secondsOf(text) : invalid(`Must be a time such as 90s, 30m, 24h or 7d, at most ${longest}.`),
+      parseSeconds(text) <= parseSeconds(longest)
+        ? parseSeconds(text)
+        : invalid(`Must be a time such as 90s, 30m, 24h or 7d, at most ${longest}.`),
   };
 }
 

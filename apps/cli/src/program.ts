@@ -30,15 +30,15 @@ export function buildProgram(
     .addHelpText('after', GENERAL_HELP);
   for (const [first, members] of Map.groupBy(commands, ({ name }) => name.split(' ', 1)[0] ?? name)) {
     const [single] = members;
-    const verbOf = ({ name }: CliCommand): string => name.slice(first.length + 1);
+    const stripNoun = ({ name }: CliCommand): string => name.slice(first.length + 1);
     if (single?.name === first) {
       const leaf = addCommand(program, first, single, run).enablePositionalOptions();
-      for (const member of members.slice(1)) addCommand(leaf, verbOf(member), member, run);
+      for (const member of members.slice(1)) addCommand(leaf, stripNoun(member), member, run);
       continue;
     }
-    const group = program.command(first).description(`${groups[first] ?? ''} (${members.map(verbOf).join(', ')})`);
+    const group = program.command(first).description(`${groups[first] ?? ''} (${members.map(stripNoun).join(', ')})`);
     group.addHelpText('after', examplesHelp(members.flatMap(({ examples }) => examples.slice(0, 1))));
-    for (const member of members) addCommand(group, verbOf(member), member, run);
+    for (const member of members) addCommand(group, stripNoun(member), member, run);
   }
   return program;
 }
@@ -68,7 +68,7 @@ function addCommand(parent: Command, word: string, command: CliCommand, run: Run
       argumentNames.push(name);
       leaf.addArgument(new Argument(`<${kebab(name)}>`, parameter.description).argParser(parameter.parse));
     } else {
-      leaf.addOption(optionOf(name, parameter));
+      leaf.addOption(makeOption(name, parameter));
     }
   }
   leaf.option('--json', 'print one JSON document');
@@ -81,7 +81,7 @@ function addCommand(parent: Command, word: string, command: CliCommand, run: Run
   return leaf;
 }
 
-function optionOf(name: string, { kind, placeholder, description, required, parse }: Parameter<unknown>): Option {
+function makeOption(name: string, { kind, placeholder, description, required, parse }: Parameter<unknown>): Option {
   if (kind === 'flag') return new Option(`--${kebab(name)}`, description);
   return new Option(`--${kebab(name)} <${placeholder}>`, description).argParser(parse).makeOptionMandatory(required);
 }

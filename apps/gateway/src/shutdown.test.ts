@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { FakeEventStream } from '#testing/fake-messaging.js';
 import { HELLO, TEST_KEY } from '#testing/fake-services.js';
-import { type Answer, CHAT, errorOf, startTestGateway, type TestGateway, textOf, until } from '../test/test-gateway.js';
+import { type Answer, CHAT, readError, readText, startTestGateway, type TestGateway, until } from '../test/test-gateway.js';
 
 /** Outcome of the requests that run when the gateway stops. */
 
@@ -26,7 +26,7 @@ async function startSilent(...said: StreamEvent[]): Promise<void> {
 function isRestarting(answer: Answer): void {
   const { status, headers } = answer;
   expect([status, headers['retry-after'], headers.connection]).toEqual([503, '1', 'close']);
-  expect(errorOf(answer)).toEqual({
+  expect(readError(answer)).toEqual({
     message: 'The gateway is restarting. Try again.',
     type: 'api_error',
     param: null,
@@ -35,7 +35,7 @@ function isRestarting(answer: Answer): void {
 }
 
 /** Returns all warnings, and the outcome of each request. */
-function told(): object[] {
+function loggedOutcomes(): object[] {
   return gateway.logged.flatMap(({ level, msg, running, status, code, outcome }): object[] => {
     if (msg === 'request') return [{ status, code, outcome }];
     return level === 40 ? [{ msg, running }] : [];
@@ -56,22 +56,22 @@ test('a running stream may finish within the grace, and new connections are refu
   await expect(gateway.chat()).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   model?.write(...HELLO);
   model?.end();
-  expect(await textOf(response)).toMatch(/\[DONE\]\n\n$/);
+  expect(await readText(response)).toMatch(/\[DONE\]\n\n$/);
   await closed;
   expect(gateway.fakes.settles).toMatchObject([{ reason: 'completed' }]);
-  expect(told()).toEqual([{ status: 200, code: undefined, outcome: 'completed' }]);
+  expect(loggedOutcomes()).toEqual([{ status: 200, code: undefined, outcome: 'completed' }]);
 });
 
 test('a stream that outlasts the grace ends with an error, and is billed for its received output', async () => {
   await startSilent(TEXT);
   const response = await gateway.openStream();
   const closed = gateway.close();
-  expect(await textOf(response)).toMatch(/"content":"Hello".*\n\ndata: \{"error":[^\n]*"code":"model_unavailable"\}\}\n\n$/s);
+  expect(await readText(response)).toMatch(/"content":"Hello".*\n\ndata: \{"error":[^\n]*"code":"model_unavailable"\}\}\n\n$/s);
   await closed;
   expect(gateway.fakes.settles).toMatchObject([
     { reason: 'failed', usage: { promptSource: 'estimated', outputSource: 'counted', outputTokens: 2 } },
   ]);
-  expect(told()).toEqual([ENDED, { status: 200, code: 'model_unavailable', outcome: 'failed' }]);
+  expect(loggedOutcomes()).toEqual([ENDED, { status: 200, code: 'model_unavailable', outcome: 'failed' }]);
 });
 
 test.each([
@@ -85,7 +85,7 @@ test.each([
   isRestarting(await answer);
   expect(gateway.fakes.settles).toMatchObject([{ reason: 'failed' }]);
   expect(gateway.fakes.settles[0]?.usage).toBeUndefined();
-  expect(told()).toEqual([ENDED, { status: 503, code: 'model_unavailable', outcome: 'failed' }]);
+  expect(loggedOutcomes()).toEqual([ENDED, { status: 503, code: 'model_unavailable', outcome: 'failed' }]);
 });
 
 test('a request with an incomplete body is refused with 503', async () => {
@@ -99,5 +99,5 @@ test('a request with an incomplete body is refused with 503', async () => {
   socket.destroy();
   await closed;
   expect(gateway.fakes.reserves).toEqual([]);
-  expect(told()).toEqual([ENDED, { status: 503, code: 'model_unavailable', outcome: undefined }]);
+  expect(loggedOutcomes()).toEqual([ENDED, { status: 503, code: 'model_unavailable', outcome: undefined }]);
 });

@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { balanceGet } from '#contracts/billing/money.js';
 import { TEST_CALLER, TEST_KEY, testKey } from '#testing/fake-services.js';
-import { errorOf, KEY, startTestGateway, type TestGateway } from '../test/test-gateway.js';
+import { KEY, readError, startTestGateway, type TestGateway } from '../test/test-gateway.js';
 
 let gateway: TestGateway;
 
@@ -59,7 +59,7 @@ describe('replies', () => {
       model('vision/model'),
     );
     const none = await gateway.ask('/v1/models/gpt-4o', { headers: KEY });
-    expect([none.status, errorOf(none).code, none.headers['x-should-retry']]).toEqual([404, 'model_not_found', 'false']);
+    expect([none.status, readError(none).code, none.headers['x-should-retry']]).toEqual([404, 'model_not_found', 'false']);
   });
 
   describe('models, for the Anthropic SDK', () => {

@@ -72,7 +72,7 @@ export class TestGateway {
   /** Sends a request with only the given headers. */
   async ask(path: string, ask: Ask = {}): Promise<Answer> {
     const response = await this.open(path, ask);
-    return { status: response.statusCode ?? 0, headers: response.headers, text: await textOf(response) };
+    return { status: response.statusCode ?? 0, headers: response.headers, text: await readText(response) };
   }
 
   chat(over: object = {}, headers: Record<string, string> = {}): Promise<Answer> {
@@ -105,12 +105,12 @@ export class TestGateway {
   }
 }
 
-export function errorOf({ text }: Answer): { message: string; type: string; param?: string; code: string } {
+export function readError({ text }: Answer): { message: string; type: string; param?: string; code: string } {
   return JSON.parse(text).error;
 }
 
 /** Reads until the end of the stream. Throws when the connection is reset. */
-export async function textOf(incoming: IncomingMessage | Socket): Promise<string> {
+export async function readText(incoming: IncomingMessage | Socket): Promise<string> {
   let text = '';
   for await (const chunk of incoming) text += String(chunk);
   return text;

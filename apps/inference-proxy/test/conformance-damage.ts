@@ -10,10 +10,10 @@ import { readArchives } from '#testing/text-archive.js';
 import { UpstreamFailure } from '../src/failures/upstream-failure.js';
 import { SseParser } from '../src/transport/sse-parser.js';
 import type { UpstreamAdapter, UpstreamCall } from '../src/upstreams/upstream-adapter.js';
-import { callOf } from './conformance.js';
+import { makeCall } from './conformance.js';
 import { grammarFault } from './event-grammar.js';
 import { cutAt, encoded, sseStyles } from './sse-bytes.js';
-import { foldOf, writeStream } from './upstream-writer.js';
+import { foldEvents, writeStream } from './upstream-writer.js';
 
 /**
  * Tests fixtures with damaged JSON, framing and bytes: events must follow the grammar, with an end or an `UpstreamFailure`, and be the
@@ -22,7 +22,7 @@ import { foldOf, writeStream } from './upstream-writer.js';
 export function describeDamagedReplies(adapter: UpstreamAdapter, fixtures: string): void {
   const files = [...readArchives(fixtures)];
   const read = (extension: string) => files.filter(([name]) => name.endsWith(extension)).map(([, bytes]) => bytes);
-  const streams = read('.sse').map(payloadsOf);
+  const streams = read('.sse').map(parsePayloads);
   const bodies = read('.body').flatMap((body) => jsonOr(body.toString().trim()) ?? []);
   const calls = callsFor(true);
 
@@ -33,10 +33,10 @@ export function describeDamagedReplies(adapter: UpstreamAdapter, fixtures: strin
       fc.tuple(streamEvents({ customTools: adapter.kind === 'openai-responses' }), sseStyles, cuts),
       ([events, style, points]) => {
         const bytes = encoded(writeStream(adapter.kind, events), style);
-        const call = callOf(true);
+        const call = makeCall(true);
         const outcome = readStream(adapter, call, [bytes]);
         expectSame(readStream(adapter, call, cutAt(bytes, points)), outcome);
-        expect({ ...outcome, events: foldOf(outcome.events) }).toEqual({ events: foldOf(events) });
+        expect({ ...outcome, events: foldEvents(outcome.events) }).toEqual({ events: foldEvents(events) });
       },
     );
 
@@ -44,10 +44,10 @@ export function describeDamagedReplies(adapter: UpstreamAdapter, fixtures: strin
       'a damaged stream ends in events and an end, or a failure, the same however it is cut',
       { usual: 300, long: 50_000 },
       fc.tuple(damagedJson(streams), sseStyles, calls, cuts),
-      ([payloads, style, call, points]) => expectSameCut(adapter, call, encoded(textsOf(payloads), style), points),
+      ([payloads, style, call, points]) => expectSameCut(adapter, call, encoded(listTexts(payloads), style), points),
     );
 
-    const bytes = fc.tuple(fc.constantFrom(...streams), sseStyles).map(([payloads, style]) => encoded(textsOf(payloads), style));
+    const bytes = fc.tuple(fc.constantFrom(...streams), sseStyles).map(([payloads, style]) => encoded(listTexts(payloads), style));
     testCases(
       'so does one with damaged bytes',
       { usual: 300, long: 30_000 },
@@ -62,7 +62,7 @@ export function describeDamagedReplies(adapter: UpstreamAdapter, fixtures: strin
       ([payloads, at, call]) =>
         void readStream(adapter, call, [
           Buffer.from(
-            textsOf(payloads)
+            listTexts(payloads)
               .map(deepened(at))
               .map((text) => `data: ${text}\n\n`)
               .join(''),
@@ -74,7 +74,7 @@ export function describeDamagedReplies(adapter: UpstreamAdapter, fixtures: strin
       'a damaged plain reply ends in events and an end, or a failure',
       { usual: 300, long: 20_000 },
       fc.tuple(damagedJsonBytes(bodies), callsFor(false)),
-      ([body, call]) => void outcomeOf((events) => adapter.parseReply(body.toString(), call, events)),
+      ([body, call]) => void readOutcome((events) => adapter.parseReply(body.toString(), call, events)),
     );
 
     testCases('any refusal is one of ours', { usual: 200, long: 10_000 }, fc.tuple(refusals, calls), ([reply, call]) => {
@@ -117,7 +117,7 @@ const TOOLS: Tool[] = [
 function callsFor(stream: boolean): fc.Arbitrary<UpstreamCall> {
   return fc
     .record({ tools: fc.subarray(TOOLS), thinkTags: fc.boolean(), stop: fc.constantFrom<string[] | undefined>(undefined, ['END']) })
-    .map(({ tools, thinkTags, stop }) => callOf(stream, { tools, ...(stop && { stop }) }, { thinkTags }));
+    .map(({ tools, thinkTags, stop }) => makeCall(stream, { tools, ...(stop && { stop }) }, { thinkTags }));
 }
 
 const errorBodies = [
@@ -167,7 +167,7 @@ function expectSame(actual: Outcome, expected: Outcome): void {
 
 /** Reads a stream like `call-upstream.ts`, up to its end. */
 function readStream(adapter: UpstreamAdapter, call: UpstreamCall, chunks: Buffer[]): Outcome {
-  return outcomeOf((events) => {
+  return readOutcome((events) => {
     const [lines, parser] = [new SseParser(), adapter.openStream(call)];
     const take = (payload: string): void => parser.push(payload, events);
     for (const chunk of chunks) if (!parser.done) lines.push(chunk, take);
@@ -176,7 +176,7 @@ function readStream(adapter: UpstreamAdapter, call: UpstreamCall, chunks: Buffer
   });
 }
 
-function outcomeOf(read: (events: StreamEvent[]) => void): Outcome {
+function readOutcome(read: (events: StreamEvent[]) => void): Outcome {
   const events: StreamEvent[] = [];
   let failure: UpstreamFailure | undefined;
   try {
@@ -214,7 +214,7 @@ function expectFit({ code, message, detail, retryAfterSeconds }: UpstreamFailure
 }
 
 /** Returns the payloads of a fixture, parsed when they are JSON. */
-function payloadsOf(bytes: Buffer): unknown[] {
+function parsePayloads(bytes: Buffer): unknown[] {
   const payloads: string[] = [];
   const parser = new SseParser();
   parser.push(bytes, (payload) => payloads.push(payload));
@@ -222,7 +222,7 @@ function payloadsOf(bytes: Buffer): unknown[] {
   return payloads.map((payload) => jsonOr(payload) ?? payload);
 }
 
-function textsOf(payloads: unknown): string[] {
+function listTexts(payloads: unknown): string[] {
   const list = Array.isArray(payloads) ? payloads : [payloads];
   return list.map((payload) => (typeof payload === 'string' ? payload : (JSON.stringify(payload) ?? '')));
 }

@@ -4,7 +4,7 @@ import type { InferenceRequest } from '#inference/request.js';
 import { inferenceRequests } from '#testing/inference-requests.js';
 import { testCases } from '#testing/long-run.js';
 import type { UpstreamAdapter } from '../src/upstreams/upstream-adapter.js';
-import { callOf, sent } from './conformance.js';
+import { makeCall, sent } from './conformance.js';
 
 /** Tests that any request renders, with every tool result at its call. */
 export function describeAnyRequest(adapter: UpstreamAdapter): void {
@@ -13,7 +13,7 @@ export function describeAnyRequest(adapter: UpstreamAdapter): void {
     { usual: 300, long: 20_000 },
     fc.tuple(inferenceRequests(), capabilities),
     ([request, able]) => {
-      const wire = wireCalls(sent(adapter.renderRequest(callOf(request.stream, request, able), 'key')));
+      const wire = wireCalls(sent(adapter.renderRequest(makeCall(request.stream, request, able), 'key')));
       const { calls, results } = canonicalCalls(request);
       expect([wire.calls.length, new Set(wire.calls).size]).toEqual([calls.length, calls.length]);
       const wireIds = new Map(calls.map((id, index) => [id, wire.calls[index]]));

@@ -36,26 +36,26 @@ export function describeUpstreamAdapter(adapter: UpstreamAdapter, folder: string
   const files = readArchives(folder);
   const named = (extension: string): string[] =>
     [...files.keys()].filter((file) => file.endsWith(extension)).map((file) => file.slice(0, -extension.length));
-  const bytesOf = (file: string): Buffer => {
+  const readBytes = (file: string): Buffer => {
     const bytes = files.get(file);
     if (bytes === undefined) throw new Error(`There is no ${file} in the archives of ${folder}.`);
     return bytes;
   };
-  const expectedOf = (name: string): Expected => JSON.parse(bytesOf(`${name}.expected.json`).toString());
+  const readExpected = (name: string): Expected => JSON.parse(readBytes(`${name}.expected.json`).toString());
 
   describe(`${adapter.kind}: streams`, () => {
     const names = named('.sse');
     test('there are fixtures', () => expect(names.length).toBeGreaterThan(0));
 
     test.each(names)('%s', (name) => {
-      const { request, capabilities, ...outcome } = expectedOf(name);
-      expect(readStream(adapter, callOf(true, request, capabilities), [bytesOf(`${name}.sse`)])).toEqual(outcome);
+      const { request, capabilities, ...outcome } = readExpected(name);
+      expect(readStream(adapter, makeCall(true, request, capabilities), [readBytes(`${name}.sse`)])).toEqual(outcome);
     });
 
     test.each(names)('%s: the same however it is cut, and with any line ends [U-14, T-31]', (name) => {
-      const { request, capabilities, ...outcome } = expectedOf(name);
-      const call = callOf(true, request, capabilities);
-      const bytes = bytesOf(`${name}.sse`);
+      const { request, capabilities, ...outcome } = readExpected(name);
+      const call = makeCall(true, request, capabilities);
+      const bytes = readBytes(`${name}.sse`);
       const check = (chunks: Buffer[]): void => expectSame(readStream(adapter, call, chunks), outcome);
       for (let at = 1; at < bytes.length; at++) check([bytes.subarray(0, at), bytes.subarray(at)]);
       check(Array.from(bytes, (byte) => Buffer.from([byte])));
@@ -67,9 +67,9 @@ export function describeUpstreamAdapter(adapter: UpstreamAdapter, folder: string
     });
 
     test.each(names)('%s: ended early, it is a failure or the very same end [T-30]', (name) => {
-      const { request, capabilities, events, failure } = expectedOf(name);
-      const call = callOf(true, request, capabilities);
-      const bytes = bytesOf(`${name}.sse`);
+      const { request, capabilities, events, failure } = readExpected(name);
+      const call = makeCall(true, request, capabilities);
+      const bytes = readBytes(`${name}.sse`);
       for (let end = 0; end < bytes.length; end++) {
         const cut = readStream(adapter, call, [bytes.subarray(0, end)]);
         if (cut.failure === undefined) {
@@ -82,15 +82,15 @@ export function describeUpstreamAdapter(adapter: UpstreamAdapter, folder: string
   const bodies = named('.body');
   if (bodies.length > 0) {
     test.each(bodies)(`${adapter.kind}: plain reply %s`, (name) => {
-      const { request, capabilities, ...outcome } = expectedOf(name);
-      const call = callOf(false, request, capabilities);
-      expect(outcomeOf((events) => adapter.parseReply(bytesOf(`${name}.body`).toString(), call, events))).toEqual(outcome);
+      const { request, capabilities, ...outcome } = readExpected(name);
+      const call = makeCall(false, request, capabilities);
+      expect(readOutcome((events) => adapter.parseReply(readBytes(`${name}.body`).toString(), call, events))).toEqual(outcome);
     });
   }
 }
 
 function readStream(adapter: UpstreamAdapter, call: UpstreamCall, chunks: Buffer[]): Outcome {
-  return outcomeOf((events) => {
+  return readOutcome((events) => {
     const [lines, parser] = [new SseParser(), adapter.openStream(call)];
     const take = (payload: string): void => parser.push(payload, events);
     for (const chunk of chunks) lines.push(chunk, take);
@@ -104,7 +104,7 @@ function expectSame(actual: Outcome, expected: Outcome): void {
   if (JSON.stringify(actual) !== JSON.stringify(expected)) expect(actual).toEqual(expected);
 }
 
-function outcomeOf(read: (events: StreamEvent[]) => void): Outcome {
+function readOutcome(read: (events: StreamEvent[]) => void): Outcome {
   const events: StreamEvent[] = [];
   try {
     read(events);
@@ -122,7 +122,7 @@ function assertGrammar(events: StreamEvent[], ending: 'terminal' | 'open'): void
   if (fault !== undefined) throw new Error(fault);
 }
 
-export function callOf(
+export function makeCall(
   stream: boolean,
   request: Partial<InferenceRequest> = {},
   capabilities: Partial<UpstreamCapabilities> = {},

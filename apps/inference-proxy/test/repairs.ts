@@ -71,7 +71,7 @@ function everywhere(of: Record<Dialect, (body: Body) => unknown>, is: unknown): 
 
 /** Digest of `LONG_ID`, of which each dialect takes as much as it can. */
 const DIGEST = 'call_35c25694def7a97445fe99e12845262fd36919c4cc88ca54';
-const idsOf = (length: number): string[] => Array(2).fill(DIGEST.slice(0, length));
+const makeIds = (length: number): string[] => Array(2).fill(DIGEST.slice(0, length));
 
 const EMPTY = [['Runs', { type: 'object', properties: {} }]];
 const FOLDED = {
@@ -91,8 +91,8 @@ const REPAIRS: readonly Repair[] = [
     name: 'ids of calls that are too long become a digest',
     request: { turns: called(LONG_ID) },
     sends: {
-      'openai-chat': { of: callIds['openai-chat'], is: idsOf(40) },
-      'openai-responses': { of: callIds['openai-responses'], is: idsOf(53) },
+      'openai-chat': { of: callIds['openai-chat'], is: makeIds(40) },
+      'openai-responses': { of: callIds['openai-responses'], is: makeIds(53) },
       'anthropic-messages': { notNeeded: 'has no limit' },
     },
   },

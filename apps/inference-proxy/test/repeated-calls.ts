@@ -66,11 +66,11 @@ export const repeatedCalls: fc.Arbitrary<{ calls: MadeCall[]; pieces: CallPiece[
   )
   .map(([made, order, identity]) => {
     const calls = made.map(([{ name, arguments: args }], at) => ({ id: `call_${at}`, name, arguments: JSON.parse(JSON.stringify(args)) }));
-    const queues = made.map(([, way], at) => piecesOf(calls[at] as MadeCall, at, way));
+    const queues = made.map(([, way], at) => cutPieces(calls[at] as MadeCall, at, way));
     return { calls, pieces: mix(queues, identity === 'index' ? order : []), identity };
   });
 
-function piecesOf(made: MadeCall, at: number, { style, cuts, named, again, summary }: Way): CallPiece[] {
+function cutPieces(made: MadeCall, at: number, { style, cuts, named, again, summary }: Way): CallPiece[] {
   const text = JSON.stringify(made.arguments);
   const piece = (kind: CallPiece['kind'], part: string): CallPiece => ({ at, call: made, kind, text: part });
   const wholes = { none: [], text: [text], 'encoded twice': [JSON.stringify(text)], braces: ['{}'] }[summary];
@@ -104,7 +104,7 @@ export const CALL_WRITERS: Record<UpstreamAdapter['kind'], (pieces: readonly Cal
             {
               index: { index: at, 'one index and ids': 0, ids: undefined }[identity],
               ...(kind !== 'part' && { id, type: 'function' }),
-              function: { ...(kind !== 'part' && { name }), arguments: kind === 'whole' ? objectOf(text) : text },
+              function: { ...(kind !== 'part' && { name }), arguments: kind === 'whole' ? parseObject(text) : text },
             },
           ],
         }),
@@ -118,7 +118,7 @@ export const CALL_WRITERS: Record<UpstreamAdapter['kind'], (pieces: readonly Cal
     ...pieces.map(({ at, call: { id, name }, kind, text }) => {
       if (kind === 'part' || (kind === 'named' && text !== ''))
         return { type: 'content_block_delta', index: at, delta: { type: 'input_json_delta', partial_json: text } };
-      const input = kind === 'whole' ? objectOf(text) : {};
+      const input = kind === 'whole' ? parseObject(text) : {};
       return { type: 'content_block_start', index: at, content_block: { type: 'tool_use', id, name, input } };
     }),
     { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 10 } },
@@ -137,6 +137,6 @@ export const CALL_WRITERS: Record<UpstreamAdapter['kind'], (pieces: readonly Cal
 };
 
 /** Returns what a server that does not encode arguments sends; text stays text. */
-function objectOf(text: string): unknown {
+function parseObject(text: string): unknown {
   return JSON.parse(text);
 }

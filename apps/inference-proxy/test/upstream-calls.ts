@@ -51,7 +51,7 @@ export class TestCalls {
     { request, outputTokensMax = 100, promptTokensEstimate = 20, signal = new AbortController().signal }: CallSetting,
     meter: UsageMeter,
   ) {
-    const job = { ticket: { ...ticketOf(outputTokensMax), promptTokensEstimate }, request: { ...REQUEST, ...request } };
+    const job = { ticket: { ...makeTicket(outputTokensMax), promptTokensEstimate }, request: { ...REQUEST, ...request } };
     return callUpstream({ client: this.client, model: this.model }, job, meter, undefined, signal);
   }
 
@@ -60,7 +60,7 @@ export class TestCalls {
    * nothing is. Checks their grammar.
    */
   async collect(setting: CallSetting = {}): Promise<StreamEvent[]> {
-    const meter = new UsageMeter(ticketOf(setting.outputTokensMax ?? 100));
+    const meter = new UsageMeter(makeTicket(setting.outputTokensMax ?? 100));
     const events: StreamEvent[] = [];
     try {
       for await (const batch of this.start(setting, meter)) events.push(...batch);
@@ -79,7 +79,7 @@ export class TestCalls {
   }
 }
 
-function ticketOf(outputTokensMax: number): GenerateRequest['ticket'] {
+function makeTicket(outputTokensMax: number): GenerateRequest['ticket'] {
   return {
     holdId: '01990000-0000-7000-8000-000000000001',
     accountId: '01990000-0000-7000-8000-000000000002',

@@ -8,7 +8,7 @@ type Finish = Extract<StreamEvent, { type: 'completion-finish' }>;
 /** Returns the payloads that an upstream of this kind sends for these events. The last event is the finish. */
 export function writeStream(kind: UpstreamAdapter['kind'], events: readonly StreamEvent[]): string[] {
   const finish = events.at(-1) as Finish;
-  const said = foldOf(events);
+  const said = foldEvents(events);
   return WRITERS[kind](events.slice(0, -1), finish, said).map((payload) =>
     typeof payload === 'string' ? payload : JSON.stringify(payload),
   );
@@ -23,7 +23,7 @@ interface Said {
 }
 
 /** Folds events into what every dialect can express, independent of their order and cuts. */
-export function foldOf(events: readonly StreamEvent[]): Said {
+export function foldEvents(events: readonly StreamEvent[]): Said {
   const said: Said = { text: '', reasoning: '', calls: [], finish: undefined, usage: undefined };
   const calls: Said['calls'] = [];
   for (const event of events) {

@@ -199,7 +199,7 @@ export function expectedEnd(kind: Upstream['kind'], reply: VendorReply, { isStre
   if (meaning === 'none' && (isResponses || !isMarked || reply.pieces.length === 0)) return FAILED;
   // Broken after its finish, a stream has all that it was to have when its usage has come too.
   if (end === 'breaks' && isStream && !isResponses && !isMarked && !hasCounts(reply)) return FAILED;
-  const reason = reasonOf(
+  const reason = findReason(
     kind,
     meaning,
     reply.pieces.some(({ type }) => type === 'call'),
@@ -212,7 +212,7 @@ function worst(one: Meaning, other: Meaning): Meaning {
   return MEANINGS.indexOf(one) > MEANINGS.indexOf(other) ? one : other;
 }
 
-function reasonOf(kind: Upstream['kind'], meaning: Meaning, hasCalls: boolean): FinishReason {
+function findReason(kind: Upstream['kind'], meaning: Meaning, hasCalls: boolean): FinishReason {
   if (meaning === 'length' || meaning === 'content-filter') return meaning;
   // An incomplete response is cut, whatever its reason is called.
   if (meaning === 'unknown' && kind === 'openai-responses') return 'length';

@@ -33,10 +33,10 @@ export function writeEvents(kind: Upstream['kind'], reply: VendorReply): string[
 
 /** Returns the body of a plain reply. */
 export function writePlain(kind: Upstream['kind'], reply: VendorReply): string {
-  return JSON.stringify(reply.error === 'none' ? WRITERS[kind].plain(reply) : errorOf(kind));
+  return JSON.stringify(reply.error === 'none' ? WRITERS[kind].plain(reply) : renderError(kind));
 }
 
-function errorOf(kind: Upstream['kind']): Json {
+function renderError(kind: Upstream['kind']): Json {
   return kind === 'openai-chat' ? { error: ERROR } : { type: 'error', error: ERROR };
 }
 
@@ -47,7 +47,7 @@ function data(value: Json): Sent {
 /** Puts the error of a reply at its place around the events of the finish. */
 function withError(kind: Upstream['kind'], { error }: VendorReply, finish: Sent[]): Sent[] {
   if (error === 'none') return finish;
-  return error === 'before the finish' ? [data(errorOf(kind)), ...finish] : [...finish, data(errorOf(kind))];
+  return error === 'before the finish' ? [data(renderError(kind)), ...finish] : [...finish, data(renderError(kind))];
 }
 
 /** Names of the counts in one dialect of OpenAI. */

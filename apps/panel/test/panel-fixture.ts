@@ -144,11 +144,11 @@ export class PanelFixture {
     const token = await this.invite(role, accountId, email);
     const reply = await this.send('/invites/accept', { method: 'POST', body: { token, password: PASSWORD } });
     if (reply.status !== 201) throw new Error(`no person: ${reply.text}`);
-    return { userId: reply.body.userId, email, cookie: cookieOf(reply) };
+    return { userId: reply.body.userId, email, cookie: readCookie(reply) };
   }
 }
 
 /** Returns the `cookie` header that answers the reply's `set-cookie`. */
-export function cookieOf(reply: request.Response): string {
+export function readCookie(reply: request.Response): string {
   return String(reply.headers['set-cookie']).split(';')[0] ?? '';
 }

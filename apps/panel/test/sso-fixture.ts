@@ -1,7 +1,7 @@
 import type { Response } from 'supertest';
 import { SsoProviderConfig } from '../src/identity/sso/sso-provider.config.js';
 import type { PanelConfig } from '../src/panel.config.js';
-import { cookieOf, PANEL_URL, PanelFixture } from './panel-fixture.js';
+import { PANEL_URL, PanelFixture, readCookie } from './panel-fixture.js';
 import { CLIENT_ID, CLIENT_SECRET, TestProvider } from './test-provider.js';
 
 /** A browser's position on its way to the provider and back. */
@@ -40,7 +40,7 @@ export class SsoFixture {
   async start(query = '', name = 'acme'): Promise<Underway> {
     const reply = await this.panel.send(`/sso/${name}/start${query}`);
     if (reply.status !== 303) throw new Error(`${reply.status}: ${reply.text}`);
-    return { address: new URL(String(reply.headers.location), PANEL_URL), cookie: cookieOf(reply) };
+    return { address: new URL(String(reply.headers.location), PANEL_URL), cookie: readCookie(reply) };
   }
 
   /** The browser goes to the provider, and to the panel's callback with its answer. */
@@ -66,14 +66,14 @@ export class SsoFixture {
 }
 
 /** Returns the `cookie` header with the session of a successful sign-in. */
-export function sessionOf(reply: Response): string {
+export function readSession(reply: Response): string {
   const set = ([reply.headers['set-cookie']].flat() as (string | undefined)[]).find((line) => line?.startsWith('tollgate='));
   if (!set) throw new Error(`no session: ${reply.headers.location}`);
   return set.split(';')[0] ?? '';
 }
 
 /** Returns the failure of a sign-in, as the page shows it, with a request id. */
-export function failureOf({ headers }: Response): { page: string; failure: string | null; session: boolean } {
+export function readFailure({ headers }: Response): { page: string; failure: string | null; session: boolean } {
   const { pathname, searchParams } = new URL(String(headers.location), PANEL_URL);
   if (searchParams.get('request') !== headers['x-request-id']) throw new Error(`no request id: ${headers.location}`);
   return { page: pathname, failure: searchParams.get('sso'), session: String(headers['set-cookie']).includes('tollgate=') };

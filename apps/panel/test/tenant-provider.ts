@@ -34,7 +34,7 @@ export class TenantProvider {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  issuerOf(tenant: string): string {
+  issuerUrl(tenant: string): string {
     return `${this.authority ?? this.origin}/${tenant}/v2.0`;
   }
 
@@ -57,7 +57,7 @@ export class TenantProvider {
   }
 
   private replyTo(path: string, form: URLSearchParams): object | undefined {
-    const base = this.issuerOf(TENANT);
+    const base = this.issuerUrl(TENANT);
     switch (path.replace(new URL(base).pathname, '')) {
       case '/.well-known/openid-configuration':
         return {
@@ -81,7 +81,7 @@ export class TenantProvider {
 
   private idToken(nonce: string | undefined): string {
     const now = Math.floor(Date.now() / 1_000);
-    const usual = { iss: this.issuerOf(TENANT), aud: CLIENT_ID, sub: 'ada', tid: TENANT, iat: now, exp: now + 600, auth_time: now, nonce };
+    const usual = { iss: this.issuerUrl(TENANT), aud: CLIENT_ID, sub: 'ada', tid: TENANT, iat: now, exp: now + 600, auth_time: now, nonce };
     const parts = [
       { alg: 'RS256', kid: 'one', typ: 'JWT' },
       { ...usual, ...this.claims },

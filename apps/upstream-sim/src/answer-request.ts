@@ -5,7 +5,7 @@ import { type Directives, FAILURES, findDirectives } from './directives.js';
 import { ignoreAbilities, refuseAbilities } from './limited-abilities.js';
 import type { CacheablePrompt, PromptCache } from './prompt-cache.js';
 import { SIM_MODELS } from './reply/models.js';
-import { planReply, type ReplyUsage, textOfLastUser } from './reply/plan-reply.js';
+import { planReply, type ReplyUsage, readLastUserText } from './reply/plan-reply.js';
 import { promptTokens } from './reply/usage-rule.js';
 import { hangUntilAborted, type SimReply, sendStream, stayOpen } from './send-stream.js';
 import { SimError } from './sim-error.js';
@@ -33,7 +33,7 @@ export async function answerRequest(dialect: SimDialect, state: SimState, body: 
   const { chat, cacheable, renderReply, renderEvents } = dialect.parseRequest(body);
   const model = SIM_MODELS.get(chat.model);
   if (!model) throw SimError.unknownModel(chat.model);
-  const lastUserText = textOfLastUser(chat);
+  const lastUserText = readLastUserText(chat);
   const directives = limitFailures(state, lastUserText, findDirectives(lastUserText, state.defaults));
   if (directives.hang === true) return hangUntilAborted(signal);
   if (directives.cut === 0) {

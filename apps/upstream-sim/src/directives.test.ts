@@ -37,10 +37,10 @@ test('the README has each directive, with each of its words, and no other one', 
   );
   expect([...new Set(named.map(({ name }) => name))].sort()).toEqual(Object.keys(KINDS).sort());
   const words = Object.entries(KINDS).flatMap(([name, kind]) => (typeof kind === 'string' ? [] : kind.map((word) => `${name}=${word}`)));
-  const isOfWords = (name: string): boolean => typeof KINDS[name as keyof typeof KINDS] !== 'string';
+  const takesWords = (name: string): boolean => typeof KINDS[name as keyof typeof KINDS] !== 'string';
   expect(
     named
-      .filter(({ name }) => isOfWords(name))
+      .filter(({ name }) => takesWords(name))
       .map(({ name, value }) => `${name}=${value}`)
       .sort(),
   ).toEqual(words.sort());

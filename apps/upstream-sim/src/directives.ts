@@ -65,9 +65,9 @@ interface Values {
   'flag-or-number': number | true;
 }
 
-type ValueOf<Kind> = Kind extends keyof Values ? Values[Kind] : Kind extends readonly (infer Word)[] ? Word[] : never;
+type DirectiveValue<Kind> = Kind extends keyof Values ? Values[Kind] : Kind extends readonly (infer Word)[] ? Word[] : never;
 
-export type Directives = { [Name in keyof typeof KINDS]?: ValueOf<(typeof KINDS)[Name]> };
+export type Directives = { [Name in keyof typeof KINDS]?: DirectiveValue<(typeof KINDS)[Name]> };
 
 const DIRECTIVE = /\[\[sim(?=[\s\]])(.*?)\]\]/gs;
 

@@ -26,14 +26,14 @@ function post(dialect: Dialect, text: string, rest: Json = {}, init: RequestInit
 }
 
 /** Returns the data lines of each event. */
-async function eventsOf(dialect: Dialect, text: string): Promise<string[][]> {
+async function readEvents(dialect: Dialect, text: string): Promise<string[][]> {
   const frames = (await (await post(dialect, text)).text()).split('\n\n').slice(0, -1);
   return frames.map((frame) => frame.split('\n').flatMap((line) => (line.startsWith('data: ') ? [line.slice('data: '.length)] : [])));
 }
 
 /** Returns the pieces of arguments in a stream, and null for each start of a call. */
-async function piecesOf(dialect: Dialect, directives: string): Promise<(string | null)[]> {
-  const events = await eventsOf(dialect, `call run {"a":1} [[sim chunk=1 ${directives}]]`);
+async function readPieces(dialect: Dialect, directives: string): Promise<(string | null)[]> {
+  const events = await readEvents(dialect, `call run {"a":1} [[sim chunk=1 ${directives}]]`);
   return events.flatMap(([line = '']) => {
     const event = (line === '[DONE]' ? {} : JSON.parse(line)) as Json;
     const {
@@ -63,15 +63,15 @@ test.each<[directives: string, pieces: string[], last: string]>([
   ['arguments=encoded', [...PIECES, ENCODED], ENCODED],
   ['arguments=braces,twice', ['{}', ...PIECES, TEXT], TEXT],
 ])('%j: the pieces of the arguments', async (directives, pieces, last) => {
-  expect(await piecesOf('chat/completions', directives)).toEqual([null, ...pieces]);
-  expect(await piecesOf('messages', directives)).toEqual([null, ...pieces]);
-  expect(await piecesOf('responses', directives)).toEqual([null, ...pieces, `whole ${last}`]);
+  expect(await readPieces('chat/completions', directives)).toEqual([null, ...pieces]);
+  expect(await readPieces('messages', directives)).toEqual([null, ...pieces]);
+  expect(await readPieces('responses', directives)).toEqual([null, ...pieces, `whole ${last}`]);
 });
 
 test('repeat: the call comes again', async () => {
-  expect(await piecesOf('chat/completions', 'repeat')).toEqual([null, ...PIECES, null]);
-  expect(await piecesOf('messages', 'repeat')).toEqual([null, ...PIECES, null]);
-  expect(await piecesOf('responses', 'repeat')).toEqual([null, ...PIECES, `whole ${TEXT}`, `whole ${TEXT}`]);
+  expect(await readPieces('chat/completions', 'repeat')).toEqual([null, ...PIECES, null]);
+  expect(await readPieces('messages', 'repeat')).toEqual([null, ...PIECES, null]);
+  expect(await readPieces('responses', 'repeat')).toEqual([null, ...PIECES, `whole ${TEXT}`, `whole ${TEXT}`]);
   const plain = (await (await post('chat/completions', 'call run [[sim repeat]]', { stream: false })).json()) as {
     choices: [{ message: { tool_calls: Json[] } }];
   };
@@ -80,8 +80,8 @@ test('repeat: the call comes again', async () => {
 });
 
 /** Returns the last event, each line by its type. */
-async function lastOf(dialect: Dialect, directives: string): Promise<unknown[] | undefined> {
-  const events = await eventsOf(dialect, `Hello [[sim tokens=3 ${directives}]]`);
+async function readLast(dialect: Dialect, directives: string): Promise<unknown[] | undefined> {
+  const events = await readEvents(dialect, `Hello [[sim tokens=3 ${directives}]]`);
   return events.at(-1)?.map((line) => {
     if (line === '[DONE]') return line;
     const { type, choices, error } = JSON.parse(line) as { type?: string; choices?: { finish_reason: string | null }[]; error?: Json };
@@ -97,9 +97,9 @@ test.each<[string, unknown, unknown, unknown]>([
   ['error=1', ['[DONE]'], ['error'], ['error']],
   ['error=1 joined', ['error', '[DONE]'], ['error', 'message_stop'], ['error', '[DONE]']],
 ])('%j: the last event', async (directives, chat, messages, responses) => {
-  expect(await lastOf('chat/completions', directives)).toEqual(chat);
-  expect(await lastOf('messages', directives)).toEqual(messages);
-  expect(await lastOf('responses', directives)).toEqual(responses);
+  expect(await readLast('chat/completions', directives)).toEqual(chat);
+  expect(await readLast('messages', directives)).toEqual(messages);
+  expect(await readLast('responses', directives)).toEqual(responses);
 });
 
 test.each([

@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { promptTokens, tokensOf } from './reply/usage-rule.js';
+import { countTokens, promptTokens } from './reply/usage-rule.js';
 import { type SimServer, startSimServer } from './sim-server.js';
 
 const MINUTE_MS = 60_000;
@@ -37,10 +37,10 @@ const messagesBody = (request: Request) => ({ model: 'sim-fast', max_tokens: 5, 
 /** Returns what is read, written for five minutes and for an hour, and neither. */
 async function counts(request: Request): Promise<number[]> {
   const { usage } = await anthropic.messages.create(messagesBody(request));
-  return countsOf(usage);
+  return readCounts(usage);
 }
 
-function countsOf(usage: Anthropic.Usage): number[] {
+function readCounts(usage: Anthropic.Usage): number[] {
   const { cache_read_input_tokens: read, cache_creation_input_tokens: written, cache_creation: creation, input_tokens: rest } = usage;
   const { ephemeral_5m_input_tokens: short = NaN, ephemeral_1h_input_tokens: hour = NaN } = creation ?? {};
   expect(written).toBe(short + hour);
@@ -53,7 +53,7 @@ const tool = (name: string, tokens: number, marker: object = {}): Anthropic.Tool
   input_schema: { type: 'object' },
   ...marker,
 });
-const SCHEMA_TOKENS = tokensOf('{"type":"object"}');
+const SCHEMA_TOKENS = countTokens('{"type":"object"}');
 
 test('Messages: tools, system and messages are written in that order, then read', async () => {
   const request = {
@@ -69,7 +69,7 @@ test('Messages: tools, system and messages are written in that order, then read'
 
 test('Messages: a stream has the same counts', async () => {
   const request = messagesBody({ messages: [user(text(long('user', 2_000), marked), text('Bye!'))] });
-  const streamed = async () => countsOf((await anthropic.messages.stream(request).finalMessage()).usage);
+  const streamed = async () => readCounts((await anthropic.messages.stream(request).finalMessage()).usage);
   expect([await streamed(), await streamed()]).toEqual([
     [0, 2_000, 0, 1],
     [2_000, 0, 0, 1],
@@ -84,7 +84,7 @@ test('Messages: the next turn of a loop reads the last one, wherever its markers
   const start = 100 + SCHEMA_TOKENS + 50;
   expect(await counts({ ...rest, messages: [user(text(first, marked))] })).toEqual([0, start + 1_500, 0, 0]);
   const turn = [{ role: 'assistant' as const, content: [text('Let me see. '), call] }, user(result(marked))];
-  const called = 3 + tokensOf('a{"path":"x"}');
+  const called = 3 + countTokens('a{"path":"x"}');
   expect(await counts({ ...rest, messages: [user(text(first, marked)), ...turn] })).toEqual([start + 1_500, called + 300, 0, 0]);
   const history = [user(text(first)), turn[0] as Anthropic.MessageParam, user(result({}))];
   const next = [{ role: 'assistant' as const, content: 'Done' }, user(text('More', marked))];
@@ -101,7 +101,7 @@ test('Messages: the counts are those of the prompt rule, also where a text goes 
 test('Messages: a schema of the reply is never part of a cached prefix', async () => {
   const output_config = { format: { type: 'json_schema' as const, schema: { type: 'object', properties: {} } } };
   const request = { messages: [user(text(long('user', 2_000), marked))], output_config };
-  const schema = tokensOf(JSON.stringify(output_config.format.schema));
+  const schema = countTokens(JSON.stringify(output_config.format.schema));
   expect(await counts(request)).toEqual([0, 2_000, 0, schema]);
   expect(await counts(request)).toEqual([2_000, 0, 0, schema]);
 });
@@ -188,7 +188,7 @@ const ask: Record<string, Ask> = {
   chat: async (words, rest = {}) => {
     const messages = [{ role: 'user' as const, content: words }];
     const { usage } = await openai.chat.completions.create({ model: 'sim-fast', messages, ...rest });
-    expect(usage?.prompt_tokens).toBe(tokensOf(words));
+    expect(usage?.prompt_tokens).toBe(countTokens(words));
     expect(usage).not.toHaveProperty('cache_creation');
     return usage?.prompt_tokens_details?.cached_tokens;
   },
@@ -199,7 +199,7 @@ const ask: Record<string, Ask> = {
   },
   Responses: async (words, rest = {}) => {
     const { usage } = await openai.responses.create({ model: 'sim-fast', input: words, ...rest });
-    expect(usage?.input_tokens).toBe(tokensOf(words));
+    expect(usage?.input_tokens).toBe(countTokens(words));
     return usage?.input_tokens_details.cached_tokens;
   },
 };

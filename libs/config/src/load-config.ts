@@ -44,7 +44,7 @@ export function loadNamedConfigs<Config extends object>(
   prefix: string,
   environment: NodeJS.ProcessEnv = process.env,
 ): Map<string, Config> {
-  const known = new Set(variablesOf(Config));
+  const known = new Set(listVariables(Config));
   const names = new Set<string>();
   for (const variable of Object.keys(environment)) {
     if (!variable.startsWith(prefix) || !environment[variable]) continue;
@@ -59,7 +59,7 @@ export function loadNamedConfigs<Config extends object>(
  * Names of the environment variables of a settings class.
  * @public scripts/local/environments.mjs reads it from the build
  */
-export function variablesOf(Config: new () => object): string[] {
+export function listVariables(Config: new () => object): string[] {
   return Object.keys(new Config()).flatMap((property) => {
     const name = variableName(property);
     return ALSO_LOWER_CASE.has(name) ? [name, name.toLowerCase()] : [name];

@@ -23,7 +23,7 @@ export function subjectFor(user: string, { subject, isRecorded }: { subject: str
 }
 
 /** Returns the NATS user that may publish to a subject of a recorded endpoint. */
-export function publisherOf(subject: string): string {
+export function findPublisher(subject: string): string {
   const at = subject.lastIndexOf(BY);
   return at < 0 ? OPERATOR : subject.slice(at + BY.length);
 }

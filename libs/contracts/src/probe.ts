@@ -19,9 +19,9 @@ export class CandidateTls {
   @IsOptional() @Length(1, 256) @Matches(SECRET_FILE_NAME, SECRET_FILE) keyFile?: string;
 }
 
-function Satisfies(field: string, faultOf: (value: unknown) => string | undefined): PropertyDecorator {
-  const validate = (value: unknown): boolean => faultOf(value) === undefined;
-  return ValidateBy({ name: 'satisfies', validator: { validate, defaultMessage: (args) => `${field} ${faultOf(args?.value)}` } });
+function Satisfies(field: string, findFault: (value: unknown) => string | undefined): PropertyDecorator {
+  const validate = (value: unknown): boolean => findFault(value) === undefined;
+  return ValidateBy({ name: 'satisfies', validator: { validate, defaultMessage: (args) => `${field} ${findFault(args?.value)}` } });
 }
 
 /** An upstream that is not in the catalog yet. The rules are those of the catalog. */

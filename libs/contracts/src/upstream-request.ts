@@ -38,7 +38,7 @@ const QUERY_NAME = /^[A-Za-z0-9][\w.~$-]{0,99}$/;
 
 /** A parameter `code` is a function key of Azure. */
 export function queryFault(query: unknown): string | undefined {
-  const entries = entriesOf(query);
+  const entries = listEntries(query);
   if (entries === undefined) return `must be a group of 1 to ${ENTRIES_MAX} query parameters, such as api-version: "2024-10-21"`;
   for (const [name, value] of entries) {
     if (!QUERY_NAME.test(name)) return 'has a name that is none of a query parameter';
@@ -79,7 +79,7 @@ const RESERVED = new Set([
 ]);
 
 export function headersFault(headers: unknown): string | undefined {
-  const entries = entriesOf(headers);
+  const entries = listEntries(headers);
   if (entries === undefined) return `must be a group of 1 to ${ENTRIES_MAX} headers, such as anthropic-beta: context-1m-2025-08-07`;
   const names = new Set<string>();
   for (const [name, value] of entries) {
@@ -143,7 +143,7 @@ function quotes(value: unknown): string {
   return typeof value === 'number' || typeof value === 'boolean' ? '; put it in quotes' : '';
 }
 
-function entriesOf(group: unknown): [string, unknown][] | undefined {
+function listEntries(group: unknown): [string, unknown][] | undefined {
   if (typeof group !== 'object' || group === null || Array.isArray(group)) return undefined;
   const entries = Object.entries(group);
   return entries.length >= 1 && entries.length <= ENTRIES_MAX ? entries : undefined;

@@ -61,8 +61,8 @@ export async function recordAudit(
   { caller }: Author,
   { action, accountId, target, reason, before, after }: AuditedChange,
 ): Promise<AuditEntry | undefined> {
-  const rows = await tx.$queryRaw<{ row: AuditEntry }[]>`SELECT ${Prisma.raw(journal)}.record_audit(${jsonOf(caller)}::jsonb, ${action},
-    ${accountId}::uuid, ${target}, ${reason}, ${jsonOf(before)}::jsonb, ${jsonOf(after)}::jsonb) AS row`;
+  const rows = await tx.$queryRaw<{ row: AuditEntry }[]>`SELECT ${Prisma.raw(journal)}.record_audit(${toJson(caller)}::jsonb, ${action},
+    ${accountId}::uuid, ${target}, ${reason}, ${toJson(before)}::jsonb, ${toJson(after)}::jsonb) AS row`;
   return rows[0]?.row;
 }
 
@@ -85,25 +85,25 @@ const LIMIT_DEFAULT = 100;
 /** Lists a journal, newest first. Rows never change, so pages are stable; new rows appear before the first page. */
 export async function listAudit(prisma: PrismaClient, journal: Journal, request: AuditListRequest): Promise<AuditListReply> {
   const { accountId, actor, action, from, to, limit = LIMIT_DEFAULT, cursor } = request;
-  const olderThan = [to && firstIdOf(to), cursor].filter((id) => id !== undefined).sort()[0];
-  const where = { accountId, actor, action, id: { gte: from && firstIdOf(from), lt: olderThan } };
-  const rows = await tableOf(prisma, journal).findMany({ where, orderBy: { id: 'desc' }, take: limit + 1 });
+  const olderThan = [to && firstIdAt(to), cursor].filter((id) => id !== undefined).sort()[0];
+  const where = { accountId, actor, action, id: { gte: from && firstIdAt(from), lt: olderThan } };
+  const rows = await findTable(prisma, journal).findMany({ where, orderBy: { id: 'desc' }, take: limit + 1 });
   const entries = rows.slice(0, limit).map(({ at, ...row }) => ({ ...row, at: at.toISOString() }) as AuditEntry);
   return { entries, nextCursor: rows.length > limit ? (entries.at(-1)?.id ?? null) : null };
 }
 
 /** Prisma's tables of the journals have one form, and types of their own. */
-function tableOf(prisma: PrismaClient, journal: Journal): PrismaClient['billingAudit'] {
+function findTable(prisma: PrismaClient, journal: Journal): PrismaClient['billingAudit'] {
   const tables = { billing: prisma.billingAudit, catalog: prisma.catalogAudit, panel: prisma.panelAudit };
   return tables[journal] as PrismaClient['billingAudit'];
 }
 
 /** Returns the lowest UUID v7 of a moment. Ids begin with the milliseconds of their row, so a range of time is a range of ids. */
-function firstIdOf(moment: string): string {
+function firstIdAt(moment: string): string {
   const milliseconds = Math.max(0, new Date(moment).getTime()).toString(16).padStart(12, '0');
   return `${milliseconds.slice(0, 8)}-${milliseconds.slice(8)}-0000-0000-000000000000`;
 }
 
-function jsonOf(value: object | null): string | null {
+function toJson(value: object | null): string | null {
   return value === null ? null : JSON.stringify(value);
 }

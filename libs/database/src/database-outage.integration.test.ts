@@ -32,11 +32,11 @@ afterAll(() => database.drop());
 function ask(sql = 'SELECT 1'): Promise<unknown> {
   return prisma.$queryRawUnsafe(sql).then(
     () => 'answered',
-    (error: unknown) => codeOf(asUnavailable(error, 'away')),
+    (error: unknown) => readCode(asUnavailable(error, 'away')),
   );
 }
 
-function codeOf(error: unknown): unknown {
+function readCode(error: unknown): unknown {
   return error instanceof ServiceError ? error.code : error;
 }
 

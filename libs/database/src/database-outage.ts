@@ -21,14 +21,14 @@ export function isDatabaseAway(error: unknown): boolean {
   if (error instanceof Prisma.PrismaClientInitializationError) return true;
   if (!(error instanceof Prisma.PrismaClientKnownRequestError)) return error instanceof Error && AWAY_WORDS.test(error.message);
   if (AWAY_CODES.includes(error.code)) return true;
-  return AWAY_KINDS.includes(causeOf(error)?.kind ?? '') || AWAY_STATES.test(sqlStateOf(error));
+  return AWAY_KINDS.includes(readCause(error)?.kind ?? '') || AWAY_STATES.test(readSqlState(error));
 }
 
 /** Returns the SQLSTATE; the empty text when the error is not from Postgres. */
-export function sqlStateOf(error: Prisma.PrismaClientKnownRequestError): string {
-  return causeOf(error)?.originalCode ?? '';
+export function readSqlState(error: Prisma.PrismaClientKnownRequestError): string {
+  return readCause(error)?.originalCode ?? '';
 }
 
-function causeOf(error: Prisma.PrismaClientKnownRequestError): { kind?: string; originalCode?: string } | undefined {
+function readCause(error: Prisma.PrismaClientKnownRequestError): { kind?: string; originalCode?: string } | undefined {
   return ((error.meta?.driverAdapterError ?? {}) as { cause?: { kind?: string; originalCode?: string } }).cause;
 }

@@ -5,10 +5,10 @@ import { createEmptyDatabase, createTestDatabase } from '#testing/test-database.
 import { createDatabaseOf010, rowsOf010 } from '#testing/version-0.1.0.js';
 
 const { applyMigrations, migrationsIn } = await import('../../../scripts/prisma/apply-migrations.mjs');
-const { partsOf } = await import('../../../scripts/prisma/from-0.1.0.mjs');
+const { splitCost } = await import('../../../scripts/prisma/from-0.1.0.mjs');
 const FOLDER = 'prisma/migrations';
 /** Migrations that builds between version 0.1.0 and the baselines had. */
-const LATER = [...partsOf(readFileSync('scripts/prisma/from-0.1.0.sql', 'utf8'))].filter(([name]) => /^\d{14}_/.test(name));
+const LATER = [...splitCost(readFileSync('scripts/prisma/from-0.1.0.sql', 'utf8'))].filter(([name]) => /^\d{14}_/.test(name));
 
 let cleanUps: (() => Promise<unknown>)[];
 beforeEach(() => {

@@ -59,7 +59,7 @@ async function migrateUntil(url: string, folder: string, last: number): Promise<
 }
 
 /** Creates a database that is a copy of another. */
-async function copyOf(template: string): Promise<{ url: string; drop(): Promise<unknown> }> {
+async function copyDatabase(template: string): Promise<{ url: string; drop(): Promise<unknown> }> {
   const serverUrl = requiredVariable('TEST_POSTGRES_URL');
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   const onServer = async (sql: string): Promise<void> => {
@@ -96,13 +96,13 @@ test.each([
     mkdirSync(join(folder, name));
     writeFileSync(join(folder, name, 'migration.sql'), sql);
   }
-  const after = await copyOf(before.name);
+  const after = await copyDatabase(before.name);
   await applyMigrations(after.url, folder, quiet);
   const expected = await describeDatabase(after.url);
   await after.drop();
   let statements = 0;
   for (let isBroken = true; isBroken; ) {
-    const copy = await copyOf(before.name);
+    const copy = await copyDatabase(before.name);
     isBroken = await migrateUntil(copy.url, folder, statements + 1);
     if (isBroken) statements++;
     await applyMigrations(copy.url, folder, quiet);

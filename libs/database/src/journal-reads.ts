@@ -39,7 +39,7 @@ interface Read {
 export class JournalReads {
   /** By reader; the first reader is served next. No list is empty. */
   private readonly waiting = new Map<string, Read[]>();
-  private readonly runningOf = new Map<string, number>();
+  private readonly runningByOwner = new Map<string, number>();
   private readonly questions = new Set<string>();
   private running = 0;
   private waitingCount = 0;
@@ -105,15 +105,15 @@ export class JournalReads {
   private admits(reader: string): boolean {
     const { runningMax, shareMax } = this.options;
     if (this.running >= runningMax) return false;
-    const own = this.runningOf.get(reader) ?? 0;
-    const ofOperator = this.runningOf.get(OPERATOR) ?? 0;
+    const own = this.runningByOwner.get(reader) ?? 0;
+    const ofOperator = this.runningByOwner.get(OPERATOR) ?? 0;
     const sharedMax = runningMax - Math.floor(runningMax * RESERVED_SHARE);
     return reader === OPERATOR ? ofOperator < sharedMax : own < shareMax && this.running - ofOperator < sharedMax;
   }
 
   private giveUp(reader: string, read: Read): void {
     this.remove(reader, read);
-    const isOwnFault = reader !== OPERATOR && (this.runningOf.get(reader) ?? 0) >= this.options.shareMax;
+    const isOwnFault = reader !== OPERATOR && (this.runningByOwner.get(reader) ?? 0) >= this.options.shareMax;
     read.refuse(isOwnFault ? tooMany() : busy());
   }
 
@@ -127,16 +127,16 @@ export class JournalReads {
 
   private begin(reader: string, question: string): void {
     this.running++;
-    this.runningOf.set(reader, (this.runningOf.get(reader) ?? 0) + 1);
+    this.runningByOwner.set(reader, (this.runningByOwner.get(reader) ?? 0) + 1);
     this.questions.add(question);
   }
 
   private end(reader: string, question: string): void {
     this.running--;
     this.questions.delete(question);
-    const left = (this.runningOf.get(reader) ?? 1) - 1;
-    if (left > 0) this.runningOf.set(reader, left);
-    else this.runningOf.delete(reader);
+    const left = (this.runningByOwner.get(reader) ?? 1) - 1;
+    if (left > 0) this.runningByOwner.set(reader, left);
+    else this.runningByOwner.delete(reader);
     this.startNext();
   }
 

@@ -30,7 +30,7 @@ export async function connectPg(options: DatabaseOptions & { settings?: Record<s
 }
 
 /** Waits for all of several statements that were sent together. Throws the first error. */
-export async function allOf<Results extends readonly unknown[]>(
+export async function awaitAll<Results extends readonly unknown[]>(
   results: { [Position in keyof Results]: Promise<Results[Position]> },
 ): Promise<Results> {
   const settled = await Promise.allSettled(results);

@@ -1,4 +1,4 @@
-import { dropReadOnlyServer, faultsOfServers } from './primary-client.js';
+import { dropReadOnlyServer, findServerFaults } from './primary-client.js';
 import type { PrismaClient } from './prisma-client.js';
 
 /**
@@ -22,6 +22,6 @@ export function postgresReadiness(
       passed = await read().catch(() => false);
       return passed;
     },
-    detail: () => (passed ? undefined : faultsOfServers(url)),
+    detail: () => (passed ? undefined : findServerFaults(url)),
   };
 }

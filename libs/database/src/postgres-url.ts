@@ -22,10 +22,10 @@ export function serverUrls(url: string): string[] {
 }
 
 /** Returns the fault of a `DATABASE_URL`, without any part of it, or undefined. */
-export function faultOfUrl(url: string): string | undefined {
+export function findUrlFault(url: string): string | undefined {
   const [, , , end] = FORM.exec(url) ?? [];
   if (end === undefined) return 'must be a postgres:// URL';
-  const parameters = parametersOf(end);
+  const parameters = parseParameters(end);
   const mode = parameters.get('sslmode');
   const authorities = parameters.get('sslrootcert');
   if (mode !== null && !TLS_MODES.includes(mode)) return `sslmode must be one of ${TLS_MODES.join(', ')}`;
@@ -37,13 +37,13 @@ export function faultOfUrl(url: string): string | undefined {
 /** Returns the file with the authorities that connections trust, if the URL names one. */
 export function postgresCertificates(url: string): CertificateFile[] {
   const [, , , end = ''] = FORM.exec(url) ?? [];
-  const authorities = parametersOf(end).get('sslrootcert');
+  const authorities = parseParameters(end).get('sslrootcert');
   return authorities === null || authorities === SYSTEM ? [] : [certificateFile(authorities)];
 }
 
 /** Rule of a setting: `postgres://`, with libpq's parameters for several hosts and TLS. */
 export function IsPostgresUrl(): PropertyDecorator {
-  const fault = (value: unknown): string | undefined => faultOfUrl(String(value));
+  const fault = (value: unknown): string | undefined => findUrlFault(String(value));
   return ValidateBy({
     name: 'isPostgresUrl',
     validator: { validate: (value) => fault(value) === undefined, defaultMessage: (validation) => fault(validation?.value) ?? '' },
@@ -51,14 +51,14 @@ export function IsPostgresUrl(): PropertyDecorator {
 }
 
 function withLibpqModes(end: string): string {
-  const parameters = parametersOf(end);
+  const parameters = parseParameters(end);
   if (!LIBPQ_MODES.has(parameters.get('sslmode') ?? '')) return end;
   parameters.set('uselibpqcompat', 'true');
   if (parameters.get('sslrootcert') === SYSTEM) parameters.delete('sslrootcert');
   return `${end.slice(0, end.indexOf('?'))}?${parameters}`;
 }
 
-function parametersOf(end: string): URLSearchParams {
+function parseParameters(end: string): URLSearchParams {
   const mark = end.indexOf('?');
   return new URLSearchParams(mark < 0 ? '' : end.slice(mark + 1));
 }

@@ -40,7 +40,7 @@ async function query(server: TestPostgres, sql: string): Promise<pg.QueryResult>
 }
 
 /** `name` makes the URL one that no other test has used. */
-function urlOf(servers: TestPostgres[], name: string): string {
+function makeUrl(servers: TestPostgres[], name: string): string {
   return `postgres://tollgate:test@${servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}/tollgate?application_name=${name}`;
 }
 
@@ -51,33 +51,33 @@ async function connect(url: string): Promise<PgConnection> {
 }
 
 /** The check of a service with a pool of its own. */
-function readinessOf(url: string): ReturnType<typeof postgresReadiness> {
+function checkReadiness(url: string): ReturnType<typeof postgresReadiness> {
   prisma = createPrismaClient({ url, applicationName: 'test' });
   return postgresReadiness(prisma, url);
 }
 
-async function portOf(connection: PgConnection): Promise<number | undefined> {
+async function readPort(connection: PgConnection): Promise<number | undefined> {
   return (await connection.query<{ port: number }>('SELECT inet_server_port() AS port')).rows[0]?.port;
 }
 
 const READ_ONLY = 'the server is a standby or read-only';
 
 test('of several hosts the one that takes writes is used', async () => {
-  const url = urlOf([standby, primary], 'choice');
-  const readiness = readinessOf(url);
+  const url = makeUrl([standby, primary], 'choice');
+  const readiness = checkReadiness(url);
   expect([await readiness.check(), readiness.detail()]).toEqual([false, `127.0.0.1:${standby.port}: ${READ_ONLY}`]);
   expect([await readiness.check(), readiness.detail()]).toEqual([true, undefined]);
   expect(await (prisma as PrismaClient).$queryRaw`SELECT inet_server_port() AS port`).toEqual([{ port: primary.port }]);
-  expect(await portOf(await connect(urlOf([standby, primary], 'another-choice')))).toBe(primary.port);
+  expect(await readPort(await connect(makeUrl([standby, primary], 'another-choice')))).toBe(primary.port);
 });
 
 test('a standby alone is refused', async () => {
-  await expect(connect(urlOf([standby], 'alone'))).rejects.toMatchObject({ code: '25006', message: READ_ONLY });
+  await expect(connect(makeUrl([standby], 'alone'))).rejects.toMatchObject({ code: '25006', message: READ_ONLY });
 });
 
 test('when a primary turns read-only, all connections to it are dropped, and the promoted standby is used', async () => {
-  const url = urlOf([primary, standby], 'demoted');
-  const readiness = readinessOf(url);
+  const url = makeUrl([primary, standby], 'demoted');
+  const readiness = checkReadiness(url);
   const [writing, idle] = [await connect(url), await connect(url)];
   expect(await readiness.check()).toBe(true);
   const dropped = Promise.all([writing, idle].map((connection) => new Promise<void>((resolve) => connection.once('end', resolve))));
@@ -97,5 +97,5 @@ test('when a primary turns read-only, all connections to it are dropped, and the
   while (!(await readiness.check())) await delay(20);
   const connection = await connect(url);
   await connection.query('INSERT INTO written VALUES (2)');
-  expect([await portOf(connection), readiness.detail()]).toEqual([standby.port, undefined]);
+  expect([await readPort(connection), readiness.detail()]).toEqual([standby.port, undefined]);
 });

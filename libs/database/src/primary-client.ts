@@ -32,7 +32,7 @@ class Servers {
   private position = 0;
 
   private constructor(url: string) {
-    this.all = serverUrls(url).map((one) => ({ url: one, name: nameOf(one), fault: undefined }));
+    this.all = serverUrls(url).map((one) => ({ url: one, name: parseName(one), fault: undefined }));
   }
 
   static of(url: string): Servers {
@@ -56,7 +56,7 @@ class Servers {
 
   /** Makes the next server the current one, unless another connection has done so. */
   leave(server: Server, error: Error): void {
-    server.fault = textOf(error);
+    server.fault = describeError(error);
     if (server === this.current) this.position = (this.position + 1) % this.all.length;
   }
 
@@ -155,15 +155,15 @@ export function dropReadOnlyServer(url: string): void {
 }
 
 /** Returns why each server of a URL refused its last connection, in one line. Undefined when none did. */
-export function faultsOfServers(url: string): string | undefined {
+export function findServerFaults(url: string): string | undefined {
   return Servers.of(url).faults;
 }
 
-function nameOf(url: string): string {
+function parseName(url: string): string {
   return /^[^:]*:\/\/(?:[^/?#]*@)?([^/?#]*)/.exec(url)?.[1] ?? '';
 }
 
 /** The message of an `AggregateError`, one error for each address of a name, is empty. */
-function textOf({ message, code }: Error & { code?: string }): string {
+function describeError({ message, code }: Error & { code?: string }): string {
   return (message || code || 'no connection').replaceAll('\n', ' ');
 }

@@ -21,7 +21,7 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.reverse()) await cleanUp();
 });
 
-function clientOf(url: string): PrismaClient {
+function makeClient(url: string): PrismaClient {
   const prisma = createPrismaClient({ url, applicationName: 'test' });
   cleanUps.push(() => prisma.$disconnect());
   return prisma;
@@ -34,7 +34,7 @@ async function migrated(): Promise<{ owner: pg.Client; service: PrismaClient }> 
   const owner = new pg.Client({ connectionString: database.url });
   await owner.connect();
   cleanUps.push(() => owner.end());
-  return { owner, service: clientOf(database.serviceUrls.catalog) };
+  return { owner, service: makeClient(database.serviceUrls.catalog) };
 }
 
 async function ask({ check, detail }: ReturnType<typeof schemaReadiness>): Promise<[boolean, string | undefined]> {
@@ -44,7 +44,7 @@ async function ask({ check, detail }: ReturnType<typeof schemaReadiness>): Promi
 test('an empty database: the first migration is named, and the check passes after the migration', async () => {
   const database = await createEmptyDatabase();
   cleanUps.push(() => database.drop());
-  const readiness = schemaReadiness(clientOf(database.url.href));
+  const readiness = schemaReadiness(makeClient(database.url.href));
   expect(await ask(readiness)).toEqual([false, `migration ${FIRST} is missing, and ${MIGRATIONS.length - 1} after it`]);
   await database.migrate();
   now += 1_000;

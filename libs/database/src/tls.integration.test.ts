@@ -31,7 +31,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-function urlOf(host: string, mode: string, authority?: string): string {
+function makeUrl(host: string, mode: string, authority?: string): string {
   const file = authority ? `&sslrootcert=${encodeURIComponent(join(folder, `${authority}.pem`))}` : '';
   return `postgres://tollgate:test@${host}:${server.port}/tollgate?sslmode=${mode}${file}`;
 }
@@ -66,7 +66,7 @@ test.each([
   ['verify-ca', '127.0.0.1', 'own', true],
   ['verify-full', 'localhost', 'own', true],
 ])('sslmode=%s at %s with sslrootcert=%s connects; encrypted: %s', async (mode, host, authority, isEncrypted) => {
-  expect(await attempt(urlOf(host, mode, authority))).toEqual({ pool: [{ isEncrypted }], connection: [{ isEncrypted }] });
+  expect(await attempt(makeUrl(host, mode, authority))).toEqual({ pool: [{ isEncrypted }], connection: [{ isEncrypted }] });
 });
 
 test.each([
@@ -77,7 +77,7 @@ test.each([
   ['verify-full', '127.0.0.1', 'own', WRONG_HOST],
 ])('sslmode=%s at %s with sslrootcert=%s is refused, and readiness tells why', async (mode, host, authority, reason) => {
   const pool = expect.stringContaining(`${host}:${server.port}: ${reason}`);
-  expect(await attempt(urlOf(host, mode, authority))).toEqual({ pool, connection: expect.stringContaining(reason) });
+  expect(await attempt(makeUrl(host, mode, authority))).toEqual({ pool, connection: expect.stringContaining(reason) });
 });
 
 test('a server without TLS is refused', async () => {
@@ -87,7 +87,7 @@ test('a server without TLS is refused', async () => {
 });
 
 test('the migration ends with one line', async () => {
-  const env = { PATH: process.env.PATH, NODE_OPTIONS: '', DATABASE_URL: urlOf('127.0.0.1', 'verify-full', 'own') };
+  const env = { PATH: process.env.PATH, NODE_OPTIONS: '', DATABASE_URL: makeUrl('127.0.0.1', 'verify-full', 'own') };
   await expect(run(process.execPath, ['scripts/prisma/migrate-deploy.mjs'], { env })).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/^migration failed: Hostname\/IP does not match .*\n$/),

@@ -1,7 +1,7 @@
 import { estimateBilledPromptTokens, estimatePromptTokens, leastPromptTokens } from './estimate-tokens.js';
 import type { PromptSize } from './prompt-size.js';
 
-const sizeOf = (over: Partial<PromptSize>): PromptSize => ({ textBytes: 0, schemaBytes: 0, reasoningBytes: 0, images: 0, ...over });
+const makeSize = (over: Partial<PromptSize>): PromptSize => ({ textBytes: 0, schemaBytes: 0, reasoningBytes: 0, images: 0, ...over });
 
 test.each([
   [{}, 1],
@@ -10,11 +10,11 @@ test.each([
   [{ textBytes: 8, images: 3 }, 4802],
   [{ textBytes: 4, schemaBytes: 4, reasoningBytes: 400 }, 2],
 ])('%j is %d prompt tokens at 1,600 an image', (size, tokens) => {
-  expect(estimatePromptTokens(sizeOf(size), { tokensPerImageMax: 1600, reasoningEcho: false })).toBe(tokens);
+  expect(estimatePromptTokens(makeSize(size), { tokensPerImageMax: 1600, reasoningEcho: false })).toBe(tokens);
 });
 
 test('earlier reasoning counts for a model that gets it', () => {
-  expect(estimatePromptTokens(sizeOf({ textBytes: 4, reasoningBytes: 400 }), { tokensPerImageMax: 1600, reasoningEcho: true })).toBe(101);
+  expect(estimatePromptTokens(makeSize({ textBytes: 4, reasoningBytes: 400 }), { tokensPerImageMax: 1600, reasoningEcho: true })).toBe(101);
 });
 
 test.each([
@@ -25,10 +25,10 @@ test.each([
 ])(
   'of a prompt that the upstream does not count, %j at up to %d an image are billed as %d: what not every upstream gets is free',
   (size, perImage, tokens) => {
-    expect(estimateBilledPromptTokens(sizeOf(size), perImage)).toBe(tokens);
+    expect(estimateBilledPromptTokens(makeSize(size), perImage)).toBe(tokens);
   },
 );
 
 test('a prompt that is refused without asking the upstream has more than a token for 8 bytes', () => {
-  expect(leastPromptTokens(sizeOf({ textBytes: 4_015, schemaBytes: 400, images: 9 }))).toBe(501);
+  expect(leastPromptTokens(makeSize({ textBytes: 4_015, schemaBytes: 400, images: 9 }))).toBe(501);
 });

@@ -38,6 +38,6 @@ export function estimateOutputTokens(textBytes: number): number {
 }
 
 /** The most bytes of text that are `tokens` by this estimate. */
-export function bytesOfTokens(tokens: number): number {
+export function estimateBytes(tokens: number): number {
   return tokens * BYTES_PER_TOKEN;
 }

@@ -20,7 +20,7 @@ export interface PromptSize {
 export function measurePrompt({ turns, tools, output }: Pick<InferenceRequest, 'turns' | 'tools' | 'output'>): PromptSize {
   const size: PromptSize = { textBytes: 0, schemaBytes: Buffer.byteLength(outputInstruction(output)), reasoningBytes: 0, images: 0 };
   for (const turn of turns) addTurn(turn, size);
-  for (const tool of tools) size.textBytes += bytesOfTool(tool);
+  for (const tool of tools) size.textBytes += measureTool(tool);
   return size;
 }
 
@@ -45,7 +45,7 @@ function addParts(parts: readonly Part[], size: PromptSize): void {
   for (const part of parts) {
     switch (part.type) {
       case 'text':
-        size.textBytes += bytesOfText(part.text);
+        size.textBytes += measureText(part.text);
         break;
       case 'tool-call':
         size.textBytes += Buffer.byteLength(part.wireName) + Buffer.byteLength(part.argumentsText);
@@ -60,11 +60,11 @@ function addParts(parts: readonly Part[], size: PromptSize): void {
 }
 
 /** A text of only white space counts nothing, because the Messages dialect cannot send it. */
-function bytesOfText(text: string): number {
+function measureText(text: string): number {
   return text.trim() === '' ? 0 : Buffer.byteLength(text);
 }
 
-function bytesOfTool({ wireName, description = '', parameters, grammar }: Tool): number {
+function measureTool({ wireName, description = '', parameters, grammar }: Tool): number {
   const schema = parameters === undefined ? '' : JSON.stringify(parameters);
   return [wireName, description, schema, grammar?.definition ?? ''].reduce((bytes, text) => bytes + Buffer.byteLength(text), 0);
 }

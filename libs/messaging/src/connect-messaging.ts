@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import type { Actor } from '#contracts/audit.js';
 import type { Logger } from '#observability/logger.js';
 import { MessagingError } from './messaging.js';
-import { accessOptions, checkAccess, describeFailure, failureOf, isAuthenticationFailure, type NatsAccess } from './nats-access.js';
+import { accessOptions, checkAccess, describeFailure, isAuthenticationFailure, type NatsAccess, summarizeFailure } from './nats-access.js';
 import { NatsMessaging } from './nats-messaging.js';
 import { createNatsMetrics, type NatsMetrics } from './nats-metrics.js';
 import { TIMEOUT_DEFAULT_MS } from './wire.js';
@@ -73,7 +73,7 @@ async function firstConnection(options: ConnectOptions, log: ConnectionLog): Pro
     try {
       return await connect(connectionOptions(options));
     } catch (error) {
-      const failure = failureOf(error);
+      const failure = summarizeFailure(error);
       if (giveUpAt !== undefined && (isAuthenticationFailure(failure.code) || Date.now() >= giveUpAt)) {
         throw new MessagingError('unavailable', describeFailure(failure, options), { cause: error });
       }
@@ -105,7 +105,7 @@ function connectionOptions(options: ConnectOptions): ConnectionOptions {
 
 /** Reports every change of the connection to `messaging`, while it is in use. */
 async function follow(connection: NatsConnection, messaging: NatsMessaging, log: ConnectionLog, options: ConnectOptions): Promise<void> {
-  let servers = serversOf(connection);
+  let servers = listServers(connection);
   let isLeaving = false;
   for await (const status of connection.status() as AsyncIterable<
     Status & { permissionContext?: { operation: string; subject: string } }
@@ -123,8 +123,8 @@ async function follow(connection: NatsConnection, messaging: NatsMessaging, log:
         messaging.connectionRestored();
         break;
       case Events.Update:
-        if (serversOf(connection) === servers) break;
-        servers = serversOf(connection);
+        if (listServers(connection) === servers) break;
+        servers = listServers(connection);
         messaging.link.clusterChanged();
         break;
       case Events.LDM:
@@ -149,12 +149,12 @@ async function explain(connection: NatsConnection, messaging: NatsMessaging, log
     const other = await connect({ ...connectionOptions(options), reconnect: false });
     await other.close();
   } catch (error) {
-    log.failure(failureOf(error));
+    log.failure(summarizeFailure(error));
   }
 }
 
 /** The servers of the cluster that take clients, as the server of this connection reports them. */
-function serversOf(connection: NatsConnection): string {
+function listServers(connection: NatsConnection): string {
   return (connection.info?.connect_urls ?? []).toSorted().join();
 }
 

@@ -168,9 +168,9 @@ describe('with one server', () => {
 
   test.each(['test', 'caller'])('streams outlive a reset of the connection of %s alone', async (which) => {
     const link = await TcpLink.to(Number(new URL(server.url).port));
-    const urlOf = (name: string): string => (name === which ? `nats://127.0.0.1:${link.port}` : server.url);
-    await serve(await connections.connect('test', { url: urlOf('test') }), [Counter]);
-    const caller = await connections.connect('caller', { url: urlOf('caller') });
+    const makeUrl = (name: string): string => (name === which ? `nats://127.0.0.1:${link.port}` : server.url);
+    await serve(await connections.connect('test', { url: makeUrl('test') }), [Counter]);
+    const caller = await connections.connect('caller', { url: makeUrl('caller') });
     const streams = Promise.all(numbers(5).map(() => collect(caller.openStream(countUp, { count: 100 }))));
     await delay(300);
     link.reset();
@@ -181,16 +181,16 @@ describe('with one server', () => {
 
   test('a stream, a request and a new request fail when it is away for longer than the bound', async () => {
     const { caller } = await start(300);
-    const kindOf = (call: Promise<unknown>): Promise<unknown> => call.catch(({ kind }) => kind);
+    const catchKind = (call: Promise<unknown>): Promise<unknown> => call.catch(({ kind }) => kind);
     const before = Counter.running.length;
-    const outcomes = [kindOf(collect(caller.openStream(countUp, { count: 1_000 }))), kindOf(caller.request(square, { count: 3 }))];
+    const outcomes = [catchKind(collect(caller.openStream(countUp, { count: 1_000 }))), catchKind(caller.request(square, { count: 3 }))];
     await eventually(() => Counter.running.length > before);
     const { signal } = Counter.running.at(-1) as CallContext;
     await server.kill();
     await eventually(() => !caller.connected);
-    outcomes.push(kindOf(caller.request(square, { count: 4 })));
+    outcomes.push(catchKind(caller.request(square, { count: 4 })));
     expect(await Promise.all(outcomes)).toEqual(['broken', 'broken', 'unavailable']);
-    expect(await kindOf(caller.request(square, { count: 5 }))).toBe('unavailable');
+    expect(await catchKind(caller.request(square, { count: 5 }))).toBe('unavailable');
     await eventually(() => signal.aborted);
     await server.restart();
   });

@@ -71,7 +71,7 @@ export function renderFrames(kind: FrameKind, sequence: number, body: string, by
   return frames;
 }
 
-export function bytesOf(frame: RenderedFrame): Buffer {
+export function toBytes(frame: RenderedFrame): Buffer {
   return typeof frame === 'string' ? Buffer.from(frame) : frame;
 }
 

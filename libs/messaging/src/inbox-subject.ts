@@ -33,7 +33,7 @@ export function isInbox(subject: string): boolean {
 }
 
 /** Returns the NATS user whose inbox the subject is in; undefined for any other subject. */
-export function ownerOf(subject: string): string | undefined {
+export function parseOwner(subject: string): string | undefined {
   return isInbox(subject) ? subject.split('.')[1] : undefined;
 }
 
@@ -47,11 +47,11 @@ export function isReader(token: string): boolean {
   return token.startsWith(BEGINS.reader);
 }
 
-export function tokenOf(subject: string): string {
+export function parseToken(subject: string): string {
   return subject.slice(subject.lastIndexOf('.') + 1);
 }
 
-function connectionOf(subject: string): string {
+function parseConnection(subject: string): string {
   return subject.slice(0, subject.lastIndexOf('.'));
 }
 
@@ -65,9 +65,9 @@ export interface StreamAddress {
 }
 
 export function streamAddress(subject: string): StreamAddress {
-  const token = tokenOf(subject);
+  const token = parseToken(subject);
   const takesBundles = isInbox(subject) && token.startsWith(TAKES_BUNDLES);
-  return { subject, connection: takesBundles ? connectionOf(subject) : undefined, token };
+  return { subject, connection: takesBundles ? parseConnection(subject) : undefined, token };
 }
 
 export function bundleSubject(connection: string): string {

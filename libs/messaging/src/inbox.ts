@@ -35,10 +35,10 @@ export class Inbox {
     this.receivers.set(subject, receiver);
   }
 
-  /** Fails every receiver for which `errorOf` returns an error. */
-  failAll(errorOf: (receiver: Receiver) => MessagingError | undefined): void {
+  /** Fails every receiver for which `findError` returns an error. */
+  failAll(findError: (receiver: Receiver) => MessagingError | undefined): void {
     for (const receiver of [...this.receivers.values()]) {
-      const error = errorOf(receiver);
+      const error = findError(receiver);
       if (error !== undefined) receiver.fail(error);
     }
   }

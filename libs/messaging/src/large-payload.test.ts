@@ -28,7 +28,7 @@ function newLink() {
   return { link: link as unknown as Link, receivers, heartbeating, sent };
 }
 
-function offerOf(link: Link, onEnd?: () => void): { offer: PayloadOffer; bytes: WeakRef<Buffer> } {
+function makeOffer(link: Link, onEnd?: () => void): { offer: PayloadOffer; bytes: WeakRef<Buffer> } {
   const bytes = Buffer.alloc(PIECES * MESSAGE_BYTES_MAX);
   return { offer: offerPayload(link, bytes, undefined, onEnd), bytes: new WeakRef(bytes) };
 }
@@ -44,7 +44,7 @@ test.each<[string, (offer: PayloadOffer, receivers: Map<string, Receiver>) => vo
 ])('an offer does not keep a payload that was %s', async (_, end, pieces) => {
   const { link, receivers, heartbeating, sent } = newLink();
   let ends = 0;
-  const { offer, bytes } = offerOf(link, () => ends++);
+  const { offer, bytes } = makeOffer(link, () => ends++);
   expect(offer.announcement.get(PAYLOAD_FROM_HEADER)).toBe('payload');
   end(offer, receivers);
   expect({ ends, sent, receivers: receivers.size, heartbeating: heartbeating.size }).toEqual({
@@ -60,7 +60,7 @@ test.each<[string, (offer: PayloadOffer, receivers: Map<string, Receiver>) => vo
 
 test('sends pieces only to an inbox', () => {
   const { link, receivers, sent } = newLink();
-  const { offer } = offerOf(link);
+  const { offer } = makeOffer(link);
   fetchAll(receivers, 'catalog.v1.event.changed');
   expect([sent, receivers.size]).toEqual([[], 1]);
   offer.withdraw();

@@ -146,7 +146,7 @@ describe('NKeys', () => {
     writeNatsKeys({ seedsFile: seedsFile(), usersFile: usersFile(), renewed });
   }
 
-  function seedOf(user: string): string {
+  function readSeed(user: string): string {
     return new RegExp(`^NATS_${user.toUpperCase()}_SEED=(.*)$`, 'm').exec(readFileSync(seedsFile(), 'utf8'))?.[1] ?? '';
   }
 
@@ -174,8 +174,8 @@ describe('NKeys', () => {
 
   test('a key has the permissions of its user', async () => {
     await startWithKeys();
-    await serve(await connectWith('billing', seedOf('billing')), [Answering], { name: 'billing' });
-    const gateway = await connectWith('gateway', seedOf('gateway'));
+    await serve(await connectWith('billing', readSeed('billing')), [Answering], { name: 'billing' });
+    const gateway = await connectWith('gateway', readSeed('gateway'));
     expect(await gateway.request(ask, { count: 4 })).toEqual({ doubled: 8 });
     await expect(gateway.request(forbidden, { count: 4 })).rejects.toThrow('Publishing to billing.v1.account.create is not permitted.');
   });
@@ -189,18 +189,18 @@ describe('NKeys', () => {
     const server = await startWithKeys(inFolder('nats-cluster.conf'), environment);
     await makeKeys('gateway');
     server.reload();
-    const gateway = await connectWith('gateway', seedOf('gateway'));
+    const gateway = await connectWith('gateway', readSeed('gateway'));
     expect(gateway.connected).toBe(true);
   });
 
   test('a service whose key is removed goes on with the new seed of its file, without a restart', async () => {
     const server = await startWithKeys();
     const seedFile = inFolder('seed');
-    await writeFile(seedFile, seedOf('gateway'));
+    await writeFile(seedFile, readSeed('gateway'));
     const gateway = await connections.connect('gateway', { password: undefined, seedFile });
     const again = new Promise<void>((resolve) => gateway.onReconnect(resolve));
     await makeKeys('gateway');
-    await writeFile(seedFile, seedOf('gateway'));
+    await writeFile(seedFile, readSeed('gateway'));
     await makeKeys();
     server.reload();
     await again;
@@ -209,9 +209,9 @@ describe('NKeys', () => {
 
   test('the keys of caller and service are replaced under load without a failed request', async () => {
     const server = await startWithKeys();
-    const old = { gateway: seedOf('gateway'), billing: seedOf('billing') };
+    const old = { gateway: readSeed('gateway'), billing: readSeed('billing') };
     const startReplica = async () => {
-      const messaging = await connectWith('billing', seedOf('billing'));
+      const messaging = await connectWith('billing', readSeed('billing'));
       return { messaging, app: await serve(messaging, [Answering], { name: 'billing' }) };
     };
     const before = [await startReplica(), await startReplica()];
@@ -237,7 +237,7 @@ describe('NKeys', () => {
         await someMore();
       }
       const first = gateway;
-      gateway = await connectWith('gateway', seedOf('gateway'));
+      gateway = await connectWith('gateway', readSeed('gateway'));
       await first.close();
       await someMore();
       await makeKeys();
@@ -254,14 +254,14 @@ describe('NKeys', () => {
 });
 
 describe('metrics', () => {
-  const valuesOf = async (registry: Registry): Promise<Record<string, number | undefined>> =>
+  const readValues = async (registry: Registry): Promise<Record<string, number | undefined>> =>
     Object.fromEntries((await registry.getMetricsAsJSON()).map(({ name, values }) => [name, values[0]?.value]));
 
   test('show the state, the round trip, reconnects and lame-duck notices', async () => {
     const server = await startServer('lame_duck_grace_period: 10s, lame_duck_duration: 30s');
     const registry = new Registry();
     const messaging = await connections.connect('caller', { registry });
-    expect(await valuesOf(registry)).toEqual({
+    expect(await readValues(registry)).toEqual({
       tollgate_nats_connected: 1,
       tollgate_nats_round_trip_seconds: expect.any(Number),
       tollgate_nats_reconnects_total: 0,
@@ -273,13 +273,13 @@ describe('metrics', () => {
     const again = new Promise<void>((resolve) => messaging.onReconnect(resolve));
     await server.kill();
     await eventually(() => !messaging.connected);
-    expect(await valuesOf(registry)).toMatchObject({ tollgate_nats_connected: 0, tollgate_nats_round_trip_seconds: 0 });
+    expect(await readValues(registry)).toMatchObject({ tollgate_nats_connected: 0, tollgate_nats_round_trip_seconds: 0 });
     await server.restart();
     await again;
     server.drain();
-    const noticed = async () => (await valuesOf(registry)).tollgate_nats_lame_duck_notices_total === 1;
+    const noticed = async () => (await readValues(registry)).tollgate_nats_lame_duck_notices_total === 1;
     while (!(await noticed())) await delay(5);
-    expect(await valuesOf(registry)).toMatchObject({ tollgate_nats_connected: 1, tollgate_nats_reconnects_total: 1 });
-    expect((await valuesOf(registry)).tollgate_nats_round_trip_seconds).toBeGreaterThan(0);
+    expect(await readValues(registry)).toMatchObject({ tollgate_nats_connected: 1, tollgate_nats_reconnects_total: 1 });
+    expect((await readValues(registry)).tollgate_nats_round_trip_seconds).toBeGreaterThan(0);
   });
 });

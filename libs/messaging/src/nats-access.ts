@@ -72,7 +72,7 @@ export function requiresTls({ url, caFile, certFile }: NatsAccess): boolean {
 }
 
 /** Code and message of a failed connect, of the client or of what it used. */
-export function failureOf(error: unknown): { code: string; message: string } {
+export function summarizeFailure(error: unknown): { code: string; message: string } {
   const { code = 'UNKNOWN', message } = error as NodeJS.ErrnoException;
   const cause = error instanceof NatsError ? error.chainedError : undefined;
   return { code, message: cause?.message ?? message };
@@ -126,7 +126,7 @@ function readSeed({ user, seed, seedFile }: NatsAccess): Uint8Array {
 }
 
 function tlsOptions({ caFile, certFile, keyFile }: NatsAccess, servers: string[]): ConnectionOptions['tls'] {
-  const hosts = servers.map(hostOf);
+  const hosts = servers.map(parseHost);
   const options = {
     caFile,
     certFile,
@@ -141,7 +141,7 @@ function tlsOptions({ caFile, certFile, keyFile }: NatsAccess, servers: string[]
 }
 
 /** Host of a server with or without a scheme, such as `nats://user:secret@10.0.0.1:4222` or `nats`. */
-function hostOf(server: string): string {
+function parseHost(server: string): string {
   const url = server.includes('://') ? server : `nats://${server}`;
   return URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, '') : server;
 }

@@ -3,15 +3,15 @@ import type { ServiceMsg } from 'nats';
 import { isObservable, lastValueFrom } from 'rxjs';
 import { COMMIT, VERSION } from '#config/version.js';
 import type { Caller } from '#contracts/audit.js';
-import { publisherOf, subjectFor } from '#contracts/endpoint.js';
+import { findPublisher, subjectFor } from '#contracts/endpoint.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { within } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
-import { type TraceContext, traceIdOf } from '#tracing/trace-context.js';
-import { schemaOf, validatePayload } from '#validation/validate-payload.js';
+import { readTraceId, type TraceContext } from '#tracing/trace-context.js';
+import { describeSchema, validatePayload } from '#validation/validate-payload.js';
 import { isListening } from './call.js';
 import { FairShares } from './fair-shares.js';
-import { isInbox, ownerOf, sharesInbox } from './inbox-subject.js';
+import { isInbox, parseOwner, sharesInbox } from './inbox-subject.js';
 import { announcedBytes, offerPayload, payloadSource, withPayload } from './large-payload.js';
 import type { Link } from './link.js';
 import type { CallContext } from './messaging.js';
@@ -92,7 +92,7 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
 
   listen(callback: (error?: unknown) => void): void {
     const { name, description } = this.options;
-    const endpoints = [...this.messageHandlers].flatMap(([subject, handler]) => this.endpointsOf(subject, handler));
+    const endpoints = [...this.messageHandlers].flatMap(([subject, handler]) => this.makeEndpoints(subject, handler));
     const about = { name, version: VERSION, description, metadata: { commit: COMMIT, node: process.version } };
     this.registration = new ServiceRegistration(this.link, about, endpoints, this.log);
     this.registration.open().then(() => callback(), callback);
@@ -119,10 +119,10 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
   // ---- one endpoint ----
 
   /** Returns the endpoint, and its variants for this replica or for NATS users if it has them. */
-  private endpointsOf(subject: string, handler: MessageHandler): ServedEndpoint[] {
+  private makeEndpoints(subject: string, handler: MessageHandler): ServedEndpoint[] {
     const extras = handler.extras as ServedExtras | undefined;
     if (extras?.request === undefined) throw new Error(`${subject} is not bound with @Serves`);
-    schemaOf(extras.request); // a decorator that is not supported fails the start
+    describeSchema(extras.request); // a decorator that is not supported fails the start
     const { replicaId } = this.options;
     const subjects = [subject];
     if (extras.perReplica && replicaId !== undefined) subjects.push(`${subject}.${replicaId}`);
@@ -136,7 +136,7 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
     const receive = (message: ServiceMsg): void => {
       const { reply } = message;
       if (reply && !isInbox(reply)) this.log.warn({ subject, reply }, 'request dropped: reply subject is not an inbox');
-      else if (reply && extras.isRecorded && ownerOf(reply) !== publisherOf(message.subject))
+      else if (reply && extras.isRecorded && parseOwner(reply) !== findPublisher(message.subject))
         this.log.warn({ subject: message.subject, reply }, "request dropped: reply subject is in another user's inbox");
       else work(message);
     };
@@ -175,7 +175,7 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
         subject: route.subject,
         trace: readTrace(message),
         get caller() {
-          return callerOf(route, message);
+          return findCaller(route, message);
         },
         signal: writer.signal,
         callerIsThere: () => isListening(this.link, peer),
@@ -231,7 +231,7 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
   private logUnknown({ subject }: Route, message: IncomingMessage, error: unknown): void {
     if (error instanceof ServiceError) return;
     const trace = readTrace(message);
-    this.log.error({ err: error, subject, traceId: trace && traceIdOf(trace) }, 'request failed');
+    this.log.error({ err: error, subject, traceId: trace && readTraceId(trace) }, 'request failed');
   }
 
   // ---- requests in progress ----
@@ -271,8 +271,8 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
 }
 
 /** Returns the sender. The user is known where only this user may publish to the subject. */
-function callerOf({ extras }: Route, message: IncomingMessage): Caller {
-  return readCaller(message, extras.isRecorded ? publisherOf(message.subject) : null);
+function findCaller({ extras }: Route, message: IncomingMessage): Caller {
+  return readCaller(message, extras.isRecorded ? findPublisher(message.subject) : null);
 }
 
 function parsePayload(data: Uint8Array): unknown {
@@ -302,7 +302,7 @@ class PlainContext implements CallContext {
   }
 
   get caller(): Caller {
-    return callerOf(this.route, this.message);
+    return findCaller(this.route, this.message);
   }
 
   get signal(): AbortSignal {

@@ -1,7 +1,7 @@
 import type { MsgHdrs, NatsConnection } from 'nats';
 import type { Logger } from '#observability/logger.js';
 import { type BundledMessage, renderBundle } from './bundle.js';
-import { bundleSubject, goneSubject, type StreamAddress, tokenOf } from './inbox-subject.js';
+import { bundleSubject, goneSubject, parseToken, type StreamAddress } from './inbox-subject.js';
 
 /** Collects during a turn of the event loop, and publishes in `flush`. */
 export interface Flushable {
@@ -53,7 +53,7 @@ export class Outbox {
       this.send(subject, data, reply);
       return;
     }
-    const message = { token, replyToken: reply === undefined ? undefined : tokenOf(reply), data };
+    const message = { token, replyToken: reply === undefined ? undefined : parseToken(reply), data };
     const messages = this.streamed.get(connection);
     if (messages === undefined) this.streamed.set(connection, [message]);
     else messages.push(message);

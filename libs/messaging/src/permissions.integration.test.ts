@@ -19,16 +19,16 @@ const CONFIG = new URL('../../../config/nats-passwords.conf', import.meta.url).p
 const USERS = ['gateway', 'billing', 'catalog', 'inference-proxy', 'panel', 'cli', 'internal'] as const;
 type User = (typeof USERS)[number];
 
-const passwordOf = (user: User): string => `secret-of-${user}`;
-const variableOf = (user: User): string => `NATS_${user.toUpperCase().replace('-', '_')}_PASSWORD`;
+const makePassword = (user: User): string => `secret-of-${user}`;
+const variableName = (user: User): string => `NATS_${user.toUpperCase().replace('-', '_')}_PASSWORD`;
 
 /** Environment of the server, read at every restart. */
-const environment = Object.fromEntries(USERS.map((user) => [variableOf(user), passwordOf(user)]));
+const environment = Object.fromEntries(USERS.map((user) => [variableName(user), makePassword(user)]));
 
 let server: TestNatsServer;
 const services: NatsMessaging[] = [];
 const connections = new Connections(() => server.url);
-const as = (user: User): Promise<NatsMessaging> => connections.connect(user, { password: passwordOf(user) });
+const as = (user: User): Promise<NatsMessaging> => connections.connect(user, { password: makePassword(user) });
 
 /** Callers of each subject. A new subject needs an entry here and in nats.conf. */
 const CALLERS: Record<string, User[]> = {
@@ -187,7 +187,7 @@ describe('without the right password', () => {
     ['a wrong one', { user: 'cli', pass: 'guess' }],
     ['an empty one', { user: 'cli', pass: '' }],
     ['no user', {}],
-    ['an unknown user', { user: 'admin', pass: passwordOf('cli') }],
+    ['an unknown user', { user: 'admin', pass: makePassword('cli') }],
   ])('%s is refused', async (_name, credentials) => {
     await expect(connect({ servers: server.url, ...credentials })).rejects.toMatchObject({ code: 'AUTHORIZATION_VIOLATION' });
   });
@@ -203,7 +203,7 @@ describe('without the right password', () => {
     const note = (...line: unknown[]): number => lines.push(line);
     const logger = { error: note, warn: note, info: note } as never;
     let connected = false;
-    const password = `${passwordOf('internal')}-to-be`;
+    const password = `${makePassword('internal')}-to-be`;
     const connecting = connections.connect('internal', { password, logger }).then(() => (connected = true));
     await eventually(() => lines.length > 0, 15_000);
     await new Promise((resolve) => setTimeout(resolve, 1_200));
@@ -211,10 +211,10 @@ describe('without the right password', () => {
       connected: false,
       lines: [[{ code: 'AUTHORIZATION_VIOLATION' }, 'NATS authentication failed for user "internal": wrong user or password']],
     });
-    environment[variableOf('internal')] = password;
+    environment[variableName('internal')] = password;
     await server.restart();
     await connecting;
-    environment[variableOf('internal')] = passwordOf('internal');
+    environment[variableName('internal')] = makePassword('internal');
     await server.restart();
     await eventually(() => connected);
   });
@@ -229,7 +229,7 @@ describe('as a user', () => {
     await Promise.all(services.map(({ link }) => link.connection.flush()));
   });
 
-  const connectionOf = (user: User): NatsConnection => (callers.get(user) as NatsMessaging).link.connection;
+  const findConnection = (user: User): NatsConnection => (callers.get(user) as NatsMessaging).link.connection;
 
   test('every subject of the contracts has its callers', () => {
     expect(Object.keys(CALLERS).sort()).toEqual(endpoints.map(({ subject }) => subject).sort());
@@ -256,7 +256,7 @@ describe('as a user', () => {
     const attempts = recorded.flatMap((endpoint) => USERS.map((user) => ({ user, subject: subjectFor(user, endpoint) })));
     const permitted: unknown[] = [];
     for (const user of USERS) {
-      const connection: NatsConnection = await connect({ servers: server.url, user, pass: passwordOf(user), reconnect: false });
+      const connection: NatsConnection = await connect({ servers: server.url, user, pass: makePassword(user), reconnect: false });
       const refused = new Set<string>();
       void (async () => {
         for await (const { permissionContext } of connection.status() as AsyncIterable<{ permissionContext?: { subject: string } }>)
@@ -332,10 +332,10 @@ describe('as a user', () => {
       const heard: unknown[] = [];
       // The owner may subscribe to all of its subjects, so it is left out.
       const stops = USERS.filter((user) => user !== owner).map((user) =>
-        subscribe(connectionOf(user), subject, (message) => heard.push({ user, event: decodeJson(message.data) })),
+        subscribe(findConnection(user), subject, (message) => heard.push({ user, event: decodeJson(message.data) })),
       );
       await Promise.all([...callers.values()].map(({ link }) => link.connection.flush()));
-      for (const user of USERS) connectionOf(user).publish(topic.subject, JSON.stringify({ user }));
+      for (const user of USERS) findConnection(user).publish(topic.subject, JSON.stringify({ user }));
       await eventually(() => heard.length >= listeners.length);
       await Promise.all([...callers.values()].map(({ link }) => link.connection.flush()));
       expect(heard).toHaveLength(listeners.length);
@@ -346,7 +346,7 @@ describe('as a user', () => {
 
   test.each(['_INBOX.>', '>', 'billing.v1.>', '$SYS.>', '$JS.API.>'])('only its owner can listen to %s', async (subject) => {
     for (const user of USERS) {
-      const connection: NatsConnection = await connect({ servers: server.url, user, pass: passwordOf(user), reconnect: false });
+      const connection: NatsConnection = await connect({ servers: server.url, user, pass: makePassword(user), reconnect: false });
       const refused = new Promise<boolean>((resolve) => {
         connection.subscribe(subject, { callback: (error) => error !== null && resolve(true) });
       });
@@ -367,7 +367,7 @@ describe('as a user', () => {
     let reader: NatsConnection;
 
     beforeEach(async () => {
-      reader = await connect({ servers: server.url, user: 'internal', pass: passwordOf('internal'), inboxPrefix: '_INBOX.internal' });
+      reader = await connect({ servers: server.url, user: 'internal', pass: makePassword('internal'), inboxPrefix: '_INBOX.internal' });
     });
     afterEach(() => reader.close());
 
@@ -410,7 +410,7 @@ describe('as a user', () => {
   });
 
   test('the cli discovers every service', async () => {
-    const connection = await connect({ servers: server.url, user: 'cli', pass: passwordOf('cli'), inboxPrefix: '_INBOX.cli' });
+    const connection = await connect({ servers: server.url, user: 'cli', pass: makePassword('cli'), inboxPrefix: '_INBOX.cli' });
     const names: string[] = [];
     for await (const { name } of await connection.services.client({ strategy: RequestStrategy.Timer, maxWait: 300 }).ping())
       names.push(name);

@@ -1,4 +1,4 @@
-import { bytesOf, type RenderedFrame } from './frames.js';
+import { type RenderedFrame, toBytes } from './frames.js';
 
 /**
  * The resend window: the frames of one stream that its reader has not consumed. The credit of the stream limits it to `WINDOW_FRAMES`, or
@@ -35,6 +35,6 @@ export class SentFrames {
   /** Returns the frames after `sequence`; none if one of them was dropped. */
   after(sequence: number): Buffer[] {
     const count = this.sent - sequence;
-    return count > 0 && count <= this.frames.length ? this.frames.slice(-count).map(bytesOf) : [];
+    return count > 0 && count <= this.frames.length ? this.frames.slice(-count).map(toBytes) : [];
   }
 }

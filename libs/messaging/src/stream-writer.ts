@@ -1,12 +1,12 @@
 import { ServiceError } from '#contracts/service-error.js';
 import { Absence } from './absence.js';
 import {
-  bytesOf,
   type FrameKind,
   parseControl,
   type RenderedFrame,
   renderFrames,
   renderHeartbeat,
+  toBytes,
   WINDOW_BYTES,
   WINDOW_FRAMES,
 } from './frames.js';
@@ -238,7 +238,7 @@ export class StreamWriter<Event> implements Receiver, Heartbeating, Flushable {
       const frame = this.frames.shift();
       if (frame === undefined) return;
       const isLast = this.complete && this.frames.length === 0;
-      const data = bytesOf(frame);
+      const data = toBytes(frame);
       this.window.add(frame, data.length);
       this.link.outbox.sendStreamed(this.otherEnd, data, isLast ? undefined : this.inbox);
       if (isLast) {
@@ -293,7 +293,7 @@ export class StreamWriter<Event> implements Receiver, Heartbeating, Flushable {
     if (this.outcome === undefined) this.abandonSource();
     const failure = toWireError(new ServiceError('unavailable', 'The stream was cut off.'));
     for (const frame of renderFrames('failure', this.window.sent + 1, JSON.stringify(failure), this.link.messageBytesMax)) {
-      this.link.outbox.sendStreamed(this.otherEnd, bytesOf(frame));
+      this.link.outbox.sendStreamed(this.otherEnd, toBytes(frame));
     }
     this.link.inbox.remove(this.inbox);
     this.end();

@@ -47,7 +47,7 @@ export function renderPriceText(price: Price): PriceText {
 }
 
 /** Returns the function from a model and its list price to its price in the plan. */
-export function pricesOfPlan({ discountPercent, models }: PlanPrices): (modelId: string, list: Price) => Price {
+export function planPricing({ discountPercent, models }: PlanPrices): (modelId: string, list: Price) => Price {
   const own = new Map(models.map(({ id, price }) => [id, parsePrice(price)]));
   const paid = ALL - parsePercent(discountPercent);
   return (modelId, list) => own.get(modelId) ?? share(list, paid);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { picoUsd } from './pico-usd.js';
-import { costOf, holdFor, limitPrompt, parseUsdPerMillionTokens } from './price.js';
+import { computeCost, holdFor, limitPrompt, parseUsdPerMillionTokens } from './price.js';
 
 const price = { inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n };
 
@@ -12,7 +12,9 @@ test('a list price per million tokens is an integer of pico-USD a token', () => 
 });
 
 test('cached tokens are a part of the prompt and cost the cached price', () => {
-  expect(costOf({ promptTokens: 100, cachedTokens: 40, outputTokens: 10 }, price)).toBe(60n * 150_000n + 40n * 15_000n + 10n * 600_000n);
+  expect(computeCost({ promptTokens: 100, cachedTokens: 40, outputTokens: 10 }, price)).toBe(
+    60n * 150_000n + 40n * 15_000n + 10n * 600_000n,
+  );
 });
 
 test.each([
@@ -24,15 +26,15 @@ test.each([
 ])('tokens written to a cache are a part of the prompt and cost their price: %s', (_, prices, written, written1h) => {
   const usage = { promptTokens: 100, cachedTokens: 40, cacheWriteTokens: 30, cacheWrite1hTokens: 20, outputTokens: 10 };
   const cost = 10n * 150_000n + 40n * 15_000n + 30n * written + 20n * written1h + 10n * 600_000n;
-  expect(costOf(usage, { ...price, ...prices })).toBe(cost);
+  expect(computeCost(usage, { ...price, ...prices })).toBe(cost);
 });
 
 test('a usage with a token also costs the request and its images, and one without costs nothing', () => {
   const all = { ...price, requestPicoUsd: 1_000n, imagePicoUsd: 7n, images: 3 };
-  expect(costOf({ promptTokens: 1, cachedTokens: 1, outputTokens: 0 }, all)).toBe(15_000n + 1_000n + 3n * 7n);
-  expect(costOf({ promptTokens: 0, cachedTokens: 0, outputTokens: 1 }, { ...all, outputPicoUsd: 0n })).toBe(1_000n + 3n * 7n);
-  expect(costOf({ promptTokens: 0, cachedTokens: 0, outputTokens: 0 }, all)).toBe(0n);
-  expect(costOf({ promptTokens: 1, cachedTokens: 0, outputTokens: 0 }, { ...price, imagePicoUsd: 7n })).toBe(150_000n);
+  expect(computeCost({ promptTokens: 1, cachedTokens: 1, outputTokens: 0 }, all)).toBe(15_000n + 1_000n + 3n * 7n);
+  expect(computeCost({ promptTokens: 0, cachedTokens: 0, outputTokens: 1 }, { ...all, outputPicoUsd: 0n })).toBe(1_000n + 3n * 7n);
+  expect(computeCost({ promptTokens: 0, cachedTokens: 0, outputTokens: 0 }, all)).toBe(0n);
+  expect(computeCost({ promptTokens: 1, cachedTokens: 0, outputTokens: 0 }, { ...price, imagePicoUsd: 7n })).toBe(150_000n);
 });
 
 test.each([
@@ -43,7 +45,7 @@ test.each([
   { promptTokens: 2, cachedTokens: 1, cacheWriteTokens: 1, cacheWrite1hTokens: 1, outputTokens: 0 },
   { promptTokens: 2, cachedTokens: 1, cacheWriteTokens: -1, outputTokens: 0 },
 ])('an impossible usage is refused: %j', (usage) => {
-  expect(() => costOf(usage, price)).toThrow(RangeError);
+  expect(() => computeCost(usage, price)).toThrow(RangeError);
 });
 
 /** Prices that a model may have, or some of them, or none. */
@@ -84,7 +86,7 @@ test('a hold covers every usage within its caps', () => {
       (ofTokens, besides, ofWrites, [promptTokensMax, outputTokensMax, prompt, outputTokens]) => {
         const any = { ...ofTokens, ...besides, ...ofWrites };
         const hold = holdFor({ promptTokensMax, outputTokensMax }, any);
-        expect(costOf({ ...prompt, outputTokens }, any)).toBeLessThanOrEqual(hold);
+        expect(computeCost({ ...prompt, outputTokens }, any)).toBeLessThanOrEqual(hold);
       },
     ),
   );
@@ -100,11 +102,11 @@ test('a usage whose output is within its cap is limited to the hold, and as litt
       const amount = picoUsd(holdFor({ promptTokensMax: held, outputTokensMax: outputTokens }, any));
       const usage = { ...prompt, outputTokens };
       const limited = limitPrompt(usage, amount, any);
-      const cost = costOf(limited, any);
+      const cost = computeCost(limited, any);
       expect(cost).toBeLessThanOrEqual(amount);
       expect(limited.outputTokens).toBe(outputTokens);
       const dearest = holdFor({ promptTokensMax: 1, outputTokensMax: 0 }, { ...any, requestPicoUsd: 0n, images: 0 });
-      if (costOf(usage, any) <= amount) expect(limited).toBe(usage);
+      if (computeCost(usage, any) <= amount) expect(limited).toBe(usage);
       else if (limited.promptTokens + outputTokens > 0) expect(amount - cost).toBeLessThan(dearest);
     }),
   );

@@ -48,7 +48,7 @@ export interface BillableUsage {
  * Exact cost of a usage. A usage without tokens is of a request that is not billed, and costs nothing; any other one also costs the price of
  * a request and of its images. Requires counts of which those of the cache are within the prompt; throws `RangeError` otherwise.
  */
-export function costOf(usage: BillableUsage, price: Price): PicoUsd {
+export function computeCost(usage: BillableUsage, price: Price): PicoUsd {
   const { promptTokens, outputTokens } = usage;
   const parts = promptParts(usage);
   if (!(isCount(promptTokens) && isCount(outputTokens) && parts.every(isCount))) {
@@ -95,7 +95,7 @@ function besidesTokens({ requestPicoUsd = 0n, imagePicoUsd, images = 0 }: Price)
  * count more tokens than one a byte. `amount` must cover the request, its images and the output.
  */
 export function limitPrompt<Used extends BillableUsage>(usage: Used, amount: PicoUsd, price: Price): Used {
-  if (costOf(usage, price) <= amount) return usage;
+  if (computeCost(usage, price) <= amount) return usage;
   const prices = promptPrices(price);
   let left = amount - besidesTokens(price) - BigInt(usage.outputTokens) * price.outputPicoUsd;
   const [cachedTokens, plain, written, written1h] = promptParts(usage).map((tokens, part) => {

@@ -53,7 +53,7 @@ export class BoundHistogram extends Histogram {
 
   override async get(): ReturnType<Histogram['get']> {
     const { name, help } = this.config;
-    const values = this.series.flatMap((series) => this.valuesOf(series));
+    const values = this.series.flatMap((series) => this.readValues(series));
     return { name, help, type: 'histogram', aggregator: 'sum', values } as unknown as Awaited<ReturnType<Histogram['get']>>;
   }
 
@@ -62,7 +62,7 @@ export class BoundHistogram extends Histogram {
     return this.get();
   }
 
-  private valuesOf({ labels, counts, sum, exemplars }: HistogramSeries) {
+  private readValues({ labels, counts, sum, exemplars }: HistogramSeries) {
     const { name, buckets } = this.config;
     let count = 0;
     const values = [...buckets, '+Inf'].map((le, at) => {

@@ -26,20 +26,20 @@ function watch(contents: Record<string, string>): () => Promise<Record<string, n
   };
 }
 
-function endOf(pem: string): number {
+function readEnd(pem: string): number {
   return Date.parse(new X509Certificate(pem).validTo) / 1_000;
 }
 
 test('a file has the end of its first certificate to expire; one without a certificate has none', async () => {
   const scrape = watch({ 'ca.pem': authority.cert, 'chain.pem': authority.cert + ours.cert, 'key.pem': ours.key, 'bad.pem': BAD });
-  expect(await scrape()).toEqual({ 'ca.pem': endOf(authority.cert), 'chain.pem': endOf(ours.cert) });
+  expect(await scrape()).toEqual({ 'ca.pem': readEnd(authority.cert), 'chain.pem': readEnd(ours.cert) });
 });
 
 test('a renewed file counts from the next scrape on', async () => {
   const scrape = watch({ 'ours.pem': ours.cert });
   const before = await scrape();
   writeFileSync(join(folder, 'ours.pem'), authority.cert);
-  expect([before, await scrape()]).toEqual([{ 'ours.pem': endOf(ours.cert) }, { 'ours.pem': endOf(authority.cert) }]);
+  expect([before, await scrape()]).toEqual([{ 'ours.pem': readEnd(ours.cert) }, { 'ours.pem': readEnd(authority.cert) }]);
 });
 
 const BAD = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';

@@ -17,7 +17,7 @@ export function createLogger(service: string, level: string, format: LogFormat =
 }
 
 let second = Number.NaN;
-let textOfSecond = '';
+let secondText = '';
 
 /** Returns the time of a line as pino wants it. The text of a second is made once: a `Date` costs an eighth of the line. */
 export function isoTime(): string {
@@ -25,9 +25,9 @@ export function isoTime(): string {
   const milliseconds = now % 1_000;
   if (now - milliseconds !== second) {
     second = now - milliseconds;
-    textOfSecond = new Date(second).toISOString().slice(0, -'000Z'.length);
+    secondText = new Date(second).toISOString().slice(0, -'000Z'.length);
   }
-  return `,"time":"${textOfSecond}${String(milliseconds).padStart(3, '0')}Z"`;
+  return `,"time":"${secondText}${String(milliseconds).padStart(3, '0')}Z"`;
 }
 
 /** Sends Nest's log lines to the service's logger. Its start-up lines become `debug`. */

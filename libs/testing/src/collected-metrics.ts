@@ -58,19 +58,19 @@ type Decoded = any;
 export function decodeMetrics(body: Buffer): CollectedExport[] {
   const { resourceMetrics }: Decoded = REQUEST.toObject(REQUEST.decode(body), { longs: Number, defaults: true, oneofs: true });
   return resourceMetrics.map(({ resource, scopeMetrics }: Decoded) => ({
-    resource: attributesOf(resource.attributes),
-    metrics: scopeMetrics.flatMap(({ metrics }: Decoded) => metrics.map(metricOf)),
+    resource: readAttributes(resource.attributes),
+    metrics: scopeMetrics.flatMap(({ metrics }: Decoded) => metrics.map(toMetric)),
   }));
 }
 
-function metricOf({ name, unit, description: help, data: kind, ...all }: Decoded): CollectedMetric {
+function toMetric({ name, unit, description: help, data: kind, ...all }: Decoded): CollectedMetric {
   const { dataPoints, aggregationTemporality, isMonotonic } = all[kind];
   return {
     ...{ name, unit, help, kind },
     ...(aggregationTemporality !== undefined && { temporality: TEMPORALITIES[aggregationTemporality] }),
     ...(isMonotonic !== undefined && { isMonotonic }),
     points: dataPoints.map((point: Decoded) => ({
-      attributes: attributesOf(point.attributes),
+      attributes: readAttributes(point.attributes),
       startMs: point.startTimeUnixNano / 1e6,
       atMs: point.timeUnixNano / 1e6,
       ...(kind === 'histogram'
@@ -80,6 +80,6 @@ function metricOf({ name, unit, description: help, data: kind, ...all }: Decoded
   };
 }
 
-function attributesOf(list: Decoded[]): Record<string, string> {
+function readAttributes(list: Decoded[]): Record<string, string> {
   return Object.fromEntries(list.map(({ key, value }) => [key, value.stringValue]));
 }

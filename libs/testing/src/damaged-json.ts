@@ -6,7 +6,7 @@ import fc from 'fast-check';
  * past the first check.
  */
 export function damagedJson(documents: readonly unknown[]): fc.Arbitrary<unknown> {
-  const words = wordsOf(documents);
+  const words = collectWords(documents);
   const edits = fc.array(edit(words), { minLength: 1, maxLength: 5, size: 'small' });
   return fc.tuple(fc.constantFrom(...documents), edits).map(([document, changes]) => changes.reduce(applyEdit, clone(document)));
 }
@@ -175,7 +175,7 @@ function clone<Value>(value: Value): Value {
 
 const WORD_LENGTH_MAX = 40;
 
-function wordsOf(documents: readonly unknown[]): { values: string[]; keys: string[] } {
+function collectWords(documents: readonly unknown[]): { values: string[]; keys: string[] } {
   const places = documents.flatMap((document) => placesIn({ document }));
   const values = places.map(({ value }) => value).filter((value) => typeof value === 'string' && value.length <= WORD_LENGTH_MAX);
   const keys = places.map(({ key }) => key).filter((key) => !/^\d+$/.test(key));

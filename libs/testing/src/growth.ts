@@ -5,7 +5,7 @@ const TRIES = 5;
 export const LINEAR_GROWTH_MAX = 16;
 
 /** Ratio of the user time of one work of 64 times `size` to 64 works of `size`; the least of several tries. */
-export async function growthOf(work: (size: number) => unknown, size: number): Promise<number> {
+export async function measureGrowth(work: (size: number) => unknown, size: number): Promise<number> {
   const inParts = await userTime(async () => {
     for (let part = 0; part < FACTOR; part++) await work(size);
   });

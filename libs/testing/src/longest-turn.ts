@@ -17,7 +17,7 @@ export async function longestTurnMs(work: () => Promise<unknown>): Promise<numbe
 }
 
 /** Milliseconds of user time of `work` on this thread. */
-export function cpuMsOf(work: () => unknown): number {
+export function measureCpuMs(work: () => unknown): number {
   const before = cpuMs();
   work();
   return cpuMs() - before;

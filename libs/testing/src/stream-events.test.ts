@@ -7,7 +7,7 @@ const everything = { customTools: true, namespaces: true };
 test.each(['finish', 'failure'] as const)('every stream that ends with a %s is legal', (ending) => {
   fc.assert(
     fc.property(streamEvents({ ...everything, ending }), (events) => {
-      expect(faultsOf(events)).toEqual([]);
+      expect(listFaults(events)).toEqual([]);
       expect(events.at(-1)?.type).toBe(`completion-${ending}`);
     }),
   );
@@ -28,7 +28,7 @@ test('generates every special case', () => {
 });
 
 /** Violations of the grammar in `stream-event.ts`. */
-function faultsOf(events: readonly StreamEvent[]): string[] {
+function listFaults(events: readonly StreamEvent[]): string[] {
   const faults: string[] = [];
   const calls: { id: string; kind: string; text: string; open: boolean }[] = [];
   events.forEach((event, at) => {

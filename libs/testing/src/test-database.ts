@@ -25,7 +25,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   template ??= makeTemplate();
   // Its files are copied, which takes half as long as writing them to the log first.
   const { url, drop } = await createDatabase(`TEMPLATE ${await template} STRATEGY file_copy`);
-  return { url: url.href, serviceUrls: serviceUrlsOf(url), drop };
+  return { url: url.href, serviceUrls: makeServiceUrls(url), drop };
 }
 
 /** Creates an empty database. */
@@ -57,7 +57,7 @@ async function createDatabase(options = ''): Promise<Database> {
  * of all migrations. There is one for each state of the migrations and each day, because some make the partitions of the current months.
  */
 async function makeTemplate(): Promise<string> {
-  const name = `test_template_${await digestOfSchema()}_${new Date().toISOString().slice(0, 10).replaceAll('-', '')}`;
+  const name = `test_template_${await computeSchemaDigest()}_${new Date().toISOString().slice(0, 10).replaceAll('-', '')}`;
   await withClient(requiredVariable('TEST_POSTGRES_URL'), async (client) => {
     await client.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]);
     const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [name]);
@@ -65,7 +65,7 @@ async function makeTemplate(): Promise<string> {
     const draft = await createEmptyDatabase();
     await draft.migrate();
     const { ensureServiceRoles } = await import('../../../scripts/prisma/service-roles.mjs');
-    await ensureServiceRoles(draft.url.href, serviceUrlsOf(draft.url));
+    await ensureServiceRoles(draft.url.href, makeServiceUrls(draft.url));
     // No autovacuum connects to it then, for which a copy would wait.
     await client.query(`ALTER DATABASE ${draft.name} ALLOW_CONNECTIONS false`);
     await client.query(`ALTER DATABASE ${draft.name} RENAME TO ${name}`);
@@ -73,7 +73,7 @@ async function makeTemplate(): Promise<string> {
   return name;
 }
 
-async function digestOfSchema(): Promise<string> {
+async function computeSchemaDigest(): Promise<string> {
   const hash = createHash('sha256').update(await readFile(GRANTS));
   for (const file of (await readdir(MIGRATIONS, { recursive: true })).sort()) {
     if (file.endsWith('.sql')) hash.update(file).update(await readFile(join(MIGRATIONS, file)));
@@ -82,7 +82,7 @@ async function digestOfSchema(): Promise<string> {
 }
 
 /** All test databases have the same users, because a copy has the rights of its template. */
-function serviceUrlsOf(url: URL): Record<DatabaseService, string> {
+function makeServiceUrls(url: URL): Record<DatabaseService, string> {
   return { billing: withUser(url, 'test_billing'), catalog: withUser(url, 'test_catalog'), panel: withUser(url, 'test_panel') };
 }
 

@@ -117,14 +117,14 @@ export class TraceCollector {
 }
 
 /** Returns the spans of a trace as an indented tree: `service kind name`, siblings by their start. Throws when it is not one tree. */
-export function treeOf(spans: readonly CollectedSpan[]): string[] {
-  const [tree = [], ...others] = treesOf(spans);
+export function renderTree(spans: readonly CollectedSpan[]): string[] {
+  const [tree = [], ...others] = renderTrees(spans);
   if (others.length > 0) throw new Error(`${1 + others.length} trees: ${JSON.stringify([tree, ...others])}`);
   return tree;
 }
 
 /** Returns the trees of a trace some of whose spans are missing, by the start of their first spans. */
-export function treesOf(spans: readonly CollectedSpan[]): string[][] {
+export function renderTrees(spans: readonly CollectedSpan[]): string[][] {
   const known = new Set(spans.map(({ spanId }) => spanId));
   if (known.size !== spans.length) throw new Error(`spans came twice: ${spans.map(({ name }) => name)}`);
   const roots = spans.filter(({ parentId }) => !known.has(parentId)).sort((one, other) => Number(one.startNs - other.startNs));
@@ -149,13 +149,13 @@ type Decoded = any;
 function decode(body: Buffer): { resource: Record<string, unknown>; spans: CollectedSpan[] }[] {
   const { resourceSpans }: Decoded = REQUEST.toObject(REQUEST.decode(body), { longs: String, bytes: Buffer, defaults: true });
   return resourceSpans.map(({ resource: { attributes }, scopeSpans }: Decoded) => {
-    const resource = attributesOf(attributes);
+    const resource = readAttributes(attributes);
     const service = String(resource['service.name']);
-    return { resource, spans: scopeSpans.flatMap(({ spans }: Decoded) => spans.map((span: Decoded) => spanOf(span, service))) };
+    return { resource, spans: scopeSpans.flatMap(({ spans }: Decoded) => spans.map((span: Decoded) => toSpan(span, service))) };
   });
 }
 
-function spanOf(span: Decoded, service: string): CollectedSpan {
+function toSpan(span: Decoded, service: string): CollectedSpan {
   return {
     service,
     name: span.name,
@@ -166,13 +166,13 @@ function spanOf(span: Decoded, service: string): CollectedSpan {
     traceState: span.traceState,
     startNs: BigInt(span.startTimeUnixNano),
     hasFailed: span.status?.code === ERROR,
-    attributes: attributesOf(span.attributes),
-    events: span.events.map((event: Decoded) => ({ name: event.name, attributes: attributesOf(event.attributes) })),
+    attributes: readAttributes(span.attributes),
+    events: span.events.map((event: Decoded) => ({ name: event.name, attributes: readAttributes(event.attributes) })),
     links: span.links.map((link: Decoded) => ({ traceId: hex(link.traceId), spanId: hex(link.spanId) })),
   };
 }
 
-function attributesOf(list: KeyValue[]): Record<string, unknown> {
+function readAttributes(list: KeyValue[]): Record<string, unknown> {
   return Object.fromEntries(list.map(({ key, value }) => [key, plainValue(value)]));
 }
 

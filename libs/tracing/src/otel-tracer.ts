@@ -10,7 +10,7 @@ import { otlpSpan } from './otlp-span.js';
 import { LocalTrace, RecordedSpan, randomTraceId } from './recorded-span.js';
 import { registerSpanCounts, SpanQueue } from './span-queue.js';
 import { TailDecision } from './tail-decision.js';
-import { isSampled, type TraceContext, traceIdOf } from './trace-context.js';
+import { isSampled, readTraceId, type TraceContext } from './trace-context.js';
 import type { RootOptions, Span, SpanKind, Tracer } from './tracer.js';
 import type { SamplerName, TracingConfig } from './tracing.config.js';
 
@@ -75,7 +75,7 @@ class OtelTracer implements Tracer {
   }
 
   startRoot(name: string, kind: SpanKind, { traceId: begun, parent, attributes, links = [] }: RootOptions = {}): Span {
-    const traceId = parent === undefined ? (begun ?? randomTraceId()) : traceIdOf(parent);
+    const traceId = parent === undefined ? (begun ?? randomTraceId()) : readTraceId(parent);
     const isChosen = links.some((link) => link.isSampled) || this.sampler.samples(traceId, parent);
     const parentId = parent === undefined ? '' : parent.traceparent.slice(36, 52);
     const local = new LocalTrace(traceId, parentId, parent?.tracestate, isChosen, isChosen || this.slowMs > 0, this.tail);

@@ -24,7 +24,7 @@ export type SpanOrigin = Pick<ReadableSpan, 'resource' | 'instrumentationScope'>
 /** Returns a span in the form that the exporter takes. */
 export function otlpSpan(span: RecordedSpan, { resource, instrumentationScope }: SpanOrigin): ReadableSpan {
   const { local, parentId, startedAt, endedAt } = span;
-  const context = contextOf(span);
+  const context = toContext(span);
   return {
     name: span.name,
     kind: KINDS[span.kind],
@@ -42,7 +42,7 @@ export function otlpSpan(span: RecordedSpan, { resource, instrumentationScope }:
       attributes: merged(attributes === undefined ? [] : [attributes]),
       droppedAttributesCount: 0,
     })),
-    links: (span.links ?? []).map((linked) => ({ context: contextOf(linked) })),
+    links: (span.links ?? []).map((linked) => ({ context: toContext(linked) })),
     resource,
     instrumentationScope,
     droppedAttributesCount: 0,
@@ -51,7 +51,7 @@ export function otlpSpan(span: RecordedSpan, { resource, instrumentationScope }:
   };
 }
 
-function contextOf({ spanId, local: { traceId, isSampled, traceState } }: RecordedSpan): SpanContext {
+function toContext({ spanId, local: { traceId, isSampled, traceState } }: RecordedSpan): SpanContext {
   const traceFlags = isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE;
   return { traceId, spanId, traceFlags, traceState: traceState === undefined ? undefined : createTraceState(traceState) };
 }

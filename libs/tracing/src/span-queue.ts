@@ -5,7 +5,7 @@ import type { RecordedSpan } from './recorded-span.js';
 
 /** `ExportResultCode.SUCCESS` of OpenTelemetry. */
 const SUCCESS = 0;
-/** Bytes of waiting spans, by `bytesOf`: a queue of the default length with attributes of usual length takes a tenth of it. */
+/** Bytes of waiting spans, by `measureBytes`: a queue of the default length with attributes of usual length takes a tenth of it. */
 const BYTES_MAX = 8 * 1024 * 1024;
 
 export interface QueueLimits {
@@ -45,7 +45,7 @@ export class SpanQueue {
   ) {}
 
   push(span: RecordedSpan): void {
-    const bytes = bytesOf(span);
+    const bytes = measureBytes(span);
     if (this.spans.length >= this.limits.spansMax || this.bytes + bytes > BYTES_MAX) {
       this.counts.dropped += 1;
       return;
@@ -78,7 +78,7 @@ export class SpanQueue {
   private async exportBatches(): Promise<void> {
     do {
       const batch = this.spans.splice(0, this.limits.batchMax);
-      for (const span of batch) this.bytes -= bytesOf(span);
+      for (const span of batch) this.bytes -= measureBytes(span);
       const failure = await this.send(batch);
       this.counts[failure === undefined ? 'exported' : 'failed'] += batch.length;
       this.report(failure);
@@ -133,7 +133,7 @@ const SPAN_BYTES = 512;
 const EVENT_BYTES = 160;
 
 /** Estimates the memory of a span. */
-function bytesOf({ attributes, events, links }: RecordedSpan): number {
+function measureBytes({ attributes, events, links }: RecordedSpan): number {
   let bytes = SPAN_BYTES * (1 + (links?.length ?? 0)) + EVENT_BYTES * (events?.length ?? 0);
   for (const part of attributes)
     for (const key in part) {

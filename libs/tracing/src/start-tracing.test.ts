@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { leastMs } from '#testing/least-ms.js';
-import { TraceCollector, treeOf } from '#testing/trace-collector.js';
+import { renderTree, TraceCollector } from '#testing/trace-collector.js';
 import { startTracing } from './start-tracing.js';
 import type { Tracer } from './tracer.js';
 
@@ -84,7 +84,7 @@ test('spans arrive as protobuf below their parent, with attributes, events, link
   const batch = tracer.startRoot('batch', 'client', { links: [root] });
   batch.end();
   await tracer.close();
-  expect(treeOf(collector.of(root.traceId))).toEqual(['named server request', '  named client call FAILED']);
+  expect(renderTree(collector.of(root.traceId))).toEqual(['named server request', '  named client call FAILED']);
   const [call, request, linked] = collector.spans;
   expect(call).toMatchObject({
     attributes: { count: 3, ratio: 0.5, on: true, 'error.type': 'timeout' },

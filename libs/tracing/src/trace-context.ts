@@ -20,7 +20,7 @@ export function parseTraceContext(traceparent: unknown, tracestate: unknown): Tr
 }
 
 /** Returns the trace id of a parsed context. */
-export function traceIdOf({ traceparent }: TraceContext): string {
+export function readTraceId({ traceparent }: TraceContext): string {
   return traceparent.slice(3, 35);
 }
 

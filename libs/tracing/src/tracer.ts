@@ -52,7 +52,7 @@ async function endWith<Result>(span: Span, work: Promise<Result>): Promise<Resul
   try {
     return await work;
   } catch (error) {
-    span.fail(errorTypeOf(error));
+    span.fail(describeErrorType(error));
     throw error;
   } finally {
     span.end();
@@ -60,7 +60,7 @@ async function endWith<Result>(span: Span, work: Promise<Result>): Promise<Resul
 }
 
 /** Returns the code or kind of an error, never its message. */
-export function errorTypeOf(error: unknown): string {
+export function describeErrorType(error: unknown): string {
   const { code, kind, name } = (error ?? {}) as { code?: unknown; kind?: unknown; name?: unknown };
   return [code, kind, name].find((type) => typeof type === 'string') ?? 'unknown';
 }

@@ -8,7 +8,7 @@ import { EmptyRequest } from '#contracts/catalog.js';
 import { everyEndpoint, everyStreamEndpoint, everyTopic } from '#contracts/every-contract.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { testCases } from '#testing/long-run.js';
-import { type MessageSchema, schemaOf, validatePayload } from './validate-payload.js';
+import { describeSchema, type MessageSchema, validatePayload } from './validate-payload.js';
 
 const ID = '0199d1f0-0000-7000-8000-000000000001';
 
@@ -99,19 +99,24 @@ const contracts = [...everyEndpoint, ...everyStreamEndpoint].map(({ request }) =
 const types = new Set([...contracts, ...everyTopic.map(({ event }) => event)]);
 
 for (const type of types) {
-  testCases(`${type.name}: the verdict is that of class-validator`, { usual: 100, long: 20_000 }, messageOf(schemaOf(type)), (payload) => {
-    const instance = plainToInstance(type, payload);
-    const isValid = validateSync(instance, { whitelist: true, forbidUnknownValues: false }).length === 0;
-    if (isValid) expect(validatePayload(type, payload)).toEqual(withoutNull(instance, schemaOf(type)));
-    else expect(() => validatePayload(type, payload)).toThrow(expect.objectContaining({ code: 'invalid_request' }));
-  });
+  testCases(
+    `${type.name}: the verdict is that of class-validator`,
+    { usual: 100, long: 20_000 },
+    arbitraryMessage(describeSchema(type)),
+    (payload) => {
+      const instance = plainToInstance(type, payload);
+      const isValid = validateSync(instance, { whitelist: true, forbidUnknownValues: false }).length === 0;
+      if (isValid) expect(validatePayload(type, payload)).toEqual(withoutNull(instance, describeSchema(type)));
+      else expect(() => validatePayload(type, payload)).toThrow(expect.objectContaining({ code: 'invalid_request' }));
+    },
+  );
 }
 
 /** Messages that are mostly valid: of each field, one value in ten is any value, and one in ten is missing. */
-function messageOf({ type, fields }: MessageSchema): fc.Arbitrary<object> {
+function arbitraryMessage({ type, fields }: MessageSchema): fc.Arbitrary<object> {
   const values = fields.map(({ name, nested }): [string, fc.Arbitrary<unknown>] => {
     if (nested) {
-      const one = messageOf(nested);
+      const one = arbitraryMessage(nested);
       const isList = isAccepted(type, name, []);
       const item = fc.oneof({ weight: 9, arbitrary: one }, fc.constantFrom(...VALUES));
       return [name, fc.oneof({ weight: 9, arbitrary: isList ? fc.array(item, { maxLength: 2 }) : one }, fc.constantFrom(...VALUES, [[]]))];
@@ -159,6 +164,6 @@ describe('a decorator that is not supported fails when the schema is made', () =
   registerDecorator({ name: 'isAsync', async: true, target: Asynchronous, propertyName: 'field', options: {}, validator });
 
   test.each([Defined, Conditional, Grouped, Untyped, Asynchronous])('%p', (type) => {
-    expect(() => schemaOf(type)).toThrow(/^\w+\.field: the decorator \w+ is not supported/);
+    expect(() => describeSchema(type)).toThrow(/^\w+\.field: the decorator \w+ is not supported/);
   });
 });

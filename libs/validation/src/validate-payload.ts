@@ -14,12 +14,12 @@ type MessageClass<Message extends object> = new () => Message;
  */
 export function validatePayload<Message extends object>(type: MessageClass<Message>, payload: unknown): Message {
   if (!isRecord(payload)) throw new ServiceError('invalid_request', 'The request must be a JSON object.');
-  const schema = schemaOf(type);
+  const schema = describeSchema(type);
   const message = schema.parse(payload);
   if (message !== undefined) return message as Message;
   // class-validator itself takes ten times as long, so it only names the fault.
   const [fault] = validateSync(instantiate(schema, payload), { forbidUnknownValues: false, stopAtFirstError: true });
-  throw fault ? faultOf(fault, '') : new TypeError(`${type.name}: the compiled rules refuse a payload that class-validator accepts`);
+  throw fault ? toFault(fault, '') : new TypeError(`${type.name}: the compiled rules refuse a payload that class-validator accepts`);
 }
 
 /** A message class, compiled from its decorators. */
@@ -50,12 +50,12 @@ const schemas = new WeakMap<MessageClass<object>, MessageSchema>();
  * Returns the schema of a message class, compiled once from its decorators of class-validator, and from `@Type` and `@Transform`.
  * @throws {TypeError} when a decorator is not supported.
  */
-export function schemaOf(type: MessageClass<object>): MessageSchema {
+export function describeSchema(type: MessageClass<object>): MessageSchema {
   let schema = schemas.get(type);
   if (schema === undefined) {
     const metadata = getMetadataStorage();
     const byField = metadata.groupByPropertyName(metadata.getTargetValidationMetadatas(type, '', false, false));
-    const fields = Object.entries(byField).map(([name, decorators]) => fieldOf(type, name, decorators));
+    const fields = Object.entries(byField).map(([name, decorators]) => toField(type, name, decorators));
     schema = { type, fields, parse: compile(type, fields) };
     schemas.set(type, schema);
   }
@@ -64,12 +64,12 @@ export function schemaOf(type: MessageClass<object>): MessageSchema {
 
 type Decorator = ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']>[number];
 
-function fieldOf(type: MessageClass<object>, name: string, decorators: readonly Decorator[]): Field {
+function toField(type: MessageClass<object>, name: string, decorators: readonly Decorator[]): Field {
   const field: Field = {
     name,
     isOptional: false,
     isClearable: false,
-    transforms: transformsOf(type, name),
+    transforms: listTransforms(type, name),
     rules: [],
     nested: undefined,
     isList: false,
@@ -78,7 +78,7 @@ function fieldOf(type: MessageClass<object>, name: string, decorators: readonly 
     const { groups = [], validateIf }: Partial<Decorator> = decorator;
     if (groups.length > 0 || validateIf !== undefined) throw unsupported(type, decorator);
     if (decorator.name === CLEARABLE) field.isClearable = true;
-    else if (decorator.type === ValidationTypes.CUSTOM_VALIDATION) field.rules.push(...rulesOf(type, decorator));
+    else if (decorator.type === ValidationTypes.CUSTOM_VALIDATION) field.rules.push(...listRules(type, decorator));
     else if (decorator.type === ValidationTypes.NESTED_VALIDATION) {
       field.nested = nestedSchema(type, decorator);
       field.isList = decorator.each;
@@ -88,7 +88,7 @@ function fieldOf(type: MessageClass<object>, name: string, decorators: readonly 
   return field;
 }
 
-function transformsOf(type: MessageClass<object>, name: string): Field['transforms'] {
+function listTransforms(type: MessageClass<object>, name: string): Field['transforms'] {
   const found = defaultMetadataStorage.findTransformMetadatas(type, name, TransformationType.PLAIN_TO_CLASS);
   return found.map(({ transformFn }) => transformFn);
 }
@@ -96,11 +96,11 @@ function transformsOf(type: MessageClass<object>, name: string): Field['transfor
 function nestedSchema(type: MessageClass<object>, decorator: Decorator): MessageSchema {
   const nested = defaultMetadataStorage.findTypeMetadata(type, decorator.propertyName)?.typeFunction();
   if (typeof nested !== 'function') throw unsupported(type, decorator);
-  return schemaOf(nested as MessageClass<object>);
+  return describeSchema(nested as MessageClass<object>);
 }
 
 /** A rule gets the value and the constraints of the decorator, not the object that has the field, so it cannot compare two fields. */
-function rulesOf(type: MessageClass<object>, decorator: Decorator): Rule[] {
+function listRules(type: MessageClass<object>, decorator: Decorator): Rule[] {
   const { constraintCls, constraints, propertyName: property } = decorator;
   return getMetadataStorage()
     .getTargetValidatorConstraints(constraintCls)
@@ -188,11 +188,11 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function faultOf(fault: ValidationError, parent: string): ServiceError {
+function toFault(fault: ValidationError, parent: string): ServiceError {
   const path = join(parent, fault.property);
   const [constraint] = Object.values(fault.constraints ?? {});
   const [child] = fault.children ?? [];
-  if (constraint === undefined && child !== undefined) return faultOf(child, path);
+  if (constraint === undefined && child !== undefined) return toFault(child, path);
   if (fault.value === undefined) return new ServiceError('invalid_request', `${path} is missing`, path);
   const rule = constraint ?? `${fault.property} is invalid`;
   return new ServiceError(

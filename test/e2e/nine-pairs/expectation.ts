@@ -2,14 +2,14 @@ import type { SettleReason } from '#contracts/billing/holds.js';
 import { ERROR_CODES, type ErrorCode } from '#inference/errors.js';
 import { estimateOutputTokens } from '#inference/estimate-tokens.js';
 import type { Usage } from '#inference/usage.js';
-import { costOf } from '#money/price.js';
+import { computeCost } from '#money/price.js';
 import type { ChatRequest } from '../../../apps/upstream-sim/src/chat-request.js';
-import { completionTokens, promptTokens, tokensOf } from '../../../apps/upstream-sim/src/reply/usage-rule.js';
+import { completionTokens, countTokens, promptTokens } from '../../../apps/upstream-sim/src/reply/usage-rule.js';
 import { argumentsText, renderChat } from './chat-client.js';
-import { type Case, exceptionsOf, type Mode } from './grid.js';
+import { type Case, findExceptions, type Mode } from './grid.js';
 import type { Outcome } from './outcome.js';
 import { type Ask, type ClientFormat, type Dialect, type Reply, type Scenario, TOOLS } from './scenario.js';
-import { priceOf, upstreamAt } from './upstreams.js';
+import { findPrice, upstreamAt } from './upstreams.js';
 
 /** Expected outcome of a request: for its client, and on its bill. */
 interface Expected {
@@ -35,20 +35,20 @@ const NOTHING: Usage = {
 };
 
 /** Computed from the scenario alone. */
-export function expectationOf(one: Case, mode: Mode): Expected {
+export function buildExpectation(one: Case, mode: Mode): Expected {
   return one.scenario.failure ? failing(one, mode) : replying(one, mode);
 }
 
 function replying(one: Case, mode: Mode): Expected {
   const { scenario, client, dialect } = one;
-  const exceptions = exceptionsOf(one, mode);
-  const written = replyOf(scenario);
+  const exceptions = findExceptions(one, mode);
+  const written = findReply(scenario);
   const seen: Reply = Object.assign({}, written, ...exceptions.map(({ reply }) => reply));
   const usage = reported(scenario, Object.assign({}, written, ...exceptions.map((exception) => exception.written)));
-  const { promptSource: _promptSource, outputSource: _outputSource, reasoningTokens, ...told } = usage;
+  const { promptSource: _promptSource, outputSource: _outputSource, reasoningTokens, ...shown } = usage;
   return {
     status: 200,
-    seen: { ...seen, usage: client === 'messages' ? told : { ...told, reasoningTokens } },
+    seen: { ...seen, usage: client === 'messages' ? shown : { ...shown, reasoningTokens } },
     bill: { reason: 'completed', upstream: upstreamAt(dialect), usage, costPicoUsd: cost(scenario, usage) },
   };
 }
@@ -59,12 +59,12 @@ function failing({ scenario, client, dialect }: Case, mode: Mode): Expected {
   const usage = hasContent ? broken(scenario.ask, dialect, writtenBefore) : NOTHING;
   return {
     status: hasContent ? 200 : status,
-    seen: { word: wordOf(code, client), text: hasContent ? textBefore : '' },
+    seen: { word: findWord(code, client), text: hasContent ? textBefore : '' },
     bill: { reason: 'failed', upstream: upstreamAt(dialect), usage, costPicoUsd: cost(scenario, usage) },
   };
 }
 
-function replyOf({ reply }: Scenario): Reply {
+function findReply({ reply }: Scenario): Reply {
   return { reasoning: '', text: '', calls: [], ending: 'end', ...reply };
 }
 
@@ -78,7 +78,7 @@ function reported({ ask, cachedTokens = 0 }: Scenario, { reasoning, text, calls 
       reasoning,
       calls: calls.map(({ name, input }) => ({ name, arguments: argumentsText(name, input) })),
     }),
-    reasoningTokens: tokensOf(reasoning),
+    reasoningTokens: countTokens(reasoning),
     promptSource: 'reported',
     outputSource: 'reported',
   };
@@ -118,10 +118,10 @@ function textBytes({ turns, tools = [] }: Ask): number {
 }
 
 function cost({ ask }: Scenario, usage: Usage): string {
-  return costOf(usage, priceOf(ask.model ?? 'sim-fast')).toString();
+  return computeCost(usage, findPrice(ask.model ?? 'sim-fast')).toString();
 }
 
 /** Messages has error types instead of codes. */
-function wordOf(code: ErrorCode, client: ClientFormat): string {
+function findWord(code: ErrorCode, client: ClientFormat): string {
   return client === 'messages' ? ERROR_CODES[code].type : code;
 }

@@ -26,7 +26,7 @@ export function everyCase(): Case[] {
 }
 
 /** Exceptions of the scenario for this pair. */
-export function exceptionsOf({ scenario, client, dialect }: Case, mode?: Mode): Exception[] {
+export function findExceptions({ scenario, client, dialect }: Case, mode?: Mode): Exception[] {
   return (scenario.exceptions ?? []).filter(
     (exception) =>
       (exception.client ?? client) === client &&
@@ -36,7 +36,7 @@ export function exceptionsOf({ scenario, client, dialect }: Case, mode?: Mode): 
 }
 
 function whyImpossible(one: Case): string | undefined {
-  return exceptionsOf(one).find(({ impossible }) => impossible)?.reason;
+  return findExceptions(one).find(({ impossible }) => impossible)?.reason;
 }
 
 /** Renders docs/nine-pairs.md: the scenarios, their number, and the exceptions. */
@@ -46,13 +46,13 @@ export function renderGrid(): string {
     if (!reasons.includes(reason)) reasons.push(reason);
     return ` ${reasons.indexOf(reason) + 1}`;
   };
-  const cellOf = (one: Case): string => {
+  const renderCell = (one: Case): string => {
     const impossible = whyImpossible(one);
     if (impossible !== undefined) return `–${note(impossible)}`;
-    return `✓${exceptionsOf(one).map(({ reason }) => note(reason))}`;
+    return `✓${findExceptions(one).map(({ reason }) => note(reason))}`;
   };
   const pairs = CLIENT_FORMATS.flatMap((client) => DIALECTS.map((dialect) => ({ client, dialect })));
-  const rows = SCENARIOS.map((scenario) => [scenario.name, ...pairs.map((pair) => cellOf({ scenario, ...pair }))]);
+  const rows = SCENARIOS.map((scenario) => [scenario.name, ...pairs.map((pair) => renderCell({ scenario, ...pair }))]);
   const header = ['', ...pairs.map(({ client, dialect }) => `${client} at ${dialect}`)];
   const count = everyCase().length;
   return `${INTRODUCTION}

@@ -27,7 +27,7 @@ export async function startUpstreams(): Promise<Upstreams> {
 const SUITE = randomBytes(4).toString('hex');
 
 /** The catalog entries of all models, at the upstream of each dialect. */
-export function entriesOf(upstreams: Upstreams): CatalogEntries {
+export function listEntries(upstreams: Upstreams): CatalogEntries {
   return {
     upstreams: DIALECTS.map((kind) => ({
       id: upstreamAt(kind),
@@ -62,7 +62,7 @@ export async function joinPairedSystem(usd?: string): Promise<PairedSystem> {
   const facts = catalogStack();
   const [upstreams, administrator] = await Promise.all([startUpstreams(), connectAdministrator(facts)]);
   const tenant = await createTenant(administrator, { usd });
-  const entries = entriesOf(upstreams);
+  const entries = listEntries(upstreams);
   await offerModels(administrator, facts, tenant.apiKey, entries);
   const leave = async (): Promise<void> => {
     await withdrawModels(administrator, entries);
@@ -74,17 +74,17 @@ export async function joinPairedSystem(usd?: string): Promise<PairedSystem> {
 
 /** Simulator model and dialect of each catalog model. */
 const OFFERED = new Map(
-  everyCase().flatMap((one) => MODES.map((mode) => [modelOf(one, mode), { model: simModelOf(one), dialect: one.dialect }])),
+  everyCase().flatMap((one) => MODES.map((mode) => [chooseModel(one, mode), { model: makeSimModel(one), dialect: one.dialect }])),
 );
 
 /** Catalog model of a case. Failing cases have models of their own, because a failed route opens its circuit. */
-export function modelOf(one: Case, mode: Mode): string {
+export function chooseModel(one: Case, mode: Mode): string {
   const { scenario, client, dialect } = one;
-  const model = modelAt(simModelOf(one), dialect);
+  const model = modelAt(makeSimModel(one), dialect);
   return scenario.failure === undefined ? model : `${model}-${client}-${mode}-failing-${SCENARIOS.indexOf(scenario)}`;
 }
 
-function simModelOf({ scenario }: Case): SimModel {
+function makeSimModel({ scenario }: Case): SimModel {
   return scenario.ask.model ?? 'sim-fast';
 }
 
@@ -98,7 +98,7 @@ export function upstreamAt(dialect: Dialect): string {
   return `${dialect}-${SUITE}`;
 }
 
-export function priceOf(model: SimModel): Price {
+export function findPrice(model: SimModel): Price {
   const { inputUsdPerMTok, cachedInputUsdPerMTok, outputUsdPerMTok } = LIST_PRICES[model];
   return {
     inputPicoUsd: parseUsdPerMillionTokens(inputUsdPerMTok),

@@ -3,7 +3,7 @@ import { parse, stringify } from 'yaml';
 import { panelInvite } from '#contracts/panel.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator } from '#testing/tenant.js';
-import { API_PREFIX, ROUTES, type RouteName, routeOf } from '../../../apps/panel/src/http/routes.js';
+import { API_PREFIX, findRoute, ROUTES, type RouteName } from '../../../apps/panel/src/http/routes.js';
 import { ROUTE_RECORDS } from '../../../apps/panel/test/route-records.js';
 import { JournalWatch } from '../journal-watch.js';
 
@@ -36,7 +36,7 @@ afterAll(async () => {
 });
 
 async function send(name: RouteName, { ids = {}, query = '', body, cookie = admin }: Call) {
-  const { method, path } = routeOf(name);
+  const { method, path } = findRoute(name);
   const url = `${stack.panelUrl}${API_PREFIX}${path.replace(/:(\w+)/g, (_, id: string) => ids[id] ?? id)}${query}`;
   const headers = { cookie, origin: stack.panelUrl, ...(body && { 'content-type': 'application/json' }) };
   const response = await fetch(url, { method, headers, body: body ? JSON.stringify(body) : null });
@@ -59,11 +59,11 @@ async function person(): Promise<{ email: string; cookie: string; userId: string
   const administrator = await connectAdministrator(stack);
   const { link } = await administrator.request(panelInvite, { role: 'admin', email });
   await administrator.close();
-  const { body, cookie } = await send('acceptInvite', { body: { token: tokenOf(link), password: PASSWORD }, cookie: '' });
+  const { body, cookie } = await send('acceptInvite', { body: { token: readToken(link), password: PASSWORD }, cookie: '' });
   return { email, cookie: cookie?.split(';')[0] ?? '', userId: String(body.userId) };
 }
 
-const tokenOf = (link: string): string => link.replace(/^.*#/, '');
+const readToken = (link: string): string => link.replace(/^.*#/, '');
 const account = async (): Promise<string> => (await done('createAccount', { body: { name: 'Acme' } })).accountId ?? '';
 
 async function money(): Promise<{ accountId: string; paymentId: string }> {
@@ -122,8 +122,8 @@ const CALLS: Record<Exclude<Recorded, 'finishSso'>, () => Promise<Call>> = {
   removeMember: async () => ({ ids: { userId: (await person()).userId } }),
   createInvite: async () => ({ body: { email: 'eve@example.com', role: 'viewer', accountId: await account() } }),
   withdrawInvite: async () => ({ ids: { inviteId: (await invite()).inviteId ?? '' } }),
-  showInvite: async () => ({ body: { token: tokenOf((await invite()).link ?? '') }, cookie: '' }),
-  acceptInvite: async () => ({ body: { token: tokenOf((await invite()).link ?? ''), password: PASSWORD }, cookie: '' }),
+  showInvite: async () => ({ body: { token: readToken((await invite()).link ?? '') }, cookie: '' }),
+  acceptInvite: async () => ({ body: { token: readToken((await invite()).link ?? ''), password: PASSWORD }, cookie: '' }),
   createToken: async () => ({ body: { name: 'ci', permissions: ['usage.read'], expiresAt: inAnHour() } }),
   revokeToken: async () => {
     const made = await done('createToken', { body: { name: 'ci', permissions: ['usage.read'], expiresAt: inAnHour() } });
@@ -180,7 +180,7 @@ const CALLS: Record<Exclude<Recorded, 'finishSso'>, () => Promise<Call>> = {
 };
 
 test('every route that is no GET is called here', () => {
-  const writing = (Object.keys(ROUTES) as RouteName[]).filter((name) => routeOf(name).method !== 'GET');
+  const writing = (Object.keys(ROUTES) as RouteName[]).filter((name) => findRoute(name).method !== 'GET');
   expect(Object.keys(CALLS).sort()).toEqual(writing.sort());
 });
 
@@ -192,7 +192,7 @@ test.each(Object.entries(CALLS))('%s writes its row, or changes nothing [sec-aud
     ({ actor }) => !actor.startsWith('service/'),
   );
   const { status, text } = result;
-  expect({ status, text: status < 300 ? '' : text }).toEqual({ status: routeOf(name).status ?? 200, text: '' });
+  expect({ status, text: status < 300 ? '' : text }).toEqual({ status: findRoute(name).status ?? 200, text: '' });
   const action = ROUTE_RECORDS[name];
   if (action === null) expect({ rows, changed }).toEqual({ rows: [], changed: [] });
   else expect(rows.map((row) => row.action)).toContain(action);

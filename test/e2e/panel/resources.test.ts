@@ -146,7 +146,7 @@ interface Course {
 }
 
 /** Returns what the panel has recorded of a request, which it does a moment after its end. */
-async function courseOf(requestId: string): Promise<Course> {
+async function readCourse(requestId: string): Promise<Course> {
   for (;;) {
     const { body } = await call<{ activity: Course | null }>('GET', `/requests/${requestId}/activity`, { schema: 'ActivityReply' });
     if (body.activity) return body.activity;
@@ -164,12 +164,12 @@ test('the course of a request, also of a refused one, is recorded, counted and s
     seen += text;
     if (seen.includes(requestId) && seen.includes(refused)) break;
   }
-  const course = await courseOf(requestId);
+  const course = await readCourse(requestId);
   expect(course).toMatchObject({ status: 200, outcome: 'completed', attempts: [{ upstream: 'local' }] });
   const { startMs = 0, firstByteMs = 0, endMs = 0 } = course.attempts?.[0] ?? {};
   const moments = [course.heldMs ?? 0, startMs, firstByteMs, endMs];
   expect(moments).toEqual(moments.toSorted((one, other) => one - other));
-  expect(await courseOf(refused)).toMatchObject({ status: 404, code: 'model_not_found' });
+  expect(await readCourse(refused)).toMatchObject({ status: 404, code: 'model_not_found' });
 
   const from = new Date(Date.now() - 3_600_000).toISOString();
   type TrafficBody = { total: { requests: number; outcomes: object[] } };

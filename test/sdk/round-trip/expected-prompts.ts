@@ -15,15 +15,15 @@ const THOUGHTS: Record<number, string> = { 2: 'Rome, then.', 4: 'Rome, then.', 8
 
 /** Expected request bodies of each upstream, in order. `echoed`: the client sends reasoning back. */
 export function expectedPrompts({ stream, echoed }: { stream: boolean; echoed: boolean }): Record<RoutedModel, unknown[]> {
-  const chat = transcriptOf('openai-chat');
+  const chat = readTranscript('openai-chat');
   const thoughtful = chat.history.map((message, index) =>
     message.role === 'assistant' ? { ...message, reasoning_content: (echoed && THOUGHTS[index]) || '(no reasoning)' } : message,
   );
   return {
-    'round-trip-chat': promptsOf(chat, stream),
-    'round-trip-responses': promptsOf(withCacheKey(transcriptOf('openai-responses')), stream),
-    'round-trip-messages': promptsOf(transcriptOf('anthropic-messages'), stream),
-    'round-trip-echo': promptsOf({ ...chat, history: thoughtful }, stream),
+    'round-trip-chat': readPrompts(chat, stream),
+    'round-trip-responses': readPrompts(withCacheKey(readTranscript('openai-responses')), stream),
+    'round-trip-messages': readPrompts(readTranscript('anthropic-messages'), stream),
+    'round-trip-echo': readPrompts({ ...chat, history: thoughtful }, stream),
   };
 }
 
@@ -32,12 +32,12 @@ function withCacheKey({ request, ...transcript }: Transcript): Transcript {
   return { ...transcript, request: { ...request, prompt_cache_key: expect.stringMatching(/^[\w-]{43}$/) } };
 }
 
-function promptsOf({ request, historyField, asked, history }: Transcript, stream: boolean): unknown[] {
+function readPrompts({ request, historyField, asked, history }: Transcript, stream: boolean): unknown[] {
   const isChat = historyField === 'messages' && !('system' in request);
   const streamFields = { stream, ...(stream && isChat ? { stream_options: { include_usage: true } } : {}) };
   return asked.map((length) => ({ ...request, ...streamFields, [historyField]: history.slice(0, length) }));
 }
 
-function transcriptOf(kind: (typeof UPSTREAM_KINDS)[number]): Transcript {
+function readTranscript(kind: (typeof UPSTREAM_KINDS)[number]): Transcript {
   return JSON.parse(readFileSync(`test/sdk/round-trip/__fixtures__/${kind}.json`, 'utf8')) as Transcript;
 }

@@ -78,7 +78,7 @@ export function messagesLoop(client: Anthropic, stream: boolean): Converse {
             : [],
         );
         if (results.length > 0) messages.push({ role: 'user', content: results });
-        else answers.push(textOf(content));
+        else answers.push(joinText(content));
         reason = stop_reason;
       }
     }
@@ -97,7 +97,7 @@ export function messagesToolRunner(client: Anthropic, stream: boolean): Converse
       const request = { model, system: SYSTEM, messages, tools, max_tokens: OUTPUT_TOKENS_MAX, thinking: THINKING };
       const runner = client.beta.messages.toolRunner({ ...request, stream });
       const { content } = await runner.runUntilDone();
-      answers.push(textOf(content));
+      answers.push(joinText(content));
       messages = [...runner.params.messages];
       if (messages.at(-1)?.role !== 'assistant') messages.push({ role: 'assistant', content });
     }
@@ -105,6 +105,6 @@ export function messagesToolRunner(client: Anthropic, stream: boolean): Converse
   };
 }
 
-function textOf(content: { type: string; text?: string }[]): string {
+function joinText(content: { type: string; text?: string }[]): string {
   return content.map((block) => (block.type === 'text' ? block.text : '')).join('');
 }

@@ -25,7 +25,7 @@ export async function startUpstreams(): Promise<Upstreams> {
 }
 
 /** The catalog entries of `ROUTES`. */
-export function entriesOf(upstreams: Upstreams): CatalogEntries {
+export function listEntries(upstreams: Upstreams): CatalogEntries {
   const ours = (ROUTES as readonly Route[]).map(({ model, kind, capabilities = {} }) => ({
     upstream: { id: model, kind, baseUrl: `${upstreams[model as RoutedModel].url}/v1`, allowPrivateNetwork: true, capabilities },
     model: {

@@ -17,8 +17,8 @@ import { parseUsd, picoUsd, renderUsd } from '#money/pico-usd.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { readBalances } from '../balance/read-balance.js';
 import { demandOwnId } from '../limits/own-id.js';
-import { limitsOfRow, NO_LIMITS, type ShownLimits, setLimits } from '../limits/set-limits.js';
-import { oldestFirst, pageOf } from '../paging/page-of.js';
+import { NO_LIMITS, type ShownLimits, setLimits, toLimits } from '../limits/set-limits.js';
+import { oldestFirst, readPage } from '../paging/read-page.js';
 import { isDuplicate } from './database-refusal.js';
 
 /** Most projects and active keys of a new account. */
@@ -45,7 +45,7 @@ export async function createAccount(
     return await audited(prisma, 'billing', author, async (tx) => {
       const account = renderAccount(await tx.account.create({ data: { id, name: request.name, ...maxima } }), NO_LIMITS);
       await demandOwnId(tx, id, 'accountId');
-      return { result: account, change: { ...changeOf('account.create', account, null), before: null, after: { ...account } } };
+      return { result: account, change: { ...describeChange('account.create', account, null), before: null, after: { ...account } } };
     });
   } catch (error) {
     if (!isDuplicate(error)) throw error;
@@ -71,7 +71,7 @@ export async function updateAccount(prisma: PrismaClient, request: AccountUpdate
   const data = {
     ...(name && { name }),
     ...(status && { status, statusReason: statusReason ?? null }),
-    ...(lowBalanceUsd && { lowBalance: thresholdOf(lowBalanceUsd) }),
+    ...(lowBalanceUsd && { lowBalance: parseThreshold(lowBalanceUsd) }),
     ...(creditLineUsd && { creditLine: String(parseUsd(creditLineUsd)) }),
     ...{ projectsMax, keysMax },
   };
@@ -82,12 +82,12 @@ export async function updateAccount(prisma: PrismaClient, request: AccountUpdate
     const row = await tx.account.findUnique({ where: { id }, include: OWN_LIMITS });
     if (!row) throw new ServiceError('not_found', 'There is no such account.', 'accountId');
     if (data.creditLine) refuseBelow(BigInt(locked?.used ?? 0), BigInt(data.creditLine));
-    const plans = pricePlan === undefined ? {} : plansOf(row, pricePlan, pricePlanFrom);
+    const plans = pricePlan === undefined ? {} : renderPlans(row, pricePlan, pricePlanFrom);
     const changes = { requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits };
     const limits = await setLimits(tx, { accountId: id, projectId: null, keyId: null }, changes, 'operator');
     const account = renderAccount(await tx.account.update({ where: { id }, data: { ...data, ...plans } }), limits);
     const changed = changedFields({ modelLimits: undefined, ...renderStored(row) }, account);
-    return { result: account, change: changed && { ...changeOf('account.update', account, statusReason ?? null), ...changed } };
+    return { result: account, change: changed && { ...describeChange('account.update', account, statusReason ?? null), ...changed } };
   });
 }
 
@@ -102,25 +102,25 @@ function refuseBelow(used: bigint, creditLine: bigint): void {
   );
 }
 
-function changeOf(action: string, { accountId }: Account, reason: string | null) {
+function describeChange(action: string, { accountId }: Account, reason: string | null) {
   return { action, accountId, target: `account/${accountId}`, reason };
 }
 
 /** Lists all accounts, or the one with `accountId`; oldest first. */
 export async function listAccounts(prisma: PrismaClient, request: ListRequest): Promise<AccountListReply> {
   const where = { id: request.accountId };
-  const { rows, nextCursor } = await pageOf(['accounts', where], request, (page) =>
+  const { rows, nextCursor } = await readPage(['accounts', where], request, (page) =>
     prisma.account.findMany({ where, include: OWN_LIMITS, orderBy: [...oldestFirst], ...page }),
   );
   const balances = await readBalances(
     prisma,
     rows.map(({ id }) => id),
   );
-  const balanceOf = (id: string): Balance => {
+  const findBalance = (id: string): Balance => {
     const { expiredHeld: _, ...balance } = balances.get(id) as Balance & { expiredHeld: string };
     return balance;
   };
-  return { accounts: rows.map((row) => ({ ...renderStored(row), balance: balanceOf(row.id) })), nextCursor };
+  return { accounts: rows.map((row) => ({ ...renderStored(row), balance: findBalance(row.id) })), nextCursor };
 }
 
 const FROZEN_MAX = 200;
@@ -143,24 +143,24 @@ export async function requireAccount(prisma: PrismaClient, accountId: string): P
 }
 
 /** Returns the columns for a plan that counts at once, or from a time on: until then it is the one that is in force now. */
-function plansOf(row: Prisma.AccountModel, pricePlan: string | null, from: string | undefined) {
+function renderPlans(row: Prisma.AccountModel, pricePlan: string | null, from: string | undefined) {
   if (from === undefined) return { pricePlan, nextPlan: null, nextPlanFrom: null };
-  const inForce = pricePlanAt({ pricePlan: row.pricePlan, nextPricePlan: nextPlanOf(row) }, Date.now());
+  const inForce = pricePlanAt({ pricePlan: row.pricePlan, nextPricePlan: toNextPlan(row) }, Date.now());
   return { pricePlan: inForce, nextPlan: pricePlan, nextPlanFrom: new Date(from) };
 }
 
-function nextPlanOf({ nextPlan: pricePlan, nextPlanFrom: from }: Prisma.AccountModel): NextPricePlan | null {
+function toNextPlan({ nextPlan: pricePlan, nextPlanFrom: from }: Prisma.AccountModel): NextPricePlan | null {
   return from && { pricePlan, from: from.toISOString() };
 }
 
 /** Returns null for zero, since no balance is below it. */
-function thresholdOf(usd: string): string | null {
+function parseThreshold(usd: string): string | null {
   const amount = parseUsd(usd);
   return amount === 0n ? null : String(amount);
 }
 
 function renderStored({ limits, ...row }: Prisma.AccountModel & { limits: Prisma.RateLimitModel[] }): Account {
-  return renderAccount(row, limitsOfRow(limits[0]));
+  return renderAccount(row, toLimits(limits[0]));
 }
 
 function renderAccount(row: Prisma.AccountModel, { operatorLimits: _, modelLimits, ...limits }: ShownLimits): Account {
@@ -172,7 +172,7 @@ function renderAccount(row: Prisma.AccountModel, { operatorLimits: _, modelLimit
     lowBalancePicoUsd: row.lowBalance?.toFixed(0) ?? null,
     creditLinePicoUsd: row.creditLine.isZero() ? null : row.creditLine.toFixed(0),
     pricePlan: row.pricePlan,
-    nextPricePlan: nextPlanOf(row),
+    nextPricePlan: toNextPlan(row),
     ...limits,
     ...(modelLimits && { modelLimits: [...modelLimits] }),
     projectsMax: row.projectsMax,

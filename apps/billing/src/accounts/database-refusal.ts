@@ -1,4 +1,4 @@
-import { sqlStateOf } from '#database/database-outage.js';
+import { readSqlState } from '#database/database-outage.js';
 import { Prisma } from '#database/prisma-client.js';
 
 const UNIQUE_VIOLATION = 'P2002';
@@ -17,7 +17,7 @@ export function isMissing(error: unknown): boolean {
 
 /** True when a statement exceeded its time limit. */
 export function isCancelled(error: unknown): boolean {
-  return error instanceof Prisma.PrismaClientKnownRequestError && sqlStateOf(error) === '57014';
+  return error instanceof Prisma.PrismaClientKnownRequestError && readSqlState(error) === '57014';
 }
 
 function hasCode(error: unknown, code: string): boolean {

@@ -6,10 +6,10 @@ import { audited, changedFields } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { refuseTooManyProjects } from '../limits/maxima.js';
-import { type LimitDefaults, levelOf } from '../limits/operator-limits.js';
+import { findLevel, type LimitDefaults } from '../limits/operator-limits.js';
 import { demandOwnId } from '../limits/own-id.js';
-import { limitsOfRow, namesLimits, type ShownLimits, setLimits } from '../limits/set-limits.js';
-import { oldestFirst, pageOf } from '../paging/page-of.js';
+import { namesLimits, type ShownLimits, setLimits, toLimits } from '../limits/set-limits.js';
+import { oldestFirst, readPage } from '../paging/read-page.js';
 import { lockAccount } from '../sql/lock-account.js';
 import { boundAccount } from './bound-account.js';
 import { isDuplicate, isMissing } from './database-refusal.js';
@@ -33,14 +33,14 @@ export async function createProject(
   try {
     return await audited(prisma, 'billing', author, async (tx) => {
       const data = { id, accountId, name, requestsPerMinuteMax, concurrencyMax, tags: request.tags };
-      const level = levelOf(author);
+      const level = findLevel(author);
       await lockAccount(tx, accountId);
       const bound = level === 'customer' ? await boundAccount(tx, accountId, defaults) : [];
       const row = await tx.project.create({ data });
       await demandOwnId(tx, id, 'projectId');
       await refuseTooManyProjects(tx, accountId);
-      const project = renderProject(row, await setLimits(tx, targetOf(row), { tokensPerMinuteMax: request.tokensPerMinuteMax }, level));
-      const created = { ...changeOf('project.create', project), before: null, after: { ...project } };
+      const project = renderProject(row, await setLimits(tx, auditTarget(row), { tokensPerMinuteMax: request.tokensPerMinuteMax }, level));
+      const created = { ...describeChange('project.create', project), before: null, after: { ...project } };
       return { result: project, change: [...bound, created] };
     });
   } catch (error) {
@@ -76,20 +76,20 @@ export async function updateProject(prisma: PrismaClient, request: ProjectUpdate
     await tx.$queryRaw`SELECT FROM billing.project WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
     const row = await tx.project.findUniqueOrThrow({ where: { id }, include: { limits: { where: { keyId: null } } } });
     const data = { name, enabled, requestsPerMinuteMax, concurrencyMax, tags };
-    const limits = await setLimits(tx, targetOf(row), { tokensPerMinuteMax, modelLimits }, levelOf(author));
+    const limits = await setLimits(tx, auditTarget(row), { tokensPerMinuteMax, modelLimits }, findLevel(author));
     const project = renderProject(await tx.project.update({ where: { id }, data }), limits);
     const changed = changedFields({ modelLimits: undefined, operatorLimits: undefined, ...renderStored(row) }, project);
-    return { result: project, change: changed && { ...changeOf('project.update', project), ...changed } };
+    return { result: project, change: changed && { ...describeChange('project.update', project), ...changed } };
   });
 }
 
-function changeOf(action: string, { accountId, projectId }: Project) {
+function describeChange(action: string, { accountId, projectId }: Project) {
   return { action, accountId, target: `project/${projectId}`, reason: null };
 }
 
 export async function listProjects(prisma: PrismaClient, request: ListRequest): Promise<ProjectListReply> {
   const where = { id: request.projectId, accountId: request.accountId };
-  const { rows, nextCursor } = await pageOf(['projects', where], request, (page) =>
+  const { rows, nextCursor } = await readPage(['projects', where], request, (page) =>
     prisma.project.findMany({ where, include: { limits: { where: { keyId: null } } }, orderBy: [...oldestFirst], ...page }),
   );
   return { projects: rows.map(renderStored), nextCursor };
@@ -98,10 +98,10 @@ export async function listProjects(prisma: PrismaClient, request: ListRequest): 
 type StoredProject = Prisma.ProjectModel & { limits: Prisma.RateLimitModel[] };
 
 function renderStored(row: StoredProject): Project {
-  return renderProject(row, limitsOfRow(row.limits[0]));
+  return renderProject(row, toLimits(row.limits[0]));
 }
 
-function targetOf({ id: projectId, accountId }: Prisma.ProjectModel) {
+function auditTarget({ id: projectId, accountId }: Prisma.ProjectModel) {
   return { accountId, projectId, keyId: null };
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Caller } from '#contracts/audit.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
-import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { grantPlan } from '../ledger/grant-plan.js';
 import { topUp } from '../ledger/top-up.js';
 
@@ -144,9 +144,9 @@ test('batches of requests never call a guard', async () => {
   const lanes = ledger.newLanes();
   // The second batch is decided from memory.
   for (let count = 0; count < 3; count++) {
-    const reserve = reserveOf(customer, 30n);
+    const reserve = makeReserve(customer, 30n);
     expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
-    expect(await lanes.settle({ holdId: reserve.holdId, accountId, reason: 'completed', usage: usageOf(10) })).toMatchObject({
+    expect(await lanes.settle({ holdId: reserve.holdId, accountId, reason: 'completed', usage: makeUsage(10) })).toMatchObject({
       status: 'settled',
     });
   }

@@ -22,12 +22,12 @@ const AUTHOR = { ...ACTOR, via: 'cli' };
 const DAY_MS = 86_400_000;
 
 const ask: Messaging['request'] = (endpoint, payload) => cli.request(endpoint, payload, { actor: ACTOR });
-const entriesOf = async (accountId: string): Promise<AuditEntry[]> => (await cli.request(billingAuditList, { accountId })).entries;
+const readEntries = async (accountId: string): Promise<AuditEntry[]> => (await cli.request(billingAuditList, { accountId })).entries;
 const newAccount = () => ask(accountCreate, { name: 'acme' });
 
 /** Returns the newest entry of the account. Its id and time are checked here. */
 async function lastEntry(accountId: string): Promise<Omit<AuditEntry, 'id' | 'at'> | undefined> {
-  const [entry] = await entriesOf(accountId);
+  const [entry] = await readEntries(accountId);
   if (!entry) return undefined;
   const { id, at, ...rest } = entry;
   const idAt = Number.parseInt(id.replace('-', '').slice(0, 12), 16);
@@ -60,7 +60,7 @@ describe('one entry for each change', () => {
         ...{ lowBalancePicoUsd: '5000000000000', creditLinePicoUsd: '7000000000000', pricePlan: 'gold' },
       },
     });
-    expect(await entriesOf(accountId)).toHaveLength(2);
+    expect(await readEntries(accountId)).toHaveLength(2);
   });
 
   test('a project is created and updated', async () => {
@@ -93,7 +93,7 @@ describe('one entry for each change', () => {
       ...{ action: 'key.revoke', accountId, target, reason: null, before: { revokedAt: null }, after: { revokedAt } },
     });
     // The last four characters are shown on purpose.
-    expect(JSON.stringify(await entriesOf(accountId))).not.toContain(key.slice(0, -4).slice(-12));
+    expect(JSON.stringify(await readEntries(accountId))).not.toContain(key.slice(0, -4).slice(-12));
   });
 
   test('a key is updated', async () => {
@@ -115,7 +115,7 @@ describe('one entry for each change', () => {
     const { projectId } = await ask(projectCreate, { accountId, name: 'web' });
     const old = await ask(keyCreate, { projectId, name: 'ci' });
     const { key, replaced, ...made } = await ask(keyRotate, { keyId: old.keyId, graceSeconds: 60 });
-    const newest = (await entriesOf(accountId)).slice(0, 2).map(({ id: _, at: __, ...entry }) => entry);
+    const newest = (await readEntries(accountId)).slice(0, 2).map(({ id: _, at: __, ...entry }) => entry);
     const entry = { ...AUTHOR, accountId, reason: null };
     expect(newest.toSorted((one, other) => (one.action < other.action ? -1 : 1))).toEqual([
       { ...entry, action: 'key.create', target: `key/${made.keyId}`, before: null, after: made },
@@ -124,7 +124,7 @@ describe('one entry for each change', () => {
         after: { expiresAt: replaced.expiresAt, replacedBy: made.keyId },
       },
     ]);
-    expect(JSON.stringify(await entriesOf(accountId))).not.toContain(key.slice(0, -4).slice(-12));
+    expect(JSON.stringify(await readEntries(accountId))).not.toContain(key.slice(0, -4).slice(-12));
   });
 
   test('money is topped up, refunded and adjusted', async () => {
@@ -155,7 +155,7 @@ describe('one entry for each change', () => {
       amountPicoUsd: '1000000000000',
       reference: `b:${accountId}`,
     });
-    expect(await entriesOf(accountId)).toHaveLength(5);
+    expect(await readEntries(accountId)).toHaveLength(5);
   });
 
   test('a plan is granted, and granted again', async () => {
@@ -174,7 +174,7 @@ describe('one entry for each change', () => {
       before: { grantId: first.grantId, planBalancePicoUsd: '10000000000000', expiresAt, forfeitedPicoUsd: '10000000000000' },
       after: { grantId: second.grantId, planBalancePicoUsd: '20000000000000', expiresAt: later, reference: null },
     });
-    expect(await entriesOf(accountId)).toHaveLength(3);
+    expect(await readEntries(accountId)).toHaveLength(3);
   });
 });
 
@@ -196,7 +196,7 @@ test('a repeated request and an update that changes nothing leave no entry', asy
   await twice(() => ask(refundCreate, { accountId, usd: '1', refundId: accountId }));
   await twice(() => ask(adjustmentCreate, { accountId, usd: '1', adjustmentId: accountId, reason: 'why' }));
   await twice(() => ask(planGrant, { accountId, usd: '1', expiresAt, grantKey: accountId }));
-  expect((await entriesOf(accountId)).map(({ action }) => action)).toEqual([
+  expect((await readEntries(accountId)).map(({ action }) => action)).toEqual([
     ...['plan.grant', 'adjustment.create', 'refund.create', 'topup.create', 'key.revoke', 'key.update', 'key.create'],
     ...['project.update', 'project.create', 'account.update', 'account.create'],
   ]);
@@ -237,7 +237,7 @@ test('the list is filtered by account, actor, action and time, and paged', async
   const { accountId } = await newAccount();
   const { projectId } = await ask(projectCreate, { accountId, name: 'web' });
   for (let limit = 1; limit <= 3; limit++) await ask(projectUpdate, { projectId, requestsPerMinuteMax: limit });
-  const all = await entriesOf(accountId);
+  const all = await readEntries(accountId);
   const ids = async (filter: object): Promise<string[]> =>
     (await cli.request(billingAuditList, { accountId, ...filter })).entries.map(({ id }) => id);
   const expected = (test: (entry: AuditEntry) => boolean): string[] => all.filter(test).map(({ id }) => id);

@@ -58,7 +58,7 @@ export interface FundsRow {
   credit_line: string;
 }
 
-export function fundsOf(row: FundsRow): Funds {
+export function toFunds(row: FundsRow): Funds {
   return {
     topup: BigInt(row.topup),
     topupHeld: BigInt(row.topup_held),
@@ -71,16 +71,16 @@ export function fundsOf(row: FundsRow): Funds {
 }
 
 /** Returns the whole balance, held money and the credit line included. It is never negative. */
-export function balanceOf(funds: Funds): bigint {
+export function sumBalance(funds: Funds): bigint {
   return funds.topup + funds.creditLine + funds.plan;
 }
 
 /** Returns the money that a new request can use. */
-export function availableOf(funds: Funds): bigint {
+export function sumAvailable(funds: Funds): bigint {
   return freePlan(funds) + freeTopup(funds);
 }
 
-/** Holds `amount`, plan money first. The caller has checked `availableOf`. */
+/** Holds `amount`, plan money first. The caller has checked `sumAvailable`. */
 export function takeHold(funds: Funds, amount: bigint): HeldParts {
   const plan = min(amount, freePlan(funds));
   const topup = amount - plan;

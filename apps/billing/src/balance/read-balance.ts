@@ -2,7 +2,7 @@ import type { Balance } from '#contracts/billing/money.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import { picoUsd, renderUsd } from '#money/pico-usd.js';
-import { availableOf, balanceOf, endDueGrant, type FundsRow, fundsOf } from './funds.js';
+import { endDueGrant, type FundsRow, sumAvailable, sumBalance, toFunds } from './funds.js';
 
 /**
  * Returns the balance at this moment, without a plan whose time is over, even if the sweep has not recorded that yet. Amounts are read as
@@ -30,16 +30,16 @@ function notFound(): never {
 }
 
 function renderBalance(row: FundsRow & { now: number }): Balance & { expiredHeld: string } {
-  const funds = fundsOf(row);
+  const funds = toFunds(row);
   endDueGrant(funds, row.now);
-  const total = balanceOf(funds);
+  const total = sumBalance(funds);
   return {
     object: 'balance',
     currency: 'USD',
     balance_pico_usd: String(total),
     balance_usd: renderUsd(picoUsd(total)),
     reserved_pico_usd: String(funds.topupHeld + funds.planHeld),
-    available_pico_usd: String(availableOf(funds)),
+    available_pico_usd: String(sumAvailable(funds)),
     topup_balance_pico_usd: String(funds.topup),
     plan_balance_pico_usd: String(funds.plan),
     plan_expires_at: funds.grant ? new Date(funds.grant.endsAt).toISOString() : null,

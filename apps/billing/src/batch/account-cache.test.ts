@@ -18,7 +18,7 @@ const FUNDS = { topup: 1_000_000n, topupHeld: 0n, plan: 0n, planHeld: 0n, expire
 const PRICE = { version: 1, inputPicoUsd: '1', cachedInputPicoUsd: '0', outputPicoUsd: '2' };
 
 /** Returns a batch with one reserve of `account`, which has `holds` open holds. */
-function batchOf(account: string, holds = 1): { batch: Batch; state: BatchState } {
+function makeBatch(account: string, holds = 1): { batch: Batch; state: BatchState } {
   const reserves = Array.from({ length: holds }, (_, hold) => ({
     holdId: `${account}-hold-${hold}`,
     accountId: account,
@@ -50,25 +50,25 @@ function batchOf(account: string, holds = 1): { batch: Batch; state: BatchState 
 
 /** Learns a batch without changes. */
 function learn(cache: AccountCache, account: string): void {
-  const { batch, state } = batchOf(account);
+  const { batch, state } = makeBatch(account);
   cache.learn(batch, state, NO_ROWS, undefined);
 }
 
 function isKnown(cache: AccountCache, account: string): boolean {
-  return cache.stateOf(batchOf(account).batch, 0) !== undefined;
+  return cache.readState(makeBatch(account).batch, 0) !== undefined;
 }
 
 test('an account is decided from memory after its first batch', () => {
   const cache = new AccountCache();
   learn(cache, 'a');
-  const { batch, state } = batchOf('a');
-  expect(cache.stateOf(batch, 5)).toEqual({ ...state, now: 5 });
+  const { batch, state } = makeBatch('a');
+  expect(cache.readState(batch, 5)).toEqual({ ...state, now: 5 });
 });
 
 test('an account that another transaction changed is decided from memory after two batches that found it unchanged', () => {
   const cache = new AccountCache();
   learn(cache, 'a');
-  const { batch, state } = batchOf('a');
+  const { batch, state } = makeBatch('a');
   const changed = { ...(state.accounts.get('a') as AccountState), version: '8' };
   const known = [1, 2, 3].map(() => {
     cache.learn(batch, { ...state, accounts: new Map([['a', changed]]) }, NO_ROWS, undefined);
@@ -80,7 +80,7 @@ test('an account that another transaction changed is decided from memory after t
 test('a new version of a project drops its keys', () => {
   const cache = new AccountCache();
   learn(cache, 'a');
-  const { batch, state } = batchOf('a');
+  const { batch, state } = makeBatch('a');
   const changed = { ...(state.projects.get('a-project') as ProjectState), version: '4' };
   cache.learn(batch, { ...state, projects: new Map([['a-project', changed]]), keys: new Map() }, NO_ROWS, undefined);
   expect(isKnown(cache, 'a')).toBe(false);
@@ -101,11 +101,13 @@ test('the cache keeps 20,000 open holds and evicts the least recently used accou
     ['few', 1],
   ] as const) {
     learn(cache, account);
-    const { batch, state } = batchOf(account, holds);
+    const { batch, state } = makeBatch(account, holds);
     const opened = batch.reserves.map((reserve) => ({ reserve, planPart: 0n, grantId: null, leaseUntil: 0 }));
     cache.learn(batch, state, { ...NO_ROWS, opened }, undefined);
     const settles = [{ holdId: `${account}-hold-0`, accountId: account, reason: 'completed' as const }];
-    expect(cache.stateOf({ settles, reserves: [] }, 0)?.holds.size).toBe(1);
+    expect(cache.readState({ settles, reserves: [] }, 0)?.holds.size).toBe(1);
   }
-  expect(cache.stateOf({ settles: [{ holdId: 'many-hold-0', accountId: 'many', reason: 'completed' }], reserves: [] }, 0)).toBeUndefined();
+  expect(
+    cache.readState({ settles: [{ holdId: 'many-hold-0', accountId: 'many', reason: 'completed' }], reserves: [] }, 0),
+  ).toBeUndefined();
 });

@@ -1,10 +1,10 @@
 import type { ExceededBudget, ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
 import { parsePrice } from '#money/price-plan.js';
-import { type BudgetState, type BudgetsOfAccount, budgetsOf, targetOf, targetsOf } from '../budgets/budget.js';
-import { nameOf } from '../budgets/budget-values.js';
+import { type AccountBudgets, type BudgetState, budgetTarget, budgetTargets, findBudgets } from '../budgets/budget.js';
+import { valueKey } from '../budgets/budget-values.js';
 import { isWithin } from '../calendar/budget-window.js';
 import { limitedTargets, type RateLimitState } from '../limits/rate-limit.js';
-import { type Payer, payerOf } from '../payer/payer.js';
+import { type Payer, toPayer } from '../payer/payer.js';
 import type { AccountState, Batch, BatchRows, BatchState, KeyState, OpenedHold, ProjectState } from './batch.js';
 import { BatchClock } from './batch-clock.js';
 import type { Hold } from './hold.js';
@@ -71,7 +71,7 @@ export class AccountCache {
    * Returns the state to decide the batch from. Undefined when any of it is not cached, and for cases that always take the lock: a sweep,
    * the reaper, a grant, a key or the window of a budget near its end.
    */
-  stateOf({ settles, reserves, sweeps = [] }: Batch, now: number): BatchState | undefined {
+  readState({ settles, reserves, sweeps = [] }: Batch, now: number): BatchState | undefined {
     if (sweeps.length > 0 || settles.length + reserves.length === 0) return undefined;
     const accounts = new Map<string, AccountState>();
     const projects = new Map<string, ProjectState>();
@@ -95,7 +95,7 @@ export class AccountCache {
       const project = account?.projects.get(projectId);
       const key = project?.keys.get(keyId);
       if (!account || !project || !key || account.holds.has(holdId)) return undefined;
-      const payer = payerOf(reserve, key);
+      const payer = toPayer(reserve, key);
       if (key.expiresAt <= now + MOMENT_TOLERANCE_MS || !addBudgets(budgets, account, payer, now)) return undefined;
       if (!addLimits(limits, account, payer) || this.isRefused(budgets, payer)) return undefined;
       accounts.set(accountId, account.state);
@@ -115,7 +115,7 @@ export class AccountCache {
     const touched = new Map<string, CachedAccount>();
     for (const account of state.accounts.values()) touched.set(account.accountId, this.take(account));
     for (const project of state.projects.values()) keepProject(touched.get(project.accountId), project);
-    for (const [keyId, key] of state.keys) projectOf(touched, state, key.projectId)?.keys.set(keyId, key);
+    for (const [keyId, key] of state.keys) findProject(touched, state, key.projectId)?.keys.set(keyId, key);
     for (const [accountId, ofAccount] of state.budgets) keepBudgets(touched.get(accountId), ofAccount);
     for (const [accountId, ofAccount] of state.limits)
       for (const [targetId, limit] of ofAccount) touched.get(accountId)?.limits.set(targetId, limit);
@@ -128,7 +128,7 @@ export class AccountCache {
     for (const budget of rows.budgets) keepBudget(touched.get(budget.accountId), budget);
     for (const limit of rows.limits) touched.get(limit.accountId)?.limits.set(limit.targetId, limit);
     for (const { holdId } of rows.settled) touched.get(state.holds.get(holdId)?.accountId ?? '')?.holds.delete(holdId);
-    for (const opened of rows.opened) touched.get(opened.reserve.accountId)?.holds.set(opened.reserve.holdId, holdOf(opened, state));
+    for (const opened of rows.opened) touched.get(opened.reserve.accountId)?.holds.set(opened.reserve.holdId, toHold(opened, state));
     for (const account of touched.values()) this.put(account);
     this.evict();
   }
@@ -136,10 +136,10 @@ export class AccountCache {
   /** Keeps which users and tags a budget has refused under the lock, and forgets those that were admitted. */
   learnRefusals({ budgets, keys }: BatchState, reserves: readonly ReserveRequest[], outcomes: readonly ReserveOutcome[]): void {
     for (const [position, reserve] of reserves.entries()) {
-      for (const { budget, value } of budgetsOf(budgets, payerOf(reserve, keys.get(reserve.keyId))))
-        if (value !== undefined) this.refused.delete(nameOf(budget, value));
-      const exceeded = exceededOf(outcomes[position] as ReserveOutcome);
-      if (exceeded?.value !== undefined) this.refused.add(nameOf(exceeded, exceeded.value));
+      for (const { budget, value } of findBudgets(budgets, toPayer(reserve, keys.get(reserve.keyId))))
+        if (value !== undefined) this.refused.delete(valueKey(budget, value));
+      const exceeded = findExceeded(outcomes[position] as ReserveOutcome);
+      if (exceeded?.value !== undefined) this.refused.add(valueKey(exceeded, exceeded.value));
     }
     for (const oldest of this.refused) {
       if (this.refused.size <= REFUSED_MAX) return;
@@ -150,7 +150,7 @@ export class AccountCache {
   /** True when a budget has refused the user or a tag of a reserve, and not admitted it since. */
   private isRefused(budgets: BatchState['budgets'], payer: Payer): boolean {
     if (this.refused.size === 0) return false;
-    return budgetsOf(budgets, payer).some(({ budget, value }) => value !== undefined && this.refused.has(nameOf(budget, value)));
+    return findBudgets(budgets, payer).some(({ budget, value }) => value !== undefined && this.refused.has(valueKey(budget, value)));
   }
 
   private usable(accountId: string, now: number): CachedAccount | undefined {
@@ -205,14 +205,14 @@ function addBudgets(
   if (!state.budgetCount) return true;
   const ofAccount = budgets.get(state.accountId) ?? new Map<string, readonly BudgetState[]>();
   budgets.set(state.accountId, ofAccount);
-  return targetsOf(payer).every((target) => {
+  return budgetTargets(payer).every((target) => {
     const ofTarget = cached.get(target);
     if (ofTarget) ofAccount.set(target, ofTarget);
     return ofTarget?.every((budget) => isWithin(budget, now, now + MOMENT_TOLERANCE_MS)) === true;
   });
 }
 
-function exceededOf(outcome: ReserveOutcome): ExceededBudget | undefined {
+function findExceeded(outcome: ReserveOutcome): ExceededBudget | undefined {
   return outcome.status === 'refused' && outcome.code === 'insufficient_balance' ? outcome.budget : undefined;
 }
 
@@ -232,12 +232,12 @@ function addLimits(
   });
 }
 
-function keepBudgets(account: CachedAccount | undefined, budgets: BudgetsOfAccount): void {
+function keepBudgets(account: CachedAccount | undefined, budgets: AccountBudgets): void {
   for (const [target, ofTarget] of budgets) account?.budgets.set(target, ofTarget);
 }
 
 function keepBudget(account: CachedAccount | undefined, changed: BudgetState): void {
-  const target = targetOf(changed);
+  const target = budgetTarget(changed);
   const ofTarget = account?.budgets.get(target) ?? [];
   account?.budgets.set(
     target,
@@ -246,11 +246,11 @@ function keepBudget(account: CachedAccount | undefined, changed: BudgetState): v
 }
 
 /** Undefined when the project of a key was not read with it. */
-function projectOf(touched: ReadonlyMap<string, CachedAccount>, state: BatchState, projectId: string): CachedProject | undefined {
+function findProject(touched: ReadonlyMap<string, CachedAccount>, state: BatchState, projectId: string): CachedProject | undefined {
   return touched.get(state.projects.get(projectId)?.accountId ?? '')?.projects.get(projectId);
 }
 
-function holdOf({ reserve, planPart, grantId, leaseUntil, tokens }: OpenedHold, { now: createdAt, accounts, keys }: BatchState): Hold {
+function toHold({ reserve, planPart, grantId, leaseUntil, tokens }: OpenedHold, { now: createdAt, accounts, keys }: BatchState): Hold {
   const { holdId, accountId, projectId, keyId, amountPicoUsd, amountTokens, price, attribution } = reserve;
   const isBudgeted = accounts.get(accountId)?.budgetCount !== undefined;
   return {

@@ -2,8 +2,8 @@ import type { PgConnection } from '#database/pg-connection.js';
 import { picoUsd, renderUsd } from '#money/pico-usd.js';
 import { longOr } from '#testing/long-run.js';
 import { LedgerFixture, TIMES } from '../../test/ledger-fixture.js';
-import { keysOf, makeBudgets, makeLimits, makeTenants, RandomTraffic, type Step, type Tenant } from '../../test/random-traffic.js';
-import { type ModelAccount, type ModelBudget, type ModelLimit, SerialModel, targetIdOf } from '../../test/serial-model.js';
+import { listKeys, makeBudgets, makeLimits, makeTenants, RandomTraffic, type Step, type Tenant } from '../../test/random-traffic.js';
+import { findTargetId, type ModelAccount, type ModelBudget, type ModelLimit, SerialModel } from '../../test/serial-model.js';
 import { updateAccount } from '../accounts/accounts.js';
 import { windowAt } from '../calendar/budget-window.js';
 import { grantPlan } from '../ledger/grant-plan.js';
@@ -106,14 +106,14 @@ async function takeAll(traffic: RandomTraffic, seed: number, between?: () => Pro
       expect(await ledger.violations()).toEqual([]);
       expect(await ledger.sinceCheckpoint()).toEqual({ violations: [], madeAt });
     }
-    for (const { accountId } of tenants) expect(await fundsOf(accountId)).toEqual(modelFunds(model, accountId));
+    for (const { accountId } of tenants) expect(await readFunds(accountId)).toEqual(modelFunds(model, accountId));
     const budgets = [...model.budgets.values()];
     const used = budgets
       .filter(({ dimension }) => dimension === undefined)
-      .map((budget) => ({ id: budget.budgetId, ...model.usedOf(budget, step.now) }));
-    if (used.length > 0) expect(await usedOf(tenants, step.now)).toEqual(used.sort((a, b) => (a.id < b.id ? -1 : 1)));
+      .map((budget) => ({ id: budget.budgetId, ...model.sumUsed(budget, step.now) }));
+    if (used.length > 0) expect(await readUsed(tenants, step.now)).toEqual(used.sort((a, b) => (a.id < b.id ? -1 : 1)));
     for (const budget of budgets.filter(({ dimension }) => dimension !== undefined)) {
-      expect(await valuesOf(budget, step.now)).toEqual(valuesUsed(model, budget, step.now));
+      expect(await readValues(budget, step.now)).toEqual(valuesUsed(model, budget, step.now));
     }
   }
 }
@@ -190,7 +190,7 @@ async function open({ accountId, projects }: Tenant, topup: bigint, model: Seria
       [projectId, accountId, requestsPerMinuteMax, concurrencyMax],
     );
     model.projects.set(projectId, { accountId, enabled: true, admitted: [], requestsPerMinuteMax, concurrencyMax });
-    for (const { keyId, rootKeyId } of keysOf(project)) {
+    for (const { keyId, rootKeyId } of listKeys(project)) {
       await ledger.sql.query(
         `INSERT INTO billing.api_key (id, project_id, digest, last_four, root_key_id) VALUES ($1, $2, sha256($3), 'abcd', $4)`,
         [keyId, projectId, Buffer.from(keyId), keyId === rootKeyId ? null : rootKeyId],
@@ -231,7 +231,7 @@ async function addBudget(budget: ModelBudget, model: SerialModel, now: number): 
 
 async function addLimit(limit: ModelLimit, model: SerialModel): Promise<void> {
   const { accountId, projectId, keyId, requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits } = limit;
-  const id = targetIdOf(limit);
+  const id = findTargetId(limit);
   await ledger.sql.query(
     `INSERT INTO billing.rate_limit
        (id, account_id, project_id, key_id, requests_per_minute_max, concurrency_max, tokens_per_minute_max, open_holds, model_limits)
@@ -242,7 +242,7 @@ async function addLimit(limit: ModelLimit, model: SerialModel): Promise<void> {
 }
 
 /** Returns what is spent and held in budgets at a time: nothing when the window is over, and no request has begun the next. */
-async function usedOf(tenants: readonly Tenant[], now: number): Promise<unknown> {
+async function readUsed(tenants: readonly Tenant[], now: number): Promise<unknown> {
   const { rows } = await ledger.sql.query<{ id: string; spent: string; held: string }>(
     `SELECT id, CASE WHEN window_end > $2 THEN spent ELSE 0 END AS spent, CASE WHEN window_end > $2 THEN held ELSE 0 END AS held
      FROM billing.budget WHERE account_id = ANY ($1) AND dimension IS NULL ORDER BY id`,
@@ -252,7 +252,7 @@ async function usedOf(tenants: readonly Tenant[], now: number): Promise<unknown>
 }
 
 /** Returns what the users or tags of a budget have spent and hold in the window of a time. */
-async function valuesOf({ budgetId, period, timeZone, startDay }: ModelBudget, now: number): Promise<Map<string, unknown>> {
+async function readValues({ budgetId, period, timeZone, startDay }: ModelBudget, now: number): Promise<Map<string, unknown>> {
   const { windowEnd } = windowAt(period, timeZone, now, startDay);
   const { rows } = await ledger.sql.query<{ value: string; spent: string; held: string }>(
     `SELECT value, spent, held FROM billing.budget_value WHERE budget_id = $1 AND window_end = $2 AND (spent > 0 OR held > 0) ORDER BY value`,
@@ -265,7 +265,7 @@ function valuesUsed(model: SerialModel, budget: ModelBudget, now: number): Map<s
   return new Map([...model.usedByValue(budget, now)].filter(([value]) => value === (budget.value ?? value)));
 }
 
-async function fundsOf(accountId: string): Promise<unknown> {
+async function readFunds(accountId: string): Promise<unknown> {
   const { rows } = await ledger.sql.query(
     `SELECT topup::text, topup_held::text, plan::text, plan_held::text, expired::text, open_holds, grant_id,
        extract(epoch FROM grant_ends_at)::float8 * 1000 AS ends_at FROM billing.account WHERE id = $1`,
@@ -276,7 +276,7 @@ async function fundsOf(accountId: string): Promise<unknown> {
 
 function modelFunds(model: SerialModel, accountId: string): unknown {
   const { topup, plan, grant } = model.accounts.get(accountId) as ModelAccount;
-  const { topupHeld, planHeld, expired, openHolds } = model.heldOf(accountId);
+  const { topupHeld, planHeld, expired, openHolds } = model.countHeld(accountId);
   return {
     topup: String(topup),
     topup_held: String(topupHeld),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ReserveOutcome } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
-import { type Customer, LedgerFixture, reserveOf, TIMES, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage, TIMES } from '../../test/ledger-fixture.js';
 import { ShiftedClock } from '../../test/shifted-clock.js';
 import { updateAccount } from '../accounts/accounts.js';
 import { updateProject } from '../accounts/projects.js';
@@ -68,13 +68,13 @@ class Replica {
   }
 
   async reserve(customer: Customer, amount: bigint, holdId: string = randomUUID(), now: number | 'clock' = NOW) {
-    const { reserves, sent } = await this.apply({ reserves: [reserveOf(customer, amount, holdId)] }, now);
+    const { reserves, sent } = await this.apply({ reserves: [makeReserve(customer, amount, holdId)] }, now);
     return { outcome: reserves[0] as ReserveOutcome, sent };
   }
 
   async settle({ accountId }: Customer, holdId: string, promptTokens: number, settle: Partial<Settle> = {}) {
     const { settles, sent } = await this.apply({
-      settles: [{ holdId, accountId, reason: 'completed', usage: usageOf(promptTokens), ...settle }],
+      settles: [{ holdId, accountId, reason: 'completed', usage: makeUsage(promptTokens), ...settle }],
     });
     return { outcome: settles[0], sent };
   }
@@ -90,22 +90,22 @@ test('the second batch of an account is one statement, and its rows are those of
     const replica = await Replica.open();
     const holdId = randomUUID();
     await replica.reserve(customer, 300n, holdId);
-    const settle = { holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(40, 5, 10) } as const;
-    const reserve = reserveOf(customer, 100n);
+    const settle = { holdId, accountId: customer.accountId, reason: 'completed', usage: makeUsage(40, 5, 10) } as const;
+    const reserve = makeReserve(customer, 100n);
     const { settles, reserves, ...rest } = await (known ? replica : await Replica.open()).apply({ settles: [settle], reserves: [reserve] });
     expect({ settles, reserves }).toEqual({
       settles: [{ status: 'settled', holdId, costPicoUsd: '40' }],
       reserves: [held(reserve.holdId)],
     });
     sent.push(rest.sent);
-    rows.push(await rowsOf(customer, holdId, reserve.holdId));
+    rows.push(await readRows(customer, holdId, reserve.holdId));
   }
   expect(sent).toEqual([LOCKED, FROM_MEMORY]);
   expect(rows[1]).toEqual(rows[0]);
 });
 
 /** Returns the rows without their random ids and the id of their transaction. */
-async function rowsOf({ accountId, projectId }: Customer, settled: string, opened: string): Promise<unknown> {
+async function readRows({ accountId, projectId }: Customer, settled: string, opened: string): Promise<unknown> {
   const all = async (sql: string, id: string) => (await ledger.sql.query(sql, [id])).rows;
   const settlement = await all('SELECT * FROM billing.settlement WHERE hold_id = $1', settled);
   const hold = await all('SELECT * FROM billing.hold WHERE id = $1', opened);
@@ -262,7 +262,7 @@ test('an account with rate limits is decided from memory, and the next batch see
   await updateKey(ledger.prisma, { keyId, tokensPerMinuteMax: 100, concurrencyMax: 5 });
   const replica = await Replica.open();
   const ask = async (holdId: string, tokensMax: number) => {
-    const { reserves, sent } = await replica.apply({ reserves: [{ ...reserveOf(customer, 1n, holdId), tokensMax }] });
+    const { reserves, sent } = await replica.apply({ reserves: [{ ...makeReserve(customer, 1n, holdId), tokensMax }] });
     return { outcome: reserves[0], sent };
   };
   const holds = [randomUUID(), randomUUID()] as const;
@@ -290,8 +290,8 @@ test('an account with rate limits is decided from memory, and the next batch see
 test('holds with the price of a plan are opened under the lock and from memory, beside others', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const replica = await Replica.open();
-  const { price, ...reserve } = reserveOf(customer, 1n);
-  const batch = () => [{ ...reserve, holdId: randomUUID(), price: { ...price, pricePlan: 'gold' } }, reserveOf(customer, 1n)] as const;
+  const { price, ...reserve } = makeReserve(customer, 1n);
+  const batch = () => [{ ...reserve, holdId: randomUUID(), price: { ...price, pricePlan: 'gold' } }, makeReserve(customer, 1n)] as const;
   const batches = [batch(), batch()];
   const sent: unknown[] = [];
   for (const reserves of batches) sent.push((await replica.apply({ reserves: [...reserves] })).sent);
@@ -306,7 +306,7 @@ test('holds with the price of a plan are opened under the lock and from memory, 
 test('holds with the price of a request or an image are opened and settled under the lock and from memory, beside others', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const replica = await Replica.open();
-  const { price, ...reserve } = reserveOf(customer, 100n);
+  const { price, ...reserve } = makeReserve(customer, 100n);
   const prices = [{ ...price, requestPicoUsd: '7' }, { ...price, imagePicoUsd: '5', images: 3 }, { ...price, imagePicoUsd: '5' }, price];
   const batch = () => prices.map((one) => ({ ...reserve, holdId: randomUUID(), price: one }));
   const batches = [batch(), batch()];
@@ -315,7 +315,7 @@ test('holds with the price of a request or an image are opened and settled under
   expect(sent).toEqual([['lock_accounts', 'read_batch', 'write_batch_with_rare_columns'], ['write_cached_batch_rare']]);
   const settles = batches
     .flat()
-    .map(({ holdId }) => ({ holdId, accountId: customer.accountId, reason: 'completed' as const, usage: usageOf(1) }));
+    .map(({ holdId }) => ({ holdId, accountId: customer.accountId, reason: 'completed' as const, usage: makeUsage(1) }));
   await replica.apply({ settles });
   const sql = 'SELECT hold_id, request_price::text, image_price::text, images, cost::text FROM billing.settlement WHERE account_id = $1';
   const { rows } = await ledger.sql.query<{ hold_id: string; cost: string }>(sql, [customer.accountId]);
@@ -396,10 +396,10 @@ test('a hold that another replica settled gets its recorded outcome', async () =
 test('a batch whose reply was lost gets its recorded outcomes, on another connection and on the same', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const replica = await Replica.knowing(customer);
-  const first = reserveOf(customer, 100n);
+  const first = makeReserve(customer, 100n);
   await replica.apply({ reserves: [first] });
-  const settles = [{ holdId: first.holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(30) } as const];
-  const reserves = [reserveOf(customer, 50n)];
+  const settles = [{ holdId: first.holdId, accountId: customer.accountId, reason: 'completed', usage: makeUsage(30) } as const];
+  const reserves = [makeReserve(customer, 50n)];
   expect((await replica.apply({ settles, reserves })).sent).toEqual(FROM_MEMORY);
   for (const other of [await Replica.open(), replica]) {
     const again = await other.apply({ settles, reserves });
@@ -485,7 +485,7 @@ test('the reaper bills the meter reading in the database, not the cached hold', 
   const replica = await Replica.knowing(customer);
   const holdId = randomUUID();
   expect((await replica.reserve(customer, 100n, holdId)).sent).toEqual(FROM_MEMORY);
-  await renewHolds(await ledger.connect(), [{ holdId, sequence: 1, usage: usageOf(25) }], 60_000);
+  await renewHolds(await ledger.connect(), [{ holdId, sequence: 1, usage: makeUsage(25) }], 60_000);
   const { settles, sent } = await replica.apply(
     { settles: [{ holdId, accountId: customer.accountId, reason: 'lease-expired' }] },
     NOW + 3_600_000,
@@ -495,7 +495,7 @@ test('the reaper bills the meter reading in the database, not the cached hold', 
 
 describe('a budget of each user', () => {
   const FROM_MEMORY_WITH_VALUES = ['write_cached_batch_values'];
-  const reserveFor = (customer: Customer, user: string, amount: bigint) => ({ ...reserveOf(customer, amount), attribution: { user } });
+  const reserveFor = (customer: Customer, user: string, amount: bigint) => ({ ...makeReserve(customer, amount), attribution: { user } });
 
   test('is decided from memory for users that were never seen, and a user who is refused takes the lock until it is admitted', async () => {
     const customer = await ledger.customer({ topup: 1_000n });
@@ -539,7 +539,7 @@ describe('a budget of each user', () => {
     const reserve = reserveFor(customer, 'alice', 100n);
     await one.apply({ reserves: [reserve] }, now);
     const { settles, sent } = await one.apply(
-      { settles: [{ holdId: reserve.holdId, accountId, reason: 'completed', usage: usageOf(30) }] },
+      { settles: [{ holdId: reserve.holdId, accountId, reason: 'completed', usage: makeUsage(30) }] },
       now,
     );
     expect([settles, sent]).toEqual([[{ status: 'settled', holdId: reserve.holdId, costPicoUsd: '30' }], FROM_MEMORY_WITH_VALUES]);
@@ -556,7 +556,7 @@ describe('the clock of the database', () => {
       const replica = await Replica.open(clock.connect);
       const reserve = async (): Promise<{ sent: string[]; drift: number }> => {
         const holdId = randomUUID();
-        const { reserves, sent } = await replica.apply({ reserves: [reserveOf(customer, 1n, holdId)] }, 'clock');
+        const { reserves, sent } = await replica.apply({ reserves: [makeReserve(customer, 1n, holdId)] }, 'clock');
         expect(reserves).toEqual([held(holdId)]);
         const sql = 'SELECT extract(epoch FROM created_at - clock.shifted())::float8 AS ahead FROM billing.hold WHERE id = $1';
         return { sent, drift: Math.round((await ledger.sql.query<{ ahead: number }>(sql, [holdId])).rows[0]?.ahead ?? Number.NaN) / 3_600 };

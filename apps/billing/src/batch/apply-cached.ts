@@ -22,7 +22,7 @@ export async function applyCached(
   now?: number,
 ): Promise<Committed | undefined> {
   const moment = now ?? cache.clock.now();
-  const state = moment === undefined ? undefined : cache.stateOf(batch, moment);
+  const state = moment === undefined ? undefined : cache.readState(batch, moment);
   if (!state) return undefined;
   const applied = foldBatch(state, batch, times);
   // Only batches under the lock write the events of `decideEvents`: they are rare. Triggers write theirs here as well.
@@ -56,8 +56,8 @@ export async function applyCached(
 }
 
 /** Returns every row that was read, with its changes, in ascending order: every batch locks in this order. */
-function rowsToWrite<State>(read: ReadonlyMap<string, State>, changed: readonly State[], idOf: (state: State) => string): State[] {
-  const all = new Map([...read, ...changed.map((state): [string, State] => [idOf(state), state])]);
+function rowsToWrite<State>(read: ReadonlyMap<string, State>, changed: readonly State[], readId: (state: State) => string): State[] {
+  const all = new Map([...read, ...changed.map((state): [string, State] => [readId(state), state])]);
   return [...all.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, state]) => state);
 }
 

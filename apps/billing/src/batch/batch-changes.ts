@@ -1,6 +1,6 @@
 import type { BudgetState } from '../budgets/budget.js';
 import type { RateLimitState } from '../limits/rate-limit.js';
-import { assignmentsOf, type Change, type Columns, type Inputs, namesOf } from '../sql/statement.js';
+import { assignmentsOf, type Change, type Columns, type Inputs, listNames } from '../sql/statement.js';
 import type { AccountState, BatchRows, ProjectState, Settlement } from './batch.js';
 import { KEPT, KEPT_RARELY, OPENED, OPENED_RARELY, SETTLED, SETTLED_RARELY } from './hold-columns.js';
 
@@ -20,7 +20,7 @@ export function changeHolds(inputs: Inputs<WrittenBatch>, at: string, hasRare: b
   const payer: Columns<Settlement> = { payer_id: ['uuid', (row) => row.accountId] };
   const settled = inputs.rows({ ...outcome, ...payer }, ({ rows }) => rows.settled);
   const opened = inputs.rows({ ...OPENED, ...(hasRare && OPENED_RARELY) }, ({ rows }) => rows.opened);
-  const kept = [outcome, KEPT, KEPT_RARELY].map(namesOf).join(', ');
+  const kept = [outcome, KEPT, KEPT_RARELY].map(listNames).join(', ');
   return {
     changes: `closed AS (
       DELETE FROM billing.hold h USING ${settled.as('s')}

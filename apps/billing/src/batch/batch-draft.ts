@@ -1,7 +1,7 @@
 import { endDueGrant } from '../balance/funds.js';
-import { type Amounts, amountIn, type BudgetState, type BudgetsOfAccount, type BudgetUse, type CountingBudget } from '../budgets/budget.js';
-import { nameOf, type ValueChange, type ValueCounts } from '../budgets/budget-values.js';
-import type { RateLimitState, RateLimitsOfAccount } from '../limits/rate-limit.js';
+import { type AccountBudgets, type Amounts, amountIn, type BudgetState, type BudgetUse, type CountingBudget } from '../budgets/budget.js';
+import { type ValueChange, type ValueCounts, valueKey } from '../budgets/budget-values.js';
+import type { AccountRateLimits, RateLimitState } from '../limits/rate-limit.js';
 import type { AccountState, BatchRows, BatchState, KeyState, ProjectState } from './batch.js';
 import type { Hold, ReapedHold } from './hold.js';
 
@@ -17,7 +17,7 @@ export interface BatchDraft {
   readonly budgets: BatchState['budgets'];
   /** Counts of users and tags before the batch. Absent: unknown. */
   readonly valuesBefore: ValueCounts | undefined;
-  /** Changes that the batch makes to them, by `nameOf`. */
+  /** Changes that the batch makes to them, by `valueKey`. */
   readonly values: Map<string, ValueChange>;
   readonly limits: BatchState['limits'];
   /** Open holds among the ids of the batch, before the batch. */
@@ -40,10 +40,10 @@ export function startDraft(state: BatchState): BatchDraft {
     accounts: new Map(Array.from(state.accounts, ([id, account]) => [id, { ...account, funds: { ...account.funds } }])),
     projects: new Map(Array.from(state.projects, ([id, project]) => [id, { ...project }])),
     keys: state.keys,
-    budgets: new Map(Array.from(state.budgets, ([id, ofAccount]) => [id, copiesOf(ofAccount)])),
+    budgets: new Map(Array.from(state.budgets, ([id, ofAccount]) => [id, copyBudgets(ofAccount)])),
     valuesBefore: state.values,
     values: new Map(),
-    limits: new Map(Array.from(state.limits, ([id, ofAccount]) => [id, copiesOfLimits(ofAccount)])),
+    limits: new Map(Array.from(state.limits, ([id, ofAccount]) => [id, copyLimits(ofAccount)])),
     openBefore: state.holds,
     openNow: new Map(state.holds),
     settlements: new Map(state.settlements),
@@ -61,7 +61,7 @@ export function startDraft(state: BatchState): BatchDraft {
   return draft;
 }
 
-export function rowsOf(draft: BatchDraft): BatchRows {
+export function toRows(draft: BatchDraft): BatchRows {
   return {
     accounts: [...draft.accounts.values()].filter((account) => draft.changed.has(account)),
     projects: [...draft.projects.values()].filter((project) => draft.changed.has(project)),
@@ -94,7 +94,7 @@ export function countInBudgets(
       budget.spent = notNegative(budget.spent + spentMore);
       draft.changed.add(budget).add(account);
     } else if (heldMore !== 0n || spentMore !== 0n) {
-      const change = changeOf(draft, budget, value);
+      const change = openChange(draft, budget, value);
       change.held += heldMore;
       change.spent += spentMore;
       if (holds) change.limit = budget.limit;
@@ -103,8 +103,8 @@ export function countInBudgets(
 }
 
 /** Returns the change that the batch makes to what a user or tag has used. */
-function changeOf(draft: BatchDraft, budget: BudgetState, value: string): ValueChange {
-  const name = nameOf(budget, value);
+function openChange(draft: BatchDraft, budget: BudgetState, value: string): ValueChange {
+  const name = valueKey(budget, value);
   const known = draft.values.get(name);
   if (known) return known;
   const { budgetId, accountId, windowEnd } = budget;
@@ -114,12 +114,12 @@ function changeOf(draft: BatchDraft, budget: BudgetState, value: string): ValueC
 }
 
 /** Returns what is used of budgets. A user or tag that is not known has no entry: it is checked when the batch is written. */
-export function usesOf(draft: BatchDraft, counting: readonly CountingBudget[]): BudgetUse[] {
+export function listUses(draft: BatchDraft, counting: readonly CountingBudget[]): BudgetUse[] {
   const uses: BudgetUse[] = [];
   for (const { budget, value } of counting) {
     if (value === undefined) uses.push({ budget, spent: budget.spent, held: budget.held });
     else if (draft.valuesBefore) {
-      const name = nameOf(budget, value);
+      const name = valueKey(budget, value);
       const [before, change] = [draft.valuesBefore.get(name), draft.values.get(name)];
       const held = notNegative((before?.held ?? 0n) + (change?.held ?? 0n));
       const spent = notNegative((before?.spent ?? 0n) + (change?.spent ?? 0n));
@@ -133,10 +133,10 @@ function notNegative(amount: bigint): bigint {
   return amount > 0n ? amount : 0n;
 }
 
-function copiesOf(ofAccount: BudgetsOfAccount): BudgetsOfAccount {
+function copyBudgets(ofAccount: AccountBudgets): AccountBudgets {
   return new Map(Array.from(ofAccount, ([target, budgets]) => [target, budgets.map((budget) => ({ ...budget }))]));
 }
 
-function copiesOfLimits(ofAccount: RateLimitsOfAccount): RateLimitsOfAccount {
+function copyLimits(ofAccount: AccountRateLimits): AccountRateLimits {
   return new Map(Array.from(ofAccount, ([targetId, limit]) => [targetId, limit && { ...limit }]));
 }

@@ -3,7 +3,7 @@ import { isSampled } from '#tracing/trace-context.js';
 import { type Span, type Tracer, underSpan } from '#tracing/tracer.js';
 
 /** Starts the span of a reserve or settle whose caller is sampled. */
-export function spanOf(
+export function findSpan(
   name: string,
   { holdId, traceparent }: { holdId: string; traceparent?: string },
   tracer: Tracer | undefined,
@@ -25,7 +25,7 @@ export function endWithOutcome<Outcome extends ReserveOutcome | SettleOutcome>(s
  * Starts the span of a batch if one of its requests has a span. The batch serves many requests, so it is a trace of its own: links lead from
  * each request to its batch and back.
  */
-export function spanOfBatch(requests: readonly { span?: Span | undefined }[], tracer: Tracer): Span | undefined {
+export function findBatchSpan(requests: readonly { span?: Span | undefined }[], tracer: Tracer): Span | undefined {
   const served = requests.flatMap(({ span }) => (span === undefined ? [] : [span]));
   if (served.length === 0) return undefined;
   const attributes = { 'db.system.name': 'postgresql', 'db.operation.batch.size': requests.length };

@@ -1,6 +1,6 @@
 import type { PinnedPrice, TokenUsage } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
-import { type Customer, LedgerFixture, PRICE, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage, PRICE } from '../../test/ledger-fixture.js';
 import { listRequests } from '../holds/list-requests.js';
 import { renewHolds } from '../holds/renew.js';
 import { showRequest } from '../holds/show-request.js';
@@ -14,7 +14,7 @@ const TIMES = { leaseMs: 60_000, reaperGraceMs: 0 };
 const BOTH: PinnedPrice = { ...PRICE, cacheWritePicoUsd: '3', cacheWrite1hPicoUsd: '5' };
 const ONLY_5M: PinnedPrice = { ...PRICE, cacheWritePicoUsd: '3' };
 /** 20 tokens of prompt, of which 2 are read, 4 are written for 5 minutes and 6 for an hour, and 1 of output. */
-const USAGE: TokenUsage = { ...usageOf(20, 1, 2), cacheWriteTokens: 4, cacheWrite1hTokens: 6 };
+const USAGE: TokenUsage = { ...makeUsage(20, 1, 2), cacheWriteTokens: 4, cacheWrite1hTokens: 6 };
 const COST = { both: 8 + 4 * 3 + 6 * 5 + 2, only5m: 8 + 4 * 3 + 6 * 3 + 2, none: 8 + 4 + 6 + 2 };
 
 let ledger: LedgerFixture;
@@ -34,7 +34,7 @@ afterEach(async () => {
 afterAll(() => ledger.close());
 
 async function open(price: PinnedPrice, amount = 200n): Promise<string> {
-  const reserve = { ...reserveOf(customer, amount), price };
+  const reserve = { ...makeReserve(customer, amount), price };
   expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
   return reserve.holdId;
 }
@@ -91,9 +91,9 @@ test('batches under the lock and from memory keep prices and counts, beside requ
   }) as typeof connection.query;
   const apply = (batch: Partial<Parameters<typeof applyBatch>[1]>) =>
     applyBatch(connection, { settles: [], reserves: [], ...batch }, TIMES, Date.now());
-  const opened = [BOTH, PRICE].map((price) => ({ ...reserveOf(customer, 200n), price }));
+  const opened = [BOTH, PRICE].map((price) => ({ ...makeReserve(customer, 200n), price }));
   await apply({ reserves: opened });
-  const settles = [USAGE, usageOf(20)].map((usage, position) => ({
+  const settles = [USAGE, makeUsage(20)].map((usage, position) => ({
     holdId: opened[position]?.holdId ?? '',
     accountId: customer.accountId,
     reason: 'completed' as const,
@@ -103,14 +103,14 @@ test('batches under the lock and from memory keep prices and counts, beside requ
   expect(sent).toEqual(['lock_accounts', 'read_batch', 'write_batch_with_rare_columns', 'write_cached_batch_rare']);
   expect(await Promise.all(opened.map(({ holdId }) => shown(holdId)))).toEqual([
     { price: BOTH, usage: USAGE, cost: COST.both },
-    { price: PRICE, usage: usageOf(20), cost: 20 },
+    { price: PRICE, usage: makeUsage(20), cost: 20 },
   ]);
 });
 
 test('more tokens than the prompt has are brought within it: read ones first, then those for 5 minutes', async () => {
   const holdId = await open(BOTH);
-  await settle(holdId, { ...usageOf(10, 0, 4), cacheWriteTokens: 5, cacheWrite1hTokens: 9 });
-  const usage = { ...usageOf(10, 0, 4), cacheWriteTokens: 5, cacheWrite1hTokens: 1 };
+  await settle(holdId, { ...makeUsage(10, 0, 4), cacheWriteTokens: 5, cacheWrite1hTokens: 9 });
+  const usage = { ...makeUsage(10, 0, 4), cacheWriteTokens: 5, cacheWrite1hTokens: 1 };
   expect(await shown(holdId)).toEqual({ price: BOTH, usage, cost: 5 * 3 + 5 });
 });
 
@@ -125,9 +125,9 @@ test('a cost beyond the hold is not charged', async () => {
 test('the reaper bills the last reading, and a late settlement corrects it in bill, list and usage', async () => {
   const holdId = await open(BOTH);
   await renew(holdId, 1, { ...USAGE, cacheWrite1hTokens: 0 });
-  await renew(holdId, 2, { ...usageOf(20), cacheWriteTokens: 5 });
+  await renew(holdId, 2, { ...makeUsage(20), cacheWriteTokens: 5 });
   await reap(holdId);
-  expect(await shown(holdId)).toEqual({ price: BOTH, usage: { ...usageOf(20), cacheWriteTokens: 5 }, cost: 15 + 15 });
+  expect(await shown(holdId)).toEqual({ price: BOTH, usage: { ...makeUsage(20), cacheWriteTokens: 5 }, cost: 15 + 15 });
   expect(await counted()).toEqual([1, 20, 0, 5, undefined, 30]);
   await settle(holdId);
   expect(await shown(holdId)).toEqual({ price: BOTH, usage: USAGE, cost: COST.both });
@@ -142,21 +142,21 @@ test('a late settlement without a cache has none of the reading before it', asyn
   const holdId = await open(BOTH);
   await renew(holdId, 1, USAGE);
   await reap(holdId);
-  await settle(holdId, usageOf(20));
-  expect(await shown(holdId)).toEqual({ price: BOTH, usage: usageOf(20), cost: 20 });
+  await settle(holdId, makeUsage(20));
+  expect(await shown(holdId)).toEqual({ price: BOTH, usage: makeUsage(20), cost: 20 });
   const { requests } = await listRequests(ledger.prisma, { accountId: customer.accountId });
-  expect(requests.map(({ usage }) => usage)).toEqual([usageOf(20)]);
+  expect(requests.map(({ usage }) => usage)).toEqual([makeUsage(20)]);
   expect(await counted()).toEqual([1, 20, 0, undefined, undefined, 20]);
 });
 
 test('counts of a reading that a replica of the version before has replaced in part are brought within its prompt', async () => {
   const holdId = await open(BOTH);
-  await renew(holdId, 1, { ...usageOf(20), cacheWriteTokens: 20 });
+  await renew(holdId, 1, { ...makeUsage(20), cacheWriteTokens: 20 });
   await ledger.sql.query('UPDATE billing.hold SET meter_sequence = 2, meter_prompt_tokens = 8, meter_cached_tokens = 2 WHERE id = $1', [
     holdId,
   ]);
   await reap(holdId);
-  expect(await shown(holdId)).toEqual({ price: BOTH, usage: { ...usageOf(8, 0, 2), cacheWriteTokens: 6 }, cost: 18 });
+  expect(await shown(holdId)).toEqual({ price: BOTH, usage: { ...makeUsage(8, 0, 2), cacheWriteTokens: 6 }, cost: 18 });
 });
 
 /** Returns what a ledger check finds after a statement that a trigger would refuse, and undoes it. */

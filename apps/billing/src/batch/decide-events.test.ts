@@ -3,7 +3,7 @@ import { longOr } from '#testing/long-run.js';
 import { PRICE } from '../../test/ledger-fixture.js';
 import { MemoryLedger } from '../../test/memory-ledger.js';
 import { makeBudgets, makeTenants, RandomTraffic } from '../../test/random-traffic.js';
-import { type BudgetState, isOfEach } from '../budgets/budget.js';
+import { type BudgetState, isPerValue } from '../budgets/budget.js';
 import { highestReached } from '../budgets/budget-thresholds.js';
 import { windowAt } from '../calendar/budget-window.js';
 import type { AccountState, NewEvent } from './batch.js';
@@ -16,12 +16,12 @@ const STEPS = 150;
 const NOW = 1_800_000_000_000;
 const [ACCOUNT, PROJECT, KEY, BUDGET] = Array.from({ length: 4 }, () => randomUUID()) as [string, string, string, string];
 
-/** Thresholds that the runs have told: without them the property would hold for nothing. */
-const told = new Set<number>();
-const toldOfValues = new Set<number>();
+/** Thresholds that the runs have announced: without them the property would hold for nothing. */
+const announced = new Set<number>();
+const announcedForValues = new Set<number>();
 
 test.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
-  'seed %i: each threshold is told once in its window, by the batch that reaches it',
+  'seed %i: each threshold is announced once in its window, by the batch that reaches it',
   (seed) => {
     const traffic = new RandomTraffic(seed, []);
     const tenants = makeTenants(traffic);
@@ -33,10 +33,10 @@ test.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
     for (const budget of traffic.budgets) {
       const window = windowAt(budget.period, budget.timeZone, traffic.now, budget.startDay);
       const none = { spent: 0n, held: 0n, passed: 0 };
-      ledger.budgets.set(budget.budgetId, { ...budget, ...none, thresholds: isOfEach(budget) ? [] : thresholds, ...window });
+      ledger.budgets.set(budget.budgetId, { ...budget, ...none, thresholds: isPerValue(budget) ? [] : thresholds, ...window });
     }
-    /** Thresholds that the current window of a budget has been told of, by budget. */
-    const toldOf = new Map<string, { windowStart: number; percents: number[] }>();
+    /** Thresholds announced in the current window of a budget, by budget. */
+    const announcedByBudget = new Map<string, { windowStart: number; percents: number[] }>();
 
     for (let count = 0; count < STEPS; count++) {
       const step = traffic.next();
@@ -45,7 +45,7 @@ test.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
         const budget = { ...(ledger.budgets.get(step.budget.budgetId) as BudgetState), limit: step.budget.limit };
         const passed = Math.min(budget.passed, highestReached(budget));
         ledger.budgets.set(budget.budgetId, { ...budget, passed });
-        const known = toldOf.get(budget.budgetId);
+        const known = announcedByBudget.get(budget.budgetId);
         if (known) known.percents = known.percents.filter((percent) => percent <= passed);
       }
       if (step.kind !== 'batch') continue;
@@ -54,18 +54,18 @@ test.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
       const changed = new Set([...rows.budgets, ...rows.values].map(({ budgetId }) => budgetId));
       for (const budgetId of changed) {
         const budget = ledger.budgetAt(ledger.budgets.get(budgetId) as BudgetState, step.now);
-        if (isOfEach(budget)) continue;
+        if (isPerValue(budget)) continue;
         const { windowStart, limit, value } = budget;
         const spent = value === undefined ? budget.spent : (ledger.valuesAt(budget, step.now).get(value)?.spent ?? 0n);
-        const known = toldOf.get(budgetId);
+        const known = announcedByBudget.get(budgetId);
         const before = known?.windowStart === windowStart ? known.percents : [];
         const now = events.filter(({ payload }) => payload.budgetId === budgetId).map(({ payload }) => payload.percent as number);
         const reached = spent === 0n ? [] : thresholds.filter((percent) => (Number(spent) * 100) / percent >= Number(limit));
         expect(before.filter((percent) => now.includes(percent))).toEqual([]);
         expect([...before, ...now]).toEqual(expect.arrayContaining(reached));
         expect(now).toEqual(now.filter((percent) => reached.includes(percent)));
-        toldOf.set(budgetId, { windowStart, percents: [...before, ...now] });
-        for (const percent of now) (value === undefined ? told : toldOfValues).add(percent);
+        announcedByBudget.set(budgetId, { windowStart, percents: [...before, ...now] });
+        for (const percent of now) (value === undefined ? announced : announcedForValues).add(percent);
       }
       expect(events.every(({ payload }) => rows.budgets.some(({ budgetId }) => budgetId === payload.budgetId))).toBe(true);
     }
@@ -73,8 +73,8 @@ test.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
 );
 
 test('the random traffic reached every threshold', () => {
-  expect([...told]).toEqual(expect.arrayContaining([50, 80, 100]));
-  expect([...toldOfValues]).toEqual(expect.arrayContaining([50, 80, 100]));
+  expect([...announced]).toEqual(expect.arrayContaining([50, 80, 100]));
+  expect([...announcedForValues]).toEqual(expect.arrayContaining([50, 80, 100]));
 });
 
 /** A ledger of one account with a balance of 100, 60 of it held, and perhaps a budget. */
@@ -102,7 +102,7 @@ function ledgerWith(budget?: Partial<BudgetState>): MemoryLedger {
   return ledger;
 }
 
-function eventsOf(ledger: MemoryLedger, amount: number, now = NOW, attribution = {}): NewEvent[] {
+function listEvents(ledger: MemoryLedger, amount: number, now = NOW, attribution = {}): NewEvent[] {
   const reserve = { holdId: randomUUID(), keyId: KEY, projectId: PROJECT, accountId: ACCOUNT, requestId: 'r', model: 'm', price: PRICE };
   return ledger.apply({ settles: [], reserves: [{ ...reserve, attribution, amountPicoUsd: String(amount) }] }, now).rows.events;
 }
@@ -111,31 +111,31 @@ test('the credit line is part of the balance', () => {
   const withLine = ledgerWith();
   (withLine.accounts.get(ACCOUNT) as AccountState).funds.creditLine = 10n;
   const payload = { balancePicoUsd: '110', requiredPicoUsd: '111' };
-  expect(eventsOf(withLine, 110)).toEqual([]);
-  expect(eventsOf(withLine, 111)).toEqual([{ accountId: ACCOUNT, kind: 'balance-exhausted', payload }]);
+  expect(listEvents(withLine, 110)).toEqual([]);
+  expect(listEvents(withLine, 111)).toEqual([{ accountId: ACCOUNT, kind: 'balance-exhausted', payload }]);
 });
 
 test('a refusal is an event when the balance could not cover it even if nothing were held', () => {
   const payload = { balancePicoUsd: '100', requiredPicoUsd: '101' };
-  expect(eventsOf(ledgerWith(), 100)).toEqual([]);
-  expect(eventsOf(ledgerWith(), 101)).toEqual([{ accountId: ACCOUNT, kind: 'balance-exhausted', payload }]);
+  expect(listEvents(ledgerWith(), 100)).toEqual([]);
+  expect(listEvents(ledgerWith(), 101)).toEqual([{ accountId: ACCOUNT, kind: 'balance-exhausted', payload }]);
 });
 
 test('a refusal by a budget is an event when the budget could not cover it even if nothing were held', () => {
   const of = { budgetId: BUDGET, projectId: PROJECT, keyId: null, period: 'total', windowStart: null, resetsAt: null };
   const payload = { ...of, limitPicoUsd: '30', spentPicoUsd: '5', requiredPicoUsd: '26' };
-  expect(eventsOf(ledgerWith({ spent: 5n }), 25)).toEqual([]);
-  expect(eventsOf(ledgerWith({ spent: 5n }), 26)).toEqual([{ accountId: ACCOUNT, kind: 'budget-exhausted', payload }]);
+  expect(listEvents(ledgerWith({ spent: 5n }), 25)).toEqual([]);
+  expect(listEvents(ledgerWith({ spent: 5n }), 26)).toEqual([{ accountId: ACCOUNT, kind: 'budget-exhausted', payload }]);
 });
 
 test('a refusal by the budget of one user is an event, by that of each user it is none', () => {
   const of = { budgetId: BUDGET, projectId: PROJECT, keyId: null, period: 'total', windowStart: null, resetsAt: null };
   const payload = { ...of, dimension: 'user', value: 'alice', limitPicoUsd: '30', spentPicoUsd: '0', requiredPicoUsd: '31' };
   const none = { dimension: 'user', held: 0n };
-  expect(eventsOf(ledgerWith({ ...none, value: 'alice' }), 31, NOW, { user: 'alice' })).toEqual([
+  expect(listEvents(ledgerWith({ ...none, value: 'alice' }), 31, NOW, { user: 'alice' })).toEqual([
     { accountId: ACCOUNT, kind: 'budget-exhausted', payload },
   ]);
-  expect(eventsOf(ledgerWith(none), 31, NOW, { user: 'alice' })).toEqual([]);
+  expect(listEvents(ledgerWith(none), 31, NOW, { user: 'alice' })).toEqual([]);
 });
 
 test.each([
@@ -144,8 +144,8 @@ test.each([
   ['after the clock was set back', -1, 1],
 ])('of the refusals of an account one a minute is an event: %s', (_, later, count) => {
   const ledger = ledgerWith({ spent: 30n });
-  expect(eventsOf(ledger, 101)).toHaveLength(1);
-  expect(eventsOf(ledger, 1, NOW + later)).toHaveLength(count);
+  expect(listEvents(ledger, 101)).toHaveLength(1);
+  expect(listEvents(ledger, 1, NOW + later)).toHaveLength(count);
 });
 
 test('an account whose refusal is an event is written, so that other replicas decide from it', () => {

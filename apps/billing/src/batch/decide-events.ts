@@ -1,11 +1,11 @@
 import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
-import { balanceOf } from '../balance/funds.js';
-import { amountIn, type BudgetState, budgetsOf, inUnit, isOfEach, payloadOf } from '../budgets/budget.js';
+import { sumBalance } from '../balance/funds.js';
+import { amountIn, type BudgetState, findBudgets, inUnit, isPerValue, renderPayload } from '../budgets/budget.js';
 import { newlyPassed, nextThreshold } from '../budgets/budget-thresholds.js';
-import { nameOf } from '../budgets/budget-values.js';
-import { payerOf } from '../payer/payer.js';
+import { valueKey } from '../budgets/budget-values.js';
+import { toPayer } from '../payer/payer.js';
 import type { AccountState } from './batch.js';
-import { type BatchDraft, usesOf } from './batch-draft.js';
+import { type BatchDraft, listUses } from './batch-draft.js';
 
 /** Milliseconds in which at most one refusal of an account is an event. */
 const REFUSAL_PAUSE_MS = 60_000;
@@ -32,19 +32,23 @@ export function decideEvents(draft: BatchDraft, reserves: readonly ReserveReques
 function passThresholds(draft: BatchDraft, budget: BudgetState): void {
   const account = draft.accounts.get(budget.accountId);
   if (!account || budget.thresholds.length === 0) return;
-  const spent = spentOf(draft, budget);
+  const spent = readSpent(draft, budget);
   for (const percent of newlyPassed(budget, spent)) {
     budget.passed = percent;
     draft.changed.add(budget).add(account);
-    draft.rows.events.push({ accountId: budget.accountId, kind: 'budget-threshold', payload: { percent, ...payloadOf(budget, spent) } });
+    draft.rows.events.push({
+      accountId: budget.accountId,
+      kind: 'budget-threshold',
+      payload: { percent, ...renderPayload(budget, spent) },
+    });
   }
-  const change = budget.value !== undefined && draft.values.get(nameOf(budget, budget.value));
+  const change = budget.value !== undefined && draft.values.get(valueKey(budget, budget.value));
   if (change) change.nextThreshold = nextThreshold(budget);
 }
 
 /** Returns what a budget has spent that has one sum. Zero: nothing, or it is not known. */
-function spentOf(draft: BatchDraft, budget: BudgetState): bigint {
-  return usesOf(draft, [{ budget, value: budget.value }])[0]?.spent ?? 0n;
+function readSpent(draft: BatchDraft, budget: BudgetState): bigint {
+  return listUses(draft, [{ budget, value: budget.value }])[0]?.spent ?? 0n;
 }
 
 type Unaffordable = Extract<ReserveOutcome, { code: 'insufficient_balance' }>;
@@ -56,16 +60,16 @@ function tellRefusal(draft: BatchDraft, reserve: ReserveRequest, { requiredPicoU
   const usd = BigInt(requiredPicoUsd);
   const { accountId, funds } = account;
   if (exceeded) {
-    const counting = budgetsOf(draft.budgets, payerOf(reserve, draft.keys.get(reserve.keyId)));
+    const counting = findBudgets(draft.budgets, toPayer(reserve, draft.keys.get(reserve.keyId)));
     const budget = counting.find(({ budget }) => budget.budgetId === exceeded.budgetId)?.budget;
-    if (!budget || isOfEach(budget)) return;
-    const spent = spentOf(draft, budget);
+    if (!budget || isPerValue(budget)) return;
+    const spent = readSpent(draft, budget);
     const required = amountIn(budget, { usd, tokens: reserve.amountTokens ?? 0 });
     if (required <= budget.limit - spent) return;
-    const payload = { ...payloadOf(budget, spent), ...inUnit(budget.unit, { required }) };
+    const payload = { ...renderPayload(budget, spent), ...inUnit(budget.unit, { required }) };
     draft.rows.events.push({ accountId, kind: 'budget-exhausted', payload });
   } else {
-    const balance = balanceOf(funds);
+    const balance = sumBalance(funds);
     if (usd <= balance) return;
     draft.rows.events.push({ accountId, kind: 'balance-exhausted', payload: { balancePicoUsd: String(balance), requiredPicoUsd } });
   }

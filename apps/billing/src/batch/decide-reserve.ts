@@ -1,12 +1,12 @@
 import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
 import { HOLD_MAX } from '#money/price.js';
-import { availableOf, takeHold } from '../balance/funds.js';
-import { type Amounts, type BudgetUse, budgetsOf, exceededBudget } from '../budgets/budget.js';
+import { sumAvailable, takeHold } from '../balance/funds.js';
+import { type Amounts, type BudgetUse, exceededBudget, findBudgets } from '../budgets/budget.js';
 import { Admission } from '../limits/admission.js';
-import { limitsOf } from '../limits/rate-limit.js';
-import { payerOf } from '../payer/payer.js';
+import { findLimits } from '../limits/rate-limit.js';
+import { toPayer } from '../payer/payer.js';
 import type { AccountState, HoldTimes, ProjectState } from './batch.js';
-import { type BatchDraft, countInBudgets, type Held, usesOf } from './batch-draft.js';
+import { type BatchDraft, countInBudgets, type Held, listUses } from './batch-draft.js';
 
 /**
  * Opens a hold or refuses it, checking in this order: key, limits per minute, concurrency, funds, budgets. A reserve repeated while its hold is
@@ -24,17 +24,17 @@ export function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times:
 
   if (!account || !project || !mayCall(draft, account, project, reserve)) return { status: 'refused', holdId, code: 'invalid_api_key' };
   if (!account.active) return { status: 'refused', holdId, code: 'account_frozen' };
-  const payer = payerOf(reserve, draft.keys.get(reserve.keyId));
-  const limits = limitsOf(draft.limits, payer);
+  const payer = toPayer(reserve, draft.keys.get(reserve.keyId));
+  const limits = findLimits(draft.limits, payer);
   const admission = new Admission(project, limits, account, reserve, draft.now);
   // Stored even if the reserve is refused. The version of the account tells other replicas that its rows have changed.
   for (const row of admission.storeAhead()) draft.changed.add(account).add(row);
   const full = admission.refuse();
   if (full) return { status: 'refused', holdId, ...full };
   const amount = BigInt(reserve.amountPicoUsd);
-  const budgets = budgetsOf(draft.budgets, payer);
+  const budgets = findBudgets(draft.budgets, payer);
   const amounts: Amounts = { usd: amount, tokens: reserve.amountTokens ?? 0 };
-  const tooMuch = refuseAmount(amounts, availableOf(account.funds), usesOf(draft, budgets));
+  const tooMuch = refuseAmount(amounts, sumAvailable(account.funds), listUses(draft, budgets));
   if (tooMuch) return { status: 'refused', holdId, ...tooMuch };
 
   // Nothing below can fail.

@@ -1,11 +1,11 @@
 import type { SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
 import { charge, chargeLate, giveBack, type HeldParts, type LateCharge, returnHold } from '../balance/funds.js';
-import { type Amounts, budgetsOf, budgetsOfHold, type CountingBudget, leftOf } from '../budgets/budget.js';
+import { type Amounts, type CountingBudget, computeLeft, findBudgets, findHoldBudgets } from '../budgets/budget.js';
 import { correctWindow } from '../limits/minute-window.js';
-import { isOfAccount, limitsOf, limitsOfModel, storeOfModel, windowsOfModel } from '../limits/rate-limit.js';
+import { findLimits, findModelLimits, findModelWindows, isAccountLimit, storeModelWindows } from '../limits/rate-limit.js';
 import type { AccountState, HoldTimes, Settle } from './batch.js';
-import { type BatchDraft, countInBudgets, usesOf } from './batch-draft.js';
-import { billableUsage, costWithin, type Hold, NO_USAGE, type ReapedHold, tokensOf } from './hold.js';
+import { type BatchDraft, countInBudgets, listUses } from './batch-draft.js';
+import { billableUsage, costWithin, type Hold, NO_USAGE, type ReapedHold, sumTokens } from './hold.js';
 
 /**
  * Ends holds, each once. A settled hold is `already`, with its recorded cost, whichever account asks. A hold that the reaper ended may be
@@ -16,13 +16,13 @@ export function decideSettles(draft: BatchDraft, settles: readonly Settle[], tim
   // Settles of services go before those of the reaper.
   const byReaper = settles.map(({ reason }) => reason === 'lease-expired');
   const byServices = settles.map((settle, position) => (byReaper[position] ? undefined : endHold(draft, settle, times)));
-  const endings = settles.map((settle, position) => byServices[position] ?? endHold(draft, settle, times));
+  const outcomes = settles.map((settle, position) => byServices[position] ?? endHold(draft, settle, times));
   // All holds are returned before any is charged (see `returnHold`). Late settlements get what is left.
-  for (const ending of endings) if (typeof ending === 'object' && 'parts' in ending) chargeHold(draft, ending);
-  for (const ending of endings) if (typeof ending === 'object' && 'reaped' in ending) recordLate(draft, ending);
-  return endings.map((ending, position) => {
+  for (const outcome of outcomes) if (typeof outcome === 'object' && 'parts' in outcome) chargeHold(draft, outcome);
+  for (const outcome of outcomes) if (typeof outcome === 'object' && 'reaped' in outcome) recordLate(draft, outcome);
+  return outcomes.map((outcome, position) => {
     const { holdId } = settles[position] as Settle;
-    const status = typeof ending === 'string' ? ending : 'settled';
+    const status = typeof outcome === 'string' ? outcome : 'settled';
     return { status, holdId, costPicoUsd: status === 'unknown' ? '0' : String(draft.settlements.get(holdId)) };
   });
 }
@@ -67,15 +67,15 @@ function endHold(draft: BatchDraft, settle: Settle, times: HoldTimes): EndedHold
   account.openHolds -= 1;
   draft.changed.add(account);
   const held: Amounts = { usd: -hold.amount, tokens: -(hold.amountTokens ?? 0) };
-  const budgets = budgetsOfHold(draft.budgets, hold);
+  const budgets = findHoldBudgets(draft.budgets, hold);
   countInBudgets(draft, budgets, account, { held });
   const project = draft.projects.get(hold.projectId);
   if (!project) throw new RangeError(`project of hold ${holdId} was not read`);
   project.openHolds -= 1;
   draft.changed.add(project);
-  for (const limit of limitsOf(draft.limits, hold)) {
+  for (const limit of findLimits(draft.limits, hold)) {
     // A replica of a release without limits may have opened the hold.
-    if (!isOfAccount(limit)) limit.openHolds = Math.max(0, limit.openHolds - 1);
+    if (!isAccountLimit(limit)) limit.openHolds = Math.max(0, limit.openHolds - 1);
     draft.changed.add(limit);
   }
   draft.openNow.delete(holdId);
@@ -89,7 +89,7 @@ function chargeHold(draft: BatchDraft, { settle, hold, account, parts, budgets }
   const { cost, over } = costWithin(hold, usage);
   draft.settlements.set(hold.holdId, cost);
   correctTokens(draft, hold, usage);
-  const spent: Amounts = { usd: cost, tokens: tokensOf(usage) };
+  const spent: Amounts = { usd: cost, tokens: sumTokens(usage) };
   countInBudgets(draft, budgets, account, { spent });
   draft.rows.settled.push({
     holdId: hold.holdId,
@@ -108,11 +108,11 @@ function chargeHold(draft: BatchDraft, { settle, hold, account, parts, budgets }
 /** Replaces the tokens that the hold counted as by those that it used, in the second in which it was opened. */
 function correctTokens(draft: BatchDraft, hold: Hold, usage: TokenUsage): void {
   if (hold.tokens === undefined) return;
-  const change = tokensOf(usage) - hold.tokens;
-  for (const limit of limitsOf(draft.limits, hold)) {
+  const change = sumTokens(usage) - hold.tokens;
+  for (const limit of findLimits(draft.limits, hold)) {
     limit.tokenWindow = correctWindow(limit.tokenWindow, hold.createdAt, change);
-    for (const { model: pattern } of limitsOfModel(limit, hold.model ?? '')) {
-      storeOfModel(limit, pattern, { tokens: correctWindow(windowsOfModel(limit, pattern).tokens, hold.createdAt, change) });
+    for (const { model: pattern } of findModelLimits(limit, hold.model ?? '')) {
+      storeModelWindows(limit, pattern, { tokens: correctWindow(findModelWindows(limit, pattern).tokens, hold.createdAt, change) });
     }
   }
 }
@@ -134,8 +134,8 @@ function takeReaped(draft: BatchDraft, settle: Settle, account: AccountState): P
 function recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, due, returned }: PendingLateSettlement): void {
   const parts = returned ?? chargeLate(account.funds, due, leftForLate(draft, reaped));
   if (parts.planCost !== 0n || parts.topupCost !== 0n) draft.changed.add(account);
-  const spent: Amounts = { usd: due - parts.writeoff, tokens: tokensOf(usage) - reaped.usedTokens };
-  countInBudgets(draft, budgetsOfHold(draft.budgets, reaped), account, { spent });
+  const spent: Amounts = { usd: due - parts.writeoff, tokens: sumTokens(usage) - reaped.usedTokens };
+  countInBudgets(draft, findHoldBudgets(draft.budgets, reaped), account, { spent });
   draft.settlements.set(settle.holdId, reaped.billed + due - parts.writeoff);
   draft.rows.late.push({ settle, hold: reaped, due, over, charge: parts, usage, metered: settle.usage !== undefined });
 }
@@ -145,8 +145,8 @@ function recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, d
  * is over: what others spent in it is not known any more. Budgets of tokens only count: tokens that were used cannot be written off.
  */
 function leftForLate(draft: BatchDraft, reaped: ReapedHold): bigint | undefined {
-  const ofMoney = usesOf(draft, budgetsOf(draft.budgets, reaped)).filter(({ budget }) => budget.unit === 'usd');
-  const left = ofMoney.map((use) => (use.budget.windowStart <= reaped.createdAt ? leftOf(use) : 0n));
+  const ofMoney = listUses(draft, findBudgets(draft.budgets, reaped)).filter(({ budget }) => budget.unit === 'usd');
+  const left = ofMoney.map((use) => (use.budget.windowStart <= reaped.createdAt ? computeLeft(use) : 0n));
   return left.length > 0 ? left.reduce((least, amount) => (amount < least ? amount : least)) : undefined;
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import type { ReserveRequest } from '#contracts/billing/holds.js';
 import { DISTRIBUTED, distributeByAccount } from '../../test/distribute-by-account.js';
-import { type Customer, LedgerFixture, reserveOf, TIMES, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage, TIMES } from '../../test/ledger-fixture.js';
 import { inOrder, TracedLane } from '../../test/traced-lane.js';
 import { applyBatch } from './apply-batch.js';
 import type { Batch, Settle } from './batch.js';
@@ -23,7 +23,7 @@ const seen = new Set<string>();
 beforeAll(async () => {
   ledger = await LedgerFixture.open();
   await distributeByAccount(ledger.sql);
-  [first, second, budgeted] = await customersOfDifferentShards();
+  [first, second, budgeted] = await makeCustomersOnShards();
   await addBudget(budgeted);
   await fillTables();
   lane = await TracedLane.open(ledger.ownerUrl, /_(\d)$/);
@@ -33,16 +33,16 @@ afterAll(async () => {
   await ledger?.close();
 });
 
-async function shardOf({ accountId }: Customer): Promise<string> {
+async function readShard({ accountId }: Customer): Promise<string> {
   const { rows } = await ledger.sql.query('SELECT tableoid::regclass::text AS shard FROM billing.account WHERE id = $1', [accountId]);
   return rows[0]?.shard.slice(-1) ?? '';
 }
 
-async function customersOfDifferentShards(): Promise<[Customer, Customer, Customer]> {
+async function makeCustomersOnShards(): Promise<[Customer, Customer, Customer]> {
   const found = new Map<string, Customer>();
   while (found.size < 3) {
     const customer = await ledger.customer({ topup: 1_000_000n });
-    found.set(await shardOf(customer), customer);
+    found.set(await readShard(customer), customer);
   }
   return [...found.values()] as [Customer, Customer, Customer];
 }
@@ -75,7 +75,7 @@ async function fillTables(): Promise<void> {
 }
 
 /** Applies a batch. Returns its statements, with the shards that they looked into. */
-async function shardsOf(batch: Batch, now?: number): Promise<Record<string, string[]>> {
+async function readShards(batch: Batch, now?: number): Promise<Record<string, string[]>> {
   const shards = await lane.during(() => applyBatch(lane.connection, batch, TIMES, now));
   for (const statement of Object.keys(shards)) seen.add(statement);
   return shards;
@@ -83,27 +83,27 @@ async function shardsOf(batch: Batch, now?: number): Promise<Record<string, stri
 
 const reserving = (...reserves: ReserveRequest[]): Batch => ({ settles: [], reserves });
 const settling = (...settles: Settle[]): Batch => ({ settles, reserves: [] });
-const settleOf = (customer: Customer, holdId: string) => ({ ...customer, holdId, reason: 'completed' as const, usage: usageOf(10) });
+const makeSettle = (customer: Customer, holdId: string) => ({ ...customer, holdId, reason: 'completed' as const, usage: makeUsage(10) });
 
 test('statements of a batch look only into the shards of its accounts: under the lock, and decided from memory', async () => {
-  const [a, b] = [await shardOf(first), await shardOf(second)];
+  const [a, b] = [await readShard(first), await readShard(second)];
   const both = inOrder([a, b]);
-  const holds = [reserveOf(first, 100n), reserveOf(second, 100n)] as const;
-  const locked = await shardsOf(reserving(...holds));
+  const holds = [makeReserve(first, 100n), makeReserve(second, 100n)] as const;
+  const locked = await readShards(reserving(...holds));
   expect(locked).toEqual({ lock_accounts: both, read_batch: both, write_batch: both });
 
-  const settles = [settleOf(first, holds[0].holdId)];
-  const cached = await shardsOf({ settles, reserves: [reserveOf(first, 50n)] });
+  const settles = [makeSettle(first, holds[0].holdId)];
+  const cached = await readShards({ settles, reserves: [makeReserve(first, 50n)] });
   expect(cached).toEqual({ write_cached_batch: [a], 'within a function': [a] });
 
-  const unknown = await shardsOf(settling(settleOf(second, randomUUID())));
+  const unknown = await readShards(settling(makeSettle(second, randomUUID())));
   expect(unknown).toEqual({ lock_accounts: [b], read_batch: [b], record_tombstones: [] });
 });
 
 test('so do those of budgets', async () => {
-  const shard = await shardOf(budgeted);
-  const holds = [1, 2, 3].map(() => reserveOf(budgeted, 100n));
-  const locked = await shardsOf(reserving(...holds));
+  const shard = await readShard(budgeted);
+  const holds = [1, 2, 3].map(() => makeReserve(budgeted, 100n));
+  const locked = await readShards(reserving(...holds));
   expect(locked).toEqual({
     lock_accounts: [shard],
     read_batch: [shard],
@@ -114,14 +114,14 @@ test('so do those of budgets', async () => {
     write_batch: [shard],
   });
   // A new window writes the account: batches take the lock until two have found it unchanged.
-  const settle = ({ holdId }: { holdId: string }) => shardsOf(settling(settleOf(budgeted, holdId)));
+  const settle = ({ holdId }: { holdId: string }) => readShards(settling(makeSettle(budgeted, holdId)));
   const settled: Record<string, string[]>[] = [];
   for (const hold of holds) settled.push(await settle(hold));
   expect(settled.at(-1)).toEqual({ write_cached_batch_budgets: [shard], 'within a function': [] });
 });
 
 test('so do those of rate limits', async () => {
-  const shard = await shardOf(first);
+  const shard = await readShard(first);
   const { accountId, projectId, keyId } = first;
   await ledger.sql.query(
     `INSERT INTO billing.rate_limit (id, account_id, project_id, key_id, tokens_per_minute_max, open_holds)
@@ -131,29 +131,29 @@ test('so do those of rate limits', async () => {
   await ledger.sql.query('INSERT INTO billing.rate_limit (id, account_id, requests_per_minute_max, open_holds) VALUES ($1, $1, 1000, 0)', [
     accountId,
   ]);
-  const hold = { ...reserveOf(first, 100n), tokensMax: 10 };
-  const locked = await shardsOf(reserving(hold));
+  const hold = { ...makeReserve(first, 100n), tokensMax: 10 };
+  const locked = await readShards(reserving(hold));
   expect(locked).toEqual({
     ...{ lock_accounts: [shard], read_batch: [shard], read_limits: [shard], read_tokens: [] },
     ...{ write_limits: [shard], write_batch_with_rare_columns: [shard] },
   });
-  expect(await shardsOf(settling(settleOf(first, hold.holdId)))).toEqual({
+  expect(await readShards(settling(makeSettle(first, hold.holdId)))).toEqual({
     ...{ lock_accounts: [shard], read_batch: [shard], read_limits: [shard], read_tokens: [shard] },
     ...{ write_limits: [shard], write_batch: [shard] },
   });
-  const next = () => shardsOf(reserving({ ...reserveOf(first, 100n), tokensMax: 10 }));
+  const next = () => readShards(reserving({ ...makeReserve(first, 100n), tokensMax: 10 }));
   await next();
   await next();
   expect(await next()).toEqual({ write_cached_batch_rare_limits: [shard], 'within a function': [shard] });
 });
 
 test('a reaped hold is settled late in its own shard', async () => {
-  const shard = await shardOf(second);
-  const hold = reserveOf(second, 100n);
+  const shard = await readShard(second);
+  const hold = makeReserve(second, 100n);
   const now = Date.now();
-  await shardsOf(reserving(hold), now);
-  await shardsOf(settling({ ...settleOf(second, hold.holdId), reason: 'lease-expired' }), now + 1_000_000);
-  const late = await shardsOf(settling(settleOf(second, hold.holdId)), now + 1_000_001);
+  await readShards(reserving(hold), now);
+  await readShards(settling({ ...makeSettle(second, hold.holdId), reason: 'lease-expired' }), now + 1_000_000);
+  const late = await readShards(settling(makeSettle(second, hold.holdId)), now + 1_000_001);
   expect(late).toEqual({
     lock_accounts: [shard],
     read_batch: [shard],
@@ -164,13 +164,13 @@ test('a reaped hold is settled late in its own shard', async () => {
 });
 
 test('statements of budgets of users look only into the shard of their account', async () => {
-  const shard = await shardOf(second);
+  const shard = await readShard(second);
   await ledger.sql.query(
     `INSERT INTO billing.budget (id, account_id, dimension, thresholds, period, time_zone, limit_amount, spent, held, window_start, window_end)
      VALUES (gen_random_uuid(), $1, 'user', '{}', 'total', 'UTC', 1000000, 0, 0, now() - interval '1 hour', 'infinity')`,
     [second.accountId],
   );
-  const reserve = () => shardsOf(reserving({ ...reserveOf(second, 10n), attribution: { user: 'alice' } }));
+  const reserve = () => readShards(reserving({ ...makeReserve(second, 10n), attribution: { user: 'alice' } }));
   expect(await reserve()).toEqual({
     ...{ lock_accounts: [shard], read_batch: [shard], read_budgets: [shard], read_budget_values: [shard] },
     ...{ write_budget_values: [shard], write_batch: [shard] },
@@ -182,41 +182,41 @@ test('statements of budgets of users look only into the shard of their account',
 
 test('so do those of windows that begin earlier, because the clock was set back', async () => {
   const customer = await ledger.customer({ topup: 1_000_000n });
-  const shard = await shardOf(customer);
+  const shard = await readShard(customer);
   const now = Date.now();
-  const reserve = () => reserving({ ...reserveOf(customer, 10n), attribution: { user: 'alice' } });
-  await shardsOf(reserve(), now - 60_000); // a hold from before the window
+  const reserve = () => reserving({ ...makeReserve(customer, 10n), attribution: { user: 'alice' } });
+  await readShards(reserve(), now - 60_000); // a hold from before the window
   await ledger.sql.query(
     `INSERT INTO billing.budget (id, account_id, dimension, thresholds, period, time_zone, limit_amount, spent, held, window_start, window_end)
      VALUES (gen_random_uuid(), $1, 'user', '{}', 'day', 'UTC', 1000000, 0, 0, to_timestamp($2::float8 / 1000), 'infinity')`,
     [customer.accountId, now],
   );
-  expect(await shardsOf(reserve(), now - 120_000)).toEqual({
+  expect(await readShards(reserve(), now - 120_000)).toEqual({
     ...{ lock_accounts: [shard], read_batch: [shard], read_budgets: [shard], open_budget_windows: [shard], 'within a function': [shard] },
     ...{ count_earlier_holds: [shard], read_budget_values: [shard], write_budget_values: [shard], write_batch: [shard] },
   });
 });
 
 test('so do those of events', async () => {
-  const shard = await shardOf(budgeted);
+  const shard = await readShard(budgeted);
   await ledger.sql.query('UPDATE billing.budget SET limit_amount = 40, passed = 0, spent = 19, held = 0 WHERE account_id = $1', [
     budgeted.accountId,
   ]);
-  const hold = reserveOf(budgeted, 10n);
-  await shardsOf(reserving(hold));
-  expect(await shardsOf(settling(settleOf(budgeted, hold.holdId)))).toEqual({
+  const hold = makeReserve(budgeted, 10n);
+  await readShards(reserving(hold));
+  expect(await readShards(settling(makeSettle(budgeted, hold.holdId)))).toEqual({
     ...{ lock_accounts: [shard], read_batch: [shard], read_budgets: [shard], write_budgets: [shard], write_events: [] },
     ...{ write_passed: [shard], 'within a function': [shard], write_batch: [shard] },
   });
 });
 
 test('so do those of the end of a plan', async () => {
-  const shard = await shardOf(first);
+  const shard = await readShard(first);
   await ledger.sql.query(
     `UPDATE billing.account SET plan = 100, grant_id = gen_random_uuid(), grant_ends_at = now() - interval '1 minute' WHERE id = $1`,
     [first.accountId],
   );
-  const ended = await shardsOf(reserving(reserveOf(first, 10n)));
+  const ended = await readShards(reserving(makeReserve(first, 10n)));
   expect(ended).toMatchObject({ lock_accounts: [shard], read_batch: [shard], forfeit_grants: [], 'within a function': [shard] });
 });
 

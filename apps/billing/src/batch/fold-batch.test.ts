@@ -1,10 +1,10 @@
 import type { ExceededBudget, ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
 import { longOr } from '#testing/long-run.js';
-import { PRICE, usageOf } from '../../test/ledger-fixture.js';
+import { makeUsage, PRICE } from '../../test/ledger-fixture.js';
 import { MemoryLedger } from '../../test/memory-ledger.js';
-import { keysOf, makeBudgets, makeLimits, makeTenants, RandomTraffic, type Tenant } from '../../test/random-traffic.js';
-import { type ModelAccount, type ModelBudget, SerialModel, targetIdOf } from '../../test/serial-model.js';
-import { availableOf, endGrant } from '../balance/funds.js';
+import { listKeys, makeBudgets, makeLimits, makeTenants, RandomTraffic, type Tenant } from '../../test/random-traffic.js';
+import { findTargetId, type ModelAccount, type ModelBudget, SerialModel } from '../../test/serial-model.js';
+import { endGrant, sumAvailable } from '../balance/funds.js';
 import type { BudgetState } from '../budgets/budget.js';
 import { windowAt } from '../calendar/budget-window.js';
 import type { AccountState, Settle } from './batch.js';
@@ -36,7 +36,7 @@ test.each(CASES.flat())('seed %i, credit lines %s: the fold equals the serial mo
     for (const project of projects) {
       const { projectId, requestsPerMinuteMax, concurrencyMax } = project;
       model.projects.set(projectId, { accountId, enabled: true, admitted: [], requestsPerMinuteMax, concurrencyMax });
-      for (const { keyId, rootKeyId } of keysOf(project))
+      for (const { keyId, rootKeyId } of listKeys(project))
         model.keys.set(keyId, { projectId, rootKeyId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
     }
   }
@@ -50,7 +50,7 @@ test.each(CASES.flat())('seed %i, credit lines %s: the fold equals the serial mo
 
   if (seed % 4 >= 2) traffic.limits.push(...makeLimits(tenants));
   for (const limit of traffic.limits) {
-    const targetId = targetIdOf(limit);
+    const targetId = findTargetId(limit);
     model.limits.set(targetId, limit);
     ledger.limits.set(targetId, { ...limit, targetId, openHolds: 0, requestWindow: [], tokenWindow: [] });
   }
@@ -64,11 +64,11 @@ test.each(CASES.flat())('seed %i, credit lines %s: the fold equals the serial mo
     const step = traffic.next();
     switch (step.kind) {
       case 'top-up':
-        accountOf(ledger, step.accountId).funds.topup += step.amount;
+        readAccount(ledger, step.accountId).funds.topup += step.amount;
         modelAccount(model, step.accountId).topup += step.amount;
         break;
       case 'grant': {
-        const { funds } = accountOf(ledger, step.accountId);
+        const { funds } = readAccount(ledger, step.accountId);
         endGrant(funds);
         Object.assign(funds, { plan: step.amount, grant: { id: step.grantId, endsAt: step.endsAt } });
         model.grant(step.accountId, step.grantId, step.amount, step.endsAt);
@@ -95,7 +95,7 @@ test.each(CASES.flat())('seed %i, credit lines %s: the fold equals the serial mo
       }
       case 'credit-line': {
         const { accountId, creditLine } = step;
-        if (model.setCreditLine(accountId, creditLine)) accountOf(ledger, accountId).funds.creditLine = creditLine;
+        if (model.setCreditLine(accountId, creditLine)) readAccount(ledger, accountId).funds.creditLine = creditLine;
         else reached.add('credit line in use');
         break;
       }
@@ -116,7 +116,7 @@ test.each(CASES.flat())('seed %i, credit lines %s: the fold equals the serial mo
           if (holdId < model.detachedBelow) reached.add(`reserve of a detached month: ${status}`);
         for (const outcome of outcomes.reserves) {
           reached.add(`reserve ${outcome.status === 'refused' ? outcome.code : outcome.status}`);
-          if (outcome.status === 'refused' && 'limit' in outcome) reached.add(limitOf(outcome));
+          if (outcome.status === 'refused' && 'limit' in outcome) reached.add(describeLimit(outcome));
           if ('budget' in outcome && outcome.budget) reached.add(aboveBudget(outcome.budget));
         }
         if ([...ledger.budgets.values()].some(({ windowStart }, at) => windowStart !== windows[at])) reached.add('budget reset');
@@ -135,29 +135,30 @@ test.each(CASES.flat())('seed %i, credit lines %s: the fold equals the serial mo
           if (charge.forfeit > 0n) reached.add('given back too late for the plan');
           if (charge.planCost > 0n) reached.add('late from the plan');
           if (charge.topupCost > 0n) reached.add('late from the top-up');
-          if (charge.topupCost > 0n && accountOf(ledger, settle.accountId).funds.topup < 0n) reached.add('late from the credit line');
+          if (charge.topupCost > 0n && readAccount(ledger, settle.accountId).funds.topup < 0n) reached.add('late from the credit line');
           if (charge.writeoff > 0n) reached.add('written off');
-          if (charge.writeoff > 0n && availableOf(accountOf(ledger, settle.accountId).funds) > 0n) reached.add('written off for a budget');
+          if (charge.writeoff > 0n && sumAvailable(readAccount(ledger, settle.accountId).funds) > 0n)
+            reached.add('written off for a budget');
         }
         if (rows.forfeits.length > 0) reached.add('plan ended');
         break;
       }
     }
     for (const { accountId, projects } of tenants) {
-      const { funds, openHolds } = accountOf(ledger, accountId);
+      const { funds, openHolds } = readAccount(ledger, accountId);
       const { topup, plan, grant, creditLine } = modelAccount(model, accountId);
-      expect({ ...funds, openHolds }).toEqual({ topup, plan, grant, creditLine, ...model.heldOf(accountId) });
+      expect({ ...funds, openHolds }).toEqual({ topup, plan, grant, creditLine, ...model.countHeld(accountId) });
       expect(funds.topupHeld <= funds.topup + funds.creditLine && funds.planHeld <= funds.plan).toBe(true);
       if (funds.topup < 0n) reached.add('below zero');
       for (const budget of model.budgets.values()) {
         const state = ledger.budgets.get(budget.budgetId) as BudgetState;
         const { spent, held } = ledger.budgetAt(state, step.now);
-        if (budget.dimension === undefined) expect({ spent, held }).toEqual(model.usedOf(budget, step.now));
+        if (budget.dimension === undefined) expect({ spent, held }).toEqual(model.sumUsed(budget, step.now));
         else expect(ledger.valuesAt(state, step.now)).toEqual(valuesUsed(model, budget, step.now));
       }
       for (const [targetId, limit] of model.limits)
-        expect(ledger.limits.get(targetId)?.openHolds).toBe(limit.projectId === null ? 0 : model.openHoldsOfLimit(limit));
-      for (const { projectId } of projects) expect(ledger.projects.get(projectId)?.openHolds).toBe(model.openHoldsOf(projectId));
+        expect(ledger.limits.get(targetId)?.openHolds).toBe(limit.projectId === null ? 0 : model.countLimitHolds(limit));
+      for (const { projectId } of projects) expect(ledger.projects.get(projectId)?.openHolds).toBe(model.countOpenHolds(projectId));
     }
   }
 });
@@ -240,7 +241,7 @@ test('another account settles no hold that the reaper has ended', () => {
   ledger.apply({ settles: [], reserves: [reserve] }, 0);
   const reapedAt = TIMES.leaseMs + TIMES.reaperGraceMs + 1;
   ledger.apply({ settles: [reaper], reserves: [] }, reapedAt);
-  const settle: Settle = { ...ids, accountId: other.accountId, reason: 'completed', usage: usageOf(20) };
+  const settle: Settle = { ...ids, accountId: other.accountId, reason: 'completed', usage: makeUsage(20) };
   const { outcomes, rows } = ledger.apply({ settles: [settle], reserves: [] }, reapedAt + 1);
   expect({ settles: outcomes.settles, late: rows.late }).toEqual({
     settles: [{ status: 'already', holdId: ids.holdId, costPicoUsd: '0' }],
@@ -259,7 +260,7 @@ function aboveBudget({ period, dimension, limitTokens }: ExceededBudget): string
   return dimension === undefined ? `reserve above the budget of a ${period}` : `reserve above the budget of a ${dimension}`;
 }
 
-function limitOf({ code, limit, keyId, accountId, model, requestedTokens }: LimitRefusal): string {
+function describeLimit({ code, limit, keyId, accountId, model, requestedTokens }: LimitRefusal): string {
   const level = keyId !== undefined ? 'a key' : accountId !== undefined ? 'an account' : 'a project';
   const owner = `${code} of ${level}${model === undefined ? '' : ' for a model'}`;
   if (code === 'concurrency_limit') return owner;
@@ -267,7 +268,7 @@ function limitOf({ code, limit, keyId, accountId, model, requestedTokens }: Limi
   return `${owner} for tokens${requestedTokens > limit ? ', for ever' : ''}`;
 }
 
-function accountOf(ledger: MemoryLedger, id: string): AccountState {
+function readAccount(ledger: MemoryLedger, id: string): AccountState {
   return ledger.accounts.get(id) as AccountState;
 }
 

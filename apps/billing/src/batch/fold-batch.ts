@@ -1,5 +1,5 @@
 import type { Applied, Batch, BatchState, HoldTimes } from './batch.js';
-import { type BatchDraft, rowsOf, startDraft } from './batch-draft.js';
+import { type BatchDraft, startDraft, toRows } from './batch-draft.js';
 import { decideEvents } from './decide-events.js';
 import { decideReserve } from './decide-reserve.js';
 import { decideSettles } from './decide-settles.js';
@@ -13,5 +13,5 @@ export function foldBatch(state: BatchState, batch: Batch, times: HoldTimes): Ap
   const settles = decideSettles(draft, batch.settles, times);
   const reserves = batch.reserves.map((reserve) => decideReserve(draft, reserve, times));
   decideEvents(draft, batch.reserves, reserves);
-  return { rows: rowsOf(draft), outcomes: { settles, reserves } };
+  return { rows: toRows(draft), outcomes: { settles, reserves } };
 }

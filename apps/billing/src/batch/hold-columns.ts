@@ -1,4 +1,4 @@
-import { traceIdOf } from '#tracing/trace-context.js';
+import { readTraceId } from '#tracing/trace-context.js';
 import type { Columns } from '../sql/statement.js';
 import type { BatchRows, LateSettlement, OpenedHold, Settlement } from './batch.js';
 
@@ -14,7 +14,7 @@ export const KEPT: Columns<OpenedHold> = {
   input_price: ['int8', ({ reserve }) => reserve.price.inputPicoUsd],
   cached_input_price: ['int8', ({ reserve }) => reserve.price.cachedInputPicoUsd],
   output_price: ['int8', ({ reserve }) => reserve.price.outputPicoUsd],
-  trace_id: ['uuid', ({ reserve: { traceparent } }) => (traceparent === undefined ? null : traceIdOf({ traceparent }))],
+  trace_id: ['uuid', ({ reserve: { traceparent } }) => (traceparent === undefined ? null : readTraceId({ traceparent }))],
   attribution: ['jsonb', ({ reserve: { attribution = {} } }) => unlessEmpty(attribution)],
 };
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { LedgerFixture, PRICE, reserveOf, TIMES, usageOf } from '../../test/ledger-fixture.js';
+import { LedgerFixture, makeReserve, makeUsage, PRICE, TIMES } from '../../test/ledger-fixture.js';
 import { showRequest } from '../holds/show-request.js';
 
 let ledger: LedgerFixture;
@@ -14,7 +14,7 @@ test('200 parallel reserves from two replicas on money for 10: exactly 10 held, 
   const customer = await ledger.customer({ topup: 1_000n });
   const replicas = [ledger.newLanes({ batchMax: 7 }), ledger.newLanes()];
   const outcomes = await Promise.all(
-    Array.from({ length: 200 }, (_, count) => (replicas[count % 2] as (typeof replicas)[0]).reserve(reserveOf(customer, 100n))),
+    Array.from({ length: 200 }, (_, count) => (replicas[count % 2] as (typeof replicas)[0]).reserve(makeReserve(customer, 100n))),
   );
   const held = outcomes.filter(({ status }) => status === 'held');
   const refused = outcomes.filter(({ status }) => status === 'refused');
@@ -33,7 +33,7 @@ test('200 parallel reserves from two replicas on money for 10: exactly 10 held, 
 test('a request is charged its usage, the rest of the hold is returned, and request.show has all of it [hold-then-charge, hold-settled]', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const lanes = ledger.newLanes();
-  const reserve = reserveOf(customer, 500n);
+  const reserve = makeReserve(customer, 500n);
   const { holdId, accountId } = reserve;
   expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held', holdId, leaseMs: TIMES.leaseMs });
   const shown = {
@@ -51,7 +51,7 @@ test('a request is charged its usage, the rest of the hold is returned, and requ
     creditNotes: [],
   };
   expect(await showRequest(ledger.prisma, reserve.requestId)).toEqual(shown);
-  const usage = usageOf(100, 30, 20);
+  const usage = makeUsage(100, 30, 20);
   expect(await lanes.settle({ holdId, accountId, reason: 'completed', usage, upstream: 'local', settledBy: 'gateway' })).toEqual({
     status: 'settled',
     holdId,
@@ -78,10 +78,10 @@ test('a request is charged its usage, the rest of the hold is returned, and requ
 test('concurrent settles from several replicas charge once and return the recorded cost', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const replicas = [ledger.newLanes(), ledger.newLanes()];
-  const reserve = reserveOf(customer, 500n);
+  const reserve = makeReserve(customer, 500n);
   const { holdId, accountId } = reserve;
   await replicas[0]?.reserve(reserve);
-  const settle = (count: number) => ({ holdId, accountId, reason: 'completed' as const, usage: usageOf(100 + count) });
+  const settle = (count: number) => ({ holdId, accountId, reason: 'completed' as const, usage: makeUsage(100 + count) });
   const outcomes = await Promise.all(
     Array.from({ length: 40 }, (_, count) => (replicas[count % 2] as (typeof replicas)[0]).settle(settle(count))),
   );
@@ -96,7 +96,7 @@ test('concurrent settles from several replicas charge once and return the record
 test('a reserve that arrives after its release is closed; the release can be repeated', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const lanes = ledger.newLanes();
-  const reserve = reserveOf(customer, 500n);
+  const reserve = makeReserve(customer, 500n);
   const release = { holdId: reserve.holdId, accountId: customer.accountId, reason: 'released' as const };
   expect(await lanes.settle(release)).toEqual({ status: 'unknown', holdId: reserve.holdId, costPicoUsd: '0' });
   expect(await lanes.reserve(reserve)).toEqual({ status: 'closed', holdId: reserve.holdId });
@@ -107,7 +107,7 @@ test('a reserve that arrives after its release is closed; the release can be rep
 test('reserving again with the same id is answered "held" and holds once, even when the key was revoked meanwhile', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const lanes = ledger.newLanes();
-  const reserve = reserveOf(customer, 500n);
+  const reserve = makeReserve(customer, 500n);
   const held = { status: 'held', holdId: reserve.holdId, leaseMs: TIMES.leaseMs };
   expect(await Promise.all([lanes.reserve(reserve), lanes.reserve(reserve)])).toMatchObject([held, held]);
   await ledger.sql.query('UPDATE billing.api_key SET revoked_at = now() WHERE id = $1', [customer.keyId]);
@@ -120,7 +120,7 @@ test.each([{ amountPicoUsd: '501' }, { projectId: randomUUID() }, { accountId: r
   async (other) => {
     const customer = await ledger.customer({ topup: 1_000n });
     const lanes = ledger.newLanes();
-    const reserve = reserveOf(customer, 500n);
+    const reserve = makeReserve(customer, 500n);
     await lanes.reserve(reserve);
     expect(await lanes.reserve({ ...reserve, ...other })).toEqual({ status: 'closed', holdId: reserve.holdId });
     expect(await ledger.account(customer.accountId)).toEqual(row({ topup: '1000', topup_held: '500', open_holds: 1 }));
@@ -130,10 +130,10 @@ test.each([{ amountPicoUsd: '501' }, { projectId: randomUUID() }, { accountId: r
 test('a usage above the hold costs the hold; the excess is recorded and not charged [limit-hold]', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const lanes = ledger.newLanes();
-  const reserve = reserveOf(customer, 100n);
+  const reserve = makeReserve(customer, 100n);
   await lanes.reserve(reserve);
   const { holdId, accountId } = reserve;
-  const usage = usageOf(2 ** 31 - 1, 2 ** 31 - 1);
+  const usage = makeUsage(2 ** 31 - 1, 2 ** 31 - 1);
   expect(await lanes.settle({ holdId, accountId, reason: 'completed', usage })).toEqual({ status: 'settled', holdId, costPicoUsd: '100' });
   const { rows } = await ledger.sql.query('SELECT cost, over FROM billing.settlement WHERE hold_id = $1', [holdId]);
   expect(rows).toEqual([{ cost: '100', over: String(3n * (2n ** 31n - 1n) - 100n) }]);
@@ -143,34 +143,34 @@ test('a usage above the hold costs the hold; the excess is recorded and not char
 test('more cached tokens than prompt tokens, as some upstreams report, count as a wholly cached prompt [T-24]', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const lanes = ledger.newLanes();
-  const reserve = reserveOf(customer, 100n);
+  const reserve = makeReserve(customer, 100n);
   await lanes.reserve(reserve);
   const { holdId, accountId } = reserve;
-  const outcome = await lanes.settle({ holdId, accountId, reason: 'completed', usage: usageOf(10, 5, 99) });
+  const outcome = await lanes.settle({ holdId, accountId, reason: 'completed', usage: makeUsage(10, 5, 99) });
   expect(outcome).toEqual({ status: 'settled', holdId, costPicoUsd: '10' });
 });
 
 test('a hold of more than a million dollars is refused at any balance', async () => {
   const customer = await ledger.customer({ topup: 3n * 10n ** 18n });
   const lanes = ledger.newLanes();
-  expect(await lanes.reserve(reserveOf(customer, 10n ** 18n + 1n))).toEqual({
+  expect(await lanes.reserve(makeReserve(customer, 10n ** 18n + 1n))).toEqual({
     status: 'refused',
     holdId: expect.any(String),
     code: 'insufficient_balance',
     requiredPicoUsd: '1000000000000000001',
     availablePicoUsd: '3000000000000000000',
   });
-  expect(await lanes.reserve(reserveOf(customer, 10n ** 18n))).toMatchObject({ status: 'held' });
+  expect(await lanes.reserve(makeReserve(customer, 10n ** 18n))).toMatchObject({ status: 'held' });
 });
 
 test('a free model holds and costs nothing, with an empty account', async () => {
   const customer = await ledger.customer();
   const lanes = ledger.newLanes();
   const free = { version: 1, inputPicoUsd: '0', cachedInputPicoUsd: '0', outputPicoUsd: '0' };
-  const reserve = { ...reserveOf(customer, 0n), price: free };
+  const reserve = { ...makeReserve(customer, 0n), price: free };
   const { holdId, accountId } = reserve;
   expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held', holdId, leaseMs: TIMES.leaseMs });
-  expect(await lanes.settle({ holdId, accountId, reason: 'completed', usage: usageOf(10, 5) })).toEqual({
+  expect(await lanes.settle({ holdId, accountId, reason: 'completed', usage: makeUsage(10, 5) })).toEqual({
     status: 'settled',
     holdId,
     costPicoUsd: '0',
@@ -180,10 +180,10 @@ test('a free model holds and costs nothing, with an empty account', async () => 
 test("a settle in another account's name changes nothing", async () => {
   const [owner, other] = [await ledger.customer({ topup: 1_000n }), await ledger.customer({ topup: 1_000n })];
   const lanes = ledger.newLanes();
-  const reserve = reserveOf(owner, 100n);
+  const reserve = makeReserve(owner, 100n);
   await lanes.reserve(reserve);
   const { holdId } = reserve;
-  const stolen = { holdId, accountId: other.accountId, reason: 'completed' as const, usage: usageOf(50) };
+  const stolen = { holdId, accountId: other.accountId, reason: 'completed' as const, usage: makeUsage(50) };
   expect(await lanes.settle(stolen)).toEqual({ status: 'unknown', holdId, costPicoUsd: '0' });
   expect(await ledger.account(owner.accountId)).toEqual(row({ topup: '1000', topup_held: '100', open_holds: 1 }));
   expect(await ledger.account(other.accountId)).toEqual(row({ topup: '1000' }));
@@ -192,12 +192,12 @@ test("a settle in another account's name changes nothing", async () => {
 test('refusals come in order: key, requests per minute, concurrency, funds [hold-refused, H-6]', async () => {
   const customer = await ledger.customer({ topup: 100n, requestsPerMinuteMax: 2, concurrencyMax: 1 });
   const lanes = ledger.newLanes();
-  const ask = (amount: bigint, keyId = customer.keyId) => lanes.reserve(reserveOf({ ...customer, keyId }, amount));
+  const ask = (amount: bigint, keyId = customer.keyId) => lanes.reserve(makeReserve({ ...customer, keyId }, amount));
   const holdId = expect.any(String);
   const unaffordable = { status: 'refused', holdId, code: 'insufficient_balance', requiredPicoUsd: '101', availablePicoUsd: '100' };
   expect(await ask(101n)).toEqual(unaffordable);
   expect(await ask(101n)).toEqual(unaffordable); // a refusal does not count towards requests per minute
-  const first = reserveOf(customer, 60n);
+  const first = makeReserve(customer, 60n);
   expect(await lanes.reserve(first)).toMatchObject({ status: 'held', requests: { limit: 2, remaining: 1, resetSeconds: 60 } });
   expect(await ask(60n)).toEqual({ status: 'refused', holdId, code: 'concurrency_limit', limit: 1, retryAfterSeconds: 1 });
   await lanes.settle({ holdId: first.holdId, accountId: customer.accountId, reason: 'released' });
@@ -216,13 +216,13 @@ test.each([
 ])('%s is refused at the next reserve', async (_, code, change) => {
   const customer = await ledger.customer({ topup: 1_000n });
   const lanes = ledger.newLanes();
-  expect(await lanes.reserve(reserveOf(customer, 1n))).toMatchObject({ status: 'held' });
+  expect(await lanes.reserve(makeReserve(customer, 1n))).toMatchObject({ status: 'held' });
   await ledger.sql.query(`WITH ids AS (SELECT $1::uuid, $2::uuid, $3::uuid) ${change}`, [
     customer.accountId,
     customer.projectId,
     customer.keyId,
   ]);
-  expect(await lanes.reserve(reserveOf(customer, 1n))).toEqual({ status: 'refused', holdId: expect.any(String), code });
+  expect(await lanes.reserve(makeReserve(customer, 1n))).toEqual({ status: 'refused', holdId: expect.any(String), code });
 });
 
 test.each([
@@ -234,7 +234,7 @@ test.each([
     const customer = await ledger.customer({ topup: 1_000n, ...limit });
     const replicas = [ledger.newLanes({ batchMax: 3 }), ledger.newLanes({ batchMax: 3 }), ledger.newLanes()];
     const outcomes = await Promise.all(
-      Array.from({ length: 100 }, (_, count) => (replicas[count % 3] as (typeof replicas)[0]).reserve(reserveOf(customer, 1n))),
+      Array.from({ length: 100 }, (_, count) => (replicas[count % 3] as (typeof replicas)[0]).reserve(makeReserve(customer, 1n))),
     );
     expect(outcomes.filter(({ status }) => status === 'held')).toHaveLength(12);
   },
@@ -243,7 +243,7 @@ test.each([
 test('a settle past its deadline is still settled; a reserve is dropped', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const lanes = ledger.newLanes({ lanes: 1, deadlineMs: 400 });
-  const reserve = reserveOf(customer, 100n);
+  const reserve = makeReserve(customer, 100n);
   const { holdId, accountId } = reserve;
   await lanes.settle({ holdId: randomUUID(), accountId, reason: 'released' }); // which may wait for the connection, however long that takes
   await ledger.newLanes().reserve(reserve);
@@ -251,8 +251,8 @@ test('a settle past its deadline is still settled; a reserve is dropped', async 
   await ledger.sql.query('SELECT 1 FROM billing.account WHERE id = $1 FOR UPDATE', [accountId]);
   const underWay = lanes.reserve(reserve);
   await delay(1);
-  const late = lanes.reserve(reserveOf(customer, 100n)).catch((error: unknown) => error);
-  const settled = lanes.settle({ holdId, accountId, reason: 'completed', usage: usageOf(7) });
+  const late = lanes.reserve(makeReserve(customer, 100n)).catch((error: unknown) => error);
+  const settled = lanes.settle({ holdId, accountId, reason: 'completed', usage: makeUsage(7) });
   await delay(500);
   await ledger.sql.query('COMMIT');
   expect(await underWay).toMatchObject({ status: 'held' });
@@ -263,8 +263,8 @@ test('a settle past its deadline is still settled; a reserve is dropped', async 
 test('an item that the database refuses does not fail its batch', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const lanes = ledger.newLanes();
-  const good = Array.from({ length: 9 }, () => reserveOf(customer, 1n));
-  const bad = { ...reserveOf(customer, 1n), model: 'nul \0 is the one character Postgres does not store' };
+  const good = Array.from({ length: 9 }, () => makeReserve(customer, 1n));
+  const bad = { ...makeReserve(customer, 1n), model: 'nul \0 is the one character Postgres does not store' };
   const outcomes = await Promise.allSettled([...good.slice(0, 4), bad, ...good.slice(4)].map((reserve) => lanes.reserve(reserve)));
   expect(outcomes.map(({ status }) => status)).toEqual([...Array(4).fill('fulfilled'), 'rejected', ...Array(5).fill('fulfilled')]);
   expect(outcomes[4]).toMatchObject({ reason: { name: 'ServiceError', code: 'internal_error' } });
@@ -275,7 +275,7 @@ test('a dead process that holds a lock delays other replicas by seconds at most'
   const stuck = await ledger.connect();
   await stuck.query('BEGIN');
   await stuck.query('SELECT 1 FROM billing.account WHERE id = $1 FOR UPDATE', [customer.accountId]);
-  const outcome = ledger.newLanes().reserve(reserveOf(customer, 10n));
+  const outcome = ledger.newLanes().reserve(makeReserve(customer, 10n));
   await delay(50);
   stuck.end().catch(() => undefined); // as the server does after idle_in_transaction_session_timeout
   expect(await outcome).toMatchObject({ status: 'held' });

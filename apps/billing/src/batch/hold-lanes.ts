@@ -1,11 +1,11 @@
 import { accountShard } from '#contracts/billing/account-shard.js';
 import type { ReserveOutcome, ReserveRequest, SettleOutcome } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
-import { ownTraceId, traceIdOf } from '#tracing/trace-context.js';
+import { ownTraceId, readTraceId } from '#tracing/trace-context.js';
 import { type Span, type Tracer, underSpan } from '#tracing/tracer.js';
 import { applyBatch } from './apply-batch.js';
 import type { Batch, Committed, HoldTimes, Settle } from './batch.js';
-import { endWithOutcome, spanOf, spanOfBatch } from './batch-trace.js';
+import { endWithOutcome, findBatchSpan, findSpan } from './batch-trace.js';
 import { Lane, type LaneOptions } from './lane.js';
 
 /** Work of a lane: end a hold, open one, or end the plan of an account if it is due. */
@@ -31,7 +31,7 @@ export class HoldLanes {
 
   constructor(private readonly options: HoldLanesOptions) {
     const work = (connection: PgConnection, requests: readonly LaneItem[]): Promise<Outcome[]> => this.apply(connection, requests);
-    const share = { ownerOf, max: options.accountQueueMax ?? Math.ceil(options.queueMax / 4) };
+    const share = { findOwner, max: options.accountQueueMax ?? Math.ceil(options.queueMax / 4) };
     // A reserve is dropped after its deadline, since its caller has given up. A settle is never dropped for its age.
     const isPerishable = (request: LaneItem): boolean => 'reserve' in request;
     this.lanes = Array.from(
@@ -51,19 +51,19 @@ export class HoldLanes {
   }
 
   reserve(reserve: ReserveRequest): Promise<ReserveOutcome> {
-    const span = spanOf('apply reserve', reserve, this.options.tracer);
-    const outcome = this.laneOf(reserve.accountId).push({ reserve, span }) as Promise<ReserveOutcome>;
+    const span = findSpan('apply reserve', reserve, this.options.tracer);
+    const outcome = this.findLane(reserve.accountId).push({ reserve, span }) as Promise<ReserveOutcome>;
     return span === undefined ? outcome : endWithOutcome(span, outcome);
   }
 
   settle(settle: Settle): Promise<SettleOutcome> {
-    const span = spanOf('apply settle', settle, this.options.tracer);
-    const outcome = this.laneOf(settle.accountId).push({ settle, span }) as Promise<SettleOutcome>;
+    const span = findSpan('apply settle', settle, this.options.tracer);
+    const outcome = this.findLane(settle.accountId).push({ settle, span }) as Promise<SettleOutcome>;
     return span === undefined ? outcome : endWithOutcome(span, outcome);
   }
 
   async sweep(accountId: string): Promise<void> {
-    await this.laneOf(accountId).push({ sweep: accountId });
+    await this.findLane(accountId).push({ sweep: accountId });
   }
 
   async open(): Promise<void> {
@@ -83,7 +83,7 @@ export class HoldLanes {
     } satisfies Batch;
     const start = performance.now();
     const { times, now, tracer } = this.options;
-    const span = tracer && spanOfBatch(requests, tracer);
+    const span = tracer && findBatchSpan(requests, tracer);
     const applied = await underSpan(span, () => applyBatch(connection, batch, times, now?.()));
     this.options.onApplied?.(applied, performance.now() - start);
     const settles = applied.outcomes.settles.values();
@@ -93,14 +93,14 @@ export class HoldLanes {
     );
   }
 
-  private laneOf(accountId: string): Lane<LaneItem, Outcome> {
+  private findLane(accountId: string): Lane<LaneItem, Outcome> {
     const lane = this.lanes[accountShard(accountId, this.lanes.length)];
     if (!lane) throw new RangeError('there are no lanes');
     return lane;
   }
 }
 
-function ownerOf(request: LaneItem): string {
+function findOwner(request: LaneItem): string {
   if ('settle' in request) return request.settle.accountId;
   return 'reserve' in request ? request.reserve.accountId : request.sweep;
 }
@@ -114,5 +114,5 @@ function logFields(item: LaneItem): object {
 }
 
 function traceIdIn({ traceparent }: { traceparent?: string }): string | undefined {
-  return traceparent === undefined ? undefined : traceIdOf({ traceparent });
+  return traceparent === undefined ? undefined : readTraceId({ traceparent });
 }

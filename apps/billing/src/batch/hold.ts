@@ -1,7 +1,7 @@
 import type { Attribution } from '#contracts/billing/attribution.js';
 import { ESTIMATED_SOURCES, type TokenUsage } from '#contracts/billing/holds.js';
 import { promptUsage } from '#inference/usage.js';
-import { costOf, type Price } from '#money/price.js';
+import { computeCost, type Price } from '#money/price.js';
 import type { Charge } from '../balance/funds.js';
 
 /**
@@ -73,12 +73,12 @@ export function billableUsage(usage: TokenUsage): TokenUsage {
 }
 
 /** Returns the tokens that budgets of tokens count. */
-export function tokensOf({ promptTokens, outputTokens }: TokenUsage): number {
+export function sumTokens({ promptTokens, outputTokens }: TokenUsage): number {
   return promptTokens + outputTokens;
 }
 
 /** Returns the cost of a usage, at most the hold. `over` is the rest, which no customer pays. */
 export function costWithin(hold: Pick<Hold, 'amount' | 'price'>, usage: TokenUsage): { cost: bigint; over: bigint } {
-  const actual = costOf(usage, hold.price);
+  const actual = computeCost(usage, hold.price);
   return actual > hold.amount ? { cost: hold.amount, over: actual - hold.amount } : { cost: actual, over: 0n };
 }

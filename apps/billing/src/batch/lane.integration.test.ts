@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import type { PgConnection } from '#database/pg-connection.js';
 import { connectPg } from '#database/pg-connection.js';
 import { freePort } from '#testing/nats-server.js';
-import { LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { Lane, type LaneOptions } from './lane.js';
 
 let ledger: LedgerFixture;
@@ -64,7 +64,7 @@ test('a full queue refuses at once, and close finishes the queued items', async 
 });
 
 test('one owner cannot fill the queue: at most its share may wait', async () => {
-  const share = { ownerOf: (item: string) => item, max: 2 };
+  const share = { findOwner: (item: string) => item, max: 2 };
   const lane = newLane<string, string>(async (_, items) => [...items], { queueMax: 8, share });
   const accepted = [lane.push('big'), lane.push('big')];
   await expect(lane.push('big')).rejects.toMatchObject({ name: 'ServiceError', code: 'unavailable' });
@@ -171,9 +171,9 @@ test('connections that break before or after the commit: every hold is charged o
     }
   })();
   const request = async (_: unknown, count: number): Promise<bigint> => {
-    const reserve = reserveOf(customer, 1_000n);
+    const reserve = makeReserve(customer, 1_000n);
     expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
-    const settle = { holdId: reserve.holdId, accountId, reason: 'completed' as const, usage: usageOf(count) };
+    const settle = { holdId: reserve.holdId, accountId, reason: 'completed' as const, usage: makeUsage(count) };
     const outcome = await lanes.settle(settle);
     expect(outcome).toMatchObject({ status: expect.stringMatching(/settled|already/), costPicoUsd: String(count) });
     return BigInt(outcome.costPicoUsd);
@@ -212,9 +212,9 @@ test('a batch whose reply was lost after the commit is answered on the new conne
     return connection;
   };
   const lanes = ledger.newLanes({ connect, lanes: 1 });
-  const reserve = reserveOf(customer, 100n);
+  const reserve = makeReserve(customer, 100n);
   expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
-  const settle = { holdId: reserve.holdId, accountId, reason: 'completed' as const, usage: usageOf(30) };
+  const settle = { holdId: reserve.holdId, accountId, reason: 'completed' as const, usage: makeUsage(30) };
   expect(await lanes.settle(settle)).toEqual({ status: 'already', holdId: reserve.holdId, costPicoUsd: '30' });
   expect(await ledger.account(accountId)).toMatchObject({ topup: '970', topup_held: '0', open_holds: 0 });
 });

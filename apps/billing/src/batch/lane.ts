@@ -12,7 +12,7 @@ export interface LaneOptions<Item, Outcome> {
   batchMax: number;
   queueMax: number;
   /** Limit of the waiting items of one owner, so that no owner can fill the queue. */
-  share?: { ownerOf: (item: Item) => string; max: number };
+  share?: { findOwner: (item: Item) => string; max: number };
   /**
    * Milliseconds that an item may wait. After them, a perishable item in the queue is rejected, and any item whose batch cannot be written.
    */
@@ -112,13 +112,13 @@ export class Lane<Item, Outcome> {
     const { queueMax, share } = this.options;
     if (this.closing) return 'The billing service is stopping.';
     if (this.queue.length >= queueMax) return 'The billing service is overloaded.';
-    if (share && (this.owned.get(share.ownerOf(item)) ?? 0) >= share.max) return 'Too many requests of this account are waiting.';
+    if (share && (this.owned.get(share.findOwner(item)) ?? 0) >= share.max) return 'Too many requests of this account are waiting.';
     return undefined;
   }
 
   /** Adds to the number of queued items of the item's owner. */
   private countFor(item: Item, change: 1 | -1): void {
-    const owner = this.options.share?.ownerOf(item);
+    const owner = this.options.share?.findOwner(item);
     if (owner === undefined) return;
     const count = (this.owned.get(owner) ?? 0) + change;
     if (count > 0) this.owned.set(owner, count);
@@ -151,7 +151,7 @@ export class Lane<Item, Outcome> {
         this.unavailable = false;
         return;
       } catch (error) {
-        if (isFaultOfBatch(error)) return this.runHalves(pending, error);
+        if (isBatchFault(error)) return this.runHalves(pending, error);
         this.dropConnection();
         // A batch that was sent may have been committed, so it is sent again. Items that were not sent are rejected at once.
         const now = performance.now();
@@ -217,7 +217,7 @@ export class Lane<Item, Outcome> {
  * True when an item makes the batch fail: the database refused data (22, 23), a statement (42) or an assertion (P0), or our code threw.
  * False when the database is unreachable, restarting, out of resources or too slow: then the batch is sent again.
  */
-function isFaultOfBatch(error: unknown): boolean {
+function isBatchFault(error: unknown): boolean {
   if (error instanceof ServiceError) return true;
   const code = (error as { code?: unknown }).code;
   if (typeof code !== 'string') return error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;

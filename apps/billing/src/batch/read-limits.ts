@@ -1,5 +1,5 @@
 import type { PgConnection } from '#database/pg-connection.js';
-import { limitedTargets, type RateLimitState, type RateLimitsOfAccount } from '../limits/rate-limit.js';
+import { type AccountRateLimits, limitedTargets, type RateLimitState } from '../limits/rate-limit.js';
 import type { Payer } from '../payer/payer.js';
 import { type Columns, statement } from '../sql/statement.js';
 import type { Hold } from './hold.js';
@@ -36,7 +36,7 @@ export async function readLimits(
   accountIds: readonly string[],
   requests: readonly Payer[],
   openHolds: Iterable<Hold>,
-): Promise<Map<string, RateLimitsOfAccount>> {
+): Promise<Map<string, AccountRateLimits>> {
   const limits = new Map(accountIds.map((accountId) => [accountId, new Map<string, RateLimitState | null>()]));
   const holds = [...openHolds].filter(({ accountId }) => limits.has(accountId));
   for (const payer of [...requests, ...holds])
@@ -45,7 +45,7 @@ export async function readLimits(
   const [{ rows }, tokens] = await Promise.all([READ_LIMITS.execute(connection, targets), READ_TOKENS.execute(connection, holds)]);
   for (const { modelLimits, ...limit } of rows)
     limits.get(limit.accountId)?.set(limit.targetId, { ...limit, ...(modelLimits && { modelLimits }) });
-  const tokensOf = new Map(tokens.rows.map(({ id, ...counted }) => [id, counted]));
-  for (const hold of holds) Object.assign(hold, tokensOf.get(hold.holdId));
+  const tokensById = new Map(tokens.rows.map(({ id, ...counted }) => [id, counted]));
+  for (const hold of holds) Object.assign(hold, tokensById.get(hold.holdId));
   return limits;
 }

@@ -1,21 +1,21 @@
 import type { Attribution } from '#contracts/billing/attribution.js';
 import { ESTIMATED_SOURCES } from '#contracts/billing/holds.js';
-import { allOf, type PgConnection } from '#database/pg-connection.js';
+import { awaitAll, type PgConnection } from '#database/pg-connection.js';
 import type { OutputSource, PromptSource } from '#inference/usage.js';
 import type { Price } from '#money/price.js';
 import { parsePrice } from '#money/price-plan.js';
-import { type FundsRow, fundsOf } from '../balance/funds.js';
+import { type FundsRow, toFunds } from '../balance/funds.js';
 import type { Budgets } from '../budgets/budget.js';
 import { readBudgets } from '../budgets/read-budgets.js';
 import { readValues } from '../budgets/read-values.js';
 import type { RateLimits } from '../limits/rate-limit.js';
-import { rootOf } from '../payer/key-roots.js';
-import { payerOf } from '../payer/payer.js';
+import { selectRoot } from '../payer/key-roots.js';
+import { toPayer } from '../payer/payer.js';
 import { type Columns, statement } from '../sql/statement.js';
 import type { AccountState, Batch, BatchState, KeyState, ProjectState } from './batch.js';
 import type { Hold, ReapedHold } from './hold.js';
 import { readLimits } from './read-limits.js';
-import { sourcesOfRow } from './usage-sources.js';
+import { toUsageSources } from './usage-sources.js';
 
 /*
  * Statements of the hot path find a row by its account and its id, in a LATERAL query per row: a database that is distributed by account
@@ -37,12 +37,12 @@ const HOLD_COLUMNS = `id, account_id, project_id, key_id, (extract(epoch FROM cr
         plan_part::text, grant_id, input_price::text, cached_input_price::text, output_price::text, request_price::text, image_price::text, images,
         cache_write_price::text, cache_write_1h_price::text, attribution, meter_sequence, meter_prompt_tokens,
         meter_cached_tokens, meter_cache_write_tokens, meter_cache_write_1h_tokens, meter_output_tokens, meter_reasoning_tokens, meter_prompt_source, meter_output_source,
-        extract(epoch FROM lease_until)::float8 * 1000 AS lease_until, ${rootOf('key_id')} AS root_key_id`;
+        extract(epoch FROM lease_until)::float8 * 1000 AS lease_until, ${selectRoot('key_id')} AS root_key_id`;
 const SETTLEMENT_COLUMNS = `s.hold_id, (s.cost + coalesce(l.due - l.writeoff, 0))::text AS cost,
         s.reason = 'lease-expired' AND l.hold_id IS NULL AS reaped, s.account_id, s.project_id, s.key_id,
         (extract(epoch FROM s.reserved_at) * 1000)::float8 AS created_at, s.held::text, s.plan_cost::text, s.live_grant_id,
         s.topup_cost::text, s.prompt_tokens::int8 + s.output_tokens AS used_tokens, s.input_price::text, s.cached_input_price::text, s.output_price::text,
-        s.request_price::text, s.image_price::text, s.images, s.cache_write_price::text, s.cache_write_1h_price::text, s.attribution, ${rootOf('s.key_id')} AS root_key_id`;
+        s.request_price::text, s.image_price::text, s.images, s.cache_write_price::text, s.cache_write_1h_price::text, s.attribution, ${selectRoot('s.key_id')} AS root_key_id`;
 
 interface OfPayer {
   id: string;
@@ -119,7 +119,7 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
   const { settles, reserves, sweeps = [] } = batch;
   const accountIds = unique([...settles.map((settle) => settle.accountId), ...reserves.map((reserve) => reserve.accountId), ...sweeps]);
   const holdIds = [...settles, ...reserves].map(({ holdId }) => holdId);
-  const [, accounts, read] = await allOf([
+  const [, accounts, read] = await awaitAll([
     connection.query('BEGIN'),
     LOCK_ACCOUNTS.execute(connection, accountIds),
     READ_BATCH.execute(connection, {
@@ -140,7 +140,7 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
   const budgeted = accounts.rows.filter((row) => row.budget_count > 0).map(({ id }) => id);
   const limited = accounts.rows.filter((row) => row.limit_count > 0).map(({ id }) => id);
   const keys = new Map(found.keys?.map((row) => [row.id, keyState(row)]));
-  const reserved = reserves.map((reserve) => payerOf(reserve, keys.get(reserve.keyId)));
+  const reserved = reserves.map((reserve) => toPayer(reserve, keys.get(reserve.keyId)));
   const payers = [...holds.values(), ...reaped.values(), ...reserved];
   const budgets = budgeted.length > 0 ? await readBudgets(connection, budgeted, payers, moment) : NO_BUDGETS;
   return {
@@ -213,7 +213,7 @@ function accountState(row: AccountRow): AccountState {
     ...(row.budget_count > 0 && { budgetCount: row.budget_count }),
     ...(row.limit_count > 0 && { limitCount: row.limit_count }),
     ...(row.refused_at !== null && { refusedAt: row.refused_at }),
-    funds: fundsOf(row),
+    funds: toFunds(row),
   };
 }
 
@@ -257,7 +257,7 @@ function hold(row: HoldRow): Hold {
     ...(row.amount_tokens !== null && { amountTokens: row.amount_tokens }),
     planPart: BigInt(row.plan_part),
     grantId: row.grant_id,
-    price: priceOf(row),
+    price: toPrice(row),
     ...(row.attribution !== null && { attribution: row.attribution }),
     meter: reading(row),
     leaseUntil: row.lease_until,
@@ -275,7 +275,7 @@ function reading(row: HoldRow): Hold['meter'] {
     ...(row.meter_cache_write_1h_tokens !== null && { cacheWrite1hTokens: row.meter_cache_write_1h_tokens }),
     outputTokens: row.meter_output_tokens,
     reasoningTokens: row.meter_reasoning_tokens,
-    ...(sourcesOfRow({ promptSource, outputSource }) ?? ESTIMATED_SOURCES),
+    ...(toUsageSources({ promptSource, outputSource }) ?? ESTIMATED_SOURCES),
   };
 }
 
@@ -313,7 +313,7 @@ function reapedHold(row: SettlementRow): ReapedHold {
     billed: BigInt(row.cost),
     usedTokens: row.used_tokens,
     charged: { planCost: BigInt(row.plan_cost), liveGrantId: row.live_grant_id, topupCost: BigInt(row.topup_cost) },
-    price: priceOf(row),
+    price: toPrice(row),
   };
 }
 
@@ -328,7 +328,7 @@ interface RarePriceRow {
 
 type PriceRow = RarePriceRow & Pick<SettlementRow, 'input_price' | 'cached_input_price' | 'output_price'>;
 
-function priceOf(row: PriceRow): Price {
+function toPrice(row: PriceRow): Price {
   return parsePrice({
     inputPicoUsd: row.input_price ?? '0',
     cachedInputPicoUsd: row.cached_input_price ?? '0',
@@ -342,8 +342,8 @@ function priceOf(row: PriceRow): Price {
 }
 
 /** Returns ids with the accounts that they are of, each pair once. */
-function pairs<Item extends { accountId: string }>(items: readonly Item[], idOf: (item: Item) => string): OfPayer[] {
-  const found = items.map((item) => ({ id: idOf(item), accountId: item.accountId }));
+function pairs<Item extends { accountId: string }>(items: readonly Item[], readId: (item: Item) => string): OfPayer[] {
+  const found = items.map((item) => ({ id: readId(item), accountId: item.accountId }));
   return [...new Map(found.map((pair) => [`${pair.id} ${pair.accountId}`, pair])).values()];
 }
 

@@ -7,7 +7,7 @@ interface SourceColumns {
 }
 
 /** Returns the sources of a row. Undefined: the row carries no usage. */
-export function sourcesOfRow({ promptSource, outputSource }: SourceColumns): UsageSources | undefined {
+export function toUsageSources({ promptSource, outputSource }: SourceColumns): UsageSources | undefined {
   if (promptSource === null || outputSource === null) return undefined;
   return { promptSource, outputSource } as UsageSources;
 }
@@ -24,9 +24,9 @@ interface UsageColumns extends SourceColumns {
 }
 
 /** Returns the usage of a row; `NO_USAGE` when it carries none. */
-export function usageOfRow(row: UsageColumns): TokenUsage {
+export function toUsage(row: UsageColumns): TokenUsage {
   const { promptTokens, cachedTokens, cacheWriteTokens, cacheWrite1hTokens, outputTokens, reasoningTokens } = row;
-  const sources = sourcesOfRow(row);
+  const sources = toUsageSources(row);
   if (!sources) return NO_USAGE;
   return {
     promptTokens,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { LedgerFixture, usageOf } from '../../test/ledger-fixture.js';
+import { LedgerFixture, makeUsage } from '../../test/ledger-fixture.js';
 import type { BudgetState } from '../budgets/budget.js';
 import type { AccountState, BatchRows, ProjectState, Settlement } from './batch.js';
 import { writeRows } from './write-rows.js';
@@ -36,7 +36,7 @@ const settlement: Settlement = {
   cost: 0n,
   over: 0n,
   charge: { planCost: 0n, liveGrantId: null, endedCost: 0n, topupCost: 0n, forfeit: 0n },
-  usage: usageOf(1),
+  usage: makeUsage(1),
   metered: true,
 };
 const account: AccountState = { accountId: randomUUID(), active: true, openHolds: 0, funds: FUNDS };

@@ -1,4 +1,4 @@
-import { allOf, type PgConnection } from '#database/pg-connection.js';
+import { awaitAll, type PgConnection } from '#database/pg-connection.js';
 import type { BudgetState } from '../budgets/budget.js';
 import { changeValues } from '../budgets/read-values.js';
 import { assignmentsOf, type Change, type Columns, type Inputs, type Statement, statement } from '../sql/statement.js';
@@ -108,6 +108,6 @@ export async function writeRows(connection: PgConnection, rows: BatchRows, now: 
   const changes = rows.settled.length + rows.opened.length + rows.accounts.length + rows.projects.length > 0;
   const write = hasRareColumns(rows) ? WRITE_BATCH_WITH_RARE_COLUMNS : WRITE_BATCH;
   const written = changes ? write.execute(connection, batch) : undefined;
-  await allOf([...others, written ?? Promise.resolve(undefined), connection.query('COMMIT')]);
+  await awaitAll([...others, written ?? Promise.resolve(undefined), connection.query('COMMIT')]);
   return (await written)?.rows[0]?.version;
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PgConnection } from '#database/pg-connection.js';
-import { type Customer, LedgerFixture, reserveOf, TIMES } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, TIMES } from '../../test/ledger-fixture.js';
 import { windowAt } from '../calendar/budget-window.js';
 import { Reaper } from '../holds/reaper.js';
 import { beginDueWindows } from './begin-due-windows.js';
@@ -60,7 +60,7 @@ test('the reaper begins the next window without a request, and once', async () =
 test('one that a request has begun has its event from there', async () => {
   const customer = await ledger.customer({ topup: 100n });
   await overdue(customer, { unit: 'tokens' });
-  expect(await ledger.newLanes().reserve(reserveOf(customer, 10n))).toMatchObject({ status: 'held' });
+  expect(await ledger.newLanes().reserve(makeReserve(customer, 10n))).toMatchObject({ status: 'held' });
   await beginDueWindows(connection);
   expect(await events(customer)).toMatchObject([{ kind: 'budget-reset', payload: { limitTokens: 100, spentTokens: 70 } }]);
 });
@@ -70,7 +70,7 @@ test('a budget of users and one whose windows an operator changes have no such e
   const { accountId, projectId } = customer;
   await overdue(customer, { dimension: 'user' });
   await beginDueWindows(connection);
-  const reserve = { ...reserveOf(customer, 10n), attribution: { user: 'alice' } };
+  const reserve = { ...makeReserve(customer, 10n), attribution: { user: 'alice' } };
   expect(await ledger.newLanes().reserve(reserve)).toMatchObject({ status: 'held' });
   await overdue(customer);
   await setBudget(ledger.prisma, { accountId, projectId, period: 'day', timeZone: 'Asia/Tokyo', limitPicoUsd: '100' });

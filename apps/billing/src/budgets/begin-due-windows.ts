@@ -23,7 +23,7 @@ export async function beginDueWindows(connection: PgConnection): Promise<void> {
   let failure: Error | undefined;
   for (const { account_id: accountId } of rows) {
     try {
-      await beginWindowsOf(connection, accountId);
+      await beginAccountWindows(connection, accountId);
     } catch (error) {
       failure ??= new Error(`beginning the windows of account ${accountId} failed`, { cause: error });
     }
@@ -31,7 +31,7 @@ export async function beginDueWindows(connection: PgConnection): Promise<void> {
   if (failure) throw failure;
 }
 
-async function beginWindowsOf(connection: PgConnection, accountId: string): Promise<void> {
+async function beginAccountWindows(connection: PgConnection, accountId: string): Promise<void> {
   await inTransaction(connection, async () => {
     await connection.query('SELECT FROM billing.account WHERE id = $1 FOR NO KEY UPDATE', [accountId]);
     const { rows } = await connection.query<BudgetRow & { now: number }>(READ_WINDOWS, [accountId]);

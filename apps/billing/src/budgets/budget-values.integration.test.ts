@@ -1,6 +1,6 @@
 import type { BudgetSetRequest } from '#contracts/billing/budgets.js';
 import type { ReserveRequest } from '#contracts/billing/holds.js';
-import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import type { HoldLanes } from '../batch/hold-lanes.js';
 import { listBudgets, removeBudget, setBudget } from './budgets.js';
 import { listBudgetValues } from './list-values.js';
@@ -20,11 +20,11 @@ function set({ accountId }: Customer, request: Partial<BudgetSetRequest>) {
 }
 
 function reserveFor(customer: Customer, user: string | undefined, amount: bigint, team = 'search'): ReserveRequest {
-  return { ...reserveOf(customer, amount), attribution: { ...(user !== undefined && { user }), 'tag:team': team } };
+  return { ...makeReserve(customer, amount), attribution: { ...(user !== undefined && { user }), 'tag:team': team } };
 }
 
 async function settle(lanes: HoldLanes, { accountId }: Customer, { holdId }: ReserveRequest, cost: number) {
-  return lanes.settle({ holdId, accountId, reason: 'completed', usage: usageOf(cost) });
+  return lanes.settle({ holdId, accountId, reason: 'completed', usage: makeUsage(cost) });
 }
 
 async function used({ accountId }: Customer, budgetId: string): Promise<string[]> {
@@ -96,8 +96,8 @@ describe('a budget of one user', () => {
         await settle(lanes, customer, reserve, 5);
       }
     }
-    const told = ['budget-threshold 50 alice 50', 'budget-threshold 80 alice 80', 'budget-threshold 100 alice 100'];
-    expect(await events(customer)).toEqual(told);
+    const expected = ['budget-threshold 50 alice 50', 'budget-threshold 80 alice 80', 'budget-threshold 100 alice 100'];
+    expect(await events(customer)).toEqual(expected);
   });
 
   test('tells several thresholds that one settlement passes, and a request that it could never cover', async () => {
@@ -108,8 +108,8 @@ describe('a budget of one user', () => {
     await lanes.reserve(reserve);
     await settle(lanes, customer, reserve, 30);
     expect(await lanes.reserve(reserveFor(customer, 'alice', 71n))).toMatchObject({ budget: { value: 'alice', leftPicoUsd: '70' } });
-    const told = ['budget-threshold 10 alice 30', 'budget-threshold 20 alice 30', 'budget-exhausted alice 30'];
-    expect(await events(customer)).toEqual(told);
+    const expected = ['budget-threshold 10 alice 30', 'budget-threshold 20 alice 30', 'budget-exhausted alice 30'];
+    expect(await events(customer)).toEqual(expected);
   });
 
   test('tells the thresholds that another limit passes, and again those that a higher one takes back', async () => {

@@ -4,7 +4,7 @@ export interface ValueCount {
   held: bigint;
 }
 
-/** By `nameOf`. Values that count nothing yet are absent. */
+/** By `valueKey`. Values that count nothing yet are absent. */
 export type ValueCounts = ReadonlyMap<string, ValueCount>;
 
 /** Change that a batch makes to a row of `billing.budget_value`. */
@@ -19,6 +19,6 @@ export interface ValueChange extends ValueCount {
   nextThreshold: bigint | null;
 }
 
-export function nameOf({ budgetId }: { budgetId: string }, value: string): string {
+export function valueKey({ budgetId }: { budgetId: string }, value: string): string {
   return `${budgetId} ${value}`;
 }

@@ -108,19 +108,19 @@ export function inUnit<Name extends string>(unit: BudgetUnit, amounts: Readonly<
   return Object.fromEntries(named) as InUnit<Name>;
 }
 
-/** Budgets of one account by `targetOf`. A target without budgets has an empty list, an unknown one none. */
-export type BudgetsOfAccount = ReadonlyMap<string, readonly BudgetState[]>;
+/** Budgets of one account by `budgetTarget`. A target without budgets has an empty list, an unknown one none. */
+export type AccountBudgets = ReadonlyMap<string, readonly BudgetState[]>;
 
 /** Budgets by account. Accounts without budgets are absent. */
-export type Budgets = ReadonlyMap<string, BudgetsOfAccount>;
+export type Budgets = ReadonlyMap<string, AccountBudgets>;
 
 /** The id of the key or project whose requests a budget counts, or `account`. */
-export function targetOf({ projectId, keyId }: Pick<BudgetState, 'projectId' | 'keyId'>): string {
+export function budgetTarget({ projectId, keyId }: Pick<BudgetState, 'projectId' | 'keyId'>): string {
   return keyId ?? projectId ?? 'account';
 }
 
 /** Returns the targets whose budgets count the request, the widest first. */
-export function targetsOf({ projectId, rootKeyId }: Payer): string[] {
+export function budgetTargets({ projectId, rootKeyId }: Payer): string[] {
   return ['account', projectId, rootKeyId];
 }
 
@@ -133,11 +133,11 @@ export interface CountingBudget {
 const NONE: readonly CountingBudget[] = [];
 
 /** Returns the budgets that count the request, those of the account first. */
-export function budgetsOf(budgets: Budgets, payer: Payer): readonly CountingBudget[] {
+export function findBudgets(budgets: Budgets, payer: Payer): readonly CountingBudget[] {
   const ofAccount = budgets.get(payer.accountId);
   if (!ofAccount) return NONE;
   const counting: CountingBudget[] = [];
-  for (const target of targetsOf(payer)) {
+  for (const target of budgetTargets(payer)) {
     for (const budget of ofAccount.get(target) ?? []) {
       if (budget.dimension === undefined) {
         counting.push({ budget });
@@ -151,17 +151,17 @@ export function budgetsOf(budgets: Budgets, payer: Payer): readonly CountingBudg
 }
 
 /** True for a budget of each user or each value of a tag. Any other has one sum, and announces thresholds. */
-export function isOfEach({ dimension, value }: { dimension?: string | null; value?: string | null }): boolean {
+export function isPerValue({ dimension, value }: { dimension?: string | null; value?: string | null }): boolean {
   return typeof dimension === 'string' && typeof value !== 'string';
 }
 
 /** Returns the budgets that count the hold's amount and cost: those in whose window it was opened. */
-export function budgetsOfHold(budgets: Budgets, hold: Payer & { createdAt: number }): readonly CountingBudget[] {
-  return budgetsOf(budgets, hold).filter(({ budget }) => budget.windowStart <= hold.createdAt);
+export function findHoldBudgets(budgets: Budgets, hold: Payer & { createdAt: number }): readonly CountingBudget[] {
+  return findBudgets(budgets, hold).filter(({ budget }) => budget.windowStart <= hold.createdAt);
 }
 
 /** Returns the amount that a hold may still take. Zero when the limit was lowered below the amount spent. */
-export function leftOf({ budget: { limit }, spent, held }: BudgetUse): bigint {
+export function computeLeft({ budget: { limit }, spent, held }: BudgetUse): bigint {
   const left = limit - spent - held;
   return left > 0n ? left : 0n;
 }
@@ -177,7 +177,7 @@ export interface BudgetUse extends CountingBudget {
  * which the client may not know; then the one that resets last wins, since the request must wait for it.
  */
 export function exceededBudget(uses: readonly BudgetUse[], amounts: Amounts): ExceededBudget | undefined {
-  const exceeded = uses.filter((use) => amountIn(use.budget, amounts) > leftOf(use));
+  const exceeded = uses.filter((use) => amountIn(use.budget, amounts) > computeLeft(use));
   if (exceeded.length === 0) return undefined;
   const ofAll = exceeded.filter(({ value }) => value === undefined);
   const named = ofAll.length > 0 ? ofAll : exceeded;
@@ -189,13 +189,13 @@ export function exceededBudget(uses: readonly BudgetUse[], amounts: Amounts): Ex
     keyId,
     ...(dimension !== undefined && { dimension, value: last.value }),
     period,
-    ...inUnit(unit, { limit, spent: last.spent, held: last.held, left: leftOf(last) }),
+    ...inUnit(unit, { limit, spent: last.spent, held: last.held, left: computeLeft(last) }),
     resetsAt: renderMoment(windowEnd),
   };
 }
 
 /** Renders the budget of an event, with what it has spent. */
-export function payloadOf(
+export function renderPayload(
   { budgetId, projectId, keyId, dimension, value, period, unit, limit, windowStart, windowEnd }: BudgetState,
   spent: bigint,
 ) {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Budget, BudgetSetRequest } from '#contracts/billing/budgets.js';
 import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
-import { type Customer, LedgerFixture, PRICE, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage, PRICE } from '../../test/ledger-fixture.js';
 import { createProject } from '../accounts/projects.js';
 import type { HoldLanes } from '../batch/hold-lanes.js';
 import { listBudgets, removeBudget, setBudget } from './budgets.js';
@@ -23,14 +23,14 @@ function of(customer: Customer, level: Level): Pick<BudgetSetRequest, 'accountId
   return { accountId, ...(level !== 'account' && { projectId }), ...(level === 'key' && { keyId }) };
 }
 
-async function budgetOf({ accountId }: Customer): Promise<Budget> {
+async function readBudget({ accountId }: Customer): Promise<Budget> {
   const { budgets } = await listBudgets(ledger.prisma, { accountId });
   return budgets[0] as Budget;
 }
 
 async function settle(lanes: HoldLanes, customer: Customer, holdId: string, cost: bigint) {
   const { accountId } = customer;
-  return lanes.settle({ holdId, accountId, reason: 'completed', usage: usageOf(Number(cost)) });
+  return lanes.settle({ holdId, accountId, reason: 'completed', usage: makeUsage(Number(cost)) });
 }
 
 describe('a budget', () => {
@@ -143,7 +143,7 @@ describe('a budget', () => {
   test.each(LEVELS)('of %s that is set later counts what was spent and what is held', async (level) => {
     const customer = await ledger.customer({ topup: 1_000n });
     const lanes = ledger.newLanes();
-    const [settled, open] = [reserveOf(customer, 100n), reserveOf(customer, 30n)];
+    const [settled, open] = [makeReserve(customer, 100n), makeReserve(customer, 30n)];
     for (const reserve of [settled, open]) await lanes.reserve(reserve);
     await settle(lanes, customer, settled.holdId, 70n);
     const project = await createProject(
@@ -165,16 +165,16 @@ describe('a budget', () => {
       ['70', '30'],
       ['70', '30'],
     ]);
-    expect(await lanes.reserve(reserveOf(customer, 51n))).toMatchObject({ status: 'refused', budget: { leftPicoUsd: '50' } });
+    expect(await lanes.reserve(makeReserve(customer, 51n))).toMatchObject({ status: 'refused', budget: { leftPicoUsd: '50' } });
     await settle(lanes, customer, open.holdId, 1n);
-    expect(await lanes.reserve(reserveOf(customer, 79n))).toMatchObject({ status: 'held' });
+    expect(await lanes.reserve(makeReserve(customer, 79n))).toMatchObject({ status: 'held' });
   });
 
   test('that is set while requests run is exact', async () => {
     const customer = await ledger.customer({ topup: 100_000n });
     const lanes = ledger.newLanes({ batchMax: 3 });
     const requests = Array.from({ length: 60 }, async (_, count) => {
-      const reserve = reserveOf(customer, 100n);
+      const reserve = makeReserve(customer, 100n);
       await lanes.reserve(reserve);
       await settle(lanes, customer, reserve.holdId, BigInt(count));
     });
@@ -193,7 +193,7 @@ describe('a budget', () => {
   test('in another time zone has another window, counted anew', async () => {
     const customer = await ledger.customer({ topup: 1_000n });
     const lanes = ledger.newLanes();
-    const reserve = reserveOf(customer, 100n);
+    const reserve = makeReserve(customer, 100n);
     await lanes.reserve(reserve);
     await settle(lanes, customer, reserve.holdId, 70n);
     const set = (timeZone?: string) => setBudget(ledger.prisma, { ...of(customer, 'key'), period: 'month', limitPicoUsd: '100', timeZone });
@@ -221,7 +221,7 @@ describe.each(LEVELS)('500 requests at once on a budget of $1 of one %s, over tw
         // Up to a cent; a third costs all that it holds.
         const amount = smallest + BigInt(count) * 9_999_983n;
         const cost = count % 3 === 0 ? amount : amount / 3n;
-        const reserve = largeReserveOf(customer, amount);
+        const reserve = makeLargeReserve(customer, amount);
         if ((await lanes.reserve(reserve)).status !== 'held') return 0n;
         await settleLarge(lanes, customer, reserve.holdId, cost);
         return cost;
@@ -233,13 +233,13 @@ describe.each(LEVELS)('500 requests at once on a budget of $1 of one %s, over tw
     // Nothing else runs: requests are admitted as long as they fit.
     let outcome: ReserveOutcome;
     for (;;) {
-      const reserve = largeReserveOf(customer, smallest);
+      const reserve = makeLargeReserve(customer, smallest);
       outcome = await replicas[0].reserve(reserve);
       if (outcome.status !== 'held') break;
       await settleLarge(replicas[0], customer, reserve.holdId, smallest);
       spent += smallest;
     }
-    const { budgetId, limitPicoUsd, resetsAt } = await budgetOf(customer);
+    const { budgetId, limitPicoUsd, resetsAt } = await readBudget(customer);
     const { projectId = null, keyId = null } = of(customer, level);
     expect(USD - spent).toBeLessThan(smallest);
     expect(outcome).toEqual({
@@ -255,7 +255,7 @@ describe.each(LEVELS)('500 requests at once on a budget of $1 of one %s, over tw
     });
     // Another key is refused only by a budget of the account or the project.
     const other = { ...customer, keyId: await addKey(customer) };
-    expect(await replicas[0].reserve(reserveOf(other, smallest))).toMatchObject({ status: level === 'key' ? 'held' : 'refused' });
+    expect(await replicas[0].reserve(makeReserve(other, smallest))).toMatchObject({ status: level === 'key' ? 'held' : 'refused' });
   });
 });
 
@@ -271,13 +271,13 @@ async function addKey({ projectId }: Customer): Promise<string> {
 
 const OUTPUT_PRICE = 1_000_000n;
 
-function largeReserveOf(customer: Customer, amount: bigint): ReserveRequest {
-  return { ...reserveOf(customer, amount), price: { ...PRICE, outputPicoUsd: String(OUTPUT_PRICE) } };
+function makeLargeReserve(customer: Customer, amount: bigint): ReserveRequest {
+  return { ...makeReserve(customer, amount), price: { ...PRICE, outputPicoUsd: String(OUTPUT_PRICE) } };
 }
 
-/** Settles a hold of `largeReserveOf`. */
+/** Settles a hold of `makeLargeReserve`. */
 async function settleLarge(lanes: HoldLanes, customer: Customer, holdId: string, cost: bigint): Promise<void> {
-  const usage = usageOf(Number(cost % OUTPUT_PRICE), Number(cost / OUTPUT_PRICE));
+  const usage = makeUsage(Number(cost % OUTPUT_PRICE), Number(cost / OUTPUT_PRICE));
   await lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage });
 }
 
@@ -289,13 +289,13 @@ test('of several budgets all must allow a request, and a refusal names the one t
   await set('account', 'day', '100');
   const total = await set('project', 'total', '90');
   await set('key', 'month', '80');
-  expect(await lanes.reserve(reserveOf(customer, 70n))).toMatchObject({ status: 'held' });
-  expect(await lanes.reserve(reserveOf(customer, 31n))).toMatchObject({
+  expect(await lanes.reserve(makeReserve(customer, 70n))).toMatchObject({ status: 'held' });
+  expect(await lanes.reserve(makeReserve(customer, 31n))).toMatchObject({
     code: 'insufficient_balance',
     budget: { budgetId: total.budgetId },
   });
-  expect(await lanes.reserve(reserveOf(customer, 11n))).toMatchObject({ code: 'insufficient_balance', budget: { period: 'month' } });
-  expect(await lanes.reserve(reserveOf(customer, 10n))).toMatchObject({ status: 'held' });
+  expect(await lanes.reserve(makeReserve(customer, 11n))).toMatchObject({ code: 'insufficient_balance', budget: { period: 'month' } });
+  expect(await lanes.reserve(makeReserve(customer, 10n))).toMatchObject({ status: 'held' });
 });
 
 test('a lowered limit refuses from then on, except what costs nothing; running requests are settled', async () => {
@@ -303,16 +303,16 @@ test('a lowered limit refuses from then on, except what costs nothing; running r
   const lanes = ledger.newLanes();
   const set = (limitPicoUsd: string) => setBudget(ledger.prisma, { ...of(customer, 'project'), period: 'week', limitPicoUsd });
   await set('100');
-  const running = reserveOf(customer, 60n);
+  const running = makeReserve(customer, 60n);
   await lanes.reserve(running);
   await set('10');
-  expect(await lanes.reserve(reserveOf(customer, 1n))).toMatchObject({
+  expect(await lanes.reserve(makeReserve(customer, 1n))).toMatchObject({
     status: 'refused',
     budget: { limitPicoUsd: '10', leftPicoUsd: '0' },
   });
-  expect(await lanes.reserve(reserveOf(customer, 0n))).toMatchObject({ status: 'held' });
+  expect(await lanes.reserve(makeReserve(customer, 0n))).toMatchObject({ status: 'held' });
   expect(await settle(lanes, customer, running.holdId, 55n)).toMatchObject({ costPicoUsd: '55' });
-  expect(await budgetOf(customer)).toMatchObject({ spentPicoUsd: '55', heldPicoUsd: '0' });
+  expect(await readBudget(customer)).toMatchObject({ spentPicoUsd: '55', heldPicoUsd: '0' });
 });
 
 describe('at the reset', () => {
@@ -326,15 +326,15 @@ describe('at the reset', () => {
   test('the budget is whole again, and what was held before counts in the old window', async () => {
     const customer = await ledger.customer({ topup: 1_000n });
     const { clock, lanes, reset } = await beforeReset(customer, '100');
-    const [settled, open] = [reserveOf(customer, 60n), reserveOf(customer, 40n)];
+    const [settled, open] = [makeReserve(customer, 60n), makeReserve(customer, 40n)];
     for (const reserve of [settled, open]) await lanes.reserve(reserve);
     await settle(lanes, customer, settled.holdId, 50n);
     clock.now = reset - 1;
-    expect(await lanes.reserve(reserveOf(customer, 11n))).toMatchObject({ status: 'refused' });
+    expect(await lanes.reserve(makeReserve(customer, 11n))).toMatchObject({ status: 'refused' });
     clock.now = reset;
-    expect(await lanes.reserve(reserveOf(customer, 100n))).toMatchObject({ status: 'held' });
+    expect(await lanes.reserve(makeReserve(customer, 100n))).toMatchObject({ status: 'held' });
     expect(await settle(lanes, customer, open.holdId, 39n)).toMatchObject({ costPicoUsd: '39' });
-    expect(await budgetOf(customer)).toMatchObject({
+    expect(await readBudget(customer)).toMatchObject({
       ...{ spentPicoUsd: '0', heldPicoUsd: '100' },
       windowStart: new Date(reset).toISOString(),
     });
@@ -343,17 +343,17 @@ describe('at the reset', () => {
   test('a hold that the reaper ends counts in its own window', async () => {
     const customer = await ledger.customer({ topup: 1_000n });
     const { clock, lanes, reset } = await beforeReset(customer, '100');
-    const { holdId, accountId } = reserveOf(customer, 60n);
-    await lanes.reserve(reserveOf(customer, 60n, holdId));
+    const { holdId, accountId } = makeReserve(customer, 60n);
+    await lanes.reserve(makeReserve(customer, 60n, holdId));
     clock.now = reset + 3_600_000;
     expect(await lanes.settle({ holdId, accountId, reason: 'lease-expired' })).toMatchObject({ status: 'settled' });
-    expect(await lanes.reserve(reserveOf(customer, 100n))).toMatchObject({ status: 'held' });
+    expect(await lanes.reserve(makeReserve(customer, 100n))).toMatchObject({ status: 'held' });
   });
 
   test('a clock that is set back begins the window earlier, and no hold is counted twice or lost', async () => {
     const customer = await ledger.customer({ topup: 1_000n });
     const { clock, lanes, reset } = await beforeReset(customer, '100');
-    const [first, second, third] = [30n, 20n, 40n].map((amount) => reserveOf(customer, amount)) as [
+    const [first, second, third] = [30n, 20n, 40n].map((amount) => makeReserve(customer, amount)) as [
       ReserveRequest,
       ReserveRequest,
       ReserveRequest,
@@ -363,10 +363,10 @@ describe('at the reset', () => {
     await lanes.reserve(second);
     clock.now = reset - 2_000;
     await lanes.reserve(third);
-    expect(await budgetOf(customer)).toMatchObject({ heldPicoUsd: '90', resetsAt: new Date(reset + 86_400_000).toISOString() });
-    expect(await lanes.reserve(reserveOf(customer, 11n))).toMatchObject({ status: 'refused', budget: { leftPicoUsd: '10' } });
+    expect(await readBudget(customer)).toMatchObject({ heldPicoUsd: '90', resetsAt: new Date(reset + 86_400_000).toISOString() });
+    expect(await lanes.reserve(makeReserve(customer, 11n))).toMatchObject({ status: 'refused', budget: { leftPicoUsd: '10' } });
     for (const { holdId } of [first, second, third]) await settle(lanes, customer, holdId, 5n);
-    expect(await budgetOf(customer)).toMatchObject({ spentPicoUsd: '15', heldPicoUsd: '0' });
+    expect(await readBudget(customer)).toMatchObject({ spentPicoUsd: '15', heldPicoUsd: '0' });
   });
 });
 
@@ -376,8 +376,8 @@ describe('a late settlement', () => {
     const budget = await setBudget(ledger.prisma, { ...of(customer, 'account'), period: 'day', limitPicoUsd });
     const clock = { now: Date.parse(budget.resetsAt ?? '') - 7_200_000 };
     const lanes = ledger.newLanes({ now: () => clock.now });
-    const { holdId, accountId } = reserveOf(customer, 100n);
-    await lanes.reserve(reserveOf(customer, 100n, holdId));
+    const { holdId, accountId } = makeReserve(customer, 100n);
+    await lanes.reserve(makeReserve(customer, 100n, holdId));
     clock.now += 3_600_000;
     await lanes.settle({ holdId, accountId, reason: 'lease-expired' });
     return { clock, lanes, holdId };
@@ -388,10 +388,10 @@ describe('a late settlement', () => {
   test('charges what the budget has left, and the rest is written off', async () => {
     const customer = await ledger.customer({ topup: 1_000n });
     const { lanes, holdId } = await reaped(customer, '150');
-    await lanes.reserve(reserveOf(customer, 120n));
+    await lanes.reserve(makeReserve(customer, 120n));
     expect(await settle(lanes, customer, holdId, 80n)).toMatchObject({ status: 'settled', costPicoUsd: '30' });
     expect(await writtenOff(holdId)).toEqual([{ due: '80', writeoff: '50' }]);
-    expect(await budgetOf(customer)).toMatchObject({ spentPicoUsd: '30', heldPicoUsd: '120' });
+    expect(await readBudget(customer)).toMatchObject({ spentPicoUsd: '30', heldPicoUsd: '120' });
   });
 
   test('after the reset charges nothing more', async () => {
@@ -400,6 +400,6 @@ describe('a late settlement', () => {
     clock.now += 7_200_000;
     expect(await settle(lanes, customer, holdId, 80n)).toMatchObject({ status: 'settled', costPicoUsd: '0' });
     expect(await writtenOff(holdId)).toEqual([{ due: '80', writeoff: '80' }]);
-    expect(await budgetOf(customer)).toMatchObject({ spentPicoUsd: '0', heldPicoUsd: '0' });
+    expect(await readBudget(customer)).toMatchObject({ spentPicoUsd: '0', heldPicoUsd: '0' });
   });
 });

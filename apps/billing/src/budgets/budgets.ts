@@ -15,8 +15,8 @@ import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
 import { requireAccount } from '../accounts/accounts.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { type BudgetWindow, isTimeZone, isWithin } from '../calendar/budget-window.js';
-import { type Level, levelOf } from '../limits/operator-limits.js';
-import { type BudgetSettings, budgetState, budgetWindowAt, isOfEach, payloadOf, renderMoment } from './budget.js';
+import { findLevel, type Level } from '../limits/operator-limits.js';
+import { type BudgetSettings, budgetState, budgetWindowAt, isPerValue, renderMoment, renderPayload } from './budget.js';
 import { highestReached, newlyPassed } from './budget-thresholds.js';
 import { type Counted, countHeld, countSpent, countSpentSince, type SpentBefore } from './count-spent.js';
 import { addSpentValues, addValuesSince } from './count-values.js';
@@ -44,16 +44,16 @@ const START_DAYS: Readonly<Record<BudgetPeriod, number>> = { day: 1, week: 7, mo
 export async function setBudget(prisma: PrismaClient, request: BudgetSetRequest, author: Author = OWN_AUTHOR): Promise<Budget> {
   checkFields(request);
   const { period } = request;
-  const counted = await targetOf(prisma, request);
+  const counted = await readTarget(prisma, request);
   // Tells what to count before the account is locked.
   const known = await findBudget(prisma, counted, period);
   const settings = settingsAfter(known, request);
   const change: Change = {
     ...{ counted, period, settings, limit: String(request.limitTokens ?? request.limitPicoUsd) },
-    ...{ window: budgetWindowAt({ period, ...settings }, await clockOf(prisma)) },
-    ...{ createOnly: request.createOnly === true, level: levelOf(author) },
+    ...{ window: budgetWindowAt({ period, ...settings }, await readClock(prisma)) },
+    ...{ createOnly: request.createOnly === true, level: findLevel(author) },
   };
-  if (counted.dimension !== null) return setBudgetOfValues(prisma, change, known?.id, author);
+  if (counted.dimension !== null) return setValueBudget(prisma, change, known?.id, author);
   const before = hasWindows(known, settings) ? undefined : await countSpent(prisma, counted, change.window);
   return audited(prisma, 'billing', author, async (tx) => {
     const now = await lockAccount(tx, counted.accountId);
@@ -70,7 +70,7 @@ function settingsAfter(known: StoredBudget | undefined, request: BudgetSetReques
   return {
     timeZone: request.timeZone ?? timeZone,
     startDay: request.startDay ?? startDay,
-    thresholds: isOfEach(request) ? [] : request.thresholds ? [...new Set(request.thresholds)].sort((a, b) => a - b) : thresholds,
+    thresholds: isPerValue(request) ? [] : request.thresholds ? [...new Set(request.thresholds)].sort((a, b) => a - b) : thresholds,
   };
 }
 
@@ -87,7 +87,7 @@ function checkFields(request: BudgetSetRequest): void {
   if (request.value !== undefined && request.dimension === undefined) {
     throw invalid('value is one of a dimension, which is missing', 'dimension');
   }
-  if (request.thresholds?.length && isOfEach(request)) {
+  if (request.thresholds?.length && isPerValue(request)) {
     throw invalid('a budget of each user or each value of a tag has no thresholds', 'thresholds');
   }
 }
@@ -98,10 +98,10 @@ function hasWindows(row: StoredBudget | undefined, { timeZone, startDay }: Budge
 }
 
 /** Sets a budget of users or tags. `knownId` names the budget that was there before the account is locked. */
-async function setBudgetOfValues(prisma: PrismaClient, change: Change, knownId: string | undefined, author: Author): Promise<Budget> {
+async function setValueBudget(prisma: PrismaClient, change: Change, knownId: string | undefined, author: Author): Promise<Budget> {
   const { counted, period, settings } = change;
   return audited(prisma, 'billing', author, async (tx) => {
-    const window = period === 'total' ? { ...change.window, windowStart: await clockOf(tx) } : change.window;
+    const window = period === 'total' ? { ...change.window, windowStart: await readClock(tx) } : change.window;
     const added = { ...counted, dimension: counted.dimension ?? '', budgetId: randomUUID(), window };
     const snapshot = knownId === undefined ? await addSpentValues(tx, added) : undefined;
     const now = await lockAccount(tx, counted.accountId);
@@ -148,7 +148,7 @@ async function setLimit(
   { limit, settings: { thresholds }, level }: Change,
 ): Promise<StoredBudget> {
   const { setBy, operatorLimit } = operatorLimitAfter(row, { limit, level });
-  return only(
+  return selectCovered(
     await tx.$queryRaw<StoredBudget[]>`UPDATE billing.budget b SET limit_amount = ${limit}::numeric, thresholds = ${thresholds}::int2[],
       set_by = ${setBy}, operator_limit = ${operatorLimit}::numeric WHERE id = ${row.id}::uuid RETURNING ${STORED_COLUMNS}`,
   );
@@ -176,9 +176,9 @@ async function beginBudget(
   const spent = String(await countSpentSince(tx, counted, window, before));
   const held = String(await countHeld(tx, counted, window));
   if (!row) return addBudget(tx, change, randomUUID(), { spent, held });
-  const [start, end] = boundsOf(window);
+  const [start, end] = windowBounds(window);
   const { setBy, operatorLimit } = operatorLimitAfter(row, { limit, level });
-  return only(
+  return selectCovered(
     await tx.$queryRaw<StoredBudget[]>`UPDATE billing.budget b SET set_by = ${setBy}, operator_limit = ${operatorLimit}::numeric,
       time_zone = ${settings.timeZone}, start_day = ${settings.startDay}::int2, limit_amount = ${limit}::numeric, spent = ${spent}::numeric,
       held = ${held}::numeric, thresholds = ${settings.thresholds}::int2[], passed = 0, window_start = ${start}::timestamptz,
@@ -193,12 +193,12 @@ async function addBudget(
   { spent, held }: { spent: string; held: string },
 ): Promise<StoredBudget> {
   const { accountId, projectId, keyId, dimension, value, unit } = counted;
-  const [start, end] = boundsOf(window);
+  const [start, end] = windowBounds(window);
   const budgets = await tx.$queryRaw<{ count: number }[]>`SELECT budget_count AS count FROM billing.account WHERE id = ${accountId}::uuid`;
   if ((budgets[0]?.count ?? 0) >= BUDGETS_MAX) {
     throw new ServiceError('conflict', `The account has ${BUDGETS_MAX} budgets, which is the most.`, 'accountId');
   }
-  return only(
+  return selectCovered(
     await tx.$queryRaw<StoredBudget[]>`INSERT INTO billing.budget AS b
       (id, account_id, project_id, key_id, dimension, value, period, time_zone, limit_amount, spent, held, window_start, window_end,
         thresholds, start_day, unit, set_by)
@@ -209,11 +209,11 @@ async function addBudget(
 }
 
 /** The row that a statement of one budget returns. */
-function only(rows: StoredBudget[]): StoredBudget {
+function selectCovered(rows: StoredBudget[]): StoredBudget {
   return rows[0] as StoredBudget;
 }
 
-function boundsOf({ windowStart, windowEnd }: BudgetWindow): [start: string, end: string] {
+function windowBounds({ windowStart, windowEnd }: BudgetWindow): [start: string, end: string] {
   return [renderMoment(windowStart) ?? '-infinity', renderMoment(windowEnd) ?? 'infinity'];
 }
 
@@ -222,7 +222,7 @@ async function passThresholds(tx: Prisma.TransactionClient, row: StoredBudget, n
   const budget = budgetState(row);
   if (budget.windowEnd <= now) return;
   for (const percent of newlyPassed(budget, budget.spent)) {
-    const payload = JSON.stringify({ percent, ...payloadOf(budget, budget.spent) });
+    const payload = JSON.stringify({ percent, ...renderPayload(budget, budget.spent) });
     await tx.$executeRaw`INSERT INTO billing.money_event (account_id, kind, payload)
       VALUES (${budget.accountId}::uuid, 'budget-threshold', ${payload}::jsonb)`;
   }
@@ -254,7 +254,7 @@ export async function removeBudget(prisma: PrismaClient, request: BudgetRemoveRe
     const [row] = await tx.$queryRaw<StoredBudget[]>`SELECT ${STORED_COLUMNS} FROM billing.budget b
       WHERE account_id = ${accountId}::uuid AND id = ${budgetId}::uuid`;
     if (!row) throw noSuchBudget();
-    requireRemovable(row, levelOf(author));
+    requireRemovable(row, findLevel(author));
     await tx.$executeRaw`DELETE FROM billing.budget WHERE id = ${budgetId}::uuid`;
     return { result: renderBudget(row, now), change: describeChange(row, undefined) };
   });
@@ -278,10 +278,10 @@ async function findBudget(
 /** Locks the account, and returns the database's clock. */
 async function lockAccount(tx: Prisma.TransactionClient, accountId: string): Promise<number> {
   await tx.$queryRaw`SELECT FROM billing.account WHERE id = ${accountId}::uuid FOR NO KEY UPDATE`;
-  return clockOf(tx);
+  return readClock(tx);
 }
 
-async function clockOf(tx: Prisma.TransactionClient): Promise<number> {
+async function readClock(tx: Prisma.TransactionClient): Promise<number> {
   const rows = await tx.$queryRaw<{ now: number }[]>`SELECT ${CLOCK} AS now`;
   return rows[0]?.now ?? Number.NaN;
 }
@@ -293,7 +293,7 @@ interface Target extends Counted {
 }
 
 /** Returns the target of a request. The budget of a key has the project of the key, and is of the first key of its rotations. */
-async function targetOf(prisma: PrismaClient, request: BudgetSetRequest): Promise<Target> {
+async function readTarget(prisma: PrismaClient, request: BudgetSetRequest): Promise<Target> {
   const { accountId, projectId, keyId } = request;
   const unit: BudgetUnit = request.limitTokens === undefined ? 'usd' : 'tokens';
   const values = { unit, dimension: request.dimension ?? null, value: request.value ?? null };

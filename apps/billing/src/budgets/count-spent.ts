@@ -1,7 +1,7 @@
 import type { BudgetUnit } from '#contracts/billing/budgets.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import type { BudgetWindow } from '../calendar/budget-window.js';
-import { keysOfRoot } from '../payer/key-roots.js';
+import { selectRootKeys } from '../payer/key-roots.js';
 import { inUsageSnapshot } from '../usage/usage-snapshot.js';
 
 /** Selects the requests a budget covers and the amount each adds to it. */
@@ -39,9 +39,9 @@ export const COSTS = Prisma.raw(BUDGET_COSTS);
 export async function countSpent(prisma: PrismaClient, counted: Counted, { windowStart }: BudgetWindow): Promise<SpentBefore> {
   return inUsageSnapshot(prisma, async (tx, { closedTo }) => {
     const costs = Number.isFinite(windowStart)
-      ? Prisma.sql`SELECT ${spentIn(counted)} AS spent FROM ${COSTS} c WHERE settled_at >= ${new Date(windowStart)} AND reserved_at >= ${new Date(windowStart)} ${only(counted)}`
-      : Prisma.sql`SELECT ${counted.unit === 'tokens' ? ROLLUP_TOKENS : COST} AS spent FROM billing.usage_day c WHERE true ${only(counted)}
-          UNION ALL SELECT ${spentIn(counted)} FROM ${COSTS} c WHERE transaction_id >= ${closedTo} ${only(counted)}`;
+      ? Prisma.sql`SELECT ${spentIn(counted)} AS spent FROM ${COSTS} c WHERE settled_at >= ${new Date(windowStart)} AND reserved_at >= ${new Date(windowStart)} ${coveredOnly(counted)}`
+      : Prisma.sql`SELECT ${counted.unit === 'tokens' ? ROLLUP_TOKENS : COST} AS spent FROM billing.usage_day c WHERE true ${coveredOnly(counted)}
+          UNION ALL SELECT ${spentIn(counted)} FROM ${COSTS} c WHERE transaction_id >= ${closedTo} ${coveredOnly(counted)}`;
     const rows = await tx.$queryRaw<{ spent: string; snapshot: string }[]>`
       SELECT coalesce(sum(spent), 0)::text AS spent, pg_current_snapshot()::text AS snapshot FROM (${costs}) used`;
     return { spent: BigInt(rows[0]?.spent ?? 0), snapshot: rows[0]?.snapshot ?? '' };
@@ -60,7 +60,7 @@ export async function countSpentSince(
   const oldest = BigInt(snapshot.split(':')[0] ?? 0);
   const rows = await tx.$queryRaw<{ spent: string }[]>`
     SELECT coalesce(sum(${spentIn(counted)}), 0)::text AS spent FROM ${COSTS} c
-    WHERE transaction_id >= ${oldest} AND NOT pg_visible_in_snapshot(transaction_id::text::xid8, ${snapshot}::pg_snapshot) ${from} ${only(counted)}`;
+    WHERE transaction_id >= ${oldest} AND NOT pg_visible_in_snapshot(transaction_id::text::xid8, ${snapshot}::pg_snapshot) ${from} ${coveredOnly(counted)}`;
   return spent + BigInt(rows[0]?.spent ?? 0);
 }
 
@@ -68,7 +68,7 @@ export async function countSpentSince(
 export async function countHeld(tx: Prisma.TransactionClient, counted: Counted, { windowStart }: BudgetWindow): Promise<bigint> {
   const from = Number.isFinite(windowStart) ? Prisma.sql`AND created_at >= ${new Date(windowStart)}` : Prisma.empty;
   const rows = await tx.$queryRaw<{ held: string }[]>`
-    SELECT coalesce(sum(${heldIn(counted)}), 0)::text AS held FROM billing.hold c WHERE true ${from} ${only(counted)}`;
+    SELECT coalesce(sum(${heldIn(counted)}), 0)::text AS held FROM billing.hold c WHERE true ${from} ${coveredOnly(counted)}`;
   return BigInt(rows[0]?.held ?? 0);
 }
 
@@ -86,11 +86,11 @@ export function heldIn({ unit }: Pick<Counted, 'unit'>): Prisma.Sql {
 }
 
 /** Returns the conditions on account, project and key of rows `c`. */
-export function only({ accountId, projectId, keyId }: Counted): Prisma.Sql {
+export function coveredOnly({ accountId, projectId, keyId }: Counted): Prisma.Sql {
   const filters = [
     Prisma.sql`AND c.account_id = ${accountId}::uuid`,
     ...(projectId ? [Prisma.sql`AND c.project_id = ${projectId}::uuid`] : []),
-    ...(keyId ? [Prisma.sql`AND c.key_id IN (${keysOfRoot(keyId)})`] : []),
+    ...(keyId ? [Prisma.sql`AND c.key_id IN (${selectRootKeys(keyId)})`] : []),
   ];
   return Prisma.join(filters, ' ');
 }

@@ -1,6 +1,6 @@
 import { Prisma } from '#database/prisma-client.js';
 import type { BudgetWindow } from '../calendar/budget-window.js';
-import { COSTS, type Counted, heldIn, only, spentIn } from './count-spent.js';
+import { COSTS, type Counted, coveredOnly, heldIn, spentIn } from './count-spent.js';
 
 /** A new budget of users or tags. */
 export interface NewValues extends Counted {
@@ -20,8 +20,8 @@ export async function addSpentValues(tx: Prisma.TransactionClient, added: NewVal
   const rows = await tx.$queryRaw<{ snapshot: string }[]>`
     WITH added AS (
       INSERT INTO billing.budget_value (budget_id, account_id, window_end, value, spent, held)
-      SELECT ${added.budgetId}::uuid, ${added.accountId}::uuid, ${endOf(added)}::timestamptz, value, sum(spent), 0 FROM (
-        SELECT ${valueColumn(added)} AS value, ${spentIn(added)} AS spent FROM ${COSTS} c WHERE settled_at >= ${start} AND reserved_at >= ${start} ${only(added)}
+      SELECT ${added.budgetId}::uuid, ${added.accountId}::uuid, ${renderEnd(added)}::timestamptz, value, sum(spent), 0 FROM (
+        SELECT ${valueColumn(added)} AS value, ${spentIn(added)} AS spent FROM ${COSTS} c WHERE settled_at >= ${start} AND reserved_at >= ${start} ${coveredOnly(added)}
       ) used WHERE ${counts(added)} GROUP BY value HAVING sum(spent) > 0 RETURNING 1)
     SELECT pg_current_snapshot()::text AS snapshot FROM (SELECT count(*) FROM added) counted`;
   return rows[0]?.snapshot ?? '';
@@ -35,13 +35,13 @@ export async function addValuesSince(tx: Prisma.TransactionClient, added: NewVal
   const since = Prisma.sql`(
     SELECT value, sum(spent) AS spent, sum(held) AS held FROM (
       SELECT ${valueColumn(added)} AS value, ${spentIn(added)} AS spent, 0 AS held FROM ${COSTS} c WHERE transaction_id >= ${oldest}
-        AND NOT pg_visible_in_snapshot(transaction_id::text::xid8, ${snapshot}::pg_snapshot) AND reserved_at >= ${start} ${only(added)}
-      UNION ALL SELECT ${valueColumn(added)}, 0, ${heldIn(added)} FROM billing.hold c WHERE created_at >= ${start} ${only(added)}
+        AND NOT pg_visible_in_snapshot(transaction_id::text::xid8, ${snapshot}::pg_snapshot) AND reserved_at >= ${start} ${coveredOnly(added)}
+      UNION ALL SELECT ${valueColumn(added)}, 0, ${heldIn(added)} FROM billing.hold c WHERE created_at >= ${start} ${coveredOnly(added)}
     ) used WHERE ${counts(added)} GROUP BY value)`;
   await tx.$executeRaw`UPDATE billing.budget_value v SET spent = v.spent + s.spent, held = v.held + s.held FROM ${since} s
     WHERE v.budget_id = ${added.budgetId}::uuid AND v.value = s.value`;
   await tx.$executeRaw`INSERT INTO billing.budget_value (budget_id, account_id, window_end, value, spent, held)
-    SELECT ${added.budgetId}::uuid, ${added.accountId}::uuid, ${endOf(added)}::timestamptz, value, spent, held FROM ${since} s
+    SELECT ${added.budgetId}::uuid, ${added.accountId}::uuid, ${renderEnd(added)}::timestamptz, value, spent, held FROM ${since} s
     WHERE NOT EXISTS (SELECT FROM billing.budget_value v WHERE v.budget_id = ${added.budgetId}::uuid AND v.value = s.value)`;
 }
 
@@ -53,6 +53,6 @@ function counts({ value }: NewValues): Prisma.Sql {
   return value === null ? Prisma.sql`value IS NOT NULL` : Prisma.sql`value = ${value}`;
 }
 
-function endOf({ window: { windowEnd } }: NewValues): string {
+function renderEnd({ window: { windowEnd } }: NewValues): string {
   return Number.isFinite(windowEnd) ? new Date(windowEnd).toISOString() : 'infinity';
 }

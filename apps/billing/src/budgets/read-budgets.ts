@@ -1,18 +1,18 @@
 import type { PgConnection } from '#database/pg-connection.js';
 import { isWithin } from '../calendar/budget-window.js';
-import { isOfKey } from '../payer/key-roots.js';
+import { appliesToKey } from '../payer/key-roots.js';
 import type { Payer } from '../payer/payer.js';
 import { type Columns, statement } from '../sql/statement.js';
 import {
+  type AccountBudgets,
   type BudgetRow,
   type BudgetState,
-  type BudgetsOfAccount,
   budgetColumns,
   budgetState,
+  budgetTarget,
+  budgetTargets,
   budgetWindowAt,
   renderMoment,
-  targetOf,
-  targetsOf,
 } from './budget.js';
 
 const READ_BUDGETS = statement<{ accountIds: readonly string[]; payers: readonly Payer[] }, BudgetRow>('read_budgets', (inputs) => {
@@ -47,7 +47,7 @@ const OPEN_WINDOWS = statement<Window[], Pick<BudgetRow, 'id' | 'spent' | 'held'
       spent = CASE WHEN w.window_start < b.window_start THEN b.spent ELSE 0 END,
       passed = CASE WHEN w.window_start < b.window_start THEN b.passed ELSE 0 END,
       held = (SELECT coalesce(sum(${HELD_IN_UNIT}), 0) FROM billing.hold h WHERE b.dimension IS NULL AND h.account_id = b.account_id
-        AND h.project_id = coalesce(b.project_id, h.project_id) AND ${isOfKey('h', 'b')} AND h.created_at >= w.window_start)
+        AND h.project_id = coalesce(b.project_id, h.project_id) AND ${appliesToKey('h', 'b')} AND h.created_at >= w.window_start)
     FROM ${inputs.rows(WINDOW, (windows) => windows).as('w')}
     WHERE b.id = w.id AND b.account_id = w.payer_id RETURNING b.id, b.spent::text, b.held::text, b.passed`,
 );
@@ -59,7 +59,7 @@ const COUNT_EARLIER_HOLDS = statement<Window[]>(
       SELECT b.id, b.account_id, b.window_end, h.attribution ->> b.dimension AS value, sum(${HELD_IN_UNIT}) AS held
       FROM ${inputs.rows(WINDOW, (windows) => windows).as('w')}
         JOIN billing.budget b ON b.id = w.id AND b.account_id = w.payer_id JOIN billing.hold h ON h.account_id = b.account_id
-          AND h.project_id = coalesce(b.project_id, h.project_id) AND ${isOfKey('h', 'b')}
+          AND h.project_id = coalesce(b.project_id, h.project_id) AND ${appliesToKey('h', 'b')}
           AND h.created_at >= w.window_start AND h.created_at < w.window_end AND h.attribution ->> b.dimension = coalesce(b.value, h.attribution ->> b.dimension)
       GROUP BY b.id, b.account_id, b.window_end, h.attribution ->> b.dimension
     ), changed AS (
@@ -80,13 +80,13 @@ export async function readBudgets(
   accountIds: readonly string[],
   requests: Iterable<Payer>,
   now: number,
-): Promise<Map<string, BudgetsOfAccount>> {
+): Promise<Map<string, AccountBudgets>> {
   const budgets = new Map(accountIds.map((accountId) => [accountId, new Map<string, BudgetState[]>()]));
   const payers = [...requests].filter(({ accountId }) => budgets.has(accountId));
-  for (const payer of payers) for (const target of targetsOf(payer)) budgets.get(payer.accountId)?.set(target, []);
+  for (const payer of payers) for (const target of budgetTargets(payer)) budgets.get(payer.accountId)?.set(target, []);
   const { rows } = await READ_BUDGETS.execute(connection, { accountIds, payers });
   for (const budget of await inCurrentWindow(connection, rows.map(budgetState), now)) {
-    budgets.get(budget.accountId)?.get(targetOf(budget))?.push(budget);
+    budgets.get(budget.accountId)?.get(budgetTarget(budget))?.push(budget);
   }
   return budgets;
 }

@@ -1,8 +1,8 @@
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Payer } from '../payer/payer.js';
 import { type Change, type Columns, type Inputs, statement } from '../sql/statement.js';
-import { type Budgets, budgetsOf, renderMoment } from './budget.js';
-import { nameOf, type ValueChange, type ValueCount } from './budget-values.js';
+import { type Budgets, findBudgets, renderMoment } from './budget.js';
+import { type ValueChange, type ValueCount, valueKey } from './budget-values.js';
 
 type WindowOfValue = Pick<ValueChange, 'budgetId' | 'accountId' | 'value' | 'windowEnd'>;
 
@@ -25,13 +25,13 @@ const READ_VALUES = statement<WindowOfValue[], { budgetId: string; value: string
 export async function readValues(connection: PgConnection, budgets: Budgets, requests: Iterable<Payer>): Promise<Map<string, ValueCount>> {
   const wanted = new Map<string, WindowOfValue>();
   for (const payer of requests)
-    for (const { budget, value } of budgetsOf(budgets, payer)) {
+    for (const { budget, value } of findBudgets(budgets, payer)) {
       const { budgetId, accountId, windowEnd } = budget;
-      if (value !== undefined) wanted.set(nameOf(budget, value), { budgetId, accountId, value, windowEnd });
+      if (value !== undefined) wanted.set(valueKey(budget, value), { budgetId, accountId, value, windowEnd });
     }
   if (wanted.size === 0) return new Map();
   const { rows } = await READ_VALUES.execute(connection, [...wanted.values()]);
-  return new Map(rows.map((row) => [nameOf(row, row.value), { spent: BigInt(row.spent), held: BigInt(row.held) }]));
+  return new Map(rows.map((row) => [valueKey(row, row.value), { spent: BigInt(row.spent), held: BigInt(row.held) }]));
 }
 
 const VALUE_CHANGE: Columns<ValueChange> = {

@@ -43,13 +43,13 @@ export function describeChange(before: StoredBudget | undefined, after: StoredBu
   const { id, account_id: accountId } = (after ?? before) as StoredBudget;
   const action = !before ? 'budget.create' : after ? 'budget.update' : 'budget.remove';
   const change = { action, accountId, target: `budget/${id}`, reason: null };
-  if (!before || !after) return { ...change, before: before ? settingsOf(before) : null, after: after ? settingsOf(after) : null };
+  if (!before || !after) return { ...change, before: before ? listSettings(before) : null, after: after ? listSettings(after) : null };
   const absent = { setBy: undefined, operatorLimitPicoUsd: undefined, operatorLimitTokens: undefined };
-  const changed = changedFields({ ...absent, ...settingsOf(before) }, settingsOf(after));
+  const changed = changedFields({ ...absent, ...listSettings(before) }, listSettings(after));
   return changed && { ...change, ...changed };
 }
 
-function settingsOf(row: StoredBudget): Record<string, unknown> {
+function listSettings(row: StoredBudget): Record<string, unknown> {
   const { unit, limit, spent, held, passed, windowStart, windowEnd, ...settings } = budgetState(row);
   return { ...settings, ...inUnit(unit, { limit }), ...operatorFields(row) };
 }

@@ -1,6 +1,6 @@
 import type { BudgetSetRequest } from '#contracts/billing/budgets.js';
 import type { ReserveRequest } from '#contracts/billing/holds.js';
-import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import type { HoldLanes } from '../batch/hold-lanes.js';
 import { listBudgets, setBudget } from './budgets.js';
 import { listBudgetValues } from './list-values.js';
@@ -18,11 +18,11 @@ const set = (customer: Customer, request: Partial<BudgetSetRequest>) =>
 
 /** A reserve that costs one pico-dollar. */
 function reserveTokens(customer: Customer, amountTokens: number, more: Partial<ReserveRequest> = {}): ReserveRequest {
-  return { ...reserveOf(customer, 1n), amountTokens, ...more };
+  return { ...makeReserve(customer, 1n), amountTokens, ...more };
 }
 
 function settle(lanes: HoldLanes, { accountId }: Customer, { holdId }: ReserveRequest, tokens: number) {
-  return lanes.settle({ holdId, accountId, reason: 'completed', usage: usageOf(tokens - 1, 1, tokens - 1) });
+  return lanes.settle({ holdId, accountId, reason: 'completed', usage: makeUsage(tokens - 1, 1, tokens - 1) });
 }
 
 /** Returns what each budget of the account has spent and holds. */
@@ -79,7 +79,7 @@ test('requests that cost nothing count, and one that names no tokens is never re
   const free = reserveTokens(customer, 100, { amountPicoUsd: '0' });
   expect(await lanes.reserve(free)).toMatchObject({ status: 'held' });
   expect(await lanes.reserve(reserveTokens(customer, 1, { amountPicoUsd: '0' }))).toMatchObject({ budget: { leftTokens: 0 } });
-  const unnamed = reserveOf(customer, 0n);
+  const unnamed = makeReserve(customer, 0n);
   expect(await lanes.reserve(unnamed)).toMatchObject({ status: 'held' });
   await settle(lanes, customer, unnamed, 30);
   expect(await used(customer)).toEqual([[30, 100]]);
@@ -180,7 +180,7 @@ test('a late settlement counts the tokens that it adds, also above the limit, an
   await lanes.settle({ holdId: reserve.holdId, accountId, reason: 'lease-expired' });
   expect(await used(customer)).toEqual([[15, 0]]);
   await lanes.reserve(reserveTokens(customer, 20));
-  const late = { holdId: reserve.holdId, accountId, reason: 'completed', usage: usageOf(45) } as const;
+  const late = { holdId: reserve.holdId, accountId, reason: 'completed', usage: makeUsage(45) } as const;
   expect(await lanes.settle(late)).toMatchObject({ status: 'settled', costPicoUsd: '45' });
   expect(await used(customer)).toEqual([[45, 20]]);
   expect(await lanes.reserve(reserveTokens(customer, 1))).toMatchObject({ budget: { leftTokens: 0 } });

@@ -46,7 +46,7 @@ const ZONES = [
 const HOUR_MS = 3_600_000;
 
 /** A start of a window, as people of its zone write it. */
-function localOf(timeZone: string, at: number): { weekday: string; day: number } {
+function toLocal(timeZone: string, at: number): { weekday: string; day: number } {
   const format = new Intl.DateTimeFormat('en-US', { timeZone, weekday: 'long', day: 'numeric' });
   const part = (type: string) => format.formatToParts(at).find((one) => one.type === type)?.value ?? '';
   return { weekday: part('weekday'), day: Number(part('day')) };
@@ -73,8 +73,8 @@ testCases(
     expect(windowAt(period, timeZone, windowEnd - 1, startDay)).toEqual(window);
     expect(windowAt(period, timeZone, windowEnd, startDay).windowStart).toBe(windowEnd);
     expect(windowAt(period, timeZone, windowStart - 1, startDay).windowEnd).toBe(windowStart);
-    const first = localOf(timeZone, windowStart);
-    const before = localOf(timeZone, windowStart - 1);
+    const first = toLocal(timeZone, windowStart);
+    const before = toLocal(timeZone, windowStart - 1);
     expect(before.day).not.toBe(first.day);
     if (period === 'week') expect(first.weekday).toBe(WEEKDAYS[startDay - 1]);
     if (period === 'month') expect(first.day).toBe(startDay);

@@ -26,9 +26,9 @@ export function windowAt(period: BudgetPeriod, timeZone: string, now: number, st
   const name = `${period} ${timeZone} ${startDay}`;
   const last = lastWindows.get(name);
   if (last && isWithin(last, now, now)) return last;
-  const dayAt = calendarOf(timeZone);
-  const [first, next] = daysOf(period, dayAt(now), startDay);
-  const window = { windowStart: startOf(first, dayAt), windowEnd: startOf(next, dayAt) };
+  const dayAt = makeCalendar(timeZone);
+  const [first, next] = findDays(period, dayAt(now), startDay);
+  const window = { windowStart: findStart(first, dayAt), windowEnd: findStart(next, dayAt) };
   if (lastWindows.size >= LAST_WINDOWS_MAX) lastWindows.clear();
   lastWindows.set(name, window);
   return window;
@@ -42,14 +42,14 @@ export function isWithin({ windowStart, windowEnd }: BudgetWindow, from: number,
 export function isTimeZone(name: string): boolean {
   try {
     // Offsets such as +01:00 are no names: they do not follow the clocks of a place.
-    return /^[A-Za-z]/.test(name) && calendarOf(name) !== undefined;
+    return /^[A-Za-z]/.test(name) && makeCalendar(name) !== undefined;
   } catch {
     return false;
   }
 }
 
 /** Returns the first day of the period and of the next one, in days since 1970. */
-function daysOf(period: 'day' | 'week' | 'month', day: number, startDay: number): [first: number, next: number] {
+function findDays(period: 'day' | 'week' | 'month', day: number, startDay: number): [first: number, next: number] {
   if (period === 'day') return [day, day + 1];
   if (period === 'week') {
     const first = day - ((day + DAYS_FROM_MONDAY + 8 - startDay) % 7);
@@ -57,12 +57,12 @@ function daysOf(period: 'day' | 'week' | 'month', day: number, startDay: number)
   }
   const date = new Date(day * DAY_MS);
   const month = date.getUTCDate() < startDay ? date.getUTCMonth() - 1 : date.getUTCMonth();
-  const firstOf = (month: number): number => Date.UTC(date.getUTCFullYear(), month, startDay) / DAY_MS;
-  return [firstOf(month), firstOf(month + 1)];
+  const firstDayIn = (month: number): number => Date.UTC(date.getUTCFullYear(), month, startDay) / DAY_MS;
+  return [firstDayIn(month), firstDayIn(month + 1)];
 }
 
 /** Returns a function from a moment to its date in the zone, in days since 1970. */
-function calendarOf(timeZone: string): (at: number) => number {
+function makeCalendar(timeZone: string): (at: number) => number {
   const format = new Intl.DateTimeFormat('en-US', { timeZone, calendar: 'gregory', year: 'numeric', month: 'numeric', day: 'numeric' });
   return (at) => {
     const [month, day, year] = format.format(at).split('/').map(Number) as [number, number, number];
@@ -71,7 +71,7 @@ function calendarOf(timeZone: string): (at: number) => number {
 }
 
 /** Returns the first moment of a day. Searched, because a day that begins with a change of the clocks has no midnight. */
-function startOf(day: number, dayAt: (at: number) => number): number {
+function findStart(day: number, dayAt: (at: number) => number): number {
   let before = day * DAY_MS - OFFSET_MAX_MS;
   let start = day * DAY_MS + OFFSET_MAX_MS;
   while (start - before > 1) {

@@ -4,7 +4,7 @@ import { listAudit } from '#database/audit-journal.js';
 import { JournalReads } from '#database/journal-reads.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
-import { readerOf } from '../accounts/reader-of.js';
+import { nameReader } from '../accounts/name-reader.js';
 
 @Controller()
 export class AuditController {
@@ -12,7 +12,7 @@ export class AuditController {
 
   @Serves(billingAuditList)
   async list(request: AuditListRequest, { caller }: CallContext) {
-    const reader = readerOf(caller, request.accountId);
+    const reader = nameReader(caller, request.accountId);
     return this.reads.read(reader, [billingAuditList.subject, request], (prisma) => listAudit(prisma, 'billing', request));
   }
 }

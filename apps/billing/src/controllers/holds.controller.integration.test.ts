@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { JournalReads } from '#database/journal-reads.js';
-import { LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { Renewals } from '../holds/renewals.js';
 import { HoldsController } from './holds.controller.js';
 
@@ -23,9 +23,9 @@ const FULL = { code: 'unavailable', message: 'Too many requests of this account 
 
 test('in a partial message only the items of an account with a full queue fail', async () => {
   const [busy, other] = [await ledger.customer({ topup: 1_000n }), await ledger.customer({ topup: 1_000n })];
-  const [first, second, third] = [reserveOf(busy, 10n), reserveOf(busy, 10n), reserveOf(busy, 10n)];
-  const settle = { holdId: randomUUID(), accountId: other.accountId, reason: 'completed' as const, usage: usageOf(1) };
-  const last = reserveOf(other, 20n);
+  const [first, second, third] = [makeReserve(busy, 10n), makeReserve(busy, 10n), makeReserve(busy, 10n)];
+  const settle = { holdId: randomUUID(), accountId: other.accountId, reason: 'completed' as const, usage: makeUsage(1) };
+  const last = makeReserve(other, 20n);
   expect(await controller.apply({ settles: [settle], reserves: [first, second, third, last], partial: true })).toEqual({
     settles: [{ status: 'unknown', holdId: settle.holdId, costPicoUsd: '0' }],
     reserves: [
@@ -40,6 +40,6 @@ test('in a partial message only the items of an account with a full queue fail',
 
 test('a message that is not partial fails as a whole', async () => {
   const busy = await ledger.customer({ topup: 1_000n });
-  const reserves = Array.from({ length: 3 }, () => reserveOf(busy, 10n));
+  const reserves = Array.from({ length: 3 }, () => makeReserve(busy, 10n));
   await expect(controller.apply({ settles: [], reserves })).rejects.toMatchObject({ error: FULL });
 });

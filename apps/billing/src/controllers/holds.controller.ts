@@ -19,7 +19,7 @@ import { ServiceError } from '#contracts/service-error.js';
 import { JournalReads } from '#database/journal-reads.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
-import { readerOf } from '../accounts/reader-of.js';
+import { nameReader } from '../accounts/name-reader.js';
 import { HoldLanes } from '../batch/hold-lanes.js';
 import { listHolds } from '../holds/list-holds.js';
 import { listRequests } from '../holds/list-requests.js';
@@ -68,19 +68,19 @@ export class HoldsController {
 
   @Serves(holdList)
   async list(request: HoldListRequest, { caller }: CallContext) {
-    const reader = readerOf(caller, request.accountId);
+    const reader = nameReader(caller, request.accountId);
     return this.reads.read(reader, [holdList.subject, request], (prisma) => listHolds(prisma, request));
   }
 
   @Serves(requestList)
   async listRequests(request: RequestListRequest, { caller }: CallContext) {
-    const reader = readerOf(caller, request.accountId);
+    const reader = nameReader(caller, request.accountId);
     return this.reads.read(reader, [requestList.subject, request], (prisma) => listRequests(prisma, request));
   }
 
   @Serves(requestShow)
   async show({ requestId }: RequestShowRequest, { caller }: CallContext) {
-    const reader = readerOf(caller, undefined);
+    const reader = nameReader(caller, undefined);
     return this.reads.read(reader, [requestShow.subject, requestId], (prisma) => showRequest(prisma, requestId));
   }
 }

@@ -33,7 +33,7 @@ import type { Logger } from '#observability/logger.js';
 import { BillingConfig } from '../billing.config.js';
 import { KeyLookups } from '../keys/key-lookups.js';
 import { createKey, listKeys, revokeKey, rotateKey, updateKey } from '../keys/keys.js';
-import { accountOfKey, queryOwnUsage, showOwnKey, showOwnRequest } from '../keys/own-key.js';
+import { queryOwnUsage, readKeyAccount, showOwnKey, showOwnRequest } from '../keys/own-key.js';
 import { LOGGER, MESSAGING, PRISMA } from './injected.js';
 
 @Controller()
@@ -92,13 +92,13 @@ export class KeysController {
 
   @Serves(ownKeyUsage)
   async usage(request: OwnKeyUsageRequest) {
-    const accountId = await accountOfKey(this.prisma, request.keyId);
+    const accountId = await readKeyAccount(this.prisma, request.keyId);
     return this.reads.read(accountId, [ownKeyUsage.subject, request], (prisma) => queryOwnUsage(prisma, request));
   }
 
   @Serves(ownKeyRequest)
   async request(request: OwnKeyRequestRequest) {
-    const accountId = await accountOfKey(this.prisma, request.keyId);
+    const accountId = await readKeyAccount(this.prisma, request.keyId);
     return this.reads.read(accountId, [ownKeyRequest.subject, request], (prisma) => showOwnRequest(prisma, request));
   }
 }

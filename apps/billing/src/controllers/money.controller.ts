@@ -21,7 +21,7 @@ import type { PrismaClient } from '#database/prisma-client.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
-import { readerOf } from '../accounts/reader-of.js';
+import { nameReader } from '../accounts/name-reader.js';
 import { readBalance } from '../balance/read-balance.js';
 import { listMovements } from '../ledger/list-movements.js';
 import { MoneyOperations } from '../ledger/money-operations.js';
@@ -84,7 +84,7 @@ export class MoneyController {
 
   @Serves(movementList)
   async movements(request: MovementListRequest, { caller }: CallContext) {
-    const reader = readerOf(caller, request.accountId);
+    const reader = nameReader(caller, request.accountId);
     return this.reads.read(reader, [movementList.subject, request], (prisma) => listMovements(prisma, request));
   }
 }

@@ -8,7 +8,7 @@ import type { PrismaClient } from '#database/prisma-client.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
-import { readerOf } from '../accounts/reader-of.js';
+import { nameReader } from '../accounts/name-reader.js';
 import { queryUsage } from '../usage/query-usage.js';
 import { UsageCloser } from '../usage/usage-closer.js';
 import { LOGGER, PRISMA } from './injected.js';
@@ -24,7 +24,7 @@ export class UsageController {
 
   @Serves(usageQuery)
   async query(request: UsageQueryRequest, { caller }: CallContext) {
-    const reader = readerOf(caller, request.accountId);
+    const reader = nameReader(caller, request.accountId);
     return this.reads.read(reader, [usageQuery.subject, request], (prisma) => queryUsage(prisma, request));
   }
 

@@ -3,7 +3,7 @@ import type { MoneyEvent } from '#contracts/billing/events.js';
 import type { Topic } from '#contracts/endpoint.js';
 import { connectPg } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
-import { type Customer, LedgerFixture, reserveOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve } from '../../test/ledger-fixture.js';
 import { WebhookReceiver } from '../../test/webhook-receiver.js';
 import { adjust } from '../ledger/adjust.js';
 import { WebhookClient } from '../webhooks/webhook-client.js';
@@ -283,7 +283,7 @@ test('many refused requests write one event', async () => {
   const acme = await customer();
   const lanes = ledger.newLanes();
   for (let count = 0; count < 30; count++) {
-    expect(await lanes.reserve(reserveOf(acme, 5_000n))).toMatchObject({ status: 'refused', code: 'insufficient_balance' });
+    expect(await lanes.reserve(makeReserve(acme, 5_000n))).toMatchObject({ status: 'refused', code: 'insufficient_balance' });
   }
   const { rows } = await ledger.sql.query('SELECT kind, payload FROM billing.money_event');
   expect(rows).toEqual([{ kind: 'balance-exhausted', payload: { balancePicoUsd: '1000', requiredPicoUsd: '5000' } }]);

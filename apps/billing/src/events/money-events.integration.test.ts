@@ -18,7 +18,7 @@ import { projectCreate } from '#contracts/billing/projects.js';
 import type { Topic } from '#contracts/endpoint.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { type BillingService, startBillingService } from '../../test/billing-service.js';
-import { type Customer, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 
 const PICO = 1_000_000_000_000n;
 
@@ -59,41 +59,41 @@ function hear<Event extends object>(topic: Topic<Event>, about: string): { next:
 }
 
 /** The fields of every money event. */
-const eventOf = (kind: string, accountId: string, sequence: number): object => ({
+const makeEvent = (kind: string, accountId: string, sequence: number): object => ({
   ...{ eventId: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/), kind, accountId, sequence },
   createdAt: expect.stringMatching(/Z$/),
 });
 
 async function spend(acme: Customer, tokens: number): Promise<void> {
-  const reserve = reserveOf(acme, BigInt(tokens));
+  const reserve = makeReserve(acme, BigInt(tokens));
   await gateway.request(holdReserve, reserve);
-  await gateway.request(holdSettle, { holdId: reserve.holdId, accountId: acme.accountId, reason: 'completed', usage: usageOf(tokens) });
+  await gateway.request(holdSettle, { holdId: reserve.holdId, accountId: acme.accountId, reason: 'completed', usage: makeUsage(tokens) });
 }
 
 test('a settlement, and balance-low when it crosses the threshold', async () => {
   const acme = await customer('1', '0.50');
   const { accountId, projectId } = acme;
   const [settled, low] = [hear(holdSettled, accountId), hear(balanceLow, accountId)];
-  const reserve = reserveOf(acme, PICO);
+  const reserve = makeReserve(acme, PICO);
   await gateway.request(holdReserve, reserve);
-  const usage = usageOf(600_000_000);
+  const usage = makeUsage(600_000_000);
   const price = { ...reserve.price, inputPicoUsd: '1000' };
-  const costly = { ...reserveOf(acme, 0n), price };
-  await gateway.request(holdSettle, { holdId: reserve.holdId, accountId, reason: 'completed', usage: usageOf(1) });
+  const costly = { ...makeReserve(acme, 0n), price };
+  await gateway.request(holdSettle, { holdId: reserve.holdId, accountId, reason: 'completed', usage: makeUsage(1) });
   expect(await settled.next()).toEqual({
-    settled: [{ holdId: reserve.holdId, accountId, projectId, reason: 'completed', costPicoUsd: '1', usage: usageOf(1) }],
+    settled: [{ holdId: reserve.holdId, accountId, projectId, reason: 'completed', costPicoUsd: '1', usage: makeUsage(1) }],
   });
   await gateway.request(holdReserve, { ...costly, amountPicoUsd: String(PICO - 1n) });
   await gateway.request(holdSettle, { holdId: costly.holdId, accountId, reason: 'completed', usage });
   const amounts = { balancePicoUsd: '399999999999', lowBalancePicoUsd: '500000000000' };
-  expect(await low.next()).toEqual({ ...eventOf('balance-low', accountId, 1), ...amounts });
+  expect(await low.next()).toEqual({ ...makeEvent('balance-low', accountId, 1), ...amounts });
 });
 
 test('balance-low after a refund and a debit, and when a threshold above the balance is set; not while the balance stays low', async () => {
   const { accountId } = await customer('10', '5');
   const low = hear(balanceLow, accountId);
   const lowAt = (sequence: number, balance: bigint, threshold: bigint): object => ({
-    ...eventOf('balance-low', accountId, sequence),
+    ...makeEvent('balance-low', accountId, sequence),
     ...{ balancePicoUsd: String(balance), lowBalancePicoUsd: String(threshold) },
   });
   await administrator.request(refundCreate, { accountId, refundId: randomUUID(), usd: '5.5' });
@@ -110,11 +110,11 @@ test('balance-exhausted when the balance cannot cover a request, once for many r
   const acme = await customer('1');
   const { accountId } = acme;
   const [exhausted, frozen] = [hear(balanceExhausted, accountId), hear(accountFrozen, accountId)];
-  await Promise.all(Array.from({ length: 20 }, () => gateway.request(holdReserve, reserveOf(acme, 2n * PICO))));
+  await Promise.all(Array.from({ length: 20 }, () => gateway.request(holdReserve, makeReserve(acme, 2n * PICO))));
   const amounts = { balancePicoUsd: String(PICO), requiredPicoUsd: String(2n * PICO) };
-  expect(await exhausted.next()).toEqual({ ...eventOf('balance-exhausted', accountId, 1), ...amounts });
+  expect(await exhausted.next()).toEqual({ ...makeEvent('balance-exhausted', accountId, 1), ...amounts });
   await administrator.request(accountUpdate, { accountId, status: 'frozen', statusReason: 'a test' });
-  expect(await frozen.next()).toEqual({ ...eventOf('account-frozen', accountId, 2), reason: 'a test' });
+  expect(await frozen.next()).toEqual({ ...makeEvent('account-frozen', accountId, 2), reason: 'a test' });
 });
 
 test('plan-expired when a plan expires or is replaced', async () => {
@@ -123,7 +123,7 @@ test('plan-expired when a plan expires or is replaced', async () => {
   const first = await administrator.request(planGrant, { accountId, usd: '2', expiresAt: '2099-01-01' });
   const second = await administrator.request(planGrant, { accountId, usd: '3', expiresAt: new Date(Date.now() + 1_500).toISOString() });
   const ended = (sequence: number, grantId: string, forfeited: bigint): object => ({
-    ...eventOf('plan-expired', accountId, sequence),
+    ...makeEvent('plan-expired', accountId, sequence),
     ...{ grantId, forfeitedPicoUsd: String(forfeited) },
   });
   expect(await expired.next()).toEqual(ended(1, first.grantId, 2n * PICO));
@@ -145,15 +145,15 @@ test('a budget: each threshold once, what exceeds it, and thresholds that a lowe
   await spend(acme, 499);
   await spend(acme, 1);
   await spend(acme, 1);
-  expect(await passed.next()).toEqual({ ...eventOf('budget-threshold', accountId, 1), percent: 25, ...budget(2_000n, 500n) });
-  await gateway.request(holdReserve, reserveOf(acme, 2_000n));
+  expect(await passed.next()).toEqual({ ...makeEvent('budget-threshold', accountId, 1), percent: 25, ...budget(2_000n, 500n) });
+  await gateway.request(holdReserve, makeReserve(acme, 2_000n));
   const required = { requiredPicoUsd: '2000' };
-  expect(await exhausted.next()).toEqual({ ...eventOf('budget-exhausted', accountId, 2), ...budget(2_000n, 501n), ...required });
+  expect(await exhausted.next()).toEqual({ ...makeEvent('budget-exhausted', accountId, 2), ...budget(2_000n, 501n), ...required });
   await set(500n);
-  expect(await passed.next()).toEqual({ ...eventOf('budget-threshold', accountId, 3), percent: 90, ...budget(500n, 501n) });
+  expect(await passed.next()).toEqual({ ...makeEvent('budget-threshold', accountId, 3), percent: 90, ...budget(500n, 501n) });
   await set(10_000n);
   await set(2_000n);
-  expect(await passed.next()).toEqual({ ...eventOf('budget-threshold', accountId, 4), percent: 25, ...budget(2_000n, 501n) });
+  expect(await passed.next()).toEqual({ ...makeEvent('budget-threshold', accountId, 4), percent: 25, ...budget(2_000n, 501n) });
 });
 
 test('a revoked key', async () => {

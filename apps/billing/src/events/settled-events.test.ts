@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Topic } from '#contracts/endpoint.js';
 import { createLogger } from '#observability/logger.js';
-import { usageOf } from '../../test/ledger-fixture.js';
+import { makeUsage } from '../../test/ledger-fixture.js';
 import type { Committed } from '../batch/batch.js';
 import { SettledEvents } from './settled-events.js';
 
@@ -10,7 +10,7 @@ const logger = createLogger('test', 'silent');
 
 /** A committed batch that has settled one hold. */
 const SETTLED = {
-  rows: { settled: [{ holdId: HOLD, reason: 'completed', cost: 7n, usage: usageOf(7) }] },
+  rows: { settled: [{ holdId: HOLD, reason: 'completed', cost: 7n, usage: makeUsage(7) }] },
   state: { holds: new Map([[HOLD, { accountId: 'a', projectId: 'p' }]]) },
 } as unknown as Committed;
 
@@ -20,7 +20,7 @@ test('the settlements of a batch are one message, after the replies', async () =
   new SettledEvents({ publish: (topic, event) => void publish(topic, event) }, logger).applied(SETTLED);
   expect(published).toEqual([]);
   await nextTurn();
-  const settled = [{ holdId: HOLD, accountId: 'a', projectId: 'p', reason: 'completed', costPicoUsd: '7', usage: usageOf(7) }];
+  const settled = [{ holdId: HOLD, accountId: 'a', projectId: 'p', reason: 'completed', costPicoUsd: '7', usage: makeUsage(7) }];
   expect(published).toEqual([['billing.v1.event.hold-settled', { settled }]]);
 });
 

@@ -105,7 +105,7 @@ export class WebhookDeliveries {
 
   private async deliver(connection: PgConnection, row: DueRow): Promise<void> {
     const { webhook_id: webhookId, account_id: accountId, id: eventId, kind, attempts, done, sequence } = row;
-    const failure = await this.options.client.send(this.messageOf(row));
+    const failure = await this.options.client.send(this.renderMessage(row));
     const cursor = [webhookId, accountId, done];
     if (failure === undefined) {
       await connection.query(DELIVERED, [...cursor, sequence]);
@@ -121,7 +121,7 @@ export class WebhookDeliveries {
     await connection.query(FAILED, [...cursor, this.retrySeconds(attempts), failure]);
   }
 
-  private messageOf(row: DueRow) {
+  private renderMessage(row: DueRow) {
     const { webhook_id: webhookId, url, allow_private_network: allowPrivateNetwork, secret_version: version, secret_salt: salt, id } = row;
     const body = JSON.stringify(renderEvent(row));
     const keys = { webhookId, salt, version, hasPrevious: row.has_previous };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { picoUsd } from '#money/pico-usd.js';
-import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { ShiftedClock } from '../../test/shifted-clock.js';
 import type { HoldLanes } from '../batch/hold-lanes.js';
 import { grantPlan } from '../ledger/grant-plan.js';
@@ -36,7 +36,7 @@ function newReaper(): Reaper {
 }
 
 async function hold(customer: Customer): Promise<string> {
-  const reserve = reserveOf(customer, 100n);
+  const reserve = makeReserve(customer, 100n);
   expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
   return reserve.holdId;
 }
@@ -56,9 +56,9 @@ test('set back by an hour: a project at its limit is refused for a minute, not f
   await release(customer, await hold(customer), await hold(customer));
   await clock.set(-HOUR_MS);
   const refused = { status: 'refused', code: 'rate_limit_exceeded', limit: 2, retryAfterSeconds: 60 };
-  expect(await lanes.reserve(reserveOf(customer, 1n))).toMatchObject(refused);
+  expect(await lanes.reserve(makeReserve(customer, 1n))).toMatchObject(refused);
   await clock.set(-HOUR_MS + 60_000);
-  expect(await lanes.reserve(reserveOf(customer, 1n))).toMatchObject({ status: 'held' });
+  expect(await lanes.reserve(makeReserve(customer, 1n))).toMatchObject({ status: 'held' });
 });
 
 test('set back by an hour: leases of running requests keep their length', async () => {
@@ -101,7 +101,7 @@ test('set forward by an hour: no running request is reaped', async () => {
 test('the leader does not shorten a longer lease of another replica', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const longer = ledger.newLanes({ connect: clock.connect, times: { ...TIMES, leaseMs: 600_000 } });
-  const reserve = reserveOf(customer, 100n);
+  const reserve = makeReserve(customer, 100n);
   await longer.reserve(reserve);
   await newReaper().tick();
   expect(await leaseLeft(reserve.holdId)).toBeGreaterThan(60);
@@ -112,7 +112,7 @@ test('set back between a reserve and its settle: charged once, and a repeated se
   const customer = await ledger.customer({ topup: 1_000n });
   const holdId = await hold(customer);
   await clock.set(-HOUR_MS);
-  const settle = { holdId, accountId: customer.accountId, reason: 'completed' as const, usage: usageOf(40) };
+  const settle = { holdId, accountId: customer.accountId, reason: 'completed' as const, usage: makeUsage(40) };
   expect(await lanes.settle(settle)).toEqual({ status: 'settled', holdId, costPicoUsd: '40' });
   await clock.set(0);
   expect(await lanes.settle(settle)).toEqual({ status: 'already', holdId, costPicoUsd: '40' });
@@ -127,7 +127,7 @@ test('set back after the end of a plan: it stays ended, and is forfeited once', 
   await clock.set(HOUR_MS);
   await lanes.sweep(accountId);
   await clock.set(0);
-  expect(await lanes.reserve(reserveOf(customer, 11n))).toMatchObject({ status: 'refused', code: 'insufficient_balance' });
+  expect(await lanes.reserve(makeReserve(customer, 11n))).toMatchObject({ status: 'refused', code: 'insufficient_balance' });
   await clock.set(HOUR_MS);
   await lanes.sweep(accountId);
   const { rows } = await ledger.sql.query(`SELECT amount FROM billing.movement WHERE kind = 'forfeit' AND account_id = $1`, [accountId]);

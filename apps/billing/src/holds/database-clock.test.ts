@@ -4,7 +4,7 @@ import { DatabaseClock } from './database-clock.js';
 const HOUR_MS = 3_600_000;
 
 /** Simulates a database clock that is `ahead` of ours. */
-function clockOf(ahead: { ms: number }): () => Promise<boolean> {
+function makeClock(ahead: { ms: number }): () => Promise<boolean> {
   const query = async () => ({ rows: [{ now: performance.now() + ahead.ms }] });
   const clock = new DatabaseClock();
   return () => clock.wasSet({ query } as unknown as PgConnection);
@@ -15,7 +15,7 @@ test.each([
   ['an hour forward', HOUR_MS],
 ])('a clock that is set %s is noticed once', async (_, ms) => {
   const ahead = { ms: 1_700_000_000_000 };
-  const wasSet = clockOf(ahead);
+  const wasSet = makeClock(ahead);
   const seen = [await wasSet(), await wasSet()];
   ahead.ms += ms;
   expect([...seen, await wasSet(), await wasSet()]).toEqual([false, false, true, false]);
@@ -23,7 +23,7 @@ test.each([
 
 test('a clock that is corrected by less than a second each time was not set', async () => {
   const ahead = { ms: 0 };
-  const wasSet = clockOf(ahead);
+  const wasSet = makeClock(ahead);
   const seen: boolean[] = [];
   for (let count = 0; count < 5; count++) {
     seen.push(await wasSet());

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { picoUsd } from '#money/pico-usd.js';
-import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import type { HoldLanes } from '../batch/hold-lanes.js';
 import { grantPlan } from '../ledger/grant-plan.js';
 import { showRequest } from './show-request.js';
@@ -21,7 +21,7 @@ afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());
 
 async function hold(amount: bigint): Promise<string> {
-  const reserve = reserveOf(customer, amount);
+  const reserve = makeReserve(customer, amount);
   expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
   return reserve.holdId;
 }
@@ -40,7 +40,7 @@ async function reaped(amount: bigint): Promise<string> {
 }
 
 const settle = (holdId: string, tokens: number) =>
-  lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(tokens), upstream: 'local' });
+  lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: makeUsage(tokens), upstream: 'local' });
 
 test('a settlement after the reaper charges the difference to the reading, once, within the hold', async () => {
   const holdId = await reaped(100n);
@@ -50,7 +50,7 @@ test('a settlement after the reaper charges the difference to the reading, once,
   expect(await showRequest(ledger.prisma, `req-${holdId}`)).toMatchObject({
     heldPicoUsd: '100',
     upstream: 'local',
-    settlement: { reason: 'completed', costPicoUsd: '100', usage: usageOf(130) },
+    settlement: { reason: 'completed', costPicoUsd: '100', usage: makeUsage(130) },
   });
 });
 
@@ -60,7 +60,7 @@ test('a settlement after the reaper that costs less returns the difference, once
   expect(await settle(holdId, 70)).toEqual({ status: 'already', holdId, costPicoUsd: '7' });
   expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '993', topup_held: '0', open_holds: 0 });
   expect(await showRequest(ledger.prisma, `req-${holdId}`)).toMatchObject({
-    settlement: { reason: 'completed', costPicoUsd: '7', usage: usageOf(7) },
+    settlement: { reason: 'completed', costPicoUsd: '7', usage: makeUsage(7) },
   });
 });
 
@@ -99,10 +99,10 @@ test('returned money pays for late settlements of the same batch', async () => {
   const [lower, higher] = [await reaped(100n), await reaped(1_000n - 42n)];
   const other = await hold(916n); // all that is free
   const single = ledger.newLanes({ times: TIMES, lanes: 1 });
-  const ending = { accountId: customer.accountId, reason: 'completed' as const };
+  const common = { accountId: customer.accountId, reason: 'completed' as const };
   const outcomes = await Promise.all([
-    single.settle({ ...ending, holdId: higher, usage: usageOf(80) }),
-    single.settle({ ...ending, holdId: lower, usage: usageOf(2) }),
+    single.settle({ ...common, holdId: higher, usage: makeUsage(80) }),
+    single.settle({ ...common, holdId: lower, usage: makeUsage(2) }),
   ]);
   expect(outcomes.map(({ costPicoUsd }) => costPicoUsd)).toEqual(['80', '2']);
   await lanes.settle({ holdId: other, accountId: customer.accountId, reason: 'released' });
@@ -124,11 +124,11 @@ test('in one batch settlements within their hold are charged before late ones', 
   const late = await reaped(1_000n);
   const other = await hold(958n);
   const single = ledger.newLanes({ times: TIMES, lanes: 1 });
-  const ending = { accountId: customer.accountId, reason: 'completed' as const };
+  const common = { accountId: customer.accountId, reason: 'completed' as const };
   expect(
     await Promise.all([
-      single.settle({ ...ending, holdId: late, usage: usageOf(1_000) }),
-      single.settle({ ...ending, holdId: other, usage: usageOf(950) }),
+      single.settle({ ...common, holdId: late, usage: makeUsage(1_000) }),
+      single.settle({ ...common, holdId: other, usage: makeUsage(950) }),
     ]),
   ).toEqual([
     { status: 'settled', holdId: late, costPicoUsd: '50' },
@@ -140,7 +140,12 @@ test('in one batch settlements within their hold are charged before late ones', 
 test('two replicas settle a reaped hold late at once: one charges', async () => {
   const holdId = await reaped(500n);
   const other = ledger.newLanes({ times: TIMES });
-  const settlement = (tokens: number) => ({ holdId, accountId: customer.accountId, reason: 'completed' as const, usage: usageOf(tokens) });
+  const settlement = (tokens: number) => ({
+    holdId,
+    accountId: customer.accountId,
+    reason: 'completed' as const,
+    usage: makeUsage(tokens),
+  });
   const outcomes = await Promise.all([lanes.settle(settlement(100)), other.settle(settlement(200))]);
   expect(outcomes.map(({ status }) => status).sort()).toEqual(['already', 'settled']);
   expect(new Set(outcomes.map(({ costPicoUsd }) => costPicoUsd)).size).toBe(1);

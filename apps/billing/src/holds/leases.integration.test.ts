@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HoldRenewal } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
-import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import type { HoldLanes } from '../batch/hold-lanes.js';
 import { Reaper, type ReaperOptions } from './reaper.js';
 import { renewHolds } from './renew.js';
@@ -31,7 +31,7 @@ afterEach(async () => {
 afterAll(() => ledger.close());
 
 async function hold(amount = 100n): Promise<string> {
-  const reserve = reserveOf(customer, amount);
+  const reserve = makeReserve(customer, amount);
   expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
   return reserve.holdId;
 }
@@ -63,9 +63,9 @@ async function renew(...renewals: HoldRenewal[]): Promise<string[]> {
 }
 
 const settle = (holdId: string, tokens: number) =>
-  lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(tokens) });
+  lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: makeUsage(tokens) });
 
-const renewal = (holdId: string, sequence: number, tokens: number) => ({ holdId, sequence, usage: usageOf(tokens) });
+const renewal = (holdId: string, sequence: number, tokens: number) => ({ holdId, sequence, usage: makeUsage(tokens) });
 
 test('an abandoned hold is billed its last meter reading after its lease', async () => {
   const [lost, kept, silent] = [await hold(), await hold(), await hold()];
@@ -84,7 +84,7 @@ test('an abandoned hold is billed its last meter reading after its lease', async
   ]);
   expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '958', topup_held: '100', open_holds: 1 });
   expect(await renew(renewal(lost, 3, 50), renewal(kept, 2, 8))).toEqual([kept]);
-  const late = { holdId: lost, accountId: customer.accountId, reason: 'completed' as const, usage: usageOf(99) };
+  const late = { holdId: lost, accountId: customer.accountId, reason: 'completed' as const, usage: makeUsage(99) };
   await lanes.settle({ ...late, holdId: kept, usage: undefined });
 });
 
@@ -92,11 +92,11 @@ test('the reaper and a settle in one batch: the settle counts', async () => {
   const holdId = await hold();
   await lapse(holdId);
   const single = ledger.newLanes({ times: TIMES, lanes: 1 });
-  const ending = { holdId, accountId: customer.accountId };
+  const common = { holdId, accountId: customer.accountId };
   expect(
     await Promise.all([
-      single.settle({ ...ending, reason: 'lease-expired' }),
-      single.settle({ ...ending, reason: 'completed', usage: usageOf(9) }),
+      single.settle({ ...common, reason: 'lease-expired' }),
+      single.settle({ ...common, reason: 'completed', usage: makeUsage(9) }),
     ]),
   ).toEqual([
     { status: 'already', holdId, costPicoUsd: '9' },
@@ -231,7 +231,7 @@ test.each([
     logger: ledger.logger,
   });
   const holdId = await hold();
-  const usage = usageOf(5);
+  const usage = makeUsage(5);
   const reply = { renewed: [holdId], stop: [], unsettled: [], leaseMs: 60_000 };
   expect(await renewals.renew({ renewals: [{ holdId, sequence: 1, usage }] })).toEqual(reply);
   await ledger.sql.query(sql, [customer[id]]);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { SettleRequest } from '#contracts/billing/holds.js';
 import type { RequestListRequest, RequestRow } from '#contracts/billing/requests.js';
-import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import type { HoldLanes } from '../batch/hold-lanes.js';
 import { listRequests } from './list-requests.js';
 
@@ -24,14 +24,14 @@ afterAll(() => ledger.close());
 
 /** Reserves, and settles an hour later with one prompt token. */
 async function request(settle: Partial<SettleRequest> = {}, model = 'sim-fast', who = customer): Promise<string> {
-  const reserve = { ...reserveOf(who, 10n), model };
+  const reserve = { ...makeReserve(who, 10n), model };
   await lanes.reserve(reserve);
   clock += HOUR_MS;
   await lanes.settle({
     holdId: reserve.holdId,
     accountId: who.accountId,
     reason: 'completed',
-    usage: usageOf(1),
+    usage: makeUsage(1),
     upstream: 'local',
     ...settle,
   });
@@ -39,7 +39,7 @@ async function request(settle: Partial<SettleRequest> = {}, model = 'sim-fast', 
 }
 
 async function hold(who = customer): Promise<string> {
-  const reserve = reserveOf(who, 10n);
+  const reserve = makeReserve(who, 10n);
   await lanes.reserve(reserve);
   return reserve.holdId;
 }
@@ -80,7 +80,7 @@ test('running requests come first, then ended ones, newest first, with what each
         reservedAt: '2026-03-02T00:00:00.000Z',
         settledAt: '2026-03-02T01:00:00.000Z',
         ending: 'completed',
-        usage: usageOf(1),
+        usage: makeUsage(1),
         costPicoUsd: '1',
       },
     ] satisfies RequestRow[],
@@ -92,7 +92,7 @@ test('running requests come first, then ended ones, newest first, with what each
 test('a request that was settled late is shown as it ended, in the place of its first settlement', async () => {
   const late = await request({ reason: 'lease-expired' as 'completed' });
   const next = await request();
-  await lanes.settle({ holdId: late, accountId: customer.accountId, reason: 'completed', usage: usageOf(7), upstream: 'b' });
+  await lanes.settle({ holdId: late, accountId: customer.accountId, reason: 'completed', usage: makeUsage(7), upstream: 'b' });
   const { requests } = await listRequests(ledger.prisma, { accountId: customer.accountId });
   expect(
     requests.map(({ holdId, ending, upstream, costPicoUsd, settledAt }) => [holdId, ending, upstream, costPicoUsd, settledAt]),

@@ -2,7 +2,7 @@ import type { SettleReason } from '#contracts/billing/holds.js';
 import type { RequestListReply, RequestListRequest, RequestRow } from '#contracts/billing/requests.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { requireAccount } from '../accounts/accounts.js';
-import { usageOfRow } from '../batch/usage-sources.js';
+import { toUsage } from '../batch/usage-sources.js';
 import { isId, isMoment, parseCursor, renderCursor } from '../paging/page-cursor.js';
 import { timeRange } from '../paging/time-range.js';
 
@@ -97,7 +97,7 @@ async function readBack(
     const [window] = await prisma.$queryRaw<Window[]>(readingWindow(filters, new Date(windowTo), position, readable, wanted));
     if (!window) throw new TypeError('a window of the journal returned no row');
     rows.push(...(window.matching ?? []));
-    if (rows.length > limit) return { rows: rows.slice(0, limit), position: positionOf(rows[limit - 1]) };
+    if (rows.length > limit) return { rows: rows.slice(0, limit), position: toPosition(rows[limit - 1]) };
     read += window.read;
     position = window.last ?? position;
     if (read >= readMax) return { rows, position };
@@ -181,7 +181,7 @@ interface SettledRow extends Position {
   outputSource: string | null;
 }
 
-function positionOf(row: SettledRow | undefined): Position | undefined {
+function toPosition(row: SettledRow | undefined): Position | undefined {
   return row && { settledAt: row.settledAt, holdId: row.holdId };
 }
 
@@ -198,7 +198,7 @@ function renderSettled(row: SettledRow): RequestRow {
     heldPicoUsd: row.held,
     settledAt: new Date(row.settledAt).toISOString(),
     ending: row.reason as SettleReason,
-    usage: usageOfRow(row),
+    usage: toUsage(row),
     costPicoUsd: row.cost,
   };
 }

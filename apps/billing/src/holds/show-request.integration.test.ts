@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { TokenUsage } from '#contracts/billing/holds.js';
 import { OUTPUT_SOURCES, PROMPT_SOURCES } from '#inference/usage.js';
 import { picoUsd } from '#money/pico-usd.js';
-import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import type { HoldLanes } from '../batch/hold-lanes.js';
 import { grantPlan } from '../ledger/grant-plan.js';
 import { queryUsage } from '../usage/query-usage.js';
 import { renewHolds } from './renew.js';
 import { showRequest } from './show-request.js';
 
-const NOTHING = { ...usageOf(0), promptSource: 'estimated', outputSource: 'counted' };
+const NOTHING = { ...makeUsage(0), promptSource: 'estimated', outputSource: 'counted' };
 const AT = expect.stringMatching(/^\d{4}-.*Z$/);
 const IN_TIME = { overPicoUsd: '0', writtenOffPicoUsd: '0', settledAt: AT, reaped: null };
 
@@ -29,7 +29,7 @@ afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());
 
 async function hold(amount = 100n): Promise<string> {
-  const reserve = reserveOf(customer, amount);
+  const reserve = makeReserve(customer, amount);
   expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
   return reserve.holdId;
 }
@@ -44,7 +44,7 @@ async function reap(holdId: string): Promise<void> {
   expect(await lanes.settle({ holdId, accountId: customer.accountId, reason: 'lease-expired' })).toMatchObject({ status: 'settled' });
 }
 
-async function settlementOf(holdId: string): Promise<unknown> {
+async function readSettlement(holdId: string): Promise<unknown> {
   return (await showRequest(ledger.prisma, `req-${holdId}`)).settlement;
 }
 
@@ -61,9 +61,9 @@ const SOURCES = PROMPT_SOURCES.flatMap((promptSource) => OUTPUT_SOURCES.map((out
 
 test.each(SOURCES)('a prompt that is $promptSource and an output that is $outputSource are shown as such', async (sources) => {
   const holdId = await hold();
-  const usage = { ...usageOf(10, 5, 2), ...sources };
+  const usage = { ...makeUsage(10, 5, 2), ...sources };
   await lanes.settle({ holdId, accountId: customer.accountId, reason: 'failed', usage, settledBy: 'gateway' });
-  expect(await settlementOf(holdId)).toEqual({ ...IN_TIME, reason: 'failed', settledBy: 'gateway', usage, ...paidByTopup('18') });
+  expect(await readSettlement(holdId)).toEqual({ ...IN_TIME, reason: 'failed', settledBy: 'gateway', usage, ...paidByTopup('18') });
   expect(await estimatedRequests()).toBe(sources.promptSource === 'reported' && sources.outputSource === 'reported' ? 0 : 1);
 });
 
@@ -73,7 +73,7 @@ test.each([
   ['one that the reaper settled', reap],
 ])('the trace id of the reserve stays with %s', async (_, end) => {
   const trace = '0af7651916cd43dd8448eb211c80319c';
-  const reserve = { ...reserveOf(customer, 100n), traceparent: `00-${trace}-b7ad6b7169203331-00` };
+  const reserve = { ...makeReserve(customer, 100n), traceparent: `00-${trace}-b7ad6b7169203331-00` };
   await lanes.reserve(reserve);
   await end?.(reserve.holdId);
   const others = [await hold(), reserve.holdId].map(async (id) => (await showRequest(ledger.prisma, `req-${id}`)).traceId);
@@ -82,7 +82,7 @@ test.each([
 
 test('without a trace of the client, the trace id of a request is its own id', async () => {
   const trace = '0193f5a2b6c47d3e8f00a1b2c3d4e5f6';
-  await lanes.reserve({ ...reserveOf(customer, 100n), requestId: `req_${trace}` });
+  await lanes.reserve({ ...makeReserve(customer, 100n), requestId: `req_${trace}` });
   expect((await showRequest(ledger.prisma, `req_${trace}`)).traceId).toBe(trace);
 });
 
@@ -92,7 +92,7 @@ test.each([
   ['one that the reaper settled', reap],
 ])('the attribution of the reserve stays with %s', async (_, end) => {
   const attribution = { user: 'jürgen "x"', client: 'curl', 'tag:team': '{a,b}\\' };
-  const reserve = { ...reserveOf(customer, 100n), attribution };
+  const reserve = { ...makeReserve(customer, 100n), attribution };
   await lanes.reserve(reserve);
   await end?.(reserve.holdId);
   const others = [await hold(), reserve.holdId].map(async (id) => (await showRequest(ledger.prisma, `req-${id}`)).attribution);
@@ -102,7 +102,7 @@ test.each([
 test('a request without a usage shows none, and the service that settled it', async () => {
   const holdId = await hold();
   await lanes.settle({ holdId, accountId: customer.accountId, reason: 'client-disconnected', settledBy: 'inference-proxy' });
-  expect(await settlementOf(holdId)).toEqual({
+  expect(await readSettlement(holdId)).toEqual({
     ...IN_TIME,
     reason: 'client-disconnected',
     settledBy: 'inference-proxy',
@@ -114,9 +114,9 @@ test('a request without a usage shows none, and the service that settled it', as
 
 test('a usage beyond the hold shows what is not charged', async () => {
   const holdId = await hold(20n);
-  const usage = usageOf(10, 8);
+  const usage = makeUsage(10, 8);
   await lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage, settledBy: 'gateway' });
-  expect(await settlementOf(holdId)).toEqual({
+  expect(await readSettlement(holdId)).toEqual({
     ...IN_TIME,
     reason: 'completed',
     settledBy: 'gateway',
@@ -128,16 +128,16 @@ test('a usage beyond the hold shows what is not charged', async () => {
 
 test('a reaped request shows the sources of its last meter reading', async () => {
   const holdId = await hold();
-  const usage = { ...usageOf(10, 3), outputSource: 'counted' as const };
+  const usage = { ...makeUsage(10, 3), outputSource: 'counted' as const };
   await renew(holdId, usage);
   await reap(holdId);
-  expect(await settlementOf(holdId)).toEqual({ ...IN_TIME, reason: 'lease-expired', settledBy: 'reaper', usage, ...paidByTopup('16') });
+  expect(await readSettlement(holdId)).toEqual({ ...IN_TIME, reason: 'lease-expired', settledBy: 'reaper', usage, ...paidByTopup('16') });
 });
 
 test('a request that was reaped before its first meter reading shows no usage, and is no estimate', async () => {
   const holdId = await hold();
   await reap(holdId);
-  expect(await settlementOf(holdId)).toEqual({
+  expect(await readSettlement(holdId)).toEqual({
     ...IN_TIME,
     reason: 'lease-expired',
     settledBy: 'reaper',
@@ -149,12 +149,12 @@ test('a request that was reaped before its first meter reading shows no usage, a
 
 test('a late settlement shows its own sources and service, and the bill of the reaper that it replaced', async () => {
   const holdId = await hold();
-  const read = { ...usageOf(10, 3), promptSource: 'estimated' as const, outputSource: 'counted' as const };
+  const read = { ...makeUsage(10, 3), promptSource: 'estimated' as const, outputSource: 'counted' as const };
   await renew(holdId, read);
   await reap(holdId);
-  const usage = usageOf(12, 30);
+  const usage = makeUsage(12, 30);
   await lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage, settledBy: 'gateway' });
-  expect(await settlementOf(holdId)).toEqual({
+  expect(await readSettlement(holdId)).toEqual({
     ...IN_TIME,
     reason: 'completed',
     settledBy: 'gateway',
@@ -168,10 +168,10 @@ test('a late settlement that the account has no money for shows what was written
   const holdId = await hold(1_000n);
   await reap(holdId);
   const other = await hold(950n);
-  await lanes.settle({ holdId: other, accountId: customer.accountId, reason: 'completed', usage: usageOf(950) });
-  const usage = usageOf(70);
+  await lanes.settle({ holdId: other, accountId: customer.accountId, reason: 'completed', usage: makeUsage(950) });
+  const usage = makeUsage(70);
   await lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage, settledBy: 'inference-proxy' });
-  expect(await settlementOf(holdId)).toEqual({
+  expect(await readSettlement(holdId)).toEqual({
     ...IN_TIME,
     reason: 'completed',
     settledBy: 'inference-proxy',
@@ -195,7 +195,7 @@ describe('the money that paid', () => {
   test('the plan, then top-ups', async () => {
     await grant(30n);
     const holdId = await hold(100n);
-    await lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(70) });
+    await lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: makeUsage(70) });
     expect(await paidFor(holdId)).toMatchObject({ paid: { planPicoUsd: '30', topupPicoUsd: '40', endedPlanPicoUsd: '0' } });
   });
 
@@ -203,7 +203,7 @@ describe('the money that paid', () => {
     await grant(30n);
     const holdId = await hold(100n);
     await grant(20n);
-    await lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(70) });
+    await lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: makeUsage(70) });
     expect(await paidFor(holdId)).toMatchObject({ paid: { planPicoUsd: '20', topupPicoUsd: '20', endedPlanPicoUsd: '30' } });
   });
 
@@ -211,10 +211,10 @@ describe('the money that paid', () => {
     await grant(30n);
     const holdId = await hold(100n);
     await grant(20n);
-    await renew(holdId, usageOf(70));
+    await renew(holdId, makeUsage(70));
     await reap(holdId);
     await grant(1n);
-    await lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(25) });
+    await lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: makeUsage(25) });
     expect(await paidFor(holdId)).toMatchObject({
       costPicoUsd: '25',
       paid: { planPicoUsd: '20', topupPicoUsd: '0', endedPlanPicoUsd: '5' },
@@ -225,22 +225,22 @@ describe('the money that paid', () => {
 
 describe('the price plan of a hold', () => {
   const inPlan = (amount = 100n) => {
-    const reserve = reserveOf(customer, amount);
+    const reserve = makeReserve(customer, amount);
     return { ...reserve, price: { ...reserve.price, pricePlan: 'gold' } };
   };
-  const priceOf = async (holdId: string) => (await showRequest(ledger.prisma, `req-${holdId}`)).price;
+  const readPrice = async (holdId: string) => (await showRequest(ledger.prisma, `req-${holdId}`)).price;
 
   test('is kept with its price, whatever becomes of the account, by another process and after a restart', async () => {
     const reserve = inPlan();
     expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
-    expect(await priceOf(reserve.holdId)).toEqual(reserve.price);
+    expect(await readPrice(reserve.holdId)).toEqual(reserve.price);
     await ledger.sql.query(`UPDATE billing.account SET price_plan = 'other' WHERE id = $1`, [customer.accountId]);
 
     const restarted = ledger.newLanes({ times: { leaseMs: 60_000, reaperGraceMs: 0 } });
     const { holdId } = reserve;
-    await restarted.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(12, 30), settledBy: 'gateway' });
-    expect(await priceOf(holdId)).toEqual(reserve.price);
-    expect(await settlementOf(holdId)).toMatchObject(paidByTopup('72'));
+    await restarted.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: makeUsage(12, 30), settledBy: 'gateway' });
+    expect(await readPrice(holdId)).toEqual(reserve.price);
+    expect(await readSettlement(holdId)).toMatchObject(paidByTopup('72'));
   });
 });
 
@@ -255,7 +255,7 @@ describe('the price of a request and of its images', () => {
     images: 2,
   };
   const opened = async (amount = 200n): Promise<string> => {
-    const reserve = { ...reserveOf(customer, amount), price };
+    const reserve = { ...makeReserve(customer, amount), price };
     expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
     return reserve.holdId;
   };
@@ -269,10 +269,10 @@ describe('the price of a request and of its images', () => {
 
   test('is pinned, charged with the tokens, and known to another process', async () => {
     const fromMemory = await opened();
-    expect(await settled(fromMemory, usageOf(12, 0))).toBe(String(12 * 2 + 40 + 2 * 5));
+    expect(await settled(fromMemory, makeUsage(12, 0))).toBe(String(12 * 2 + 40 + 2 * 5));
     const holdId = await opened();
     const restarted = ledger.newLanes({ times: { leaseMs: 60_000, reaperGraceMs: 0 } });
-    await restarted.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(12, 0), settledBy: 'gateway' });
+    await restarted.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: makeUsage(12, 0), settledBy: 'gateway' });
     expect((await showRequest(ledger.prisma, `req-${holdId}`)).settlement?.costPicoUsd).toBe(String(12 * 2 + 40 + 2 * 5));
   });
 
@@ -282,7 +282,7 @@ describe('the price of a request and of its images', () => {
 
   test('is part of what a hold limits', async () => {
     const holdId = await opened(60n);
-    expect(await settled(holdId, usageOf(12, 0))).toBe('60');
+    expect(await settled(holdId, makeUsage(12, 0))).toBe('60');
     expect((await showRequest(ledger.prisma, `req-${holdId}`)).settlement?.overPicoUsd).toBe('14');
   });
 });

@@ -4,7 +4,7 @@ import type { BilledRequest, CostParts, RequestCreditNote, RequestSettlement } f
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { ownTraceId } from '#tracing/trace-context.js';
-import { usageOfRow } from '../batch/usage-sources.js';
+import { toUsage } from '../batch/usage-sources.js';
 
 /**
  * Returns everything the ledger knows of one request, running or settled.
@@ -86,7 +86,7 @@ function requestFields(
 }
 
 function settlementInTime(row: Prisma.SettlementModel): RequestSettlement {
-  return { ...settlementFields(row), costPicoUsd: String(row.cost), paid: partsOf(row), writtenOffPicoUsd: '0', reaped: null };
+  return { ...settlementFields(row), costPicoUsd: String(row.cost), paid: splitCost(row), writtenOffPicoUsd: '0', reaped: null };
 }
 
 /** A late settlement replaces the bill of the reaper: it charged or returned the difference. */
@@ -94,9 +94,9 @@ function lateSettlement(row: Prisma.SettlementModel, late: LateRow): RequestSett
   return {
     ...settlementFields(late),
     costPicoUsd: String(row.cost + late.due - late.writeoff),
-    paid: partsOf(row, late),
+    paid: splitCost(row, late),
     writtenOffPicoUsd: String(late.writeoff),
-    reaped: { usage: usageOfRow(row), costPicoUsd: String(row.cost), paid: partsOf(row), settledAt: row.settledAt.toISOString() },
+    reaped: { usage: toUsage(row), costPicoUsd: String(row.cost), paid: splitCost(row), settledAt: row.settledAt.toISOString() },
   };
 }
 
@@ -104,7 +104,7 @@ function lateSettlement(row: Prisma.SettlementModel, late: LateRow): RequestSett
  * Returns what plan, top-up and an ended plan paid, after the changes of a late settlement. What it gave back without a live grant to take it
  * is forfeited: plan money that paid is then no part of the cost, that of an ended plan first.
  */
-function partsOf(row: Prisma.SettlementModel, late?: LateRow): CostParts {
+function splitCost(row: Prisma.SettlementModel, late?: LateRow): CostParts {
   const forfeit = late?.forfeit ?? 0n;
   const fromEnded = forfeit < row.endedCost ? forfeit : row.endedCost;
   return {
@@ -121,7 +121,7 @@ function settlementFields(
   return {
     reason,
     settledBy: reason === 'lease-expired' ? 'reaper' : (last.settledBy as Settler | null),
-    usage: usageOfRow(last),
+    usage: toUsage(last),
     overPicoUsd: last.over.toFixed(0),
     settledAt: last.settledAt.toISOString(),
   };

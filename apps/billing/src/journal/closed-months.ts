@@ -1,7 +1,7 @@
 import type { ClosedMonth } from '#contracts/billing/months.js';
 import { ServiceError } from '#contracts/service-error.js';
-import { type MonthEnd, monthAfter, startOf } from './journal-rows.js';
-import { digestOf, type Manifest, parseManifest } from './manifest.js';
+import { type MonthEnd, monthAfter, monthStart } from './journal-rows.js';
+import { computeDigest, type Manifest, parseManifest } from './manifest.js';
 import type { MonthRows, Query } from './month-files.js';
 
 export interface StoredMonth {
@@ -19,7 +19,7 @@ export async function readMonths(query: Query): Promise<StoredMonth[]> {
     'SELECT id, manifest AS text, closed_at AS "closedAt" FROM billing.month ORDER BY id',
     [],
   );
-  return rows.map(({ id, text, closedAt }) => ({ id, text, digest: digestOf(text), closedAt, manifest: parseManifest(text) }));
+  return rows.map(({ id, text, closedAt }) => ({ id, text, digest: computeDigest(text), closedAt, manifest: parseManifest(text) }));
 }
 
 /** Advisory lock of the one replica that closes, detaches or attaches a month. */
@@ -51,16 +51,16 @@ export async function nextMonth(query: Query, months: readonly StoredMonth[]): P
 }
 
 /** Returns the end of a month; undefined without one. */
-export function endOf(month: StoredMonth | undefined): MonthEnd | undefined {
-  return month?.manifest && { at: startOf(monthAfter(month.id)), transactionEnd: month.manifest.transactionEnd };
+export function toMonthEnd(month: StoredMonth | undefined): MonthEnd | undefined {
+  return month?.manifest && { at: monthStart(monthAfter(month.id)), transactionEnd: month.manifest.transactionEnd };
 }
 
 /** Returns the journal rows of one of `months`, which are in order. Undefined when its text, or that of the month before, was changed. */
-export function rowsOfMonth(months: readonly StoredMonth[], position: number): MonthRows | undefined {
+export function findMonthRows(months: readonly StoredMonth[], position: number): MonthRows | undefined {
   const [before, month] = [months[position - 1], months[position]];
-  const [after, to] = [endOf(before), endOf(month)];
+  const [after, to] = [toMonthEnd(before), toMonthEnd(month)];
   if (!month || !to || (before && !after)) return undefined;
-  return { month: month.id, start: startOf(month.id), range: { after, to } };
+  return { month: month.id, start: monthStart(month.id), range: { after, to } };
 }
 
 export function renderMonth({ id, text, digest, closedAt, manifest }: StoredMonth): ClosedMonth {

@@ -3,7 +3,7 @@ import type { StoredMonth } from './closed-months.js';
 import type { Query } from './month-files.js';
 
 /** Rows and SHA-256 of files of closed months, without the rows of detached months. */
-export type Rests = Record<string, Partial<Record<MonthFileName, { rows: number; sha256: string }>>>;
+export type Remainders = Record<string, Partial<Record<MonthFileName, { rows: number; sha256: string }>>>;
 
 export interface StoredDetachedMonth {
   id: string;
@@ -12,7 +12,7 @@ export interface StoredDetachedMonth {
   countedTo: Date;
   settlements: number;
   lateSettlements: number;
-  rests: Rests;
+  rests: Remainders;
   detachedAt: Date;
 }
 

@@ -25,7 +25,7 @@ export interface MonthRange {
 }
 
 /** Returns the rows of a journal as a source of FROM. The bounds are literals of the plan, so that the indexes on transaction ids are used. */
-export function rowsOf(journal: Journal, { after, to, from, below, idsBelow }: MonthRange): string {
+export function selectRows(journal: Journal, { after, to, from, below, idsBelow }: MonthRange): string {
   const at = JOURNALS[journal];
   const conditions = [
     after && `(${at} >= ${moment(after.at)} OR transaction_id >= ${after.transactionEnd})`,
@@ -43,11 +43,11 @@ export function moment(at: number): string {
 }
 
 /** Returns the first moment of a month, in milliseconds. */
-export function startOf(month: string): number {
+export function monthStart(month: string): number {
   return Date.parse(`${month}-01T00:00:00Z`);
 }
 
 export function monthAfter(month: string): string {
-  const start = new Date(startOf(month));
+  const start = new Date(monthStart(month));
   return new Date(Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1, 1)).toISOString().slice(0, 7);
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { MONTH_FILE_NAMES } from '#contracts/billing/months.js';
-import { digestOf, type Manifest, parseManifest, renderManifest } from './manifest.js';
+import { computeDigest, type Manifest, parseManifest, renderManifest } from './manifest.js';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 const MANIFEST: Manifest = {
@@ -25,7 +25,7 @@ test('its lines are those of the documentation', () => {
     'transactions 771',
     `settlements.csv 0 ${sha256('settlements')}`,
   ]);
-  expect(digestOf(renderManifest(MANIFEST))).toBe(sha256(renderManifest(MANIFEST)));
+  expect(computeDigest(renderManifest(MANIFEST))).toBe(sha256(renderManifest(MANIFEST)));
 });
 
 test.each([

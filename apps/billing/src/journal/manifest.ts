@@ -41,6 +41,6 @@ export function parseManifest(text: string): Manifest | undefined {
   return renderManifest(manifest) === text ? manifest : undefined;
 }
 
-export function digestOf(manifest: string): string {
+export function computeDigest(manifest: string): string {
   return createHash('sha256').update(manifest).digest('hex');
 }

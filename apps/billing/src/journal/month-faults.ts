@@ -1,5 +1,5 @@
 import { MONTH_FILE_NAMES, type MonthFileName } from '#contracts/billing/months.js';
-import { readMonths, rowsOfMonth, type StoredMonth } from './closed-months.js';
+import { findMonthRows, readMonths, type StoredMonth } from './closed-months.js';
 import { detachedFaults, digestNow, readDetached, type StoredDetachedMonth } from './detached-months.js';
 import { monthAfter } from './journal-rows.js';
 import { digestFile, type Query, SUM_FILES } from './month-files.js';
@@ -40,7 +40,7 @@ async function differs(
   file: MonthFileName,
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
-  const [month, rows] = [months[position], rowsOfMonth(months, position)];
+  const [month, rows] = [months[position], findMonthRows(months, position)];
   if (!month || !rows) return false; // the fault of its manifest is reported
   if (!month.manifest?.files.some((one) => one.file === file)) return false; // closed before the file was added
   return digestNow(month, file, detached) !== (await digestFile(query, file, rows, signal)).sha256;

@@ -72,7 +72,7 @@ export const FILE_START: FilePosition = { after: null, windowMs: 3_600_000 };
 
 const DIGEST_PAGE_ROWS = 10_000;
 
-export function keyColumnsOf(file: MonthFileName): readonly MonthColumn[] {
+export function listKeyColumns(file: MonthFileName): readonly MonthColumn[] {
   const columns: Record<string, MonthColumn> = MONTH_FILES[file];
   return SOURCES[file].keys.map((key) => columns[key] as MonthColumn);
 }
@@ -166,7 +166,7 @@ async function readRows(
   { from, after, limit }: { from: string; after: readonly string[] | null; limit: number },
 ): Promise<Line[]> {
   const { keys } = SOURCES[file];
-  const types = keyColumnsOf(file).map((column) => (column === 'time' ? 'timestamptz' : 'uuid'));
+  const types = listKeyColumns(file).map((column) => (column === 'time' ? 'timestamptz' : 'uuid'));
   const isAfter = after ? ` AND (${keys.join(', ')}) > (${types.map((type, index) => `$${index + 1}::${type}`).join(', ')})` : '';
   return query<Line>(
     `SELECT concat(${LINES[file]}) AS line, ARRAY[${keys.map((key, index) => render(key, types[index] === 'uuid' ? 'id' : 'time')).join(', ')}] AS key

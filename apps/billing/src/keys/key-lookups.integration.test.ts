@@ -33,7 +33,7 @@ async function counting(): Promise<PgConnection> {
 
 const guess = (): string => createHash('sha256').update(randomUUID()).digest('hex');
 
-async function keyOf(): Promise<Customer & { digest: string }> {
+async function createKey(): Promise<Customer & { digest: string }> {
   const customer = await ledger.customer();
   const digest = guess();
   const stored = Buffer.from(storedDigest(digest, PEPPER));
@@ -42,7 +42,7 @@ async function keyOf(): Promise<Customer & { digest: string }> {
 }
 
 test('a key is found by its digest, with its project and account', async () => {
-  const { digest, ...customer } = await keyOf();
+  const { digest, ...customer } = await createKey();
   expect(await lookups.resolve(digest)).toEqual(customer);
   expect(queries).toEqual([1]);
 });
@@ -57,13 +57,13 @@ test.each([
     'UPDATE billing.project SET enabled = false WHERE id = (SELECT project_id FROM billing.api_key WHERE id = $1)',
   ],
 ])('%s is refused', async (_, sql) => {
-  const { digest, keyId } = await keyOf();
+  const { digest, keyId } = await createKey();
   if (sql) await ledger.sql.query(sql, [keyId]);
   await expect(lookups.resolve(sql ? digest : guess())).rejects.toMatchObject({ code: 'invalid_api_key' });
 });
 
 test('a key with an end is found with the milliseconds that are left', async () => {
-  const { digest, ...customer } = await keyOf();
+  const { digest, ...customer } = await createKey();
   await ledger.sql.query(`UPDATE billing.api_key SET expires_at = now() + interval '1 hour' WHERE id = $1`, [customer.keyId]);
   const { validForMs = 0, ...found } = await lookups.resolve(digest);
   expect(found).toEqual(customer);
@@ -72,7 +72,7 @@ test('a key with an end is found with the milliseconds that are left', async () 
 });
 
 test('1,000 concurrent guesses cost ten queries, and valid keys among them are found', async () => {
-  const keys = await Promise.all([keyOf(), keyOf(), keyOf()]);
+  const keys = await Promise.all([createKey(), createKey(), createKey()]);
   await lookups.resolve(keys[0].digest);
   queries.length = 0;
   const digests = Array.from({ length: 1_000 }, (_, count) => (count % 400 === 0 ? (keys[count / 400]?.digest as string) : guess()));
@@ -83,7 +83,7 @@ test('1,000 concurrent guesses cost ten queries, and valid keys among them are f
 });
 
 test('concurrent lookups of one key are one digest of one query', async () => {
-  const { digest, ...customer } = await keyOf();
+  const { digest, ...customer } = await createKey();
   expect(await Promise.all(Array.from({ length: 50 }, () => lookups.resolve(digest)))).toEqual(Array(50).fill(customer));
   expect(queries).toEqual([1]);
 });
@@ -95,7 +95,7 @@ test('lookups beyond the queue are refused as unavailable', async () => {
 });
 
 test('a lookup whose connection is lost is repeated on another', async () => {
-  const { digest, ...customer } = await keyOf();
+  const { digest, ...customer } = await createKey();
   const opened: PgConnection[] = [];
   const connect = async (): Promise<PgConnection> => {
     const connection = await ledger.connect();
@@ -115,13 +115,13 @@ test('a lookup whose connection is lost is repeated on another', async () => {
 });
 
 test('a key has the price plan of its account', async () => {
-  const { digest, ...customer } = await keyOf();
+  const { digest, ...customer } = await createKey();
   await ledger.sql.query(`UPDATE billing.account SET price_plan = 'gold' WHERE id = $1`, [customer.accountId]);
   expect(await lookups.resolve(digest)).toEqual({ ...customer, pricePlan: 'gold' });
 });
 
 test('a key has the price plan that replaces the one of its account, and its time', async () => {
-  const { digest, ...customer } = await keyOf();
+  const { digest, ...customer } = await createKey();
   const sql = `UPDATE billing.account SET next_price_plan = $2, next_price_plan_from = '2099-01-01Z' WHERE id = $1`;
   for (const pricePlan of ['gold', null]) {
     await ledger.sql.query(sql, [customer.accountId, pricePlan]);

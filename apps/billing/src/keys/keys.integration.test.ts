@@ -34,15 +34,15 @@ const HOUR_MS = 3_600_000;
 const inHours = (hours: number): string => new Date(Date.now() + hours * HOUR_MS).toISOString();
 const newKey = (fields: Partial<KeyCreateRequest> = {}): Promise<CreatedKey> => cli.request(keyCreate, { projectId, ...fields });
 const read = async (keyId: string): Promise<KeyRow | undefined> => (await cli.request(keyList, { keyId })).keys[0];
-const statusOf = async (keyId: string): Promise<string | undefined> => (await read(keyId))?.status;
-const codeOf = (refused: Promise<unknown>): Promise<[string, string] | undefined> =>
+const readStatus = async (keyId: string): Promise<string | undefined> => (await read(keyId))?.status;
+const readCode = (refused: Promise<unknown>): Promise<[string, string] | undefined> =>
   refused.then(
     () => undefined,
     ({ code, param }) => [code, param],
   );
 /** True when the gateway would accept the key. */
 const resolves = async (key: string): Promise<boolean> => {
-  const code = await codeOf(gateway.request(keyResolve, { keyDigest: digestApiKey(key) }));
+  const code = await readCode(gateway.request(keyResolve, { keyDigest: digestApiKey(key) }));
   if (code !== undefined) expect(code[0]).toBe('invalid_api_key');
   return code === undefined;
 };
@@ -84,7 +84,7 @@ test.each([
   ['models', ['']],
   ['models', Array(65).fill('a')],
 ])('a key with the %s %j is refused', async (field, value) => {
-  expect(await codeOf(newKey({ [field]: value }))).toEqual(['invalid_request', field]);
+  expect(await readCode(newKey({ [field]: value }))).toEqual(['invalid_request', field]);
 });
 
 test('name, note, end and state of a key change; null clears them', async () => {
@@ -126,12 +126,13 @@ test('name, note, end and state of a key change; null clears them', async () => 
 test('the keys that end before a moment are the active ones alone', async () => {
   const { accountId } = await cli.request(accountCreate, { name: 'of ends' });
   const { projectId } = await cli.request(projectCreate, { accountId, name: 'main' });
-  const keyOf = async (name: string, end?: number) => (await newKey({ projectId, name, ...(end && { expiresAt: inHours(end) }) })).keyId;
-  await keyOf('never');
-  await keyOf('later', 3);
-  const soon = [await keyOf('soon', 1), await keyOf('sooner', 0.5)];
-  await cli.request(keyUpdate, { keyId: await keyOf('disabled', 1), disabled: true });
-  await cli.request(keyRevoke, { keyId: await keyOf('revoked', 1) });
+  const createKey = async (name: string, end?: number) =>
+    (await newKey({ projectId, name, ...(end && { expiresAt: inHours(end) }) })).keyId;
+  await createKey('never');
+  await createKey('later', 3);
+  const soon = [await createKey('soon', 1), await createKey('sooner', 0.5)];
+  await cli.request(keyUpdate, { keyId: await createKey('disabled', 1), disabled: true });
+  await cli.request(keyRevoke, { keyId: await createKey('revoked', 1) });
   const { keys } = await cli.request(keyList, { accountId, endsBefore: inHours(2) });
   expect(keys.map(({ keyId }) => keyId)).toEqual(soon);
 });
@@ -141,9 +142,9 @@ test('a disabled key is refused until it is enabled again, and each change is pu
   const changes: unknown[] = [];
   const unsubscribe = gateway.subscribe(keyChanged, (event) => changes.push(event));
   await cli.request(keyUpdate, { keyId, disabled: true });
-  expect([await resolves(key), await statusOf(keyId)]).toEqual([false, 'disabled']);
+  expect([await resolves(key), await readStatus(keyId)]).toEqual([false, 'disabled']);
   await cli.request(keyUpdate, { keyId, disabled: false });
-  expect([await resolves(key), await statusOf(keyId)]).toEqual([true, 'active']);
+  expect([await resolves(key), await readStatus(keyId)]).toEqual([true, 'active']);
   while (changes.length < 2) await new Promise((resolve) => setImmediate(resolve));
   unsubscribe();
   expect(changes).toEqual([
@@ -157,18 +158,18 @@ test('a key is refused from its end on, and accepted when its end moves', async 
   const { keyId, key } = await newKey({ expiresAt });
   while (await resolves(key));
   expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(expiresAt));
-  expect(await statusOf(keyId)).toBe('expired');
+  expect(await readStatus(keyId)).toBe('expired');
   await cli.request(keyUpdate, { keyId, expiresAt: inHours(1) });
-  expect([await resolves(key), await statusOf(keyId)]).toEqual([true, 'active']);
+  expect([await resolves(key), await readStatus(keyId)]).toEqual([true, 'active']);
 });
 
 test('an end that has passed is refused', async () => {
   const { keyId } = await newKey();
   const expiresAt = inHours(-1);
   const refused = [
-    await codeOf(newKey({ expiresAt })),
-    await codeOf(cli.request(keyUpdate, { keyId, expiresAt })),
-    await codeOf(cli.request(keyRotate, { keyId, graceSeconds: 0, expiresAt })),
+    await readCode(newKey({ expiresAt })),
+    await readCode(cli.request(keyUpdate, { keyId, expiresAt })),
+    await readCode(cli.request(keyRotate, { keyId, graceSeconds: 0, expiresAt })),
   ];
   expect(refused).toEqual(refused.map(() => ['invalid_request', 'expiresAt']));
 });
@@ -185,7 +186,7 @@ describe('a rotation', () => {
     const end = Date.parse(replaced.expiresAt ?? '') - 60_000;
     expect(end >= before - 1 && end <= Date.now() + 1).toBe(true);
     expect([await resolves(key), await resolves(newSecret)]).toEqual([true, true]);
-    expect(await statusOf(old.keyId)).toBe('active');
+    expect(await readStatus(old.keyId)).toBe('active');
   });
 
   test('without a grace ends the old key at once, and publishes it', async () => {
@@ -193,7 +194,7 @@ describe('a rotation', () => {
     const changes: unknown[] = [];
     const unsubscribe = gateway.subscribe(keyChanged, (event) => changes.push(event));
     const made = await cli.request(keyRotate, { keyId, graceSeconds: 0 });
-    expect([await resolves(key), await resolves(made.key), await statusOf(keyId)]).toEqual([false, true, 'expired']);
+    expect([await resolves(key), await resolves(made.key), await readStatus(keyId)]).toEqual([false, true, 'expired']);
     while (changes.length < 1) await new Promise((resolve) => setImmediate(resolve));
     unsubscribe();
     expect(changes).toEqual([{ keyId, projectId }]);
@@ -219,18 +220,18 @@ describe('a rotation', () => {
     const expired = await newKey({ expiresAt: new Date(Date.now() + 500).toISOString() });
     await cli.request(keyRevoke, { keyId: revoked.keyId });
     await cli.request(keyUpdate, { keyId: disabled.keyId, disabled: true });
-    while ((await statusOf(expired.keyId)) === 'active');
+    while ((await readStatus(expired.keyId)) === 'active');
     const newKeyId = randomUUID();
     const rotate = (keyId: string, id = newKeyId) => cli.request(keyRotate, { keyId, newKeyId: id, graceSeconds: 60 });
     await rotate(replaced.keyId);
     expect({
-      revoked: await codeOf(rotate(revoked.keyId)),
-      disabled: await codeOf(rotate(disabled.keyId)),
-      expired: await codeOf(rotate(expired.keyId)),
-      again: await codeOf(rotate(replaced.keyId)),
-      'with another id': await codeOf(rotate(replaced.keyId, randomUUID())),
-      'an id that was used': await codeOf(rotate(free.keyId)),
-      unknown: await codeOf(rotate(randomUUID())),
+      revoked: await readCode(rotate(revoked.keyId)),
+      disabled: await readCode(rotate(disabled.keyId)),
+      expired: await readCode(rotate(expired.keyId)),
+      again: await readCode(rotate(replaced.keyId)),
+      'with another id': await readCode(rotate(replaced.keyId, randomUUID())),
+      'an id that was used': await readCode(rotate(free.keyId)),
+      unknown: await readCode(rotate(randomUUID())),
     }).toEqual({
       revoked: ['conflict', 'keyId'],
       disabled: ['conflict', 'keyId'],
@@ -245,7 +246,7 @@ describe('a rotation', () => {
 
   test('of one key at the same time succeeds once', async () => {
     const { keyId } = await newKey();
-    const rotate = () => codeOf(cli.request(keyRotate, { keyId, graceSeconds: 60 }));
+    const rotate = () => readCode(cli.request(keyRotate, { keyId, graceSeconds: 60 }));
     const outcomes = await Promise.all([rotate(), rotate(), rotate()]);
     expect(outcomes.filter((code) => code === undefined)).toHaveLength(1);
     expect(outcomes.filter((code) => code?.[0] === 'conflict')).toHaveLength(2);
@@ -253,7 +254,7 @@ describe('a rotation', () => {
 });
 
 describe('a replaced key ends no later than its rotation allowed', () => {
-  const changeEnd = (keyId: string, expiresAt: string | null) => codeOf(cli.request(keyUpdate, { keyId, expiresAt }));
+  const changeEnd = (keyId: string, expiresAt: string | null) => readCode(cli.request(keyUpdate, { keyId, expiresAt }));
 
   test.each([
     ['without a grace', 0],
@@ -289,7 +290,7 @@ describe('a replaced key ends no later than its rotation allowed', () => {
     await cli.request(keyUpdate, { keyId: third.keyId, expiresAt: inHours(9) });
     await cli.request(keyRevoke, { keyId: third.keyId });
     expect(await Promise.all([key, second.key, third.key].map(resolves))).toEqual([false, false, false]);
-    expect([await codeOf(cli.request(keyRotate, { keyId, graceSeconds: 3_600 })), await statusOf(keyId)]).toEqual([
+    expect([await readCode(cli.request(keyRotate, { keyId, graceSeconds: 3_600 })), await readStatus(keyId)]).toEqual([
       ['conflict', 'keyId'],
       'expired',
     ]);
@@ -310,5 +311,5 @@ describe('a replaced key ends no later than its rotation allowed', () => {
 test('a revoked key does not change any more', async () => {
   const revoked = await newKey();
   await cli.request(keyRevoke, { keyId: revoked.keyId });
-  expect(await codeOf(cli.request(keyUpdate, { keyId: revoked.keyId, name: 'x' }))).toEqual(['conflict', 'keyId']);
+  expect(await readCode(cli.request(keyUpdate, { keyId: revoked.keyId, name: 'x' }))).toEqual(['conflict', 'keyId']);
 });

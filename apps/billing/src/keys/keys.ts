@@ -16,12 +16,12 @@ import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { isDuplicate, isMissing } from '../accounts/database-refusal.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { refuseTooManyKeys } from '../limits/maxima.js';
-import { levelOf } from '../limits/operator-limits.js';
+import { findLevel } from '../limits/operator-limits.js';
 import { demandOwnId } from '../limits/own-id.js';
 import type { Limits } from '../limits/rate-limit.js';
-import { limitsOfRow, namesLimits, type ShownLimits, setLimits } from '../limits/set-limits.js';
-import { oldestFirst, pageOf } from '../paging/page-of.js';
-import { statusOf } from '../payer/key-status.js';
+import { namesLimits, type ShownLimits, setLimits, toLimits } from '../limits/set-limits.js';
+import { oldestFirst, readPage } from '../paging/read-page.js';
+import { findStatus } from '../payer/key-status.js';
 import { lockAccount } from '../sql/lock-account.js';
 import { readLastUses } from '../usage/read-last-uses.js';
 import { storedDigest } from './key-digest.js';
@@ -39,16 +39,16 @@ export async function createKey(
   author: Author = OWN_AUTHOR,
 ): Promise<CreatedKey> {
   const { keyId: id = randomUUID(), projectId, name, note, models, networks } = request;
-  const expiresAt = endOf(request.expiresAt);
+  const expiresAt = parseEnd(request.expiresAt);
   const { key, ...secret } = newSecret(pepper);
   return onlyOnce('keyId', () =>
     audited(prisma, 'billing', author, async (tx) => {
-      const data = { id, projectId, name, note, expiresAt, models, networks, createdBy: nameOf(author), ...secret };
+      const data = { id, projectId, name, note, expiresAt, models, networks, createdBy: describeActor(author), ...secret };
       const { project, ...row } = await tx.apiKey.create({ data, include: { project: true } });
       await demandOwnId(tx, id, 'keyId');
-      const made = renderKey(row, await setLimits(tx, targetOf(row, project), limitsIn(request), levelOf(author)));
+      const made = renderKey(row, await setLimits(tx, auditTarget(row, project), limitsIn(request), findLevel(author)));
       await refuseTooManyKeys(tx, project.accountId, 'projectId');
-      return { result: { ...made, key }, change: { ...changeOf('key.create', made, project), before: null, after: { ...made } } };
+      return { result: { ...made, key }, change: { ...describeChange('key.create', made, project), before: null, after: { ...made } } };
     }),
   );
 }
@@ -60,20 +60,20 @@ export async function createKey(
  */
 export async function updateKey(prisma: PrismaClient, request: KeyUpdateRequest, author = OWN_AUTHOR): Promise<ApiKey> {
   const { keyId: id, name, note, disabled, models, networks } = request;
-  const expiresAt = endOf(request.expiresAt);
+  const expiresAt = parseEnd(request.expiresAt);
   return audited(prisma, 'billing', author, async (tx) => {
     const { row, project, now } = await lockKey(tx, id);
     if (row.revokedAt) throw new ServiceError('conflict', 'The key is revoked, and stays so. Create another.', 'keyId');
     if (row.replacedBy && wouldEndLater(row, expiresAt))
       throw new ServiceError('conflict', 'The key was replaced: its end may only move to an earlier time.', 'expiresAt');
     if (namesLimits(limitsIn(request))) await lockAccount(tx, project.accountId); // batches lock it before the project, which the update locks
-    const before = renderKey(row, await limitsOfKey(tx, row));
+    const before = renderKey(row, await readKeyLimits(tx, row));
     const changedRow = await tx.apiKey.update({ where: { id }, data: { name, note, disabled, expiresAt, models, networks } });
-    const key = renderKey(changedRow, await setLimits(tx, targetOf(row, project), limitsIn(request), levelOf(author)));
+    const key = renderKey(changedRow, await setLimits(tx, auditTarget(row, project), limitsIn(request), findLevel(author)));
     const hadExpired = row.expiresAt !== null && row.expiresAt <= now;
     if (hadExpired && expiresAt !== undefined) await refuseTooManyKeys(tx, project.accountId, 'expiresAt');
     const changed = changedFields({ modelLimits: undefined, operatorLimits: undefined, ...before }, key);
-    return { result: key, change: changed && { ...changeOf('key.update', key, project), ...changed } };
+    return { result: key, change: changed && { ...describeChange('key.update', key, project), ...changed } };
   });
 }
 
@@ -90,21 +90,21 @@ export async function rotateKey(
   author: Author = OWN_AUTHOR,
 ): Promise<RotatedKey> {
   const { keyId, newKeyId: id = randomUUID(), graceSeconds } = request;
-  const newEnd = endOf(request.expiresAt);
+  const newEnd = parseEnd(request.expiresAt);
   const { key, ...secret } = newSecret(pepper);
   return onlyOnce('newKeyId', () =>
     audited(prisma, 'billing', author, async (tx) => {
       const { row, project, now } = await lockKey(tx, keyId);
-      const limits = await limitsOfKey(tx, row);
+      const limits = await readKeyLimits(tx, row);
       const old = renderKey(row, limits);
       if (row.replacedBy)
         throw new ServiceError('conflict', `The key was replaced before, by ${row.replacedBy}. Rotate that one.`, 'keyId');
-      const status = statusOf(old, now.getTime());
+      const status = findStatus(old, now.getTime());
       if (status !== 'active') throw new ServiceError('conflict', `The key is ${status}. Only an active key can be rotated.`, 'keyId');
       const { projectId, name, note, models, networks } = row;
       const expiresAt = newEnd === undefined ? row.expiresAt : newEnd;
       const settings = { projectId, name, note, expiresAt, models, networks };
-      const data = { id, ...settings, rootKeyId: rootOf(row), createdBy: nameOf(author), ...secret };
+      const data = { id, ...settings, rootKeyId: findRoot(row), createdBy: describeActor(author), ...secret };
       const made = renderKey(await tx.apiKey.create({ data }), limits);
       await demandOwnId(tx, id, 'newKeyId');
       const graceEnd = new Date(now.getTime() + graceSeconds * 1_000);
@@ -116,8 +116,8 @@ export async function rotateKey(
       return {
         result: { ...made, key, replaced },
         change: [
-          { ...changeOf('key.create', made, project), before: null, after: { ...made } },
-          { ...changeOf('key.rotate', replaced, project), before: changed(old), after: changed(replaced) },
+          { ...describeChange('key.create', made, project), before: null, after: { ...made } },
+          { ...describeChange('key.rotate', replaced, project), before: changed(old), after: changed(replaced) },
         ],
       };
     }),
@@ -131,11 +131,11 @@ export async function rotateKey(
 export async function revokeKey(prisma: PrismaClient, keyId: string, author = OWN_AUTHOR): Promise<ApiKey> {
   return audited(prisma, 'billing', author, async (tx) => {
     const { row, project } = await lockKey(tx, keyId);
-    const limits = await limitsOfKey(tx, row);
+    const limits = await readKeyLimits(tx, row);
     if (row.revokedAt) return { result: renderKey(row, limits), change: null };
     const key = renderKey(await tx.apiKey.update({ where: { id: keyId }, data: { revokedAt: new Date() } }), limits);
     const [before, after] = [{ revokedAt: null }, { revokedAt: key.revokedAt }];
-    return { result: key, change: { ...changeOf('key.revoke', key, project), before, after } };
+    return { result: key, change: { ...describeChange('key.revoke', key, project), before, after } };
   });
 }
 
@@ -149,7 +149,7 @@ export async function listKeys(prisma: PrismaClient, request: KeyListRequest): P
     ...(accountId && { project: { accountId } }),
     ...(endsBefore && { expiresAt: { gt: new Date(now), lt: new Date(endsBefore) }, disabled: false, revokedAt: null }),
   };
-  const { rows, nextCursor } = await pageOf(['keys', id, projectId, accountId, endsBefore], request, (page) =>
+  const { rows, nextCursor } = await readPage(['keys', id, projectId, accountId, endsBefore], request, (page) =>
     prisma.apiKey.findMany({ where, include: { limits: true, root: { include: { limits: true } } }, orderBy: [...oldestFirst], ...page }),
   );
   const lastUses = await readLastUses(
@@ -157,8 +157,8 @@ export async function listKeys(prisma: PrismaClient, request: KeyListRequest): P
     rows.map(({ id }) => id),
   );
   const keys = rows.map((row) => {
-    const key = renderKey(row, limitsOfRow((row.root ?? row).limits[0]));
-    return { ...key, status: statusOf(key, now), lastUsedAt: lastUses.get(row.id)?.toISOString() ?? null };
+    const key = renderKey(row, toLimits((row.root ?? row).limits[0]));
+    return { ...key, status: findStatus(key, now), lastUsedAt: lastUses.get(row.id)?.toISOString() ?? null };
   });
   return { keys, nextCursor };
 }
@@ -168,19 +168,19 @@ function limitsIn({ requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, mo
 }
 
 /** Returns the target of the key's limits, which it shares with the keys that it replaced. */
-function targetOf(key: Prisma.ApiKeyModel, { accountId }: Prisma.ProjectModel) {
-  return { accountId, projectId: key.projectId, keyId: rootOf(key) };
+function auditTarget(key: Prisma.ApiKeyModel, { accountId }: Prisma.ProjectModel) {
+  return { accountId, projectId: key.projectId, keyId: findRoot(key) };
 }
 
-function rootOf({ id, rootKeyId }: Prisma.ApiKeyModel): string {
+function findRoot({ id, rootKeyId }: Prisma.ApiKeyModel): string {
   return rootKeyId ?? id;
 }
 
-async function limitsOfKey(tx: Prisma.TransactionClient, key: Prisma.ApiKeyModel): Promise<ShownLimits> {
-  return limitsOfRow(await tx.rateLimit.findUnique({ where: { id: rootOf(key) } }));
+async function readKeyLimits(tx: Prisma.TransactionClient, key: Prisma.ApiKeyModel): Promise<ShownLimits> {
+  return toLimits(await tx.rateLimit.findUnique({ where: { id: findRoot(key) } }));
 }
 
-function nameOf({ caller: { actor, actorName } }: Author): string {
+function describeActor({ caller: { actor, actorName } }: Author): string {
   return actorName ?? actor;
 }
 
@@ -190,7 +190,7 @@ function newSecret(pepper: string): { key: string; digest: Uint8Array<ArrayBuffe
 }
 
 /** Returns the end of a key: null for none, undefined when the request does not name one. */
-function endOf(expiresAt: string | null | undefined): Date | null | undefined {
+function parseEnd(expiresAt: string | null | undefined): Date | null | undefined {
   if (expiresAt === undefined || expiresAt === null) return expiresAt;
   const end = new Date(expiresAt);
   if (!(end.getTime() > Date.now())) throw new ServiceError('invalid_request', 'expiresAt must be in the future.', 'expiresAt');
@@ -230,14 +230,14 @@ async function onlyOnce<Made>(param: string, make: () => Promise<Made>): Promise
   }
 }
 
-function changeOf(action: string, { keyId }: ApiKey, { accountId }: { accountId: string }) {
+function describeChange(action: string, { keyId }: ApiKey, { accountId }: { accountId: string }) {
   return { action, accountId, target: `key/${keyId}`, reason: null };
 }
 
 function renderKey(row: Prisma.ApiKeyModel, { modelLimits, ...limits }: ShownLimits): ApiKey {
   return {
     keyId: row.id,
-    rootKeyId: rootOf(row),
+    rootKeyId: findRoot(row),
     projectId: row.projectId,
     name: row.name,
     note: row.note,

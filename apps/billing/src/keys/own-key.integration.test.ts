@@ -1,4 +1,4 @@
-import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { updateAccount } from '../accounts/accounts.js';
 import { createProject, updateProject } from '../accounts/projects.js';
 import { setBudget } from '../budgets/budgets.js';
@@ -14,20 +14,20 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   customer = await ledger.customer({ topup: 1_000n });
-  otherKey = await keyOf(customer.projectId);
+  otherKey = await addKey(customer.projectId);
 });
 afterAll(() => ledger.close());
 
-async function keyOf(projectId: string): Promise<string> {
+async function addKey(projectId: string): Promise<string> {
   return (await createKey(ledger.prisma, { projectId }, 'pepper')).keyId;
 }
 
 /** Bills a request of a key. Returns its id. */
 async function bill(keyId: string, cost: number): Promise<string> {
   const lanes = ledger.newLanes();
-  const reserve = { ...reserveOf(customer, 100n), keyId };
+  const reserve = { ...makeReserve(customer, 100n), keyId };
   await lanes.reserve(reserve);
-  await lanes.settle({ holdId: reserve.holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(cost) });
+  await lanes.settle({ holdId: reserve.holdId, accountId: customer.accountId, reason: 'completed', usage: makeUsage(cost) });
   return reserve.requestId;
 }
 

@@ -5,7 +5,7 @@ import { ServiceError } from '#contracts/service-error.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import { listBudgets } from '../budgets/budgets.js';
 import { noSuchRequest, showRequest } from '../holds/show-request.js';
-import { limitsOfRow } from '../limits/set-limits.js';
+import { toLimits } from '../limits/set-limits.js';
 import { queryUsage } from '../usage/query-usage.js';
 import { listKeys } from './keys.js';
 
@@ -19,8 +19,8 @@ export async function showOwnKey(prisma: PrismaClient, keyId: string): Promise<O
   if (!key) throw new ServiceError('not_found', 'There is no such key.', 'keyId');
   const include = { limits: { where: { keyId: null } } };
   const { limits, ...project } = await prisma.project.findUniqueOrThrow({ where: { id: key.projectId }, include });
-  const { tokensPerMinuteMax, modelLimits } = limitsOfRow(limits[0]);
-  const ofAccount = limitsOfRow(await prisma.rateLimit.findUnique({ where: { id: project.accountId } }));
+  const { tokensPerMinuteMax, modelLimits } = toLimits(limits[0]);
+  const ofAccount = toLimits(await prisma.rateLimit.findUnique({ where: { id: project.accountId } }));
   const { budgets } = await listBudgets(prisma, { accountId: project.accountId });
   return {
     ...key,
@@ -50,11 +50,11 @@ function tightest<Limit extends number | null>(ofProject: Limit, ...others: (num
  */
 export async function queryOwnUsage(prisma: PrismaClient, request: OwnKeyUsageRequest): Promise<UsageQueryReply> {
   // The rollups are indexed by account.
-  return queryUsage(prisma, { ...request, accountId: await accountOfKey(prisma, request.keyId) });
+  return queryUsage(prisma, { ...request, accountId: await readKeyAccount(prisma, request.keyId) });
 }
 
 /** @throws {ServiceError} `not_found` */
-export async function accountOfKey(prisma: PrismaClient, keyId: string): Promise<string> {
+export async function readKeyAccount(prisma: PrismaClient, keyId: string): Promise<string> {
   const key = await prisma.apiKey.findUnique({ where: { id: keyId }, select: { project: { select: { accountId: true } } } });
   if (!key) throw new ServiceError('not_found', 'There is no such key.', 'keyId');
   return key.project.accountId;

@@ -3,14 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { LedgerCheckReply } from '#contracts/billing/ledger.js';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
-import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { MONTHS_RULE } from '../journal/month-faults.js';
 import { Auditor, type AuditorOptions } from './auditor.js';
 import { checkLedger } from './check-ledger.js';
 import { grantPlan } from './grant-plan.js';
 import { INVARIANTS } from './invariants.js';
 import { refund } from './refund.js';
-import { scopeOfAll } from './scope.js';
+import { makeFullScope } from './scope.js';
 
 const OVERDUE_MS = 90_000;
 const WAITING = `SELECT FROM pg_stat_activity WHERE application_name = 'test-auditor' AND datname = current_database() AND wait_event_type = 'Lock'`;
@@ -44,11 +44,11 @@ async function busyCustomer(): Promise<Customer & { grantId: string; open: strin
   await grantPlan(ledger.sql, { grantId, accountId, amount: picoUsd(100n), endsAt: new Date(Date.now() + 3_600_000) });
   await refund(ledger.sql, { accountId, refundId: randomUUID(), amount: picoUsd(10n) });
   const lanes = ledger.newLanes({ times: { leaseMs: 60_000, reaperGraceMs: -120_000 } });
-  const [open, settled, late] = [reserveOf(customer, 50n), reserveOf(customer, 120n), reserveOf(customer, 30n)];
+  const [open, settled, late] = [makeReserve(customer, 50n), makeReserve(customer, 120n), makeReserve(customer, 30n)];
   for (const reserve of [open, settled, late]) await lanes.reserve(reserve);
-  await lanes.settle({ holdId: settled.holdId, accountId, reason: 'completed', usage: usageOf(110) });
+  await lanes.settle({ holdId: settled.holdId, accountId, reason: 'completed', usage: makeUsage(110) });
   await lanes.settle({ holdId: late.holdId, accountId, reason: 'lease-expired' });
-  await lanes.settle({ holdId: late.holdId, accountId, reason: 'completed', usage: usageOf(7) });
+  await lanes.settle({ holdId: late.holdId, accountId, reason: 'completed', usage: makeUsage(7) });
   return { ...customer, grantId, open: open.holdId, settled: settled.holdId, late: late.holdId };
 }
 
@@ -253,10 +253,10 @@ test('the check passes at any moment while requests run and money moves', async 
   const traffic = Promise.all(
     Array.from({ length: 20 }, async (_, lane) => {
       for (let count = 0; running; count++) {
-        const reserve = reserveOf(customer, BigInt(lane + count));
+        const reserve = makeReserve(customer, BigInt(lane + count));
         const { status } = await lanes.reserve(reserve);
         if (status === 'held')
-          await lanes.settle({ holdId: reserve.holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(lane) });
+          await lanes.settle({ holdId: reserve.holdId, accountId: customer.accountId, reason: 'completed', usage: makeUsage(lane) });
         if (count % 10 === 0)
           await refund(ledger.sql, { accountId: customer.accountId, refundId: randomUUID(), amount: picoUsd(1n) }).catch(() => undefined);
       }
@@ -299,7 +299,7 @@ describe('a scheduled check', () => {
   });
 
   /** Returns the invariants of each event `ledger-fault` of an account. */
-  const faultsOf = async (accountId: string): Promise<unknown[]> => {
+  const readFaults = async (accountId: string): Promise<unknown[]> => {
     const { rows } = await ledger.sql.query<{ invariants: unknown }>(
       `SELECT payload -> 'invariants' AS invariants FROM billing.money_event
        WHERE account_id = $1 AND kind = 'ledger-fault' ORDER BY sequence`,
@@ -323,13 +323,13 @@ describe('a scheduled check', () => {
     ]);
     const { rows } = await ledger.sql.query(`SELECT id, status_reason FROM billing.account WHERE status = 'frozen'`);
     expect(rows).toEqual([{ id: customer.accountId, status_reason: 'ledger check: I2' }]);
-    expect(await faultsOf(customer.accountId)).toEqual([['I2']]);
-    expect(await faultsOf(other.accountId)).toEqual([]);
+    expect(await readFaults(customer.accountId)).toEqual([['I2']]);
+    expect(await readFaults(other.accountId)).toEqual([]);
     const lanes = ledger.newLanes();
     const refused = { status: 'refused', holdId: expect.any(String), code: 'account_frozen' };
-    expect(await lanes.reserve(reserveOf(customer, 1n))).toEqual(refused);
-    expect(await lanes.reserve(reserveOf(other, 1n))).toMatchObject({ status: 'held' });
-    const settle = { holdId: customer.open, accountId: customer.accountId, reason: 'completed' as const, usage: usageOf(3) };
+    expect(await lanes.reserve(makeReserve(customer, 1n))).toEqual(refused);
+    expect(await lanes.reserve(makeReserve(other, 1n))).toMatchObject({ status: 'held' });
+    const settle = { holdId: customer.open, accountId: customer.accountId, reason: 'completed' as const, usage: makeUsage(3) };
     expect(await lanes.settle(settle)).toMatchObject({ status: 'settled', costPicoUsd: '3' });
     await repair(customer.accountId);
   });
@@ -346,8 +346,8 @@ describe('a scheduled check', () => {
       ['I7', customer.accountId],
       ['I8', customer.accountId],
     ]);
-    expect(await faultsOf(customer.accountId)).toEqual([['I7', 'I8']]);
-    expect(await ledger.newLanes().reserve(reserveOf({ ...customer, projectId }, 1n))).toMatchObject({ status: 'held' });
+    expect(await readFaults(customer.accountId)).toEqual([['I7', 'I8']]);
+    expect(await ledger.newLanes().reserve(makeReserve({ ...customer, projectId }, 1n))).toMatchObject({ status: 'held' });
     await tamper([`UPDATE billing.hold SET lease_until = now() WHERE id = '${open}'`]);
   });
 
@@ -377,7 +377,7 @@ describe('a scheduled check', () => {
     const customer = await busyCustomer();
     await tamper([`UPDATE billing.account SET topup = topup + 1 WHERE id = '${customer.accountId}'`]);
     expect((await newAuditor().check()).violations).not.toEqual([]);
-    expect(await ledger.newLanes().reserve(reserveOf(customer, 1n))).toMatchObject({ status: 'held' });
+    expect(await ledger.newLanes().reserve(makeReserve(customer, 1n))).toMatchObject({ status: 'held' });
     await repair(customer.accountId);
   });
 });
@@ -406,7 +406,7 @@ describe('a long check', () => {
   async function slowly(): Promise<PgConnection> {
     const connection = await connectPg({ url: ledger.url, applicationName: 'test-auditor', statementTimeoutMs: 60_000 });
     const query = connection.query.bind(connection) as (sql: string, values?: unknown[]) => unknown;
-    const slow = INVARIANTS.find(({ id }) => id === 'I5')?.sql(scopeOfAll([])) ?? '';
+    const slow = INVARIANTS.find(({ id }) => id === 'I5')?.sql(makeFullScope([])) ?? '';
     connection.query = ((sql: string, values?: unknown[]) => {
       if (sql.includes('FROM pg_locks')) looks += 1;
       return query(isSlow ? sql.replace(slow, 'SELECT NULL AS subject, NULL AS account_id FROM pg_sleep(59)') : sql, values);
@@ -427,7 +427,7 @@ describe('a long check', () => {
     const checked = expect(newAuditor({ connect: slowly }).check()).rejects.toThrow('a change of the schema waited for the check');
     while (!(await asleep())) await delay(5);
     const changed = owner.query(addColumn);
-    const outcomes = await Promise.all(Array.from({ length: 20 }, () => ledger.newLanes().reserve(reserveOf(customer, 1n))));
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => ledger.newLanes().reserve(makeReserve(customer, 1n))));
     expect(outcomes.map(({ status }) => status)).toEqual(Array(20).fill('held'));
     await changed;
     await checked;

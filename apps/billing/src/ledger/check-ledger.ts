@@ -6,8 +6,8 @@ import { MONTHS_RULE, monthFaults } from '../journal/month-faults.js';
 import { queryOn } from '../journal/month-files.js';
 import { inTransaction } from '../sql/transaction.js';
 import { moveCheckpoint, readCheckpoint } from './checkpoint.js';
-import { countsOf, INVARIANTS, type Invariant } from './invariants.js';
-import { type Scope, scopeAfter, scopeFrom, scopeOfAll } from './scope.js';
+import { INVARIANTS, type Invariant, selectCounts } from './invariants.js';
+import { makeFullScope, type Scope, scopeAfter, scopeFrom } from './scope.js';
 
 /** A bug breaks a rule in many rows at once: the first rows and a count are enough. */
 const SHOWN_MAX = 100;
@@ -37,7 +37,7 @@ export async function checkLedger(
       const query = queryOn(connection);
       const [months, detached] = [await readMonths(query), await readDetached(query)];
       const month = months.at(-1)?.id ?? '';
-      const whole = (full ? undefined : scopeAfter(months)) ?? scopeOfAll(detached);
+      const whole = (full ? undefined : scopeAfter(months)) ?? makeFullScope(detached);
       const checkpoint = scheduled ? await readCheckpoint(query, month) : undefined;
       let read = await readScope(connection, checkpoint ? scopeFrom(checkpoint, whole) : whole, overdueMs, signal);
       // The sums may be of rows that an operator has corrected since: the rows decide.
@@ -78,7 +78,7 @@ async function readScope(connection: PgConnection, scope: Scope, overdueMs: numb
   for (const invariant of INVARIANTS) {
     if (scope.checkpoint && invariant.needsWholeMonth) continue;
     signal?.throwIfAborted();
-    found.push(await violationsOf(connection, invariant, scope, overdueMs));
+    found.push(await findViolations(connection, invariant, scope, overdueMs));
   }
   return { scope, at, transactionEnd, auditDigest, checked, found };
 }
@@ -87,7 +87,7 @@ type Snapshot = LedgerCounts & { at: Date; transactionEnd: string; auditDigest: 
 
 /** Counts the rows of the snapshot. */
 async function count(connection: PgConnection, scope: Scope): Promise<Snapshot> {
-  const { rows } = await connection.query<Snapshot>(countsOf(scope));
+  const { rows } = await connection.query<Snapshot>(selectCounts(scope));
   if (!rows[0]) throw new TypeError('counting the ledger returned no row');
   const { settlements, lateSettlements } = rows[0];
   return {
@@ -104,7 +104,7 @@ interface Found {
   ofCheckpoint: boolean;
 }
 
-async function violationsOf(connection: PgConnection, { id, rule, sql }: Invariant, scope: Scope, overdueMs: number): Promise<Found> {
+async function findViolations(connection: PgConnection, { id, rule, sql }: Invariant, scope: Scope, overdueMs: number): Promise<Found> {
   const query = sql(scope);
   const { rows } = await connection.query<{ subject: string; account_id: string | null; total: number }>(
     `SELECT subject::text, account_id::text, count(*) OVER ()::int AS total FROM (${query}) v ORDER BY subject LIMIT ${SHOWN_MAX}`,

@@ -1,4 +1,4 @@
-import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { closeMonth } from '../months/close-month.js';
 import { checkLedger } from './check-ledger.js';
@@ -22,10 +22,10 @@ function monthsAgo(count: number): string {
 
 /** Makes a request that costs 10. Returns the id of its hold. */
 async function request(): Promise<string> {
-  const reserve = reserveOf(customer, 100n);
+  const reserve = makeReserve(customer, 100n);
   const lanes = ledger.newLanes();
   await lanes.reserve(reserve);
-  await lanes.settle({ holdId: reserve.holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(10) });
+  await lanes.settle({ holdId: reserve.holdId, accountId: customer.accountId, reason: 'completed', usage: makeUsage(10) });
   return reserve.holdId;
 }
 

@@ -1,6 +1,6 @@
 import type { PgConnection } from '#database/pg-connection.js';
 import { accountEntries, grantEntries } from '../journal/journal-entries.js';
-import { rowsOf } from '../journal/journal-rows.js';
+import { selectRows } from '../journal/journal-rows.js';
 import type { Query } from '../journal/month-files.js';
 import type { Checkpoint, Scope } from './scope.js';
 
@@ -56,7 +56,7 @@ export async function moveCheckpoint(connection: PgConnection, { scope, month, a
   await connection.query(
     `INSERT INTO billing.checkpoint (month, transaction_end, system_identifier, made_at, settlements, late_settlements)
      SELECT $1, $2, (SELECT system_identifier FROM pg_control_system()), $3,
-       $4 + (SELECT count(*) FROM ${rowsOf('settlement', range)} s), $5 + (SELECT count(*) FROM ${rowsOf('late_settlement', range)} l)`,
+       $4 + (SELECT count(*) FROM ${selectRows('settlement', range)} s), $5 + (SELECT count(*) FROM ${selectRows('late_settlement', range)} l)`,
     [month, transactionEnd, checkpoint?.madeAt ?? at, unread.settlements, unread.lateSettlements],
   );
 }

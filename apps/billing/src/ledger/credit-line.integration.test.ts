@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { picoUsd, renderUsd } from '#money/pico-usd.js';
-import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { updateAccount } from '../accounts/accounts.js';
 import { readBalance } from '../balance/read-balance.js';
 import type { HoldLanes } from '../batch/hold-lanes.js';
@@ -30,7 +30,7 @@ function setLine({ accountId }: Customer, creditLine: bigint) {
 }
 
 async function hold(customer: Customer, amount: bigint): Promise<string> {
-  const reserve = reserveOf(customer, amount);
+  const reserve = makeReserve(customer, amount);
   expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
   return reserve.holdId;
 }
@@ -41,7 +41,7 @@ function refusal(required: number, available: number) {
 }
 
 const settle = ({ accountId }: Customer, holdId: string, tokens: number) =>
-  lanes.settle({ holdId, accountId, reason: 'completed', usage: usageOf(tokens), upstream: 'local' });
+  lanes.settle({ holdId, accountId, reason: 'completed', usage: makeUsage(tokens), upstream: 'local' });
 
 /** Opens a hold that the reaper bills for nothing. */
 async function reaped(customer: Customer, amount: bigint): Promise<string> {
@@ -58,20 +58,20 @@ const amounts = async ({ accountId }: Customer) => {
 
 test('holds and costs go below zero, to the pico-dollar as far as the credit line', async () => {
   const customer = await customerWith(100n, 50n);
-  expect(await lanes.reserve(reserveOf(customer, 151n))).toEqual(refusal(151, 150));
+  expect(await lanes.reserve(makeReserve(customer, 151n))).toEqual(refusal(151, 150));
   const holdId = await hold(customer, 150n);
-  expect(await lanes.reserve(reserveOf(customer, 1n))).toEqual(refusal(1, 0));
+  expect(await lanes.reserve(makeReserve(customer, 1n))).toEqual(refusal(1, 0));
   expect(await amounts(customer)).toEqual({ topup: '100', held: '150' });
   expect(await settle(customer, holdId, 130)).toEqual({ status: 'settled', holdId, costPicoUsd: '130' });
   expect(await amounts(customer)).toEqual({ topup: '-30', held: '0' });
-  expect(await lanes.reserve(reserveOf(customer, 21n))).toEqual(refusal(21, 20));
+  expect(await lanes.reserve(makeReserve(customer, 21n))).toEqual(refusal(21, 20));
 });
 
 test('200 parallel reserves from two replicas on a credit line for 10: exactly 10 held', async () => {
   const customer = await customerWith(0n, 1_000n);
   const replicas = [ledger.newLanes({ batchMax: 7 }), ledger.newLanes()];
   const outcomes = await Promise.all(
-    Array.from({ length: 200 }, (_, count) => (replicas[count % 2] as HoldLanes).reserve(reserveOf(customer, 100n))),
+    Array.from({ length: 200 }, (_, count) => (replicas[count % 2] as HoldLanes).reserve(makeReserve(customer, 100n))),
   );
   expect(outcomes.filter(({ status }) => status === 'held')).toHaveLength(10);
   expect(await amounts(customer)).toEqual({ topup: '0', held: '1000' });
@@ -79,7 +79,7 @@ test('200 parallel reserves from two replicas on a credit line for 10: exactly 1
 
 test('an account without a credit line stops at zero', async () => {
   const customer = await ledger.customer({ topup: 100n });
-  expect(await lanes.reserve(reserveOf(customer, 101n))).toEqual(refusal(101, 100));
+  expect(await lanes.reserve(makeReserve(customer, 101n))).toEqual(refusal(101, 100));
 });
 
 test('a plan is used before the credit line, and a top-up pays back', async () => {
@@ -162,7 +162,7 @@ test('a credit line is never less than what is used and held', async () => {
     details: { requestedPicoUsd: '29', usedPicoUsd: '30' },
   });
   expect(await setLine(customer, 30n)).toMatchObject({ creditLinePicoUsd: '30' });
-  expect(await lanes.reserve(reserveOf(customer, 1n))).toEqual(refusal(1, 0));
+  expect(await lanes.reserve(makeReserve(customer, 1n))).toEqual(refusal(1, 0));
   await settle(customer, holdId, 0);
   await topUp(ledger.sql, { accountId: customer.accountId, amount: picoUsd(10n), paymentId: randomUUID() });
   expect(await setLine(customer, 0n)).toMatchObject({ creditLinePicoUsd: null });
@@ -171,11 +171,11 @@ test('a credit line is never less than what is used and held', async () => {
 test('a change is in force for the next request, also where the account is cached', async () => {
   const customer = await ledger.customer({ topup: 100n });
   const lane = ledger.newLanes({ lanes: 1 });
-  for (let count = 0; count < 5; count++) await lane.reserve(reserveOf(customer, 20n));
-  expect(await lane.reserve(reserveOf(customer, 1n))).toEqual(refusal(1, 0));
+  for (let count = 0; count < 5; count++) await lane.reserve(makeReserve(customer, 20n));
+  expect(await lane.reserve(makeReserve(customer, 1n))).toEqual(refusal(1, 0));
   await setLine(customer, 5n);
-  expect(await lane.reserve(reserveOf(customer, 5n))).toMatchObject({ status: 'held' });
-  expect(await lane.reserve(reserveOf(customer, 1n))).toEqual(refusal(1, 0));
+  expect(await lane.reserve(makeReserve(customer, 5n))).toMatchObject({ status: 'held' });
+  expect(await lane.reserve(makeReserve(customer, 1n))).toEqual(refusal(1, 0));
 });
 
 test('a low balance has the credit line', async () => {

@@ -31,7 +31,7 @@ interface Credited {
  */
 export async function creditNote(connection: PgConnection, note: CreditNote, author = OWN_AUTHOR): Promise<Credited> {
   const { requestId, noteId, amount, reason } = note;
-  const { holdId, accountId } = await settlementOf(connection, requestId);
+  const { holdId, accountId } = await readSettlement(connection, requestId);
   const key = `note:${noteId}`;
   const [changed, result] = await underAccountLock(connection, accountId, () => [
     connection.query(CREDIT, [holdId, amount === undefined ? null : String(amount), reason, key, author.caller]) as Promise<
@@ -49,7 +49,7 @@ export async function creditNote(connection: PgConnection, note: CreditNote, aut
 }
 
 /** Returns the hold and the account of a settled request. Neither changes, so they are read before the lock. */
-async function settlementOf(connection: PgConnection, requestId: string): Promise<{ holdId: string; accountId: string }> {
+async function readSettlement(connection: PgConnection, requestId: string): Promise<{ holdId: string; accountId: string }> {
   const { rows } = await connection.query<{ holdId: string; accountId: string }>(
     `SELECT hold_id AS "holdId", account_id AS "accountId" FROM billing.settlement WHERE request_id = $1 ORDER BY settled_at DESC LIMIT 1`,
     [requestId],

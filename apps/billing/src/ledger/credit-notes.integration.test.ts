@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { connectPg } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
-import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { showRequest } from '../holds/show-request.js';
 import { Months } from '../months/months.js';
@@ -27,13 +27,13 @@ async function reserve(): Promise<{
   settle: (reason: 'completed' | 'lease-expired', cost?: number) => Promise<unknown>;
 }> {
   const lanes = ledger.newLanes(LANES);
-  const { holdId, requestId } = reserveOf(customer, 150n);
+  const { holdId, requestId } = makeReserve(customer, 150n);
   const { accountId } = customer;
-  await lanes.reserve({ ...reserveOf(customer, 150n), holdId, requestId });
+  await lanes.reserve({ ...makeReserve(customer, 150n), holdId, requestId });
   return {
     holdId,
     requestId,
-    settle: (reason, cost) => lanes.settle({ holdId, accountId, reason, ...(cost !== undefined && { usage: usageOf(cost) }) }),
+    settle: (reason, cost) => lanes.settle({ holdId, accountId, reason, ...(cost !== undefined && { usage: makeUsage(cost) }) }),
   };
 }
 
@@ -43,7 +43,7 @@ async function settled(cost: number): Promise<{ holdId: string; requestId: strin
   return request;
 }
 
-const noteOf = (requestId: string, amount?: bigint, noteId: string = randomUUID()): CreditNote => ({
+const makeNote = (requestId: string, amount?: bigint, noteId: string = randomUUID()): CreditNote => ({
   ...{ requestId, noteId, reason: 'a test' },
   ...(amount !== undefined && { amount: picoUsd(amount) }),
 });
@@ -52,20 +52,20 @@ const write = (note: CreditNote) => creditNote(ledger.sql, note);
 test('the cost of a request is given back in parts and then in whole, and never more', async () => {
   const { requestId } = await settled(100);
   const { accountId } = customer;
-  expect(await write(noteOf(requestId, 30n))).toEqual({ accountId, credited: true, amount: 30n, topup: 930n });
-  await expect(write(noteOf(requestId, 71n))).rejects.toMatchObject({
+  expect(await write(makeNote(requestId, 30n))).toEqual({ accountId, credited: true, amount: 30n, topup: 930n });
+  await expect(write(makeNote(requestId, 71n))).rejects.toMatchObject({
     code: 'conflict',
     param: 'usd',
     message: '$0.000000000071 cannot be given back: $0.00000000007 of the cost of this request is not given back yet.',
     details: { requestedPicoUsd: '71', creditablePicoUsd: '70' },
   });
-  expect(await write(noteOf(requestId))).toEqual({ accountId, credited: true, amount: 70n, topup: 1_000n });
-  await expect(write(noteOf(requestId))).rejects.toMatchObject({ details: { requestedPicoUsd: '0', creditablePicoUsd: '0' } });
+  expect(await write(makeNote(requestId))).toEqual({ accountId, credited: true, amount: 70n, topup: 1_000n });
+  await expect(write(makeNote(requestId))).rejects.toMatchObject({ details: { requestedPicoUsd: '0', creditablePicoUsd: '0' } });
 });
 
 test('a note id is one note', async () => {
   const [{ requestId }, other] = [await settled(100), await settled(100)];
-  const note = noteOf(requestId, 40n);
+  const note = makeNote(requestId, 40n);
   const second = await ledger.connect();
   const answers = await Promise.all(Array.from({ length: 10 }, (_, count) => creditNote(count % 2 ? ledger.sql : second, note)));
   expect(answers.filter(({ credited }) => credited)).toHaveLength(1);
@@ -78,24 +78,24 @@ test('a note id is one note', async () => {
 test('concurrent notes of a request never exceed its cost', async () => {
   const { requestId } = await settled(100);
   const connections = await Promise.all(Array.from({ length: 8 }, () => ledger.connect()));
-  const done = await Promise.allSettled(connections.map((connection) => creditNote(connection, noteOf(requestId, 30n))));
+  const done = await Promise.allSettled(connections.map((connection) => creditNote(connection, makeNote(requestId, 30n))));
   expect(done.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
 });
 
 test('a request that runs, an unknown one and the bill of the reaper get no note', async () => {
   const request = await reserve();
-  await expect(write(noteOf(request.requestId, 1n))).rejects.toMatchObject({
+  await expect(write(makeNote(request.requestId, 1n))).rejects.toMatchObject({
     code: 'conflict',
     message: expect.stringMatching(/still runs/),
   });
-  await expect(write(noteOf('req-unknown', 1n))).rejects.toMatchObject({ code: 'not_found', param: 'requestId' });
+  await expect(write(makeNote('req-unknown', 1n))).rejects.toMatchObject({ code: 'not_found', param: 'requestId' });
   const connection = await ledger.connect();
   await connection.query(
     `UPDATE billing.hold SET meter_prompt_tokens = 90, meter_prompt_source = 'reported', meter_output_source = 'reported' WHERE id = $1`,
     [request.holdId],
   );
   await request.settle('lease-expired');
-  await expect(write(noteOf(request.requestId, 1n))).rejects.toMatchObject({
+  await expect(write(makeNote(request.requestId, 1n))).rejects.toMatchObject({
     code: 'conflict',
     message: expect.stringMatching(/^The reaper billed this request/),
   });
@@ -105,12 +105,12 @@ test('a late settlement is the cost that can be given back', async () => {
   const request = await reserve();
   await request.settle('lease-expired');
   await request.settle('completed', 20);
-  expect(await write(noteOf(request.requestId))).toMatchObject({ amount: 20n, topup: 1_000n });
+  expect(await write(makeNote(request.requestId))).toMatchObject({ amount: 20n, topup: 1_000n });
 });
 
 test('the request and the statement show the note, and the cost stays', async () => {
   const { requestId, holdId } = await settled(100);
-  const note = noteOf(requestId, 30n);
+  const note = makeNote(requestId, 30n);
   await write(note);
   const createdAt = expect.any(String);
   expect(await showRequest(ledger.prisma, requestId)).toMatchObject({
@@ -136,7 +136,7 @@ test('the database refuses a note that is not within the cost of a settled reque
       [accountId, amount, of, randomUUID()],
     );
   const refused = { constraint: 'movement_note_within_cost' };
-  await write(noteOf(requestId, 60n));
+  await write(makeNote(requestId, 60n));
   await expect(insert(customer.accountId, holdId, 41)).rejects.toMatchObject(refused);
   await expect(insert(other.accountId, holdId, 1)).rejects.toMatchObject(refused);
   await expect(insert(customer.accountId, running.holdId, 1)).rejects.toMatchObject(refused);
@@ -150,10 +150,10 @@ test('a closed month has the notes that were written in it, among the credits', 
     const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 2, 1)).toISOString().slice(0, 7);
     const holder = await own.customer({ topup: 1_000n });
     const lanes = own.newLanes(LANES);
-    const { holdId, requestId } = reserveOf(holder, 150n);
-    await lanes.reserve({ ...reserveOf(holder, 150n), holdId, requestId });
-    await lanes.settle({ holdId, accountId: holder.accountId, reason: 'completed', usage: usageOf(100) });
-    await creditNote(own.sql, noteOf(requestId, 30n));
+    const { holdId, requestId } = makeReserve(holder, 150n);
+    await lanes.reserve({ ...makeReserve(holder, 150n), holdId, requestId });
+    await lanes.settle({ holdId, accountId: holder.accountId, reason: 'completed', usage: makeUsage(100) });
+    await creditNote(own.sql, makeNote(requestId, 30n));
     await own.sql.query('SET session_replication_role = replica');
     await own.sql.query(`UPDATE billing.movement SET created_at = '${month}-10Z'`);
     await own.sql.query(`UPDATE billing.settlement SET settled_at = '${month}-10Z'`);

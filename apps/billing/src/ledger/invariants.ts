@@ -1,8 +1,8 @@
 import { auditChainFaults } from '#database/audit-chain.js';
 import { BUDGET_COSTS } from '../budgets/count-spent.js';
 import { accountEntries, grantEntries } from '../journal/journal-entries.js';
-import { moment, rowsOf } from '../journal/journal-rows.js';
-import { isOfKey } from '../payer/key-roots.js';
+import { moment, selectRows } from '../journal/journal-rows.js';
+import { appliesToKey } from '../payer/key-roots.js';
 import { DIMENSIONS, MEASURES, USAGE_ENTRIES } from '../usage/usage-entries.js';
 import type { Scope } from './scope.js';
 
@@ -30,7 +30,7 @@ function usageCost(row: 's' | 'l'): string {
 
 /** True for the rows `x` that a budget `b` counts, at any time. */
 const OF_BUDGET = `x.account_id = b.account_id AND x.project_id = coalesce(b.project_id, x.project_id)
-            AND ${isOfKey('x', 'b')}`;
+            AND ${appliesToKey('x', 'b')}`;
 
 /** Amount of a row `x` of the journals in the unit of a budget `b`, and of a row of `billing.hold`. */
 const SPENT_IN_UNIT = `CASE b.unit WHEN 'tokens' THEN x.tokens ELSE x.cost END`;
@@ -134,10 +134,10 @@ export const INVARIANTS: readonly Invariant[] = [
     // A null `forfeit` was written by a release whose late settlements gave nothing back.
     rule: 'cost plus excess is usage times the price of the hold',
     freezesAccount: true,
-    sql: ({ range }) => `SELECT s.hold_id AS subject, s.account_id FROM ${rowsOf('settlement', range)} s
+    sql: ({ range }) => `SELECT s.hold_id AS subject, s.account_id FROM ${selectRows('settlement', range)} s
       WHERE s.project_id IS NOT NULL AND s.cost + s.over IS DISTINCT FROM ${usageCost('s')}
       UNION
-      SELECT l.hold_id, l.account_id FROM ${rowsOf('late_settlement', range)} l JOIN billing.settlement s ON s.hold_id = l.hold_id
+      SELECT l.hold_id, l.account_id FROM ${selectRows('late_settlement', range)} l JOIN billing.settlement s ON s.hold_id = l.hold_id
       WHERE s.project_id IS NOT NULL AND l.billed + l.due + l.over <> greatest(CASE WHEN l.forfeit IS NULL THEN l.billed END, ${usageCost('l')})`,
   },
   {
@@ -146,7 +146,7 @@ export const INVARIANTS: readonly Invariant[] = [
     freezesAccount: true,
     sql: ({
       range,
-    }) => `SELECT l.hold_id AS subject, l.account_id FROM ${rowsOf('late_settlement', range)} l LEFT JOIN billing.settlement s ON s.hold_id = l.hold_id
+    }) => `SELECT l.hold_id AS subject, l.account_id FROM ${selectRows('late_settlement', range)} l LEFT JOIN billing.settlement s ON s.hold_id = l.hold_id
       WHERE (s.reason = 'lease-expired' AND s.account_id = l.account_id AND s.held = l.held AND s.cost = l.billed
         AND s.topup_cost + l.topup_cost >= 0 AND s.plan_cost + l.plan_cost >= 0
         AND (l.plan_cost >= 0 OR s.live_grant_id = l.live_grant_id)) IS NOT TRUE`,
@@ -158,11 +158,11 @@ export const INVARIANTS: readonly Invariant[] = [
     sql: (scope) => `SELECT account_id AS subject, account_id FROM (
           SELECT account_id, refundable FROM ${scope.opening.accounts} o
           UNION ALL
-          SELECT account_id, CASE kind WHEN 'topup' THEN amount ELSE -amount END FROM ${rowsOf('movement', scope.range)} m
+          SELECT account_id, CASE kind WHEN 'topup' THEN amount ELSE -amount END FROM ${selectRows('movement', scope.range)} m
           WHERE kind IN ('topup', 'refund')) entries GROUP BY account_id HAVING sum(refundable) < 0
       UNION ALL
       SELECT t.id, t.account_id FROM billing.movement r JOIN billing.movement t ON t.id = r.refund_of
-        WHERE r.refund_of IN (SELECT refund_of FROM ${rowsOf('movement', scope.range)} m) GROUP BY t.id
+        WHERE r.refund_of IN (SELECT refund_of FROM ${selectRows('movement', scope.range)} m) GROUP BY t.id
         HAVING sum(r.amount) > t.amount OR t.kind <> 'topup' OR bool_or(r.account_id <> t.account_id)`,
   },
   {
@@ -209,7 +209,7 @@ export const INVARIANTS: readonly Invariant[] = [
     freezesAccount: false,
     sql: () => `SELECT l.id AS subject, l.account_id FROM billing.rate_limit l
       WHERE l.open_holds <> (SELECT count(*) FROM billing.hold h
-          WHERE h.account_id = l.account_id AND h.project_id = l.project_id AND ${isOfKey('h', 'l')})
+          WHERE h.account_id = l.account_id AND h.project_id = l.project_id AND ${appliesToKey('h', 'l')})
         OR EXISTS (SELECT FROM (SELECT l.request_window UNION ALL SELECT l.token_window
             UNION ALL SELECT w.value FROM json_each(l.model_windows) m, json_each(m.value) w) AS windows (entries), LATERAL (
             SELECT (e.value ->> 1)::float8 AS count, (e.value ->> 0)::float8 AS at,
@@ -245,7 +245,7 @@ export const INVARIANTS: readonly Invariant[] = [
     // All notes of the requests with a note since the last closed month. Requests of detached months are left out.
     sql: ({ range }) => `SELECT n.note_of AS subject, s.account_id
       FROM billing.movement n JOIN billing.settlement s ON s.hold_id = n.note_of LEFT JOIN billing.late_settlement l ON l.hold_id = n.note_of
-      WHERE n.note_of IN (SELECT note_of FROM ${rowsOf('movement', range)} m)
+      WHERE n.note_of IN (SELECT note_of FROM ${selectRows('movement', range)} m)
       GROUP BY n.note_of, s.account_id, s.reason, s.cost, l.hold_id, l.due, l.writeoff
       HAVING sum(n.amount) > s.cost + coalesce(l.due - l.writeoff, 0) OR bool_or(n.account_id <> s.account_id)
         OR s.reason = 'lease-expired' AND l.hold_id IS NULL`,
@@ -256,11 +256,11 @@ export const INVARIANTS: readonly Invariant[] = [
  * Returns row counts of the snapshot, its time, and the end of the audit chain. Settlements are counted in the scope. Every transaction
  * below `transactionEnd` has ended.
  */
-export function countsOf({ range }: Scope): string {
+export function selectCounts({ range }: Scope): string {
   return `SELECT now() AS at, pg_snapshot_xmin(pg_current_snapshot())::text AS "transactionEnd",
   (SELECT count(*)::int FROM billing.account) AS accounts, (SELECT count(*)::int FROM billing.project) AS projects,
   (SELECT count(*)::int FROM billing.movement WHERE kind = 'grant') AS grants, (SELECT count(*)::int FROM billing.movement) AS movements,
-  (SELECT count(*)::int FROM billing.hold) AS "openHolds", (SELECT count(*)::int FROM ${rowsOf('settlement', range)} s) AS settlements,
-  (SELECT count(*)::int FROM ${rowsOf('late_settlement', range)} l) AS "lateSettlements",
+  (SELECT count(*)::int FROM billing.hold) AS "openHolds", (SELECT count(*)::int FROM ${selectRows('settlement', range)} s) AS settlements,
+  (SELECT count(*)::int FROM ${selectRows('late_settlement', range)} l) AS "lateSettlements",
   (SELECT count(*)::int FROM billing.audit) AS "auditEntries", coalesce((SELECT encode(digest, 'hex') FROM billing.audit_head), '') AS "auditDigest"`;
 }

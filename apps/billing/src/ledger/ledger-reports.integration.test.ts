@@ -16,7 +16,7 @@ afterEach(async () => {
   await ledger.close();
 });
 
-function reportOf(minute: number): LedgerCheckReply {
+function makeReport(minute: number): LedgerCheckReply {
   const checkedAt = new Date(Date.UTC(2026, 10, 21, 6, minute)).toISOString();
   return { checkedAt, milliseconds: minute } as LedgerCheckReply;
 }
@@ -32,9 +32,9 @@ test('a check keeps its report, and frozen accounts are listed with their reason
 });
 
 test('the last 100 reports stay, newest first; one that is kept twice counts once', async () => {
-  for (let minute = 0; minute < 103; minute++) await keepReport(connection, reportOf(minute));
-  await keepReport(connection, reportOf(102));
+  for (let minute = 0; minute < 103; minute++) await keepReport(connection, makeReport(minute));
+  await keepReport(connection, makeReport(102));
   const { checks } = await listReports(ledger.prisma, { limit: 100 });
-  expect(checks).toEqual(Array.from({ length: 100 }, (_, index) => reportOf(102 - index)));
-  expect((await listReports(ledger.prisma, { limit: 1 })).checks).toEqual([reportOf(102)]);
+  expect(checks).toEqual(Array.from({ length: 100 }, (_, index) => makeReport(102 - index)));
+  expect((await listReports(ledger.prisma, { limit: 1 })).checks).toEqual([makeReport(102)]);
 });

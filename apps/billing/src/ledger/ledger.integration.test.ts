@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { picoUsd } from '#money/pico-usd.js';
 import type { Customer } from '../../test/ledger-fixture.js';
-import { LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { readBalance } from '../balance/read-balance.js';
 import { grantPlan } from './grant-plan.js';
@@ -32,7 +32,7 @@ test('the balance is exact to 38 digits, and adds up [balance-amounts]', async (
   const endsAt = new Date(clock + SOON);
   await grant(customer, 1_000_000_000_001n, endsAt);
   const lanes = ledger.newLanes();
-  await lanes.reserve(reserveOf(customer, 1_000_000_000_008n));
+  await lanes.reserve(makeReserve(customer, 1_000_000_000_008n));
   expect(await readBalance(ledger.prisma, customer.accountId)).toEqual({
     object: 'balance',
     currency: 'USD',
@@ -69,10 +69,10 @@ test('burn order: the plan first, then the top-up, at the hold and again at the 
   await grant(customer, 50n);
   const lanes = ledger.newLanes();
   const { accountId } = customer;
-  const reserve = reserveOf(customer, 80n);
+  const reserve = makeReserve(customer, 80n);
   await lanes.reserve(reserve);
   expect(await ledger.account(accountId)).toMatchObject({ topup_held: '30', plan_held: '50' });
-  await lanes.settle({ holdId: reserve.holdId, accountId, reason: 'completed', usage: usageOf(60) });
+  await lanes.settle({ holdId: reserve.holdId, accountId, reason: 'completed', usage: makeUsage(60) });
   expect(await ledger.account(accountId)).toEqual({ topup: '90', topup_held: '0', plan: '0', plan_held: '0', expired: '0', open_holds: 0 });
 });
 
@@ -81,7 +81,7 @@ test('a plan that ends under open holds serves them to their end; their unused p
   const grantId = await grant(customer, 50n);
   const lanes = ledger.newLanes({ now: () => clock });
   const { accountId } = customer;
-  const [small, big, unused] = [reserveOf(customer, 20n), reserveOf(customer, 60n), reserveOf(customer, 10n)];
+  const [small, big, unused] = [makeReserve(customer, 20n), makeReserve(customer, 60n), makeReserve(customer, 10n)];
   for (const reserve of [small, big, unused]) await lanes.reserve(reserve); // plan parts: 20, 30, 0
   clock += SOON;
   await lanes.sweep(accountId);
@@ -93,7 +93,7 @@ test('a plan that ends under open holds serves them to their end; their unused p
     expired: '50',
     open_holds: 3,
   });
-  const settle = (holdId: string, tokens: number) => lanes.settle({ holdId, accountId, reason: 'completed', usage: usageOf(tokens) });
+  const settle = (holdId: string, tokens: number) => lanes.settle({ holdId, accountId, reason: 'completed', usage: makeUsage(tokens) });
   expect(await settle(small.holdId, 5)).toMatchObject({ costPicoUsd: '5' }); // from the ended plan; 15 forfeited
   expect(await settle(big.holdId, 45)).toMatchObject({ costPicoUsd: '45' }); // 30 from the ended plan, 15 from the top-up
   expect(await settle(unused.holdId, 10)).toMatchObject({ costPicoUsd: '10' });
@@ -118,7 +118,7 @@ test('an expired plan is in no balance and pays for nothing, even before the swe
     plan_expires_at: null,
   });
   const lanes = ledger.newLanes();
-  expect(await lanes.reserve(reserveOf(customer, 101n))).toMatchObject({ code: 'insufficient_balance', availablePicoUsd: '100' });
+  expect(await lanes.reserve(makeReserve(customer, 101n))).toMatchObject({ code: 'insufficient_balance', availablePicoUsd: '100' });
   const { rows } = await ledger.sql.query(`SELECT amount FROM billing.movement WHERE account_id = $1 AND kind = 'forfeit'`, [
     customer.accountId,
   ]);
@@ -130,11 +130,11 @@ test('a new grant replaces the former one, which stays with the holds made under
   await grant(customer, 50n);
   const lanes = ledger.newLanes();
   const { accountId } = customer;
-  const reserve = reserveOf(customer, 20n);
+  const reserve = makeReserve(customer, 20n);
   await lanes.reserve(reserve);
   await grant(customer, 70n);
   expect(await readBalance(ledger.prisma, accountId)).toMatchObject({ balance_pico_usd: '70', reserved_pico_usd: '0', expiredHeld: '20' });
-  await lanes.settle({ holdId: reserve.holdId, accountId, reason: 'completed', usage: usageOf(5) });
+  await lanes.settle({ holdId: reserve.holdId, accountId, reason: 'completed', usage: makeUsage(5) });
   expect(await ledger.account(accountId)).toEqual({ topup: '0', topup_held: '0', plan: '70', plan_held: '0', expired: '0', open_holds: 0 });
 });
 

@@ -60,7 +60,7 @@ function renderMovement(row: MovementRow, accountId: string): Movement {
     movementId: row.id,
     kind: row.kind,
     amountPicoUsd: ADDS[row.kind] || row.amount === '0' ? row.amount : `-${row.amount}`,
-    reference: referenceOf(row, accountId),
+    reference: toReference(row, accountId),
     grantId: row.grantId,
     refundOf: row.refundOf,
     noteOf: row.noteOf,
@@ -70,7 +70,7 @@ function renderMovement(row: MovementRow, accountId: string): Movement {
 }
 
 /** Returns the caller's part of the idempotency key. Its prefix separates kinds, and grants of different accounts. */
-function referenceOf({ kind, idempotencyKey }: MovementRow, accountId: string): string | null {
+function toReference({ kind, idempotencyKey }: MovementRow, accountId: string): string | null {
   switch (kind) {
     case 'topup':
     case 'refund':

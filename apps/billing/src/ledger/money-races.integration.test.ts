@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PgConnection } from '#database/pg-connection.js';
 import { picoUsd, renderUsd } from '#money/pico-usd.js';
-import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { updateAccount } from '../accounts/accounts.js';
 import { adjust } from './adjust.js';
 import { freezeAccounts } from './freeze-accounts.js';
@@ -63,7 +63,7 @@ describe('beside reserves and settles an operation succeeds or is refused with i
         const seen = [];
         for (let round = 0; round < ROUNDS; round++) {
           const operation = (racer + round) % 2 === 0 ? first : second;
-          seen.push(await operation(connection, customer.accountId, 3_000n).then(() => 'done', codeOf));
+          seen.push(await operation(connection, customer.accountId, 3_000n).then(() => 'done', readCode));
         }
         return seen;
       }),
@@ -127,10 +127,10 @@ function runTraffic(customer: Customer): { stop(): Promise<void> } {
   const clients = Array.from({ length: 12 }, async (_, client) => {
     const lanes = replicas[client % replicas.length] as (typeof replicas)[number];
     while (running) {
-      const reserve = reserveOf(customer, BigInt(100 + client * 20));
+      const reserve = makeReserve(customer, BigInt(100 + client * 20));
       const { status } = await lanes.reserve(reserve);
       const { holdId, accountId } = reserve;
-      if (status === 'held') await lanes.settle({ holdId, accountId, reason: 'completed', usage: usageOf(1) });
+      if (status === 'held') await lanes.settle({ holdId, accountId, reason: 'completed', usage: makeUsage(1) });
     }
   });
   return {
@@ -167,6 +167,6 @@ async function isOneWaiting(): Promise<boolean> {
   return rows.length > 0;
 }
 
-function codeOf(error: { code?: string; message: string }): string {
+function readCode(error: { code?: string; message: string }): string {
   return error.code ?? error.message;
 }

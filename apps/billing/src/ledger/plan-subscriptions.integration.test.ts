@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { serviceAuthor } from '#database/audit-journal.js';
-import { type Customer, LedgerFixture, reserveOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve } from '../../test/ledger-fixture.js';
 import { windowAt } from '../calendar/budget-window.js';
 import { grantDuePlans } from './grant-due-plans.js';
 import { listMovements } from './list-movements.js';
@@ -26,7 +26,7 @@ const USD = '0.0000000001'; // 100 pico
 const subscribe = (changes: object = {}) =>
   subscribePlan(ledger.prisma, { accountId: customer.accountId, usd: USD, period: 'month', ...changes });
 const grantDue = async () => grantDuePlans(ledger.sql, serviceAuthor('billing', ledger.logger));
-const endOf = (period: 'day' | 'week' | 'month', timeZone = 'UTC') =>
+const computeEnd = (period: 'day' | 'week' | 'month', timeZone = 'UTC') =>
   new Date(windowAt(period, timeZone, Date.now()).windowEnd).toISOString();
 const plan = () => showPlan(ledger.prisma, customer.accountId);
 
@@ -53,7 +53,7 @@ test.each([
 ] as const)('a new subscription is granted at once, for the %s that runs in %s', async (period, timeZone) => {
   const subscription = await subscribe({ period, timeZone });
   await grantDue();
-  const expiresAt = endOf(period, timeZone);
+  const expiresAt = computeEnd(period, timeZone);
   expect(await plan()).toEqual({
     accountId: customer.accountId,
     subscription: { ...subscription, nextGrantAt: expiresAt },
@@ -82,13 +82,13 @@ test('a start that is set back into a period with a grant grants nothing', async
   await subscribe({ startsAt: new Date().toISOString() });
   await grantDue();
   expect(await movements()).toEqual([['grant', '100']]);
-  expect(await plan()).toMatchObject({ subscription: { subscriptionId, nextGrantAt: endOf('month') } });
+  expect(await plan()).toMatchObject({ subscription: { subscriptionId, nextGrantAt: computeEnd('month') } });
 });
 
 test('the next period replaces the grant: what is left is forfeited, what is held stays with its holds', async () => {
   await subscribe();
   await grantDue();
-  await ledger.newLanes().reserve(reserveOf(customer, 30n));
+  await ledger.newLanes().reserve(makeReserve(customer, 30n));
   await endPeriod();
   await grantDue();
   expect(await movements()).toEqual([
@@ -104,30 +104,30 @@ test('periods that were missed are not granted afterwards', async () => {
   await grantDue();
   await grantDue();
   expect(await movements()).toEqual([['grant', '100']]);
-  expect(await plan()).toMatchObject({ expiresAt: endOf('day') });
+  expect(await plan()).toMatchObject({ expiresAt: computeEnd('day') });
 });
 
 test('a change takes effect with the next period', async () => {
   const { subscriptionId } = await subscribe();
   await grantDue();
-  expect(await subscribe({ usd: '0.0000000002', period: 'week' })).toMatchObject({ subscriptionId, nextGrantAt: endOf('month') });
+  expect(await subscribe({ usd: '0.0000000002', period: 'week' })).toMatchObject({ subscriptionId, nextGrantAt: computeEnd('month') });
   await grantDue();
-  expect(await plan()).toMatchObject({ planBalancePicoUsd: '100', expiresAt: endOf('month') });
+  expect(await plan()).toMatchObject({ planBalancePicoUsd: '100', expiresAt: computeEnd('month') });
   await endPeriod();
   await grantDue();
-  expect(await plan()).toMatchObject({ planBalancePicoUsd: '200', expiresAt: endOf('week') });
+  expect(await plan()).toMatchObject({ planBalancePicoUsd: '200', expiresAt: computeEnd('week') });
 });
 
 test('a cancelled subscription keeps its grant to the end and gets no other', async () => {
   const subscription = await subscribe();
   await grantDue();
-  expect(await cancelPlan(ledger.prisma, customer.accountId)).toEqual({ ...subscription, nextGrantAt: endOf('month') });
+  expect(await cancelPlan(ledger.prisma, customer.accountId)).toEqual({ ...subscription, nextGrantAt: computeEnd('month') });
   await grantDue();
   expect(await plan()).toEqual({
     accountId: customer.accountId,
     subscription: null,
     planBalancePicoUsd: '100',
-    expiresAt: endOf('month'),
+    expiresAt: computeEnd('month'),
   });
   await expect(cancelPlan(ledger.prisma, customer.accountId)).rejects.toMatchObject({ code: 'not_found' });
 });

@@ -29,7 +29,7 @@ export async function subscribePlan(
       : await tx.planSubscription.create({ data: { id: randomUUID(), accountId, dueAt: new Date(), ...terms } });
     const subscription = renderSubscription(row);
     const changed = former ? changedFields(renderSubscription(former), subscription) : { before: null, after: { ...subscription } };
-    return { result: subscription, change: changed && { ...changeOf('plan.subscribe', subscription), ...changed } };
+    return { result: subscription, change: changed && { ...describeChange('plan.subscribe', subscription), ...changed } };
   });
 }
 
@@ -43,7 +43,7 @@ export async function cancelPlan(prisma: PrismaClient, accountId: string, author
     if (!row) throw new ServiceError('not_found', 'This account has no plan subscription.', 'accountId');
     await tx.planSubscription.delete({ where: { accountId } });
     const subscription = renderSubscription(row);
-    return { result: subscription, change: { ...changeOf('plan.cancel', subscription), before: { ...subscription }, after: null } };
+    return { result: subscription, change: { ...describeChange('plan.cancel', subscription), before: { ...subscription }, after: null } };
   });
 }
 
@@ -61,7 +61,7 @@ async function lockSubscription(tx: Prisma.TransactionClient, accountId: string)
   return tx.planSubscription.findUnique({ where: { accountId } });
 }
 
-function changeOf(action: string, { subscriptionId, accountId }: PlanSubscription) {
+function describeChange(action: string, { subscriptionId, accountId }: PlanSubscription) {
   return { action, accountId, target: `subscription/${subscriptionId}`, reason: null };
 }
 

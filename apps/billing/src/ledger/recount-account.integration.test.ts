@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
-import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { adjust } from './adjust.js';
 import { creditNote } from './credit-note.js';
 import { grantPlan } from './grant-plan.js';
@@ -26,7 +26,7 @@ async function recount(accountId: string): Promise<void> {
   await owner.query(RECOUNT.replaceAll(`:'account'`, `'${accountId}'`));
 }
 
-async function rowsOf(accountId: string): Promise<unknown> {
+async function readRows(accountId: string): Promise<unknown> {
   const { rows } = await owner.query(
     `SELECT a.topup, a.topup_held, a.plan, a.plan_held, a.expired, a.grant_id, a.grant_ends_at, a.open_holds, p.open_holds AS of_project
      FROM billing.account a JOIN billing.project p ON p.account_id = a.id WHERE a.id = $1`,
@@ -48,13 +48,13 @@ async function busyCustomer(): Promise<Customer> {
   await adjust(ledger.sql, { accountId, adjustmentId: randomUUID(), kind: 'credit', amount: picoUsd(5n), reason: 'test' });
   await grant(100n);
   const lanes = ledger.newLanes({ times: { leaseMs: 60_000, reaperGraceMs: -120_000 } });
-  await lanes.reserve(reserveOf(customer, 70n)); // open, of the plan that ends
+  await lanes.reserve(makeReserve(customer, 70n)); // open, of the plan that ends
   await grant(200n);
-  const [settled, late] = [reserveOf(customer, 120n), reserveOf(customer, 30n)];
-  for (const reserve of [settled, late, reserveOf(customer, 150n)]) await lanes.reserve(reserve);
-  await lanes.settle({ holdId: settled.holdId, accountId, reason: 'completed', usage: usageOf(110) });
+  const [settled, late] = [makeReserve(customer, 120n), makeReserve(customer, 30n)];
+  for (const reserve of [settled, late, makeReserve(customer, 150n)]) await lanes.reserve(reserve);
+  await lanes.settle({ holdId: settled.holdId, accountId, reason: 'completed', usage: makeUsage(110) });
   await lanes.settle({ holdId: late.holdId, accountId, reason: 'lease-expired' });
-  await lanes.settle({ holdId: late.holdId, accountId, reason: 'completed', usage: usageOf(7) });
+  await lanes.settle({ holdId: late.holdId, accountId, reason: 'completed', usage: makeUsage(7) });
   await creditNote(ledger.sql, { requestId: settled.requestId, noteId: randomUUID(), amount: picoUsd(9n), reason: 'test' });
   return customer;
 }
@@ -68,18 +68,18 @@ test.each([
   ['open holds of a project', 'UPDATE billing.project SET open_holds = open_holds + 1 WHERE account_id = $1'],
 ])('the recount restores a wrong %s from the journals', async (_, damage) => {
   const { accountId } = await busyCustomer();
-  const before = await rowsOf(accountId);
+  const before = await readRows(accountId);
   await owner.query(damage, [accountId]);
   expect(await ledger.violations()).not.toEqual([]);
   await recount(accountId);
-  expect({ rows: await rowsOf(accountId), violations: await ledger.violations() }).toEqual({ rows: before, violations: [] });
+  expect({ rows: await readRows(accountId), violations: await ledger.violations() }).toEqual({ rows: before, violations: [] });
 });
 
 test('the recount leaves an account that is correct, new or without a plan', async () => {
   for (const { accountId } of [await busyCustomer(), await ledger.customer(), await ledger.customer({ topup: 5n })]) {
-    const before = await rowsOf(accountId);
+    const before = await readRows(accountId);
     await recount(accountId);
-    expect(await rowsOf(accountId)).toEqual(before);
+    expect(await readRows(accountId)).toEqual(before);
   }
 });
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { PgConnection } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
-import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { type Adjustment, adjust } from './adjust.js';
 import { grantPlan } from './grant-plan.js';
 import { listMovements } from './list-movements.js';
@@ -26,7 +26,7 @@ async function paid(...amounts: bigint[]): Promise<Customer & { payments: string
   return { ...customer, payments };
 }
 
-function refundOf({ accountId }: Customer, wanted: { paymentId?: string; amount?: bigint; refundId?: string }): Promise<unknown> {
+function sendRefund({ accountId }: Customer, wanted: { paymentId?: string; amount?: bigint; refundId?: string }): Promise<unknown> {
   return refund(ledger.sql, { refundId: randomUUID(), accountId, ...wanted } as Refund);
 }
 
@@ -43,20 +43,20 @@ async function atOnce(work: (connection: PgConnection) => Promise<unknown>): Pro
 
 async function spend(customer: Customer, tokens: number): Promise<void> {
   const lanes = ledger.newLanes();
-  const reserve = reserveOf(customer, BigInt(tokens));
+  const reserve = makeReserve(customer, BigInt(tokens));
   await lanes.reserve(reserve);
-  await lanes.settle({ holdId: reserve.holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(tokens) });
+  await lanes.settle({ holdId: reserve.holdId, accountId: customer.accountId, reason: 'completed', usage: makeUsage(tokens) });
 }
 
 describe('a refund', () => {
   test('returns a payment in whole, in parts, or an amount of all payments', async () => {
     const customer = await paid(100n, 50n);
     const [first, second] = customer.payments as [string, string];
-    expect(await refundOf(customer, { paymentId: first, amount: 30n })).toEqual({ refunded: true, amount: 30n, topup: 120n });
-    expect(await refundOf(customer, { paymentId: first })).toEqual({ refunded: true, amount: 70n, topup: 50n });
-    expect(await refundOf(customer, { amount: 10n })).toEqual({ refunded: true, amount: 10n, topup: 40n });
+    expect(await sendRefund(customer, { paymentId: first, amount: 30n })).toEqual({ refunded: true, amount: 30n, topup: 120n });
+    expect(await sendRefund(customer, { paymentId: first })).toEqual({ refunded: true, amount: 70n, topup: 50n });
+    expect(await sendRefund(customer, { amount: 10n })).toEqual({ refunded: true, amount: 10n, topup: 40n });
     // 40 of the account are left, although 50 of the second payment were not refunded by its name.
-    expect(await refundOf(customer, { paymentId: second })).toEqual({ refunded: true, amount: 40n, topup: 0n });
+    expect(await sendRefund(customer, { paymentId: second })).toEqual({ refunded: true, amount: 40n, topup: 0n });
   });
 
   test('is made once per id; the same id for another refund is a conflict', async () => {
@@ -82,18 +82,18 @@ describe('a refund', () => {
     const customer = await paid(100n, 50n);
     const [first] = customer.payments;
     await adjust(ledger.sql, adjustment(customer, 'credit', 1_000n));
-    await refundOf(customer, { paymentId: first, amount: 40n });
+    await sendRefund(customer, { paymentId: first, amount: 40n });
     const refused = { code: 'insufficient_balance', param: 'usd' };
-    await expect(refundOf(customer, { paymentId: first, amount: 61n })).rejects.toMatchObject({
+    await expect(sendRefund(customer, { paymentId: first, amount: 61n })).rejects.toMatchObject({
       ...refused,
       details: { requestedPicoUsd: '61', refundablePicoUsd: '60', freePicoUsd: '1110' },
     });
-    await expect(refundOf(customer, { amount: 111n })).rejects.toMatchObject({
+    await expect(sendRefund(customer, { amount: 111n })).rejects.toMatchObject({
       ...refused,
       details: { requestedPicoUsd: '111', refundablePicoUsd: '110', freePicoUsd: '1110' },
     });
-    await refundOf(customer, { paymentId: first });
-    await expect(refundOf(customer, { paymentId: first })).rejects.toMatchObject({
+    await sendRefund(customer, { paymentId: first });
+    await expect(sendRefund(customer, { paymentId: first })).rejects.toMatchObject({
       ...refused,
       details: { requestedPicoUsd: '0', refundablePicoUsd: '0', freePicoUsd: '1050' },
     });
@@ -102,20 +102,20 @@ describe('a refund', () => {
   test('never takes held or spent money', async () => {
     const customer = await paid(100n);
     await spend(customer, 30);
-    await ledger.newLanes().reserve(reserveOf(customer, 50n));
-    await expect(refundOf(customer, { paymentId: customer.payments[0] })).rejects.toMatchObject({
+    await ledger.newLanes().reserve(makeReserve(customer, 50n));
+    await expect(sendRefund(customer, { paymentId: customer.payments[0] })).rejects.toMatchObject({
       code: 'insufficient_balance',
       message:
         '$0.0000000001 cannot be refunded: $0.0000000001 was topped up and not refunded yet, $0.00000000002 of top-up money is not held.',
       details: { requestedPicoUsd: '100', refundablePicoUsd: '100', freePicoUsd: '20' },
     });
-    expect(await refundOf(customer, { amount: 20n })).toMatchObject({ topup: 50n });
+    expect(await sendRefund(customer, { amount: 20n })).toMatchObject({ topup: 50n });
   });
 
   test('of an unknown account or payment is not found', async () => {
     const [customer, other] = [await paid(100n), await paid(100n)];
-    await expect(refundOf(customer, { paymentId: other.payments[0] })).rejects.toMatchObject({ code: 'not_found', param: 'paymentId' });
-    await expect(refundOf({ ...customer, accountId: randomUUID() }, { amount: 1n })).rejects.toMatchObject({
+    await expect(sendRefund(customer, { paymentId: other.payments[0] })).rejects.toMatchObject({ code: 'not_found', param: 'paymentId' });
+    await expect(sendRefund({ ...customer, accountId: randomUUID() }, { amount: 1n })).rejects.toMatchObject({
       code: 'not_found',
       param: 'accountId',
     });
@@ -150,7 +150,7 @@ describe('an adjustment', () => {
 
   test('a debit never takes held money', async () => {
     const customer = await paid(100n);
-    await ledger.newLanes().reserve(reserveOf(customer, 60n));
+    await ledger.newLanes().reserve(makeReserve(customer, 60n));
     await expect(adjust(ledger.sql, adjustment(customer, 'debit', 41n))).rejects.toMatchObject({
       code: 'insufficient_balance',
       param: 'usd',

@@ -1,5 +1,5 @@
 import type { MonthFileName } from '#contracts/billing/months.js';
-import { endOf, type StoredMonth } from '../journal/closed-months.js';
+import { type StoredMonth, toMonthEnd } from '../journal/closed-months.js';
 import type { StoredDetachedMonth } from '../journal/detached-months.js';
 import type { MonthRange } from '../journal/journal-rows.js';
 
@@ -29,7 +29,7 @@ export interface Checkpoint {
 /** Returns the rows after the last closed month; undefined, when there is none or its manifest was changed. */
 export function scopeAfter(months: readonly StoredMonth[]): Scope | undefined {
   const month = months.at(-1);
-  const after = endOf(month);
+  const after = toMonthEnd(month);
   if (!month || !after) return undefined;
   const closed = (file: MonthFileName): number =>
     months.reduce((sum, { manifest }) => sum + (manifest?.files.find((one) => one.file === file)?.rows ?? 0), 0);
@@ -45,7 +45,7 @@ export function scopeAfter(months: readonly StoredMonth[]): Scope | undefined {
 }
 
 /** Returns all rows that are not detached. */
-export function scopeOfAll(detached: readonly StoredDetachedMonth[]): Scope {
+export function makeFullScope(detached: readonly StoredDetachedMonth[]): Scope {
   return {
     range: {},
     opening: {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
-import { LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 
 /** The database user of the billing service can do its work and cannot change journals. */
 let ledger: LedgerFixture;
@@ -10,9 +10,9 @@ beforeAll(async () => {
   service = await connectPg({ url: ledger.url, applicationName: 'test' });
   const customer = await ledger.customer({ topup: 1_000n });
   const lanes = ledger.newLanes();
-  const reserve = reserveOf(customer, 100n);
+  const reserve = makeReserve(customer, 100n);
   await lanes.reserve(reserve);
-  await lanes.settle({ holdId: reserve.holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(5) });
+  await lanes.settle({ holdId: reserve.holdId, accountId: customer.accountId, reason: 'completed', usage: makeUsage(5) });
 });
 afterAll(async () => {
   await service.end();

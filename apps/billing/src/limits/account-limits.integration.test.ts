@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { listAccounts, updateAccount } from '../accounts/accounts.js';
 import { createProject } from '../accounts/projects.js';
 import type { HoldLanes } from '../batch/hold-lanes.js';
@@ -23,9 +23,9 @@ async function twoProjects(): Promise<[Customer, Customer]> {
   return [first, { ...first, projectId, keyId }];
 }
 const ask = (lanes: HoldLanes, customer: Customer, holdId: string = randomUUID()) =>
-  lanes.reserve({ ...reserveOf(customer, 1n, holdId), tokensMax: 10 });
+  lanes.reserve({ ...makeReserve(customer, 1n, holdId), tokensMax: 10 });
 const end = (lanes: HoldLanes, { accountId }: Customer, holdId: string) =>
-  lanes.settle({ holdId, accountId, reason: 'completed', usage: usageOf(3, 1) });
+  lanes.settle({ holdId, accountId, reason: 'completed', usage: makeUsage(3, 1) });
 
 test('limits of an account are set, changed and removed; a removed one leaves no row, and each change is audited', async () => {
   const { accountId } = await ledger.customer();

@@ -1,7 +1,7 @@
 import type { LimitLeft, ReserveRequest } from '#contracts/billing/holds.js';
 import {
   addToWindow,
-  countOf,
+  countWindow,
   isAhead,
   leftInWindow,
   type MinuteWindow,
@@ -9,7 +9,7 @@ import {
   retryAfterSeconds,
   slideWindow,
 } from './minute-window.js';
-import { isOfAccount, limitsOfModel, type RateLimitState, storeOfModel, windowsOfModel } from './rate-limit.js';
+import { findModelLimits, findModelWindows, isAccountLimit, type RateLimitState, storeModelWindows } from './rate-limit.js';
 
 /** A place becomes free when any running request ends, which cannot be predicted. */
 const CONCURRENCY_RETRY_AFTER_SECONDS = 1;
@@ -57,10 +57,10 @@ export class Admission {
   ) {
     this.counters = [this.counter({ row: project, owner: {}, unit: 'requests', limit: project.requestsPerMinuteMax, count: 1 })];
     for (const row of limits) {
-      const owner = ownerOf(row);
+      const owner = findOwner(row);
       for (const { model: pattern, requestsPerMinuteMax, tokensPerMinuteMax } of [
         { ...row, model: undefined },
-        ...limitsOfModel(row, model),
+        ...findModelLimits(row, model),
       ]) {
         const of = { row, owner, ...(pattern !== undefined && { model: pattern }) };
         if (requestsPerMinuteMax) this.counters.push(this.counter({ ...of, unit: 'requests', limit: requestsPerMinuteMax, count: 1 }));
@@ -81,7 +81,7 @@ export class Admission {
    * rows.
    */
   storeAhead(): (ProjectLimits | RateLimitState)[] {
-    const ahead = this.counters.filter((counter) => isAhead(windowOf(counter), this.now));
+    const ahead = this.counters.filter((counter) => isAhead(findWindow(counter), this.now));
     for (const counter of ahead) store(counter, counter.window);
     return ahead.map(({ row }) => row);
   }
@@ -98,7 +98,7 @@ export class Admission {
       store(counter, counter.window);
     }
     this.project.openHolds += 1;
-    for (const row of this.limits) if (!isOfAccount(row)) row.openHolds += 1;
+    for (const row of this.limits) if (!isAccountLimit(row)) row.openHolds += 1;
   }
 
   /** Returns what the tightest limits leave: those with the least remaining. */
@@ -109,7 +109,7 @@ export class Admission {
   }
 
   private refusePerMinute() {
-    const full = this.counters.filter(({ window, count, limit }) => countOf(window) + count > limit);
+    const full = this.counters.filter(({ window, count, limit }) => countWindow(window) + count > limit);
     const [first, ...others] = full.map((counter) => ({ counter, waitSeconds: this.waitSeconds(counter) }));
     if (!first) return undefined;
     const { counter, waitSeconds } = others.reduce((longest, other) => (other.waitSeconds > longest.waitSeconds ? other : longest), first);
@@ -131,18 +131,20 @@ export class Admission {
   }
 
   private refuseConcurrency() {
-    const full = [this.project, ...this.limits].find((row) => row.concurrencyMax !== null && this.openHoldsOf(row) >= row.concurrencyMax);
+    const full = [this.project, ...this.limits].find(
+      (row) => row.concurrencyMax !== null && this.countOpenHolds(row) >= row.concurrencyMax,
+    );
     if (full?.concurrencyMax == null) return undefined;
     return {
       code: 'concurrency_limit',
       limit: full.concurrencyMax,
       retryAfterSeconds: CONCURRENCY_RETRY_AFTER_SECONDS,
-      ...('targetId' in full && ownerOf(full)),
+      ...('targetId' in full && findOwner(full)),
     } as const;
   }
 
-  private openHoldsOf(row: ProjectLimits | RateLimitState): number {
-    return 'targetId' in row && isOfAccount(row) ? this.account.openHolds : row.openHolds;
+  private countOpenHolds(row: ProjectLimits | RateLimitState): number {
+    return 'targetId' in row && isAccountLimit(row) ? this.account.openHolds : row.openHolds;
   }
 
   private tightest(unit: Counter['unit']): LimitLeft | undefined {
@@ -153,22 +155,22 @@ export class Admission {
   }
 
   private counter(counter: Omit<Counter, 'window'>): Counter {
-    return { ...counter, window: slideWindow(windowOf(counter), this.now) };
+    return { ...counter, window: slideWindow(findWindow(counter), this.now) };
   }
 }
 
-function ownerOf(row: RateLimitState): LimitOwner {
+function findOwner(row: RateLimitState): LimitOwner {
   if (row.keyId !== null) return { keyId: row.keyId };
-  return isOfAccount(row) ? { accountId: row.accountId } : {};
+  return isAccountLimit(row) ? { accountId: row.accountId } : {};
 }
 
-function windowOf({ row, model, unit }: Omit<Counter, 'window'>): MinuteWindow {
-  if (model !== undefined && 'tokenWindow' in row) return windowsOfModel(row, model)[unit];
+function findWindow({ row, model, unit }: Omit<Counter, 'window'>): MinuteWindow {
+  if (model !== undefined && 'tokenWindow' in row) return findModelWindows(row, model)[unit];
   return unit === 'tokens' && 'tokenWindow' in row ? row.tokenWindow : row.requestWindow;
 }
 
 function store({ row, model, unit }: Counter, window: MinuteWindow): void {
-  if (model !== undefined && 'tokenWindow' in row) storeOfModel(row, model, { [unit]: window });
+  if (model !== undefined && 'tokenWindow' in row) storeModelWindows(row, model, { [unit]: window });
   else if (unit === 'tokens' && 'tokenWindow' in row) row.tokenWindow = window;
   else row.requestWindow = window;
 }

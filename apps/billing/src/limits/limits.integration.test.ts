@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { KeyUpdateRequest } from '#contracts/billing/keys.js';
 import type { ModelLimit } from '#contracts/billing/model-limits.js';
-import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { listProjects, updateProject } from '../accounts/projects.js';
 import type { HoldLanes } from '../batch/hold-lanes.js';
 import { createKey, listKeys, rotateKey, updateKey } from '../keys/keys.js';
@@ -21,9 +21,9 @@ const limitKey = ({ keyId }: Pick<Customer, 'keyId'>, limits: Partial<KeyUpdateR
 const limitProject = ({ projectId }: Customer, tokensPerMinuteMax: number | null) =>
   updateProject(ledger.prisma, { projectId, tokensPerMinuteMax });
 const ask = (lanes: HoldLanes, customer: Customer, tokensMax?: number, holdId: string = randomUUID()) =>
-  lanes.reserve({ ...reserveOf(customer, 1n, holdId), ...(tokensMax !== undefined && { tokensMax }) });
+  lanes.reserve({ ...makeReserve(customer, 1n, holdId), ...(tokensMax !== undefined && { tokensMax }) });
 const end = (lanes: HoldLanes, { accountId }: Customer, holdId: string, tokens: number) =>
-  lanes.settle({ holdId, accountId, reason: 'completed', usage: usageOf(tokens - 1, 1) });
+  lanes.settle({ holdId, accountId, reason: 'completed', usage: makeUsage(tokens - 1, 1) });
 
 test('limits of a key are set, changed and removed; a removed limit leaves no row, and each change is audited', async () => {
   const { accountId, keyId } = await ledger.customer();
@@ -156,7 +156,7 @@ describe('limits by model', () => {
   ];
   const limitModels = ({ projectId }: Customer, modelLimits: ModelLimit[]) => updateProject(ledger.prisma, { projectId, modelLimits });
   const askModel = (lanes: HoldLanes, customer: Customer, model: string, tokensMax: number, holdId: string = randomUUID()) =>
-    lanes.reserve({ ...reserveOf(customer, 1n, holdId), model, tokensMax });
+    lanes.reserve({ ...makeReserve(customer, 1n, holdId), model, tokensMax });
 
   test('are set together, replaced and removed; each change is audited, and a rotated key has those of the old key', async () => {
     const { projectId, keyId } = await ledger.customer();

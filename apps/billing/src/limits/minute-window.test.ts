@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import {
   addToWindow,
   correctWindow,
-  countOf,
+  countWindow,
   isAhead,
   leftInWindow,
   type MinuteWindow,
@@ -15,7 +15,7 @@ const START = 1_800_000_000_000;
 /** Admits or refuses one request, as the reserve step does. */
 function ask(window: MinuteWindow, limit: number, now: number): { window: MinuteWindow; retryAfter?: number } {
   const slid = slideWindow(window, now);
-  if (countOf(slid) < limit) return { window: addToWindow(slid, now, 1) };
+  if (countWindow(slid) < limit) return { window: addToWindow(slid, now, 1) };
   return { window: slid, retryAfter: retryAfterSeconds(slid, limit, now, 1) };
 }
 
@@ -56,7 +56,7 @@ test('the limit holds in any 60 s, and a refusal is never needless by a second o
 
 test('the requests of one second count until 60 s after the last of them', () => {
   const window = [0, 400, 900].reduce<MinuteWindow>((before, at) => addToWindow(before, START + at, 1), []);
-  const countAt = (at: number): number => countOf(slideWindow(window, START + at));
+  const countAt = (at: number): number => countWindow(slideWindow(window, START + at));
   expect([0, 60_000, 60_899, 60_900].map(countAt)).toEqual([3, 3, 3, 0]);
 });
 

@@ -20,7 +20,7 @@ export function slideWindow(window: MinuteWindow, now: number): MinuteWindow {
   const within = first === 0 ? window : first < 0 ? [] : window.slice(first);
   if (!isAhead(within, now)) return within;
   const ahead = within.filter(([lastAt]) => lastAt > now);
-  return [...within.slice(0, -ahead.length), [now, countOf(ahead)]];
+  return [...within.slice(0, -ahead.length), [now, countWindow(ahead)]];
 }
 
 /** True when the window has entries in the future. The result of `slideWindow` must then be stored, or they never expire. */
@@ -29,7 +29,7 @@ export function isAhead(window: MinuteWindow, now: number): boolean {
 }
 
 /** Returns the requests or tokens in a window that was slid to now. */
-export function countOf(window: MinuteWindow): number {
+export function countWindow(window: MinuteWindow): number {
   let count = 0;
   for (const entry of window) count += entry[1];
   return count;
@@ -39,7 +39,7 @@ export function countOf(window: MinuteWindow): number {
 export function addToWindow(window: MinuteWindow, now: number, count: number): MinuteWindow {
   const last = window.at(-1);
   if (last === undefined) return [[now, count]];
-  return secondOf(now) === secondOf(last[0]) ? window.with(-1, [now, last[1] + count]) : [...window, [now, count]];
+  return toSecond(now) === toSecond(last[0]) ? window.with(-1, [now, last[1] + count]) : [...window, [now, count]];
 }
 
 /**
@@ -47,7 +47,7 @@ export function addToWindow(window: MinuteWindow, now: number, count: number): M
  * leaves it.
  */
 export function correctWindow(window: MinuteWindow, admittedAt: number, change: number): MinuteWindow {
-  const at = window.findIndex(([lastAt]) => secondOf(lastAt) === secondOf(admittedAt));
+  const at = window.findIndex(([lastAt]) => toSecond(lastAt) === toSecond(admittedAt));
   const [lastAt, count] = window[at] ?? [0, 0];
   if (at < 0) return window;
   return count + change > 0 ? window.with(at, [lastAt, count + change]) : window.toSpliced(at, 1);
@@ -58,14 +58,14 @@ export function leftInWindow(window: MinuteWindow, limit: number, now: number): 
   const [lastAt] = window.at(-1) ?? [now - WINDOW_MS];
   return {
     limit,
-    remaining: Math.max(0, limit - countOf(window)),
+    remaining: Math.max(0, limit - countWindow(window)),
     resetSeconds: Math.ceil((lastAt + WINDOW_MS - now) / 1_000),
   };
 }
 
 /** Returns the whole seconds, 1 to 60, after which a window has room for `count` more. */
 export function retryAfterSeconds(window: MinuteWindow, limit: number, now: number, count: number): number {
-  let staying = countOf(window);
+  let staying = countWindow(window);
   for (const [lastAt, leaving] of window) {
     staying -= leaving;
     if (staying + count <= limit) return Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, Math.ceil((lastAt + WINDOW_MS - now) / 1_000)));
@@ -73,6 +73,6 @@ export function retryAfterSeconds(window: MinuteWindow, limit: number, now: numb
   return RETRY_AFTER_SECONDS_MAX;
 }
 
-function secondOf(milliseconds: number): number {
+function toSecond(milliseconds: number): number {
   return Math.floor(milliseconds / COUNTER_MS);
 }

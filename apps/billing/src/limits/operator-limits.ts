@@ -21,12 +21,12 @@ const WORDS = {
 } as const;
 const SCALARS = Object.keys(WORDS) as (keyof typeof WORDS)[];
 
-export function levelOf({ caller }: Author): Level {
+export function findLevel({ caller }: Author): Level {
   return caller.level ?? 'operator';
 }
 
 /** Returns limits without those that are not set. */
-export function setLimitsOf({ modelLimits, ...limits }: Limits): OperatorLimits {
+export function pickSetLimits({ modelLimits, ...limits }: Limits): OperatorLimits {
   const set = Object.entries(limits).filter(([, limit]) => limit !== null);
   return { ...Object.fromEntries(set), ...(modelLimits && modelLimits.length > 0 && { modelLimits: [...modelLimits] }) };
 }
@@ -54,12 +54,12 @@ function requireAtMost(limit: number | null, most: number | undefined, words: st
 }
 
 /** Returns the limits that all of these targets have, in sum: what one gets at most that divides its requests among them. */
-export function sumOfLimits(targets: readonly OperatorLimits[]): OperatorLimits {
-  const sums = SCALARS.map((name) => [name, sumOf(targets.map((target) => target[name]))] as const);
+export function addLimits(targets: readonly OperatorLimits[]): OperatorLimits {
+  const sums = SCALARS.map((name) => [name, addUp(targets.map((target) => target[name]))] as const);
   const models = (targets[0]?.modelLimits ?? []).flatMap(({ model }): ModelLimit[] => {
     const ofModel = targets.map(({ modelLimits }) => modelLimits?.find((limit) => limit.model === model));
-    const requestsPerMinuteMax = sumOf(ofModel.map((limit) => limit?.requestsPerMinuteMax));
-    const tokensPerMinuteMax = sumOf(ofModel.map((limit) => limit?.tokensPerMinuteMax));
+    const requestsPerMinuteMax = addUp(ofModel.map((limit) => limit?.requestsPerMinuteMax));
+    const tokensPerMinuteMax = addUp(ofModel.map((limit) => limit?.tokensPerMinuteMax));
     if (requestsPerMinuteMax === undefined && tokensPerMinuteMax === undefined) return [];
     return [{ model, ...(requestsPerMinuteMax && { requestsPerMinuteMax }), ...(tokensPerMinuteMax && { tokensPerMinuteMax }) }];
   });
@@ -68,7 +68,7 @@ export function sumOfLimits(targets: readonly OperatorLimits[]): OperatorLimits 
 }
 
 /** Undefined when one is not limited, or there is none. */
-function sumOf(limits: readonly (number | undefined)[]): number | undefined {
+function addUp(limits: readonly (number | undefined)[]): number | undefined {
   if (limits.length === 0) return undefined;
   return limits.reduce((sum, limit) => (sum === undefined || limit === undefined ? undefined : Math.min(sum + limit, TOKENS_MAX)));
 }

@@ -34,8 +34,8 @@ export interface RateLimitState extends Limits {
 }
 
 /** Limits by account and by `targetId`. Null: the target has none. Accounts without limits are absent. */
-export type RateLimits = ReadonlyMap<string, RateLimitsOfAccount>;
-export type RateLimitsOfAccount = ReadonlyMap<string, RateLimitState | null>;
+export type RateLimits = ReadonlyMap<string, AccountRateLimits>;
+export type AccountRateLimits = ReadonlyMap<string, RateLimitState | null>;
 
 const NONE: readonly RateLimitState[] = [];
 
@@ -45,28 +45,28 @@ export function limitedTargets({ accountId, projectId, rootKeyId }: Payer): stri
 }
 
 /** Returns the limits that a request counts towards, those of the account first. */
-export function limitsOf(limits: RateLimits, payer: Payer): readonly RateLimitState[] {
+export function findLimits(limits: RateLimits, payer: Payer): readonly RateLimitState[] {
   const ofAccount = limits.get(payer.accountId);
   return ofAccount ? limitedTargets(payer).flatMap((targetId) => ofAccount.get(targetId) ?? NONE) : NONE;
 }
 
 /** True for the limits that all projects of an account share. */
-export function isOfAccount({ targetId, accountId }: RateLimitState): boolean {
+export function isAccountLimit({ targetId, accountId }: RateLimitState): boolean {
   return targetId === accountId;
 }
 
 const NO_WINDOWS: ModelWindows = { requests: [], tokens: [] };
 
 /** Returns the limits by model that a request counts towards. */
-export function limitsOfModel({ modelLimits }: Limits, model: string): readonly ModelLimit[] {
+export function findModelLimits({ modelLimits }: Limits, model: string): readonly ModelLimit[] {
   return modelLimits ? modelLimits.filter(({ model: pattern }) => modelMatcher(pattern)(model)) : [];
 }
 
-export function windowsOfModel({ modelWindows }: RateLimitState, pattern: string): ModelWindows {
+export function findModelWindows({ modelWindows }: RateLimitState, pattern: string): ModelWindows {
   return modelWindows?.[pattern] ?? NO_WINDOWS;
 }
 
 /** Replaces windows of a pattern in a row. The record itself is shared with the state before the batch, and never changed. */
-export function storeOfModel(row: RateLimitState, pattern: string, windows: Partial<ModelWindows>): void {
-  row.modelWindows = { ...row.modelWindows, [pattern]: { ...windowsOfModel(row, pattern), ...windows } };
+export function storeModelWindows(row: RateLimitState, pattern: string, windows: Partial<ModelWindows>): void {
+  row.modelWindows = { ...row.modelWindows, [pattern]: { ...findModelWindows(row, pattern), ...windows } };
 }

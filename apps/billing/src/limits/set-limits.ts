@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ModelLimit, OperatorLimits } from '#contracts/billing/model-limits.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { Prisma } from '#database/prisma-client.js';
-import { readKeysOfRoot } from '../payer/key-roots.js';
+import { readRootKeys } from '../payer/key-roots.js';
 import { lockAccount } from '../sql/lock-account.js';
-import { type Level, requireWithin, setLimitsOf } from './operator-limits.js';
+import { type Level, pickSetLimits, requireWithin } from './operator-limits.js';
 import type { Limits } from './rate-limit.js';
 
 /** The first key of rotations; a project where `keyId` is null; an account where `projectId` is null too. */
@@ -47,20 +47,20 @@ export async function setLimits(
   const row = await tx.rateLimit.findUnique({ where: { id } });
   if (row && (row.accountId !== accountId || row.projectId !== projectId || row.keyId !== keyId))
     throw new ServiceError('conflict', 'This id belongs to another account, project or key.');
-  if (!namesLimits(changes)) return limitsOfRow(row);
-  const { operatorLimits: _, ...old } = limitsOfRow(row);
-  const before = operatorLimitsOfRow(row);
+  if (!namesLimits(changes)) return toLimits(row);
+  const { operatorLimits: _, ...old } = toLimits(row);
+  const before = toOperatorLimits(row);
   const limits = changed(old, changes);
-  const operator = level === 'operator' ? setLimitsOf(changed({ ...NO_LIMITS, ...before }, changes)) : before;
+  const operator = level === 'operator' ? pickSetLimits(changed({ ...NO_LIMITS, ...before }, changes)) : before;
   if (level === 'customer') requireWithin(limits, operator);
-  const isAllOperators = isDeepStrictEqual(operator, setLimitsOf(limits));
+  const isAllOperators = isDeepStrictEqual(operator, pickSetLimits(limits));
   const after = { ...limits, ...(!isAllOperators && { operatorLimits: operator }) };
-  const isLimited = Object.keys(setLimitsOf(limits)).length > 0;
+  const isLimited = Object.keys(pickSetLimits(limits)).length > 0;
   if (row && !isLimited) await tx.rateLimit.delete({ where: { id } });
-  else if (row) await tx.rateLimit.update({ where: { id }, data: { ...columnsOf(after), modelWindows: windowsLeft(row, limits) } });
+  else if (row) await tx.rateLimit.update({ where: { id }, data: { ...toColumns(after), modelWindows: windowsLeft(row, limits) } });
   else if (isLimited) {
     const openHolds = projectId === null ? 0 : await countHolds(tx, { accountId, projectId, keyId });
-    await tx.rateLimit.create({ data: { id, ...target, ...columnsOf(after), openHolds } });
+    await tx.rateLimit.create({ data: { id, ...target, ...toColumns(after), openHolds } });
   }
   return after;
 }
@@ -73,7 +73,7 @@ function changed(limits: Limits, changes: Partial<Limits>): Limits {
 
 async function countHolds(tx: Prisma.TransactionClient, target: { accountId: string; projectId: string; keyId: string | null }) {
   const { keyId, ...where } = target;
-  return tx.hold.count({ where: { ...where, ...(keyId !== null && { keyId: { in: await readKeysOfRoot(tx, keyId) } }) } });
+  return tx.hold.count({ where: { ...where, ...(keyId !== null && { keyId: { in: await readRootKeys(tx, keyId) } }) } });
 }
 
 function checkModelLimits(modelLimits: readonly ModelLimit[]): void {
@@ -83,11 +83,11 @@ function checkModelLimits(modelLimits: readonly ModelLimit[]): void {
   if (patterns.size < modelLimits.length) throw new ServiceError('invalid_request', 'a pattern of models is there twice', 'modelLimits');
 }
 
-function columnsOf({ modelLimits, operatorLimits, ...limits }: ShownLimits) {
-  return { ...limits, modelLimits: jsonOf(modelLimits), operatorLimits: jsonOf(operatorLimits) };
+function toColumns({ modelLimits, operatorLimits, ...limits }: ShownLimits) {
+  return { ...limits, modelLimits: toJson(modelLimits), operatorLimits: toJson(operatorLimits) };
 }
 
-function jsonOf(value: object | undefined) {
+function toJson(value: object | undefined) {
   return value ? (value as Prisma.InputJsonValue) : Prisma.DbNull;
 }
 
@@ -100,7 +100,7 @@ function windowsLeft({ modelWindows }: Prisma.RateLimitModel, { modelLimits = []
 type LimitsRow = Omit<Limits, 'modelLimits'> & { modelLimits?: unknown; operatorLimits?: unknown };
 
 /** Returns the limits of a row; none where there is no row. */
-export function limitsOfRow(row: LimitsRow | null | undefined): ShownLimits {
+export function toLimits(row: LimitsRow | null | undefined): ShownLimits {
   const { requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits, operatorLimits } = row ?? (NO_LIMITS as LimitsRow);
   return {
     ...{ requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax },
@@ -110,7 +110,7 @@ export function limitsOfRow(row: LimitsRow | null | undefined): ShownLimits {
 }
 
 /** Returns the limits of a row that the operator has set. */
-export function operatorLimitsOfRow(row: LimitsRow | null | undefined): OperatorLimits {
-  const { operatorLimits, ...limits } = limitsOfRow(row);
-  return operatorLimits ?? setLimitsOf(limits);
+export function toOperatorLimits(row: LimitsRow | null | undefined): OperatorLimits {
+  const { operatorLimits, ...limits } = toLimits(row);
+  return operatorLimits ?? pickSetLimits(limits);
 }

@@ -4,10 +4,10 @@ import type { MonthCloseReply, MonthFile } from '#contracts/billing/months.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { type Author, logAudit } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
-import { endOf, lockMonths, nextMonth, readMonths, renderMonth } from '../journal/closed-months.js';
+import { lockMonths, nextMonth, readMonths, renderMonth, toMonthEnd } from '../journal/closed-months.js';
 import { accountEntries, grantEntries, STATEMENT_SUMS } from '../journal/journal-entries.js';
-import { JOURNALS, type Journal, type MonthEnd, moment, monthAfter, startOf } from '../journal/journal-rows.js';
-import { digestOf, renderManifest } from '../journal/manifest.js';
+import { JOURNALS, type Journal, type MonthEnd, moment, monthAfter, monthStart } from '../journal/journal-rows.js';
+import { computeDigest, renderManifest } from '../journal/manifest.js';
 import { digestFile, JOURNAL_FILES, type MonthRows, type Query, queryOn, SUM_FILES } from '../journal/month-files.js';
 import { checkLedger } from '../ledger/check-ledger.js';
 import { inTransaction } from '../sql/transaction.js';
@@ -40,9 +40,9 @@ export async function closeMonth(connection: PgConnection, month: string, { auth
   const last = months.at(-1);
   await requireNext(query, month, (await nextMonth(query, months)) ?? month);
   await requireConsistent(connection, signal);
-  const after = endOf(last);
-  const to = { at: startOf(monthAfter(month)), transactionEnd: await transactionEnd(query, startOf(monthAfter(month)), after) };
-  const rows: MonthRows = { month, start: startOf(month), range: { after, to } };
+  const after = toMonthEnd(last);
+  const to = { at: monthStart(monthAfter(month)), transactionEnd: await transactionEnd(query, monthStart(monthAfter(month)), after) };
+  const rows: MonthRows = { month, start: monthStart(month), range: { after, to } };
   const files: MonthFile[] = [];
   for (const file of JOURNAL_FILES) files.push(await digestFile(query, file, rows, signal));
   signal?.throwIfAborted();
@@ -51,11 +51,11 @@ export async function closeMonth(connection: PgConnection, month: string, { auth
 
 async function requireNext(query: Query, month: string, next: string): Promise<void> {
   const [now] = await query<{ isOver: boolean }>(
-    `SELECT clock_timestamp() >= ${moment(startOf(monthAfter(month)) + OPEN_AFTER_END_MS)} AS "isOver"`,
+    `SELECT clock_timestamp() >= ${moment(monthStart(monthAfter(month)) + OPEN_AFTER_END_MS)} AS "isOver"`,
     [],
   );
   if (!now?.isOver) {
-    const from = new Date(startOf(monthAfter(month)) + OPEN_AFTER_END_MS).toISOString();
+    const from = new Date(monthStart(monthAfter(month)) + OPEN_AFTER_END_MS).toISOString();
     throw new ServiceError('conflict', `The month can be closed from ${from} on.`, 'month');
   }
   if (month !== next) throw new ServiceError('conflict', `The next month to close is ${next}.`, 'month');
@@ -113,7 +113,7 @@ async function seal(connection: PgConnection, { rows, files, before, author }: S
     for (const file of SUM_FILES) files.push(await digestFile(query, file, rows));
     const manifest = { month, before: before?.digest ?? '', transactionEnd: range.to.transactionEnd, files };
     const text = renderManifest(manifest);
-    const digest = digestOf(text);
+    const digest = computeDigest(text);
     const [row] = await query<{ closedAt: Date }>(
       'INSERT INTO billing.month (id, manifest) VALUES ($1, $2) RETURNING closed_at AS "closedAt"',
       [month, text],

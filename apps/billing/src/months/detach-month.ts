@@ -3,10 +3,17 @@ import type { MonthAttachReply, MonthDetachReply } from '#contracts/billing/mont
 import { ServiceError } from '#contracts/service-error.js';
 import { type Author, logAudit } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
-import { endOf, lockMonths, readMonths, rowsOfMonth, type StoredMonth } from '../journal/closed-months.js';
-import { digestNow, type Rests, readDetached, renderDetached, type StoredDetachedMonth, SUMS_DIGEST } from '../journal/detached-months.js';
+import { findMonthRows, lockMonths, readMonths, type StoredMonth, toMonthEnd } from '../journal/closed-months.js';
+import {
+  digestNow,
+  type Remainders,
+  readDetached,
+  renderDetached,
+  type StoredDetachedMonth,
+  SUMS_DIGEST,
+} from '../journal/detached-months.js';
 import { accountEntries, grantEntries } from '../journal/journal-entries.js';
-import { type MonthRange, monthAfter, rowsOf } from '../journal/journal-rows.js';
+import { type MonthRange, monthAfter, selectRows } from '../journal/journal-rows.js';
 import { digestFile, type Query, queryOn } from '../journal/month-files.js';
 import { inTransaction } from '../sql/transaction.js';
 
@@ -34,9 +41,9 @@ export async function detachMonth(connection: PgConnection, month: string, { aut
   const months = await readMonths(query);
   await requireOldest(query, month, months);
   return recorded(connection, async () => {
-    const ids = await idsOf(query, month, detached.length === 0);
+    const ids = await readIds(query, month, detached.length === 0);
     const added = await rowsAdded(query, ids.below);
-    const rests = await restsOf(query, { months, detached, idsBelow: ids.below, signal });
+    const rests = await digestRemainders(query, { months, detached, idsBelow: ids.below, signal });
     const row = { id: month, ids_from: ids.from, ids_below: ids.below, ...(await sumUp(query, month, ids.below)), rests };
     signal?.throwIfAborted();
     const audit = await record(query, author, { action: 'month.detach', month, after: row });
@@ -76,7 +83,7 @@ async function requireOldest(query: Query, month: string, months: readonly Store
   if (month !== oldest) throw new ServiceError('conflict', `The month to detach is ${oldest}, with all before it.`, 'month');
 }
 
-async function idsOf(query: Query, month: string, isFirst: boolean): Promise<{ from: string | null; below: string }> {
+async function readIds(query: Query, month: string, isFirst: boolean): Promise<{ from: string | null; below: string }> {
   const [ids] = await query<{ from: string; below: string }>(
     'SELECT billing.first_id_of($1::date) AS from, billing.first_id_of($2::date) AS below',
     [`${month}-01`, `${monthAfter(month)}-01`],
@@ -101,20 +108,22 @@ interface Detaching {
 }
 
 /** Digests what is left of each closed month without the rows that go, after it was found to be what was closed. */
-async function restsOf(query: Query, { months, detached, idsBelow, signal }: Detaching): Promise<Rests> {
+async function digestRemainders(query: Query, { months, detached, idsBelow, signal }: Detaching): Promise<Remainders> {
   const goes = async (range: MonthRange): Promise<boolean> => {
-    const some = (['settlement', 'late_settlement'] as const).map((journal) => `SELECT FROM ${rowsOf(journal, { ...range, idsBelow })} r`);
+    const some = (['settlement', 'late_settlement'] as const).map(
+      (journal) => `SELECT FROM ${selectRows(journal, { ...range, idsBelow })} r`,
+    );
     return (await query(`SELECT WHERE EXISTS (${some.join(') OR EXISTS (')})`, [])).length > 0;
   };
-  if (await goes({ after: endOf(months.at(-1)) })) {
+  if (await goes({ after: toMonthEnd(months.at(-1)) })) {
     throw new ServiceError('conflict', 'Requests of this month ended in a month that is not closed: close it first.', 'month');
   }
-  const rests: Rests = { ...detached.at(-1)?.rests };
+  const rests: Remainders = { ...detached.at(-1)?.rests };
   for (const [position, month] of months.entries()) {
-    const rows = rowsOfMonth(months, position);
+    const rows = findMonthRows(months, position);
     if (!rows) throw new ServiceError('conflict', `The manifest of ${month.id} was changed (docs/operations.md).`, 'month');
     if (!(await goes(rows.range))) continue;
-    const rest: Rests[string] = {};
+    const rest: Remainders[string] = {};
     for (const file of DETACHED_FILES) {
       const sealed = digestNow(month, file, detached);
       if (sealed === undefined) continue; // closed before the file was added
@@ -152,8 +161,8 @@ async function sumUp(query: Query, month: string, idsBelow: string) {
   );
   const [sums] = await query<{ digest: string; countedTo: string }>(
     `SELECT (${SUMS_DIGEST}) AS digest, coalesce((max(settled_at) AT TIME ZONE 'UTC')::date + 1, $2::date)::text AS "countedTo" FROM (
-       SELECT max(settled_at) AS settled_at FROM ${rowsOf('settlement', range)} s
-       UNION ALL SELECT max(settled_at) FROM ${rowsOf('late_settlement', range)} l) times`,
+       SELECT max(settled_at) AS settled_at FROM ${selectRows('settlement', range)} s
+       UNION ALL SELECT max(settled_at) FROM ${selectRows('late_settlement', range)} l) times`,
     [month, `${monthAfter(month)}-01`],
   );
   return {
@@ -184,14 +193,14 @@ async function recorded<Result>(
   work: () => Promise<{ audit: AuditEntry | undefined; author: Author; result: Result }>,
 ): Promise<Result> {
   const { audit, author, result } = await inTransaction(connection, work).catch((error: unknown) => {
-    throw refusalOf(error) ?? error;
+    throw toRefusal(error) ?? error;
   });
   if (audit) logAudit(author, audit);
   return result;
 }
 
 /** Returns the refusal for an error that the operator can do something about. */
-function refusalOf(error: unknown): ServiceError | undefined {
+function toRefusal(error: unknown): ServiceError | undefined {
   const { code, constraint, message } = error as { code?: unknown; constraint?: unknown; message?: string };
   if (code === '55P03') return new ServiceError('conflict', 'A transaction keeps the journals locked: try again when it has ended.');
   if (code === '23514' && constraint === 'hold_is_not_detached') {

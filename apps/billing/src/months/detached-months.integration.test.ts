@@ -2,7 +2,7 @@ import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
-import { type Customer, LedgerFixture, reserveOf, TIMES, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage, TIMES } from '../../test/ledger-fixture.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { applyBatch } from '../batch/apply-batch.js';
 import { checkLedger } from '../ledger/check-ledger.js';
@@ -29,11 +29,11 @@ function monthsAgo(count: number): string {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - count, 1)).toISOString().slice(0, 7);
 }
 
-const startOf = (month: string): number => Date.parse(`${month}-01T00:00:00Z`);
+const monthStart = (month: string): number => Date.parse(`${month}-01T00:00:00Z`);
 
 /** Returns a new id of a month. */
-function idOf(month: string): string {
-  const time = (startOf(month) + 86_400_000).toString(16).padStart(12, '0');
+function makeId(month: string): string {
+  const time = (monthStart(month) + 86_400_000).toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-${randomUUIDv7().slice(14)}`;
 }
 
@@ -45,15 +45,15 @@ beforeAll(async () => {
   const grant = { grantId: randomUUID(), accountId: customer.accountId, amount: picoUsd(100n), endsAt: new Date(Date.now() + 86_400_000) };
   await grantPlan(ledger.sql, grant);
   await tamper(`UPDATE billing.movement SET created_at = '${M0}-01 00:00Z'`);
-  first = { settled: idOf(M0), late: idOf(M0), endedLater: idOf(M0), neverUsed: idOf(M0) };
+  first = { settled: makeId(M0), late: makeId(M0), endedLater: makeId(M0), neverUsed: makeId(M0) };
   await request(first.settled, 120, `${M0}-10 10:20Z`);
   await reserve(first.late);
   await settle(first.late, { reason: 'lease-expired' });
   await moveTo(first.late, `${M0}-10 11:20Z`);
-  await settle(first.late, { reason: 'completed', usage: usageOf(7) });
+  await settle(first.late, { reason: 'completed', usage: makeUsage(7) });
   await tamper(`UPDATE billing.late_settlement SET settled_at = '${M1}-01 00:10Z'`);
   await request(first.endedLater, 30, `${M1}-01 00:20Z`);
-  await request(idOf(M1), 40, `${M1}-20 10:20Z`);
+  await request(makeId(M1), 40, `${M1}-20 10:20Z`);
   await creditNote(ledger.sql, { requestId: `req-${first.settled}`, noteId: 'cn-0', amount: picoUsd(1n), reason: 'before it is detached' });
   await ledger.closeUsage();
 });
@@ -80,13 +80,13 @@ async function addOldPartitions(): Promise<void> {
 }
 
 const lanes = () => ledger.newLanes({ times: LEASES });
-const reserve = (holdId: string) => lanes().reserve(reserveOf(customer, 150n, holdId));
-const settle = (holdId: string, rest: { reason: 'completed' | 'lease-expired'; usage?: ReturnType<typeof usageOf> }) =>
+const reserve = (holdId: string) => lanes().reserve(makeReserve(customer, 150n, holdId));
+const settle = (holdId: string, rest: { reason: 'completed' | 'lease-expired'; usage?: ReturnType<typeof makeUsage> }) =>
   lanes().settle({ holdId, accountId: customer.accountId, ...rest });
 
 async function request(holdId: string, cost: number, at: string): Promise<void> {
   await reserve(holdId);
-  await settle(holdId, { reason: 'completed', usage: usageOf(cost) });
+  await settle(holdId, { reason: 'completed', usage: makeUsage(cost) });
   await moveTo(holdId, at);
 }
 
@@ -177,7 +177,7 @@ describe('a month is not detached', () => {
   });
 
   test('while one of its holds is open, or was settled in a month that is not closed', async () => {
-    const holdId = idOf(M0);
+    const holdId = makeId(M0);
     await reserve(holdId);
     await expect(detach(M0)).rejects.toEqual(conflict('A hold of this month'));
     await settle(holdId, { reason: 'completed' });
@@ -194,7 +194,7 @@ describe('a month is not detached', () => {
 
   test('when rows are added while it is summed up', async () => {
     const adding = new Months({
-      connect: () => hooked('INSERT INTO billing.detached_account', () => request(idOf(M0), 1, `${M0}-11Z`)),
+      connect: () => hooked('INSERT INTO billing.detached_account', () => request(makeId(M0), 1, `${M0}-11Z`)),
       prisma: ledger.prisma,
     });
     await expect(detach(M0, adding)).rejects.toEqual(conflict('Rows were added'));
@@ -276,11 +276,11 @@ describe('a detached month', () => {
       const holdId = first[which];
       const rows = await all('SELECT hold_id FROM billing.settlement ORDER BY 1');
       const lane = await ledger.connect();
-      const reserved = reserveOf(customer, 10n, holdId);
-      const tooMuch = reserveOf(customer, 1_000_000n, holdId);
-      const other = reserveOf(customer, 1n, randomUUIDv7());
+      const reserved = makeReserve(customer, 10n, holdId);
+      const tooMuch = makeReserve(customer, 1_000_000n, holdId);
+      const other = makeReserve(customer, 1n, randomUUIDv7());
       const { accountId } = customer;
-      const settled = { holdId, accountId, reason: 'completed' as const, usage: usageOf(5) };
+      const settled = { holdId, accountId, reason: 'completed' as const, usage: makeUsage(5) };
       const apply = async (batch: Parameters<typeof applyBatch>[1]) => (await applyBatch(lane, batch, TIMES)).outcomes;
       expect(await apply({ settles: [settled], reserves: [reserved] })).toEqual({
         settles: [{ status: 'unknown', holdId, costPicoUsd: '0' }],
@@ -288,13 +288,13 @@ describe('a detached month', () => {
       });
       expect(await apply({ settles: [], reserves: [other] })).toMatchObject({ reserves: [{ status: 'held' }] });
       // The lane decides what follows from memory: it knows the account, and the event of this refusal is the only one within a minute.
-      await apply({ settles: [], reserves: [reserveOf(customer, 1_000_000n, randomUUIDv7())] });
+      await apply({ settles: [], reserves: [makeReserve(customer, 1_000_000n, randomUUIDv7())] });
       for (const again of [reserved, tooMuch])
         expect(await apply({ settles: [], reserves: [again] })).toEqual({ settles: [], reserves: [{ status: 'closed', holdId }] });
       expect(await apply({ settles: [settled, { ...settled, reason: 'lease-expired' }], reserves: [] })).toMatchObject({
         settles: [{ status: 'unknown' }, { status: 'unknown' }],
       });
-      await apply({ settles: [{ ...settled, holdId: other.holdId, usage: usageOf(0) }], reserves: [] });
+      await apply({ settles: [{ ...settled, holdId: other.holdId, usage: makeUsage(0) }], reserves: [] });
       await tamper(`DELETE FROM billing.settlement WHERE hold_id = '${other.holdId}'`);
       expect(await all('SELECT hold_id FROM billing.settlement ORDER BY 1')).toEqual(rows);
       expect(await violations(false)).toEqual([]);
@@ -461,10 +461,10 @@ test('requests go on while a month is detached and attached beside a long report
     const lane = ledger.newLanes();
     const statuses = new Set<string>();
     while (going.on) {
-      const hold = reserveOf(customer, 1n, randomUUIDv7());
+      const hold = makeReserve(customer, 1n, randomUUIDv7());
       statuses.add((await lane.reserve(hold)).status);
       statuses.add(
-        (await lane.settle({ holdId: hold.holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(0) })).status,
+        (await lane.settle({ holdId: hold.holdId, accountId: customer.accountId, reason: 'completed', usage: makeUsage(0) })).status,
       );
     }
     return [...statuses];

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { MONTH_FILE_NAMES, type MonthFileName, monthFileHeader } from '#contracts/billing/months.js';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
-import { type Customer, LedgerFixture, PRICE, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage, PRICE } from '../../test/ledger-fixture.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { checkLedger } from '../ledger/check-ledger.js';
 import { grantPlan } from '../ledger/grant-plan.js';
@@ -47,10 +47,10 @@ function monthsAgo(count: number): string {
 async function requests(cost: number): Promise<{ settled: string; late: string }> {
   const { accountId } = customer;
   const lanes = ledger.newLanes({ times: { leaseMs: 60_000, reaperGraceMs: -120_000 } });
-  const [settled, open, late] = [reserveOf(customer, 150n), reserveOf(customer, 5n), reserveOf(customer, 30n)];
+  const [settled, open, late] = [makeReserve(customer, 150n), makeReserve(customer, 5n), makeReserve(customer, 30n)];
   const price = { ...PRICE, cacheWritePicoUsd: '1' };
   for (const reserve of [settled, open, late]) await lanes.reserve({ ...reserve, price });
-  await lanes.settle({ holdId: settled.holdId, accountId, reason: 'completed', usage: { ...usageOf(cost), cacheWriteTokens: 3 } });
+  await lanes.settle({ holdId: settled.holdId, accountId, reason: 'completed', usage: { ...makeUsage(cost), cacheWriteTokens: 3 } });
   await lanes.settle({ holdId: late.holdId, accountId, reason: 'lease-expired' });
   return { settled: settled.holdId, late: late.holdId };
 }
@@ -58,7 +58,7 @@ async function requests(cost: number): Promise<{ settled: string; late: string }
 const settleLate = (holdId: string) =>
   ledger
     .newLanes({ times: { leaseMs: 60_000, reaperGraceMs: -120_000 } })
-    .settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: { ...usageOf(7), cacheWrite1hTokens: 2 } });
+    .settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: { ...makeUsage(7), cacheWrite1hTokens: 2 } });
 
 /** Moves the rows of today, as if they had been written some months ago. */
 async function moveBack(count: number): Promise<void> {

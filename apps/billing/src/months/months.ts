@@ -10,10 +10,10 @@ import { ServiceError } from '#contracts/service-error.js';
 import type { Author } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { PrismaClient } from '#database/prisma-client.js';
-import { nextMonth, readMonths, renderMonth, rowsOfMonth } from '../journal/closed-months.js';
+import { findMonthRows, nextMonth, readMonths, renderMonth } from '../journal/closed-months.js';
 import { digestNow, readDetached, renderDetached } from '../journal/detached-months.js';
-import { monthAfter, startOf } from '../journal/journal-rows.js';
-import { FILE_START, keyColumnsOf, type Query, readPage } from '../journal/month-files.js';
+import { monthAfter, monthStart } from '../journal/journal-rows.js';
+import { FILE_START, listKeyColumns, type Query, readPage } from '../journal/month-files.js';
 import { isId, isMoment, parseCursor, renderCursor } from '../paging/page-cursor.js';
 import { guardCheck } from '../sql/guard-check.js';
 import { closeMonth } from './close-month.js';
@@ -59,7 +59,7 @@ export class Months {
    */
   async closeDue(author: Author, now = Date.now()): Promise<MonthCloseReply | undefined> {
     const month = await nextMonth(this.query, await readMonths(this.query));
-    const isDue = month !== undefined && now >= startOf(monthAfter(month)) + CLOSE_AFTER_MS;
+    const isDue = month !== undefined && now >= monthStart(monthAfter(month)) + CLOSE_AFTER_MS;
     return isDue ? this.close(month, author) : undefined;
   }
 
@@ -83,13 +83,13 @@ export class Months {
     const query = queryOn(prisma);
     const months = await readMonths(query);
     const position = months.findIndex(({ id }) => id === month);
-    const [closed, rows] = [months[position], rowsOfMonth(months, position)];
+    const [closed, rows] = [months[position], findMonthRows(months, position)];
     if (!closed || !rows) throw new ServiceError('not_found', 'The month is not closed.', 'month');
     const detached = await readDetached(query);
     if (digestNow(closed, file, detached) !== digestNow(closed, file, [])) {
       throw new ServiceError('conflict', `Rows of the month are detached: attach ${detached.at(-1)?.id} first.`, 'month');
     }
-    const forms = [...keyColumnsOf(file).map((column) => (column === 'time' ? isMoment : isId)), isWindow];
+    const forms = [...listKeyColumns(file).map((column) => (column === 'time' ? isMoment : isId)), isWindow];
     const values = cursor ? parseCursor({ month, file }, cursor, forms) : [];
     const from = cursor ? { after: values.slice(0, -1), windowMs: Number(values.at(-1)) } : FILE_START;
     const { lines, next } = await readPage(query, file, rows, from, PAGE_LINES);

@@ -1,7 +1,7 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
-import { type Customer, LedgerFixture, reserveOf, TIMES, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage, TIMES } from '../../test/ledger-fixture.js';
 import { TracedLane } from '../../test/traced-lane.js';
 import { applyBatch } from '../batch/apply-batch.js';
 import { renewHolds } from '../holds/renew.js';
@@ -40,12 +40,12 @@ async function partitions(): Promise<string[]> {
 }
 
 /** Returns a new id of a time. */
-function idOf(at: number): string {
+function makeId(at: number): string {
   const time = at.toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-${randomUUIDv7().slice(14)}`;
 }
 
-const startOfMonth = (month: string): number => Date.parse(`${month.replace('_', '-')}-01T00:00:00Z`);
+const monthStart = (month: string): number => Date.parse(`${month.replace('_', '-')}-01T00:00:00Z`);
 
 async function insertSettlement(holdId: string, by: PgConnection = ledger.sql): Promise<string> {
   const { rows } = await by.query(
@@ -87,8 +87,8 @@ test('the time in the id of a hold decides about its partition', () =>
   undone(async () => {
     const [first = '', second = '', third = ''] = months;
     const parts: string[] = [];
-    for (const at of [0, startOfMonth(second) - 1, startOfMonth(second), startOfMonth(third) - 1, startOfMonth(third)])
-      parts.push(await insertSettlement(idOf(at)));
+    for (const at of [0, monthStart(second) - 1, monthStart(second), monthStart(third) - 1, monthStart(third)])
+      parts.push(await insertSettlement(makeId(at)));
     parts.push(await insertSettlement('ffffffff-ffff-4fff-bfff-ffffffffffff'));
     expect(parts).toEqual([first, first, second, second, third, 'default'].map((month) => `settlement_${month}`));
   }));
@@ -148,7 +148,7 @@ describe('months to come', () => {
   test('a month whose rows are in the default partition stays there', () =>
     undone(async () => {
       const [first = '', second = ''] = await dropLastMonths();
-      const holdId = idOf(startOfMonth(first) + 1);
+      const holdId = makeId(monthStart(first) + 1);
       expect(await insertSettlement(holdId)).toBe('settlement_default');
       expect(await keep(ledger.sql)).toEqual({ added: named([second]), outside: '1' });
       await expect(insertSettlement(holdId)).rejects.toMatchObject({ code: '23505' });
@@ -168,21 +168,21 @@ test('the statements of a batch look only into the partitions of their months', 
   const [thisMonth = ''] = months;
   const apply = (batch: Parameters<typeof applyBatch>[1], now?: number) =>
     lane.during(() => applyBatch(lane.connection, { ...batch }, TIMES, now));
-  const settleOf = (holdId: string) => ({ ...customer, holdId, reason: 'completed' as const, usage: usageOf(10) });
-  const [one, other] = [reserveOf(customer, 100n, randomUUIDv7()), reserveOf(customer, 100n, randomUUIDv7())];
+  const makeSettle = (holdId: string) => ({ ...customer, holdId, reason: 'completed' as const, usage: makeUsage(10) });
+  const [one, other] = [makeReserve(customer, 100n, randomUUIDv7()), makeReserve(customer, 100n, randomUUIDv7())];
 
   const within = { 'within a function': [thisMonth] };
   expect(await apply({ settles: [], reserves: [one] })).toEqual({ lock_accounts: [], read_batch: [thisMonth], write_batch: [], ...within });
-  expect(await apply({ settles: [settleOf(one.holdId)], reserves: [other] })).toEqual({ write_cached_batch: [], ...within });
-  expect(await apply({ settles: [settleOf(randomUUIDv7())], reserves: [] })).toEqual({
+  expect(await apply({ settles: [makeSettle(one.holdId)], reserves: [other] })).toEqual({ write_cached_batch: [], ...within });
+  expect(await apply({ settles: [makeSettle(randomUUIDv7())], reserves: [] })).toEqual({
     lock_accounts: [],
     read_batch: [thisMonth],
     record_tombstones: [],
     ...within,
   });
-  const reaped = { ...settleOf(other.holdId), reason: 'lease-expired' as const };
+  const reaped = { ...makeSettle(other.holdId), reason: 'lease-expired' as const };
   await applyBatch(lane.connection, { settles: [reaped], reserves: [] }, TIMES, Date.now() + 1_000_000);
-  expect(await apply({ settles: [settleOf(other.holdId)], reserves: [] }, Date.now() + 1_000_001)).toEqual({
+  expect(await apply({ settles: [makeSettle(other.holdId)], reserves: [] }, Date.now() + 1_000_001)).toEqual({
     lock_accounts: [],
     read_batch: [thisMonth],
     settle_late: [],

@@ -1,6 +1,6 @@
 import type { ReserveOutcome } from '#contracts/billing/holds.js';
 import type { KeyUpdateRequest } from '#contracts/billing/keys.js';
-import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import type { HoldLanes } from '../batch/hold-lanes.js';
 import { setBudget } from '../budgets/budgets.js';
 import { listKeys, rotateKey, updateKey } from '../keys/keys.js';
@@ -23,9 +23,9 @@ const rotated = async (replaced: Customer): Promise<Customer> => {
   const { keyId } = await rotateKey(ledger.prisma, { keyId: replaced.keyId, graceSeconds: 600 }, 'pepper');
   return { ...replaced, keyId };
 };
-const budgetOfKey = ({ accountId, keyId }: Customer, limitPicoUsd: string, period: 'day' | 'total' = 'day') =>
+const keyBudget = ({ accountId, keyId }: Customer, limitPicoUsd: string, period: 'day' | 'total' = 'day') =>
   setBudget(ledger.prisma, { accountId, keyId, period, limitPicoUsd });
-const limitsOf = async ({ keyId }: Customer) => {
+const readLimits = async ({ keyId }: Customer) => {
   const [key] = (await listKeys(ledger.prisma, { keyId })).keys;
   return { concurrencyMax: key?.concurrencyMax, tokensPerMinuteMax: key?.tokensPerMinuteMax };
 };
@@ -33,41 +33,41 @@ const limit = ({ keyId }: Customer, limits: Partial<KeyUpdateRequest>) => update
 
 /** Bills a request of a key. */
 async function bill(of: Customer, cost: bigint): Promise<void> {
-  const reserve = reserveOf(of, cost);
+  const reserve = makeReserve(of, cost);
   await lanes.reserve(reserve);
-  await lanes.settle({ holdId: reserve.holdId, accountId: of.accountId, reason: 'completed', usage: usageOf(Number(cost)) });
+  await lanes.settle({ holdId: reserve.holdId, accountId: of.accountId, reason: 'completed', usage: makeUsage(Number(cost)) });
 }
 
 test('a budget of a key is that of all keys that rotations made from it: both count in it, and each refuses for both', async () => {
-  const { budgetId } = await budgetOfKey(customer, '100');
+  const { budgetId } = await keyBudget(customer, '100');
   await bill(customer, 30n);
   const second = await rotated(customer);
   const third = await rotated(second);
-  await lanes.reserve(reserveOf(second, 20n));
+  await lanes.reserve(makeReserve(second, 20n));
   await bill(third, 10n);
   const refusal = { status: 'refused', budget: { budgetId, keyId: customer.keyId, leftPicoUsd: '40' } };
-  for (const one of [customer, second, third]) expect(await lanes.reserve(reserveOf(one, 41n))).toMatchObject(refusal);
-  expect(await lanes.reserve(reserveOf(third, 40n))).toMatchObject({ status: 'held' });
+  for (const one of [customer, second, third]) expect(await lanes.reserve(makeReserve(one, 41n))).toMatchObject(refusal);
+  expect(await lanes.reserve(makeReserve(third, 40n))).toMatchObject({ status: 'held' });
 });
 
 test('a budget that is set by the name of a later key is the same one, and one that is set later counts what all have spent and hold', async () => {
-  const first = await budgetOfKey(customer, '100');
+  const first = await keyBudget(customer, '100');
   await bill(customer, 30n);
-  await lanes.reserve(reserveOf(customer, 5n));
+  await lanes.reserve(makeReserve(customer, 5n));
   const second = await rotated(customer);
   await bill(second, 10n);
-  expect(await budgetOfKey(second, '90')).toEqual({ ...first, limitPicoUsd: '90', spentPicoUsd: '40', heldPicoUsd: '5' });
-  const total = await budgetOfKey(second, '90', 'total');
+  expect(await keyBudget(second, '90')).toEqual({ ...first, limitPicoUsd: '90', spentPicoUsd: '40', heldPicoUsd: '5' });
+  const total = await keyBudget(second, '90', 'total');
   expect(total).toMatchObject({ keyId: customer.keyId, spentPicoUsd: '40', heldPicoUsd: '5' });
 });
 
 test('of a hundred requests of both keys at once over three replicas, those that fit in the budget are held', async () => {
-  await budgetOfKey(customer, '120');
+  await keyBudget(customer, '120');
   const second = await rotated(customer);
   const replicas = [1, 2, 3].map(() => ledger.newLanes());
   const outcomes = await Promise.all(
     Array.from({ length: 100 }, (_, count) =>
-      (replicas[count % 3] as HoldLanes).reserve(reserveOf(count % 2 === 0 ? customer : second, 10n)),
+      (replicas[count % 3] as HoldLanes).reserve(makeReserve(count % 2 === 0 ? customer : second, 10n)),
     ),
   );
   expect(outcomes.filter(({ status }: ReserveOutcome) => status === 'held')).toHaveLength(12);
@@ -76,11 +76,11 @@ test('of a hundred requests of both keys at once over three replicas, those that
 test('limits are those of all keys of a rotation, whichever of them they are set by; each change is audited', async () => {
   await limit(customer, { concurrencyMax: 3 });
   const second = await rotated(customer);
-  const held = [await lanes.reserve(reserveOf(customer, 1n)), await lanes.reserve(reserveOf(second, 1n))];
+  const held = [await lanes.reserve(makeReserve(customer, 1n)), await lanes.reserve(makeReserve(second, 1n))];
   await limit(second, { tokensPerMinuteMax: 50 });
-  expect([await limitsOf(customer), await limitsOf(second)]).toEqual(Array(2).fill({ concurrencyMax: 3, tokensPerMinuteMax: 50 }));
-  held.push(await lanes.reserve({ ...reserveOf(customer, 1n), tokensMax: 30 }));
-  held.push(await lanes.reserve({ ...reserveOf(second, 1n), tokensMax: 30 }), await lanes.reserve(reserveOf(second, 1n)));
+  expect([await readLimits(customer), await readLimits(second)]).toEqual(Array(2).fill({ concurrencyMax: 3, tokensPerMinuteMax: 50 }));
+  held.push(await lanes.reserve({ ...makeReserve(customer, 1n), tokensMax: 30 }));
+  held.push(await lanes.reserve({ ...makeReserve(second, 1n), tokensMax: 30 }), await lanes.reserve(makeReserve(second, 1n)));
   expect(held).toMatchObject([
     { status: 'held' },
     { status: 'held' },
@@ -91,10 +91,10 @@ test('limits are those of all keys of a rotation, whichever of them they are set
 });
 
 test('a limit on concurrency that is set after a rotation counts the open requests of both keys', async () => {
-  await lanes.reserve(reserveOf(customer, 1n));
+  await lanes.reserve(makeReserve(customer, 1n));
   const second = await rotated(customer);
   await limit(second, { concurrencyMax: 2 });
-  expect([await lanes.reserve(reserveOf(second, 1n)), await lanes.reserve(reserveOf(second, 1n))]).toMatchObject([
+  expect([await lanes.reserve(makeReserve(second, 1n)), await lanes.reserve(makeReserve(second, 1n))]).toMatchObject([
     { status: 'held' },
     { status: 'refused', code: 'concurrency_limit' },
   ]);

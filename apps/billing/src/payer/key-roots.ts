@@ -9,21 +9,21 @@ import { Prisma } from '#database/prisma-client.js';
  * SQL condition: true when the counter (of a budget or limit) applies to the request (of a hold or journal row), because it names the same
  * root key or none.
  */
-export function isOfKey(request: string, counter: string): string {
+export function appliesToKey(request: string, counter: string): string {
   return `(${counter}.key_id IS NULL OR ${request}.key_id IN (
     SELECT k.id FROM billing.api_key k WHERE k.id = ${counter}.key_id OR k.root_key_id = ${counter}.key_id))`;
 }
 
 /** SQL expression of the root of the key in the column `keyId`; null when that key is the root. */
-export function rootOf(keyId: string): string {
+export function selectRoot(keyId: string): string {
   return `(SELECT k.root_key_id FROM billing.api_key k WHERE k.id = ${keyId})`;
 }
 
 /** SQL query of the ids of a root and of all keys rotated from it. */
-export function keysOfRoot(rootKeyId: string): Prisma.Sql {
+export function selectRootKeys(rootKeyId: string): Prisma.Sql {
   return Prisma.sql`SELECT id FROM billing.api_key WHERE id = ${rootKeyId}::uuid OR root_key_id = ${rootKeyId}::uuid`;
 }
 
-export async function readKeysOfRoot(tx: Prisma.TransactionClient, rootKeyId: string): Promise<string[]> {
-  return (await tx.$queryRaw<{ id: string }[]>`${keysOfRoot(rootKeyId)}`).map(({ id }) => id);
+export async function readRootKeys(tx: Prisma.TransactionClient, rootKeyId: string): Promise<string[]> {
+  return (await tx.$queryRaw<{ id: string }[]>`${selectRootKeys(rootKeyId)}`).map(({ id }) => id);
 }

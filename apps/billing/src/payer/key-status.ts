@@ -4,7 +4,10 @@ import type { ApiKey, KeyStatus } from '#contracts/billing/keys.js';
 export const KEY_IS_ACTIVE = 'k.revoked_at IS NULL AND NOT k.disabled AND coalesce(k.expires_at > clock_timestamp(), true)';
 
 /** Returns the state of a key at `now`, a time in milliseconds. */
-export function statusOf({ revokedAt, disabled, expiresAt }: Pick<ApiKey, 'revokedAt' | 'disabled' | 'expiresAt'>, now: number): KeyStatus {
+export function findStatus(
+  { revokedAt, disabled, expiresAt }: Pick<ApiKey, 'revokedAt' | 'disabled' | 'expiresAt'>,
+  now: number,
+): KeyStatus {
   if (revokedAt !== null) return 'revoked';
   if (expiresAt !== null && Date.parse(expiresAt) <= now) return 'expired';
   return disabled ? 'disabled' : 'active';

@@ -11,7 +11,7 @@ export interface Payer {
 }
 
 /** Returns what a request counts for. A key that is not known counts for itself. */
-export function payerOf(
+export function toPayer(
   { accountId, projectId, keyId, attribution }: Pick<ReserveRequest, 'accountId' | 'projectId' | 'keyId' | 'attribution'>,
   key: { rootKeyId: string } | undefined,
 ): Payer {

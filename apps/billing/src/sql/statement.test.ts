@@ -1,5 +1,5 @@
 import type { PgConnection } from '#database/pg-connection.js';
-import { assignmentsOf, type Columns, namesOf, type Statement, statement } from './statement.js';
+import { assignmentsOf, type Columns, listNames, type Statement, statement } from './statement.js';
 
 interface Item {
   id: string;
@@ -39,18 +39,18 @@ test('the text is built once, and each use reads the rows once', async () => {
   const calls: string[] = [];
   const read = statement<Item[]>('read_items', (inputs) => {
     calls.push('built');
-    const rowsOf = (items: Item[]): Item[] => {
+    const readRows = (items: Item[]): Item[] => {
       calls.push('read');
       return items;
     };
-    return `SELECT * FROM ${inputs.rows({ ...KEY, ...CHANGED }, rowsOf).as('s')}`;
+    return `SELECT * FROM ${inputs.rows({ ...KEY, ...CHANGED }, readRows).as('s')}`;
   });
   expect(await sent(read, [])).toMatchObject({ values: ['{}', '{}', [], []] });
   expect(await sent(read, [{ id: 'a', cost: 1n }])).toMatchObject({ values: ['{a}', '{1}', [undefined], [null]] });
   expect(calls).toEqual(['built', 'read', 'read']);
 });
 
-test('names of columns', () => expect(namesOf(CHANGED)).toBe('cost, note, tags'));
+test('names of columns', () => expect(listNames(CHANGED)).toBe('cost, note, tags'));
 
 async function sent<Input>({ execute }: Statement<Input, object>, input: Input): Promise<unknown> {
   const query = (config: unknown): Promise<unknown> => Promise.resolve(config);

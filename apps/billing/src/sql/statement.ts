@@ -18,7 +18,7 @@ export type Columns<Row> = Readonly<Record<string, Column<Row>>>;
 export interface Inputs<Input> {
   value(read: (input: Input) => Value): string;
   array(type: Column<Input>[0], readAll: (input: Input) => readonly Value[]): string;
-  rows<Row>(columns: Columns<Row>, rowsOf: (input: Input) => readonly Row[]): RowsInput;
+  rows<Row>(columns: Columns<Row>, readRows: (input: Input) => readonly Row[]): RowsInput;
 }
 
 interface RowsInput {
@@ -52,14 +52,14 @@ export function statement<Input, Row extends QueryResultRow = QueryResultRow>(
   const text = build({
     value: (read) => add([''], (input) => [read(input)]).join(),
     array: (type, readAll) => add([`::${type}[]`], (input) => [ARRAYS[type](readAll(input))]).join(),
-    rows(columns, rowsOf) {
+    rows(columns, readRows) {
       const encoders = Object.values(columns).map(([type, read]) => ({ encode: ARRAYS[type], read }));
       const types = Object.values(columns).map(([type]) => `::${type}[]`);
       const parameters = add(types, (input) => {
-        const rows = rowsOf(input);
+        const rows = readRows(input);
         return encoders.map(({ encode, read }) => encode(rows.map(read)));
       });
-      const [arrays, first, names] = [parameters.join(', '), parameters[0] ?? '', namesOf(columns)];
+      const [arrays, first, names] = [parameters.join(', '), parameters[0] ?? '', listNames(columns)];
       return { arrays, names, first, count: `cardinality(${first})`, as: (alias) => `unnest(${arrays}) AS ${alias} (${names})` };
     },
   });
@@ -67,7 +67,7 @@ export function statement<Input, Row extends QueryResultRow = QueryResultRow>(
 }
 
 /** Returns `id, cost`. */
-export function namesOf(columns: Columns<never>): string {
+export function listNames(columns: Columns<never>): string {
   return Object.keys(columns).join(', ');
 }
 

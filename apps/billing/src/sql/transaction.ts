@@ -1,4 +1,4 @@
-import { allOf, type PgConnection } from '#database/pg-connection.js';
+import { awaitAll, type PgConnection } from '#database/pg-connection.js';
 
 /** Runs `work` in a transaction, and rolls it back when `work` throws. `begin` may name another isolation level. */
 export async function inTransaction<Result>(connection: PgConnection, work: () => Promise<Result>, begin = 'BEGIN'): Promise<Result> {
@@ -19,5 +19,5 @@ export async function inOneTrip<const Results extends readonly unknown[]>(
   statements: () => { [Position in keyof Results]: Promise<Results[Position]> },
 ): Promise<Results> {
   const sent = [connection.query('BEGIN'), ...statements(), connection.query('COMMIT')];
-  return (await allOf(sent)).slice(1, -1) as unknown as Results;
+  return (await awaitAll(sent)).slice(1, -1) as unknown as Results;
 }

@@ -1,4 +1,4 @@
-import { ENDINGS } from '#contracts/billing/holds.js';
+import { ALL_SETTLE_REASONS } from '#contracts/billing/holds.js';
 import {
   ATTRIBUTION_GROUPS,
   type AttributionGroup,
@@ -9,7 +9,7 @@ import {
 } from '#contracts/billing/usage.js';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import { longOr } from '#testing/long-run.js';
-import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { closeUsage, rebuildUsage } from './close-usage.js';
 import { queryUsage } from './query-usage.js';
 import { DAY_MS, HOUR_MS } from './usage-parts.js';
@@ -240,7 +240,7 @@ const NAMES = {
 
 const ROLLED_UP = USAGE_GROUPS.filter((group): group is RolledUp => !ATTRIBUTION_GROUPS.some((other) => other === group));
 
-function sumsOf(journal: JournalRow[], question: UsageQueryRequest): UsageRow[] {
+function sumRows(journal: JournalRow[], question: UsageQueryRequest): UsageRow[] {
   const { from, to, step, groupBy = [], limit: _, ...filters } = question;
   const unit = step === 'day' ? DAY_MS : HOUR_MS;
   const groups = new Map<string, { key: Partial<UsageRow>; rows: JournalRow[] }>();
@@ -274,43 +274,43 @@ function sumsOf(journal: JournalRow[], question: UsageQueryRequest): UsageRow[] 
 }
 
 const below = (limit: number): number => Math.floor(Math.random() * limit);
-const oneOf = <Value>(values: readonly Value[]): Value => values[below(values.length)] as Value;
+const pickOne = <Value>(values: readonly Value[]): Value => values[below(values.length)] as Value;
 
 describe('under random traffic, with slices, long transactions and kills between', () => {
   /** Requests that end in every way, at times that jump back and forth over three days. */
   async function traffic(customers: Customer[], requests: number): Promise<void> {
     const lanes = ledger.newLanes({ lanes: 1, now: () => START + below(3 * DAY_MS) });
     for (let count = 0; count < requests; count++) {
-      const who = oneOf(customers);
-      const reserve = { ...reserveOf(who, 1_000n), model: oneOf(['sim-fast', 'Sim-large', 'ähnlich']) };
+      const who = pickOne(customers);
+      const reserve = { ...makeReserve(who, 1_000n), model: pickOne(['sim-fast', 'Sim-large', 'ähnlich']) };
       if ((await lanes.reserve(reserve)).status !== 'held') continue;
       const settle = (reason: string) =>
         lanes.settle({
           holdId: reserve.holdId,
           accountId: who.accountId,
           reason: reason as 'completed',
-          ...(below(4) > 0 && reason !== 'lease-expired' && { upstream: oneOf(['a', 'b']) }),
-          usage: { ...usageOf(10 + below(90), below(9), below(9)), promptSource: oneOf(['reported', 'estimated'] as const) },
+          ...(below(4) > 0 && reason !== 'lease-expired' && { upstream: pickOne(['a', 'b']) }),
+          usage: { ...makeUsage(10 + below(90), below(9), below(9)), promptSource: pickOne(['reported', 'estimated'] as const) },
         });
-      await settle(oneOf(ENDINGS));
-      if (below(2) === 0) await settle(oneOf(ENDINGS.slice(0, 4)));
+      await settle(pickOne(ALL_SETTLE_REASONS));
+      if (below(2) === 0) await settle(pickOne(ALL_SETTLE_REASONS.slice(0, 4)));
     }
   }
 
   /** A question of whole or ragged hours and days. */
   function anyQuestion(customers: Customer[]): UsageQueryRequest {
-    const unit = oneOf([1, HOUR_MS, DAY_MS]);
+    const unit = pickOne([1, HOUR_MS, DAY_MS]);
     const [from, to] = [START + below((2 * DAY_MS) / unit) * unit, START + 2 * DAY_MS + below(DAY_MS / unit) * unit];
     const groups = ROLLED_UP.filter(() => below(3) === 0);
     return {
       from: new Date(from).toISOString(),
       to: new Date(below(3) > 0 ? to : START + 30 * DAY_MS).toISOString(),
-      accountId: oneOf(customers).accountId,
+      accountId: pickOne(customers).accountId,
       groupBy: groups,
       limit: 1_000,
-      ...(below(2) === 0 && { step: oneOf(['hour', 'day'] as const) }),
-      ...(below(4) === 0 && { ending: oneOf(ENDINGS) }),
-      ...(below(4) === 0 && { upstream: oneOf(['a', 'b']) }),
+      ...(below(2) === 0 && { step: pickOne(['hour', 'day'] as const) }),
+      ...(below(4) === 0 && { ending: pickOne(ALL_SETTLE_REASONS) }),
+      ...(below(4) === 0 && { upstream: pickOne(['a', 'b']) }),
       ...(below(4) === 0 && { model: 'sim-fast' }),
     };
   }
@@ -321,13 +321,13 @@ describe('under random traffic, with slices, long transactions and kills between
     for (let round = 0; round < longOr(12, 2_000); round++) {
       await traffic(customers, 8);
       if (long && below(2) === 0) {
-        await long.query(oneOf(['COMMIT', 'ROLLBACK']));
+        await long.query(pickOne(['COMMIT', 'ROLLBACK']));
         await long.end();
         long = undefined;
       } else if (!long) {
         long = await connectPg({ url: ledger.url, applicationName: 'test-long' });
         await long.query('BEGIN');
-        await settleOn(long, oneOf(customers), 7, START + below(3 * DAY_MS));
+        await settleOn(long, pickOne(customers), 7, START + below(3 * DAY_MS));
       }
       await withConnections(3, async (replicas) => {
         const closings = replicas.map((replica) => closeUsage(replica).catch(() => undefined));
@@ -340,11 +340,11 @@ describe('under random traffic, with slices, long transactions and kills between
       });
       const journal = await readJournal();
       const { accountId: _, ...ofAll } = anyQuestion(customers);
-      const all = sumsOf(journal, ofAll).slice(0, 1_000);
+      const all = sumRows(journal, ofAll).slice(0, 1_000);
       expect((await queryUsage(ledger.prisma, ofAll)).rows).toEqual(all);
       for (let asked = 0; asked < 3; asked++) {
         const question = anyQuestion(customers);
-        expect((await queryUsage(ledger.prisma, question)).rows).toEqual(sumsOf(journal, question).slice(0, 1_000));
+        expect((await queryUsage(ledger.prisma, question)).rows).toEqual(sumRows(journal, question).slice(0, 1_000));
       }
     }
     await long?.query('COMMIT');
@@ -356,7 +356,7 @@ describe('under random traffic, with slices, long transactions and kills between
       const closer = connection as PgConnection;
       await traffic([customer], 20);
       const question = { accountId: customer.accountId, from: '2026-03-01', to: '2026-03-10', groupBy: [...ROLLED_UP] };
-      const expected = sumsOf(await readJournal(), question);
+      const expected = sumRows(await readJournal(), question);
       let adding = true;
       const slices = (async () => {
         while (adding) {

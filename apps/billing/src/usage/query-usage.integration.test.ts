@@ -3,7 +3,7 @@ import type { Attribution } from '#contracts/billing/attribution.js';
 import { ATTRIBUTION_GROUPS, type UsageGroup, type UsageQueryRequest, type UsageRow } from '#contracts/billing/usage.js';
 import type { OutputSource, PromptSource } from '#inference/usage.js';
 import { picoUsd } from '#money/pico-usd.js';
-import { type Customer, LedgerFixture, PRICE, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, makeReserve, makeUsage, PRICE } from '../../test/ledger-fixture.js';
 import { readBalance } from '../balance/read-balance.js';
 import { grantPlan } from '../ledger/grant-plan.js';
 import { listMovements } from '../ledger/list-movements.js';
@@ -37,14 +37,14 @@ async function use(customer: Customer, used: Used[]): Promise<void> {
   const lanes = ledger.newLanes({ now: () => clock });
   for (const { at, projectId, keyId, model, prompt, cached, output, promptSource, outputSource, attribution } of used) {
     clock = at;
-    const reserve = { ...reserveOf({ ...customer, projectId, keyId }, 10_000n), model, attribution };
+    const reserve = { ...makeReserve({ ...customer, projectId, keyId }, 10_000n), model, attribution };
     expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
-    const usage = { ...usageOf(prompt, output, cached), promptSource, outputSource };
+    const usage = { ...makeUsage(prompt, output, cached), promptSource, outputSource };
     await lanes.settle({ holdId: reserve.holdId, accountId: customer.accountId, reason: 'completed', usage });
   }
 }
 
-function attributionOf(n: number): Attribution {
+function makeAttribution(n: number): Attribution {
   return {
     user: `user-${n % 4}`,
     client: n % 2 === 0 ? 'OpenAI/Python' : 'curl',
@@ -135,7 +135,7 @@ describe('every grouping of a week of usage equals a plain sum, at once and page
       cached: n % 11,
       output: n % 5,
       promptSource: n % 4 === 0 ? ('estimated' as const) : ('reported' as const),
-      ...(n % 7 > 0 && { attribution: attributionOf(n) }),
+      ...(n % 7 > 0 && { attribution: makeAttribution(n) }),
       outputSource: (['reported', 'counted', 'reported', 'reported', 'floor', 'reported'] as const)[n % 6] ?? 'reported',
     }));
     await use(customer, used);
@@ -229,14 +229,14 @@ test('the first page fixes the end: later usage is in none of the pages', async 
 });
 
 test.each([
-  ['above', usageOf(10, 7), { promptTokens: 0, outputTokens: 7, costPicoUsd: '14' }],
-  ['below', usageOf(4), { promptTokens: -6, outputTokens: 0, costPicoUsd: '-6' }],
+  ['above', makeUsage(10, 7), { promptTokens: 0, outputTokens: 7, costPicoUsd: '14' }],
+  ['below', makeUsage(4), { promptTokens: -6, outputTokens: 0, costPicoUsd: '-6' }],
 ])('a late settlement %s the bill counts at its own time, as the difference; past sums stay', async (_, usage, difference) => {
   const customer = await ledger.customer({ topup: 1_000_000n });
   const { accountId } = customer;
   let clock = Date.parse(MONDAY);
   const lanes = ledger.newLanes({ now: () => clock });
-  const reserve = reserveOf(customer, 100n);
+  const reserve = makeReserve(customer, 100n);
   await lanes.reserve(reserve);
   await ledger.sql.query(`UPDATE billing.hold SET meter_prompt_tokens = 10, meter_sequence = 1 WHERE id = $1`, [reserve.holdId]);
   clock += HOUR_MS;
@@ -266,7 +266,7 @@ test('movements less usage and forfeits equal the balance plus ended-plan money 
   const customer = await ledger.customer({ topup: 1_000n });
   const { accountId } = customer;
   const lanes = ledger.newLanes({ times: { leaseMs: 60_000, reaperGraceMs: -120_000 } });
-  const [settled, late, open] = [reserveOf(customer, 100n), reserveOf(customer, 50n), reserveOf(customer, 30n)];
+  const [settled, late, open] = [makeReserve(customer, 100n), makeReserve(customer, 50n), makeReserve(customer, 30n)];
   const endsAt = new Date(Date.now() + HOUR_MS);
   const grant = (amount: bigint) => grantPlan(ledger.sql, { grantId: randomUUID(), accountId, amount: picoUsd(amount), endsAt });
   await grant(500n);
@@ -274,8 +274,8 @@ test('movements less usage and forfeits equal the balance plus ended-plan money 
   await ledger.sql.query('UPDATE billing.hold SET meter_sequence = 1, meter_prompt_tokens = 40 WHERE id = $1', [late.holdId]);
   await lanes.settle({ holdId: late.holdId, accountId, reason: 'lease-expired' });
   await grant(7n);
-  await lanes.settle({ holdId: settled.holdId, accountId, reason: 'completed', usage: usageOf(60) });
-  await lanes.settle({ holdId: late.holdId, accountId, reason: 'completed', usage: usageOf(25) });
+  await lanes.settle({ holdId: settled.holdId, accountId, reason: 'completed', usage: makeUsage(60) });
+  await lanes.settle({ holdId: late.holdId, accountId, reason: 'completed', usage: makeUsage(25) });
 
   const { movements } = await listMovements(ledger.prisma, { accountId });
   const moved = movements.reduce((sum, { amountPicoUsd }) => sum + BigInt(amountPicoUsd), 0n);
@@ -293,9 +293,9 @@ test('sums are exact beyond what a float can count', async () => {
   const lanes = ledger.newLanes();
   const price = { version: 1, inputPicoUsd: '999999999', cachedInputPicoUsd: '0', outputPicoUsd: '0' };
   for (let count = 0; count < 20; count++) {
-    const reserve = { ...reserveOf(customer, 10n ** 18n), price };
+    const reserve = { ...makeReserve(customer, 10n ** 18n), price };
     await lanes.reserve(reserve);
-    await lanes.settle({ holdId: reserve.holdId, accountId, reason: 'completed', usage: usageOf(999_999_999) });
+    await lanes.settle({ holdId: reserve.holdId, accountId, reason: 'completed', usage: makeUsage(999_999_999) });
   }
   const { rows } = await queryUsage(
     ledger.prisma,

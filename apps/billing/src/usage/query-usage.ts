@@ -34,7 +34,7 @@ const DAYS_MAX = 366;
 export async function queryUsage(prisma: PrismaClient, request: UsageQueryRequest, now = new Date()): Promise<UsageQueryReply> {
   const question = parseQuestion(request);
   const limit = request.limit ?? LIMIT_DEFAULT;
-  const columns = columnsOf(question);
+  const columns = selectColumns(question);
   const [settledTo, ...after] = request.cursor ? parseCursor(question, request.cursor, [isMoment, ...columns.map(({ form }) => form)]) : [];
   const to = settledTo ? new Date(settledTo) : (question.to ?? now);
   if (to <= question.from) throw new ServiceError('invalid_request', 'from must be earlier than now.', 'from');
@@ -44,7 +44,7 @@ export async function queryUsage(prisma: PrismaClient, request: UsageQueryReques
   if (rows.length === 0 && question.accountId) await requireAccount(prisma, question.accountId);
   const page = rows.slice(0, limit);
   const last = page.at(-1);
-  const end = last && rows.length > limit ? [momentOf(to), ...columns.map(({ name }) => last[name] ?? '')] : undefined;
+  const end = last && rows.length > limit ? [renderTime(to), ...columns.map(({ name }) => last[name] ?? '')] : undefined;
   return {
     from: question.from.toISOString(),
     to: to.toISOString(),
@@ -135,7 +135,7 @@ function attributed(name: AttributionGroup, dimension: string): Column {
   return { name, sql: Prisma.sql`coalesce(attribution ->> ${Prisma.raw(`'${dimension}'`)}, '') COLLATE "C"`, form: isText, value: plain };
 }
 
-function columnsOf({ step, groupBy, tag }: Question): Column[] {
+function selectColumns({ step, groupBy, tag }: Question): Column[] {
   const time: Column = {
     name: 'start',
     sql: Prisma.sql`date_trunc(${Prisma.raw(`'${step}'`)}, at, 'UTC')`,
@@ -177,7 +177,7 @@ function usedIn(question: Question, range: Range, { closedTo, newestAt, detached
     const advice = isByAttribution ? 'ask from then on' : 'use whole hours';
     throw new ServiceError('invalid_request', `Requests before ${detachedTo.toISOString()} are detached: ${advice}.`, 'from');
   }
-  const where = filtersOf(question);
+  const where = buildFilters(question);
   const from = (table: string, time: string, ranges: Range[], also = Prisma.empty, columns = ENTRY_COLUMNS): Prisma.Sql[] =>
     ranges.map(
       ([start, end]) => Prisma.sql`
@@ -198,7 +198,7 @@ function usedIn(question: Question, range: Range, { closedTo, newestAt, detached
   );
 }
 
-function filtersOf({ accountId, projectId, keyId, model, upstream, ending }: Question): Prisma.Sql {
+function buildFilters({ accountId, projectId, keyId, model, upstream, ending }: Question): Prisma.Sql {
   const filters = [
     ...(accountId ? [Prisma.sql`AND account_id = ${accountId}::uuid`] : []),
     ...(projectId ? [Prisma.sql`AND project_id = ${projectId}::uuid`] : []),
@@ -241,6 +241,6 @@ function renderRow({ start, cacheWriteTokens, cacheWrite1hTokens, ...row }: Summ
   };
 }
 
-function momentOf(date: Date): string {
+function renderTime(date: Date): string {
   return date.toISOString().replace('Z', '000Z');
 }

@@ -1,5 +1,5 @@
 import { connectPg } from '#database/pg-connection.js';
-import { LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { rebuildUsage } from './close-usage.js';
 import { readLastUses } from './read-last-uses.js';
 
@@ -17,9 +17,9 @@ test('the last use of a key is the end of its newest request, from the journal a
   const lastUses = async () => [...(await readLastUses(ledger.prisma, [used.keyId, unused.keyId]))];
   const request = async (at: number, model: string): Promise<void> => {
     clock = at;
-    const reserve = { ...reserveOf(used, 10n), model };
+    const reserve = { ...makeReserve(used, 10n), model };
     await lanes.reserve(reserve);
-    await lanes.settle({ holdId: reserve.holdId, accountId: used.accountId, reason: 'completed', usage: usageOf(1) });
+    await lanes.settle({ holdId: reserve.holdId, accountId: used.accountId, reason: 'completed', usage: makeUsage(1) });
   };
   expect(await lastUses()).toEqual([]);
   await request(start, 'a');

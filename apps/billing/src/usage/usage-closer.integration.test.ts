@@ -1,5 +1,5 @@
 import { connectPg } from '#database/pg-connection.js';
-import { LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { UsageCloser } from './usage-closer.js';
 
 let ledger: LedgerFixture;
@@ -16,9 +16,9 @@ function newCloser(onClosed: (at: Date) => void = () => undefined): UsageCloser 
 test('adds usage to the rollups on its schedule until it stops', async () => {
   const customer = await ledger.customer({ topup: 100n });
   const lanes = ledger.newLanes();
-  const reserve = reserveOf(customer, 10n);
+  const reserve = makeReserve(customer, 10n);
   await lanes.reserve(reserve);
-  await lanes.settle({ holdId: reserve.holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(3) });
+  await lanes.settle({ holdId: reserve.holdId, accountId: customer.accountId, reason: 'completed', usage: makeUsage(3) });
   const rollup = 'SELECT cost::text, upstream, ending FROM billing.usage_hour WHERE account_id = $1';
   let heard = (): void => undefined;
   const closer = newCloser(() => heard());

@@ -55,7 +55,7 @@ export class WebhookClient {
       reply.dump({ limit: REPLY_BYTES_MAX, signal: AbortSignal.timeout(REPLY_TIMEOUT_MS) }).catch(() => reply.destroy());
       return statusCode >= 200 && statusCode < 300 ? undefined : `status ${statusCode}`;
     } catch (error) {
-      return failureOf(error as Error).slice(0, FAILURE_LENGTH_MAX);
+      return describeFailure(error as Error).slice(0, FAILURE_LENGTH_MAX);
     }
   }
 
@@ -80,7 +80,7 @@ function newAgent(allowPrivateNetwork: boolean, proxies: ForwardProxies, resolve
   });
 }
 
-function failureOf(error: Error & { code?: string }): string {
+function describeFailure(error: Error & { code?: string }): string {
   if (error.name === 'TimeoutError') return 'no answer in time';
   // The failure is shown to the owner of the webhook, whom the address of our proxy does not concern.
   if (error instanceof ProxyFault) return `the forward proxy ${error.reason}`;

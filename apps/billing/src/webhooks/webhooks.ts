@@ -44,8 +44,8 @@ export async function addWebhook(prisma: PrismaClient, request: WebhookAddReques
     if ((await tx.webhook.count()) > WEBHOOKS_MAX)
       throw new ServiceError('conflict', `There are ${WEBHOOKS_MAX} webhooks, which is the most.`, 'url');
     if (count === 0) return { result: { ...webhook, secret: null }, change: null };
-    await assertIdOf(tx, id, accountId);
-    const change = { ...changeOf('webhook.create', webhook), before: null, after: settingsOf(webhook) };
+    await assertOwnedId(tx, id, accountId);
+    const change = { ...describeChange('webhook.create', webhook), before: null, after: listSettings(webhook) };
     return { result: await withSecret(tx, webhook, pepper), change };
   });
 }
@@ -62,7 +62,7 @@ export async function removeWebhook(prisma: PrismaClient, webhookId: string, aut
   return audited(prisma, 'billing', author, async (tx) => {
     const webhook = await findWebhook(tx, webhookId);
     await tx.webhook.delete({ where: { id: webhookId } });
-    return { result: webhook, change: { ...changeOf('webhook.remove', webhook), before: settingsOf(webhook), after: null } };
+    return { result: webhook, change: { ...describeChange('webhook.remove', webhook), before: listSettings(webhook), after: null } };
   });
 }
 
@@ -92,7 +92,7 @@ export async function rotateWebhook(
     }
     const after = await findWebhook(tx, webhookId);
     const until = ({ previousSecretUntil }: Webhook) => ({ previousSecretUntil });
-    const change = { ...changeOf('webhook.rotate', after), before: until(before), after: until(after) };
+    const change = { ...describeChange('webhook.rotate', after), before: until(before), after: until(after) };
     return { result: await withSecret(tx, after, pepper), change };
   });
 }
@@ -122,7 +122,7 @@ export async function replayWebhook(
       ) SELECT coalesce(sum(events), 0)::int4 AS events FROM moved`;
     const events = rows[0]?.events ?? 0;
     const after = { from: since.toISOString(), accountId: of, events };
-    return { result: { webhookId, events }, change: { ...changeOf('webhook.replay', webhook), before: null, after } };
+    return { result: { webhookId, events }, change: { ...describeChange('webhook.replay', webhook), before: null, after } };
   });
 }
 
@@ -136,11 +136,11 @@ export async function testWebhook(
 ): Promise<WebhookTestReply> {
   const webhook = await findWebhook(prisma, webhookId);
   const { url, allowPrivateNetwork, previousSecretUntil } = webhook;
-  await auditedAct(prisma, 'billing', author, { ...changeOf('webhook.test', webhook), after: { origin: new URL(url).origin } });
+  await auditedAct(prisma, 'billing', author, { ...describeChange('webhook.test', webhook), after: { origin: new URL(url).origin } });
   const id = randomUUID();
   const body = JSON.stringify({ eventId: id, kind: 'test', createdAt: new Date().toISOString() });
   const hasPrevious = previousSecretUntil !== null && Date.parse(previousSecretUntil) > Date.now();
-  const keys = { ...(await secretPartsOf(prisma, webhookId)), hasPrevious };
+  const keys = { ...(await readSecretParts(prisma, webhookId)), hasPrevious };
   const headers = signatureHeaders(pepper, keys, { id, body, sentAt: Math.floor(Date.now() / 1_000) });
   const start = performance.now();
   const failure = (await client.send({ url, allowPrivateNetwork, headers, body })) ?? null;
@@ -183,7 +183,7 @@ async function findWebhook(tx: Prisma.TransactionClient, webhookId: string): Pro
 }
 
 /** Throws `ServiceError('conflict')` when a removed webhook of another account had the id. The audit journal keeps their accounts. */
-async function assertIdOf(tx: Prisma.TransactionClient, id: string, accountId: string | null): Promise<void> {
+async function assertOwnedId(tx: Prisma.TransactionClient, id: string, accountId: string | null): Promise<void> {
   const removed = await tx.billingAudit.findMany({
     where: { target: `webhook/${id}`, action: 'webhook.remove' },
     select: { accountId: true },
@@ -193,13 +193,13 @@ async function assertIdOf(tx: Prisma.TransactionClient, id: string, accountId: s
     throw new ServiceError('conflict', 'A removed webhook of another account had this id.', 'webhookId');
 }
 
-async function secretPartsOf(tx: Prisma.TransactionClient, id: string): Promise<SecretParts> {
+async function readSecretParts(tx: Prisma.TransactionClient, id: string): Promise<SecretParts> {
   const { secretVersion: version, secretSalt: salt } = await tx.webhook.findUniqueOrThrow({ where: { id } });
   return { webhookId: id, salt, version };
 }
 
 async function withSecret(tx: Prisma.TransactionClient, webhook: Webhook, pepper: string): Promise<WebhookWithSecret> {
-  return { ...webhook, secret: webhookSecret(pepper, await secretPartsOf(tx, webhook.webhookId)) };
+  return { ...webhook, secret: webhookSecret(pepper, await readSecretParts(tx, webhook.webhookId)) };
 }
 
 function renderWebhook({ previousSecretUntil, createdAt, deadSince, ...row }: WebhookRow): Webhook {
@@ -211,11 +211,11 @@ function renderWebhook({ previousSecretUntil, createdAt, deadSince, ...row }: We
   };
 }
 
-function changeOf(action: string, { webhookId, accountId }: Webhook) {
+function describeChange(action: string, { webhookId, accountId }: Webhook) {
   return { action, accountId, target: `webhook/${webhookId}`, reason: null };
 }
 
 /** Settings for the audit journal: of the URL the origin alone, because the rest of one may be a secret. */
-function settingsOf({ webhookId, accountId, url, allowPrivateNetwork }: Webhook): Record<string, unknown> {
+function listSettings({ webhookId, accountId, url, allowPrivateNetwork }: Webhook): Record<string, unknown> {
   return { webhookId, accountId, origin: new URL(url).origin, allowPrivateNetwork };
 }

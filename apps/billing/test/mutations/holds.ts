@@ -146,8 +146,8 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     [
       'the third pass: late settlements get what is left',
-      "if (typeof ending === 'object' && 'parts' in ending) chargeHold(draft, ending);",
-      "if (typeof ending === 'object' && 'reaped' in ending) recordLate(draft, ending);\n  for (const ending of endings) if (typeof ending === 'object' && 'parts' in ending) chargeHold(draft, ending);\n  for (const ending of [] as typeof endings)",
+      "if (typeof outcome === 'object' && 'parts' in outcome) chargeHold(draft, outcome);",
+      "if (typeof outcome === 'object' && 'reaped' in outcome) recordLate(draft, outcome);\n  for (const outcome of outcomes) if (typeof outcome === 'object' && 'parts' in outcome) chargeHold(draft, outcome);\n  for (const outcome of [] as typeof outcomes)",
       LATER,
       'in one batch settlements within their hold are charged before late ones',
     ],

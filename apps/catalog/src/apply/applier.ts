@@ -58,7 +58,7 @@ export class Applier {
   async applyAtStart(text: string, fileName: string): Promise<void> {
     const wanted = this.parse(text, fileName);
     const origin = { author: serviceAuthor('catalog', this.logger), fileName, yaml: text, reason: 'start file' };
-    const outcome = await this.counted(() => this.store.applyAtStart(wanted, digestOf(text, wanted), origin));
+    const outcome = await this.counted(() => this.store.applyAtStart(wanted, computeDigest(text, wanted), origin));
     if (outcome.known) this.logger.info({ fileName, revision: outcome.revision }, 'catalog file unchanged since the last start');
     await this.announce(outcome, { fileName });
   }
@@ -109,7 +109,7 @@ export class Applier {
 }
 
 /** Digest of the text and the environment values in it. */
-function digestOf(text: string, wanted: WantedCatalog): string {
+function computeDigest(text: string, wanted: WantedCatalog): string {
   const source = [text, ...wanted.upstreams.map(({ baseUrl }) => baseUrl)];
   return createHash('sha256').update(JSON.stringify(source)).digest('hex');
 }

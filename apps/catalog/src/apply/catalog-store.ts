@@ -15,10 +15,10 @@ import { setPrice } from '../file/set-price.js';
 import type { CatalogState, StoredModel, StoredPricePlan, StoredUpstream } from './catalog-state.js';
 import { describeChanges } from './describe-changes.js';
 import { type DuePrice, duePrice } from './due-price.js';
+import { lockState } from './lock-state.js';
 import { type Changes, isEmpty, planChanges } from './plan-changes.js';
-import { priceOfColumns } from './price-columns.js';
+import { toPrice } from './price-columns.js';
 import { priceVersion } from './price-version.js';
-import { takeTurn } from './take-turn.js';
 import { WAITING } from './waiting.js';
 import { type Database, writeChanges } from './write-changes.js';
 
@@ -72,9 +72,9 @@ export class CatalogStore {
    */
   apply(wanted: WantedCatalog, origin: ApplyOrigin): Promise<ApplyOutcome> {
     return audited(this.prisma, 'catalog', origin.author, async (tx) => {
-      const { revision } = await takeTurn(tx);
+      const { revision } = await lockState(tx);
       const result = await applyWanted(tx, wanted, origin);
-      return { result, change: changeOf(revision, result, origin) };
+      return { result, change: describeChange(revision, result, origin) };
     });
   }
 
@@ -84,11 +84,11 @@ export class CatalogStore {
    */
   applyAtStart(wanted: WantedCatalog, digest: string, origin: ApplyOrigin): Promise<ApplyOutcome & { known: boolean }> {
     return audited(this.prisma, 'catalog', origin.author, async (tx) => {
-      const { revision, startFileDigest } = await takeTurn(tx);
+      const { revision, startFileDigest } = await lockState(tx);
       const known = startFileDigest === digest;
       const outcome = known ? { revision, changes: null } : await applyWanted(tx, wanted, origin);
       if (!known) await tx.catalogState.update({ where: { id: 1 }, data: { startFileDigest: digest } });
-      return { result: { ...outcome, known }, change: changeOf(revision, outcome, origin) };
+      return { result: { ...outcome, known }, change: describeChange(revision, outcome, origin) };
     });
   }
 
@@ -100,24 +100,24 @@ export class CatalogStore {
     // Replicas look every few seconds. One that takes the lock and loses its network would keep it until the server notices.
     if ((await duePrice(this.prisma)) === undefined) return null;
     return audited(this.prisma, 'catalog', author, async (tx) => {
-      const { revision } = await takeTurn(tx);
+      const { revision } = await lockState(tx);
       const due = await duePrice(tx);
       if (due === undefined) return { result: null, change: null };
       const result = await applyPrice(tx, due);
-      return { result, change: priceChangeOf(revision, result, due) };
+      return { result, change: describePriceChange(revision, result, due) };
     });
   }
 }
 
 /** Names the changed entries and fields. Of their values it has prices alone. */
-function changeOf(before: number, { revision, changes }: ApplyOutcome, { fileName, reason }: ApplyOrigin): AuditedChange | null {
+function describeChange(before: number, { revision, changes }: ApplyOutcome, { fileName, reason }: ApplyOrigin): AuditedChange | null {
   if (changes === null) return null;
   const change = { action: 'catalog.apply', accountId: null, target: `revision/${revision}`, reason: reason ?? null };
   return { ...change, before: { revision: before }, after: { revision, fileName, ...changes } };
 }
 
 /** A price that the model has already makes no revision; its row is about the scheduled price. */
-function priceChangeOf(before: number, { revision, changes }: ApplyOutcome, { id }: DuePrice): AuditedChange {
+function describePriceChange(before: number, { revision, changes }: ApplyOutcome, { id }: DuePrice): AuditedChange {
   const change = { action: 'price.apply', accountId: null, reason: 'scheduled price', before: { revision: before } };
   if (changes === null) return { ...change, target: `price/${id}`, after: { revision } };
   return { ...change, target: `revision/${revision}`, after: { revision, scheduledPriceId: id, ...changes } };
@@ -178,7 +178,7 @@ async function readState(tx: Database): Promise<CatalogState> {
     scheduledPrices: scheduled.map(({ id, modelId, effectiveAt, ...price }) => ({
       id,
       modelId,
-      price: priceOfColumns(price),
+      price: toPrice(price),
       effectiveAt,
     })),
     upstreams: upstreams.map(storedUpstream),
@@ -211,7 +211,7 @@ function storedModel({ prices, routes, created, input, ...row }: ModelRecord): S
     ...row,
     created: Number(created),
     input: input as StoredModel['input'],
-    price: { version: price.version, ...priceOfColumns(price) },
+    price: { version: price.version, ...toPrice(price) },
     routes: routes.map(({ upstreamId, upstreamModel, weight, priority, concurrencyMax, capabilities, enabled, position }) => ({
       upstream: upstreamId,
       model: upstreamModel,

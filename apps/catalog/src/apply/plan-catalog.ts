@@ -19,7 +19,7 @@ export async function planCatalog(
   const current = await store.read();
   const { revision } = current;
   const wanted = parse(text, variables, privateUpstreams);
-  if (wanted instanceof CatalogFileError) return { revision, faults: faultsOf(wanted), changes: null };
+  if (wanted instanceof CatalogFileError) return { revision, faults: renderFaults(wanted), changes: null };
   const changes = planChanges(current, wanted, Math.floor(Date.now() / 1000));
   return { revision, faults: [], changes: isEmpty(changes) ? null : describeDifferences(current, changes) };
 }
@@ -33,7 +33,7 @@ function parse(text: string, variables: Variables, privateUpstreams?: PrivateUps
   }
 }
 
-function faultsOf({ faults }: CatalogFileError): CatalogPlanReply['faults'] {
+function renderFaults({ faults }: CatalogFileError): CatalogPlanReply['faults'] {
   return [...faults]
     .sort((one, other) => one.line - other.line)
     .slice(0, FAULTS_MAX)

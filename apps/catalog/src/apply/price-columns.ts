@@ -15,7 +15,7 @@ interface PriceColumns {
   imagePrice: bigint | null;
 }
 
-export function columnsOfPrice(price: Price): PriceColumns {
+export function toPriceColumns(price: Price): PriceColumns {
   return {
     inputPrice: price.inputPicoUsd,
     cachedInputPrice: price.cachedInputPicoUsd,
@@ -27,7 +27,7 @@ export function columnsOfPrice(price: Price): PriceColumns {
   };
 }
 
-export function priceOfColumns(columns: PriceColumns): Price {
+export function toPrice(columns: PriceColumns): Price {
   const { inputPrice, cachedInputPrice, cacheWritePrice, cacheWrite1hPrice, outputPrice, requestPrice, imagePrice } = columns;
   return {
     inputPicoUsd: inputPrice,

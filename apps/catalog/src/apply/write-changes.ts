@@ -1,6 +1,6 @@
 import { Prisma } from '#database/prisma-client.js';
 import type { Changes } from './plan-changes.js';
-import { columnsOfPrice } from './price-columns.js';
+import { toPriceColumns } from './price-columns.js';
 
 /** Client of a transaction. */
 export type Database = Prisma.TransactionClient;
@@ -24,7 +24,7 @@ export async function writeChanges(tx: Database, { upstreams, models, prices, ro
     await tx.catalogModel.upsert({ where: { id }, create: { id, ...row }, update: row });
   }
   await tx.modelPrice.createMany({
-    data: prices.map(({ modelId, version, ...price }) => ({ modelId, version, ...columnsOfPrice(price) })),
+    data: prices.map(({ modelId, version, ...price }) => ({ modelId, version, ...toPriceColumns(price) })),
   });
   for (const { modelId, upstream: upstreamId, model: upstreamModel, capabilities, ...rest } of routes) {
     const row = { ...rest, capabilities: capabilities ? { ...capabilities } : Prisma.DbNull };

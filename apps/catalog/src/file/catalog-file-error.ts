@@ -21,16 +21,16 @@ export class CatalogFileError extends Error {
     /** Further faults, whose lines were not looked up. */
     private readonly others = 0,
   ) {
-    super(listOf(fileName, faults, LISTED_MAX, others).join('\n'));
+    super(renderList(fileName, faults, LISTED_MAX, others).join('\n'));
   }
 
   /** Returns the first `max` lines, and the number of the others. */
   firstLines(max: number): string[] {
-    return listOf(this.fileName, this.faults, max, this.others);
+    return renderList(this.fileName, this.faults, max, this.others);
   }
 }
 
-function listOf(fileName: string, faults: readonly Fault[], max: number, others: number): string[] {
+function renderList(fileName: string, faults: readonly Fault[], max: number, others: number): string[] {
   const lines = [...faults]
     .sort((a, b) => a.line - b.line)
     .slice(0, max)

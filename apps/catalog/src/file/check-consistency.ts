@@ -8,11 +8,11 @@ export interface FieldProblem {
   problem: string;
 }
 
-/** Places (`placeOf`) of the upstreams that may have `allowPrivateNetwork`, by id. */
+/** Places (`describePlace`) of the upstreams that may have `allowPrivateNetwork`, by id. */
 export type PrivateUpstreams = ReadonlyMap<string, string>;
 
 /** Everything that decides what is called at an upstream. */
-export function placeOf({
+export function describePlace({
   baseUrl,
   proxy,
   path,
@@ -31,9 +31,9 @@ export function placeOf({
  * that all faults are reported at once; it skips values of the wrong type.
  */
 export function checkConsistency(file: CatalogFileEntry, privateUpstreams?: PrivateUpstreams): FieldProblem[] {
-  const upstreams = listOf(file.upstreams);
-  const models = listOf(file.models);
-  const plans = listOf(file.pricePlans);
+  const upstreams = toList(file.upstreams);
+  const models = toList(file.models);
+  const plans = toList(file.pricePlans);
   const byId = new Map(upstreams.map((upstream) => [upstream.id, upstream]));
   const modelIds = new Set(models.map((model) => model.id));
   return [
@@ -76,7 +76,7 @@ function secrets({ baseUrl, apiKeyEnv, apiKeyFile, tls }: UpstreamEntry, path: P
 }
 
 function privateNetwork(upstream: UpstreamEntry, path: Path, allowed?: PrivateUpstreams): FieldProblem[] {
-  if (upstream.allowPrivateNetwork !== true || allowed === undefined || allowed.get(upstream.id) === placeOf(upstream)) return [];
+  if (upstream.allowPrivateNetwork !== true || allowed === undefined || allowed.get(upstream.id) === describePlace(upstream)) return [];
   const problem =
     'can be set, or its baseUrl, proxy, path, query, headers, kind or health check changed, with the command line alone: PANEL_PRIVATE_NETWORK is off';
   return [{ path: [...path, 'allowPrivateNetwork'], problem }];
@@ -111,7 +111,7 @@ function limits(model: ModelEntry, path: Path): FieldProblem[] {
 
 function routes(model: ModelEntry, path: Path, upstreams: ReadonlyMap<string, UpstreamEntry>): FieldProblem[] {
   const first = new Map<string, number>();
-  return listOf(model.routes).flatMap((route, index) => {
+  return toList(model.routes).flatMap((route, index) => {
     const { upstream } = route;
     const here = [...path, 'routes', index];
     if (typeof upstream === 'string' && !upstreams.has(upstream)) {
@@ -133,7 +133,7 @@ function routes(model: ModelEntry, path: Path, upstreams: ReadonlyMap<string, Up
 
 /** A misspelt id would leave the model at the discount. */
 function planModels({ models }: PricePlanEntry, path: Path, modelIds: ReadonlySet<string>): FieldProblem[] {
-  const entries = listOf(models);
+  const entries = toList(models);
   const unknown = entries.flatMap(({ id }, index) =>
     typeof id !== 'string' || modelIds.has(id)
       ? []
@@ -143,7 +143,7 @@ function planModels({ models }: PricePlanEntry, path: Path, modelIds: ReadonlySe
 }
 
 /** Returns the entries, undefined for those that are no mapping; empty when the value is no list. */
-function listOf<Entry extends object>(value: Entry[] | undefined): Entry[] {
+function toList<Entry extends object>(value: Entry[] | undefined): Entry[] {
   if (!Array.isArray(value)) return [];
   return value.map((entry) => (typeof entry === 'object' && entry !== null ? entry : ({} as Entry)));
 }

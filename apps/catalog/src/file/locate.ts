@@ -9,7 +9,7 @@ export function renderPath(path: Path): string {
 }
 
 /** Returns the line of a field's key or entry; for a missing field, the line of its parent. */
-export function lineOf(path: Path, document: Document.Parsed, lines: LineCounter): number {
+export function findLine(path: Path, document: Document.Parsed, lines: LineCounter): number {
   let node: unknown = document.contents;
   let range = document.contents?.range;
   for (const step of path) {

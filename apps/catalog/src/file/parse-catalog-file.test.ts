@@ -104,17 +104,17 @@ test('the prices of a stored text are read, though its upstreams break the rules
 });
 
 test('a price may have one of a request and of an image; zero is none', () => {
-  const priceOf = (units: string) =>
+  const parsePrice = (units: string) =>
     parseCatalogFile(SMALLEST.replace('outputUsdPerMTok: "0.60"', `outputUsdPerMTok: "0.60"${units}`), 'c.yaml', noVariables).models[0]
       ?.price;
   const tokens = { inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n };
-  expect(priceOf(', requestUsd: "0.001", imageUsd: "0.000000000001"')).toEqual({
+  expect(parsePrice(', requestUsd: "0.001", imageUsd: "0.000000000001"')).toEqual({
     ...tokens,
     requestPicoUsd: 1_000_000_000n,
     imagePicoUsd: 1n,
   });
-  expect(priceOf(', requestUsd: "0", imageUsd: "0.00"')).toEqual(tokens);
-  expect(() => priceOf(', requestUsd: 0.001')).toThrow(
+  expect(parsePrice(', requestUsd: "0", imageUsd: "0.00"')).toEqual(tokens);
+  expect(() => parsePrice(', requestUsd: 0.001')).toThrow(
     'c.yaml:11: models[0].price.requestUsd: must be USD below 1000000 in quotes with at most twelve decimals, such as "0.01"',
   );
 });
@@ -215,7 +215,7 @@ test('defaultOutputTokens is maxOutputTokens when that is less than 4,096', () =
 
 describe('faults', () => {
   const edited = (...edits: [string, string][]) => edits.reduce((text, [from, to]) => text.replace(from, to), SMALLEST);
-  const faultsOf = (text: string): string => {
+  const listFaults = (text: string): string => {
     try {
       parseCatalogFile(text, 'c.yaml', noVariables);
     } catch (error) {
@@ -518,7 +518,7 @@ describe('faults', () => {
         'c.yaml:12: models[0].routes[0].upstream: "gone" is not the id of an upstream',
     ],
   ])('%s', (_, text, message) => {
-    expect(faultsOf(text)).toBe(message);
+    expect(listFaults(text)).toBe(message);
   });
 
   test.each([
@@ -529,11 +529,11 @@ describe('faults', () => {
     ['more lists in lists than a catalog has', `upstreams: ${'['.repeat(40)}${']'.repeat(40)}\n`, 'c.yaml:1: is nested too deeply'],
     ['more lists in lists than can be parsed', '['.repeat(100_000), 'c.yaml:1: not valid YAML: nested too deeply'],
   ])('%s', (_, text, message) => {
-    expect(faultsOf(text)).toBe(message);
+    expect(listFaults(text)).toBe(message);
   });
 
   test('of many faults the first hundred are listed', () => {
-    const lines = faultsOf(`upstreams: []\nmodels:\n${'  - 1\n'.repeat(500)}`).split('\n');
+    const lines = listFaults(`upstreams: []\nmodels:\n${'  - 1\n'.repeat(500)}`).split('\n');
     expect(lines).toHaveLength(101);
     expect([lines[0], lines[99], lines[100]]).toEqual([
       'c.yaml:3: models[0]: must be a group of fields',
@@ -543,8 +543,8 @@ describe('faults', () => {
   });
 
   test('a syntax error does not repeat the text at fault', () => {
-    expect(faultsOf('upstreams: []\n]sk-secret\n')).not.toContain('sk-secret');
-    expect(faultsOf('upstreams: >sk-secret\n')).toBe('c.yaml:1: not valid YAML: Block scalar header includes extra characters');
+    expect(listFaults('upstreams: []\n]sk-secret\n')).not.toContain('sk-secret');
+    expect(listFaults('upstreams: >sk-secret\n')).toBe('c.yaml:1: not valid YAML: Block scalar header includes extra characters');
   });
 
   test('an alias may be used as often as a catalog has models', () => {
@@ -562,7 +562,7 @@ describe('faults', () => {
     routes: *routes
 `;
     const text = edited(['[{ upstream: local, model: Org/Small }]', '&routes [{ upstream: local, model: Org/Small, wait: 1 }]']) + second;
-    expect(faultsOf(text)).toBe(
+    expect(listFaults(text)).toBe(
       'c.yaml:12: models[0].routes[0].wait: is not a field of the catalog\n' +
         'c.yaml:12: models[1].routes[0].wait: is not a field of the catalog',
     );

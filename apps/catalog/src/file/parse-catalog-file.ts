@@ -8,7 +8,7 @@ import { renderPriceText } from '#money/price-plan.js';
 import { CatalogFileEntry, type ModelEntry, type PricePlanEntry, type UpstreamEntry } from './catalog-file.schema.js';
 import { CatalogFileError, type Fault } from './catalog-file-error.js';
 import { checkConsistency, type FieldProblem, type PrivateUpstreams } from './check-consistency.js';
-import { lineOf, type Path, renderPath } from './locate.js';
+import { findLine, type Path, renderPath } from './locate.js';
 import { readYaml, type YamlFile } from './read-yaml.js';
 import { FIELDS_EXPECTED } from './rules.js';
 import { substitute, type Variables } from './substitute.js';
@@ -50,7 +50,7 @@ export function parseCatalogFile(text: string, fileName: string, variables: Vari
   const { file, entry, problems: own } = readEntry(text, fileName, variables);
   const problems = [...own, ...checkConsistency(entry, privateUpstreams)];
   if (problems.length > 0) throw fileError(problems, fileName, file);
-  return { upstreams: entry.upstreams.map(upstreamOf), ...pricesOf(entry) };
+  return { upstreams: entry.upstreams.map(toUpstream), ...toPrices(entry) };
 }
 
 /**
@@ -61,11 +61,11 @@ export function parseStoredPrices(text: string, fileName: string): Pick<WantedCa
   const { file, entry, problems } = readEntry(text, fileName, () => undefined);
   const faults = [...problems, ...checkConsistency(entry)].filter(({ path }) => path[0] !== 'upstreams');
   if (faults.length > 0) throw fileError(faults, fileName, file);
-  return pricesOf(entry);
+  return toPrices(entry);
 }
 
-function pricesOf({ models, pricePlans }: CatalogFileEntry): Pick<WantedCatalog, 'models' | 'pricePlans'> {
-  return { models: models.map(modelOf), pricePlans: pricePlans.map(planOf) };
+function toPrices({ models, pricePlans }: CatalogFileEntry): Pick<WantedCatalog, 'models' | 'pricePlans'> {
+  return { models: models.map(toModel), pricePlans: pricePlans.map(toPlan) };
 }
 
 /** Reads the fields, and finds the problems of each alone. */
@@ -119,14 +119,14 @@ function strayReferences(value: unknown, path: Path = []): FieldProblem[] {
 function flatten(errors: readonly ValidationError[], parent: Path = [], inList = false): FieldProblem[] {
   return errors.flatMap(({ property, constraints, children, value }) => {
     const path = [...parent, inList ? Number(property) : property];
-    const own = constraints ? [{ path, problem: problemOf(constraints, value) }] : [];
+    const own = constraints ? [{ path, problem: describeProblem(constraints, value) }] : [];
     return [...own, ...flatten(children ?? [], path, Array.isArray(value))];
   });
 }
 
 const NO_FIELD = 'is not a field of the catalog';
 
-function problemOf(constraints: Record<string, string>, value: unknown): string {
+function describeProblem(constraints: Record<string, string>, value: unknown): string {
   if (constraints.whitelistValidation !== undefined) return NO_FIELD;
   const rule = constraints.rule ?? FIELDS_EXPECTED;
   return value === undefined ? `is missing (${rule})` : rule;
@@ -135,11 +135,11 @@ function problemOf(constraints: Record<string, string>, value: unknown): string 
 function fileError(problems: readonly FieldProblem[], fileName: string, { document, lines }: YamlFile): CatalogFileError {
   const faults = problems
     .slice(0, LOOKED_UP_MAX)
-    .map(({ path, problem }): Fault => ({ line: lineOf(path, document, lines), path: renderPath(path), problem }));
+    .map(({ path, problem }): Fault => ({ line: findLine(path, document, lines), path: renderPath(path), problem }));
   return new CatalogFileError(fileName, faults, problems.length - faults.length);
 }
 
-function upstreamOf({
+function toUpstream({
   apiKeyEnv,
   apiKeyFile,
   tls,
@@ -172,7 +172,7 @@ function upstreamOf({
   };
 }
 
-function modelOf({ displayName, created, defaultOutputTokens, price, routes, ...model }: ModelEntry): WantedModel {
+function toModel({ displayName, created, defaultOutputTokens, price, routes, ...model }: ModelEntry): WantedModel {
   return {
     ...model,
     displayName: displayName ?? null,
@@ -187,7 +187,7 @@ function modelOf({ displayName, created, defaultOutputTokens, price, routes, ...
   };
 }
 
-function planOf({ id, discountPercent, models }: PricePlanEntry): WantedPricePlan {
+function toPlan({ id, discountPercent, models }: PricePlanEntry): WantedPricePlan {
   return {
     id,
     enabled: true,

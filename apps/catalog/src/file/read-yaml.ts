@@ -39,7 +39,7 @@ export function readYaml(text: string, fileName: string): YamlFile {
         .slice(0, SYNTAX_ERRORS_MAX)
         .map((error) => ({ line: lineAt(error.pos[0], lines), path: '', problem: syntaxProblem(error) })),
     );
-  const plain = contentOf(document);
+  const plain = readContent(document);
   if (plain instanceof ContentError) return fail({ line: lineAt(plain.offset, lines), path: '', problem: plain.problem });
   if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) {
     return fail({ line: 1, path: '', problem: 'must have the fields upstreams and models' });
@@ -60,7 +60,7 @@ function longTextAt(text: string): number | undefined {
   return undefined;
 }
 
-function contentOf(document: Document.Parsed): unknown {
+function readContent(document: Document.Parsed): unknown {
   try {
     return resolveContent(document);
   } catch (error) {

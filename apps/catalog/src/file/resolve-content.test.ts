@@ -4,7 +4,7 @@ import { parseCatalogFile } from './parse-catalog-file.js';
 import { readYaml } from './read-yaml.js';
 
 /** Returns the first line of the refusal by the part that reads YAML, before anything of the content is copied. */
-function refusalOf(text: string): string {
+function catchRefusal(text: string): string {
   try {
     readYaml(text, 'c.yaml');
   } catch (error) {
@@ -47,7 +47,7 @@ describe('a text whose aliases stand for more than a catalog has is refused with
       'c.yaml:1: has more than 1000 entries in one list or group of fields',
     ],
   ])('%s [sec-catalog-size]', (_, text, message) => {
-    expect(refusalOf(text)).toBe(message);
+    expect(catchRefusal(text)).toBe(message);
   });
 });
 
@@ -58,7 +58,7 @@ test.each([
   ['tags', `models: [${'!x a,'.repeat(180_000)}]\n`, 1],
   ['lists in lists', '['.repeat(500_000), 1],
 ])('a text of too many %s is refused before it is parsed [sec-catalog-size]', (_, text, line) => {
-  expect(refusalOf(text)).toBe(`c.yaml:${line}: ${LEXEMES}`);
+  expect(catchRefusal(text)).toBe(`c.yaml:${line}: ${LEXEMES}`);
 });
 
 test('the uses of an anchor are one object, and an anchor may be named again', () => {
@@ -77,16 +77,16 @@ test('a field is one of the object, whatever its name', () => {
 });
 
 test('a hostile text takes no longer than a few catalogs of a thousand models [sec-catalog-size]', async () => {
-  const timeOf = (text: string): Promise<number> =>
+  const measureTime = (text: string): Promise<number> =>
     leastMs(0, async () => {
       const startedAt = performance.now();
       refuse(text);
       return performance.now() - startedAt;
     });
-  const usual = await timeOf(`upstreams: [{ id: u, kind: openai-chat, baseUrl: "http://127.0.0.1/v1" }]\nmodels:\n${models(1_000)}`);
+  const usual = await measureTime(`upstreams: [{ id: u, kind: openai-chat, baseUrl: "http://127.0.0.1/v1" }]\nmodels:\n${models(1_000)}`);
   const unknown = `upstreams: [&a {${fields}}${', *a'.repeat(190)}]\nmodels: []\n`;
   const slow: number[] = [];
-  for (const text of [FIELDS_BOMB, TEXT_BOMB, unknown]) if ((await timeOf(text)) > 5 * usual) slow.push(text.length);
+  for (const text of [FIELDS_BOMB, TEXT_BOMB, unknown]) if ((await measureTime(text)) > 5 * usual) slow.push(text.length);
   expect(slow).toEqual([]);
 });
 

@@ -36,7 +36,7 @@ interface Anchored {
  * @throws {ContentError} beyond the limits, as soon as they are exceeded; on an alias without an anchor or inside its own; on a field twice.
  */
 export function resolveContent(document: Document.Parsed): unknown {
-  return new Resolver().valueOf(document.contents, 0).value;
+  return new Resolver().resolveValue(document.contents, 0).value;
 }
 
 class Resolver {
@@ -45,19 +45,19 @@ class Resolver {
   private values = 0;
   private characters = 0;
 
-  valueOf(node: Node | null, depth: number): { value: unknown; height: number } {
+  resolveValue(node: Node | null, depth: number): { value: unknown; height: number } {
     if (node === null) return { value: null, height: 0 };
-    if (isAlias(node)) return this.valueOfAlias(node.source, offsetOf(node), depth);
+    if (isAlias(node)) return this.resolveAlias(node.source, findOffset(node), depth);
     this.add(node, depth, 1, 0);
     const anchor: { resolved?: Anchored } = {};
     if ('anchor' in node && node.anchor !== undefined) this.anchors.set(node.anchor, anchor);
     const [values, characters] = [this.values, this.characters];
-    const result = this.valueOfContent(node, depth);
+    const result = this.resolveNode(node, depth);
     anchor.resolved = { ...result, values: this.values - values + 1, characters: this.characters - characters };
     return result;
   }
 
-  private valueOfAlias(name: string, offset: number, depth: number): { value: unknown; height: number } {
+  private resolveAlias(name: string, offset: number, depth: number): { value: unknown; height: number } {
     const anchor = this.anchors.get(name);
     if (anchor === undefined) throw new ContentError(offset, `the alias *${name} has no anchor before it`);
     if (anchor.resolved === undefined) throw new ContentError(offset, `the alias *${name} is inside its own anchor`);
@@ -66,33 +66,33 @@ class Resolver {
     return { value, height };
   }
 
-  private valueOfContent(node: Node, depth: number): { value: unknown; height: number } {
+  private resolveNode(node: Node, depth: number): { value: unknown; height: number } {
     if ((isMap(node) || isSeq(node)) && node.items.length > ENTRIES_MAX) {
-      throw new ContentError(offsetOf(node), `has more than ${ENTRIES_MAX} entries in one list or group of fields`);
+      throw new ContentError(findOffset(node), `has more than ${ENTRIES_MAX} entries in one list or group of fields`);
     }
     if (isMap<Node, Node | null>(node)) {
       const fields = new Map<string, unknown>();
       let height = 0;
       for (const { key, value } of node.items) {
-        const name = this.nameOf(key, depth);
-        if (fields.has(name)) throw new ContentError(offsetOf(key), 'not valid YAML: Map keys must be unique');
-        const field = this.valueOf(value, depth + 1);
+        const name = this.readName(key, depth);
+        if (fields.has(name)) throw new ContentError(findOffset(key), 'not valid YAML: Map keys must be unique');
+        const field = this.resolveValue(value, depth + 1);
         fields.set(name, field.value);
         height = Math.max(height, field.height + 1);
       }
       return { value: Object.fromEntries(fields), height };
     }
     if (isSeq<Node>(node)) {
-      const items = node.items.map((item) => this.valueOf(item, depth + 1));
+      const items = node.items.map((item) => this.resolveValue(item, depth + 1));
       return { value: items.map(({ value }) => value), height: items.reduce((most, { height }) => Math.max(most, height + 1), 0) };
     }
-    if (!isScalar(node)) throw new ContentError(offsetOf(node), 'is neither text, list nor group of fields');
+    if (!isScalar(node)) throw new ContentError(findOffset(node), 'is neither text, list nor group of fields');
     if (typeof node.value === 'string') this.add(node, depth, 0, node.value.length);
     return { value: node.value, height: 0 };
   }
 
-  private nameOf(key: Node, depth: number): string {
-    if (!isScalar(key)) throw new ContentError(offsetOf(key), 'has a field whose name is no plain text');
+  private readName(key: Node, depth: number): string {
+    if (!isScalar(key)) throw new ContentError(findOffset(key), 'has a field whose name is no plain text');
     const name = String(key.value ?? '');
     this.add(key, depth, 0, name.length);
     if (key.anchor !== undefined)
@@ -111,10 +111,10 @@ class Resolver {
           : depth > DEPTH_MAX
             ? 'is nested too deeply'
             : undefined;
-    if (problem !== undefined) throw new ContentError(offsetOf(node), problem);
+    if (problem !== undefined) throw new ContentError(findOffset(node), problem);
   }
 }
 
-function offsetOf({ range }: { range?: readonly number[] | null | undefined }): number {
+function findOffset({ range }: { range?: readonly number[] | null | undefined }): number {
   return range?.[0] ?? 0;
 }

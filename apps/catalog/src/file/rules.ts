@@ -81,10 +81,10 @@ export function UpstreamProxy(): PropertyDecorator {
 }
 
 /** A rule of `upstream-request.ts`, which says what is wrong. */
-export function Satisfies(faultOf: (value: unknown) => string | undefined): PropertyDecorator {
+export function Satisfies(findFault: (value: unknown) => string | undefined): PropertyDecorator {
   return rule(
-    (value) => faultOf(value) ?? '',
-    (value) => faultOf(value) === undefined,
+    (value) => findFault(value) ?? '',
+    (value) => findFault(value) === undefined,
   );
 }
 

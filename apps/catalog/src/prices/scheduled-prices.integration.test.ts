@@ -32,7 +32,7 @@ beforeEach(async () => {
   other = createPrismaClient({ url: database.serviceUrls.catalog, applicationName: 'test-other' });
   store = new CatalogStore(prisma);
   prices = new ScheduledPrices(prisma);
-  await apply(textOf({ a: '1', b: '1' }));
+  await apply(renderText({ a: '1', b: '1' }));
 });
 
 afterEach(async () => {
@@ -40,7 +40,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-function textOf(models: Record<string, string>): string {
+function renderText(models: Record<string, string>): string {
   const entries = Object.entries(models).map(
     ([id, usd]) => `  - id: ${id}
     ownedBy: us
@@ -74,7 +74,7 @@ async function timePasses(): Promise<void> {
 }
 
 const applyDue = (by = store) => by.applyDuePrice(SERVICE);
-const priceOf = async (model: string) => (await store.read()).models.find(({ id }) => id === model)?.price;
+const readPrice = async (model: string) => (await store.read()).models.find(({ id }) => id === model)?.price;
 const priced = (version: number, picoUsd: bigint) => ({
   version,
   inputPicoUsd: picoUsd,
@@ -108,9 +108,9 @@ test('a price waits for its time, and is then a revision whose text has it', asy
     revision: 2,
     changes: { models: none, upstreams: none, repriced: [{ model: 'a', before: rendered(1, '1000000'), after: rendered(2, '2500000') }] },
   });
-  expect([await priceOf('a'), await priceOf('b'), await prices.list()]).toEqual([priced(2, 2_500_000n), priced(1, 1_000_000n), []]);
+  expect([await readPrice('a'), await readPrice('b'), await prices.list()]).toEqual([priced(2, 2_500_000n), priced(1, 1_000_000n), []]);
   expect((await new Revisions(prisma).get()).yaml).toBe(
-    textOf({ a: '1', b: '1' })
+    renderText({ a: '1', b: '1' })
       .replace(/"1", (.*) "1" } # of a/, '"2.50", $1 "2.50" } # of a')
       .replace('UsdPerMTok: "0"', 'UsdPerMTok: "0.00"'),
   );
@@ -141,7 +141,7 @@ test('replicas that apply at once apply a price once', async () => {
   const replicas = [store, new CatalogStore(other), store, new CatalogStore(other)];
   const outcomes = await Promise.all(replicas.map(applyDue));
   expect(outcomes.filter((outcome) => outcome !== null)).toHaveLength(1);
-  expect([(await store.readVersion()).revision, await priceOf('a')]).toEqual([2, priced(2, 2_000_000n)]);
+  expect([(await store.readVersion()).revision, await readPrice('a')]).toEqual([2, priced(2, 2_000_000n)]);
 });
 
 test('a replica that dies while it applies a price leaves it to another, which applies it once', async () => {
@@ -157,24 +157,24 @@ test('a replica that dies while it applies a price leaves it to another, which a
   await owner.query('ROLLBACK');
 
   expect(await applyDue(new CatalogStore(other))).toMatchObject({ revision: 2 });
-  expect([await applyDue(), await priceOf('a')]).toEqual([null, priced(2, 2_000_000n)]);
+  expect([await applyDue(), await readPrice('a')]).toEqual([null, priced(2, 2_000_000n)]);
 });
 
 test('a file leaves scheduled prices as they are, and one applied after their time sets its own prices again', async () => {
   await schedule('a', '2');
-  await apply(textOf({ a: '1', b: '7' }));
+  await apply(renderText({ a: '1', b: '7' }));
   await timePasses();
   await applyDue();
-  expect(await priceOf('a')).toEqual(priced(2, 2_000_000n));
-  await apply(textOf({ a: '1', b: '7' }));
-  expect(await priceOf('a')).toEqual(priced(3, 1_000_000n));
+  expect(await readPrice('a')).toEqual(priced(2, 2_000_000n));
+  await apply(renderText({ a: '1', b: '7' }));
+  expect(await readPrice('a')).toEqual(priced(3, 1_000_000n));
 });
 
 test('a price that the model has already makes no revision, and does not wait any more', async () => {
   await schedule('a', '1', { id: ID });
   await timePasses();
   expect(await applyDue()).toEqual({ revision: 1, changes: null });
-  expect([await applyDue(), await prices.list(), await priceOf('a')]).toEqual([null, [], priced(1, 1_000_000n)]);
+  expect([await applyDue(), await prices.list(), await readPrice('a')]).toEqual([null, [], priced(1, 1_000_000n)]);
 });
 
 test('the same id schedules one price', async () => {
@@ -192,7 +192,7 @@ test.each<[what: string, model: string, options: { effectiveAt?: string }, refus
   ['a time that has passed', 'a', { effectiveAt: '2026-01-01' }, { code: 'invalid_request', param: 'effectiveAt' }],
   ['a time that another price of the model has', 'b', {}, { code: 'conflict', param: 'effectiveAt' }],
 ])('%s is refused', async (_, model, options, refusal) => {
-  await apply(textOf({ a: '1', b: '1', off: '1' }));
+  await apply(renderText({ a: '1', b: '1', off: '1' }));
   await schedule('b', '2', { id: ID });
   await expect(schedule(model, '3', options)).rejects.toMatchObject({ name: 'ServiceError', ...refusal });
   expect(await prices.list()).toEqual([waiting(ID, 'b', '2000000')]);

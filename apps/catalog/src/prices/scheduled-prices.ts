@@ -8,8 +8,8 @@ import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { parseListPrices } from '#money/list-prices.js';
 import { renderPriceText } from '#money/price-plan.js';
 import type { Logger } from '#observability/logger.js';
-import { columnsOfPrice, priceOfColumns } from '../apply/price-columns.js';
-import { takeTurn } from '../apply/take-turn.js';
+import { lockState } from '../apply/lock-state.js';
+import { toPrice, toPriceColumns } from '../apply/price-columns.js';
 import { WAITING } from '../apply/waiting.js';
 import type { Database } from '../apply/write-changes.js';
 
@@ -22,14 +22,14 @@ export class ScheduledPrices {
 
   /** @throws {ServiceError} `invalid_request`, `not_found`, `conflict`. */
   schedule(request: PriceScheduleRequest, caller: Caller): Promise<ScheduledPrice> {
-    const row = rowOf(request);
+    const row = toRow(request);
     return audited(this.prisma, 'catalog', { caller, logger: this.logger }, async (tx) => {
-      await takeTurn(tx);
+      await lockState(tx);
       const existing = await tx.scheduledPrice.findUnique({ where: { id: row.id } });
       if (existing) return { result: sameOrConflict(existing, row), change: null };
       await check(tx, row);
       const result = render(await tx.scheduledPrice.create({ data: row }));
-      return { result, change: { ...changeOf('price.schedule', row.id), before: null, after: { ...result } } };
+      return { result, change: { ...describeChange('price.schedule', row.id), before: null, after: { ...result } } };
     });
   }
 
@@ -41,7 +41,7 @@ export class ScheduledPrices {
   /** @throws {ServiceError} `not_found`, `conflict` when it is applied. */
   cancel(id: string, caller: Caller): Promise<ScheduledPrice> {
     return audited(this.prisma, 'catalog', { caller, logger: this.logger }, async (tx) => {
-      await takeTurn(tx);
+      await lockState(tx);
       const row = await tx.scheduledPrice.findUnique({ where: { id } });
       if (!row) throw new ServiceError('not_found', 'There is no scheduled price with this id.', 'scheduledPriceId');
       if (row.revision !== null) {
@@ -50,7 +50,7 @@ export class ScheduledPrices {
       if (row.cancelledAt !== null) return { result: render(row), change: null };
       const result = render(await tx.scheduledPrice.update({ where: { id }, data: { cancelledAt: new Date() } }));
       const change = { before: { cancelledAt: null }, after: { model: result.model, cancelledAt: result.cancelledAt } };
-      return { result, change: { ...changeOf('price.cancel', id), ...change } };
+      return { result, change: { ...describeChange('price.cancel', id), ...change } };
     });
   }
 
@@ -66,11 +66,11 @@ export class ScheduledPrices {
 type Row = Prisma.ScheduledPriceGetPayload<object>;
 type NewRow = Omit<Row, 'createdAt' | 'revision' | 'cancelledAt'>;
 
-function rowOf({ scheduledPriceId, model, price, effectiveAt }: PriceScheduleRequest): NewRow {
+function toRow({ scheduledPriceId, model, price, effectiveAt }: PriceScheduleRequest): NewRow {
   return {
     id: scheduledPriceId ?? randomUUID(),
     modelId: model,
-    ...columnsOfPrice(parseListPrices(price)),
+    ...toPriceColumns(parseListPrices(price)),
     effectiveAt: new Date(effectiveAt),
   };
 }
@@ -96,7 +96,7 @@ async function check(tx: Database, { modelId, effectiveAt }: NewRow): Promise<vo
   }
 }
 
-function changeOf(action: string, id: string) {
+function describeChange(action: string, id: string) {
   return { action, accountId: null, target: `price/${id}`, reason: null };
 }
 
@@ -104,7 +104,7 @@ function render({ id, modelId, effectiveAt, createdAt, revision, cancelledAt, ..
   return {
     scheduledPriceId: id,
     model: modelId,
-    price: renderPriceText(priceOfColumns(price)),
+    price: renderPriceText(toPrice(price)),
     effectiveAt: effectiveAt.toISOString(),
     createdAt: createdAt.toISOString(),
     revision,

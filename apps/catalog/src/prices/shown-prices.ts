@@ -3,7 +3,7 @@ import type { PriceShowReply, PriceShowRequest, ShownPrice } from '#contracts/sc
 import { ServiceError } from '#contracts/service-error.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { Price } from '#money/price.js';
-import { pricesOfPlan, renderPriceText } from '#money/price-plan.js';
+import { planPricing, renderPriceText } from '#money/price-plan.js';
 import type { CatalogStore } from '../apply/catalog-store.js';
 import { CatalogFileError } from '../file/catalog-file-error.js';
 import { parseStoredPrices } from '../file/parse-catalog-file.js';
@@ -30,10 +30,10 @@ export class ShownPrices {
     const moment = at === undefined ? now : new Date(at);
     const { revision, models, pricePlans } = moment < now ? await this.past(moment) : await this.ahead(moment);
     const plan = pricePlans.find(({ id, enabled }) => enabled && id === pricePlan);
-    const priceOf = plan ? pricesOfPlan(plan) : (_: string, list: Price) => list;
+    const findPrice = plan ? planPricing(plan) : (_: string, list: Price) => list;
     const prices = models
       .filter(({ enabled }) => enabled)
-      .map(({ id, price }): ShownPrice => ({ model: id, price: renderPriceText(priceOf(id, price)), list: renderPriceText(price) }));
+      .map(({ id, price }): ShownPrice => ({ model: id, price: renderPriceText(findPrice(id, price)), list: renderPriceText(price) }));
     const named = { pricePlan: pricePlan ?? null, ...(pricePlan !== undefined && !plan && { planIsMissing: true as const }) };
     return { revision, at: moment.toISOString(), ...named, prices };
   }

@@ -1,4 +1,12 @@
-import { amountsOf, BUDGET_PERIODS, type Budget, budgetList, budgetRemove, budgetSet, budgetValues } from '#contracts/billing/budgets.js';
+import {
+  BUDGET_PERIODS,
+  type Budget,
+  budgetList,
+  budgetRemove,
+  budgetSet,
+  budgetValues,
+  parseAmounts,
+} from '#contracts/billing/budgets.js';
 import { command } from '../command.js';
 import {
   accountId,
@@ -7,7 +15,7 @@ import {
   defaultingToOnly,
   flag,
   keyId,
-  listOf,
+  listKind,
   oneOf,
   optional,
   projectId,
@@ -42,7 +50,10 @@ export const budgetCommands = [
       timeZone: optional(text(64, 'zone'), 'time zone in which the period begins, such as Europe/Berlin; default UTC'),
       weekStart: optional(oneOf(WEEKDAYS, 'day'), 'day on which weeks begin; default monday'),
       monthStart: optional(wholeNumber(1, 28), 'day on which months begin, from 1 to 28; default 1'),
-      thresholds: optional(listOf(percent), "percentages of the limit that are events; default 50,80,100; '' for none; not with --each-…"),
+      thresholds: optional(
+        listKind(percent),
+        "percentages of the limit that are events; default 50,80,100; '' for none; not with --each-…",
+      ),
     },
     examples: [
       'budget set --account <account-id> --period month --limit 500 --time-zone Europe/Berlin',
@@ -57,11 +68,11 @@ export const budgetCommands = [
       accountId: account,
       projectId: project,
       keyId: key,
-      ...valuesOf(of),
+      ...parseValues(of),
       period,
       timeZone,
-      startDay: startDayOf(period, weekStart, monthStart),
-      ...limitOf(limit, limitTokens),
+      startDay: parseStartDay(period, weekStart, monthStart),
+      ...parseLimit(limit, limitTokens),
       thresholds: thresholds?.map(Number),
     }),
     render: renderBudget,
@@ -78,11 +89,11 @@ export const budgetCommands = [
         budgets,
         {
           BUDGET: (row) => row.budgetId,
-          OF: ownerOf,
+          OF: describeOwner,
           PERIOD: (row) => row.period,
-          LIMIT: (row) => renderShort(row, amountsOf(row).limit),
-          SPENT: (row) => (isOfEach(row) ? null : renderShort(row, amountsOf(row).spent)),
-          HELD: (row) => (isOfEach(row) ? null : renderShort(row, amountsOf(row).held)),
+          LIMIT: (row) => renderShort(row, parseAmounts(row).limit),
+          SPENT: (row) => (isPerValue(row) ? null : renderShort(row, parseAmounts(row).spent)),
+          HELD: (row) => (isPerValue(row) ? null : renderShort(row, parseAmounts(row).held)),
           RESETS: (row) => row.resetsAt,
         },
         'no budgets',
@@ -117,7 +128,7 @@ export const budgetCommands = [
           VALUE: (row) => row.value,
           SPENT: (row) => renderShort(budget, row.spentTokens ?? row.spentPicoUsd ?? 0),
           HELD: (row) => renderShort(budget, row.heldTokens ?? row.heldPicoUsd ?? 0),
-          LIMIT: () => renderShort(budget, amountsOf(budget).limit),
+          LIMIT: () => renderShort(budget, parseAmounts(budget).limit),
           RESETS: () => budget.resetsAt,
         },
         'nothing is spent or held',
@@ -145,7 +156,7 @@ interface Values {
 }
 
 /** Returns the users or tags that a budget is of. */
-function valuesOf({ eachUser, user, eachTag, tag }: Values): { dimension?: string; value?: string } {
+function parseValues({ eachUser, user, eachTag, tag }: Values): { dimension?: string; value?: string } {
   if ([eachUser, user, eachTag, tag].filter((one) => one !== undefined).length > 1) {
     throw new UsageError('give one of --each-user, --user, --each-tag and --tag');
   }
@@ -158,22 +169,26 @@ function valuesOf({ eachUser, user, eachTag, tag }: Values): { dimension?: strin
   return { dimension: `tag:${tag.slice(0, at)}`, value: tag.slice(at + 1) };
 }
 
-function limitOf(limitPicoUsd: string | undefined, limitTokens: number | undefined) {
+function parseLimit(limitPicoUsd: string | undefined, limitTokens: number | undefined) {
   if ((limitPicoUsd === undefined) === (limitTokens === undefined)) throw new UsageError('give either --limit or --limit-tokens');
   return limitTokens === undefined ? { limitPicoUsd } : { limitTokens };
 }
 
-function startDayOf(period: string, weekStart: (typeof WEEKDAYS)[number] | undefined, monthStart: number | undefined): number | undefined {
+function parseStartDay(
+  period: string,
+  weekStart: (typeof WEEKDAYS)[number] | undefined,
+  monthStart: number | undefined,
+): number | undefined {
   if (weekStart !== undefined && period !== 'week') throw new UsageError('--week-start is for --period week');
   if (monthStart !== undefined && period !== 'month') throw new UsageError('--month-start is for --period month');
   return weekStart === undefined ? monthStart : WEEKDAYS.indexOf(weekStart) + 1;
 }
 
-function isOfEach({ dimension, value }: Budget): boolean {
+function isPerValue({ dimension, value }: Budget): boolean {
   return dimension !== null && value === null;
 }
 
-function ownerOf({ projectId, keyId, dimension, value }: Budget): string {
+function describeOwner({ projectId, keyId, dimension, value }: Budget): string {
   const target = keyId !== null ? `key ${keyId}` : projectId === null ? 'account' : `project ${projectId}`;
   if (dimension === null) return target;
   const name = dimension.replace('tag:', '');
@@ -190,18 +205,18 @@ function renderShort({ unit }: Budget, amount: bigint | number | string): string
 }
 
 function renderBudget(budget: Budget): string {
-  const amounts = amountsOf(budget);
+  const amounts = parseAmounts(budget);
   return renderFields({
     budget: budget.budgetId,
     account: budget.accountId,
-    of: ownerOf(budget),
+    of: describeOwner(budget),
     period: budget.period,
     'time zone': budget.timeZone,
     ...(budget.period === 'week' && { 'begins on': WEEKDAYS[budget.startDay - 1] ?? '' }),
     ...(budget.period === 'month' && { 'begins on day': String(budget.startDay) }),
     limit: renderAmount(budget, amounts.limit),
     thresholds: budget.thresholds.length > 0 ? `${budget.thresholds.join(', ')} %` : 'none',
-    ...(!isOfEach(budget) && { spent: renderAmount(budget, amounts.spent), held: renderAmount(budget, amounts.held) }),
+    ...(!isPerValue(budget) && { spent: renderAmount(budget, amounts.spent), held: renderAmount(budget, amounts.held) }),
     'window began': budget.windowStart,
     resets: budget.resetsAt,
     created: budget.createdAt,

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { text as textOf } from 'node:stream/consumers';
+import { text as readText } from 'node:stream/consumers';
 import { CLIENT_PROTOCOLS, ESTIMATED_BODY_MAX, type EstimateRequest, type RequestEstimate, requestEstimate } from '#contracts/gateway.js';
 import { command } from '../command.js';
 import { accountId, argument, oneOf, optional, text } from '../parameters.js';
-import { planOfAccount } from '../plan-of-account.js';
+import { readAccountPlan } from '../read-account-plan.js';
 import { renderFields, renderMoney, renderPinnedPrice } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
@@ -21,14 +21,14 @@ export const estimateCommands = [
     request: async ({ file, format = 'chat' }): Promise<EstimateRequest> => ({ protocol: format, body: await readBody(file) }),
     prepare: async (request, { account }, messaging) => ({
       ...request,
-      pricePlan: account && (await planOfAccount(messaging, account)),
+      pricePlan: account && (await readAccountPlan(messaging, account)),
     }),
     render: renderEstimate,
   }),
 ];
 
 async function readBody(file: string): Promise<string> {
-  const body = await (file === '-' ? textOf(process.stdin) : readFile(file, 'utf8')).catch((error: NodeJS.ErrnoException) => {
+  const body = await (file === '-' ? readText(process.stdin) : readFile(file, 'utf8')).catch((error: NodeJS.ErrnoException) => {
     throw new UsageError(`cannot read ${file}: ${error.code === 'ENOENT' ? 'no such file' : error.code}`);
   });
   if (body.length === 0 || body.length > ESTIMATED_BODY_MAX) {

@@ -11,7 +11,7 @@ import {
   flag,
   instant,
   keyId,
-  listOf,
+  listKind,
   modelLimits,
   network,
   optional,
@@ -25,8 +25,8 @@ import { UsageError } from '../usage-error.js';
 const id = argument(keyId, 'id of the key, as in key list');
 const name = text(200);
 const note = text(1_000);
-const models = listOf(text(256, 'patterns'));
-const networks = listOf(network);
+const models = listKind(text(256, 'patterns'));
+const networks = listKind(network);
 const rpm = wholeNumber(1, 1_000_000);
 const concurrency = wholeNumber(1, 100_000);
 const tpm = wholeNumber(1, TOKENS_MAX);
@@ -123,7 +123,7 @@ export const keyCommands = [
         keyId,
         name: name === '' ? null : name,
         note: note === '' ? null : note,
-        expiresAt: endOf(expires, expiresNever),
+        expiresAt: parseEnd(expires, expiresNever),
         disabled: disabled ?? (enabled ? false : undefined),
         models,
         networks,
@@ -149,7 +149,7 @@ export const keyCommands = [
     request: ({ keyId, grace = GRACE_DEFAULT_SECONDS, expires, expiresNever }) => ({
       keyId,
       graceSeconds: grace,
-      expiresAt: endOf(expires, expiresNever),
+      expiresAt: parseEnd(expires, expiresNever),
     }),
     render: ({ replaced, ...made }) => `${renderCreated(made)}\nThe old key …${replaced.lastFour} works until ${replaced.expiresAt}.`,
   }),
@@ -164,7 +164,7 @@ export const keyCommands = [
   }),
 ];
 
-function endOf(expires: string | undefined, never: true | undefined): string | null | undefined {
+function parseEnd(expires: string | undefined, never: true | undefined): string | null | undefined {
   if (expires && never) throw new UsageError('--expires and --expires-never contradict each other');
   return never ? null : expires;
 }

@@ -8,7 +8,7 @@ import { renderFields, renderTable } from '../render.js';
 /** Closing, detaching and attaching read each row of the month. */
 const MONTH_MS = 3_600_000;
 
-const rowsOf = ({ files }: ClosedMonth, name: string): number => files.find(({ file }) => file === name)?.rows ?? 0;
+const countRows = ({ files }: ClosedMonth, name: string): number => files.find(({ file }) => file === name)?.rows ?? 0;
 
 const exportCommand: CliCommand = {
   name: 'month export',
@@ -45,10 +45,10 @@ export const monthCommands: readonly CliCommand[] = [
         month: month.month,
         closed: closed ? month.closedAt : `before, at ${month.closedAt}`,
         digest: month.digest,
-        settlements: rowsOf(month, 'settlements'),
-        'late settlements': rowsOf(month, 'late-settlements'),
-        movements: rowsOf(month, 'movements'),
-        statements: rowsOf(month, 'statements'),
+        settlements: countRows(month, 'settlements'),
+        'late settlements': countRows(month, 'late-settlements'),
+        movements: countRows(month, 'movements'),
+        statements: countRows(month, 'statements'),
       }),
     timeoutMs: MONTH_MS,
   }),
@@ -92,9 +92,9 @@ export const monthCommands: readonly CliCommand[] = [
         months,
         {
           MONTH: (row) => row.month,
-          SETTLEMENTS: (row) => rowsOf(row, 'settlements'),
-          MOVEMENTS: (row) => rowsOf(row, 'movements'),
-          ACCOUNTS: (row) => rowsOf(row, 'statements'),
+          SETTLEMENTS: (row) => countRows(row, 'settlements'),
+          MOVEMENTS: (row) => countRows(row, 'movements'),
+          ACCOUNTS: (row) => countRows(row, 'statements'),
           'CLOSED AT': (row) => row.closedAt,
           'DETACHED AT': (row) => detached.find(({ month }) => month === row.month)?.detachedAt ?? null,
           DIGEST: (row) => row.digest,

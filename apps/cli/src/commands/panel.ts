@@ -26,7 +26,7 @@ export const panelCommands = [
     },
     examples: ['panel invite --admin', 'panel invite --role owner --account <account-id> --email ada@example.com'],
     endpoint: panelInvite,
-    request: ({ admin, role, account, email }) => ({ role: roleOf(admin, role), accountId: account, email }),
+    request: ({ admin, role, account, email }) => ({ role: parseRole(admin, role), accountId: account, email }),
     render: ({ link, role, accountId, email, expiresAt }) =>
       renderFields({ link, role, account: accountId, 'e-mail': email ?? 'typed by the person who opens the link', expires: expiresAt }),
   }),
@@ -44,7 +44,7 @@ export const panelCommands = [
           USER: (row) => row.userId,
           'E-MAIL': (row) => row.email,
           NAME: (row) => row.name,
-          ROLES: rolesOf,
+          ROLES: renderRoles,
           DISABLED: (row) => row.disabledAt ?? '-',
         },
         'no people yet: make the first admin with panel invite --admin',
@@ -62,7 +62,7 @@ export const panelCommands = [
         user: user.userId,
         'e-mail': user.email,
         name: user.name,
-        roles: rolesOf(user),
+        roles: renderRoles(user),
         disabled: user.disabledAt ?? 'no',
       }),
   }),
@@ -78,11 +78,11 @@ export const panelCommands = [
   }),
 ];
 
-function roleOf(admin: true | undefined, role: PanelRole | undefined): PanelRole {
+function parseRole(admin: true | undefined, role: PanelRole | undefined): PanelRole {
   if ((admin === undefined) === (role === undefined)) throw new UsageError('give --admin or --role, one of them');
   return role ?? 'admin';
 }
 
-function rolesOf({ grants }: PanelUser): string {
+function renderRoles({ grants }: PanelUser): string {
   return grants.map(({ accountId, role }) => (accountId === null ? role : `${role} of ${accountId}`)).join(', ') || '-';
 }

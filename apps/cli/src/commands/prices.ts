@@ -21,7 +21,7 @@ import {
   text,
   unitPrice,
 } from '../parameters.js';
-import { planOfAccount } from '../plan-of-account.js';
+import { readAccountPlan } from '../read-account-plan.js';
 import { renderFields, renderOtherPrices, renderPerMillion, renderPrices, renderTable } from '../render.js';
 
 export const priceCommands = [
@@ -88,7 +88,7 @@ export const priceCommands = [
     examples: ['price show --account <account-id>', 'price show --account <account-id> --at 2027-01-01'],
     endpoint: priceShow,
     request: ({ at }): PriceShowRequest => ({ at }),
-    prepare: async ({ at }, { account }, messaging) => ({ at, pricePlan: await planOfAccount(messaging, account, at) }),
+    prepare: async ({ at }, { account }, messaging) => ({ at, pricePlan: await readAccountPlan(messaging, account, at) }),
     render: renderShown,
   }),
   command({

@@ -8,7 +8,7 @@ import {
   cursor,
   defaultingToOnly,
   flag,
-  listOf,
+  listKind,
   modelLimits,
   optional,
   projectId,
@@ -22,7 +22,10 @@ import { UsageError } from '../usage-error.js';
 const rpm = optional(wholeNumber(1, 1_000_000), 'maximum of requests in any minute');
 const concurrency = optional(wholeNumber(1, 100_000), 'maximum of concurrent requests');
 const tpm = wholeNumber(1, TOKENS_MAX);
-const tags = optional(listOf(text(64, 'names')), "names of metadata pairs that are tags of its requests, separated by commas; '' for none");
+const tags = optional(
+  listKind(text(64, 'names')),
+  "names of metadata pairs that are tags of its requests, separated by commas; '' for none",
+);
 
 export const projectCommands = [
   command({

@@ -42,7 +42,7 @@ const REQUEST: BilledRequest = {
 };
 
 /** Lines of the report from the counts on. */
-function billOf(settlement: Partial<RequestSettlement>): string[] {
+function renderBill(settlement: Partial<RequestSettlement>): string[] {
   return renderRequest({ ...REQUEST, settlement: { ...SETTLED, ...settlement } })
     .split('\n')
     .slice(10)
@@ -203,7 +203,7 @@ test.each<[title: string, settlement: Partial<RequestSettlement>, lines: string[
     [...COUNTED, 'ended: the reply was complete', `settled: ${AT} by a service that is not recorded`],
   ],
 ])('%s', (_title, settlement, lines) => {
-  expect(billOf(settlement)).toEqual(lines);
+  expect(renderBill(settlement)).toEqual(lines);
 });
 
 describe('a late settlement', () => {
@@ -213,7 +213,7 @@ describe('a late settlement', () => {
 
   test('that came to more, part of which is written off', () => {
     const late = { reaped, settledAt: LATER, costPicoUsd: '12000000', writtenOffPicoUsd: '1500000' };
-    expect(billOf(late).slice(2)).toEqual([
+    expect(renderBill(late).slice(2)).toEqual([
       'cost: 10 × $0.15 + 20 × $0.60 per million tokens = $0.0000135, less $0.0000015 written off, because the account had no money left = $0.000012 (12000000 pico)',
       'ended: the reply was complete',
       `settled: ${LATER}, late, by the gateway`,
@@ -225,13 +225,13 @@ describe('a late settlement', () => {
     ['that came to less', '5000000', 'gave $0.0000025 back'],
     ['that came to the same', '7500000', 'changed nothing'],
   ])('%s', (_title, costPicoUsd, change) => {
-    expect(billOf({ reaped, costPicoUsd }).at(-1)).toBe(
+    expect(renderBill({ reaped, costPicoUsd }).at(-1)).toBe(
       `billed before: ${AT} by the reaper: $0.0000075 ${counts}; the late settlement ${change}`,
     );
   });
 
   test('after a reaper without a meter reading', () => {
-    expect(billOf({ reaped: { usage: NOTHING, costPicoUsd: '0', paid: SETTLED.paid, settledAt: AT } }).at(-1)).toBe(
+    expect(renderBill({ reaped: { usage: NOTHING, costPicoUsd: '0', paid: SETTLED.paid, settledAt: AT } }).at(-1)).toBe(
       `billed before: ${AT} by the reaper: $0.00 without a meter reading; the late settlement charged $0.0000135 more`,
     );
   });
@@ -239,5 +239,5 @@ describe('a late settlement', () => {
 
 test('a plan and a plan that has ended paid a part', () => {
   const paid = { planPicoUsd: '1000000', topupPicoUsd: '12000000', endedPlanPicoUsd: '500000' };
-  expect(billOf({ paid })).toContain('paid: $0.000001 from the plan, $0.0000005 from a plan that has ended, $0.000012 from top-ups');
+  expect(renderBill({ paid })).toContain('paid: $0.000001 from the plan, $0.0000005 from a plan that has ended, $0.000012 from top-ups');
 });

@@ -1,6 +1,6 @@
 import type { SettleReason, TokenUsage } from '#contracts/billing/holds.js';
 import type { BilledRequest, CostParts, RequestBill, RequestCreditNote, RequestSettlement } from '#contracts/billing/requests.js';
-import { cacheWritePrices, costOf } from '#money/price.js';
+import { cacheWritePrices, computeCost } from '#money/price.js';
 import { parsePrice } from '#money/price-plan.js';
 import { renderDollars, renderFields, renderMoney, renderPerMillion, renderPinnedPrice } from '../render.js';
 
@@ -74,7 +74,7 @@ function costAsSum(
     [usage.outputTokens, price.outputPicoUsd],
   ];
   const counted = terms.filter(([count]) => count > 0);
-  const sum = costOf(usage, parsePrice(price));
+  const sum = computeCost(usage, parsePrice(price));
   const products = counted.map(([count, perToken]) => `${count} × ${renderPerMillion(perToken)}`);
   const { requestPicoUsd, imagePicoUsd, images } = price;
   const besides =
@@ -108,10 +108,10 @@ function replacedBill(reaped: RequestBill, { costPicoUsd }: RequestSettlement): 
   const counts = isEmpty(usage)
     ? 'without a meter reading'
     : `for ${tokens(usage.promptTokens)} of prompt (${PROMPT_ORIGIN[usage.promptSource]}) and ${tokens(usage.outputTokens)} of output (${OUTPUT_ORIGIN[usage.outputSource]})`;
-  return `${settledAt} by the reaper: ${renderDollars(reaped.costPicoUsd)} ${counts}; the late settlement ${changeOf(difference)}`;
+  return `${settledAt} by the reaper: ${renderDollars(reaped.costPicoUsd)} ${counts}; the late settlement ${renderDifference(difference)}`;
 }
 
-function changeOf(difference: bigint): string {
+function renderDifference(difference: bigint): string {
   if (difference === 0n) return 'changed nothing';
   return difference > 0n ? `charged ${renderDollars(String(difference))} more` : `gave ${renderDollars(String(-difference))} back`;
 }

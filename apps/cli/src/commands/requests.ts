@@ -1,5 +1,5 @@
 import { loadConfig } from '#config/load-config.js';
-import { ENDINGS, holdList } from '#contracts/billing/holds.js';
+import { ALL_SETTLE_REASONS, holdList } from '#contracts/billing/holds.js';
 import { requestList, requestShow } from '#contracts/billing/requests.js';
 import { CliConfig } from '../cli.config.js';
 import { command } from '../command.js';
@@ -41,7 +41,7 @@ export const requestCommands = [
       key: optional(keyId, 'only this key'),
       model: optional(text(256, 'model'), 'only this model'),
       upstream: optional(text(256, 'upstream'), 'only this upstream'),
-      ending: optional(oneOf(ENDINGS, 'ending'), 'only requests that ended like this'),
+      ending: optional(oneOf(ALL_SETTLE_REASONS, 'ending'), 'only requests that ended like this'),
       limit: optional(wholeNumber(1, 200), 'ended requests on a page; default 100'),
       cursor,
     },

@@ -47,11 +47,11 @@ interface Change {
 /** Compares two samples. A replica or route that the first does not have counts from the second on. */
 export function measureTraffic(before: Sample, now: Sample): Traffic {
   const seconds = (now.at - before.at) / 1_000;
-  const known = new Map(before.replies.flatMap(({ replica, routes }) => routes.map((route) => [keyOf(replica, route), route])));
+  const known = new Map(before.replies.flatMap(({ replica, routes }) => routes.map((route) => [routeKey(replica, route), route])));
   const changes = now.replies.flatMap(({ replica, routes }) =>
-    routes.map((route): Change => ({ route, counts: countsSince(known.get(keyOf(replica, route)) ?? route, route) })),
+    routes.map((route): Change => ({ route, counts: countsSince(known.get(routeKey(replica, route)) ?? route, route) })),
   );
-  const byRoute = Map.groupBy(changes, ({ route }) => keyOf('', route));
+  const byRoute = Map.groupBy(changes, ({ route }) => routeKey('', route));
   const routes = [...byRoute.values()].map((seen) => routeTraffic(seen, seconds));
   routes.sort((one, other) => one.model.localeCompare(other.model) || one.upstream.localeCompare(other.upstream));
   const waiting = Map.groupBy(
@@ -61,7 +61,7 @@ export function measureTraffic(before: Sample, now: Sample): Traffic {
   const { holds, nextCursor } = now.holds;
   return {
     replicas: now.replies.length,
-    ...ratesOf(changes, seconds),
+    ...computeRates(changes, seconds),
     routes,
     waiting: [...waiting].map(([model, lines]) => ({ model, requests: sum(lines, ({ requests }) => requests) })),
     inFlight: sum(changes, ({ route }) => route.inFlight),
@@ -116,7 +116,7 @@ function routeTraffic(seen: readonly Change[], seconds: number): RouteTraffic {
     upstreamModel,
     state: renderStates(routes),
     inFlight: sum(routes, ({ inFlight }) => inFlight),
-    ...ratesOf(seen, seconds),
+    ...computeRates(seen, seconds),
     firstContentMs: mean(routes, ({ firstContentMs }) => firstContentMs),
     durationMs: mean(routes, ({ durationMs }) => durationMs),
   };
@@ -125,13 +125,13 @@ function routeTraffic(seen: readonly Change[], seconds: number): RouteTraffic {
 function countsSince(before: RouteStatus, now: RouteStatus): Change['counts'] {
   return {
     callsPerSecond: now.calls - before.calls,
-    failedPerSecond: failuresOf(now) - failuresOf(before),
+    failedPerSecond: countFailures(now) - countFailures(before),
     promptTokensPerSecond: (now.tokens?.prompt ?? 0) - (before.tokens?.prompt ?? 0),
     outputTokensPerSecond: (now.tokens?.output ?? 0) - (before.tokens?.output ?? 0),
   };
 }
 
-function ratesOf(changes: readonly Change[], seconds: number): Rates {
+function computeRates(changes: readonly Change[], seconds: number): Rates {
   const rate = (name: keyof Rates): number => Math.round((sum(changes, ({ counts }) => counts[name]) / seconds) * 10) / 10;
   return {
     callsPerSecond: rate('callsPerSecond'),
@@ -141,11 +141,11 @@ function ratesOf(changes: readonly Change[], seconds: number): Rates {
   };
 }
 
-function failuresOf({ errors }: RouteStatus): number {
+function countFailures({ errors }: RouteStatus): number {
   return Object.values(errors).reduce((total, count) => total + count, 0);
 }
 
-function keyOf(replica: string, { model, upstream, upstreamModel }: RouteStatus): string {
+function routeKey(replica: string, { model, upstream, upstreamModel }: RouteStatus): string {
   return [replica, model, upstream, upstreamModel].join('\n');
 }
 

@@ -44,12 +44,12 @@ export function selectTrace(lines: readonly LogLine[], requestId: string): LogLi
  */
 export function renderTrace(lines: readonly LogLine[]): string {
   const roots = lines.filter(isRequest);
-  if (roots.length === 0) return renderSteps(lines.map((line) => stepOf(line, Date.parse(lines[0]?.time ?? '')))).join('\n');
+  if (roots.length === 0) return renderSteps(lines.map((line) => toStep(line, Date.parse(lines[0]?.time ?? '')))).join('\n');
   return roots
     .map((root) => {
       const startedAt = Date.parse(root.time) - root.totalMs;
       const others = lines.filter((line) => !isRequest(line) && (line.requestId === root.requestId || line.holdId === root.holdId));
-      return [headOf(root), ...renderSteps(stepsOf(root, others, startedAt))].join('\n');
+      return [renderHead(root), ...renderSteps(listSteps(root, others, startedAt))].join('\n');
     })
     .join('\n\n');
 }
@@ -66,35 +66,35 @@ function isRequest(line: LogLine): line is RequestLine {
   return line.service === 'gateway' && line.msg === 'request';
 }
 
-function headOf(root: RequestLine): string {
+function renderHead(root: RequestLine): string {
   return `${root.requestId}  ${root.method ?? '-'} ${root.route}  ${root.status}  ${root.totalMs} ms\n  ${renderOthers(root, SHOWN_OF_REQUEST)}`;
 }
 
 /** Steps whose times the line of the gateway has, and those of the other lines. */
-function stepsOf(root: RequestLine, others: readonly LogLine[], startedAt: number): Step[] {
+function listSteps(root: RequestLine, others: readonly LogLine[], startedAt: number): Step[] {
   const { holdId = '', reserveMs, firstContentMs, totalMs, settleMs } = root;
   const step = (atMs: number | undefined, service: string, text: string): Step[] => (atMs === undefined ? [] : [{ atMs, service, text }]);
   const ofProxy = others.filter(({ service }) => service === 'inference-proxy');
   const steps = [
     ...step(0, 'gateway', 'request received'),
     ...step(reserveMs, 'billing', `hold ${holdId} made`),
-    ...generateOf(root, ofProxy, startedAt),
+    ...describeGeneration(root, ofProxy, startedAt),
     ...step(firstContentMs, 'gateway', 'first content'),
     ...step(settleMs && totalMs - settleMs, 'billing', `hold ${holdId} settled in ${settleMs} ms`),
     ...step(totalMs, 'gateway', 'request ended'),
-    ...others.filter((line) => !ofProxy.includes(line)).map((line) => stepOf(line, startedAt)),
+    ...others.filter((line) => !ofProxy.includes(line)).map((line) => toStep(line, startedAt)),
   ];
   return inOrder(steps);
 }
 
 /** The hop to the inference-proxy: its lines, and the calls of upstreams. */
-function generateOf({ calls = [] }: RequestLine, lines: readonly LogLine[], startedAt: number): Step[] {
+function describeGeneration({ calls = [] }: RequestLine, lines: readonly LogLine[], startedAt: number): Step[] {
   const below = inOrder([
     ...calls.map(({ upstream, startMs, endMs, failure }) => {
       const took = endMs === undefined ? '' : ` after ${endMs - startMs} ms`;
       return { atMs: startMs, text: `call of ${upstream}: ${failure ?? 'answered'}${took}` };
     }),
-    ...lines.map((line) => ({ ...stepOf(line, startedAt), service: undefined })),
+    ...lines.map((line) => ({ ...toStep(line, startedAt), service: undefined })),
   ]);
   const [first] = below;
   return first === undefined ? [] : [{ atMs: first.atMs, service: 'inference-proxy', text: 'generate', below }];
@@ -104,7 +104,7 @@ function inOrder(steps: readonly Step[]): Step[] {
   return steps.toSorted((one, other) => one.atMs - other.atMs);
 }
 
-function stepOf(line: LogLine, startedAt: number): Step {
+function toStep(line: LogLine, startedAt: number): Step {
   const fields = renderOthers(line, SHOWN);
   const level = line.level === 'info' ? '' : `${line.level}: `;
   return { atMs: Date.parse(line.time) - startedAt, service: line.service, text: `${level}${line.msg}${fields && `  ${fields}`}` };

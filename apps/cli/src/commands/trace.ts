@@ -23,14 +23,14 @@ export const traceCommands: readonly CliCommand[] = [
     examples: ['trace <request-id>', 'trace <request-id> --logs - < services.log'],
     async run(values, json) {
       const { requestId, logs = LOCAL_LOGS } = values as unknown as Values<typeof PARAMETERS>;
-      const trace = selectTrace(await linesIn(await inputsOf(logs)), requestId);
+      const trace = selectTrace(await linesIn(await openInputs(logs)), requestId);
       if (trace.length === 0) throw new UsageError(`no log line of ${requestId} in ${logs}`);
       return { text: json ? JSON.stringify(trace, null, 2) : renderTrace(trace), failed: false };
     },
   },
 ];
 
-async function inputsOf(logs: string): Promise<NodeJS.ReadableStream[]> {
+async function openInputs(logs: string): Promise<NodeJS.ReadableStream[]> {
   if (logs === '-') return [process.stdin];
   try {
     if (!(await stat(logs)).isDirectory()) return [createReadStream(logs)];

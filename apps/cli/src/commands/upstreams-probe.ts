@@ -48,7 +48,7 @@ export const upstreamTestCommands: readonly CliCommand[] = [
       'upstreams test azure --url https://us.openai.azure.com --path "openai/deployments/{model}/chat/completions" --query api-version=2024-10-21 --headers api-key=env:UPSTREAM_KEY_AZURE --model gpt-4o',
     ],
     async run(values, json, connect, write) {
-      const request = requestOf(values as unknown as Values<typeof PARAMETERS>);
+      const request = toRequest(values as unknown as Values<typeof PARAMETERS>);
       const messaging = await connect();
       const checks: UpstreamCheck[] = [];
       let start: UpstreamProbeStart | undefined;
@@ -106,10 +106,10 @@ function renderReport(
   return JSON.stringify({ ...about, checks, ...result }, null, 2);
 }
 
-function requestOf(values: Values<typeof PARAMETERS>): ProbeRequest {
+function toRequest(values: Values<typeof PARAMETERS>): ProbeRequest {
   const { upstream: upstreamId, model, url, contextTokens, kind, apiKeyEnv, apiKeyFile, proxy, path, query, allowPrivateNetwork } = values;
-  const tls = tlsOf(values);
-  const headers = values.headers && headersOf(values.headers);
+  const tls = readTls(values);
+  const headers = values.headers && parseHeaders(values.headers);
   if (url === undefined) {
     if (kind || apiKeyEnv || apiKeyFile || proxy || tls || path || query || headers || allowPrivateNetwork)
       throw new UsageError(
@@ -136,7 +136,7 @@ function requestOf(values: Values<typeof PARAMETERS>): ProbeRequest {
 const CANDIDATE_OPTIONS = '--kind, --api-key-env, --api-key-file, --ca-file, --cert-file, --key-file, --proxy, --path, --query, --headers';
 
 /** Values that begin with `env:` or `file:` are places of secrets. */
-function headersOf(given: Record<string, string>): NonNullable<UpstreamCandidate['headers']> {
+function parseHeaders(given: Record<string, string>): NonNullable<UpstreamCandidate['headers']> {
   return Object.fromEntries(
     Object.entries(given).map(([name, value]) => {
       const [, kind, place = ''] = /^(env|file):(.+)$/.exec(value) ?? [];
@@ -145,6 +145,6 @@ function headersOf(given: Record<string, string>): NonNullable<UpstreamCandidate
   );
 }
 
-function tlsOf({ caFile, certFile, keyFile }: Values<typeof PARAMETERS>): CandidateTls | undefined {
+function readTls({ caFile, certFile, keyFile }: Values<typeof PARAMETERS>): CandidateTls | undefined {
   return caFile || certFile || keyFile ? { caFile, certFile, keyFile } : undefined;
 }

@@ -1,4 +1,4 @@
-import { ENDINGS } from '#contracts/billing/holds.js';
+import { ALL_SETTLE_REASONS } from '#contracts/billing/holds.js';
 import { USAGE_GROUPS, USAGE_STEPS, type UsageRow, usageQuery, usageRebuild } from '#contracts/billing/usage.js';
 import { command } from '../command.js';
 import { accountId, cursor, instant, keyId, oneOf, optional, projectId, someOf, text, wholeNumber } from '../parameters.js';
@@ -22,7 +22,7 @@ export const usageCommands = [
       key: optional(keyId, 'only this key'),
       model: optional(text(256, 'model'), 'only this model'),
       upstream: optional(text(256, 'upstream'), 'only this upstream'),
-      ending: optional(oneOf(ENDINGS, 'ending'), 'only requests that ended like this'),
+      ending: optional(oneOf(ALL_SETTLE_REASONS, 'ending'), 'only requests that ended like this'),
       limit: optional(wholeNumber(1, 1_000), 'rows on a page; default 100'),
       cursor,
     },
@@ -43,7 +43,7 @@ export const usageCommands = [
       keyId: key,
       ...rest,
     }),
-    render: ({ rows, nextCursor }) => renderTable(rows, columnsOf(rows), 'no usage') + morePages(nextCursor),
+    render: ({ rows, nextCursor }) => renderTable(rows, chooseColumns(rows), 'no usage') + morePages(nextCursor),
     timeoutMs: 30_000,
   }),
   command({
@@ -68,7 +68,7 @@ function defaultFrom(to: string | undefined): string {
 type Columns = Record<string, (row: UsageRow) => string | number | null>;
 
 /** The groups, then the sums. */
-function columnsOf(rows: readonly UsageRow[]): Columns {
+function chooseColumns(rows: readonly UsageRow[]): Columns {
   const [first] = rows;
   return {
     ...(first?.start && { FROM: ({ start }) => start ?? null }),

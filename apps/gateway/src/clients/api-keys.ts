@@ -5,7 +5,7 @@ import { ServiceError } from '#contracts/service-error.js';
 import { GatewayError } from '#inference/errors.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { billingError } from './billing.js';
-import { type Caller, callerOfKey } from './caller.js';
+import { type Caller, toCaller } from './caller.js';
 import { LookupQueue } from './lookup-queue.js';
 
 /** Limits of look-ups of unknown keys. Billing joins concurrent look-ups into one query; more than these would only wait there. */
@@ -60,7 +60,7 @@ export class ApiKeys {
    */
   resolve(key: string, isSuspect: () => boolean = () => false): Caller | Promise<Caller> {
     const now = this.now();
-    const digest = this.digestOf(key, now);
+    const digest = this.computeDigest(key, now);
     const known = this.known.get(digest);
     if (known && known.until > now) return known.value;
     const refused = this.refused.get(digest);
@@ -76,7 +76,7 @@ export class ApiKeys {
     return answer;
   }
 
-  private digestOf(key: string, now: number): string {
+  private computeDigest(key: string, now: number): string {
     if (now >= this.digestsUntil || this.digests.size >= this.entriesMax) {
       this.digests.clear();
       this.digestsUntil = now + this.cacheMs;
@@ -96,7 +96,7 @@ export class ApiKeys {
     const askedAt = this.now();
     try {
       const { validForMs = Number.POSITIVE_INFINITY, ...key } = await this.messaging.request(keyResolve, { keyDigest: digest });
-      const value = callerOfKey(key);
+      const value = toCaller(key);
       if (epoch === this.epoch) this.keep(this.known, digest, { value, until: askedAt + Math.min(this.cacheMs, validForMs) });
       return value;
     } catch (error) {

@@ -1,8 +1,8 @@
 import { TEST_CALLER } from '#testing/fake-services.js';
-import { callerOfKey } from './caller.js';
+import { toCaller } from './caller.js';
 
 test('a key without lists has no checks', () => {
-  expect(callerOfKey(TEST_CALLER)).toEqual(TEST_CALLER);
+  expect(toCaller(TEST_CALLER)).toEqual(TEST_CALLER);
 });
 
 test.each([
@@ -14,17 +14,17 @@ test.each([
   ['o3', ['o3'], ['o3-mini', 'O3']],
   ['o.', ['o.'], ['o3']],
 ])('the pattern %s of models', (pattern, allowed, refused) => {
-  const { mayUse } = callerOfKey({ ...TEST_CALLER, models: [pattern] });
+  const { mayUse } = toCaller({ ...TEST_CALLER, models: [pattern] });
   expect([...allowed, ...refused].filter((id) => mayUse?.(id))).toEqual(allowed);
 });
 
 test('several patterns allow what one of them allows', () => {
-  const { mayUse } = callerOfKey({ ...TEST_CALLER, models: ['o3', 'gpt-*'] });
+  const { mayUse } = toCaller({ ...TEST_CALLER, models: ['o3', 'gpt-*'] });
   expect(['o3', 'gpt-4o', 'o1'].map((id) => mayUse?.(id))).toEqual([true, true, false]);
 });
 
 test('many stars take no more than a moment', () => {
-  const { mayUse } = callerOfKey({ ...TEST_CALLER, models: [`${'*a'.repeat(100)}b`] });
+  const { mayUse } = toCaller({ ...TEST_CALLER, models: [`${'*a'.repeat(100)}b`] });
   expect(mayUse?.('a'.repeat(256))).toBe(false);
 });
 
@@ -37,6 +37,6 @@ test.each([
   ['2001:db8::1', ['2001:db8:0::1'], ['2001:db8::2']],
   ['::/0', ['::1'], ['', 'localhost']],
 ])('the network %s of clients', (network, allowed, refused) => {
-  const { mayCallFrom } = callerOfKey({ ...TEST_CALLER, networks: [network] });
+  const { mayCallFrom } = toCaller({ ...TEST_CALLER, networks: [network] });
   expect([...allowed, ...refused].filter((address) => mayCallFrom?.(address))).toEqual(allowed);
 });

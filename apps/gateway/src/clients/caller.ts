@@ -17,19 +17,19 @@ export interface Caller extends Pick<ResolvedKey, 'keyId' | 'projectId' | 'accou
 }
 
 /** Compiles the lists of a key once, so that a request only looks them up, and one without lists does not. */
-export function callerOfKey(key: Omit<ResolvedKey, 'validForMs'>): Caller {
+export function toCaller(key: Omit<ResolvedKey, 'validForMs'>): Caller {
   const { keyId, projectId, accountId, models, networks, tags, pricePlan, nextPricePlan: next } = key;
   return {
     ...{ keyId, projectId, accountId },
     ...(tags && { tags }),
     ...(pricePlan !== undefined && { pricePlan }),
     ...(next && { nextPricePlan: { pricePlan: next.pricePlan ?? undefined, from: Date.parse(next.from) } }),
-    ...(models && { mayUse: matcherOf(models) }),
+    ...(models && { mayUse: makeMatcher(models) }),
     ...(networks && { mayCallFrom: networkCheck(networks) }),
   };
 }
 
-function matcherOf(patterns: readonly string[]): (modelId: string) => boolean {
+function makeMatcher(patterns: readonly string[]): (modelId: string) => boolean {
   const matchers = patterns.map(modelMatcher);
   return (modelId) => matchers.some((matches) => matches(modelId));
 }
@@ -38,13 +38,13 @@ function networkCheck(networks: readonly string[]): (address: string) => boolean
   const allowed = new BlockList(); // a list of networks; here those that are let in
   for (const network of networks) {
     const [address = '', prefix] = network.split('/');
-    const family = familyOf(address);
+    const family = findFamily(address);
     allowed.addSubnet(address, Number(prefix ?? (family === 'ipv4' ? 32 : 128)), family);
   }
   // An IPv4 address within IPv6 (`::ffff:10.0.0.1`), as dual-stack sockets report it, is in the IPv4 networks.
-  return (address) => isIP(address) !== 0 && allowed.check(address, familyOf(address));
+  return (address) => isIP(address) !== 0 && allowed.check(address, findFamily(address));
 }
 
-function familyOf(address: string): 'ipv4' | 'ipv6' {
+function findFamily(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4';
 }

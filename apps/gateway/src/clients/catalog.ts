@@ -4,7 +4,7 @@ import { GatewayError } from '#inference/errors.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { RevisionFollower } from '#messaging/revision-follower.js';
 import type { Price } from '#money/price.js';
-import { parsePrice, pricesOfPlan, renderPriceText } from '#money/price-plan.js';
+import { parsePrice, planPricing, renderPriceText } from '#money/price-plan.js';
 import type { Logger } from '#observability/logger.js';
 import type { Caller } from './caller.js';
 
@@ -105,7 +105,7 @@ export class CatalogClient {
       throw new GatewayError('model_unavailable', 'The models are not known yet. Try again.', { retryAfterSeconds: 1 });
     }
     if (this.nextPriceAt !== Number.POSITIVE_INFINITY && this.nextPriceAt <= Date.now()) this.takeDuePrices(this.models);
-    const pricePlan = planOf(plans);
+    const pricePlan = findPlan(plans);
     return pricePlan === undefined ? this.models : (this.planned.get(pricePlan) ?? this.inPlan(pricePlan, this.models));
   }
 
@@ -138,7 +138,7 @@ export class CatalogClient {
 }
 
 /** Returns the plan that is in force now. */
-function planOf({ pricePlan, nextPricePlan }: Pick<Caller, Plans>): string | undefined {
+function findPlan({ pricePlan, nextPricePlan }: Pick<Caller, Plans>): string | undefined {
   return nextPricePlan && nextPricePlan.from <= Date.now() ? nextPricePlan.pricePlan : pricePlan;
 }
 
@@ -154,9 +154,9 @@ function parseModel({ price, ...model }: CatalogModel): Model {
 }
 
 function modelsInPlan(models: readonly Model[], plan: PricePlan): Model[] {
-  const priceOf = pricesOfPlan(plan);
+  const findPrice = planPricing(plan);
   return models.map((model) => {
-    const price = priceOf(model.id, model.price);
+    const price = findPrice(model.id, model.price);
     return { ...model, price, pinnedPrice: { version: model.pinnedPrice.version, ...renderPriceText(price), pricePlan: plan.id } };
   });
 }

@@ -44,15 +44,15 @@ export class HoldBatches {
   ) {}
 
   settle(request: SettleRequest): Promise<SettleOutcome> {
-    return new Promise((resolve, reject) => this.queueOf(request.accountId).settle({ request, resolve, reject }));
+    return new Promise((resolve, reject) => this.findQueue(request.accountId).settle({ request, resolve, reject }));
   }
 
   reserve(request: ReserveRequest): Promise<ReserveOutcome> {
-    return new Promise((resolve, reject) => this.queueOf(request.accountId).reserve({ request, resolve, reject }));
+    return new Promise((resolve, reject) => this.findQueue(request.accountId).reserve({ request, resolve, reject }));
   }
 
   /** Returns the account's queue: its requests share batches, and a slow batch delays only the accounts of one queue. */
-  private queueOf(accountId: string): Queue {
+  private findQueue(accountId: string): Queue {
     if (this.replicaIds !== this.replicas.ids) this.makeQueues(this.replicas.ids);
     return this.queues[accountShard(accountId, this.queues.length)] as Queue;
   }

@@ -1,5 +1,5 @@
 import { FakeServices, HELLO, TEST_CALLER, TEST_KEY } from '#testing/fake-services.js';
-import { KEY, startTestGateway, type TestGateway, textOf } from '../../test/test-gateway.js';
+import { KEY, readText, startTestGateway, type TestGateway } from '../../test/test-gateway.js';
 
 let gateway: TestGateway;
 
@@ -93,7 +93,7 @@ test('headers are truncated, and control characters removed', async () => {
   const socket = await gateway.connect();
   const head = `GET /v1/models HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer ${TEST_KEY}\r\n`;
   socket.write(`${head}user-agent: a\x85b\tc${'x'.repeat(1_000)}\r\nx-request-id: ${'y'.repeat(1_000)}\r\n\r\n`, 'latin1');
-  await textOf(socket);
+  await readText(socket);
   const [line] = gateway.logged.filter(({ msg }) => msg === 'request');
   expect([line?.userAgent, line?.clientRequestId, line?.clientAddress]).toEqual([`abc${'x'.repeat(195)}`, 'y'.repeat(100), '127.0.0.1']);
 });

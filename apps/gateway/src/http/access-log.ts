@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from '#observability/logger.js';
-import { type ActivityEvents, callsOf } from './activity-events.js';
+import { type ActivityEvents, listCalls } from './activity-events.js';
 import { CLIENT_DISCONNECTED, type GatewayMetrics } from './gateway-metrics.js';
 import type { HttpExchange } from './http-exchange.js';
 import { ROUTES, type Route } from './routes.js';
@@ -61,7 +61,7 @@ export class AccessLog {
         requests: undefined,
         tokens: undefined,
         activity: undefined,
-        calls: callsOf(exchange),
+        calls: listCalls(exchange),
         totalMs: round(endedAt - startedAt),
         firstContentMs: rounded(firstContentAt && firstContentAt - startedAt),
       },

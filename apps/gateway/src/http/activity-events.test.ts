@@ -2,7 +2,7 @@ import { type EndedRequest, type RequestsEnded, requestsEnded } from '#contracts
 import type { StreamEvent } from '#inference/stream-event.js';
 import { FakeServices, HELLO, TEST_CALLER, TEST_KEY } from '#testing/fake-services.js';
 import { validatePayload } from '#validation/validate-payload.js';
-import { CHAT, CHAT_BODY, startTestGateway, type TestGateway, textOf, until } from '../../test/test-gateway.js';
+import { CHAT, CHAT_BODY, readText, startTestGateway, type TestGateway, until } from '../../test/test-gateway.js';
 import { ActivityEvents } from './activity-events.js';
 import { HttpExchange } from './http-exchange.js';
 
@@ -49,7 +49,7 @@ describe('with the setting on', () => {
   test('a stream has its times, its quote and its calls, shifted to the moment the gateway received it', async () => {
     script([...HELLO.slice(0, -1), REPORT, ...HELLO.slice(-1)]);
     const response = await gateway.openStream();
-    await textOf(response);
+    await readText(response);
     const [request] = await ended();
     const requestId = String(response.headers['x-request-id']);
     expect(request).toEqual({

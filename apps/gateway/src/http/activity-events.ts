@@ -67,7 +67,7 @@ function renderEnded({ exchange, status, endedAt }: Ended): EndedRequest {
   const after = (at: number | undefined): number | undefined => (at === undefined ? undefined : Math.round(at - startedAt));
   return {
     requestId,
-    receivedAt: new Date(millisecondsOf(id)).toISOString(),
+    receivedAt: new Date(parseMilliseconds(id)).toISOString(),
     accountId: caller?.accountId,
     projectId: caller?.projectId,
     keyId: caller?.keyId,
@@ -83,12 +83,12 @@ function renderEnded({ exchange, status, endedAt }: Ended): EndedRequest {
     endedMs: Math.round(endedAt - startedAt),
     holdId: inference?.holdId,
     ...quote,
-    attempts: callsOf(exchange),
+    attempts: listCalls(exchange),
   };
 }
 
 /** Returns the calls of upstreams, in milliseconds since the request came. Undefined when `ACTIVITY_EVENTS` is off. */
-export function callsOf({ inference, startedAt }: HttpExchange): EndedRequest['attempts'] {
+export function listCalls({ inference, startedAt }: HttpExchange): EndedRequest['attempts'] {
   const { heldAt = startedAt, attempts } = inference?.activity ?? {};
   // The inference-proxy takes the request right after the hold.
   const heldMs = Math.round(heldAt - startedAt);
@@ -103,6 +103,6 @@ export function callsOf({ inference, startedAt }: HttpExchange): EndedRequest['a
 }
 
 /** Returns the time in a UUIDv7 without hyphens. */
-function millisecondsOf(id: string): number {
+function parseMilliseconds(id: string): number {
   return Number.parseInt(id.slice(0, 12), 16);
 }

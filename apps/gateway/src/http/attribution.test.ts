@@ -1,11 +1,11 @@
 import { parseBodyAttribution } from '../protocols/body-fields/body-attribution.js';
-import { attributionOf } from './attribution.js';
+import { readAttribution } from './attribution.js';
 
 const NO_TAGS = {};
 
 test('client, session and tags come from the headers', () => {
   const headers = { 'user-agent': 'OpenAI/Python 1.2.3', 'x-session-id': 's-1', 'x-tollgate-tags': ' team=search, env = prod,, ' };
-  expect(attributionOf(headers, undefined, NO_TAGS)).toEqual({
+  expect(readAttribution(headers, undefined, NO_TAGS)).toEqual({
     client: 'OpenAI/Python',
     session: 's-1',
     'tag:team': 'search',
@@ -14,7 +14,7 @@ test('client, session and tags come from the headers', () => {
 });
 
 test('a request that names nothing has no attribution', () => {
-  expect(attributionOf({}, parseBodyAttribution({ model: 'm' }), { tags: ['team'] })).toBeUndefined();
+  expect(readAttribution({}, parseBodyAttribution({ model: 'm' }), { tags: ['team'] })).toBeUndefined();
 });
 
 test.each([
@@ -23,7 +23,7 @@ test.each([
   ['Codex', { 'session-id': 'd' }, 'd'],
   ['an older Codex', { session_id: 'e' }, 'e'],
 ])('the session of %s is that of its header, before that of the body', (_, headers, session) => {
-  expect(attributionOf(headers, { session: 'of the body' }, NO_TAGS)).toEqual({ session });
+  expect(readAttribution(headers, { session: 'of the body' }, NO_TAGS)).toEqual({ session });
 });
 
 test.each([
@@ -56,12 +56,12 @@ test.each([
   ['a text that its form makes longer', { user: 'ﷺ'.repeat(100) }, { user: 'صلى الله عليه وسلم'.repeat(15).slice(0, 256).trimEnd() }],
   ['a blank user, before another field', { safety_identifier: ' \u200b', user: 'alice' }, { user: 'alice' }],
 ])('the body names %s', (_, body, attribution) => {
-  expect(attributionOf({}, parseBodyAttribution(body), NO_TAGS)).toEqual(attribution);
+  expect(readAttribution({}, parseBodyAttribution(body), NO_TAGS)).toEqual(attribution);
 });
 
 test('sessions of headers and tags of metadata have the same form as users', () => {
   const body = parseBodyAttribution({ metadata: { team: ' ｓearch ', user_id: ' alice' } });
-  expect(attributionOf({ 'x-session-id': ' s-1\u00ad' }, body, { tags: ['team'] })).toEqual({
+  expect(readAttribution({ 'x-session-id': ' s-1\u00ad' }, body, { tags: ['team'] })).toEqual({
     'tag:team': 'search',
     user: 'alice',
     session: 's-1',
@@ -70,7 +70,7 @@ test('sessions of headers and tags of metadata have the same form as users', () 
 
 test('pairs of metadata are tags if the project says so, and the header wins', () => {
   const body = parseBodyAttribution({ metadata: { team: 'search', env: 'test', other: 'x', cost: 7 } });
-  const attribution = attributionOf({ 'x-tollgate-tags': 'env=prod' }, body, { tags: ['team', 'env', 'cost', 'constructor'] });
+  const attribution = readAttribution({ 'x-tollgate-tags': 'env=prod' }, body, { tags: ['team', 'env', 'cost', 'constructor'] });
   expect(attribution).toEqual({ 'tag:team': 'search', 'tag:env': 'prod' });
 });
 
@@ -84,7 +84,7 @@ test.each([
   ['team=a,team=b', 'names team twice'],
   [Array.from({ length: 17 }, (_, n) => `t${n}=x`).join(','), 'must have at most 16 tags, with those of `metadata`'],
 ])('x-tollgate-tags of %j are refused', (header, rule) => {
-  expect(() => attributionOf({ 'x-tollgate-tags': header }, undefined, NO_TAGS)).toThrow(
+  expect(() => readAttribution({ 'x-tollgate-tags': header }, undefined, NO_TAGS)).toThrow(
     expect.objectContaining({ code: 'invalid_request', param: 'x-tollgate-tags', message: `\`x-tollgate-tags\` ${rule}.` }),
   );
 });

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ATTRIBUTION_LENGTHS, type Attribution, TAG_NAME, TAGS_MAX } from '#contracts/billing/attribution.js';
 import type { Caller } from '../clients/caller.js';
-import { textOf } from '../protocols/body-fields/body-attribution.js';
+import { readText } from '../protocols/body-fields/body-attribution.js';
 import { invalidField } from '../protocols/body-fields/body-fields.js';
 import type { BodyAttribution } from '../protocols/protocol-adapter.js';
 import { userAgentFamily } from './user-agent.js';
@@ -18,7 +18,7 @@ const TAG_VALUE = /^[\x21-\x2b\x2d-\x7e](?:[\x20-\x2b\x2d-\x7e]*[\x21-\x2b\x2d-\
  * pair of the same name. Only Tollgate's own header is checked: the others are cut and cleaned as fields of the body.
  * @throws {GatewayError} `invalid_request` for `x-tollgate-tags`.
  */
-export function attributionOf(
+export function readAttribution(
   headers: IncomingHttpHeaders,
   body: BodyAttribution | undefined,
   { tags = [] }: Pick<Caller, 'tags'>,
@@ -28,8 +28,8 @@ export function attributionOf(
   const header = headers[TAGS_HEADER];
   if (typeof header === 'string') addTags(attribution, header);
   set(attribution, 'user', body?.user);
-  set(attribution, 'client', textOf(userAgentFamily(headers['user-agent']), ATTRIBUTION_LENGTHS.client));
-  set(attribution, 'session', sessionOf(headers) ?? body?.session);
+  set(attribution, 'client', readText(userAgentFamily(headers['user-agent']), ATTRIBUTION_LENGTHS.client));
+  set(attribution, 'session', readSession(headers) ?? body?.session);
   return Object.keys(attribution).length > 0 ? attribution : undefined;
 }
 
@@ -42,9 +42,9 @@ function ownValue(metadata: Record<string, string> | undefined, name: string): s
   return metadata !== undefined && Object.hasOwn(metadata, name) ? metadata[name] : undefined;
 }
 
-function sessionOf(headers: IncomingHttpHeaders): string | undefined {
+function readSession(headers: IncomingHttpHeaders): string | undefined {
   for (const name of SESSION_HEADERS) {
-    const session = textOf(headers[name], ATTRIBUTION_LENGTHS.session);
+    const session = readText(headers[name], ATTRIBUTION_LENGTHS.session);
     if (session !== undefined) return session;
   }
   return undefined;

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { balanceGet } from '#contracts/billing/money.js';
 import type { ErrorCode } from '#inference/errors.js';
 import { TEST_KEY, TEST_MODEL, testKey } from '#testing/fake-services.js';
-import { errorOf, KEY, startTestGateway, type TestGateway } from '../../test/test-gateway.js';
+import { KEY, readError, startTestGateway, type TestGateway } from '../../test/test-gateway.js';
 
 /** Behaviour of real clients: extra headers, output limits beyond any model, thirty retries of a failing model. */
 
@@ -139,7 +139,7 @@ test('models need a valid key [get-models]', async () => {
   ];
   for (const headers of wrong) {
     const answer = await gateway.ask('/v1/models', { headers });
-    expect([answer.status, errorOf(answer).code]).toEqual([401, 'invalid_api_key']);
+    expect([answer.status, readError(answer).code]).toEqual([401, 'invalid_api_key']);
   }
 });
 

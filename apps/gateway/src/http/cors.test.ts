@@ -23,7 +23,7 @@ const preflight = (origin: string): Promise<Answer> => {
 };
 
 /** Returns the CORS headers of an answer. */
-const corsOf = ({ headers }: Answer): Record<string, unknown> =>
+const readCors = ({ headers }: Answer): Record<string, unknown> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control-') || name === 'vary'));
 
 const EXPOSED = {
@@ -39,7 +39,7 @@ describe('with an allowed origin', () => {
 
   test('a preflight needs no key', async () => {
     const answer = await preflight(ORIGIN);
-    expect([answer.status, corsOf(answer)]).toEqual([
+    expect([answer.status, readCors(answer)]).toEqual([
       204,
       {
         ...EXPOSED,
@@ -57,7 +57,7 @@ describe('with an allowed origin', () => {
     ['an error', {}, CHAT_BODY, 401],
   ])('%s is readable for scripts of the origin', async (_title, headers, body, status) => {
     const answer = await ask(CHAT, { headers: { ...headers, origin: ORIGIN }, body });
-    expect([answer.status, corsOf(answer)]).toEqual([status, EXPOSED]);
+    expect([answer.status, readCors(answer)]).toEqual([status, EXPOSED]);
     expect(answer.headers['x-request-id']).toMatch(/^req_/);
   });
 
@@ -74,7 +74,7 @@ test('* allows any origin', async () => {
 test('no origin is allowed by default', async () => {
   gateway = await startTestGateway();
   const answer = await preflight(ORIGIN);
-  expect([answer.status, corsOf(answer)]).toEqual([405, {}]);
+  expect([answer.status, readCors(answer)]).toEqual([405, {}]);
 });
 
 test.each(['app.example.com', 'https://app.example.com/', 'https://a.example.com,*'])('the setting %s is refused', (origins) => {

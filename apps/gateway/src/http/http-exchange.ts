@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '#inference/errors.js';
 import { UNKNOWN_ADDRESS } from '#observability/client-address.js';
-import { type TraceContext, traceIdOf } from '#tracing/trace-context.js';
+import { readTraceId, type TraceContext } from '#tracing/trace-context.js';
 import type { Span } from '#tracing/tracer.js';
 import type { Caller } from '../clients/caller.js';
 import type { InferenceRecord } from '../pipeline/run-inference.js';
@@ -49,7 +49,7 @@ export class HttpExchange {
 
   /** Id of the client's trace, or of the request's own; also while traces are not exported. */
   get traceId(): string {
-    return this.span?.traceId ?? (this.trace === undefined ? this.id : traceIdOf(this.trace));
+    return this.span?.traceId ?? (this.trace === undefined ? this.id : readTraceId(this.trace));
   }
 
   /** Stops the exchange with an error for the client, or without one for a disconnected client. Only the first call has an effect. */
@@ -59,7 +59,7 @@ export class HttpExchange {
 }
 
 /** Returns the caller of a guarded route. Throws `internal_error` on any other route. */
-export function callerOf({ caller }: HttpExchange): Caller {
+export function requireCaller({ caller }: HttpExchange): Caller {
   if (!caller) throw new GatewayError('internal_error', 'The route is not guarded.');
   return caller;
 }

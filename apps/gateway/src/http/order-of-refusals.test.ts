@@ -1,6 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
-import { type Ask, CHAT, CHAT_BODY, errorOf, JSON_TYPE, KEY, startTestGateway, type TestGateway, textOf } from '../../test/test-gateway.js';
+import {
+  type Ask,
+  CHAT,
+  CHAT_BODY,
+  JSON_TYPE,
+  KEY,
+  readError,
+  readText,
+  startTestGateway,
+  type TestGateway,
+} from '../../test/test-gateway.js';
 import { chatAdapter } from '../protocols/chat/adapter.js';
 
 let gateway: TestGateway;
@@ -76,7 +86,7 @@ describe('the order of refusals [error-retry, H-3, H-5, H-6]', () => {
       gateway.fakes.messaging.reconnect();
       await delay(0);
       const answer = await gateway.ask(path, request);
-      expect([answer.status, errorOf(answer).code, errorOf(answer).param ?? undefined]).toEqual([status, code, param]);
+      expect([answer.status, readError(answer).code, readError(answer).param ?? undefined]).toEqual([status, code, param]);
       expect(answer.headers['content-type']).toBe('application/json');
       expect(answer.headers['x-request-id']).toMatch(/^req_/);
       expect(answer.headers['request-id']).toBe(answer.headers['x-request-id']);
@@ -86,14 +96,14 @@ describe('the order of refusals [error-retry, H-3, H-5, H-6]', () => {
   );
 
   test('an unknown path and a wrong method get an error that names the available methods [error-body-general, L-5]', async () => {
-    expect(errorOf(await gateway.ask('/v1/nothing?x=1'))).toEqual({
+    expect(readError(await gateway.ask('/v1/nothing?x=1'))).toEqual({
       message: 'There is nothing at GET "/v1/nothing".',
       type: 'not_found_error',
       code: 'invalid_request',
       param: null,
     });
     const wrong = await gateway.ask(CHAT, { headers: KEY });
-    expect([wrong.headers.allow, errorOf(wrong).type]).toEqual(['POST', 'invalid_request_error']);
+    expect([wrong.headers.allow, readError(wrong).type]).toEqual(['POST', 'invalid_request_error']);
     expect((await gateway.ask('/v1/models', { method: 'OPTIONS' })).headers).toMatchObject({ allow: 'GET, HEAD' });
   });
 
@@ -106,7 +116,7 @@ describe('the order of refusals [error-retry, H-3, H-5, H-6]', () => {
       retryAfterSeconds: 90,
     });
     const answer = await gateway.chat();
-    expect([answer.status, errorOf(answer).code, answer.headers['retry-after']]).toEqual([429, 'rate_limit_exceeded', '60']);
+    expect([answer.status, readError(answer).code, answer.headers['retry-after']]).toEqual([429, 'rate_limit_exceeded', '60']);
   });
 
   test('an unexpected fault is 500 internal_error, and its cause is logged, never sent [error-internal]', async () => {
@@ -116,7 +126,7 @@ describe('the order of refusals [error-retry, H-3, H-5, H-6]', () => {
     };
     const answer = await gateway.chat();
     chatAdapter.renderCompletion = renderCompletion;
-    expect([answer.status, errorOf(answer)]).toEqual([
+    expect([answer.status, readError(answer)]).toEqual([
       500,
       { message: 'The gateway failed. The request id leads to what happened.', type: 'api_error', param: null, code: 'internal_error' },
     ]);
@@ -126,6 +136,6 @@ describe('the order of refusals [error-retry, H-3, H-5, H-6]', () => {
   test('a request that is not HTTP gets a reply with a request id', async () => {
     const socket = await gateway.connect();
     socket.write('GET / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n');
-    expect(await textOf(socket)).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n(?=.*x-request-id: req_).*"code":"invalid_request"/s);
+    expect(await readText(socket)).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n(?=.*x-request-id: req_).*"code":"invalid_request"/s);
   });
 });

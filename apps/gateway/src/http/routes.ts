@@ -41,30 +41,30 @@ const MATCHERS = Object.values(ROUTES).map((route: Route) => ({
 
 /** Returns the route of a URL's path for any method; undefined when there is none. */
 export function routeAt(url: string): Route | undefined {
-  const path = pathOf(url);
+  const path = parsePath(url);
   return MATCHERS.find(({ pattern }) => pattern.test(path))?.route;
 }
 
 /** Returns the route that a client with a wrong base URL means: `/v1` is missing, or something precedes it. */
 export function routeMeantBy(url: string): Route | undefined {
-  const path = pathOf(url);
+  const path = parsePath(url);
   const surplus = path.lastIndexOf('/v1/');
   return routeAt(surplus > 0 ? path.slice(surplus) : `/v1${path}`);
 }
 
 /** Returns the format of a request's error bodies, also when the base URL is wrong. */
 export function protocolAt(url: string, headers: IncomingHttpHeaders = {}): ProtocolName {
-  const path = pathOf(url);
+  const path = parsePath(url);
   const route = routeAt(url) ?? routeMeantBy(url) ?? Object.values<Route>(ROUTES).find((above) => path.startsWith(`${above.path}/`));
-  return route?.format ?? (route?.followsVersion && isOfAnthropic(headers) ? 'messages' : 'chat');
+  return route?.format ?? (route?.followsVersion && isAnthropicClient(headers) ? 'messages' : 'chat');
 }
 
 /** True for requests of Anthropic's clients to endpoints that several formats share. */
-export function isOfAnthropic(headers: IncomingHttpHeaders): boolean {
+export function isAnthropicClient(headers: IncomingHttpHeaders): boolean {
   return headers['anthropic-version'] !== undefined;
 }
 
-function pathOf(url: string): string {
+function parsePath(url: string): string {
   const query = url.indexOf('?');
   return (query === -1 ? url : url.slice(0, query)).toLowerCase();
 }

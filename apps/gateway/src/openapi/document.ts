@@ -37,7 +37,7 @@ export function openApiDocument(): object {
     paths: Object.fromEntries(
       (Object.keys(ROUTES) as RouteName[]).map((routeName) => {
         const route: Route = ROUTES[routeName];
-        return [pathOf(route), { [route.method.toLowerCase()]: operation(route, OPERATIONS[routeName]) }];
+        return [renderPath(route), { [route.method.toLowerCase()]: operation(route, OPERATIONS[routeName]) }];
       }),
     ),
     components: {
@@ -63,7 +63,7 @@ export function openApiDocument(): object {
 }
 
 /** Converts `:id` of a route's path to OpenAPI's `{id}`. */
-function pathOf({ path }: Route): string {
+function renderPath({ path }: Route): string {
   return path.replace(/:(\w+)/g, '{$1}');
 }
 

@@ -58,7 +58,7 @@ export const GENERATION_ERRORS = CODES.filter((code) => !PANEL_CODES.includes(co
 export const ERROR_SCHEMAS: Record<Family, JsonSchema> = {
   Error: { ...generalError(TYPES, CODES), description: 'The error of every endpoint but messages.' },
   MessagesError: {
-    ...messagesError([...new Set(CODES.map((code) => messagesTypeOf(new GatewayError(code, ''))))]),
+    ...messagesError([...new Set(CODES.map((code) => findMessagesType(new GatewayError(code, ''))))]),
     description: 'The error of the messages endpoints.',
   },
 };
@@ -67,8 +67,8 @@ type Family = 'Error' | 'MessagesError';
 
 /** Response components: one for each family and status, with all codes of that status. */
 export const ERROR_RESPONSES: Record<string, object> = Object.fromEntries([
-  ...responsesOf('Error', ROUTES.chatCompletions),
-  ...responsesOf('MessagesError', ROUTES.messages),
+  ...renderResponses('Error', ROUTES.chatCompletions),
+  ...renderResponses('MessagesError', ROUTES.messages),
 ]);
 
 /** Returns the error responses of an operation by status. */
@@ -90,20 +90,20 @@ function httpErrors({ method, path }: Route): GatewayError[] {
   return method === 'POST' ? [wrongMethod, slowBody, wrongType] : [wrongMethod];
 }
 
-function responsesOf(family: Family, route: Route): [name: string, response: object][] {
-  const errors = [...GENERATION_ERRORS.map(exampleOf), ...httpErrors(route)];
+function renderResponses(family: Family, route: Route): [name: string, response: object][] {
+  const errors = [...GENERATION_ERRORS.map(makeExample), ...httpErrors(route)];
   const byStatus = [...Map.groupBy(errors, ({ status }) => status)].sort(([a], [b]) => a - b);
   return byStatus.map(([status, found]) => [`${family}${status}`, errorResponse(family, route, status, found)]);
 }
 
-function exampleOf(code: ErrorCode): GatewayError {
+function makeExample(code: ErrorCode): GatewayError {
   const { message, param } = EXAMPLES[code];
   return new GatewayError(code, message, { param });
 }
 
 function errorResponse(family: Family, route: Route, status: number, errors: readonly GatewayError[]): object {
   const codes = [...new Set(errors.map(({ code }) => code))];
-  const types = [...new Set(errors.map((error) => (family === 'Error' ? error.type : messagesTypeOf(error))))];
+  const types = [...new Set(errors.map((error) => (family === 'Error' ? error.type : findMessagesType(error))))];
   return {
     description: status === 405 ? 'Another method than the operation takes.' : `\`${codes.join('`, `')}\`.`,
     headers: {
@@ -139,6 +139,6 @@ function messagesError(types: readonly string[]): JsonSchema {
   return replyObject({ type: word('error'), error: replyObject({ type: word(...types), message: text }, { details }), request_id: text });
 }
 
-function messagesTypeOf(error: GatewayError): string {
+function findMessagesType(error: GatewayError): string {
   return JSON.parse(ADAPTERS.messages.renderError(error, REQUEST_ID)).error.type;
 }

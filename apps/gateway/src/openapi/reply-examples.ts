@@ -48,7 +48,7 @@ export function plainReplyExamples<Parsed extends ParsedRequest>(
 ): Record<string, Example> {
   const reply = (request: string, completion: Completion): unknown => {
     const parsed = adapter.parseRequest(requests[request]?.value);
-    return JSON.parse(adapter.renderCompletion(contextOf(parsed), parsed, completion));
+    return JSON.parse(adapter.renderCompletion(makeContext(parsed), parsed, completion));
   };
   return {
     text: { summary: 'A reply in words', value: reply('plain', TEXT) },
@@ -62,19 +62,19 @@ export function streamedReplyExamples<Parsed extends ParsedRequest>(
   requests: Record<string, RequestExample>,
 ): Record<string, Example> {
   const parsed = adapter.parseRequest(requests.streamed?.value);
-  const renderer = adapter.renderStream(contextOf(parsed), parsed);
+  const renderer = adapter.renderStream(makeContext(parsed), parsed);
   const stream = renderer.render(EVENTS) + renderer.finish('stop', USAGE);
   const examples: Record<string, Example> = {};
   for (const [, data = ''] of stream.matchAll(/^data: (.*)$/gm)) {
     const value = data === '[DONE]' ? data : JSON.parse(data);
-    const kind = kindOf(value);
+    const kind = findKind(value);
     examples[kind] ??= { summary: kind, value };
   }
   return examples;
 }
 
 /** Returns the event's type, or for a chunk the name of its content. */
-function kindOf(value: { type?: string; choices?: { delta: object; finish_reason: string | null }[] } | string): string {
+function findKind(value: { type?: string; choices?: { delta: object; finish_reason: string | null }[] } | string): string {
   if (typeof value === 'string') return 'done';
   if (value.type !== undefined) return value.type;
   const [choice] = value.choices ?? [];
@@ -82,7 +82,7 @@ function kindOf(value: { type?: string; choices?: { delta: object; finish_reason
   return choice.finish_reason === null ? Object.keys(choice.delta).join('-') : 'finish';
 }
 
-function contextOf({ request: { model } }: ParsedRequest): ReplyContext {
+function makeContext({ request: { model } }: ParsedRequest): ReplyContext {
   const id = '019a98a1c0de7f00a1b2c3d4e5f60718';
   return { id, requestId: `req_${id}`, createdSeconds: CREATED, nowSeconds: () => CREATED + 1, model };
 }

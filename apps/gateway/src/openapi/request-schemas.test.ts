@@ -4,7 +4,7 @@ import { GatewayError } from '#inference/errors.js';
 import { DocumentSchemas } from '#testing/document-schemas.js';
 import { testCases } from '#testing/long-run.js';
 import { replaceValue, valuesWithin } from '#testing/replace-value.js';
-import { bodyOf, type Refusal, readJson, readRequests } from '../../test/conformance/conformance-fixtures.js';
+import { findBody, type Refusal, readJson, readRequests } from '../../test/conformance/conformance-fixtures.js';
 import { ADAPTERS } from '../protocols/adapters.js';
 import { parseCountRequest } from '../protocols/messages/request.js';
 import type { ProtocolAdapter, ProtocolName } from '../protocols/protocol-adapter.js';
@@ -54,7 +54,10 @@ describe.each([
   const fixtures = join(PROTOCOLS, format, '__fixtures__');
   const requests = readRequests(fixtures);
   const bodies = requests.map(({ body }) => body);
-  const refused = readJson<Refusal[]>(join(fixtures, 'refusals.json')).map(({ change }) => ({ ...bodyOf(requests, 'minimal'), ...change }));
+  const refused = readJson<Refusal[]>(join(fixtures, 'refusals.json')).map(({ change }) => ({
+    ...findBody(requests, 'minimal'),
+    ...change,
+  }));
 
   test('accepts every body of the fixtures', () => {
     expect(bodies.length).toBeGreaterThan(15);
@@ -83,7 +86,7 @@ describe.each([
   );
 
   function agree(body: unknown): void {
-    const { parsed, refusal } = outcomeOf(() => parse(body));
+    const { parsed, refusal } = catchOutcome(() => parse(body));
     const faults = schemas.component(component, parsed === undefined ? body : withoutTolerated(body));
     const isBeyondShape = refusal !== undefined && BEYOND_SHAPE.some((reason) => reason.test(refusal));
     if (refusal === undefined) expect({ body, faults }).toEqual({ body, faults: [] });
@@ -97,7 +100,7 @@ describe.each([
   }
 });
 
-function outcomeOf(parse: () => Parsed): { parsed?: Parsed; refusal?: string } {
+function catchOutcome(parse: () => Parsed): { parsed?: Parsed; refusal?: string } {
   try {
     return { parsed: parse() };
   } catch (error) {

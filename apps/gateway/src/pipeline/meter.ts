@@ -41,7 +41,7 @@ export class Meter {
 
   /** Tokens that the upstream counted and the hold does not cover. They are neither billed nor shown. */
   get unbilledTokens(): number {
-    return totalOf(this.used) - totalOf(this.covered);
+    return sumTotal(this.used) - sumTotal(this.covered);
   }
 
   /** Returns the part of the usage that the hold covers. It is billed, and it is shown. */
@@ -100,6 +100,6 @@ export class Meter {
   }
 }
 
-function totalOf({ promptTokens, outputTokens }: Usage): number {
+function sumTotal({ promptTokens, outputTokens }: Usage): number {
   return promptTokens + outputTokens;
 }

@@ -19,7 +19,7 @@ function prompt(text: string, maxOutputTokens?: number): InferenceRequest {
   return { model: 'tiny', turns, tools: [], maxOutputTokens, output: { kind: 'text' }, stream: false, hints: {} };
 }
 
-const capOf = (bytes: number, maxOutputTokens?: number): number =>
+const quoteCap = (bytes: number, maxOutputTokens?: number): number =>
   quoteRequest(TINY, prompt('"'.repeat(bytes), maxOutputTokens)).outputTokensMax;
 
 test.each([
@@ -32,7 +32,7 @@ test.each([
 ])(
   '%s is left to the upstream: %d bytes with a requested output of %p get a cap of %d [error-context-length]',
   (_name, bytes, wished, cap) => {
-    expect(capOf(bytes, wished)).toBe(cap);
+    expect(quoteCap(bytes, wished)).toBe(cap);
   },
 );
 
@@ -40,7 +40,7 @@ test.each([
   ['beside the requested output', (2_048 - 100 + 1) * 8, 100, /prompt is too long: 3998 tokens > 2048 maximum/],
   ['at all', 2_048 * 8, undefined, /prompt is too long: 4097 tokens > 2048 maximum/],
 ])('a prompt that cannot fit %s, by 8 bytes a token, is refused [error-context-length]', (_name, bytes, wished, message) => {
-  expect(() => capOf(bytes, wished)).toThrow(
+  expect(() => quoteCap(bytes, wished)).toThrow(
     expect.objectContaining({ code: 'context_length_exceeded', message: expect.stringMatching(message) }),
   );
 });

@@ -36,7 +36,7 @@ function limitError(refused: Limited, limit: string): GatewayError {
   const { code, retryAfterSeconds } = refused;
   return new GatewayError(
     code,
-    `${ownerOf(refused)} limit of ${limit}${modelOf(refused)} is reached. Please try again in ${retryAfterSeconds}s.`,
+    `${describeOwner(refused)} limit of ${limit}${describeModel(refused)} is reached. Please try again in ${retryAfterSeconds}s.`,
     {
       retryAfterSeconds,
     },
@@ -46,28 +46,28 @@ function limitError(refused: Limited, limit: string): GatewayError {
 /** A request that never fits is invalid: clients would repeat a 429. */
 function tokensError(refused: Limited, requested: number, { outputTokensMax }: Quote): GatewayError {
   const { limit, tokens, retryAfterSeconds } = refused;
-  const perMinute = `limit of ${limit} tokens per minute${modelOf(refused)}`;
+  const perMinute = `limit of ${limit} tokens per minute${describeModel(refused)}`;
   if (requested <= limit) {
     const left = tokens && tokens.remaining < requested ? `${tokens.remaining} are left` : 'fewer are left';
     return new GatewayError(
       'rate_limit_exceeded',
-      `${ownerOf(refused)} ${perMinute} is reached: the request may use ${requested}, and ${left}. Please try again in ${retryAfterSeconds}s.`,
+      `${describeOwner(refused)} ${perMinute} is reached: the request may use ${requested}, and ${left}. Please try again in ${retryAfterSeconds}s.`,
       { retryAfterSeconds },
     );
   }
   const fitting = limit - (requested - outputTokensMax);
   return new GatewayError(
     'invalid_request',
-    `The request may use ${requested} tokens, more than ${ownerOf(refused).replace('The', 'the')} ${perMinute}. ` +
+    `The request may use ${requested} tokens, more than ${describeOwner(refused).replace('The', 'the')} ${perMinute}. ` +
       (fitting > 0 ? `Lower the output limit to ${fitting} tokens or less.` : 'Shorten the prompt.'),
   );
 }
 
-function modelOf({ model }: Limited): string {
+function describeModel({ model }: Limited): string {
   return model === undefined ? '' : ` for ${model}`;
 }
 
-function ownerOf({ keyId, accountId }: Limited): string {
+function describeOwner({ keyId, accountId }: Limited): string {
   if (keyId !== undefined) return "The API key's";
   return accountId === undefined ? "The project's" : "The account's";
 }
@@ -90,7 +90,7 @@ function budgetError(budget: ExceededBudget, refused: { requiredPicoUsd: string 
   const { period, resetsAt } = budget;
   const { use, most, affordable } =
     budget.limitTokens === undefined ? inMoney(budget, refused, quote) : inTokens(budget.limitTokens, budget, quote);
-  const owner = ownersOf(budget).join(' in ');
+  const owner = listOwners(budget).join(' in ');
   const sentences = [
     `The ${ADJECTIVES[period]} budget of ${owner} is ${use}; this request may ${most}.`,
     resetsAt === null ? 'The budget does not reset.' : `The budget resets at ${resetsAt.replace('.000Z', 'Z')}.`,
@@ -132,7 +132,7 @@ function inTokens(
 }
 
 /** Returns the user or tag that a budget is of, if it is, and its key, project or account. */
-function ownersOf({ projectId, keyId, dimension, value }: ExceededBudget): string[] {
+function listOwners({ projectId, keyId, dimension, value }: ExceededBudget): string[] {
   const target = keyId !== null ? `key ${keyId}` : projectId !== null ? `project ${projectId}` : 'the account';
   if (dimension === undefined) return [target];
   return [dimension === 'user' ? `user ${value}` : `tag ${dimension.slice('tag:'.length)}=${value}`, target];

@@ -7,7 +7,7 @@ import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { AssistantTurn } from '#inference/turn.js';
 import type { Usage } from '#inference/usage.js';
 import { MessagingError } from '#messaging/messaging.js';
-import { costOf, type Price } from '#money/price.js';
+import { computeCost, type Price } from '#money/price.js';
 import { createLogger } from '#observability/logger.js';
 import type { FakeEventStream } from '#testing/fake-messaging.js';
 import { FakeServices, HELLO, TEST_CALLER } from '#testing/fake-services.js';
@@ -383,7 +383,7 @@ describe('a usage beyond the hold: what is shown is what is billed, and the log 
     await run({ maxOutputTokens: 40 });
     const billed = { ...usage, ...covered };
     expect([fakes.settles[0]?.usage, reply.finished?.usage, record.usage]).toEqual([billed, billed, billed]);
-    expect(costOf(billed, TEST_PRICE)).toBeLessThanOrEqual(BigInt(fakes.reserves[0]?.amountPicoUsd ?? 0));
+    expect(computeCost(billed, TEST_PRICE)).toBeLessThanOrEqual(BigInt(fakes.reserves[0]?.amountPicoUsd ?? 0));
     expect([record.upstream, record.unbilledTokens ?? 0]).toEqual(['local', unbilledTokens]);
   });
 });

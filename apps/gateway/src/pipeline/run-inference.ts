@@ -9,7 +9,7 @@ import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { type EventStream, MessagingError } from '#messaging/messaging.js';
-import { callSpanId, ownTraceId, type TraceContext, traceIdOf } from '#tracing/trace-context.js';
+import { callSpanId, ownTraceId, readTraceId, type TraceContext } from '#tracing/trace-context.js';
 import { type Span, underSpan } from '#tracing/tracer.js';
 import type { BillingClient } from '../clients/billing.js';
 import type { Caller } from '../clients/caller.js';
@@ -189,7 +189,7 @@ async function settle({ settlements }: InferenceServices, call: InferenceCall, s
 }
 
 function logFields({ requestId, trace, span, caller }: InferenceCall): RequestFields {
-  return { requestId, traceId: span?.traceId ?? (trace === undefined ? ownTraceId(requestId) : traceIdOf(trace)), keyId: caller.keyId };
+  return { requestId, traceId: span?.traceId ?? (trace === undefined ? ownTraceId(requestId) : readTraceId(trace)), keyId: caller.keyId };
 }
 
 /**
@@ -244,11 +244,11 @@ async function forward(open: () => EventStream<StreamEvent>, meter: Meter, reply
   } finally {
     stopped.removeEventListener('abort', cancel);
   }
-  if (meter.terminal) return failureOf(meter.terminal);
+  if (meter.terminal) return toFailure(meter.terminal);
   return stopError(stopped) ?? new GatewayError('upstream_error', 'The model stopped before its reply was complete.');
 }
 
-function failureOf(terminal: NonNullable<Meter['terminal']>): GatewayError | undefined {
+function toFailure(terminal: NonNullable<Meter['terminal']>): GatewayError | undefined {
   if (terminal.type === 'completion-finish') return undefined;
   return new GatewayError(terminal.code, terminal.message, { retryAfterSeconds: terminal.retryAfterSeconds });
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { SettleOutcome, SettleRequest } from '#contracts/billing/holds.js';
 import { GatewayError } from '#inference/errors.js';
 import type { Logger } from '#observability/logger.js';
-import { errorTypeOf, type Span } from '#tracing/tracer.js';
+import { describeErrorType, type Span } from '#tracing/tracer.js';
 import { type BillingClient, isTransient } from '../clients/billing.js';
 
 const FIRST_PAUSE_MS = 50;
@@ -89,12 +89,12 @@ export class SettleOnEnd {
       } catch (error) {
         const { holdId } = request;
         if (!isTransient(error)) {
-          span?.fail(errorTypeOf(error));
+          span?.fail(describeErrorType(error));
           span?.end();
           this.logger.error({ ...fields, holdId, err: error }, 'settlement refused by billing: the hold ends with its lease');
           return undefined;
         }
-        span?.addEvent('retry', { 'error.type': errorTypeOf(error) });
+        span?.addEvent('retry', { 'error.type': describeErrorType(error) });
         this.logger.warn({ ...fields, holdId, err: error, pauseMs }, 'settlement failed: retrying');
         await delay(pauseMs / 2 + (Math.random() * pauseMs) / 2);
       }

@@ -34,7 +34,7 @@ const TOOLS: Record<ProtocolName, unknown[]> = {
 };
 
 /** Returns a body in which the field has an effect. */
-function contextOf({ format, field }: Row): Record<string, unknown> {
+function makeContext({ format, field }: Row): Record<string, unknown> {
   if (field === 'tool_choice' || field === 'parallel_tool_calls') return { ...MINIMAL[format], tools: TOOLS[format] };
   return format === 'chat' && field === 'stream_options' ? { ...MINIMAL.chat, stream: true } : MINIMAL[format];
 }
@@ -47,7 +47,7 @@ function parse(format: ProtocolName, body: object): { request: string; reply: st
 
 test.each(rows)('$format: $field $example is $outcome [unknown-fields, client-fields]', (row) => {
   const { format, field, example, outcome } = row;
-  const context = contextOf(row);
+  const context = makeContext(row);
   const body = { ...context, [field]: JSON.parse(example) };
   if (outcome === 'refused') {
     expect(() => parse(format, body)).toThrow(GatewayError);
@@ -71,17 +71,19 @@ test.each(rows)('$format: $field $example is $outcome [unknown-fields, client-fi
 
 /** Fields of a body according to the types of the SDKs. Three documented fields of messages are only in older types. */
 const DOCUMENTED: Record<ProtocolName, string[]> = {
-  chat: fieldsOf('openai/resources/chat/completions/completions.d.ts', 'ChatCompletionCreateParamsBase'),
-  responses: fieldsOf('openai/resources/responses/responses.d.ts', 'ResponseCreateParamsBase'),
+  chat: readFields('openai/resources/chat/completions/completions.d.ts', 'ChatCompletionCreateParamsBase'),
+  responses: readFields('openai/resources/responses/responses.d.ts', 'ResponseCreateParamsBase'),
   messages: [
     ...['temperature', 'top_p', 'top_k'],
-    ...fieldsOf('@anthropic-ai/sdk/resources/messages/messages.d.ts', 'MessageCreateParamsBase'),
+    ...readFields('@anthropic-ai/sdk/resources/messages/messages.d.ts', 'MessageCreateParamsBase'),
     // `betas` is a header.
-    ...fieldsOf('@anthropic-ai/sdk/resources/beta/messages/messages.d.ts', 'MessageCreateParamsBase').filter((field) => field !== 'betas'),
+    ...readFields('@anthropic-ai/sdk/resources/beta/messages/messages.d.ts', 'MessageCreateParamsBase').filter(
+      (field) => field !== 'betas',
+    ),
   ],
 };
 
-function fieldsOf(file: string, name: string): string[] {
+function readFields(file: string, name: string): string[] {
   const [, body = ''] =
     new RegExp(`^export interface ${name} \\{$([^]*?)^\\}$`, 'm').exec(readFileSync(`node_modules/${file}`, 'utf8')) ?? [];
   return [...body.matchAll(/^ {4}([a-z_]+)\??:/gm)].flatMap(([, field]) => field ?? []);

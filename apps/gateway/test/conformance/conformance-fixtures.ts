@@ -24,7 +24,7 @@ export function readRequests(fixtures: string): GoldenRequest[] {
   return files.map(([file, json]) => ({ name: basename(file, '.json'), ...JSON.parse(json.toString()) }));
 }
 
-export function bodyOf(requests: readonly GoldenRequest[], name: string): object {
+export function findBody(requests: readonly GoldenRequest[], name: string): object {
   const request = requests.find((candidate) => candidate.name === name);
   if (request === undefined) throw new Error(`There is no ${name}.json in the archives of requests.`);
   return request.body;

@@ -10,7 +10,7 @@ import { inBatches, streamEvents } from '#testing/stream-events.js';
 import { readArchives } from '#testing/text-archive.js';
 import type { ParsedRequest, ProtocolAdapter, ReplyContext } from '../../src/protocols/protocol-adapter.js';
 import { describeDamagedBodies, parsedOrRefused, throughText } from './conformance-bodies.js';
-import { bodyOf, type GoldenRequest, type Refusal, readJson, readReplies, readRequests } from './conformance-fixtures.js';
+import { findBody, type GoldenRequest, type Refusal, readJson, readReplies, readRequests } from './conformance-fixtures.js';
 import { type ContinueWith, describeHistory } from './conformance-history.js';
 
 /** One server-sent event, not a comment. */
@@ -58,8 +58,8 @@ export function describeConformance<Parsed extends ParsedRequest>(subject: Confo
   describe(`${subject.adapter.name}: conformance`, () => {
     const { adapter } = subject;
     const requests = readRequests(subject.fixtures);
-    const minimal = bodyOf(requests, 'minimal');
-    const streamed = adapter.parseRequest(bodyOf(requests, 'streamed'));
+    const minimal = findBody(requests, 'minimal');
+    const streamed = adapter.parseRequest(findBody(requests, 'streamed'));
     describeRequests(subject, requests, minimal);
     const bodies = requests.map(({ body }) => body);
     describeDamagedBodies(adapter, bodies, (parsed) => expectRendered(adapter, parsed));
@@ -67,7 +67,7 @@ export function describeConformance<Parsed extends ParsedRequest>(subject: Confo
     describeGoldenReplies(subject, streamed);
     describeAnyStream(subject, streamed);
     const tools = { customTools: subject.customTools ?? false, namespaces: subject.namespaces ?? false };
-    describeHistory(adapter, bodyOf(requests, 'streamed'), REPLY, subject.continueWith, tools);
+    describeHistory(adapter, findBody(requests, 'streamed'), REPLY, subject.continueWith, tools);
   });
 }
 
@@ -81,7 +81,7 @@ function describeRequests<Parsed extends ParsedRequest>(
   });
 
   test.each(readJson<Refusal[]>(join(fixtures, 'refusals.json')))('refuses: $rule', ({ change, code, param }) => {
-    expect(refusalOf(() => adapter.parseRequest({ ...minimal, ...change }))).toEqual({ code, param, status: ERROR_CODES[code].status });
+    expect(catchRefusal(() => adapter.parseRequest({ ...minimal, ...change }))).toEqual({ code, param, status: ERROR_CODES[code].status });
   });
 
   test('null is absent in every optional field [C-1, R-1e, T-40]', () => {
@@ -97,14 +97,14 @@ function describeRequests<Parsed extends ParsedRequest>(
     expect(adapter.parseRequest({ ...minimal, unheard_of: nested(127) })).toEqual(adapter.parseRequest(minimal));
     for (const field of ['metadata', 'messages', 'tools', 'unheard_of']) {
       for (const levels of [128, 5_000]) {
-        const refusal = refusalOf(() => adapter.parseRequest({ ...minimal, [field]: nested(levels) }));
+        const refusal = catchRefusal(() => adapter.parseRequest({ ...minimal, [field]: nested(levels) }));
         expect(refusal).toEqual({ code: 'invalid_request', status: 400 });
       }
     }
   });
 
   test.each([null, undefined, 5, 'text', true, [], [minimal]])('a body that is not an object is refused: %j', (body) => {
-    expect(refusalOf(() => adapter.parseRequest(body))).toEqual({ code: 'invalid_request', status: 400 });
+    expect(catchRefusal(() => adapter.parseRequest(body))).toEqual({ code: 'invalid_request', status: 400 });
   });
 
   test('`__proto__` and similar names are unknown fields', () => {
@@ -256,7 +256,7 @@ function readFrame(block: string): SseFrame {
   return event === undefined ? { data } : { event, data };
 }
 
-function refusalOf(parse: () => unknown): { code: string; status: number; param?: string } {
+function catchRefusal(parse: () => unknown): { code: string; status: number; param?: string } {
   try {
     return { code: `none: ${JSON.stringify(parse())}`, status: 200 };
   } catch (error) {

@@ -12,7 +12,7 @@ function start(setting: Partial<Setting> = {}) {
   return started;
 }
 
-function attemptsOf(events: readonly StreamEvent[]): readonly Attempt[] {
+function readAttempts(events: readonly StreamEvent[]): readonly Attempt[] {
   return events.flatMap((event) => (event.type === 'attempts-report' ? event.attempts : []));
 }
 
@@ -24,7 +24,7 @@ test('a failover reports both calls, with the kind of the failure, in the order 
   stopAfterwards(second);
   const events = await collect(start({ upstreams: [upstream.definition(), second.definition({ id: 'second' })] }).stream);
   expect(events.map(({ type }) => type)).toEqual(['upstream-start', 'text-delta', 'usage-report', 'attempts-report', 'completion-finish']);
-  const attempts = attemptsOf(events);
+  const attempts = readAttempts(events);
   expect(attempts).toEqual([
     { upstream: 'test', startMs: MS, firstByteMs: MS, endMs: MS, failure: 'refused' },
     { upstream: 'second', startMs: MS, firstByteMs: MS, endMs: MS },
@@ -36,14 +36,14 @@ test('a failover reports both calls, with the kind of the failure, in the order 
 test('a call that reaches no server has no first byte', async () => {
   const events = await collect(start({ upstreams: [upstream.definition({ baseUrl: 'http://127.0.0.1:1/v1' })] }).stream);
   expect(events.map(({ type }) => type).slice(-2)).toEqual(['attempts-report', 'completion-failure']);
-  expect(attemptsOf(events)).toEqual([{ upstream: 'test', startMs: MS, endMs: MS, failure: 'unreachable' }]);
+  expect(readAttempts(events)).toEqual([{ upstream: 'test', startMs: MS, endMs: MS, failure: 'unreachable' }]);
 });
 
 test('a plain reply has the report in its one batch', async () => {
   upstream.behave(answering(200, { choices: [{ message: { content: 'Hello' }, finish_reason: 'stop' }] }));
   const batches = [];
   for await (const batch of start({ request: { stream: false } }).stream) batches.push(batch);
-  expect(batches.map(attemptsOf)).toEqual([[{ upstream: 'test', startMs: MS, firstByteMs: MS, endMs: MS }]]);
+  expect(batches.map(readAttempts)).toEqual([[{ upstream: 'test', startMs: MS, firstByteMs: MS, endMs: MS }]]);
 });
 
 test('a client that leaves ends the call without a failure', async () => {
@@ -63,11 +63,11 @@ test('a reply that is read on without its client is reported as running', async 
   leave();
   const events = await rest;
   expect(events.map(({ type }) => type)).toEqual(['attempts-report', 'settlement-deferred']);
-  expect(attemptsOf(events)).toEqual([{ upstream: 'test', startMs: MS, firstByteMs: MS }]);
+  expect(readAttempts(events)).toEqual([{ upstream: 'test', startMs: MS, firstByteMs: MS }]);
   closing.abort();
 });
 
 test('a gateway that does not ask gets no report', async () => {
   upstream.behave(streaming(chunk('Hello', 'stop'), DONE));
-  expect(attemptsOf(await collect(setUp().stream))).toEqual([]);
+  expect(readAttempts(await collect(setUp().stream))).toEqual([]);
 });

@@ -13,17 +13,17 @@ export class AttemptReport {
 
   /** Records a call that has just ended. */
   record(call: RouteCall, failure: UpstreamFailure | undefined): void {
-    if (this.isWanted) this.ended.push(this.attemptOf(call, performance.now(), failure));
+    if (this.isWanted) this.ended.push(this.toAttempt(call, performance.now(), failure));
   }
 
   /** Returns the last batch of the stream with the report before its last event. `running`: the call in progress. */
   addTo(events: readonly StreamEvent[], running: RouteCall | undefined): readonly StreamEvent[] {
     if (!this.isWanted) return events;
-    const attempts = running === undefined ? this.ended : [...this.ended, this.attemptOf(running)];
+    const attempts = running === undefined ? this.ended : [...this.ended, this.toAttempt(running)];
     return [...events.slice(0, -1), { type: 'attempts-report', attempts }, ...events.slice(-1)];
   }
 
-  private attemptOf(call: RouteCall, endedAt?: number, failure?: UpstreamFailure): Attempt {
+  private toAttempt(call: RouteCall, endedAt?: number, failure?: UpstreamFailure): Attempt {
     const after = (at: number): number => Math.max(0, Math.round(at - this.startedAt));
     return {
       upstream: call.client.upstream.id,

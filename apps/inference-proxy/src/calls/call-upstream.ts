@@ -33,7 +33,7 @@ export interface CallTarget {
   model: string;
   /** Absent: those of the upstream. */
   capabilities?: UpstreamCapabilities;
-  /** See `UpstreamClient.pathOf`. */
+  /** See `UpstreamClient.findPath`. */
   path?: string | null | undefined;
   /** Sent to the upstream if present. */
   traceparent?: string | undefined;
@@ -77,7 +77,8 @@ export async function* callUpstream(
   const rendered = adapter.renderRequest(call, apiKey);
   const body = promptTokensEstimate > LARGE_PROMPT_TOKENS ? await encodeLarge(rendered.body) : encodeJson(rendered.body);
   const { length } = body;
-  const limitsOf = (isStream: boolean): TransferLimits => (isStream ? streamLimits(call, timeouts) : plainLimits(call, timeouts, length));
+  const chooseLimits = (isStream: boolean): TransferLimits =>
+    isStream ? streamLimits(call, timeouts) : plainLimits(call, timeouts, length);
   const reply = await postStream(
     client.pool,
     {
@@ -92,7 +93,7 @@ export async function* callUpstream(
       },
       body,
       onSent: () => meter.sent(),
-      ...limitsOf(stream),
+      ...chooseLimits(stream),
     },
     signal,
   );
@@ -104,7 +105,7 @@ export async function* callUpstream(
     meter.answered();
     const first = await firstBytes(reply, timeouts.totalMs);
     const isStream = isEventStream(reply, first);
-    if (isStream !== stream) reply.limitTo(limitsOf(isStream));
+    if (isStream !== stream) reply.limitTo(chooseLimits(isStream));
     if (isStream) yield* readEvents(reply, first, client, call, shaper, meter, LONG_EVENTS.open(ticket.accountId));
     else {
       const pause = { ms: timeouts.finishMs ?? TIMEOUT_DEFAULTS.finishMs, isWhole: isWholeJson };

@@ -291,7 +291,7 @@ const reply: fc.Arbitrary<Reply> = fc.record({
   leavesBefore: fc.integer({ min: 1, max: 6 }),
 });
 
-async function billOf({ pieces, hiddenTokens, end, stream, leavesBefore }: Reply, leaves: boolean): Promise<Usage> {
+async function billReply({ pieces, hiddenTokens, end, stream, leavesBefore }: Reply, leaves: boolean): Promise<Usage> {
   const output = Math.min(CAP, Math.ceil(Buffer.byteLength(pieces.join('')) / 4) + hiddenTokens);
   const counts = { prompt_tokens: 12, completion_tokens: output, total_tokens: 12 + output };
   const isLeft = Promise.withResolvers<void>();
@@ -322,7 +322,7 @@ testCases(
   { usual: 40, long: 5_000 },
   reply,
   async (said) => {
-    const [stayed, left] = [await billOf(said, false), await billOf(said, true)];
+    const [stayed, left] = [await billReply(said, false), await billReply(said, true)];
     expect(left).toEqual(stayed);
     expect(left.outputTokens).toBeLessThanOrEqual(CAP);
   },

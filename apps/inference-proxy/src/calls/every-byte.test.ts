@@ -46,8 +46,8 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
       await atEveryByte(true, bytesUntilUsage(raw), (events) => {
         const said = events[0]?.type === 'text-delta' ? events[0].text : '';
         const isBeginning = TEXTS.join('').startsWith(said);
-        const told: StreamEvent[] = said === '' ? [] : [{ type: 'text-delta', text: said }, received(tokensOf(said))];
-        return isBeginning ? [...told, failure('upstream_error')] : [];
+        const expected: StreamEvent[] = said === '' ? [] : [{ type: 'text-delta', text: said }, received(countTokens(said))];
+        return isBeginning ? [...expected, failure('upstream_error')] : [];
       });
     });
 
@@ -82,6 +82,6 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
   }
 });
 
-function tokensOf(text: string): number {
+function countTokens(text: string): number {
   return estimateOutputTokens(Buffer.byteLength(text));
 }

@@ -1,7 +1,7 @@
 import { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { NO_USAGE, type Usage } from '#inference/usage.js';
-import { costOf, type Price } from '#money/price.js';
+import { computeCost, type Price } from '#money/price.js';
 import { longOr } from '#testing/long-run.js';
 import { setUp, startUpstreamBeforeEach, upstream } from '../../test/inference-fixture.js';
 import { CAPS, type VendorReply } from '../../test/vendor-replies.js';
@@ -68,7 +68,7 @@ interface Sent {
 }
 
 /** Returns the bill of a request that ends after so many pieces of its reply; without `way`, of one that stays. */
-async function billOf(
+async function billReply(
   kind: (typeof UPSTREAM_KINDS)[number],
   hiddenReasoning: boolean,
   { isStream, pieces }: Sent,
@@ -119,12 +119,12 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
     async ({ hidden, way }) => {
       for (const [name, reply] of REPLIES) {
         const pieces = writeEvents(kind, reply);
-        const stays = await billOf(kind, hidden, { isStream: true, pieces }, pieces.length);
-        expect({ name, stays }).toEqual({ name, stays: countOf(kind, reply) });
+        const stays = await billReply(kind, hidden, { isStream: true, pieces }, pieces.length);
+        expect({ name, stays }).toEqual({ name, stays: countUsage(kind, reply) });
         const counted = countedAt(pieces);
         for (let count = 0; count <= pieces.length; count++) {
-          const left = await billOf(kind, hidden, { isStream: true, pieces }, count, way);
-          const isDearer = costOf(left, PRICE) > costOf(stays, PRICE);
+          const left = await billReply(kind, hidden, { isStream: true, pieces }, count, way);
+          const isDearer = computeCost(left, PRICE) > computeCost(stays, PRICE);
           const where = { name, count, left: { ...left, isDearer } };
           const isReadOn = hidden && count > 0 && way === 'the client disconnects';
           // A revoked key is a failure for the client, which costs nothing without content.
@@ -139,11 +139,11 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
   test.each(rows)('$way, hidden output $hidden, a plain reply: never more than staying costs', async ({ hidden, way }) => {
     const body = writePlain(kind, REPLY);
     const sent = { isStream: false, pieces: [body.slice(0, body.length >> 1), body.slice(body.length >> 1)] };
-    const stays = await billOf(kind, hidden, sent, 2);
-    expect(stays).toEqual(countOf(kind, REPLY));
+    const stays = await billReply(kind, hidden, sent, 2);
+    expect(stays).toEqual(countUsage(kind, REPLY));
     for (let count = 0; count <= 2; count++) {
-      const left = await billOf(kind, hidden, sent, count, way);
-      expect({ count, left, isDearer: costOf(left, PRICE) > costOf(stays, PRICE) }).toEqual({ count, left, isDearer: false });
+      const left = await billReply(kind, hidden, sent, count, way);
+      expect({ count, left, isDearer: computeCost(left, PRICE) > computeCost(stays, PRICE) }).toEqual({ count, left, isDearer: false });
     }
   });
 });
@@ -153,7 +153,7 @@ test.each(UPSTREAM_KINDS)(
   async (kind) => {
     const pieces = writeEvents(kind, { ...REPLY, pieces: [] });
     for (let count = 0; count < pieces.length; count++) {
-      const left = await billOf(kind, false, { isStream: true, pieces }, count, 'the gateway is lost');
+      const left = await billReply(kind, false, { isStream: true, pieces }, count, 'the gateway is lost');
       expect({ count, left }).toEqual({ count, left: NO_USAGE });
     }
   },
@@ -168,6 +168,6 @@ function countedAt(pieces: readonly string[]): number {
   );
 }
 
-function countOf(kind: (typeof UPSTREAM_KINDS)[number], { usage }: VendorReply): Usage {
+function countUsage(kind: (typeof UPSTREAM_KINDS)[number], { usage }: VendorReply): Usage {
   return usage === 'thinking in the total' && kind === 'anthropic-messages' ? { ...VENDORS_COUNT, reasoningTokens: 0 } : VENDORS_COUNT;
 }

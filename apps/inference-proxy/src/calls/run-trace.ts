@@ -1,12 +1,12 @@
 import type { GenerateRequest } from '#contracts/inference.js';
 import type { FinishReason } from '#inference/stream-event.js';
 import type { CallContext } from '#messaging/messaging.js';
-import { ownTraceId, traceIdOf, unsampledContext } from '#tracing/trace-context.js';
+import { ownTraceId, readTraceId, unsampledContext } from '#tracing/trace-context.js';
 import type { Span, Tracer } from '#tracing/tracer.js';
 import type { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { RunFields } from '../leases/run-fields.js';
 import type { CallEnd } from '../metrics/route-metrics.js';
-import { providerOf } from '../metrics/route-metrics.js';
+import { providerName } from '../metrics/route-metrics.js';
 import type { RouteCall } from '../routing/route-state.js';
 
 /** Longest name of a reply or of its model; a longer text of an upstream is none. */
@@ -39,7 +39,7 @@ export class RunTrace {
       parent: trace ?? unsampledContext(ticket.requestId, ticket.holdId),
       attributes: { 'tollgate.request_id': ticket.requestId, 'tollgate.hold_id': ticket.holdId, 'gen_ai.request.model': request.model },
     });
-    const traceId = this.span?.traceId ?? (trace === undefined ? ownTraceId(ticket.requestId) : traceIdOf(trace));
+    const traceId = this.span?.traceId ?? (trace === undefined ? ownTraceId(ticket.requestId) : readTraceId(trace));
     this.fields = { requestId: ticket.requestId, traceId, keyId: ticket.keyId, holdId: ticket.holdId };
   }
 
@@ -57,7 +57,7 @@ export class RunTrace {
     this.circuit = route.breaker.state;
     this.attempt = span.startChild(`chat ${model}`, 'client', {
       'gen_ai.operation.name': 'chat',
-      'gen_ai.provider.name': providerOf(client.upstream),
+      'gen_ai.provider.name': providerName(client.upstream),
       'gen_ai.request.model': model,
       'gen_ai.request.stream': call.isStream,
       'gen_ai.request.max_tokens': this.job.ticket.outputTokensMax,
@@ -76,7 +76,7 @@ export class RunTrace {
   /** Records the names that the upstream gives to the reply and its model, from the first object that has either. */
   private nameReply(reply: Record<string, unknown>): void {
     if (this.isReplyNamed) return;
-    const [id, model] = [nameOf(reply.id), nameOf(reply.model)];
+    const [id, model] = [readName(reply.id), readName(reply.model)];
     this.isReplyNamed = id !== undefined || model !== undefined;
     if (this.isReplyNamed) this.attempt?.set({ 'gen_ai.response.id': id, 'gen_ai.response.model': model });
   }
@@ -120,6 +120,6 @@ export class RunTrace {
   }
 }
 
-function nameOf(value: unknown): string | undefined {
+function readName(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' && value.length <= NAME_LENGTH_MAX ? value : undefined;
 }

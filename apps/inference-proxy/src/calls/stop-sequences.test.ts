@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { growthOf, LINEAR_GROWTH_MAX } from '#testing/growth.js';
+import { LINEAR_GROWTH_MAX, measureGrowth } from '#testing/growth.js';
 import { StopSequences } from './stop-sequences.js';
 
 /** Returns the text that comes out of the pieces; `met`: a sequence was found. */
@@ -55,7 +55,7 @@ test('flushed text is not continued', () => {
 });
 
 test('a text that repeatedly almost matches costs no more than any other [fault-work]', async () => {
-  const growth = await growthOf((length) => {
+  const growth = await measureGrowth((length) => {
     const sequence = `${'='.repeat(length)}x`;
     const text = `${'='.repeat(length / 2)}b`;
     run([sequence], [...cut(text, 64), ...cut(text, 1), text]);

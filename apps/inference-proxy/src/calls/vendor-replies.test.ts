@@ -1,10 +1,10 @@
 import { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import type { StreamEvent } from '#inference/stream-event.js';
-import { costOf, holdFor, limitPrompt, type Price } from '#money/price.js';
+import { computeCost, holdFor, limitPrompt, type Price } from '#money/price.js';
 import { chunked, type Fault, FaultServer, LAST_CHUNK, replyHead, send } from '#testing/fault-server.js';
 import { testCases } from '#testing/long-run.js';
 import { PATIENT, TestCalls, upstreamAt } from '../../test/upstream-calls.js';
-import { foldOf } from '../../test/upstream-writer.js';
+import { foldEvents } from '../../test/upstream-writer.js';
 import { CAPS, type Delivery, type ExpectedEnd, expectedEnd, type VendorReply, vendorReplies } from '../../test/vendor-replies.js';
 import { writeEvents, writePlain } from '../../test/vendor-reply-writers.js';
 
@@ -46,8 +46,8 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
       server.behave(deliver(body, delivery, isOpen ? [] : cuts));
       const events = await (isOpen ? brisk : patient).collect({ ...CAPS, request: { stream } });
       const expected = expectedEnd(kind, reply, delivery);
-      expect(endOf(events)).toEqual(shownEnd(expected));
-      if (!('failed' in expected)) expect(contentOf(events)).toEqual(madeOf(reply));
+      expect(readEnd(events)).toEqual(shownEnd(expected));
+      if (!('failed' in expected)) expect(readContent(events)).toEqual(collectPieces(reply));
       for (const event of events) if (event.type === 'usage-report') expectWithinHold(event.usage);
     },
   );
@@ -58,7 +58,7 @@ function deliver(body: string, { isStream, end }: Delivery, cuts: readonly numbe
     const head = replyHead(isStream ? {} : { 'content-type': 'application/json' });
     const bytes = Buffer.from(body);
     const points = [...new Set(cuts.map((cut) => cut % bytes.length))].filter((point) => point > 0).sort((a, b) => a - b);
-    const packets = [...points, bytes.length].map((to, n) => chunkOf(bytes.subarray(points[n - 1] ?? 0, to)));
+    const packets = [...points, bytes.length].map((to, n) => makeChunk(bytes.subarray(points[n - 1] ?? 0, to)));
     packets[0] = Buffer.concat([Buffer.from(head), packets[0] as Buffer]);
     if (end === 'closes') packets.push(Buffer.concat([packets.pop() as Buffer, Buffer.from(LAST_CHUNK)]));
     for (const packet of packets) {
@@ -73,11 +73,11 @@ function deliver(body: string, { isStream, end }: Delivery, cuts: readonly numbe
 }
 
 /** Like `chunked`, for bytes that may end inside a character. */
-function chunkOf(bytes: Buffer): Buffer {
+function makeChunk(bytes: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
 }
 
-function endOf(events: readonly StreamEvent[]) {
+function readEnd(events: readonly StreamEvent[]) {
   const last = events.at(-1);
   if (last?.type !== 'completion-finish') return { failed: true };
   return { reason: last.reason, usage: events.flatMap((event) => (event.type === 'usage-report' ? [event.usage] : [])) };
@@ -87,19 +87,19 @@ function shownEnd(expected: ExpectedEnd) {
   return 'failed' in expected ? expected : { reason: expected.reason, usage: [expected.usage] };
 }
 
-function contentOf(events: readonly StreamEvent[]) {
-  const { text, reasoning, calls } = foldOf(events);
+function readContent(events: readonly StreamEvent[]) {
+  const { text, reasoning, calls } = foldEvents(events);
   return { text, reasoning, calls: calls.map((call) => call.text) };
 }
 
-function madeOf({ pieces }: VendorReply) {
+function collectPieces({ pieces }: VendorReply) {
   const texts = (type: string): string[] => pieces.flatMap((piece) => (piece.type === type ? [piece.text] : []));
   return { text: texts('text').join(''), reasoning: texts('thinking').join(''), calls: texts('call') };
 }
 
 /** Bills as billing does. */
-function expectWithinHold(usage: Parameters<typeof costOf>[0]): void {
+function expectWithinHold(usage: Parameters<typeof computeCost>[0]): void {
   const hold = holdFor({ promptTokensMax: PROMPT_TOKENS_MAX, outputTokensMax: CAPS.outputTokensMax }, PRICE);
   expect(usage.outputTokens).toBeLessThanOrEqual(CAPS.outputTokensMax);
-  expect(costOf(limitPrompt(usage, hold, PRICE), PRICE)).toBeLessThanOrEqual(hold);
+  expect(computeCost(limitPrompt(usage, hold, PRICE), PRICE)).toBeLessThanOrEqual(hold);
 }

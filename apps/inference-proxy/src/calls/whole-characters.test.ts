@@ -58,8 +58,8 @@ test('every delta is well-formed and never empty, and whole characters stay unch
       const sent = joined(...batches);
       expect(sent).toEqual(joined(events));
       for (const event of sent) if ('text' in event) expect([event.text.isWellFormed(), event.text !== '']).toEqual([true, true]);
-      const lengthOf = (all: StreamEvent[]) => all.reduce((length, event) => length + ('text' in event ? event.text.length : 0), 0);
-      expect(lengthOf(sent)).toBe(lengthOf(events));
+      const sumLengths = (all: StreamEvent[]) => all.reduce((length, event) => length + ('text' in event ? event.text.length : 0), 0);
+      expect(sumLengths(sent)).toBe(sumLengths(events));
       if (events.every((event) => !('text' in event) || event.text.isWellFormed())) expect(sent).toEqual(events);
     }),
     { numRuns: 500 },

@@ -47,7 +47,7 @@ function isWhole(event: StreamEvent): boolean {
 
 /** True when the event continues the text that `waiting` is part of. Calls may interleave. */
 function continues(waiting: Delta, event: StreamEvent): boolean {
-  return waiting.type === event.type && indexOf(waiting) === indexOf(event);
+  return waiting.type === event.type && readIndex(waiting) === readIndex(event);
 }
 
 /** True when the text of `waiting` cannot continue: text continues at once, a call until its end. */
@@ -56,7 +56,7 @@ function isOver(waiting: Delta, event: StreamEvent): boolean {
   return event.type === 'tool-call-end' && event.index === waiting.index;
 }
 
-function indexOf(event: StreamEvent): number | undefined {
+function readIndex(event: StreamEvent): number | undefined {
   return 'index' in event ? event.index : undefined;
 }
 

@@ -3,7 +3,7 @@ import { explainClose, explainNoHttp, explainTls, type Peer } from './connection
 const PEER: Peer = { host: 'model.example:8443', hostname: 'model.example', protocol: 'https:', tls: null };
 const OWN = { caFile: 'ca.pem', certFile: 'client.pem', keyFile: 'client.key' };
 
-function errorOf(code: string, more: object = {}): Error {
+function makeError(code: string, more: object = {}): Error {
   return Object.assign(new Error('try running Node.js with --use-system-ca'), { code, ...more });
 }
 
@@ -44,7 +44,7 @@ test.each<[code: string, tls: Peer['tls'], words: string]>([
   ['ERR_SSL_WRONG_VERSION_NUMBER', null, 'TLS handshake failed. Is the URL http://, not https://?'],
   ['EPROTO', null, 'TLS handshake failed. Is the URL http://, not https://?'],
 ])('%s says what to do', (code, tls, words) => {
-  const fault = explainTls(errorOf(code), { ...PEER, tls });
+  const fault = explainTls(makeError(code), { ...PEER, tls });
   expect({ message: fault?.message, isOperatorsFault: fault?.isOperatorsFault }).toEqual({
     message: `model.example:8443: ${words} (${code})`,
     isOperatorsFault: true,
@@ -59,14 +59,14 @@ test.each([
   [undefined, 'certificate names no host. It must name model.example'],
   [`DNS:${'x'.repeat(100)}`, `certificate is for ${'x'.repeat(80)}…, not for model.example. Is the host in baseUrl right?`],
 ])('a wrong name is reported with the names of the certificate: %s', (subjectaltname, words) => {
-  const fault = explainTls(errorOf('ERR_TLS_CERT_ALTNAME_INVALID', { cert: { subjectaltname } }), PEER);
+  const fault = explainTls(makeError('ERR_TLS_CERT_ALTNAME_INVALID', { cert: { subjectaltname } }), PEER);
   expect(fault?.message).toBe(`model.example:8443: ${words} (ERR_TLS_CERT_ALTNAME_INVALID)`);
 });
 
 test('other errors are not explained', () => {
-  expect(explainTls(errorOf('ECONNREFUSED'), PEER)).toBeUndefined();
+  expect(explainTls(makeError('ECONNREFUSED'), PEER)).toBeUndefined();
   expect(explainTls(new Error('no code'), PEER)).toBeUndefined();
-  expect(explainTls(errorOf('CERT_HAS_EXPIRED'), { ...PEER, protocol: 'http:' })).toBeUndefined();
+  expect(explainTls(makeError('CERT_HAS_EXPIRED'), { ...PEER, protocol: 'http:' })).toBeUndefined();
 });
 
 test('a connection closed without a reply', () => {

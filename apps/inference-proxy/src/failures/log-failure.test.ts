@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterEach(() => upstream.stop());
 
 /** Returns the log lines of one request, each with its level. */
-async function linesOf(setting: Setting): Promise<object[]> {
+async function readLines(setting: Setting): Promise<object[]> {
   const { job, dependencies, table } = startRequest(setting);
   const lines: object[] = [];
   const level = (name: string) => (fields: object, message: string) => void lines.push({ level: name, ...fields, message });
@@ -33,7 +33,7 @@ const CALL = {
 
 test('output that an upstream counts beyond its cap is logged with the upstream, and not billed', async () => {
   upstream.behave(answering(200, { ...(plainReply('Hello') as object), usage: { prompt_tokens: 12, completion_tokens: 100_000 } }));
-  expect(await linesOf({ upstreams: [upstream.definition()], request: { stream: false }, outputTokensMax: 40 })).toEqual([
+  expect(await readLines({ upstreams: [upstream.definition()], request: { stream: false }, outputTokensMax: 40 })).toEqual([
     {
       level: 'warn',
       ...CALL,
@@ -46,7 +46,7 @@ test('output that an upstream counts beyond its cap is logged with the upstream,
 
 test('a failed call is logged with both names of the model', async () => {
   upstream.behave(answering(500, { message: 'boom' }));
-  expect(await linesOf({ upstreams: [upstream.definition()] })).toEqual([
+  expect(await readLines({ upstreams: [upstream.definition()] })).toEqual([
     {
       level: 'warn',
       ...CALL,
@@ -72,13 +72,13 @@ test.each<[what: string, over: Partial<Upstream>, behaviour: Behaviour, message:
   ],
 ])('a failure that the operator can fix is an error, and says what to check: %s', async (_what, over, behaviour, message) => {
   upstream.behave(behaviour);
-  expect(await linesOf({ upstreams: [{ ...upstream.definition(), ...over }] })).toMatchObject([{ level: 'error', message }]);
+  expect(await readLines({ upstreams: [{ ...upstream.definition(), ...over }] })).toMatchObject([{ level: 'error', message }]);
 });
 
 test('a certificate fault says to check the certificates', async () => {
   const server = await FaultServer.start(undefined, { tls: new TestAuthority().issue('upstream', { hosts: ['127.0.0.1'] }) });
   const host = `127.0.0.1:${server.port}`;
-  const lines = await linesOf({ upstreams: [{ ...upstream.definition(), baseUrl: `https://${host}/v1` }] });
+  const lines = await readLines({ upstreams: [{ ...upstream.definition(), baseUrl: `https://${host}/v1` }] });
   await server.stop();
   const words = 'certificate is signed by an unknown authority. Name the authority in tls.caFile, or let the upstream send its whole chain';
   expect(lines).toEqual([
@@ -113,7 +113,7 @@ describe.each<[Upstream['kind'], event: (error: object) => string]>([
   ])('a prompt that the upstream repeats in %s is not logged', async (_where, behaviour, detail) => {
     upstream.behave(behaviour);
     const turns = [{ role: 'user' as const, parts: [{ type: 'text' as const, text: prompt }] }];
-    const lines = await linesOf({ upstreams: [upstream.definition({ kind })], request: { turns } });
+    const lines = await readLines({ upstreams: [upstream.definition({ kind })], request: { turns } });
     expect(lines).toEqual([expect.objectContaining({ ...CALL, detail })]);
     expect(JSON.stringify(lines)).not.toMatch(/neighbour|Higgs|debts/);
   });

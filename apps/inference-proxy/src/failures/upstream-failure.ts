@@ -96,7 +96,7 @@ export class UpstreamFailure extends Error {
     readonly code: UpstreamFailureCode,
     options: UpstreamFailureOptions = {},
   ) {
-    super(messageOf(kind, code, options.rejection), options.cause === undefined ? undefined : { cause: options.cause });
+    super(composeMessage(kind, code, options.rejection), options.cause === undefined ? undefined : { cause: options.cause });
     this.refusal = options.refusal;
     this.detail = printable(options.detail ?? describe(options.refusal) ?? kind);
     this.#upstreamText = options.upstreamText;
@@ -135,7 +135,7 @@ const KINDS = {
 export const FAILURE_KINDS = Object.keys(KINDS) as readonly FailureKind[];
 export const FAILURE_CODES = Object.keys(MESSAGES) as readonly UpstreamFailureCode[];
 
-function messageOf(kind: FailureKind, code: UpstreamFailureCode, rejection: string | undefined): string {
+function composeMessage(kind: FailureKind, code: UpstreamFailureCode, rejection: string | undefined): string {
   if (kind === 'empty') return NO_OUTPUT;
   return rejection ? `${MESSAGES[code].slice(0, -1)}: ${rejection}` : MESSAGES[code];
 }

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Upstream } from '#contracts/catalog.js';
 import type { RouteStatus } from '#contracts/route-status.js';
 import { BoundHistogram } from '#observability/bound-histogram.js';
-import { type CallHistograms, providerOf, RouteMetrics } from './route-metrics.js';
+import { type CallHistograms, providerName, RouteMetrics } from './route-metrics.js';
 
 /** Labels of a route. A series stays for as long as the process runs, so there are as many as the catalog has had routes. */
 const LABELS = ['upstream', 'model', 'upstream_model'] as const;
@@ -114,7 +114,7 @@ export class ProxyMetrics {
   }
 
   ofRoute(upstream: Pick<Upstream, 'id' | 'kind'>, model: string, upstreamModel: string): RouteMetrics {
-    const key = [upstream.id, providerOf(upstream), model, upstreamModel].join('\n');
+    const key = [upstream.id, providerName(upstream), model, upstreamModel].join('\n');
     const known = this.routes.get(key) ?? new RouteMetrics(upstream, model, upstreamModel, this.histograms);
     this.routes.set(key, known);
     return known;
@@ -134,10 +134,10 @@ export class ProxyMetrics {
   }
 
   /** Adds a counter with one more label than a route has. */
-  private countByRoute(name: string, help: string, label: string, countsOf: (route: RouteMetrics) => Iterable<[string, number]>): void {
-    const seriesOf = (route: RouteMetrics): Series[] =>
-      Array.from(countsOf(route), ([value, count]) => [{ ...route.labels, [label]: value }, count]);
-    this.scrape(Counter, name, help, [...LABELS, label], () => [...this.routes.values()].flatMap(seriesOf));
+  private countByRoute(name: string, help: string, label: string, listCounts: (route: RouteMetrics) => Iterable<[string, number]>): void {
+    const listSeries = (route: RouteMetrics): Series[] =>
+      Array.from(listCounts(route), ([value, count]) => [{ ...route.labels, [label]: value }, count]);
+    this.scrape(Counter, name, help, [...LABELS, label], () => [...this.routes.values()].flatMap(listSeries));
   }
 
   /** Adds a metric whose values are read at each scrape. */

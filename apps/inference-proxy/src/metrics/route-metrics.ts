@@ -40,7 +40,7 @@ const PROVIDERS = {
   'anthropic-messages': 'anthropic',
 } satisfies Record<Upstream['kind'], string>;
 
-export function providerOf({ kind }: Pick<Upstream, 'kind'>): string {
+export function providerName({ kind }: Pick<Upstream, 'kind'>): string {
   return PROVIDERS[kind];
 }
 
@@ -53,7 +53,7 @@ export class RouteMetrics {
   readonly errors = new Map<FailureKind, number>(FAILURE_KINDS.map((kind) => [kind, 0]));
   readonly oddities = new Map<string, number>(ODDITY_KINDS.map((kind) => [kind, 0]));
   readonly tokens = { prompt: 0, cached: 0, output: 0, reasoning: 0 };
-  private readonly durationOf: (errorType: string | undefined) => HistogramSeries;
+  private readonly findDuration: (errorType: string | undefined) => HistogramSeries;
   private readonly firstToken: HistogramSeries;
   private readonly perChunk: HistogramSeries;
   private readonly perToken: HistogramSeries;
@@ -62,9 +62,13 @@ export class RouteMetrics {
 
   constructor(upstream: Pick<Upstream, 'id' | 'kind'>, model: string, upstreamModel: string, histograms: CallHistograms) {
     this.labels = { upstream: upstream.id, model, upstream_model: upstreamModel };
-    const conventional = { gen_ai_operation_name: 'chat', gen_ai_provider_name: providerOf(upstream), gen_ai_request_model: upstreamModel };
+    const conventional = {
+      gen_ai_operation_name: 'chat',
+      gen_ai_provider_name: providerName(upstream),
+      gen_ai_request_model: upstreamModel,
+    };
     const genAi = { upstream: upstream.id, model, ...conventional };
-    this.durationOf = seriesByError(histograms.duration, genAi);
+    this.findDuration = seriesByError(histograms.duration, genAi);
     this.firstToken = histograms.firstToken.bind(genAi);
     this.perChunk = histograms.perChunk.bind(genAi);
     this.perToken = histograms.perToken.bind(genAi);
@@ -75,7 +79,7 @@ export class RouteMetrics {
   ended({ outcome, failure, isStream, durationMs, firstContentMs, laterChunks, usage, traceId }: EndedCall): void {
     this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1);
     if (failure !== undefined) this.errors.set(failure.kind, (this.errors.get(failure.kind) ?? 0) + 1);
-    this.durationOf(outcome === 'completed' ? undefined : (failure?.kind ?? outcome)).observe(durationMs / 1_000, traceId);
+    this.findDuration(outcome === 'completed' ? undefined : (failure?.kind ?? outcome)).observe(durationMs / 1_000, traceId);
     if (usage !== undefined) this.count(usage);
     if (!isStream || firstContentMs === undefined) return;
     this.firstToken.observe(firstContentMs / 1_000, traceId);

@@ -104,7 +104,7 @@ function candidateJob({ upstreamId, candidate, model, contextTokens }: Candidate
   assertConsistent(candidate);
   if (candidate.path !== undefined && renderPath(candidate.path, model) === undefined)
     throw new ServiceError('invalid_request', 'model would lead out of candidate.path', 'model');
-  return { upstream: upstreamOf(upstreamId, candidate), isInCatalog: false, models: [model], contextTokens };
+  return { upstream: toUpstream(upstreamId, candidate), isInCatalog: false, models: [model], contextTokens };
 }
 
 /** Applies the catalog's rules between fields. */
@@ -120,7 +120,7 @@ function assertConsistent({ baseUrl, apiKeyEnv, apiKeyFile, tls }: UpstreamCandi
 }
 
 /** Returns the upstream that a catalog entry with only these fields defines. */
-function upstreamOf(id: string, candidate: UpstreamCandidate): Upstream {
+function toUpstream(id: string, candidate: UpstreamCandidate): Upstream {
   const { apiKeyEnv, apiKeyFile, proxy, allowPrivateNetwork, tls, ...given } = candidate;
   return {
     ...given,

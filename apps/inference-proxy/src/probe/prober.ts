@@ -59,7 +59,7 @@ export class Prober {
   get headers(): Record<string, string> {
     const { adapter, upstream } = this.client;
     const { baseUrl, capabilities } = upstream;
-    const request = requestOf({ turns: 'x' }, this.model);
+    const request = toRequest({ turns: 'x' }, this.model);
     const size = { outputTokensMax: 16, promptTokensEstimate: 1 };
     const call = { request, model: this.model, baseUrl, ...size, accountId: '', stream: false, capabilities };
     return { ...(this.missingKey === undefined && this.client.headers()), ...adapter.renderRequest(call, this.apiKey).headers };
@@ -119,14 +119,14 @@ export class Prober {
   }
 
   private call(probe: ProbeRequest, seen: Observation, signal: AbortSignal): ReturnType<typeof callUpstream> {
-    const request = requestOf(probe, this.model);
+    const request = toRequest(probe, this.model);
     const outputTokensMax = probe.outputTokensMax ?? OUTPUT_TOKENS_DEFAULT;
     const promptTokensEstimate = estimateBilledPromptTokens(measurePrompt(request), TOKENS_PER_IMAGE);
     const upstream = { ...this.upstream, capabilities: { ...this.capabilities, ...probe.capabilities } };
     const client = { ...this.client, upstream, adapter: observeAdapter(this.client.adapter, seen) };
     const ticket = { holdId: '', accountId: '', requestId: 'probe', outputTokensMax, promptTokensEstimate, leaseMs: 1 };
     const meter = new UsageMeter({ promptTokensEstimate, outputTokensMax });
-    const path = this.client.pathOf(this.model);
+    const path = this.client.findPath(this.model);
     return callUpstream({ client, model: this.model, path }, { request, ticket }, meter, this.apiKey, signal);
   }
 
@@ -142,7 +142,7 @@ export class Prober {
     const { kind, code, detail, refusal, upstreamText, retryAfterSeconds, cause } = error;
     const connectionFault = cause instanceof ConnectionFault ? cause.message : undefined;
     const text = shortened(refusal === undefined ? detail : upstreamText || (refusal.upstreamCode ?? ''));
-    return { kind, code, status, errorCode: errorCodeOf(cause), connectionFault, text, retryAfterSeconds };
+    return { kind, code, status, errorCode: readErrorCode(cause), connectionFault, text, retryAfterSeconds };
   }
 
   private get apiKey(): string | undefined {
@@ -197,7 +197,7 @@ class ReplyReader {
   }
 }
 
-function requestOf(probe: ProbeRequest, model: string): InferenceRequest {
+function toRequest(probe: ProbeRequest, model: string): InferenceRequest {
   const { turns, tools = [], toolChoice, output, stop, temperature, topP, hints, stream } = probe;
   return {
     model,
@@ -226,10 +226,10 @@ function shortened(text: string): string {
 }
 
 /** Returns the system's error code of an error or its cause. Of several addresses that failed together, the first counts. */
-function errorCodeOf(error: unknown): string | undefined {
+function readErrorCode(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   const { name, code, cause, errors } = error as { name?: unknown; code?: unknown; cause?: unknown; errors?: unknown };
   if (name === 'HTTPParserError') return 'HPE';
   if (typeof code === 'string') return code;
-  return Array.isArray(errors) ? errorCodeOf(errors[0]) : errorCodeOf(cause);
+  return Array.isArray(errors) ? readErrorCode(errors[0]) : readErrorCode(cause);
 }

@@ -38,10 +38,10 @@ export async function* runProbe(job: ProbeJob, signal: AbortSignal): AsyncGenera
   yield [{ type: 'test-start', upstreamId: upstream.id, kind: upstream.kind, model, isInCatalog }];
   try {
     const servesText = yield* reach(prober, notes, signal);
-    notes.context = contextOf(job, notes, model);
+    notes.context = readContext(job, notes, model);
     for (const check of servesText ? checksFor(upstream.kind) : []) yield [await perform(check, prober, notes, deadline)];
     for (const other of servesText ? others : []) yield [await askOther(prober, other)];
-    yield [endOf(job, prober, notes, servesText)];
+    yield [describeEnd(job, prober, notes, servesText)];
   } finally {
     await prober.close();
   }
@@ -163,13 +163,13 @@ function checkEnd(
 }
 
 /** Returns the context size that the operator gave, or else the one the upstream lists. */
-function contextOf({ contextTokens }: ProbeJob, { listed }: Notes, model: string): Notes['context'] {
+function readContext({ contextTokens }: ProbeJob, { listed }: Notes, model: string): Notes['context'] {
   if (contextTokens !== undefined) return { tokens: contextTokens, isFromOperator: true };
   const tokens = listed?.find(({ id }) => id === model)?.contextTokens;
   return tokens === undefined ? undefined : { tokens, isFromOperator: false };
 }
 
-function endOf({ upstream }: ProbeJob, prober: Prober, notes: Notes, servesText: boolean): UpstreamProbeEnd {
+function describeEnd({ upstream }: ProbeJob, prober: Prober, notes: Notes, servesText: boolean): UpstreamProbeEnd {
   const { capabilities, tally } = prober;
   return {
     type: 'test-end',

@@ -1,11 +1,11 @@
 import { chooseRoute, type RouteView } from './choose-route.js';
-import { hashOf } from './prompt-prefix.js';
+import { hashText } from './prompt-prefix.js';
 
 let names = 0;
 
 function route(over: Partial<RouteView> = {}): RouteView {
   return {
-    hash: hashOf(`route-${names++}`),
+    hash: hashText(`route-${names++}`),
     priority: 0,
     weight: 1,
     inFlight: 0,
@@ -26,7 +26,7 @@ function choose(routes: RouteView[], key = 7, random = 0): RouteView | 'full' | 
 function shares(routes: RouteView[]): number[] {
   const counts = routes.map(() => 0);
   for (let conversation = 0; conversation < 4_000; conversation++) {
-    const at = routes.indexOf(choose(routes, hashOf(`${conversation}`), (conversation % 97) / 97) as RouteView);
+    const at = routes.indexOf(choose(routes, hashText(`${conversation}`), (conversation % 97) / 97) as RouteView);
     counts[at] = (counts[at] ?? 0) + 1;
   }
   return counts.map((count) => Math.round(count / 40));

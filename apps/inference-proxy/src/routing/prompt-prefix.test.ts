@@ -1,37 +1,37 @@
 import type { SystemTurn, Turn, UserTurn } from '#inference/turn.js';
-import { affinity, hashOf, prefixKey } from './prompt-prefix.js';
+import { affinity, hashText, prefixKey } from './prompt-prefix.js';
 
 const system = (text: string): SystemTurn => ({ role: 'system', parts: [{ type: 'text', text }] });
 const user = (text: string): UserTurn => ({ role: 'user', parts: [{ type: 'text', text }] });
 const assistant = (text: string): Turn => ({ role: 'assistant', parts: [{ type: 'text', text }] });
-const keyOf = (...turns: Turn[]): number => prefixKey({ model: 'm', turns });
+const computeKey = (...turns: Turn[]): number => prefixKey({ model: 'm', turns });
 
 test('every request of a conversation has the same key', () => {
   const opening = [system('Be brief.'), user('Hello')];
-  expect(keyOf(...opening, assistant('Hi'), user('More'))).toBe(keyOf(...opening));
+  expect(computeKey(...opening, assistant('Hi'), user('More'))).toBe(computeKey(...opening));
 });
 
 test.each<[string, number]>([
   ['another model', prefixKey({ model: 'n', turns: [system('Be brief.'), user('Hello')] })],
-  ['another system prompt', keyOf(system('Be long.'), user('Hello'))],
-  ['another first word', keyOf(system('Be brief.'), user('Goodbye'))],
-  ['a text cut elsewhere', keyOf(system('Be brief.H'), user('ello'))],
-  ['another role', keyOf(user('Be brief.'), user('Hello'))],
+  ['another system prompt', computeKey(system('Be long.'), user('Hello'))],
+  ['another first word', computeKey(system('Be brief.'), user('Goodbye'))],
+  ['a text cut elsewhere', computeKey(system('Be brief.H'), user('ello'))],
+  ['another role', computeKey(user('Be brief.'), user('Hello'))],
 ])('%s has another', (_, key) => {
-  expect(key).not.toBe(keyOf(system('Be brief.'), user('Hello')));
+  expect(key).not.toBe(computeKey(system('Be brief.'), user('Hello')));
 });
 
 test('what is looked at is bounded, and a long system prompt does not hide the conversation', () => {
   const long = 'x'.repeat(1_024);
-  expect(keyOf(system(`${long}a`), user('Hello'))).toBe(keyOf(system(`${long}b`), user('Hello')));
-  expect(keyOf(system(`${long}a`), user('Hello'))).not.toBe(keyOf(system(`${long}a`), user('Goodbye')));
+  expect(computeKey(system(`${long}a`), user('Hello'))).toBe(computeKey(system(`${long}b`), user('Hello')));
+  expect(computeKey(system(`${long}a`), user('Hello'))).not.toBe(computeKey(system(`${long}a`), user('Goodbye')));
 });
 
 /** Returns the route that each of 10,000 conversations prefers. */
 function preferences(routes: Record<string, number>): string[] {
   return Array.from({ length: 10_000 }, (_, index) => {
-    const key = keyOf(user(`Question ${index}`));
-    const liking = Object.entries(routes).map(([name, weight]) => ({ name, liking: affinity(key, hashOf(name), weight) }));
+    const key = computeKey(user(`Question ${index}`));
+    const liking = Object.entries(routes).map(([name, weight]) => ({ name, liking: affinity(key, hashText(name), weight) }));
     return liking.reduce((best, other) => (other.liking > best.liking ? other : best)).name;
   });
 }

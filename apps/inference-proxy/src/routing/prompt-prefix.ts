@@ -28,7 +28,7 @@ export function affinity(key: number, routeHash: number, weight: number): number
 }
 
 /** Returns the hash of a route's name, for `affinity`. */
-export function hashOf(text: string): number {
+export function hashText(text: string): number {
   return finish(mixText(OFFSET, text));
 }
 
@@ -38,14 +38,14 @@ function mixTurn(hash: number, turn: Turn): number {
   let left = LENGTH_MAX;
   for (const part of turn.parts) {
     if (left <= 0) break;
-    const text = textOf(part);
+    const text = partText(part);
     mixed = mixText(mixed, text, left);
     left -= text.length;
   }
   return mixed;
 }
 
-function textOf(part: TextPart | { type: 'image'; base64: string }): string {
+function partText(part: TextPart | { type: 'image'; base64: string }): string {
   return part.type === 'text' ? part.text : part.base64;
 }
 

@@ -1,5 +1,5 @@
 import type { RouteOverShare } from '#contracts/proxy-replicas.js';
-import { hashOf } from './prompt-prefix.js';
+import { hashText } from './prompt-prefix.js';
 
 /** The live replicas as one of them sees them. */
 export interface Division {
@@ -35,9 +35,9 @@ export class RouteShares {
     }
   }
 
-  shareOf(key: string, limit: number): number {
+  findShare(key: string, limit: number): number {
     if (this.count <= 1) return this.count * limit;
-    const position = (this.index + hashOf(key)) % this.count;
+    const position = (this.index + hashText(key)) % this.count;
     return Math.max(0, Math.ceil((limit - position) / this.count));
   }
 
@@ -45,8 +45,8 @@ export class RouteShares {
    * Returns the calls that this replica may have: its share, less the calls of others beyond theirs. Every replica leaves the whole excess
    * free, so that replicas that have not heard the same yet still stay within the limit.
    */
-  placesOf(key: string, limit: number): number {
-    return Math.max(0, this.shareOf(key, limit) - (this.overShare.get(key) ?? 0));
+  countPlaces(key: string, limit: number): number {
+    return Math.max(0, this.findShare(key, limit) - (this.overShare.get(key) ?? 0));
   }
 }
 

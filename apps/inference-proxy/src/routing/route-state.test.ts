@@ -169,12 +169,16 @@ test('a retry does not probe, and calls an open circuit only in panic mode', () 
 });
 
 describe('Retry-After', () => {
-  const TOLD = { retryAfterSeconds: 17 };
+  const RETRY_AFTER = { retryAfterSeconds: 17 };
 
   test('keeps every call away, and the next one is an ordinary call [U-23]', () => {
-    const told = story().fails(1, 'refused', 'model_capacity', TOLD);
-    expect([told.view(), told.route.cooldownMs(told.now), told.route.isAtCapacity(told.now)]).toEqual([undefined, 17_000, true]);
-    expect([told.route.circuitState(told.now), told.after(17_000).circuit, told.route.isAtCapacity(told.now)]).toEqual([
+    const limited = story().fails(1, 'refused', 'model_capacity', RETRY_AFTER);
+    expect([limited.view(), limited.route.cooldownMs(limited.now), limited.route.isAtCapacity(limited.now)]).toEqual([
+      undefined,
+      17_000,
+      true,
+    ]);
+    expect([limited.route.circuitState(limited.now), limited.after(17_000).circuit, limited.route.isAtCapacity(limited.now)]).toEqual([
       'open',
       'closed',
       false,
@@ -182,11 +186,11 @@ describe('Retry-After', () => {
   });
 
   test('is honoured up to retryAfterMaxMs, and never shortened by another call', () => {
-    const told = story()
+    const limited = story()
       .fails(1, 'refused', 'model_unavailable', { retryAfterSeconds: 3_600 })
-      .fails(1, 'refused', 'model_unavailable', TOLD);
-    expect([told.route.cooldownMs(told.now), told.route.isAtCapacity(told.now)]).toEqual([60_000, false]);
-    expect(told.retryAfters).toEqual([60_000]);
+      .fails(1, 'refused', 'model_unavailable', RETRY_AFTER);
+    expect([limited.route.cooldownMs(limited.now), limited.route.isAtCapacity(limited.now)]).toEqual([60_000, false]);
+    expect(limited.retryAfters).toEqual([60_000]);
   });
 });
 

@@ -15,7 +15,7 @@ import {
 } from './breaker.js';
 import type { RouteView } from './choose-route.js';
 import { PeakLatency } from './peak-latency.js';
-import { hashOf } from './prompt-prefix.js';
+import { hashText } from './prompt-prefix.js';
 import { RouteStatistics } from './route-statistics.js';
 import type { UpstreamClient } from './upstream-client.js';
 import type { UpstreamState } from './upstream-state.js';
@@ -39,7 +39,7 @@ export class RouteState {
   client: UpstreamClient;
   /** Capabilities for the next call: those of the upstream, except what the route says. */
   capabilities: UpstreamCapabilities;
-  /** See `UpstreamClient.pathOf`. */
+  /** See `UpstreamClient.findPath`. */
   path: string | null | undefined;
   breaker: Breaker = NEW_BREAKER;
   readonly statistics = new RouteStatistics();
@@ -58,12 +58,12 @@ export class RouteState {
     private readonly options: RouteOptions,
     private readonly observer: RouteObserver,
     /** Returns this replica's places of a limit of all replicas. */
-    private readonly placesOf: (limit: number) => number = (limit) => limit,
+    private readonly countPlaces: (limit: number) => number = (limit) => limit,
   ) {
     this.client = upstream.client;
-    this.capabilities = capabilitiesOf(upstream.client, definition);
-    this.path = upstream.client.pathOf(definition.model);
-    this.hash = hashOf(`${definition.upstream}\n${definition.model}`);
+    this.capabilities = mergeCapabilities(upstream.client, definition);
+    this.path = upstream.client.findPath(definition.model);
+    this.hash = hashText(`${definition.upstream}\n${definition.model}`);
   }
 
   get inFlight(): number {
@@ -78,7 +78,7 @@ export class RouteState {
   /** Calls that this replica may have: its share of the route's `concurrencyMax`. Null: no limit. */
   get concurrencyMax(): number | null {
     const { concurrencyMax } = this.definition;
-    return concurrencyMax == null ? null : this.placesOf(concurrencyMax);
+    return concurrencyMax == null ? null : this.countPlaces(concurrencyMax);
   }
 
   /**
@@ -89,8 +89,8 @@ export class RouteState {
     const { client } = this.upstream;
     const isSame = client.isSameServer(this.client);
     this.client = client;
-    this.capabilities = capabilitiesOf(client, definition);
-    this.path = client.pathOf(definition.model);
+    this.capabilities = mergeCapabilities(client, definition);
+    this.path = client.findPath(definition.model);
     this.definition = definition;
     this.metrics = metrics;
     if (isSame) return false;
@@ -225,7 +225,7 @@ export class RouteState {
   }
 }
 
-function capabilitiesOf({ upstream }: UpstreamClient, { capabilities }: Route): UpstreamCapabilities {
+function mergeCapabilities({ upstream }: UpstreamClient, { capabilities }: Route): UpstreamCapabilities {
   return capabilities ? { ...upstream.capabilities, ...capabilities } : upstream.capabilities;
 }
 

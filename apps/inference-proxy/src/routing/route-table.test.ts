@@ -269,10 +269,10 @@ describe('a health check', () => {
     const server = await TestUpstream.start(answering(503, ''));
     cleanUps.push(() => server.stop());
     const { table, apply, take, logged } = setUp();
-    const entryOf = (over: Entry = {}): Record<string, Entry> => ({ a: { ...server.definition({ id: 'a' }), healthCheck, ...over } });
-    apply(entryOf());
+    const makeEntry = (over: Entry = {}): Record<string, Entry> => ({ a: { ...server.definition({ id: 'a' }), healthCheck, ...over } });
+    apply(makeEntry());
     await until(() => !isHealthy(table));
-    return { server, table, apply, take, logged, entryOf };
+    return { server, table, apply, take, logged, makeEntry };
   };
   const isHealthy = (table: RouteTable) => status(table)?.isHealthy;
 
@@ -287,9 +287,9 @@ describe('a health check', () => {
   });
 
   test('that fails keeps calls on another route, and is ignored where there is none', async () => {
-    const { take, apply, entryOf } = await startUnhealthy();
+    const { take, apply, makeEntry } = await startUnhealthy();
     expect(take().client.upstream.id).toBe('a');
-    apply({ ...entryOf(), b: {} });
+    apply({ ...makeEntry(), b: {} });
     for (let call = 0; call < 5; call++) expect(take().client.upstream.id).toBe('b');
   });
 
@@ -306,8 +306,8 @@ describe('a health check', () => {
     ['has another path', () => ({ healthCheck: { path: '/right', intervalMs: 60_000 } })],
     ['has another address', ({ port }) => ({ baseUrl: `http://localhost:${port}/v1` })],
   ])('begins anew when it %s', async (_what, edit) => {
-    const { server, table, apply, entryOf } = await startUnhealthy();
-    apply(entryOf(edit(server)));
+    const { server, table, apply, makeEntry } = await startUnhealthy();
+    apply(makeEntry(edit(server)));
     expect(isHealthy(table)).toBe(true);
   });
 });

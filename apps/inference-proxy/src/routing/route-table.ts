@@ -120,7 +120,7 @@ export class RouteTable {
   overShare(): RouteOverShare[] {
     return [...this.models.values()].flatMap(({ id, routes }) =>
       routes.flatMap(({ inFlight, definition: { upstream, model: upstreamModel, concurrencyMax } }) => {
-        const share = concurrencyMax == null ? inFlight : this.shares.shareOf(routeKey(id, upstream, upstreamModel), concurrencyMax);
+        const share = concurrencyMax == null ? inFlight : this.shares.findShare(routeKey(id, upstream, upstreamModel), concurrencyMax);
         return inFlight > share ? [{ model: id, upstream, upstreamModel, calls: inFlight - share }] : [];
       }),
     );
@@ -176,8 +176,8 @@ export class RouteTable {
   }
 
   private newRoute(key: string, model: string, upstream: UpstreamState, route: Route, metrics: RouteMetrics): RouteState {
-    const placesOf = (limit: number): number => this.shares.placesOf(key, limit);
-    return new RouteState(upstream, route, metrics, this.options, this.observer(model), placesOf);
+    const countPlaces = (limit: number): number => this.shares.countPlaces(key, limit);
+    return new RouteState(upstream, route, metrics, this.options, this.observer(model), countPlaces);
   }
 
   private observer(model: string): RouteObserver {

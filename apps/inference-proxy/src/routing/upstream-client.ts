@@ -36,13 +36,13 @@ export class UpstreamClient {
     this.basePath = url.pathname.replace(/\/*$/, '/');
     this.query = renderQuery(upstream.query);
     this.headers = headerReader(upstream);
-    const takesOver = before !== undefined && !before.isClosed && socketsOf(before.upstream) === socketsOf(upstream);
+    const takesOver = before !== undefined && !before.isClosed && describeSockets(before.upstream) === describeSockets(upstream);
     this.pool = takesOver ? before.pool : createUpstreamPool(upstream);
-    this.addressError = addressErrorOf(url.hostname, upstream.allowPrivateNetwork);
+    this.addressError = checkAddress(url.hostname, upstream.allowPrivateNetwork);
   }
 
   /** Returns the path of calls for one model; null when its name would lead out of it, and undefined for that of the dialect. */
-  pathOf(model: string): string | null | undefined {
+  findPath(model: string): string | null | undefined {
     const { path } = this.upstream;
     if (path == null) return undefined;
     const rendered = renderPath(path, model);
@@ -51,7 +51,7 @@ export class UpstreamClient {
 
   /** True when both lead to the same server by the same key, so that what calls have shown about one holds for the other. */
   isSameServer({ upstream }: UpstreamClient): boolean {
-    return serverOf(this.upstream) === serverOf(upstream);
+    return describeServer(this.upstream) === describeServer(upstream);
   }
 
   /** Lets running calls finish and takes no new ones. */
@@ -63,18 +63,18 @@ export class UpstreamClient {
 }
 
 /** Everything that decides what `createUpstreamPool` opens. */
-function socketsOf(upstream: Upstream): string {
+function describeSockets(upstream: Upstream): string {
   const { baseUrl, connectionsMax, allowPrivateNetwork, timeouts, tls, proxy } = upstream;
   const way = proxy == null ? null : [proxy, sendsSecrets(upstream)];
   return JSON.stringify([new URL(baseUrl).origin, connectionsMax, allowPrivateNetwork, timeouts.connectMs, tls ?? null, way]);
 }
 
-function serverOf({ kind, baseUrl, allowPrivateNetwork, apiKeyEnv, apiKeyFile, tls, proxy, path, query, headers }: Upstream): string {
+function describeServer({ kind, baseUrl, allowPrivateNetwork, apiKeyEnv, apiKeyFile, tls, proxy, path, query, headers }: Upstream): string {
   const place = [kind, baseUrl, allowPrivateNetwork, path ?? null, query ?? null];
   return JSON.stringify([...place, apiKeyEnv, apiKeyFile ?? null, headers ?? null, tls ?? null, proxy ?? null]);
 }
 
-function addressErrorOf(hostname: string, allowPrivateNetwork: boolean): AddressRefusedError | undefined {
+function checkAddress(hostname: string, allowPrivateNetwork: boolean): AddressRefusedError | undefined {
   try {
     assertHostAllowed(hostname, allowPrivateNetwork);
     return undefined;

@@ -31,28 +31,28 @@ function put(name: string, text: string): string {
 
 const BASE_URL = 'https://api.example.com/v1';
 
-function keyOf(upstream: Partial<Upstream>): string | undefined {
+function readKey(upstream: Partial<Upstream>): string | undefined {
   return readApiKey({ apiKeyEnv: null, baseUrl: BASE_URL, ...upstream });
 }
 
-function refusalOf(upstream: Partial<Upstream>): string | undefined {
+function readRefusal(upstream: Partial<Upstream>): string | undefined {
   return whyNoKey({ apiKeyEnv: null, baseUrl: BASE_URL, ...upstream });
 }
 
 test('in a file it is read from the folder of secrets, and again when it is replaced', () => {
   const apiKeyFile = put('key', 'sk-one\n');
   put('key.hosts', 'api.example.com\n');
-  expect(keyOf({ apiKeyFile })).toBe('sk-one');
+  expect(readKey({ apiKeyFile })).toBe('sk-one');
   put('key', 'sk-another\n');
   performance.now = () => clock.call(performance) + 1_100;
-  expect(keyOf({ apiKeyFile })).toBe('sk-another');
+  expect(readKey({ apiKeyFile })).toBe('sk-another');
 });
 
 test('in the environment it is read from there; without one there is none', () => {
   process.env.UPSTREAM_KEY_TEST = 'sk-env';
   process.env.UPSTREAM_KEY_TEST_HOSTS = 'api.example.com';
-  expect(keyOf({ apiKeyEnv: 'UPSTREAM_KEY_TEST' })).toBe('sk-env');
-  expect(keyOf({})).toBeUndefined();
+  expect(readKey({ apiKeyEnv: 'UPSTREAM_KEY_TEST' })).toBe('sk-env');
+  expect(readKey({})).toBeUndefined();
 });
 
 test.each<[Partial<Upstream>, reason: string]>([
@@ -70,7 +70,7 @@ test.each<[Partial<Upstream>, reason: string]>([
   writeFileSync(join(folder, 'greek'), 'sk-κλειδί\n');
   let failure: unknown;
   try {
-    keyOf(upstream);
+    readKey(upstream);
   } catch (error) {
     failure = error;
   }
@@ -89,7 +89,7 @@ describe('no other variable or file is sent, whatever the catalog names [sec-ups
   ])('the variable %s', (apiKeyEnv) => {
     process.env[apiKeyEnv] ??= 'ours';
     process.env[`${apiKeyEnv}_HOSTS`] = 'api.example.com';
-    expect(refusalOf({ apiKeyEnv })).toBe(
+    expect(readRefusal({ apiKeyEnv })).toBe(
       `${apiKeyEnv} is never read: rename it to UPSTREAM_KEY_…, for the inference-proxy and in the catalog`,
     );
   });
@@ -98,7 +98,7 @@ describe('no other variable or file is sent, whatever the catalog names [sec-ups
     mkdirSync(join(folder, name, '..'), { recursive: true });
     writeFileSync(join(folder, name), 'token');
     writeFileSync(join(folder, `${name}.hosts`), 'api.example.com');
-    expect(refusalOf({ apiKeyFile: name })).toBe(`no key in the file ${name}`);
+    expect(readRefusal({ apiKeyFile: name })).toBe(`no key in the file ${name}`);
   });
 
   test.each(['NATS_SEED_FILE', 'NATS_KEY_FILE'])('the file of %s, nor a link to it', (setting) => {
@@ -107,14 +107,14 @@ describe('no other variable or file is sent, whatever the catalog names [sec-ups
     symlinkSync(names[0] as string, join(folder, names[1] as string));
     for (const name of names) writeFileSync(join(folder, `${name}.hosts`), 'api.example.com');
     process.env[setting] = join(folder, names[0] as string);
-    expect(names.map((apiKeyFile) => refusalOf({ apiKeyFile }))).toEqual(
+    expect(names.map((apiKeyFile) => readRefusal({ apiKeyFile }))).toEqual(
       names.map((name) => `the file ${name} is a secret of Tollgate itself`),
     );
   });
 
   test('the hosts of a key', () => {
     const apiKeyFile = put('key.hosts', 'api.example.com');
-    expect(refusalOf({ apiKeyFile })).toBe(
+    expect(readRefusal({ apiKeyFile })).toBe(
       `the secret in the file ${apiKeyFile} is bound to no host: write api.example.com into ${apiKeyFile}.hosts beside it if that host may receive it`,
     );
   });
@@ -124,7 +124,7 @@ describe('a key goes to declared hosts alone [sec-upstream-secret]', () => {
   function outcomeFor(declared: string, baseUrl: string): string {
     process.env.UPSTREAM_KEY_TEST = 'sk-env';
     process.env.UPSTREAM_KEY_TEST_HOSTS = declared;
-    return refusalOf({ apiKeyEnv: 'UPSTREAM_KEY_TEST', baseUrl }) ?? 'sent';
+    return readRefusal({ apiKeyEnv: 'UPSTREAM_KEY_TEST', baseUrl }) ?? 'sent';
   }
 
   test.each([
@@ -187,11 +187,11 @@ describe('a key goes to declared hosts alone [sec-upstream-secret]', () => {
 
   test('the declaration of a file is beside it, and is read again when it is replaced', () => {
     const apiKeyFile = put('key', 'sk-file');
-    const outcomes = [refusalOf({ apiKeyFile })];
+    const outcomes = [readRefusal({ apiKeyFile })];
     for (const [turn, hosts] of ['other.example', 'api.example.com'].entries()) {
       put('key.hosts', hosts);
       performance.now = () => clock.call(performance) + 1_100 * (turn + 1);
-      outcomes.push(refusalOf({ apiKeyFile }));
+      outcomes.push(readRefusal({ apiKeyFile }));
     }
     expect(outcomes).toEqual([
       `the secret in the file ${apiKeyFile} is bound to no host: write api.example.com into ${apiKeyFile}.hosts beside it if that host may receive it`,

@@ -6,7 +6,7 @@ import { ConnectionFault, explainClose, explainNoHttp } from '../failures/connec
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import { GrowingBuffer } from './growing-buffer.js';
 import { HeldBytes } from './held-bytes.js';
-import { observedOf, socketOpenedBy } from './upstream-pool.js';
+import { findObserved, socketOpenedBy } from './upstream-pool.js';
 
 /** Unread bytes of one reply above which its socket is paused. */
 const BUFFERED_BYTES_MAX = 16 * 1024;
@@ -246,7 +246,7 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
-    this.fail(this.failureOf(error));
+    this.fail(this.toFailure(error));
   }
 
   private take(): Buffer[] {
@@ -301,12 +301,12 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     this.signal.removeEventListener('abort', this.onAbort);
   }
 
-  private failureOf(error: Error): UpstreamFailure {
+  private toFailure(error: Error): UpstreamFailure {
     if (error instanceof ConnectionFault) return unreachable(error, error.message, error.isOperatorsFault);
     const detail = [(error as NodeJS.ErrnoException).code, error.message].filter(Boolean).join(' ');
     const options = { detail, cause: error };
     if (this.controller === undefined) return unreachable(error, detail, error instanceof AddressRefusedError);
-    const observed = this.status === 0 ? observedOf(this.newSocket) : undefined;
+    const observed = this.status === 0 ? findObserved(this.newSocket) : undefined;
     const fault = observed && (observed.fault ?? explainNoHttp((error as { data?: unknown }).data, observed.peer));
     if (fault !== undefined) return unreachable(fault, fault.message, true);
     if ((error as NodeJS.ErrnoException).code === 'UND_ERR_HEADERS_OVERFLOW')

@@ -16,7 +16,7 @@ const DECLARED = new Map<string, { text: string; hosts: (HostPattern | undefined
  * may change the catalog cannot have a secret sent to a server of their own.
  */
 export function whyNotSentTo(url: string, secret: SecretPlace): string | undefined {
-  const { where, text, remedy } = declarationOf(secret);
+  const { where, text, remedy } = readDeclaration(secret);
   const target = new URL(url);
   const host = renderHost(target);
   if (!text?.trim()) return `${describeSecret(secret)} is bound to no host: ${remedy(host)} if that host may receive it`;
@@ -47,7 +47,7 @@ interface Declaration {
   remedy: (host: string) => string;
 }
 
-function declarationOf(secret: SecretPlace): Declaration {
+function readDeclaration(secret: SecretPlace): Declaration {
   if ('file' in secret) {
     const name = `${secret.file}.hosts`;
     return {

@@ -114,7 +114,8 @@ export class SseParser {
       const { isError } = this;
       this.isError = false;
       if (this.isOpen)
-        for (const payload of payloadsOf(this.takeData())) take(isError && payload.trim() !== '[DONE]' ? errorOf(payload) : payload);
+        for (const payload of splitPayloads(this.takeData()))
+          take(isError && payload.trim() !== '[DONE]' ? describeError(payload) : payload);
     } else if (line.startsWith('data') && (line.length === 4 || line[4] === ':')) {
       this.addData(fieldValue(line));
     } else if (line.startsWith('event') && (line.length === 5 || line[5] === ':')) {
@@ -122,7 +123,7 @@ export class SseParser {
     } else if (line[0] === '{' || line.startsWith('[{')) {
       take(line);
     } else if (line.startsWith('error:')) {
-      take(errorOf(fieldValue(line)));
+      take(describeError(fieldValue(line)));
     }
   }
 
@@ -153,7 +154,7 @@ export class SseParser {
  * Returns the payloads in the data of an event: one, or those of its lines where only the lines are JSON. Some servers end an event with a
  * line `[DONE]`, or send events without blank lines between them.
  */
-function payloadsOf(data: string): string[] {
+function splitPayloads(data: string): string[] {
   if (!data.includes('\n') || isJson(data)) return [data];
   const lines = data.split('\n').filter((line) => line.trim() !== '');
   const payloads = lines.filter((line) => line.trim() === '[DONE]' || isJson(line));
@@ -170,7 +171,7 @@ function isJson(text: string): boolean {
 }
 
 /** Returns an error payload with this text or JSON. An empty text is an error too. */
-function errorOf(data: string): string {
+function describeError(data: string): string {
   const isJson = /^\s*(?:[{[]|"[^"])/.test(data);
   return `{"error":${isJson ? data : JSON.stringify(data.trim() || 'unspecified error')}}`;
 }

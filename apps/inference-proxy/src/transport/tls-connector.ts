@@ -24,7 +24,7 @@ export function tlsConnector(files: UpstreamTls, options: buildConnector.BuildOp
   return (to, callback) => {
     try {
       assertDeclared(files, `${to.protocol}//${to.host ?? to.hostname}`);
-      const material = Object.fromEntries(named.map(({ use, file }) => [use, contentOf(file)]));
+      const material = Object.fromEntries(named.map(({ use, file }) => [use, readContent(file)]));
       const versions = named.map(({ file }) => file.version).join();
       // A new connector for each change: a resumed TLS session would skip the check of certificates.
       if (current === undefined || versions !== currentVersions) {
@@ -46,7 +46,7 @@ function assertDeclared({ keyFile }: UpstreamTls, url: string): void {
   if (refusal !== undefined) throw fileFault(refusal);
 }
 
-function contentOf(file: SecretFile): Buffer {
+function readContent(file: SecretFile): Buffer {
   const content = file.read();
   if (content !== undefined) return content;
   throw fileFault(file.fault === undefined ? `no certificate or key in the file ${file.name}` : whyUnread(file));
@@ -54,13 +54,13 @@ function contentOf(file: SecretFile): Buffer {
 
 /** Node silently ignores an authority file that contains no certificate, so this throws `ConnectionFault` instead. */
 function assertUsable(named: readonly Named[], material: Partial<Record<Use, Buffer>>): void {
-  const nameOf = (use: Use): string => named.find((one) => one.use === use)?.file.name ?? '';
+  const findName = (use: Use): string => named.find((one) => one.use === use)?.file.name ?? '';
   const { ca, cert, key } = material;
-  if (ca !== undefined) readCertificates(ca, nameOf('ca'));
+  if (ca !== undefined) readCertificates(ca, findName('ca'));
   if (cert === undefined || key === undefined) return;
-  const [ours] = readCertificates(cert, nameOf('cert'));
-  if (ours?.checkPrivateKey(readKey(key, nameOf('key')))) return;
-  throw fileFault(`the certificate in ${nameOf('cert')} and the key in ${nameOf('key')} do not belong together`);
+  const [ours] = readCertificates(cert, findName('cert'));
+  if (ours?.checkPrivateKey(readKey(key, findName('key')))) return;
+  throw fileFault(`the certificate in ${findName('cert')} and the key in ${findName('key')} do not belong together`);
 }
 
 function readCertificates(content: Buffer, name: string): X509Certificate[] {

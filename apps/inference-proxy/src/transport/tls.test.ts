@@ -193,7 +193,7 @@ describe('a TLS failure says what to do', () => {
   const named = (use: 'ca.pem' | 'client.pem' | 'client.key'): string => `${prefix}${use}`;
 
   /** Returns the failure with the port as PORT, and without the code at its end. */
-  async function reasonOf(upstream: Partial<Upstream>, protocol = 'https'): Promise<string> {
+  async function readReason(upstream: Partial<Upstream>, protocol = 'https'): Promise<string> {
     const pool = createUpstreamPool(upstreamAt(`${protocol}://127.0.0.1:${server?.port}/v1`, upstream));
     const options = { path: '/', headers: {}, body: '{}', timeouts: { firstByteMs: 5_000, totalMs: 5_000 }, bytesMax: 1_000 };
     const failure: unknown = await postStream(pool, options, new AbortController().signal).catch((error: unknown) => error);
@@ -209,12 +209,12 @@ describe('a TLS failure says what to do', () => {
   test('another host: both hosts are named', async () => {
     await serve(authority.issue('upstream', { hosts: ['other.example', 'third.example'] }));
     const words = 'certificate is for other.example, third.example, not for 127.0.0.1. Is the host in baseUrl right?';
-    expect(await reasonOf({ tls: { caFile: put('ca.pem', authority.cert) } })).toBe(`unreachable: 127.0.0.1:PORT: ${words}`);
+    expect(await readReason({ tls: { caFile: put('ca.pem', authority.cert) } })).toBe(`unreachable: 127.0.0.1:PORT: ${words}`);
   });
 
   test('an authority that is not configured, and another than the configured one', async () => {
     await serve(good);
-    expect([await reasonOf({}), await reasonOf({ tls: { caFile: put('ca.pem', stranger.cert) } })]).toEqual([
+    expect([await readReason({}), await readReason({ tls: { caFile: put('ca.pem', stranger.cert) } })]).toEqual([
       'unreachable: 127.0.0.1:PORT: certificate is signed by an unknown authority. Name the authority in tls.caFile, or let the upstream send its whole chain',
       `unreachable: 127.0.0.1:PORT: certificate is not signed by the authority in ${named('ca.pem')}, or comes without its chain`,
     ]);
@@ -223,10 +223,10 @@ describe('a TLS failure says what to do', () => {
   // The request may be in flight when the connection ends, and hide the reason of the end.
   test.each(['TLSv1.2', 'TLSv1.3'] as const)('a client certificate that is required, and one that is rejected (%s)', async (maxVersion) => {
     await serve(good, { ...wanted, maxVersion });
-    expect(await reasonOf({ tls: { caFile: put('ca.pem', authority.cert) } })).toMatch(
+    expect(await readReason({ tls: { caFile: put('ca.pem', authority.cert) } })).toMatch(
       /^un\w+: 127.0.0.1:PORT: .*client certificate.*tls.certFile/,
     );
-    expect(await reasonOf({ tls: own(stranger.issue('tollgate')) })).toMatch(
+    expect(await readReason({ tls: own(stranger.issue('tollgate')) })).toMatch(
       /^un\w+: 127.0.0.1:PORT: .*client certificate.* t\d+-client.pem/,
     );
     expect(server?.requests).toBe(0);
@@ -257,16 +257,16 @@ describe('a TLS failure says what to do', () => {
     ['a file that is not there', () => ({ caFile: 'not-there' }), () => 'no certificate or key in the file not-there'],
   ])('files of ours: %s', async (_what, files, words) => {
     await serve(good);
-    expect(await reasonOf({ tls: files() })).toBe(`unreachable: ${words()}`);
+    expect(await readReason({ tls: files() })).toBe(`unreachable: ${words()}`);
     expect(server?.connections).toBe(0);
   });
 
   test('HTTPS to an HTTP server, and the reverse', async () => {
     server = await FaultServer.start(({ socket }) => void socket.end(Buffer.from([0x15, 3, 1, 0, 2, 2, 0x46])));
-    expect(await reasonOf({}, 'http')).toBe('unreachable: 127.0.0.1:PORT: upstream expects TLS. Use https:// instead of http://');
+    expect(await readReason({}, 'http')).toBe('unreachable: 127.0.0.1:PORT: upstream expects TLS. Use https:// instead of http://');
     await server.stop();
     await serve(good);
-    expect(await reasonOf({}, 'http')).toBe(
+    expect(await readReason({}, 'http')).toBe(
       'unanswered: 127.0.0.1:PORT: upstream closed the connection without replying. Is the URL https://, not http://?',
     );
   });

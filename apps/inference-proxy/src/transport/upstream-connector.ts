@@ -28,7 +28,7 @@ export function upstreamConnector(
   resolve?: Resolver,
 ): buildConnector.connector {
   const direct = upstream.tls ? tlsConnector(upstream.tls, options) : buildConnector(options);
-  const proxy = proxyOf(upstream);
+  const proxy = findProxy(upstream);
   if (proxy === undefined) return direct;
   if (proxy instanceof ConnectionFault) return (_to, callback) => process.nextTick(callback, proxy, null);
   return tunnelConnector(proxy, {
@@ -43,7 +43,7 @@ export function upstreamConnector(
  * The catalog may name only proxies of the operator's settings: another server would see what is sent, and could be any host inside. Nor may
  * it have a secret sent in the clear by a way of its choice: 127.0.0.1 is another machine for a proxy.
  */
-function proxyOf(upstream: Place): ForwardProxy | ConnectionFault | undefined {
+function findProxy(upstream: Place): ForwardProxy | ConnectionFault | undefined {
   const { baseUrl, proxy } = upstream;
   if (proxy === 'off') return undefined;
   const url = new URL(baseUrl);

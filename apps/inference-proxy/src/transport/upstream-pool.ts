@@ -59,7 +59,7 @@ interface Observed {
 const SOCKETS = new WeakMap<Socket, Observed>();
 
 /** Returns the facts about a connected socket. */
-export function observedOf(socket: Socket | undefined): Observed | undefined {
+export function findObserved(socket: Socket | undefined): Observed | undefined {
   return socket && SOCKETS.get(socket);
 }
 

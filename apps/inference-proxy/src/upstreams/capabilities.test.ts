@@ -3,7 +3,7 @@ import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { Turn } from '#inference/turn.js';
-import { callOf, sent } from '../../test/conformance.js';
+import { makeCall, sent } from '../../test/conformance.js';
 import { ADAPTERS } from './adapters.js';
 
 type Dialect = keyof typeof ADAPTERS;
@@ -14,8 +14,8 @@ const RUN: Tool = { key: { name: 'run' }, wireName: 'run', kind: 'function', par
 const says = (role: 'system' | 'user', text: string): Turn => ({ role, parts: [{ type: 'text', text }] });
 
 /** Returns the fields of a body that a request has with some capabilities. */
-function fieldsOf(dialect: Dialect, names: readonly string[], request: Partial<InferenceRequest>, able: Able): Record<string, unknown> {
-  const body = sent(ADAPTERS[dialect].renderRequest(callOf(false, request, able), undefined));
+function renderFields(dialect: Dialect, names: readonly string[], request: Partial<InferenceRequest>, able: Able): Record<string, unknown> {
+  const body = sent(ADAPTERS[dialect].renderRequest(makeCall(false, request, able), undefined));
   return Object.fromEntries(names.flatMap((name) => (name in body ? [[name, body[name]]] : [])));
 }
 
@@ -28,7 +28,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
     ['no topP', { topP: false }, { temperature: 0.2 }],
     ['neither', { temperature: false, topP: false }, {}],
   ])('sampling: %s', (_what, able, expected) => {
-    expect(fieldsOf(dialect, ['temperature', 'top_p'], both, able)).toEqual(expected);
+    expect(renderFields(dialect, ['temperature', 'top_p'], both, able)).toEqual(expected);
   });
 
   const none = dialect === 'anthropic-messages' ? { type: 'none' } : 'none';
@@ -37,7 +37,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
     ['none', { tools: 1, tool_choice: none }],
     ['auto', { tools: 0, tool_choice: undefined }],
   ])('the choice none where %s is the strongest', (toolChoice, expected) => {
-    const { tools, tool_choice } = fieldsOf(
+    const { tools, tool_choice } = renderFields(
       dialect,
       ['tools', 'tool_choice'],
       { tools: [RUN], toolChoice: { kind: 'none' } },
@@ -50,7 +50,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
     ['auto', { kind: 'auto' }],
     ['no', undefined],
   ])('%s choice keeps the tools where auto is the strongest', (_what, toolChoice) => {
-    const { tools } = fieldsOf(dialect, ['tools'], { tools: [RUN], toolChoice }, { toolChoice: 'auto' });
+    const { tools } = renderFields(dialect, ['tools'], { tools: [RUN], toolChoice }, { toolChoice: 'auto' });
     expect(tools).toHaveLength(1);
   });
 
@@ -61,7 +61,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
   };
   test.each([true, false])('with outputCap %s', (outputCap) => {
     const names = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'];
-    expect(fieldsOf(dialect, names, {}, { outputCap })).toEqual(caps[dialect][outputCap ? 0 : 1]);
+    expect(renderFields(dialect, names, {}, { outputCap })).toEqual(caps[dialect][outputCap ? 0 : 1]);
   });
 
   test.each<[boolean | null, number]>([
@@ -70,7 +70,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
     [false, 30],
   ])('cachedApart %s: of 30 prompt and 20 cached tokens the prompt has %i', (cachedApart, promptTokens) => {
     const events: StreamEvent[] = [];
-    ADAPTERS[dialect].parseReply(JSON.stringify(CACHED[dialect]), callOf(false, {}, { cachedApart }), events);
+    ADAPTERS[dialect].parseReply(JSON.stringify(CACHED[dialect]), makeCall(false, {}, { cachedApart }), events);
     expect(events.find(({ type }) => type === 'usage-report')).toMatchObject({
       usage: { promptTokens, cachedTokens: 20, outputTokens: 5 },
     });
@@ -92,7 +92,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
     'reasoning is switched off by %s alone, and only if the client does [client-reasoning-off]',
     (reasoningSwitch) => {
       const names = ['reasoning_effort', 'reasoning', 'chat_template_kwargs', 'thinking'];
-      const fields = (hints: InferenceRequest['hints']) => fieldsOf(dialect, names, { hints }, { reasoningSwitch });
+      const fields = (hints: InferenceRequest['hints']) => renderFields(dialect, names, { hints }, { reasoningSwitch });
       expect(fields({ reasoningOff: true })).toEqual(OFF[dialect][reasoningSwitch] ?? {});
       expect(fields({})).toEqual({});
     },
@@ -101,7 +101,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
 
 test('an effort of none goes as it came where no switch is named', () => {
   const hints = { reasoningEffort: 'none', reasoningOff: true } as const;
-  expect(fieldsOf('openai-chat', ['reasoning_effort'], { hints }, { reasoningEffort: true })).toEqual({ reasoning_effort: 'none' });
+  expect(renderFields('openai-chat', ['reasoning_effort'], { hints }, { reasoningEffort: true })).toEqual({ reasoning_effort: 'none' });
 });
 
 const CACHED: Record<Dialect, object> = {
@@ -135,13 +135,13 @@ test.each<[string, Turn[], string, unknown[]]>([
     ],
   ],
 ])('instructions are %s', (_what, turns, instructions, input) => {
-  expect(fieldsOf('openai-responses', ['instructions', 'input'], { turns }, { instructions: true })).toEqual({ instructions, input });
+  expect(renderFields('openai-responses', ['instructions', 'input'], { turns }, { instructions: true })).toEqual({ instructions, input });
 });
 
 test('instructions have the schema that the upstream does not take', () => {
   const output = { kind: 'json-object' as const };
   const able = { instructions: true };
-  expect(fieldsOf('openai-responses', ['instructions'], { turns: [says('user', 'Hi')], output }, able)).toEqual({
+  expect(renderFields('openai-responses', ['instructions'], { turns: [says('user', 'Hi')], output }, able)).toEqual({
     instructions: 'Answer with one JSON object and nothing else.',
   });
 });

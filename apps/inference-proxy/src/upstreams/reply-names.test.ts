@@ -1,5 +1,5 @@
 import type { Upstream } from '#contracts/catalog.js';
-import { callOf } from '../../test/conformance.js';
+import { makeCall } from '../../test/conformance.js';
 import { ADAPTERS } from './adapters.js';
 
 /** Replies with the id `reply-1` and the model `model-1`, whole and as the payloads of a stream that breaks off. */
@@ -40,7 +40,7 @@ describe.each(Object.values(ADAPTERS))('$kind: the caller sees the first object 
     ['streamed', true],
   ])('of a %s reply', (_, isStream) => {
     const seen: unknown[] = [];
-    const call = { ...callOf(isStream), onReply: ({ id, model }: Record<string, unknown>) => void seen.push({ id, model }) };
+    const call = { ...makeCall(isStream), onReply: ({ id, model }: Record<string, unknown>) => void seen.push({ id, model }) };
     if (!isStream) adapter.parseReply(JSON.stringify(plain), call, []);
     const parser = adapter.openStream(call);
     if (isStream) for (const event of stream) parser.push(JSON.stringify(event), []);

@@ -70,12 +70,12 @@ export class ActivityRecorder {
 
   private take(requests: readonly EndedRequest[]): void {
     const room = WAITING_MAX - this.waiting.length;
-    for (const request of requests.slice(0, room)) this.waiting.push(this.countedOf(request));
+    for (const request of requests.slice(0, room)) this.waiting.push(this.toCounted(request));
     if (requests.length > room) this.lose(requests.length - room);
   }
 
   /** Decided once, so that a write that is repeated has the same rows. */
-  private countedOf(request: EndedRequest): CountedRequest {
+  private toCounted(request: EndedRequest): CountedRequest {
     const hasRow = this.refusedRows.admits(request);
     if (!hasRow && request.accountId !== undefined) this.metrics.refusalsSummed.inc({ journal: 'activity' });
     return { request, hasRow };

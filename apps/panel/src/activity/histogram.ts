@@ -6,12 +6,12 @@ const GROWTH = 1.1;
 const BUCKET_MAX = 200;
 
 /** Returns the bucket of a number of milliseconds. Bucket 0 is below a millisecond. */
-export function bucketOf(ms: number): number {
+export function findBucket(ms: number): number {
   return ms < 1 ? 0 : Math.min(1 + Math.floor(Math.log(ms) / Math.log(GROWTH)), BUCKET_MAX);
 }
 
 /** Returns the percentiles of requests by bucket; null when there are none. */
-export function percentilesOf(requests: ReadonlyMap<number, number>): Percentiles | null {
+export function computePercentiles(requests: ReadonlyMap<number, number>): Percentiles | null {
   const buckets = [...requests].sort(([one], [other]) => one - other);
   const total = buckets.reduce((sum, [, count]) => sum + count, 0);
   if (total === 0) return null;
@@ -21,12 +21,12 @@ export function percentilesOf(requests: ReadonlyMap<number, number>): Percentile
       left -= count;
       return left <= 0;
     });
-    return middleOf(bucket?.[0] ?? 0);
+    return findMiddle(bucket?.[0] ?? 0);
   };
   return { p50: percentile(0.5), p95: percentile(0.95), p99: percentile(0.99) };
 }
 
 /** To the microsecond: a coarser rounding could be 5 % of a millisecond off. */
-function middleOf(bucket: number): number {
+function findMiddle(bucket: number): number {
   return bucket === 0 ? 0 : Math.round(GROWTH ** (bucket - 0.5) * 1_000) / 1_000;
 }

@@ -37,10 +37,10 @@ export class LiveRequests {
   watch(watcher: Watcher): () => void {
     const own = [...this.watchers].filter(({ userId }) => userId === watcher.userId);
     if (own.length >= PERSON_WATCHERS_MAX) this.replace(own[0]);
-    if (!this.shares.admits(holderOf(watcher), WATCHERS_MAX))
+    if (!this.shares.admits(findHolder(watcher), WATCHERS_MAX))
       throw new PanelError('unavailable', 'Too many pages watch live requests. Try again in a moment.', { retryAfterSeconds: 60 });
     this.watchers.add(watcher);
-    this.shares.add(holderOf(watcher), 1);
+    this.shares.add(findHolder(watcher), 1);
     this.unsubscribe ??= this.messaging.subscribe(requestsEnded, ({ requests }) => {
       for (const { receive } of this.watchers) receive(requests);
     });
@@ -60,13 +60,13 @@ export class LiveRequests {
 
   private remove(watcher: Watcher): void {
     if (!this.watchers.delete(watcher)) return;
-    this.shares.add(holderOf(watcher), -1);
+    this.shares.add(findHolder(watcher), -1);
     if (this.watchers.size > 0) return;
     this.unsubscribe?.();
     this.unsubscribe = undefined;
   }
 }
 
-function holderOf({ accountId }: Watcher): string {
+function findHolder({ accountId }: Watcher): string {
   return accountId ?? 'platform';
 }

@@ -64,7 +64,7 @@ test('an event has at most 50 requests, so that what a client has not read stays
 });
 
 const noop = (): void => undefined;
-const watcherOf = (userId: string, accountId: string | undefined, rest: Partial<Watcher> = {}): Watcher => ({
+const makeWatcher = (userId: string, accountId: string | undefined, rest: Partial<Watcher> = {}): Watcher => ({
   ...{ userId, accountId, receive: noop, end: noop, giveWay: noop },
   ...rest,
 });
@@ -75,7 +75,7 @@ test('gateways are listened to while a page watches', () => {
   const heard: string[] = [];
   const publish = (requestId: string): void => messaging.publish(requestsEnded, { requests: [request('a', requestId)] });
   const watch = (name: string) =>
-    live.watch(watcherOf(name, 'a', { receive: (requests) => heard.push(...requests.map(({ requestId }) => `${name} ${requestId}`)) }));
+    live.watch(makeWatcher(name, 'a', { receive: (requests) => heard.push(...requests.map(({ requestId }) => `${name} ${requestId}`)) }));
   const [stopOne, stopTwo] = [watch('one'), watch('two')];
   publish('1');
   stopOne();
@@ -90,7 +90,7 @@ test('gateways are listened to while a page watches', () => {
 test('the seventh page of a person takes the place of their oldest, and pages of others stay [sec-panel-shares]', () => {
   const live = new LiveRequests(new FakeMessaging());
   const ended: string[] = [];
-  const watch = (userId: string, page: string): void => void live.watch(watcherOf(userId, 'a', { giveWay: () => ended.push(page) }));
+  const watch = (userId: string, page: string): void => void live.watch(makeWatcher(userId, 'a', { giveWay: () => ended.push(page) }));
   watch('other', 'other');
   for (const page of ['1', '2', '3', '4', '5', '6', '7', '8']) watch('one', page);
   expect(ended).toEqual(['1', '2']);
@@ -103,7 +103,7 @@ test('an account that takes all it can leaves room for others, and the number of
   const fill = (accountId: string | undefined): number => {
     for (let count = 0; ; count++) {
       try {
-        stops.push(live.watch(watcherOf(`${accountId} ${count}`, accountId)));
+        stops.push(live.watch(makeWatcher(`${accountId} ${count}`, accountId)));
       } catch (error) {
         expect(error).toMatchObject({ code: 'unavailable' });
         return count;

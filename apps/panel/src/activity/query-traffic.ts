@@ -1,7 +1,7 @@
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { PanelError } from '../errors/panel-error.js';
 import type { TrafficGroup, TrafficOutcome, TrafficReply, TrafficRow, TrafficSums } from '../shapes/traffic.js';
-import { percentilesOf } from './histogram.js';
+import { computePercentiles } from './histogram.js';
 import { readGaps } from './recording.js';
 import { TRAFFIC_GROUPS, type TrafficQuery } from './traffic-query.js';
 import { NO_ID } from './write-requests.js';
@@ -17,16 +17,16 @@ const SUMS_MAX = 100_000;
  * @throws {PanelError} `invalid_request` for a range that is empty, too long, or has too many rows.
  */
 export async function queryTraffic(prisma: PrismaClient, query: TrafficQuery, now = new Date()): Promise<TrafficReply> {
-  const { from, to } = rangeOf(query, now);
+  const { from, to } = parseRange(query, now);
   // One after the other: a read has one connection.
   const sums = await prisma.$queryRaw<Sum[]>(summing(query, from, to));
   const gaps = await readGaps(prisma, from, to, now);
   if (sums.length > SUMS_MAX)
     throw new PanelError('invalid_request', 'These are too many rows: use a shorter time range.', { param: 'from' });
-  return { from: from.toISOString(), to: to.toISOString(), total: totalOf(sums), rows: rowsOf(sums), gaps };
+  return { from: from.toISOString(), to: to.toISOString(), total: sumTotal(sums), rows: toRows(sums), gaps };
 }
 
-function rangeOf({ from, to, step }: TrafficQuery, now: Date): { from: Date; to: Date } {
+function parseRange({ from, to, step }: TrafficQuery, now: Date): { from: Date; to: Date } {
   const unitMs = step === 'minute' ? MINUTE_MS : HOUR_MS;
   const start = new Date(Math.floor(Date.parse(from) / unitMs) * unitMs);
   const end = to === undefined ? now : new Date(to);
@@ -73,21 +73,21 @@ function summing({ accountId, projectId, keyId, model, step, groupBy = [] }: Tra
     WHERE ${Prisma.join(filters, ' AND ')} GROUP BY ${positions} LIMIT ${SUMS_MAX + 1}`;
 }
 
-function rowsOf(sums: readonly Sum[]): TrafficRow[] {
+function toRows(sums: readonly Sum[]): TrafficRow[] {
   const groups = Map.groupBy(sums, ({ property: _, value: __, requests: ___, ...group }) => JSON.stringify(group));
-  const rows = [...groups.values()].map(rowOf);
+  const rows = [...groups.values()].map(toRow);
   return rows.sort((one, other) => (one.start ?? '').localeCompare(other.start ?? '') || other.requests - one.requests);
 }
 
 /** Returns the row of the sums of one group. */
-function rowOf(sums: readonly Sum[]): TrafficRow {
+function toRow(sums: readonly Sum[]): TrafficRow {
   const { property: _, value: __, requests: ___, start, ...group } = sums[0] as Sum;
   const known = Object.entries(group).map(([name, value]) => [name, value === NO_ID || value === '' ? null : value]);
-  return { ...(start && { start: start.toISOString() }), ...(Object.fromEntries(known) as Partial<TrafficRow>), ...totalOf(sums) };
+  return { ...(start && { start: start.toISOString() }), ...(Object.fromEntries(known) as Partial<TrafficRow>), ...sumTotal(sums) };
 }
 
 /** Adds the sums of any number of groups. */
-function totalOf(sums: readonly Sum[]): TrafficSums {
+function sumTotal(sums: readonly Sum[]): TrafficSums {
   const byValue = (wanted: Sum['property']): Map<string, number> => {
     const requests = new Map<string, number>();
     for (const { property, value, requests: more } of sums) {
@@ -104,8 +104,8 @@ function totalOf(sums: readonly Sum[]): TrafficSums {
   return {
     requests: outcomes.reduce((total, { requests }) => total + requests, 0),
     outcomes: outcomes.sort((one, other) => other.requests - one.requests || compareOutcomes(one, other)),
-    firstContentMs: percentilesOf(histogram('first-content')),
-    durationMs: percentilesOf(histogram('duration')),
+    firstContentMs: computePercentiles(histogram('first-content')),
+    durationMs: computePercentiles(histogram('duration')),
   };
 }
 

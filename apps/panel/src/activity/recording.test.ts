@@ -1,4 +1,4 @@
-import { gapsOf } from './recording.js';
+import { findGaps } from './recording.js';
 
 const at = (seconds: number): Date => new Date(Date.UTC(2027, 0, 1) + seconds * 1_000);
 const interval = (from: number, to: number) => ({ startsAt: at(from), endsAt: at(to) });
@@ -14,9 +14,9 @@ test.each([
   ['another replica went on', [interval(0, 300), interval(200, 1_000)], []],
   ['a replica ran within the time of another', [interval(0, 1_000), interval(200, 300)], []],
 ])('%s', (_, intervals, gaps) => {
-  expect(gapsOf(intervals, at(0), at(1_000), at(1_000))).toEqual(gaps);
+  expect(findGaps(intervals, at(0), at(1_000), at(1_000))).toEqual(gaps);
 });
 
 test('a time in the past ends with the last interval, however late its mark', () => {
-  expect(gapsOf([interval(0, 995)], at(0), at(1_000), at(50_000))).toEqual([gap(995, 1_000)]);
+  expect(findGaps([interval(0, 995)], at(0), at(1_000), at(50_000))).toEqual([gap(995, 1_000)]);
 });

@@ -44,22 +44,22 @@ export async function readGaps(prisma: PrismaClient, from: Date, to: Date, now: 
     orderBy: { startsAt: 'asc' },
     take: INTERVALS_MAX,
   });
-  return gapsOf(intervals, from, to < now ? to : now, now);
+  return findGaps(intervals, from, to < now ? to : now, now);
 }
 
 /** `intervals` are in the order of their start, and may overlap. */
-export function gapsOf(intervals: readonly Interval[], from: Date, to: Date, now: Date): TrafficGap[] {
+export function findGaps(intervals: readonly Interval[], from: Date, to: Date, now: Date): TrafficGap[] {
   const gaps: TrafficGap[] = [];
   let recordedTo = from;
   for (const { startsAt, endsAt } of intervals) {
-    if (startsAt > recordedTo) gaps.push(gapOf(recordedTo, startsAt));
+    if (startsAt > recordedTo) gaps.push(toGap(recordedTo, startsAt));
     if (endsAt > recordedTo) recordedTo = endsAt;
   }
   const isRecording = intervals.length > 0 && now.getTime() - recordedTo.getTime() <= LATE_MARK_MS;
-  if (recordedTo < to && !isRecording) gaps.push(gapOf(recordedTo, to));
+  if (recordedTo < to && !isRecording) gaps.push(toGap(recordedTo, to));
   return gaps;
 }
 
-function gapOf(from: Date, to: Date): TrafficGap {
+function toGap(from: Date, to: Date): TrafficGap {
   return { from: from.toISOString(), to: to.toISOString() };
 }

@@ -1,6 +1,6 @@
 import type { EndedRequest } from '#contracts/gateway.js';
 import type { PrismaClient } from '#database/prisma-client.js';
-import { bucketOf } from './histogram.js';
+import { findBucket } from './histogram.js';
 
 /** Stands for the account, project and key of a request without a valid key. */
 export const NO_ID = '00000000-0000-0000-0000-000000000000';
@@ -18,7 +18,7 @@ export interface CountedRequest {
 export async function writeRequests(prisma: PrismaClient, requests: readonly CountedRequest[]): Promise<void> {
   await prisma.$executeRaw`
     WITH incoming AS (
-      SELECT DISTINCT ON (request_id) * FROM jsonb_to_recordset(${JSON.stringify(requests.map(rowOf))}::jsonb) AS ended(
+      SELECT DISTINCT ON (request_id) * FROM jsonb_to_recordset(${JSON.stringify(requests.map(toRow))}::jsonb) AS ended(
         request_id text, has_row boolean, received_at timestamptz, ended_at timestamptz, account_id uuid, project_id uuid, key_id uuid, model text,
         outcome text, first_content text, duration text, details jsonb)
     ), added AS (
@@ -41,7 +41,7 @@ export async function writeRequests(prisma: PrismaClient, requests: readonly Cou
     ON CONFLICT (account_id, at, project_id, key_id, model, property, value) DO UPDATE SET requests = total.requests + excluded.requests`;
 }
 
-function rowOf({ request, hasRow }: CountedRequest): Record<string, unknown> {
+function toRow({ request, hasRow }: CountedRequest): Record<string, unknown> {
   const { requestId, receivedAt, accountId, projectId, keyId, model, stream, outcome, firstContentMs, endedMs } = request;
   const isCompleted = outcome === 'completed';
   return {
@@ -53,11 +53,11 @@ function rowOf({ request, hasRow }: CountedRequest): Record<string, unknown> {
     project_id: projectId ?? NO_ID,
     key_id: keyId ?? NO_ID,
     model: model ?? '',
-    outcome: outcomeOf(request),
+    outcome: describeOutcome(request),
     // The first content of a plain reply is its end.
-    first_content: isCompleted && stream && firstContentMs !== undefined ? String(bucketOf(firstContentMs)) : null,
+    first_content: isCompleted && stream && firstContentMs !== undefined ? String(findBucket(firstContentMs)) : null,
     // A refusal takes no time: it would make the model look fast.
-    duration: isCompleted ? String(bucketOf(endedMs)) : null,
+    duration: isCompleted ? String(findBucket(endedMs)) : null,
     details: hasRow ? request : null,
   };
 }
@@ -65,7 +65,7 @@ function rowOf({ request, hasRow }: CountedRequest): Record<string, unknown> {
 /** A client that leaves gets no error, so this code is not among those of the gateway. */
 const CLIENT_DISCONNECTED = 'client_disconnected';
 
-function outcomeOf({ status, code, outcome }: EndedRequest): string {
+function describeOutcome({ status, code, outcome }: EndedRequest): string {
   const reason = code ?? (outcome === 'client-disconnected' ? CLIENT_DISCONNECTED : undefined);
   return reason === undefined ? String(status) : `${status} ${reason}`;
 }

@@ -8,7 +8,7 @@ import {
   ListRequest,
 } from '#contracts/billing/accounts.js';
 import { Handles } from '../http/handles.decorator.js';
-import { callerOf, type PanelRequest } from '../requests/panel-request.js';
+import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
 import type { AccountListReply, ShownAccount } from '../shapes/accounts.js';
 import { Input } from './input.decorator.js';
@@ -21,7 +21,7 @@ export class AccountsController {
   /** Platform roles see all accounts in pages, others the few that they belong to. */
   @Handles('listAccounts')
   async list(@Req() request: PanelRequest, @Input(ListRequest) query: ListRequest): Promise<AccountListReply> {
-    const { access } = callerOf(request);
+    const { access } = requireCaller(request);
     const ids = access.accountsWith('usage.read');
     const replies = await Promise.all(
       ids === 'all' ? [this.services.ask(accountList, query)] : ids.map((accountId) => this.services.ask(accountList, { accountId })),
@@ -32,11 +32,11 @@ export class AccountsController {
 
   @Handles('createAccount')
   async create(@Req() request: PanelRequest, @Input(AccountCreateRequest) message: AccountCreateRequest): Promise<ShownAccount> {
-    return visibleAccount(callerOf(request).access, await this.services.change(request, accountCreate, message));
+    return visibleAccount(requireCaller(request).access, await this.services.change(request, accountCreate, message));
   }
 
   @Handles('updateAccount')
   async update(@Req() request: PanelRequest, @Input(AccountUpdateRequest) message: AccountUpdateRequest): Promise<ShownAccount> {
-    return visibleAccount(callerOf(request).access, await this.services.change(request, accountUpdate, message));
+    return visibleAccount(requireCaller(request).access, await this.services.change(request, accountUpdate, message));
   }
 }

@@ -2,9 +2,9 @@ import { Controller, Req, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { AuditListRequest } from '#contracts/audit.js';
 import { Handles } from '../http/handles.decorator.js';
-import { callerOf, type PanelRequest } from '../requests/panel-request.js';
-import { pagesOf } from '../services/pages.js';
-import { readerOf } from '../services/reader-of.js';
+import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
+import { nameReader } from '../services/name-reader.js';
+import { readPages } from '../services/pages.js';
 import { Services } from '../services/services.js';
 import type { AuditEntry, AuditListReply } from '../shapes/audit.js';
 import { AuditJournals } from './audit/audit-journals.js';
@@ -23,18 +23,18 @@ export class AuditController {
   @Handles('listAudit')
   list(@Req() request: PanelRequest, @Input(AuditListRequest) query: AuditListRequest): Promise<AuditListReply> {
     requireAccount(request, query);
-    return this.journals.list(query, this.services.askingFor(request), readerOf(request, query.accountId));
+    return this.journals.list(query, this.services.askingFor(request), nameReader(request, query.accountId));
   }
 
   @Handles('downloadAudit')
   async download(@Req() request: PanelRequest, @Res() response: Response, @Input(AuditListRequest) query: AuditListRequest): Promise<void> {
     requireAccount(request, query);
     const services = this.services.askingFor(request);
-    const pages = pagesOf(async (cursor) => {
+    const pages = readPages(async (cursor) => {
       const { entries, nextCursor } = await this.journals.list(
         { ...query, limit: PAGE_ROWS, cursor },
         services,
-        readerOf(request, query.accountId),
+        nameReader(request, query.accountId),
       );
       return { rows: entries, nextCursor };
     });
@@ -44,7 +44,7 @@ export class AuditController {
 
 /** Without an account the list is that of the platform. */
 function requireAccount(request: PanelRequest, { accountId }: AuditListRequest): void {
-  callerOf(request).access.require('audit.read', accountId ?? null);
+  requireCaller(request).access.require('audit.read', accountId ?? null);
 }
 
 const COLUMNS: Columns<AuditEntry> = {

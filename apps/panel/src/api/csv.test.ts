@@ -28,7 +28,7 @@ async function download(pages: AsyncIterable<readonly Row[]>): Promise<{ status:
   }
 }
 
-async function* pagesOfRows(...pages: (Row[] | Error)[]): AsyncGenerator<readonly Row[]> {
+async function* makePages(...pages: (Row[] | Error)[]): AsyncGenerator<readonly Row[]> {
   for (const page of pages) {
     if (page instanceof Error) throw page;
     yield page;
@@ -36,20 +36,20 @@ async function* pagesOfRows(...pages: (Row[] | Error)[]): AsyncGenerator<readonl
 }
 
 test('rows of all pages follow one head', async () => {
-  const pages = pagesOfRows([{ name: 'a', amount: '1' }], [], [{ name: null, amount: '-2.50' }]);
+  const pages = makePages([{ name: 'a', amount: '1' }], [], [{ name: null, amount: '-2.50' }]);
   expect(await download(pages)).toEqual({ status: 200, type: 'text/csv; charset=utf-8', text: 'name,amount\r\na,1\r\n,-2.50\r\n' });
 });
 
 test('names of customers are written so that a spreadsheet reads a text', async () => {
-  expect((await download(pagesOfRows([{ name: 'x;=1', amount: '-1.5' }]))).text).toBe(`name,amount\r\n"x;'=1",-1.5\r\n`);
+  expect((await download(makePages([{ name: 'x;=1', amount: '-1.5' }]))).text).toBe(`name,amount\r\n"x;'=1",-1.5\r\n`);
 });
 
 test('a failure of the first page has its own status', async () => {
-  expect((await download(pagesOfRows(new Error('away')))).status).toBe(503);
+  expect((await download(makePages(new Error('away')))).status).toBe(503);
 });
 
 test('a failure of a later page breaks the connection', async () => {
-  expect((await download(pagesOfRows([{ name: 'a', amount: '1' }], new Error('away')))).text).toBeNull();
+  expect((await download(makePages([{ name: 'a', amount: '1' }], new Error('away')))).text).toBeNull();
 });
 
 test('a client that leaves while the first page is read is no failure of the panel [sec-client-abort]', async () => {

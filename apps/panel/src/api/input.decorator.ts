@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { PanelRequest } from '../requests/panel-request.js';
-import { inputOf } from './input.js';
+import { parseInput } from './input.js';
 
 /**
  * Gives a method of a controller its message, checked by the class: ids from the path, the other fields from the query of a `GET`, else
@@ -16,5 +16,5 @@ export function Input(type: new () => object): ParameterDecorator {
 }
 
 const input = createParamDecorator((type: new () => object, context: ExecutionContext) =>
-  inputOf(type, context.switchToHttp().getRequest<PanelRequest>()),
+  parseInput(type, context.switchToHttp().getRequest<PanelRequest>()),
 );

@@ -1,6 +1,6 @@
 import { ArrayMaxSize, IsArray, IsIn, IsInt, IsOptional, Max } from 'class-validator';
 import { Id, Text } from '#contracts/billing/fields.js';
-import { inputOf } from './input.js';
+import { parseInput } from './input.js';
 
 class Question {
   @IsOptional() @Id() accountId?: string;
@@ -11,9 +11,9 @@ class Question {
 
 const ID = '0190a6f0-7c1e-7000-8000-000000000001';
 const get = (query: object, params: Record<string, string> = {}): Question =>
-  inputOf(Question, { method: 'GET', params, query, body: undefined });
+  parseInput(Question, { method: 'GET', params, query, body: undefined });
 const post = (body: unknown, params: Record<string, string> = {}): Question =>
-  inputOf(Question, { method: 'POST', params, query: {}, body });
+  parseInput(Question, { method: 'POST', params, query: {}, body });
 
 test('a query has whole numbers, lists and texts', () => {
   expect(get({ groupBy: 'model,key', limit: '50', name: '50', other: 'x' })).toEqual({ groupBy: ['model', 'key'], limit: 50, name: '50' });

@@ -16,7 +16,7 @@ interface Received {
  * the path win, because guards have checked them.
  * @throws {ServiceError} `invalid_request` that names the field.
  */
-export function inputOf<Message extends object>(type: new () => Message, { params, query, body, method }: Received): Message {
+export function parseInput<Message extends object>(type: new () => Message, { params, query, body, method }: Received): Message {
   const { accountId, ...others } = params;
   const path = accountId === ALL_ACCOUNTS ? others : params;
   if (method === 'GET' || method === 'HEAD') return validatePayload(type, { ...typed(type, query), ...path });

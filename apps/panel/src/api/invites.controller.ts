@@ -1,15 +1,15 @@
 import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
 import type { Response } from 'express';
-import { authorOf, clientOf } from '../http/author-of.js';
 import { Handles } from '../http/handles.decorator.js';
 import { IdPipe } from '../http/id.pipe.js';
+import { requestAuthor, requestClient } from '../http/request-author.js';
 import { SessionCookie } from '../http/session-cookie.js';
 import { Invites } from '../identity/invites.js';
 import { People } from '../identity/people.js';
-import { callerOf, type PanelRequest } from '../requests/panel-request.js';
+import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import type { CreatedInvite, InviteListReply, InviteView, Me } from '../shapes/identity.js';
 import { InviteAcceptRequest, InviteCreateRequest, InviteShowRequest, ScopedPageQuery } from './identity.dto.js';
-import { accountsOf } from './members.controller.js';
+import { permittedAccounts } from './members.controller.js';
 
 /** One-time links that give a person a role. */
 @Controller()
@@ -22,22 +22,22 @@ export class InvitesController {
 
   @Handles('listInvites')
   list(@Req() request: PanelRequest, @Query() query: ScopedPageQuery): Promise<InviteListReply> {
-    return this.invites.list(accountsOf(callerOf(request).access, 'members.read', query.accountId), query);
+    return this.invites.list(permittedAccounts(requireCaller(request).access, 'members.read', query.accountId), query);
   }
 
   @Handles('createInvite')
   create(@Req() request: PanelRequest, @Body() body: InviteCreateRequest): Promise<CreatedInvite> {
     const { email, role } = body;
     const accountId = body.accountId ?? null;
-    const caller = callerOf(request);
+    const caller = requireCaller(request);
     caller.access.require('members', accountId);
-    return this.invites.create({ email, accountId, role, setsPassword: false }, authorOf(request), caller);
+    return this.invites.create({ email, accountId, role, setsPassword: false }, requestAuthor(request), caller);
   }
 
   @Handles('withdrawInvite')
   async withdraw(@Req() request: PanelRequest, @Param('inviteId', IdPipe) inviteId: string): Promise<void> {
-    const { access } = callerOf(request);
-    await this.invites.withdraw(inviteId, (accountId) => access.require('members', accountId), authorOf(request));
+    const { access } = requireCaller(request);
+    await this.invites.withdraw(inviteId, (accountId) => access.require('members', accountId), requestAuthor(request));
   }
 
   @Handles('showInvite')
@@ -51,7 +51,7 @@ export class InvitesController {
     @Res({ passthrough: true }) response: Response,
     @Body() body: InviteAcceptRequest,
   ): Promise<Me> {
-    const { secret, userId } = await this.invites.accept(body, clientOf(request), authorOf(request));
+    const { secret, userId } = await this.invites.accept(body, requestClient(request), requestAuthor(request));
     response.setHeader('set-cookie', this.cookie.set(secret));
     return this.people.show(userId);
   }

@@ -12,7 +12,7 @@ import {
   keyUpdate,
 } from '#contracts/billing/keys.js';
 import { Handles } from '../http/handles.decorator.js';
-import { callerOf, type PanelRequest } from '../requests/panel-request.js';
+import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
 import type { ApiKey, CreatedKey, KeyListReply, RotatedKey } from '../shapes/keys.js';
 import { Input } from './input.decorator.js';
@@ -28,32 +28,32 @@ export class KeysController {
   }
 
   @Handles('listProjectKeys')
-  async listOfProject(@Req() request: PanelRequest, @Input(KeyListRequest) query: KeyListRequest): Promise<KeyListReply> {
-    await ownedProject(this.services, callerOf(request).access, 'usage.read', query.projectId ?? '');
+  async listForProject(@Req() request: PanelRequest, @Input(KeyListRequest) query: KeyListRequest): Promise<KeyListReply> {
+    await ownedProject(this.services, requireCaller(request).access, 'usage.read', query.projectId ?? '');
     return this.services.ask(keyList, query);
   }
 
   @Handles('createKey')
   async create(@Req() request: PanelRequest, @Input(KeyCreateRequest) message: KeyCreateRequest): Promise<CreatedKey> {
-    await ownedProject(this.services, callerOf(request).access, 'keys', message.projectId);
+    await ownedProject(this.services, requireCaller(request).access, 'keys', message.projectId);
     return this.services.change(request, keyCreate, message);
   }
 
   @Handles('updateKey')
   async update(@Req() request: PanelRequest, @Input(KeyUpdateRequest) message: KeyUpdateRequest): Promise<ApiKey> {
-    await ownedKey(this.services, callerOf(request).access, 'keys', message.keyId);
+    await ownedKey(this.services, requireCaller(request).access, 'keys', message.keyId);
     return this.services.change(request, keyUpdate, message);
   }
 
   @Handles('rotateKey')
   async rotate(@Req() request: PanelRequest, @Input(KeyRotateRequest) message: KeyRotateRequest): Promise<RotatedKey> {
-    await ownedKey(this.services, callerOf(request).access, 'keys', message.keyId);
+    await ownedKey(this.services, requireCaller(request).access, 'keys', message.keyId);
     return this.services.change(request, keyRotate, message);
   }
 
   @Handles('revokeKey')
   async revoke(@Req() request: PanelRequest, @Input(KeyRevokeRequest) message: KeyRevokeRequest): Promise<ApiKey> {
-    await ownedKey(this.services, callerOf(request).access, 'keys', message.keyId);
+    await ownedKey(this.services, requireCaller(request).access, 'keys', message.keyId);
     return this.services.change(request, keyRevoke, message);
   }
 }

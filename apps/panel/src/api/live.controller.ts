@@ -7,7 +7,7 @@ import { LiveTail } from '../activity/live-tail.js';
 import { Credentials } from '../http/credentials.js';
 import { EVENT_STREAM_HEADERS } from '../http/event-stream.js';
 import { Handles } from '../http/handles.decorator.js';
-import { callerOf, type PanelRequest } from '../requests/panel-request.js';
+import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { Input } from './input.decorator.js';
 
 /** Milliseconds between two pings. A session that is over ends the stream by then. */
@@ -40,7 +40,7 @@ export class LiveController {
       tail.delayNextOpening();
       end();
     };
-    const { userId } = callerOf(request);
+    const { userId } = requireCaller(request);
     const unwatch = this.live.watch({ userId, accountId, receive: (requests) => tail.send(requests), end, giveWay });
     const check = async (): Promise<void> => {
       const caller = await this.credentials.again(request);

@@ -1,9 +1,9 @@
 import { Body, Controller, Req } from '@nestjs/common';
-import { authorOf } from '../http/author-of.js';
 import { Handles } from '../http/handles.decorator.js';
+import { requestAuthor } from '../http/request-author.js';
 import { People } from '../identity/people.js';
 import { PanelConfig } from '../panel.config.js';
-import { callerOf, type PanelRequest } from '../requests/panel-request.js';
+import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import type { Me, MeReply } from '../shapes/identity.js';
 import { MeUpdateRequest } from './identity.dto.js';
 
@@ -18,7 +18,7 @@ export class MeController {
   @Handles('showMe')
   async show(@Req() request: PanelRequest): Promise<MeReply> {
     const { gatewayUrl, traceUrl } = this.config;
-    const me = await this.people.show(callerOf(request).userId);
+    const me = await this.people.show(requireCaller(request).userId);
     // The tracing back end has the traces of all accounts.
     const seesTraces = traceUrl !== 'none' && me.grants.some(({ accountId }) => accountId === null);
     return { ...me, gatewayUrl, traceUrl: seesTraces ? traceUrl : null };
@@ -26,9 +26,9 @@ export class MeController {
 
   @Handles('updateMe')
   async update(@Req() request: PanelRequest, @Body() { name, password, currentPassword }: MeUpdateRequest): Promise<Me> {
-    const caller = callerOf(request);
-    if (password !== undefined) await this.people.changePassword(caller, currentPassword, password, authorOf(request));
-    if (name !== undefined) await this.people.rename(caller, name, authorOf(request));
+    const caller = requireCaller(request);
+    if (password !== undefined) await this.people.changePassword(caller, currentPassword, password, requestAuthor(request));
+    if (name !== undefined) await this.people.rename(caller, name, requestAuthor(request));
     return this.people.show(caller.userId);
   }
 }

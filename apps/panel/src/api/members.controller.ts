@@ -1,10 +1,10 @@
 import { Body, Controller, Param, Query, Req } from '@nestjs/common';
-import { authorOf } from '../http/author-of.js';
 import { Handles } from '../http/handles.decorator.js';
 import { IdPipe } from '../http/id.pipe.js';
+import { requestAuthor } from '../http/request-author.js';
 import { Members } from '../identity/members.js';
 import type { Access } from '../permissions/access.js';
-import { callerOf, type PanelRequest } from '../requests/panel-request.js';
+import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import type { Member, MemberListReply, Permission } from '../shapes/identity.js';
 import { MemberUpdateRequest, ScopedPageQuery, ScopeQuery } from './identity.dto.js';
 
@@ -15,31 +15,31 @@ export class MembersController {
 
   @Handles('listMembers')
   list(@Req() request: PanelRequest, @Query() query: ScopedPageQuery): Promise<MemberListReply> {
-    return this.members.list(accountsOf(callerOf(request).access, 'members.read', query.accountId), query);
+    return this.members.list(permittedAccounts(requireCaller(request).access, 'members.read', query.accountId), query);
   }
 
   @Handles('updateMember')
   async update(@Req() request: PanelRequest, @Param('userId', IdPipe) userId: string, @Body() body: MemberUpdateRequest): Promise<Member> {
-    const { access, session, userId: own } = callerOf(request);
+    const { access, session, userId: own } = requireCaller(request);
     const { accountId = null, role, disabled } = body;
     access.require('members', disabled === undefined ? accountId : null);
     if (role !== undefined)
-      await this.members.setRole(userId, accountId, role, authorOf(request), userId === own ? session?.id : undefined);
-    if (disabled !== undefined) await this.members.setDisabled(userId, disabled, authorOf(request));
+      await this.members.setRole(userId, accountId, role, requestAuthor(request), userId === own ? session?.id : undefined);
+    if (disabled !== undefined) await this.members.setDisabled(userId, disabled, requestAuthor(request));
     return this.members.show(userId, access.accountsWith('members.read'));
   }
 
   @Handles('removeMember')
   async remove(@Req() request: PanelRequest, @Param('userId', IdPipe) userId: string, @Query() query: ScopeQuery): Promise<void> {
     const accountId = query.accountId ?? null;
-    const { access, session, userId: own } = callerOf(request);
+    const { access, session, userId: own } = requireCaller(request);
     access.require('members', accountId);
-    await this.members.setRole(userId, accountId, null, authorOf(request), userId === own ? session?.id : undefined);
+    await this.members.setRole(userId, accountId, null, requestAuthor(request), userId === own ? session?.id : undefined);
   }
 }
 
 /** Returns the accounts of a list: the one that the query names, if the caller may read it, or all that they may read. */
-export function accountsOf(access: Access, permission: Permission, accountId: string | undefined): 'all' | string[] {
+export function permittedAccounts(access: Access, permission: Permission, accountId: string | undefined): 'all' | string[] {
   if (accountId === undefined) return access.accountsWith(permission);
   access.require(permission, accountId);
   return [accountId];

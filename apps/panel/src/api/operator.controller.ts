@@ -59,7 +59,7 @@ export class OperatorController {
   @Serves(panelUserUpdate)
   async update({ email, disabled }: PanelUserUpdateRequest, { caller }: CallContext): Promise<PanelUser> {
     return refusing(async () => {
-      const userId = await this.members.idOf(email);
+      const userId = await this.members.findId(email);
       await this.members.setDisabled(userId, disabled, { caller, logger: this.logger });
       return renderUser(await this.members.show(userId, 'all'));
     });
@@ -68,7 +68,7 @@ export class OperatorController {
   @Serves(panelSessionsEnd)
   async endSessions({ email, keepTokens = false }: PanelSessionsEndRequest, { caller }: CallContext): Promise<PanelSessionsEndReply> {
     return refusing(async () => {
-      const userId = await this.members.idOf(email);
+      const userId = await this.members.findId(email);
       return { userId, ...(await this.sessions.endAccess(userId, keepTokens, { caller, logger: this.logger })) };
     });
   }

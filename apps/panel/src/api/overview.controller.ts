@@ -1,8 +1,8 @@
 import { Controller, Req } from '@nestjs/common';
 import { Activity } from '../activity/activity.js';
 import { Handles } from '../http/handles.decorator.js';
-import { callerOf, type PanelRequest } from '../requests/panel-request.js';
-import { readerOf } from '../services/reader-of.js';
+import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
+import { nameReader } from '../services/name-reader.js';
 import { Services } from '../services/services.js';
 import type { Overview } from '../shapes/overview.js';
 import { Input } from './input.decorator.js';
@@ -21,13 +21,13 @@ export class OverviewController {
 
   @Handles('showOverview')
   async show(@Req() request: PanelRequest, @Input(OverviewQuery) query: OverviewQuery): Promise<Overview> {
-    const { access } = callerOf(request);
+    const { access } = requireCaller(request);
     const isOperator = access.may('upstreams.read', null);
     const overview = await readOverview(
       this.services.askingFor(request),
       this.activity,
       query,
-      readerOf(request, query.accountId),
+      nameReader(request, query.accountId),
       async () => (isOperator ? this.warnings.read() : this.warnings.modelsDown()),
     );
     return visibleOverview(access, query.accountId ?? null, overview);

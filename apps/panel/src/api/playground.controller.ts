@@ -3,7 +3,7 @@ import type { Response } from 'express';
 import { PanelError } from '../errors/panel-error.js';
 import { Handles } from '../http/handles.decorator.js';
 import { Playground } from '../playground/playground.js';
-import { callerOf, type PanelRequest } from '../requests/panel-request.js';
+import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
 import { ownedProject } from './owned.js';
 import { PlaygroundRequest } from './playground.dto.js';
@@ -22,9 +22,9 @@ export class PlaygroundController {
    */
   @Handles('runPlayground')
   async run(@Req() request: PanelRequest, @Res() response: Response, @Body() body: PlaygroundRequest): Promise<void> {
-    const project = await ownedProject(this.services, callerOf(request).access, 'playground', body.projectId);
+    const project = await ownedProject(this.services, requireCaller(request).access, 'playground', body.projectId);
     if (!project.enabled) throw new PanelError('conflict', 'The project is disabled.', { param: 'projectId' });
-    const mayReadMoney = callerOf(request).access.may('money.read', project.accountId);
+    const mayReadMoney = requireCaller(request).access.may('money.read', project.accountId);
     await this.playground.run(request, response, body, mayReadMoney);
   }
 }

@@ -2,7 +2,7 @@ import { Controller, Req } from '@nestjs/common';
 import { ListRequest } from '#contracts/billing/accounts.js';
 import { ProjectCreateRequest, ProjectUpdateRequest, projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
 import { Handles } from '../http/handles.decorator.js';
-import { callerOf, type PanelRequest } from '../requests/panel-request.js';
+import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
 import type { Project, ProjectListReply } from '../shapes/projects.js';
 import { Input } from './input.decorator.js';
@@ -25,7 +25,7 @@ export class ProjectsController {
 
   @Handles('updateProject')
   async update(@Req() request: PanelRequest, @Input(ProjectUpdateRequest) message: ProjectUpdateRequest): Promise<Project> {
-    const { accountId } = await ownedProject(this.services, callerOf(request).access, 'projects', message.projectId);
+    const { accountId } = await ownedProject(this.services, requireCaller(request).access, 'projects', message.projectId);
     requireLimits(request, message, accountId);
     return this.services.change(request, projectUpdate, message);
   }
@@ -37,5 +37,5 @@ function requireLimits(
   { requestsPerMinuteMax, concurrencyMax }: Pick<ProjectUpdateRequest, 'requestsPerMinuteMax' | 'concurrencyMax'>,
   accountId: string,
 ): void {
-  if (requestsPerMinuteMax !== undefined || concurrencyMax !== undefined) callerOf(request).access.require('accounts', accountId);
+  if (requestsPerMinuteMax !== undefined || concurrencyMax !== undefined) requireCaller(request).access.require('accounts', accountId);
 }

@@ -4,9 +4,9 @@ import { RequestListRequest, RequestShowRequest, requestList } from '#contracts/
 import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
 import { Activity } from '../activity/activity.js';
 import { Handles } from '../http/handles.decorator.js';
-import { callerOf, type PanelRequest } from '../requests/panel-request.js';
-import { pagesOf } from '../services/pages.js';
-import { readerOf } from '../services/reader-of.js';
+import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
+import { nameReader } from '../services/name-reader.js';
+import { readPages } from '../services/pages.js';
 import { Services } from '../services/services.js';
 import type { BilledRequest, RequestListReply, RequestRow } from '../shapes/requests.js';
 import type { ActivityReply } from '../shapes/traffic.js';
@@ -37,7 +37,7 @@ export class RequestsController {
     @Input(RequestListRequest) query: RequestListRequest,
   ): Promise<void> {
     const services = this.services.askingFor(request);
-    const pages = pagesOf(async (cursor) => {
+    const pages = readPages(async (cursor) => {
       const { requests, nextCursor } = await services.ask(requestList, { ...query, limit: PAGE_ROWS, cursor });
       return { rows: requests, nextCursor };
     });
@@ -46,15 +46,15 @@ export class RequestsController {
 
   @Handles('showRequest')
   async show(@Req() request: PanelRequest, @Input(RequestShowRequest) { requestId }: RequestShowRequest): Promise<BilledRequest> {
-    const { access } = callerOf(request);
+    const { access } = requireCaller(request);
     return visibleRequest(access, await ownedRequest(this.services.askingFor(request), access, 'requests.read', requestId));
   }
 
   /** Null when no panel ran as the request ended, when it is older than `ACTIVITY_DAYS`, and for a request of another account. */
   @Handles('showRequestActivity')
   async showActivity(@Req() request: PanelRequest, @Input(RequestShowRequest) { requestId }: RequestShowRequest): Promise<ActivityReply> {
-    const activity = await this.activity.show(requestId, readerOf(request, undefined));
-    const isTheirs = activity !== undefined && callerOf(request).access.may('requests.read', activity.accountId);
+    const activity = await this.activity.show(requestId, nameReader(request, undefined));
+    const isTheirs = activity !== undefined && requireCaller(request).access.may('requests.read', activity.accountId);
     return { activity: isTheirs ? activity : null };
   }
 }

@@ -2,8 +2,8 @@ import { Controller, Inject, Param, Query, Req, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import type { Logger } from '#observability/logger.js';
 import { PanelError } from '../errors/panel-error.js';
-import { authorOf, clientOf } from '../http/author-of.js';
 import { Handles } from '../http/handles.decorator.js';
+import { requestAuthor, requestClient } from '../http/request-author.js';
 import { SessionCookie } from '../http/session-cookie.js';
 import { Sso } from '../identity/sso/sso.js';
 import { AttemptCookie } from '../identity/sso/sso-attempt.js';
@@ -56,7 +56,7 @@ export class SsoController {
     response.setHeader('set-cookie', cleared);
     try {
       const query = new URL(request.originalUrl, ANY_HOST).searchParams;
-      const secret = await this.sso.finish(provider, query, attempt, clientOf(request), authorOf(request));
+      const secret = await this.sso.finish(provider, query, attempt, requestClient(request), requestAuthor(request));
       response.setHeader('set-cookie', [cleared, this.sessionCookie.set(secret)]);
       response.redirect(303, attempt?.returnTo ?? '/panel/');
     } catch (error) {
@@ -66,7 +66,7 @@ export class SsoController {
 
   /** Leads to a page that explains a failed sign-in: a person came here in a browser, for which JSON is no answer. */
   private comeBack({ requestId, traceId, params: { provider } }: PanelRequest, response: Response, returnTo: string, error: unknown): void {
-    const failure = failureOf(error);
+    const failure = toFailure(error);
     if (failure === undefined) throw error;
     const fields = { requestId, traceId, provider, failure };
     if (failure === 'internal') this.logger.error({ ...fields, err: error }, 'sign-in with a provider failed');
@@ -79,7 +79,7 @@ export class SsoController {
 }
 
 /** Returns undefined for an unknown provider, whose address is that of no page. */
-function failureOf(error: unknown): SsoFailure | undefined {
+function toFailure(error: unknown): SsoFailure | undefined {
   if (error instanceof SsoError) return error.failure;
   if (!(error instanceof PanelError)) return 'internal';
   if (error.code === 'not_found') return undefined;

@@ -1,12 +1,12 @@
 import { Body, Controller, Param, Query, Req } from '@nestjs/common';
-import { authorOf } from '../http/author-of.js';
 import { Handles } from '../http/handles.decorator.js';
 import { IdPipe } from '../http/id.pipe.js';
+import { requestAuthor } from '../http/request-author.js';
 import { Tokens } from '../identity/tokens.js';
-import { callerOf, type PanelRequest } from '../requests/panel-request.js';
+import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import type { CreatedToken, Token, TokenListReply } from '../shapes/identity.js';
 import { ScopedPageQuery, TokenCreateRequest } from './identity.dto.js';
-import { accountsOf } from './members.controller.js';
+import { permittedAccounts } from './members.controller.js';
 
 /** Credentials of programs. */
 @Controller()
@@ -15,19 +15,19 @@ export class TokensController {
 
   @Handles('listTokens')
   list(@Req() request: PanelRequest, @Query() query: ScopedPageQuery): Promise<TokenListReply> {
-    return this.tokens.list(accountsOf(callerOf(request).access, 'tokens', query.accountId), query);
+    return this.tokens.list(permittedAccounts(requireCaller(request).access, 'tokens', query.accountId), query);
   }
 
   @Handles('createToken')
   create(@Req() request: PanelRequest, @Body() body: TokenCreateRequest): Promise<CreatedToken> {
-    const caller = callerOf(request);
+    const caller = requireCaller(request);
     caller.access.require('tokens', body.accountId ?? null);
-    return this.tokens.create(body, caller, authorOf(request));
+    return this.tokens.create(body, caller, requestAuthor(request));
   }
 
   @Handles('revokeToken')
   revoke(@Req() request: PanelRequest, @Param('tokenId', IdPipe) tokenId: string): Promise<Token> {
-    const { access } = callerOf(request);
-    return this.tokens.revoke(tokenId, (accountId) => access.require('tokens', accountId), authorOf(request));
+    const { access } = requireCaller(request);
+    return this.tokens.revoke(tokenId, (accountId) => access.require('tokens', accountId), requestAuthor(request));
   }
 }

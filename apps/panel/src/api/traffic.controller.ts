@@ -3,7 +3,7 @@ import { Activity } from '../activity/activity.js';
 import { TrafficQuery } from '../activity/traffic-query.js';
 import { Handles } from '../http/handles.decorator.js';
 import type { PanelRequest } from '../requests/panel-request.js';
-import { readerOf } from '../services/reader-of.js';
+import { nameReader } from '../services/name-reader.js';
 import type { TrafficReply } from '../shapes/traffic.js';
 import { Input } from './input.decorator.js';
 
@@ -14,6 +14,6 @@ export class TrafficController {
   /** Refused requests are included. Numbers are there for the times in which a panel ran; `gaps` has the others. */
   @Handles('queryTraffic')
   query(@Req() request: PanelRequest, @Input(TrafficQuery) query: TrafficQuery): Promise<TrafficReply> {
-    return this.activity.traffic(query, readerOf(request, query.accountId));
+    return this.activity.traffic(query, nameReader(request, query.accountId));
   }
 }

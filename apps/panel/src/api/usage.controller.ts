@@ -4,7 +4,7 @@ import { USAGE_GROUPS, type UsageGroup, UsageQueryRequest, type UsageRow, usageQ
 import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
 import { Handles } from '../http/handles.decorator.js';
 import type { PanelRequest } from '../requests/panel-request.js';
-import { pagesOf } from '../services/pages.js';
+import { readPages } from '../services/pages.js';
 import { Services } from '../services/services.js';
 import type { UsageQueryReply } from '../shapes/usage.js';
 import { type Columns, sendCsv } from './csv.js';
@@ -31,8 +31,8 @@ export class UsageController {
     // Every page repeats the question of the first.
     const question = { ...query, to: query.to ?? new Date().toISOString(), limit: PAGE_ROWS };
     const services = this.services.askingFor(request);
-    const pages = pagesOf((cursor) => services.ask(usageQuery, { ...question, cursor }));
-    await sendCsv(response, 'usage.csv', columnsOf(query), pages);
+    const pages = readPages((cursor) => services.ask(usageQuery, { ...question, cursor }));
+    await sendCsv(response, 'usage.csv', chooseColumns(query), pages);
   }
 }
 
@@ -51,7 +51,7 @@ const GROUP_COLUMNS = {
 } satisfies Record<UsageGroup, Columns<UsageRow>>;
 
 /** The groups of the question in their usual order, then the sums. */
-function columnsOf({ step, groupBy = [] }: UsageQueryRequest): Columns<UsageRow> {
+function chooseColumns({ step, groupBy = [] }: UsageQueryRequest): Columns<UsageRow> {
   return {
     ...(step && { start: ({ start }) => start }),
     ...Object.assign({}, ...USAGE_GROUPS.filter((group) => groupBy.includes(group)).map((group) => GROUP_COLUMNS[group])),

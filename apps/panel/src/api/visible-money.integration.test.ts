@@ -14,8 +14,8 @@ import { routeStatus } from '#contracts/route-status.js';
 import { PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
 import { ROUTE_CALLERS } from '../../test/route-callers.js';
 import { close, listen } from '../../test/test-provider.js';
-import { ROUTES, type RouteName, routeOf } from '../http/routes.js';
-import { permissionsOf, ROLES } from '../permissions/roles.js';
+import { findRoute, ROUTES, type RouteName } from '../http/routes.js';
+import { listPermissions, ROLES } from '../permissions/roles.js';
 import type { Role } from '../shapes/identity.js';
 
 /** Every route that a role without `money.read` may use, on services whose replies have the money of the account everywhere. */
@@ -26,7 +26,7 @@ const SECRETS = ['777000777', 'plan-of-acme'];
 const [AMOUNT, PLAN] = SECRETS as [string, string];
 const AT = '2027-01-01T00:00:00.000Z';
 
-const BLIND = ROLES.filter((role) => !permissionsOf(role).includes('money.read'));
+const BLIND = ROLES.filter((role) => !listPermissions(role).includes('money.read'));
 const NAMES = (Object.keys(ROUTES) as RouteName[]).filter((name) => BLIND.some((role) => (ROUTE_CALLERS[name] as string[]).includes(role)));
 
 const money = {
@@ -99,7 +99,7 @@ afterAll(async () => {
 
 /** Sends a request to a route. Returns its status and text. */
 async function send(name: RouteName, role: Role): Promise<{ status: number; text: string }> {
-  const { method, path } = routeOf(name);
+  const { method, path } = findRoute(name);
   const ids = { ':accountId': ACME, ':projectId': PROJECT, ':keyId': KEY, ':requestId': `req_${'0'.repeat(32)}` };
   const filled = Object.entries(ids).reduce((text, [parameter, id]) => text.replace(parameter, id), path);
   const query = /usage|traffic|overview/.test(path) ? '?from=2027-01-01T00:00:00Z&to=2027-01-02T00:00:00Z' : '';

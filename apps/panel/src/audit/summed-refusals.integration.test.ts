@@ -21,7 +21,7 @@ async function recorded(action: string): Promise<SumRow[]> {
   return (await panel.journal(action)) as unknown as SumRow[];
 }
 
-const countOf = ({ after }: SumRow): number => after?.count ?? 1;
+const readCount = ({ after }: SumRow): number => after?.count ?? 1;
 
 test('a person who is refused hundreds of times has a few rows in the journal, and their number is exact [sec-refusals-summed]', async () => {
   const viewer: SignedIn = await panel.person('viewer', '0198f000-0000-7000-8000-000000000001');
@@ -32,7 +32,7 @@ test('a person who is refused hundreds of times has a few rows in the journal, a
   await panel.app.get(SummedRefusals).onApplicationShutdown();
   const rows = await recorded('permission.refuse');
   expect(new Set(statuses)).toEqual(new Set([403]));
-  expect(rows.reduce((sum, row) => sum + countOf(row), 0)).toBe(500);
+  expect(rows.reduce((sum, row) => sum + readCount(row), 0)).toBe(500);
   // The requests may take from one minute into another.
   const minutes = rows.filter(({ after }) => after !== null).length;
   expect(rows.length).toBeLessThanOrEqual(minutes * (REFUSAL_ROWS_MAX + 1));
@@ -83,7 +83,7 @@ describe('refusals of a minute', () => {
     now = START + MINUTE_MS;
     await refuse('user/a', 'GET /one', REFUSAL_ROWS_MAX + 2);
     await refusals.onApplicationShutdown();
-    expect((await recorded('test.refuse')).filter(({ after }) => after !== null).map(countOf)).toEqual([1, 2]);
+    expect((await recorded('test.refuse')).filter(({ after }) => after !== null).map(readCount)).toEqual([1, 2]);
   });
 
   test('are written after the database was away', async () => {

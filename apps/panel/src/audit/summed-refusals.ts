@@ -68,7 +68,7 @@ export class SummedRefusals {
 
   /** Resolves when the row is written, or at once for a refusal that is summed. */
   async record(author: Author, refusal: Refusal, { by, summedAs = refusal.target }: RefusalOptions): Promise<void> {
-    const minute = this.minuteOf(author, refusal.action, by);
+    const minute = this.findMinute(author, refusal.action, by);
     if (minute.rows < REFUSAL_ROWS_MAX) {
       minute.rows++;
       return record(this.prisma, author, refusal);
@@ -87,7 +87,7 @@ export class SummedRefusals {
     return this.writing;
   }
 
-  private minuteOf({ caller }: Author, action: string, by: string): Minute {
+  private findMinute({ caller }: Author, action: string, by: string): Minute {
     const name = `${action} ${by}`;
     const found = this.minutes.get(name);
     if (found && this.now() < found.endsAt) return found;
@@ -115,16 +115,16 @@ export class SummedRefusals {
     this.minutes.delete(name);
     if (minute.summed.size === 0) return;
     if (this.ended.length < SENDERS_MAX) this.ended.push(minute);
-    else this.logger.error({ ...entryOf(minute), caller: minute.caller }, 'sum of refusals not recorded: too many wait for the database');
+    else this.logger.error({ ...toEntry(minute), caller: minute.caller }, 'sum of refusals not recorded: too many wait for the database');
   }
 
   private async write(): Promise<void> {
     try {
       while (this.ended.length > 0) {
         const batch = this.ended.slice(0, BATCH_MAX);
-        const authorOf = ({ caller }: Minute): Author => ({ caller, logger: this.logger });
-        await journaled(this.prisma, authorOf(batch[0] as Minute), async (_tx, write) => {
-          for (const minute of batch) await write(entryOf(minute), authorOf(minute));
+        const toAuthor = ({ caller }: Minute): Author => ({ caller, logger: this.logger });
+        await journaled(this.prisma, toAuthor(batch[0] as Minute), async (_tx, write) => {
+          for (const minute of batch) await write(toEntry(minute), toAuthor(minute));
         });
         this.ended = this.ended.slice(batch.length);
       }
@@ -134,7 +134,7 @@ export class SummedRefusals {
   }
 }
 
-function entryOf({ action, endsAt, summed }: Minute): JournalEntry {
+function toEntry({ action, endsAt, summed }: Minute): JournalEntry {
   const targets = [...summed].sort(([, one], [, other]) => other - one);
   const count = targets.reduce((sum, [, refusals]) => sum + refusals, 0);
   return {

@@ -31,8 +31,8 @@ type Body = Pick<Route, 'access' | 'isProof'>;
  * memory of their own, so that they are served whatever signed-in callers send.
  */
 export class BodyReader {
-  private readonly bodies = sharesOf(BODIES_BYTES_MAX);
-  private readonly proofs = sharesOf(PROOFS_BYTES_MAX);
+  private readonly bodies = divideShares(BODIES_BYTES_MAX);
+  private readonly proofs = divideShares(PROOFS_BYTES_MAX);
   private readonly rate: BodyRate;
 
   constructor(rate = BODY_RATE) {
@@ -94,7 +94,7 @@ export class BodyReader {
   }
 }
 
-function sharesOf(bytesMax: number): BodyShares {
+function divideShares(bytesMax: number): BodyShares {
   return new BodyShares({
     bytesMax,
     holderBytesMax: SHARE_BYTES_MAX,

@@ -3,7 +3,7 @@ import type { Reflector } from '@nestjs/core';
 import type { Response } from 'express';
 import type { Observable } from 'rxjs';
 import { PanelError } from '../errors/panel-error.js';
-import { callerOf, type PanelRequest } from '../requests/panel-request.js';
+import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { ROUTE } from './handles.decorator.js';
 import { Places } from './places.js';
 import type { Route } from './routes.js';
@@ -21,7 +21,7 @@ export class DownloadsInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     if (!this.reflector.get<Route>(ROUTE, context.getHandler()).path.endsWith('.csv')) return next.handle();
     const http = context.switchToHttp();
-    const leave = this.running.enter(callerOf(http.getRequest<PanelRequest>()).userId);
+    const leave = this.running.enter(requireCaller(http.getRequest<PanelRequest>()).userId);
     if (leave === undefined)
       throw new PanelError('rate_limit_exceeded', `${DOWNLOADS_MAX} of your downloads run. Wait for the end of one.`, {
         retryAfterSeconds: 1,

@@ -4,10 +4,10 @@ import type { Logger } from '#observability/logger.js';
 import type { SummedRefusals } from '../audit/summed-refusals.js';
 import { PanelError } from '../errors/panel-error.js';
 import type { PanelRequest } from '../requests/panel-request.js';
-import { authorOf } from './author-of.js';
 import { ClientLeftError } from './client-left.js';
-import { panelErrorOf } from './panel-error-of.js';
+import { requestAuthor } from './request-author.js';
 import type { SessionCookie } from './session-cookie.js';
+import { toPanelError } from './to-panel-error.js';
 
 /** Characters of a path that a journal row keeps. */
 const TARGET_MAX = 200;
@@ -48,7 +48,7 @@ export class ErrorFilter implements ExceptionFilter {
   /** Writes a refusal to the journal before the reply, so that a caller who has the reply finds its row, unless it is summed. Never throws. */
   private async record(request: PanelRequest, { message: reason }: PanelError): Promise<void> {
     const refusal = { action: 'permission.refuse', target: `${request.method} ${request.path.slice(0, TARGET_MAX)}`, reason };
-    const author = authorOf(request);
+    const author = requestAuthor(request);
     const summedAs = `${request.method} ${request.route?.path ?? request.path.slice(0, TARGET_MAX)}`;
     try {
       await this.refusals.record(author, refusal, { by: author.caller.actor, summedAs });
@@ -70,5 +70,5 @@ function translate(thrown: unknown, request: PanelRequest): PanelError {
   if (thrown instanceof HttpException && thrown.getStatus() < 500) {
     return new PanelError('invalid_request', 'The URL is not valid.', { status: thrown.getStatus() });
   }
-  return panelErrorOf(thrown);
+  return toPanelError(thrown);
 }

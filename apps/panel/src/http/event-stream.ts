@@ -1,5 +1,5 @@
 import type { Response } from 'express';
-import { panelErrorOf } from './panel-error-of.js';
+import { toPanelError } from './to-panel-error.js';
 
 /** Head of a reply with server-sent events. Proxies must not collect them. */
 export const EVENT_STREAM_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
@@ -24,7 +24,7 @@ export async function sendEvents(response: Response, batches: AsyncIterable<read
   } catch (error) {
     if (response.destroyed) return;
     if (!response.headersSent) throw error;
-    write('error', panelErrorOf(error).body);
+    write('error', toPanelError(error).body);
   } finally {
     clearInterval(pings);
   }

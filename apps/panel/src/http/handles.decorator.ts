@@ -1,5 +1,5 @@
 import { applyDecorators, HttpCode, RequestMapping, RequestMethod, SetMetadata } from '@nestjs/common';
-import { API_PREFIX, type Route, type RouteName, routeOf } from './routes.js';
+import { API_PREFIX, findRoute, type Route, type RouteName } from './routes.js';
 
 /** Key of the metadata with the route of a handler. */
 export const ROUTE = 'panel:route';
@@ -13,7 +13,7 @@ export const ROUTE = 'panel:route';
  * ```
  */
 export function Handles(name: RouteName): MethodDecorator {
-  const route: Route = routeOf(name);
+  const route: Route = findRoute(name);
   return applyDecorators(
     RequestMapping({ method: RequestMethod[route.method], path: `${API_PREFIX}${route.path}` }),
     HttpCode(route.status ?? 200),

@@ -1,7 +1,7 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { finalize, type Observable } from 'rxjs';
-import { callerOf, type PanelRequest } from '../requests/panel-request.js';
+import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { ROUTE } from './handles.decorator.js';
 import type { PersonReads } from './person-reads.js';
 import type { Route } from './routes.js';
@@ -17,7 +17,7 @@ export class JournalReadsInterceptor implements NestInterceptor {
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
     const route = this.reflector.get<Route>(ROUTE, context.getHandler());
     if (!route.readsJournal) return next.handle();
-    const leave = await this.reads.enter(callerOf(context.switchToHttp().getRequest<PanelRequest>()).userId);
+    const leave = await this.reads.enter(requireCaller(context.switchToHttp().getRequest<PanelRequest>()).userId);
     return next.handle().pipe(finalize(leave));
   }
 }

@@ -1,9 +1,9 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { PanelError } from '../errors/panel-error.js';
-import { callerOf, type PanelRequest } from '../requests/panel-request.js';
+import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { ROUTE } from './handles.decorator.js';
-import { type Route, scopeOf } from './routes.js';
+import { findScope, type Route } from './routes.js';
 
 /** Milliseconds after a sign-in or confirmation in which routes that ask for it can be used. */
 const CONFIRMED_MS = 10 * 60_000;
@@ -17,11 +17,11 @@ export class PermissionGuard implements CanActivate {
     const route = this.reflector.get<Route>(ROUTE, context.getHandler());
     if (route.access === 'public') return true;
     const request = context.switchToHttp().getRequest<PanelRequest>();
-    const { access, session } = callerOf(request);
+    const { access, session } = requireCaller(request);
     if (route.access === 'own') {
       if (!session) throw new PanelError('permission_denied', 'A token cannot do this; it needs a signed-in person.');
-    } else if (scopeOf(route) === 'any') access.requireAnywhere(route.access);
-    else access.require(route.access, scopeOf(route) === 'account' ? accountOf(request) : null);
+    } else if (findScope(route) === 'any') access.requireAnywhere(route.access);
+    else access.require(route.access, findScope(route) === 'account' ? requestedAccount(request) : null);
     if (route.confirmed && session && Date.now() - session.confirmedAt.getTime() > CONFIRMED_MS)
       throw new PanelError('confirmation_required', 'Confirm that it is you: the last time was over 10 minutes ago.');
     return true;
@@ -29,7 +29,7 @@ export class PermissionGuard implements CanActivate {
 }
 
 /** Returns the account of the path; null for `all`, the whole platform. */
-function accountOf({ params }: PanelRequest): string | null {
+function requestedAccount({ params }: PanelRequest): string | null {
   const accountId = String(params.accountId).toLowerCase();
   return accountId === 'all' ? null : accountId;
 }

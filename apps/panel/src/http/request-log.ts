@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { NextFunction, RequestHandler, Response } from 'express';
 import { clientAddress, plainAddress } from '#observability/client-address.js';
 import type { Logger } from '#observability/logger.js';
-import { parseTraceContext, traceIdOf } from '#tracing/trace-context.js';
+import { parseTraceContext, readTraceId } from '#tracing/trace-context.js';
 import type { PanelRequest } from '../requests/panel-request.js';
 import type { PanelMetrics } from './panel-metrics.js';
 
@@ -26,7 +26,7 @@ export function requestLog({ logger, metrics, trustedProxyHops }: RequestLogOpti
     const id = randomUUIDv7().replaceAll('-', '');
     const trace = parseTraceContext(request.get('traceparent'), undefined);
     request.requestId = `req_${id}`;
-    request.traceId = trace === undefined ? id : traceIdOf(trace);
+    request.traceId = trace === undefined ? id : readTraceId(trace);
     request.logger = logger;
     const peer = plainAddress(request.socket.remoteAddress);
     request.address = clientAddress(peer, request.get('x-forwarded-for'), trustedProxyHops);

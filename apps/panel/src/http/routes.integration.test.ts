@@ -5,7 +5,7 @@ import { CONFIRMED_ROUTES, ROUTE_CALLERS } from '../../test/route-callers.js';
 import { PERMISSIONS } from '../permissions/permissions.js';
 import { isPlatformRole, ROLES } from '../permissions/roles.js';
 import type { Role } from '../shapes/identity.js';
-import { ROUTES, type RouteName, routeOf, scopeOf } from './routes.js';
+import { findRoute, findScope, ROUTES, type RouteName } from './routes.js';
 
 /** Every route with every kind of caller. */
 const ACCOUNT = randomUUID();
@@ -25,10 +25,10 @@ afterAll(() => panel.close());
 
 /** Sends a request without a body to a route, whose account is `ACCOUNT` and whose other ids are of nothing. */
 function send(name: RouteName, sent: Sent): Promise<Response> {
-  const { method, path } = routeOf(name);
+  const { method, path } = findRoute(name);
   const filled = path.replace(':accountId', ACCOUNT).replace(':month', '2027-01').replace(/:\w+/g, randomUUID());
   // Routes of any account take theirs from the query, if from anywhere.
-  return panel.send(scopeOf(routeOf(name)) === 'any' ? `${filled}?accountId=${ACCOUNT}` : filled, { method, ...sent });
+  return panel.send(findScope(findRoute(name)) === 'any' ? `${filled}?accountId=${ACCOUNT}` : filled, { method, ...sent });
 }
 
 /** Returns the code of a guard's refusal, or `passed`. Behind the guards the request may fail for another reason. */
@@ -40,16 +40,16 @@ function guarded({ status, body }: Response): string {
 const cookieFor = (role: Role): Promise<string> => panel.session(people.get(role) as SignedIn);
 
 test('pages of other sites may cause the return from a provider, and nothing else', () => {
-  expect(NAMES.filter((name) => routeOf(name).fromOtherSites)).toEqual(['finishSso']);
+  expect(NAMES.filter((name) => findRoute(name).fromOtherSites)).toEqual(['finishSso']);
 });
 
 test('the confirmed routes are those of the list', () => {
-  expect(NAMES.filter((name) => routeOf(name).confirmed).sort()).toEqual([...CONFIRMED_ROUTES].sort());
+  expect(NAMES.filter((name) => findRoute(name).confirmed).sort()).toEqual([...CONFIRMED_ROUTES].sort());
 });
 
 describe.each(GUARDED)('%s', (name) => {
   const callers = ROUTE_CALLERS[name];
-  const { method, access } = routeOf(name);
+  const { method, access } = findRoute(name);
   const mayUse = (role: Role): boolean => callers === 'person' || callers.includes(role);
 
   test('needs a session or a token', async () => {
@@ -88,7 +88,7 @@ describe.each(GUARDED)('%s', (name) => {
   });
 
   // Routes without the account in their path refuse in the handler: the tests of their controllers have that.
-  if (scopeOf(routeOf(name)) === 'account') {
+  if (findScope(findRoute(name)) === 'account') {
     test('does not exist for the owner of another account', async () => {
       const reply = await send(name, { cookie: await panel.session(stranger) });
       expect([reply.status, reply.body.error.code]).toEqual([404, 'not_found']);
@@ -106,7 +106,7 @@ describe.each(GUARDED)('%s', (name) => {
     });
   }
 
-  if (routeOf(name).confirmed) {
+  if (findRoute(name).confirmed) {
     test('asks for the password again after 10 minutes', async () => {
       const cookie = await cookieFor('admin');
       await panel.sql.query("UPDATE panel.session SET confirmed_at = now() - interval '10 minutes 1 second'");
@@ -118,6 +118,6 @@ describe.each(GUARDED)('%s', (name) => {
 test.each(NAMES.filter((name) => !GUARDED.includes(name)))('%s needs no credentials, and refuses other origins', async (name) => {
   const reply = await send(name, {});
   expect([guarded(reply), reply.status < 500]).toEqual(['passed', true]);
-  const isExempt = routeOf(name).fromOtherSites === true;
+  const isExempt = findRoute(name).fromOtherSites === true;
   expect(guarded(await send(name, { headers: { origin: 'https://evil.example' } }))).toBe(isExempt ? 'passed' : 'origin_not_allowed');
 });

@@ -378,11 +378,11 @@ export const ROUTES = {
 
 export type RouteName = keyof typeof ROUTES;
 
-export function routeOf(name: RouteName): Route {
+export function findRoute(name: RouteName): Route {
   return ROUTES[name];
 }
 
 /** Returns where the permission of a route must be held. */
-export function scopeOf({ scope, path }: Route): 'account' | 'platform' | 'any' {
+export function findScope({ scope, path }: Route): 'account' | 'platform' | 'any' {
   return scope ?? (path.includes(':accountId') ? 'account' : 'platform');
 }

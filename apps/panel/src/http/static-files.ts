@@ -50,7 +50,7 @@ interface StaticFile {
 export function staticFiles(folder: string): RequestHandler {
   const files = existsSync(join(folder, SHELL))
     ? readFiles(folder)
-    : new Map([[SHELL, fileOf(SHELL, new Map([['identity', Buffer.from(NOT_BUILT)]]))]]);
+    : new Map([[SHELL, makeFile(SHELL, new Map([['identity', Buffer.from(NOT_BUILT)]]))]]);
   return (request, response, next) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return next();
     // A missing file of an older build must fail: the shell is no script.
@@ -90,12 +90,12 @@ function readFiles(folder: string): Map<string, StaticFile> {
       ] as const) {
         if (paths.includes(path + ending)) bodies.set(encoding, readFileSync(join(folder, path + ending)));
       }
-      return [path, fileOf(path, bodies)];
+      return [path, makeFile(path, bodies)];
     }),
   );
 }
 
-function fileOf(path: string, bodies: Map<string, Buffer>): StaticFile {
+function makeFile(path: string, bodies: Map<string, Buffer>): StaticFile {
   const cacheControl = HASHED.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache';
   return { type: TYPES[extname(path)] ?? 'application/octet-stream', cacheControl, bodies };
 }

@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { Prisma } from '#database/prisma-client.js';
 import { PanelError } from '../errors/panel-error.js';
 import { Access } from '../permissions/access.js';
-import { isPlatformRole, permissionsOf } from '../permissions/roles.js';
+import { isPlatformRole, listPermissions } from '../permissions/roles.js';
 import type { Grant, Role } from '../shapes/identity.js';
 
 /** Columns of `panel.grant`. A CHECK of the database limits the roles. */
@@ -17,12 +17,12 @@ const KEEPER = { platform: 'admin', account: 'owner' } as const;
 /** Advisory lock of changes of roles: each sees those before it, so that two cannot remove the last two admins. */
 const ROLES_LOCK = 7_243_020;
 
-export function accessOf(grants: readonly GrantRow[]): Access {
-  return new Access(grants.map(({ accountId, role }) => ({ accountId, permissions: new Set(permissionsOf(role as Role)) })));
+export function toAccess(grants: readonly GrantRow[]): Access {
+  return new Access(grants.map(({ accountId, role }) => ({ accountId, permissions: new Set(listPermissions(role as Role)) })));
 }
 
 export function renderGrant({ accountId, role }: GrantRow): Grant {
-  return { accountId, role: role as Role, permissions: [...permissionsOf(role as Role)] };
+  return { accountId, role: role as Role, permissions: [...listPermissions(role as Role)] };
 }
 
 /** @throws {PanelError} `invalid_request` for a role of an account without one, or a platform role with one */

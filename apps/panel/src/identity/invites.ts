@@ -3,15 +3,15 @@ import type { Author } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { authorAs, journaled, type WriteEntry } from '../audit/journaled.js';
 import { PanelError } from '../errors/panel-error.js';
-import { newestFirst, type PageQuery, pageOf } from '../requests/page.js';
+import { newestFirst, type PageQuery, toPage } from '../requests/page.js';
 import type { Caller } from '../requests/panel-request.js';
 import type { CreatedInvite, Invite, InviteAcceptBody, InviteListReply, InviteView, Role } from '../shapes/identity.js';
 import { parseEmail } from './email-address.js';
-import { accessOf, checkRoleFits, lockRoles, setRole } from './grants.js';
+import { checkRoleFits, lockRoles, setRole, toAccess } from './grants.js';
 import { demandFewerInvites, withdrawBeyondRights, withdrawOpen } from './open-invites.js';
-import { checkNewPassword, type Passwords, weaknessOf } from './passwords.js';
+import { checkNewPassword, findWeakness, type Passwords } from './passwords.js';
 import { lockCaller, lockPerson, lockVerified } from './person-lock.js';
-import { digestOf, makeSecret } from './secret.js';
+import { computeDigest, makeSecret } from './secret.js';
 import { type Client, type EndedAccess, endAccess, endSessions, type Sessions } from './sessions.js';
 import type { SignIn } from './sign-in.js';
 
@@ -44,7 +44,7 @@ export class Invites {
    * operator, who may make any number. @throws {PanelError} `invalid_request`, `permission_denied`, `conflict`, and as `lockCaller`
    */
   async create({ email: typed, accountId, role, setsPassword }: NewInvite, author: Author, by?: Caller): Promise<CreatedInvite> {
-    const email = typed === undefined ? null : emailOf(typed);
+    const email = typed === undefined ? null : requireEmail(typed);
     if (email === null && !this.passwords.isOn)
       throw new PanelError('invalid_request', 'email is missing: while passwords are off, the provider must know it', { param: 'email' });
     checkRoleFits(role, accountId);
@@ -58,7 +58,7 @@ export class Invites {
       if (by) await demandMayInvite(tx, by, accountId);
       await withdrawOpen(tx, record, scope, `replaced by invite/${id}`);
       if (by) await demandFewerInvites(tx, by.userId);
-      const data = { id, digest: digestOf(secret), ...scope, setsPassword, invitedBy: author.caller.actor, createdAt: now, expiresAt };
+      const data = { id, digest: computeDigest(secret), ...scope, setsPassword, invitedBy: author.caller.actor, createdAt: now, expiresAt };
       await record({ action: 'invite.create', accountId, target: `invite/${id}`, after: { email, role } });
       return tx.panelInvite.create({ data });
     });
@@ -69,7 +69,7 @@ export class Invites {
   async list(accounts: 'all' | string[], page: PageQuery): Promise<InviteListReply> {
     const open = { acceptedAt: null, expiresAt: { gt: new Date() } };
     const where = { ...open, ...(accounts !== 'all' && { accountId: { in: accounts } }) };
-    const { rows, nextCursor } = pageOf(await this.prisma.panelInvite.findMany({ where, ...newestFirst(page) }), page);
+    const { rows, nextCursor } = toPage(await this.prisma.panelInvite.findMany({ where, ...newestFirst(page) }), page);
     return { invites: rows.map(renderInvite), nextCursor };
   }
 
@@ -90,10 +90,10 @@ export class Invites {
   async show(token: string): Promise<InviteView> {
     const invite = await this.find(token);
     const { email, accountId, role, expiresAt } = invite;
-    return { email, accountId, role: role as Role, expiresAt: expiresAt.toISOString(), password: this.passwordOf(invite) };
+    return { email, accountId, role: role as Role, expiresAt: expiresAt.toISOString(), password: this.describePassword(invite) };
   }
 
-  private passwordOf(invite: Prisma.PanelInviteModel): InviteView['password'] {
+  private describePassword(invite: Prisma.PanelInviteModel): InviteView['password'] {
     if (!this.passwords.isOn) return 'none';
     if (provesEmail(invite)) return 'new-password';
     return this.makesPeople(invite) ? 'new-or-present' : 'sign-in';
@@ -112,7 +112,7 @@ export class Invites {
   async accept(body: InviteAcceptBody, client: Client, author: Author): Promise<{ secret: string; userId: string }> {
     this.passwords.demandOn();
     const invite = await this.find(body.token);
-    const email = invite.email ?? emailOf(body.email ?? '');
+    const email = invite.email ?? requireEmail(body.email ?? '');
     const found = await this.signIns.panelUser.findUnique({ where: { email } });
     const verified = await this.checkPassword(invite, found, email, body.password, client, author);
     const existing = verified ?? found;
@@ -163,7 +163,7 @@ export class Invites {
       return undefined;
     }
     // A link that does not prove its e-mail must not take over the person who has it.
-    const weakness = weaknessOf(password, email);
+    const weakness = findWeakness(password, email);
     if (!existing && this.makesPeople(invite) && weakness === undefined) return undefined;
     try {
       return await this.signIn.verify(email, password, client.address, author);
@@ -175,7 +175,7 @@ export class Invites {
   }
 
   private async find(token: string): Promise<Prisma.PanelInviteModel> {
-    const invite = await this.signIns.panelInvite.findUnique({ where: { digest: digestOf(token) } });
+    const invite = await this.signIns.panelInvite.findUnique({ where: { digest: computeDigest(token) } });
     if (!invite || invite.acceptedAt !== null || invite.expiresAt <= new Date()) throw overLink();
     return invite;
   }
@@ -184,7 +184,7 @@ export class Invites {
 /** Demands the session and the right of a caller, who may have lost either since the request began. Call after `lockRoles`. */
 async function demandMayInvite(tx: Prisma.TransactionClient, caller: Caller, accountId: string | null): Promise<void> {
   await lockCaller(tx, caller);
-  accessOf(await tx.panelGrant.findMany({ where: { userId: caller.userId } })).require('members', accountId);
+  toAccess(await tx.panelGrant.findMany({ where: { userId: caller.userId } })).require('members', accountId);
 }
 
 /** True for a link that the operator made for an e-mail: who opens it has the operator's word that the e-mail is theirs. */
@@ -200,7 +200,7 @@ function overLink(): PanelError {
   return new PanelError('not_found', 'This link was used before, or its 24 hours are over. Ask for another.');
 }
 
-function emailOf(typed: string): string {
+function requireEmail(typed: string): string {
   const email = parseEmail(typed);
   if (email === undefined) throw new PanelError('invalid_request', 'email must be an e-mail address', { param: 'email' });
   return email;

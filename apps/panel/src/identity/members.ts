@@ -2,7 +2,7 @@ import type { Author } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { journaled } from '../audit/journaled.js';
 import { PanelError } from '../errors/panel-error.js';
-import { newestFirst, type PageQuery, pageOf } from '../requests/page.js';
+import { newestFirst, type PageQuery, toPage } from '../requests/page.js';
 import type { Member, MemberListReply, Role } from '../shapes/identity.js';
 import { parseEmail } from './email-address.js';
 import { checkRoleFits, demandAnotherKeeper, lockRoles, setRole } from './grants.js';
@@ -21,7 +21,7 @@ export class Members {
     const grant = { ...(accounts !== 'all' && { accountId: { in: accounts } }), ...(role && { role }) };
     const where = Object.keys(grant).length === 0 ? {} : { grants: { some: grant } };
     const users = await this.prisma.panelUser.findMany({ where, include: { grants: true }, ...newestFirst(page) });
-    const { rows, nextCursor } = pageOf(users, page);
+    const { rows, nextCursor } = toPage(users, page);
     return { members: rows.map((user) => renderMember(user, accounts)), nextCursor };
   }
 
@@ -61,7 +61,7 @@ export class Members {
   }
 
   /** Returns the id of the person with this e-mail. @throws {PanelError} `not_found` */
-  async idOf(email: string): Promise<string> {
+  async findId(email: string): Promise<string> {
     const user = await this.prisma.panelUser.findUnique({ where: { email: parseEmail(email) ?? email } });
     if (!user) throw new PanelError('not_found', 'There is no person with this e-mail.');
     return user.id;

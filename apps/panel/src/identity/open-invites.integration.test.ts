@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { cookieOf, OPERATOR, PASSWORD, type SignedIn } from '../../test/panel-fixture.js';
-import { SsoFixture, sessionOf } from '../../test/sso-fixture.js';
+import { OPERATOR, PASSWORD, readCookie, type SignedIn } from '../../test/panel-fixture.js';
+import { readSession, SsoFixture } from '../../test/sso-fixture.js';
 import { Invites } from './invites.js';
 import { Members } from './members.js';
 import { Sessions } from './sessions.js';
@@ -30,14 +30,14 @@ async function addInvites({ userId }: SignedIn, number: number, end = '1 day'): 
       'user/${userId}', now() - interval '2 days', now() + interval '${end}' FROM generate_series(1, ${number}) n`);
 }
 const reasons = async () => (await sso.panel.journal('invite.withdraw')).map(({ reason, before }) => [reason, before]);
-const rowOf = (reason: string, userId: string) => [reason, { email: GUEST, role: 'viewer', invitedBy: `user/${userId}` }];
+const makeRow = (reason: string, userId: string) => [reason, { email: GUEST, role: 'viewer', invitedBy: `user/${userId}` }];
 
 test('when all access of a person ends, so do the open invites that they made', async () => {
   const owner = await sso.panel.person('owner', ACCOUNT);
   await invite(owner);
   await sso.panel.app.get(Sessions).endAccess(owner.userId, false, OPERATOR);
   expect(await open()).toEqual([]);
-  expect(await reasons()).toEqual([rowOf('all sessions were ended', owner.userId)]);
+  expect(await reasons()).toEqual([makeRow('all sessions were ended', owner.userId)]);
 });
 
 test('when a person is disabled, so do the open invites that they made', async () => {
@@ -45,7 +45,7 @@ test('when a person is disabled, so do the open invites that they made', async (
   await invite(owner);
   await sso.panel.app.get(Members).setDisabled(owner.userId, true, OPERATOR);
   expect(await open()).toEqual([]);
-  expect(await reasons()).toEqual([rowOf('its maker was disabled', owner.userId)]);
+  expect(await reasons()).toEqual([makeRow('its maker was disabled', owner.userId)]);
 });
 
 test('who may no longer invite people to an account loses the open invites there, and no others', async () => {
@@ -53,12 +53,12 @@ test('who may no longer invite people to an account loses the open invites there
   await sso.panel.person('owner', ACCOUNT);
   const token = await sso.panel.invite('owner', OTHER);
   const { headers } = await post('/invites/accept', { token, email: owner.email, password: PASSWORD });
-  const cookie = cookieOf({ headers } as never);
+  const cookie = readCookie({ headers } as never);
   await invite({ cookie });
   await invite({ cookie }, OTHER);
   await sso.panel.app.get(Members).setRole(owner.userId, ACCOUNT, 'viewer', OPERATOR);
   expect(await open()).toEqual([OTHER]);
-  expect(await reasons()).toEqual([rowOf('its maker may no longer invite people there', owner.userId)]);
+  expect(await reasons()).toEqual([makeRow('its maker may no longer invite people there', owner.userId)]);
 });
 
 test('an invite in flight loses against the loss of the right, also where the session stays', async () => {
@@ -76,23 +76,23 @@ test('an invite in flight loses against the loss of the right, also where the se
 test('who loses the right with their groups loses the open invites', async () => {
   const arrive = async (group: string) => {
     sso.provider.claims = { email: 'ada@example.com', email_verified: true, groups: [group] };
-    return sessionOf(await sso.signIn());
+    return readSession(await sso.signIn());
   };
   const cookie = await arrive('team');
   const { userId } = (await sso.panel.send('/me', { cookie })).body;
   await invite({ cookie });
   await arrive('staff');
   expect(await open()).toEqual([]);
-  expect(await reasons()).toEqual([rowOf('its maker may no longer invite people there', userId)]);
+  expect(await reasons()).toEqual([makeRow('its maker may no longer invite people there', userId)]);
 });
 
 test('an invite that an impostor made for the e-mail they typed ends when the person comes [sec-first-link]', async () => {
   const email = 'boss@corp.example';
   const reply = await post('/invites/accept', { token: await sso.panel.invite('owner', ACCOUNT), email, password: PASSWORD });
-  await invite({ cookie: cookieOf(reply) }, ACCOUNT, email);
-  await invite({ cookie: cookieOf(reply) });
+  await invite({ cookie: readCookie(reply) }, ACCOUNT, email);
+  await invite({ cookie: readCookie(reply) });
   sso.provider.claims = { email, email_verified: true };
-  const { grants } = (await sso.panel.send('/me', { cookie: sessionOf(await sso.signIn()) })).body;
+  const { grants } = (await sso.panel.send('/me', { cookie: readSession(await sso.signIn()) })).body;
   expect(grants).toMatchObject([{ accountId: ACCOUNT, role: 'owner' }]);
   expect(await open()).toEqual([]);
 });

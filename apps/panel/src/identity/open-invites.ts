@@ -1,7 +1,7 @@
 import type { Prisma } from '#database/prisma-client.js';
 import { ROWS_MAX, type WriteEntry } from '../audit/journaled.js';
 import { PanelError } from '../errors/panel-error.js';
-import { accessOf } from './grants.js';
+import { toAccess } from './grants.js';
 
 /** A person's open invites: a withdrawal writes a row for each. */
 const INVITES_MAX = 100;
@@ -33,7 +33,7 @@ export function withdrawAll(tx: Prisma.TransactionClient, record: WriteEntry, us
 
 /** Withdraws the open invites that a person has made and could not make with their roles of now. Call after `lockRoles`. */
 export async function withdrawBeyondRights(tx: Prisma.TransactionClient, record: WriteEntry, userId: string): Promise<void> {
-  const accounts = accessOf(await tx.panelGrant.findMany({ where: { userId } })).accountsWith('members');
+  const accounts = toAccess(await tx.panelGrant.findMany({ where: { userId } })).accountsWith('members');
   if (accounts === 'all') return;
   const elsewhere = { OR: [{ accountId: null }, { accountId: { notIn: accounts } }] };
   await withdrawOpen(tx, record, { invitedBy: `user/${userId}`, ...elsewhere }, 'its maker may no longer invite people there');

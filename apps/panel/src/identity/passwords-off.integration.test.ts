@@ -1,5 +1,5 @@
 import { PASSWORD } from '../../test/panel-fixture.js';
-import { failureOf, SsoFixture, sessionOf } from '../../test/sso-fixture.js';
+import { readFailure, readSession, SsoFixture } from '../../test/sso-fixture.js';
 import { PanelError } from '../errors/panel-error.js';
 import { Invites } from './invites.js';
 
@@ -22,7 +22,7 @@ test('the page offers the providers alone, and a link leads to them', async () =
 
 test('every use of a password says so, whatever the password', async () => {
   sso.provider.claims = { email: 'ada@example.com', email_verified: true };
-  const cookie = sessionOf(await sso.signIn());
+  const cookie = readSession(await sso.signIn());
   const replies = [
     await post('/session', { email: 'ada@example.com', password: PASSWORD }),
     await post('/session/confirm', { password: PASSWORD }, cookie),
@@ -41,7 +41,7 @@ test('an error of the panel itself at the callback leads to the page, and the lo
   await sso.panel.sql.query('ALTER TABLE panel.login_failure RENAME TO gone');
   const reply = await sso.arrive(back);
   await sso.panel.sql.query('ALTER TABLE panel.gone RENAME TO login_failure');
-  expect(failureOf(reply)).toEqual({ page: '/panel/profile', failure: 'internal', session: false });
+  expect(readFailure(reply)).toEqual({ page: '/panel/profile', failure: 'internal', session: false });
   expect(sso.panel.log.findLast(({ msg }) => msg === 'sign-in with a provider failed')).toMatchObject({
     requestId: reply.headers['x-request-id'],
     failure: 'internal',

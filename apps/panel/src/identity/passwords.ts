@@ -22,12 +22,12 @@ const PASSWORD_LENGTH_MAX = 256;
 
 /** Throws for a password that is too short, too long or too common. */
 export function checkNewPassword(password: string, email: string): void {
-  const weakness = weaknessOf(password, email);
+  const weakness = findWeakness(password, email);
   if (weakness !== undefined) throw new PanelError('invalid_request', weakness, { param: 'password' });
 }
 
 /** Returns why a password must not be chosen, if so. */
-export function weaknessOf(password: string, email: string): string | undefined {
+export function findWeakness(password: string, email: string): string | undefined {
   const length = [...password].length;
   if (length < PASSWORD_LENGTH_MIN) return `password must have at least ${PASSWORD_LENGTH_MIN} characters`;
   if (length > PASSWORD_LENGTH_MAX) return `password must have at most ${PASSWORD_LENGTH_MAX} characters`;

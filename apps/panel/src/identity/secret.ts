@@ -6,6 +6,6 @@ export function makeSecret(): string {
 }
 
 /** Returns the form in which a secret is stored. A slow hash is not needed: the secret cannot be guessed. */
-export function digestOf(secret: string): Uint8Array<ArrayBuffer> {
+export function computeDigest(secret: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(createHash('sha256').update(secret).digest());
 }

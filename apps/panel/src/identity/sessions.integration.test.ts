@@ -1,4 +1,4 @@
-import { cookieOf, OPERATOR, PASSWORD, PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
+import { OPERATOR, PASSWORD, PanelFixture, readCookie, type SignedIn } from '../../test/panel-fixture.js';
 import { Sessions } from './sessions.js';
 
 let panel: PanelFixture;
@@ -66,7 +66,7 @@ test('a confirmation replaces the secret', async () => {
   const confirmed = await panel.send('/session/confirm', { method: 'POST', cookie: admin.cookie, body: { password: PASSWORD } });
   expect(confirmed.status).toBe(200);
   expect((await ask(admin.cookie))[0]).toBe(401);
-  expect((await panel.send('/invites', { ...invite, cookie: cookieOf(confirmed) })).status).toBe(201);
+  expect((await panel.send('/invites', { ...invite, cookie: readCookie(confirmed) })).status).toBe(201);
 });
 
 test('a person sees their sessions and ends any of them', async () => {

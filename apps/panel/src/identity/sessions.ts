@@ -5,10 +5,10 @@ import { journaled, type WriteEntry } from '../audit/journaled.js';
 import { PanelError } from '../errors/panel-error.js';
 import type { Caller } from '../requests/panel-request.js';
 import type { Session } from '../shapes/identity.js';
-import { accessOf, lockRoles } from './grants.js';
+import { lockRoles, toAccess } from './grants.js';
 import { withdrawAll } from './open-invites.js';
 import { lockPerson } from './person-lock.js';
-import { digestOf, makeSecret } from './secret.js';
+import { computeDigest, makeSecret } from './secret.js';
 import { noteAddress } from './sign-in-addresses.js';
 import { revokeTokens } from './tokens.js';
 
@@ -56,7 +56,7 @@ export class Sessions {
     const times = { createdAt: now, confirmedAt, seenAt: now };
     const client = { address, userAgent: userAgent?.slice(0, USER_AGENT_MAX) };
     await noteAddress(tx, userId, address, now);
-    await tx.panelSession.create({ data: { id, digest: digestOf(secret), userId, ...client, ...times } });
+    await tx.panelSession.create({ data: { id, digest: computeDigest(secret), userId, ...client, ...times } });
     return { id, secret };
   }
 
@@ -64,7 +64,7 @@ export class Sessions {
   async find(secret: string, isUse = true): Promise<Caller | undefined> {
     const now = new Date();
     const session = await this.prisma.panelSession.findUnique({
-      where: { digest: digestOf(secret) },
+      where: { digest: computeDigest(secret) },
       include: { user: { include: { grants: true } } },
     });
     if (!session || isOver(session, now) || session.user.disabledAt !== null) return undefined;
@@ -79,7 +79,7 @@ export class Sessions {
       actor: `user/${user.id}`,
       actorName: user.email,
       userId: user.id,
-      access: accessOf(user.grants),
+      access: toAccess(user.grants),
       session: { id: session.id, confirmedAt: session.confirmedAt },
     };
   }
@@ -94,7 +94,7 @@ export class Sessions {
   /** Gives a session a new secret after its person confirmed the password. The old secret ends. Returns the new one. @throws {PanelError} */
   async confirm(tx: Prisma.TransactionClient, sessionId: string): Promise<string> {
     const secret = makeSecret();
-    const data = { digest: digestOf(secret), confirmedAt: new Date() };
+    const data = { digest: computeDigest(secret), confirmedAt: new Date() };
     const { count } = await tx.panelSession.updateMany({ where: { id: sessionId }, data });
     if (count === 0) throw new PanelError('authentication_required', 'The session is over.');
     return secret;

@@ -9,7 +9,7 @@ const block = () => new SignInBlock(NOW + 600_000, [ADA, BOB]);
 /** Returns the wait in milliseconds, or after how many seconds a refused sign-in may come back. */
 function take(of: SignInBlock, email: string | undefined, now = NOW): number | { after: number | undefined } {
   try {
-    return of.takeTurn(email, now);
+    return of.waitForTurn(email, now);
   } catch (error) {
     if (!(error instanceof PanelError)) throw error;
     return { after: error.retryAfterSeconds };

@@ -27,11 +27,11 @@ export class SignInBlock {
   }
 
   /**
-   * Returns the milliseconds that a sign-in waits. Each takes its turn behind those before it, and doubles the wait of the next: guesses stay
+   * Returns the milliseconds that a sign-in waits. Each waits behind those before it, and doubles the wait of the next: guesses stay
    * slow without being counted. `email`: absent for a person whom a provider is to name, who takes any turn and has guessed nothing.
    * @throws {PanelError} `rate_limit_exceeded` for a stranger, and when the wait would be too long
    */
-  takeTurn(email: string | undefined, now: number): number {
+  waitForTurn(email: string | undefined, now: number): number {
     const turn = email === undefined ? this.turns.values().next().value : this.turns.get(email);
     if (!turn) throw refusal(this.freeAt - now);
     const at = Math.max(now, turn.at) + turn.waitMs;

@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { cookieOf, PASSWORD, PanelFixture } from '../../test/panel-fixture.js';
+import { PASSWORD, PanelFixture, readCookie } from '../../test/panel-fixture.js';
 import { SignInBlock } from './sign-in-block.js';
 
 let panel: PanelFixture;
@@ -26,7 +26,7 @@ test('signs in with e-mail and password, and the cookie is out of reach of scrip
   const reply = await signIn(email.toUpperCase());
   expect([reply.status, reply.body]).toEqual([201, expect.objectContaining({ userId, email })]);
   expect(reply.headers['set-cookie']).toEqual([expect.stringMatching(/^tollgate=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/)]);
-  const session = await panel.send('/session', { cookie: cookieOf(reply) });
+  const session = await panel.send('/session', { cookie: readCookie(reply) });
   expect([session.status, session.body]).toEqual([200, expect.objectContaining({ isCurrent: true, userAgent: null })]);
 });
 
@@ -72,7 +72,7 @@ test('where a person has signed in before, failures delay them and do not lock t
 });
 
 test('where a person has signed in before, strangers who use up the address delay them anew each time [sec-lockout]', async () => {
-  const turns = jest.spyOn(SignInBlock.prototype, 'takeTurn');
+  const turns = jest.spyOn(SignInBlock.prototype, 'waitForTurn');
   const [{ email }, address] = [await panel.person('admin'), newAddress()];
   expect((await signIn(email, PASSWORD, address)).status).toBe(201);
   for (let stranger = 0; stranger < 5; stranger++) await guess(10, `stranger${stranger}@example.com`, address);

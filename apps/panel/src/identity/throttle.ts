@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { addressGroup } from '#network/address-group.js';
 import { PanelError } from '../errors/panel-error.js';
-import { digestOf } from './secret.js';
+import { computeDigest } from './secret.js';
 import { knownPeople } from './sign-in-addresses.js';
 import { SignInBlock } from './sign-in-block.js';
 import { Turns } from './turns.js';
@@ -77,19 +77,19 @@ export class Throttle {
   }
 
   private async admit<Result>(attempt: Attempt, work: (forget: Forget) => Promise<Result>): Promise<Result> {
-    const block = this.blockOf(attempt);
-    if (block) await delay(block.takeTurn(guessedPerson(attempt), Date.now()));
+    const block = this.findBlock(attempt);
+    if (block) await delay(block.waitForTurn(guessedPerson(attempt), Date.now()));
     const outcome = await this.turns.run(attempt.where, async () => {
       // Another attempt may have been the last one while this one waited. One that was delayed does not count.
-      if (!block && (this.blockOf(attempt) || (await this.isOver(attempt)))) return undefined;
+      if (!block && (this.findBlock(attempt) || (await this.isOver(attempt)))) return undefined;
       return { result: await work(() => this.forget(attempt)) };
     });
     return outcome ? outcome.result : this.admit(attempt, work);
   }
 
   /** Returns what keeps an attempt from being made now, from memory. */
-  private blockOf({ who, where }: Attempt): SignInBlock | undefined {
-    const found = [keyOf(who, where), where].flatMap((key) => {
+  private findBlock({ who, where }: Attempt): SignInBlock | undefined {
+    const found = [joinKey(who, where), where].flatMap((key) => {
       const block = this.blocks.get(key);
       if (block && block.freeAt > Date.now()) return [block];
       this.blocks.delete(key);
@@ -100,7 +100,7 @@ export class Throttle {
 
   /** Writes an attempt, unless there were too many: then it remembers until when, and returns true. */
   private async isOver({ who, where, address }: Attempt): Promise<boolean> {
-    const emailDigest = digestOf(who);
+    const emailDigest = computeDigest(who);
     return this.prisma.$transaction(async (tx) => {
       // Attempts of one address take turns over all replicas, so that each counts those before it.
       await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`address ${where}`}, 0))`;
@@ -113,7 +113,7 @@ export class Throttle {
       }
       const known = address === undefined ? [] : await knownPeople(tx, address);
       if (all > 0) this.remember(where, new SignInBlock(all, known));
-      else this.remember(keyOf(who, where), new SignInBlock(each, known.includes(who) ? [who] : []));
+      else this.remember(joinKey(who, where), new SignInBlock(each, known.includes(who) ? [who] : []));
       return true;
     });
   }
@@ -134,9 +134,9 @@ export class Throttle {
   }
 
   private async forget({ who, where }: Attempt): Promise<void> {
-    this.blocks.delete(keyOf(who, where));
+    this.blocks.delete(joinKey(who, where));
     this.blocks.get(where)?.reset(who);
-    await this.prisma.panelLoginFailure.deleteMany({ where: { emailDigest: digestOf(who), address: where } });
+    await this.prisma.panelLoginFailure.deleteMany({ where: { emailDigest: computeDigest(who), address: where } });
   }
 }
 
@@ -146,8 +146,8 @@ function guessedPerson({ who, where, address }: Attempt): string | undefined {
 }
 
 /** The separator is in no address and no session. */
-function keyOf(who: string, where: string): string {
-  return `${where}\n${Buffer.from(digestOf(who)).toString('base64')}`;
+function joinKey(who: string, where: string): string {
+  return `${where}\n${Buffer.from(computeDigest(who)).toString('base64')}`;
 }
 
 /** Returns the moment at which another attempt may be made, in milliseconds since 1970; 0 when it may be made now. */

@@ -5,13 +5,13 @@ import { journaled, ROWS_MAX, type WriteEntry } from '../audit/journaled.js';
 import { PanelError } from '../errors/panel-error.js';
 import { Access } from '../permissions/access.js';
 import { PERMISSIONS } from '../permissions/permissions.js';
-import { newestFirst, type PageQuery, pageOf } from '../requests/page.js';
+import { newestFirst, type PageQuery, toPage } from '../requests/page.js';
 import type { Caller } from '../requests/panel-request.js';
 import type { CreatedToken, Permission, Token, TokenCreateBody, TokenListReply } from '../shapes/identity.js';
-import { accessOf } from './grants.js';
+import { toAccess } from './grants.js';
 import { isWellFormedToken, makeToken } from './panel-token.js';
 import { lockCaller } from './person-lock.js';
-import { digestOf } from './secret.js';
+import { computeDigest } from './secret.js';
 
 /** `used_at` is written once in this time. */
 const USED_MS = 60_000;
@@ -34,7 +34,7 @@ export class Tokens {
     if (!isWellFormedToken(token)) return undefined;
     const now = new Date();
     const row = await this.prisma.panelToken.findUnique({
-      where: { digest: digestOf(token) },
+      where: { digest: computeDigest(token) },
       include: { maker: { include: { grants: true } } },
     });
     if (!row || row.revokedAt !== null || row.expiresAt <= now || row.maker.disabledAt !== null) return undefined;
@@ -43,7 +43,7 @@ export class Tokens {
       const isUnwritten = { OR: [{ usedAt: null }, { usedAt: { lt: usedBefore } }] };
       await this.prisma.panelToken.updateMany({ where: { id: row.id, ...isUnwritten }, data: { usedAt: now } });
     }
-    const makers = accessOf(row.maker.grants);
+    const makers = toAccess(row.maker.grants);
     const permissions = PERMISSIONS.filter((one) => row.permissions.includes(one) && makers.may(one, row.accountId));
     return {
       actor: `token/${row.id}`,
@@ -57,7 +57,7 @@ export class Tokens {
   /** Tokens of the accounts, or all, newest first. */
   async list(accounts: 'all' | string[], page: PageQuery): Promise<TokenListReply> {
     const where = accounts === 'all' ? {} : { accountId: { in: accounts } };
-    const { rows, nextCursor } = pageOf(await this.prisma.panelToken.findMany({ where, ...newestFirst(page) }), page);
+    const { rows, nextCursor } = toPage(await this.prisma.panelToken.findMany({ where, ...newestFirst(page) }), page);
     return { tokens: rows.map(renderToken), nextCursor };
   }
 
@@ -78,14 +78,14 @@ export class Tokens {
     const token = makeToken();
     const id = body.tokenId ?? randomUUIDv7();
     const lastFour = token.slice(-4);
-    const data = { id, digest: digestOf(token), name, lastFour, accountId, permissions, createdBy: userId, createdAt, expiresAt };
+    const data = { id, digest: computeDigest(token), name, lastFour, accountId, permissions, createdBy: userId, createdAt, expiresAt };
     const row = await journaled(this.prisma, author, async (tx, record) => {
       await lockCaller(tx, caller);
       if (await tx.panelToken.findUnique({ where: { id } }))
         throw new PanelError('conflict', 'This token was made before, and is not shown again: revoke it and make another.', {
           param: 'tokenId',
         });
-      if ((await tx.panelToken.count({ where: workingOf(userId) })) >= TOKENS_MAX)
+      if ((await tx.panelToken.count({ where: whereWorking(userId) })) >= TOKENS_MAX)
         throw new PanelError('conflict', `You have ${TOKENS_MAX} tokens, which is the most. Revoke some first.`);
       const after = { name, lastFour, permissions, expiresAt: expiresAt.toISOString() };
       await record({ action: 'token.create', accountId, target: `token/${id}`, after });
@@ -113,7 +113,7 @@ export class Tokens {
  * others. Returns their number. Call after `lockPerson`.
  */
 export async function revokeTokens(tx: Prisma.TransactionClient, userId: string, record: WriteEntry, reason: string): Promise<number> {
-  const where = workingOf(userId);
+  const where = whereWorking(userId);
   const named = await tx.panelToken.findMany({ where, orderBy: { id: 'asc' }, take: ROWS_MAX });
   const { count } = await tx.panelToken.updateMany({ where, data: { revokedAt: new Date() } });
   const action = 'token.revoke';
@@ -125,7 +125,7 @@ export async function revokeTokens(tx: Prisma.TransactionClient, userId: string,
 }
 
 /** Selects the tokens of a person that are neither revoked nor expired. */
-function workingOf(userId: string): Prisma.PanelTokenWhereInput {
+function whereWorking(userId: string): Prisma.PanelTokenWhereInput {
   return { createdBy: userId, revokedAt: null, expiresAt: { gt: new Date() } };
 }
 

@@ -11,7 +11,7 @@ const WAITING_EACH_MAX = 16;
 /** Lets sign-ins work in the order of their arrival, a few of each address at a time. */
 export class Turns {
   private running = 0;
-  private readonly runningOf = new Map<string, number>();
+  private readonly runningByOwner = new Map<string, number>();
   private waiting: { where: string; start: () => void }[] = [];
 
   /** Runs `work` when it is its turn. `where`: the address, or the session. @throws {PanelError} `rate_limit_exceeded` when too many wait */
@@ -33,19 +33,19 @@ export class Turns {
   }
 
   private hasRoom(where: string): boolean {
-    return this.running < SIGN_INS_AT_ONCE && (this.runningOf.get(where) ?? 0) < AT_ONCE_EACH;
+    return this.running < SIGN_INS_AT_ONCE && (this.runningByOwner.get(where) ?? 0) < AT_ONCE_EACH;
   }
 
   private begin(where: string): void {
     this.running++;
-    this.runningOf.set(where, (this.runningOf.get(where) ?? 0) + 1);
+    this.runningByOwner.set(where, (this.runningByOwner.get(where) ?? 0) + 1);
   }
 
   private end(where: string): void {
     this.running--;
-    const left = (this.runningOf.get(where) ?? 0) - 1;
-    if (left > 0) this.runningOf.set(where, left);
-    else this.runningOf.delete(where);
+    const left = (this.runningByOwner.get(where) ?? 0) - 1;
+    if (left > 0) this.runningByOwner.set(where, left);
+    else this.runningByOwner.delete(where);
     const next = this.waiting.findIndex((one) => this.hasRoom(one.where));
     const [found] = next === -1 ? [] : this.waiting.splice(next, 1);
     if (!found) return;

@@ -20,7 +20,7 @@ export class Access {
   }
 
   /** True for operators: callers with a permission on the whole platform. */
-  get isOfPlatform(): boolean {
+  get isPlatformWide(): boolean {
     return this.scopes.some(({ accountId, permissions }) => accountId === null && permissions.size > 0);
   }
 

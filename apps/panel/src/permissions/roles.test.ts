@@ -1,6 +1,6 @@
 import type { Permission, Role } from '../shapes/identity.js';
 import { includesPermission, PERMISSIONS } from './permissions.js';
-import { isPlatformRole, permissionsOf, ROLES } from './roles.js';
+import { isPlatformRole, listPermissions, ROLES } from './roles.js';
 
 /** Roles that hold each permission, as docs/panel.md says. `admin` holds all. */
 const HOLDERS: Record<Permission, Role[]> = {
@@ -27,7 +27,7 @@ const HOLDERS: Record<Permission, Role[]> = {
 };
 
 test.each(PERMISSIONS)('%s is held by the roles of the table', (permission) => {
-  const holders = ROLES.filter((role) => permissionsOf(role).includes(permission));
+  const holders = ROLES.filter((role) => listPermissions(role).includes(permission));
   expect(holders).toEqual(['admin', ...HOLDERS[permission]]);
 });
 

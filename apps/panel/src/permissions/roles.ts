@@ -20,7 +20,7 @@ const PERMISSIONS_OF: Record<Role, readonly Permission[]> = { ...PLATFORM_ROLES,
 
 export const ROLES = Object.keys(PERMISSIONS_OF) as Role[];
 
-export function permissionsOf(role: Role): readonly Permission[] {
+export function listPermissions(role: Role): readonly Permission[] {
   return PERMISSIONS_OF[role];
 }
 

@@ -4,7 +4,7 @@ import { type CreatedKey, keyCreate, keyRevoke } from '#contracts/billing/keys.j
 import type { Logger } from '#observability/logger.js';
 import { PanelError } from '../errors/panel-error.js';
 import type { Sessions } from '../identity/sessions.js';
-import { callerOf, type PanelRequest } from '../requests/panel-request.js';
+import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import type { Services } from '../services/services.js';
 
 /** Milliseconds that a request of the playground may take. */
@@ -70,7 +70,7 @@ export class PlaygroundKeys {
    * @throws {PanelError} `rate_limit_exceeded` or `unavailable` when every key that could be replaced is in use
    */
   take(request: PanelRequest, projectId: string): PlaygroundKey {
-    const { actor, session, userId } = callerOf(request);
+    const { actor, session, userId } = requireCaller(request);
     const holder = session?.id ?? actor;
     const now = Date.now();
     const key =
@@ -100,7 +100,7 @@ export class PlaygroundKeys {
     const now = Date.now();
     for (const key of this.held) if (key.expiresAt <= now) this.drop(key);
     // Keys that are made while the database answers are not asked for.
-    const keys = this.usable().filter(isOfSession);
+    const keys = this.usable().filter(belongsToSession);
     const failed = [...this.held].filter(({ over }) => over.signal.aborted);
     try {
       await Promise.all(failed.map((key) => this.revoke(key, NOT_NEEDED)));
@@ -119,7 +119,7 @@ export class PlaygroundKeys {
   ): PlaygroundKey {
     const { keyId, projectId, userId } = made;
     this.makeRoom(userId);
-    const name = `Playground of ${callerOf(request).actorName}`.slice(0, NAME_LENGTH_MAX);
+    const name = `Playground of ${requireCaller(request).actorName}`.slice(0, NAME_LENGTH_MAX);
     const expiresAt = new Date(made.expiresAt).toISOString();
     const created = this.services.change(request, keyCreate, { keyId, projectId, name, expiresAt });
     const key = { ...made, created, over: new AbortController(), running: 0 };
@@ -158,6 +158,6 @@ export class PlaygroundKeys {
   }
 }
 
-function isOfSession(key: PlaygroundKey): key is PlaygroundKey & { sessionId: string } {
+function belongsToSession(key: PlaygroundKey): key is PlaygroundKey & { sessionId: string } {
   return key.sessionId !== undefined;
 }

@@ -2,7 +2,7 @@ import type { Response as ExpressResponse } from 'express';
 import { PanelError } from '../errors/panel-error.js';
 import { EVENT_STREAM_HEADERS } from '../http/event-stream.js';
 import { Places } from '../http/places.js';
-import { callerOf, type PanelRequest } from '../requests/panel-request.js';
+import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import type { PlaygroundBody } from '../shapes/playground.js';
 import { askGateway, readRefusal } from './ask-gateway.js';
 import { type PlaygroundKey, type PlaygroundKeys, RUN_MS_MAX } from './playground-keys.js';
@@ -35,7 +35,7 @@ export class Playground {
     if (response.destroyed) return;
     refuseIncomplete(body);
     const { requestId, traceId, logger } = request;
-    const leave = this.enter(callerOf(request).actor);
+    const leave = this.enter(requireCaller(request).actor);
     const end = new AbortController();
     response.once('close', () => end.abort(CLIENT_LEFT));
     const tooLong = new PanelError('upstream_timeout', `The playground stops a reply after ${RUN_MS_MAX / 60_000} minutes.`);

@@ -23,7 +23,7 @@ export function newestFirst({ limit = LIMIT_DEFAULT, cursor }: PageQuery): {
 }
 
 /** Returns the rows of the page that `newestFirst` asked for. */
-export function pageOf<Row extends { id: string }>(
+export function toPage<Row extends { id: string }>(
   rows: readonly Row[],
   { limit = LIMIT_DEFAULT }: PageQuery,
 ): { rows: Row[]; nextCursor: string | null } {

@@ -36,7 +36,7 @@ export interface PanelRequest extends Request {
 }
 
 /** Returns the caller of a route that is not public. */
-export function callerOf({ caller }: PanelRequest): Caller {
+export function requireCaller({ caller }: PanelRequest): Caller {
   if (!caller) throw new PanelError('internal_error', 'The route is not guarded.');
   return caller;
 }

@@ -1,5 +1,5 @@
 /** Yields the rows of a list page by page, so that one page is in memory. */
-export async function* pagesOf<Row>(
+export async function* readPages<Row>(
   read: (cursor: string | undefined) => Promise<{ rows: readonly Row[]; nextCursor: string | null }>,
 ): AsyncGenerator<readonly Row[]> {
   for (let cursor: string | undefined; ; ) {
@@ -11,7 +11,7 @@ export async function* pagesOf<Row>(
 }
 
 /** Collects all pages of a short list. */
-export async function allOf<Row>(pages: AsyncIterable<readonly Row[]>): Promise<Row[]> {
+export async function collectRows<Row>(pages: AsyncIterable<readonly Row[]>): Promise<Row[]> {
   const all: Row[] = [];
   for await (const rows of pages) all.push(...rows);
   return all;

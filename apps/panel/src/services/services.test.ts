@@ -6,7 +6,7 @@ import type { PanelRequest } from '../requests/panel-request.js';
 import { Services } from './services.js';
 
 /** Returns the actor that a service is sent for a caller with these permissions. */
-async function actorOf(accountId: string | null, permissions: readonly (typeof PLATFORM_ROLES.admin)[number][]) {
+async function readActor(accountId: string | null, permissions: readonly (typeof PLATFORM_ROLES.admin)[number][]) {
   const sent: unknown[] = [];
   const messaging = {
     request: async (_endpoint: unknown, _payload: unknown, options: { actor?: unknown }) => sent.push(options.actor),
@@ -22,10 +22,10 @@ const ANN = { actor: 'user/1', actorName: 'ann@example.com', ip: '192.0.2.1', re
 
 test('a change of an account role, and of a token without accounts, is that of a customer [sec-operator-limits]', async () => {
   const customer = { ...ANN, level: 'customer' };
-  expect([await actorOf('a', ACCOUNT_ROLES.owner), await actorOf('a', ACCOUNT_ROLES.developer)]).toEqual([customer, customer]);
-  expect(await actorOf(null, ['projects', 'keys', 'budgets'])).toEqual(customer);
+  expect([await readActor('a', ACCOUNT_ROLES.owner), await readActor('a', ACCOUNT_ROLES.developer)]).toEqual([customer, customer]);
+  expect(await readActor(null, ['projects', 'keys', 'budgets'])).toEqual(customer);
 });
 
 test("a change of a caller with accounts is the operator's", async () => {
-  expect([await actorOf(null, PLATFORM_ROLES.admin), await actorOf('a', ['accounts', 'projects'])]).toEqual([ANN, ANN]);
+  expect([await readActor(null, PLATFORM_ROLES.admin), await readActor('a', ['accounts', 'projects'])]).toEqual([ANN, ANN]);
 });

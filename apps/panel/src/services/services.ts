@@ -2,7 +2,7 @@ import type { Actor } from '#contracts/audit.js';
 import type { Endpoint, EveryReplicaEndpoint, StreamEndpoint } from '#contracts/endpoint.js';
 import { type Messaging, MessagingError } from '#messaging/messaging.js';
 import { PanelError } from '../errors/panel-error.js';
-import { callerOf, type PanelRequest } from '../requests/panel-request.js';
+import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 
 /** Milliseconds for an answer. A sum over a year of usage takes a few seconds. */
 const ANSWER_MS = 15_000;
@@ -21,8 +21,8 @@ export class Services {
    * operators never wait for them.
    */
   askingFor(request: PanelRequest): AskServices {
-    const level = callerOf(request).access.isOfPlatform ? undefined : 'customer';
-    const actor: Actor = { ...actorOf(request), level };
+    const level = requireCaller(request).access.isPlatformWide ? undefined : 'customer';
+    const actor: Actor = { ...toActor(request), level };
     return {
       ask: (endpoint, payload, timeoutMs = ANSWER_MS) =>
         this.messaging.request(endpoint, payload, { timeoutMs, actor }).catch((error) => refuse(error, endpoint.subject)),
@@ -46,7 +46,7 @@ export class Services {
     signal: AbortSignal,
   ): AsyncGenerator<readonly Event[]> {
     try {
-      yield* this.messaging.openStream(endpoint, payload, { signal, actor: actorOf(request) });
+      yield* this.messaging.openStream(endpoint, payload, { signal, actor: toActor(request) });
     } catch (error) {
       refuse(error, endpoint.subject);
     }
@@ -59,7 +59,7 @@ export class Services {
     payload: Request,
     timeoutMs = ANSWER_MS,
   ): Promise<Reply> {
-    return this.changeAs(actorOf(request), endpoint, payload, timeoutMs);
+    return this.changeAs(toActor(request), endpoint, payload, timeoutMs);
   }
 
   /** Changes something in the name of an author. */
@@ -76,8 +76,8 @@ export class Services {
 /** Asks and changes nothing. */
 export type AskServices = Pick<Services, 'ask'>;
 
-function actorOf(request: PanelRequest): Actor {
-  const { actor, actorName, access } = callerOf(request);
+function toActor(request: PanelRequest): Actor {
+  const { actor, actorName, access } = requireCaller(request);
   // Only roles of the platform have the permission, so its holder is the operator.
   const level = access.mayAnywhere('accounts') ? undefined : 'customer';
   return { actor, actorName, ip: request.address, requestId: request.requestId, level };
@@ -87,12 +87,12 @@ function actorOf(request: PanelRequest): Actor {
 const SERVICES: Record<string, string> = { inference: 'inference-proxy' };
 
 /** Returns the service that answers a subject. */
-export function serviceOf(subject: string): string {
+export function findService(subject: string): string {
   const [first = ''] = subject.split('.');
   return SERVICES[first] ?? first;
 }
 
 function refuse(error: unknown, subject: string): never {
   if (!(error instanceof MessagingError)) throw error;
-  throw new PanelError('unavailable', `The service ${serviceOf(subject)} does not answer. Try again in a moment.`, { cause: error });
+  throw new PanelError('unavailable', `The service ${findService(subject)} does not answer. Try again in a moment.`, { cause: error });
 }

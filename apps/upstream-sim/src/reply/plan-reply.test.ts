@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../chat-request.js';
 import { findDirectives } from '../directives.js';
 import { SIM_MODELS, type SimModel } from './models.js';
-import { planReply, type ReplyPlan, textOfLastUser } from './plan-reply.js';
+import { planReply, type ReplyPlan, readLastUserText } from './plan-reply.js';
 
 const weather = {
   type: 'function',
@@ -11,7 +11,7 @@ const time = { type: 'function', function: { name: 'time' } } as const;
 
 function plan(text: string, rest: Partial<ChatRequest> = {}): ReplyPlan {
   const request: ChatRequest = { model: 'sim-fast', messages: [{ role: 'user', content: text }], ...rest };
-  return planReply(request, SIM_MODELS.get(request.model) as SimModel, findDirectives(textOfLastUser(request)));
+  return planReply(request, SIM_MODELS.get(request.model) as SimModel, findDirectives(readLastUserText(request)));
 }
 
 test('the same request gets the same reply', () => {

@@ -6,8 +6,8 @@ import { SimError } from '../sim-error.js';
 import type { SimModel } from './models.js';
 import { type PlannedCall, requestedCalls } from './requested-calls.js';
 import { schemaValue } from './schema-value.js';
-import { seededText, seededUnicode, seedOf } from './seeded-text.js';
-import { completionTokens, messageImages, messageText, promptTokens, tokensOf } from './usage-rule.js';
+import { hashSeed, seededText, seededUnicode } from './seeded-text.js';
+import { completionTokens, countTokens, messageImages, messageText, promptTokens } from './usage-rule.js';
 import { SCENES, THOUGHTS } from './vocabulary.js';
 
 export interface ReplyUsage {
@@ -50,8 +50,8 @@ export function planReply(request: ChatRequest, model: SimModel, directives: Dir
   if (prompt + (limit == null ? 1 : outputTokensMax) > model.contextTokens) {
     throw SimError.contextLength(model.contextTokens, prompt, limit == null ? 1 : outputTokensMax);
   }
-  const lastUserText = textOfLastUser(request);
-  const seed = seedOf(`${request.model}\n${lastUserText}`);
+  const lastUserText = readLastUserText(request);
+  const seed = hashSeed(`${request.model}\n${lastUserText}`);
   const reply = trim(untrimmedReply(request, model, directives, lastUserText, seed), outputTokensMax, stopSequences(request));
   return {
     id: `chatcmpl-sim-${seed.toString(16).padStart(8, '0')}`,
@@ -59,12 +59,12 @@ export function planReply(request: ChatRequest, model: SimModel, directives: Dir
     ...reply,
     isRefusal: directives.refusal !== undefined,
     finish: directives.finish ?? reply.finish,
-    usage: usageOf(reply, prompt, directives),
+    usage: planUsage(reply, prompt, directives),
   };
 }
 
 /** The text of the last user message, which carries directives and `call <tool>`. */
-export function textOfLastUser(request: ChatRequest): string {
+export function readLastUserText(request: ChatRequest): string {
   const message = request.messages.findLast(({ role }) => role === 'user');
   return message ? messageText(message) : '';
 }
@@ -138,11 +138,11 @@ function imageMention(images: string[]): string {
 /** Applies the limits in the order in which a model generates: reasoning, text up to a stop sequence, calls. */
 function trim(reply: Reply, outputTokensMax: number, stops: string[]): Reply & { finish: string } {
   const reasoning = firstTokens(reply.reasoning, outputTokensMax);
-  let left = outputTokensMax - tokensOf(reasoning);
+  let left = outputTokensMax - countTokens(reasoning);
   const within = firstTokens(reply.text, left);
   const text = upToStop(within, stops);
   if (text !== within) return { reasoning, text, calls: [], finish: 'stop' };
-  left -= tokensOf(text);
+  left -= countTokens(text);
   let cut = reasoning !== reply.reasoning || text !== reply.text;
   const calls: PlannedCall[] = [];
   for (const call of reply.calls) {
@@ -151,7 +151,7 @@ function trim(reply: Reply, outputTokensMax: number, stops: string[]): Reply & {
       break;
     }
     const written = firstTokens(call.name + call.arguments, left);
-    left -= tokensOf(written);
+    left -= countTokens(written);
     cut = written !== call.name + call.arguments;
     if (written.length >= call.name.length) calls.push({ ...call, arguments: written.slice(call.name.length) });
   }
@@ -160,7 +160,7 @@ function trim(reply: Reply, outputTokensMax: number, stops: string[]): Reply & {
 
 /** Returns the longest prefix of whole characters of at most `tokens`. */
 function firstTokens(text: string, tokens: number): string {
-  if (tokensOf(text) <= tokens) return text;
+  if (countTokens(text) <= tokens) return text;
   const bytes = Buffer.from(text);
   let end = tokens * 4;
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
@@ -176,7 +176,7 @@ function stopSequences({ stop }: ChatRequest): string[] {
   return stop == null ? [] : Array.isArray(stop) ? stop : [stop];
 }
 
-function usageOf(reply: Reply, prompt: number, directives: Directives): ReplyUsage {
+function planUsage(reply: Reply, prompt: number, directives: Directives): ReplyUsage {
   const promptReported = directives.prompt ?? prompt;
   const completion = directives.completion ?? completionTokens(reply);
   return {
@@ -185,7 +185,7 @@ function usageOf(reply: Reply, prompt: number, directives: Directives): ReplyUsa
     total_tokens: promptReported + completion,
     ...(directives.cached === undefined ? {} : { prompt_tokens_details: { cached_tokens: Math.min(directives.cached, promptReported) } }),
     ...cacheWrites(directives),
-    ...(reply.reasoning === '' ? {} : { completion_tokens_details: { reasoning_tokens: tokensOf(reply.reasoning) } }),
+    ...(reply.reasoning === '' ? {} : { completion_tokens_details: { reasoning_tokens: countTokens(reply.reasoning) } }),
   };
 }
 

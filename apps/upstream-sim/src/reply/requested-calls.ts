@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../chat-request.js';
 import { withoutDirectives } from '../directives.js';
 import { schemaValue } from './schema-value.js';
-import { seedOf } from './seeded-text.js';
+import { hashSeed } from './seeded-text.js';
 
 /** The search for the end of an object stops here. */
 const ARGUMENTS_LENGTH_MAX = 65_536;
@@ -52,7 +52,7 @@ function isUsersTurn(request: ChatRequest): boolean {
 
 /** Unique in a conversation, because the position of the turn is part of it. */
 function callId(request: ChatRequest, name: string, index: number): string {
-  return `call_${request.messages.length}_${index}_${seedOf(name).toString(36)}`;
+  return `call_${request.messages.length}_${index}_${hashSeed(name).toString(36)}`;
 }
 
 function namedCalls(text: string): NamedCall[] {

@@ -21,7 +21,7 @@ export function schemaValue(schema: Schema, root: Schema = schema, depth = 0): u
   const resolved = resolve(schema, root);
   if ('const' in resolved) return resolved.const;
   if (Array.isArray(resolved.enum) && resolved.enum.length > 0) return resolved.enum[0];
-  const choice = firstOf(resolved.anyOf) ?? firstOf(resolved.oneOf);
+  const choice = pickFirst(resolved.anyOf) ?? pickFirst(resolved.oneOf);
   if (choice) return schemaValue(merge(without(resolved, ['anyOf', 'oneOf']), choice), root, depth + 1);
   const type = Array.isArray(resolved.type) ? resolved.type[0] : (resolved.type ?? (resolved.properties ? 'object' : undefined));
   switch (type) {
@@ -99,7 +99,7 @@ function without(schema: Schema, keys: string[]): Schema {
   return Object.fromEntries(Object.entries(schema).filter(([key]) => !keys.includes(key)));
 }
 
-function firstOf(choices: unknown): Schema | undefined {
+function pickFirst(choices: unknown): Schema | undefined {
   return Array.isArray(choices) && choices.length > 0 ? asSchema(choices[0]) : undefined;
 }
 

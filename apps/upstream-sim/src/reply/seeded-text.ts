@@ -73,7 +73,7 @@ function pick<Item>(items: readonly Item[], random: Random): Item {
 }
 
 /** A 32-bit FNV-1a hash of a text's start, end and length: distinguishes requests, and is cheap on megabytes. */
-export function seedOf(text: string): number {
+export function hashSeed(text: string): number {
   const sample = text.length > 2_048 ? text.slice(0, 1_024) + text.slice(-1_024) + text.length : text;
   let hash = 0x811c9dc5;
   for (let index = 0; index < sample.length; index++) hash = Math.imul(hash ^ sample.charCodeAt(index), 0x01000193);

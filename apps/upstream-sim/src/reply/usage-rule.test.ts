@@ -1,4 +1,4 @@
-import { completionTokens, promptTokens, tokensOf } from './usage-rule.js';
+import { completionTokens, countTokens, promptTokens } from './usage-rule.js';
 
 test.each([
   ['', 0],
@@ -9,7 +9,7 @@ test.each([
   ['🌍', 1],
   ['漢字', 2],
 ])('a text of n bytes is ⌈n / 4⌉ tokens: %j', (text, tokens) => {
-  expect(tokensOf(text)).toBe(tokens);
+  expect(countTokens(text)).toBe(tokens);
 });
 
 test('a prompt counts message texts, earlier calls, tool definitions, the schema and 256 an image', () => {

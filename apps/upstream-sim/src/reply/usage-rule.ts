@@ -6,12 +6,12 @@ export const TOKENS_PER_IMAGE = 256;
 export const BYTES_PER_TOKEN = 4;
 
 /** A text of n UTF-8 bytes is ⌈n / 4⌉ tokens. */
-export function tokensOf(text: string): number {
+export function countTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
 }
 
 /**
- * Prompt tokens of a request: the sum of `tokensOf` over
+ * Prompt tokens of a request: the sum of `countTokens` over
  *
  * - each message's text (a string, or all its text parts joined), whatever its role, directives included;
  * - each earlier tool call: name and arguments joined;
@@ -48,12 +48,12 @@ export function* promptTexts(request: Pick<ChatRequest, 'messages' | 'tools' | '
 }
 
 function counted(kind: string, text: string): PromptText {
-  return { kind, text, tokens: tokensOf(text) };
+  return { kind, text, tokens: countTokens(text) };
 }
 
-/** Completion tokens of a reply: the sum of `tokensOf` over its text, its reasoning and each call. */
+/** Completion tokens of a reply: the sum of `countTokens` over its text, its reasoning and each call. */
 export function completionTokens({ text, reasoning = '', calls = [] }: { text: string; reasoning?: string; calls?: Call[] }): number {
-  return tokensOf(text) + tokensOf(reasoning) + calls.reduce((sum, call) => sum + tokensOf(call.name + call.arguments), 0);
+  return countTokens(text) + countTokens(reasoning) + calls.reduce((sum, call) => sum + countTokens(call.name + call.arguments), 0);
 }
 
 interface Call {

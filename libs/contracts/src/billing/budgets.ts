@@ -86,7 +86,7 @@ export interface Budget {
 }
 
 /** Returns the amounts of a budget, in its unit. */
-export function amountsOf(budget: Budget): { limit: bigint; spent: bigint; held: bigint } {
+export function parseAmounts(budget: Budget): { limit: bigint; spent: bigint; held: bigint } {
   const of = budget.unit === 'tokens' ? 'Tokens' : 'PicoUsd';
   const [limit, spent, held] = [budget[`limit${of}`], budget[`spent${of}`], budget[`held${of}`]];
   return { limit: BigInt(limit ?? 0), spent: BigInt(spent ?? 0), held: BigInt(held ?? 0) };

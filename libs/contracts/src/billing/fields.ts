@@ -32,15 +32,15 @@ const WITHOUT_NUL = /^[^\0]*$/;
 
 /** Dollars as a decimal string, exact to the pico-dollar. The refusal tells how to write it. */
 export function Usd(): PropertyDecorator {
-  return Matches(USD, { message: ({ value, property }) => faultOfUsd(value, property) });
+  return Matches(USD, { message: ({ value, property }) => describeUsdFault(value, property) });
 }
 
 /** Dollars as a decimal string, negative for a debit. */
 export function SignedUsd(): PropertyDecorator {
-  return Matches(SIGNED_USD, { message: ({ value, property }) => faultOfUsd(value, property) });
+  return Matches(SIGNED_USD, { message: ({ value, property }) => describeUsdFault(value, property) });
 }
 
-function faultOfUsd(value: unknown, property: string): string {
+function describeUsdFault(value: unknown, property: string): string {
   return `${property} is no amount. ${typeof value === 'string' ? usdFault(value) : 'Send it as a string such as "2.50".'}`;
 }
 

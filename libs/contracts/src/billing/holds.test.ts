@@ -4,7 +4,7 @@ import { HoldRenewRequest, SettleRequest } from './holds.js';
 
 const COUNTS = { promptTokens: 12, cachedTokens: 4, outputTokens: 9, reasoningTokens: 3 };
 const SETTLE = { holdId: randomUUID(), accountId: randomUUID(), reason: 'completed', upstream: 'local' };
-const settleOf = (fields: object): SettleRequest => validatePayload(SettleRequest, { ...SETTLE, ...fields });
+const makeSettle = (fields: object): SettleRequest => validatePayload(SettleRequest, { ...SETTLE, ...fields });
 
 describe('the sources of a usage', () => {
   test.each([
@@ -13,16 +13,16 @@ describe('the sources of a usage', () => {
     ['an unknown output source', { promptSource: 'estimated', outputSource: 'estimated' }, 'usage.outputSource'],
     ['one source alone', { promptSource: 'reported' }, 'usage.outputSource'],
   ])('%s is refused', (_title, sources, param) => {
-    expect(() => settleOf({ usage: { ...COUNTS, ...sources } })).toThrow(expect.objectContaining({ code: 'invalid_request', param }));
+    expect(() => makeSettle({ usage: { ...COUNTS, ...sources } })).toThrow(expect.objectContaining({ code: 'invalid_request', param }));
   });
 });
 
 test('an unknown settling service is not recorded', () => {
-  expect(settleOf({ settledBy: 'sidecar' }).settledBy).toBeUndefined();
+  expect(makeSettle({ settledBy: 'sidecar' }).settledBy).toBeUndefined();
 });
 
 test('ids become lower case, each of a list too', () => {
   const [first, second] = [randomUUID(), randomUUID()];
-  expect(settleOf({ holdId: first.toUpperCase() }).holdId).toBe(first);
+  expect(makeSettle({ holdId: first.toUpperCase() }).holdId).toBe(first);
   expect(validatePayload(HoldRenewRequest, { renewals: [], ended: [second.toUpperCase()] }).ended).toEqual([second]);
 });

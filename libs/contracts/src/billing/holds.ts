@@ -164,7 +164,7 @@ export const SETTLE_REASONS = ['completed', 'failed', 'client-disconnected', 're
 /** `lease-expired`: lease and grace ended before a service settled, and the reaper billed the last meter reading. */
 export type SettleReason = (typeof SETTLE_REASONS)[number] | 'lease-expired';
 /** Every reason that a request can end for. */
-export const ENDINGS = [...SETTLE_REASONS, 'lease-expired'] as const satisfies readonly SettleReason[];
+export const ALL_SETTLE_REASONS = [...SETTLE_REASONS, 'lease-expired'] as const satisfies readonly SettleReason[];
 
 /** The services that settle: the gateway, or the inference-proxy when the client or the gateway is gone. */
 const SETTLERS = ['gateway', 'inference-proxy'] as const;

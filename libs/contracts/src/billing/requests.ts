@@ -2,7 +2,7 @@ import { IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
 import type { Attribution } from './attribution.js';
 import { Id, Instant, type Paged, Text } from './fields.js';
-import { ENDINGS, type PinnedPrice, type SettleReason, type Settler, type TokenUsage } from './holds.js';
+import { ALL_SETTLE_REASONS, type PinnedPrice, type SettleReason, type Settler, type TokenUsage } from './holds.js';
 
 export class RequestShowRequest {
   @Text(128) requestId!: string;
@@ -85,7 +85,7 @@ export class RequestListRequest {
   @IsOptional() @Id() keyId?: string;
   @IsOptional() @Text(256) model?: string;
   @IsOptional() @Text(256) upstream?: string;
-  @IsOptional() @IsIn(ENDINGS) ending?: SettleReason;
+  @IsOptional() @IsIn(ALL_SETTLE_REASONS) ending?: SettleReason;
   /** Ended requests on one page. Default 100. */
   @IsOptional() @IsInt() @Min(1) @Max(200) limit?: number;
   /** `nextCursor` of the page before, with the same filters. */

@@ -3,7 +3,7 @@ import { EmptyRequest } from '../catalog.js';
 import { Endpoint } from '../endpoint.js';
 import { TAG_NAME } from './attribution.js';
 import { Id, Instant, type Paged, Text } from './fields.js';
-import { ENDINGS, type SettleReason } from './holds.js';
+import { ALL_SETTLE_REASONS, type SettleReason } from './holds.js';
 
 /** Groups that come from the attribution of requests. They are in no rollup, since clients choose their values. */
 export const ATTRIBUTION_GROUPS = ['user', 'tag', 'client', 'session'] as const;
@@ -37,7 +37,7 @@ export class UsageQueryRequest {
   @IsOptional() @Id() keyId?: string;
   @IsOptional() @Text(256) model?: string;
   @IsOptional() @Text(256) upstream?: string;
-  @IsOptional() @IsIn(ENDINGS) ending?: SettleReason;
+  @IsOptional() @IsIn(ALL_SETTLE_REASONS) ending?: SettleReason;
   /** Rows on one page. Default 100. */
   @IsOptional() @IsInt() @Min(1) @Max(1_000) limit?: number;
   /** `nextCursor` of the page before, with the same question. */

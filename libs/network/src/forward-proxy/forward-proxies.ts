@@ -46,10 +46,10 @@ export class ForwardProxies {
 
   /** The texts must satisfy `isProxyUrl`, `isProxyList` and `isNoProxy`. */
   constructor({ httpsProxy, httpProxy, noProxy, forwardProxies = 'none' }: ForwardProxySettings) {
-    this.https = proxyOf(httpsProxy, 'HTTPS_PROXY');
-    this.http = proxyOf(httpProxy, 'HTTP_PROXY');
+    this.https = parseProxy(httpsProxy, 'HTTPS_PROXY');
+    this.http = parseProxy(httpProxy, 'HTTP_PROXY');
     this.noProxy = new NoProxy(noProxy === 'none' ? '' : noProxy);
-    const named = forwardProxies === 'none' ? [] : entriesOf(forwardProxies).map((text) => proxyOf(text, 'FORWARD_PROXIES'));
+    const named = forwardProxies === 'none' ? [] : splitEntries(forwardProxies).map((text) => parseProxy(text, 'FORWARD_PROXIES'));
     // The first one wins: FORWARD_PROXIES may repeat a proxy of the others with other credentials.
     for (const proxy of [...named, this.https, this.http])
       if (proxy !== undefined && !this.declared.has(proxy.url.origin)) this.declared.set(proxy.url.origin, proxy);
@@ -82,15 +82,15 @@ export function isProxyUrl(text: unknown): boolean {
 
 /** True for addresses of proxies, separated by commas or spaces. */
 export function isProxyList(text: unknown): boolean {
-  return typeof text === 'string' && entriesOf(text).every(isProxyUrl);
+  return typeof text === 'string' && splitEntries(text).every(isProxyUrl);
 }
 
-function proxyOf(text: string, setting: string): ForwardProxy | undefined {
+function parseProxy(text: string, setting: string): ForwardProxy | undefined {
   const url = text === 'none' ? undefined : parseProxyUrl(text);
   return url && new ForwardProxy(url, setting);
 }
 
-function entriesOf(text: string): string[] {
+function splitEntries(text: string): string[] {
   return text.split(/[\s,]+/).filter((entry) => entry !== '');
 }
 

@@ -20,7 +20,7 @@ const UNRESOLVED_MS = 300_000;
  * to the proxy, unless only a private network can know it. For one destination.
  */
 export function judgeByName(allowPrivateNetwork: boolean, resolve?: Resolver): (hostname: string) => Promise<string> {
-  const addressesOf = addressLookup(allowPrivateNetwork, refuseMixed(allowPrivateNetwork, resolve));
+  const lookUpAddresses = addressLookup(allowPrivateNetwork, refuseMixed(allowPrivateNetwork, resolve));
   const leaveToProxy = (hostname: string): string => {
     assertNoPrivateName(hostname, allowPrivateNetwork);
     return hostname;
@@ -35,7 +35,7 @@ export function judgeByName(allowPrivateNetwork: boolean, resolve?: Resolver): (
       timer = setTimeout(() => reject(new Error('no answer in time')), RESOLVE_MS);
     });
     try {
-      await Promise.race([addressesOf(hostname), tooLate]);
+      await Promise.race([lookUpAddresses(hostname), tooLate]);
     } catch (error) {
       if (error instanceof AddressRefusedError) throw error;
       unresolvedUntil = performance.now() + UNRESOLVED_MS;
@@ -52,11 +52,11 @@ export function judgeByName(allowPrivateNetwork: boolean, resolve?: Resolver): (
  * that a name server with two answers has no effect. A name that does not resolve here is refused.
  */
 export function judgeByAddress(allowPrivateNetwork: boolean, resolve?: Resolver): (hostname: string) => Promise<string> {
-  const addressesOf = addressLookup(allowPrivateNetwork, resolve);
+  const lookUpAddresses = addressLookup(allowPrivateNetwork, resolve);
   return async (hostname) => {
     assertHostAllowed(hostname, allowPrivateNetwork);
     if (isIP(hostname) !== 0) return hostname;
-    const addresses = await addressesOf(hostname);
+    const addresses = await lookUpAddresses(hostname);
     // The proxy may have no IPv6, and gets one address.
     const [first] = [...addresses].sort((one, other) => one.family - other.family);
     if (first === undefined) throw new AddressRefusedError(`${hostname} has no address`);

@@ -15,7 +15,7 @@ export class NoProxy {
   private readonly entries: Entry[];
 
   constructor(text: string) {
-    this.entries = textsOf(text).flatMap((entry) => parseEntry(entry) ?? []);
+    this.entries = splitTexts(text).flatMap((entry) => parseEntry(entry) ?? []);
   }
 
   covers({ protocol, hostname, port }: URL): boolean {
@@ -28,10 +28,10 @@ export class NoProxy {
 
 /** False when an entry is neither a name, an address nor a network. */
 export function isNoProxy(text: unknown): boolean {
-  return typeof text === 'string' && textsOf(text).every((entry) => parseEntry(entry) !== undefined);
+  return typeof text === 'string' && splitTexts(text).every((entry) => parseEntry(entry) !== undefined);
 }
 
-function textsOf(text: string): string[] {
+function splitTexts(text: string): string[] {
   return text.split(/[\s,]+/).filter((entry) => entry !== '');
 }
 

@@ -33,7 +33,7 @@ export function tunnelConnector(proxy: ForwardProxy, options: TunnelOptions): bu
   const { protocol, hostname, host, port } = proxy.url;
   const address = { protocol, hostname: bare(hostname), host, port };
   return (to, callback) => {
-    const destination = `${to.hostname}:${portOf(to)}`;
+    const destination = `${to.hostname}:${findPort(to)}`;
     let socket: Socket | undefined;
     let isDone = false;
     const finish = (error: Error | null, connected: Socket | null): void => {
@@ -51,7 +51,7 @@ export function tunnelConnector(proxy: ForwardProxy, options: TunnelOptions): bu
       ) as unknown as Socket;
     });
     Promise.all([dialled, judge(to.hostname)])
-      .then(([connected, name]) => openTunnel(proxy, connected, `${isIPv6(name) ? `[${name}]` : name}:${portOf(to)}`))
+      .then(([connected, name]) => openTunnel(proxy, connected, `${isIPv6(name) ? `[${name}]` : name}:${findPort(to)}`))
       .then((tunnel) => {
         if (to.protocol === 'https:') secure({ ...to, httpSocket: tunnel }, finish as buildConnector.Callback);
         else finish(null, tunnel);
@@ -61,7 +61,7 @@ export function tunnelConnector(proxy: ForwardProxy, options: TunnelOptions): bu
   };
 }
 
-function portOf({ protocol, port }: { protocol: string; port: string }): string {
+function findPort({ protocol, port }: { protocol: string; port: string }): string {
   return port || (protocol === 'https:' ? '443' : '80');
 }
 

@@ -33,7 +33,7 @@ export function exportMetrics({ name, registry, logger }: MeasuredService, confi
   const producer: MetricProducer = {
     async collect() {
       try {
-        return { resourceMetrics: { resource, scopeMetrics: [await scopeOf(registry)] }, errors: [] };
+        return { resourceMetrics: { resource, scopeMetrics: [await collectScope(registry)] }, errors: [] };
       } catch (error) {
         exporter.report(error as Error);
         return { resourceMetrics: { resource, scopeMetrics: [] }, errors: [error] };
@@ -45,6 +45,6 @@ export function exportMetrics({ name, registry, logger }: MeasuredService, confi
   return { close: () => within(CLOSE_MS, provider.shutdown()) };
 }
 
-async function scopeOf(registry: Registry) {
+async function collectScope(registry: Registry) {
   return { scope: { name: 'tollgate', version: VERSION }, metrics: await otlpMetrics(registry) };
 }

@@ -39,12 +39,12 @@ export async function otlpMetrics(registry: Registry): Promise<MetricData[]> {
 }
 
 function otlpMetric(metric: RegistryMetric, endTime: HrTime): MetricData {
-  const common = { descriptor: descriptorOf(metric), aggregationTemporality: AggregationTemporality.CUMULATIVE };
+  const common = { descriptor: toDescriptor(metric), aggregationTemporality: AggregationTemporality.CUMULATIVE };
   const isConventional = metric.name in CONVENTIONAL_NAMES;
   const point = <Value>(labels: Labels, value: Value): DataPoint<Value> => ({
     startTime: STARTED_AT,
     endTime,
-    attributes: attributesOf(labels, isConventional),
+    attributes: toAttributes(labels, isConventional),
     value,
   });
   const numbers = () => metric.values.map(({ labels, value }) => point(labels, value));
@@ -60,12 +60,12 @@ function otlpMetric(metric: RegistryMetric, endTime: HrTime): MetricData {
   }
 }
 
-function descriptorOf({ name, help }: RegistryMetric): MetricDescriptor {
+function toDescriptor({ name, help }: RegistryMetric): MetricDescriptor {
   const { name: otlpName, unit } = CONVENTIONAL_NAMES[name] ?? { name, unit: '' };
   return { name: otlpName, unit, description: help, valueType: ValueType.DOUBLE };
 }
 
-function attributesOf(labels: Labels, isConventional: boolean): Attributes {
+function toAttributes(labels: Labels, isConventional: boolean): Attributes {
   return Object.fromEntries(
     Object.entries(labels).map(([label, value]) => [(isConventional && CONVENTIONAL_ATTRIBUTES[label]) || label, String(value)]),
   );

@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { FakeServices, TEST_MODEL } from '#testing/fake-services.js';
 import { leastMs } from '#testing/least-ms.js';
-import { cpuMsOf, longestTurnMs } from '#testing/longest-turn.js';
-import { type Answer, errorOf, JSON_TYPE, KEY, startTestGateway, type TestGateway, textOf, until } from '../../../test/test-gateway.js';
+import { longestTurnMs, measureCpuMs } from '#testing/longest-turn.js';
+import { type Answer, JSON_TYPE, KEY, readError, readText, startTestGateway, type TestGateway, until } from '../../../test/test-gateway.js';
 import { ADAPTERS } from '../../protocols/adapters.js';
 import { protocolAt, ROUTES } from '../routes.js';
 import { parseJson } from './parse-json.js';
@@ -61,13 +61,13 @@ test.each(BODIES)('%s: the request, its hold and the reply equal those of the ma
   const [large, largeAgain, little] = gateway.fakes.reserves.map(({ amountPicoUsd }) => BigInt(amountPicoUsd));
   expect(largeAgain).toBe(large);
   expect(large).toBeGreaterThan(little as bigint);
-  expect([answer.status, shapeOf(answer)]).toEqual([200, shapeOf(again)]);
+  expect([answer.status, describeShape(answer)]).toEqual([200, describeShape(again)]);
   expect(withoutWorker.status).toBe(200);
   if (route === 'responses' && !('stream' in body)) expect(JSON.parse(answer.text)).toMatchObject(ECHOED);
 });
 
 /** Returns a reply without its id and times. */
-function shapeOf({ text }: Answer): string {
+function describeShape({ text }: Answer): string {
   return text.replace(/[0-9a-f]{32}/g, 'id').replace(/"(created|created_at|completed_at)":\d+/g, '"$1":0');
 }
 
@@ -90,7 +90,7 @@ test.each([
   ['a field', chatBody({ role: 'user', content: LONG_TEXT }, { role: 'unknown' }), 'invalid_request', 'messages[1].role', 'must be one of'],
 ])('an invalid large body gets the error of an invalid small one: %s [limit-values]', async (_name, body, code, param, message) => {
   const answer = await post('/v1/chat/completions', body);
-  expect([answer.status, errorOf(answer)]).toEqual([
+  expect([answer.status, readError(answer)]).toEqual([
     400,
     { message: expect.stringContaining(message), type: 'invalid_request_error', param, code },
   ]);
@@ -146,11 +146,11 @@ test.each(HOSTILE)('the event loop is not blocked by a body of %s [limit-stall]'
     for (let at = 0; at < body.length; at += 65_536) if (!request.write(body.subarray(at, at + 65_536))) await once(request, 'drain');
     request.end();
     const [response] = (await once(request, 'response')) as [IncomingMessage];
-    await textOf(response);
+    await readText(response);
   };
   const turnMs = await leastMs(TURN_MS, () => longestTurnMs(send));
   // Last, because its garbage would be collected during a turn.
-  const parseMs = cpuMsOf(() => attempt(() => parseLargeBody('chat', Buffer.from(body))));
+  const parseMs = measureCpuMs(() => attempt(() => parseLargeBody('chat', Buffer.from(body))));
   expect(turnMs).toBeLessThan(Math.max(parseMs / 3, TURN_MS));
 });
 

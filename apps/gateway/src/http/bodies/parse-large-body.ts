@@ -30,10 +30,10 @@ function countable(prompt: ReturnType<typeof parseCountRequest>): LargeBody {
 }
 
 function generation({ request, attribution, ...replyOptions }: ParsedRequest & ReplyOptions<ParsedRequest>): LargeBody {
-  return { summary: summaryOf(request), attribution, replyOptions, json: new TextEncoder().encode(JSON.stringify(request)) };
+  return { summary: summarize(request), attribution, replyOptions, json: new TextEncoder().encode(JSON.stringify(request)) };
 }
 
-function summaryOf(request: InferenceRequest): RequestSummary {
+function summarize(request: InferenceRequest): RequestSummary {
   const { model, stream, maxOutputTokens } = request;
   return { model, stream, maxOutputTokens, size: measurePrompt(request) };
 }

@@ -6,7 +6,17 @@ import { keyResolve } from '#contracts/billing/keys.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { FakeEventStream } from '#testing/fake-messaging.js';
 import { HELLO, TEST_CALLER, TEST_KEY, testKey } from '#testing/fake-services.js';
-import { CHAT, CHAT_BODY, errorOf, JSON_TYPE, KEY, startTestGateway, type TestGateway, textOf, until } from '../../../test/test-gateway.js';
+import {
+  CHAT,
+  CHAT_BODY,
+  JSON_TYPE,
+  KEY,
+  readError,
+  readText,
+  startTestGateway,
+  type TestGateway,
+  until,
+} from '../../../test/test-gateway.js';
 
 let gateway: TestGateway;
 
@@ -34,7 +44,7 @@ describe('bodies', () => {
         if (framing.includes('chunked')) socket.write('\r\n');
       }
       if (framing.includes('chunked')) socket.write('0\r\n\r\n');
-      expect(await textOf(socket)).toMatch(/^HTTP\/1\.1 413 .*"code":"request_too_large"/s);
+      expect(await readText(socket)).toMatch(/^HTTP\/1\.1 413 .*"code":"request_too_large"/s);
     }
   });
 
@@ -89,7 +99,7 @@ describe('bodies', () => {
     };
     await open(900);
     const refused = await gateway.chat({ user: 'x'.repeat(500) });
-    expect([refused.status, errorOf(refused).code, refused.headers['retry-after']]).toEqual([429, 'concurrency_limit', '1']);
+    expect([refused.status, readError(refused).code, refused.headers['retry-after']]).toEqual([429, 'concurrency_limit', '1']);
     gateway.fakes.messaging.answer(keyResolve, () => ({ ...TEST_CALLER, accountId: '44444444-4444-4444-8444-444444444444' }));
     const another = await gateway.chat({ user: 'x'.repeat(500) }, { authorization: `Bearer ${testKey(7)}` });
     expect(another.status).toBe(200);
@@ -102,7 +112,7 @@ describe('bodies', () => {
     gateway = await startTestGateway({ bodyGraceMs: 500, bodyBytesPerSecondMin: 1_000 });
     const socket = await gateway.connect();
     socket.write(`POST ${CHAT} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\n${framing}\r\n\r\n${start}`);
-    const text = await textOf(socket);
+    const text = await readText(socket);
     expect(text).toMatch(/^HTTP\/1\.1 408 .*connection: close\r\n.*"type":"invalid_request_error".*"code":"invalid_request"/is);
     expect(text.match(/^(?:retry-after|x-should-retry): .*(?=\r)/gm)).toEqual(['x-should-retry: true', 'retry-after: 1']);
     expect([await bytesInFlight(), gateway.fakes.applies]).toEqual([0, 0]);
@@ -118,7 +128,7 @@ describe('bodies', () => {
     socket.write(body.slice(0, 900));
     await delay(1_600); // three rate checks
     socket.write(body.slice(900));
-    expect(await textOf(socket)).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await readText(socket)).toMatch(/^HTTP\/1\.1 200 /);
   });
 
   test('in flight are limited in total, and count until their request has ended [limit-body-budget]', async () => {
@@ -130,7 +140,7 @@ describe('bodies', () => {
     const first = gateway.chat({ user: 'x'.repeat(700) });
     await until(() => running !== undefined);
     const refused = await gateway.chat({ user: 'x'.repeat(700) });
-    expect([refused.status, errorOf(refused).code, refused.headers['retry-after']]).toEqual([503, 'model_unavailable', '1']);
+    expect([refused.status, readError(refused).code, refused.headers['retry-after']]).toEqual([503, 'model_unavailable', '1']);
     running?.write(...HELLO);
     running?.end();
     expect((await first).status).toBe(200);

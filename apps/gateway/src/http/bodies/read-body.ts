@@ -55,12 +55,12 @@ export class BodyReader {
 
   /** Frees the bytes of a request's body. Called at the end of every request; safe to call twice. */
   release({ exchange }: GatewayRequest): void {
-    this.budget.release(accountOf(exchange), exchange.bodyBytes);
+    this.budget.release(payingAccount(exchange), exchange.bodyBytes);
     exchange.bodyBytes = 0;
   }
 
   private take({ exchange }: GatewayRequest, bytes: number): void {
-    this.budget.take(accountOf(exchange), bytes, exchange.bodyBytes + bytes);
+    this.budget.take(payingAccount(exchange), bytes, exchange.bodyBytes + bytes);
     exchange.bodyBytes += bytes;
   }
 
@@ -115,7 +115,7 @@ export function stoppedError(stopped: AbortSignal): Error {
   return stopError(stopped) ?? new ClientDisconnectedError('the client disconnected while sending its request');
 }
 
-function accountOf({ caller }: GatewayRequest['exchange']): string {
+function payingAccount({ caller }: GatewayRequest['exchange']): string {
   return caller?.accountId ?? '';
 }
 

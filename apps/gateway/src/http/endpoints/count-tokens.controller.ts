@@ -5,7 +5,7 @@ import { CatalogClient } from '../../clients/catalog.js';
 import { checkImages } from '../../pipeline/quote.js';
 import { BodyParser } from '../bodies/body-parser.js';
 import { BodyReader } from '../bodies/read-body.js';
-import { callerOf, type GatewayRequest } from '../http-exchange.js';
+import { type GatewayRequest, requireCaller } from '../http-exchange.js';
 import { ApiKeyGuard } from '../limits/api-key.guard.js';
 import { writeJson } from '../replies/write-reply.js';
 import { ROUTES } from '../routes.js';
@@ -25,8 +25,8 @@ export class CountTokensController {
     try {
       const { exchange } = request;
       const bytes = await this.bodies.read(request, response);
-      const prompt = await this.parser.parseCount({ bytes, owner: callerOf(exchange), stopped: exchange.stopped });
-      const model = this.catalog.model(prompt.model, callerOf(exchange));
+      const prompt = await this.parser.parseCount({ bytes, owner: requireCaller(exchange), stopped: exchange.stopped });
+      const model = this.catalog.model(prompt.model, requireCaller(exchange));
       checkImages(model, prompt.size);
       writeJson(exchange, response, JSON.stringify({ input_tokens: estimatePromptTokens(prompt.size, model) }));
     } finally {

@@ -3,10 +3,10 @@ import { GatewayError } from '#inference/errors.js';
 import type { Reply } from '../../pipeline/reply.js';
 import { type InferenceRecord, type InferenceServices, runInference } from '../../pipeline/run-inference.js';
 import type { ParsedRequest, ProtocolAdapter } from '../../protocols/protocol-adapter.js';
-import { attributionOf } from '../attribution.js';
+import { readAttribution } from '../attribution.js';
 import type { BodyParser } from '../bodies/body-parser.js';
 import type { BodyReader } from '../bodies/read-body.js';
-import { callerOf, type GatewayRequest } from '../http-exchange.js';
+import { type GatewayRequest, requireCaller } from '../http-exchange.js';
 import { PlainReply } from '../replies/plain-reply.js';
 import { StreamReply, type StreamTimes } from '../replies/stream-reply.js';
 
@@ -32,7 +32,7 @@ export class GenerationHandler {
     response: ServerResponse,
   ): Promise<void> {
     const { exchange } = request;
-    const caller = callerOf(exchange);
+    const caller = requireCaller(exchange);
     const bytes = await this.bodies.read(request, response);
     const onSent = (): void => this.bodies.release(request);
     const { id, requestId, stopped, trace, span } = exchange;
@@ -41,7 +41,7 @@ export class GenerationHandler {
     const context = { id, requestId, createdSeconds: nowSeconds(), nowSeconds, model };
     const record: InferenceRecord = { activity: this.settings.activityEvents ? {} : undefined };
     exchange.inference = record;
-    const attribution = attributionOf(request.headers, parsed.attribution, caller);
+    const attribution = readAttribution(request.headers, parsed.attribution, caller);
     const call = { request: parsed.request, caller, requestId, attribution, trace, span };
     const run = (reply: Reply) => runInference(this.services, call, reply, record);
     if (!stream) return run(new PlainReply(exchange, response, adapter, parsed.replyOptions, context));

@@ -62,7 +62,7 @@ describe('POST /v1/responses', () => {
       stream.end();
     };
     const response = await gateway.post(RESPONSES, { body: { ...BODY, stream: true } });
-    expect([response.status, response.headers.get('retry-after'), (await errorOf(response)).code]).toEqual([429, '7', 'model_capacity']);
+    expect([response.status, response.headers.get('retry-after'), (await readError(response)).code]).toEqual([429, '7', 'model_capacity']);
   });
 
   const image = { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=' };
@@ -123,7 +123,7 @@ describe('POST /v1/responses', () => {
       const response = await gateway.post(path, request);
       const [status, type, code, param = null] = expected;
       expect(response.status).toBe(status);
-      expect(await errorOf(response)).toEqual({ message: expect.stringMatching(/./), type, code, param });
+      expect(await readError(response)).toEqual({ message: expect.stringMatching(/./), type, code, param });
     },
   );
 
@@ -137,7 +137,7 @@ describe('POST /v1/responses', () => {
     });
     const response = await gateway.post(RESPONSES, { body: { ...BODY, stream: true } });
     expect([response.status, response.headers.get('retry-after')]).toEqual([429, '3']);
-    expect(await errorOf(response)).toEqual({
+    expect(await readError(response)).toEqual({
       message: expect.stringContaining('try again in 3s'),
       type: 'rate_limit_error',
       param: null,
@@ -146,7 +146,7 @@ describe('POST /v1/responses', () => {
   });
 });
 
-async function errorOf(response: Response): Promise<{ message: string; type: string; param: string | null; code: string }> {
+async function readError(response: Response): Promise<{ message: string; type: string; param: string | null; code: string }> {
   const body = (await response.json()) as { error: { message: string; type: string; param: string | null; code: string } };
   expect(Object.keys(body)).toEqual(['error']);
   return body.error;

@@ -70,7 +70,7 @@ describe('POST /v1/messages', () => {
       stream.end();
     };
     const response = await ask(MESSAGES, { body: { ...BODY, stream: true } });
-    expect([response.status, response.headers.get('retry-after'), await errorOf(response)]).toEqual([
+    expect([response.status, response.headers.get('retry-after'), await readError(response)]).toEqual([
       503,
       '7',
       { type: 'overloaded_error', message: 'The model failed.' },
@@ -160,7 +160,7 @@ describe('POST /v1/messages', () => {
     'errors have the body and type of the format: $rule [error-body-messages, error-types-messages]',
     async ({ path, request, expected: [status, type, message] }) => {
       const response = await ask(path, request);
-      expect([response.status, await errorOf(response)]).toEqual([status, { type, message: expect.stringMatching(message) }]);
+      expect([response.status, await readError(response)]).toEqual([status, { type, message: expect.stringMatching(message) }]);
       expect([gateway.fakes.applies, gateway.fakes.opened.length]).toEqual([0, 0]);
     },
   );
@@ -170,7 +170,7 @@ describe('POST /v1/messages', () => {
       return { status: 'refused', holdId, code: 'insufficient_balance', requiredPicoUsd: '2000000', availablePicoUsd: '1000000' };
     };
     const response = await ask(MESSAGES, { body: BODY });
-    expect([response.status, (await errorOf(response)).type]).toEqual([402, 'billing_error']);
+    expect([response.status, (await readError(response)).type]).toEqual([402, 'billing_error']);
   });
 });
 
@@ -242,7 +242,7 @@ describe('POST /v1/messages/count_tokens', () => {
     ['broken JSON', '{', 400, 'invalid_request_error'],
   ])('errors have the body of the format: %s', async (_name, body, status, type) => {
     const response = await ask(COUNT, { body });
-    expect([response.status, await errorOf(response)]).toEqual([status, { type, message: expect.stringMatching(/./) }]);
+    expect([response.status, await readError(response)]).toEqual([status, { type, message: expect.stringMatching(/./) }]);
   });
 
   test('bodies count towards those in flight only until they are answered', async () => {
@@ -254,7 +254,7 @@ describe('POST /v1/messages/count_tokens', () => {
 });
 
 /** Returns the error of a reply. Checks that the body has exactly the format's fields and the request id. */
-async function errorOf(response: Response): Promise<{ type: string; message: string }> {
+async function readError(response: Response): Promise<{ type: string; message: string }> {
   const body = (await response.json()) as { type: string; error: { type: string; message: string }; request_id: string };
   expect(body).toEqual({ type: 'error', error: body.error, request_id: response.headers.get('request-id') });
   return body.error;

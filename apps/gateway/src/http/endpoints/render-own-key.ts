@@ -1,5 +1,5 @@
 import type { Attribution } from '#contracts/billing/attribution.js';
-import { amountsOf, type Budget } from '#contracts/billing/budgets.js';
+import { type Budget, parseAmounts } from '#contracts/billing/budgets.js';
 import type { TokenUsage } from '#contracts/billing/holds.js';
 import type { ModelLimit } from '#contracts/billing/model-limits.js';
 import type { OwnKey } from '#contracts/billing/own-key.js';
@@ -49,7 +49,7 @@ export function renderBudget(budget: Budget) {
 
 /** Amounts of money are texts of pico-USD, those of tokens numbers. */
 export function renderAmounts(budget: Budget): BudgetAmounts {
-  const { limit, spent, held } = amountsOf(budget);
+  const { limit, spent, held } = parseAmounts(budget);
   // A limit that was lowered may be below what is spent.
   const remaining = limit > spent + held ? limit - spent - held : 0n;
   return budget.unit === 'tokens'

@@ -3,7 +3,7 @@ import { API_KEY_PREFIX } from '#contracts/api-key.js';
 import { keyChanged } from '#contracts/billing/events.js';
 import { keyResolve } from '#contracts/billing/keys.js';
 import { TEST_CALLER, TEST_KEY } from '#testing/fake-services.js';
-import { CHAT, errorOf, startTestGateway, type TestGateway, textOf } from '../../../test/test-gateway.js';
+import { CHAT, readError, readText, startTestGateway, type TestGateway } from '../../../test/test-gateway.js';
 
 let gateway: TestGateway;
 
@@ -40,7 +40,7 @@ describe('keys', () => {
     ['/v1/chat/completions', 'Authorization: Bearer <API_KEY>'],
     ['/v1/responses', 'Authorization: Bearer <API_KEY>'],
   ])('that are missing at %s cause an error that names the header %s [auth-invalid-key]', async (path, header) => {
-    expect(errorOf(await gateway.ask(path, { body: {} }))).toMatchObject({
+    expect(readError(await gateway.ask(path, { body: {} }))).toMatchObject({
       type: 'authentication_error',
       message: `No API key was sent. Send it in the header "${header}".`,
     });
@@ -61,7 +61,7 @@ describe('keys', () => {
 
   test('that differ are refused, because the account to bill is ambiguous [D1]', async () => {
     const answer = await gateway.ask('/v1/models', { headers: { 'x-api-key': TEST_KEY, ...bearer(`${API_KEY_PREFIX}another`) } });
-    expect([answer.status, errorOf(answer)]).toEqual([
+    expect([answer.status, readError(answer)]).toEqual([
       401,
       {
         type: 'authentication_error',
@@ -76,6 +76,6 @@ describe('keys', () => {
     gateway.fakes.refuseKeys();
     const socket = await gateway.connect();
     socket.write(`POST ${CHAT} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer wrong\r\ncontent-length: 500\r\nexpect: 100-continue\r\n\r\n`);
-    expect(await textOf(socket)).toMatch(/^HTTP\/1\.1 401 /);
+    expect(await readText(socket)).toMatch(/^HTTP\/1\.1 401 /);
   });
 });

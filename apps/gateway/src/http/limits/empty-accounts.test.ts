@@ -1,6 +1,6 @@
 import { balanceGet } from '#contracts/billing/money.js';
 import { TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
-import { CHAT, KEY, startTestGateway, type TestGateway, textOf, until } from '../../../test/test-gateway.js';
+import { CHAT, KEY, readText, startTestGateway, type TestGateway, until } from '../../../test/test-gateway.js';
 
 let gateway: TestGateway;
 let available: string;
@@ -36,7 +36,7 @@ test.each([
   socket.write(
     `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\nexpect: 100-continue\r\ncontent-length: 1000\r\n\r\n`,
   );
-  const [head = '', body = ''] = (await textOf(socket)).split('\r\n\r\n');
+  const [head = '', body = ''] = (await readText(socket)).split('\r\n\r\n');
   expect([head.split('\r\n')[0], JSON.parse(body)]).toMatchObject(['HTTP/1.1 402 Payment Required', { error }]);
   expect([gateway.fakes.reserves.length, balancesRead]).toEqual([1, 1]);
 });

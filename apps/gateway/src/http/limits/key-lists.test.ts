@@ -1,6 +1,6 @@
 import { keyResolve } from '#contracts/billing/keys.js';
 import { TEST_CALLER, TEST_KEY } from '#testing/fake-services.js';
-import { CHAT_BODY, errorOf, KEY, startTestGateway, type TestGateway, until } from '../../../test/test-gateway.js';
+import { CHAT_BODY, KEY, readError, startTestGateway, type TestGateway, until } from '../../../test/test-gateway.js';
 
 let gateway: TestGateway;
 afterEach(() => gateway.close());
@@ -21,8 +21,8 @@ describe('a key with models', () => {
       gateway.ask('/v1/models/vision%2Fmodel', { headers: KEY }),
       gateway.ask('/v1/models/test-model', { headers: KEY }),
     ]);
-    const idsOf = ({ text }: { text: string }) => JSON.parse(text).data.map(({ id }: { id: string }) => id);
-    expect([idsOf(list), idsOf(page), own.status, other.status, errorOf(other).code]).toEqual([
+    const readIds = ({ text }: { text: string }) => JSON.parse(text).data.map(({ id }: { id: string }) => id);
+    expect([readIds(list), readIds(page), own.status, other.status, readError(other).code]).toEqual([
       ['vision/model'],
       ['vision/model'],
       200,
@@ -40,8 +40,8 @@ describe('a key with models', () => {
     const [refused, unknown] = await Promise.all(
       ['test-model', 'none-model'].map((model) => gateway.ask(path, { headers, body: { ...body, model } })),
     );
-    const textOf = (answer: typeof refused) => answer?.text.replace(/req_\w+/, 'req').replace('none-model', 'test-model');
-    expect([refused?.status, textOf(refused)]).toEqual([404, textOf(unknown)]);
+    const readText = (answer: typeof refused) => answer?.text.replace(/req_\w+/, 'req').replace('none-model', 'test-model');
+    expect([refused?.status, readText(refused)]).toEqual([404, readText(unknown)]);
     expect(gateway.fakes.reserves).toEqual([]);
   });
 
@@ -93,7 +93,7 @@ describe('a key with networks', () => {
     gateway.fakes.messaging.answer(keyResolve, () => ({ ...TEST_CALLER, networks: ['127.0.0.0/8', '::/0'] }));
     const answer = await gateway.ask('/v1/models', { headers: KEY });
     const message = 'The API key may be used from some networks only, and the proxy in front of the gateway did not name your address.';
-    expect([answer.status, errorOf(answer)]).toMatchObject([401, { code: 'invalid_api_key', message }]);
+    expect([answer.status, readError(answer)]).toMatchObject([401, { code: 'invalid_api_key', message }]);
     expect(gateway.logged.filter(({ msg }) => msg === 'request')).toMatchObject([{ clientAddress: 'unknown', ...TEST_CALLER }]);
   });
 });

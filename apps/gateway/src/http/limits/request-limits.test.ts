@@ -2,7 +2,7 @@ import { digestApiKey } from '#contracts/api-key.js';
 import { keyResolve } from '#contracts/billing/keys.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { TEST_CALLER, TEST_KEY, testKey } from '#testing/fake-services.js';
-import { type Answer, type Ask, errorOf, JSON_TYPE, KEY, startTestGateway, type TestGateway, until } from '../../../test/test-gateway.js';
+import { type Answer, type Ask, JSON_TYPE, KEY, readError, startTestGateway, type TestGateway, until } from '../../../test/test-gateway.js';
 
 let gateway: TestGateway;
 
@@ -27,7 +27,7 @@ describe('free endpoints', () => {
     };
     const general = await refusal(MODELS, { headers: KEY });
     const messages = await refusal(COUNT, { headers: { ...KEY, ...JSON_TYPE }, body: COUNT_BODY });
-    expect([general.status, general.headers['retry-after'], errorOf(general)]).toEqual([
+    expect([general.status, general.headers['retry-after'], readError(general)]).toEqual([
       429,
       '1',
       { message: 'Too many requests. Please try again in 1s.', type: 'rate_limit_error', param: null, code: 'rate_limit_exceeded' },

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { GatewayError } from '#inference/errors.js';
 import { addressGroup } from '#network/address-group.js';
 import { RateLimiter } from '#network/rate-limiter.js';
-import { callerOf, type HttpExchange } from '../http-exchange.js';
+import { type HttpExchange, requireCaller } from '../http-exchange.js';
 
 /** Burst of a client, in seconds of its rate. */
 const BURST_SECONDS = 5;
@@ -42,7 +42,7 @@ export class RequestRates {
 
   /** Counts a free request with a valid key. Beyond the rate of its key or account it throws `rate_limit_exceeded` after a delay. */
   async countFree(exchange: HttpExchange): Promise<void> {
-    const { keyId, accountId } = callerOf(exchange);
+    const { keyId, accountId } = requireCaller(exchange);
     const waitMs = this.keys.take(keyId) || this.accounts.take(accountId);
     if (waitMs === 0) return;
     await this.delayRefusal(exchange.stopped);

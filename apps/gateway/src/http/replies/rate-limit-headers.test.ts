@@ -18,7 +18,7 @@ const ask = (path: string, over: object = {}): Promise<Answer> =>
   gateway.ask(path, { headers: { ...KEY, ...JSON_TYPE }, body: { ...CHAT_BODY, input: 'Hi', max_tokens: 10, ...over } });
 
 /** Returns the headers about limits, the time as seconds from now. */
-function limitsOf({ headers }: Answer): Record<string, unknown> {
+function readLimits({ headers }: Answer): Record<string, unknown> {
   const found = Object.entries(headers).filter(([name]) => name.includes('ratelimit'));
   return Object.fromEntries(
     found.map(([name, value]) => {
@@ -47,7 +47,7 @@ test.each([
   gateway.fakes.reserveOutcome = held(REQUESTS);
   for (const stream of [false, true]) {
     const answer = await ask(path, { stream });
-    expect([answer.status, limitsOf(answer)]).toEqual([200, expected]);
+    expect([answer.status, readLimits(answer)]).toEqual([200, expected]);
   }
   expect(gateway.fakes.applies).toBe(4); // a reserve and a settlement each: no further message
 });
@@ -68,7 +68,7 @@ test.each([
   ],
 ])('%s says what is left of the tokens per minute where a limit counts them', async (path, ofAnthropic) => {
   gateway.fakes.reserveOutcome = held(REQUESTS, { limit: 1_000, remaining: 250, resetSeconds: 40 });
-  expect(limitsOf(await ask(path))).toEqual({
+  expect(readLimits(await ask(path))).toEqual({
     ...GENERAL,
     ...ofAnthropic,
     'x-ratelimit-limit-tokens': '1000',
@@ -81,7 +81,7 @@ test('a failure after the reserve says it too', async () => {
   gateway.fakes.reserveOutcome = held(REQUESTS);
   gateway.fakes.model = (stream) => stream.end();
   const answer = await ask('/v1/chat/completions');
-  expect([answer.status, limitsOf(answer)]).toEqual([502, GENERAL]);
+  expect([answer.status, readLimits(answer)]).toEqual([502, GENERAL]);
 });
 
 test('a refusal for the limit says when it is back', async () => {
@@ -90,7 +90,7 @@ test('a refusal for the limit says when it is back', async () => {
     requests: { limit: 7, remaining: 0, resetSeconds: 42 },
   });
   const answer = await ask('/v1/chat/completions');
-  expect([answer.status, answer.headers['retry-after'], limitsOf(answer)]).toEqual([
+  expect([answer.status, answer.headers['retry-after'], readLimits(answer)]).toEqual([
     429,
     '3',
     { 'x-ratelimit-limit-requests': '7', 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '42s' },
@@ -104,7 +104,7 @@ test('a reply without the figures of billing, a refused body and a free endpoint
     await ask('/v1/messages', { max_tokens: 'ten' }),
     await gateway.ask('/v1/models', { headers: KEY }),
   ];
-  expect(answers.map((answer) => [answer.status, limitsOf(answer)])).toEqual([
+  expect(answers.map((answer) => [answer.status, readLimits(answer)])).toEqual([
     [200, {}],
     [400, {}],
     [200, {}],

@@ -1,7 +1,7 @@
 import { balanceGet } from '#contracts/billing/money.js';
 import { ownKeyRequest, ownKeyShow, ownKeyUsage } from '#contracts/billing/own-key.js';
 import { TEST_KEY } from '#testing/fake-services.js';
-import { type Answer, CHAT, CHAT_BODY, JSON_TYPE, KEY, startTestGateway, type TestGateway, textOf } from '../../../test/test-gateway.js';
+import { type Answer, CHAT, CHAT_BODY, JSON_TYPE, KEY, readText, startTestGateway, type TestGateway } from '../../../test/test-gateway.js';
 import { ROUTES, type Route } from '../routes.js';
 
 let gateway: TestGateway;
@@ -18,7 +18,7 @@ const ask = ({ method, path }: Route, headers: Record<string, string>): Promise<
   const body = method === 'POST' ? BODY : undefined;
   return gateway.ask(path.replace(':id', 'test-model'), { method, headers: { ...JSON_TYPE, ...headers }, body });
 };
-const headersOf = ({ status, headers }: Answer) => [status, headers['x-content-type-options'], headers['cache-control']];
+const readHeaders = ({ status, headers }: Answer) => [status, headers['x-content-type-options'], headers['cache-control']];
 
 test.each(Object.values<Route>(ROUTES).map((route) => [route.path, route] as const))(
   '%s: a reply and a refusal are neither sniffed nor stored [sec-reply-headers]',
@@ -34,7 +34,7 @@ test.each(Object.values<Route>(ROUTES).map((route) => [route.path, route] as con
       gateway.ask(path.replace(':id', 'test-model'), { method: 'DELETE' }),
     ]);
     const caching = path === ROUTES.openapi.path ? 'no-cache' : isPublic ? undefined : 'no-store';
-    expect([answered, refused, wrongMethod].map(headersOf)).toEqual([
+    expect([answered, refused, wrongMethod].map(readHeaders)).toEqual([
       [answered.status, 'nosniff', caching],
       [isPublic ? 200 : 401, 'nosniff', caching],
       [405, 'nosniff', 'no-store'],
@@ -44,14 +44,14 @@ test.each(Object.values<Route>(ROUTES).map((route) => [route.path, route] as con
 
 test.each(GENERATION)('%s: a stream is not sniffed, stored, buffered or compressed [sec-reply-headers, H-2]', async (path) => {
   const answer = await gateway.ask(path, { headers: { ...KEY, ...JSON_TYPE }, body: { ...BODY, stream: true } });
-  expect([...headersOf(answer), answer.headers['x-accel-buffering']]).toEqual([200, 'nosniff', 'no-cache, no-store, no-transform', 'no']);
+  expect([...readHeaders(answer), answer.headers['x-accel-buffering']]).toEqual([200, 'nosniff', 'no-cache, no-store, no-transform', 'no']);
 });
 
 test('replies outside of the routes are neither sniffed nor stored [sec-reply-headers]', async () => {
   const notFound = await gateway.ask('/nothing', { headers: KEY });
   const badBody = await gateway.ask(CHAT, { headers: { ...KEY, ...JSON_TYPE }, body: '{' });
   const badUrl = await gateway.ask('/v1/models/%E0', { headers: KEY });
-  expect([notFound, badBody, badUrl].map(headersOf)).toEqual([
+  expect([notFound, badBody, badUrl].map(readHeaders)).toEqual([
     [404, 'nosniff', 'no-store'],
     [400, 'nosniff', 'no-store'],
     [400, 'nosniff', 'no-store'],
@@ -61,7 +61,7 @@ test('replies outside of the routes are neither sniffed nor stored [sec-reply-he
 test('the refusal of a request that is no HTTP is neither sniffed nor stored [sec-reply-headers]', async () => {
   const socket = await gateway.connect();
   socket.write(`NOTHING / HTTP/1.1\r\nauthorization: Bearer ${TEST_KEY}\r\n\r\n`);
-  const [head = ''] = (await textOf(socket)).split('\r\n\r\n');
+  const [head = ''] = (await readText(socket)).split('\r\n\r\n');
   expect(head.split('\r\n').filter((line) => /^(HTTP|x-content|cache)/.test(line))).toEqual([
     'HTTP/1.1 400 Bad Request',
     'x-content-type-options: nosniff',

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { FakeEventStream } from '#testing/fake-messaging.js';
 import { HELLO, TEST_KEY } from '#testing/fake-services.js';
-import { CHAT, CHAT_BODY, errorOf, startTestGateway, type TestGateway, until } from '../../../test/test-gateway.js';
+import { CHAT, CHAT_BODY, readError, startTestGateway, type TestGateway, until } from '../../../test/test-gateway.js';
 import { GatewayConfig } from '../../gateway.config.js';
 
 let gateway: TestGateway;
@@ -19,7 +19,7 @@ describe('the start of a stream', () => {
       stream.end();
     };
     const answer = await gateway.chat({ stream: true });
-    expect([answer.status, answer.headers['retry-after'], errorOf(answer).code]).toEqual([429, '7', 'model_capacity']);
+    expect([answer.status, answer.headers['retry-after'], readError(answer).code]).toEqual([429, '7', 'model_capacity']);
     expect(gateway.fakes.settles).toMatchObject([{ reason: 'failed' }]);
     expect(gateway.fakes.settles[0]?.usage).toBeUndefined();
   });

@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
-import { textOf, until } from '../../../test/test-gateway.js';
+import { readText, until } from '../../../test/test-gateway.js';
 import { startTestServer } from '../../../test/test-http-server.js';
 import type { GatewayRequest } from '../http-exchange.js';
 import { PIPELINED_MAX } from './connection.js';
@@ -27,13 +27,13 @@ async function byHand() {
 
 const get = (url: string, headers = ''): string => `GET ${url} HTTP/1.1\r\nhost: x\r\n${headers}\r\n`;
 const LAST = 'connection: close\r\n';
-const bodiesOf = (text: string): string[] => [...text.matchAll(/\[(\/\w+)\]/g)].map(([, url = '']) => url);
+const readBodies = (text: string): string[] => [...text.matchAll(/\[(\/\w+)\]/g)].map(([, url = '']) => url);
 
 test('pipelined requests are served one at a time, and answered in order [limit-pipelining]', async () => {
   const { server, port, answer, urls } = await byHand();
   const socket = connect(port, '127.0.0.1');
   socket.write(get('/a') + get('/b') + get('/c', LAST));
-  const text = textOf(socket);
+  const text = readText(socket);
   const servedBeforeAnswer: number[] = [];
   for (const place of [0, 1, 2]) {
     await until(() => urls().length > place);
@@ -41,7 +41,7 @@ test('pipelined requests are served one at a time, and answered in order [limit-
     servedBeforeAnswer.push(urls().length);
     await answer(place);
   }
-  expect([servedBeforeAnswer, bodiesOf(await text)]).toEqual([
+  expect([servedBeforeAnswer, readBodies(await text)]).toEqual([
     [1, 2, 3],
     ['/a', '/b', '/c'],
   ]);
@@ -63,7 +63,7 @@ test('each pipelined request runs in its own turn of the event loop', async () =
   });
   const socket = connect(port, '127.0.0.1');
   socket.write(get('/a').repeat(9) + get('/a', LAST));
-  await textOf(socket);
+  await readText(socket);
   isOver = true;
   expect([turns.length, new Set(turns).size]).toEqual([10, 10]);
   await server.close(GRACE_MS);
@@ -73,7 +73,7 @@ test('a probe waits for its position too', async () => {
   const { server, port, answer } = await byHand();
   const socket = connect(port, '127.0.0.1');
   socket.write(get('/a') + get('/livez') + get('/b', LAST));
-  const text = textOf(socket);
+  const text = readText(socket);
   await answer(0);
   await answer(1);
   expect((await text).match(/\/a|\/b|ok/g)).toEqual(['/a', 'ok', '/b']);
@@ -87,9 +87,9 @@ test('a client that pipelines too many requests gets replies to the accepted one
   const { server, port } = await startTestServer((_request, response) => void response.end('[/a]'));
   const socket = connect(port, '127.0.0.1');
   socket.write(get('/a').repeat(500));
-  const text = await textOf(socket);
+  const text = await readText(socket);
   unsubscribe('http.server.request.start', count);
-  expect([parsed, bodiesOf(text).length, text.match(/connection: close/gi)?.length]).toEqual([PIPELINED_MAX + 1, PIPELINED_MAX + 1, 1]);
+  expect([parsed, readBodies(text).length, text.match(/connection: close/gi)?.length]).toEqual([PIPELINED_MAX + 1, PIPELINED_MAX + 1, 1]);
   await server.close(GRACE_MS);
 });
 
@@ -97,7 +97,7 @@ test('an unreadable request is refused after the replies to earlier requests', a
   const { server, port, answer, logged } = await byHand();
   const socket = connect(port, '127.0.0.1');
   socket.write(`${get('/a')}${get('/b')}PATCHX / HTTP/1.1\r\n\r\n`);
-  const text = textOf(socket);
+  const text = readText(socket);
   await answer(0);
   await answer(1);
   expect((await text).match(/HTTP\/1\.1 \d+|\/\w+(?=\])/g)).toEqual(['HTTP/1.1 200', '/a', 'HTTP/1.1 200', '/b', 'HTTP/1.1 400']);
@@ -137,7 +137,13 @@ test('`Expect: 100-continue` is answered in order', async () => {
   });
   const socket = connect(port, '127.0.0.1');
   socket.write(get('/a') + get('/b', `expect: 100-continue\r\n${LAST}`));
-  expect((await textOf(socket)).match(/HTTP\/1\.1 \d+|\/\w+(?=\])/g)).toEqual(['HTTP/1.1 200', '/a', 'HTTP/1.1 100', 'HTTP/1.1 200', '/b']);
+  expect((await readText(socket)).match(/HTTP\/1\.1 \d+|\/\w+(?=\])/g)).toEqual([
+    'HTTP/1.1 200',
+    '/a',
+    'HTTP/1.1 100',
+    'HTTP/1.1 200',
+    '/b',
+  ]);
   await server.close(GRACE_MS);
 });
 
@@ -156,7 +162,7 @@ test('during a shutdown the running request is the last of its connection', asyn
   const socket = connect(port, '127.0.0.1');
   socket.write(get('/a') + get('/b'));
   await until(() => urls().length === 1);
-  const text = textOf(socket);
+  const text = readText(socket);
   const closed = server.close(GRACE_MS);
   await answer(0);
   expect(await text).toMatch(/connection: close\r\n.*\[\/a\]$/is);

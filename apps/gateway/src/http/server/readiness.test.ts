@@ -3,7 +3,7 @@ import { balanceGet } from '#contracts/billing/money.js';
 import { modelList } from '#contracts/catalog.js';
 import { MessagingError } from '#messaging/messaging.js';
 import { FakeServices } from '#testing/fake-services.js';
-import { type Answer, errorOf, JSON_TYPE, KEY, startTestGateway, type TestGateway } from '../../../test/test-gateway.js';
+import { type Answer, JSON_TYPE, KEY, readError, startTestGateway, type TestGateway } from '../../../test/test-gateway.js';
 
 let gateway: TestGateway;
 let fakes: FakeServices;
@@ -32,14 +32,14 @@ test('without NATS the gateway stays ready, and answers 503 with `Retry-After` i
   ];
   expect((await gateway.ask('/readyz')).status).toBe(200);
   expect(answers.map(({ status, headers }) => [status, headers['retry-after']])).toEqual(Array(4).fill([503, '1']));
-  expect(answers.map((answer) => errorOf(answer).type)).toEqual(['api_error', 'api_error', 'overloaded_error', 'api_error']);
+  expect(answers.map((answer) => readError(answer).type)).toEqual(['api_error', 'api_error', 'overloaded_error', 'api_error']);
 });
 
 test('the gateway is not ready before it has received the catalog', async () => {
   fakes.messaging.answer(modelList, unavailable);
   gateway = await startTestGateway({}, fakes);
   const answer = await gateway.ask('/readyz');
-  expect([answer.status, answer.headers['retry-after'], errorOf(answer).code]).toEqual([503, '1', 'model_unavailable']);
+  expect([answer.status, answer.headers['retry-after'], readError(answer).code]).toEqual([503, '1', 'model_unavailable']);
   fakes.messaging.answer(modelList, () => ({ revision: 1, models: fakes.models }));
   fakes.messaging.reconnect();
   while ((await gateway.ask('/readyz')).status !== 200);

@@ -1,5 +1,5 @@
 import { TEST_KEY } from '#testing/fake-services.js';
-import { CHAT, startTestGateway, type TestGateway, textOf, until } from '../../../test/test-gateway.js';
+import { CHAT, readText, startTestGateway, type TestGateway, until } from '../../../test/test-gateway.js';
 import { unreadable } from './unreadable-request.js';
 
 let gateway: TestGateway;
@@ -13,7 +13,7 @@ afterEach(() => gateway.close());
 async function send(bytes: string): Promise<{ status: number; requestId: string; connection: string; body: unknown }> {
   const socket = await gateway.connect();
   socket.write(bytes);
-  const [head = '', body = ''] = (await textOf(socket)).split('\r\n\r\n');
+  const [head = '', body = ''] = (await readText(socket)).split('\r\n\r\n');
   const header = (name: string): string => new RegExp(`^${name}: (.*)$`, 'im').exec(head)?.[1] ?? '';
   return {
     status: Number(head.split(' ')[1]),
@@ -71,7 +71,7 @@ test.each([
 test('a connection without a request is not logged or counted', async () => {
   const socket = await gateway.connect();
   socket.end();
-  await textOf(socket);
+  await readText(socket);
   await gateway.close();
   expect([gateway.logged.filter(({ msg }) => msg === 'request'), await counted()]).toEqual([[], []]);
 });

@@ -10,7 +10,7 @@ const KINDS = {
   'image/webp': Buffer.from('RIFF\x04\x00\x00\x00WEBP', 'latin1'),
   'image/gif': Buffer.from('GIF89a\x01\x00', 'latin1'),
 };
-const pngOf = (length: number): string => Buffer.concat([KINDS['image/png']], length).toString('base64');
+const makePng = (length: number): string => Buffer.concat([KINDS['image/png']], length).toString('base64');
 
 function refusal(parse: () => unknown): { code: string; status: number; param: string | undefined } | undefined {
   try {
@@ -24,9 +24,9 @@ function refusal(parse: () => unknown): { code: string; status: number; param: s
 }
 
 test('the limit applies to decoded bytes [error-too-large, limit-image-size, C-11, T-42]', () => {
-  const largest = pngOf(IMAGE_BYTES_MAX);
+  const largest = makePng(IMAGE_BYTES_MAX);
   expect(parseImageDataUrl(`data:image/png;base64,${largest}`, PARAM)).toEqual({ mediaType: 'image/png', base64: largest });
-  const larger = pngOf(IMAGE_BYTES_MAX + 1);
+  const larger = makePng(IMAGE_BYTES_MAX + 1);
   expect(refusal(() => parseImageDataUrl(`data:image/png;base64,${larger}`, PARAM))).toEqual({
     code: 'request_too_large',
     status: 413,
@@ -35,7 +35,7 @@ test('the limit applies to decoded bytes [error-too-large, limit-image-size, C-1
 });
 
 test('white space is removed and does not count towards the limit [T-41, T-42]', () => {
-  const largest = pngOf(IMAGE_BYTES_MAX);
+  const largest = makePng(IMAGE_BYTES_MAX);
   const wrapped = largest.replace(/.{76}/g, '$&\r\n');
   expect(parseBase64Image('image/png', ` ${wrapped}\t`, PARAM)).toEqual({ mediaType: 'image/png', base64: largest });
 });
@@ -75,7 +75,7 @@ test.each([
 test.each(['image/bmp', 'image/svg+xml', 'text/html', 'application/pdf', ''])(
   'media type %p is unsupported [limit-image-kinds]',
   (given) => {
-    expect(refusal(() => parseBase64Image(given, pngOf(8), PARAM))).toEqual({ code: 'unsupported_content', status: 400, param: PARAM });
+    expect(refusal(() => parseBase64Image(given, makePng(8), PARAM))).toEqual({ code: 'unsupported_content', status: 400, param: PARAM });
   },
 );
 
@@ -87,7 +87,7 @@ test.each([
   ['AA', 'AA=='],
   ['+/+/', '+/+/'],
 ])('base64 that ends in %s is padded to %s', (given, padded) => {
-  const nine = pngOf(9);
+  const nine = makePng(9);
   expect(parseBase64Image('image/png', nine + given, PARAM)).toEqual({ mediaType: 'image/png', base64: nine + padded });
 });
 

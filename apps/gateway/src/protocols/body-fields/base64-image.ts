@@ -30,7 +30,7 @@ export function parseImageDataUrl(url: string, param: string): InlineImage {
 export function parseBase64Image(label: string, data: string, param: string): InlineImage {
   if (!MEDIA_TYPES.has(label.toLowerCase())) throw notKnownImage(param);
   const base64 = canonicalBase64(data, param);
-  const mediaType = mediaTypeOf(Buffer.from(base64.slice(0, HEAD_DIGITS), 'base64'));
+  const mediaType = detectMediaType(Buffer.from(base64.slice(0, HEAD_DIGITS), 'base64'));
   if (mediaType === undefined) throw notKnownImage(param);
   return { mediaType, base64 };
 }
@@ -45,7 +45,7 @@ const MEDIA_TYPES = new Set(['image/png', 'image/jpeg', 'image/jpg', 'image/webp
 /** Base64 digits of the first 12 bytes, which tell the kind of an image. */
 const HEAD_DIGITS = 16;
 
-function mediaTypeOf(head: Buffer): ImageMediaType | undefined {
+function detectMediaType(head: Buffer): ImageMediaType | undefined {
   const text = head.toString('latin1');
   if (text.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
   if (text.startsWith('\xff\xd8\xff')) return 'image/jpeg';

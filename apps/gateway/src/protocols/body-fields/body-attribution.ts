@@ -18,11 +18,11 @@ const USER_WITH_SESSION = /^(user_.+?)_session_(.+)$/;
 export function parseBodyAttribution(source: JsonObject): BodyAttribution | undefined {
   const { user, safety_identifier: safetyIdentifier, prompt_cache_key: promptCacheKey, metadata } = source;
   const pairs = isObject(metadata) ? metadata : undefined;
-  const named = splitUserId(textOf(pairs?.user_id, USER_ID_MAX));
+  const named = splitUserId(readText(pairs?.user_id, USER_ID_MAX));
   const found = {
-    user: textOf(safetyIdentifier, ATTRIBUTION_LENGTHS.user) ?? textOf(user, ATTRIBUTION_LENGTHS.user) ?? named.user,
-    session: named.session ?? textOf(promptCacheKey, ATTRIBUTION_LENGTHS.session),
-    metadata: pairs && pairsOf(pairs),
+    user: readText(safetyIdentifier, ATTRIBUTION_LENGTHS.user) ?? readText(user, ATTRIBUTION_LENGTHS.user) ?? named.user,
+    session: named.session ?? readText(promptCacheKey, ATTRIBUTION_LENGTHS.session),
+    metadata: pairs && parsePairs(pairs),
   };
   return found.user === undefined && found.session === undefined && found.metadata === undefined ? undefined : found;
 }
@@ -31,7 +31,7 @@ export function parseBodyAttribution(source: JsonObject): BodyAttribution | unde
  * Returns the text in its one form, without control characters and halves of surrogate pairs, cut to `lengthMax`; undefined when nothing is
  * left.
  */
-export function textOf(value: unknown, lengthMax: number): string | undefined {
+export function readText(value: unknown, lengthMax: number): string | undefined {
   if (typeof value !== 'string') return undefined;
   // Cut first: the form of a body of megabytes would take long.
   const text = value.slice(0, lengthMax * RAW_LENGTHS).replace(/\p{Cc}/gu, '');
@@ -47,7 +47,7 @@ function splitUserId(userId: string | undefined): Pick<BodyAttribution, 'user' |
   const [, user = userId, session] = USER_WITH_SESSION.exec(userId) ?? [];
   const named = userId.startsWith('{') ? parseObject(userId) : undefined;
   const of = (first: unknown, ...others: unknown[]): string | undefined =>
-    textOf(
+    readText(
       [first, ...others].find((one) => one !== undefined && one !== ''),
       ATTRIBUTION_LENGTHS.user,
     );
@@ -66,12 +66,12 @@ function parseObject(text: string): JsonObject | undefined {
   }
 }
 
-function pairsOf(metadata: JsonObject): Record<string, string> | undefined {
+function parsePairs(metadata: JsonObject): Record<string, string> | undefined {
   const pairs = Object.entries(metadata)
     .filter(([name]) => name !== 'user_id')
     .slice(0, PAIRS_MAX)
     .flatMap(([name, value]) => {
-      const text = textOf(value, ATTRIBUTION_LENGTHS.tag);
+      const text = readText(value, ATTRIBUTION_LENGTHS.tag);
       return text === undefined ? [] : [[name, text]];
     });
   return pairs.length > 0 ? Object.fromEntries(pairs) : undefined;

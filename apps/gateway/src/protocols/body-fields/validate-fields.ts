@@ -1,5 +1,5 @@
 import { IsInt, IsNumber, IsOptional, IsString, Max, Min, MinLength, type ValidationError, validateSync } from 'class-validator';
-import { schemaOf } from '#validation/validate-payload.js';
+import { describeSchema } from '#validation/validate-payload.js';
 import { invalidField, isAbsent, type JsonObject } from './body-fields.js';
 
 /**
@@ -7,13 +7,13 @@ import { invalidField, isAbsent, type JsonObject } from './body-fields.js';
  * are not cloned or stripped. `null` counts as absent. Throws `invalid_request` with the first invalid field.
  */
 export function validateFields<Fields extends object>(Fields: new () => Fields, body: JsonObject): Fields {
-  const valid = schemaOf(Fields).parse(body);
+  const valid = describeSchema(Fields).parse(body);
   if (valid !== undefined) return valid as Fields;
   // class-validator itself takes many times as long, so it only names the fault.
   const present = Object.keys(new Fields()).filter((field) => !isAbsent(body[field]));
   const fields = Object.assign(new Fields(), Object.fromEntries(present.map((field) => [field, body[field]])));
   const [fault] = validateSync(fields, { forbidUnknownValues: false, validationError: { target: false, value: false } });
-  throw refusalOf(fault ?? { property: 'body' });
+  throw toRefusal(fault ?? { property: 'body' });
 }
 
 /** A required string. All its rules share one message, because class-validator decides which rule is reported first. */
@@ -41,7 +41,7 @@ function all(...decorators: PropertyDecorator[]): PropertyDecorator {
 }
 
 /** Returns the error of a field. Unlike the decorators above, class-validator's messages begin with the property. */
-function refusalOf({ property, constraints }: Pick<ValidationError, 'property' | 'constraints'>): Error {
+function toRefusal({ property, constraints }: Pick<ValidationError, 'property' | 'constraints'>): Error {
   const [message = 'is not valid'] = Object.values(constraints ?? {});
   return invalidField(property, message.startsWith(`${property} `) ? message.slice(property.length + 1) : message);
 }

@@ -27,7 +27,7 @@ const renderedUsage = {
 const messages = [{ role: 'user' as const, content: 'Hello' }];
 
 /** Returns a client whose requests are answered with these events or this error. `seen` collects the turns of each request. */
-function clientOf(answer: Answer | (() => Answer), seen: Turn[][] = []): OpenAI {
+function makeClient(answer: Answer | (() => Answer), seen: Turn[][] = []): OpenAI {
   const fetch = adapterFetch(chatAdapter, 15_000, ({ request }) => {
     seen.push(request.turns);
     return typeof answer === 'function' ? answer() : answer;
@@ -64,7 +64,7 @@ const tools: ChatCompletionFunctionTool[] = ['get_weather', 'now'].map((name) =>
 test('create with stream: chunks in order, usage last [chat-usage]', async () => {
   const params = { model: 'sim-fast', messages, stream: true, stream_options: { include_usage: true } } as const;
   const chunks = [];
-  for await (const chunk of await clientOf(textReply).chat.completions.create(params)) chunks.push(chunk);
+  for await (const chunk of await makeClient(textReply).chat.completions.create(params)) chunks.push(chunk);
   expect(chunks.map(({ choices, usage }) => usage ?? choices[0]?.finish_reason ?? choices[0]?.delta)).toEqual([
     { role: 'assistant', content: null },
     { reasoning_content: 'Think.' },
@@ -77,7 +77,7 @@ test('create with stream: chunks in order, usage last [chat-usage]', async () =>
 });
 
 test('stream helper: the final completion equals the plain one [vendor-formats]', async () => {
-  const client = clientOf(textReply);
+  const client = makeClient(textReply);
   const stream = client.chat.completions.stream({ model: 'sim-fast', messages, stream_options: { include_usage: true } });
   expect(await stream.finalContent()).toBe('Hi 🙂');
   expect(await stream.finalChatCompletion()).toMatchObject({
@@ -88,7 +88,7 @@ test('stream helper: the final completion equals the plain one [vendor-formats]'
 });
 
 test('stream helper: interleaved calls of strict tools are parsed', async () => {
-  const stream = clientOf(callReply).chat.completions.stream({ model: 'sim-fast', messages, tools });
+  const stream = makeClient(callReply).chat.completions.stream({ model: 'sim-fast', messages, tools });
   const [choice] = (await stream.finalChatCompletion()).choices;
   expect(choice?.finish_reason).toBe('tool_calls');
   expect(choice?.message.content).toBeNull();
@@ -112,8 +112,8 @@ test('calls of custom tools, plain and by the stream helper [client-custom-tools
     { type: 'completion-finish', reason: 'stop' },
   ];
   const params = { model: 'sim-fast', messages, tools: [...tools, { type: 'custom' as const, custom: { name: 'apply_patch' } }] };
-  const plain = await clientOf(patching).chat.completions.create(params);
-  const streamed = await clientOf(patching).chat.completions.stream(params).finalChatCompletion();
+  const plain = await makeClient(patching).chat.completions.create(params);
+  const streamed = await makeClient(patching).chat.completions.stream(params).finalChatCompletion();
   for (const { choices } of [plain, streamed]) {
     expect(choices).toMatchObject([
       {
@@ -130,7 +130,7 @@ test('calls of custom tools, plain and by the stream helper [client-custom-tools
 });
 
 test('parse helper: strict tools of a plain reply [C-9]', async () => {
-  const completion = await clientOf(callReply).chat.completions.parse({ model: 'sim-fast', messages, tools });
+  const completion = await makeClient(callReply).chat.completions.parse({ model: 'sim-fast', messages, tools });
   expect(completion.choices[0]?.message.tool_calls).toMatchObject([
     { function: { parsed_arguments: { city: 'Oslo' } } },
     { function: { parsed_arguments: {} } },
@@ -140,8 +140,10 @@ test('parse helper: strict tools of a plain reply [C-9]', async () => {
 test('a refusal has its own field, and the helpers do not parse it as JSON [chat-content-null]', async () => {
   const refusing: StreamEvent[] = [{ type: 'refusal-delta', text: 'No.' }, usageReport, { type: 'completion-finish', reason: 'stop' }];
   const response_format = { type: 'json_schema' as const, json_schema: { name: 'n', strict: true, schema: { type: 'object' } } };
-  const plain = await clientOf(refusing).chat.completions.parse({ model: 'sim-fast', messages, response_format });
-  const streamed = await clientOf(refusing).chat.completions.stream({ model: 'sim-fast', messages, response_format }).finalChatCompletion();
+  const plain = await makeClient(refusing).chat.completions.parse({ model: 'sim-fast', messages, response_format });
+  const streamed = await makeClient(refusing)
+    .chat.completions.stream({ model: 'sim-fast', messages, response_format })
+    .finalChatCompletion();
   for (const { choices } of [plain, streamed]) {
     expect(choices).toMatchObject([{ message: { content: null, refusal: 'No.', parsed: null }, finish_reason: 'stop' }]);
   }
@@ -150,7 +152,7 @@ test('a refusal has its own field, and the helpers do not parse it as JSON [chat
 test('runTools: calls run, and their results continue the conversation [chat-tool-calls]', async () => {
   const seen: Turn[][] = [];
   const replies = [callReply, textReply];
-  const runner = clientOf(() => replies.shift() ?? textReply, seen).chat.completions.runTools({
+  const runner = makeClient(() => replies.shift() ?? textReply, seen).chat.completions.runTools({
     model: 'sim-fast',
     messages,
     tools: [runnable('get_weather', () => 'sunny'), runnable('now', () => '12:00')],
@@ -197,7 +199,7 @@ test.each(Object.keys(ERROR_CODES) as ErrorCode[])(
   '%s raises its class, with code, type and param [error-internal, error-timeout, E-1]',
   async (code) => {
     const { status, type } = ERROR_CODES[code];
-    const client = clientOf(new GatewayError(code, 'What happened.', { param: 'model' }));
+    const client = makeClient(new GatewayError(code, 'What happened.', { param: 'model' }));
     const error: unknown = await client.chat.completions.create({ model: 'sim-fast', messages }).catch((caught) => caught);
     expect(error).toBeInstanceOf(CLASS_BY_STATUS[status]);
     expect(error).toMatchObject({

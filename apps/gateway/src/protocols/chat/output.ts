@@ -11,9 +11,9 @@ export function parseOutput(source: JsonObject): OutputFormat {
   refuseConstraints(source, '', ['guided_regex', 'guided_choice', 'guided_grammar', 'regex', 'ebnf', 'grammar', 'structural_tag']);
   refuseConstraints(options, 'structured_outputs.', ['regex', 'choice', 'grammar', 'structural_tag']);
   const constraints = [
-    ...constraintOf('guided_json', source.guided_json),
-    ...constraintOf('json_schema', source.json_schema),
-    ...constraintOf('structured_outputs.json', options.json),
+    ...parseConstraint('guided_json', source.guided_json),
+    ...parseConstraint('json_schema', source.json_schema),
+    ...parseConstraint('structured_outputs.json', options.json),
     ...(options.json_object === true ? [{ path: 'structured_outputs.json_object', output: { kind: 'json-object' } as const }] : []),
   ];
   return constraints.length === 0 ? format : strictest([{ path: 'response_format', output: format }, ...constraints]);
@@ -44,7 +44,7 @@ function refuseConstraints(owner: JsonObject, path: string, fields: readonly str
 }
 
 /** Reads a schema: an object, or its JSON text. */
-function constraintOf(path: string, value: unknown): Constraint[] {
+function parseConstraint(path: string, value: unknown): Constraint[] {
   if (isEmpty(value)) return [];
   const schema = typeof value === 'string' ? parsed(value) : value;
   if (!isObject(schema)) throw invalidField(path, 'must be a JSON Schema: an object, or its JSON text');

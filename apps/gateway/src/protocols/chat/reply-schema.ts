@@ -18,7 +18,7 @@ const FINISH_REASON = word('stop', 'length', 'tool_calls');
 /** Schemas of the plain replies and stream events that `response.ts` and `stream.ts` render. */
 export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   ChatCompletion: replyObject({
-    id: idOf('chatcmpl-'),
+    id: makeIdSchema('chatcmpl-'),
     object: word('chat.completion'),
     created: described(count, 'Unix seconds.'),
     model: text,
@@ -71,7 +71,7 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   },
   ChatCompletionChunk: replyObject(
     {
-      id: idOf('chatcmpl-'),
+      id: makeIdSchema('chatcmpl-'),
       object: word('chat.completion.chunk'),
       created: count,
       model: text,
@@ -98,6 +98,6 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   },
 };
 
-function idOf(prefix: string): JsonSchema {
+function makeIdSchema(prefix: string): JsonSchema {
   return { type: 'string', pattern: `^${prefix}` };
 }

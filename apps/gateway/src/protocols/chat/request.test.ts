@@ -35,8 +35,8 @@ test('a tool with an unsafe name has one safe name in declaration, choice and hi
 
 test('`strict: false` equals no `strict`, so that the prompt has one size in all formats', () => {
   const tools = (strict?: boolean) => [{ type: 'function', function: { name: 'f', strict } }];
-  const sizeOf = (strict?: boolean) => JSON.stringify(parseRequest({ ...minimal, tools: tools(strict) }).request).length;
-  expect([sizeOf(false), sizeOf(true)]).toEqual([sizeOf(), sizeOf() + ',"strict":true'.length]);
+  const measureSize = (strict?: boolean) => JSON.stringify(parseRequest({ ...minimal, tools: tools(strict) }).request).length;
+  expect([measureSize(false), measureSize(true)]).toEqual([measureSize(), measureSize() + ',"strict":true'.length]);
 });
 
 test.each(['none', 'auto', 'required'])('tool_choice %s is accepted as a string [chat-tool-choice]', (tool_choice) => {

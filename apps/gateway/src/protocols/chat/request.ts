@@ -36,7 +36,7 @@ export function parseRequest(body: unknown): ChatRequest {
       turns: parseTurns(source, names),
       tools: [...tools],
       toolChoice,
-      maxOutputTokens: outputLimitOf(fields),
+      maxOutputTokens: readOutputLimit(fields),
       temperature: fields.temperature,
       topP: fields.top_p,
       stop: parseStop(source),
@@ -69,7 +69,7 @@ function refuseUnsupportedFields(source: JsonObject): void {
   }
 }
 
-function outputLimitOf(fields: ChatFields): number | undefined {
+function readOutputLimit(fields: ChatFields): number | undefined {
   const { max_tokens: older, max_completion_tokens: newer } = fields;
   if (older !== undefined && newer !== undefined && older !== newer) {
     throw invalidField('max_completion_tokens', 'differs from `max_tokens`: send one of the two');

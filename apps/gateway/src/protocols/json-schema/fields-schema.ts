@@ -15,21 +15,21 @@ export function fieldSchemas<Fields extends object>(
   const required: Record<string, JsonSchema> = {};
   const optional: Record<string, JsonSchema> = {};
   for (const [field, description] of Object.entries<string>(descriptions)) {
-    const rules = rulesOf(Fields, field);
+    const rules = listRules(Fields, field);
     const isOptional = rules.some(({ name }) => name === 'isOptional');
-    (isOptional ? optional : required)[field] = described(Object.assign({}, ...rules.map(keywordsOf)), description);
+    (isOptional ? optional : required)[field] = described(Object.assign({}, ...rules.map(renderKeywords)), description);
   }
   return { required, optional };
 }
 
 type Rule = ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']>[number];
 
-function rulesOf(Fields: new () => object, field: string): Rule[] {
+function listRules(Fields: new () => object, field: string): Rule[] {
   const rules = getMetadataStorage().getTargetValidationMetadatas(Fields, '', false, false);
   return rules.filter(({ propertyName }) => propertyName === field);
 }
 
-function keywordsOf({ name, type, constraints }: Rule): JsonSchema {
+function renderKeywords({ name, type, constraints }: Rule): JsonSchema {
   const [constraint] = constraints ?? [];
   switch (name ?? type) {
     case 'isOptional':

@@ -42,7 +42,7 @@ const callReply: StreamEvent[] = [
 ];
 
 /** Returns a client whose requests get these answers in order; the last one answers all further requests. */
-function clientOf(...answers: Answer[]): { client: Anthropic; seen: MessagesRequest[] } {
+function makeClient(...answers: Answer[]): { client: Anthropic; seen: MessagesRequest[] } {
   const seen: MessagesRequest[] = [];
   const fetch = adapterFetch(messagesAdapter, 15, (parsed) => {
     seen.push(parsed);
@@ -55,7 +55,7 @@ function clientOf(...answers: Answer[]): { client: Anthropic; seen: MessagesRequ
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 test('create with stream: events in order, without pings', async () => {
-  const { client } = clientOf(textReply);
+  const { client } = makeClient(textReply);
   const types: string[] = [];
   for await (const event of await client.messages.create({ ...params, thinking, stream: true })) {
     types.push(event.type === 'content_block_delta' ? event.delta.type : event.type);
@@ -79,7 +79,7 @@ test.each([
   ['arguments that are not JSON [M-26, U-21]', [callStart(0, 'a', 'write'), callDelta(0, "{'path': 'a'}"), callEnd(0), ...finish]],
   ['arguments that are no object', [callStart(0, 'a', 'write'), callDelta(0, '"a"'), callEnd(0), ...finish]],
 ])('the stream helper returns the plain message of %s [vendor-formats, M-21, M-26]', async (_name, events) => {
-  const { client } = clientOf(events);
+  const { client } = makeClient(events);
   const plain = await client.messages.create({ ...params, thinking });
   const streamed = await client.messages.stream({ ...params, thinking }).finalMessage();
   expect(asJson(streamed)).toEqual({ ...plain, parsed_output: null });
@@ -87,7 +87,7 @@ test.each([
 
 test('the stream helper shows a growing call, but never an incomplete value', async () => {
   const pieces = ['{"path":', '"a","te', 'xt":"once upon', ' a time"', '}'];
-  const { client } = clientOf([callStart(0, 'a', 'write'), ...pieces.map((piece) => callDelta(0, piece)), callEnd(0), ...finish]);
+  const { client } = makeClient([callStart(0, 'a', 'write'), ...pieces.map((piece) => callDelta(0, piece)), callEnd(0), ...finish]);
   const inputs: unknown[] = [];
   const stream = client.messages.stream(params).on('inputJson', (_piece, snapshot) => inputs.push(asJson(snapshot)));
   await stream.finalMessage();
@@ -98,7 +98,7 @@ test('the stream helper shows a growing call, but never an incomplete value', as
 test.each([true, false])(
   'the tool runner continues a conversation with calls and results, without a thread (stream: %p) [messages-tool-use, T-15]',
   async (stream) => {
-    const { client, seen } = clientOf(callReply, textReply);
+    const { client, seen } = makeClient(callReply, textReply);
     const tools = [tool('get_weather', () => 'sunny'), tool('now', () => [{ type: 'text', text: '12:00' }])];
     const last = await client.beta.messages.toolRunner({ ...params, max_iterations: 3, tools, stream }).runUntilDone();
     expect(last.content).toMatchObject([{ type: 'text', text: 'Hi 🙂' }]);
@@ -120,7 +120,7 @@ test.each([true, false])(
 
 test('tools that the runner adds and removes are offered and withdrawn from there on [client-tool-changes]', async () => {
   const call = (name: string): StreamEvent[] => [callStart(0, `call_${name}`, name), callDelta(0, '{}'), callEnd(0), ...finish];
-  const { client, seen } = clientOf(call('load'), call('weather'), textReply);
+  const { client, seen } = makeClient(call('load'), call('weather'), textReply);
   const weather = tool('weather', () => {
     runner.removeTools('weather');
     return 'rain';
@@ -157,7 +157,7 @@ test.each(Object.keys(ERROR_CODES) as ErrorCode[])(
   '%s raises its class, with type and message [error-types-messages, E-1, E-2]',
   async (code) => {
     const { status } = ERROR_CODES[code];
-    const { client } = clientOf(new GatewayError(code, 'What happened.', { param: 'model' }));
+    const { client } = makeClient(new GatewayError(code, 'What happened.', { param: 'model' }));
     const error: unknown = await client.messages.create(params).catch((caught) => caught);
     expect(error).toBeInstanceOf(CLASS_BY_STATUS[status]);
     expect(error).toMatchObject({

@@ -124,9 +124,9 @@ class Joiner {
   private addDelta({ index, delta }: Event): void {
     const { block } = this;
     demand(block !== undefined && index === this.index, 'a delta belongs to the open block');
-    if (block?.type === 'text') block.text += pieceOf(delta, 'text_delta', delta?.text);
-    if (block?.type === 'thinking') block.thinking += pieceOf(delta, 'thinking_delta', delta?.thinking);
-    if (block?.type === 'tool_use') this.inputText += pieceOf(delta, 'input_json_delta', delta?.partial_json);
+    if (block?.type === 'text') block.text += readPiece(delta, 'text_delta', delta?.text);
+    if (block?.type === 'thinking') block.thinking += readPiece(delta, 'thinking_delta', delta?.thinking);
+    if (block?.type === 'tool_use') this.inputText += readPiece(delta, 'input_json_delta', delta?.partial_json);
   }
 
   private closeBlock({ index }: Event): void {
@@ -149,7 +149,7 @@ class Joiner {
   }
 }
 
-function pieceOf(delta: Event['delta'], type: string, piece: string | undefined): string {
+function readPiece(delta: Event['delta'], type: string, piece: string | undefined): string {
   demand(
     delta?.type === type && typeof piece === 'string' && Object.keys(delta).length === 2,
     'a delta is of the kind of its block [messages-event-blocks, M-23]',

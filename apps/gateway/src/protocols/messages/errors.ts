@@ -3,12 +3,12 @@ import { errorMessage } from '../error-message.js';
 
 /** Renders an error body; also used for the error event of a stream. */
 export function renderError(error: GatewayError, requestId: string): string {
-  const body = { type: typeOf(error), message: errorMessage(error), details: detailsOf(error) };
+  const body = { type: findType(error), message: errorMessage(error), details: renderDetails(error) };
   return JSON.stringify({ type: 'error', error: body, request_id: requestId });
 }
 
 /** Returns the error's own type if it has one, such as for an unknown path, else the type of its code. */
-function typeOf({ code, type }: GatewayError): string {
+function findType({ code, type }: GatewayError): string {
   return type === ERROR_CODES[code].type ? TYPES[code] : type;
 }
 
@@ -36,7 +36,7 @@ const TYPES = {
 } as const satisfies Record<ErrorCode, string>;
 
 /** Returns the details that make Anthropic's SDK resend the whole conversation without `thread`. */
-function detailsOf({ code, param }: GatewayError): object | undefined {
+function renderDetails({ code, param }: GatewayError): object | undefined {
   const isThread = code === 'unsupported_parameter' && param === 'thread';
   return isThread ? { error_code: 'thread_unsupported_request', unsupported: [param] } : undefined;
 }

@@ -64,13 +64,13 @@ function plain(over: Partial<Completion>, thinking?: object): string {
   return renderCompletion(reply, parsed, { ...completion, ...over });
 }
 
-const contentOf = (body: string) => JSON.parse(body).content;
+const parseContent = (body: string) => JSON.parse(body).content;
 const text = (text: string) => ({ type: 'text', text });
 
 test.each([[undefined], [{ type: 'disabled' }]])(
   'thinking is hidden with %j, and its tokens are billed [messages-thinking-block, messages-thinking, M-9, T-38]',
   (thinking) => {
-    expect(contentOf(plain({}, thinking))).toEqual([text('Hi.')]);
+    expect(parseContent(plain({}, thinking))).toEqual([text('Hi.')]);
     expect(JSON.parse(plain({}, thinking)).usage.output_tokens).toBe(2);
   },
 );
@@ -78,7 +78,7 @@ test.each([[undefined], [{ type: 'disabled' }]])(
 test.each(['enabled', 'adaptive', 'between_tools', 'unheard_of'])(
   'thinking is shown with %s [messages-thinking-block, messages-thinking, M-9, T-38]',
   (type) => {
-    expect(contentOf(plain({}, { type }))).toEqual([{ type: 'thinking', thinking: 'Hm.', signature: '' }, text('Hi.')]);
+    expect(parseContent(plain({}, { type }))).toEqual([{ type: 'thinking', thinking: 'Hm.', signature: '' }, text('Hi.')]);
   },
 );
 
@@ -90,7 +90,7 @@ test('numbers keep their digits [T-46]', () => {
 
 test('arguments that are not JSON become an object, and unsafe ids are replaced [M-13, U-21]', () => {
   const toolCalls = [{ callId: 'functions.f:0', tool: { name: 'f' }, kind: 'function' as const, argumentsText: "{'a':1}" }];
-  expect(contentOf(plain({ text: '', toolCalls }))).toEqual([
+  expect(parseContent(plain({ text: '', toolCalls }))).toEqual([
     { type: 'tool_use', id: expect.stringMatching(/^toolu_[0-9a-f]{24}$/), name: 'f', input: { _raw: "{'a':1}" } },
   ]);
 });
@@ -98,7 +98,7 @@ test('arguments that are not JSON become an object, and unsafe ids are replaced 
 test('text after a call follows all calls, and reasoning after text is hidden', () => {
   const toolCalls = [{ callId: 'c', tool: { name: 'f' }, kind: 'function' as const, argumentsText: '{}' }];
   const body = plain({ text: 'Hi. Bye.', trailingText: ' Bye.', leadingReasoning: '', toolCalls }, { type: 'enabled' });
-  expect(contentOf(body)).toEqual([text('Hi.'), { type: 'tool_use', id: 'c', name: 'f', input: {} }, text(' Bye.')]);
+  expect(parseContent(body)).toEqual([text('Hi.'), { type: 'tool_use', id: 'c', name: 'f', input: {} }, text(' Bye.')]);
 });
 
 test('only the stop sequence is null, and there are no fields beyond those of the format [messages-object, M-31]', () => {

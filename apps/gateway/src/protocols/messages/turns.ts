@@ -49,11 +49,11 @@ class Conversation {
   private readonly pairs = new CallPairs();
 
   addSystem(part: TextPart): void {
-    this.turnOf('system', () => ({ role: 'system', parts: [] })).parts.push(part);
+    this.openTurn('system', () => ({ role: 'system', parts: [] })).parts.push(part);
   }
 
   addUser(part: TextPart | ImagePart): void {
-    this.turnOf('user', () => ({ role: 'user', parts: [] })).parts.push(part);
+    this.openTurn('user', () => ({ role: 'user', parts: [] })).parts.push(part);
   }
 
   addResult(result: ToolResult, path: string): void {
@@ -71,7 +71,7 @@ class Conversation {
   }
 
   addAssistant(part: AssistantTurn['parts'][number]): void {
-    this.turnOf('assistant', () => ({ role: 'assistant', parts: [] })).parts.push(part);
+    this.openTurn('assistant', () => ({ role: 'assistant', parts: [] })).parts.push(part);
     this.runStart = this.turns.length;
     this.runResults = undefined;
   }
@@ -84,7 +84,7 @@ class Conversation {
   }
 
   /** Returns the last turn if it has the role, else a new one. */
-  private turnOf<Role extends Turn['role']>(role: Role, create: () => Extract<Turn, { role: Role }>): Extract<Turn, { role: Role }> {
+  private openTurn<Role extends Turn['role']>(role: Role, create: () => Extract<Turn, { role: Role }>): Extract<Turn, { role: Role }> {
     const last = this.turns.at(-1);
     if (last?.role === role) return last as Extract<Turn, { role: Role }>;
     const turn = create();

@@ -45,15 +45,15 @@ export function readStream(frames: readonly SseFrame[]): StreamedReply {
   const [created, inProgress, ...rest] = events.filter(({ type }) => type !== 'keepalive');
   demand(events[0] === created && created?.type === 'response.created', 'response.created is first [responses-event-created, R-2]');
   demand(inProgress?.type === 'response.in_progress', 'response.in_progress follows [responses-event-created, R-8c]');
-  const opening = responseOf(created);
+  const opening = readResponse(created);
   demand(
     opening.status === 'in_progress' && opening.usage === null && isDeepStrictEqual(opening.output, []),
     'it opens empty [responses-event-created, R-2]',
   );
-  demand(isDeepStrictEqual(responseOf(inProgress), opening), 'both are the same Response [R-4]');
+  demand(isDeepStrictEqual(readResponse(inProgress), opening), 'both are the same Response [R-4]');
   const last = rest.pop();
   const output = readItems(rest);
-  const final = responseOf(last);
+  const final = readResponse(last);
   demand(last?.type === `response.${String(final.status)}`, 'the last event names the state [responses-event-end]');
   demand(isDeepStrictEqual(final.output, output), 'the last event repeats the items [responses-completed, R-8f]');
   const { status, output: _output, usage, error, incomplete_details, completed_at, ...constant } = final;
@@ -73,7 +73,7 @@ function readEvent(frame: SseFrame, index: number): Fields {
   return event;
 }
 
-function responseOf(event: Fields | undefined): Fields {
+function readResponse(event: Fields | undefined): Fields {
   demand(Object.keys(event ?? {}).join() === 'type,sequence_number,response', 'the event carries a Response');
   return (event as { response: Fields }).response;
 }
@@ -117,7 +117,7 @@ function readItem(events: Fields[], outputIndex: number): Item {
 function readText(body: Fields[], id: string, kind: string, outputIndex: number): string {
   const { delta, done, field, index, part } = TEXTS[kind] ?? TEXTS.message ?? ({} as never);
   const place = { item_id: id, output_index: outputIndex, ...(index !== undefined && { [index]: 0 }) };
-  if (part !== undefined) expectEvent(body.shift(), { type: `${part}.added`, ...place, part: partOf(kind, '') });
+  if (part !== undefined) expectEvent(body.shift(), { type: `${part}.added`, ...place, part: makePart(kind, '') });
   let text = '';
   while (body[0]?.type === delta) {
     const event = body.shift();
@@ -127,7 +127,7 @@ function readText(body: Fields[], id: string, kind: string, outputIndex: number)
   }
   const name = kind === 'function_call' && { name: body[0]?.name };
   expectEvent(body.shift(), { type: done, ...place, ...name, [field]: text, ...(kind === 'message' && { logprobs: [] }) });
-  if (part !== undefined) expectEvent(body.shift(), { type: `${part}.done`, ...place, part: partOf(kind, text) });
+  if (part !== undefined) expectEvent(body.shift(), { type: `${part}.done`, ...place, part: makePart(kind, text) });
   demand(body.length === 0, 'nothing else belongs to an item [R-8b, T-37]');
   return text;
 }
@@ -139,11 +139,11 @@ function withText(item: Item, kind: string, text: string): Item {
         isDeepStrictEqual(item.summary, []) && item.encrypted_content === null,
         'reasoning begins empty [responses-reasoning-item, R-7]',
       );
-      return { ...item, summary: [partOf('reasoning', text)] };
+      return { ...item, summary: [makePart('reasoning', text)] };
     case 'message':
     case 'refusal':
       demand(item.role === 'assistant' && isDeepStrictEqual(item.content, []), 'a message begins empty');
-      return { ...item, content: [partOf(kind, text)] };
+      return { ...item, content: [makePart(kind, text)] };
     case 'function_call':
       demand(item.arguments === '', 'a call begins without arguments [responses-event-arguments, R-7]');
       return { ...item, arguments: text };
@@ -155,7 +155,7 @@ function withText(item: Item, kind: string, text: string): Item {
   }
 }
 
-function partOf(kind: string, text: string): Fields {
+function makePart(kind: string, text: string): Fields {
   switch (kind) {
     case 'reasoning':
       return { type: 'summary_text', text };

@@ -22,7 +22,7 @@ const usageReport: StreamEvent = { type: 'usage-report', usage };
 const params = { model: 'sim-fast', input: 'Hello', metadata: { trace: 't-1' } };
 
 /** Returns a client whose requests are answered with these events or this error. `seen` collects the turns of each request. */
-function clientOf(answer: Answer | (() => Answer), seen: Turn[][] = []): OpenAI {
+function makeClient(answer: Answer | (() => Answer), seen: Turn[][] = []): OpenAI {
   const fetch = adapterFetch(responsesAdapter, 60_000, ({ request }) => {
     seen.push(request.turns);
     return typeof answer === 'function' ? answer() : answer;
@@ -73,7 +73,7 @@ const tools: Tool[] = [
 ];
 
 test('create [responses-output-order]', async () => {
-  const response = await clientOf(textReply).responses.create(params);
+  const response = await makeClient(textReply).responses.create(params);
   expect(response).toMatchObject({
     id: 'resp_x1',
     status: 'completed',
@@ -99,7 +99,7 @@ test('create [responses-output-order]', async () => {
 
 test('create with stream: the events in order [responses-event-items]', async () => {
   const types: string[] = [];
-  for await (const event of await clientOf(callReply).responses.create({ ...params, stream: true })) types.push(event.type);
+  for await (const event of await makeClient(callReply).responses.create({ ...params, stream: true })) types.push(event.type);
   expect(types.filter((type) => (type as string) !== 'keepalive')).toEqual([
     'response.created',
     'response.in_progress',
@@ -121,7 +121,7 @@ test('create with stream: the events in order [responses-event-items]', async ()
 });
 
 test('stream helper: interleaved calls of strict tools are parsed, by name and namespace [D9]', async () => {
-  const streamed = await clientOf(callReply)
+  const streamed = await makeClient(callReply)
     .responses.stream({ ...params, tools })
     .finalResponse();
   expect(streamed.output).toMatchObject([
@@ -129,7 +129,7 @@ test('stream helper: interleaved calls of strict tools are parsed, by name and n
     { type: 'function_call', call_id: 'call_b', name: 'say', namespace: 'agents', arguments: '{}', parsed_arguments: {} },
     { type: 'custom_tool_call', call_id: 'call_c', name: 'shell', input: 'date' },
   ]);
-  expect(streamed).toEqual(await clientOf(callReply).responses.parse({ ...params, tools }));
+  expect(streamed).toEqual(await makeClient(callReply).responses.parse({ ...params, tools }));
 });
 
 const anyReply = streamEvents({ customTools: true, namespaces: true });
@@ -137,7 +137,7 @@ const anyReply = streamEvents({ customTools: true, namespaces: true });
 test('for any events, the stream helper returns the plain reply [vendor-formats, R-2, R-3, R-4, R-5, R-6, R-7, R-8, R-8b]', async () => {
   await fc.assert(
     fc.asyncProperty(anyReply, async (events) => {
-      const client = clientOf(events);
+      const client = makeClient(events);
       const streamed = await client.responses.stream(params).finalResponse();
       expect(withoutParsed(streamed)).toEqual(withoutParsed(await client.responses.parse(params)));
     }),
@@ -153,8 +153,8 @@ function withoutParsed(response: object): object {
 test('a refusal is a separate part, and the helpers do not parse it as JSON [R-8h]', async () => {
   const refusing: StreamEvent[] = [{ type: 'refusal-delta', text: 'No.' }, usageReport, { type: 'completion-finish', reason: 'stop' }];
   const text = { format: { type: 'json_schema' as const, name: 'n', strict: true, schema: { type: 'object' } } };
-  const plain = await clientOf(refusing).responses.parse({ ...params, text });
-  const streamed = await clientOf(refusing)
+  const plain = await makeClient(refusing).responses.parse({ ...params, text });
+  const streamed = await makeClient(refusing)
     .responses.stream({ ...params, text })
     .finalResponse();
   for (const { output, output_parsed, output_text } of [plain, streamed]) {
@@ -166,7 +166,7 @@ test('a refusal is a separate part, and the helpers do not parse it as JSON [R-8
 test('a client that reads only done items gets the plain output [responses-usage, responses-completed, responses-stream, R-8d, R-8e]', async () => {
   await fc.assert(
     fc.asyncProperty(anyReply, async (events) => {
-      const client = clientOf(events);
+      const client = makeClient(events);
       const plain = await client.responses.create(params);
       const received: ResponseStreamEvent[] = [];
       for await (const event of await client.responses.create({ ...params, stream: true })) received.push(event);
@@ -179,7 +179,7 @@ test('a client that reads only done items gets the plain output [responses-usage
 test('a conversation continues with the output unchanged [responses-function-call, responses-call-items, T-7]', async () => {
   const seen: Turn[][] = [];
   const replies = [callReply, textReply];
-  const client = clientOf(() => replies.shift() ?? textReply, seen);
+  const client = makeClient(() => replies.shift() ?? textReply, seen);
   const first = await client.responses.create({ ...params, tools });
   const outputs: ResponseInputItem[] = [
     { type: 'function_call_output', call_id: 'call_a', output: 'sunny' },
@@ -245,7 +245,7 @@ const CLASS_BY_STATUS: Record<number, new (...args: never[]) => Error> = {
 
 test.each(Object.keys(ERROR_CODES) as ErrorCode[])('%s raises its class, with code, type and param [E-1]', async (code) => {
   const { status, type } = ERROR_CODES[code];
-  const client = clientOf(new GatewayError(code, 'What happened.', { param: 'model' }));
+  const client = makeClient(new GatewayError(code, 'What happened.', { param: 'model' }));
   const error: unknown = await client.responses.create(params).catch((caught) => caught);
   expect(error).toBeInstanceOf(CLASS_BY_STATUS[status]);
   const message = expect.stringContaining('What happened.');
@@ -257,7 +257,7 @@ test('a stored item is refused with an alternative [responses-stored-state, D12]
     { type: 'item_reference', id: 'msg_1' },
     { role: 'user', content: 'Hello' },
   ];
-  await expect(clientOf(textReply).responses.create({ ...params, input })).rejects.toMatchObject({
+  await expect(makeClient(textReply).responses.create({ ...params, input })).rejects.toMatchObject({
     status: 400,
     code: 'unsupported_parameter',
     param: 'input[0]',
@@ -267,7 +267,7 @@ test('a stored item is refused with an alternative [responses-stored-state, D12]
 
 test('a failure in the stream is a failed response with its code after the received content [responses-failed, R-11, R-12]', async () => {
   const failed: StreamEvent = { type: 'completion-failure', code: 'upstream_timeout', message: 'The model failed.' };
-  const client = clientOf([{ type: 'text-delta', text: 'Hi' }, usageReport, failed]);
+  const client = makeClient([{ type: 'text-delta', text: 'Hi' }, usageReport, failed]);
   const received: ResponseStreamEvent[] = [];
   for await (const event of await client.responses.create({ ...params, stream: true })) received.push(event);
   expect(received.at(-1)).toMatchObject({

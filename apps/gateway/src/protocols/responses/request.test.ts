@@ -36,16 +36,16 @@ test('tools of the same name keep their upstream names when the order of the lat
 
 test('a call gets the name of its declaration, with its namespace or, if unambiguous, without [T-7]', () => {
   const call = (name: string, namespace?: string) => ({ type: 'function_call', call_id: 'c', name, arguments: '{}', namespace });
-  const wireNameOf = (tools: object[], item: object) => {
+  const toWireName = (tools: object[], item: object) => {
     const [, turn] = parseRequest({ ...minimal, tools, input: [{ role: 'user', content: 'x' }, item] }).request.turns;
     return turn?.role === 'assistant' && turn.parts[0]?.type === 'tool-call' ? turn.parts[0].wireName : undefined;
   };
   const tools = [namespace('a', functionTool('open'), functionTool('close')), namespace('b', functionTool('close'))];
   const [, , closeOfB] = parseRequest({ ...minimal, tools }).request.tools;
-  expect(wireNameOf(tools, call('close', 'a'))).toBe('close');
-  expect(wireNameOf(tools, call('close', 'b'))).toBe(closeOfB?.wireName);
-  expect(wireNameOf(tools, call('open'))).toBe('open');
-  expect(wireNameOf(tools, call('close'))).not.toMatch(new RegExp(`^(close|${closeOfB?.wireName})$`));
+  expect(toWireName(tools, call('close', 'a'))).toBe('close');
+  expect(toWireName(tools, call('close', 'b'))).toBe(closeOfB?.wireName);
+  expect(toWireName(tools, call('open'))).toBe('open');
+  expect(toWireName(tools, call('close'))).not.toMatch(new RegExp(`^(close|${closeOfB?.wireName})$`));
 });
 
 test('an unsafe name gets a safe upstream name', () => {

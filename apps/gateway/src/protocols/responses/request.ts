@@ -57,11 +57,11 @@ export function parseRequest(body: unknown): ResponsesRequest {
       cacheKey: parseCacheKey(source),
       hints: {},
     },
-    echo: JSON.stringify(echoOf(source, fields)),
+    echo: JSON.stringify(readEcho(source, fields)),
   };
 }
 
-function echoOf(source: JsonObject, fields: ResponsesFields): ResponsesEcho {
+function readEcho(source: JsonObject, fields: ResponsesFields): ResponsesEcho {
   return {
     instructions: fields.instructions ?? null,
     max_output_tokens: fields.max_output_tokens ?? null,

@@ -20,12 +20,12 @@ function stream() {
   return renderStream(reply, parseRequest({ model: 'm', input: 'Hello', stream: true }));
 }
 
-function eventsOf(text: string) {
+function parseEvents(text: string) {
   return [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data ?? ''));
 }
 
-function typesOf(text: string): string[] {
-  return eventsOf(text).map(({ type }) => type.replace('response.', ''));
+function listTypes(text: string): string[] {
+  return parseEvents(text).map(({ type }) => type.replace('response.', ''));
 }
 
 test('a batch without content is empty; the first content opens the stream [responses-event-text, R-10]', () => {
@@ -37,30 +37,30 @@ test('a batch without content is empty; the first content opens the stream [resp
       { type: 'usage-report', usage },
     ]),
   ).toBe('');
-  expect(typesOf(renderer.render([hi]))).toEqual([
+  expect(listTypes(renderer.render([hi]))).toEqual([
     'created',
     'in_progress',
     'output_item.added',
     'content_part.added',
     'output_text.delta',
   ]);
-  expect(typesOf(renderer.render([hi, hi]))).toEqual(['output_text.delta', 'output_text.delta']);
+  expect(listTypes(renderer.render([hi, hi]))).toEqual(['output_text.delta', 'output_text.delta']);
 });
 
 test('a stream without content opens before it ends or fails [R-2]', () => {
-  expect(typesOf(stream().finish('stop', usage))).toEqual(['created', 'in_progress', 'completed']);
-  expect(typesOf(stream().fail(new GatewayError('upstream_error', 'It broke.')))).toEqual(['created', 'in_progress', 'failed']);
+  expect(listTypes(stream().finish('stop', usage))).toEqual(['created', 'in_progress', 'completed']);
+  expect(listTypes(stream().fail(new GatewayError('upstream_error', 'It broke.')))).toEqual(['created', 'in_progress', 'failed']);
 });
 
 test('keep-alives are comments, open the stream after 30 s, and are events every 60 s [D8, R-9, R-10, T-36]', () => {
   const renderer = stream();
   expect(renderer.keepAlive(15_000)).toBe(COMMENT);
-  expect(typesOf(renderer.keepAlive(15_000))).toEqual(['created', 'in_progress']);
+  expect(listTypes(renderer.keepAlive(15_000))).toEqual(['created', 'in_progress']);
   for (let minute = 0; minute < 5; minute++) {
     for (let quarter = 0; quarter < 3; quarter++) expect(renderer.keepAlive(15_000)).toBe(COMMENT);
     expect(renderer.keepAlive(15_000)).toBe(`event: keepalive\ndata: {"type":"keepalive","sequence_number":${2 + minute}}\n\n`);
   }
-  expect(typesOf(renderer.render([hi]))).toEqual(['output_item.added', 'content_part.added', 'output_text.delta']);
+  expect(listTypes(renderer.render([hi]))).toEqual(['output_item.added', 'content_part.added', 'output_text.delta']);
 });
 
 test('any event resets the silence [R-9]', () => {
@@ -69,11 +69,11 @@ test('any event resets the silence [R-9]', () => {
   expect(renderer.keepAlive(45_000)).toBe(COMMENT);
   renderer.render([hi]);
   expect(renderer.keepAlive(45_000)).toBe(COMMENT);
-  expect(typesOf(renderer.keepAlive(15_000))).toEqual(['keepalive']);
+  expect(listTypes(renderer.keepAlive(15_000))).toEqual(['keepalive']);
 });
 
 test('a keep-alive after 30 s opens the stream at once [R-10]', () => {
-  expect(typesOf(stream().keepAlive(30_000))).toEqual(['created', 'in_progress']);
+  expect(listTypes(stream().keepAlive(30_000))).toEqual(['created', 'in_progress']);
 });
 
 test('the first call is streamed at once, later calls wait for it', () => {
@@ -82,9 +82,9 @@ test('the first call is streamed at once, later calls wait for it', () => {
     return { type: 'tool-call-start', index, callId: `call_${index}`, tool: { name: 'f' }, kind: 'function' };
   };
   const piece = (index: number): StreamEvent => ({ type: 'tool-call-delta', index, text: '{}' });
-  expect(typesOf(renderer.render([call(0), call(1), piece(0)])).slice(2)).toEqual(['output_item.added', 'function_call_arguments.delta']);
+  expect(listTypes(renderer.render([call(0), call(1), piece(0)])).slice(2)).toEqual(['output_item.added', 'function_call_arguments.delta']);
   expect(renderer.render([piece(1), { type: 'tool-call-end', index: 1 }])).toBe('');
-  expect(typesOf(renderer.render([{ type: 'tool-call-end', index: 0 }]))).toEqual([
+  expect(listTypes(renderer.render([{ type: 'tool-call-end', index: 0 }]))).toEqual([
     'function_call_arguments.done',
     'output_item.done',
     'output_item.added',
@@ -99,8 +99,8 @@ test('a truncated call is closed as incomplete, even after its end event [R-13, 
     { type: 'tool-call-delta', index: 0, text: '{"a' },
     { type: 'tool-call-end', index: 0 },
   ];
-  expect(typesOf(renderer.render(batch)).at(-1)).toBe('function_call_arguments.delta');
-  const [, done, incomplete] = eventsOf(renderer.finish('length', usage));
+  expect(listTypes(renderer.render(batch)).at(-1)).toBe('function_call_arguments.delta');
+  const [, done, incomplete] = parseEvents(renderer.finish('length', usage));
   expect(done).toMatchObject({ type: 'response.output_item.done', item: { status: 'incomplete', arguments: '{"a' } });
   expect(incomplete).toMatchObject({ type: 'response.incomplete', response: { incomplete_details: { reason: 'max_output_tokens' } } });
 });
@@ -113,7 +113,7 @@ test('a failure closes the open item, sends waiting text, and drops calls that w
     hi,
   ]);
   const text = renderer.fail(new GatewayError('model_capacity', 'The model is busy.', { retryAfterSeconds: 5 }));
-  expect(eventsOf(text).at(-1)).toMatchObject({
+  expect(parseEvents(text).at(-1)).toMatchObject({
     type: 'response.failed',
     response: {
       status: 'failed',
@@ -125,5 +125,5 @@ test('a failure closes the open item, sends waiting text, and drops calls that w
       usage: null,
     },
   });
-  expect(typesOf(text).filter((type) => type === 'output_item.done')).toHaveLength(2);
+  expect(listTypes(text).filter((type) => type === 'output_item.done')).toHaveLength(2);
 });

@@ -26,14 +26,14 @@ import type { WireNames } from '../tool-calls/wire-names.js';
 export function parseTools(source: JsonObject, names: WireNames): Tool[] {
   const tools = new Map<string, Tool>();
   for (const [tool, path] of parseEntries(source, '', undefined, names)) {
-    const identity = identityOf(tool.key);
+    const identity = toIdentity(tool.key);
     if (tools.has(identity)) throw invalidField(`${path}.name`, 'is declared twice');
     if (tools.size === TOOLS_MAX) throw tooManyTools();
     tools.set(identity, tool);
   }
   // A later item replaces earlier declarations.
   for (const [tool] of loadedTools(source, names)) {
-    tools.set(identityOf(tool.key), tool);
+    tools.set(toIdentity(tool.key), tool);
     if (tools.size > TOOLS_MAX) throw tooManyTools();
   }
   return [...tools.values()];
@@ -51,7 +51,7 @@ export class DeclaredTools {
   ) {
     for (const tool of tools) {
       const { name } = tool.key;
-      this.byIdentity.set(identityOf(tool.key), tool);
+      this.byIdentity.set(toIdentity(tool.key), tool);
       this.byName.set(name, this.byName.has(name) ? null : tool);
     }
   }
@@ -59,11 +59,11 @@ export class DeclaredTools {
   /** Finds a tool. An unambiguous name suffices without its namespace, because some clients drop the namespace. */
   find(key: ToolKey): Tool | undefined {
     const named = key.namespace === undefined ? this.byName.get(key.name) : undefined;
-    return this.byIdentity.get(identityOf(key)) ?? named ?? undefined;
+    return this.byIdentity.get(toIdentity(key)) ?? named ?? undefined;
   }
 
   /** Returns the upstream's name of a called tool: that of its declaration, or a new one if it is no longer declared. */
-  wireNameOf(key: ToolKey): string {
+  toWireName(key: ToolKey): string {
     return this.find(key)?.wireName ?? this.names.nameFor(key);
   }
 }
@@ -125,7 +125,7 @@ function toolKey(name: string, namespace: string | undefined): ToolKey {
   return namespace === undefined ? { name } : { name, namespace };
 }
 
-function identityOf({ name, namespace }: ToolKey): string {
+function toIdentity({ name, namespace }: ToolKey): string {
   return JSON.stringify([namespace ?? null, name]);
 }
 

@@ -180,7 +180,7 @@ function parseCall(item: JsonObject, path: string, kind: ToolCallPart['kind'], d
   const callId = readName(item, 'call_id', path);
   const tool = readToolKey(item, path);
   const argumentsText = kind === 'custom' ? readString(item, 'input', path) : readString(item, 'arguments', path) || '{}';
-  return { type: 'tool-call', callId, tool, wireName: declared.wireNameOf(tool), argumentsText, kind };
+  return { type: 'tool-call', callId, tool, wireName: declared.toWireName(tool), argumentsText, kind };
 }
 
 /** Parses content: text, or an array of parts. An empty array becomes an empty text. */

@@ -46,7 +46,7 @@ const BODIES: Record<ProtocolName, (steps: readonly string[]) => object> = {
 };
 
 /** Returns the field at fault; undefined when the conversation is accepted. */
-function faultOf(format: ProtocolName, steps: string): { code: string; param: string | undefined } | undefined {
+function findFault(format: ProtocolName, steps: string): { code: string; param: string | undefined } | undefined {
   try {
     ADAPTERS[format].parseRequest(BODIES[format](steps.split(' ')));
     return undefined;
@@ -66,7 +66,7 @@ describe.each(FORMATS)('%s accepts', (format) => {
     ['a message between a call and its result', 'a user =a model'],
     ['an id that is used again after its result', 'a =a a =a model'],
   ])('%s', (_what, steps) => {
-    expect(faultOf(format, steps)).toBeUndefined();
+    expect(findFault(format, steps)).toBeUndefined();
   });
 });
 
@@ -104,7 +104,7 @@ describe('a conversation whose calls and results do not match is refused, naming
     ],
   ])('%s', (_what, steps, params) => {
     for (const format of FORMATS)
-      expect([format, faultOf(format, steps)]).toEqual([format, { code: 'invalid_request', param: params[format] }]);
+      expect([format, findFault(format, steps)]).toEqual([format, { code: 'invalid_request', param: params[format] }]);
   });
 });
 

@@ -9,12 +9,12 @@ export function parseCustomTool(definition: JsonObject, path: string, key: ToolK
     wireName: names.nameFor(key),
     kind: 'custom',
     description: readOptionalString(definition, 'description', path),
-    grammar: grammarOf(definition.format),
+    grammar: parseGrammar(definition.format),
   };
 }
 
 /** Reads the grammar of a custom tool: nested, as in chat, or flat, as in responses. It is a hint: an invalid grammar is ignored. */
-function grammarOf(format: unknown): Tool['grammar'] {
+function parseGrammar(format: unknown): Tool['grammar'] {
   if (!isObject(format) || format.type !== 'grammar') return undefined;
   const { syntax, definition } = isObject(format.grammar) ? format.grammar : format;
   return typeof syntax === 'string' && typeof definition === 'string' ? { syntax, definition } : undefined;

@@ -161,8 +161,8 @@ describe('parameters', () => {
       'in the text, with </think> alone',
       { beginsInReasoning: true },
     ],
-    ['an answer with both tags in it', judgeReasoning(result({ text: 'Say <think>x</think>' }), undefined), 'no', 'none was told'],
-    ['no reasoning', judgeReasoning(result(), undefined), 'no', 'none was told'],
+    ['an answer with both tags in it', judgeReasoning(result({ text: 'Say <think>x</think>' }), undefined), 'no', 'none was shown'],
+    ['no reasoning', judgeReasoning(result(), undefined), 'no', 'none was shown'],
     ['effort of a model that reasons', judgeEffort(result(), true), 'yes', 'taken', { reasoningEffort: true }],
     [
       'effort of one that only counts it',
@@ -194,8 +194,8 @@ describe('parameters', () => {
       'it reasons with each of them',
       { reasoningSwitch: 'none' },
     ],
-    ['a summary', judgeSummary(result({ reasoning: 'Well' })), 'yes', 'told', { reasoningSummary: true }],
-    ['a summary of nothing', judgeSummary(result()), 'unclear', 'taken, but none was told'],
+    ['a summary', judgeSummary(result({ reasoning: 'Well' })), 'yes', 'shown', { reasoningSummary: true }],
+    ['a summary of nothing', judgeSummary(result()), 'unclear', 'taken, but none was shown'],
     ['no summary', judgeSummary(REFUSED), 'no', REFUSED_EVIDENCE, { reasoningSummary: false }],
   ])('%s', (_name, ...row) => expectFinding(...row));
 

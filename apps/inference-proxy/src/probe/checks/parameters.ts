@@ -145,7 +145,7 @@ export function judgeSwitch(results: readonly [ReasoningSwitch, ProbeResult][]):
 
 export function judgeSummary({ failure, reasoning }: ProbeResult): Finding {
   if (failure !== undefined) return judgeFailure(failure, { reasoningSummary: false });
-  return reasoning === '' ? unclear('taken, but none was told') : yes('told', { reasoningSummary: true });
+  return reasoning === '' ? unclear('taken, but none was shown') : yes('shown', { reasoningSummary: true });
 }
 
 /** Returns a word that first occurs in the middle of the text. */
@@ -204,5 +204,5 @@ export function judgeReasoning({ failure, text }: ProbeResult, field: string | u
   if (beginsThinking(text)) return yes('as <think> in the text', { thinkTags: true, beginsInReasoning: false });
   if (endsThinking(text)) return yes('in the text, with </think> alone', { beginsInReasoning: true });
   if (field !== undefined) return yes(`in ${field}`, { thinkTags: false, beginsInReasoning: false });
-  return no('none was told');
+  return no('none was shown');
 }

@@ -51,14 +51,14 @@ export function judgeModel(result: ProbeResult, model: string, listed: readonly 
   if (failure.status === 404 && isListed !== true) {
     if (listed === undefined)
       return no('404: no such model, or no such path: baseUrl ends before /chat/completions, /responses or /messages');
-    return no(`404: there is no ${model}; ${namesOf(listed)}`);
+    return no(`404: there is no ${model}; ${listNames(listed)}`);
   }
-  if (isListed === false) return no(`not on its list; ${namesOf(listed ?? [])}`);
+  if (isListed === false) return no(`not on its list; ${listNames(listed ?? [])}`);
   return isListed ? yes('on its list') : unclear(describeFailure(failure));
 }
 
 /** Repeats only names that look like model names: the list is the upstream's text. */
-function namesOf(listed: readonly ListedModel[]): string {
+function listNames(listed: readonly ListedModel[]): string {
   const names = listed.map(({ id }) => id).filter((id) => /^[\w.:/@-]{1,64}$/.test(id));
   if (names.length === 0) return 'its list is empty';
   const more = names.length - NAMES_MAX;

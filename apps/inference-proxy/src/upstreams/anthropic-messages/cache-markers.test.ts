@@ -2,7 +2,7 @@ import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { Tool } from '#inference/tool.js';
 import type { Turn } from '#inference/turn.js';
-import { callOf, sent } from '../../../test/conformance.js';
+import { makeCall, sent } from '../../../test/conformance.js';
 import type { UpstreamCall } from '../upstream-adapter.js';
 import { renderRequest } from './request.js';
 
@@ -25,8 +25,8 @@ const CLOSED = { type: 'object', properties: {} };
 const HISTORY: Turn[] = [says('system', 'Be brief.'), says('user', 'One'), says('assistant', 'Uno'), says('user', 'Two')];
 const LATER: Turn[] = [...HISTORY, says('assistant', 'Dos'), says('user', 'Three')];
 
-function bodyOf(request: Partial<InferenceRequest>, able: Able = { cacheKey: 'none' }, over: Partial<UpstreamCall> = LONG): Body {
-  const { system, tools, messages } = sent(renderRequest({ ...callOf(true, request, able), ...over }, 'upstream-key'));
+function renderBody(request: Partial<InferenceRequest>, able: Able = { cacheKey: 'none' }, over: Partial<UpstreamCall> = LONG): Body {
+  const { system, tools, messages } = sent(renderRequest({ ...makeCall(true, request, able), ...over }, 'upstream-key'));
   return { system, tools, messages };
 }
 
@@ -40,7 +40,7 @@ function markersIn(body: Body): number {
 }
 
 test('four markers: the last tool, the system prompt and the last two user messages [cache-markers]', () => {
-  expect(bodyOf({ turns: LATER, tools: [tool('read'), tool('write')] })).toEqual({
+  expect(renderBody({ turns: LATER, tools: [tool('read'), tool('write')] })).toEqual({
     tools: [
       { name: 'read', description: 'Does read.', input_schema: CLOSED },
       { name: 'write', description: 'Does write.', input_schema: CLOSED, ...MARKED },
@@ -71,11 +71,11 @@ test.each<[string, Partial<InferenceRequest>, Able, Partial<UpstreamCall>, numbe
     3,
   ],
 ])('%s: %#', (_what, request, able, over, markers) => {
-  expect(markersIn(bodyOf(request, able, over))).toBe(markers);
+  expect(markersIn(renderBody(request, able, over))).toBe(markers);
 });
 
 test('an upstream that keeps prompts for an hour is asked for it', () => {
-  const { system } = bodyOf({ turns: HISTORY }, { promptCache: '1h', cacheKey: 'none' });
+  const { system } = renderBody({ turns: HISTORY }, { promptCache: '1h', cacheKey: 'none' });
   expect(system).toEqual([text('Be brief.', { cache_control: { type: 'ephemeral', ttl: '1h' } })]);
 });
 
@@ -88,7 +88,7 @@ test('results of tools, images and texts of a system turn in the history carry a
     kind: 'function' as const,
     argumentsText: '{}',
   };
-  const { messages } = bodyOf({
+  const { messages } = renderBody({
     turns: [
       { role: 'user', parts: [{ type: 'image', mediaType: 'image/png', base64: 'AAAA' }] },
       { role: 'assistant', parts: [call] },
@@ -104,27 +104,27 @@ test('results of tools, images and texts of a system turn in the history carry a
 
 test('the same history is the same bytes in each later request, but for the markers [cache-stable]', () => {
   const tools = [tool('read'), tool('write')];
-  const [one, two] = [bodyOf({ turns: HISTORY, tools }, {}), bodyOf({ turns: LATER, tools }, {})].map(unmarked) as [Body, Body];
+  const [one, two] = [renderBody({ turns: HISTORY, tools }, {}), renderBody({ turns: LATER, tools }, {})].map(unmarked) as [Body, Body];
   const { messages } = two as { messages: unknown[] };
   expect(JSON.stringify({ ...two, messages: messages.slice(0, 3) })).toBe(JSON.stringify(one));
 });
 
 test('the last marker of a request is at the second to last one of the next [cache-stable]', () => {
-  const markedOf = (body: Body): string[] =>
+  const listMarked = (body: Body): string[] =>
     (body.messages as { content: object[] }[])
       .flatMap(({ content }) => content.filter((block) => 'cache_control' in block))
       .map((block) => JSON.stringify(block));
-  expect(markedOf(bodyOf({ turns: LATER }))[0]).toBe(markedOf(bodyOf({ turns: HISTORY }))[1]);
+  expect(listMarked(renderBody({ turns: LATER }))[0]).toBe(listMarked(renderBody({ turns: HISTORY }))[1]);
 });
 
 describe('the line that keeps the caches of accounts apart [cache-apart]', () => {
-  const lineOf = (over: Partial<UpstreamCall>, request: Partial<InferenceRequest> = {}): unknown => {
-    const { system } = bodyOf({ turns: HISTORY, ...request }, {}, { ...LONG, ...over });
+  const renderLine = (over: Partial<UpstreamCall>, request: Partial<InferenceRequest> = {}): unknown => {
+    const { system } = renderBody({ turns: HISTORY, ...request }, {}, { ...LONG, ...over });
     return (system as { text: string }[])[0]?.text;
   };
 
   test('begins the first tool and the system prompt, so that it is in every prefix', () => {
-    const { tools, system } = bodyOf({ turns: HISTORY, tools: [tool('read'), tool('write')] }, {});
+    const { tools, system } = renderBody({ turns: HISTORY, tools: [tool('read'), tool('write')] }, {});
     expect({ tools, system }).toEqual({
       tools: [
         { name: 'read', description: expect.stringMatching(/^Cache: [\w-]{22}\nDoes read\.$/), input_schema: CLOSED },
@@ -147,29 +147,29 @@ describe('the line that keeps the caches of accounts apart [cache-apart]', () =>
     ],
     ['without a system prompt: begins the tool alone', { turns: HISTORY.slice(1), tools: [tool('read')] }, { system: undefined }],
   ])('a request %s', (_what, request, expected) => {
-    expect(bodyOf(request, {})).toMatchObject(expected);
+    expect(renderBody(request, {})).toMatchObject(expected);
   });
 
   test('stands in a prompt without markers where the catalog names it, for upstreams that cache by themselves', () => {
     const once = { turns: HISTORY.slice(0, 2) };
     const systems = [{ cacheKey: 'text' as const }, { cacheKey: 'text' as const, promptCache: 'off' as const }, {}].map(
-      (able) => bodyOf(once, able).system,
+      (able) => renderBody(once, able).system,
     );
     const line = expect.stringMatching(/^Cache: .{22}\nBe brief\.$/);
     expect(systems).toEqual([line, line, 'Be brief.']);
   });
 
   test('is the same for each request of an account, and another for each account and address', () => {
-    const lines = [{}, {}, { accountId: 'other' }, { baseUrl: 'http://10.9.9.9/v1' }].map((over) => lineOf(over));
+    const lines = [{}, {}, { accountId: 'other' }, { baseUrl: 'http://10.9.9.9/v1' }].map((over) => renderLine(over));
     expect([new Set(lines).size, lines[0] === lines[1]]).toEqual([3, true]);
   });
 
   test('does not follow the key of the client, whose sessions share one prefix', () => {
-    expect(lineOf({}, { cacheKey: 'session-1' })).toBe(lineOf({}));
+    expect(renderLine({}, { cacheKey: 'session-1' })).toBe(renderLine({}));
   });
 
   test('does not stand in a prompt that is not cached', () => {
-    expect(lineOf({ promptTokensEstimate: 10 })).toBeUndefined();
-    expect(bodyOf({ turns: HISTORY }, {}, { promptTokensEstimate: 10 }).system).toBe('Be brief.');
+    expect(renderLine({ promptTokensEstimate: 10 })).toBeUndefined();
+    expect(renderBody({ turns: HISTORY }, {}, { promptTokensEstimate: 10 }).system).toBe('Be brief.');
   });
 });

@@ -1,5 +1,5 @@
 import { accountLine, CACHED_PROMPT_TOKENS_MIN } from '#inference/added-texts.js';
-import { cacheKeyOf } from '../requests/cache-key.js';
+import { deriveCacheKey } from '../requests/cache-key.js';
 import type { UpstreamCall } from '../upstream-adapter.js';
 import type { Block, Message } from './message.js';
 
@@ -26,7 +26,7 @@ export function markCache(prompt: Prompt, call: UpstreamCall, apiKey: string | u
   if (call.promptTokensEstimate < CACHED_PROMPT_TOKENS_MIN) return prompt.system;
   const asked = prompt.messages.filter(({ role }) => role === 'user').slice(-MARKED_MESSAGES);
   const isMarked = promptCache !== 'off' && (prompt.tools.length > 0 || asked.length > 1);
-  if (cacheKey === 'text' || (isMarked && cacheKey !== 'none')) nameAccount(prompt, accountLine(cacheKeyOf(call, undefined, apiKey)));
+  if (cacheKey === 'text' || (isMarked && cacheKey !== 'none')) nameAccount(prompt, accountLine(deriveCacheKey(call, undefined, apiKey)));
   if (!isMarked) return prompt.system;
   const marker = { cache_control: promptCache === '1h' ? { type: 'ephemeral', ttl: '1h' } : { type: 'ephemeral' } };
   for (const block of [prompt.tools.at(-1), ...asked.map(({ content }) => content.at(-1))]) if (block) Object.assign(block, marker);

@@ -1,4 +1,4 @@
-import { callOf } from '../../../test/conformance.js';
+import { makeCall } from '../../../test/conformance.js';
 import { findError, parseError } from './errors.js';
 
 const body = (type: string, message = 'No') => ({ type: 'error', error: { type, message } });
@@ -12,22 +12,22 @@ test.each([
   [504, 'timeout_error', 'upstream_timeout', false],
   [529, 'overloaded_error', 'model_unavailable', false],
 ])('%i %s, as a reply and within a stream [U-23]', (status, type, code, isOperatorsFault) => {
-  const call = callOf(true);
+  const call = makeCall(true);
   const reply = parseError({ status, headers: {}, body: JSON.stringify(body(type)) }, call);
   for (const failure of [reply, findError(body(type), call)]) expect(failure).toMatchObject({ code, isOperatorsFault });
 });
 
 test('a prompt beyond the context', () => {
   const text = JSON.stringify(body('invalid_request_error', 'prompt is too long: 210000 tokens > 200000 maximum'));
-  expect(parseError({ status: 400, headers: {}, body: text }, callOf(true)).code).toBe('context_length_exceeded');
+  expect(parseError({ status: 400, headers: {}, body: text }, makeCall(true)).code).toBe('context_length_exceeded');
 });
 
 test('what is no error is none', () => {
-  expect(findError({ type: 'ping' }, callOf(true))).toBeUndefined();
+  expect(findError({ type: 'ping' }, makeCall(true))).toBeUndefined();
 });
 
 test('a type that every object has a field of is an unknown type', () => {
-  expect(findError({ type: 'error', error: { type: 'constructor', message: 'no' } }, callOf(true))).toMatchObject({
+  expect(findError({ type: 'error', error: { type: 'constructor', message: 'no' } }, makeCall(true))).toMatchObject({
     kind: 'refused',
     code: 'upstream_error',
     detail: 'other constructor',

@@ -1,4 +1,4 @@
-import { grammarSchemaOf } from './grammar-schema.js';
+import { toGrammarSchema } from './grammar-schema.js';
 
 const closed = (properties: object, more: object = {}) => ({
   type: 'object',
@@ -21,7 +21,7 @@ test('a schema that the dialect enforces keeps its bytes', () => {
     },
     { $defs: { point }, title: 'T' },
   );
-  expect(JSON.stringify(grammarSchemaOf(schema))).toBe(JSON.stringify(schema));
+  expect(JSON.stringify(toGrammarSchema(schema))).toBe(JSON.stringify(schema));
 });
 
 test.each([
@@ -47,7 +47,7 @@ test.each([
   ],
   ['oneOf', { oneOf: [text, { type: 'null' }] }, { anyOf: [text, { type: 'null' }] }],
 ])('%s that it refuses become words or are rewritten', (_what, given, expected) => {
-  expect(grammarSchemaOf(closed({ a: given }))).toEqual(closed({ a: expected }));
+  expect(toGrammarSchema(closed({ a: given }))).toEqual(closed({ a: expected }));
 });
 
 const recursive = closed({ child: { $ref: '#/$defs/node' } });
@@ -70,4 +70,4 @@ test.each([
     { ...closed(Object.fromEntries(Array.from({ length: 25 }, (_, index) => [`p${index}`, text]))), required: [] },
   ],
   ['too many unions', closed(Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`p${index}`, { type: ['string', 'null'] }])))],
-])('%s cannot be enforced', (_what, schema) => expect(grammarSchemaOf(schema)).toBeUndefined());
+])('%s cannot be enforced', (_what, schema) => expect(toGrammarSchema(schema)).toBeUndefined());

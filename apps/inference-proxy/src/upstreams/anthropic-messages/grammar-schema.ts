@@ -19,7 +19,7 @@ class Unfit extends Error {}
  * the description of their place. Returns undefined for a schema that it cannot enforce: open objects, recursion, values of any type, too
  * many choices.
  */
-export function grammarSchemaOf(schema: Schema): Schema | undefined {
+export function toGrammarSchema(schema: Schema): Schema | undefined {
   if (schema.type !== 'object') return undefined;
   try {
     assertNoRecursion(schema, schema, new Set(), new Set());

@@ -10,7 +10,7 @@ import { withholdsTools } from '../requests/tool-choice.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 import { markCache } from './cache-markers.js';
 import { renderCallId } from './call-id.js';
-import { grammarSchemaOf } from './grammar-schema.js';
+import { toGrammarSchema } from './grammar-schema.js';
 import type { Block, Message } from './message.js';
 import { ToolCallInputs } from './tool-call-inputs.js';
 
@@ -65,7 +65,7 @@ export function takesStop(sequence: string): boolean {
  * limits that it refuses make it longer than the instruction: the hold counts no more than that.
  */
 function enforcedSchema(output: OutputFormat): Schema | undefined {
-  const schema = output.kind === 'json-schema' && output.strict ? grammarSchemaOf(output.schema) : undefined;
+  const schema = output.kind === 'json-schema' && output.strict ? toGrammarSchema(output.schema) : undefined;
   const isCovered = schema !== undefined && Buffer.byteLength(JSON.stringify(schema)) <= Buffer.byteLength(outputInstruction(output));
   return isCovered ? schema : undefined;
 }
@@ -158,7 +158,7 @@ function renderTool(tool: Tool, takesStrict: boolean): Block {
 
 /** True for a schema that the dialect enforces as it is. A tool with any other goes without `strict`, so that its limits stay. */
 function isGrammarSchema(schema: Schema): boolean {
-  return JSON.stringify(grammarSchemaOf(schema)) === JSON.stringify(schema);
+  return JSON.stringify(toGrammarSchema(schema)) === JSON.stringify(schema);
 }
 
 function renderToolChoice(choice: ToolChoice | undefined, parallel: boolean | undefined): unknown {

@@ -125,11 +125,11 @@ export class MessagesStreamParser implements StreamParser {
     this.endText(events);
     this.ignored.delete(index);
     const type = TEXT_BLOCKS.get(block.type);
-    if (type !== undefined) this.append(type, this.blockText.start(textOf(block[block.type as string])), events);
+    if (type !== undefined) this.append(type, this.blockText.start(toText(block[block.type as string])), events);
     else if (block.type === 'tool_use') {
       this.isFinishEarly ||= this.finishReason !== undefined;
       const { id, name, input } = block;
-      this.calls.push({ index, id: wordOf(id), name: wordOf(name), argumentsText: renderArguments(input), whole: true }, events);
+      this.calls.push({ index, id: readWord(id), name: readWord(name), argumentsText: renderArguments(input), whole: true }, events);
     } else {
       if (this.ignored.size >= ITEMS_MAX) throw overLimit('blocks');
       this.ignored.add(index);
@@ -138,8 +138,8 @@ export class MessagesStreamParser implements StreamParser {
 
   private readDelta(delta: Json, index: number, events: StreamEvent[]): void {
     if (this.ignored.has(index)) return;
-    if (delta.type === 'text_delta') this.append('text-delta', this.blockText.push(textOf(delta.text)), events);
-    else if (delta.type === 'thinking_delta') this.append('reasoning-delta', this.blockText.push(textOf(delta.thinking)), events);
+    if (delta.type === 'text_delta') this.append('text-delta', this.blockText.push(toText(delta.text)), events);
+    else if (delta.type === 'thinking_delta') this.append('reasoning-delta', this.blockText.push(toText(delta.thinking)), events);
     else if (delta.type === 'input_json_delta') {
       this.isFinishEarly ||= this.finishReason !== undefined;
       const { partial_json: json } = delta;
@@ -166,10 +166,10 @@ export class MessagesStreamParser implements StreamParser {
   }
 }
 
-function textOf(value: unknown): string {
+function toText(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-function wordOf(value: unknown): string | undefined {
+function readWord(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -10,7 +10,7 @@ function render(...argumentsTexts: string[]): string[] {
   );
 }
 
-const arrayOf = (items: number, item = '1'): string => `{"a":[${Array(items).fill(item).join()}]}`;
+const makeArray = (items: number, item = '1'): string => `{"a":[${Array(items).fill(item).join()}]}`;
 const asText = (argumentsText: string): string => JSON.stringify({ input: argumentsText });
 
 test.each<[string, string, string]>([
@@ -19,16 +19,16 @@ test.each<[string, string, string]>([
   ['no text', ' ', '{}'],
   ['a list', '[1]', asText('[1]')],
   ['broken JSON', '{"a":', asText('{"a":')],
-  ['as many values as are parsed', arrayOf(49_998), arrayOf(49_998)],
-  ['more values than are parsed', arrayOf(50_001), asText(arrayOf(50_001))],
-  ['more objects than are parsed', arrayOf(50_001, '{}'), asText(arrayOf(50_001, '{}'))],
+  ['as many values as are parsed', makeArray(49_998), makeArray(49_998)],
+  ['more values than are parsed', makeArray(50_001), asText(makeArray(50_001))],
+  ['more objects than are parsed', makeArray(50_001, '{}'), asText(makeArray(50_001, '{}'))],
   ['deep nesting', `{"a":${'['.repeat(200)}${']'.repeat(200)}}`, asText(`{"a":${'['.repeat(200)}${']'.repeat(200)}}`)],
 ])('%s', (_title, argumentsText, expected) => {
   expect(render(argumentsText)).toEqual([expected]);
 });
 
 test('the calls of a request share its limit of values', () => {
-  expect(render(arrayOf(30_000), arrayOf(30_000))).toEqual([arrayOf(30_000), asText(arrayOf(30_000))]);
+  expect(render(makeArray(30_000), makeArray(30_000))).toEqual([makeArray(30_000), asText(makeArray(30_000))]);
 });
 
 test('digits beyond a double are kept up to a limit of values only, since keeping them is slow', () => {
@@ -37,7 +37,7 @@ test('digits beyond a double are kept up to a limit of values only, since keepin
 });
 
 test('the digits of a long number are kept after many values without one', () => {
-  expect(render(arrayOf(10_000), `{"id":${LONG_NUMBER}}`)).toEqual([arrayOf(10_000), `{"id":${LONG_NUMBER}}`]);
+  expect(render(makeArray(10_000), `{"id":${LONG_NUMBER}}`)).toEqual([makeArray(10_000), `{"id":${LONG_NUMBER}}`]);
 });
 
 test('the digits of a long number are kept in and after arguments that are too long to be searched', () => {

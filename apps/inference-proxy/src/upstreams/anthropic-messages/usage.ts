@@ -1,6 +1,6 @@
 import type { Usage } from '#inference/usage.js';
-import { isObject, objectOf } from '../replies/json-object.js';
-import { fieldOf, parseCacheWrites, parseTokenCount, reportedUsage, TOKENS_MAX } from '../replies/reported-usage.js';
+import { isObject, toObject } from '../replies/json-object.js';
+import { parseCacheWrites, parseTokenCount, readField, reportedUsage, TOKENS_MAX } from '../replies/reported-usage.js';
 
 /** The counts of a prompt. */
 interface Prompt {
@@ -41,16 +41,16 @@ export class UsageCounter {
   read(usage: unknown): void {
     if (!isObject(usage)) return;
     this.readPrompt(usage);
-    const details = objectOf(fieldOf(usage, 'output_tokens_details', 'completion_tokens_details'));
-    this.output = Math.max(this.output, parseTokenCount(fieldOf(usage, 'output_tokens', 'completion_tokens')));
-    this.thinking = Math.max(this.thinking, parseTokenCount(fieldOf(details, 'thinking_tokens', 'reasoning_tokens')));
+    const details = toObject(readField(usage, 'output_tokens_details', 'completion_tokens_details'));
+    this.output = Math.max(this.output, parseTokenCount(readField(usage, 'output_tokens', 'completion_tokens')));
+    this.thinking = Math.max(this.thinking, parseTokenCount(readField(details, 'thinking_tokens', 'reasoning_tokens')));
   }
 
   /** Undefined when nothing was counted. */
   get usage(): Usage | undefined {
     const { prompt, output, thinking } = this;
     return reportedUsage({
-      promptTokens: this.totalOf(prompt),
+      promptTokens: this.sumTotal(prompt),
       cachedTokens: prompt.cached,
       cacheWriteTokens: prompt.written,
       cacheWrite1hTokens: prompt.written1h,
@@ -62,39 +62,39 @@ export class UsageCounter {
   /** The counts are taken together, because a later event may split the same prompt anew: 80, then 50 and 30 cached. */
   private readPrompt(usage: Record<string, unknown>): void {
     const { written, written1h } = this.prompt;
-    const writtenTotal = countOf(usage.cache_creation_input_tokens, written + written1h);
+    const writtenTotal = readCount(usage.cache_creation_input_tokens, written + written1h);
     const later = parseCacheWrites(0, usage.cache_creation);
     // A later event may have the total without its lifetimes, or with zeros for them.
     const saysLifetimes = later.cacheWriteTokens + later.cacheWrite1hTokens > 0;
     this.hasLifetimes ||= saysLifetimes;
     const known = this.forAnHour && !this.hasLifetimes ? writtenTotal : Math.min(written1h, writtenTotal);
     const writes = parseCacheWrites(writtenTotal, saysLifetimes ? usage.cache_creation : { ephemeral_1h_input_tokens: known });
-    const details = objectOf(fieldOf(usage, 'prompt_tokens_details', 'input_tokens_details'));
+    const details = toObject(readField(usage, 'prompt_tokens_details', 'input_tokens_details'));
     const prompt = {
-      input: countOf(fieldOf(usage, 'input_tokens', 'prompt_tokens'), this.prompt.input),
+      input: readCount(readField(usage, 'input_tokens', 'prompt_tokens'), this.prompt.input),
       isApart: this.cachedApart ?? isApart(usage, details) ?? this.prompt.isApart,
-      cached: countOf(usage.cache_read_input_tokens ?? details.cached_tokens, this.prompt.cached),
+      cached: readCount(usage.cache_read_input_tokens ?? details.cached_tokens, this.prompt.cached),
       written: writes.cacheWriteTokens,
       written1h: writes.cacheWrite1hTokens,
     };
-    const growth = this.totalOf(prompt) - this.totalOf(this.prompt);
+    const growth = this.sumTotal(prompt) - this.sumTotal(this.prompt);
     if (growth > 0 || (growth === 0 && prompt.cached >= this.prompt.cached)) this.prompt = prompt;
   }
 
-  private totalOf({ input, isApart, cached, written, written1h }: Prompt): number {
+  private sumTotal({ input, isApart, cached, written, written1h }: Prompt): number {
     return Math.min(TOKENS_MAX, isApart ? input + cached + written + written1h : input);
   }
 }
 
 /** True when the prompt of a usage leaves out the tokens of the cache: under OpenAI's names it contains them. Undefined without a prompt. */
 function isApart(usage: Record<string, unknown>, details: Record<string, unknown>): boolean | undefined {
-  if (fieldOf(usage, 'input_tokens', 'prompt_tokens') === undefined) return undefined;
-  const isCacheOpenAis = fieldOf(usage, 'cache_read_input_tokens') === undefined && fieldOf(details, 'cached_tokens') !== undefined;
-  return fieldOf(usage, 'input_tokens') !== undefined && !isCacheOpenAis;
+  if (readField(usage, 'input_tokens', 'prompt_tokens') === undefined) return undefined;
+  const isCacheOpenAis = readField(usage, 'cache_read_input_tokens') === undefined && readField(details, 'cached_tokens') !== undefined;
+  return readField(usage, 'input_tokens') !== undefined && !isCacheOpenAis;
 }
 
 /** A number or digits; anything else leaves what is known. */
-function countOf(value: unknown, known: number): number {
+function readCount(value: unknown, known: number): number {
   const isCount = typeof value === 'number' || (typeof value === 'string' && /^\d+$/.test(value));
   return isCount ? parseTokenCount(value) : known;
 }

@@ -1,4 +1,4 @@
-import { missingCapOf, underCap } from '../replies/output-cap.js';
+import { findMissingCap, underCap } from '../replies/output-cap.js';
 import type { UpstreamAdapter } from '../upstream-adapter.js';
 import { parseError } from './errors.js';
 import { renderRequest } from './request.js';
@@ -10,6 +10,6 @@ export const openaiChat: UpstreamAdapter = {
   kind: 'openai-chat',
   renderRequest,
   parseReply,
-  openStream: (call) => underCap(new ChatStreamParser(call), missingCapOf(call)),
+  openStream: (call) => underCap(new ChatStreamParser(call), findMissingCap(call)),
   parseError,
 };

@@ -1,4 +1,4 @@
-import { callOf } from '../../../test/conformance.js';
+import { makeCall } from '../../../test/conformance.js';
 import { parseError } from './errors.js';
 
 test.each<[string, number, unknown]>([
@@ -9,7 +9,7 @@ test.each<[string, number, unknown]>([
   ['no JSON', 413, 'Prompt is too long'],
 ])('context overflow as %s [error-context-length, U-23]', (_form, status, body) => {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  expect(parseError({ status, headers: {}, body: text }, callOf(true))).toMatchObject({
+  expect(parseError({ status, headers: {}, body: text }, makeCall(true))).toMatchObject({
     kind: 'rejected',
     code: 'context_length_exceeded',
   });

@@ -1,7 +1,7 @@
 import type { Refusal } from '../refusals/classify-refusal.js';
 import { errorParser } from '../refusals/error-parser.js';
-import { errorStatusOf } from '../refusals/error-status.js';
-import { errorFieldsOf, isObject, messageOf, textOf } from '../replies/json-object.js';
+import { findErrorStatus } from '../refusals/error-status.js';
+import { findErrorFields, findMessage, isObject, toText } from '../replies/json-object.js';
 
 export const { parseError, findError } = errorParser(describe);
 
@@ -10,7 +10,7 @@ export const { parseError, findError } = errorParser(describe);
  * `{code, msg}`, `{base_resp: {status_code, status_msg}}`, and `{detail}` or `{message}` (web frameworks).
  */
 function describe(body: Record<string, unknown>): Refusal | undefined {
-  const error = errorFieldsOf(body.error);
+  const error = findErrorFields(body.error);
   if (error !== undefined) return fromFields(error);
   if (body.object === 'error') return fromFields(body);
   if (body.choices !== undefined && body.choices !== null) return undefined;
@@ -24,9 +24,9 @@ function fromFields(error: Record<string, unknown>): Refusal {
   const words = [code, type, error.status].filter((word) => typeof word === 'string');
   const text = error.message ?? error.msg ?? error.status_msg ?? error.detail ?? '';
   return {
-    status: errorStatusOf([code, statusCode, error.status, type]),
+    status: findErrorStatus([code, statusCode, error.status, type]),
     code: words.join(' '),
-    text: textOf(text),
-    message: messageOf(text),
+    text: toText(text),
+    message: findMessage(text),
   };
 }

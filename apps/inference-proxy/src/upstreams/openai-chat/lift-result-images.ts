@@ -1,25 +1,25 @@
 import type { TextPart, ToolTurn, Turn, UserTurn } from '#inference/turn.js';
 
 /**
- * Moves the images in tool results into a user turn after them: in this dialect a tool result is text. `idOf` returns a call's id
+ * Moves the images in tool results into a user turn after them: in this dialect a tool result is text. `mapId` returns a call's id
  * as the upstream knows it.
  */
-export function liftResultImages(turns: readonly Turn[], idOf: (callId: string) => string): readonly Turn[] {
+export function liftResultImages(turns: readonly Turn[], mapId: (callId: string) => string): readonly Turn[] {
   if (!turns.some(hasImages)) return turns;
-  return turns.flatMap((turn) => (turn.role === 'tool' && hasImages(turn) ? withoutImages(turn, idOf) : [turn]));
+  return turns.flatMap((turn) => (turn.role === 'tool' && hasImages(turn) ? withoutImages(turn, mapId) : [turn]));
 }
 
 function hasImages(turn: Turn): boolean {
   return turn.role === 'tool' && turn.results.some(({ parts }) => parts.some((part) => part.type === 'image'));
 }
 
-function withoutImages({ results }: ToolTurn, idOf: (callId: string) => string): Turn[] {
+function withoutImages({ results }: ToolTurn, mapId: (callId: string) => string): Turn[] {
   const seen: UserTurn = { role: 'user', parts: [] };
   const bare = results.map((result) => {
     const texts = result.parts.filter((part) => part.type === 'text');
     const images = result.parts.filter((part) => part.type === 'image');
     if (images.length === 0) return result;
-    seen.parts.push(text(`Image from tool call ${idOf(result.callId)}:`), ...images);
+    seen.parts.push(text(`Image from tool call ${mapId(result.callId)}:`), ...images);
     const says = texts.some((part) => part.text !== '') ? texts : [text('The result is the image below.')];
     return { ...result, parts: says };
   });

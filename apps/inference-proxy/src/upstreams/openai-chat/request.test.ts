@@ -2,19 +2,19 @@ import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { Tool } from '#inference/tool.js';
 import type { Turn } from '#inference/turn.js';
-import { callOf, sent } from '../../../test/conformance.js';
+import { makeCall, sent } from '../../../test/conformance.js';
 import { renderRequest } from './request.js';
 
-function bodyOf(
+function renderBody(
   request: Partial<InferenceRequest>,
   capabilities: Partial<UpstreamCapabilities> = {},
   stream = false,
 ): Record<string, unknown> {
-  return sent(renderRequest(callOf(stream, request, capabilities), undefined));
+  return sent(renderRequest(makeCall(stream, request, capabilities), undefined));
 }
 
-function messagesOf(turns: Turn[], capabilities: Partial<UpstreamCapabilities> = {}): unknown {
-  return bodyOf({ turns }, capabilities).messages;
+function renderMessages(turns: Turn[], capabilities: Partial<UpstreamCapabilities> = {}): unknown {
+  return renderBody({ turns }, capabilities).messages;
 }
 
 const t = (text: string) => ({ type: 'text' as const, text });
@@ -29,7 +29,7 @@ const PATCH: Tool = {
 };
 
 test('the smallest body: nothing that was not asked for [U-3, U-19, U-22]', () => {
-  const rendered = renderRequest(callOf(true), 'secret');
+  const rendered = renderRequest(makeCall(true), 'secret');
   expect({ ...rendered, body: sent(rendered) }).toEqual({
     path: 'chat/completions',
     headers: { authorization: 'Bearer secret' },
@@ -41,11 +41,11 @@ test('the smallest body: nothing that was not asked for [U-3, U-19, U-22]', () =
       stream_options: { include_usage: true },
     },
   });
-  expect(renderRequest(callOf(false), undefined).headers).toEqual({});
+  expect(renderRequest(makeCall(false), undefined).headers).toEqual({});
 });
 
 test('everything that was asked for [U-22]', () => {
-  const body = bodyOf({
+  const body = renderBody({
     temperature: 0,
     topP: 0.5,
     stop: ['END'],
@@ -68,7 +68,7 @@ test('everything that was asked for [U-22]', () => {
 test('what an upstream cannot do is not asked of it [U-3, U-19]', () => {
   const capabilities = { streamOptions: false, stop: false, maxTokensField: 'max_completion_tokens' as const, developerRole: true };
   const turns: Turn[] = [{ role: 'system', parts: [t('Be brief')] }];
-  expect(bodyOf({ turns, stop: ['END'] }, capabilities, true)).toEqual({
+  expect(renderBody({ turns, stop: ['END'] }, capabilities, true)).toEqual({
     model: 'upstream-model',
     messages: [{ role: 'developer', content: 'Be brief' }],
     max_completion_tokens: 256,
@@ -78,9 +78,9 @@ test('what an upstream cannot do is not asked of it [U-3, U-19]', () => {
 
 test('seed, penalties and effort only where they are known [U-22]', () => {
   const hints = { seed: 7, presencePenalty: 0.5, frequencyPenalty: 0.5, reasoningEffort: 'high' };
-  const { seed, presence_penalty, frequency_penalty, reasoning_effort } = bodyOf({ hints }, { reasoningEffort: true });
+  const { seed, presence_penalty, frequency_penalty, reasoning_effort } = renderBody({ hints }, { reasoningEffort: true });
   expect([seed, presence_penalty, frequency_penalty, reasoning_effort]).toEqual([7, 0.5, 0.5, 'high']);
-  expect(Object.keys(bodyOf({ hints }, { seed: false, penalties: false }))).toEqual(['model', 'messages', 'max_tokens', 'stream']);
+  expect(Object.keys(renderBody({ hints }, { seed: false, penalties: false }))).toEqual(['model', 'messages', 'max_tokens', 'stream']);
 });
 
 test('system messages and roles as the template takes them [U-20]', () => {
@@ -91,11 +91,11 @@ test('system messages and roles as the template takes them [U-20]', () => {
     { role: 'system', parts: [t('D')] },
     { role: 'user', parts: [t('E')] },
   ];
-  expect(messagesOf(turns, { systemMessages: 'first' })).toEqual([
+  expect(renderMessages(turns, { systemMessages: 'first' })).toEqual([
     { role: 'system', content: 'A\nB' },
     { role: 'user', content: 'C\nD\nE' },
   ]);
-  expect(messagesOf(turns, { systemMessages: 'none', alternatingRoles: true })).toEqual([{ role: 'user', content: 'A\nB\nC\nD\nE' }]);
+  expect(renderMessages(turns, { systemMessages: 'none', alternatingRoles: true })).toEqual([{ role: 'user', content: 'A\nB\nC\nD\nE' }]);
 });
 
 test("ids of nine letters and digits, the same in a call and its result; the upstream's own stay [U-20]", () => {
@@ -104,17 +104,17 @@ test("ids of nine letters and digits, the same in a call and its result; the ups
     { role: 'assistant', parts: [{ ...call, callId }] },
     { role: 'tool', results: [{ callId, parts: [t('ok')] }] },
   ]);
-  const messages = messagesOf(turns, { nineCharacterCallIds: true }) as { tool_calls?: { id: string }[]; tool_call_id?: string }[];
+  const messages = renderMessages(turns, { nineCharacterCallIds: true }) as { tool_calls?: { id: string }[]; tool_call_id?: string }[];
   const ids = messages.map((message) => message.tool_calls?.[0]?.id ?? message.tool_call_id);
   expect(ids).toEqual(['D681PevKs', 'D681PevKs', ids[2], ids[2], ids[4], ids[4]]);
   expect([new Set(ids).size, ids.every((id) => /^[A-Za-z0-9]{9}$/.test(id ?? ''))]).toEqual([3, true]);
-  expect(messagesOf(turns, { nineCharacterCallIds: true })).toEqual(messages);
+  expect(renderMessages(turns, { nineCharacterCallIds: true })).toEqual(messages);
 });
 
 describe('turns', () => {
   test('texts become one string, and speakers stay unnamed [U-20, T-9]', () => {
     expect(
-      messagesOf([
+      renderMessages([
         { role: 'system', parts: [t('A'), t('B')], name: 'sys' },
         { role: 'user', parts: [t('C'), t('D')], name: 'ann' },
         { role: 'assistant', parts: [t('E')] },
@@ -131,7 +131,7 @@ describe('turns', () => {
   });
 
   test('images are data URLs among the parts', () => {
-    expect(messagesOf([{ role: 'user', parts: [t('See'), { ...PIXEL, detail: 'high' }, PIXEL] }])).toEqual([
+    expect(renderMessages([{ role: 'user', parts: [t('See'), { ...PIXEL, detail: 'high' }, PIXEL] }])).toEqual([
       {
         role: 'user',
         content: [
@@ -159,19 +159,19 @@ describe('turns', () => {
       { id: 'b', type: 'function', function: { name: 'ns__x', arguments: "{'odd'" } },
       { id: 'c', type: 'function', function: { name: 'ns__x', arguments: '{"input":"*** Begin\\n"}' } },
     ];
-    expect(messagesOf([turn])).toEqual([{ role: 'assistant', content: null, tool_calls: calls }]);
+    expect(renderMessages([turn])).toEqual([{ role: 'assistant', content: null, tool_calls: calls }]);
     // Some servers require their reasoning back.
-    expect(messagesOf([turn], { reasoningEcho: true })).toEqual([
+    expect(renderMessages([turn], { reasoningEcho: true })).toEqual([
       { role: 'assistant', content: null, reasoning_content: 'Hm', tool_calls: calls },
     ]);
-    expect(messagesOf([{ role: 'assistant', parts: [t('Text'), { ...call, callId: 'a', argumentsText: '{}' }] }])).toEqual([
+    expect(renderMessages([{ role: 'assistant', parts: [t('Text'), { ...call, callId: 'a', argumentsText: '{}' }] }])).toEqual([
       { role: 'assistant', content: 'Text', tool_calls: [calls[0]] },
     ]);
   });
 
   test('results in their order, nothing between them, images after the last, failures as text [M-6, T-10, T-11, T-12, T-13]', () => {
     expect(
-      messagesOf([
+      renderMessages([
         {
           role: 'tool',
           results: [
@@ -202,12 +202,15 @@ describe('turns', () => {
 
 describe('tools', () => {
   const ofTools = (request: Partial<InferenceRequest>, capabilities: Partial<UpstreamCapabilities> = {}) => {
-    const { tools, tool_choice, parallel_tool_calls } = bodyOf(request, capabilities);
+    const { tools, tool_choice, parallel_tool_calls } = renderBody(request, capabilities);
     return { tools, tool_choice, parallel_tool_calls };
   };
 
   test('none means no word of them [T-4]', () => {
-    const body = bodyOf({ tools: [], toolChoice: { kind: 'required' }, hints: { parallelToolCalls: true } }, { parallelToolCalls: true });
+    const body = renderBody(
+      { tools: [], toolChoice: { kind: 'required' }, hints: { parallelToolCalls: true } },
+      { parallelToolCalls: true },
+    );
     expect(Object.keys(body)).toEqual(['model', 'messages', 'max_tokens', 'stream']);
   });
 
@@ -234,7 +237,7 @@ describe('tools', () => {
 
   test('the keys of a schema keep their order [T-47]', () => {
     const parameters = { properties: { b: { d: 1, c: 2 }, a: {} }, $defs: {}, type: 'object' };
-    const rendered = renderRequest(callOf(false, { tools: [{ ...WEATHER, parameters }] }), undefined);
+    const rendered = renderRequest(makeCall(false, { tools: [{ ...WEATHER, parameters }] }), undefined);
     expect(JSON.stringify(rendered.body)).toContain('"parameters":{"properties":{"b":{"d":1,"c":2},"a":{}},"$defs":{},"type":"object"}');
   });
 
@@ -262,10 +265,10 @@ test('output formats; strict where the dialect takes it, and a schema becomes js
   const schema = { type: 'object', additionalProperties: false };
   const output = { kind: 'json-schema' as const, name: 'answer', schema, strict: true };
   expect([
-    bodyOf({ output: { kind: 'json-object' } }).response_format,
-    bodyOf({ output }).response_format,
-    bodyOf({ output: { ...output, schema: { type: 'object' } } }).response_format,
-    bodyOf({ output }, { jsonSchema: false }).response_format,
+    renderBody({ output: { kind: 'json-object' } }).response_format,
+    renderBody({ output }).response_format,
+    renderBody({ output: { ...output, schema: { type: 'object' } } }).response_format,
+    renderBody({ output }, { jsonSchema: false }).response_format,
   ]).toEqual([
     { type: 'json_object' },
     { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } },

@@ -6,7 +6,7 @@ import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn, UserTurn } fro
 import { arrangeTurns } from '../requests/arrange-turns.js';
 import { asFunction } from '../requests/as-function.js';
 import { renderCacheKey } from '../requests/cache-key.js';
-import { argumentsOf } from '../requests/call-arguments.js';
+import { parseArguments } from '../requests/call-arguments.js';
 import { instructOutput } from '../requests/instruct-output.js';
 import { isStrictSchema } from '../requests/strict-schema.js';
 import { withholdsTools } from '../requests/tool-choice.js';
@@ -111,7 +111,7 @@ function renderAssistant({ parts }: AssistantTurn, capabilities: UpstreamCapabil
             type: 'function',
             function: {
               name: call.wireName,
-              arguments: call.kind === 'custom' ? JSON.stringify({ input: call.argumentsText.toWellFormed() }) : argumentsOf(call),
+              arguments: call.kind === 'custom' ? JSON.stringify({ input: call.argumentsText.toWellFormed() }) : parseArguments(call),
             },
           })),
   };

@@ -1,7 +1,7 @@
 import type { StreamEvent } from '#inference/stream-event.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { parseReplyObject } from '../replies/json-object.js';
-import { missingCapOf, readUnderCap } from '../replies/output-cap.js';
+import { findMissingCap, readUnderCap } from '../replies/output-cap.js';
 import type { UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
 import { ChatStreamParser } from './stream.js';
@@ -19,5 +19,5 @@ export function parseReply(body: string, call: UpstreamCall, events: StreamEvent
     parser.read(reply, all);
     parser.finish(all, true);
   };
-  readUnderCap(read, missingCapOf(call), events);
+  readUnderCap(read, findMissingCap(call), events);
 }

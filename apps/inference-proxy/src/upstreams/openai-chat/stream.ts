@@ -5,7 +5,7 @@ import { endReply } from '../replies/end-reply.js';
 import { worseReason } from '../replies/finish-words.js';
 import { isObject, parseEvents } from '../replies/json-object.js';
 import { renderArguments } from '../replies/reply-limits.js';
-import { type ThinkTags, thinkTagsOf } from '../replies/think-tags.js';
+import { findThinkTags, type ThinkTags } from '../replies/think-tags.js';
 import { ToolCallAssembler } from '../replies/tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
@@ -34,7 +34,7 @@ export class ChatStreamParser implements StreamParser {
 
   constructor(private readonly call: UpstreamCall) {
     this.calls = new ToolCallAssembler(call.request.tools);
-    this.thinkTags = thinkTagsOf(call.capabilities);
+    this.thinkTags = findThinkTags(call.capabilities);
   }
 
   get usageSoFar(): Usage | undefined {
@@ -111,7 +111,7 @@ export class ChatStreamParser implements StreamParser {
   private readDelta(delta: Json, events: StreamEvent[]): void {
     const before = events.length;
     const { content } = delta;
-    const reasoning = reasoningOf(delta);
+    const reasoning = readReasoning(delta);
     if (reasoning !== '') events.push({ type: 'reasoning-delta', text: reasoning });
     if (typeof content === 'string') {
       if (content !== '') this.readText(content, events);
@@ -142,7 +142,7 @@ export class ChatStreamParser implements StreamParser {
   private readPart(part: unknown, events: StreamEvent[]): void {
     if (!isObject(part)) return;
     if (typeof part.text === 'string' && part.text !== '') this.readText(part.text, events);
-    const thinking = Array.isArray(part.thinking) ? textsOf(part.thinking) : part.thinking;
+    const thinking = Array.isArray(part.thinking) ? joinTexts(part.thinking) : part.thinking;
     if (typeof thinking === 'string' && thinking !== '') events.push({ type: 'reasoning-delta', text: thinking });
   }
 
@@ -153,7 +153,7 @@ export class ChatStreamParser implements StreamParser {
     const inner = isObject(piece.function) ? piece.function : {};
     this.calls.push(
       {
-        index: indexOf(piece.index),
+        index: readIndex(piece.index),
         id: typeof piece.id === 'string' && piece.id !== '' ? piece.id : undefined,
         name: typeof inner.name === 'string' && inner.name !== '' ? inner.name : undefined,
         argumentsText: renderArguments(inner.arguments),
@@ -195,20 +195,20 @@ function isNothing(value: unknown): boolean {
 }
 
 /** Returns the index of a call, which some servers send in digits. */
-function indexOf(value: unknown): number | undefined {
+function readIndex(value: unknown): number | undefined {
   const index = typeof value === 'string' && /^\d{1,6}$/.test(value) ? Number(value) : value;
   return typeof index === 'number' ? index : undefined;
 }
 
 /** Reads one of the fields in use: some servers send the same reasoning in two. */
-function reasoningOf(delta: Json): string {
+function readReasoning(delta: Json): string {
   const { reasoning_content: content, reasoning, reasoning_details: details } = delta;
   if (typeof content === 'string' && content !== '') return content;
   if (typeof reasoning === 'string' && reasoning !== '') return reasoning;
-  return Array.isArray(details) ? textsOf(details) : '';
+  return Array.isArray(details) ? joinTexts(details) : '';
 }
 
-function textsOf(parts: unknown[]): string {
+function joinTexts(parts: unknown[]): string {
   return parts
     .map((part) => (isObject(part) ? (part.text ?? part.summary) : undefined))
     .filter((text) => typeof text === 'string')

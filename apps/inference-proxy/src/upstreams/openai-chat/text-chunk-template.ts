@@ -33,14 +33,14 @@ export class TextChunkTemplate {
     if (at === -1) return; // the text is escaped
     const before = payload.slice(0, at + 1);
     const after = payload.slice(at + 1 + text.length);
-    if (!isContentOf(`${before}${PROBE}${after}`)) return;
+    if (!isContentWith(`${before}${PROBE}${after}`)) return;
     this.before = before;
     this.after = after;
   }
 }
 
 /** True when the text was found in the content field: the same text may occur elsewhere, and the payload may hold more than a chunk. */
-function isContentOf(probe: string): boolean {
+function isContentWith(probe: string): boolean {
   const chunk = parseJson(probe) as { choices?: { delta?: { content?: unknown } }[] } | undefined;
   return chunk?.choices?.[0]?.delta?.content === PROBE;
 }

@@ -1,6 +1,6 @@
 import type { Usage } from '#inference/usage.js';
-import { isObject, objectOf } from '../replies/json-object.js';
-import { fieldOf, parseCacheWrites, parseTokenCount, reconciledUsage, type UsageReading } from '../replies/reported-usage.js';
+import { isObject, toObject } from '../replies/json-object.js';
+import { parseCacheWrites, parseTokenCount, readField, reconciledUsage, type UsageReading } from '../replies/reported-usage.js';
 
 /**
  * Returns the usage of a chunk or reply; undefined when it counts nothing. Servers name cached, written and reasoning tokens in several
@@ -8,9 +8,9 @@ import { fieldOf, parseCacheWrites, parseTokenCount, reconciledUsage, type Usage
  */
 export function parseUsage(value: unknown, call: UsageReading): Usage | undefined {
   if (!isObject(value)) return undefined;
-  const outputTokens = parseTokenCount(fieldOf(value, 'completion_tokens', 'output_tokens'));
-  const promptDetails = objectOf(fieldOf(value, 'prompt_tokens_details', 'input_tokens_details'));
-  const outputDetails = objectOf(fieldOf(value, 'completion_tokens_details', 'output_tokens_details'));
+  const outputTokens = parseTokenCount(readField(value, 'completion_tokens', 'output_tokens'));
+  const promptDetails = toObject(readField(value, 'prompt_tokens_details', 'input_tokens_details'));
+  const outputDetails = toObject(readField(value, 'completion_tokens_details', 'output_tokens_details'));
   const cachedTokens = parseTokenCount(
     promptDetails.cached_tokens ?? value.prompt_cache_hit_tokens ?? value.cached_tokens ?? value.cache_read_input_tokens,
   );
@@ -20,7 +20,7 @@ export function parseUsage(value: unknown, call: UsageReading): Usage | undefine
   );
   const reasoningTokens = parseTokenCount(outputDetails.reasoning_tokens ?? value.reasoning_tokens);
   const fields = {
-    prompt: fieldOf(value, 'prompt_tokens', 'input_tokens'),
+    prompt: readField(value, 'prompt_tokens', 'input_tokens'),
     outputTokens,
     reasoningTokens,
     cache: { cachedTokens, ...writes },

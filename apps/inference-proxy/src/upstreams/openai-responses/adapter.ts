@@ -1,7 +1,7 @@
 import { underCap } from '../replies/output-cap.js';
 import type { UpstreamAdapter } from '../upstream-adapter.js';
 import { parseError } from './errors.js';
-import { enforcedCapOf, renderRequest } from './request.js';
+import { findEnforcedCap, renderRequest } from './request.js';
 import { parseReply } from './response.js';
 import { ResponsesStreamParser } from './stream.js';
 
@@ -11,6 +11,6 @@ export const openaiResponses: UpstreamAdapter = {
   takesStop: () => false, // the dialect has no stop sequences
   renderRequest,
   parseReply,
-  openStream: (call) => underCap(new ResponsesStreamParser(call), enforcedCapOf(call)),
+  openStream: (call) => underCap(new ResponsesStreamParser(call), findEnforcedCap(call)),
   parseError,
 };

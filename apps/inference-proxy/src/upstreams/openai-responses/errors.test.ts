@@ -1,9 +1,9 @@
-import { callOf } from '../../../test/conformance.js';
+import { makeCall } from '../../../test/conformance.js';
 import { parseError } from './errors.js';
 
 function read(status: number, body: unknown) {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return parseError({ status, headers: {}, body: text }, callOf(true));
+  return parseError({ status, headers: {}, body: text }, makeCall(true));
 }
 
 const error = (message: string, fields: object = {}) => ({ error: { message, ...fields } });

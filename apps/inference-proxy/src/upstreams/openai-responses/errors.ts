@@ -1,8 +1,8 @@
 import type { UpstreamFailure } from '../../failures/upstream-failure.js';
-import { classifyRefusal, type Refusal, refusalOf } from '../refusals/classify-refusal.js';
+import { classifyRefusal, type Refusal, toUpstreamFailure } from '../refusals/classify-refusal.js';
 import { errorParser } from '../refusals/error-parser.js';
-import { errorStatusOf } from '../refusals/error-status.js';
-import { errorFieldsOf, messageOf, textOf } from '../replies/json-object.js';
+import { findErrorStatus } from '../refusals/error-status.js';
+import { findErrorFields, findMessage, toText } from '../replies/json-object.js';
 import type { UpstreamCall } from '../upstream-adapter.js';
 
 export const { parseError, findError } = errorParser(describe, classify);
@@ -13,7 +13,7 @@ const CONTENT_CODES = /^invalid_prompt|_policy|(^|_)image(_|$|\s)/;
 function classify(refusal: Refusal, call: UpstreamCall): UpstreamFailure {
   const { status, code } = refusal;
   const isAboutContent = (status === 0 || status === 400) && CONTENT_CODES.test(code);
-  return isAboutContent ? refusalOf('content-policy', refusal, call) : classifyRefusal(refusal, call);
+  return isAboutContent ? toUpstreamFailure('content-policy', refusal, call) : classifyRefusal(refusal, call);
 }
 
 /**
@@ -21,7 +21,7 @@ function classify(refusal: Refusal, call: UpstreamCall): UpstreamFailure {
  * `{type: "error", code, message}`, `{object: "error", message}`, and `{detail}` or `{message}` (web frameworks).
  */
 function describe(body: Record<string, unknown>): Refusal | undefined {
-  const error = errorFieldsOf(body.error);
+  const error = findErrorFields(body.error);
   if (error !== undefined) return fromFields(error);
   const { type } = body;
   if (type === 'error' || body.object === 'error') return fromFields(body);
@@ -33,5 +33,5 @@ function fromFields(error: Record<string, unknown>): Refusal {
   const { code, type, status } = error;
   const words = [code, type].filter((word) => typeof word === 'string' && word !== 'error');
   const text = error.message ?? error.detail ?? '';
-  return { status: errorStatusOf([code, status, type]), code: words.join(' '), text: textOf(text), message: messageOf(text) };
+  return { status: findErrorStatus([code, status, type]), code: words.join(' '), text: toText(text), message: findMessage(text) };
 }

@@ -2,15 +2,15 @@ import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { Tool } from '#inference/tool.js';
 import type { Turn } from '#inference/turn.js';
-import { callOf, sent } from '../../../test/conformance.js';
+import { makeCall, sent } from '../../../test/conformance.js';
 import { renderRequest } from './request.js';
 
-function bodyOf(request: Partial<InferenceRequest>, capabilities: Partial<UpstreamCapabilities> = {}): Record<string, unknown> {
-  return sent(renderRequest(callOf(false, request, { cacheKey: 'none', ...capabilities }), undefined));
+function renderBody(request: Partial<InferenceRequest>, capabilities: Partial<UpstreamCapabilities> = {}): Record<string, unknown> {
+  return sent(renderRequest(makeCall(false, request, { cacheKey: 'none', ...capabilities }), undefined));
 }
 
-function inputOf(turns: Turn[], capabilities: Partial<UpstreamCapabilities> = {}): unknown {
-  return bodyOf({ turns }, capabilities).input;
+function renderInput(turns: Turn[], capabilities: Partial<UpstreamCapabilities> = {}): unknown {
+  return renderBody({ turns }, capabilities).input;
 }
 
 const t = (text: string) => ({ type: 'text' as const, text });
@@ -26,17 +26,17 @@ const PATCH: Tool = {
 };
 
 test('the smallest body: nothing is stored, and nothing that was not asked for [U-19]', () => {
-  const rendered = renderRequest(callOf(true, {}, { cacheKey: 'none' }), 'secret');
+  const rendered = renderRequest(makeCall(true, {}, { cacheKey: 'none' }), 'secret');
   expect({ ...rendered, body: sent(rendered) }).toEqual({
     path: 'responses',
     headers: { authorization: 'Bearer secret' },
     body: { model: 'upstream-model', input: [{ role: 'user', content: 'Hi' }], max_output_tokens: 256, store: false, stream: true },
   });
-  expect(renderRequest(callOf(false), undefined).headers).toEqual({});
+  expect(renderRequest(makeCall(false), undefined).headers).toEqual({});
 });
 
 test('what the dialect has no word for is not said [U-22, T-44]', () => {
-  const body = bodyOf({
+  const body = renderBody({
     temperature: 0,
     topP: 0.5,
     stop: ['END'],
@@ -57,9 +57,9 @@ test('what the dialect has no word for is not said [U-22, T-44]', () => {
 test('reasoning is asked for where it is told', () => {
   const capabilities = { reasoningSummary: true };
   expect([
-    bodyOf({ hints: { reasoningEffort: 'high' } }, capabilities).reasoning,
-    bodyOf({}, capabilities).reasoning,
-    bodyOf({}).reasoning,
+    renderBody({ hints: { reasoningEffort: 'high' } }, capabilities).reasoning,
+    renderBody({}, capabilities).reasoning,
+    renderBody({}).reasoning,
   ]).toEqual([{ effort: 'high', summary: 'auto' }, { summary: 'auto' }, undefined]);
 });
 
@@ -79,14 +79,14 @@ describe('turns', () => {
       { role: 'system', content: 'F' },
       { role: 'user', content: '' },
     ];
-    expect(inputOf(turns)).toEqual(messages);
-    expect(inputOf(turns, { developerRole: true })).toEqual(
+    expect(renderInput(turns)).toEqual(messages);
+    expect(renderInput(turns, { developerRole: true })).toEqual(
       messages.map((message) => (message.role === 'system' ? { ...message, role: 'developer' } : message)),
     );
   });
 
   test('images are data URLs among the parts', () => {
-    expect(inputOf([{ role: 'user', parts: [t('See'), { ...PIXEL, detail: 'high' }, PIXEL] }])).toEqual([
+    expect(renderInput([{ role: 'user', parts: [t('See'), { ...PIXEL, detail: 'high' }, PIXEL] }])).toEqual([
       {
         role: 'user',
         content: [
@@ -111,8 +111,8 @@ describe('turns', () => {
       { type: 'function_call', call_id: 'b', name: 'ns__x', arguments: "{'odd'" },
       { type: 'custom_tool_call', call_id: 'c', name: 'ns__x', input: '*** Begin\n' },
     ];
-    expect(inputOf([{ role: 'assistant', parts: [{ type: 'reasoning', text: 'Hm' }, ...calls] }])).toEqual(items);
-    expect(inputOf([{ role: 'assistant', parts: [calls[0] ?? t(''), t('Text')] }])).toEqual([
+    expect(renderInput([{ role: 'assistant', parts: [{ type: 'reasoning', text: 'Hm' }, ...calls] }])).toEqual(items);
+    expect(renderInput([{ role: 'assistant', parts: [calls[0] ?? t(''), t('Text')] }])).toEqual([
       { role: 'assistant', content: 'Text' },
       items[0],
     ]);
@@ -120,7 +120,7 @@ describe('turns', () => {
 
   test('results in their order, each of its call’s kind, images inside, failures as text [T-10, T-11, T-12, T-13]', () => {
     expect(
-      inputOf([
+      renderInput([
         { role: 'assistant', parts: [{ ...call, callId: 'c', argumentsText: 'x', kind: 'custom' }] },
         {
           role: 'tool',
@@ -159,7 +159,7 @@ describe('turns', () => {
 
   test('an id too long for the dialect is shortened in call and result alike [U-20]', () => {
     const callId = 'x'.repeat(65);
-    const items = inputOf([
+    const items = renderInput([
       { role: 'assistant', parts: [{ ...call, callId, argumentsText: '{}' }] },
       { role: 'tool', results: [{ callId, parts: [t('1')] }] },
     ]) as { call_id: string }[];
@@ -169,12 +169,15 @@ describe('turns', () => {
 
 describe('tools', () => {
   const ofTools = (request: Partial<InferenceRequest>, capabilities: Partial<UpstreamCapabilities> = {}) => {
-    const { tools, tool_choice, parallel_tool_calls } = bodyOf(request, capabilities);
+    const { tools, tool_choice, parallel_tool_calls } = renderBody(request, capabilities);
     return { tools, tool_choice, parallel_tool_calls };
   };
 
   test('none means no word of them [T-4]', () => {
-    const body = bodyOf({ tools: [], toolChoice: { kind: 'required' }, hints: { parallelToolCalls: true } }, { parallelToolCalls: true });
+    const body = renderBody(
+      { tools: [], toolChoice: { kind: 'required' }, hints: { parallelToolCalls: true } },
+      { parallelToolCalls: true },
+    );
     expect(Object.keys(body)).toEqual(['model', 'input', 'max_output_tokens', 'store', 'stream']);
   });
 
@@ -205,7 +208,7 @@ describe('tools', () => {
 
   test('the keys of a schema keep their order [T-47]', () => {
     const parameters = { properties: { b: { d: 1, c: 2 }, a: {} }, $defs: {}, type: 'object' };
-    const rendered = renderRequest(callOf(false, { tools: [{ ...WEATHER, parameters }] }), undefined);
+    const rendered = renderRequest(makeCall(false, { tools: [{ ...WEATHER, parameters }] }), undefined);
     expect(JSON.stringify(rendered.body)).toContain('"parameters":{"properties":{"b":{"d":1,"c":2},"a":{}},"$defs":{},"type":"object"}');
   });
 
@@ -238,10 +241,10 @@ test('output formats; strict where the dialect takes it, and a schema becomes js
   const schema = { type: 'object', additionalProperties: false };
   const output = { kind: 'json-schema' as const, name: 'answer', schema, strict: true };
   expect([
-    bodyOf({ output: { kind: 'json-object' } }).text,
-    bodyOf({ output }).text,
-    bodyOf({ output: { ...output, schema: { type: 'object' } } }).text,
-    bodyOf({ output }, { jsonSchema: false }).text,
+    renderBody({ output: { kind: 'json-object' } }).text,
+    renderBody({ output }).text,
+    renderBody({ output: { ...output, schema: { type: 'object' } } }).text,
+    renderBody({ output }, { jsonSchema: false }).text,
   ]).toEqual([
     { format: { type: 'json_object' } },
     { format: { type: 'json_schema', name: 'answer', schema, strict: true } },
@@ -251,11 +254,11 @@ test('output formats; strict where the dialect takes it, and a schema becomes js
 });
 
 test('input is never empty: instructions alone get a message of the user', () => {
-  const { instructions, input } = bodyOf({ turns: [{ role: 'system', parts: [t('Be brief')] }] }, { instructions: true });
+  const { instructions, input } = renderBody({ turns: [{ role: 'system', parts: [t('Be brief')] }] }, { instructions: true });
   expect({ instructions, input }).toEqual({ instructions: 'Be brief', input: [{ role: 'user', content: '(no message)' }] });
 });
 
 test('an output cap that the dialect takes none as low as', () => {
-  const capOf = (outputTokensMax: number) => sent(renderRequest({ ...callOf(false), outputTokensMax }, undefined)).max_output_tokens;
-  expect([1, 15, 16, 17].map(capOf)).toEqual([16, 16, 16, 17]);
+  const renderCap = (outputTokensMax: number) => sent(renderRequest({ ...makeCall(false), outputTokensMax }, undefined)).max_output_tokens;
+  expect([1, 15, 16, 17].map(renderCap)).toEqual([16, 16, 16, 17]);
 });

@@ -2,11 +2,11 @@ import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { Hints, InferenceRequest, OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, SystemTurn, TextPart, ToolTurn, Turn } from '#inference/turn.js';
-import { missingCapOf, OutputCap } from '../replies/output-cap.js';
+import { findMissingCap, OutputCap } from '../replies/output-cap.js';
 import { arrangeTurns, NO_MESSAGE } from '../requests/arrange-turns.js';
 import { asFunction, describeWithGrammar } from '../requests/as-function.js';
 import { renderCacheKey } from '../requests/cache-key.js';
-import { argumentsOf } from '../requests/call-arguments.js';
+import { parseArguments } from '../requests/call-arguments.js';
 import { instructOutput } from '../requests/instruct-output.js';
 import { countLeadingSystemTurns } from '../requests/leading-system-turns.js';
 import { isStrictSchema } from '../requests/strict-schema.js';
@@ -57,8 +57,8 @@ function renderReasoning({ reasoningOff, reasoningEffort }: Hints, capabilities:
 }
 
 /** Returns what enforces the client's cap when the upstream takes none, or it is below the lowest of the dialect; otherwise undefined. */
-export function enforcedCapOf(call: UpstreamCall): OutputCap | undefined {
-  return call.outputTokensMax < OUTPUT_TOKENS_MIN ? new OutputCap(call.outputTokensMax) : missingCapOf(call);
+export function findEnforcedCap(call: UpstreamCall): OutputCap | undefined {
+  return call.outputTokensMax < OUTPUT_TOKENS_MIN ? new OutputCap(call.outputTokensMax) : findMissingCap(call);
 }
 
 type Item = Record<string, unknown>;
@@ -115,7 +115,7 @@ function renderAssistant({ parts }: AssistantTurn): Item[] {
   const items: Item[] = calls.map((call) => {
     const [call_id, name] = [renderCallId(call.callId), call.wireName];
     if (call.kind === 'custom') return { type: 'custom_tool_call', call_id, name, input: call.argumentsText };
-    return { type: 'function_call', call_id, name, arguments: argumentsOf(call) };
+    return { type: 'function_call', call_id, name, arguments: parseArguments(call) };
   });
   return text === '' && items.length > 0 ? items : [{ role: 'assistant', content: text }, ...items];
 }

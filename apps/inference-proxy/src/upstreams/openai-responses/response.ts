@@ -4,7 +4,7 @@ import { parseReplyObject } from '../replies/json-object.js';
 import { readUnderCap } from '../replies/output-cap.js';
 import type { UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
-import { enforcedCapOf } from './request.js';
+import { findEnforcedCap } from './request.js';
 import { ResponsesStreamParser } from './stream.js';
 
 /** Parses a plain reply as the response that a stream ends with. */
@@ -15,5 +15,5 @@ export function parseReply(body: string, call: UpstreamCall, events: StreamEvent
     throw failure ?? new UpstreamFailure('broken', 'upstream_error', { detail: 'reply without output' });
   }
   const read = (all: StreamEvent[]): void => new ResponsesStreamParser(call).finish(reply, all);
-  readUnderCap(read, enforcedCapOf(call), events);
+  readUnderCap(read, findEnforcedCap(call), events);
 }

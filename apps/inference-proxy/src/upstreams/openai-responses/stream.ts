@@ -1,10 +1,10 @@
-import { bytesOfTokens } from '#inference/estimate-tokens.js';
+import { estimateBytes } from '#inference/estimate-tokens.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { endReply } from '../replies/end-reply.js';
 import { isObject, parseEvents } from '../replies/json-object.js';
 import { HELD_LENGTH_MAX, ITEMS_MAX, overLimit, renderArguments } from '../replies/reply-limits.js';
-import { type ThinkTags, thinkTagsOf } from '../replies/think-tags.js';
+import { findThinkTags, type ThinkTags } from '../replies/think-tags.js';
 import { ToolCallAssembler } from '../replies/tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
@@ -49,7 +49,7 @@ export class ResponsesStreamParser implements StreamParser {
 
   constructor(private readonly call: UpstreamCall) {
     this.calls = new ToolCallAssembler(call.request.tools);
-    this.thinkTags = thinkTagsOf(call.capabilities);
+    this.thinkTags = findThinkTags(call.capabilities);
   }
 
   push(payload: string, events: StreamEvent[]): void {
@@ -68,7 +68,7 @@ export class ResponsesStreamParser implements StreamParser {
     const reason =
       parseFinishReason(status, response.incomplete_details, this.call) ?? this.fail(response, 'the response did not complete');
     const usage = parseUsage(response.usage, this.call);
-    const output = listOf(response.output);
+    const output = toList(response.output);
     if (output.length > ITEMS_MAX) throw overLimit('items');
     for (const [index, wire] of output.entries()) {
       const item = isObject(wire) ? this.items.findAgain(wire, index) : undefined;
@@ -149,14 +149,14 @@ export class ResponsesStreamParser implements StreamParser {
     events: StreamEvent[],
     read: (part: Json) => { channel: Channel; text: unknown },
   ): void {
-    const parts = listOf(wire);
-    let told: Map<string, number> | undefined;
+    const parts = toList(wire);
+    let strays: Map<string, number> | undefined;
     for (const [index, part] of parts.entries()) {
       if (!isObject(part)) continue;
       const { channel, text } = read(part);
       const isKnown = item.said.has(`${channel} ${index}`);
-      if (!isKnown) told ??= strayNumbers(item, parts.length);
-      this.say(item, channel, isKnown ? index : (told?.get(channel) ?? index), text, true, events);
+      if (!isKnown) strays ??= strayNumbers(item, parts.length);
+      this.say(item, channel, isKnown ? index : (strays?.get(channel) ?? index), text, true, events);
     }
   }
 
@@ -209,7 +209,7 @@ export class ResponsesStreamParser implements StreamParser {
     if (said === '' && item.said.size >= ITEMS_MAX) throw overLimit('parts of an item');
     this.saidLength += piece.length;
     // The shaper cuts a reply long before this, so the rest is text that is never passed on.
-    if (this.saidLength > HELD_LENGTH_MAX + bytesOfTokens(4 * this.call.outputTokensMax)) throw overLimit('text');
+    if (this.saidLength > HELD_LENGTH_MAX + estimateBytes(4 * this.call.outputTokensMax)) throw overLimit('text');
     item.said.set(key, said + piece);
   }
 
@@ -225,6 +225,6 @@ export class ResponsesStreamParser implements StreamParser {
   }
 }
 
-function listOf(value: unknown): unknown[] {
+function toList(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }

@@ -1,14 +1,14 @@
 import type { Usage } from '#inference/usage.js';
-import { isObject, objectOf } from '../replies/json-object.js';
-import { fieldOf, parseCacheWrites, parseTokenCount, reconciledUsage, type UsageReading } from '../replies/reported-usage.js';
+import { isObject, toObject } from '../replies/json-object.js';
+import { parseCacheWrites, parseTokenCount, readField, reconciledUsage, type UsageReading } from '../replies/reported-usage.js';
 
 /** Returns the usage of a response; undefined when it counts nothing. */
 export function parseUsage(value: unknown, call: UsageReading): Usage | undefined {
   if (!isObject(value)) return undefined;
-  const inputDetails = objectOf(fieldOf(value, 'input_tokens_details', 'prompt_tokens_details'));
-  const outputDetails = objectOf(fieldOf(value, 'output_tokens_details', 'completion_tokens_details'));
-  const prompt = fieldOf(value, 'input_tokens', 'prompt_tokens');
-  const outputTokens = parseTokenCount(fieldOf(value, 'output_tokens', 'completion_tokens'));
+  const inputDetails = toObject(readField(value, 'input_tokens_details', 'prompt_tokens_details'));
+  const outputDetails = toObject(readField(value, 'output_tokens_details', 'completion_tokens_details'));
+  const prompt = readField(value, 'input_tokens', 'prompt_tokens');
+  const outputTokens = parseTokenCount(readField(value, 'output_tokens', 'completion_tokens'));
   const cache = {
     cachedTokens: parseTokenCount(inputDetails.cached_tokens ?? value.cache_read_input_tokens),
     ...parseCacheWrites(

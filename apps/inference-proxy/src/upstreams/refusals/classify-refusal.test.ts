@@ -1,14 +1,14 @@
 import type { Turn } from '#inference/turn.js';
-import { callOf } from '../../../test/conformance.js';
+import { makeCall } from '../../../test/conformance.js';
 import type { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { ADAPTERS } from '../adapters.js';
 
 const PICTURE: Turn = { role: 'user', parts: [{ type: 'image', mediaType: 'image/png', base64: 'iVBORw0KGgo=' }] };
 
 /** Returns the distinct codes that all dialects give a refusal. */
-function codesOf(status: number, body: unknown, turns?: Turn[]): string[] {
+function readCodes(status: number, body: unknown, turns?: Turn[]): string[] {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  const call = callOf(true, turns === undefined ? {} : { turns });
+  const call = makeCall(true, turns === undefined ? {} : { turns });
   const codes = Object.values(ADAPTERS).map((adapter) => adapter.parseError({ status, headers: {}, body: text }, call).code);
   return [...new Set(codes)];
 }
@@ -18,7 +18,7 @@ function codesWithinStream(body: Record<string, unknown>): (string | undefined)[
   const events = { 'openai-chat': body, 'openai-responses': { type: 'error', ...body }, 'anthropic-messages': { type: 'error', ...body } };
   const codes = Object.values(ADAPTERS).map((adapter) => {
     try {
-      adapter.openStream(callOf(true)).push(JSON.stringify(events[adapter.kind]), []);
+      adapter.openStream(makeCall(true)).push(JSON.stringify(events[adapter.kind]), []);
     } catch (error) {
       return (error as UpstreamFailure).code;
     }
@@ -47,15 +47,15 @@ test.each([
 ])('status %i is %s, %s, %s in every dialect [U-23]', (status, kind, code, family, isOperatorsFault) => {
   const body = JSON.stringify(says('something', { type: 'some_error', param: null, code: null }));
   for (const adapter of Object.values(ADAPTERS)) {
-    const failure = adapter.parseError({ status, headers: {}, body }, callOf(true));
+    const failure = adapter.parseError({ status, headers: {}, body }, makeCall(true));
     expect(failure).toMatchObject({ kind, code, isOperatorsFault, refusal: { family, status, upstreamCode: 'some_error' } });
   }
 });
 
 test('a code that is neither a word nor a number is ignored', () => {
   for (const code of [{ toString: 1, valueOf: 1 }, [{ toString: null }], null, true])
-    expect(codesOf(500, says('no', { code }))).toEqual(['upstream_error']);
-  expect(codesOf(500, says('no', { code: '429' }))).toEqual(['upstream_error']); // the status of the reply counts
+    expect(readCodes(500, says('no', { code }))).toEqual(['upstream_error']);
+  expect(readCodes(500, says('no', { code: '429' }))).toEqual(['upstream_error']); // the status of the reply counts
 });
 
 describe('a prompt that is too long is context_length_exceeded [error-context-length, U-23]', () => {
@@ -137,7 +137,7 @@ describe('a prompt that is too long is context_length_exceeded [error-context-le
     ['a formula', 400, says('inputs tokens + max_new_tokens must be <= max_model_len')],
     ['a limit', 400, says('Prompt contains 40000 tokens, over the limit of 32000 tokens')],
   ])('%s', (_server, status, body) => {
-    expect(codesOf(status, body)).toEqual(['context_length_exceeded']);
+    expect(readCodes(status, body)).toEqual(['context_length_exceeded']);
   });
 });
 
@@ -161,7 +161,7 @@ describe('content that the model refuses is unsupported_content', () => {
     ['OpenRouter', 403, says('The model requires moderation. Your input was flagged for "violence".', { code: 403 })],
     ['Gemini', 400, says('The prompt was blocked: PROHIBITED_CONTENT')],
   ])('%s', (_server, status, body) => {
-    expect(codesOf(status, body)).toEqual(['unsupported_content']);
+    expect(readCodes(status, body)).toEqual(['unsupported_content']);
   });
 });
 
@@ -192,18 +192,18 @@ describe('images that the model refuses', () => {
     ['a body too large for it', 413, says('image too large')],
     ['a data URL', 400, says('Unable to load image from the data URL')],
   ])('%s', (_server, status, body) => {
-    expect(codesOf(status, body, [PICTURE])).toEqual(['unsupported_content']);
+    expect(readCodes(status, body, [PICTURE])).toEqual(['unsupported_content']);
   });
 
   test('the same text without an image is invalid_request', () => {
-    expect(codesOf(400, says('image_url is only supported by certain models'))).toEqual(['invalid_request']);
+    expect(readCodes(400, says('image_url is only supported by certain models'))).toEqual(['invalid_request']);
   });
 });
 
 describe('a denied key or account is retried on another route and reported to the operator', () => {
   function denials(status: number, body: unknown, headers = {}): unknown[] {
     return Object.values(ADAPTERS).map((adapter) => {
-      const failure = adapter.parseError({ status, headers, body: JSON.stringify(body) }, callOf(true));
+      const failure = adapter.parseError({ status, headers, body: JSON.stringify(body) }, makeCall(true));
       const { kind, code, retryable, isOperatorsFault, retryAfterSeconds } = failure;
       return { kind, code, retryable, isOperatorsFault, retryAfterSeconds };
     });
@@ -291,7 +291,7 @@ describe('other refusals', () => {
     ['a rate of tokens', 429, says('Rate limit reached: too many tokens per minute.'), 'model_capacity'],
     ['a rate of tokens, as a size', 413, says('Request too large on tokens per minute', { code: 'rate_limit_exceeded' }), 'model_capacity'],
   ])('%s', (_what, status, body, code) => {
-    expect(codesOf(status, body)).toEqual([code]);
+    expect(readCodes(status, body)).toEqual([code]);
   });
 });
 
@@ -328,7 +328,7 @@ describe('a refusal that passes is no fault of the client, whatever the server c
   test.each([...OVERLOADED.map((text) => [text, 'model_unavailable']), ...RATE_LIMITED.map((text) => [text, 'model_capacity'])])(
     '%s',
     (text, code) => {
-      for (const status of [400, 422]) expect(codesOf(status, says(text, invalid))).toEqual([code]);
+      for (const status of [400, 422]) expect(readCodes(status, says(text, invalid))).toEqual([code]);
       expect(codesWithinStream(says(text, invalid))).toEqual([code]);
       expect(codesWithinStream(says(text))).toEqual([code]);
     },
@@ -341,7 +341,7 @@ describe('a refusal that passes is no fault of the client, whatever the server c
     'Tool `server` is not in tools',
     "Unknown parameter: 'rate_limit'.",
   ])('but not: %s', (text) => {
-    expect(codesOf(400, says(text, invalid))).toEqual(['invalid_request']);
+    expect(readCodes(400, says(text, invalid))).toEqual(['invalid_request']);
     expect(codesWithinStream(says(text, invalid))).toEqual(['invalid_request']);
   });
 });
@@ -352,7 +352,7 @@ test.each([
   ...['The model output does not match the schema', 'Model returned an invalid function call'],
 ])('what the model got wrong is no fault of the client: %s', (text) => {
   const body = says(text, { type: 'invalid_request_error' });
-  expect([codesOf(400, body), codesOf(422, body), codesWithinStream(body)]).toEqual([
+  expect([readCodes(400, body), readCodes(422, body), codesWithinStream(body)]).toEqual([
     ['upstream_error'],
     ['upstream_error'],
     ['upstream_error'],
@@ -369,7 +369,7 @@ test.each([
   'Error in model loading options',
   'This endpoint is unavailable for your account',
 ])('what the client sent is its fault: %s', (text) => {
-  expect(codesOf(400, says(text, { type: 'invalid_request_error' }))).toEqual(['invalid_request']);
+  expect(readCodes(400, says(text, { type: 'invalid_request_error' }))).toEqual(['invalid_request']);
 });
 
 describe('an error with status 200 has the status that its code or type names', () => {
@@ -417,14 +417,14 @@ test('the text identifies a call that the model got wrong where the dialect has 
     "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.",
     'Tool call validation failed: x',
   ];
-  expect(texts.map((text) => codesOf(400, says(text)))).toEqual([['upstream_error'], ['upstream_error']]);
-  expect(codesOf(400, says('You said: failed to call a function'))).toEqual(['invalid_request']);
+  expect(texts.map((text) => readCodes(400, says(text)))).toEqual([['upstream_error'], ['upstream_error']]);
+  expect(readCodes(400, says('You said: failed to call a function'))).toEqual(['invalid_request']);
 });
 
 test('of a long error only the begin and the end are searched, so that its length costs no time [fault-words]', () => {
   const filler = 'x '.repeat(10_000);
   const overflow = 'maximum context length exceeded';
-  const at = (...parts: string[]) => codesOf(400, says(parts.join(' ')));
+  const at = (...parts: string[]) => readCodes(400, says(parts.join(' ')));
   expect({
     begin: at(overflow, filler, filler),
     middle: at(filler, overflow, filler),

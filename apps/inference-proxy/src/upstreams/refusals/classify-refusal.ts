@@ -60,14 +60,14 @@ const OUTCOMES: Record<RefusalFamily, Outcome> = {
 /** Returns the failure that a refusal is. The upstream's text is for the probe command, and for the client whose request is rejected. */
 export function classifyRefusal(refusal: Refusal, call: UpstreamCall): UpstreamFailure {
   const readable = { ...refusal, code: headAndTail(refusal.code), text: headAndTail(refusal.text) };
-  return refusalOf(familyOf(readable, call.request), readable, call);
+  return toUpstreamFailure(findFamily(readable, call.request), readable, call);
 }
 
 /** An upstream without credit seldom says when to call again: long enough for an operator to pay. */
 const NO_CREDIT_SECONDS = 60;
 
 /** Returns the failure of a refusal whose family is known. */
-export function refusalOf(family: RefusalFamily, refusal: Refusal, call: UpstreamCall): UpstreamFailure {
+export function toUpstreamFailure(family: RefusalFamily, refusal: Refusal, call: UpstreamCall): UpstreamFailure {
   const { status, code: words, text, message, retryAfterSeconds } = refusal;
   const { kind, code, isOperatorsFault, isTemporary } = OUTCOMES[family];
   const seconds = retryAfterSeconds ?? (family === 'no-credit' ? NO_CREDIT_SECONDS : undefined);
@@ -86,12 +86,12 @@ function loggableCode(code: string): string | undefined {
   return words.length > 0 && words.length <= 2 ? words.join(' ') : undefined;
 }
 
-function familyOf(refusal: Refusal, request: InferenceRequest): RefusalFamily {
+function findFamily(refusal: Refusal, request: InferenceRequest): RefusalFamily {
   const { status, code, text } = refusal;
   if (isDenied(refusal, NO_CREDIT)) return 'no-credit';
   if (status === 401 || status === 402 || isDenied(refusal, WRONG_KEY)) return 'access-denied';
   const isBusy = status === 429 || isPassing(refusal, RATE_LIMITED);
-  const aboutPrompt = isBusy ? undefined : familyOfPrompt(refusal, request);
+  const aboutPrompt = isBusy ? undefined : findPromptFamily(refusal, request);
   if (aboutPrompt !== undefined) return aboutPrompt;
   if (isBusy) return 'rate-limit';
   if (MODEL_OUTPUT.codes.test(code) || (ABOUT_REQUEST.has(status) && MODEL_OUTPUT.openings.test(text))) return 'model-output';
@@ -127,7 +127,7 @@ function isPassing({ status, code, text }: Refusal, { codes, openings }: BusyPat
 const ABOUT_CONTEXT = new Set([0, 400, 413, 422, 500]);
 const ABOUT_CONTENT = new Set([0, 400, 403, 404, 413, 415, 422, 451, 500]);
 
-function familyOfPrompt({ status, code, text }: Refusal, request: InferenceRequest): RefusalFamily | undefined {
+function findPromptFamily({ status, code, text }: Refusal, request: InferenceRequest): RefusalFamily | undefined {
   const matches = (patterns: readonly RegExp[]): boolean => patterns.some((pattern) => pattern.test(`${code} ${text}`));
   if (ABOUT_CONTENT.has(status) && hasImages(request) && matches(IMAGE_REFUSALS)) return 'image';
   if (ABOUT_CONTEXT.has(status) && matches(CONTEXT_OVERFLOW)) return 'context-overflow';

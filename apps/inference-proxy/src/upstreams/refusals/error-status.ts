@@ -25,12 +25,12 @@ const STATUSES: readonly [number, RegExp][] = [
  * Returns the HTTP status that an error's fields name: a number in one of them, otherwise that of the first word that names a kind. 0 when
  * they name none. An error with status 200, in a stream or a plain reply, has no other status.
  */
-export function errorStatusOf(fields: readonly unknown[]): number {
+export function findErrorStatus(fields: readonly unknown[]): number {
   const number = findStatus(fields);
   if (number !== 0) return number;
   for (const field of fields) {
     if (typeof field !== 'string' || field.length > WORD_MAX) continue;
-    const word = nameOf(field);
+    const word = toName(field);
     const [status] = STATUSES.find(([, pattern]) => pattern.test(word)) ?? [];
     if (status !== undefined) return status;
   }
@@ -40,7 +40,7 @@ export function errorStatusOf(fields: readonly unknown[]): number {
 /** Characters of the longest word that is read: some servers put the whole prompt into these fields. */
 const WORD_MAX = 64;
 
-function nameOf(word: string): string {
+function toName(word: string): string {
   return word
     .trim()
     .replace(/([a-z])([A-Z])/g, '$1_$2')

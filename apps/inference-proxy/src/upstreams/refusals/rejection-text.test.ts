@@ -1,9 +1,9 @@
-import { callOf } from '../../../test/conformance.js';
+import { makeCall } from '../../../test/conformance.js';
 import { rememberKey } from '../../failures/known-keys.js';
 import { ADAPTERS } from '../adapters.js';
 import { rejectionText } from './rejection-text.js';
 
-const call = (over: object = {}) => ({ ...callOf(true), ...over });
+const call = (over: object = {}) => ({ ...makeCall(true), ...over });
 
 test.each<[what: string, message: string, shown: string]>([
   ['a plain reason', "Unknown parameter: 'seed'.", "Unknown parameter: 'seed'."],
@@ -53,7 +53,7 @@ test.each(['a.', 'a-', '1.', 'http:', 'x:1', '[', '[a:', 'sk-'])('an endless %s 
 });
 
 describe.each(Object.values(ADAPTERS))('$kind', (adapter) => {
-  const messageOf = (status: number, body: unknown): string =>
+  const readMessage = (status: number, body: unknown): string =>
     adapter.parseError({ status, headers: {}, body: typeof body === 'string' ? body : JSON.stringify(body) }, call()).message;
   const REJECTED = "The model's server rejected this request";
 
@@ -73,10 +73,11 @@ describe.each(Object.values(ADAPTERS))('$kind', (adapter) => {
     ['a message that is no text', { error: { message: { a: 1 } } }, undefined],
     ['nothing', '', undefined],
   ])('%s', (_shape, body, reason) => {
-    for (const status of [400, 422]) expect(messageOf(status, body)).toBe(reason === undefined ? `${REJECTED}.` : `${REJECTED}: ${reason}`);
+    for (const status of [400, 422])
+      expect(readMessage(status, body)).toBe(reason === undefined ? `${REJECTED}.` : `${REJECTED}: ${reason}`);
   });
 
   test.each([403, 404, 429, 500, 503])('the message of a %i stays here', (status) => {
-    expect(messageOf(status, { error: { message: 'bad field' } })).not.toContain('bad field');
+    expect(readMessage(status, { error: { message: 'bad field' } })).not.toContain('bad field');
   });
 });

@@ -15,8 +15,8 @@ export function rejectionText(message: string, { model, request, baseUrl }: Upst
     .trim();
   // A secret that the limit would cut in two goes as a whole: none contains a space.
   let text = line.length > READ_MAX ? line.slice(0, READ_MAX).replace(/\S*$/, '') : line;
-  for (const name of namesOf(model)) text = replaceWord(text, name, request.model);
-  for (const host of hostsOf(baseUrl)) text = replaceWord(text, host, HIDDEN);
+  for (const name of listNames(model)) text = replaceWord(text, name, request.model);
+  for (const host of listHosts(baseUrl)) text = replaceWord(text, host, HIDDEN);
   for (const pattern of PRIVATE) text = text.replace(pattern, HIDDEN);
   return text.length > LENGTH_MAX ? `${text.slice(0, LENGTH_MAX - 1).replace(/[\ud800-\udbff]$/, '')}…` : text;
 }
@@ -36,11 +36,11 @@ const PRIVATE = [
 ];
 
 /** The model's name at the upstream, and its last part: `Qwen/Qwen3-8B`, `Qwen3-8B`. */
-function namesOf(model: string): string[] {
+function listNames(model: string): string[] {
   return [...new Set([model, model.slice(model.lastIndexOf('/') + 1)])].filter((name) => name !== '');
 }
 
-function hostsOf(baseUrl: string): string[] {
+function listHosts(baseUrl: string): string[] {
   const { host, hostname } = new URL(baseUrl);
   return [...new Set([host, hostname])];
 }

@@ -141,7 +141,7 @@ export class CallArguments {
     if (!mayRepeat) this.latest = undefined;
     else if (!isBlank) {
       if (grows) this.growths += 1;
-      this.latest = readingOf(piece);
+      this.latest = parseReading(piece);
     }
     const added = this.extend(piece);
     const rest = piece.slice(added.length);
@@ -163,7 +163,7 @@ export class CallArguments {
   private cumulate(piece: string, isBlank: boolean): string {
     if (isBlank) return '';
     if (!piece.startsWith(this.reading.text)) throw contradiction();
-    this.reading = readingOf(piece);
+    this.reading = parseReading(piece);
     return this.take('');
   }
 
@@ -240,7 +240,7 @@ function newReading(): Reading {
   return { text: '', json: new WholeJson() };
 }
 
-function readingOf(text: string): Reading {
+function parseReading(text: string): Reading {
   const reading = newReading();
   reading.json.push(text);
   reading.text = text;

@@ -46,7 +46,7 @@ const WORDS: readonly [Meaning, RegExp][] = [
  */
 export function readFinishWord(word: unknown, { onOddity }: Pick<UpstreamCall, 'onOddity'>): FinishReason | undefined {
   if (typeof word !== 'string' || NO_REASON.test(word)) return undefined;
-  const meaning = isText(word) ? undefined : meaningOf(word);
+  const meaning = isText(word) ? undefined : findMeaning(word);
   if (meaning === 'failure' || meaning === 'capacity') {
     const detail = `finish reason ${clean(word)}`;
     if (meaning === 'capacity') throw new UpstreamFailure('refused', 'model_capacity', { detail });
@@ -62,7 +62,7 @@ export function worseReason(one: FinishReason | undefined, other: FinishReason |
   return MEANINGS.indexOf(one) >= MEANINGS.indexOf(other) ? one : other;
 }
 
-function meaningOf(word: string): Meaning | undefined {
+function findMeaning(word: string): Meaning | undefined {
   const name = word
     .trim()
     .replace(/([a-z])([A-Z])/g, '$1_$2')

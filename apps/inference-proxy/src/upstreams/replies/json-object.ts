@@ -31,14 +31,14 @@ export function parseReplyObject(body: string): Record<string, unknown> {
 export function parseEvents(payload: string): Record<string, unknown>[] {
   assertFewValues(payload);
   try {
-    return objectsOf(parseReplyJson(payload));
+    return listObjects(parseReplyJson(payload));
   } catch (cause) {
     throw new UpstreamFailure('broken', 'upstream_error', { detail: 'event is not JSON', cause });
   }
 }
 
 /** Returns the objects of a payload: usually one; some servers wrap theirs, errors above all, in a list. */
-function objectsOf(payload: unknown): Record<string, unknown>[] {
+function listObjects(payload: unknown): Record<string, unknown>[] {
   return (Array.isArray(payload) ? payload : [payload]).filter(isObject);
 }
 
@@ -51,7 +51,7 @@ const WRAPPINGS_MAX = 4;
  * Returns the fields of an error from a field `error`, which may be an object, text, a number, a list, or wrap another `error`. Returns
  * undefined when it is empty, false or null: then there is no error.
  */
-export function errorFieldsOf(error: unknown): Record<string, unknown> | undefined {
+export function findErrorFields(error: unknown): Record<string, unknown> | undefined {
   if (!error) return undefined;
   let inner = error;
   for (let wrappings = 0; wrappings < WRAPPINGS_MAX; wrappings++) {
@@ -69,7 +69,7 @@ export function findStatus(fields: readonly unknown[]): number {
 
 /** Returns the object that an error's body is, or contains in a list; undefined for any other body. */
 export function findObject(text: string): Record<string, unknown> | undefined {
-  return objectsOf(parseJson(text))[0];
+  return listObjects(parseJson(text))[0];
 }
 
 /** Returns the value of a JSON text; undefined for any other text. */
@@ -82,7 +82,7 @@ export function parseJson(text: string): unknown {
 }
 
 /** Returns the text of an error; as JSON when it is not a string. */
-export function textOf(value: unknown): string {
+export function toText(value: unknown): string {
   if (typeof value === 'string') return value;
   try {
     return JSON.stringify(value) ?? '';
@@ -92,7 +92,7 @@ export function textOf(value: unknown): string {
 }
 
 /** Returns the message of an error if it is text, or the list of faults that FastAPI sends (`[{loc, msg}]`); undefined for any other. */
-export function messageOf(value: unknown): string | undefined {
+export function findMessage(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   const faults = Array.isArray(value) ? value.filter(isObject).filter(({ msg }) => typeof msg === 'string') : [];
   if (faults.length === 0) return undefined;
@@ -100,7 +100,7 @@ export function messageOf(value: unknown): string | undefined {
 }
 
 /** Returns the value if it is an object, otherwise an empty one. */
-export function objectOf(value: unknown): Record<string, unknown> {
+export function toObject(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : {};
 }
 

@@ -1,6 +1,6 @@
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
-import { callOf } from '../../../test/conformance.js';
+import { makeCall } from '../../../test/conformance.js';
 import { ADAPTERS } from '../adapters.js';
 import { OutputCap } from './output-cap.js';
 
@@ -87,8 +87,8 @@ test('openai-responses keeps a low cap, plain and streamed', () => {
     finish('length'),
   ];
   const plain: StreamEvent[] = [];
-  parseReply(JSON.stringify(response), { ...callOf(false), outputTokensMax: 2 }, plain);
+  parseReply(JSON.stringify(response), { ...makeCall(false), outputTokensMax: 2 }, plain);
   const streamed: StreamEvent[] = [];
-  openStream({ ...callOf(true), outputTokensMax: 2 }).push(JSON.stringify({ type: 'response.completed', response }), streamed);
+  openStream({ ...makeCall(true), outputTokensMax: 2 }).push(JSON.stringify({ type: 'response.completed', response }), streamed);
   expect([plain, streamed]).toEqual([expected, expected]);
 });

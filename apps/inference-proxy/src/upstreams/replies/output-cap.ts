@@ -1,4 +1,4 @@
-import { bytesOfTokens } from '#inference/estimate-tokens.js';
+import { estimateBytes } from '#inference/estimate-tokens.js';
 import { withinCap } from '#inference/received-output.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
@@ -21,7 +21,7 @@ export class OutputCap {
   private readonly calls = new Map<number, { bare: boolean }>();
 
   constructor(private readonly outputTokensMax: number) {
-    this.bytesLeft = bytesOfTokens(outputTokensMax);
+    this.bytesLeft = estimateBytes(outputTokensMax);
   }
 
   /** Appends to `kept` what the cap allows of the events that `read` appends, also those before a failure. */
@@ -127,7 +127,7 @@ export function readUnderCap(read: (events: StreamEvent[]) => void, cap: OutputC
 }
 
 /** Returns the cap of a call whose upstream takes none; otherwise undefined. */
-export function missingCapOf({ capabilities, outputTokensMax }: UpstreamCall): OutputCap | undefined {
+export function findMissingCap({ capabilities, outputTokensMax }: UpstreamCall): OutputCap | undefined {
   return capabilities.outputCap === false ? new OutputCap(outputTokensMax) : undefined;
 }
 

@@ -1,6 +1,6 @@
 import { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import type { StreamEvent } from '#inference/stream-event.js';
-import { callOf } from '../../../test/conformance.js';
+import { makeCall } from '../../../test/conformance.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { ADAPTERS } from '../adapters.js';
 import { renderArguments } from './reply-limits.js';
@@ -12,7 +12,7 @@ function readUntilFailure(kind: (typeof UPSTREAM_KINDS)[number], payload: (n: nu
     { key: { name: 'get_weather' }, wireName: 'get_weather', kind: 'function' as const },
     { key: { name: 'patch' }, wireName: 'patch', kind: 'custom' as const },
   ];
-  const parser = ADAPTERS[kind].openStream(callOf(true, { tools }));
+  const parser = ADAPTERS[kind].openStream(makeCall(true, { tools }));
   const events: StreamEvent[] = [];
   for (let count = 0; count < 10_000; count++) {
     try {
@@ -80,7 +80,7 @@ test.each<[string, (typeof UPSTREAM_KINDS)[number], (n: number) => unknown, numb
 });
 
 test('white space before a tag is held only so far', () => {
-  const parser = ADAPTERS['openai-chat'].openStream(callOf(true, {}, { thinkTags: true }));
+  const parser = ADAPTERS['openai-chat'].openStream(makeCall(true, {}, { thinkTags: true }));
   const events: StreamEvent[] = [];
   for (let n = 0; n < 1025; n++) parser.push(JSON.stringify({ choices: [{ index: 0, delta: { content: ' ' } }] }), events);
   expect(events).toEqual([{ type: 'text-delta', text: ' '.repeat(1025) }]);
@@ -93,7 +93,7 @@ test('arguments as an object are taken to a depth of 128 [fault-json]', () => {
 });
 
 test('an upstream that keeps no cap, where the client asked for less than the dialect takes, is cut (openai-responses)', () => {
-  const call = { ...callOf(true), outputTokensMax: 2 };
+  const call = { ...makeCall(true), outputTokensMax: 2 };
   const parser = ADAPTERS['openai-responses'].openStream(call);
   const events: StreamEvent[] = [];
   const delta = JSON.stringify({ type: 'response.output_text.delta', item_id: 'm', output_index: 0, content_index: 0, delta: KIB });

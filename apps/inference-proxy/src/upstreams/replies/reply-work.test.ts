@@ -1,8 +1,8 @@
 import { jest } from '@jest/globals';
 import type { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import type { StreamEvent } from '#inference/stream-event.js';
-import { growthOf, LINEAR_GROWTH_MAX } from '#testing/growth.js';
-import { callOf } from '../../../test/conformance.js';
+import { LINEAR_GROWTH_MAX, measureGrowth } from '#testing/growth.js';
+import { makeCall } from '../../../test/conformance.js';
 import { ADAPTERS } from '../adapters.js';
 import { parseReplyJson } from './json-object.js';
 
@@ -48,15 +48,15 @@ test.each<[string, (typeof UPSTREAM_KINDS)[number], (size: number) => unknown[],
     (size) => range(size).map((n) => call({ index: 0, function: { name: 'get_weather', arguments: n === 0 ? '{' : '{"a":' } })),
     125,
   ],
-])('%s', async (_what, kind, replyOf, size) => {
+])('%s', async (_what, kind, makeReply, size) => {
   const payloads = new Map<number, string[]>();
-  const growth = await growthOf((length) => {
+  const growth = await measureGrowth((length) => {
     if (!payloads.has(length))
       payloads.set(
         length,
-        replyOf(length).map((event) => JSON.stringify(event)),
+        makeReply(length).map((event) => JSON.stringify(event)),
       );
-    const parser = ADAPTERS[kind].openStream(callOf(true, { tools: TOOLS }));
+    const parser = ADAPTERS[kind].openStream(makeCall(true, { tools: TOOLS }));
     const events: StreamEvent[] = [];
     for (const payload of payloads.get(length) ?? []) parser.push(payload, events);
   }, size);
@@ -65,13 +65,13 @@ test.each<[string, (typeof UPSTREAM_KINDS)[number], (size: number) => unknown[],
 
 test('a response of more items than are remembered is a limit', () => {
   const output = range(1_025).map(() => ({ type: 'function_call', call_id: 'c', name: 'get_weather' }));
-  const parser = ADAPTERS['openai-responses'].openStream(callOf(true, { tools: TOOLS }));
+  const parser = ADAPTERS['openai-responses'].openStream(makeCall(true, { tools: TOOLS }));
   const response = { type: 'response.completed', response: { status: 'completed', output } };
   expect(() => parser.push(JSON.stringify(response), [])).toThrow(expect.objectContaining({ kind: 'limit' }));
 });
 
 describe('reading exactly, which is slow [fault-work]', () => {
-  const argumentsOf = (numbers: string): string => `{"function":{"arguments":{"n":[${numbers}]}}}`;
+  const makeArguments = (numbers: string): string => `{"function":{"arguments":{"n":[${numbers}]}}}`;
   const isReadExactly = (text: string): boolean => {
     const parse = jest.spyOn(JSON, 'parse');
     try {
@@ -83,12 +83,12 @@ describe('reading exactly, which is slow [fault-work]', () => {
   };
 
   test.each<[string, string, boolean]>([
-    ['a long number in arguments', argumentsOf('1,12345678901234567890'), true],
+    ['a long number in arguments', makeArguments('1,12345678901234567890'), true],
     ['no arguments', '{"n":12345678901234567890}', false],
     ['arguments as text', '{"function":{"arguments":"{\\"n\\":12345678901234567890}"}}', false],
-    ['no long number', argumentsOf(`1,0.5,${'7,'.repeat(1_000)}1e10`), false],
-    ['not so many values', argumentsOf(`${'1,'.repeat(19_000)}12345678901234567890`), true],
-    ['many values', argumentsOf(`${'1,'.repeat(20_000)}12345678901234567890`), false],
+    ['no long number', makeArguments(`1,0.5,${'7,'.repeat(1_000)}1e10`), false],
+    ['not so many values', makeArguments(`${'1,'.repeat(19_000)}12345678901234567890`), true],
+    ['many values', makeArguments(`${'1,'.repeat(20_000)}12345678901234567890`), false],
   ])('%s: %#', (_what, text, expected) => {
     expect(isReadExactly(text)).toBe(expected);
   });

@@ -31,7 +31,7 @@ export function parseCacheWrites(total: unknown, byLifetime: unknown): CacheWrit
 }
 
 /** Returns the first field that is there: servers mix the names of the dialects. */
-export function fieldOf(usage: Record<string, unknown>, ...names: readonly string[]): unknown {
+export function readField(usage: Record<string, unknown>, ...names: readonly string[]): unknown {
   for (const name of names) if (usage[name] !== undefined && usage[name] !== null) return usage[name];
   return undefined;
 }
@@ -41,8 +41,8 @@ export function fieldOf(usage: Record<string, unknown>, ...names: readonly strin
  * names for them and no field of OpenAI's for the prompt.
  */
 function countsCacheApart(usage: Record<string, unknown>, { capabilities }: UsageReading): boolean {
-  const isOpenAis = fieldOf(usage, 'prompt_tokens', 'prompt_tokens_details', 'input_tokens_details') !== undefined;
-  const isAnthropics = fieldOf(usage, 'cache_read_input_tokens', 'cache_creation_input_tokens', 'cache_creation') !== undefined;
+  const isOpenAis = readField(usage, 'prompt_tokens', 'prompt_tokens_details', 'input_tokens_details') !== undefined;
+  const isAnthropics = readField(usage, 'cache_read_input_tokens', 'cache_creation_input_tokens', 'cache_creation') !== undefined;
   return capabilities.cachedApart ?? (isAnthropics && !isOpenAis);
 }
 
@@ -59,7 +59,7 @@ interface PromptReading {
  * Returns the tokens of the prompt, those of the cache included. Where a server leaves the prompt out beside a total, the prompt is what the
  * total has besides the output, and besides the reasoning where the output cannot contain it.
  */
-function promptOf(
+function readPrompt(
   { prompt, cacheApart, outputTokens, reasoningTokens, total }: PromptReading,
   { cachedTokens, cacheWriteTokens, cacheWrite1hTokens }: CacheCounts,
 ): number {
@@ -109,7 +109,7 @@ export function reconciledUsage(
   call: UsageReading,
 ): Usage | undefined {
   const total = usage.total_tokens;
-  const promptTokens = promptOf({ prompt, cacheApart: countsCacheApart(usage, call), outputTokens, reasoningTokens, total }, cache);
+  const promptTokens = readPrompt({ prompt, cacheApart: countsCacheApart(usage, call), outputTokens, reasoningTokens, total }, cache);
   const counted = { ...cache, promptTokens, outputTokens: withReasoning(outputTokens, reasoningTokens, promptTokens, total) };
   const allOutput = Math.min(TOKENS_MAX, outputWithin(total, counted, call));
   return reportedUsage({ ...counted, outputTokens: allOutput, reasoningTokens: Math.max(reasoningTokens, allOutput - outputTokens) });

@@ -86,7 +86,7 @@ export class ThinkTags {
 }
 
 /** Returns undefined for an upstream that writes no tags. */
-export function thinkTagsOf({ thinkTags, beginsInReasoning }: UpstreamCapabilities): ThinkTags | undefined {
+export function findThinkTags({ thinkTags, beginsInReasoning }: UpstreamCapabilities): ThinkTags | undefined {
   return thinkTags || beginsInReasoning ? new ThinkTags(beginsInReasoning) : undefined;
 }
 

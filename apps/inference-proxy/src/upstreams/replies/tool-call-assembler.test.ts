@@ -1,5 +1,5 @@
 import type { StreamEvent } from '#inference/stream-event.js';
-import { foldOf } from '../../../test/upstream-writer.js';
+import { foldEvents } from '../../../test/upstream-writer.js';
 import { ToolCallAssembler, type ToolCallPiece } from './tool-call-assembler.js';
 
 const TOOLS = ['run', 'read', 'ping'].map((name) => ({ key: { name }, wireName: name, kind: 'function' as const }));
@@ -7,7 +7,7 @@ const LS = '{"command":"ls"}';
 const PWD = '{"command":"pwd"}';
 
 /** Pieces as `index id name arguments`; `-` is an absent field. */
-function piecesOf(lines: readonly string[]): ToolCallPiece[] {
+function parsePieces(lines: readonly string[]): ToolCallPiece[] {
   return lines.map((line) => {
     const [, index = '-', id = '-', name = '-', args = ''] = /^(\S+) (\S+) (\S+) ?(.*)$/s.exec(line) ?? [];
     return {
@@ -24,7 +24,7 @@ function assemble(pieces: readonly ToolCallPiece[]): string[] {
   const calls = new ToolCallAssembler(TOOLS);
   for (const piece of pieces) calls.push(piece, events);
   calls.end(events);
-  return foldOf(events).calls.map(({ name, text }) => `${name} ${text}`);
+  return foldEvents(events).calls.map(({ name, text }) => `${name} ${text}`);
 }
 
 test.each<[string, string[]]>([
@@ -43,7 +43,7 @@ test.each<[string, string[]]>([
   ['an id for each piece, the first without arguments', ['0 a run ', '0 b run {"command":', '0 c - "ls"}', '0 d run ']],
   ['again and again', [`0 a run ${LS}`, '0 a run ', '0 - run ', '0 a - ']],
 ])('one call: %s', (_what, lines) => {
-  expect(assemble(piecesOf(lines))).toEqual([`run ${LS}`]);
+  expect(assemble(parsePieces(lines))).toEqual([`run ${LS}`]);
 });
 
 test.each<[string, string[], string[]]>([
@@ -69,7 +69,7 @@ test.each<[string, string[], string[]]>([
   ['two ids at one index, without arguments', ['0 a ping ', '0 b ping '], ['ping {}', 'ping {}']],
   ['the first repeated after the second has begun', [`0 a run ${LS}`, `0 b run ${PWD}`, `0 a run ${LS}`], [`run ${LS}`, `run ${PWD}`]],
 ])('two calls: %s', (_what, lines, expected) => {
-  expect(assemble(piecesOf(lines)).sort()).toEqual(expected.sort());
+  expect(assemble(parsePieces(lines)).sort()).toEqual(expected.sort());
 });
 
 test.each<[string, string[]]>([
@@ -78,7 +78,7 @@ test.each<[string, string[]]>([
   ['text', [`0 a run ${LS}`, '0 - - and more']],
   ['text, after a nested object that begins like its parent', ['0 a run {"a":', '0 - - {"a":1}}and more']],
 ])('whole arguments that are followed by %s fail the reply', (_what, lines) => {
-  expect(() => assemble(piecesOf(lines))).toThrow(expect.objectContaining({ kind: 'broken', code: 'upstream_error' }));
+  expect(() => assemble(parsePieces(lines))).toThrow(expect.objectContaining({ kind: 'broken', code: 'upstream_error' }));
 });
 
 test('a whole text that repeats whole arguments twice adds nothing', () => {
@@ -90,7 +90,7 @@ test('a whole text that repeats whole arguments twice adds nothing', () => {
 });
 
 test('arguments that are no JSON object are passed on as they are', () => {
-  expect(assemble(piecesOf(["0 a run {'command':", "0 - - 'ls'} or so"]))).toEqual(["run {'command':'ls'} or so"]);
+  expect(assemble(parsePieces(["0 a run {'command':", "0 - - 'ls'} or so"]))).toEqual(["run {'command':'ls'} or so"]);
 });
 
 test.each<[string, string[]]>([
@@ -98,7 +98,7 @@ test.each<[string, string[]]>([
   ['twice, and whole again', ['{"}":"', '{"}":"l', '{"}":"ls"}', '{"}":"ls"}']],
   ['before another call', ['{"}":"', '{"}":"ls"}', '']],
 ])('cumulated arguments whose text ends an object in the middle are one object: %s', (_what, pieces) => {
-  expect(assemble(piecesOf(pieces.map((text) => `0 a run ${text}`)))).toEqual(['run {"}":"ls"}']);
+  expect(assemble(parsePieces(pieces.map((text) => `0 a run ${text}`)))).toEqual(['run {"}":"ls"}']);
 });
 
 test.each<[string, string[]]>([
@@ -106,9 +106,9 @@ test.each<[string, string[]]>([
   ['the arguments twice', ['{"a":', '{"a":1}}{"a":{"a":1}}{"a":{"a":1}}']],
   ['the arguments in two parts', ['{"a":', '{"a":1}}{ "a":', '{"a":1}}']],
 ])('a nested object that begins like its parent is no cumulation: followed by %s', (_what, pieces) => {
-  expect(assemble(piecesOf(pieces.map((text) => `0 a run ${text}`)))).toEqual(['run {"a":{"a":1}}']);
+  expect(assemble(parsePieces(pieces.map((text) => `0 a run ${text}`)))).toEqual(['run {"a":{"a":1}}']);
 });
 
 test('arguments that a nested object repeats stay as they are', () => {
-  expect(assemble(piecesOf(['0 a run {"a":', '0 - - {"a":', '0 - - {"a":', '0 - - 1}}}']))).toEqual(['run {"a":{"a":{"a":1}}}']);
+  expect(assemble(parsePieces(['0 a run {"a":', '0 - - {"a":', '0 - - {"a":', '0 - - 1}}}']))).toEqual(['run {"a":{"a":{"a":1}}}']);
 });

@@ -166,7 +166,7 @@ export class ToolCallAssembler {
       index,
       callId: this.uniqueId(call.wireId),
       tool: tool?.key ?? { name: call.name.toWellFormed() },
-      kind: kindOf(call),
+      kind: findKind(call),
     });
     if (isWrapped(call)) call.wrapped = new WrappedInput();
     this.pass(call, call.unannounced, events);
@@ -184,7 +184,7 @@ export class ToolCallAssembler {
     if (call.index === undefined) this.start(call, events);
     const index = call.index ?? 0;
     this.pass(call, call.arguments.end(), events);
-    const noArguments = call.arguments.isBlank && kindOf(call) === 'function';
+    const noArguments = call.arguments.isBlank && findKind(call) === 'function';
     const text = call.wrapped?.end() ?? (noArguments ? '{}' : '');
     if (text !== '') events.push({ type: 'tool-call-delta', index, text });
     events.push({ type: 'tool-call-end', index });
@@ -200,7 +200,7 @@ export class ToolCallAssembler {
   }
 }
 
-function kindOf({ tool, raw }: OpenCall): Tool['kind'] {
+function findKind({ tool, raw }: OpenCall): Tool['kind'] {
   return tool?.kind ?? (raw ? 'custom' : 'function');
 }
 
@@ -227,7 +227,7 @@ function assertHeld({ name, unannounced, wrapped, arguments: args }: OpenCall): 
 
 /** True when the arguments are JSON that wraps the input of a custom tool. */
 function isWrapped(call: OpenCall): boolean {
-  return kindOf(call) === 'custom' && !call.raw;
+  return findKind(call) === 'custom' && !call.raw;
 }
 
 /** Upstreams send a name once, repeated, as a growing prefix, or in parts. */

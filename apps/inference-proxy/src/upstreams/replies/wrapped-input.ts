@@ -39,7 +39,7 @@ export class WrappedInput {
 
   /** Returns the rest of the input at its end. Drops an incomplete escape. */
   end(): string {
-    return this.isHeld ? inputOf(this.all) : this.half;
+    return this.isHeld ? readInput(this.all) : this.half;
   }
 
   /** Returns where in the delta the input begins; undefined when it does not. */
@@ -63,7 +63,7 @@ export class WrappedInput {
     let read = this.half;
     this.held = this.half = '';
     for (let at = 0; at < text.length; ) {
-      const next = indexOfMark(text, at);
+      const next = findMark(text, at);
       read += text.slice(at, next);
       if (next === text.length) break;
       if (text[next] === '"') {
@@ -87,7 +87,7 @@ export class WrappedInput {
 const MARK = /["\\]/g;
 
 /** Returns the index of the next quote or backslash; the length of the text if there is none. */
-function indexOfMark(text: string, from: number): number {
+function findMark(text: string, from: number): number {
   MARK.lastIndex = from;
   return MARK.test(text) ? MARK.lastIndex - 1 : text.length;
 }
@@ -104,7 +104,7 @@ function readEscape(text: string, at: number): { character: string; length: numb
   return hex.length < 4 ? undefined : { character: String.fromCharCode(Number.parseInt(hex, 16)), length: 6 };
 }
 
-function inputOf(text: string): string {
+function readInput(text: string): string {
   const value = parseJson(text);
   return isObject(value) && typeof value.input === 'string' ? value.input : text;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { ToolCallPart, Turn } from '#inference/turn.js';
-import { growthOf, LINEAR_GROWTH_MAX } from '#testing/growth.js';
+import { LINEAR_GROWTH_MAX, measureGrowth } from '#testing/growth.js';
 import { arrangeTurns } from './arrange-turns.js';
 
 const ANYWHERE = { systemMessages: 'anywhere', alternatingRoles: false } as const;
@@ -12,7 +12,7 @@ const t = (value: string) => ({ type: 'text' as const, text: value });
 const CALL: ToolCallPart = { type: 'tool-call', callId: 'a', tool: { name: 'x' }, wireName: 'x', kind: 'function', argumentsText: '{}' };
 
 /** Parses a conversation: `system: A`, `user: B`, `assistant: C`, `call`, `result`. */
-function turnsOf(...lines: string[]): Turn[] {
+function parseTurns(...lines: string[]): Turn[] {
   return lines.map((line): Turn => {
     if (line === 'call') return { role: 'assistant', parts: [CALL] };
     if (line === 'result') return { role: 'tool', results: [{ callId: 'a', parts: [t('R')] }] };
@@ -21,8 +21,8 @@ function turnsOf(...lines: string[]): Turn[] {
   });
 }
 
-/** Renders turns as the lines of `turnsOf`, the parts of a turn joined by `+`. */
-function linesOf(turns: readonly Turn[]): string[] {
+/** Renders turns as the lines of `parseTurns`, the parts of a turn joined by `+`. */
+function renderLines(turns: readonly Turn[]): string[] {
   return turns.map((turn) => {
     if (turn.role === 'tool') return 'result';
     const said = turn.parts.map((part) => (part.type === 'text' ? part.text : part.type === 'tool-call' ? 'call' : part.type));
@@ -31,7 +31,7 @@ function linesOf(turns: readonly Turn[]): string[] {
 }
 
 test('where nothing is asked for, nothing is touched', () => {
-  const turns = turnsOf('system: A', 'user: B', 'system: C', 'assistant: D', 'assistant: E');
+  const turns = parseTurns('system: A', 'user: B', 'system: C', 'assistant: D', 'assistant: E');
   expect(arrangeTurns(turns, ANYWHERE)).toBe(turns);
 });
 
@@ -45,19 +45,19 @@ describe('system messages first [M-4, U-20]', () => {
     ['between two of the model it is a turn', ['user: A', 'assistant: B', 'system: C'], ['user: A', 'assistant: B', 'user: C']],
     ['alone it stays', ['system: A'], ['system: A']],
   ])('%s', (_name, turns, expected) => {
-    expect(linesOf(arrangeTurns(turnsOf(...turns), FIRST))).toEqual(expected);
+    expect(renderLines(arrangeTurns(parseTurns(...turns), FIRST))).toEqual(expected);
   });
 
   test('what has been said keeps its words when the conversation goes on: prompt caches keep their head', () => {
-    const start = turnsOf('system: A', 'user: B', 'system: C', 'assistant: D');
-    const longer = [...start, ...turnsOf('user: E', 'system: F')];
-    const before = linesOf(arrangeTurns(start, FIRST));
-    expect(linesOf(arrangeTurns(longer, FIRST)).slice(0, before.length)).toEqual(before);
+    const start = parseTurns('system: A', 'user: B', 'system: C', 'assistant: D');
+    const longer = [...start, ...parseTurns('user: E', 'system: F')];
+    const before = renderLines(arrangeTurns(start, FIRST));
+    expect(renderLines(arrangeTurns(longer, FIRST)).slice(0, before.length)).toEqual(before);
   });
 });
 
 test("without a system role, its texts are the user's [U-20]", () => {
-  expect(linesOf(arrangeTurns(turnsOf('system: A', 'system: B', 'user: C', 'assistant: D', 'system: E'), NONE))).toEqual([
+  expect(renderLines(arrangeTurns(parseTurns('system: A', 'system: B', 'user: C', 'assistant: D', 'system: E'), NONE))).toEqual([
     'user: A+B+C',
     'assistant: D',
     'user: E',
@@ -79,7 +79,7 @@ describe('alternating roles [U-20]', () => {
       ['user: A', 'call', 'result', 'assistant: B'],
     ],
   ])('%s', (_name, turns, expected) => {
-    expect(linesOf(arrangeTurns(turnsOf(...turns), IN_TURN))).toEqual(expected);
+    expect(renderLines(arrangeTurns(parseTurns(...turns), IN_TURN))).toEqual(expected);
   });
 
   test('whatever the conversation: roles follow each other as they may, and every word is still there', () => {
@@ -91,19 +91,19 @@ describe('alternating roles [U-20]', () => {
       tool: 'assistant',
     };
     const said = (turns: readonly Turn[]) =>
-      linesOf(turns)
+      renderLines(turns)
         .flatMap((line) => line.match(/\b[SUAR]\d+|call|result/g) ?? [])
         .sort();
     fc.assert(
       fc.property(fc.array(fc.constantFrom('system: S', 'user: U', 'assistant: A', 'exchange')), (lines) => {
-        const turns = turnsOf(...lines.flatMap((line, at) => (line === 'exchange' ? ['call', 'result'] : [`${line}${at}`])));
+        const turns = parseTurns(...lines.flatMap((line, at) => (line === 'exchange' ? ['call', 'result'] : [`${line}${at}`])));
         const arranged = arrangeTurns(turns, { systemMessages: 'first', alternatingRoles: true });
         let before = 'start';
         for (const { role } of arranged) {
           expect(follows[before]?.split(' ')).toContain(role);
           before = role;
         }
-        const words = said(arranged.filter((turn) => !linesOf([turn])[0]?.includes('I have the results.')));
+        const words = said(arranged.filter((turn) => !renderLines([turn])[0]?.includes('I have the results.')));
         expect(words).toEqual(said(turns));
       }),
     );
@@ -112,8 +112,8 @@ describe('alternating roles [U-20]', () => {
 
 test('turns of one role and instructions without end are merged in a time that grows as they do', async () => {
   const conversations = new Map<number, Turn[]>();
-  const growth = await growthOf((size) => {
-    const turns = conversations.get(size) ?? Array.from({ length: size }, () => turnsOf('user: A', 'system: B')).flat();
+  const growth = await measureGrowth((size) => {
+    const turns = conversations.get(size) ?? Array.from({ length: size }, () => parseTurns('user: A', 'system: B')).flat();
     conversations.set(size, turns);
     expect(arrangeTurns(turns, NONE)).toHaveLength(1);
   }, 750);

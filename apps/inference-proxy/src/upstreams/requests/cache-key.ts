@@ -6,7 +6,7 @@ import type { UpstreamCall } from '../upstream-adapter.js';
  * Returns the key of an account's cache at an upstream: 43 characters of base64url. A client separates its requests further by a key of its
  * own. It cannot choose the result, and who does not have the upstream's API key cannot compute it.
  */
-export function cacheKeyOf({ accountId, baseUrl }: UpstreamCall, clientKey: string | undefined, apiKey = ''): string {
+export function deriveCacheKey({ accountId, baseUrl }: UpstreamCall, clientKey: string | undefined, apiKey = ''): string {
   const subject = JSON.stringify([baseUrl, accountId, clientKey ?? null]);
   const name = `${apiKey}\n${subject}`;
   let key = recentKeys.get(name);
@@ -29,5 +29,5 @@ export function renderCacheKey(
   apiKey: string | undefined,
 ): Record<string, string> {
   const field = call.capabilities.cacheKey ?? byDefault;
-  return field === 'none' ? {} : { [field]: cacheKeyOf(call, call.request.cacheKey, apiKey) };
+  return field === 'none' ? {} : { [field]: deriveCacheKey(call, call.request.cacheKey, apiKey) };
 }

@@ -22,7 +22,7 @@ const [LENGTH_MAX, DEPTH_MAX, PROPERTIES_MAX] = [256 * 1024, 8, 10_000];
  */
 export function foldSchema(schema: Schema): Shape {
   const { length } = JSON.stringify(schema);
-  return new Fold(schema, length > LENGTH_MAX ? 0 : PROPERTIES_MAX, new SchemaBudget(length)).shapeOf(schema, 0);
+  return new Fold(schema, length > LENGTH_MAX ? 0 : PROPERTIES_MAX, new SchemaBudget(length)).foldShape(schema, 0);
 }
 
 class Fold {
@@ -34,7 +34,7 @@ class Fold {
     private readonly budget: SchemaBudget,
   ) {}
 
-  shapeOf(schema: Schema, depth: number): Shape {
+  foldShape(schema: Schema, depth: number): Shape {
     const before = this.known.get(schema);
     if (before !== undefined) return before;
     const shape = ownShape(schema);
@@ -47,12 +47,12 @@ class Fold {
   private addBranches(shape: Shape, schema: Schema, depth: number): void {
     const { $ref, allOf } = schema;
     const target = typeof $ref === 'string' ? resolveReference(this.root, $ref) : undefined;
-    for (const branch of target === undefined ? branchesOf(allOf) : [target, ...branchesOf(allOf)]) {
-      this.addAll(shape, this.shapeOf(branch, depth));
+    for (const branch of target === undefined ? listBranches(allOf) : [target, ...listBranches(allOf)]) {
+      this.addAll(shape, this.foldShape(branch, depth));
     }
     for (const keyword of ['anyOf', 'oneOf'] as const) {
-      const branches = branchesOf(schema[keyword]).filter(({ type }) => type !== 'null');
-      const shapes = branches.map((branch) => this.shapeOf(branch, depth));
+      const branches = listBranches(schema[keyword]).filter(({ type }) => type !== 'null');
+      const shapes = branches.map((branch) => this.foldShape(branch, depth));
       if (shapes.length === 1) this.addAll(shape, shapes[0] as Shape);
       else if (shapes.length > 1) this.addAny(shape, shapes, keyword);
     }
@@ -137,6 +137,6 @@ function distinct(values: Iterable<unknown>): unknown[] {
   return [...new Map([...values].map((value) => [JSON.stringify(value), value])).values()];
 }
 
-function branchesOf(value: unknown): Schema[] {
+function listBranches(value: unknown): Schema[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }

@@ -1,5 +1,5 @@
 import type { Account } from '#contracts/billing/accounts.js';
-import { amountsOf, type Budget } from '#contracts/billing/budgets.js';
+import { type Budget, parseAmounts } from '#contracts/billing/budgets.js';
 import type { KeyRow } from '#contracts/billing/keys.js';
 import type { AccountBalance, OverviewWarning } from '../../shapes/overview.js';
 
@@ -39,7 +39,7 @@ export function accountWarnings({ account, balance, budgets, endingKeys }: Accou
 
 function budgetWarning(budget: Budget): OverviewWarning[] {
   const { accountId } = budget;
-  const { limit, ...amounts } = amountsOf(budget);
+  const { limit, ...amounts } = parseAmounts(budget);
   const spent = 1_000n * amounts.spent;
   if (spent >= BUDGET_EMPTY * limit) return [{ kind: 'budget-empty', accountId, budget }];
   return spent >= BUDGET_LOW * limit ? [{ kind: 'budget-low', accountId, budget }] : [];

@@ -22,7 +22,7 @@ class FakeServices {
   };
 }
 
-function warningsOf(services: FakeServices): PlatformWarnings {
+function makeWarnings(services: FakeServices): PlatformWarnings {
   return new PlatformWarnings(services as unknown as Services);
 }
 
@@ -40,34 +40,34 @@ test('a model that no route serves is a warning with its last failure and its ad
     replica(route('a', 'open', 'hosted', 5_000), route('b', 'half-open')),
   ];
   const advice = 'No connection. Check that the upstream is running, and its baseUrl, tls and allowPrivateNetwork.';
-  expect(await warningsOf(new FakeServices({ replicas })).read()).toEqual([
+  expect(await makeWarnings(new FakeServices({ replicas })).read()).toEqual([
     { kind: 'model-down', model: 'a', upstreams: ['local', 'hosted'], detail: 'ECONNREFUSED', failedAgoMs: 5_000, advice },
   ]);
 });
 
 test('a model that nothing called since its outage is no warning', async () => {
   const replicas = [replica(route('a', 'half-open', 'local', 3_600_000))];
-  expect(await warningsOf(new FakeServices({ replicas })).read()).toEqual([]);
+  expect(await makeWarnings(new FakeServices({ replicas })).read()).toEqual([]);
 });
 
 test('a model whose upstreams are all disabled is a warning', async () => {
   const replicas = [{ ...replica(), withoutRoute: ['a'] }];
   const advice = 'All its routes lead to disabled upstreams. Enable one in the catalog.';
-  expect(await warningsOf(new FakeServices({ replicas })).read()).toEqual([
+  expect(await makeWarnings(new FakeServices({ replicas })).read()).toEqual([
     { kind: 'model-down', model: 'a', upstreams: [], detail: null, failedAgoMs: null, advice },
   ]);
 });
 
 test('a route that is down beside one that serves is one warning with the number of its replicas', async () => {
   const routes = [route('a', 'open'), route('a', 'closed', 'hosted')];
-  expect(await warningsOf(new FakeServices({ replicas: [replica(...routes), replica(...routes)] })).read()).toEqual([
+  expect(await makeWarnings(new FakeServices({ replicas: [replica(...routes), replica(...routes)] })).read()).toEqual([
     { kind: 'route-down', model: 'a', upstream: 'local', replicas: 2 },
   ]);
 });
 
 test('a customer learns of models that are not available, without upstreams, and does not wait', async () => {
   const replicas = [replica(route('a', 'open', 'local', 5_000), route('b', 'open'), route('b', 'closed', 'hosted'))];
-  const warnings = warningsOf(new FakeServices({ replicas, violations: 1 }));
+  const warnings = makeWarnings(new FakeServices({ replicas, violations: 1 }));
   expect(warnings.modelsDown()).toEqual([]);
   await warnings.read();
   expect(warnings.modelsDown()).toEqual([
@@ -76,13 +76,13 @@ test('a customer learns of models that are not available, without upstreams, and
 });
 
 test('violations of the last check of the ledger are a warning', async () => {
-  expect(await warningsOf(new FakeServices({ violations: 3 })).read()).toEqual([
+  expect(await makeWarnings(new FakeServices({ violations: 3 })).read()).toEqual([
     { kind: 'ledger-violations', checkedAt: CHECKED_AT, violations: 3 },
   ]);
 });
 
 test('a service that does not answer is named, and hides no other warning', async () => {
-  expect(await warningsOf(new FakeServices({ replicas: 'away', violations: 1 })).read()).toEqual([
+  expect(await makeWarnings(new FakeServices({ replicas: 'away', violations: 1 })).read()).toEqual([
     { kind: 'service-unavailable', service: 'inference-proxy' },
     { kind: 'ledger-violations', checkedAt: CHECKED_AT, violations: 1 },
   ]);
@@ -90,7 +90,7 @@ test('a service that does not answer is named, and hides no other warning', asyn
 
 test('a second look gets the warnings of the first at once, and reads them again', async () => {
   const services = new FakeServices({ violations: 3 });
-  const warnings = warningsOf(services);
+  const warnings = makeWarnings(services);
   const first = await warnings.read();
   services.askEvery = () => {
     services.looks += 1;

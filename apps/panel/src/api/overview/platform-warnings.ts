@@ -2,7 +2,7 @@ import { type LedgerCheckListReply, ledgerCheckList } from '#contracts/billing/l
 import { routeAdvice, routeState } from '#contracts/route-state.js';
 import { type RouteStatus, type RouteStatusReply, routeStatus } from '#contracts/route-status.js';
 import { PanelError } from '../../errors/panel-error.js';
-import { type Services, serviceOf } from '../../services/services.js';
+import { findService, type Services } from '../../services/services.js';
 import type { OverviewWarning } from '../../shapes/overview.js';
 
 /** Milliseconds that the services have to answer. */
@@ -56,7 +56,8 @@ async function orUnavailable(subject: string, warnings: () => Promise<OverviewWa
   try {
     return await warnings();
   } catch (error) {
-    if (error instanceof PanelError && error.code === 'unavailable') return [{ kind: 'service-unavailable', service: serviceOf(subject) }];
+    if (error instanceof PanelError && error.code === 'unavailable')
+      return [{ kind: 'service-unavailable', service: findService(subject) }];
     throw error;
   }
 }

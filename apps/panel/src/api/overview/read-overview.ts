@@ -5,7 +5,7 @@ import { balanceGet } from '#contracts/billing/money.js';
 import { type UsageGroup, type UsageRow, usageQuery } from '#contracts/billing/usage.js';
 import type { Activity } from '../../activity/activity.js';
 import { PanelError } from '../../errors/panel-error.js';
-import { allOf, pagesOf } from '../../services/pages.js';
+import { collectRows, readPages } from '../../services/pages.js';
 import type { AskServices } from '../../services/services.js';
 import type { Overview, OverviewTraffic, OverviewWarning } from '../../shapes/overview.js';
 import { type AccountState, accountWarnings, ENDS_SOON_MS } from './account-warnings.js';
@@ -31,10 +31,10 @@ export async function readOverview(
   now = new Date(),
 ): Promise<Overview> {
   const { accountId } = query;
-  const { from, to } = rangeOf(query, now);
+  const { from, to } = parseRange(query, now);
   const step = Date.parse(to) - Date.parse(from) <= HOURS_MS ? 'hour' : 'day';
   const usage = (question: { from: string; to: string; step?: 'hour' | 'day'; groupBy?: UsageGroup[] }): Promise<UsageRow[]> =>
-    allOf(pagesOf((cursor) => services.ask(usageQuery, { accountId, limit: PAGE_ROWS, ...question, cursor })));
+    collectRows(readPages((cursor) => services.ask(usageQuery, { accountId, limit: PAGE_ROWS, ...question, cursor })));
   const spenders = async (group: UsageGroup): Promise<UsageRow[]> => mostExpensive(await usage({ from, to, groupBy: [group] }));
   const today = now.toISOString().slice(0, 10);
   const [state, series, month, byModel, byProject, byKey, byEnding, traffic, warnings] = await Promise.all([
@@ -45,7 +45,7 @@ export async function readOverview(
     spenders('project'),
     spenders('key'),
     spenders('ending'),
-    trafficOf(activity, { accountId, from, to }, reader),
+    readTraffic(activity, { accountId, from, to }, reader),
     platformWarnings(),
   ]);
   return {
@@ -67,7 +67,7 @@ export async function readOverview(
   };
 }
 
-async function trafficOf(
+async function readTraffic(
   activity: Activity,
   query: { accountId: string | undefined; from: string; to: string },
   reader: string,
@@ -76,7 +76,7 @@ async function trafficOf(
   return { ...total, gaps };
 }
 
-function rangeOf({ from, to }: OverviewQuery, now: Date): { from: string; to: string } {
+function parseRange({ from, to }: OverviewQuery, now: Date): { from: string; to: string } {
   const end = to ? new Date(to) : now;
   const start = from ? new Date(from) : new Date(end.getTime() - DAY_MS);
   if (start >= end) throw new PanelError('invalid_request', 'to must be later than from.', { param: 'to' });

@@ -2,7 +2,7 @@ import { accountList } from '#contracts/billing/accounts.js';
 import { type Movement, movementList } from '#contracts/billing/movements.js';
 import { type UsageRow, usageQuery } from '#contracts/billing/usage.js';
 import { PanelError } from '../../errors/panel-error.js';
-import { allOf, pagesOf } from '../../services/pages.js';
+import { collectRows, readPages } from '../../services/pages.js';
 import type { AskServices } from '../../services/services.js';
 import type { Statement } from '../../shapes/money.js';
 import { makeStatement } from './make-statement.js';
@@ -19,17 +19,17 @@ const PAGE_MOVEMENTS = 200;
  * @throws {PanelError} `invalid_request` for a month that has not begun, `not_found` for an unknown account.
  */
 export async function readStatement(services: AskServices, accountId: string, month: string, now = new Date()): Promise<Statement> {
-  const { from, end } = monthOf(month, now);
+  const { from, end } = parseMonth(month, now);
   const to = end < now ? end : now;
   const [account] = (await services.ask(accountList, { accountId })).accounts;
   if (!account) throw new PanelError('not_found', 'There is no such account.', { param: 'accountId' });
   const [movements, before, days] = await Promise.all([
     movementsUntil(services, accountId, to),
-    usageBetween(services, accountId, dayOf(account.createdAt), from),
-    allOf(pagesOf((cursor) => services.ask(usageQuery, { ...rangeOf(from, to), accountId, step: 'day', cursor }))),
+    usageBetween(services, accountId, toDay(account.createdAt), from),
+    collectRows(readPages((cursor) => services.ask(usageQuery, { ...renderRange(from, to), accountId, step: 'day', cursor }))),
   ]);
   const isBefore = ({ createdAt }: Movement): boolean => createdAt < from.toISOString();
-  const period = { accountId: account.accountId, month, ...rangeOf(from, to), isClosed: end <= now };
+  const period = { accountId: account.accountId, month, ...renderRange(from, to), isClosed: end <= now };
   const earlier = movements.filter(isBefore).reduce((sum, { amountPicoUsd }) => sum + BigInt(amountPicoUsd), 0n);
   return makeStatement(period, {
     opening: earlier - before.reduce((sum, { costPicoUsd, forfeitedPicoUsd }) => sum + BigInt(costPicoUsd) + BigInt(forfeitedPicoUsd), 0n),
@@ -38,7 +38,7 @@ export async function readStatement(services: AskServices, accountId: string, mo
   });
 }
 
-function monthOf(month: string, now: Date): { from: Date; end: Date } {
+function parseMonth(month: string, now: Date): { from: Date; end: Date } {
   if (!MONTH.test(month)) throw new PanelError('invalid_request', 'month must be a month such as 2027-01', { param: 'month' });
   const from = new Date(`${month}-01T00:00:00Z`);
   if (from >= now) throw new PanelError('invalid_request', 'month has not begun', { param: 'month' });
@@ -47,8 +47,8 @@ function monthOf(month: string, now: Date): { from: Date; end: Date } {
 
 /** Newest first. An account has few movements: payments, and two for each plan. */
 function movementsUntil(services: AskServices, accountId: string, to: Date): Promise<Movement[]> {
-  return allOf(
-    pagesOf(async (cursor) => {
+  return collectRows(
+    readPages(async (cursor) => {
       const page = { accountId, to: to.toISOString(), limit: PAGE_MOVEMENTS, cursor };
       const { movements, nextCursor } = await services.ask(movementList, page);
       return { rows: movements, nextCursor };
@@ -61,16 +61,16 @@ async function usageBetween(services: AskServices, accountId: string, from: Date
   const years: UsageRow[] = [];
   for (let start = from; start < to; start = new Date(start.getTime() + QUERY_MS)) {
     const end = new Date(Math.min(start.getTime() + QUERY_MS, to.getTime()));
-    years.push(...(await services.ask(usageQuery, { ...rangeOf(start, end), accountId })).rows);
+    years.push(...(await services.ask(usageQuery, { ...renderRange(start, end), accountId })).rows);
   }
   return years;
 }
 
-function rangeOf(from: Date, to: Date): { from: string; to: string } {
+function renderRange(from: Date, to: Date): { from: string; to: string } {
   return { from: from.toISOString(), to: to.toISOString() };
 }
 
 /** Returns the day before the time, so that a clock that was set hides no entry. */
-function dayOf(time: string): Date {
+function toDay(time: string): Date {
   return new Date(Math.floor(Date.parse(time) / DAY_MS) * DAY_MS - DAY_MS);
 }

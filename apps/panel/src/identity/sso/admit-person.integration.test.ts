@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { PASSWORD } from '../../../test/panel-fixture.js';
-import { failureOf, SsoFixture, sessionOf } from '../../../test/sso-fixture.js';
+import { readFailure, readSession, SsoFixture } from '../../../test/sso-fixture.js';
 import type { Me } from '../../shapes/identity.js';
 
 const ACCOUNT = randomUUID();
@@ -14,19 +14,19 @@ afterEach(() => sso.close());
 /** Signs in a person of the provider. Returns who they are in the panel. */
 async function signIn(claims: SsoFixture['provider']['claims'], subject = 'ada'): Promise<{ me: Me; cookie: string }> {
   Object.assign(sso.provider, { subject, claims: { email_verified: true, ...claims } });
-  const cookie = sessionOf(await sso.signIn());
+  const cookie = readSession(await sso.signIn());
   return { me: (await sso.panel.send('/me', { cookie })).body, cookie };
 }
 
 /** The failure of a sign-in. */
 async function refuse(claims: SsoFixture['provider']['claims'], subject = 'ada'): Promise<string | null> {
   Object.assign(sso.provider, { subject, claims: { email_verified: true, ...claims } });
-  const { failure, session } = failureOf(await sso.signIn());
+  const { failure, session } = readFailure(await sso.signIn());
   expect(session).toBe(false);
   return failure;
 }
 
-const rolesOf = ({ grants }: Me) => grants.map(({ accountId, role }) => [accountId, role]);
+const listRoles = ({ grants }: Me) => grants.map(({ accountId, role }) => [accountId, role]);
 const status = async (cookie: string) => (await sso.panel.send('/me', { cookie })).status;
 const actions = async () => (await sso.panel.prisma.panelAudit.findMany({ orderBy: { id: 'asc' } })).map(({ action }) => action);
 const lastRefusal = async () => (await sso.panel.journal('session.refuse')).at(-1);
@@ -82,7 +82,7 @@ describe('an invite', () => {
     const token = await invite(owner.cookie, 'Ada@example.com', 'developer', ACCOUNT);
     const { me } = await signIn({ email: 'ada@example.com', name: 'Ada' });
     expect(me).toMatchObject({ email: 'ada@example.com', name: 'Ada', hasPassword: false });
-    expect(rolesOf(me)).toEqual([[ACCOUNT, 'developer']]);
+    expect(listRoles(me)).toEqual([[ACCOUNT, 'developer']]);
     const show = await sso.panel.send('/invites/show', { method: 'POST', body: { token } });
     expect(show.status).toBe(404);
     const withPassword = await sso.panel.send('/session', { method: 'POST', body: { email: 'ada@example.com', password: PASSWORD } });
@@ -108,7 +108,7 @@ describe('an invite', () => {
     const [owner, ada] = [await sso.panel.person('owner', ACCOUNT), await sso.panel.person('auditor')];
     await invite(owner.cookie, ada.email, 'finance', ACCOUNT);
     const { me } = await signIn({ email: ada.email });
-    expect(rolesOf(me).sort()).toEqual(
+    expect(listRoles(me).sort()).toEqual(
       [
         [null, 'auditor'],
         [ACCOUNT, 'finance'],
@@ -120,7 +120,7 @@ describe('an invite', () => {
   test('that would take the last admin from the platform stays open', async () => {
     const admin = await sso.panel.person('admin');
     await invite(admin.cookie, admin.email, 'auditor');
-    expect(rolesOf((await signIn({ email: admin.email })).me)).toEqual([[null, 'admin']]);
+    expect(listRoles((await signIn({ email: admin.email })).me)).toEqual([[null, 'admin']]);
     expect((await sso.panel.send('/invites', { cookie: admin.cookie })).body.invites).toHaveLength(1);
   });
 });
@@ -130,7 +130,7 @@ describe('groups', () => {
 
   test('give roles, in each scope that of the first in the settings', async () => {
     const { me } = await signIn({ email, groups: ['staff', 'team', 'platform', 'others'] });
-    expect(rolesOf(me).sort()).toEqual(
+    expect(listRoles(me).sort()).toEqual(
       [
         [null, 'admin'],
         [ACCOUNT, 'owner'],
@@ -147,7 +147,7 @@ describe('groups', () => {
     const second = await signIn({ email, groups: ['team'] });
     expect([await status(first.cookie), await status(second.cookie)]).toEqual([200, 200]);
     const third = await signIn({ email, groups: ['staff'] });
-    expect(rolesOf(third.me)).toEqual([[ACCOUNT, 'viewer']]);
+    expect(listRoles(third.me)).toEqual([[ACCOUNT, 'viewer']]);
     expect([await status(first.cookie), await status(third.cookie)]).toEqual([401, 200]);
   });
 
@@ -164,13 +164,13 @@ describe('groups', () => {
 
   test('leave alone what a person gave', async () => {
     const admin = await sso.panel.person('admin');
-    expect(rolesOf((await signIn({ email: admin.email, groups: ['team'] })).me).sort()).toEqual(
+    expect(listRoles((await signIn({ email: admin.email, groups: ['team'] })).me).sort()).toEqual(
       [
         [null, 'admin'],
         [ACCOUNT, 'owner'],
       ].sort(),
     );
-    expect(rolesOf((await signIn({ email: admin.email })).me)).toEqual([[null, 'admin']]);
+    expect(listRoles((await signIn({ email: admin.email })).me)).toEqual([[null, 'admin']]);
   });
 
   test('no longer decide where an admin has given another role', async () => {
@@ -178,10 +178,10 @@ describe('groups', () => {
     const { me } = await signIn({ email, groups: ['staff'] });
     const body = { accountId: ACCOUNT, role: 'finance' };
     expect((await sso.panel.send(`/members/${me.userId}`, { method: 'PATCH', cookie: admin.cookie, body })).status).toBe(200);
-    expect(rolesOf((await signIn({ email, groups: ['staff'] })).me)).toEqual([[ACCOUNT, 'finance']]);
+    expect(listRoles((await signIn({ email, groups: ['staff'] })).me)).toEqual([[ACCOUNT, 'finance']]);
   });
 
   test.each([['team'], [['team', 7, null]]])('in the form %j are read', async (groups) => {
-    expect(rolesOf((await signIn({ email, groups })).me)).toEqual([[ACCOUNT, 'owner']]);
+    expect(listRoles((await signIn({ email, groups })).me)).toEqual([[ACCOUNT, 'owner']]);
   });
 });

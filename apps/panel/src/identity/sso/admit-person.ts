@@ -60,7 +60,7 @@ export class AdmitPerson {
       if (hasChanged) await withdrawBeyondRights(tx, recordTheirs, user.id);
       // The removal of the last role is kept, so this is no error yet.
       if ((await tx.panelGrant.count({ where: { userId: user.id } })) === 0) return { userId: user.id, secret: null };
-      const session = await this.sessions.start(tx, user.id, client, recordTheirs, momentOf(person));
+      const session = await this.sessions.start(tx, user.id, client, recordTheirs, readMoment(person));
       await recordAs(user, { action: 'session.start', target: `session/${session.id}`, after: { provider } });
       return { userId: user.id, secret: session.secret };
     });
@@ -126,7 +126,7 @@ async function accept(tx: Transaction, user: User, invite: Prisma.PanelInviteMod
 }
 
 /** Moment at which the provider asked the person who they are. Never, where it does not say, or names a time to come. */
-function momentOf({ authenticatedAt }: VouchedPerson): Date {
+function readMoment({ authenticatedAt }: VouchedPerson): Date {
   const now = Date.now();
   const at = authenticatedAt?.getTime() ?? Number.NaN;
   return at <= now + CLOCK_SKEW_MS ? new Date(Math.min(at, now)) : NEVER_CONFIRMED;

@@ -1,5 +1,5 @@
 import type { SignedIn } from '../../../test/panel-fixture.js';
-import { SsoFixture, sessionOf } from '../../../test/sso-fixture.js';
+import { readSession, SsoFixture } from '../../../test/sso-fixture.js';
 import { QUIET_CLIENT_ID } from '../../../test/test-provider.js';
 
 /** Tests which sign-ins with a provider count as a confirmation. */
@@ -34,24 +34,24 @@ test.each(['acme', 'quiet'])('a confirmation at %s counts from the moment at whi
   sso.provider.authenticatedAt = now();
   const underway = await sso.visit(await sso.start('?confirm=true', name));
   const confirmedAt = new Date(sso.provider.authenticatedAt * 1000).toISOString();
-  expect(await worth(sessionOf(await sso.arrive(underway)))).toEqual({ confirmedAt, code: 201 });
+  expect(await worth(readSession(await sso.arrive(underway)))).toEqual({ confirmedAt, code: 201 });
 });
 
 test('a provider that does not say when it asked confirms nothing [sec-fresh-confirmation]', async () => {
   const underway = await sso.start('?confirm=true', 'quiet');
   // As a provider does that ignores them.
   for (const name of ['prompt', 'max_age']) underway.address.searchParams.delete(name);
-  const cookie = sessionOf(await sso.arrive(await sso.visit(underway)));
+  const cookie = readSession(await sso.arrive(await sso.visit(underway)));
   expect(await worth(cookie)).toEqual({ confirmedAt: null, code: 'confirmation_required' });
 });
 
 test('an old session at the provider confirms nothing [sec-fresh-confirmation]', async () => {
   sso.provider.authenticatedAt = now() - 3_600;
   const confirmedAt = new Date(sso.provider.authenticatedAt * 1000).toISOString();
-  expect(await worth(sessionOf(await sso.signIn('?confirm=true')))).toEqual({ confirmedAt, code: 'confirmation_required' });
+  expect(await worth(readSession(await sso.signIn('?confirm=true')))).toEqual({ confirmedAt, code: 'confirmation_required' });
 });
 
 test('a time to come confirms nothing [sec-fresh-confirmation]', async () => {
   sso.provider.authenticatedAt = now() + 3_600;
-  expect(await worth(sessionOf(await sso.signIn()))).toEqual({ confirmedAt: null, code: 'confirmation_required' });
+  expect(await worth(readSession(await sso.signIn()))).toEqual({ confirmedAt: null, code: 'confirmation_required' });
 });

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import type { Response } from 'supertest';
-import { cookieOf, OPERATOR, PASSWORD, type SignedIn } from '../../../test/panel-fixture.js';
-import { SsoFixture, sessionOf } from '../../../test/sso-fixture.js';
+import { OPERATOR, PASSWORD, readCookie, type SignedIn } from '../../../test/panel-fixture.js';
+import { readSession, SsoFixture } from '../../../test/sso-fixture.js';
 import { Passwords } from '../passwords.js';
 import { Sessions } from '../sessions.js';
 import { Tokens } from '../tokens.js';
@@ -17,7 +17,7 @@ let impostor: SignedIn;
 beforeEach(async () => {
   sso = await SsoFixture.open();
   const reply = await post('/invites/accept', { token: await sso.panel.invite('owner', ACCOUNT), email: BOSS, password: PASSWORD });
-  impostor = { userId: reply.body.userId, email: BOSS, cookie: cookieOf(reply) };
+  impostor = { userId: reply.body.userId, email: BOSS, cookie: readCookie(reply) };
 });
 afterEach(async () => {
   jest.restoreAllMocks();
@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 const post = (path: string, body: object, cookie?: string) => sso.panel.send(path, { method: 'POST', body, cookie });
-const codeOf = ({ status, body }: Response) => body.error?.code ?? status;
+const readCode = ({ status, body }: Response) => body.error?.code ?? status;
 const makeToken = async () => {
   const body = { name: 'x', accountId: ACCOUNT, permissions: ['usage.read'], expiresAt: new Date(Date.now() + 86_400_000).toISOString() };
   return post('/tokens', body, impostor.cookie);
@@ -67,10 +67,10 @@ test.each<[string, () => Promise<Response>]>([
   ],
 ])('%s is refused when the person comes for the first time while its password is checked [sec-first-link]', async (_name, ask) => {
   const { reached, release } = hold(Passwords.prototype, 'verify', 'after');
-  const asked = ask().then(codeOf);
+  const asked = ask().then(readCode);
   await reached;
   sso.provider.claims = { email: BOSS, email_verified: true };
-  sessionOf(await sso.signIn());
+  readSession(await sso.signIn());
   release();
   expect(await asked).toBe('invalid_credentials');
   expect(await access()).toEqual({ sessions: 1, tokens: 0, passwords: 0 });
@@ -78,7 +78,7 @@ test.each<[string, () => Promise<Response>]>([
 
 test("a sign-in with the old password is refused when the person's own change of it comes first [sec-first-link]", async () => {
   const { reached, release } = hold(Passwords.prototype, 'verify', 'after');
-  const asked = post('/session', { email: BOSS, password: PASSWORD }).then(codeOf);
+  const asked = post('/session', { email: BOSS, password: PASSWORD }).then(readCode);
   await reached;
   jest.restoreAllMocks();
   const body = { password: 'a loud purple mountain', currentPassword: PASSWORD };
@@ -90,7 +90,7 @@ test("a sign-in with the old password is refused when the person's own change of
 
 test('a token whose session ends before it is made is refused [sec-first-link]', async () => {
   const { reached, release } = hold(Tokens.prototype, 'create', 'before');
-  const asked = makeToken().then(codeOf);
+  const asked = makeToken().then(readCode);
   await reached;
   expect(await endAccess()).toEqual({ sessionsEnded: 1, tokensEnded: 0 });
   release();
@@ -103,7 +103,7 @@ test.each<[string, () => Promise<Response>, boolean, object]>([
   ['token', makeToken, false, { sessionsEnded: 1, tokensEnded: 1 }],
 ])('a %s that is about to commit while sessions and tokens end is ended too [sec-first-link]', async (_name, ask, keepsTokens, ended) => {
   await sso.panel.sql.query('BEGIN; SELECT FROM panel.audit_head FOR UPDATE');
-  const asked = ask().then(codeOf);
+  const asked = ask().then(readCode);
   await waiting(1);
   const ending = endAccess(keepsTokens);
   await waiting(2);

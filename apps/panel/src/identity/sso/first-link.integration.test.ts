@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { cookieOf, PASSWORD, type SignedIn } from '../../../test/panel-fixture.js';
-import { SsoFixture, sessionOf } from '../../../test/sso-fixture.js';
+import { PASSWORD, readCookie, type SignedIn } from '../../../test/panel-fixture.js';
+import { readSession, SsoFixture } from '../../../test/sso-fixture.js';
 
 /** An attacker has used a person's e-mail before the person signs in with a provider. */
 
@@ -13,13 +13,13 @@ beforeEach(async () => {
 });
 afterEach(() => sso.close());
 
-const codeOf = ({ status, body }: { status: number; body: { error?: { code: string } } }) => body.error?.code ?? status;
+const readCode = ({ status, body }: { status: number; body: { error?: { code: string } } }) => body.error?.code ?? status;
 const post = (path: string, body: object, cookie?: string) => sso.panel.send(path, { method: 'POST', body, cookie });
 const signIn = () => post('/session', { email: BOSS, password: PASSWORD });
 /** The boss comes from the provider. Returns their roles. */
 async function arrive(groups: string[]): Promise<unknown[]> {
   sso.provider.claims = { email: BOSS, email_verified: true, groups };
-  const cookie = sessionOf(await sso.signIn());
+  const cookie = readSession(await sso.signIn());
   const me = (await sso.panel.send('/me', { cookie })).body;
   expect(me.email).toBe(BOSS);
   return me.grants.map(({ accountId, role }: { accountId: string | null; role: string }) => [accountId, role]);
@@ -30,7 +30,7 @@ async function impersonate(): Promise<SignedIn> {
   const token = await sso.panel.invite('owner', ACCOUNT);
   const reply = await post('/invites/accept', { token, email: BOSS, password: PASSWORD });
   expect(reply.status).toBe(201);
-  return { userId: reply.body.userId, email: BOSS, cookie: cookieOf(reply) };
+  return { userId: reply.body.userId, email: BOSS, cookie: readCookie(reply) };
 }
 
 test('an owner who invites an address and opens the link makes no person; the sign-in with the provider does [sec-first-link]', async () => {
@@ -38,10 +38,10 @@ test('an owner who invites an address and opens the link makes no person; the si
   const { link } = (await post('/invites', { email: BOSS, accountId: ACCOUNT, role: 'viewer' }, owner.cookie)).body;
   const token = link.replace(/^.*#/, '');
   expect((await post('/invites/show', { token })).body.password).toBe('sign-in');
-  expect(codeOf(await post('/invites/accept', { token, password: PASSWORD }))).toBe('invalid_credentials');
+  expect(readCode(await post('/invites/accept', { token, password: PASSWORD }))).toBe('invalid_credentials');
   expect(await sso.panel.prisma.panelUser.count({ where: { email: BOSS } })).toBe(0);
   expect(await arrive([])).toEqual([[ACCOUNT, 'viewer']]);
-  expect(codeOf(await signIn())).toBe('invalid_credentials');
+  expect(readCode(await signIn())).toBe('invalid_credentials');
 });
 
 test('who typed the e-mail of another loses password, sessions and tokens when that person comes [sec-first-link]', async () => {
@@ -54,7 +54,7 @@ test('who typed the e-mail of another loses password, sessions and tokens when t
     await sso.panel.send('/me', { cookie: impostor.cookie }),
     await sso.panel.send('/members', { token }),
   ];
-  expect(attempts.map(codeOf)).toEqual(['invalid_credentials', 'not_found', 'authentication_required', 'authentication_required']);
+  expect(attempts.map(readCode)).toEqual(['invalid_credentials', 'not_found', 'authentication_required', 'authentication_required']);
   const by = { actor: `user/${impostor.userId}`, actorName: BOSS, via: 'http', accountId: null, before: null };
   expect(await sso.panel.journal('user.remove-password')).toEqual([
     {
@@ -69,21 +69,21 @@ test('a password of an earlier version is removed at the next sign-in of a perso
   const token = await sso.panel.invite('owner', ACCOUNT, BOSS);
   expect((await post('/invites/accept', { token, password: PASSWORD })).status).toBe(201);
   await arrive([]);
-  expect(codeOf(await signIn())).toBe(201);
+  expect(readCode(await signIn())).toBe(201);
   await sso.panel.sql.query(`BEGIN; SELECT panel.record_audit('{"actor":"test"}', 'test', NULL, 'test', NULL, NULL, NULL);
     UPDATE panel."user" SET password_proven = false; COMMIT`);
   await arrive([]);
-  expect(codeOf(await signIn())).toBe('invalid_credentials');
+  expect(readCode(await signIn())).toBe('invalid_credentials');
 });
 
 test('a password that the person chose with a link to their e-mail stays, and so do their sessions and tokens', async () => {
   const boss = await sso.panel.person('owner', ACCOUNT);
   const token = await sso.panel.token(boss, ['usage.read'], ACCOUNT);
   sso.provider.claims = { email: boss.email, email_verified: true };
-  sessionOf(await sso.signIn());
+  readSession(await sso.signIn());
   expect((await post('/session', { email: boss.email, password: PASSWORD })).status).toBe(201);
   expect((await sso.panel.send('/me', { cookie: boss.cookie })).status).toBe(200);
-  expect(codeOf(await sso.panel.send('/members', { token }))).toBe('permission_denied');
+  expect(readCode(await sso.panel.send('/members', { token }))).toBe('permission_denied');
   expect(await sso.panel.journal('user.remove-password')).toEqual([]);
 });
 

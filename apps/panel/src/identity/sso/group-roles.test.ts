@@ -1,4 +1,4 @@
-import { GROUP_ROLES, parseGroupRoles, rolesOfGroups } from './group-roles.js';
+import { GROUP_ROLES, grantGroupRoles, parseGroupRoles } from './group-roles.js';
 
 const ID = '0190a6f0-7c1e-7000-8000-00000000000a';
 
@@ -22,9 +22,9 @@ test('a list names the role of each group, and its account', () => {
 
 test('a person has one role in a scope: that of the first group in the list', () => {
   const list = parseGroupRoles(`leads=owner:${ID},staff=viewer:${ID},auditors=auditor`);
-  expect(rolesOfGroups(['auditors', 'staff', 'leads', 'others'], list)).toEqual([
+  expect(grantGroupRoles(['auditors', 'staff', 'leads', 'others'], list)).toEqual([
     { accountId: ID, role: 'owner' },
     { accountId: null, role: 'auditor' },
   ]);
-  expect(rolesOfGroups(['Staff'], list)).toEqual([]);
+  expect(grantGroupRoles(['Staff'], list)).toEqual([]);
 });

@@ -24,7 +24,7 @@ export function parseGroupRoles(text: string): GroupRole[] {
 }
 
 /** Returns the roles of a member of these groups, one in each scope: where several groups give one, the first of the list counts. */
-export function rolesOfGroups(groups: readonly string[], groupRoles: readonly GroupRole[]): GrantRow[] {
+export function grantGroupRoles(groups: readonly string[], groupRoles: readonly GroupRole[]): GrantRow[] {
   const roles = new Map<string | null, string>();
   for (const { group, accountId, role } of groupRoles) if (groups.includes(group) && !roles.has(accountId)) roles.set(accountId, role);
   return [...roles].map(([accountId, role]) => ({ accountId, role }));

@@ -1,5 +1,5 @@
 import { ConnectProxy } from '#testing/connect-proxy.js';
-import { failureOf, SsoFixture, sessionOf } from '../../../test/sso-fixture.js';
+import { readFailure, readSession, SsoFixture } from '../../../test/sso-fixture.js';
 
 let proxy: ConnectProxy;
 let sso: SsoFixture | undefined;
@@ -21,7 +21,7 @@ test('discovery, keys and tokens of a provider come through the forward proxy', 
   const fixture = await open('ada:secret');
   const { email } = await fixture.panel.person('admin');
   fixture.provider.claims = { email, email_verified: true };
-  expect(sessionOf(await fixture.signIn())).toMatch(/^tollgate=/);
+  expect(readSession(await fixture.signIn())).toMatch(/^tollgate=/);
   expect([...new Set(proxy.asked)]).toEqual([new URL(fixture.provider.issuer).host]);
 });
 
@@ -34,7 +34,7 @@ test('NO_PROXY names providers that are asked directly', async () => {
 test('a proxy that refuses is named in the log, without its credentials', async () => {
   const { panel } = await open('ada:wrong-secret');
   const reply = await panel.send('/sso/acme/start');
-  expect(failureOf(reply)).toEqual({ page: '/panel/', failure: 'unavailable', session: false });
+  expect(readFailure(reply)).toEqual({ page: '/panel/', failure: 'unavailable', session: false });
   const reason = `forward proxy 127.0.0.1:${proxy.port} does not accept our credentials: check those in HTTP_PROXY (407)`;
   expect(panel.log.filter(({ msg }) => msg === 'sign-in with a provider failed').map(({ reason: said }) => said)).toEqual([reason]);
   expect(JSON.stringify(panel.log)).not.toMatch(/wrong-secret/);

@@ -1,4 +1,4 @@
-import { AttemptCookie, nonceOf, stateOf, verifierOf } from './sso-attempt.js';
+import { AttemptCookie, deriveNonce, deriveState, deriveVerifier } from './sso-attempt.js';
 
 const overHttps = new AttemptCookie('https://panel.example.com');
 const onLoopback = new AttemptCookie('http://127.0.0.1:8081');
@@ -46,13 +46,13 @@ test('a changed cookie leads to no other site', () => {
 test('state, nonce and verifier differ, by provider and by attempt, and do not show the secret', () => {
   const [one, other] = [overHttps.begin('/panel/'), overHttps.begin('/panel/')];
   const values = [one, other].flatMap((attempt) => [
-    stateOf(attempt, 'acme'),
-    stateOf(attempt, 'other'),
-    nonceOf(attempt),
-    verifierOf(attempt),
+    deriveState(attempt, 'acme'),
+    deriveState(attempt, 'other'),
+    deriveNonce(attempt),
+    deriveVerifier(attempt),
     attempt.secret,
   ]);
   expect(new Set(values).size).toBe(10);
   expect(values.every((value) => /^[\w-]{43}$/.test(value))).toBe(true);
-  expect(stateOf({ ...one }, 'acme')).toBe(stateOf(one, 'acme'));
+  expect(deriveState({ ...one }, 'acme')).toBe(deriveState(one, 'acme'));
 });

@@ -17,16 +17,16 @@ export interface SsoAttempt {
 }
 
 /** State of the authorization request. It belongs to one provider, so that the answer of another one is refused. */
-export function stateOf({ secret }: SsoAttempt, provider: string): string {
+export function deriveState({ secret }: SsoAttempt, provider: string): string {
   return derive(secret, `state ${provider}`);
 }
 
-export function nonceOf({ secret }: SsoAttempt): string {
+export function deriveNonce({ secret }: SsoAttempt): string {
   return derive(secret, 'nonce');
 }
 
 /** PKCE code verifier: 43 characters. */
-export function verifierOf({ secret }: SsoAttempt): string {
+export function deriveVerifier({ secret }: SsoAttempt): string {
   return derive(secret, 'verifier');
 }
 
@@ -50,12 +50,14 @@ export class AttemptCookie {
 
   /** Begins an attempt that ends at a page of the panel. */
   begin(returnTo: string | undefined): SsoAttempt {
-    return { secret: makeSecret(), returnTo: pageOf(returnTo, this.panelUrl) };
+    return { secret: makeSecret(), returnTo: toPagePath(returnTo, this.panelUrl) };
   }
 
   read(headers: IncomingHttpHeaders): SsoAttempt | undefined {
     const [, secret, returnTo = ''] = COOKIE.exec(readCookie(headers, this.name) ?? '') ?? [];
-    return secret === undefined ? undefined : { secret, returnTo: pageOf(Buffer.from(returnTo, 'base64url').toString(), this.panelUrl) };
+    return secret === undefined
+      ? undefined
+      : { secret, returnTo: toPagePath(Buffer.from(returnTo, 'base64url').toString(), this.panelUrl) };
   }
 
   set({ secret, returnTo }: SsoAttempt): string {
@@ -68,7 +70,7 @@ export class AttemptCookie {
 }
 
 /** Returns the path of a page of the panel; the first page for an address elsewhere, so that no link leads from a sign-in to another site. */
-function pageOf(address: string | undefined, panelUrl: string): string {
+function toPagePath(address: string | undefined, panelUrl: string): string {
   const url = address === undefined || address.length > RETURN_TO_MAX ? null : URL.parse(address, panelUrl);
   const isPage = url?.origin === panelUrl && url.pathname.startsWith('/panel/') && !url.pathname.startsWith('/panel/v1/');
   return isPage ? url.pathname + url.search : '/panel/';

@@ -1,4 +1,4 @@
-import { SsoError, ssoErrorOf } from './sso-error.js';
+import { SsoError, toSsoError } from './sso-error.js';
 
 test.each<[thrown: object, failure: string, reason: string]>([
   [{ code: 'OAUTH_RESPONSE_BODY_ERROR', error: 'invalid_grant' }, 'refused', 'OAUTH_RESPONSE_BODY_ERROR invalid_grant'],
@@ -14,11 +14,11 @@ test.each<[thrown: object, failure: string, reason: string]>([
   ],
   [new Error('a text of the provider'), 'unavailable', 'unknown error'],
 ])('%j is %s', (thrown, failure, reason) => {
-  expect(ssoErrorOf(thrown)).toMatchObject({ failure, reason });
+  expect(toSsoError(thrown)).toMatchObject({ failure, reason });
 });
 
 test('a failure that openid-client has wrapped stays what it was', () => {
   const refused = new SsoError('unavailable', 'no https');
-  expect(ssoErrorOf(refused)).toBe(refused);
-  expect(ssoErrorOf(new Error('something went wrong', { cause: refused }))).toBe(refused);
+  expect(toSsoError(refused)).toBe(refused);
+  expect(toSsoError(new Error('something went wrong', { cause: refused }))).toBe(refused);
 });

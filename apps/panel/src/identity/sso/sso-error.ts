@@ -26,7 +26,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
 ]);
 
 /** Translates an error of a call of the provider. Errors of the network are causes of causes. */
-export function ssoErrorOf(thrown: unknown): SsoError {
+export function toSsoError(thrown: unknown): SsoError {
   for (let error = thrown as Fault | undefined; error; error = error.cause) {
     if (error instanceof SsoError) return error;
     if (error instanceof ProxyFault) return new SsoError('unavailable', error.message);

@@ -46,12 +46,12 @@ function IsTrustedEmailDomains(): PropertyDecorator {
     if (value === 'none' || (!MANY_TENANTS.test(issuer) && (!isEntra(issuer) || TENANT_ID.test(issuer)))) return undefined;
     return 'needs the issuer of one tenant, https://login.microsoftonline.com/<tenant id>/v2.0: in others any tenant can write any address';
   };
-  const issuerOf = (args?: ValidationArguments): string => (args?.object as SsoProviderConfig | undefined)?.issuer ?? '';
+  const readIssuer = (args?: ValidationArguments): string => (args?.object as SsoProviderConfig | undefined)?.issuer ?? '';
   return ValidateBy({
     name: 'isTrustedEmailDomains',
     validator: {
-      validate: (value, args) => fault(value, issuerOf(args)) === undefined,
-      defaultMessage: (args) => fault(args?.value, issuerOf(args)) ?? '',
+      validate: (value, args) => fault(value, readIssuer(args)) === undefined,
+      defaultMessage: (args) => fault(args?.value, readIssuer(args)) ?? '',
     },
   });
 }

@@ -1,7 +1,7 @@
 import { PANEL_URL } from '../../../test/panel-fixture.js';
 import { TENANT, TenantProvider } from '../../../test/tenant-provider.js';
 import { CLIENT_ID } from '../../../test/test-provider.js';
-import { stateOf } from './sso-attempt.js';
+import { deriveState } from './sso-attempt.js';
 import { SsoProviderConfig } from './sso-provider.config.js';
 import { SsoProvider, type VouchedPerson } from './sso-provider.js';
 
@@ -16,13 +16,13 @@ afterEach(() => provider.stop());
 async function redeem(authority: string, claims: Record<string, unknown>): Promise<VouchedPerson> {
   provider = await TenantProvider.start(authority);
   provider.claims = claims;
-  const settings = { issuer: provider.issuerOf(TENANT), clientId: CLIENT_ID, trustedEmailDomains: 'example.com' };
+  const settings = { issuer: provider.issuerUrl(TENANT), clientId: CLIENT_ID, trustedEmailDomains: 'example.com' };
   const config = Object.assign(new SsoProviderConfig(), settings);
   const sso = new SsoProvider('acme', config, PANEL_URL, (address, options) =>
     fetch(address.replace(authority, provider.origin), options as RequestInit),
   );
-  const { searchParams } = provider.visit(await sso.addressOf(ATTEMPT, false));
-  expect(searchParams.get('state')).toBe(stateOf(ATTEMPT, 'acme'));
+  const { searchParams } = provider.visit(await sso.signInAddress(ATTEMPT, false));
+  expect(searchParams.get('state')).toBe(deriveState(ATTEMPT, 'acme'));
   return sso.redeem(searchParams, ATTEMPT);
 }
 

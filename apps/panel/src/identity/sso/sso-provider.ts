@@ -2,10 +2,10 @@ import * as oidc from 'openid-client';
 import type { SignInProvider } from '../../shapes/sso.js';
 import { parseEmail } from '../email-address.js';
 import type { GrantRow } from '../grants.js';
-import { type GroupRole, parseGroupRoles, rolesOfGroups } from './group-roles.js';
+import { type GroupRole, grantGroupRoles, parseGroupRoles } from './group-roles.js';
 import { demandSecure } from './provider-fetch.js';
-import { nonceOf, type SsoAttempt, stateOf, verifierOf } from './sso-attempt.js';
-import { SsoError, ssoErrorOf } from './sso-error.js';
+import { deriveNonce, deriveState, deriveVerifier, type SsoAttempt } from './sso-attempt.js';
+import { SsoError, toSsoError } from './sso-error.js';
 import { isEntra, type SsoProviderConfig } from './sso-provider.config.js';
 
 const ANSWER_SECONDS = 10;
@@ -42,18 +42,18 @@ export class SsoProvider {
     this.shown = { name, label: config.label === 'none' ? name : config.label };
     this.redirectUri = `${panelUrl}/panel/v1/sso/${name}/callback`;
     this.groupRoles = parseGroupRoles(config.groupRoles);
-    this.trustedDomains = new Set(domainsOf(config.trustedEmailDomains));
+    this.trustedDomains = new Set(parseDomains(config.trustedEmailDomains));
   }
 
   /** Returns the address to which the browser goes. `confirm`: the provider asks the person again. @throws {SsoError} */
-  addressOf(attempt: SsoAttempt, confirm: boolean): Promise<URL> {
+  signInAddress(attempt: SsoAttempt, confirm: boolean): Promise<URL> {
     return this.ask(async (configuration) => {
       const address = oidc.buildAuthorizationUrl(configuration, {
         redirect_uri: this.redirectUri,
         scope: this.config.scope,
-        state: stateOf(attempt, this.name),
-        nonce: nonceOf(attempt),
-        code_challenge: await oidc.calculatePKCECodeChallenge(verifierOf(attempt)),
+        state: deriveState(attempt, this.name),
+        nonce: deriveNonce(attempt),
+        code_challenge: await oidc.calculatePKCECodeChallenge(deriveVerifier(attempt)),
         code_challenge_method: 'S256',
         // With `max_age` the provider must say when it asked the person.
         ...(confirm && { prompt: 'login', max_age: '0' }),
@@ -67,13 +67,13 @@ export class SsoProvider {
   redeem(query: URLSearchParams, attempt: SsoAttempt): Promise<VouchedPerson> {
     return this.ask(async (configuration) => {
       const tokens = await oidc.authorizationCodeGrant(configuration, new URL(`${this.redirectUri}?${query}`), {
-        expectedState: stateOf(attempt, this.name),
-        expectedNonce: nonceOf(attempt),
-        pkceCodeVerifier: verifierOf(attempt),
+        expectedState: deriveState(attempt, this.name),
+        expectedNonce: deriveNonce(attempt),
+        pkceCodeVerifier: deriveVerifier(attempt),
       });
       const claims = tokens.claims();
       if (!claims) throw new SsoError('refused', 'no ID token');
-      return this.personOf(claims, await this.furtherClaims(configuration, tokens.access_token, claims));
+      return this.toPerson(claims, await this.furtherClaims(configuration, tokens.access_token, claims));
     });
   }
 
@@ -88,7 +88,7 @@ export class SsoProvider {
     return oidc.fetchUserInfo(configuration, accessToken, claims.sub);
   }
 
-  private personOf(claims: oidc.IDToken, further: oidc.UserInfoResponse): VouchedPerson {
+  private toPerson(claims: oidc.IDToken, further: oidc.UserInfoResponse): VouchedPerson {
     const claimed: unknown = claims[this.config.groupsClaim] ?? further[this.config.groupsClaim];
     const groups: unknown[] = Array.isArray(claimed) ? claimed : [claimed];
     const name = claims.name ?? further.name;
@@ -97,7 +97,7 @@ export class SsoProvider {
       subject: claims.sub,
       email: this.verifiedEmail(claims, further),
       name: typeof name === 'string' && name !== '' ? name.slice(0, 200) : undefined,
-      roles: rolesOfGroups(
+      roles: grantGroupRoles(
         groups.filter((group) => typeof group === 'string'),
         this.groupRoles,
       ),
@@ -128,7 +128,7 @@ export class SsoProvider {
     try {
       return await work(await this.discover());
     } catch (error) {
-      throw ssoErrorOf(error);
+      throw toSsoError(error);
     }
   }
 
@@ -157,6 +157,6 @@ export class SsoProvider {
   }
 }
 
-function domainsOf(text: string): string[] {
+function parseDomains(text: string): string[] {
   return text === 'none' ? [] : text.split(',').map((domain) => domain.trim().toLowerCase());
 }

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PANEL_URL, PASSWORD, type SignedIn } from '../../../test/panel-fixture.js';
-import { failureOf, SsoFixture, sessionOf } from '../../../test/sso-fixture.js';
+import { readFailure, readSession, SsoFixture } from '../../../test/sso-fixture.js';
 import { CLIENT_SECRET, close, listen } from '../../../test/test-provider.js';
 
 let sso: SsoFixture;
@@ -16,7 +16,7 @@ beforeAll(async () => {
     response.writeHead(misbehave.status, { 'content-type': 'application/json', ...misbehave.headers });
     response.end(JSON.stringify(misbehave.body ?? {}));
   });
-  const others = { other: {}, broken: { issuer: addressOf(broken) }, insecure: { issuer: addressOf(broken) } };
+  const others = { other: {}, broken: { issuer: serverAddress(broken) }, insecure: { issuer: serverAddress(broken) } };
   sso = await SsoFixture.open({ others });
   admin = await sso.panel.person('admin');
 });
@@ -31,7 +31,7 @@ afterAll(async () => {
   await close(broken);
 });
 
-function addressOf(server: Server): string {
+function serverAddress(server: Server): string {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
@@ -64,7 +64,7 @@ test('the way to the provider has state, nonce and PKCE, and no secret', async (
 test('signs in, and comes back to the page', async () => {
   const reply = await sso.signIn('?returnTo=/panel/a/all/usage%3Frange=7d');
   expect([reply.status, reply.headers.location]).toEqual([303, '/panel/a/all/usage?range=7d']);
-  const me = await sso.panel.send('/me', { cookie: sessionOf(reply) });
+  const me = await sso.panel.send('/me', { cookie: readSession(reply) });
   expect(me.body).toMatchObject({ userId: admin.userId, hasPassword: true });
   const cookies = reply.headers['set-cookie'] as unknown as string[];
   expect(cookies).toEqual([
@@ -78,25 +78,25 @@ describe('a sign-in that began elsewhere is refused:', () => {
 
   test('without the cookie', async () => {
     const { address } = await sso.visit(await sso.start());
-    expect(failureOf(await sso.arrive({ address, cookie: '' }))).toEqual(expired());
+    expect(readFailure(await sso.arrive({ address, cookie: '' }))).toEqual(expired());
   });
 
   test('with the cookie of another sign-in', async () => {
     const { address } = await sso.visit(await sso.start());
     const { cookie } = await sso.start('?returnTo=/panel/profile');
-    expect(failureOf(await sso.arrive({ address, cookie }))).toEqual(expired('/panel/profile'));
+    expect(readFailure(await sso.arrive({ address, cookie }))).toEqual(expired('/panel/profile'));
   });
 
   test('with another state', async () => {
     const back = await sso.visit(await sso.start());
     back.address.searchParams.set('state', 'x'.repeat(43));
-    expect(failureOf(await sso.arrive(back))).toEqual(expired());
+    expect(readFailure(await sso.arrive(back))).toEqual(expired());
   });
 
   test('with another provider', async () => {
     const back = await sso.visit(await sso.start());
     back.address.pathname = back.address.pathname.replace('acme', 'other');
-    expect(failureOf(await sso.arrive(back))).toEqual(expired());
+    expect(readFailure(await sso.arrive(back))).toEqual(expired());
   });
 });
 
@@ -104,20 +104,20 @@ describe('an answer that is not for this sign-in is refused:', () => {
   test('another nonce', async () => {
     const underway = await sso.start();
     underway.address.searchParams.set('nonce', 'x'.repeat(43));
-    expect(failureOf(await sso.arrive(await sso.visit(underway)))).toMatchObject({ failure: 'refused', session: false });
+    expect(readFailure(await sso.arrive(await sso.visit(underway)))).toMatchObject({ failure: 'refused', session: false });
     expect((await refusals()).at(-1)).toEqual({ target: 'user/unknown', reason: 'acme: OAUTH_JWT_CLAIM_COMPARISON_FAILED' });
   });
 
   test('another PKCE challenge', async () => {
     const underway = await sso.start();
     underway.address.searchParams.set('code_challenge', createHmac('sha256', 'x').update('x').digest('base64url'));
-    expect(failureOf(await sso.arrive(await sso.visit(underway)))).toMatchObject({ failure: 'refused', session: false });
+    expect(readFailure(await sso.arrive(await sso.visit(underway)))).toMatchObject({ failure: 'refused', session: false });
   });
 
   test('a code that was used', async () => {
     const back = await sso.visit(await sso.start());
     expect((await sso.arrive(back)).headers.location).toBe('/panel/');
-    expect(failureOf(await sso.arrive(back))).toMatchObject({ failure: 'refused', session: false });
+    expect(readFailure(await sso.arrive(back))).toMatchObject({ failure: 'refused', session: false });
     expect((await refusals()).at(-1)?.reason).toBe('acme: OAUTH_RESPONSE_BODY_ERROR invalid_grant');
   });
 });
@@ -132,7 +132,7 @@ test('a text of the provider is neither shown nor logged', async () => {
     iss: sso.provider.issuer,
   });
   const reply = await sso.arrive({ address: new URL(`${PANEL_URL}/panel/v1/sso/acme/callback?${query}`), cookie });
-  expect(failureOf(reply)).toEqual({ page: '/panel/', failure: 'refused', session: false });
+  expect(readFailure(reply)).toEqual({ page: '/panel/', failure: 'refused', session: false });
   expect(sso.panel.log.findLast(({ msg }) => msg === 'sign-in with a provider failed')).toMatchObject({
     requestId: reply.headers['x-request-id'],
     provider: 'acme',
@@ -149,20 +149,20 @@ test.each<[name: string, answer: typeof misbehave]>([
 ])('a provider that %s leads back to the page', async (_name, answer) => {
   misbehave = answer;
   const reply = await sso.panel.send('/sso/broken/start?returnTo=/panel/profile');
-  expect(failureOf(reply)).toEqual({ page: '/panel/profile', failure: 'unavailable', session: false });
+  expect(readFailure(reply)).toEqual({ page: '/panel/profile', failure: 'unavailable', session: false });
   expect(JSON.stringify(sso.panel.log)).not.toContain('words of the provider');
 });
 
 test('a provider that names an address without https leads no browser there', async () => {
-  const issuer = addressOf(broken);
+  const issuer = serverAddress(broken);
   misbehave = { status: 200, body: { issuer, authorization_endpoint: 'http://id.example.com/auth', token_endpoint: `${issuer}/token` } };
-  expect(failureOf(await sso.panel.send('/sso/insecure/start'))).toMatchObject({ failure: 'unavailable' });
+  expect(readFailure(await sso.panel.send('/sso/insecure/start'))).toMatchObject({ failure: 'unavailable' });
 });
 
 test('a failed discovery is repeated by the next sign-in', async () => {
   misbehave = { status: 500 };
-  expect(failureOf(await sso.panel.send('/sso/broken/start'))).toMatchObject({ failure: 'unavailable' });
-  const issuer = addressOf(broken);
+  expect(readFailure(await sso.panel.send('/sso/broken/start'))).toMatchObject({ failure: 'unavailable' });
+  const issuer = serverAddress(broken);
   misbehave = { status: 200, body: { issuer, authorization_endpoint: `${issuer}/auth` } };
   expect((await sso.start('', 'broken')).address.origin).toBe(issuer);
 });
@@ -176,7 +176,7 @@ test('pages of other sites that lead browsers to the callback count nothing and 
   const written = async () => [await sso.panel.prisma.panelAudit.count(), await sso.panel.prisma.panelLoginFailure.count()];
   const before = await written();
   const callback = { address: new URL(`${PANEL_URL}/panel/v1/sso/acme/callback?code=x&state=x`), cookie: '' };
-  for (let image = 0; image < 60; image++) expect(failureOf(await sso.arrive(callback)).failure).toBe('expired');
+  for (let image = 0; image < 60; image++) expect(readFailure(await sso.arrive(callback)).failure).toBe('expired');
   expect(await written()).toEqual(before);
   const signIn = await sso.panel.send('/session', { method: 'POST', body: { email: admin.email, password: PASSWORD } });
   expect(signIn.status).toBe(201);
@@ -184,7 +184,7 @@ test('pages of other sites that lead browsers to the callback count nothing and 
 
 test('log, journal and tables have no secret and no code', async () => {
   const back = await sso.visit(await sso.start());
-  const session = sessionOf(await sso.arrive(back));
+  const session = readSession(await sso.arrive(back));
   const secrets = [
     CLIENT_SECRET,
     back.address.searchParams.get('code'),
@@ -202,7 +202,7 @@ test('a provider that is gone leads back to the page', async () => {
   const underway = await sso.start('?returnTo=/panel/profile');
   const back = await sso.visit(underway);
   await sso.provider.stop();
-  expect(failureOf(await sso.arrive(back))).toEqual({ page: '/panel/profile', failure: 'unavailable', session: false });
+  expect(readFailure(await sso.arrive(back))).toEqual({ page: '/panel/profile', failure: 'unavailable', session: false });
   expect((await refusals()).at(-1)).toEqual({
     target: 'user/unknown',
     reason: expect.stringMatching(/^acme: (ECONNREFUSED|ECONNRESET|UND_ERR_\w+)$/),
@@ -217,5 +217,5 @@ test('fifty failures of an address are enough', async () => {
   );
   const { address, cookie } = await sso.start();
   const callback = new URL(`${PANEL_URL}/panel/v1/sso/acme/callback?code=x&state=${address.searchParams.get('state')}`);
-  expect(failureOf(await sso.arrive({ address: callback, cookie })).failure).toBe('too-many');
+  expect(readFailure(await sso.arrive({ address: callback, cookie })).failure).toBe('too-many');
 });

@@ -6,7 +6,7 @@ import type { SignInWays } from '../../shapes/sso.js';
 import type { Client } from '../sessions.js';
 import { providerAttempt, type Throttle } from '../throttle.js';
 import type { AdmitPerson } from './admit-person.js';
-import { type SsoAttempt, stateOf } from './sso-attempt.js';
+import { deriveState, type SsoAttempt } from './sso-attempt.js';
 import { SsoError } from './sso-error.js';
 import type { SsoProvider } from './sso-provider.js';
 
@@ -27,7 +27,7 @@ export class Sso {
 
   /** Returns the provider's address for this attempt. @throws {SsoError}, {PanelError} `not_found` */
   async start(name: string, attempt: SsoAttempt, confirm: boolean): Promise<URL> {
-    return this.providerOf(name).addressOf(attempt, confirm);
+    return this.requireProvider(name).signInAddress(attempt, confirm);
   }
 
   /**
@@ -36,8 +36,9 @@ export class Sso {
    * @throws {SsoError}, {PanelError} `not_found`, `rate_limit_exceeded`
    */
   async finish(name: string, query: URLSearchParams, attempt: SsoAttempt | undefined, client: Client, author: Author): Promise<string> {
-    const provider = this.providerOf(name);
-    if (!attempt || query.get('state') !== stateOf(attempt, name)) throw new SsoError('expired', 'this browser did not begin the sign-in');
+    const provider = this.requireProvider(name);
+    if (!attempt || query.get('state') !== deriveState(attempt, name))
+      throw new SsoError('expired', 'this browser did not begin the sign-in');
     const { requestId } = author.caller;
     const attempted = providerAttempt(requestId ?? randomUUIDv7(), client.address);
     const forget = await this.throttle.run(attempted, async (forget) => forget);
@@ -55,7 +56,7 @@ export class Sso {
     }
   }
 
-  private providerOf(name: string): SsoProvider {
+  private requireProvider(name: string): SsoProvider {
     const provider = this.providers.get(name);
     if (!provider) throw new PanelError('not_found', 'There is no provider with this name.');
     return provider;

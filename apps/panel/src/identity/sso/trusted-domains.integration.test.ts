@@ -1,5 +1,5 @@
 import type { PanelFixture } from '../../../test/panel-fixture.js';
-import { failureOf, SsoFixture, sessionOf } from '../../../test/sso-fixture.js';
+import { readFailure, readSession, SsoFixture } from '../../../test/sso-fixture.js';
 import { TENANT, TenantProvider } from '../../../test/tenant-provider.js';
 import type { Me } from '../../shapes/identity.js';
 
@@ -13,7 +13,7 @@ let persons = 0;
 
 beforeAll(async () => {
   provider = await TenantProvider.start();
-  const entra = { issuer: provider.issuerOf(TENANT), trustedEmailDomains: 'Example.com, example.org' };
+  const entra = { issuer: provider.issuerUrl(TENANT), trustedEmailDomains: 'Example.com, example.org' };
   sso = await SsoFixture.open({ provider: entra, others: { strict: { issuer: entra.issuer } } });
   panel = sso.panel;
 });
@@ -39,48 +39,48 @@ async function signIn(claims: Record<string, unknown>, name = 'acme') {
   return sso.arrive({ address: provider.visit(address), cookie });
 }
 
-const emailOf = async (reply: Awaited<ReturnType<typeof signIn>>) =>
-  ((await panel.send('/me', { cookie: sessionOf(reply) })).body as Me).email;
+const readEmail = async (reply: Awaited<ReturnType<typeof signIn>>) =>
+  ((await panel.send('/me', { cookie: readSession(reply) })).body as Me).email;
 const refused = (failure: string) => ({ page: '/panel/', failure, session: false });
 
 test('an address of a listed domain signs in without email_verified', async () => {
   const one = await person('example.com');
-  expect(await emailOf(await signIn(one))).toBe(one.email);
+  expect(await readEmail(await signIn(one))).toBe(one.email);
   const other = await person('example.org');
-  expect(await emailOf(await signIn({ ...other, email: other.email.toUpperCase() }))).toBe(other.email);
+  expect(await readEmail(await signIn({ ...other, email: other.email.toUpperCase() }))).toBe(other.email);
 });
 
 test('also when only the userinfo endpoint has the address', async () => {
   const { email, sub } = await person('example.com');
   provider.userinfo = { email };
-  expect(await emailOf(await signIn({ sub }))).toBe(email);
+  expect(await readEmail(await signIn({ sub }))).toBe(email);
 });
 
 test('the subject stays the key: another one with the address is refused, and the same one with another address is the person', async () => {
   const { email, sub } = await person('example.com');
   await signIn({ email, sub });
-  expect(failureOf(await signIn({ email, sub: 'impostor' }))).toEqual(refused('refused'));
-  expect(await emailOf(await signIn({ email: 'renamed@example.com', sub }))).toBe(email);
+  expect(readFailure(await signIn({ email, sub: 'impostor' }))).toEqual(refused('refused'));
+  expect(await readEmail(await signIn({ email: 'renamed@example.com', sub }))).toBe(email);
 });
 
 test.each(['other.example', 'sub.example.com', 'example.com.evil', 'badexample.com'])(
   'an address of %s, which is not listed, is not verified',
   async (domain) => {
-    expect(failureOf(await signIn(await person(domain)))).toEqual(refused('unverified'));
+    expect(readFailure(await signIn(await person(domain)))).toEqual(refused('unverified'));
   },
 );
 
 test.each(['p@example.com@evil.example', '"p@example.com"@evil.example', 'p@example.com, q@evil.example', 'p@evil.example\n@example.com'])(
   'no address hides its domain: %s',
   async (email) => {
-    expect(failureOf(await signIn({ email, sub: 'hidden' }))).toEqual(refused('unverified'));
+    expect(readFailure(await signIn({ email, sub: 'hidden' }))).toEqual(refused('unverified'));
   },
 );
 
 test('a token of another tenant of the provider, signed by the same key, is refused', async () => {
   const { email, sub } = await person('example.com');
-  const foreign = { email, sub, iss: provider.issuerOf(FOREIGN), tid: FOREIGN };
-  expect(failureOf(await signIn(foreign))).toEqual(refused('refused'));
+  const foreign = { email, sub, iss: provider.issuerUrl(FOREIGN), tid: FOREIGN };
+  expect(readFailure(await signIn(foreign))).toEqual(refused('refused'));
 });
 
 test.each([
@@ -92,15 +92,15 @@ test.each([
 ])('an address of a listed domain is refused when %s', async (_what, claims, further) => {
   const { email, sub } = await person('example.com');
   provider.userinfo = { email, ...further };
-  expect(failureOf(await signIn({ email, sub, ...claims }))).toEqual(refused('unverified'));
+  expect(readFailure(await signIn({ email, sub, ...claims }))).toEqual(refused('unverified'));
 });
 
 test.each([true, 1, '1', 'true'])('xms_edov %j: the domain is verified', async (owner) => {
   const { email, sub } = await person('example.com');
-  expect(await emailOf(await signIn({ email, sub, xms_edov: owner }))).toBe(email);
+  expect(await readEmail(await signIn({ email, sub, xms_edov: owner }))).toBe(email);
 });
 
 test('a provider without the setting trusts no address', async () => {
   const { email, sub } = await person('example.com');
-  expect(failureOf(await signIn({ email, sub, xms_edov: true }, 'strict'))).toEqual(refused('unverified'));
+  expect(readFailure(await signIn({ email, sub, xms_edov: true }, 'strict'))).toEqual(refused('unverified'));
 });

@@ -12,7 +12,7 @@ const ALL: Choice = { value: 'all', label: 'All accounts' };
 
 /** Chooses the account of the pages; for people of the platform also all accounts. The page stays the same. */
 export function AccountSwitcher() {
-  const { account, accounts, isPlatform, hrefOf } = useSession();
+  const { account, accounts, isPlatform, linkTo } = useSession();
   const [path, navigate] = useLocation();
   const choices = [...(isPlatform ? [ALL] : []), ...accounts.map(({ accountId, name }) => ({ value: accountId, label: name }))];
   const chosen = choices.find(({ value }) => value === account) ?? null;
@@ -20,7 +20,7 @@ export function AccountSwitcher() {
   if (choices.length < 2) return <p className={styles.single}>{chosen?.label}</p>;
   return (
     <Suspense fallback={<span className={styles.trigger}>{chosen?.label}</span>}>
-      <AccountChoices choices={choices} chosen={chosen} onChoose={(choice) => navigate(hrefOf(ofEvery(page, choice), choice.value))} />
+      <AccountChoices choices={choices} chosen={chosen} onChoose={(choice) => navigate(linkTo(ofEvery(page, choice), choice.value))} />
     </Suspense>
   );
 }

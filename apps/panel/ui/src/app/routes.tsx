@@ -33,7 +33,7 @@ const ExplainedRequest = page(async () => (await import('../pages/request/reques
 const Profile = page(async () => (await import('../pages/profile/profile.js')).Profile);
 
 export function Routes() {
-  const { hrefOf } = useSession();
+  const { linkTo } = useSession();
   return (
     <Suspense fallback={<Loading />}>
       <Switch>
@@ -49,7 +49,7 @@ export function Routes() {
           <Profile />
         </Route>
         <Route path="/">
-          <Redirect to={hrefOf('overview')} replace />
+          <Redirect to={linkTo('overview')} replace />
         </Route>
         <Route>
           <Page title="No such page">

@@ -114,9 +114,9 @@ function Navigation() {
 }
 
 function NavigationLink({ page, name, icon }: Entry) {
-  const { hrefOf } = useSession();
+  const { linkTo } = useSession();
   const [path] = useLocation();
-  const href = hrefOf(page);
+  const href = linkTo(page);
   // One request explained belongs to the list.
   const isCurrent = path === href || (page === 'requests' && path.startsWith('/requests/'));
   return (

@@ -12,7 +12,7 @@ export class ApiError extends Error {
     /** Names the call in the panel's log, or in the gateway's when that refused it. Null when the panel did not answer. */
     readonly requestId: string | null = null,
     /** True when the id is the gateway's: its request can be explained. */
-    readonly isOfGateway = false,
+    readonly isFromGateway = false,
   ) {
     super(message);
   }
@@ -55,7 +55,7 @@ export interface EventReply {
 export function openEvents(path: string, body: unknown, signal: AbortSignal): Promise<EventReply> {
   return withCures(async () => {
     const reply = await send('POST', path, body, signal, signal);
-    if (!reply.ok || !reply.body) throw errorOf(reply, await reply.text());
+    if (!reply.ok || !reply.body) throw parseError(reply, await reply.text());
     return { gatewayRequestId: reply.headers.get(GATEWAY_REQUEST_ID), events: readEvents(reply.body) };
   });
 }
@@ -80,7 +80,7 @@ export async function callOnce<T>(
   const limits = [...(signal ? [signal] : []), ...(method === 'GET' ? [AbortSignal.timeout(READ_MS)] : [])];
   const reply = await send(method, path, body, AbortSignal.any(limits), signal);
   const text = await reply.text().catch((error) => fail(error, signal));
-  if (!reply.ok) throw errorOf(reply, text);
+  if (!reply.ok) throw parseError(reply, text);
   return (text ? JSON.parse(text) : undefined) as T;
 }
 
@@ -98,7 +98,7 @@ function fail(error: unknown, cancelled: AbortSignal | undefined): never {
   throw new ApiError('The panel does not answer.', 'unreachable');
 }
 
-function errorOf(reply: Response, text: string): ApiError {
+function parseError(reply: Response, text: string): ApiError {
   const gatewayRequestId = reply.headers.get(GATEWAY_REQUEST_ID);
   const requestId = gatewayRequestId ?? reply.headers.get('x-request-id');
   try {

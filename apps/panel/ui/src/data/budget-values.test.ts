@@ -1,4 +1,4 @@
-import { type Counting, valuesOf } from './budget-values.js';
+import { type Counting, parseValues } from './budget-values.js';
 
 test.each<[counting: Counting, text: string, values: object | undefined]>([
   ['all', '', {}],
@@ -12,5 +12,5 @@ test.each<[counting: Counting, text: string, values: object | undefined]>([
   ['tag', 'team', undefined],
   ['tag', 'team=', undefined],
 ])('a budget of %s %j', (counting, text, values) => {
-  expect(valuesOf(counting, text)).toEqual(values);
+  expect(parseValues(counting, text)).toEqual(values);
 });

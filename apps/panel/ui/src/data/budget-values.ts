@@ -14,7 +14,7 @@ interface Values {
 }
 
 /** Parses what a budget counts. Undefined: `text` does not name it. */
-export function valuesOf(counting: Counting, text: string): Values | undefined {
+export function parseValues(counting: Counting, text: string): Values | undefined {
   const [, tag, value] = /^([A-Za-z0-9][\w.-]{0,63})(?:=(.+))?$/.exec(text.trim()) ?? [];
   switch (counting) {
     case 'all':

@@ -1,5 +1,5 @@
 import type { Budget } from '../../../src/shapes/budgets.js';
-import { leftOf, presentBudget, renderAmount, shareSpent, tightestOf } from './budgets.js';
+import { computeLeft, findTightest, presentBudget, renderAmount, shareSpent } from './budgets.js';
 
 const BUDGET: Budget = {
   ...{
@@ -24,7 +24,7 @@ test.each<[what: string, fields: Partial<Budget>, left: bigint, share: number]>(
   ['it is of tokens', { unit: 'tokens', limitTokens: 400, spentTokens: 100, heldTokens: 60 }, 240n, 0.25],
   ['the limit is zero', { limitPicoUsd: '0', spentPicoUsd: '0', heldPicoUsd: '0' }, 0n, 1],
 ])('what is left and spent: %s', (_what, fields, left, share) => {
-  expect([leftOf({ ...BUDGET, ...fields }), shareSpent({ ...BUDGET, ...fields })]).toEqual([left, share]);
+  expect([computeLeft({ ...BUDGET, ...fields }), shareSpent({ ...BUDGET, ...fields })]).toEqual([left, share]);
 });
 
 test('the tightest budget of a target is the one with the largest share spent', () => {
@@ -35,8 +35,8 @@ test('the tightest budget of a target is the one with the largest share spent', 
     { ...ofProject, period: 'day' as const, limitPicoUsd: '10', spentPicoUsd: '5' },
     { ...ofProject, keyId: 'k', spentPicoUsd: '80' },
   ];
-  expect([tightestOf(budgets, { projectId: 'p' }), tightestOf(budgets, { keyId: 'k' })]).toEqual([budgets[2], budgets[3]]);
-  expect([tightestOf(budgets, { keyId: 'x' }), tightestOf(undefined, { keyId: 'k' })]).toEqual([undefined, undefined]);
+  expect([findTightest(budgets, { projectId: 'p' }), findTightest(budgets, { keyId: 'k' })]).toEqual([budgets[2], budgets[3]]);
+  expect([findTightest(budgets, { keyId: 'x' }), findTightest(undefined, { keyId: 'k' })]).toEqual([undefined, undefined]);
 });
 
 test('a choice has the budget of its target, values, period and unit, and no other [money-create-budget]', () => {

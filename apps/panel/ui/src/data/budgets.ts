@@ -13,7 +13,7 @@ export const PERIODS: Record<BudgetPeriod, { each: string; now: string }> = {
 export const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
 
 /** Amounts of a budget in its unit: pico-USD or tokens. */
-export function amountsOf(budget: Budget): { limit: bigint; spent: bigint; held: bigint } {
+export function parseAmounts(budget: Budget): { limit: bigint; spent: bigint; held: bigint } {
   const of = budget.unit === 'tokens' ? 'Tokens' : 'PicoUsd';
   const [limit, spent, held] = [budget[`limit${of}`], budget[`spent${of}`], budget[`held${of}`]];
   return { limit: BigInt(limit ?? 0), spent: BigInt(spent ?? 0), held: BigInt(held ?? 0) };
@@ -25,14 +25,14 @@ export function renderAmount({ unit }: Budget, amount: bigint): string {
 }
 
 /** The amounts of budgets that pages show rounded, for one precision. */
-export function moneyOf(budgets: readonly Budget[] | undefined): bigint[] {
+export function collectMoney(budgets: readonly Budget[] | undefined): bigint[] {
   const ofMoney = budgets?.filter(({ unit }) => unit === 'usd') ?? [];
-  return ofMoney.flatMap((budget) => [amountsOf(budget).spent, amountsOf(budget).held, leftOf(budget)]);
+  return ofMoney.flatMap((budget) => [parseAmounts(budget).spent, parseAmounts(budget).held, computeLeft(budget)]);
 }
 
 /** Part of the limit that is neither spent nor held. */
-export function leftOf(budget: Budget): bigint {
-  const { limit, spent, held } = amountsOf(budget);
+export function computeLeft(budget: Budget): bigint {
+  const { limit, spent, held } = parseAmounts(budget);
   return limit > spent + held ? limit - spent - held : 0n;
 }
 
@@ -51,15 +51,15 @@ export interface BudgetChoice {
 export function presentBudget(budgets: readonly Budget[], choice: BudgetChoice): Budget | undefined {
   const { projectId, keyId, dimension = null, value = null, period, unit } = choice;
   return budgets.find((budget) => {
-    const isOfTarget = keyId ? budget.keyId === keyId : budget.keyId === null && budget.projectId === (projectId ?? null);
-    return isOfTarget && budget.dimension === dimension && budget.value === value && budget.period === period && budget.unit === unit;
+    const hasTarget = keyId ? budget.keyId === keyId : budget.keyId === null && budget.projectId === (projectId ?? null);
+    return hasTarget && budget.dimension === dimension && budget.value === value && budget.period === period && budget.unit === unit;
   });
 }
 
 export type Target = { projectId: string } | { keyId: string };
 
 /** The budget of all requests of a project or key with the largest share spent, which is the one that refuses first. Undefined: it has none. */
-export function tightestOf(budgets: readonly Budget[] | undefined, of: Target): Budget | undefined {
+export function findTightest(budgets: readonly Budget[] | undefined, of: Target): Budget | undefined {
   return budgets
     ?.filter((budget) => budget.dimension === null)
     .filter((budget) => ('keyId' in of ? budget.keyId === of.keyId : budget.keyId === null && budget.projectId === of.projectId))
@@ -68,6 +68,6 @@ export function tightestOf(budgets: readonly Budget[] | undefined, of: Target): 
 
 /** From 0 to 1, for drawing and comparing; above 1 after the limit was lowered. */
 export function shareSpent(budget: Budget): number {
-  const { limit, spent } = amountsOf(budget);
+  const { limit, spent } = parseAmounts(budget);
   return limit > 0n ? Number((spent * 1_000_000n) / limit) / 1_000_000 : 1;
 }

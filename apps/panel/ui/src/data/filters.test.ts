@@ -9,7 +9,7 @@ import {
   RANGES,
   type RangeName,
   readFilters,
-  spanOf,
+  resolveSpan,
   writeFilters,
 } from './filters.js';
 
@@ -71,10 +71,10 @@ describe('the time of filters', () => {
     ],
     [{ from: '2026-11-20T00:00:00Z' }, Date.parse('2026-11-20T00:00:00Z'), NOW + 89_000, 'day'],
   ])('%j', (filters, from, to, step) => {
-    expect(spanOf(filters, NOW, '24h')).toEqual({ from, to, step, stepMs: step === 'hour' ? 3_600_000 : DAY_MS });
+    expect(resolveSpan(filters, NOW, '24h')).toEqual({ from, to, step, stepMs: step === 'hour' ? 3_600_000 : DAY_MS });
   });
 
   test('stays the same within a minute, so that nothing is asked twice', () => {
-    expect(spanOf({}, NOW + 20_000, '24h')).toEqual(spanOf({}, NOW, '24h'));
+    expect(resolveSpan({}, NOW + 20_000, '24h')).toEqual(resolveSpan({}, NOW, '24h'));
   });
 });

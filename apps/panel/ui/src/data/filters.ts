@@ -78,15 +78,15 @@ export interface TimeSpan {
  * Returns start and end in milliseconds, and the step of charts. `now` is rounded down to a minute, so that pages ask for the same span during
  * one. A span without an end extends two minutes beyond that, to include requests that end until the next minute asks again.
  */
-export function spanOf({ range, from, to }: Filters, now: number, fallback: RangeName): TimeSpan {
+export function resolveSpan({ range, from, to }: Filters, now: number, fallback: RangeName): TimeSpan {
   const minute = Math.floor(now / 60_000) * 60_000;
   const end = from && to ? Date.parse(to) : minute + 120_000;
-  const start = from ? Date.parse(from) : startOf(range ?? fallback, minute);
+  const start = from ? Date.parse(from) : findStart(range ?? fallback, minute);
   const step = end - start <= HOURS_UP_TO_MS ? 'hour' : 'day';
   return { from: start, to: end, step, stepMs: step === 'hour' ? HOUR_MS : DAY_MS };
 }
 
-function startOf(range: RangeName, end: number): number {
+function findStart(range: RangeName, end: number): number {
   if (range !== 'month') return end - LENGTHS[range];
   const now = new Date(end);
   return Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);

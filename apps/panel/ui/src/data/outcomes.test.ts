@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { endingColours } from './endings.js';
-import { isError, meaningOf, outcomeColours, outcomeName, outcomeOf, outcomeTone } from './outcomes.js';
+import { findMeaning, isError, outcomeColours, outcomeName, outcomeTone, toOutcome } from './outcomes.js';
+import { reasonColours } from './settle-reasons.js';
 
 test.each([
   [{ status: 200, code: null }, 'Completed', 'good', false],
@@ -16,8 +16,8 @@ test.each([
 
 test('a client that left without an error has a code of its own', () => {
   const request = { requestId: 'req_1', receivedAt: '', protocol: 'chat', stream: true, endedMs: 1 } as const;
-  expect(outcomeOf({ ...request, status: 200, outcome: 'client-disconnected' })).toEqual({ status: 200, code: 'client_disconnected' });
-  expect(outcomeOf({ ...request, status: 200, outcome: 'completed' })).toEqual({ status: 200, code: null });
+  expect(toOutcome({ ...request, status: 200, outcome: 'client-disconnected' })).toEqual({ status: 200, code: 'client_disconnected' });
+  expect(toOutcome({ ...request, status: 200, outcome: 'completed' })).toEqual({ status: 200, code: null });
 });
 
 test.each([
@@ -33,7 +33,7 @@ test.each([
   ['502 upstream_error', 'upstream'],
   ['200 upstream_error', 'upstream'],
 ])('%s has the colour of %s, alone and beside others [money-outcome-colours]', (name, meaning) => {
-  expect(meaningOf(name)).toBe(meaning);
+  expect(findMeaning(name)).toBe(meaning);
   const alone = outcomeColours([name]).get(name);
   expect(alone).toMatch(new RegExp(`^${meaning}-\\d$`));
   expect(outcomeColours([...new Set(['Completed', '999 unknown', name, 'Client left', '502 upstream_error'])]).get(name)).toBe(alone);
@@ -48,5 +48,5 @@ test('no two outcomes of a legend share a colour [money-outcome-colours]', () =>
       expect(new Set(outcomeColours(names).values()).size).toBe(names.length);
     }),
   );
-  expect(new Set(endingColours(['completed', 'failed', 'client-disconnected', 'released', 'lease-expired']).values()).size).toBe(5);
+  expect(new Set(reasonColours(['completed', 'failed', 'client-disconnected', 'released', 'lease-expired']).values()).size).toBe(5);
 });

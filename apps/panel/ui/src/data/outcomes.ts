@@ -15,7 +15,7 @@ export function outcomeTone({ status, code }: Pick<TrafficOutcome, 'status' | 'c
 }
 
 /** The outcome of one request, as traffic counts it. */
-export function outcomeOf({ status, code, outcome }: EndedRequest): Pick<TrafficOutcome, 'status' | 'code'> {
+export function toOutcome({ status, code, outcome }: EndedRequest): Pick<TrafficOutcome, 'status' | 'code'> {
   return { status, code: code ?? (outcome === 'client-disconnected' ? 'client_disconnected' : null) };
 }
 
@@ -49,7 +49,7 @@ const CODES: Record<Meaning, string[]> = {
 };
 
 /** Party that ended a request, by the name of its outcome: `good`, the client, a refusal of Tollgate, or an upstream. */
-export function meaningOf(name: string): Meaning {
+export function findMeaning(name: string): Meaning {
   const known = (Object.keys(CODES) as Meaning[]).find((meaning) => CODES[meaning].includes(name));
   if (known) return known;
   const status = Number(/\d{3}/.exec(name)?.[0] ?? 0);
@@ -60,11 +60,11 @@ export function meaningOf(name: string): Meaning {
 /** A colour of its own for each outcome: always the same one for the known, and no two alike. */
 export function outcomeColours(names: string[]): Map<string, Colour> {
   const colours = new Map<string, Colour>();
-  const ownShade = (name: string) => CODES[meaningOf(name)].indexOf(name);
-  for (const name of names) if (ownShade(name) >= 0) colours.set(name, `${meaningOf(name)}-${ownShade(name)}`);
+  const ownShade = (name: string) => CODES[findMeaning(name)].indexOf(name);
+  for (const name of names) if (ownShade(name) >= 0) colours.set(name, `${findMeaning(name)}-${ownShade(name)}`);
   for (const name of names.filter((one) => !colours.has(one)).sort()) {
     const taken = new Set(colours.values());
-    const free = Array.from({ length: SHADES }, (_, shade): Colour => `${meaningOf(name)}-${shade}`).find((colour) => !taken.has(colour));
+    const free = Array.from({ length: SHADES }, (_, shade): Colour => `${findMeaning(name)}-${shade}`).find((colour) => !taken.has(colour));
     colours.set(name, free ?? 'rest');
   }
   return colours;

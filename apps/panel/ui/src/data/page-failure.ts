@@ -22,13 +22,13 @@ export function usePageFailure(): PageFailure | undefined {
   const cache = client.getQueryCache();
   const subscribe = useCallback((listener: () => void) => cache.subscribe(notifyManager.batchCalls(listener)), [cache]);
   const active = () => cache.findAll({ type: 'active' });
-  const failed = useSyncExternalStore(subscribe, () => active().find(failureOf)?.queryHash);
+  const failed = useSyncExternalStore(subscribe, () => active().find(findFailure)?.queryHash);
   const isLate = useLate(useSyncExternalStore(subscribe, () => active().some(isWaiting)));
   const query = failed === undefined ? undefined : cache.get(failed);
-  const error = (query && failureOf(query)) ?? (isLate ? LATE : undefined);
+  const error = (query && findFailure(query)) ?? (isLate ? LATE : undefined);
   if (!error) return undefined;
   const retry = () => {
-    const queries = new Set(active().filter((one) => failureOf(one) || isWaiting(one)));
+    const queries = new Set(active().filter((one) => findFailure(one) || isWaiting(one)));
     const predicate = (one: Query) => queries.has(one);
     void client.cancelQueries({ predicate }).then(() => client.refetchQueries({ predicate }));
   };
@@ -48,7 +48,7 @@ export function useLate(isWaitingNow: boolean): boolean {
 }
 
 /** The error of a call, also while it is made again. */
-function failureOf({ state, meta }: Query): Error | undefined {
+function findFailure({ state, meta }: Query): Error | undefined {
   const error = (state.error ?? (state.fetchStatus === 'idle' ? null : state.fetchFailureReason)) as Error | null;
   if (!error) return undefined;
   return error instanceof ApiError && (meta?.handles as string[] | undefined)?.includes(error.code) ? undefined : error;

@@ -7,7 +7,7 @@ export interface ServerEvent {
 
 /** Reads the body of a reply as server-sent events. Leaving the loop ends the reply. */
 export function readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
-  return parseEvents(textsOf(body));
+  return parseEvents(readTexts(body));
 }
 
 /** Parses the pieces of a stream of events. Comments and an event that is cut off are left out. */
@@ -17,18 +17,18 @@ export async function* parseEvents(texts: AsyncIterable<string>): AsyncGenerator
     const events = (rest + text).split('\n\n');
     rest = events.pop() ?? '';
     for (const event of events) {
-      const data = fieldsOf(event, 'data');
-      if (data.length > 0) yield { name: fieldsOf(event, 'event')[0] ?? 'message', data: data.join('\n') };
+      const data = readFields(event, 'data');
+      if (data.length > 0) yield { name: readFields(event, 'event')[0] ?? 'message', data: data.join('\n') };
     }
   }
 }
 
-function fieldsOf(event: string, name: string): string[] {
+function readFields(event: string, name: string): string[] {
   const start = `${name}: `;
   return event.split('\n').flatMap((line) => (line.startsWith(start) ? line.slice(start.length) : []));
 }
 
-async function* textsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+async function* readTexts(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   try {

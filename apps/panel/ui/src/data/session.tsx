@@ -16,7 +16,7 @@ export interface PanelSession {
   /** As `may`, on the whole platform. */
   mayOnPlatform: (permission: Permission) => boolean;
   /** Address of a page of the account, or of another one. */
-  hrefOf: (page: string, account?: string) => string;
+  linkTo: (page: string, account?: string) => string;
   accountName: (accountId: string) => string;
 }
 
@@ -43,7 +43,7 @@ export function SessionProvider({ me, accounts, children }: { me: MeReply; accou
       isPlatform,
       may: (permission) => mayIn(account === 'all' ? null : account, permission),
       mayOnPlatform: (permission) => mayIn(null, permission),
-      hrefOf: (page, other = account) => `/a/${other}/${page}`,
+      linkTo: (page, other = account) => `/a/${other}/${page}`,
       accountName: (accountId) => accounts.find((row) => row.accountId === accountId)?.name ?? accountId.slice(0, 8),
     };
   }, [me, accounts, named]);

@@ -11,11 +11,11 @@ const SHOWN_BY: Record<string, readonly string[]> = {
 
 /** True when the reply of `GET path` may differ after a change at `changed`. */
 export function isTouched(path: string, changed: string): boolean {
-  const resource = wordsOf(changed).findLast((word) => word in SHOWN_BY);
+  const resource = collectWords(changed).findLast((word) => word in SHOWN_BY);
   const shown = resource === undefined ? undefined : SHOWN_BY[resource];
-  return shown === undefined || wordsOf(path).some((word) => shown.includes(word));
+  return shown === undefined || collectWords(path).some((word) => shown.includes(word));
 }
 
-function wordsOf(path: string): string[] {
+function collectWords(path: string): string[] {
   return path.replace(/\?.*/, '').split('/');
 }

@@ -4,12 +4,12 @@ import { exactUsd, roundedUsd } from '../format/usd.js';
 import type { Group, Measure } from './filters.js';
 
 /** The value of a row that a group is by. An upstream of null: the request reached none. */
-export function groupIdOf(row: UsageRow, group: Group): string {
+export function readGroupId(row: UsageRow, group: Group): string {
   const id = { project: row.projectId, key: row.keyId, model: row.model, upstream: row.upstream ?? 'none', ending: row.ending }[group];
   return id ?? '';
 }
 
-export function measureOf(row: UsageRow, measure: Measure): bigint {
+export function readMeasure(row: UsageRow, measure: Measure): bigint {
   if (measure === 'cost') return BigInt(row.costPicoUsd);
   return BigInt(measure === 'requests' ? row.requests : row.promptTokens + row.outputTokens);
 }
@@ -25,6 +25,6 @@ export function formatTicks(values: bigint[], measure: Measure): string[] {
   return values.map((value) => roundedUsd(value, decimals));
 }
 
-export function tokensOf({ promptTokens, outputTokens }: Pick<UsageRow, 'promptTokens' | 'outputTokens'>): string {
+export function renderTokens({ promptTokens, outputTokens }: Pick<UsageRow, 'promptTokens' | 'outputTokens'>): string {
   return count(promptTokens + outputTokens);
 }

@@ -7,13 +7,13 @@ type Target = Pick<Budget, 'projectId' | 'keyId'> & Partial<Pick<Budget, 'dimens
 
 /** Names of what budgets are of, and the addresses of what it spent. */
 export function useBudgetTargets() {
-  const { hrefOf } = useSession();
+  const { linkTo } = useSession();
   const { projectName, keyName } = useNames();
   const ownerName = ({ projectId, keyId }: Target): string =>
     keyId ? `Key ${keyName(keyId)}` : projectId ? `Project ${projectName(projectId)}` : 'The whole account';
   const targetName = (target: Target): string => [ownerName(target), ...valueName(target)].join(', ');
   const targetHref = ({ projectId, keyId }: Target): string =>
-    hrefOf('usage') + writeFilters({ ...(keyId ? { key: keyId } : projectId ? { project: projectId } : {}), range: 'month' });
+    linkTo('usage') + writeFilters({ ...(keyId ? { key: keyId } : projectId ? { project: projectId } : {}), range: 'month' });
   return { targetName, targetHref };
 }
 

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
-import { changeFilters, type Filters, type RangeName, readFilters, spanOf, writeFilters } from './filters.js';
+import { changeFilters, type Filters, type RangeName, readFilters, resolveSpan, writeFilters } from './filters.js';
 
 /** The filters of the address; `change` writes it, and `hrefWith` is the address of another choice. */
 export function useFilters() {
@@ -14,7 +14,7 @@ export function useFilters() {
 /** The time that the filters choose, which moves on each minute. */
 export function useSpan(filters: Filters, fallback: RangeName) {
   const now = useNow(60_000);
-  return useMemo(() => spanOf(filters, now, fallback), [filters, now, fallback]);
+  return useMemo(() => resolveSpan(filters, now, fallback), [filters, now, fallback]);
 }
 
 /** The time, at each `everyMs`. */

@@ -41,7 +41,7 @@ test('a balance never shows more than there is [money-exact-amounts]', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }), fc.integer({ min: 0, max: 12 }), (pico, decimals) => {
       const text = flooredUsd(pico, decimals);
-      const shown = text.includes('<') ? 0n : amountOf(text);
+      const shown = text.includes('<') ? 0n : parseAmount(text);
       expect(pico - shown).toBeGreaterThanOrEqual(0n);
       expect(pico - shown).toBeLessThan(10n ** BigInt(12 - decimals));
     }),
@@ -57,7 +57,7 @@ test('exact amounts of a column have the fewest decimals that all of them need',
 test('an exact amount parses to itself, whatever its size', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -(10n ** 26n), max: 10n ** 26n }), (pico) => {
-      expect([amountOf(exactUsd(pico)), amountOf(plainUsd(pico))]).toEqual([pico, pico]);
+      expect([parseAmount(exactUsd(pico)), parseAmount(plainUsd(pico))]).toEqual([pico, pico]);
     }),
   );
 });
@@ -67,7 +67,7 @@ test('a rounded amount is at most half a unit of its last decimal away', () => {
     fc.property(fc.bigInt({ min: 0n, max: 10n ** 20n }), fc.integer({ min: 0, max: 12 }), (pico, decimals) => {
       const text = roundedUsd(pico, decimals);
       const unit = 10n ** BigInt(12 - decimals);
-      const rounded = text.startsWith('<') ? 0n : amountOf(text);
+      const rounded = text.startsWith('<') ? 0n : parseAmount(text);
       const distance = rounded > pico ? rounded - pico : pico - rounded;
       expect(distance * 2n).toBeLessThanOrEqual(unit);
     }),
@@ -106,7 +106,7 @@ test('the price of a million tokens is exact', () => {
 });
 
 /** Without decimals a comma between thousands is not clear. */
-function amountOf(text: string): bigint {
-  if (!text.includes('.')) return amountOf(`${text}.0`);
+function parseAmount(text: string): bigint {
+  if (!text.includes('.')) return parseAmount(`${text}.0`);
   return readUsd(text.replace('−', '-'), { signed: true }).amount ?? -1n;
 }

@@ -12,14 +12,14 @@ export function exactUsd(pico: bigint): string {
 
 /** Rounded to `decimals`, half away from zero. An amount that is not zero never shows as zero: `<$0.01`. */
 export function roundedUsd(pico: bigint, decimals: number): string {
-  const unit = unitOf(decimals);
+  const unit = findUnit(decimals);
   const absolute = pico < 0n ? -pico : pico;
   return rendered(pico, ((absolute + unit / 2n) / unit) * unit, decimals);
 }
 
 /** As `roundedUsd`, but never more than `pico`: a balance shows no money that is not there. */
 export function flooredUsd(pico: bigint, decimals: number): string {
-  const unit = unitOf(decimals);
+  const unit = findUnit(decimals);
   return rendered(pico, (pico < 0n ? (-pico + unit - 1n) / unit : pico / unit) * unit, decimals);
 }
 
@@ -66,14 +66,14 @@ export function usdPerMillion(picoPerToken: bigint): string {
   return exactUsd(picoPerToken * 1_000_000n);
 }
 
-function unitOf(decimals: number): bigint {
+function findUnit(decimals: number): bigint {
   return 10n ** BigInt(DECIMALS - decimals);
 }
 
 /** Renders `absolute`, which is the rounded `pico` without its sign. */
 function rendered(pico: bigint, absolute: bigint, decimals: number): string {
   const sign = pico < 0n ? '−' : '';
-  if (pico !== 0n && absolute === 0n) return `${sign}<$${decimalText(unitOf(decimals), decimals)}`;
+  if (pico !== 0n && absolute === 0n) return `${sign}<$${decimalText(findUnit(decimals), decimals)}`;
   return `${sign}$${decimalText(absolute, decimals)}`;
 }
 

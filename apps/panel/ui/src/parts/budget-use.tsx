@@ -1,6 +1,6 @@
 import { Link } from 'wouter';
 import type { Budget } from '../../../src/shapes/budgets.js';
-import { amountsOf, PERIODS, renderAmount, shareSpent, type Target, tightestOf } from '../data/budgets.js';
+import { findTightest, PERIODS, parseAmounts, renderAmount, shareSpent, type Target } from '../data/budgets.js';
 import { useSession } from '../data/session.js';
 import { count } from '../format/count.js';
 import styles from './budget-use.module.css';
@@ -13,7 +13,7 @@ const FULL_FROM = 0.995;
 
 /** `$3.20 of $10 this month` and a bar of what is spent, what is held and what is left. `name`: stands before it. */
 export function BudgetUse({ budget, name, href }: { budget: Budget; name?: string; href?: string }) {
-  const { limit, spent: spentAmount, held } = amountsOf(budget);
+  const { limit, spent: spentAmount, held } = parseAmounts(budget);
   const share = shareSpent(budget);
   const tone = share >= FULL_FROM ? 'bad' : share >= WARNS_FROM ? 'warn' : undefined;
   const [spent, used] = [ratio(spentAmount, limit), ratio(spentAmount + held, limit)];
@@ -31,8 +31,8 @@ export function BudgetUse({ budget, name, href }: { budget: Budget; name?: strin
       </div>
       <svg className={styles.bar} aria-hidden="true">
         <rect width="100%" height="4" rx="2" />
-        <rect className={styles.held} width={widthOf(used)} height="4" rx="2" />
-        <rect className={styles.spent} width={widthOf(spent)} height="4" rx="2" />
+        <rect className={styles.held} width={renderWidth(used)} height="4" rx="2" />
+        <rect className={styles.spent} width={renderWidth(spent)} height="4" rx="2" />
       </svg>
     </div>
   );
@@ -45,12 +45,12 @@ export function BudgetAmount({ budget, amount, left }: { budget: Budget; amount:
 
 /** The budget of a project or key that refuses first, with a link to all. `budgets` is undefined while they load. */
 export function TightestBudget({ budgets, of }: { budgets: Budget[] | undefined; of: Target }) {
-  const { hrefOf } = useSession();
-  const budget = tightestOf(budgets, of);
+  const { linkTo } = useSession();
+  const budget = findTightest(budgets, of);
   if (!budget) return budgets && 'none';
-  return <BudgetUse budget={budget} href={hrefOf('budgets')} />;
+  return <BudgetUse budget={budget} href={linkTo('budgets')} />;
 }
 
-function widthOf(share: number): string {
+function renderWidth(share: number): string {
   return `${Math.min(share, 1) * 100}%`;
 }

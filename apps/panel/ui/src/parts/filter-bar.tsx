@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import { ENDINGS, endingName } from '../data/endings.js';
 import type { Filters } from '../data/filters.js';
 import { useSession } from '../data/session.js';
+import { REASONS, reasonName } from '../data/settle-reasons.js';
 import { useFilters } from '../data/use-filters.js';
 import { useNames } from '../data/use-names.js';
 import { Button } from './button.js';
@@ -14,7 +14,7 @@ export function FilterBar({ children }: { children?: ReactNode }) {
   const { account } = useSession();
   const { filters, change } = useFilters();
   const { projects, keys } = useNames();
-  const keysOfProject = keys?.filter(({ projectId }) => !filters.project || projectId === filters.project);
+  const projectKeys = keys?.filter(({ projectId }) => !filters.project || projectId === filters.project);
   return (
     <search className={styles.bar}>
       {children}
@@ -39,7 +39,7 @@ export function FilterBar({ children }: { children?: ReactNode }) {
           </CompactSelect>
           <CompactSelect label="Key" value={filters.key ?? ''} onChange={(event) => change({ key: event.target.value })}>
             <option value="">All keys</option>
-            {keysOfProject?.map(({ keyId, name, lastFour }) => (
+            {projectKeys?.map(({ keyId, name, lastFour }) => (
               <option key={keyId} value={keyId}>
                 {name ?? `…${lastFour}`}
               </option>
@@ -49,9 +49,9 @@ export function FilterBar({ children }: { children?: ReactNode }) {
       )}
       <CompactSelect label="Ending" value={filters.ending ?? ''} onChange={(event) => change({ ending: event.target.value })}>
         <option value="">All endings</option>
-        {Object.keys(ENDINGS).map((ending) => (
-          <option key={ending} value={ending}>
-            {endingName(ending)}
+        {Object.keys(REASONS).map((reason) => (
+          <option key={reason} value={reason}>
+            {reasonName(reason)}
           </option>
         ))}
       </CompactSelect>

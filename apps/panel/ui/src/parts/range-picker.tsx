@@ -11,7 +11,7 @@ export function RangePicker({ fallback, names = Object.keys(RANGES) as RangeName
       label="Time"
       options={names.map((name) => ({ value: name, label: RANGES[name] }))}
       value={value}
-      hrefOf={(name) => hrefWith({ range: name as RangeName })}
+      linkTo={(name) => hrefWith({ range: name as RangeName })}
     />
   );
 }

@@ -6,19 +6,19 @@ export function Segments({
   label,
   options,
   value,
-  hrefOf,
+  linkTo,
 }: {
   label: string;
   options: { value: string; label: string }[];
   value: string;
-  hrefOf: (value: string) => string;
+  linkTo: (value: string) => string;
 }) {
   return (
     <nav className={styles.segments} aria-label={label}>
       {options.map((option) => (
         <Link
           key={option.value}
-          to={hrefOf(option.value)}
+          to={linkTo(option.value)}
           className={styles.segment}
           aria-current={option.value === value ? 'true' : undefined}
           replace

@@ -13,13 +13,13 @@ interface TimeFigureProps {
 /** The 95th percentile of a time, with two others below it. */
 export function TimeFigure({ label, percentiles, none }: TimeFigureProps) {
   return (
-    <Figure label={`${label}, p95`} note={noteOf(percentiles, none)}>
+    <Figure label={`${label}, p95`} note={renderNote(percentiles, none)}>
       {percentiles === undefined ? undefined : percentiles ? duration(percentiles.p95) : '–'}
     </Figure>
   );
 }
 
-function noteOf(percentiles: Percentiles | null | undefined, none: string): string | null {
+function renderNote(percentiles: Percentiles | null | undefined, none: string): string | null {
   if (percentiles === undefined) return null;
   return percentiles ? `p50 ${duration(percentiles.p50)}, p99 ${duration(percentiles.p99)}` : none;
 }

@@ -5,7 +5,7 @@ const CLOCK: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit', 
 /** `23 Nov, 14:02:31` in the local zone. */
 export const localTime = formatter({ ...PARTS, ...CLOCK });
 /** `14:02:31` in the local zone. */
-export const localTimeOfDay = formatter(CLOCK);
+export const formatLocalTime = formatter(CLOCK);
 /** `23 Nov 2026` in the local zone. */
 export const localDay = formatter({ ...PARTS, year: 'numeric' });
 /** `23 Nov 2026` in UTC. */

@@ -45,11 +45,11 @@ test('arguments keep every digit of their numbers', async () => {
 
 test('interleave opens all calls, then sends a piece of each in turn', async () => {
   const messages = [{ role: 'user' as const, content: 'call a {"x":1} call b {"x":1} [[sim tokens=1 interleave]]' }];
-  const told: string[] = [];
+  const seen: string[] = [];
   for await (const event of await client.messages.create({ model: 'sim-fast', max_tokens: 20, messages, tools, stream: true })) {
-    if ('index' in event) told.push(`${event.type.slice('content_block_'.length)} ${event.index}`);
+    if ('index' in event) seen.push(`${event.type.slice('content_block_'.length)} ${event.index}`);
   }
-  expect(told.join(', ')).toBe('start 0, delta 0, stop 0, start 1, start 2, delta 1, delta 2, delta 1, delta 2, stop 1, stop 2');
+  expect(seen.join(', ')).toBe('start 0, delta 0, stop 0, start 1, start 2, delta 1, delta 2, delta 1, delta 2, stop 1, stop 2');
 });
 
 test.each([

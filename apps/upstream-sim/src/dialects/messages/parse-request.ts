@@ -3,7 +3,7 @@ import { isObject, type Json, parseJson } from '../../field-checks.js';
 import type { Prefix } from '../../prompt-cache.js';
 import { promptTokens } from '../../reply/usage-rule.js';
 import { SimError } from '../../sim-error.js';
-import { bodyOfBlocks, type CacheMarker, prefixKeys, promptBlocks, readMarkers } from './prompt-blocks.js';
+import { type CacheMarker, joinBlocks, prefixKeys, promptBlocks, readMarkers } from './prompt-blocks.js';
 
 /**
  * Parses a request body to a chat request. As strict as the real server where a proxy's mistakes would show: a missing cap, roles
@@ -41,7 +41,7 @@ export function markedPrefixes(body: string, markers: readonly CacheMarker[]): P
   const prefixes: Prefix[] = prefixKeys(String(value.model), blocks).map((key) => ({ key }));
   for (const { index, ttl } of markers) {
     const prefix = prefixes[index] as Prefix;
-    prefix.marker = { tokens: promptTokens(parsePrompt(bodyOfBlocks(blocks.slice(0, index + 1)))), ttl };
+    prefix.marker = { tokens: promptTokens(parsePrompt(joinBlocks(blocks.slice(0, index + 1)))), ttl };
   }
   return prefixes;
 }

@@ -69,7 +69,7 @@ export function prefixKeys(model: string, blocks: readonly PromptBlock[]): strin
 }
 
 /** Returns the body of a prompt that has these blocks. */
-export function bodyOfBlocks(blocks: readonly PromptBlock[]): Json {
+export function joinBlocks(blocks: readonly PromptBlock[]): Json {
   const messages: { role: string; content: Json[] }[] = [];
   for (const { message, kind: role, block } of blocks) {
     if (message === undefined) continue;

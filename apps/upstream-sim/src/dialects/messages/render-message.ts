@@ -16,19 +16,19 @@ export function renderMessage(plan: ReplyPlan, directives: Directives): string {
         return directives.repeat ? [block, block] : [block];
       }),
     ],
-    stop_reason: stopReasonOf(plan),
-    usage: directives.nousage ? undefined : usageOf(plan),
+    stop_reason: renderStopReason(plan),
+    usage: directives.nousage ? undefined : renderUsage(plan),
   });
 }
 
 /** The events of a streamed reply, one block after the other. With `interleave` all calls open first, then each yields a piece in turn. */
 export function* renderMessageEvents(plan: ReplyPlan, directives: Directives): Generator<ReplyEvent> {
-  const usage = directives.nousage ? undefined : usageOf(plan);
+  const usage = directives.nousage ? undefined : renderUsage(plan);
   yield event('message_start', {
     message: { ...messageHead(plan), content: [], stop_reason: null, usage: usage && { ...usage, output_tokens: 1 } },
   });
   yield event('ping', {});
-  const blocks = blocksOf(plan).map((block, index) => blockEvents(block, index, directives));
+  const blocks = renderBlocks(plan).map((block, index) => blockEvents(block, index, directives));
   const together = directives.interleave ? plan.calls.length : 0;
   for (const { start, deltas, stop } of blocks.slice(0, blocks.length - together)) {
     yield start;
@@ -39,17 +39,17 @@ export function* renderMessageEvents(plan: ReplyPlan, directives: Directives): G
   for (const { start } of calls) yield start;
   yield* inTurn(calls.map(({ deltas }) => deltas));
   for (const { stop } of calls) yield* stop;
-  yield event('message_delta', { delta: { stop_reason: stopReasonOf(plan), stop_sequence: null }, usage });
+  yield event('message_delta', { delta: { stop_reason: renderStopReason(plan), stop_sequence: null }, usage });
 }
 
-function blockEvents({ empty, text, isCall, deltaOf }: SimBlock, index: number, directives: Directives) {
+function blockEvents({ empty, text, isCall, renderDelta }: SimBlock, index: number, directives: Directives) {
   const padding = directives.pad ? { obfuscation: 'x'.repeat(directives.pad) } : {};
   const start = event('content_block_start', { index, content_block: empty });
   const stop = event('content_block_stop', { index });
   return {
     start,
     deltas: [...(isCall ? argumentPieces(text, directives) : pieces(text, directives))].map(({ text: piece, tokens }) =>
-      event('content_block_delta', { index, delta: deltaOf(piece), ...padding }, tokens),
+      event('content_block_delta', { index, delta: renderDelta(piece), ...padding }, tokens),
     ),
     stop: isCall && directives.repeat ? [stop, start, stop] : [stop],
   };
@@ -63,22 +63,22 @@ interface SimBlock {
   empty: Json;
   text: string;
   isCall?: true;
-  deltaOf(piece: string): Json;
+  renderDelta(piece: string): Json;
 }
 
-function blocksOf({ reasoning, text, calls }: ReplyPlan): SimBlock[] {
+function renderBlocks({ reasoning, text, calls }: ReplyPlan): SimBlock[] {
   const thinking: SimBlock = {
     empty: { type: 'thinking', thinking: '', signature: '' },
     text: reasoning,
-    deltaOf: (piece) => ({ type: 'thinking_delta', thinking: piece }),
+    renderDelta: (piece) => ({ type: 'thinking_delta', thinking: piece }),
   };
-  const said: SimBlock = { empty: { type: 'text', text: '' }, text, deltaOf: (piece) => ({ type: 'text_delta', text: piece }) };
+  const said: SimBlock = { empty: { type: 'text', text: '' }, text, renderDelta: (piece) => ({ type: 'text_delta', text: piece }) };
   const used = calls.map(
     (call): SimBlock => ({
       empty: { type: 'tool_use', id: call.id, name: call.name, input: {} },
       text: call.arguments,
       isCall: true,
-      deltaOf: (piece) => ({ type: 'input_json_delta', partial_json: piece }),
+      renderDelta: (piece) => ({ type: 'input_json_delta', partial_json: piece }),
     }),
   );
   return [...[thinking, said].filter((block) => block.text !== ''), ...used];
@@ -90,12 +90,12 @@ function messageHead({ id, model }: ReplyPlan): Json {
 
 const STOP_REASONS: Record<string, string> = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use', content_filter: 'refusal' };
 
-function stopReasonOf({ finish }: ReplyPlan): string {
+function renderStopReason({ finish }: ReplyPlan): string {
   return STOP_REASONS[finish] ?? finish;
 }
 
 /** The same counts as in chat, except that `input_tokens` leaves out the tokens of the cache. */
-function usageOf({ usage }: ReplyPlan): Json {
+function renderUsage({ usage }: ReplyPlan): Json {
   const cached = usage.prompt_tokens_details?.cached_tokens ?? 0;
   const { cache_creation: creation } = usage;
   const written = creation ? creation.ephemeral_5m_input_tokens + creation.ephemeral_1h_input_tokens : 0;

@@ -28,7 +28,7 @@ async function stream(request: Partial<ResponseCreateParamsStreaming>): Promise<
   return events;
 }
 
-function usageOf({ usage }: OpenaiResponse) {
+function readUsage({ usage }: OpenaiResponse) {
   return [
     usage?.input_tokens,
     usage?.output_tokens,
@@ -56,8 +56,8 @@ test.each<[string, string, Partial<ResponseCreateParamsStreaming>]>([
   expect(last).toEqual({ type: `response.${plain.status}`, response: body, sequence_number: events.length - 1 });
   const done = events.flatMap((event) => (event.type === 'response.output_item.done' ? [event.item] : []));
   expect(done).toEqual(plain.output);
-  const told = events.map((event) => ('delta' in event && typeof event.delta === 'string' ? event.delta : '')).join('');
-  expect(told.length).toBeGreaterThan(0);
+  const joined = events.map((event) => ('delta' in event && typeof event.delta === 'string' ? event.delta : '')).join('');
+  expect(joined.length).toBeGreaterThan(0);
   const final = await client.responses.stream(request).finalResponse();
   expect([final.status, final.output_text]).toEqual([plain.status, plain.output_text]);
 });
@@ -80,7 +80,7 @@ test('reports the same usage as chat completions', async () => {
       },
     ],
   });
-  expect(usageOf(plain)).toEqual([chat.usage?.prompt_tokens, chat.usage?.completion_tokens, 0, 2]);
+  expect(readUsage(plain)).toEqual([chat.usage?.prompt_tokens, chat.usage?.completion_tokens, 0, 2]);
 });
 
 test('a refusal is a part of its own type', async () => {

@@ -21,11 +21,11 @@ export function parseInput(input: unknown): ChatMessage[] {
       case 'function_call':
       case 'custom_tool_call':
         addCall(parseCall(item, at), messages);
-        unanswered.add(callIdOf(item, at));
+        unanswered.add(requireCallId(item, at));
         return;
       case 'function_call_output':
       case 'custom_tool_call_output': {
-        const callId = callIdOf(item, at);
+        const callId = requireCallId(item, at);
         if (!unanswered.delete(callId))
           throw SimError.invalid(`No tool call found for function call output with call_id ${callId}.`, 'input');
         messages.push({ role: 'tool', tool_call_id: callId, content: parseContent(item.output, `${at}.output`) });
@@ -69,7 +69,7 @@ function parseCall(item: Record<string, unknown>, at: string): Call {
   if (typeof item.name !== 'string') throw invalidValue(`${at}.name`, 'a string');
   if (typeof text !== 'string') throw invalidValue(at, 'a call with its arguments or its input');
   return {
-    id: callIdOf(item, at),
+    id: requireCallId(item, at),
     function: { name: item.name, arguments: item.type === 'custom_tool_call' ? JSON.stringify({ input: text }) : text },
   };
 }
@@ -80,7 +80,7 @@ function addCall(call: Call, messages: ChatMessage[]): void {
   else messages.push({ role: 'assistant', content: null, tool_calls: [call] });
 }
 
-function callIdOf({ call_id: callId }: Record<string, unknown>, at: string): string {
+function requireCallId({ call_id: callId }: Record<string, unknown>, at: string): string {
   const valid = typeof callId === 'string' && callId !== '' && callId.length <= CALL_ID_LENGTH_MAX;
   if (!valid) throw invalidValue(`${at}.call_id`, `a string of 1 to ${CALL_ID_LENGTH_MAX} characters`);
   return callId;

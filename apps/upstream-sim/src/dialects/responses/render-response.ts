@@ -16,7 +16,9 @@ const INCOMPLETE_REASONS: Record<string, string> = { length: 'max_output_tokens'
 
 /** The body of a plain reply. */
 export function renderResponse(plan: ReplyPlan, directives: Directives, shape: ReplyShape): string {
-  const items = itemsOf(plan, shape, directives).flatMap(({ whole, isCall }) => (isCall && directives.repeat ? [whole, whole] : [whole]));
+  const items = renderItems(plan, shape, directives).flatMap(({ whole, isCall }) =>
+    isCall && directives.repeat ? [whole, whole] : [whole],
+  );
   return JSON.stringify(responseObject(plan, directives, items));
 }
 
@@ -29,16 +31,16 @@ export function* renderResponseEvents(plan: ReplyPlan, directives: Directives, s
     tokens,
   });
   const padding = directives.pad ? { obfuscation: 'x'.repeat(directives.pad) } : {};
-  const items = itemsOf(plan, shape, directives);
+  const items = renderItems(plan, shape, directives);
   const begun = { ...responseObject(plan, directives, []), status: 'in_progress', incomplete_details: null, usage: null };
   const open = function* ({ empty, part, partType }: SimItem, index: number): Generator<ReplyEvent> {
     yield event('response.output_item.added', { output_index: index, item: empty });
-    if (part) yield event(`response.${partType}.added`, { ...placeOf(empty, index, part), part: part.empty });
+    if (part) yield event(`response.${partType}.added`, { ...renderPlace(empty, index, part), part: part.empty });
   };
   const delta = (item: SimItem, index: number, { text, tokens }: Piece): ReplyEvent =>
-    event(`response.${item.channel}.delta`, { ...placeOf(item.empty, index, item.part), delta: text, ...padding }, tokens);
+    event(`response.${item.channel}.delta`, { ...renderPlace(item.empty, index, item.part), delta: text, ...padding }, tokens);
   const close = function* (item: SimItem, index: number): Generator<ReplyEvent> {
-    const place = placeOf(item.empty, index, item.part);
+    const place = renderPlace(item.empty, index, item.part);
     yield event(`response.${item.channel}.done`, { ...place, [item.field]: item.text });
     if (item.part) yield event(`response.${item.partType}.done`, { ...place, part: item.part.whole });
     const done = { output_index: index, item: item.whole };
@@ -83,7 +85,7 @@ interface SimItem {
   partType?: string;
 }
 
-function itemsOf(plan: ReplyPlan, shape: ReplyShape, directives: Directives): SimItem[] {
+function renderItems(plan: ReplyPlan, shape: ReplyShape, directives: Directives): SimItem[] {
   const seed = plan.id.slice(-8);
   const items: SimItem[] = [];
   if (plan.reasoning !== '') items.push(reasoningItem(`rs_sim_${seed}`, plan.reasoning, shape.reasoningSummary));
@@ -128,7 +130,7 @@ function messageItem(id: string, text: string, isRefusal: boolean): SimItem {
 }
 
 function callItem(id: string, call: PlannedCall, isCustom: boolean, directives: Directives): SimItem {
-  const text = isCustom ? inputOf(call.arguments) : call.arguments;
+  const text = isCustom ? readInput(call.arguments) : call.arguments;
   const field = isCustom ? 'input' : 'arguments';
   const item = { id, type: isCustom ? 'custom_tool_call' : 'function_call', call_id: call.id, name: call.name };
   return {
@@ -142,7 +144,7 @@ function callItem(id: string, call: PlannedCall, isCustom: boolean, directives: 
 }
 
 /** The input of a custom tool, which is planned as a function with one text parameter. Arguments that were cut stay as they are. */
-function inputOf(argumentsText: string): string {
+function readInput(argumentsText: string): string {
   try {
     return String((JSON.parse(argumentsText) as { input?: unknown }).input ?? '');
   } catch {
@@ -150,7 +152,7 @@ function inputOf(argumentsText: string): string {
   }
 }
 
-function placeOf(item: Json, index: number, part: SimItem['part']): Json {
+function renderPlace(item: Json, index: number, part: SimItem['part']): Json {
   return { item_id: item.id, output_index: index, ...part?.place };
 }
 

@@ -16,7 +16,7 @@ import { AccountLimits } from './account-limits.js';
 
 /** All accounts of the platform with their balances. */
 export function Accounts() {
-  const { hrefOf, mayOnPlatform } = useSession();
+  const { linkTo, mayOnPlatform } = useSession();
   const list = usePages<AccountListReply>('/accounts?limit=100');
   const [isMaking, setMaking] = useState(false);
   const [limited, setLimited] = useState<AccountRow>();
@@ -40,7 +40,7 @@ export function Accounts() {
               head: 'Name',
               grow: true,
               cell: ({ accountId, name, statusReason }) => (
-                <TwoLines main={<Link to={hrefOf('overview', accountId)}>{name}</Link>} more={statusReason ?? accountId} />
+                <TwoLines main={<Link to={linkTo('overview', accountId)}>{name}</Link>} more={statusReason ?? accountId} />
               ),
             },
             {

@@ -13,7 +13,7 @@ import { Moment } from '../../parts/moment.js';
 import { Page } from '../../parts/page.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import styles from './audit.module.css';
-import { changesOf, summaryOf, textOf } from './changes.js';
+import { formatValue, listChanges, summarizeChange } from './changes.js';
 
 /** Actions that the filter offers; an address may name any. */
 const ACTIONS = [
@@ -84,7 +84,7 @@ export function Audit() {
               wide: true,
               cell: (entry) => (
                 <TwoLines
-                  main={summaryOf(entry)}
+                  main={summarizeChange(entry)}
                   more={[entry.accountId && accountName(entry.accountId), entry.reason].filter(Boolean).join(' · ')}
                 />
               ),
@@ -145,11 +145,11 @@ function Details({ entry, onClose }: { entry: AuditEntry; onClose: () => void })
           </tr>
         </thead>
         <tbody>
-          {changesOf(entry).map(({ field, before, after }) => (
+          {listChanges(entry).map(({ field, before, after }) => (
             <tr key={field}>
               <th scope="row">{field}</th>
-              <td>{textOf(before)}</td>
-              <td>{textOf(after)}</td>
+              <td>{formatValue(before)}</td>
+              <td>{formatValue(after)}</td>
             </tr>
           ))}
         </tbody>

@@ -9,12 +9,12 @@ export interface FieldChange {
 }
 
 /** The fields that differ between before and after, those of after first. */
-export function changesOf({ before, after }: Pick<AuditEntry, 'before' | 'after'>): FieldChange[] {
+export function listChanges({ before, after }: Pick<AuditEntry, 'before' | 'after'>): FieldChange[] {
   const fields = [...new Set([...Object.keys(after ?? {}), ...Object.keys(before ?? {})])];
   return fields
     .map((field) => ({ field, before: before?.[field], after: after?.[field] }))
     .map(inUsd)
-    .filter((change) => textOf(change.before) !== textOf(change.after));
+    .filter((change) => formatValue(change.before) !== formatValue(change.after));
 }
 
 /** Shows an amount in pico-USD as people write it: `limitPicoUsd: 100000000` becomes `limit: $0.0001`. */
@@ -26,15 +26,15 @@ function inUsd({ field, before, after }: FieldChange): FieldChange {
 }
 
 /** The changes in one line, without ids and the time of creation, which the entry has already. */
-export function summaryOf(entry: Pick<AuditEntry, 'before' | 'after'>): string {
-  return changesOf(entry)
+export function summarizeChange(entry: Pick<AuditEntry, 'before' | 'after'>): string {
+  return listChanges(entry)
     .filter(({ field }) => !/Id$|^createdAt$/.test(field))
-    .map(({ field, before, after }) => `${field}: ${before === undefined ? '' : `${textOf(before)} → `}${textOf(after)}`)
+    .map(({ field, before, after }) => `${field}: ${before === undefined ? '' : `${formatValue(before)} → `}${formatValue(after)}`)
     .join(', ');
 }
 
 /** A value in one line: text as it is, nothing as a dash. */
-export function textOf(value: unknown): string {
+export function formatValue(value: unknown): string {
   if (value === undefined || value === null) return '–';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { Budget, BudgetListReply } from '../../../../src/shapes/budgets.js';
-import { amountsOf, leftOf, moneyOf, PERIODS } from '../../data/budgets.js';
+import { collectMoney, computeLeft, PERIODS, parseAmounts } from '../../data/budgets.js';
 import { useSession } from '../../data/session.js';
 import { useApi } from '../../data/use-api.js';
 import { useBudgetTargets } from '../../data/use-budget-targets.js';
@@ -36,7 +36,7 @@ export function Budgets() {
       about="The most that an account, a project or a key may spend, in dollars or tokens. A request that could exceed it is refused."
       actions={newBudget}
     >
-      <OnePrecision amounts={moneyOf(data?.budgets)}>
+      <OnePrecision amounts={collectMoney(data?.budgets)}>
         <Card flush>
           <Table<Budget>
             caption="Budgets"
@@ -62,9 +62,14 @@ export function Budgets() {
                 head: 'Held',
                 align: 'end',
                 wide: true,
-                cell: (budget) => <BudgetAmount budget={budget} amount={amountsOf(budget).held} />,
+                cell: (budget) => <BudgetAmount budget={budget} amount={parseAmounts(budget).held} />,
               },
-              { head: 'Left', align: 'end', wide: true, cell: (budget) => <BudgetAmount budget={budget} amount={leftOf(budget)} left /> },
+              {
+                head: 'Left',
+                align: 'end',
+                wide: true,
+                cell: (budget) => <BudgetAmount budget={budget} amount={computeLeft(budget)} left />,
+              },
               { head: 'Resets', wide: true, cell: (budget) => <Reset budget={budget} /> },
               {
                 head: '',

@@ -1,7 +1,7 @@
 import { type ChangeEvent, useState } from 'react';
 import type { Budget, BudgetPeriod, BudgetSetBody, BudgetUnit } from '../../../../src/shapes/budgets.js';
-import { type Counting, valuesOf } from '../../data/budget-values.js';
-import { amountsOf, PERIODS, presentBudget, renderAmount, WEEKDAYS } from '../../data/budgets.js';
+import { type Counting, parseValues } from '../../data/budget-values.js';
+import { PERIODS, parseAmounts, presentBudget, renderAmount, WEEKDAYS } from '../../data/budgets.js';
 import { useSession } from '../../data/session.js';
 import { useChange } from '../../data/use-api.js';
 import { useBudgetTargets } from '../../data/use-budget-targets.js';
@@ -13,7 +13,7 @@ import { Button } from '../../parts/button.js';
 import { Confirm } from '../../parts/confirm.js';
 import { DialogForm } from '../../parts/dialog-form.js';
 import { SelectField } from '../../parts/field.js';
-import { CountingField, TargetField, targetOf } from './target-field.js';
+import { CountingField, parseTarget, TargetField } from './target-field.js';
 
 /** Words of the field for the limit. */
 const UNITS: Record<BudgetUnit, { label: string; placeholder: string }> = {
@@ -52,10 +52,10 @@ export function EditBudget({ budget: opened, budgets, onClose }: EditBudgetProps
   // Undefined while the person has not written or chosen: the present value stands there.
   const [written, setWritten] = useState<{ amount?: string; timeZone?: string; startDay?: number }>({});
   const [isRemoving, setRemoving] = useState(false);
-  const values = valuesOf(counting.of, counting.text);
-  const chosen = { ...targetOf(target), ...values };
-  const rootOf = (id: string) => keys?.find(({ keyId }) => keyId === id)?.rootKeyId ?? id;
-  const budget = opened ?? presentBudget(budgets, { ...chosen, ...(chosen.keyId && { keyId: rootOf(chosen.keyId) }), period, unit });
+  const values = parseValues(counting.of, counting.text);
+  const chosen = { ...parseTarget(target), ...values };
+  const findRoot = (id: string) => keys?.find(({ keyId }) => keyId === id)?.rootKeyId ?? id;
+  const budget = opened ?? presentBudget(budgets, { ...chosen, ...(chosen.keyId && { keyId: findRoot(chosen.keyId) }), period, unit });
   const { amount = budget ? limitText(budget) : '', timeZone = budget?.timeZone ?? 'UTC', startDay = budget?.startDay ?? 1 } = written;
   const choosePeriod = (event: ChangeEvent<HTMLSelectElement>): void => {
     setPeriod(event.target.value as BudgetPeriod);
@@ -165,17 +165,17 @@ export function EditBudget({ budget: opened, budgets, onClose }: EditBudgetProps
 /** `Change the budget of project web: now $1.00`. */
 function changeTitle(budget: Budget, name: string): string {
   const of = name.charAt(0).toLowerCase() + name.slice(1);
-  return `Change the budget of ${of}: now ${renderAmount(budget, amountsOf(budget).limit)}`;
+  return `Change the budget of ${of}: now ${renderAmount(budget, parseAmounts(budget).limit)}`;
 }
 
 /** The limit as a person writes it. */
 function limitText(budget: Budget): string {
-  const { limit } = amountsOf(budget);
+  const { limit } = parseAmounts(budget);
   return budget.unit === 'tokens' ? `${limit}` : plainUsd(limit);
 }
 
 function describeUse(budget: Budget): string {
-  const { limit, spent, held } = amountsOf(budget);
+  const { limit, spent, held } = parseAmounts(budget);
   const [now, used, reserved] = [limit, spent, held].map((amount) => renderAmount(budget, amount));
   return `Now ${now}; ${used} spent ${PERIODS[budget.period].now}, ${reserved} held.`;
 }

@@ -8,7 +8,7 @@ interface Target {
 }
 
 /** Parses a choice of `TargetField`: `account`, `projectId/…` or `keyId/…`. */
-export function targetOf(choice: string): Target {
+export function parseTarget(choice: string): Target {
   const [field = '', id] = choice.split('/');
   return id ? { [field]: id } : {};
 }

@@ -6,7 +6,7 @@ import { DialogForm } from '../../parts/dialog-form.js';
 import { SelectField, TextField } from '../../parts/field.js';
 import { localDay } from '../../parts/time.js';
 import { EndField } from './end-field.js';
-import { type EndChoice, endOf } from './key-end.js';
+import { type EndChoice, resolveEnd } from './key-end.js';
 import type { KeyAction } from './key-table.js';
 import { keyTitle } from './key-words.js';
 import styles from './keys.module.css';
@@ -27,7 +27,7 @@ export function EditKey({ apiKey, mayRotate, onAction, onClose }: EditKeyProps) 
   const [disabled, setDisabled] = useState(apiKey.disabled);
   const [end, setEnd] = useState<EndChoice>(expiresAt ? 'keep' : 'never');
   const saving = useChange<ApiKey>(() => {
-    const body: KeyUpdateBody = { name: name || null, note: note || null, disabled, expiresAt: endOf(end, Date.now()) };
+    const body: KeyUpdateBody = { name: name || null, note: note || null, disabled, expiresAt: resolveEnd(end, Date.now()) };
     return { method: 'PATCH', path: `/keys/${keyId}`, body };
   });
   return (

@@ -7,7 +7,7 @@ const LIFETIME_DAYS = [1, 7, 30, 90, 365];
 export type EndChoice = 'keep' | 'never' | number;
 
 /** Returns `expiresAt` of a request: null for no end, undefined to leave the end as it is. */
-export function endOf(choice: EndChoice, now: number): string | null | undefined {
+export function resolveEnd(choice: EndChoice, now: number): string | null | undefined {
   if (choice === 'keep') return undefined;
   return choice === 'never' ? null : new Date(now + choice * DAY_MS).toISOString();
 }

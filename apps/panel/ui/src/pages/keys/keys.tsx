@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import type { BudgetListReply } from '../../../../src/shapes/budgets.js';
 import type { KeyRow } from '../../../../src/shapes/keys.js';
-import { moneyOf } from '../../data/budgets.js';
+import { collectMoney } from '../../data/budgets.js';
 import { useSession } from '../../data/session.js';
 import { useApi } from '../../data/use-api.js';
 import { useFilters } from '../../data/use-filters.js';
@@ -58,7 +58,7 @@ export function Keys() {
   return (
     <Page title="Keys" about="A program sends its key with every request. It belongs to one project, whose limits apply." actions={newKey}>
       <Card flush actions={choice}>
-        <OnePrecision amounts={moneyOf(budgets?.budgets)}>
+        <OnePrecision amounts={collectMoney(budgets?.budgets)}>
           <KeyTable
             keys={shown}
             budgets={budgets?.budgets}
@@ -85,12 +85,12 @@ export function Keys() {
 }
 
 function NoProjects() {
-  const { may, hrefOf } = useSession();
+  const { may, linkTo } = useSession();
   return (
     <Empty icon="projects" title="A key belongs to a project">
       <p>Create a project first.</p>
       {may('projects') && (
-        <ButtonLink to={hrefOf('projects')} look="primary">
+        <ButtonLink to={linkTo('projects')} look="primary">
           Projects
         </ButtonLink>
       )}

@@ -5,7 +5,7 @@ import { useChange } from '../../data/use-api.js';
 import { DialogForm } from '../../parts/dialog-form.js';
 import { SelectField, TextField } from '../../parts/field.js';
 import { EndField } from './end-field.js';
-import { type EndChoice, endOf } from './key-end.js';
+import { type EndChoice, resolveEnd } from './key-end.js';
 import { ShownOnce } from './shown-once.js';
 
 /** Makes a key and shows it once, with a call that works. */
@@ -16,7 +16,7 @@ export function NewKey({ projects, projectId, onClose }: { projects: Project[]; 
   const [name, setName] = useState('');
   const [end, setEnd] = useState<EndChoice>('never');
   const making = useChange<CreatedKey>(() => {
-    const expiresAt = endOf(end, Date.now());
+    const expiresAt = resolveEnd(end, Date.now());
     const body: KeyCreateBody = { keyId, ...(name && { name }), ...(expiresAt && { expiresAt }) };
     return { method: 'POST', path: `/projects/${project}/keys`, body };
   });

@@ -6,7 +6,7 @@ import { SelectField } from '../../parts/field.js';
 import { Moment } from '../../parts/moment.js';
 import { localDay } from '../../parts/time.js';
 import { EndField } from './end-field.js';
-import { type EndChoice, endOf } from './key-end.js';
+import { type EndChoice, resolveEnd } from './key-end.js';
 import { keyTitle } from './key-words.js';
 import { ShownOnce } from './shown-once.js';
 
@@ -26,7 +26,7 @@ export function RotateKey({ apiKey, onClose }: { apiKey: KeyRow; onClose: () => 
   const [graceSeconds, setGraceSeconds] = useState<number>(86_400);
   const [end, setEnd] = useState<EndChoice>(apiKey.expiresAt ? 'keep' : 'never');
   const rotating = useChange<RotatedKey>(() => {
-    const body: KeyRotateBody = { newKeyId, graceSeconds, expiresAt: endOf(end, Date.now()) };
+    const body: KeyRotateBody = { newKeyId, graceSeconds, expiresAt: resolveEnd(end, Date.now()) };
     return { method: 'POST', path: `/keys/${apiKey.keyId}/rotate`, body };
   });
   if (rotating.data) {

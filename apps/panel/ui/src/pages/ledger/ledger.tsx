@@ -22,7 +22,7 @@ import styles from './ledger.module.css';
 
 /** The invariants of the ledger, the last checks, and frozen accounts. */
 export function Ledger() {
-  const { hrefOf, mayOnPlatform } = useSession();
+  const { linkTo, mayOnPlatform } = useSession();
   const { data } = useApi<LedgerCheckListReply>('/ledger/checks?limit=20');
   const checking = useChange<LedgerCheckReply>(() => ({ method: 'POST', path: '/ledger/checks' }));
   const journals = useApi<JournalCheckListReply>('/ledger/journals');
@@ -52,7 +52,7 @@ export function Ledger() {
             {last && <Moment at={last.checkedAt} />}
           </Figure>
           <Figure label="Violations" note={last && (last.violations.length === 0 ? 'the ledger is correct' : 'see below')}>
-            {last && count(violationsOf(last))}
+            {last && count(countViolations(last))}
           </Figure>
           <Figure label="Settlements" note={last && `${count(last.checked.lateSettlements)} late`}>
             {last && count(last.checked.settlements)}
@@ -67,7 +67,7 @@ export function Ledger() {
           <ul className={styles.frozen}>
             {data.frozen.map(({ accountId, name, statusReason }) => (
               <li key={accountId}>
-                <Link to={hrefOf('money', accountId)}>{name}</Link>
+                <Link to={linkTo('money', accountId)}>{name}</Link>
                 <span>{statusReason ?? 'no reason given'}</span>
               </li>
             ))}
@@ -108,10 +108,10 @@ export function Ledger() {
                 head: 'Result',
                 align: 'end',
                 cell: (check) =>
-                  violationsOf(check) === 0 ? (
+                  countViolations(check) === 0 ? (
                     <Badge tone="good">Correct</Badge>
                   ) : (
-                    <Badge tone="bad">{plural(violationsOf(check), 'violation')}</Badge>
+                    <Badge tone="bad">{plural(countViolations(check), 'violation')}</Badge>
                   ),
               },
             ]}
@@ -127,7 +127,7 @@ export function Ledger() {
           empty={<p />}
           columns={[
             { head: 'Service', cell: ({ service }) => SERVICES[service] },
-            { head: 'Says', grow: true, wrap: true, cell: faultsOf },
+            { head: 'Says', grow: true, wrap: true, cell: renderFaults },
             { head: 'Entries', align: 'end', cell: ({ entries }) => count(entries) },
             {
               head: 'Result',
@@ -144,10 +144,10 @@ export function Ledger() {
 
 const SERVICES: Record<JournalCheck['service'], string> = { catalog: 'Catalog', panel: 'Panel' };
 
-function faultsOf({ faults }: JournalCheck): string {
+function renderFaults({ faults }: JournalCheck): string {
   return faults.length === 0 ? 'the journal is an unbroken chain' : `changed, removed or inserted: ${faults.join(', ')}`;
 }
 
-function violationsOf({ invariants }: LedgerCheckReply): number {
+function countViolations({ invariants }: LedgerCheckReply): number {
   return invariants.reduce((sum, { violations }) => sum + violations, 0);
 }

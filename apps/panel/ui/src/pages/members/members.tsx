@@ -31,7 +31,7 @@ export function Members() {
   const tokens = useApi<TokenListReply>(may('tokens') ? withQuery('/tokens', { accountId, limit: 200 }) : null);
   const [asking, setAsking] = useState<Asking>();
   const close = () => setAsking(undefined);
-  const roleOf = ({ grants }: Member) =>
+  const findRole = ({ grants }: Member) =>
     grants
       .map((grant) =>
         grant.accountId === null
@@ -63,7 +63,7 @@ export function Members() {
           empty={<Empty icon="members" title="No one has a role here" />}
           columns={[
             { head: 'Name', grow: true, cell: ({ name, email }) => <TwoLines main={name} more={email} /> },
-            { head: 'Role', wrap: true, cell: roleOf },
+            { head: 'Role', wrap: true, cell: findRole },
             { head: 'Since', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} format="day" /> },
             {
               head: 'State',

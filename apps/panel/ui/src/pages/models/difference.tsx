@@ -4,7 +4,7 @@ import { Badge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { Table, TwoLines } from '../../parts/table.js';
-import { textOf } from '../audit/changes.js';
+import { formatValue } from '../audit/changes.js';
 import styles from './catalog-editor.module.css';
 import { changesText, type DifferenceRow, differenceRows } from './differences.js';
 
@@ -43,12 +43,12 @@ export function Difference({ plan: { revision, changes }, onApply }: { plan: Cat
         columns={[
           { head: 'Change', cell: ({ what }) => <Badge tone={KINDS[what].tone}>{KINDS[what].name}</Badge> },
           { head: 'Entry', cell: ({ id, noun, field }) => <TwoLines main={id} more={field || noun} /> },
-          { head: 'Before', wrap: true, cell: ({ field, before }) => <span className={styles.value}>{field && textOf(before)}</span> },
+          { head: 'Before', wrap: true, cell: ({ field, before }) => <span className={styles.value}>{field && formatValue(before)}</span> },
           {
             head: 'After',
             grow: true,
             wrap: true,
-            cell: ({ field, after }) => <span className={styles.value}>{field && textOf(after)}</span>,
+            cell: ({ field, after }) => <span className={styles.value}>{field && formatValue(after)}</span>,
           },
         ]}
       />

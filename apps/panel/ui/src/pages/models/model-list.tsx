@@ -13,7 +13,7 @@ import { otherPrices } from './differences.js';
 
 /** The enabled models with their prices and limits. */
 export function ModelList() {
-  const { hrefOf } = useSession();
+  const { linkTo } = useSession();
   const { data } = useApi<ModelListReply>('/models');
   const price = (of: (price: CatalogModel['price']) => string) => (model: CatalogModel) => usdPerMillion(BigInt(of(model.price)));
   return (
@@ -34,7 +34,7 @@ export function ModelList() {
             grow: true,
             cell: ({ id, displayName, ownedBy, input, reasoning, price }) => (
               <TwoLines
-                main={<Link to={hrefOf('usage') + writeFilters({ model: id })}>{displayName ?? id}</Link>}
+                main={<Link to={linkTo('usage') + writeFilters({ model: id })}>{displayName ?? id}</Link>}
                 more={[displayName && id, ownedBy, input.includes('image') && 'images', reasoning && 'reasoning', ...otherPrices(price)]
                   .filter(Boolean)
                   .join(' · ')}

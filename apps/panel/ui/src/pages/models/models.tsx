@@ -30,7 +30,7 @@ export function Models() {
       title="Models"
       about="Prices are USD per million tokens. A request keeps the prices of its start."
       actions={
-        isOperator && <Segments label="Catalog" options={TABS} value={tab ?? ''} hrefOf={(value) => withQuery(path, { tab: value })} />
+        isOperator && <Segments label="Catalog" options={TABS} value={tab ?? ''} linkTo={(value) => withQuery(path, { tab: value })} />
       }
     >
       {tab === '' && <ModelList />}

@@ -29,7 +29,7 @@ export function SchedulePrice({ models, onClose }: { models: CatalogModel[]; onC
   // Made once: a form that is sent twice schedules one price.
   const [scheduledPriceId] = useState(() => crypto.randomUUID());
   const [model, setModel] = useState(models[0]?.id ?? '');
-  const [price, setPrice] = useState(() => pricesOf(models[0]));
+  const [price, setPrice] = useState(() => readPrices(models[0]));
   const [at, setAt] = useState('');
   const effectiveAt = at ? new Date(at).toISOString() : undefined;
   const scheduling = useChange<ScheduledPrice>(() => ({
@@ -47,7 +47,7 @@ export function SchedulePrice({ models, onClose }: { models: CatalogModel[]; onC
         value={model}
         onChange={(event) => {
           setModel(event.target.value);
-          setPrice(pricesOf(models.find(({ id }) => id === event.target.value)));
+          setPrice(readPrices(models.find(({ id }) => id === event.target.value)));
         }}
       >
         {models.map(({ id }) => (
@@ -102,7 +102,7 @@ function plainPrices(price: Prices): PriceScheduleBody['price'] {
 }
 
 /** The present price as the form has it. */
-function pricesOf(model: CatalogModel | undefined): Prices {
+function readPrices(model: CatalogModel | undefined): Prices {
   const perMillion = (pico = '0') => plainUsd(BigInt(pico) * 1_000_000n);
   const each = (pico = '0') => plainUsd(BigInt(pico));
   const ofWrite = (pico: string | undefined) => (pico === undefined ? '' : perMillion(pico));

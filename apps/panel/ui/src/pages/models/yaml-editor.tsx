@@ -30,7 +30,7 @@ export function YamlEditor({ value, onChange, onSubmit, faults }: YamlEditorProp
           {lines
             .map((_, at) => at + 1)
             .map((line) => (
-              <li key={line} className={problems.has(line) ? styles.faulty : undefined} title={titleOf(problems.get(line))}>
+              <li key={line} className={problems.has(line) ? styles.faulty : undefined} title={renderTitle(problems.get(line))}>
                 {line}
               </li>
             ))}
@@ -71,6 +71,6 @@ export function YamlEditor({ value, onChange, onSubmit, faults }: YamlEditorProp
   );
 }
 
-function titleOf(faults: CatalogFault[] | undefined): string | undefined {
+function renderTitle(faults: CatalogFault[] | undefined): string | undefined {
   return faults?.map(({ field, problem }) => `${field} ${problem}`.trim()).join('\n');
 }

@@ -27,7 +27,7 @@ interface Operation {
   signed?: true;
   /** The balance after the operation. The credit line counts as top-up. */
   after: (balance: { topup: bigint; plan: bigint }, amount: bigint) => bigint;
-  bodyOf: (entry: Entry) => TopupBody | RefundBody | AdjustmentBody | GrantBody;
+  makeBody: (entry: Entry) => TopupBody | RefundBody | AdjustmentBody | GrantBody;
 }
 
 /** Operations on the money of an account. Each happens once for its id, which the form makes when it opens. */
@@ -38,7 +38,7 @@ export const OPERATIONS = {
     about: 'Adds money that does not expire.',
     idLabel: 'Payment id',
     after: ({ topup, plan }, amount) => topup + plan + amount,
-    bodyOf: ({ usd, id }): TopupBody => ({ usd, paymentId: id }),
+    makeBody: ({ usd, id }): TopupBody => ({ usd, paymentId: id }),
   },
   grant: {
     title: 'Grant a plan',
@@ -46,7 +46,7 @@ export const OPERATIONS = {
     about: 'Replaces the present plan. What is left at its end is forfeited. Requests use plan money first.',
     expires: true,
     after: ({ topup }, amount) => topup + amount,
-    bodyOf: ({ usd, id, expiresAt }): GrantBody => ({ usd, grantKey: id, expiresAt }),
+    makeBody: ({ usd, id, expiresAt }): GrantBody => ({ usd, grantKey: id, expiresAt }),
   },
   refund: {
     title: 'Refund',
@@ -55,7 +55,7 @@ export const OPERATIONS = {
     idLabel: 'Refund id',
     reason: 'optional',
     after: ({ topup, plan }, amount) => topup + plan - amount,
-    bodyOf: ({ usd, id, reason }): RefundBody => ({ usd, refundId: id, ...(reason && { reason }) }),
+    makeBody: ({ usd, id, reason }): RefundBody => ({ usd, refundId: id, ...(reason && { reason }) }),
   },
   adjustment: {
     title: 'Adjust',
@@ -65,7 +65,7 @@ export const OPERATIONS = {
     reason: 'required',
     signed: true,
     after: ({ topup, plan }, amount) => topup + plan + amount,
-    bodyOf: ({ usd, id, reason }): AdjustmentBody => ({ usd, adjustmentId: id, reason }),
+    makeBody: ({ usd, id, reason }): AdjustmentBody => ({ usd, adjustmentId: id, reason }),
   },
 } satisfies Record<string, Operation>;
 export type OperationName = keyof typeof OPERATIONS;
@@ -77,15 +77,15 @@ export function MoneyOperation({ name, balance, onClose }: { name: OperationName
   const set = (change: Partial<Entry>) => setEntry({ ...entry, ...change });
   const read = readUsd(entry.usd, { signed: operation.signed });
   const { amount } = read;
-  const purses = {
+  const sources = {
     topup: BigInt(balance.topup_balance_pico_usd) + BigInt(balance.credit_line_pico_usd ?? 0),
     plan: BigInt(balance.plan_balance_pico_usd),
   };
-  const after = amount === undefined ? undefined : operation.after(purses, amount);
+  const after = amount === undefined ? undefined : operation.after(sources, amount);
   const making = useChange<unknown>(() => ({
     method: 'POST',
     path: `/accounts/${account}/${operation.path}`,
-    body: operation.bodyOf({ ...entry, usd: plainUsd(amount ?? 0n) }),
+    body: operation.makeBody({ ...entry, usd: plainUsd(amount ?? 0n) }),
   }));
   return (
     <DialogForm
@@ -129,7 +129,7 @@ export function MoneyOperation({ name, balance, onClose }: { name: OperationName
       )}
       <dl className={styles.preview}>
         <dt>Balance now</dt>
-        <dd>{exactUsd(purses.topup + purses.plan)}</dd>
+        <dd>{exactUsd(sources.topup + sources.plan)}</dd>
         <dt>Balance after</dt>
         <dd>{after === undefined ? '–' : exactUsd(after)}</dd>
       </dl>

@@ -1,10 +1,10 @@
-import { monthAfter, monthOf, readMonth } from './months.js';
+import { monthAfter, readMonth, toMonth } from './months.js';
 
 const NOW = Date.parse('2026-11-30T23:59:59Z');
 
 test('months follow one another over the end of a year', () => {
   expect([monthAfter('2026-12', 1), monthAfter('2027-01', -1), monthAfter('2026-11', 0)]).toEqual(['2027-01', '2026-12', '2026-11']);
-  expect(monthOf(NOW)).toBe('2026-11');
+  expect(toMonth(NOW)).toBe('2026-11');
 });
 
 test.each([

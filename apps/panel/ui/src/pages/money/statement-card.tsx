@@ -11,9 +11,9 @@ import { Moment, UtcDay } from '../../parts/moment.js';
 import { Money } from '../../parts/money.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { utcMonth } from '../../parts/time.js';
-import { monthAfter, monthOf, readMonth } from './months.js';
+import { monthAfter, readMonth, toMonth } from './months.js';
 import styles from './statement-card.module.css';
-import { termsOfStatement } from './statement-sums.js';
+import { listStatementTerms } from './statement-sums.js';
 
 const KINDS: Record<StatementLine['kind'], string> = {
   topup: 'Top-up',
@@ -36,7 +36,7 @@ export function StatementCard() {
   const statement = data?.month === month ? data : undefined;
   // Exact, so that the lines can be added; the same for all, so that their digits stand below one another.
   const decimals = exactDecimals(statement?.lines.flatMap(({ amountPicoUsd, balancePicoUsd }) => [amountPicoUsd, balancePicoUsd]) ?? []);
-  const linkTo = (other: string) => `${path}${other === monthOf(now) ? '' : `?month=${other}`}`;
+  const linkTo = (other: string) => `${path}${other === toMonth(now) ? '' : `?month=${other}`}`;
   return (
     <Card
       flush
@@ -45,7 +45,7 @@ export function StatementCard() {
       actions={
         <div className={styles.actions}>
           <ButtonLink to={linkTo(monthAfter(month, -1))}>Month before</ButtonLink>
-          {month < monthOf(now) && <ButtonLink to={linkTo(monthAfter(month, 1))}>Month after</ButtonLink>}
+          {month < toMonth(now) && <ButtonLink to={linkTo(monthAfter(month, 1))}>Month after</ButtonLink>}
           <ButtonLink to={`/panel/v1/accounts/${account}/statements/${month}.csv`} icon="download" download>
             CSV
           </ButtonLink>
@@ -84,7 +84,7 @@ export function StatementCard() {
 }
 
 function Sum({ statement }: { statement: Statement | undefined }) {
-  const sum = statement && termsOfStatement(statement);
+  const sum = statement && listStatementTerms(statement);
   return (
     <dl className={styles.sum}>
       {(sum?.terms ?? PLACEHOLDERS).map(({ name, note, amount }, at) => (

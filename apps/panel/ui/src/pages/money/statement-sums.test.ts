@@ -1,5 +1,5 @@
 import type { Statement } from '../../../../src/shapes/money.js';
-import { termsOfStatement } from './statement-sums.js';
+import { listStatementTerms } from './statement-sums.js';
 
 const STATEMENT: Statement = {
   accountId: 'account-1',
@@ -17,7 +17,7 @@ const STATEMENT: Statement = {
 };
 
 test('opening + in − out − cost − forfeited is the closing amount', () => {
-  const { terms, addsUp } = termsOfStatement(STATEMENT);
+  const { terms, addsUp } = listStatementTerms(STATEMENT);
   expect(terms.map(({ name, amount }) => [name, amount])).toEqual([
     ['Opening', 100n],
     ['In', 50n],
@@ -29,5 +29,5 @@ test('opening + in − out − cost − forfeited is the closing amount', () => 
 });
 
 test('a statement that is one pico-dollar off says so', () => {
-  expect(termsOfStatement({ ...STATEMENT, closingPicoUsd: '91' }).addsUp).toBe(false);
+  expect(listStatementTerms({ ...STATEMENT, closingPicoUsd: '91' }).addsUp).toBe(false);
 });

@@ -8,7 +8,7 @@ export interface StatementTerm {
 }
 
 /** The terms of `opening + in − out − cost − forfeited = closing`, and true when they add up to the closing amount. */
-export function termsOfStatement(statement: Statement): { terms: StatementTerm[]; addsUp: boolean } {
+export function listStatementTerms(statement: Statement): { terms: StatementTerm[]; addsUp: boolean } {
   const terms: StatementTerm[] = [
     { name: 'Opening', note: 'balance at the start', amount: BigInt(statement.openingPicoUsd) },
     { name: 'In', note: 'top-ups, grants, credits, credit notes', amount: BigInt(statement.inPicoUsd) },

@@ -7,7 +7,7 @@ import styles from './first-steps.module.css';
 
 /** The way to the first request, for an account without requests in the chosen time. Has its height before it knows what is done. */
 export function FirstSteps() {
-  const { hrefOf, may } = useSession();
+  const { linkTo, may } = useSession();
   const { projects, keys } = useNames();
   if (!may('keys')) return null;
   const steps = [
@@ -28,7 +28,7 @@ export function FirstSteps() {
           <li key={name} data-done={isDone || undefined}>
             <span className={styles.number}>{isDone ? <Icon name="check" /> : at + 1}</span>
             <div>
-              <h3>{at === next ? <Link to={hrefOf(page)}>{name}</Link> : name}</h3>
+              <h3>{at === next ? <Link to={linkTo(page)}>{name}</Link> : name}</h3>
               <p>{about}</p>
             </div>
           </li>

@@ -3,19 +3,19 @@ import { Link } from 'wouter';
 import type { Overview as OverviewReply } from '../../../../src/shapes/overview.js';
 import type { UsageRow } from '../../../../src/shapes/usage.js';
 import { withQuery } from '../../data/api.js';
-import { moneyOf } from '../../data/budgets.js';
-import { endingName } from '../../data/endings.js';
+import { collectMoney } from '../../data/budgets.js';
 import { type Group, writeFilters } from '../../data/filters.js';
 import { isError, outcomeName } from '../../data/outcomes.js';
 import { useSession } from '../../data/session.js';
-import { formatMeasure, formatTicks, groupIdOf, tokensOf } from '../../data/usage-rows.js';
+import { reasonName } from '../../data/settle-reasons.js';
+import { formatMeasure, formatTicks, readGroupId, renderTokens } from '../../data/usage-rows.js';
 import { useApi } from '../../data/use-api.js';
 import { useFilters, useSpan } from '../../data/use-filters.js';
 import { useNames } from '../../data/use-names.js';
 import { count, percent, plural } from '../../format/count.js';
 import { Card, Figure, Figures } from '../../parts/card.js';
 import { Ranking } from '../../parts/chart/ranking.js';
-import { stackOf } from '../../parts/chart/series.js';
+import { stackSeries } from '../../parts/chart/series.js';
 import { StackChart } from '../../parts/chart/stack-chart.js';
 import { Gaps } from '../../parts/gaps.js';
 import { Money, OnePrecision } from '../../parts/money.js';
@@ -32,21 +32,21 @@ const REFETCH_MS = 15_000;
 
 /** The state of an account, or of the platform, at a glance. */
 export function Overview() {
-  const { account, accountName, hrefOf } = useSession();
+  const { account, accountName, linkTo } = useSession();
   const { filters } = useFilters();
   const span = useSpan(filters, '24h');
   const iso = { from: new Date(span.from).toISOString(), to: new Date(span.to).toISOString() };
   const overview = useApi<OverviewReply>(withQuery(`/accounts/${account}/overview`, iso), { refetchMs: REFETCH_MS });
   const { projectName, keyName } = useNames();
-  const nameOf = { model: (id: string) => id, project: projectName, key: keyName };
+  const formatName = { model: (id: string) => id, project: projectName, key: keyName };
   const data = overview.data;
   const errors = data?.traffic.outcomes.filter(isError).reduce((sum, { requests }) => sum + requests, 0) ?? 0;
   const stack = useMemo(
     () =>
       data &&
-      stackOf({
+      stackSeries({
         rows: data.series,
-        idOf: () => 'cost',
+        readId: () => 'cost',
         measure: ({ costPicoUsd }) => BigInt(costPicoUsd),
         from: Date.parse(data.from),
         to: Date.parse(data.to),
@@ -55,7 +55,7 @@ export function Overview() {
     [data],
   );
   const usageBy = (group: 'model' | 'project' | 'key', id?: string) =>
-    hrefOf('usage') + writeFilters({ ...filters, group, ...(id && { [group]: id }) });
+    linkTo('usage') + writeFilters({ ...filters, group, ...(id && { [group]: id }) });
   const frame = {
     title: account === 'all' ? 'All accounts' : accountName(account),
     actions: <RangePicker fallback="24h" names={['24h', '7d', '30d', 'month']} />,
@@ -74,7 +74,7 @@ export function Overview() {
           <Figure label="Spent this month" note={plural(data.month.requests, 'request')}>
             <Money pico={data.month.costPicoUsd} />
           </Figure>
-          <Figure label="Requests" note={`${tokensOf(data.total)} tokens`}>
+          <Figure label="Requests" note={`${renderTokens(data.total)} tokens`}>
             {count(data.total.requests)}
           </Figure>
           <Figure label="Not completed" note={notCompleted(data)}>
@@ -90,22 +90,22 @@ export function Overview() {
           <StackChart
             title="Spend over time"
             stack={stack}
-            nameOf={() => 'Cost'}
+            formatName={() => 'Cost'}
             format={(value) => formatMeasure(value, 'cost')}
             formatTicks={(values) => formatTicks(values, 'cost')}
-            momentOf={(at) => (data.step === 'day' ? utcShortDay(at) : `${utcShortDay(at)}, ${utcHour(at)}`)}
-            shortMomentOf={data.step === 'day' ? utcShortDay : utcHour}
-            hrefOf={(bar) => hrefOf('requests') + writeFilters(stepOf(bar.at, data.step === 'day' ? 86_400_000 : 3_600_000))}
+            formatMoment={(at) => (data.step === 'day' ? utcShortDay(at) : `${utcShortDay(at)}, ${utcHour(at)}`)}
+            formatShortMoment={data.step === 'day' ? utcShortDay : utcHour}
+            linkTo={(bar) => linkTo('requests') + writeFilters(stepFilters(bar.at, data.step === 'day' ? 86_400_000 : 3_600_000))}
           />
         </Card>
         <Columns>
           {SPENDERS.map(({ group, title, field }) => (
             <Card key={group} title={title} note="by cost">
-              <SpendRanking rows={data[field]} group={group} nameOf={nameOf[group]} hrefOf={(id) => usageBy(group, id)} />
+              <SpendRanking rows={data[field]} group={group} formatName={formatName[group]} linkTo={(id) => usageBy(group, id)} />
             </Card>
           ))}
           {data.budgets.length > 0 && (
-            <Card title="Budgets" actions={<Link to={hrefOf('budgets')}>All budgets</Link>}>
+            <Card title="Budgets" actions={<Link to={linkTo('budgets')}>All budgets</Link>}>
               <BudgetRanking budgets={data.budgets} />
             </Card>
           )}
@@ -125,11 +125,11 @@ export function Overview() {
             <Ranking
               empty="No requests in this time."
               rows={data.byEnding.map((row) => ({
-                id: groupIdOf(row, 'ending'),
-                name: endingName(groupIdOf(row, 'ending')),
+                id: readGroupId(row, 'ending'),
+                name: reasonName(readGroupId(row, 'ending')),
                 value: BigInt(row.requests),
                 text: count(row.requests),
-                href: hrefOf('requests') + writeFilters({ ...filters, ending: groupIdOf(row, 'ending') }),
+                href: linkTo('requests') + writeFilters({ ...filters, ending: readGroupId(row, 'ending') }),
               }))}
             />
           </Card>
@@ -145,7 +145,7 @@ function amountsIn({ balance, today, month, budgets, byModel, byProject, byKey }
   return [
     ...[available_pico_usd, topup_balance_pico_usd, plan_balance_pico_usd].flatMap((amount) => amount ?? []),
     ...[today, month, ...[byModel, byProject, byKey].flatMap((rows) => rows.slice(0, SPENDERS_MAX))].map(({ costPicoUsd }) => costPicoUsd),
-    ...moneyOf(budgets),
+    ...collectMoney(budgets),
   ];
 }
 
@@ -159,31 +159,31 @@ const SPENDERS_MAX = 6;
 interface SpendRankingProps {
   rows: UsageRow[] | undefined;
   group: Group;
-  nameOf: (id: string) => string;
-  hrefOf: (id: string) => string;
+  formatName: (id: string) => string;
+  linkTo: (id: string) => string;
 }
 
-function SpendRanking({ rows, group, nameOf, hrefOf }: SpendRankingProps) {
+function SpendRanking({ rows, group, formatName, linkTo }: SpendRankingProps) {
   const shown = rows?.slice(0, SPENDERS_MAX);
   return (
     <Ranking
       empty="No requests in this time."
       rows={shown?.map((row) => {
-        const id = groupIdOf(row, group);
+        const id = readGroupId(row, group);
         return {
           id,
-          name: nameOf(id),
+          name: formatName(id),
           value: BigInt(row.costPicoUsd),
           text: <Money pico={row.costPicoUsd} plain />,
           more: plural(row.requests, 'request'),
-          href: hrefOf(id),
+          href: linkTo(id),
         };
       })}
     />
   );
 }
 
-function stepOf(at: number, stepMs: number) {
+function stepFilters(at: number, stepMs: number) {
   return { from: new Date(at).toISOString(), to: new Date(at + stepMs).toISOString() };
 }
 
@@ -196,5 +196,5 @@ function notCompleted({ byEnding, total }: OverviewReply): string {
 }
 
 function completed(byEnding: OverviewReply['byEnding']): number {
-  return byEnding.find((row) => groupIdOf(row, 'ending') === 'completed')?.requests ?? 0;
+  return byEnding.find((row) => readGroupId(row, 'ending') === 'completed')?.requests ?? 0;
 }

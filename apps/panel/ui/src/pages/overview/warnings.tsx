@@ -2,7 +2,7 @@ import { Fragment, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { Budget } from '../../../../src/shapes/budgets.js';
 import type { EndingKey, OverviewWarning } from '../../../../src/shapes/overview.js';
-import { amountsOf, PERIODS, renderAmount, shareSpent } from '../../data/budgets.js';
+import { PERIODS, parseAmounts, renderAmount, shareSpent } from '../../data/budgets.js';
 import { writeFilters } from '../../data/filters.js';
 import { useSession } from '../../data/session.js';
 import { useBudgetTargets } from '../../data/use-budget-targets.js';
@@ -16,17 +16,17 @@ import styles from './warnings.module.css';
 
 /** Facts that need attention, each with the page that helps. */
 export function Warnings({ warnings }: { warnings: OverviewWarning[] }) {
-  const { hrefOf, accountName } = useSession();
+  const { linkTo, accountName } = useSession();
   if (warnings.length === 0) return null;
   return (
     <ul className={styles.warnings}>
       {warnings.map((warning) => {
         const { text, page, account, isBad } = describe(warning, accountName);
         return (
-          <li key={keyOf(warning)} data-tone={isBad ? 'bad' : undefined}>
+          <li key={warningKey(warning)} data-tone={isBad ? 'bad' : undefined}>
             <Icon name="warning" />
             <span className={styles.text}>{text}</span>
-            {page && <Link to={hrefOf(page, account)}>{LINKS[page]}</Link>}
+            {page && <Link to={linkTo(page, account)}>{LINKS[page]}</Link>}
           </li>
         );
       })}
@@ -46,7 +46,7 @@ interface Description {
 }
 
 /** Stays the same while the time since a failure goes on. */
-function keyOf(warning: OverviewWarning): string {
+function warningKey(warning: OverviewWarning): string {
   return warning.kind === 'model-down' ? `${warning.kind} ${warning.model}` : JSON.stringify(warning);
 }
 
@@ -110,7 +110,7 @@ function ModelDown({ model, upstreams, detail, failedAgoMs, advice }: Extract<Ov
 
 function BudgetWarning({ kind, budget }: { kind: 'budget-low' | 'budget-empty'; budget: Budget }) {
   const { targetName } = useBudgetTargets();
-  const { limit, spent: spentAmount } = amountsOf(budget);
+  const { limit, spent: spentAmount } = parseAmounts(budget);
   const spent = (
     <>
       <BudgetAmount budget={budget} amount={spentAmount} /> of {renderAmount(budget, limit)} {PERIODS[budget.period].now}
@@ -135,7 +135,7 @@ const KEYS_MAX = 4;
 
 /** Names the keys that end first, each with a link to its row. */
 function EndingKeys({ keys }: { keys: EndingKey[] }) {
-  const { hrefOf } = useSession();
+  const { linkTo } = useSession();
   const more = keys.length - KEYS_MAX;
   return (
     <>
@@ -143,7 +143,7 @@ function EndingKeys({ keys }: { keys: EndingKey[] }) {
       {keys.slice(0, KEYS_MAX).map((key, at) => (
         <Fragment key={key.keyId}>
           {at > 0 && ', '}
-          <Link to={hrefOf('keys') + writeFilters({ key: key.keyId })}>{keyTitle(key)}</Link> {relativeTime(key.expiresAt, Date.now())}
+          <Link to={linkTo('keys') + writeFilters({ key: key.keyId })}>{keyTitle(key)}</Link> {relativeTime(key.expiresAt, Date.now())}
         </Fragment>
       ))}
       {more > 0 ? ` and ${count(more)} more.` : '.'}

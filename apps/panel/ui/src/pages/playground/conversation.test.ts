@@ -1,5 +1,5 @@
 import { ApiError } from '../../data/api.js';
-import { Conversation, type ConversationCalls, messagesOf } from './conversation.js';
+import { Conversation, type ConversationCalls, composeMessages } from './conversation.js';
 import { newTurn } from './turn.js';
 
 const QUESTION = { text: 'Hello', projectId: 'web', model: 'sim-fast', system: 'Be brief.', maxTokens: 5, temperature: undefined };
@@ -72,8 +72,8 @@ test.each<[string, string[], ApiError]>([
 
 test('a refusal of the gateway can be explained, one of the panel cannot', async () => {
   const ids = [];
-  for (const isOfGateway of [true, false]) {
-    const refusal = new ApiError('No.', 'rate_limit_exceeded', null, 'req_2', isOfGateway);
+  for (const isFromGateway of [true, false]) {
+    const refusal = new ApiError('No.', 'rate_limit_exceeded', null, 'req_2', isFromGateway);
     ids.push((await sent(() => Promise.reject(refusal))).turn.requestId);
   }
   expect(ids).toEqual(['req_2', null]);
@@ -81,11 +81,11 @@ test('a refusal of the gateway can be explained, one of the panel cannot', async
 
 test('the model gets the system text and the whole conversation, without replies that have no text', () => {
   const [answered, failed] = [{ ...newTurn('one', 'm'), text: 'two' }, newTurn('three', 'm')];
-  expect(messagesOf('', [answered, failed], 'four').map((message) => Object.values(message))).toEqual([
+  expect(composeMessages('', [answered, failed], 'four').map((message) => Object.values(message))).toEqual([
     ['user', 'one'],
     ['assistant', 'two'],
     ['user', 'three'],
     ['user', 'four'],
   ]);
-  expect(messagesOf('Be brief.', [], 'one')[0]).toEqual({ role: 'system', content: 'Be brief.' });
+  expect(composeMessages('Be brief.', [], 'one')[0]).toEqual({ role: 'system', content: 'Be brief.' });
 });

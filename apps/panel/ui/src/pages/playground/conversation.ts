@@ -37,7 +37,7 @@ export class Conversation {
 
   /** Asks a question after those before, and resolves when its bill is there. */
   async send({ text, projectId, system, ...call }: Question): Promise<void> {
-    const request = chatRequest({ ...call, messages: messagesOf(system, this.turns, text) });
+    const request = chatRequest({ ...call, messages: composeMessages(system, this.turns, text) });
     const turn = newTurn(text, call.model);
     const abort = new AbortController();
     this.running = abort;
@@ -97,7 +97,7 @@ export class Conversation {
 }
 
 /** The whole conversation as the model gets it. Replies without text are left out. */
-export function messagesOf(system: string, turns: readonly Turn[], text: string): ChatMessage[] {
+export function composeMessages(system: string, turns: readonly Turn[], text: string): ChatMessage[] {
   return [
     { role: 'system' as const, content: system },
     ...turns.flatMap(({ question, text: reply }) => [
@@ -111,5 +111,5 @@ export function messagesOf(system: string, turns: readonly Turn[], text: string)
 function failed(error: unknown): Partial<Turn> {
   const answered = error instanceof ApiError && error.code !== 'unreachable' ? error : undefined;
   const failure = answered ?? new ApiError('The connection to the panel broke.', 'unavailable');
-  return { state: 'failed', failure, ...(failure.isOfGateway && { requestId: failure.requestId }) };
+  return { state: 'failed', failure, ...(failure.isFromGateway && { requestId: failure.requestId }) };
 }

@@ -1,5 +1,5 @@
 import type { CatalogModel } from '../../../../src/shapes/models.js';
-import { optionsOf } from './options.js';
+import { readOptions } from './options.js';
 
 const MODEL = { maxOutputTokens: 8_192 } as CatalogModel;
 const TOKENS = 'From 1 to 8,192.';
@@ -14,5 +14,5 @@ test.each([
   ['0', '-1', { faults: { maxTokens: TOKENS, temperature: TEMPERATURE } }],
   ['1.5', '', { faults: { maxTokens: TOKENS } }],
 ])('%j tokens at temperature %j', (maxTokens, temperature, read) => {
-  expect(optionsOf({ system: '', maxTokens, temperature }, MODEL)).toEqual(read);
+  expect(readOptions({ system: '', maxTokens, temperature }, MODEL)).toEqual(read);
 });

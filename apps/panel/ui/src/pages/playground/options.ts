@@ -19,7 +19,7 @@ export interface ReadOptions {
 }
 
 /** Reads the numbers. A fault says what is allowed. */
-export function optionsOf({ maxTokens, temperature }: Options, { maxOutputTokens }: CatalogModel): ReadOptions {
+export function readOptions({ maxTokens, temperature }: Options, { maxOutputTokens }: CatalogModel): ReadOptions {
   const tokens = Number(maxTokens);
   const degrees = Number(temperature);
   const areTokensFine = Number.isInteger(tokens) && tokens >= 1 && tokens <= maxOutputTokens;

@@ -14,8 +14,8 @@ import { Dialog } from '../../parts/dialog.js';
 import { Empty } from '../../parts/empty.js';
 import { Page } from '../../parts/page.js';
 import { Composer } from './composer.js';
-import { Conversation, messagesOf } from './conversation.js';
-import { type Options, optionsOf, startOptions } from './options.js';
+import { Conversation, composeMessages } from './conversation.js';
+import { type Options, readOptions, startOptions } from './options.js';
 import { OptionsCard } from './options-card.js';
 import styles from './playground.module.css';
 import { mostItCosts } from './turn.js';
@@ -24,7 +24,7 @@ import { TurnList } from './turn-list.js';
 /** Conversations by account, until the page is loaded anew. */
 const conversations = new Map<string, { conversation: Conversation; options: Options }>();
 
-function conversationOf(account: string) {
+function findConversation(account: string) {
   const known = conversations.get(account);
   if (known) return known;
   const conversation = new Conversation({
@@ -38,7 +38,7 @@ function conversationOf(account: string) {
 
 /** Requests to models by hand, with their hold and cost. */
 export function Playground() {
-  const { may, account, hrefOf } = useSession();
+  const { may, account, linkTo } = useSession();
   const { projects } = useNames();
   const { data } = useApi<ModelListReply>('/models');
   const enabled = projects?.filter((project) => project.enabled);
@@ -49,7 +49,7 @@ export function Playground() {
   ) : enabled?.length === 0 ? (
     <Empty icon="projects" title="A request belongs to a project">
       <p>Create a project first: its limits apply, and its account pays.</p>
-      <ButtonLink to={hrefOf('projects')} look="primary">
+      <ButtonLink to={linkTo('projects')} look="primary">
         Projects
       </ButtonLink>
     </Empty>
@@ -77,7 +77,7 @@ type Choices = Pick<Parameters<typeof OptionsCard>[0], 'projects' | 'models'>;
 function OpenPlayground({ projects, models }: Choices) {
   const { account, me } = useSession();
   const { filters, change } = useFilters();
-  const kept = conversationOf(account);
+  const kept = findConversation(account);
   const { conversation } = kept;
   const turns = useSyncExternalStore(conversation.subscribe, () => conversation.turns);
   const [options, setOptions] = useState(kept.options);
@@ -87,9 +87,9 @@ function OpenPlayground({ projects, models }: Choices) {
   const model = models.find(({ id }) => id === filters.model) ?? models[0];
   if (!project || !model) return null;
   const { system } = options;
-  const { faults, maxTokens = 0, temperature } = optionsOf(options, model);
+  const { faults, maxTokens = 0, temperature } = readOptions(options, model);
   const isRunning = turns.some(({ state }) => state === 'running');
-  const messages = messagesOf(system, turns, draft);
+  const messages = composeMessages(system, turns, draft);
   const ask = (text: string) =>
     void conversation.send({ text, projectId: project.projectId, model: model.id, system, maxTokens, temperature });
   return (

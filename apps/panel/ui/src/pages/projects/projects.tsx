@@ -4,8 +4,8 @@ import type { BudgetListReply } from '../../../../src/shapes/budgets.js';
 import type { Project } from '../../../../src/shapes/projects.js';
 import type { UsageQueryReply } from '../../../../src/shapes/usage.js';
 import { withQuery } from '../../data/api.js';
-import { moneyOf } from '../../data/budgets.js';
-import { spanOf, writeFilters } from '../../data/filters.js';
+import { collectMoney } from '../../data/budgets.js';
+import { resolveSpan, writeFilters } from '../../data/filters.js';
 import { useSession } from '../../data/session.js';
 import { useApi } from '../../data/use-api.js';
 import { useNow } from '../../data/use-filters.js';
@@ -23,16 +23,16 @@ import { EditProject } from './edit-project.js';
 
 /** The projects of an account, with their limits and the cost of the month. */
 export function Projects() {
-  const { account, may, hrefOf } = useSession();
+  const { account, may, linkTo } = useSession();
   const { projects, keys } = useNames();
-  const { from } = spanOf({ range: 'month' }, useNow(60_000), 'month');
+  const { from } = resolveSpan({ range: 'month' }, useNow(60_000), 'month');
   const usage = useApi<UsageQueryReply>(
     withQuery(`/accounts/${account}/usage`, { from: new Date(from).toISOString(), groupBy: 'project' }),
   );
   const budgets = useApi<BudgetListReply>(`/accounts/${account}/budgets`);
   const [editing, setEditing] = useState<Project | 'new'>();
-  const usageOf = (id: string) => usage.data?.rows.find(({ projectId }) => projectId === id);
-  const amounts = [...(usage.data?.rows ?? []).map(({ costPicoUsd }) => costPicoUsd), ...moneyOf(budgets.data?.budgets)];
+  const findUsage = (id: string) => usage.data?.rows.find(({ projectId }) => projectId === id);
+  const amounts = [...(usage.data?.rows ?? []).map(({ costPicoUsd }) => costPicoUsd), ...collectMoney(budgets.data?.budgets)];
   const newProject = (
     <Button look="primary" icon="plus" onClick={() => setEditing('new')}>
       New project
@@ -63,9 +63,9 @@ export function Projects() {
                 grow: true,
                 cell: ({ projectId, name }) => (
                   <TwoLines
-                    main={<Link to={hrefOf('usage') + writeFilters({ project: projectId, range: 'month' })}>{name}</Link>}
+                    main={<Link to={linkTo('usage') + writeFilters({ project: projectId, range: 'month' })}>{name}</Link>}
                     more={
-                      <Link to={hrefOf('keys') + writeFilters({ project: projectId })}>
+                      <Link to={linkTo('keys') + writeFilters({ project: projectId })}>
                         {plural(keys?.filter((key) => key.projectId === projectId && key.status === 'active').length ?? 0, 'key')}
                       </Link>
                     }
@@ -79,12 +79,12 @@ export function Projects() {
                 head: 'Requests this month',
                 align: 'end',
                 wide: true,
-                cell: ({ projectId }) => usage.data && count(usageOf(projectId)?.requests ?? 0),
+                cell: ({ projectId }) => usage.data && count(findUsage(projectId)?.requests ?? 0),
               },
               {
                 head: 'Cost this month',
                 align: 'end',
-                cell: ({ projectId }) => usage.data && <Money pico={usageOf(projectId)?.costPicoUsd ?? '0'} plain />,
+                cell: ({ projectId }) => usage.data && <Money pico={findUsage(projectId)?.costPicoUsd ?? '0'} plain />,
               },
               {
                 head: 'Budget',

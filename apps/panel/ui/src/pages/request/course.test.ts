@@ -1,5 +1,5 @@
 import type { EndedRequest } from '../../../../src/shapes/traffic.js';
-import { courseOf } from './course.js';
+import { describeCourse } from './course.js';
 
 const REQUEST: EndedRequest = {
   requestId: 'req_1',
@@ -20,7 +20,7 @@ const REQUEST: EndedRequest = {
 };
 
 test('a failover has each call with its failure, then the content and the end', () => {
-  expect(courseOf(REQUEST)).toEqual([
+  expect(describeCourse(REQUEST)).toEqual([
     { ms: 0, title: 'Received', about: 'Chat Completions, streamed, for sim-fast.', tone: 'neutral' },
     {
       ms: 5,
@@ -36,7 +36,7 @@ test('a failover has each call with its failure, then the content and the end', 
 });
 
 test('a refused request has its status and code', () => {
-  const refused = courseOf({
+  const refused = describeCourse({
     requestId: 'req_1',
     receivedAt: '',
     protocol: 'messages',
@@ -54,7 +54,7 @@ test('a refused request has its status and code', () => {
 test('a client that left, and a reply that is read on', () => {
   const attempts = [{ upstream: 'local', startMs: 5, firstByteMs: 60 }];
   const { firstContentMs: _, lastContentMs: __, ...request } = REQUEST;
-  expect(courseOf({ ...request, outcome: 'client-disconnected', attempts }).map(({ title, about }) => [title, about])).toEqual([
+  expect(describeCourse({ ...request, outcome: 'client-disconnected', attempts }).map(({ title, about }) => [title, about])).toEqual([
     ['Received', 'Chat Completions, streamed, for sim-fast.'],
     ['Call of local', 'First byte after 55 ms, read on for its usage.'],
     ['Client left', 'It closed the connection.'],

@@ -1,5 +1,5 @@
 import type { EndedRequest, RequestAttempt } from '../../../../src/shapes/traffic.js';
-import { outcomeName, outcomeOf, outcomeTone } from '../../data/outcomes.js';
+import { outcomeName, outcomeTone, toOutcome } from '../../data/outcomes.js';
 import type { Tone } from '../../format/colours.js';
 import { count } from '../../format/count.js';
 import { duration } from '../../parts/time.js';
@@ -16,22 +16,22 @@ export interface CourseStep {
 const FORMATS = { chat: 'Chat Completions', responses: 'Responses', messages: 'Messages' } as const;
 
 /** The events of a request at its gateway, without its hold and its settlement, in the order of time. */
-export function courseOf(activity: EndedRequest): CourseStep[] {
+export function describeCourse(activity: EndedRequest): CourseStep[] {
   const { protocol, stream, model, attempts = [], firstContentMs, lastContentMs, endedMs } = activity;
   const asked = `${FORMATS[protocol]}, ${stream ? 'streamed' : 'plain'}${model ? `, for ${model}` : ''}.`;
   const steps: CourseStep[] = [
     { ms: 0, title: 'Received', about: asked, tone: 'neutral' },
-    ...attempts.map((attempt, at) => stepOfAttempt(attempt, at + 1, attempts.length)),
+    ...attempts.map((attempt, at) => describeAttempt(attempt, at + 1, attempts.length)),
   ];
   if (firstContentMs !== undefined && stream) {
     steps.push({ ms: firstContentMs, title: 'First content', about: 'The client began to get the reply.', tone: 'good' });
   }
   if (lastContentMs !== undefined) steps.push({ ms: lastContentMs, title: 'Reply complete', about: 'The model has ended.', tone: 'good' });
-  steps.push({ ms: endedMs, ...endOf(activity) });
+  steps.push({ ms: endedMs, ...describeEnd(activity) });
   return steps.sort((one, other) => one.ms - other.ms);
 }
 
-function stepOfAttempt({ upstream, startMs, firstByteMs, endMs, failure }: RequestAttempt, number: number, total: number): CourseStep {
+function describeAttempt({ upstream, startMs, firstByteMs, endMs, failure }: RequestAttempt, number: number, total: number): CourseStep {
   const parts = [
     firstByteMs === undefined ? 'no byte came' : `first byte after ${duration(firstByteMs - startMs)}`,
     ...(endMs === undefined ? ['read on for its usage'] : []),
@@ -47,8 +47,8 @@ function stepOfAttempt({ upstream, startMs, firstByteMs, endMs, failure }: Reque
   };
 }
 
-function endOf(activity: EndedRequest): Omit<CourseStep, 'ms'> {
-  const outcome = outcomeOf(activity);
+function describeEnd(activity: EndedRequest): Omit<CourseStep, 'ms'> {
+  const outcome = toOutcome(activity);
   const tone = outcomeTone(outcome);
   if (outcome.code === 'client_disconnected') return { title: 'Client left', about: 'It closed the connection.', tone };
   if (outcome.code === null) return { title: `Answered with ${outcome.status}`, about: 'The reply was written.', tone };

@@ -5,12 +5,12 @@ import { Card } from '../../parts/card.js';
 import { Money } from '../../parts/money.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import styles from './price-maths.module.css';
-import { pursesOf, sumOf, type Term, termsOf } from './terms.js';
+import { listBalanceSources, listTerms, sumTerms, type Term } from './terms.js';
 
 /** The cost as a sum of counts times prices, to the pico-dollar. */
 export function PriceMaths({ request }: { request: BilledRequest | undefined }) {
   const settlement = request?.settlement;
-  const terms = request && settlement ? termsOf(settlement, request.price) : undefined;
+  const terms = request && settlement ? listTerms(settlement, request.price) : undefined;
   if (request && !settlement) return null;
   return (
     <Card flush title="Price" note={request && `version ${request.price.version}, fixed when the hold was made`}>
@@ -22,18 +22,18 @@ export function PriceMaths({ request }: { request: BilledRequest | undefined }) 
         columns={[
           { head: 'Term', grow: true, cell: ({ name, note }) => <TwoLines main={name} more={note} /> },
           { head: 'Tokens', align: 'end', cell: ({ count: number, unit }) => (unit ? plural(number, unit) : count(number)) },
-          { head: 'Price a million', align: 'end', wide: true, cell: (term) => `× ${priceOf(term)}` },
+          { head: 'Price a million', align: 'end', wide: true, cell: (term) => `× ${renderPrice(term)}` },
           { head: 'Amount', align: 'end', cell: ({ amountPicoUsd }) => padded(amountPicoUsd) },
         ]}
-        foot={terms && ['Sum', '', '', padded(sumOf(terms))]}
+        foot={terms && ['Sum', '', '', padded(sumTerms(terms))]}
       />
-      {request && settlement && terms && <Outcome settlement={settlement} sum={sumOf(terms)} />}
+      {request && settlement && terms && <Outcome settlement={settlement} sum={sumTerms(terms)} />}
     </Card>
   );
 }
 
 /** The price of a million tokens, or of one request or image. */
-function priceOf({ pricePicoUsd, unit }: Term): string {
+function renderPrice({ pricePicoUsd, unit }: Term): string {
   return unit ? `${exactUsd(pricePicoUsd)} each` : usdPerMillion(pricePicoUsd);
 }
 
@@ -57,7 +57,7 @@ function Outcome({ settlement, sum }: { settlement: NonNullable<BilledRequest['s
       <li>
         {isExact ? `The account was charged ${exactUsd(cost)}, the sum to the last digit.` : `The account was charged ${exactUsd(cost)}.`}
       </li>
-      {pursesOf(settlement).map(({ name, amountPicoUsd }) => (
+      {listBalanceSources(settlement).map(({ name, amountPicoUsd }) => (
         <li key={name}>
           <Money pico={amountPicoUsd} exact /> came from {name}.
         </li>

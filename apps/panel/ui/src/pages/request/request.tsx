@@ -3,16 +3,16 @@ import { Link, useParams } from 'wouter';
 import type { BilledRequest } from '../../../../src/shapes/requests.js';
 import type { ActivityReply, EndedRequest } from '../../../../src/shapes/traffic.js';
 import { ApiError } from '../../data/api.js';
-import { ENDINGS } from '../../data/endings.js';
-import { outcomeName, outcomeOf } from '../../data/outcomes.js';
+import { outcomeName, toOutcome } from '../../data/outcomes.js';
 import { useSession } from '../../data/session.js';
+import { REASONS } from '../../data/settle-reasons.js';
 import { useApi } from '../../data/use-api.js';
 import { shortId, useNames } from '../../data/use-names.js';
 import { Button } from '../../parts/button.js';
 import { Card, Figure, Figures } from '../../parts/card.js';
-import { EndingBadge } from '../../parts/ending-badge.js';
 import { Money } from '../../parts/money.js';
 import { Page } from '../../parts/page.js';
+import { ReasonBadge } from '../../parts/reason-badge.js';
 import { duration } from '../../parts/time.js';
 import { PriceMaths } from './price-maths.js';
 import styles from './request.module.css';
@@ -48,7 +48,7 @@ export function RequestPage() {
         <div className={styles.columns}>
           <Timeline request={undefined} activity={activity} />
           <Card title="Refused" note="no hold was made, and it costs nothing">
-            <Facts request={activity} upstream="none was called" ending={outcomeName(outcomeOf(activity))} />
+            <Facts request={activity} upstream="none was called" ending={outcomeName(toOutcome(activity))} />
           </Card>
         </div>
       )}
@@ -62,7 +62,7 @@ export function RequestPage() {
                 <Facts
                   request={request}
                   upstream={request.upstream ?? 'none was called'}
-                  ending={request.settlement ? ENDINGS[request.settlement.reason].meaning : 'It is running.'}
+                  ending={request.settlement ? REASONS[request.settlement.reason].meaning : 'It is running.'}
                 />
               )}
             </Card>
@@ -105,7 +105,7 @@ function Sums({ request }: { request: BilledRequest | undefined }) {
       <Figure label="Returned" note={request && (settlement ? 'to the balance' : 'at its end')}>
         {request && (cost !== undefined && cost !== null ? <Money pico={BigInt(request.heldPicoUsd) - cost} exact /> : '–')}
       </Figure>
-      <Figure label="Took" note={request && <EndingBadge ending={settlement?.reason ?? null} />}>
+      <Figure label="Took" note={request && <ReasonBadge reason={settlement?.reason ?? null} />}>
         {request && (tookMs === undefined ? '–' : duration(tookMs))}
       </Figure>
     </Figures>
@@ -116,13 +116,13 @@ type Belonging = Pick<EndedRequest, 'accountId' | 'projectId' | 'keyId' | 'model
   Partial<Pick<BilledRequest, 'traceId' | 'attribution'>>;
 
 /** `User` for `user`, `Tag team` for `tag:team`. */
-function titleOf(dimension: string): string {
+function renderTitle(dimension: string): string {
   return dimension.charAt(0).toUpperCase() + dimension.slice(1).replace(':', ' ');
 }
 
 function Facts({ request, upstream, ending }: { request: Belonging; upstream: string; ending: string }) {
   const { accountId, projectId = '', keyId = '', model = '', holdId, traceId, attribution = {} } = request;
-  const { accountName, hrefOf, me } = useSession();
+  const { accountName, linkTo, me } = useSession();
   const { projectName, keyName } = useNames(accountId);
   const facts = [
     { name: 'Account', value: accountName(accountId ?? ''), page: 'overview' },
@@ -136,13 +136,13 @@ function Facts({ request, upstream, ending }: { request: Belonging; upstream: st
         <div key={name}>
           <dt>{name}</dt>
           <dd>
-            <Link to={hrefOf(page, accountId)}>{value}</Link>
+            <Link to={linkTo(page, accountId)}>{value}</Link>
           </dd>
         </div>
       ))}
       {Object.entries(attribution).map(([dimension, value]) => (
         <div key={dimension}>
-          <dt>{titleOf(dimension)}</dt>
+          <dt>{renderTitle(dimension)}</dt>
           <dd>{value}</dd>
         </div>
       ))}

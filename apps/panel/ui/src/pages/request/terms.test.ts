@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { BilledRequest } from '../../../../src/shapes/requests.js';
-import { asText, sumOf, termsOf } from './terms.js';
+import { asText, listTerms, sumTerms } from './terms.js';
 
 const PRICE = { version: 3, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' };
 const USAGE = {
@@ -40,7 +40,7 @@ const REQUEST: BilledRequest = {
 };
 
 test('the terms are tokens times prices, cached tokens apart from the others', () => {
-  const terms = termsOf({ usage: USAGE }, PRICE);
+  const terms = listTerms({ usage: USAGE }, PRICE);
   expect(terms).toEqual([
     { name: 'Prompt', note: 'counted by the upstream', count: 600, pricePicoUsd: 150_000n, amountPicoUsd: 90_000_000n },
     { name: 'Cached prompt', note: 'read from the upstream’s cache', count: 400, pricePicoUsd: 15_000n, amountPicoUsd: 6_000_000n },
@@ -52,30 +52,30 @@ test('the terms are tokens times prices, cached tokens apart from the others', (
       amountPicoUsd: 30_000_000n,
     },
   ]);
-  expect(sumOf(terms)).toBe(126_000_000n);
+  expect(sumTerms(terms)).toBe(126_000_000n);
 });
 
 test('tokens written to a cache are terms of their own, at the input price where they have none', () => {
   const usage = { ...USAGE, cacheWriteTokens: 100, cacheWrite1hTokens: 50 };
   const written = { name: 'Prompt written to cache', note: 'by the upstream, kept for 5 minutes', count: 100 };
   const written1h = { name: 'Prompt written to cache', note: 'by the upstream, kept for an hour', count: 50 };
-  const terms = termsOf({ usage }, { ...PRICE, cacheWritePicoUsd: '187500', cacheWrite1hPicoUsd: '300000' });
+  const terms = listTerms({ usage }, { ...PRICE, cacheWritePicoUsd: '187500', cacheWrite1hPicoUsd: '300000' });
   expect([terms[0]?.count, ...terms.slice(2, 4)]).toEqual([
     450,
     { ...written, pricePicoUsd: 187_500n, amountPicoUsd: 18_750_000n },
     { ...written1h, pricePicoUsd: 300_000n, amountPicoUsd: 15_000_000n },
   ]);
-  expect(sumOf(termsOf({ usage }, PRICE))).toBe(sumOf(termsOf({ usage: USAGE }, PRICE)));
+  expect(sumTerms(listTerms({ usage }, PRICE))).toBe(sumTerms(listTerms({ usage: USAGE }, PRICE)));
 });
 
 test('a billed request also costs the prices of a request and its images, and one without tokens nothing', () => {
   const price = { ...PRICE, requestPicoUsd: '1000000000', imagePicoUsd: '5', images: 3 };
-  expect(termsOf({ usage: USAGE }, price).slice(3)).toEqual([
+  expect(listTerms({ usage: USAGE }, price).slice(3)).toEqual([
     { name: 'Request', note: 'besides the tokens', count: 1, unit: 'request', pricePicoUsd: 1_000_000_000n, amountPicoUsd: 1_000_000_000n },
     { name: 'Images', note: 'besides the tokens', count: 3, unit: 'image', pricePicoUsd: 5n, amountPicoUsd: 15n },
   ]);
   const none = { ...USAGE, promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
-  expect(sumOf(termsOf({ usage: none }, price))).toBe(0n);
+  expect(sumTerms(listTerms({ usage: none }, price))).toBe(0n);
 });
 
 test('the sum is exact where a float is not', () => {
@@ -84,11 +84,11 @@ test('the sum is exact where a float is not', () => {
   fc.assert(
     fc.property(tokens, tokens, price, price, price, (promptTokens, outputTokens, input, cached, output) => {
       const cachedTokens = Math.floor(promptTokens / 3);
-      const terms = termsOf(
+      const terms = listTerms(
         { usage: { ...USAGE, promptTokens, cachedTokens, outputTokens } },
         { version: 1, inputPicoUsd: `${input}`, cachedInputPicoUsd: `${cached}`, outputPicoUsd: `${output}` },
       );
-      expect(sumOf(terms)).toBe(
+      expect(sumTerms(terms)).toBe(
         BigInt(promptTokens - cachedTokens) * input + BigInt(cachedTokens) * cached + BigInt(outputTokens) * output,
       );
     }),

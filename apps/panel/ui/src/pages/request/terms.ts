@@ -25,7 +25,7 @@ const SOURCES = {
  * The terms of a cost: counts times prices, to the pico-dollar. Tokens of a cache are part of the prompt, reasoning tokens of the output. A
  * bill without tokens is of a request that costs nothing.
  */
-export function termsOf({ usage }: Pick<RequestBill, 'usage'>, price: PinnedPrice): Term[] {
+export function listTerms({ usage }: Pick<RequestBill, 'usage'>, price: PinnedPrice): Term[] {
   const { input, cached, write, write1h, output } = tokenPrices(price);
   const { cacheWriteTokens = 0, cacheWrite1hTokens = 0 } = usage;
   const fresh = usage.promptTokens - usage.cachedTokens - cacheWriteTokens - cacheWrite1hTokens;
@@ -67,19 +67,21 @@ function unitTerms({ requestPicoUsd, imagePicoUsd, images = 0 }: PinnedPrice): T
   return [...term('request', 'Request', 1, requestPicoUsd), ...term('image', 'Images', images, imagePicoUsd)];
 }
 
-export function sumOf(terms: Term[]): bigint {
+export function sumTerms(terms: Term[]): bigint {
   return terms.reduce((sum, { amountPicoUsd }) => sum + amountPicoUsd, 0n);
 }
 
-const PURSES = [
+const BALANCE_SOURCES = [
   ['planPicoUsd', 'plan'],
   ['topupPicoUsd', 'top-up'],
   ['endedPlanPicoUsd', 'a plan that ended while the request ran'],
 ] as const;
 
 /** Returns the money that paid a cost, each part with its amount; nothing for a free request. */
-export function pursesOf({ paid }: Pick<RequestBill, 'paid'>): { name: string; amountPicoUsd: bigint }[] {
-  return PURSES.map(([field, name]) => ({ name, amountPicoUsd: BigInt(paid[field]) })).filter(({ amountPicoUsd }) => amountPicoUsd !== 0n);
+export function listBalanceSources({ paid }: Pick<RequestBill, 'paid'>): { name: string; amountPicoUsd: bigint }[] {
+  return BALANCE_SOURCES.map(([field, name]) => ({ name, amountPicoUsd: BigInt(paid[field]) })).filter(
+    ({ amountPicoUsd }) => amountPicoUsd !== 0n,
+  );
 }
 
 /** The bill of a request as text, to paste into a message. */
@@ -93,7 +95,7 @@ export function asText(request: BilledRequest): string {
     `held ${exactUsd(BigInt(request.heldPicoUsd))}`,
   ];
   if (!settlement) return [...head, 'running'].join('\n');
-  const terms = termsOf(settlement, price).map(
+  const terms = listTerms(settlement, price).map(
     ({ name, count: number, pricePicoUsd, amountPicoUsd }) =>
       `${name.toLowerCase()}: ${count(number)} × ${pricePicoUsd} = ${amountPicoUsd} pico-USD`,
   );
@@ -104,6 +106,6 @@ export function asText(request: BilledRequest): string {
     ...terms,
     ...(settlement.overPicoUsd !== '0' ? [`beyond the hold, not charged: ${settlement.overPicoUsd} pico-USD`] : []),
     `cost ${exactUsd(BigInt(settlement.costPicoUsd))}`,
-    ...pursesOf(settlement).map(({ name, amountPicoUsd }) => `paid by ${name}: ${exactUsd(amountPicoUsd)}`),
+    ...listBalanceSources(settlement).map(({ name, amountPicoUsd }) => `paid by ${name}: ${exactUsd(amountPicoUsd)}`),
   ].join('\n');
 }

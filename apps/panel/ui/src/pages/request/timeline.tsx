@@ -1,14 +1,14 @@
 import type { ReactNode } from 'react';
 import type { BilledRequest } from '../../../../src/shapes/requests.js';
 import type { EndedRequest } from '../../../../src/shapes/traffic.js';
-import { ENDINGS } from '../../data/endings.js';
+import { REASONS } from '../../data/settle-reasons.js';
 import type { Tone } from '../../format/colours.js';
 import { count } from '../../format/count.js';
 import { Card, Skeleton } from '../../parts/card.js';
 import { Moment } from '../../parts/moment.js';
 import { Money } from '../../parts/money.js';
 import { duration } from '../../parts/time.js';
-import { courseOf } from './course.js';
+import { describeCourse } from './course.js';
 import styles from './timeline.module.css';
 
 interface Step {
@@ -27,7 +27,7 @@ interface TimelineProps {
 
 /** The events of a request in order, with the time since its start. */
 export function Timeline({ request, activity }: TimelineProps) {
-  const steps = stepsOf(request, activity);
+  const steps = listSteps(request, activity);
   const startedAt = steps[0]?.at ?? '';
   return (
     <Card title="Timeline">
@@ -61,7 +61,7 @@ export function Timeline({ request, activity }: TimelineProps) {
   );
 }
 
-function stepsOf(request: BilledRequest | undefined, activity: EndedRequest | null | undefined): Step[] {
+function listSteps(request: BilledRequest | undefined, activity: EndedRequest | null | undefined): Step[] {
   const course = activity ? gatewaySteps(activity) : [];
   if (!request) return course;
   const [received, ...rest] = course;
@@ -74,7 +74,7 @@ function stepsOf(request: BilledRequest | undefined, activity: EndedRequest | nu
 
 function gatewaySteps(activity: EndedRequest): Step[] {
   const start = Date.parse(activity.receivedAt);
-  return courseOf(activity).map(({ ms, title, about, tone }) => ({ at: new Date(start + ms).toISOString(), title, about, tone }));
+  return describeCourse(activity).map(({ ms, title, about, tone }) => ({ at: new Date(start + ms).toISOString(), title, about, tone }));
 }
 
 function holdStep({ reservedAt, heldPicoUsd, model }: BilledRequest): Step {
@@ -97,14 +97,14 @@ function billSteps({ settlement }: BilledRequest): Step[] {
   const { reaped, reason, settledBy, settledAt, usage } = settlement;
   const charge: Step = {
     at: settledAt,
-    title: reaped ? 'Corrected by a late settlement' : `${ENDINGS[reason].name}, settled`,
+    title: reaped ? 'Corrected by a late settlement' : `${REASONS[reason].name}, settled`,
     about: (
       <>
         <Money pico={settlement.costPicoUsd} exact /> for {count(usage.promptTokens)} prompt and {count(usage.outputTokens)} output tokens
         {settledBy && `, settled by ${SETTLERS[settledBy]}`}.
       </>
     ),
-    tone: ENDINGS[reason].tone,
+    tone: REASONS[reason].tone,
   };
   if (!reaped) return [charge];
   const reaping: Step = {

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import type { EndedRequest, LiveRequests, LiveSkipped } from '../../../../src/shapes/traffic.js';
 import type { Filters } from '../../data/filters.js';
-import { outcomeName, outcomeOf, outcomeTone } from '../../data/outcomes.js';
+import { outcomeName, outcomeTone, toOutcome } from '../../data/outcomes.js';
 import { useSession } from '../../data/session.js';
 import { useNames } from '../../data/use-names.js';
 import { count } from '../../format/count.js';
@@ -65,7 +65,7 @@ export function LiveList({ filters }: { filters: Filters }) {
             { head: 'Took', align: 'end', cell: ({ endedMs }) => duration(endedMs) },
             {
               head: 'Outcome',
-              cell: (request) => <Badge tone={outcomeTone(outcomeOf(request))}>{outcomeName(outcomeOf(request))}</Badge>,
+              cell: (request) => <Badge tone={outcomeTone(toOutcome(request))}>{outcomeName(toOutcome(request))}</Badge>,
             },
           ]}
         />

@@ -10,7 +10,7 @@ const requests = (from: number, to: number): EndedRequest[] =>
     status: 200,
     endedMs: 1,
   }));
-const idsOf = (rows: LiveRows): string[] => rows.shown.map(({ requestId }) => requestId);
+const listIds = (rows: LiveRows): string[] => rows.shown.map(({ requestId }) => requestId);
 
 test('the newest is on top', () => {
   const rows = new LiveRows();
@@ -18,17 +18,17 @@ test('the newest is on top', () => {
   rows.step();
   rows.add(requests(3, 4));
   rows.step();
-  expect([idsOf(rows), rows.more]).toEqual([['3', '2', '1', '0'], 0]);
+  expect([listIds(rows), rows.more]).toEqual([['3', '2', '1', '0'], 0]);
 });
 
 test('a step shows five rows, and the list has a limit', () => {
   const rows = new LiveRows();
   rows.add(requests(0, 15));
   rows.step();
-  expect([idsOf(rows).length, rows.more]).toEqual([STEP_ROWS, 10]);
+  expect([listIds(rows).length, rows.more]).toEqual([STEP_ROWS, 10]);
   rows.step();
   rows.step();
-  expect([idsOf(rows).length, idsOf(rows)[0], rows.more]).toEqual([LIVE_ROWS, '14', 0]);
+  expect([listIds(rows).length, listIds(rows)[0], rows.more]).toEqual([LIVE_ROWS, '14', 0]);
 });
 
 test('while no step is made, all but the last 20 are counted only', () => {
@@ -38,7 +38,7 @@ test('while no step is made, all but the last 20 are counted only', () => {
   expect([rows.more, rows.skipped]).toEqual([312, 292]);
   rows.clearSkipped();
   rows.step();
-  expect([idsOf(rows), rows.more]).toEqual([['296', '295', '294', '293', '292'], 15]);
+  expect([listIds(rows), rows.more]).toEqual([['296', '295', '294', '293', '292'], 15]);
 });
 
 test('what the server left out counts', () => {

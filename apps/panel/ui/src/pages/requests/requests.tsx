@@ -12,12 +12,12 @@ import { Button, ButtonLink } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { CopyLine } from '../../parts/copy-line.js';
 import { Empty } from '../../parts/empty.js';
-import { EndingBadge } from '../../parts/ending-badge.js';
 import { FilterBar } from '../../parts/filter-bar.js';
 import { Moment } from '../../parts/moment.js';
 import { Money } from '../../parts/money.js';
 import { Page } from '../../parts/page.js';
 import { RangePicker } from '../../parts/range-picker.js';
+import { ReasonBadge } from '../../parts/reason-badge.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { duration } from '../../parts/time.js';
 import { LiveList } from './live-list.js';
@@ -113,7 +113,7 @@ export function Requests() {
               wide: true,
               cell: ({ reservedAt, settledAt }) => settledAt && duration(Date.parse(settledAt) - Date.parse(reservedAt)),
             },
-            { head: 'Ending', cell: ({ ending }) => <EndingBadge ending={ending} /> },
+            { head: 'Ending', cell: ({ ending }) => <ReasonBadge reason={ending} /> },
             {
               head: 'Cost',
               align: 'end',

@@ -67,7 +67,7 @@ function RunningTest({ upstream, model }: { upstream: string; model: string }) {
       <ol className={styles.checks} aria-label="Checks" aria-busy={!end && !failure}>
         {checks.map((check) => (
           <li key={check.id}>
-            <Badge tone={toneOf(check)}>{check.verdict}</Badge>
+            <Badge tone={chooseTone(check)}>{check.verdict}</Badge>
             <span>
               <span className={styles.title}>{check.title}</span>
               <span className={styles.evidence}>{check.evidence}</span>
@@ -84,7 +84,7 @@ function RunningTest({ upstream, model }: { upstream: string; model: string }) {
 /** Checks without which an upstream serves nothing. Others only describe it: a capability that is missing is no fault. */
 const NEEDED = new Set(['reachable', 'key', 'model', 'plain']);
 
-function toneOf({ id, verdict }: UpstreamCheck): Tone {
+function chooseTone({ id, verdict }: UpstreamCheck): Tone {
   if (verdict === 'yes') return 'good';
   return verdict === 'no' && NEEDED.has(id) ? 'bad' : 'neutral';
 }

@@ -87,7 +87,7 @@ export function Upstreams() {
                 wide: true,
                 cell: ({ tokensPerSecond }) => (tokensPerSecond === null ? '–' : Math.round(tokensPerSecond)),
               },
-              { head: 'Errors', wide: true, cell: ({ errors }) => errorsOf(errors) },
+              { head: 'Errors', wide: true, cell: ({ errors }) => renderErrors(errors) },
               {
                 head: '',
                 align: 'end',
@@ -143,7 +143,7 @@ function Troubles({ routes }: { routes: UpstreamRoute[] }) {
   );
 }
 
-function errorsOf(errors: UpstreamRoute['errors']): string {
+function renderErrors(errors: UpstreamRoute['errors']): string {
   const kinds = Object.entries(errors).filter(([, times]) => times > 0);
   return kinds.length === 0 ? '–' : kinds.map(([kind, times]) => `${count(times)} ${kind}`).join(', ');
 }

@@ -1,5 +1,5 @@
 import type { UsageRow } from '../../../../src/shapes/usage.js';
-import { sumsOf, totalOf } from './sums.js';
+import { sumRows, sumTotal } from './sums.js';
 
 const row = (model: string, requests: number, costPicoUsd: string): UsageRow => ({
   model,
@@ -16,12 +16,12 @@ const row = (model: string, requests: number, costPicoUsd: string): UsageRow => 
 });
 
 test('rows of one group are added over time, the most expensive first, to the last digit', () => {
-  const sums = sumsOf([row('a', 1, '9007199254740993'), row('b', 2, '9007199254740995'), row('a', 1, '1')], 'model');
+  const sums = sumRows([row('a', 1, '9007199254740993'), row('b', 2, '9007199254740995'), row('a', 1, '1')], 'model');
   expect(sums).toEqual([
     { id: 'b', requests: 2, promptTokens: 20, cachedTokens: 2, writtenTokens: 10, outputTokens: 4, cost: 9_007_199_254_740_995n },
     { id: 'a', requests: 2, promptTokens: 20, cachedTokens: 2, writtenTokens: 10, outputTokens: 4, cost: 9_007_199_254_740_994n },
   ]);
-  expect(totalOf(sums)).toEqual({
+  expect(sumTotal(sums)).toEqual({
     id: '',
     requests: 4,
     promptTokens: 40,

@@ -1,6 +1,6 @@
 import type { UsageRow } from '../../../../src/shapes/usage.js';
 import type { Group } from '../../data/filters.js';
-import { groupIdOf } from '../../data/usage-rows.js';
+import { readGroupId } from '../../data/usage-rows.js';
 
 export interface GroupSum {
   id: string;
@@ -14,17 +14,17 @@ export interface GroupSum {
 }
 
 /** Adds the rows of each group over time, the most expensive first. */
-export function sumsOf(rows: UsageRow[], group: Group): GroupSum[] {
+export function sumRows(rows: UsageRow[], group: Group): GroupSum[] {
   const sums = new Map<string, GroupSum>();
   for (const row of rows) {
-    const id = groupIdOf(row, group);
+    const id = readGroupId(row, group);
     const writtenTokens = (row.cacheWriteTokens ?? 0) + (row.cacheWrite1hTokens ?? 0);
     sums.set(id, add(sums.get(id) ?? emptySum(id), { ...row, writtenTokens, cost: BigInt(row.costPicoUsd) }));
   }
   return [...sums.values()].sort((a, b) => (a.cost === b.cost ? b.requests - a.requests : a.cost > b.cost ? -1 : 1));
 }
 
-export function totalOf(sums: GroupSum[]): GroupSum {
+export function sumTotal(sums: GroupSum[]): GroupSum {
   return sums.reduce(add, emptySum(''));
 }
 

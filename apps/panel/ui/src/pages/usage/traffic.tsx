@@ -7,7 +7,7 @@ import { useSession } from '../../data/session.js';
 import { useApi } from '../../data/use-api.js';
 import { count, percent, shortCount } from '../../format/count.js';
 import { Card, Figure, Figures } from '../../parts/card.js';
-import { stackOf } from '../../parts/chart/series.js';
+import { stackSeries } from '../../parts/chart/series.js';
 import { StackChart } from '../../parts/chart/stack-chart.js';
 import { Gaps } from '../../parts/gaps.js';
 import { utcHour, utcShortDay } from '../../parts/time.js';
@@ -28,9 +28,9 @@ export function Traffic({ filters, span }: { filters: Filters; span: TimeSpan })
   const stack = useMemo(
     () =>
       data &&
-      stackOf({
+      stackSeries({
         rows: data.rows.flatMap(({ start, outcomes }) => outcomes.map((outcome) => ({ ...(start && { start }), ...outcome }))),
-        idOf: outcomeName,
+        readId: outcomeName,
         measure: ({ requests }) => BigInt(requests),
         from: span.from,
         to: span.to,
@@ -54,11 +54,11 @@ export function Traffic({ filters, span }: { filters: Filters; span: TimeSpan })
         <StackChart
           title="Requests by outcome"
           stack={stack}
-          nameOf={(id) => id}
+          formatName={(id) => id}
           format={(value) => shortCount(Number(value))}
           formatTicks={(values) => values.map((value) => shortCount(Number(value)))}
-          momentOf={(at) => (span.step === 'day' ? utcShortDay(at) : `${utcShortDay(at)}, ${utcHour(at)}`)}
-          shortMomentOf={span.step === 'day' ? utcShortDay : utcHour}
+          formatMoment={(at) => (span.step === 'day' ? utcShortDay(at) : `${utcShortDay(at)}, ${utcHour(at)}`)}
+          formatShortMoment={span.step === 'day' ? utcShortDay : utcHour}
         />
         <Gaps gaps={data?.gaps} />
       </Card>

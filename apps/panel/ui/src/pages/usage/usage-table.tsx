@@ -7,20 +7,20 @@ import { decimalsForAll } from '../../format/usd.js';
 import { Empty } from '../../parts/empty.js';
 import { Money } from '../../parts/money.js';
 import { Table } from '../../parts/table.js';
-import { type GroupSum, sumsOf, totalOf } from './sums.js';
+import { type GroupSum, sumRows, sumTotal } from './sums.js';
 
 interface UsageTableProps {
   rows: UsageRow[] | undefined;
   group: Group;
-  nameOf: (id: string) => string;
+  formatName: (id: string) => string;
   /** Address of the page with this group alone. */
-  hrefOf: (id: string) => string;
+  linkTo: (id: string) => string;
 }
 
 /** One row for each group, the most expensive first, and the sum. */
-export function UsageTable({ rows, group, nameOf, hrefOf }: UsageTableProps) {
-  const sums = useMemo(() => rows && sumsOf(rows, group), [rows, group]);
-  const total = sums && totalOf(sums);
+export function UsageTable({ rows, group, formatName, linkTo }: UsageTableProps) {
+  const sums = useMemo(() => rows && sumRows(rows, group), [rows, group]);
+  const total = sums && sumTotal(sums);
   const showsWrites = (total?.writtenTokens ?? 0) !== 0;
   const decimals = decimalsForAll(sums?.map(({ cost }) => cost) ?? []);
   return (
@@ -34,7 +34,7 @@ export function UsageTable({ rows, group, nameOf, hrefOf }: UsageTableProps) {
         </Empty>
       }
       columns={[
-        { head: GROUPS[group], grow: true, cell: ({ id }) => <Link to={hrefOf(id)}>{nameOf(id)}</Link> },
+        { head: GROUPS[group], grow: true, cell: ({ id }) => <Link to={linkTo(id)}>{formatName(id)}</Link> },
         { head: 'Requests', align: 'end', cell: ({ requests }) => count(requests) },
         { head: 'Prompt tokens', align: 'end', wide: true, cell: ({ promptTokens }) => count(promptTokens) },
         { head: 'Cached', align: 'end', wide: true, cell: ({ cachedTokens }) => count(cachedTokens) },

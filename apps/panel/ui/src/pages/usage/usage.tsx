@@ -1,16 +1,16 @@
 import { useMemo } from 'react';
 import type { UsageQueryReply, UsageRow } from '../../../../src/shapes/usage.js';
 import { withQuery } from '../../data/api.js';
-import { endingColours, endingName } from '../../data/endings.js';
 import { changeFilters, type Filters, GROUPS, type Group, MEASURES, type Measure, writeFilters } from '../../data/filters.js';
 import { useSession } from '../../data/session.js';
-import { formatMeasure, formatTicks, groupIdOf, measureOf } from '../../data/usage-rows.js';
+import { reasonColours, reasonName } from '../../data/settle-reasons.js';
+import { formatMeasure, formatTicks, readGroupId, readMeasure } from '../../data/usage-rows.js';
 import { useApi } from '../../data/use-api.js';
 import { useFilters, useSpan } from '../../data/use-filters.js';
 import { useNames } from '../../data/use-names.js';
 import { ButtonLink } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
-import { type Bar, stackOf } from '../../parts/chart/series.js';
+import { type Bar, stackSeries } from '../../parts/chart/series.js';
 import { StackChart } from '../../parts/chart/stack-chart.js';
 import { FilterBar } from '../../parts/filter-bar.js';
 import { Page } from '../../parts/page.js';
@@ -23,7 +23,7 @@ import { UsageTable } from './usage-table.js';
 
 /** Cost, requests and tokens over time, by model, project, key, upstream or ending. A bar opens its requests. */
 export function Usage() {
-  const { account, hrefOf, isPlatform } = useSession();
+  const { account, linkTo, isPlatform } = useSession();
   const { filters, hrefWith } = useFilters();
   const span = useSpan(filters, '7d');
   const { projectName, keyName } = useNames();
@@ -40,26 +40,26 @@ export function Usage() {
     ending: filters.ending,
   };
   const usage = useApi<UsageQueryReply>(withQuery(`/accounts/${account}/usage`, { ...question, step: span.step, limit: 1_000 }));
-  const nameOf = (id: string) => ({ project: projectName, key: keyName, model: same, upstream: same, ending: endingName })[group](id);
+  const formatName = (id: string) => ({ project: projectName, key: keyName, model: same, upstream: same, ending: reasonName })[group](id);
   const { data } = usage;
   const stack = useMemo(
     () =>
       data &&
-      stackOf({
+      stackSeries({
         rows: data.rows,
-        idOf: (row: UsageRow) => groupIdOf(row, group),
-        measure: (row: UsageRow) => measureOf(row, measure),
+        readId: (row: UsageRow) => readGroupId(row, group),
+        measure: (row: UsageRow) => readMeasure(row, measure),
         from: span.from,
         to: span.to,
         stepMs: span.stepMs,
-        coloursFor: group === 'ending' ? endingColours : undefined,
+        coloursFor: group === 'ending' ? reasonColours : undefined,
       }),
     [data, group, measure, span],
   );
-  const requestsOf = (bar: Bar, id?: string) => {
+  const linkToRequests = (bar: Bar, id?: string) => {
     const time = { from: new Date(bar.at).toISOString(), to: new Date(bar.at + span.stepMs).toISOString() };
     const more: Partial<Filters> = { ...time, ...(id && { [group]: id }), group: undefined, measure: undefined };
-    return hrefOf('requests') + writeFilters(changeFilters(filters, more));
+    return linkTo('requests') + writeFilters(changeFilters(filters, more));
   };
   const groups = (Object.keys(GROUPS) as Group[]).filter((name) => name !== 'upstream' || isPlatform);
   return (
@@ -82,13 +82,13 @@ export function Usage() {
               label="Measure"
               value={measure}
               options={Object.entries(MEASURES).map(([value, label]) => ({ value, label }))}
-              hrefOf={(value) => hrefWith({ measure: value as Measure })}
+              linkTo={(value) => hrefWith({ measure: value as Measure })}
             />
             <Segments
               label="Group by"
               value={group}
               options={groups.map((value) => ({ value, label: GROUPS[value] }))}
-              hrefOf={(value) => hrefWith({ group: value as Group })}
+              linkTo={(value) => hrefWith({ group: value as Group })}
             />
           </div>
         }
@@ -96,16 +96,16 @@ export function Usage() {
         <StackChart
           title={`${MEASURES[measure]} by ${GROUPS[group].toLowerCase()}`}
           stack={stack}
-          nameOf={nameOf}
+          formatName={formatName}
           format={(value) => formatMeasure(value, measure)}
           formatTicks={(values) => formatTicks(values, measure)}
-          momentOf={(at) => (span.step === 'day' ? utcShortDay(at) : `${utcShortDay(at)}, ${utcHour(at)}`)}
-          shortMomentOf={span.step === 'day' ? utcShortDay : utcHour}
-          hrefOf={requestsOf}
+          formatMoment={(at) => (span.step === 'day' ? utcShortDay(at) : `${utcShortDay(at)}, ${utcHour(at)}`)}
+          formatShortMoment={span.step === 'day' ? utcShortDay : utcHour}
+          linkTo={linkToRequests}
         />
       </Card>
       <Card flush title="Sums" note={`${utcShortDay(span.from)} to ${utcShortDay(span.to)}, UTC`}>
-        <UsageTable rows={data?.rows} group={group} nameOf={nameOf} hrefOf={(id) => hrefWith({ [group]: id })} />
+        <UsageTable rows={data?.rows} group={group} formatName={formatName} linkTo={(id) => hrefWith({ [group]: id })} />
       </Card>
       <Traffic filters={filters} span={span} />
     </Page>

@@ -5,7 +5,7 @@ import type { Bar } from './series.js';
 import type { StackChartProps } from './stack-chart-props.js';
 
 /** The numbers of a chart, folded up. */
-export function NumbersTable({ stack, title, nameOf, format, momentOf }: StackChartProps) {
+export function NumbersTable({ stack, title, formatName, format, formatMoment }: StackChartProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <details className={styles.numbers} onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -16,9 +16,9 @@ export function NumbersTable({ stack, title, nameOf, format, momentOf }: StackCh
           rows={stack.bars.filter(({ total }) => total !== 0n)}
           rowKey={({ at }) => `${at}`}
           columns={[
-            { head: 'Time (UTC)', cell: ({ at }) => momentOf(at), grow: true },
+            { head: 'Time (UTC)', cell: ({ at }) => formatMoment(at), grow: true },
             ...stack.series.map(({ id }, at) => ({
-              head: id ? nameOf(id) : 'Others',
+              head: id ? formatName(id) : 'Others',
               align: 'end' as const,
               cell: ({ values }: Bar) => format(values[at] ?? 0n),
             })),

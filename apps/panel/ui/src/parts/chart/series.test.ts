@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { UsageRow } from '../../../../src/shapes/usage.js';
 import type { Colour } from '../../format/colours.js';
-import { type Bar, coloursOf, partsOf, ratio, stackOf, ticksOf } from './series.js';
+import { assignColours, type Bar, chooseTicks, ratio, stackParts, stackSeries } from './series.js';
 
 const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-11-23T10:00:00Z');
@@ -19,10 +19,10 @@ const row = (hour: number, model: string, costPicoUsd: number): UsageRow => ({
   forfeitedPicoUsd: '0',
 });
 
-const stackOfRows = (rows: UsageRow[], to = START + 3 * HOUR_MS) =>
-  stackOf({
+const stackRows = (rows: UsageRow[], to = START + 3 * HOUR_MS) =>
+  stackSeries({
     rows,
-    idOf: ({ model = '' }) => model,
+    readId: ({ model = '' }) => model,
     measure: (each) => BigInt(each.costPicoUsd),
     from: START + 1_200_000,
     to,
@@ -31,7 +31,7 @@ const stackOfRows = (rows: UsageRow[], to = START + 3 * HOUR_MS) =>
 
 describe('a stack', () => {
   test('has a bar for each step, empty ones too, and the largest series first', () => {
-    const { series, bars, max } = stackOfRows([row(0, 'small', 2), row(0, 'large', 5), row(2, 'large', 4)]);
+    const { series, bars, max } = stackRows([row(0, 'small', 2), row(0, 'large', 5), row(2, 'large', 4)]);
     expect(series.map(({ id }) => id)).toEqual(['large', 'small']);
     expect(bars).toEqual([
       { at: START, values: [5n, 2n], total: 7n },
@@ -42,7 +42,7 @@ describe('a stack', () => {
   });
 
   test('adds up the series beyond the sixth', () => {
-    const { series, bars } = stackOfRows(Array.from({ length: 9 }, (_, at) => row(1, `model-${at}`, 10 - at)));
+    const { series, bars } = stackRows(Array.from({ length: 9 }, (_, at) => row(1, `model-${at}`, 10 - at)));
     expect(series.map(({ id, colour }) => [id, colour === 'rest'])).toEqual([
       ...Array.from({ length: 6 }, (_, at) => [`model-${at}`, false]),
       ['', true],
@@ -53,7 +53,7 @@ describe('a stack', () => {
   test('leaves out rows outside its time, and loses nothing within it', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.integer({ min: -1, max: 4 }), fc.integer({ min: 0, max: 9 }), fc.nat())), (rows) => {
-        const { bars } = stackOfRows(rows.map(([hour, model, cost]) => row(hour, `m${model}`, cost)));
+        const { bars } = stackRows(rows.map(([hour, model, cost]) => row(hour, `m${model}`, cost)));
         const inside = rows.reduce((sum, [hour, , cost]) => sum + (hour >= 0 && hour < 3 ? cost : 0), 0);
         expect(bars.reduce((sum, { total }) => sum + total, 0n)).toBe(BigInt(inside));
         for (const { values, total } of bars) expect(values.reduce((sum, value) => sum + value, 0n)).toBe(total);
@@ -66,7 +66,7 @@ describe('colours', () => {
   test('of a legend are all different, however many series there are [money-outcome-colours]', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 2, maxLength: 20 }), (ids) => {
-        const { series } = stackOfRows(ids.map((id, at) => row(0, id, at + 1)));
+        const { series } = stackRows(ids.map((id, at) => row(0, id, at + 1)));
         expect(new Set(series.map(({ colour }) => colour)).size).toBe(series.length);
       }),
     );
@@ -81,13 +81,13 @@ describe('colours', () => {
     };
     const options = {
       rows,
-      idOf: ({ model = '' }: UsageRow) => model,
+      readId: ({ model = '' }: UsageRow) => model,
       measure: () => 1n,
       from: START,
       to: START + HOUR_MS,
       stepMs: HOUR_MS,
     };
-    expect(stackOf({ ...options, coloursFor }).series.map(({ colour }) => colour)).toEqual([
+    expect(stackSeries({ ...options, coloursFor }).series.map(({ colour }) => colour)).toEqual([
       ...Array.from({ length: 6 }, (_, at) => `client-${at}`),
       'rest',
     ]);
@@ -95,33 +95,33 @@ describe('colours', () => {
   });
 
   test('follow from the names, not from their order or their number', () => {
-    const few = coloursOf(['qwen3-32b', 'gpt-oss-120b']);
-    const reversed = coloursOf(['gpt-oss-120b', 'qwen3-32b']);
+    const few = assignColours(['qwen3-32b', 'gpt-oss-120b']);
+    const reversed = assignColours(['gpt-oss-120b', 'qwen3-32b']);
     expect(reversed).toEqual(few);
-    expect(coloursOf(['zephyr', 'qwen3-32b', 'gpt-oss-120b']).get('gpt-oss-120b')).toBe(few.get('gpt-oss-120b'));
+    expect(assignColours(['zephyr', 'qwen3-32b', 'gpt-oss-120b']).get('gpt-oss-120b')).toBe(few.get('gpt-oss-120b'));
   });
 
   test('differ as long as there are enough', () => {
-    const colours = coloursOf(Array.from({ length: 7 }, (_, at) => `series ${at}`));
+    const colours = assignColours(Array.from({ length: 7 }, (_, at) => `series ${at}`));
     expect(new Set(colours.values()).size).toBe(7);
   });
 });
 
 test('the parts of a bar lie on one another, without corrections below zero', () => {
   const bar: Bar = { at: START, values: [10n, -3n, 30n], total: 37n };
-  expect(partsOf(bar, 40n)).toEqual([
+  expect(stackParts(bar, 40n)).toEqual([
     { series: 0, from: 0, to: 0.25 },
     { series: 2, from: 0.25, to: 1 },
   ]);
-  expect(partsOf(bar, 0n)).toEqual([]);
+  expect(stackParts(bar, 0n)).toEqual([]);
 });
 
 test('ticks are round, few, and reach the largest value', () => {
-  expect(ticksOf(0n)).toEqual([0n]);
-  expect(ticksOf(37n)).toEqual([0n, 10n, 20n, 30n, 40n]);
+  expect(chooseTicks(0n)).toEqual([0n]);
+  expect(chooseTicks(37n)).toEqual([0n, 10n, 20n, 30n, 40n]);
   fc.assert(
     fc.property(fc.bigInt({ min: 1n, max: 10n ** 24n }), (max) => {
-      const ticks = ticksOf(max);
+      const ticks = chooseTicks(max);
       expect(ticks.length).toBeLessThanOrEqual(5);
       expect((ticks.at(-1) ?? 0n) >= max).toBe(true);
     }),

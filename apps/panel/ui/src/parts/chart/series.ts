@@ -25,19 +25,19 @@ export interface Stack {
 }
 
 /** Returns one bar for each step from `from` to `to`, empty ones included, and one series for each id, the largest first. */
-export function stackOf<Row extends { start?: string }>(options: {
+export function stackSeries<Row extends { start?: string }>(options: {
   rows: Row[];
-  idOf: (row: Row) => string;
+  readId: (row: Row) => string;
   measure: (row: Row) => bigint;
   from: number;
   to: number;
   stepMs: number;
-  /** Colours of the named series. Default: `coloursOf`, or the first one for a single series. */
+  /** Colours of the named series. Default: `assignColours`, or the first one for a single series. */
   coloursFor?: ((ids: string[]) => Map<string, Colour>) | undefined;
 }): Stack {
-  const { rows, idOf, measure, from, to, stepMs, coloursFor = defaultColours } = options;
+  const { rows, readId, measure, from, to, stepMs, coloursFor = defaultColours } = options;
   const totals = new Map<string, bigint>();
-  for (const row of rows) totals.set(idOf(row), (totals.get(idOf(row)) ?? 0n) + measure(row));
+  for (const row of rows) totals.set(readId(row), (totals.get(readId(row)) ?? 0n) + measure(row));
   const ids = [...totals.keys()].sort((a, b) => compare(totals.get(b) ?? 0n, totals.get(a) ?? 0n) || a.localeCompare(b));
   const named = ids.slice(0, SERIES_MAX);
   // Only of the named: the others have no colour, and there are more of them than colours.
@@ -51,7 +51,7 @@ export function stackOf<Row extends { start?: string }>(options: {
   for (const row of rows) {
     const bar = bars[Math.floor((Date.parse(row.start ?? '') - start) / stepMs)];
     if (!bar) continue;
-    const position = positions.get(idOf(row)) ?? named.length;
+    const position = positions.get(readId(row)) ?? named.length;
     bar.values[position] = (bar.values[position] ?? 0n) + measure(row);
     bar.total += measure(row);
   }
@@ -59,11 +59,11 @@ export function stackOf<Row extends { start?: string }>(options: {
 }
 
 function defaultColours(ids: string[]): Map<string, Colour> {
-  return ids.length > 1 ? coloursOf(ids) : new Map(ids.map((id) => [id, 0]));
+  return ids.length > 1 ? assignColours(ids) : new Map(ids.map((id) => [id, 0]));
 }
 
 /** The colour of each id. It follows from the id; of two that want the same one, the second in alphabetical order takes the next. */
-export function coloursOf(ids: string[]): Map<string, number> {
+export function assignColours(ids: string[]): Map<string, number> {
   const taken = new Set<number>();
   const colours = new Map<string, number>();
   for (const id of [...ids].sort()) {
@@ -76,7 +76,7 @@ export function coloursOf(ids: string[]): Map<string, number> {
 }
 
 /** The edges of each drawn part of a bar, from 0 to 1 of `max`, from the bottom up. Corrections below zero are not drawn. */
-export function partsOf(bar: Bar, max: bigint): { series: number; from: number; to: number }[] {
+export function stackParts(bar: Bar, max: bigint): { series: number; from: number; to: number }[] {
   let sum = 0n;
   return bar.values.flatMap((value, series) => {
     if (value <= 0n || max <= 0n) return [];
@@ -87,7 +87,7 @@ export function partsOf(bar: Bar, max: bigint): { series: number; from: number; 
 }
 
 /** Round values for the axis: at most `count` above zero, the last at or above `max`. */
-export function ticksOf(max: bigint, count = 4): bigint[] {
+export function chooseTicks(max: bigint, count = 4): bigint[] {
   if (max <= 0n) return [0n];
   let step = 1n;
   for (let at = 0; step * BigInt(count) < max; at++) step = 10n ** BigInt(Math.floor(at / 3)) * ([1n, 2n, 5n][at % 3] ?? 1n);

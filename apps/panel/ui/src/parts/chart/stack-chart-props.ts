@@ -4,13 +4,13 @@ export interface StackChartProps {
   /** Undefined while loading: the empty frame has the same height. */
   stack: Stack | undefined;
   title: string;
-  nameOf: (id: string) => string;
+  formatName: (id: string) => string;
   /** A value in the legend and the table, and the values of the axis. */
   format: (value: bigint) => string;
   formatTicks: (values: bigint[]) => string[];
   /** The name of a bar's hour or day, and its short form below the bar. */
-  momentOf: (at: number) => string;
-  shortMomentOf: (at: number) => string;
+  formatMoment: (at: number) => string;
+  formatShortMoment: (at: number) => string;
   /** Page with what is behind a bar, or behind one of its parts. */
-  hrefOf?: (bar: Bar, id?: string) => string;
+  linkTo?: (bar: Bar, id?: string) => string;
 }

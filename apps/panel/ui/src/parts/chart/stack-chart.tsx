@@ -5,7 +5,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { Legend } from './legend.js';
 import { NumbersTable } from './numbers-table.js';
-import { type Bar as ChartBar, partsOf, ratio, type Stack, ticksOf } from './series.js';
+import { type Bar as ChartBar, chooseTicks, ratio, type Stack, stackParts } from './series.js';
 import styles from './stack-chart.module.css';
 import type { StackChartProps } from './stack-chart-props.js';
 
@@ -48,8 +48,8 @@ interface DrawingProps extends StackChartProps {
 }
 
 function Drawing(props: DrawingProps) {
-  const { stack, width, active, onActive, formatTicks, shortMomentOf } = props;
-  const ticks = ticksOf(stack.max);
+  const { stack, width, active, onActive, formatTicks, formatShortMoment } = props;
+  const ticks = chooseTicks(stack.max);
   const tickTexts = formatTicks(ticks);
   const top = ticks.at(-1) ?? 0n;
   // Small amounts have many digits.
@@ -79,14 +79,14 @@ function Drawing(props: DrawingProps) {
           onBlur={() => onActive(undefined)}
         >
           <WholeBar {...props} bar={bar} left={(x(at) ?? 0) - x.step() * 0.125} width={x.step()} height={inner.height} />
-          {partsOf(bar, top).map(({ series, from, to }) => (
+          {stackParts(bar, top).map(({ series, from, to }) => (
             <Part key={series} {...props} bar={bar} series={series}>
               <Bar x={x(at)} width={x.bandwidth()} y={y(to)} height={Math.max(1, y(from) - y(to) - 1)} rx={1.5} />
             </Part>
           ))}
           {at % labelEvery === 0 && (
             <text className={styles.moment} x={(x(at) ?? 0) + x.bandwidth() / 2} y={inner.height + 18} textAnchor="middle">
-              {shortMomentOf(bar.at)}
+              {formatShortMoment(bar.at)}
             </text>
           )}
         </g>
@@ -103,11 +103,11 @@ interface WholeBarProps extends StackChartProps {
 }
 
 /** The column of a bar, from the axis to the top: its link. */
-function WholeBar({ bar, left, width, height, momentOf, format, hrefOf }: WholeBarProps) {
+function WholeBar({ bar, left, width, height, formatMoment, format, linkTo }: WholeBarProps) {
   const area = <rect className={styles.area} x={left} width={width} y={0} height={height} />;
-  if (!hrefOf) return area;
+  if (!linkTo) return area;
   return (
-    <Link to={hrefOf(bar)} aria-label={`${momentOf(bar.at)}: ${format(bar.total)}`}>
+    <Link to={linkTo(bar)} aria-label={`${formatMoment(bar.at)}: ${format(bar.total)}`}>
       {area}
     </Link>
   );
@@ -118,9 +118,9 @@ function Part({
   stack,
   bar,
   series,
-  nameOf,
-  momentOf,
-  hrefOf,
+  formatName,
+  formatMoment,
+  linkTo,
   children,
 }: DrawingProps & { bar: ChartBar; series: number; children: ReactNode }) {
   const { id = '', colour } = stack.series[series] ?? {};
@@ -129,9 +129,9 @@ function Part({
       {children}
     </g>
   );
-  if (!hrefOf || !id) return part;
+  if (!linkTo || !id) return part;
   return (
-    <Link to={hrefOf(bar, id)} tabIndex={-1} aria-label={`${nameOf(id)}, ${momentOf(bar.at)}`}>
+    <Link to={linkTo(bar, id)} tabIndex={-1} aria-label={`${formatName(id)}, ${formatMoment(bar.at)}`}>
       {part}
     </Link>
   );

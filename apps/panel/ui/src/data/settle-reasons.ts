@@ -2,7 +2,7 @@ import type { SettleReason } from '../../../src/shapes/requests.js';
 import type { Colour, Tone } from '../format/colours.js';
 
 /** Reasons of the end of a request, in words. */
-export const ENDINGS: Record<SettleReason, { name: string; tone: Tone; meaning: string }> = {
+export const REASONS: Record<SettleReason, { name: string; tone: Tone; meaning: string }> = {
   completed: { name: 'Completed', tone: 'good', meaning: 'The model answered to the end.' },
   failed: { name: 'Failed', tone: 'bad', meaning: 'No upstream answered to the end. A failure before any content costs nothing.' },
   'client-disconnected': {
@@ -18,8 +18,8 @@ export const ENDINGS: Record<SettleReason, { name: string; tone: Tone; meaning: 
   },
 };
 
-export function endingName(ending: string): string {
-  return Object.hasOwn(ENDINGS, ending) ? ENDINGS[ending as SettleReason].name : ending;
+export function reasonName(reason: string): string {
+  return Object.hasOwn(REASONS, reason) ? REASONS[reason as SettleReason].name : reason;
 }
 
 const COLOURS: Record<SettleReason, Colour> = {
@@ -31,6 +31,6 @@ const COLOURS: Record<SettleReason, Colour> = {
 };
 
 /** The fixed colour of each ending. */
-export function endingColours(endings: string[]): Map<string, Colour> {
-  return new Map(endings.map((ending) => [ending, COLOURS[ending as SettleReason] ?? 'rest']));
+export function reasonColours(reasons: string[]): Map<string, Colour> {
+  return new Map(reasons.map((reason) => [reason, COLOURS[reason as SettleReason] ?? 'rest']));
 }

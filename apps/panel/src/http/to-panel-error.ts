@@ -4,7 +4,7 @@ import { MessagingError } from '#messaging/messaging.js';
 import { isPanelErrorCode, PanelError } from '../errors/panel-error.js';
 
 /** Returns what a caller of the panel is sent for a failure. */
-export function panelErrorOf(thrown: unknown): PanelError {
+export function toPanelError(thrown: unknown): PanelError {
   if (thrown instanceof PanelError) return thrown;
   if (thrown instanceof ServiceError) return ofService(thrown);
   if (thrown instanceof MessagingError) {

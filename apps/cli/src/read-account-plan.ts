@@ -4,7 +4,7 @@ import { ServiceError } from '#contracts/service-error.js';
 import type { Messaging } from '#messaging/messaging.js';
 
 /** Returns the price plan of an account now, at an earlier time as the audit journal knows it, or at a time ahead. Undefined: it has none. */
-export async function planOfAccount(messaging: Messaging, accountId: string, at?: string): Promise<string | undefined> {
+export async function readAccountPlan(messaging: Messaging, accountId: string, at?: string): Promise<string | undefined> {
   const { accounts } = await messaging.request(accountList, { accountId });
   const account = accounts[0];
   if (!account) throw new ServiceError('not_found', 'There is no such account.', 'accountId');

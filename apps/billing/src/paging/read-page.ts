@@ -12,7 +12,7 @@ interface PageArguments {
 export const oldestFirst = [{ createdAt: 'asc' }, { id: 'asc' }] as const;
 
 /** Returns one page of rows that are never deleted, and the cursor of the next; null after the last. `question` identifies the query. */
-export async function pageOf<Row extends { id: string }>(
+export async function readPage<Row extends { id: string }>(
   question: unknown,
   { limit = LIMIT_DEFAULT, cursor }: { limit?: number; cursor?: string },
   find: (page: PageArguments) => Promise<Row[]>,
