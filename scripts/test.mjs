@@ -21,18 +21,22 @@ import { SERVICES } from './local/services.mjs';
 import { removeStack, startStack } from './local/stack.mjs';
 import { createStatus, seconds } from './local/status.mjs';
 import { Supervisor } from './local/supervisor.mjs';
-import { runChecks } from './testing/checks.mjs';
+import { QUICK_CHECKS, runChecks } from './testing/checks.mjs';
 import { runJest } from './testing/jest.mjs';
 import { countCases, longTests } from './testing/long-run.mjs';
+import { changedFiles, changedTests } from './testing/related-tests.mjs';
 import { Score } from './testing/score.mjs';
 
 const PREFIX = 'test-';
 const SUITES = ['checks', 'unit', 'integration', 'e2e'];
 const HELP = `npm test [-- <part>] [--shard <n>/<of>] [<pattern>]
+npm test -- changed
 npm run test:long [-- <pattern>]
 
 Runs ${SUITES.join(', ')}, or one of them. <pattern> selects test files by path, --shard a part of
 them, such as 1/3. Ends with "N passed, N failed".
+The part changed checks types and format, and runs the unit tests that reach a file changed since main and the
+integration tests beside it.
 The long run has the slow suites, and the property tests of the others with many more cases.
 `;
 const E2E_SETTINGS = {
@@ -72,7 +76,7 @@ async function main() {
     process.stdout.write(HELP);
     process.exit(0);
   }
-  const named = [...SUITES, 'long'].includes(positionals[0]);
+  const named = [...SUITES, 'changed', 'long'].includes(positionals[0]);
   const suites = named ? [positionals[0]] : SUITES;
   const patterns = named ? positionals.slice(1) : positionals;
 
@@ -90,7 +94,17 @@ async function main() {
   if (suites.includes('unit')) await suite('unit', () => ({}), run);
   if (suites.includes('integration')) await suite('integration', () => startServers(status), run);
   if (suites.includes('e2e')) await suite('e2e', () => startWhole(status), run);
+  if (suites.includes('changed')) await runChanged(status, run);
   if (suites.includes('long')) await runLong(status, run);
+}
+
+async function runChanged(status, { score }) {
+  const changed = await changedFiles();
+  const { unit, integration } = await changedTests(changed);
+  status.say('changed', `${changed.length} files, ${unit.length + integration.length} tests of them`);
+  await runChecks({ score }, QUICK_CHECKS);
+  if (unit.length > 0) await suite('unit', () => ({}), { files: unit, score });
+  if (integration.length > 0) await suite('integration', () => startServers(status), { files: integration, score });
 }
 
 async function runLong(status, { patterns, score }) {

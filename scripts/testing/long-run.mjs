@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { NODE, ROOT } from '../local/project.mjs';
-import { runCommand } from '../local/run-command.mjs';
-import { JEST, LONG_PROJECTS } from './jest.mjs';
+import { ROOT } from '../local/project.mjs';
+import { LONG_PROJECTS } from './jest.mjs';
+import { relatedTests } from './related-tests.mjs';
 
 /** Tests that import this module belong to the long run. */
 const MODULE = 'libs/testing/src/long-run.ts';
@@ -11,16 +11,7 @@ const LONG_ONLY = /\.long\.test\.ts$/;
 /** Test files of the long run that match one of `patterns`; all files without patterns. */
 export async function longTests(patterns) {
   const seeds = [MODULE, ...['apps', 'libs', 'test'].flatMap(longOnly)];
-  const listed = await runCommand(
-    NODE,
-    [...JEST, '--selectProjects', ...LONG_PROJECTS, '--listTests', '--json', '--findRelatedTests', ...seeds],
-    {
-      cwd: ROOT,
-      failure: 'list of tests',
-      env: { ...process.env, NODE_OPTIONS: '' },
-    },
-  );
-  const files = JSON.parse(listed).sort();
+  const files = await relatedTests(LONG_PROJECTS, seeds);
   return patterns.length === 0 ? files : files.filter((file) => patterns.some((pattern) => new RegExp(pattern).test(file)));
 }
 

@@ -1,0 +1,33 @@
+import { dirname, join, relative } from 'node:path';
+import { NODE, ROOT } from '../local/project.mjs';
+import { runCommand } from '../local/run-command.mjs';
+import { JEST } from './jest.mjs';
+
+/** Test files of jest projects that are among `files` or reach one of them by imports. */
+export async function relatedTests(projects, files) {
+  const args = [...JEST, '--selectProjects', ...projects, '--listTests', '--json', '--findRelatedTests', ...files];
+  const listed = await runCommand(NODE, args, { cwd: ROOT, failure: 'list of tests', env: { ...process.env, NODE_OPTIONS: '' } });
+  return JSON.parse(listed).sort();
+}
+
+/**
+ * Files that differ from the branch that this one left (`origin/main`, else `main`), in the working tree too. Without any difference, those
+ * of the last commit. Deleted files are left out.
+ */
+export async function changedFiles() {
+  const git = async (...args) => (await runCommand('git', args, { cwd: ROOT, failure: 'git' })).split('\n').filter(Boolean);
+  const base = async (branch) => (await git('merge-base', 'HEAD', branch))[0];
+  const since = await base('origin/main').catch(() => base('main'));
+  const untracked = await git('ls-files', '--others', '--exclude-standard');
+  const changed = [...(await git('diff', '--name-only', '--diff-filter=d', since)), ...untracked];
+  return changed.length > 0 ? changed : git('diff', '--name-only', '--diff-filter=d', 'HEAD~1');
+}
+
+/** Unit tests that reach one of the changed `files`, and integration tests in the folder of one that do. */
+export async function changedTests(files) {
+  const code = files.filter((file) => /\.(ts|tsx|mjs)$/.test(file));
+  if (code.length === 0) return { unit: [], integration: [] };
+  const folders = new Set(code.map((file) => dirname(file)));
+  const [unit, integration] = [await relatedTests(['unit'], code), await relatedTests(['integration'], code)];
+  return { unit, integration: integration.filter((file) => folders.has(dirname(relative(ROOT, join(file))))) };
+}
