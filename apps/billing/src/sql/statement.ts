@@ -43,27 +43,33 @@ export function statement<Input, Row extends QueryResultRow = QueryResultRow>(
   name: string,
   build: (inputs: Inputs<Input>) => string,
 ): Statement<Input, Row> {
-  const parts: ((input: Input) => unknown[])[] = [];
+  const parts: ((input: Input, values: unknown[]) => void)[] = [];
   let last = 0;
-  const add = (types: readonly string[], part: (input: Input) => unknown[]): string[] => {
+  const add = (types: readonly string[], part: (input: Input, values: unknown[]) => void): string[] => {
     parts.push(part);
     return types.map((type) => `$${++last}${type}`);
   };
   const text = build({
-    value: (read) => add([''], (input) => [read(input)]).join(),
-    array: (type, readAll) => add([`::${type}[]`], (input) => [ARRAYS[type](readAll(input))]).join(),
+    value: (read) => add([''], (input, values) => values.push(read(input))).join(),
+    array: (type, readAll) => add([`::${type}[]`], (input, values) => values.push(ARRAYS[type](readAll(input), itself))).join(),
     rows(columns, readRows) {
       const encoders = Object.values(columns).map(([type, read]) => ({ encode: ARRAYS[type], read }));
       const types = Object.values(columns).map(([type]) => `::${type}[]`);
-      const parameters = add(types, (input) => {
+      const parameters = add(types, (input, values) => {
         const rows = readRows(input);
-        return encoders.map(({ encode, read }) => encode(rows.map(read)));
+        for (const { encode, read } of encoders) values.push(encode(rows, read));
       });
       const [arrays, first, names] = [parameters.join(', '), parameters[0] ?? '', listNames(columns)];
       return { arrays, names, first, count: `cardinality(${first})`, as: (alias) => `unnest(${arrays}) AS ${alias} (${names})` };
     },
   });
-  return { execute: (connection, input) => connection.query<Row>({ name, text, values: parts.flatMap((part) => part(input)) }) };
+  return {
+    execute(connection, input) {
+      const values: unknown[] = [];
+      for (const part of parts) part(input, values);
+      return connection.query<Row>({ name, text, values });
+    },
+  };
 }
 
 /** Returns `id, cost`. */
@@ -87,15 +93,24 @@ const ARRAYS = {
   int8: plain,
   numeric: plain,
   timestamptz: plain,
-  text: (values: readonly Value[]): readonly Value[] => values,
+  text: <Row>(rows: readonly Row[], read: (row: Row) => Value): unknown[] => rows.map(read),
   json: quotedJson,
   jsonb: quotedJson,
 };
 
-function plain(values: readonly Value[]): string {
-  return `{${values.map((value) => value ?? 'NULL').join(',')}}`;
+function plain<Row>(rows: readonly Row[], read: (row: Row) => Value): string {
+  let list = '{';
+  for (const [position, row] of rows.entries()) list += `${position > 0 ? ',' : ''}${read(row) ?? 'NULL'}`;
+  return `${list}}`;
 }
 
-function quotedJson(values: readonly Value[]): (string | null)[] {
-  return values.map((value) => (value === null || value === undefined ? null : JSON.stringify(value)));
+function quotedJson<Row>(rows: readonly Row[], read: (row: Row) => Value): (string | null)[] {
+  return rows.map((row) => {
+    const value = read(row) ?? null;
+    return value === null ? null : JSON.stringify(value);
+  });
+}
+
+function itself(value: Value): Value {
+  return value;
 }
