@@ -14,6 +14,7 @@ test.each([
   ['an IPv4-mapped address', '::ffff:1.2.3.4', 1, '1.2.3.4'],
   ['an IPv4-mapped address in hexadecimal digits', '::FFFF:102:304', 1, '1.2.3.4'],
   ['an address with a zone', 'fe80::1%eth0', 1, 'fe80::1'],
+  ['a long address with a zone', '0000:0000:0000:0000:0000:0000:100.100.100.100%eth0', 1, '::100.100.100.100'],
   ['an IPv4 address with a port', '1.2.3.4:4711', 1, '1.2.3.4'],
   ['an IPv6 address with a port', '[2001:db8::1]:4711', 1, '2001:db8::1'],
   ['an IPv4-mapped address with a port', '[::ffff:1.2.3.4]:4711', 1, '1.2.3.4'],

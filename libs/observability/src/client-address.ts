@@ -25,7 +25,8 @@ export function clientAddress(socketAddress: string, forwardedFor: string | unde
 export function plainAddress(text: string | undefined): string {
   if (text === undefined || isIP(text) === 0) return UNKNOWN_ADDRESS;
   if (isIPv4(text)) return text;
-  const { address } = new SocketAddress({ address: text, family: 'ipv6' });
+  // Node cuts an address with a zone after 39 characters; written in full with an IPv4 part it has up to 45.
+  const { address } = new SocketAddress({ address: text.replace(/%.*/s, ''), family: 'ipv6' });
   const mapped = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : '';
   return isIPv4(mapped) ? mapped : address;
 }
