@@ -1,6 +1,6 @@
 import type { BudgetState } from '../budgets/budget.js';
 import type { RateLimitState } from '../limits/rate-limit.js';
-import { assignmentsOf, type Change, type Columns, type Inputs, listNames } from '../sql/statement.js';
+import { assignmentsOf, type Change, type Columns, type Inputs, listNames, type RowsInput } from '../sql/statement.js';
 import type { AccountState, BatchRows, ProjectState, Settlement } from './batch.js';
 import { KEPT, KEPT_RARELY, OPENED, OPENED_RARELY, SETTLED, SETTLED_RARELY } from './hold-columns.js';
 
@@ -61,6 +61,22 @@ export function changeAccounts(inputs: Inputs<WrittenBatch>, fromMemory: boolean
   };
 }
 
+/**
+ * Updates rows of `billing.<table>`, which are found by their id and their account (see `read-state.ts`) and must all be there. `fromMemory`:
+ * only rows that are still as they were read.
+ */
+function changeRows(table: string, columns: Columns<never>, rows: RowsInput, fromMemory = false): Change {
+  const what = table.replace('_', ' ');
+  return {
+    changes: `changed_${table}s AS (
+      UPDATE billing.${table} t SET ${assignmentsOf(columns)}
+      FROM ${rows.as('s')} WHERE t.id = s.id AND t.account_id = s.payer_id${fromMemory ? ' AND t.version = s.version' : ''} RETURNING 1
+    )`,
+    demand: `billing.demand((SELECT count(*) FROM changed_${table}s) = ${rows.count},
+        'a ${what} ${fromMemory ? 'has changed' : 'was not there'}')`,
+  };
+}
+
 /** Without the limits, which an operator may have changed. */
 const PROJECT: Columns<ProjectState> = {
   open_holds: ['int4', (row) => row.openHolds],
@@ -71,14 +87,7 @@ const PROJECT_VERSION: Columns<ProjectState> = { version: ['int8', (row) => row.
 
 export function changeProjects(inputs: Inputs<WrittenBatch>, fromMemory: boolean): Change {
   const projects = inputs.rows({ ...PROJECT_ID, ...PROJECT, ...(fromMemory && PROJECT_VERSION) }, ({ rows }) => rows.projects);
-  return {
-    changes: `changed_projects AS (
-      UPDATE billing.project p SET ${assignmentsOf(PROJECT)}
-      FROM ${projects.as('s')} WHERE p.id = s.id AND p.account_id = s.payer_id${fromMemory ? ' AND p.version = s.version' : ''} RETURNING 1
-    )`,
-    demand: `billing.demand((SELECT count(*) FROM changed_projects) = ${projects.count},
-        ${fromMemory ? "'a project has changed'" : "'a project was not there'"})`,
-  };
+  return changeRows('project', PROJECT, projects, fromMemory);
 }
 
 const BUDGET: Columns<BudgetState> = { spent: ['numeric', (row) => row.spent], held: ['numeric', (row) => row.held] };
@@ -86,14 +95,11 @@ export const BUDGET_ID: Columns<BudgetState> = { id: ['uuid', (row) => row.budge
 
 /** A batch begins windows where it reads them (`readBudgets`). */
 export function changeBudgets(inputs: Inputs<WrittenBatch>): Change {
-  const budgets = inputs.rows({ ...BUDGET_ID, ...BUDGET }, ({ rows }) => rows.budgets);
-  return {
-    changes: `changed_budgets AS (
-      UPDATE billing.budget b SET ${assignmentsOf(BUDGET)}
-      FROM ${budgets.as('s')} WHERE b.id = s.id AND b.account_id = s.payer_id RETURNING 1
-    )`,
-    demand: `billing.demand((SELECT count(*) FROM changed_budgets) = ${budgets.count}, 'a budget was not there')`,
-  };
+  return changeRows(
+    'budget',
+    BUDGET,
+    inputs.rows({ ...BUDGET_ID, ...BUDGET }, ({ rows }) => rows.budgets),
+  );
 }
 
 const LIMIT: Columns<RateLimitState> = {
@@ -105,12 +111,9 @@ const LIMIT: Columns<RateLimitState> = {
 const LIMIT_ID: Columns<RateLimitState> = { id: ['uuid', (row) => row.targetId], payer_id: ['uuid', (row) => row.accountId] };
 
 export function changeLimits(inputs: Inputs<WrittenBatch>): Change {
-  const limits = inputs.rows({ ...LIMIT_ID, ...LIMIT }, ({ rows }) => rows.limits);
-  return {
-    changes: `changed_limits AS (
-      UPDATE billing.rate_limit l SET ${assignmentsOf(LIMIT)}
-      FROM ${limits.as('s')} WHERE l.id = s.id AND l.account_id = s.payer_id RETURNING 1
-    )`,
-    demand: `billing.demand((SELECT count(*) FROM changed_limits) = ${limits.count}, 'a rate limit was not there')`,
-  };
+  return changeRows(
+    'rate_limit',
+    LIMIT,
+    inputs.rows({ ...LIMIT_ID, ...LIMIT }, ({ rows }) => rows.limits),
+  );
 }

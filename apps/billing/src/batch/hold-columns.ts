@@ -40,11 +40,16 @@ export const OPENED: Columns<OpenedHold> = {
 /** A hold counts towards a limit of tokens, or its price has a rare part. */
 export const OPENED_RARELY: Columns<OpenedHold> = { tokens: ['int8', (row) => row.tokens], ...KEPT_RARELY };
 
-const USAGE: Columns<Pick<Settlement, 'usage' | 'metered'>> = {
+/** Counts of a settlement, and with a prefix of a meter reading. */
+export const TOKENS: Columns<Pick<Settlement, 'usage'>> = {
   prompt_tokens: ['int4', ({ usage }) => usage.promptTokens],
   cached_tokens: ['int4', ({ usage }) => usage.cachedTokens],
   output_tokens: ['int4', ({ usage }) => usage.outputTokens],
   reasoning_tokens: ['int4', ({ usage }) => usage.reasoningTokens],
+};
+
+const USAGE: Columns<Pick<Settlement, 'usage' | 'metered'>> = {
+  ...TOKENS,
   prompt_source: ['text', ({ usage, metered }) => (metered ? usage.promptSource : null)],
   output_source: ['text', ({ usage, metered }) => (metered ? usage.outputSource : null)],
 };

@@ -1,6 +1,7 @@
 import type { HoldRenewal, TokenUsage } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { billableUsage } from '../batch/hold.js';
+import { TOKENS } from '../batch/hold-columns.js';
 import { KEY_IS_ACTIVE } from '../payer/key-status.js';
 import { type Columns, statement } from '../sql/statement.js';
 import { inOneTrip } from '../sql/transaction.js';
@@ -23,12 +24,9 @@ const READING: Columns<Reading> = { id: ['uuid', (row) => row.holdId], sequence:
 
 /** Columns of a hold with the prefix `meter_`. */
 const METER: Columns<Reading> = {
-  prompt_tokens: ['int4', ({ usage }) => usage.promptTokens],
-  cached_tokens: ['int4', ({ usage }) => usage.cachedTokens],
+  ...TOKENS,
   cache_write_tokens: ['int4', ({ usage }) => usage.cacheWriteTokens],
   cache_write_1h_tokens: ['int4', ({ usage }) => usage.cacheWrite1hTokens],
-  output_tokens: ['int4', ({ usage }) => usage.outputTokens],
-  reasoning_tokens: ['int4', ({ usage }) => usage.reasoningTokens],
   prompt_source: ['text', ({ usage }) => usage.promptSource],
   output_source: ['text', ({ usage }) => usage.outputSource],
 };

@@ -21,7 +21,8 @@ export interface Inputs<Input> {
   rows<Row>(columns: Columns<Row>, readRows: (input: Input) => readonly Row[]): RowsInput;
 }
 
-interface RowsInput {
+/** Parameters of rows, as SQL. */
+export interface RowsInput {
   /** Parameters with their types: `$1::uuid[], $2::int8[]`. */
   readonly arrays: string;
   readonly names: string;

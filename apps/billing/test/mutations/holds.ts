@@ -80,12 +80,12 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       CACHED,
       'a balance that another replica changes while the batch waits',
     ],
-    ['a project that has changed stops the batch', ' AND p.version = s.version', '', CACHED, 'a revoked key'],
+    ['a project that has changed stops the batch', ' AND t.version = s.version', '', CACHED, 'a revoked key'],
     ['a missing account stops the cached batch', 'FROM changed_accounts) =', 'FROM changed_accounts) <=', CACHED, 'a debit'],
-    ['a missing project stops the cached batch', 'FROM changed_projects) =', 'FROM changed_projects) <=', CACHED, 'a disabled project'],
+    ['a missing project stops the cached batch', `FROM changed_\${table}s) =`, `FROM changed_\${table}s) <=`, CACHED, 'a disabled project'],
     ['a hold that was not there', 'FROM settled) =', 'FROM settled) <=', WRITES, 'a hold to end'],
     ['an account that was not there', 'FROM changed_accounts) =', 'FROM changed_accounts) <=', WRITES, 'an account'],
-    ['a project that was not there', 'FROM changed_projects) =', 'FROM changed_projects) <=', WRITES, 'a project'],
+    ['a project that was not there', `FROM changed_\${table}s) =`, `FROM changed_\${table}s) <=`, WRITES, 'a project'],
   ],
   [`${BATCH}/apply-cached.ts`]: [
     [
