@@ -2,13 +2,10 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 import { ROOT } from '../local/project.mjs';
-import { bundleOf } from '../local/services.mjs';
+import { bundleOf, SERVICES } from '../local/services.mjs';
 
-/** Modules of each service that are loaded by their path: a bundle has each as a file of its own, by this name. */
-const ENTRIES = {
-  ...{ billing: {}, catalog: {}, 'upstream-sim': {}, 'inference-proxy': {}, panel: {} },
-  gateway: { 'body-worker': 'http/bodies/body-worker.js' },
-};
+/** Modules that a service loads by their path: its bundle has each as a file of its own, by this name. */
+const LOADED_BY_PATH = { gateway: { 'body-worker': 'http/bodies/body-worker.js' } };
 
 /**
  * Bundles each service of `dist` with its packages, for systems that tests start and kill by the dozen: Node loads a few files instead of a
@@ -16,7 +13,7 @@ const ENTRIES = {
  * as the sources, because a program looks for its files above and beside it.
  */
 export async function ensureBundled({ step }) {
-  const missing = Object.keys(ENTRIES).filter((name) => !existsSync(bundleOf(name)));
+  const missing = SERVICES.filter((name) => !existsSync(bundleOf(name)));
   if (missing.length === 0) return;
   await step('bundles', async () => {
     await Promise.all(missing.map(bundle));
@@ -26,13 +23,12 @@ export async function ensureBundled({ step }) {
 
 async function bundle(name) {
   const sources = join(ROOT, `dist/apps/${name}/src`);
-  const input = { main: 'main.js', ...ENTRIES[name] };
-  // Nest names packages of transports that nobody installed; an attempt to load one fails as it does in `dist`.
+  const input = { main: 'main.js', ...LOADED_BY_PATH[name] };
   const built = await rolldown({
     input: Object.fromEntries(Object.entries(input).map(([entry, file]) => [entry, join(sources, file)])),
     platform: 'node',
     treeshake: false,
-    logLevel: 'silent',
+    logLevel: 'silent', // rolldown warns of each optional package of Nest that is not installed
   });
   const folder = join(ROOT, `dist/apps/${name}/bundle`);
   const draft = `${folder}.${process.pid}`;

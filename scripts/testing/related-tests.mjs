@@ -1,4 +1,4 @@
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import { NODE, ROOT } from '../local/project.mjs';
 import { runCommand } from '../local/run-command.mjs';
 import { JEST } from './jest.mjs';
@@ -27,7 +27,11 @@ export async function changedFiles() {
 export async function changedTests(files) {
   const code = files.filter((file) => /\.(ts|tsx|mjs)$/.test(file));
   if (code.length === 0) return { unit: [], integration: [] };
-  const folders = new Set(code.map((file) => dirname(file)));
-  const [unit, integration] = [await relatedTests(['unit'], code), await relatedTests(['integration'], code)];
-  return { unit, integration: integration.filter((file) => folders.has(dirname(relative(ROOT, join(file))))) };
+  const folders = new Set(code.map((file) => join(ROOT, dirname(file))));
+  const related = await relatedTests(['unit', 'integration'], code);
+  const isIntegration = (file) => file.endsWith('.integration.test.ts');
+  return {
+    unit: related.filter((file) => !isIntegration(file)),
+    integration: related.filter((file) => isIntegration(file) && folders.has(dirname(file))),
+  };
 }

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Registry } from 'prom-client';
 import { ServiceConfig } from '#config/service-config.js';
@@ -119,16 +119,14 @@ test('docs/webhooks.md names the writer of each kind of money event', () => {
       const [kinds = [], places = []] = row.split(' | ').map((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name));
       return kinds.map((kind) => ({ kind, places }));
     });
-  const billing = readdirSync('prisma/migrations')
-    .map((name) => join('prisma/migrations', name, 'migration.sql'))
-    .filter((file) => existsSync(file))
+  const migrations = globSync('prisma/migrations/*/migration.sql')
     .map((file) => readFileSync(file, 'utf8'))
     .join('\n');
   const readText = (place: string): string => {
     if (place.includes('/')) return readFileSync(place, 'utf8');
     const [trigger = '', name = ''] =
-      new RegExp(`^CREATE TRIGGER ${place} .*?EXECUTE FUNCTION ([\\w.]+)\\([^)]*\\);$`, 'ms').exec(billing) ?? [];
-    return trigger + (new RegExp(`^CREATE FUNCTION ${name}\\(.*?^\\$\\$;$`, 'ms').exec(billing)?.[0] ?? '');
+      new RegExp(`^CREATE TRIGGER ${place} .*?EXECUTE FUNCTION ([\\w.]+)\\([^)]*\\);$`, 'ms').exec(migrations) ?? [];
+    return trigger + (new RegExp(`^CREATE FUNCTION ${name}\\(.*?^\\$\\$;$`, 'ms').exec(migrations)?.[0] ?? '');
   };
   expect(writers.map(({ kind }) => kind).sort()).toEqual([...MONEY_EVENT_KINDS].sort());
   expect(
