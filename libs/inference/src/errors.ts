@@ -49,6 +49,14 @@ export interface GatewayErrorOptions {
   type?: ErrorType;
 }
 
+/** A control character is six characters of JSON text, and agents show the message in one line. */
+const QUOTED_LENGTH_MAX = 100;
+
+/** Returns the first 100 characters of a client's word, such as a model's id, for an error: its message and `param` stay short. */
+export function shortened(word: string): string {
+  return word.length > QUOTED_LENGTH_MAX ? `${word.slice(0, QUOTED_LENGTH_MAX)}…` : word;
+}
+
 /** The only error that reaches a client. Its `message` is sent unchanged. */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';

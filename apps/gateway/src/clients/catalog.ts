@@ -1,6 +1,6 @@
 import type { PinnedPrice } from '#contracts/billing/holds.js';
 import { type CatalogModel, catalogChanged, type ModelListReply, modelList, type PricePlan } from '#contracts/catalog.js';
-import { GatewayError } from '#inference/errors.js';
+import { GatewayError, shortened } from '#inference/errors.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { RevisionFollower } from '#messaging/revision-follower.js';
 import type { Price } from '#money/price.js';
@@ -79,7 +79,7 @@ export class CatalogClient {
   model(id: string, caller: Pick<Caller, 'mayUse' | Plans>): Model {
     const model = this.known(caller).byId.get(id);
     if (!model || caller.mayUse?.(id) === false)
-      throw new GatewayError('model_not_found', `There is no model ${JSON.stringify(id.slice(0, 200))}.`, { param: 'model' });
+      throw new GatewayError('model_not_found', `There is no model ${JSON.stringify(shortened(id))}.`, { param: 'model' });
     return model;
   }
 

@@ -5,8 +5,11 @@ import { testCases } from '#testing/long-run.js';
 import { parseJson } from '../../src/http/bodies/parse-json.js';
 import type { ParsedRequest, ProtocolAdapter } from '../../src/protocols/protocol-adapter.js';
 
-/** Limit of an error message: it quotes the request only in part. */
+/** Limits of an error message and its `param`: they quote the request only in part. */
 const MESSAGE_LENGTH_MAX = 1_000;
+const PARAM_LENGTH_MAX = 300;
+/** The longest end that a word can get in JSON text. */
+const LONG_END = '\u0001'.repeat(2_000);
 
 /** Defines tests with damaged bodies: each is parsed, or refused with one message and no other error. */
 export function describeDamagedBodies<Parsed extends ParsedRequest>(
@@ -22,6 +25,25 @@ export function describeDamagedBodies<Parsed extends ParsedRequest>(
   testCases('damaged bytes of a body are parsed or refused', { usual: 500, long: 30_000 }, damagedJsonBytes(bodies), (bytes) => {
     parsedOrRefused(adapter, () => parseJson(bytes));
   });
+
+  test('a long word of a body is quoted in part', () => {
+    for (const body of bodies) for (const changed of withLongWords(body)) parsedOrRefused(adapter, () => changed);
+  });
+}
+
+/** Returns copies of a body: each has one text or one name of a field with a long end. */
+function* withLongWords(body: object): Generator<unknown> {
+  for (let long = 0; ; long++) {
+    let words = 0;
+    const lengthen = (word: string): string => (words++ === long ? word + LONG_END : word);
+    const text = JSON.stringify(body, (_, value: unknown) => {
+      if (typeof value === 'string') return lengthen(value);
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+      return Object.fromEntries(Object.entries(value).map(([name, inner]) => [lengthen(name), inner]));
+    });
+    if (words <= long) return;
+    yield JSON.parse(text);
+  }
 }
 
 /** Passes a body through JSON text, which changes a negative zero. */
@@ -46,6 +68,7 @@ export function parsedOrRefused<Parsed extends ParsedRequest>(
     expect([400, 413]).toContain(status);
     expect(status).toBe(ERROR_CODES[code].status);
     expect(message.length).toBeLessThan(MESSAGE_LENGTH_MAX);
+    expect(param.length).toBeLessThan(PARAM_LENGTH_MAX);
     if (naming !== undefined) expect(param).not.toBe('');
     JSON.parse(adapter.renderError(error, 'req_1'));
     return undefined;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
-import { GatewayError } from '#inference/errors.js';
+import { GatewayError, shortened } from '#inference/errors.js';
 import { ClientDisconnectedError } from '../bodies/read-body.js';
 import type { GatewayRequest } from '../http-exchange.js';
 import type { RequestRates } from '../limits/request-rates.js';
@@ -62,7 +62,7 @@ function unrouted(request: GatewayRequest): Refusal {
   if (!route) {
     const meant = routeMeantBy(url);
     const hint = meant ? ` Is the base URL right? This endpoint is ${meant.path}.` : '';
-    const message = `There is nothing at ${request.method} ${JSON.stringify(url.split('?')[0]?.slice(0, 200))}.${hint}`;
+    const message = `There is nothing at ${request.method} ${JSON.stringify(shortened(url.split('?')[0] ?? ''))}.${hint}`;
     return { error: new GatewayError('invalid_request', message, { status: 404, type: 'not_found_error' }) };
   }
   if (isWebSocket(request)) return webSocketRefused(route.path);

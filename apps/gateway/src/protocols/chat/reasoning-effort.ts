@@ -1,3 +1,4 @@
+import { shortened } from '#inference/errors.js';
 import type { Hints } from '#inference/request.js';
 import { invalidField, isAbsent, isObject, type JsonObject, readObject } from '../body-fields/body-fields.js';
 import { isEmpty } from './output.js';
@@ -31,7 +32,8 @@ function parseTemplateArguments(source: JsonObject): JsonObject {
   for (const [name, value] of Object.entries(template)) {
     if (isAbsent(value) || TEMPLATE_ARGUMENTS.includes(name)) continue;
     if (Object.hasOwn(TEMPLATE_DEFAULTS, name) && TEMPLATE_DEFAULTS[name] === value) continue;
-    throw invalidField(`chat_template_kwargs.${name}`, 'is not supported: of the arguments of a template only those about thinking are');
+    const field = `chat_template_kwargs.${shortened(name)}`;
+    throw invalidField(field, 'is not supported: of the arguments of a template only those about thinking are');
   }
   return template;
 }

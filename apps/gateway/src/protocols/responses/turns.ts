@@ -1,4 +1,4 @@
-import { GatewayError } from '#inference/errors.js';
+import { GatewayError, shortened } from '#inference/errors.js';
 import type { AssistantTurn, ImagePart, SystemTurn, TextPart, ToolCallPart, ToolResult, Turn, UserTurn } from '#inference/turn.js';
 import { parseImageDataUrl } from '../body-fields/base64-image.js';
 import {
@@ -138,7 +138,8 @@ function isDropped({ type, text, content, encrypted_content: encrypted }: JsonOb
 /** Returns the error for an item that is a part of the conversation which Tollgate cannot read, such as a compaction. */
 function unsupportedItem(item: JsonObject, path: string): GatewayError {
   const param = `${path}.type`;
-  const message = `\`${param}\` is ${JSON.stringify(item.type)}, which is not supported: send the conversation as messages, calls and their outputs.`;
+  const type = JSON.stringify(shortened(String(item.type)));
+  const message = `\`${param}\` is ${type}, which is not supported: send the conversation as messages, calls and their outputs.`;
   return new GatewayError('unsupported_parameter', message, { param });
 }
 
