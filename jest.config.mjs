@@ -3,14 +3,13 @@ const HUNG_MS = process.env.TEST_LONG ? 3_600_000 : 300_000;
 
 /** @type {import('jest').Config} */
 const shared = {
-  testEnvironment: 'node',
+  runner: '<rootDir>/scripts/testing/native-runner.mjs',
+  // For `--findRelatedTests` and Stryker, which runs Jest's own runner.
   resolver: '<rootDir>/scripts/testing/resolver.cjs',
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '^.+\\.ts$': ['@swc/jest'] }, // options come from .swcrc
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
 };
-/** One registry of modules for all files of a process. */
-const native = { ...shared, runner: '<rootDir>/scripts/testing/native-runner.mjs' };
 const besideTheCode = ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/scripts'];
 
 /**
@@ -28,7 +27,7 @@ export default {
   modulePathIgnorePatterns: ['<rootDir>/.local/', '<rootDir>/dist/', '<rootDir>/bench/'],
   projects: [
     {
-      ...native,
+      ...shared,
       displayName: 'unit',
       roots: [...besideTheCode, '<rootDir>/test/simulation'],
       testRegex: '(?<!\\.integration|\\.long)\\.test\\.m?[jt]s$',
@@ -37,6 +36,7 @@ export default {
     { ...shared, displayName: 'architecture', roots: ['<rootDir>/test/architecture'], testRegex: '\\.test\\.ts$' },
     {
       ...shared,
+      runner: 'jest-runner',
       displayName: 'e2e',
       roots: [...besideTheCode, '<rootDir>/test'],
       testRegex: '/test/(abuse|browser|chaos|e2e|sdk)/.*(?<!\\.long)\\.test\\.ts$',
@@ -44,6 +44,7 @@ export default {
     },
     {
       ...shared,
+      runner: 'jest-runner',
       displayName: 'long',
       roots: [...besideTheCode, '<rootDir>/test'],
       testRegex: '\\.long\\.test\\.ts$',

@@ -6,7 +6,7 @@ const TYPESCRIPT = new URL('../../libs/testing/src/typescript-hooks.mjs', import
 
 /**
  * A runner of Jest that imports test files as Node imports programs: the files of a worker process share one registry of modules. Jest's own
- * runner evaluates every module again for each test file.
+ * runner evaluates every module again for each test file. With `workerIdleMemoryLimit: 0` each file gets a process of its own.
  */
 export default class NativeRunner {
   supportsEventEmitters = false;
@@ -18,28 +18,36 @@ export default class NativeRunner {
 
   async runTests(tests, watcher, onStart, onResult, onFailure) {
     const { maxWorkers, workerIdleMemoryLimit } = this.#globalConfig;
-    const workers = new Worker(WORKER, {
-      exposedMethods: ['runFile'],
-      numWorkers: maxWorkers,
-      maxRetries: 0,
-      idleMemoryLimit: workerIdleMemoryLimit,
-      forkOptions: { execArgv: ['--import', TYPESCRIPT, '--enable-source-maps', '--no-warnings'], stdio: 'pipe' },
-    });
-    workers.getStdout()?.pipe(process.stdout);
-    workers.getStderr()?.pipe(process.stderr);
     const queue = tests.values();
     const work = async () => {
+      let worker;
       for (const test of queue) {
-        if (watcher.isInterrupted()) return;
+        if (watcher.isInterrupted()) break;
+        worker ??= startWorker();
         await onStart(test);
-        const done = workers.runFile({ path: test.path, config: test.context.config, globalConfig: this.#globalConfig });
+        const done = worker.runFile({ path: test.path, config: test.context.config, globalConfig: this.#globalConfig });
         await done.then(
           (result) => onResult(test, result),
           (error) => onFailure(test, error), // the process died
         );
+        if (workerIdleMemoryLimit !== 0) continue;
+        await worker.end();
+        worker = undefined;
       }
+      await worker?.end();
     };
     await Promise.all(Array.from({ length: maxWorkers }, work));
-    await workers.end();
   }
+}
+
+function startWorker() {
+  const worker = new Worker(WORKER, {
+    exposedMethods: ['runFile'],
+    numWorkers: 1,
+    maxRetries: 0,
+    forkOptions: { execArgv: ['--import', TYPESCRIPT, '--enable-source-maps', '--no-warnings'], stdio: 'pipe' },
+  });
+  worker.getStdout()?.pipe(process.stdout);
+  worker.getStderr()?.pipe(process.stderr);
+  return worker;
 }

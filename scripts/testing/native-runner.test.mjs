@@ -45,14 +45,21 @@ test('modules are shared by the files of a process; mocks, timers and variables 
   expect(verdicts).toEqual({ 'a.test.mjs': ['passed', ['passed']], 'b.test.mjs': ['passed', ['passed']] });
 });
 
-/** Verdicts on each file and on its tests, of a run in one process. */
-async function run(files) {
+test('without idle memory each file has a process of its own', async () => {
+  const file = "test('counts', () => expect((globalThis.files = (globalThis.files ?? 0) + 1)).toBe(1));";
+  const verdicts = await run({ 'a.test.mjs': file, 'b.test.mjs': file }, { workerIdleMemoryLimit: 0 });
+  expect(verdicts).toEqual({ 'a.test.mjs': ['passed', ['passed']], 'b.test.mjs': ['passed', ['passed']] });
+});
+
+/** Verdicts on each file and on its tests, of a run with one worker. */
+async function run(files, settings = {}) {
   for (const [name, source] of Object.entries(files)) writeFileSync(join(folder, name), source);
   const config = {
     rootDir: folder,
     testEnvironment: 'node',
     testRegex: '\\.test\\.mjs$',
     runner: join(process.cwd(), 'scripts/testing/native-runner.mjs'),
+    ...settings,
   };
   const args = ['node_modules/jest/bin/jest.js', '--json', '--maxWorkers', '1', '--config', JSON.stringify(config)];
   const output = await new Promise((resolve) => execFile(process.execPath, args, (_error, stdout) => resolve(stdout)));

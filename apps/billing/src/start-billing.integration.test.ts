@@ -38,6 +38,10 @@ async function start(settings: Partial<BillingConfig>) {
   };
   const cleanUp = async (): Promise<void> => {
     await messaging.close();
+    // Ends locks. A statement that outlived the grace of the service then ends too, and its connection, before the database is dropped.
+    await owner.query('ROLLBACK');
+    const others = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'tollgate-%'";
+    while ((await owner.query(others)).rowCount !== 0) await delay(5);
     await owner.end();
     await Promise.all([nats.stop(), database.drop()]);
   };

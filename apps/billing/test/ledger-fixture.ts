@@ -20,6 +20,8 @@ export interface Customer {
 
 /** Pico-USD per token: 1 for the prompt, 0 cached, 2 for the output. */
 export const PRICE = { version: 1, inputPicoUsd: '1', cachedInputPicoUsd: '0', outputPicoUsd: '2' };
+/** Milliseconds to wait for a place in a queue or pool. Eight racers share a pool of five, also on a busy machine. */
+const WAIT_MS = 60_000;
 /** Tests set the clock, and leave holds open. */
 const OVERDUE_MS = 10 * 365 * 24 * 3_600_000;
 export const TIMES = { leaseMs: 60_000, reaperGraceMs: 30_000 };
@@ -42,7 +44,7 @@ export class LedgerFixture {
     const database = await createTestDatabase();
     const sql = await connectPg({ url: database.url, applicationName: 'test' });
     if (!guarded) await sql.query('DROP FUNCTION billing.demand_audit() CASCADE');
-    const prisma = createPrismaClient({ url: database.serviceUrls.billing, applicationName: 'test' });
+    const prisma = createPrismaClient({ url: database.serviceUrls.billing, applicationName: 'test', connectTimeoutMs: WAIT_MS });
     return new LedgerFixture(database, sql, prisma, createLogger('test', 'silent'));
   }
 
@@ -62,7 +64,7 @@ export class LedgerFixture {
   };
 
   newLanes(options: Partial<HoldLanesOptions> = {}): HoldLanes {
-    const defaults = { lanes: 2, times: TIMES, batchMax: 512, queueMax: 4_096, deadlineMs: 5_000, logger: this.logger };
+    const defaults = { lanes: 2, times: TIMES, batchMax: 512, queueMax: 4_096, deadlineMs: WAIT_MS, logger: this.logger };
     const lanes = new HoldLanes({ connect: this.connect, ...defaults, ...options });
     this.lanes.push(lanes);
     return lanes;

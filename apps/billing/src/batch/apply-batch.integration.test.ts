@@ -17,8 +17,8 @@ const SEEDS_IN_MEMORY = longOr(9, 300);
 const SEEDS_WITHOUT_MEMORY = longOr(2, 50);
 const STEPS = 80;
 /** Steps between two ledger checks, which read all rows: a violation stays until the next. */
-const STEPS_A_CHECK = longOr(10, 4);
-const SEEDS_A_DATABASE = 20;
+const STEPS_A_CHECK = longOr(20, 4);
+const SEEDS_A_DATABASE = 4;
 
 let ledger: LedgerFixture;
 let lane: PgConnection;
