@@ -121,7 +121,7 @@ test('every service with metrics or traces in Compose takes the endpoint of the 
   const exporting = Object.entries(services).filter(([, { environment = {} }]) => environment.OTEL_EXPORTER_OTLP_ENDPOINT === null);
   const measured = readdirSync('apps').filter((app) =>
     readdirSync(`apps/${app}/src`).some(
-      (file) => /^start-.*\.ts$/.test(file) && readFileSync(`apps/${app}/src/${file}`, 'utf8').includes('startMetricsExport('),
+      (file) => /^start-.*\.ts$/.test(file) && readFileSync(`apps/${app}/src/${file}`, 'utf8').includes('openService('),
     ),
   );
   expect(exporting.map(([name]) => name).sort()).toEqual(measured);

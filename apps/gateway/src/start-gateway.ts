@@ -2,15 +2,11 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { Registry } from 'prom-client';
-import { connectMessaging } from '#messaging/connect-messaging.js';
-import { natsAccess, natsCertificates } from '#messaging/nats-access.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
-import { type CertificateFile, certificateFile, registerCertificateExpiry } from '#observability/certificate-expiry.js';
+import { openService } from '#messaging/open-service.js';
+import { type CertificateFile, certificateFile } from '#observability/certificate-expiry.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
-import { startOpsServer } from '#observability/ops-server.js';
-import { startMetricsExport } from '#observability/otlp/start-metrics-export.js';
 import { untilReady } from '#observability/readiness.js';
-import { startTracing } from '#tracing/start-tracing.js';
 import { CatalogClient } from './clients/catalog.js';
 import type { GatewayConfig } from './gateway.config.js';
 import { type GatewayDependencies, gatewayModule } from './gateway.module.js';
@@ -27,13 +23,13 @@ const SERVICE = 'gateway';
 export async function startGateway(config: GatewayConfig, logger: Logger): Promise<() => Promise<void>> {
   const registry = new Registry();
   let isReady = (): boolean => false;
-  const checks = [{ name: 'catalog', check: () => isReady() }];
-  // The ops port opens first: the process is live, though not ready, while it waits for NATS.
-  const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, checks, registry });
-  const metricsExport = await startMetricsExport({ name: SERVICE, registry, logger });
-  registerCertificateExpiry(registry, () => [...natsCertificates(config), ...servedCertificates(config)]);
-  const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry, resumeMs: config.streamResumeMs });
-  const tracer = await startTracing({ name: SERVICE, registry, logger });
+  const service = await openService({
+    ...{ name: SERVICE, config, logger, registry },
+    checks: () => [{ name: 'catalog', check: () => isReady() }],
+    certificates: () => servedCertificates(config),
+    isTraced: true,
+  });
+  const { messaging, tracer } = service;
   const app = await createGateway({ config, logger, registry, messaging, tracer });
   app.connectMicroservice({
     strategy: new NatsTransport({ messaging, name: SERVICE, description: 'Speaks the client formats over HTTP', logger }),
@@ -42,15 +38,8 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
   const port = await app.get(HttpServer).listen(config.port, config.host);
   logger.info({ port, host: config.host }, 'gateway listening');
   isReady = () => app.get(CatalogClient).loaded;
-  await untilReady(checks, logger);
-  return async () => {
-    ops.drain();
-    await app.close();
-    await messaging.close();
-    await tracer?.close();
-    await metricsExport?.close();
-    await ops.close();
-  };
+  await untilReady(service.checks, logger);
+  return () => service.close({ stop: () => app.close() });
 }
 
 function servedCertificates({ servedCertificateFiles: files }: GatewayConfig): CertificateFile[] {

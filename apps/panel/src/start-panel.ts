@@ -4,21 +4,10 @@ import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { Registry } from 'prom-client';
 import { ConfigError, loadNamedConfigs } from '#config/load-config.js';
-import { JournalReads } from '#database/journal-reads.js';
-import { postgresReadiness } from '#database/postgres-readiness.js';
-import { postgresCertificates } from '#database/postgres-url.js';
-import { createPrismaClient } from '#database/prisma-client.js';
-import { schemaReadiness } from '#database/schema-readiness.js';
-import { refuseTransactionPooler } from '#database/transaction-pooler.js';
-import { connectMessaging } from '#messaging/connect-messaging.js';
-import { natsAccess, natsCertificates } from '#messaging/nats-access.js';
+import { ServiceDatabase } from '#database/service-database.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
-import { registerCertificateExpiry } from '#observability/certificate-expiry.js';
-import { beginGrace } from '#observability/grace.js';
+import { openService } from '#messaging/open-service.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
-import { startOpsServer } from '#observability/ops-server.js';
-import { startMetricsExport } from '#observability/otlp/start-metrics-export.js';
-import { untilReady } from '#observability/readiness.js';
 import { LiveRequests } from './activity/live-requests.js';
 import { limitConnections } from './http/connection-shares.js';
 import { createPanelMetrics } from './http/panel-metrics.js';
@@ -36,8 +25,6 @@ const SERVICE = 'panel';
 /** Connections for traffic, activity and the journal: sign-ins and sessions have others. One is always left to operators, and one to accounts. */
 const READS_MAX = 3;
 const ACCOUNT_READS_MAX = 1;
-/** A read takes one processor of the server. */
-const READS_SETTINGS = { max_parallel_workers_per_gather: '0' };
 /** Files of the built UI: beside this program in `dist`. */
 const UI_FOLDER = fileURLToPath(new URL('../ui', import.meta.url));
 
@@ -55,36 +42,20 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
       `PANEL_PASSWORDS: off needs a provider: set ${PROVIDERS_PREFIX}<NAME>_ISSUER and ${PROVIDERS_PREFIX}<NAME>_CLIENT_ID`,
     );
   const registry = new Registry();
-  const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-panel', registry });
-  const signIns = createPrismaClient({
-    url: config.databaseUrl,
-    applicationName: 'tollgate-panel-sign-ins',
-    connectionsMax: SIGN_INS_AT_ONCE,
-    pool: 'sign-ins',
-    registry,
-  });
-  const readsPrisma = createPrismaClient({
-    ...{ url: config.databaseUrl, applicationName: 'tollgate-panel-reads', registry, pool: 'reads' },
-    connectionsMax: READS_MAX,
-    settings: READS_SETTINGS,
-  });
-  const reads = new JournalReads(readsPrisma, { runningMax: READS_MAX, shareMax: ACCOUNT_READS_MAX });
-  let connected = (): boolean => false;
+  const database = new ServiceDatabase({ service: SERVICE, url: config.databaseUrl, registry });
+  const signIns = database.pool('sign-ins', { connectionsMax: SIGN_INS_AT_ONCE });
+  const reads = database.reads({ runningMax: READS_MAX, shareMax: ACCOUNT_READS_MAX });
   let isListening = false;
-  const database = [postgresReadiness(prisma, config.databaseUrl), schemaReadiness(prisma)];
-  const checks = [{ name: 'nats', check: () => connected() }, ...database, { name: 'listening', check: () => isListening }];
-  // The ops port opens first: the process is live, though not ready, while it waits for NATS.
-  const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, checks, registry });
-  const metricsExport = await startMetricsExport({ name: SERVICE, registry, logger });
+  const service = await openService({
+    ...{ name: SERVICE, config, logger, registry },
+    checks: (nats) => [nats, ...database.checks, { name: 'listening', check: () => isListening }],
+    certificates: () => database.certificates(),
+  });
+  const { messaging } = service;
   const { shutdownGraceMs } = config;
-  registerCertificateExpiry(registry, () => [...natsCertificates(config), ...postgresCertificates(config.databaseUrl)]);
-  const messaging = await connectMessaging({ ...natsAccess(config), service: SERVICE, logger, registry, resumeMs: config.streamResumeMs });
-  connected = () => messaging.connected;
-  await untilReady(database, logger);
-  await refuseTransactionPooler(config.databaseUrl, 'tollgate-panel');
-  // Loads Prisma's engine, so that neither the first sign-in nor the first read waits for it.
-  await Promise.all([signIns.$connect(), readsPrisma.$connect()]);
-  const app = await createPanel({ config, logger, prisma, signIns, reads, messaging, providers }, registry);
+  await database.ready(logger);
+  await database.connect();
+  const app = await createPanel({ config, logger, prisma: database.prisma, signIns, reads, messaging, providers }, registry);
   app.connectMicroservice({
     strategy: new NatsTransport({ messaging, name: SERVICE, description: 'API and pages for people', logger, shutdownGraceMs }),
   });
@@ -92,16 +63,15 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
   await app.listen(config.panelPort, config.panelHost);
   isListening = true;
   logger.info({ port: config.panelPort, host: config.panelHost }, 'panel listening');
-  return async () => {
-    ops.drain();
-    const withinGrace = beginGrace(shutdownGraceMs + WRITE_MS);
-    await stopServing(app.getHttpServer(), app.get(LiveRequests), shutdownGraceMs);
-    await withinGrace(app.close());
-    await messaging.close();
-    await withinGrace(Promise.all([prisma.$disconnect(), signIns.$disconnect(), readsPrisma.$disconnect()]));
-    await metricsExport?.close();
-    await ops.close();
-  };
+  return () =>
+    service.close({
+      graceMs: shutdownGraceMs + WRITE_MS,
+      stop: async (withinGrace) => {
+        await stopServing(app.getHttpServer(), app.get(LiveRequests), shutdownGraceMs);
+        await withinGrace(app.close());
+      },
+      disconnect: () => database.disconnect(),
+    });
 }
 
 /** Creates the panel, with the pages in a folder. `listen` opens its port. */

@@ -1,0 +1,61 @@
+import type { Registry } from 'prom-client';
+import type { ServiceConfig } from '#config/service-config.js';
+import { type CertificateFile, registerCertificateExpiry } from '#observability/certificate-expiry.js';
+import { beginGrace } from '#observability/grace.js';
+import type { Logger } from '#observability/logger.js';
+import { startOpsServer } from '#observability/ops-server.js';
+import { startMetricsExport } from '#observability/otlp/start-metrics-export.js';
+import type { ReadinessCheck } from '#observability/readiness.js';
+import { startTracing } from '#tracing/start-tracing.js';
+import { connectMessaging } from './connect-messaging.js';
+import { natsAccess, natsCertificates } from './nats-access.js';
+import type { NatsMessaging } from './nats-messaging.js';
+
+interface ServiceOptions {
+  name: string;
+  config: ServiceConfig;
+  logger: Logger;
+  registry: Registry;
+  /** Makes the checks of `/readyz` from the one that NATS is connected. */
+  checks: (nats: ReadinessCheck) => ReadinessCheck[];
+  /** Files with certificates of the service, besides those of NATS. */
+  certificates: () => CertificateFile[];
+  /** True when the service makes spans. */
+  isTraced?: boolean;
+}
+
+/** The parts that a service stops by itself. */
+interface ServiceParts {
+  /** Takes no more requests, and ends those that run. `withinGrace` waits until `graceMs` after the stop began. */
+  stop: (withinGrace: ReturnType<typeof beginGrace>) => Promise<void>;
+  /** Leaves the databases, within the grace. */
+  disconnect?: () => Promise<void>;
+  /** Default: `SHUTDOWN_GRACE_MS`. */
+  graceMs?: number;
+}
+
+/**
+ * Opens the ops port, then the exports and the connection to NATS: the process is live, though not ready, while it waits for NATS. `close`
+ * stops the parts of the service, then these. The ops port closes last.
+ */
+export async function openService({ name, config, logger, registry, checks: makeChecks, certificates, isTraced }: ServiceOptions) {
+  let connection: NatsMessaging | undefined;
+  const checks = makeChecks({ name: 'nats', check: () => connection?.connected === true });
+  const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
+  const metricsExport = await startMetricsExport({ name, registry, logger });
+  registerCertificateExpiry(registry, () => [...natsCertificates(config), ...certificates()]);
+  const messaging = await connectMessaging({ ...natsAccess(config), service: name, logger, registry, resumeMs: config.streamResumeMs });
+  connection = messaging;
+  const tracer = isTraced ? await startTracing({ name, registry, logger }) : undefined;
+  const close = async ({ stop, disconnect, graceMs = config.shutdownGraceMs }: ServiceParts): Promise<void> => {
+    ops.drain();
+    const withinGrace = beginGrace(graceMs);
+    await stop(withinGrace);
+    await messaging.close();
+    await tracer?.close();
+    if (disconnect) await withinGrace(disconnect());
+    await metricsExport?.close();
+    await ops.close();
+  };
+  return { messaging, tracer, checks, close };
+}
