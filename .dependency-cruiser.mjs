@@ -11,6 +11,9 @@ const npm = (...packages) => `(^|/)node_modules/(${packages.join('|')})/`;
 /** Code and packages that pure code may import: no I/O, no connections, no clock. */
 const PURE = ['^libs/(inference|money)/', npm('class-validator', 'class-transformer', 'reflect-metadata')];
 
+/** Rules of fields that the pages of the panel share with messages. */
+const RULES_OF_FIELDS = '^libs/contracts/src/rules/';
+
 /** The folders of `folder` that hold an adapter. Its other folders hold what several adapters share. */
 function adaptersIn(folder) {
   const names = readdirSync(new URL(`${folder}/`, import.meta.url)).filter((name) =>
@@ -154,10 +157,17 @@ export const forbidden = [
   {
     name: 'panel-ui-knows-only-shapes',
     comment:
-      'Browsers get the code of the UI: it uses the API like any other program, with the types of its requests and replies. It reads amounts as the services do.',
+      'Browsers get the code of the UI: it uses the API like any other program, with the types of its requests and replies. Its forms read amounts and keep bounds as the services do.',
     severity: 'error',
     from: { path: '^apps/panel/ui/' },
-    to: { path: '^(apps|libs)/', pathNot: ['^apps/panel/ui/', '^apps/panel/src/shapes/', '^libs/money/src/pico-usd\\.ts$'] },
+    to: { path: '^(apps|libs)/', pathNot: ['^apps/panel/ui/', '^apps/panel/src/shapes/', '^libs/money/', RULES_OF_FIELDS] },
+  },
+  {
+    name: 'rules-of-fields-import-nothing',
+    comment: 'Browsers load them with the pages.',
+    severity: 'error',
+    from: { path: RULES_OF_FIELDS },
+    to: {},
   },
   {
     name: 'panel-server-knows-no-ui',

@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from 'commander';
-import { isNetwork, UNIT_PRICE } from '#contracts/billing/fields.js';
+import { isNetwork } from '#contracts/billing/fields.js';
 import type { ModelLimit } from '#contracts/billing/model-limits.js';
 import { parseSignedUsd, parseUsd } from '#money/pico-usd.js';
-import { parseUsdPerMillionTokens } from '#money/price.js';
+import { USD_EACH, USD_PER_MILLION } from '#money/price.js';
 import type { Parameter } from './command.js';
 import type { Resource } from './complete-ids.js';
 
@@ -169,7 +169,7 @@ export const unitPrice: Kind<string> = {
   placeholder: 'dollars',
   parse: (value) => {
     const price = plainAmount(value);
-    return UNIT_PRICE.test(price) ? price : invalid('Must be dollars below 1000000 with at most twelve decimals, such as 0.01.');
+    return USD_EACH.test(price) ? price : invalid('Must be dollars below 1000000 with at most twelve decimals, such as 0.01.');
   },
 };
 
@@ -178,12 +178,7 @@ export const perMillion: Kind<string> = {
   placeholder: 'dollars',
   parse: (value) => {
     const price = plainAmount(value);
-    try {
-      parseUsdPerMillionTokens(price);
-      return price;
-    } catch {
-      return invalid('Must be dollars per million tokens with at most six decimals, such as 0.15.');
-    }
+    return USD_PER_MILLION.test(price) ? price : invalid('Must be dollars per million tokens with at most six decimals, such as 0.15.');
   },
 };
 

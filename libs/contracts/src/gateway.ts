@@ -1,7 +1,8 @@
 import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
-import { Id, Instant, NestedList, PRICE_PLAN_LENGTH_MAX, Text, TOKENS_MAX } from './billing/fields.js';
+import { Id, Instant, NestedList, PRICE_PLAN_LENGTH_MAX, Text } from './billing/fields.js';
 import type { PinnedPrice } from './billing/holds.js';
 import { Endpoint, Topic } from './endpoint.js';
+import { TOKENS_MAX } from './rules/bounds.js';
 
 /** Requests of one message. Its size stays below half of the NATS server's default `max_payload`. */
 export const ENDED_REQUESTS_MAX = 500;

@@ -1,8 +1,9 @@
 import { IsBoolean, IsInt, IsObject, IsOptional, Max, Min } from 'class-validator';
 import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
-import { Id, Nested, Text, TOKENS_MAX } from './billing/fields.js';
+import { Id, Nested, Text } from './billing/fields.js';
 import { StreamEndpoint } from './endpoint.js';
+import { TOKENS_MAX } from './rules/bounds.js';
 
 /** Permission to run one request: its hold, and the caps that keep its cost within the hold. */
 export class Ticket {

@@ -1,10 +1,8 @@
 import { IsOptional, Matches } from 'class-validator';
-import { Id, Instant, Nested, PRICE_PLAN_LENGTH_MAX, Text, UNIT_PRICE } from './billing/fields.js';
+import { USD_EACH, USD_PER_MILLION } from '#money/price.js';
+import { Id, Instant, Nested, PRICE_PLAN_LENGTH_MAX, Text } from './billing/fields.js';
 import { EmptyRequest, type ModelPrices } from './catalog.js';
 import { Endpoint } from './endpoint.js';
-
-/** USD per million tokens with at most six decimals, as in the catalog file. */
-const USD_PER_MILLION = /^\d{1,7}(\.\d{1,6})?$/;
 
 /** Prices in USD per million tokens, such as `"0.15"`, and per request and image, with the names of the catalog file. */
 export class ListPrices {
@@ -16,9 +14,9 @@ export class ListPrices {
   @IsOptional() @Matches(USD_PER_MILLION) cacheWrite1hUsdPerMTok?: string;
   @Matches(USD_PER_MILLION) outputUsdPerMTok!: string;
   /** USD per request, such as `"0.01"`. Default: none. */
-  @IsOptional() @Matches(UNIT_PRICE) requestUsd?: string;
+  @IsOptional() @Matches(USD_EACH) requestUsd?: string;
   /** USD per image of a prompt. Default: none. */
-  @IsOptional() @Matches(UNIT_PRICE) imageUsd?: string;
+  @IsOptional() @Matches(USD_EACH) imageUsd?: string;
 }
 
 export class PriceScheduleRequest {

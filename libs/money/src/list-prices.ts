@@ -1,4 +1,4 @@
-import { parseUsd, picoUsd, renderUsd } from './pico-usd.js';
+import { parseUsd, renderUsd } from './pico-usd.js';
 import { type Price, parseUsdPerMillionTokens } from './price.js';
 
 /** Prices in USD as operators write them: per million tokens, per request and per image. */
@@ -29,14 +29,14 @@ export function parseListPrices(list: ListPrices): Price {
 
 export function renderListPrices(price: Price): ListPrices {
   const { inputPicoUsd, cachedInputPicoUsd, cacheWritePicoUsd, cacheWrite1hPicoUsd, outputPicoUsd, requestPicoUsd, imagePicoUsd } = price;
-  const perMillion = (price: bigint): string => renderUsd(picoUsd(price * 1_000_000n));
+  const perMillion = (price: bigint): string => renderUsd(price * 1_000_000n);
   return {
     inputUsdPerMTok: perMillion(inputPicoUsd),
     cachedInputUsdPerMTok: perMillion(cachedInputPicoUsd),
     ...(cacheWritePicoUsd !== undefined && { cacheWriteUsdPerMTok: perMillion(cacheWritePicoUsd) }),
     ...(cacheWrite1hPicoUsd !== undefined && { cacheWrite1hUsdPerMTok: perMillion(cacheWrite1hPicoUsd) }),
     outputUsdPerMTok: perMillion(outputPicoUsd),
-    ...(requestPicoUsd !== undefined && { requestUsd: renderUsd(picoUsd(requestPicoUsd)) }),
-    ...(imagePicoUsd !== undefined && { imageUsd: renderUsd(picoUsd(imagePicoUsd)) }),
+    ...(requestPicoUsd !== undefined && { requestUsd: renderUsd(requestPicoUsd) }),
+    ...(imagePicoUsd !== undefined && { imageUsd: renderUsd(imagePicoUsd) }),
   };
 }

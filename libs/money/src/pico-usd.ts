@@ -3,7 +3,7 @@ declare const brand: unique symbol;
 /** An amount in units of 10^-12 USD. Integer arithmetic only; on the wire a decimal integer string. */
 export type PicoUsd = bigint & { readonly [brand]: 'PicoUsd' };
 
-const PICO_PER_USD = 1_000_000_000_000n;
+export const PICO_PER_USD = 1_000_000_000_000n;
 /**
  * The one form of a dollar amount that a person or a program writes: `12.5`, `$12.50`, `1,234.50`. A comma only separates thousands before a
  * point, since `2,50` and `1,234` mean different amounts in different countries.
@@ -50,7 +50,7 @@ export function usdFault(text: string): string {
 }
 
 /** Renders dollars exactly, with at least two decimals and no further trailing zeros: `0.00`, `12.50`, `0.000000000001`. */
-export function renderUsd(amount: PicoUsd): string {
+export function renderUsd(amount: bigint): string {
   const sign = amount < 0n ? '-' : '';
   const absolute = amount < 0n ? -amount : amount;
   const decimals = (absolute % PICO_PER_USD)

@@ -1,4 +1,4 @@
-import { type PicoUsd, picoUsd } from './pico-usd.js';
+import { type PicoUsd, parseUsd, picoUsd } from './pico-usd.js';
 
 /**
  * Integers of pico-USD a token, a request and an image. A list price of at most six decimals per million tokens is exact: $0.15/M is
@@ -23,13 +23,18 @@ export interface Price {
 /** The largest possible hold, $1M. */
 export const HOLD_MAX = picoUsd(10n ** 18n);
 
-const USD_PER_MILLION = /^(\d{1,7})(?:\.(\d{1,6}))?$/;
+/** Most digits of a list price before and after the point: of a million tokens, and of a request or image, below the most that a hold can be. */
+export const LIST_PRICE_DIGITS = { perMillion: { whole: 7, decimals: 6 }, each: { whole: 6, decimals: 12 } } as const;
+/** USD per million tokens as a decimal string. A token's price is then whole pico-USD. */
+export const USD_PER_MILLION = /^\d{1,7}(\.\d{1,6})?$/;
+/** USD per request or image as a decimal string, exact to the pico-dollar. */
+export const USD_EACH = /^\d{1,6}(\.\d{1,12})?$/;
 
 /** Parses a list price in USD per million tokens, such as `"0.15"`. Exact; throws `RangeError` on more than six decimals. */
 export function parseUsdPerMillionTokens(text: string): bigint {
-  const match = USD_PER_MILLION.exec(text);
-  if (!match) throw new RangeError(`not a price per million tokens such as "0.15" (at most six decimals): ${JSON.stringify(text)}`);
-  return BigInt(match[1] as string) * 1_000_000n + BigInt((match[2] ?? '').padEnd(6, '0'));
+  if (!USD_PER_MILLION.test(text))
+    throw new RangeError(`not a price per million tokens such as "0.15" (at most six decimals): ${JSON.stringify(text)}`);
+  return parseUsd(text) / 1_000_000n;
 }
 
 export interface BillableUsage {

@@ -1,5 +1,5 @@
-import { TOKENS_MAX } from '#contracts/billing/fields.js';
 import type { ModelLimit, OperatorLimits } from '#contracts/billing/model-limits.js';
+import { TOKENS_MAX } from '#contracts/rules/bounds.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Author } from '#database/audit-journal.js';
 import type { Limits } from './rate-limit.js';

@@ -1,4 +1,3 @@
-import { TAG_NAME } from '#contracts/billing/attribution.js';
 import {
   ATTRIBUTED_DAYS_MAX,
   ATTRIBUTION_GROUPS,
@@ -10,6 +9,7 @@ import {
   type UsageRow,
   type UsageStep,
 } from '#contracts/billing/usage.js';
+import { TAG_NAME } from '#contracts/rules/bounds.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { requireAccount } from '../accounts/accounts.js';

@@ -1,6 +1,6 @@
 import { ValidateBy, ValidateIf, type ValidationArguments } from 'class-validator';
-import { UNIT_PRICE } from '#contracts/billing/fields.js';
 import { isBaseUrl, isUpstreamProxy, KEY_PREFIX, KEY_VARIABLE, SECRET_FILE_NAME, UPSTREAM_PROXY_RULE } from '#contracts/upstream-rules.js';
+import { USD_EACH, USD_PER_MILLION } from '#money/price.js';
 
 /*
  * Rules of the catalog file, one constraint each, so that a field at fault gets exactly one line: what it must be.
@@ -100,7 +100,7 @@ export function UrlPath(): PropertyDecorator {
 export function UsdPerMillionTokens(): PropertyDecorator {
   return rule(
     'must be USD per million tokens in quotes with at most six decimals, such as "0.15"',
-    (value) => typeof value === 'string' && /^\d{1,7}(\.\d{1,6})?$/.test(value),
+    (value) => typeof value === 'string' && USD_PER_MILLION.test(value),
   );
 }
 
@@ -108,7 +108,7 @@ export function UsdPerMillionTokens(): PropertyDecorator {
 export function UsdEach(): PropertyDecorator {
   return rule(
     'must be USD below 1000000 in quotes with at most twelve decimals, such as "0.01"',
-    (value) => typeof value === 'string' && UNIT_PRICE.test(value),
+    (value) => typeof value === 'string' && USD_EACH.test(value),
   );
 }
 

@@ -1,6 +1,7 @@
 import { type Account, accountCreate, accountList, accountUpdate, type NextPricePlan, pricePlanAt } from '#contracts/billing/accounts.js';
-import { PRICE_PLAN_LENGTH_MAX, TOKENS_MAX } from '#contracts/billing/fields.js';
+import { PRICE_PLAN_LENGTH_MAX } from '#contracts/billing/fields.js';
 import { balanceGet } from '#contracts/billing/money.js';
+import { TOKENS_MAX } from '#contracts/rules/bounds.js';
 import { command } from '../command.js';
 import {
   accountId,

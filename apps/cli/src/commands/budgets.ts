@@ -1,12 +1,5 @@
-import {
-  BUDGET_PERIODS,
-  type Budget,
-  budgetList,
-  budgetRemove,
-  budgetSet,
-  budgetValues,
-  parseAmounts,
-} from '#contracts/billing/budgets.js';
+import { BUDGET_PERIODS, type Budget, budgetList, budgetRemove, budgetSet, budgetValues } from '#contracts/billing/budgets.js';
+import { parseAmounts } from '#contracts/rules/budget-amounts.js';
 import { command } from '../command.js';
 import {
   accountId,

@@ -1,5 +1,5 @@
-import { TOKENS_MAX } from '#contracts/billing/fields.js';
 import { type ApiKey, type CreatedKey, keyCreate, keyList, keyRevoke, keyRotate, keyUpdate } from '#contracts/billing/keys.js';
+import { TOKENS_MAX } from '#contracts/rules/bounds.js';
 import { command } from '../command.js';
 import {
   argument,

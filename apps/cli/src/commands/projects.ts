@@ -1,5 +1,5 @@
-import { TOKENS_MAX } from '#contracts/billing/fields.js';
 import { type Project, projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
+import { TOKENS_MAX } from '#contracts/rules/bounds.js';
 import { command } from '../command.js';
 import {
   accountId,

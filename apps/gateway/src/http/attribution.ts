@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { ATTRIBUTION_LENGTHS, type Attribution, TAG_NAME, TAGS_MAX } from '#contracts/billing/attribution.js';
+import { ATTRIBUTION_LENGTHS, type Attribution, TAGS_MAX } from '#contracts/billing/attribution.js';
+import { TAG_NAME } from '#contracts/rules/bounds.js';
 import type { Caller } from '../clients/caller.js';
 import { readText } from '../protocols/body-fields/body-attribution.js';
 import { invalidField } from '../protocols/body-fields/body-fields.js';

@@ -1,8 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Attribution } from '#contracts/billing/attribution.js';
-import { TOKENS_MAX } from '#contracts/billing/fields.js';
 import type { LimitLeft, SettleRequest } from '#contracts/billing/holds.js';
 import type { Ticket } from '#contracts/inference.js';
+import { TOKENS_MAX } from '#contracts/rules/bounds.js';
 import type { Attempt } from '#inference/attempt.js';
 import { GatewayError } from '#inference/errors.js';
 import type { InferenceRequest } from '#inference/request.js';

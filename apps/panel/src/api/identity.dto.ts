@@ -1,5 +1,6 @@
 import { ArrayMaxSize, ArrayMinSize, ArrayUnique, IsArray, IsBoolean, IsIn, IsOptional } from 'class-validator';
 import { Id, Instant, Text } from '#contracts/billing/fields.js';
+import { NAME_LENGTH_MAX } from '#contracts/rules/bounds.js';
 import { PERMISSIONS } from '../permissions/permissions.js';
 import { ROLES } from '../permissions/roles.js';
 import { PageQuery } from '../requests/page.js';
@@ -29,7 +30,7 @@ export class ConfirmRequest implements ConfirmBody {
 }
 
 export class MeUpdateRequest implements MeUpdateBody {
-  @IsOptional() @Text(200) name?: string;
+  @IsOptional() @Text(NAME_LENGTH_MAX) name?: string;
   @IsOptional() @Text(CREDENTIAL_MAX) password?: string;
   @IsOptional() @Text(CREDENTIAL_MAX) currentPassword?: string;
 }
@@ -61,13 +62,13 @@ export class InviteShowRequest implements InviteShowBody {
 export class InviteAcceptRequest implements InviteAcceptBody {
   @Text(100) token!: string;
   @IsOptional() @Text(CREDENTIAL_MAX) email?: string;
-  @IsOptional() @Text(200) name?: string;
+  @IsOptional() @Text(NAME_LENGTH_MAX) name?: string;
   @Text(CREDENTIAL_MAX) password!: string;
 }
 
 export class TokenCreateRequest implements TokenCreateBody {
   @IsOptional() @Id() tokenId?: string;
-  @Text(200) name!: string;
+  @Text(NAME_LENGTH_MAX) name!: string;
   @IsOptional() @Id() accountId?: string;
   @IsArray()
   @ArrayMinSize(1)

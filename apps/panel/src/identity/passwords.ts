@@ -1,5 +1,6 @@
 import { argon2 as argon2Callback, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
+import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '#contracts/rules/bounds.js';
 import { PanelError } from '../errors/panel-error.js';
 import { isCommonPassword } from './common-passwords.js';
 
@@ -16,9 +17,6 @@ const AT_ONCE = 2;
 const WAITING_MAX = 64;
 
 const STORED = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=1\$([\w+/]+)\$([\w+/]+)$/;
-
-const PASSWORD_LENGTH_MIN = 12;
-const PASSWORD_LENGTH_MAX = 256;
 
 /** Throws for a password that is too short, too long or too common. */
 export function checkNewPassword(password: string, email: string): void {

@@ -1,13 +1,22 @@
 import { IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { Clearable, Id, Instant, NestedList, type Paged, PRICE_PLAN_LENGTH_MAX, Text, TOKENS_MAX, Usd } from './fields.js';
+import {
+  ACTIVE_KEYS_MAX,
+  CONCURRENCY_MAX,
+  NAME_LENGTH_MAX,
+  PROJECTS_MAX,
+  REASON_LENGTH_MAX,
+  REQUESTS_PER_MINUTE_MAX,
+  TOKENS_MAX,
+} from '../rules/bounds.js';
+import { Clearable, Id, Instant, NestedList, type Paged, PRICE_PLAN_LENGTH_MAX, Text, Usd } from './fields.js';
 import { MODEL_LIMITS_MAX, ModelLimit } from './model-limits.js';
 import type { Balance } from './money.js';
 
 export class AccountCreateRequest {
   /** Repeating it with the same id opens one account. Default: a new id. */
   @IsOptional() @Id() accountId?: string;
-  @Text(200) name!: string;
+  @Text(NAME_LENGTH_MAX) name!: string;
 }
 
 /** The price plan of an account from a time on. */
@@ -61,10 +70,10 @@ export const accountCreate = new Endpoint<AccountCreateRequest, Account>(
 
 export class AccountUpdateRequest {
   @Id() accountId!: string;
-  @IsOptional() @Text(200) name?: string;
+  @IsOptional() @Text(NAME_LENGTH_MAX) name?: string;
   @IsOptional() @IsIn(ACCOUNT_STATUSES) status?: AccountStatus;
   /** Only with the status `frozen`. */
-  @IsOptional() @Text(500) statusReason?: string;
+  @IsOptional() @Text(REASON_LENGTH_MAX) statusReason?: string;
   /** Threshold of the event `balance-low`: dollars as a decimal string. `"0"` removes it. */
   @IsOptional() @Usd() lowBalanceUsd?: string;
   /**
@@ -77,14 +86,14 @@ export class AccountUpdateRequest {
   /** A moment ahead, from which on `pricePlan` counts for the requests that begin. Default: at once. Either replaces one that waits. */
   @IsOptional() @Instant() pricePlanFrom?: string;
   /** Limits that all projects share, beside their own. Null removes one. */
-  @Clearable() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number | null;
-  @Clearable() @IsInt() @Min(1) @Max(100_000) concurrencyMax?: number | null;
+  @Clearable() @IsInt() @Min(1) @Max(REQUESTS_PER_MINUTE_MAX) requestsPerMinuteMax?: number | null;
+  @Clearable() @IsInt() @Min(1) @Max(CONCURRENCY_MAX) concurrencyMax?: number | null;
   @Clearable() @IsInt() @Min(1) @Max(TOKENS_MAX) tokensPerMinuteMax?: number | null;
   /** Replaces the limits by model. Empty: none. */
   @IsOptional() @NestedList(() => ModelLimit, MODEL_LIMITS_MAX) modelLimits?: ModelLimit[];
   /** Most projects, and most keys that are neither revoked nor expired. Fewer than the account has: it gets no more. */
-  @IsOptional() @IsInt() @Min(1) @Max(100_000) projectsMax?: number;
-  @IsOptional() @IsInt() @Min(1) @Max(1_000_000) activeKeysMax?: number;
+  @IsOptional() @IsInt() @Min(1) @Max(PROJECTS_MAX) projectsMax?: number;
+  @IsOptional() @IsInt() @Min(1) @Max(ACTIVE_KEYS_MAX) activeKeysMax?: number;
 }
 
 export const accountUpdate = new Endpoint<AccountUpdateRequest, Account>(

@@ -1,5 +1,6 @@
 import { Transform } from 'class-transformer';
 import { ValidateBy } from 'class-validator';
+import { TAG_NAME } from '../rules/bounds.js';
 
 /**
  * Names that a request is attributed to, by dimension: `user`, `client`, `session`, and `tag:<name>` for each tag. Dimensions that a request
@@ -11,8 +12,6 @@ export type Attribution = Record<string, string>;
 export const ATTRIBUTION_LENGTHS = { user: 256, client: 64, session: 256, tag: 128 } as const;
 /** Tags of one request. */
 export const TAGS_MAX = 16;
-/** Letters and digits first, so that a name is never empty, a sign or an option of a command. */
-export const TAG_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 /** A dimension that users of an account can be told apart by: the end user, or a tag. */
 export const BUDGET_DIMENSION = /^(user|tag:[A-Za-z0-9][A-Za-z0-9._-]{0,63})$/;
 

@@ -1,5 +1,7 @@
 import { ArrayMaxSize, IsArray, IsBoolean, IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
+import { MONTH_START_MAX } from '../rules/bounds.js';
+import type { BudgetAmounts } from '../rules/budget-amounts.js';
 import { AttributionValue, BUDGET_DIMENSION, NormalizedValue } from './attribution.js';
 import { Id, type Paged, PICO_USD, Text } from './fields.js';
 
@@ -7,9 +9,8 @@ import { Id, type Paged, PICO_USD, Text } from './fields.js';
 export const BUDGET_PERIODS = ['day', 'week', 'month', 'total'] as const;
 export type BudgetPeriod = (typeof BUDGET_PERIODS)[number];
 
-/** Units of a budget: the cost of requests, or their tokens. */
-export const BUDGET_UNITS = ['usd', 'tokens'] as const;
-export type BudgetUnit = (typeof BUDGET_UNITS)[number];
+/** The cost of requests, or their tokens. */
+export type BudgetUnit = BudgetAmounts['unit'];
 
 export class BudgetSetRequest {
   @Id() accountId!: string;
@@ -25,7 +26,7 @@ export class BudgetSetRequest {
   /** IANA name of the zone in which days, weeks and months begin. Default: that of the budget, or UTC for a new one. */
   @IsOptional() @Text(64) timeZone?: string;
   /** Day on which weeks (1: Monday, to 7) or months (1 to 28) begin. Default: that of the budget, or 1 for a new one. */
-  @IsOptional() @IsInt() @Min(1) @Max(28) startDay?: number;
+  @IsOptional() @IsInt() @Min(1) @Max(MONTH_START_MAX) startDay?: number;
   /** Most that the requests of a period may cost. Give this or `limitTokens`: a target may have a budget of each unit. */
   @IsOptional() @Matches(PICO_USD) limitPicoUsd?: string;
   /** Most tokens that the requests of a period may use: those of prompts, cached ones included, and of outputs. */
@@ -40,7 +41,7 @@ export class BudgetSetRequest {
 }
 
 /** A hard limit on the cost or the tokens of requests whose hold is opened in the window. Its amounts are in pico-USD or in tokens. */
-export interface Budget {
+export interface Budget extends BudgetAmounts {
   budgetId: string;
   accountId: string;
   /** Null: the budget of the whole account. */
@@ -55,22 +56,6 @@ export interface Budget {
   timeZone: string;
   /** Day on which weeks (1: Monday) or months begin. 1 for the other periods. */
   startDay: number;
-  unit: BudgetUnit;
-  /** Absent for a budget of tokens, like the next two. */
-  limitPicoUsd?: string;
-  /**
-   * Cost of the settled requests of the window. Above the limit only after the limit was lowered. Zero, like `heldPicoUsd`, for a budget of
-   * each value: `billing.v1.budget.values` lists them.
-   */
-  spentPicoUsd?: string;
-  /** The most that the running requests of the window may cost. */
-  heldPicoUsd?: string;
-  /** Only for a budget of tokens, like the next two. */
-  limitTokens?: number;
-  /** Tokens of the settled requests of the window. Those of a late settlement may take it above the limit. */
-  spentTokens?: number;
-  /** The most tokens that the running requests of the window may use. */
-  heldTokens?: number;
   /** Percentages of the limit that are events, ascending. None for a budget of each value. */
   thresholds: number[];
   /** Author of the budget. Absent: the operator; a customer may lower the limit of such a budget and change nothing else. */
@@ -83,13 +68,6 @@ export interface Budget {
   /** End of the window: from then on nothing is spent or held. Null for `total`. */
   resetsAt: string | null;
   createdAt: string;
-}
-
-/** Returns the amounts of a budget, in its unit. */
-export function parseAmounts(budget: Budget): { limit: bigint; spent: bigint; held: bigint } {
-  const of = budget.unit === 'tokens' ? 'Tokens' : 'PicoUsd';
-  const [limit, spent, held] = [budget[`limit${of}`], budget[`spent${of}`], budget[`held${of}`]];
-  return { limit: BigInt(limit ?? 0), spent: BigInt(spent ?? 0), held: BigInt(held ?? 0) };
 }
 
 /**

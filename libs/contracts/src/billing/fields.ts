@@ -17,14 +17,10 @@ import { SIGNED_USD, USD, usdFault } from '#money/pico-usd.js';
 
 /** Integer string of pico-USD. */
 export const PICO_USD = /^\d{1,38}$/;
-/** USD per request or image as a decimal string, exact to the pico-dollar and below the most that a hold can be. */
-export const UNIT_PRICE = /^\d{1,6}(\.\d{1,12})?$/;
 /** Price of one token, request or image: an integer string of pico-USD up to 10¹⁸, the most that a hold can be. */
 export const PRICE = /^(\d{1,18}|10{18})$/;
 /** Characters of the id of a price plan. */
 export const PRICE_PLAN_LENGTH_MAX = 64;
-/** Largest `integer` of Postgres. */
-export const TOKENS_MAX = 2 ** 31 - 1;
 
 /** A day (midnight UTC), or a time with its zone, since a time without one is ambiguous. */
 const INSTANT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;

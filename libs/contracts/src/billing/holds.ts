@@ -2,10 +2,11 @@ import { Transform } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsBoolean, IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { OUTPUT_SOURCES, type OutputSource, PROMPT_SOURCES, type PromptSource } from '#inference/usage.js';
 import { Endpoint, ReplicaEndpoint } from '../endpoint.js';
+import { TOKENS_MAX } from '../rules/bounds.js';
 import type { ServiceErrorCode } from '../service-error.js';
 import { type Attribution, AttributionOf } from './attribution.js';
 import type { BudgetPeriod } from './budgets.js';
-import { Id, Nested, NestedList, type Paged, PICO_USD, PRICE, PRICE_PLAN_LENGTH_MAX, Text, TOKENS_MAX } from './fields.js';
+import { Id, Nested, NestedList, type Paged, PICO_USD, PRICE, PRICE_PLAN_LENGTH_MAX, Text } from './fields.js';
 
 /** W3C trace context, version 00. */
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;

@@ -1,7 +1,8 @@
 import { IsBoolean, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
+import { CONCURRENCY_MAX, NAME_LENGTH_MAX, NOTE_LENGTH_MAX, REQUESTS_PER_MINUTE_MAX, TOKENS_MAX } from '../rules/bounds.js';
 import { ListRequest, type NextPricePlan } from './accounts.js';
-import { Clearable, Id, Instant, ModelPatterns, NestedList, Networks, type Paged, Text, TOKENS_MAX } from './fields.js';
+import { Clearable, Id, Instant, ModelPatterns, NestedList, Networks, type Paged, Text } from './fields.js';
 import { MODEL_LIMITS_MAX, ModelLimit, type OperatorLimits } from './model-limits.js';
 
 const SHA256_HEX = /^[0-9a-f]{64}$/;
@@ -41,8 +42,8 @@ export class KeyCreateRequest {
   /** Repeating it with the same id is a `conflict`, because the key is shown once. Default: a new id. */
   @IsOptional() @Id() keyId?: string;
   @Id() projectId!: string;
-  @IsOptional() @Text(200) name?: string;
-  @IsOptional() @Text(1_000) note?: string;
+  @IsOptional() @Text(NAME_LENGTH_MAX) name?: string;
+  @IsOptional() @Text(NOTE_LENGTH_MAX) note?: string;
   /** A moment ahead, from which on the key is refused. Default: no end. */
   @IsOptional() @Instant() expiresAt?: string;
   /** Patterns such as `gpt-*` of the models that the key may use. Default: all models. */
@@ -50,8 +51,8 @@ export class KeyCreateRequest {
   /** Addresses and networks of the clients that may use the key. Default: any. */
   @IsOptional() @Networks() networks?: string[];
   /** Limits of the key, beside those of its project. Default: none. */
-  @IsOptional() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number;
-  @IsOptional() @IsInt() @Min(1) @Max(100_000) concurrencyMax?: number;
+  @IsOptional() @IsInt() @Min(1) @Max(REQUESTS_PER_MINUTE_MAX) requestsPerMinuteMax?: number;
+  @IsOptional() @IsInt() @Min(1) @Max(CONCURRENCY_MAX) concurrencyMax?: number;
   @IsOptional() @IsInt() @Min(1) @Max(TOKENS_MAX) tokensPerMinuteMax?: number;
   /** Limits by model. Default: none. */
   @IsOptional() @NestedList(() => ModelLimit, MODEL_LIMITS_MAX) modelLimits?: ModelLimit[];
@@ -105,8 +106,8 @@ export const keyCreate = new Endpoint<KeyCreateRequest, CreatedKey>(
 
 export class KeyUpdateRequest {
   @Id() keyId!: string;
-  @Clearable() @Text(200) name?: string | null;
-  @Clearable() @Text(1_000) note?: string | null;
+  @Clearable() @Text(NAME_LENGTH_MAX) name?: string | null;
+  @Clearable() @Text(NOTE_LENGTH_MAX) note?: string | null;
   @IsOptional() @IsBoolean() disabled?: boolean;
   /** A moment ahead. */
   @Clearable() @Instant() expiresAt?: string | null;
@@ -114,8 +115,8 @@ export class KeyUpdateRequest {
   @IsOptional() @ModelPatterns() models?: string[];
   /** An empty list allows any client. */
   @IsOptional() @Networks() networks?: string[];
-  @Clearable() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number | null;
-  @Clearable() @IsInt() @Min(1) @Max(100_000) concurrencyMax?: number | null;
+  @Clearable() @IsInt() @Min(1) @Max(REQUESTS_PER_MINUTE_MAX) requestsPerMinuteMax?: number | null;
+  @Clearable() @IsInt() @Min(1) @Max(CONCURRENCY_MAX) concurrencyMax?: number | null;
   @Clearable() @IsInt() @Min(1) @Max(TOKENS_MAX) tokensPerMinuteMax?: number | null;
   /** Replaces the limits by model. Empty: none. */
   @IsOptional() @NestedList(() => ModelLimit, MODEL_LIMITS_MAX) modelLimits?: ModelLimit[];

@@ -1,5 +1,6 @@
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
-import { Text, TOKENS_MAX } from './fields.js';
+import { REQUESTS_PER_MINUTE_MAX, TOKENS_MAX } from '../rules/bounds.js';
+import { Text } from './fields.js';
 
 /** Most patterns of a key or a project: each that a request matches is counted for it. */
 export const MODEL_LIMITS_MAX = 16;
@@ -8,7 +9,7 @@ export const MODEL_LIMITS_MAX = 16;
 export class ModelLimit {
   /** Pattern of ids of models such as `gpt-*`, in which `*` stands for any characters. */
   @Text(256) model!: string;
-  @IsOptional() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number;
+  @IsOptional() @IsInt() @Min(1) @Max(REQUESTS_PER_MINUTE_MAX) requestsPerMinuteMax?: number;
   @IsOptional() @IsInt() @Min(1) @Max(TOKENS_MAX) tokensPerMinuteMax?: number;
 }
 

@@ -1,5 +1,6 @@
 import { IsOptional } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
+import { NAME_LENGTH_MAX, REASON_LENGTH_MAX } from '../rules/bounds.js';
 import { Id, Instant, SignedUsd, Text, Usd } from './fields.js';
 
 export class BalanceGetRequest {
@@ -33,7 +34,7 @@ export class TopupCreateRequest {
   /** Dollars as a decimal string, `"25.00"`. */
   @Usd() usd!: string;
   /** Id of the payment, which is credited once. */
-  @Text(200) paymentId!: string;
+  @Text(NAME_LENGTH_MAX) paymentId!: string;
 }
 
 export interface TopupCreateReply {
@@ -55,7 +56,7 @@ export class PlanGrantRequest {
   @Usd() usd!: string;
   @Instant() expiresAt!: string;
   /** Idempotency key of the grant. Default: a new grant. */
-  @IsOptional() @Text(200) grantKey?: string;
+  @IsOptional() @Text(NAME_LENGTH_MAX) grantKey?: string;
 }
 
 export interface PlanGrantReply {
@@ -77,12 +78,12 @@ export const planGrant = new Endpoint<PlanGrantRequest, PlanGrantReply>(
 export class RefundCreateRequest {
   @Id() accountId!: string;
   /** Id of the refund, which is made once. */
-  @Text(200) refundId!: string;
+  @Text(NAME_LENGTH_MAX) refundId!: string;
   /** The top-up to refund. Absent: all top-ups of the account, and `usd` is required. */
-  @IsOptional() @Text(200) paymentId?: string;
+  @IsOptional() @Text(NAME_LENGTH_MAX) paymentId?: string;
   /** Dollars as a decimal string. Default: all of the payment that is not refunded yet. */
   @IsOptional() @Usd() usd?: string;
-  @IsOptional() @Text(500) reason?: string;
+  @IsOptional() @Text(REASON_LENGTH_MAX) reason?: string;
 }
 
 export interface RefundCreateReply {
@@ -107,11 +108,11 @@ export const refundCreate = new Endpoint<RefundCreateRequest, RefundCreateReply>
 export class CreditNoteCreateRequest {
   @Text(128) requestId!: string;
   /** Id of the note, which is made once. */
-  @Text(200) noteId!: string;
+  @Text(NAME_LENGTH_MAX) noteId!: string;
   /** Dollars as a decimal string. Default: all of the cost that is not given back yet. */
   @IsOptional() @Usd() usd?: string;
   /** Shown in the statement of account. */
-  @Text(500) reason!: string;
+  @Text(REASON_LENGTH_MAX) reason!: string;
 }
 
 export interface CreditNoteCreateReply {
@@ -136,11 +137,11 @@ export const creditNoteCreate = new Endpoint<CreditNoteCreateRequest, CreditNote
 export class AdjustmentCreateRequest {
   @Id() accountId!: string;
   /** Id of the adjustment, which is made once. */
-  @Text(200) adjustmentId!: string;
+  @Text(NAME_LENGTH_MAX) adjustmentId!: string;
   /** Dollars as a decimal string: `"2.50"` is a credit, `"-2.50"` a debit, both of the top-up balance. */
   @SignedUsd() usd!: string;
   /** Shown in the statement of account. */
-  @Text(500) reason!: string;
+  @Text(REASON_LENGTH_MAX) reason!: string;
 }
 
 export interface AdjustmentCreateReply {

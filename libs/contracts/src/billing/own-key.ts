@@ -1,6 +1,6 @@
 import { ArrayMaxSize, ArrayUnique, IsArray, IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { TAG_NAME } from './attribution.js';
+import { TAG_NAME } from '../rules/bounds.js';
 import type { Budget } from './budgets.js';
 import { Id, Instant, Text } from './fields.js';
 import type { KeyRow } from './keys.js';

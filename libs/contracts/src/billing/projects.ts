@@ -1,17 +1,18 @@
 import { IsBoolean, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
+import { CONCURRENCY_MAX, NAME_LENGTH_MAX, REQUESTS_PER_MINUTE_MAX, TOKENS_MAX } from '../rules/bounds.js';
 import { ListRequest } from './accounts.js';
 import { TagNames } from './attribution.js';
-import { Clearable, Id, NestedList, type Paged, Text, TOKENS_MAX } from './fields.js';
+import { Clearable, Id, NestedList, type Paged, Text } from './fields.js';
 import { MODEL_LIMITS_MAX, ModelLimit, type OperatorLimits } from './model-limits.js';
 
 export class ProjectCreateRequest {
   /** Repeating it with the same id makes one project. Default: a new id. */
   @IsOptional() @Id() projectId?: string;
   @Id() accountId!: string;
-  @Text(200) name!: string;
-  @IsOptional() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number;
-  @IsOptional() @IsInt() @Min(1) @Max(100_000) concurrencyMax?: number;
+  @Text(NAME_LENGTH_MAX) name!: string;
+  @IsOptional() @IsInt() @Min(1) @Max(REQUESTS_PER_MINUTE_MAX) requestsPerMinuteMax?: number;
+  @IsOptional() @IsInt() @Min(1) @Max(CONCURRENCY_MAX) concurrencyMax?: number;
   /** Default: no limit. */
   @IsOptional() @IsInt() @Min(1) @Max(TOKENS_MAX) tokensPerMinuteMax?: number;
   /** Names of `metadata` pairs of requests that are their tags. Default: none. */
@@ -49,10 +50,10 @@ export const projectCreate = new Endpoint<ProjectCreateRequest, Project>(
 
 export class ProjectUpdateRequest {
   @Id() projectId!: string;
-  @IsOptional() @Text(200) name?: string;
+  @IsOptional() @Text(NAME_LENGTH_MAX) name?: string;
   @IsOptional() @IsBoolean() enabled?: boolean;
-  @IsOptional() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number;
-  @IsOptional() @IsInt() @Min(1) @Max(100_000) concurrencyMax?: number;
+  @IsOptional() @IsInt() @Min(1) @Max(REQUESTS_PER_MINUTE_MAX) requestsPerMinuteMax?: number;
+  @IsOptional() @IsInt() @Min(1) @Max(CONCURRENCY_MAX) concurrencyMax?: number;
   /** Null removes the limit. */
   @Clearable() @IsInt() @Min(1) @Max(TOKENS_MAX) tokensPerMinuteMax?: number | null;
   /** Replaces the limits by model. Empty: none. */

@@ -1,7 +1,7 @@
 import { ArrayMaxSize, ArrayUnique, IsArray, IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { EmptyRequest } from '../catalog.js';
 import { Endpoint } from '../endpoint.js';
-import { TAG_NAME } from './attribution.js';
+import { TAG_NAME } from '../rules/bounds.js';
 import { Id, Instant, type Paged, Text } from './fields.js';
 import { ALL_SETTLE_REASONS, type SettleReason } from './holds.js';
 

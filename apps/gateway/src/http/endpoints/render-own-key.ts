@@ -1,10 +1,11 @@
 import type { Attribution } from '#contracts/billing/attribution.js';
-import { type Budget, parseAmounts } from '#contracts/billing/budgets.js';
+import type { Budget } from '#contracts/billing/budgets.js';
 import type { TokenUsage } from '#contracts/billing/holds.js';
 import type { ModelLimit } from '#contracts/billing/model-limits.js';
 import type { OwnKey } from '#contracts/billing/own-key.js';
 import type { BilledRequest, RequestCreditNote } from '#contracts/billing/requests.js';
 import type { UsageQueryReply, UsageRow } from '#contracts/billing/usage.js';
+import { parseAmounts } from '#contracts/rules/budget-amounts.js';
 import { cacheWritePrices } from '#money/price.js';
 
 /** Renders the replies about a key for its owner. Amounts are strings of integers in 10⁻¹² USD, as in the balance. */

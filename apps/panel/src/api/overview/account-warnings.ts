@@ -1,6 +1,7 @@
 import type { Account } from '#contracts/billing/accounts.js';
-import { type Budget, parseAmounts } from '#contracts/billing/budgets.js';
+import type { Budget } from '#contracts/billing/budgets.js';
 import type { KeyRow } from '#contracts/billing/keys.js';
+import { parseAmounts } from '#contracts/rules/budget-amounts.js';
 import type { AccountBalance, OverviewWarning } from '../../shapes/overview.js';
 
 /** Milliseconds before the end of a plan or a key at which the overview warns of it. */

@@ -21,7 +21,7 @@ export function FindRequest({ onClose }: { onClose: () => void }) {
           label="Request id"
           hint="The header x-request-id of the reply, or the id in an error message."
           value={id}
-          onChange={(event) => setId(event.target.value)}
+          onText={setId}
           autoComplete="off"
           spellCheck={false}
           required

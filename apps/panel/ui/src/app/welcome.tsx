@@ -1,18 +1,17 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
+import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '#contracts/rules/bounds.js';
 import type { InviteAcceptBody, InviteView, Me } from '../../../src/shapes/identity.js';
 import type { SignInWays } from '../../../src/shapes/sso.js';
 import { ApiError, callOnce } from '../data/api.js';
-import { Button } from '../parts/button.js';
 import { Failure } from '../parts/failure.js';
 import { TextField } from '../parts/field.js';
-import styles from '../parts/password-form.module.css';
+import { Form } from '../parts/form.js';
 import { Entrance } from './entrance.js';
 import { Opening } from './opening.js';
+import { EmailField } from './password-form.js';
 import { ProviderButtons, useSignInWays } from './provider-buttons.js';
-
-const PASSWORD_LENGTH_MIN = 12;
 
 /** Errors that mean that the link is no longer good. */
 const LINK_FAULTS: ApiError['code'][] = ['not_found', 'invalid_request', 'invalid_credentials', 'conflict'];
@@ -97,45 +96,19 @@ function AcceptForm({ token, invite, ways }: { token: string; invite: InviteWith
   return (
     <Entrance title="Welcome" about={mayBeNew ? 'Choose how you sign in from now on.' : 'Sign in to accept the invite.'}>
       {invite.email !== null && <ProviderButtons ways={ways} returnTo={import.meta.env.BASE_URL} above />}
-      <form
-        className={styles.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          accepting.mutate();
-        }}
-      >
-        <TextField
-          label="E-mail"
-          type="email"
-          autoComplete="username"
-          value={email}
-          onChange={(event) => setEmail(event.target.value)}
-          readOnly={invite.email !== null}
-          required
-        />
-        {mayBeNew && (
-          <TextField
-            label="Name"
-            autoComplete="name"
-            hint="If you are new here."
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-          />
-        )}
+      <Form submit="Continue" change={accepting}>
+        <EmailField value={email} onText={setEmail} readOnly={invite.email !== null} />
+        {mayBeNew && <TextField label="Name" autoComplete="name" hint="If you are new here." value={name} onText={setName} />}
         <TextField
           {...passwordTexts}
           type="password"
           minLength={invite.password === 'new-password' ? PASSWORD_LENGTH_MIN : undefined}
-          maxLength={256}
+          maxLength={PASSWORD_LENGTH_MAX}
           value={password}
-          onChange={(event) => setPassword(event.target.value)}
+          onText={setPassword}
           required
         />
-        {accepting.error && <Failure error={accepting.error} />}
-        <Button type="submit" look="primary" busy={accepting.isPending}>
-          Continue
-        </Button>
-      </form>
+      </Form>
     </Entrance>
   );
 }

@@ -1,3 +1,5 @@
+import { TAG_NAME } from '#contracts/rules/bounds.js';
+
 /** The requests of a target that a budget counts: all together, or those of users or of values of a tag. */
 export const COUNTINGS = {
   all: { label: 'All requests together', field: undefined },
@@ -15,17 +17,19 @@ interface Values {
 
 /** Parses what a budget counts. Undefined: `text` does not name it. */
 export function parseValues(counting: Counting, text: string): Values | undefined {
-  const [, tag, value] = /^([A-Za-z0-9][\w.-]{0,63})(?:=(.+))?$/.exec(text.trim()) ?? [];
+  const written = text.trim();
+  const [, tag, value] = /^([^=]*)(?:=(.+))?$/.exec(written) ?? [];
+  const dimension = tag !== undefined && TAG_NAME.test(tag) ? `tag:${tag}` : undefined;
   switch (counting) {
     case 'all':
       return {};
     case 'each-user':
       return { dimension: 'user' };
     case 'user':
-      return text.trim() ? { dimension: 'user', value: text.trim() } : undefined;
+      return written ? { dimension: 'user', value: written } : undefined;
     case 'each-tag':
-      return tag && value === undefined ? { dimension: `tag:${tag}` } : undefined;
+      return dimension && value === undefined ? { dimension } : undefined;
     case 'tag':
-      return tag && value ? { dimension: `tag:${tag}`, value } : undefined;
+      return dimension && value ? { dimension, value } : undefined;
   }
 }

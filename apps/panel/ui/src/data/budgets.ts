@@ -1,3 +1,4 @@
+import { parseAmounts } from '#contracts/rules/budget-amounts.js';
 import type { Budget, BudgetPeriod, BudgetUnit } from '../../../src/shapes/budgets.js';
 import { count } from '../format/count.js';
 import { exactUsd } from '../format/usd.js';
@@ -11,13 +12,6 @@ export const PERIODS: Record<BudgetPeriod, { each: string; now: string }> = {
 };
 
 export const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
-
-/** Amounts of a budget in its unit: pico-USD or tokens. */
-export function parseAmounts(budget: Budget): { limit: bigint; spent: bigint; held: bigint } {
-  const of = budget.unit === 'tokens' ? 'Tokens' : 'PicoUsd';
-  const [limit, spent, held] = [budget[`limit${of}`], budget[`spent${of}`], budget[`held${of}`]];
-  return { limit: BigInt(limit ?? 0), spent: BigInt(spent ?? 0), held: BigInt(held ?? 0) };
-}
 
 /** `$5.00` or `1,000 tokens`. */
 export function renderAmount({ unit }: Budget, amount: bigint): string {

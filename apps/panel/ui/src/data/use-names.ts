@@ -1,6 +1,6 @@
 import { useCallback } from 'react';
 import type { KeyListReply } from '../../../src/shapes/keys.js';
-import type { ProjectListReply } from '../../../src/shapes/projects.js';
+import type { Project, ProjectListReply } from '../../../src/shapes/projects.js';
 import { useSession } from './session.js';
 import { useApi } from './use-api.js';
 
@@ -24,6 +24,11 @@ export function useNames(of?: string) {
     [keys.data],
   );
   return { projects: projects.data?.projects, keys: keys.data?.keys, projectName, keyName, accountName };
+}
+
+/** The options of a choice between projects. */
+export function listProjects(projects: readonly Project[]): [projectId: string, name: string][] {
+  return projects.map(({ projectId, name }) => [projectId, name]);
 }
 
 /** The end of an id: the start of a UUID v7 is its time, which neighbours share. */

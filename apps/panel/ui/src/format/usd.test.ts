@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { decimalsFor, decimalsForAll, exactDecimals, exactUsd, flooredUsd, plainUsd, readUsd, roundedUsd, usdPerMillion } from './usd.js';
+import { decimalsFor, decimalsForAll, exactDecimals, exactUsd, flooredUsd, readUsd, roundedUsd, usdPerMillion } from './usd.js';
 
 const USD = 1_000_000_000_000n;
 
@@ -57,7 +57,7 @@ test('exact amounts of a column have the fewest decimals that all of them need',
 test('an exact amount parses to itself, whatever its size', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -(10n ** 26n), max: 10n ** 26n }), (pico) => {
-      expect([parseAmount(exactUsd(pico)), parseAmount(plainUsd(pico))]).toEqual([pico, pico]);
+      expect(parseAmount(exactUsd(pico))).toBe(pico);
     }),
   );
 });

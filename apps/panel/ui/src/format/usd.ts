@@ -1,13 +1,12 @@
-import { parseSignedUsd, parseUsd } from '#money/pico-usd.js';
+import { PICO_PER_USD, parseSignedUsd, parseUsd, renderUsd } from '#money/pico-usd.js';
 
-/** Amounts are pico-USD, 10⁻¹² USD, as integer strings on the wire and bigint here. No float touches one. */
-const PICO_PER_USD = 1_000_000_000_000n;
+// Amounts are pico-USD, 10⁻¹² USD, as integer strings on the wire and bigint here. No float touches one.
 const DECIMALS = 12;
 
 /** `$1,204.50`, `$0.000333`: every digit that is not a trailing zero, and at least two decimals. */
 export function exactUsd(pico: bigint): string {
-  const { sign, whole, fraction } = parts(pico);
-  return `${sign}$${whole}.${fraction.replace(/0{1,10}$/, '')}`;
+  const { sign, whole, decimals } = parts(pico);
+  return `${sign}$${whole}.${decimals}`;
 }
 
 /** Rounded to `decimals`, half away from zero. An amount that is not zero never shows as zero: `<$0.01`. */
@@ -56,11 +55,6 @@ export function readUsd(text: string, { signed = false } = {}): { amount?: bigin
   }
 }
 
-/** As the API takes it: `1204.50`, `-0.05`. */
-export function plainUsd(pico: bigint): string {
-  return exactUsd(pico).replace('−', '-').replace(/[$,]/g, '');
-}
-
 /** Price of a million tokens in dollars, from pico-USD a token: 150000 is `0.15`. A million pico-USD are a micro-dollar, so it is exact. */
 export function usdPerMillion(picoPerToken: bigint): string {
   return exactUsd(picoPerToken * 1_000_000n);
@@ -72,18 +66,13 @@ function findUnit(decimals: number): bigint {
 
 /** Renders `absolute`, which is the rounded `pico` without its sign. */
 function rendered(pico: bigint, absolute: bigint, decimals: number): string {
-  const sign = pico < 0n ? '−' : '';
-  if (pico !== 0n && absolute === 0n) return `${sign}<$${decimalText(findUnit(decimals), decimals)}`;
-  return `${sign}$${decimalText(absolute, decimals)}`;
+  const shown = pico !== 0n && absolute === 0n ? findUnit(decimals) : absolute;
+  const { whole, decimals: written } = parts(shown);
+  const text = decimals > 0 ? `${whole}.${written.padEnd(decimals, '0').slice(0, decimals)}` : whole;
+  return `${parts(pico).sign}${shown === absolute ? '' : '<'}$${text}`;
 }
 
-function parts(pico: bigint): { sign: string; whole: string; fraction: string } {
-  const absolute = pico < 0n ? -pico : pico;
-  const whole = (absolute / PICO_PER_USD).toString().replace(/\B(?=(\d{3})+$)/g, ',');
-  return { sign: pico < 0n ? '−' : '', whole, fraction: (absolute % PICO_PER_USD).toString().padStart(DECIMALS, '0') };
-}
-
-function decimalText(pico: bigint, decimals: number): string {
-  const { whole, fraction } = parts(pico);
-  return decimals > 0 ? `${whole}.${fraction.slice(0, decimals)}` : whole;
+function parts(pico: bigint): { sign: string; whole: string; decimals: string } {
+  const [whole = '', decimals = ''] = renderUsd(pico < 0n ? -pico : pico).split('.');
+  return { sign: pico < 0n ? '−' : '', whole: whole.replace(/\B(?=(\d{3})+$)/g, ','), decimals };
 }

@@ -5,7 +5,7 @@ import { TextField } from './field.js';
 interface AmountFieldProps {
   label: string;
   value: string;
-  onChange: (text: string) => void;
+  onText: (text: string) => void;
   /** Reading of `value`: the amount, or why it is none. */
   read: { amount?: bigint; fault?: string };
   /** Writes the amount below the field. Default: in dollars. */
@@ -18,7 +18,7 @@ interface AmountFieldProps {
 
 /** A field for an amount. The line below it repeats what was read, so that a wrong point is seen before it costs something. */
 export function AmountField(props: AmountFieldProps) {
-  const { label, value, onChange, render = exactUsd, hint, placeholder, isOptional = false } = props;
+  const { label, value, onText, render = exactUsd, hint, placeholder, isOptional = false } = props;
   const { amount, fault } = props.read;
   const echo = amount === undefined ? null : `= ${render(amount)}`;
   return (
@@ -27,7 +27,7 @@ export function AmountField(props: AmountFieldProps) {
       inputMode="decimal"
       autoComplete="off"
       value={value}
-      onChange={(event) => onChange(event.target.value)}
+      onText={onText}
       fault={fault ?? null}
       hint={
         (echo || hint) && (

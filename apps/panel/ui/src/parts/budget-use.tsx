@@ -1,6 +1,7 @@
 import { Link } from 'wouter';
+import { parseAmounts } from '#contracts/rules/budget-amounts.js';
 import type { Budget } from '../../../src/shapes/budgets.js';
-import { findTightest, PERIODS, parseAmounts, renderAmount, shareSpent, type Target } from '../data/budgets.js';
+import { findTightest, PERIODS, renderAmount, shareSpent, type Target } from '../data/budgets.js';
 import { useSession } from '../data/session.js';
 import { count } from '../format/count.js';
 import styles from './budget-use.module.css';

@@ -28,6 +28,22 @@ export function Button({ look = 'secondary', icon, busy, children, className, di
   );
 }
 
+/** Loads the next rows of a list (`usePages`), while there are some. */
+export function MoreButton({ list, children }: { list: MoreRows; children: string }) {
+  if (!list.hasNextPage) return null;
+  return (
+    <Button busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+      {children}
+    </Button>
+  );
+}
+
+interface MoreRows {
+  hasNextPage: boolean;
+  isFetchingNextPage: boolean;
+  fetchNextPage: () => Promise<unknown>;
+}
+
 /** A button with an icon alone; `label` names it. */
 export function IconButton({ icon, label, ...rest }: ButtonHTMLAttributes<HTMLButtonElement> & { icon: IconName; label: string }) {
   return (

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useId, useRef } from 'react';
-import { IconButton } from './button.js';
+import { Button, IconButton } from './button.js';
 import styles from './dialog.module.css';
 
 /** A modal dialog. The browser keeps the focus inside and returns it. Mount it to open it; `onClose` absent: it cannot be closed. */
@@ -29,6 +29,20 @@ export function Dialog({ title, children, onClose }: { title: string; children: 
       </header>
       <div className={styles.body}>{children}</div>
     </dialog>
+  );
+}
+
+/** A dialog that shows what was made, once, with the button that ends it. */
+export function DoneDialog({ children, ...frame }: { title: string; children: ReactNode; onClose: () => void }) {
+  return (
+    <Dialog {...frame}>
+      {children}
+      <DialogActions>
+        <Button look="primary" onClick={frame.onClose}>
+          Done
+        </Button>
+      </DialogActions>
+    </Dialog>
   );
 }
 

@@ -1,13 +1,18 @@
 import { type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes, type TextareaHTMLAttributes, useId } from 'react';
 import styles from './field.module.css';
 
+type InputProps = Omit<InputHTMLAttributes<HTMLInputElement>, 'onChange'>;
+type AreaProps = Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, 'onChange'>;
+type SelectProps = Omit<SelectHTMLAttributes<HTMLSelectElement>, 'onChange' | 'value' | 'children'>;
+
+interface TextProps {
+  label: string;
+  value: string;
+  onText: (text: string) => void;
+}
+
 /** A label, its input and a line below it: the fault, or else the hint. */
-export function TextField({
-  label,
-  hint,
-  fault,
-  ...rest
-}: InputHTMLAttributes<HTMLInputElement> & { label: string; hint?: ReactNode; fault?: string | null }) {
+export function TextField({ label, hint, fault, onText, ...rest }: InputProps & TextProps & { hint?: ReactNode; fault?: string | null }) {
   const id = useId();
   return (
     <div className={styles.field}>
@@ -16,6 +21,7 @@ export function TextField({
         {...rest}
         id={id}
         className={styles.input}
+        onChange={(event) => onText(event.target.value)}
         aria-invalid={fault ? true : undefined}
         aria-describedby={fault || hint ? `${id}-line` : undefined}
       />
@@ -28,34 +34,83 @@ export function TextField({
   );
 }
 
+/** A field for a whole number from 1 to `max`. */
+export function LimitField({ placeholder = 'No limit', ...rest }: InputProps & TextProps & { max: number }) {
+  return <TextField {...rest} type="number" min={1} placeholder={placeholder} />;
+}
+
 /** A label and an area that grows with its text. */
-export function AreaField({ label, ...rest }: TextareaHTMLAttributes<HTMLTextAreaElement> & { label: string }) {
+export function AreaField({ label, onText, ...rest }: AreaProps & TextProps) {
   const id = useId();
   return (
     <div className={styles.field}>
       <label htmlFor={id}>{label}</label>
-      <textarea {...rest} id={id} className={styles.area} />
+      <textarea {...rest} id={id} className={styles.area} onChange={(event) => onText(event.target.value)} />
     </div>
   );
 }
 
-export function SelectField({ label, children, ...rest }: SelectHTMLAttributes<HTMLSelectElement> & { label: string }) {
+type Option<Value> = readonly [value: Value, text: string];
+
+interface ChoiceProps<Value> {
+  label: string;
+  value: Value;
+  options: readonly Option<Value>[];
+  onChoose: (value: Value) => void;
+}
+
+interface OptionGroups<Value> {
+  /** Options below the others, each group with a title. */
+  groups?: readonly { title: string; options: readonly Option<Value>[] }[];
+}
+
+export function SelectField<Value extends string | number>({
+  label,
+  options,
+  groups = [],
+  onChoose,
+  ...rest
+}: SelectProps & ChoiceProps<Value> & OptionGroups<Value>) {
   const id = useId();
+  const all = [...options, ...groups.flatMap((group) => group.options)];
   return (
     <div className={styles.field}>
       <label htmlFor={id}>{label}</label>
-      <select {...rest} id={id} className={styles.select}>
-        {children}
+      <select {...rest} id={id} className={styles.select} onChange={(event) => onChoose(chosenOf(event.target, all))}>
+        <Options options={options} />
+        {groups.map((group) => (
+          <optgroup key={group.title} label={group.title}>
+            <Options options={group.options} />
+          </optgroup>
+        ))}
       </select>
     </div>
   );
 }
 
-/** A select without a visible label, for the filter bar. */
-export function CompactSelect({ label, children, ...rest }: SelectHTMLAttributes<HTMLSelectElement> & { label: string }) {
+/** A select without a visible label, for filters. `all`: the text of no choice. */
+export function CompactSelect({ label, options, onChoose, all, ...rest }: SelectProps & ChoiceProps<string> & { all: string }) {
   return (
-    <select {...rest} className={styles.compact} aria-label={label} data-active={rest.value ? '' : undefined}>
-      {children}
+    <select
+      {...rest}
+      className={styles.compact}
+      aria-label={label}
+      data-active={rest.value ? '' : undefined}
+      onChange={(event) => onChoose(event.target.value)}
+    >
+      <Options options={[['', all], ...options]} />
     </select>
   );
+}
+
+function Options({ options }: { options: readonly Option<string | number>[] }) {
+  return options.map(([value, text]) => (
+    <option key={value} value={value}>
+      {text}
+    </option>
+  ));
+}
+
+function chosenOf<Value>(select: HTMLSelectElement, options: readonly Option<Value>[]): Value {
+  return (options[select.selectedIndex] as Option<Value>)[0];
 }

@@ -1,9 +1,10 @@
 import type { ReactNode } from 'react';
+import type { Project } from '../../../src/shapes/projects.js';
 import type { Filters } from '../data/filters.js';
 import { useSession } from '../data/session.js';
 import { REASONS, reasonName } from '../data/settle-reasons.js';
 import { useFilters } from '../data/use-filters.js';
-import { useNames } from '../data/use-names.js';
+import { listProjects, useNames } from '../data/use-names.js';
 import { Button } from './button.js';
 import { CompactSelect } from './field.js';
 import styles from './filter-bar.module.css';
@@ -25,36 +26,23 @@ export function FilterBar({ children }: { children?: ReactNode }) {
       )}
       {account !== 'all' && (
         <>
+          <ProjectFilter projects={projects} value={filters.project} onChoose={(project) => change({ project, key: undefined })} />
           <CompactSelect
-            label="Project"
-            value={filters.project ?? ''}
-            onChange={(event) => change({ project: event.target.value, key: undefined })}
-          >
-            <option value="">All projects</option>
-            {projects?.map(({ projectId, name }) => (
-              <option key={projectId} value={projectId}>
-                {name}
-              </option>
-            ))}
-          </CompactSelect>
-          <CompactSelect label="Key" value={filters.key ?? ''} onChange={(event) => change({ key: event.target.value })}>
-            <option value="">All keys</option>
-            {projectKeys?.map(({ keyId, name, lastFour }) => (
-              <option key={keyId} value={keyId}>
-                {name ?? `…${lastFour}`}
-              </option>
-            ))}
-          </CompactSelect>
+            label="Key"
+            all="All keys"
+            options={projectKeys?.map(({ keyId, name, lastFour }) => [keyId, name ?? `…${lastFour}`]) ?? []}
+            value={filters.key ?? ''}
+            onChoose={(key) => change({ key })}
+          />
         </>
       )}
-      <CompactSelect label="Ending" value={filters.ending ?? ''} onChange={(event) => change({ ending: event.target.value })}>
-        <option value="">All endings</option>
-        {Object.keys(REASONS).map((reason) => (
-          <option key={reason} value={reason}>
-            {reasonName(reason)}
-          </option>
-        ))}
-      </CompactSelect>
+      <CompactSelect
+        label="Ending"
+        all="All endings"
+        options={Object.keys(REASONS).map((reason) => [reason, reasonName(reason)])}
+        value={filters.ending ?? ''}
+        onChoose={(ending) => change({ ending })}
+      />
       {(['model', 'upstream'] as const).map(
         (name) =>
           filters[name] && (
@@ -65,6 +53,18 @@ export function FilterBar({ children }: { children?: ReactNode }) {
       )}
     </search>
   );
+}
+
+interface ProjectFilterProps {
+  /** Undefined while they load. */
+  projects: readonly Project[] | undefined;
+  value: string | undefined;
+  onChoose: (projectId: string) => void;
+}
+
+/** The choice of a project, or of all. */
+export function ProjectFilter({ projects = [], value = '', onChoose }: ProjectFilterProps) {
+  return <CompactSelect label="Project" all="All projects" options={listProjects(projects)} value={value} onChoose={onChoose} />;
 }
 
 /** A filter that is set, with the button that removes it. */

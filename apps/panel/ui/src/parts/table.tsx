@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { Button } from './button.js';
 import { Skeleton } from './card.js';
 import { classNames } from './class-names.js';
 import styles from './table.module.css';
@@ -94,6 +95,20 @@ export function Table<Row>({ caption, columns, rows, rowKey, empty, placeholders
       </table>
     </section>
   );
+}
+
+/** A column with a quiet button in each row, or in those of which `has` is true. `label`: its name where the text alone is not clear. */
+export function buttonColumn<Row>(
+  text: string,
+  onClick: (row: Row) => void,
+  { has = () => true, label }: { has?: (row: Row) => boolean; label?: (row: Row) => string } = {},
+): Column<Row> {
+  const button = (row: Row) => (
+    <Button look="quiet" aria-label={label?.(row)} onClick={() => onClick(row)}>
+      {text}
+    </Button>
+  );
+  return { head: '', align: 'end', cell: (row) => has(row) && button(row) };
 }
 
 /** A main text with a fainter one below. `narrow`: the second one is for narrow screens, which have no column for it. */

@@ -1,8 +1,9 @@
 import { useState } from 'react';
+import { ACTIVE_KEYS_MAX, CONCURRENCY_MAX, PROJECTS_MAX, REQUESTS_PER_MINUTE_MAX, TOKENS_MAX } from '#contracts/rules/bounds.js';
 import type { AccountUpdateBody, ShownAccount } from '../../../../src/shapes/accounts.js';
 import { useChange } from '../../data/use-api.js';
 import { DialogForm } from '../../parts/dialog-form.js';
-import { TextField } from '../../parts/field.js';
+import { LimitField } from '../../parts/field.js';
 
 /** Changes the limits that all projects of an account share, and how many projects and keys it may have. */
 export function AccountLimits({ account, onClose }: { account: ShownAccount; onClose: () => void }) {
@@ -22,41 +23,14 @@ export function AccountLimits({ account, onClose }: { account: ShownAccount; onC
       activeKeysMax: Number(keys),
     } satisfies AccountUpdateBody,
   }));
-  const number = { type: 'number', min: 1, placeholder: 'No limit' };
   return (
     <DialogForm title={`Limits: ${account.name}`} submit="Save" change={saving} onDone={onClose} onClose={onClose}>
       <p>All projects of the account share these limits. Each project and key also has its own.</p>
-      <TextField
-        label="Requests a minute"
-        {...number}
-        max={1_000_000}
-        value={perMinute}
-        onChange={(event) => setPerMinute(event.target.value)}
-      />
-      <TextField label="Requests at once" {...number} max={100_000} value={atOnce} onChange={(event) => setAtOnce(event.target.value)} />
-      <TextField
-        label="Tokens a minute"
-        {...number}
-        max={2_147_483_647}
-        value={tokens}
-        onChange={(event) => setTokens(event.target.value)}
-      />
-      <TextField
-        label="Most projects"
-        {...number}
-        max={100_000}
-        value={projects}
-        onChange={(event) => setProjects(event.target.value)}
-        required
-      />
-      <TextField
-        label="Most active keys"
-        {...number}
-        max={1_000_000}
-        value={keys}
-        onChange={(event) => setKeys(event.target.value)}
-        required
-      />
+      <LimitField label="Requests a minute" max={REQUESTS_PER_MINUTE_MAX} value={perMinute} onText={setPerMinute} />
+      <LimitField label="Requests at once" max={CONCURRENCY_MAX} value={atOnce} onText={setAtOnce} />
+      <LimitField label="Tokens a minute" max={TOKENS_MAX} value={tokens} onText={setTokens} />
+      <LimitField label="Most projects" max={PROJECTS_MAX} value={projects} onText={setProjects} required />
+      <LimitField label="Most active keys" max={ACTIVE_KEYS_MAX} value={keys} onText={setKeys} required />
     </DialogForm>
   );
 }

@@ -1,17 +1,18 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
+import { NAME_LENGTH_MAX } from '#contracts/rules/bounds.js';
 import type { Account, AccountCreateBody, AccountListReply, AccountRow } from '../../../../src/shapes/accounts.js';
 import { useSession } from '../../data/session.js';
 import { useChange, usePages } from '../../data/use-api.js';
 import { Badge } from '../../parts/badge.js';
-import { Button } from '../../parts/button.js';
+import { Button, MoreButton } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { DialogForm } from '../../parts/dialog-form.js';
 import { TextField } from '../../parts/field.js';
 import { Moment } from '../../parts/moment.js';
 import { Money } from '../../parts/money.js';
 import { Page } from '../../parts/page.js';
-import { Table, TwoLines } from '../../parts/table.js';
+import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
 import { AccountLimits } from './account-limits.js';
 
 /** All accounts of the platform with their balances. */
@@ -59,24 +60,11 @@ export function Accounts() {
               align: 'end',
               cell: ({ balance }) => balance && <Money pico={balance.available_pico_usd} balance decimals={2} plain />,
             },
-            {
-              head: '',
-              align: 'end',
-              cell: (row) =>
-                mayOnPlatform('accounts') && (
-                  <Button look="quiet" onClick={() => setLimited(row)}>
-                    Limits
-                  </Button>
-                ),
-            },
+            buttonColumn('Limits', setLimited, { has: () => mayOnPlatform('accounts') }),
           ]}
         />
       </Card>
-      {list.hasNextPage && (
-        <Button busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-          More accounts
-        </Button>
-      )}
+      <MoreButton list={list}>More accounts</MoreButton>
       {limited && <AccountLimits account={limited} onClose={() => setLimited(undefined)} />}
       {isMaking && <NewAccount onClose={() => setMaking(false)} />}
     </Page>
@@ -89,7 +77,7 @@ function NewAccount({ onClose }: { onClose: () => void }) {
   const making = useChange<Account>(() => ({ method: 'POST', path: '/accounts', body: { accountId, name } satisfies AccountCreateBody }));
   return (
     <DialogForm title="New account" submit="Open account" change={making} onDone={onClose} onClose={onClose}>
-      <TextField label="Name" value={name} onChange={(event) => setName(event.target.value)} maxLength={200} required />
+      <TextField label="Name" value={name} onText={setName} maxLength={NAME_LENGTH_MAX} required />
     </DialogForm>
   );
 }

@@ -4,14 +4,14 @@ import type { AuditEntry, AuditListReply } from '../../../../src/shapes/audit.js
 import { withQuery } from '../../data/api.js';
 import { useSession } from '../../data/session.js';
 import { usePages } from '../../data/use-api.js';
-import { Button, ButtonLink } from '../../parts/button.js';
+import { ButtonLink, MoreButton } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { Dialog } from '../../parts/dialog.js';
 import { Empty } from '../../parts/empty.js';
 import { CompactSelect } from '../../parts/field.js';
 import { Moment } from '../../parts/moment.js';
 import { Page } from '../../parts/page.js';
-import { Table, TwoLines } from '../../parts/table.js';
+import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
 import styles from './audit.module.css';
 import { formatValue, listChanges, summarizeChange } from './changes.js';
 
@@ -40,16 +40,11 @@ export function Audit() {
         <>
           <CompactSelect
             label="Action"
+            all="All actions"
+            options={ACTIONS.map((name) => [name, name])}
             value={action}
-            onChange={(event) => navigate(withQuery(path, { action: event.target.value }), { replace: true })}
-          >
-            <option value="">All actions</option>
-            {ACTIONS.map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </CompactSelect>
+            onChoose={(chosen) => navigate(withQuery(path, { action: chosen }), { replace: true })}
+          />
           <ButtonLink to={withQuery('/panel/v1/audit.csv', question)} icon="download" download>
             CSV
           </ButtonLink>
@@ -89,23 +84,11 @@ export function Audit() {
                 />
               ),
             },
-            {
-              head: '',
-              align: 'end',
-              cell: (entry) => (
-                <Button look="quiet" onClick={() => setShown(entry)}>
-                  Details
-                </Button>
-              ),
-            },
+            buttonColumn('Details', setShown),
           ]}
         />
       </Card>
-      {list.hasNextPage && (
-        <Button busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-          Older changes
-        </Button>
-      )}
+      <MoreButton list={list}>Older changes</MoreButton>
       {shown && <Details entry={shown} onClose={() => setShown(undefined)} />}
     </Page>
   );

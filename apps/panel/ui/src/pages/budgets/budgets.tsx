@@ -1,7 +1,8 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
+import { parseAmounts } from '#contracts/rules/budget-amounts.js';
 import type { Budget, BudgetListReply } from '../../../../src/shapes/budgets.js';
-import { collectMoney, computeLeft, PERIODS, parseAmounts } from '../../data/budgets.js';
+import { collectMoney, computeLeft, PERIODS } from '../../data/budgets.js';
 import { useSession } from '../../data/session.js';
 import { useApi } from '../../data/use-api.js';
 import { useBudgetTargets } from '../../data/use-budget-targets.js';
@@ -12,7 +13,7 @@ import { Empty } from '../../parts/empty.js';
 import { Moment } from '../../parts/moment.js';
 import { OnePrecision } from '../../parts/money.js';
 import { Page } from '../../parts/page.js';
-import { Table, TwoLines } from '../../parts/table.js';
+import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
 import { relativeTime } from '../../parts/time.js';
 import { EditBudget } from './edit-budget.js';
 
@@ -71,16 +72,10 @@ export function Budgets() {
                 cell: (budget) => <BudgetAmount budget={budget} amount={computeLeft(budget)} left />,
               },
               { head: 'Resets', wide: true, cell: (budget) => <Reset budget={budget} /> },
-              {
-                head: '',
-                align: 'end',
-                cell: (budget) =>
-                  may('budgets') && (
-                    <Button look="quiet" aria-label={`Change the budget of ${targetName(budget)}`} onClick={() => setEditing(budget)}>
-                      Change
-                    </Button>
-                  ),
-              },
+              buttonColumn<Budget>('Change', setEditing, {
+                has: () => may('budgets'),
+                label: (budget) => `Change the budget of ${targetName(budget)}`,
+              }),
             ]}
           />
         </Card>

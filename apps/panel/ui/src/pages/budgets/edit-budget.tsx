@@ -1,13 +1,16 @@
-import { type ChangeEvent, useState } from 'react';
+import { useState } from 'react';
+import { START_DAYS } from '#contracts/rules/bounds.js';
+import { parseAmounts } from '#contracts/rules/budget-amounts.js';
+import { renderUsd } from '#money/pico-usd.js';
 import type { Budget, BudgetPeriod, BudgetSetBody, BudgetUnit } from '../../../../src/shapes/budgets.js';
 import { type Counting, parseValues } from '../../data/budget-values.js';
-import { PERIODS, parseAmounts, presentBudget, renderAmount, WEEKDAYS } from '../../data/budgets.js';
+import { PERIODS, presentBudget, renderAmount, WEEKDAYS } from '../../data/budgets.js';
 import { useSession } from '../../data/session.js';
 import { useChange } from '../../data/use-api.js';
 import { useBudgetTargets } from '../../data/use-budget-targets.js';
 import { useNames } from '../../data/use-names.js';
 import { plural, readCount } from '../../format/count.js';
-import { exactUsd, plainUsd, readUsd } from '../../format/usd.js';
+import { exactUsd, readUsd } from '../../format/usd.js';
 import { AmountField } from '../../parts/amount-field.js';
 import { Button } from '../../parts/button.js';
 import { Confirm } from '../../parts/confirm.js';
@@ -21,11 +24,10 @@ const UNITS: Record<BudgetUnit, { label: string; placeholder: string }> = {
   tokens: { label: 'Limit in tokens', placeholder: '5000000' },
 };
 
-/** Names of the days on which a period may begin. */
-const START_DAYS: Partial<Record<BudgetPeriod, string[]>> = {
-  week: WEEKDAYS,
-  month: Array.from({ length: 28 }, (_, at) => `Day ${at + 1}`),
-};
+const UNIT_NAMES = [
+  ['usd', 'Cost'],
+  ['tokens', 'Tokens'],
+] as const;
 
 const OWN_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
@@ -57,13 +59,13 @@ export function EditBudget({ budget: opened, budgets, onClose }: EditBudgetProps
   const findRoot = (id: string) => keys?.find(({ keyId }) => keyId === id)?.rootKeyId ?? id;
   const budget = opened ?? presentBudget(budgets, { ...chosen, ...(chosen.keyId && { keyId: findRoot(chosen.keyId) }), period, unit });
   const { amount = budget ? limitText(budget) : '', timeZone = budget?.timeZone ?? 'UTC', startDay = budget?.startDay ?? 1 } = written;
-  const choosePeriod = (event: ChangeEvent<HTMLSelectElement>): void => {
-    setPeriod(event.target.value as BudgetPeriod);
+  const choosePeriod = (chosen: BudgetPeriod): void => {
+    setPeriod(chosen);
     setWritten({ amount: written.amount, timeZone: written.timeZone });
   };
   // The windows of a budget of users or tags do not change.
   const hasZone = period !== 'total' && !budget?.dimension;
-  const hasStartDay = period in START_DAYS && !budget?.dimension;
+  const dayNames = budget?.dimension ? [] : listStartDays(period);
   const read = unit === 'tokens' ? readCount(amount) : readUsd(amount);
   const setting = useChange<Budget>(() => {
     const { projectId, keyId, dimension, value } = budget ?? chosen;
@@ -73,7 +75,7 @@ export function EditBudget({ budget: opened, budgets, onClose }: EditBudgetProps
       ...(value && { value }),
       period,
       ...(hasZone && { timeZone }),
-      ...(hasStartDay && { startDay }),
+      ...(dayNames.length > 1 && { startDay }),
       ...(unit === 'tokens' ? { limitTokens: Number(read.amount) } : { limitPicoUsd: `${read.amount}` }),
     };
     // A budget that another person makes meanwhile is not replaced: the API refuses, and the form shows it.
@@ -109,57 +111,47 @@ export function EditBudget({ budget: opened, budgets, onClose }: EditBudgetProps
       {!opened && <TargetField value={target} onChange={setTarget} />}
       {!opened && <CountingField counting={counting.of} text={counting.text} onChange={(of, text) => setCounting({ of, text })} />}
       {!opened && (
-        <SelectField label="Period" value={period} onChange={choosePeriod}>
-          {Object.entries(PERIODS).map(([name, { each }]) => (
-            <option key={name} value={name}>
-              {each}
-            </option>
-          ))}
-        </SelectField>
+        <SelectField
+          label="Period"
+          options={(Object.keys(PERIODS) as BudgetPeriod[]).map((name) => [name, PERIODS[name].each])}
+          value={period}
+          onChoose={choosePeriod}
+        />
       )}
-      {!opened && (
-        <SelectField label="Limit of" value={unit} onChange={(event) => setUnit(event.target.value as BudgetUnit)}>
-          <option value="usd">Cost</option>
-          <option value="tokens">Tokens</option>
-        </SelectField>
-      )}
+      {!opened && <SelectField label="Limit of" options={UNIT_NAMES} value={unit} onChoose={setUnit} />}
       <AmountField
         label={budget ? `${UNITS[unit].label}, ${PERIODS[period].each.toLowerCase()}` : UNITS[unit].label}
         value={amount}
-        onChange={(text) => setWritten({ ...written, amount: text })}
+        onText={(text) => setWritten({ ...written, amount: text })}
         read={read}
         render={(limit) => (unit === 'tokens' ? plural(Number(limit), 'token') : exactUsd(limit))}
         hint={budget && describeUse(budget)}
         placeholder={UNITS[unit].placeholder}
       />
-      {hasStartDay && (
+      {dayNames.length > 1 && (
         <SelectField
           label="Begins on"
+          options={dayNames.map((name, at) => [at + 1, name])}
           value={startDay}
-          onChange={(event) => setWritten({ ...written, startDay: Number(event.target.value) })}
-        >
-          {START_DAYS[period]?.map((name, at) => (
-            <option key={name} value={at + 1}>
-              {name}
-            </option>
-          ))}
-        </SelectField>
+          onChoose={(day) => setWritten({ ...written, startDay: day })}
+        />
       )}
       {hasZone && (
         <SelectField
           label="Resets at midnight in"
+          options={[...new Set(['UTC', OWN_ZONE, timeZone])].map((zone) => [zone, zone])}
           value={timeZone}
-          onChange={(event) => setWritten({ ...written, timeZone: event.target.value })}
-        >
-          {[...new Set(['UTC', OWN_ZONE, timeZone])].map((zone) => (
-            <option key={zone} value={zone}>
-              {zone}
-            </option>
-          ))}
-        </SelectField>
+          onChoose={(zone) => setWritten({ ...written, timeZone: zone })}
+        />
       )}
     </DialogForm>
   );
+}
+
+/** Names of the days on which a period may begin. */
+function listStartDays(period: BudgetPeriod): string[] {
+  const days = period === 'week' ? WEEKDAYS : Array.from({ length: START_DAYS.month }, (_, at) => `Day ${at + 1}`);
+  return days.slice(0, START_DAYS[period]);
 }
 
 /** `Change the budget of project web: now $1.00`. */
@@ -171,7 +163,7 @@ function changeTitle(budget: Budget, name: string): string {
 /** The limit as a person writes it. */
 function limitText(budget: Budget): string {
   const { limit } = parseAmounts(budget);
-  return budget.unit === 'tokens' ? `${limit}` : plainUsd(limit);
+  return budget.unit === 'tokens' ? `${limit}` : renderUsd(limit);
 }
 
 function describeUse(budget: Budget): string {

@@ -17,25 +17,21 @@ export function parseTarget(choice: string): Target {
 export function TargetField({ value, onChange }: { value: string; onChange: (choice: string) => void }) {
   const { projects = [], keys = [], projectName, keyName } = useNames();
   return (
-    <SelectField label="Budget of" value={value} onChange={(event) => onChange(event.target.value)}>
-      <option value="account">The whole account</option>
-      <optgroup label="Projects">
-        {projects.map(({ projectId, name }) => (
-          <option key={projectId} value={`projectId/${projectId}`}>
-            {name}
-          </option>
-        ))}
-      </optgroup>
-      <optgroup label="Keys">
-        {keys
-          .filter(({ status }) => status === 'active')
-          .map(({ keyId, projectId }) => (
-            <option key={keyId} value={`keyId/${keyId}`}>
-              {`${keyName(keyId)}, ${projectName(projectId)}`}
-            </option>
-          ))}
-      </optgroup>
-    </SelectField>
+    <SelectField
+      label="Budget of"
+      options={[['account', 'The whole account']]}
+      groups={[
+        { title: 'Projects', options: projects.map(({ projectId, name }) => [`projectId/${projectId}`, name]) },
+        {
+          title: 'Keys',
+          options: keys
+            .filter(({ status }) => status === 'active')
+            .map(({ keyId, projectId }) => [`keyId/${keyId}`, `${keyName(keyId)}, ${projectName(projectId)}`]),
+        },
+      ]}
+      value={value}
+      onChoose={onChange}
+    />
   );
 }
 
@@ -51,14 +47,13 @@ export function CountingField({ counting, text, onChange }: CountingFieldProps) 
   const { field } = COUNTINGS[counting];
   return (
     <>
-      <SelectField label="Counts" value={counting} onChange={(event) => onChange(event.target.value as Counting, '')}>
-        {Object.entries(COUNTINGS).map(([name, { label }]) => (
-          <option key={name} value={name}>
-            {label}
-          </option>
-        ))}
-      </SelectField>
-      {field && <TextField label={field} value={text} onChange={(event) => onChange(counting, event.target.value)} required />}
+      <SelectField
+        label="Counts"
+        options={(Object.keys(COUNTINGS) as Counting[]).map((name) => [name, COUNTINGS[name].label])}
+        value={counting}
+        onChoose={(chosen) => onChange(chosen, '')}
+      />
+      {field && <TextField label={field} value={text} onText={(written) => onChange(counting, written)} required />}
     </>
   );
 }

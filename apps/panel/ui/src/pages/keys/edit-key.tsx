@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { NAME_LENGTH_MAX, NOTE_LENGTH_MAX } from '#contracts/rules/bounds.js';
 import type { ApiKey, KeyRow, KeyUpdateBody } from '../../../../src/shapes/keys.js';
 import { useChange } from '../../data/use-api.js';
 import { Button } from '../../parts/button.js';
@@ -46,18 +47,17 @@ export function EditKey({ apiKey, mayRotate, onAction, onClose }: EditKeyProps) 
         </span>
       }
     >
-      <TextField label="Name" value={name} onChange={(event) => setName(event.target.value)} maxLength={200} />
-      <TextField
-        label="Note"
-        hint="For people: who uses the key, and why."
-        value={note}
-        onChange={(event) => setNote(event.target.value)}
-        maxLength={1_000}
+      <TextField label="Name" value={name} onText={setName} maxLength={NAME_LENGTH_MAX} />
+      <TextField label="Note" hint="For people: who uses the key, and why." value={note} onText={setNote} maxLength={NOTE_LENGTH_MAX} />
+      <SelectField
+        label="State"
+        options={[
+          ['on', 'Enabled'],
+          ['off', 'Disabled: it is refused, its running requests are stopped'],
+        ]}
+        value={disabled ? 'off' : 'on'}
+        onChoose={(state) => setDisabled(state === 'off')}
       />
-      <SelectField label="State" value={disabled ? 'off' : 'on'} onChange={(event) => setDisabled(event.target.value === 'off')}>
-        <option value="on">Enabled</option>
-        <option value="off">Disabled: it is refused, its running requests are stopped</option>
-      </SelectField>
       <EndField
         label="Ends"
         value={end}

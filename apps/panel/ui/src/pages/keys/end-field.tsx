@@ -14,18 +14,15 @@ interface EndFieldProps {
 /** The choice of a key's end. */
 export function EndField({ label, value, onChange, keep, latest }: EndFieldProps) {
   return (
-    <SelectField
+    <SelectField<EndChoice>
       label={label}
+      options={[
+        ...(keep ? [['keep', keep] as const] : []),
+        ...(latest === undefined ? [['never', 'Never'] as const] : []),
+        ...lifetimesUntil(latest, Date.now()).map((days) => [days, days === 1 ? 'In a day' : `In ${days} days`] as const),
+      ]}
       value={value}
-      onChange={({ target }) => onChange(target.value === 'keep' || target.value === 'never' ? target.value : Number(target.value))}
-    >
-      {keep && <option value="keep">{keep}</option>}
-      {latest === undefined && <option value="never">Never</option>}
-      {lifetimesUntil(latest, Date.now()).map((days) => (
-        <option key={days} value={days}>
-          {days === 1 ? 'In a day' : `In ${days} days`}
-        </option>
-      ))}
-    </SelectField>
+      onChoose={onChange}
+    />
   );
 }

@@ -10,8 +10,7 @@ import { plural } from '../../format/count.js';
 import { Button, ButtonLink } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { Empty } from '../../parts/empty.js';
-import { CompactSelect } from '../../parts/field.js';
-import { Chosen } from '../../parts/filter-bar.js';
+import { Chosen, ProjectFilter } from '../../parts/filter-bar.js';
 import { OnePrecision } from '../../parts/money.js';
 import { Page } from '../../parts/page.js';
 import { EditKey } from './edit-key.js';
@@ -44,16 +43,7 @@ export function Keys() {
   const choice = filters.key ? (
     <Chosen onRemove={() => change({ key: undefined })}>{keyName(filters.key)}</Chosen>
   ) : (
-    (projects?.length ?? 0) > 1 && (
-      <CompactSelect label="Project" value={filters.project ?? ''} onChange={(event) => change({ project: event.target.value })}>
-        <option value="">All projects</option>
-        {projects?.map(({ projectId, name }) => (
-          <option key={projectId} value={projectId}>
-            {name}
-          </option>
-        ))}
-      </CompactSelect>
-    )
+    (projects?.length ?? 0) > 1 && <ProjectFilter projects={projects} value={filters.project} onChoose={(project) => change({ project })} />
   );
   return (
     <Page title="Keys" about="A program sends its key with every request. It belongs to one project, whose limits apply." actions={newKey}>

@@ -1,7 +1,9 @@
 import { useState } from 'react';
+import { NAME_LENGTH_MAX } from '#contracts/rules/bounds.js';
 import type { CreatedKey, KeyCreateBody } from '../../../../src/shapes/keys.js';
 import type { Project } from '../../../../src/shapes/projects.js';
 import { useChange } from '../../data/use-api.js';
+import { listProjects } from '../../data/use-names.js';
 import { DialogForm } from '../../parts/dialog-form.js';
 import { SelectField, TextField } from '../../parts/field.js';
 import { EndField } from './end-field.js';
@@ -23,20 +25,8 @@ export function NewKey({ projects, projectId, onClose }: { projects: Project[]; 
   if (making.data) return <ShownOnce created={making.data} onClose={onClose} />;
   return (
     <DialogForm title="New key" submit="Create key" change={making} onClose={onClose}>
-      <SelectField label="Project" value={project} onChange={(event) => setProject(event.target.value)}>
-        {projects.map((each) => (
-          <option key={each.projectId} value={each.projectId}>
-            {each.name}
-          </option>
-        ))}
-      </SelectField>
-      <TextField
-        label="Name"
-        hint="Where the key is used, such as production."
-        value={name}
-        onChange={(event) => setName(event.target.value)}
-        maxLength={200}
-      />
+      <SelectField label="Project" options={listProjects(projects)} value={project} onChoose={setProject} />
+      <TextField label="Name" hint="Where the key is used, such as production." value={name} onText={setName} maxLength={NAME_LENGTH_MAX} />
       <EndField label="Ends" value={end} onChange={setEnd} />
     </DialogForm>
   );

@@ -39,13 +39,7 @@ export function RotateKey({ apiKey, onClose }: { apiKey: KeyRow; onClose: () => 
   return (
     <DialogForm title={`Rotate ${keyTitle(apiKey)}`} submit="Rotate key" change={rotating} onClose={onClose}>
       <p>A new key with the same project, name and note takes its place. Both work until the old one ends.</p>
-      <SelectField label="The old key ends" value={graceSeconds} onChange={(event) => setGraceSeconds(Number(event.target.value))}>
-        {GRACES.map(([seconds, text]) => (
-          <option key={seconds} value={seconds}>
-            {text}
-          </option>
-        ))}
-      </SelectField>
+      <SelectField label="The old key ends" options={GRACES} value={graceSeconds} onChoose={setGraceSeconds} />
       <EndField
         label="The new key ends"
         value={end}

@@ -10,7 +10,7 @@ import { Confirm } from '../../parts/confirm.js';
 import { Empty } from '../../parts/empty.js';
 import { Moment } from '../../parts/moment.js';
 import { Page } from '../../parts/page.js';
-import { Table, TwoLines } from '../../parts/table.js';
+import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
 import { relativeTime } from '../../parts/time.js';
 import { NewInvite } from './new-invite.js';
 import { NewToken } from './new-token.js';
@@ -70,17 +70,9 @@ export function Members() {
               wide: true,
               cell: ({ disabledAt }) => (disabledAt ? <Badge>Disabled</Badge> : <Badge tone="good">Active</Badge>),
             },
-            {
-              head: '',
-              align: 'end',
-              cell: (member) =>
-                may('members') &&
-                member.userId !== me.userId && (
-                  <Button look="quiet" onClick={() => setAsking({ kind: 'remove', member })}>
-                    Remove
-                  </Button>
-                ),
-            },
+            buttonColumn('Remove', (member) => setAsking({ kind: 'remove', member }), {
+              has: (member) => may('members') && member.userId !== me.userId,
+            }),
           ]}
         />
       </Card>
@@ -96,15 +88,7 @@ export function Members() {
               { head: 'E-mail', grow: true, cell: ({ email }) => email ?? 'any' },
               { head: 'Role', cell: ({ role, accountId: of }) => (of === null ? `${role} of the platform` : role) },
               { head: 'Ends', wide: true, cell: ({ expiresAt }) => relativeTime(expiresAt, Date.now()) },
-              {
-                head: '',
-                align: 'end',
-                cell: (invite) => (
-                  <Button look="quiet" onClick={() => setAsking({ kind: 'withdraw', invite })}>
-                    Withdraw
-                  </Button>
-                ),
-              },
+              buttonColumn('Withdraw', (invite) => setAsking({ kind: 'withdraw', invite })),
             ]}
           />
         </Card>
@@ -139,16 +123,7 @@ export function Members() {
                 head: 'Ends',
                 cell: ({ expiresAt, revokedAt }) => (revokedAt ? <Badge>Revoked</Badge> : relativeTime(expiresAt, Date.now())),
               },
-              {
-                head: '',
-                align: 'end',
-                cell: (token) =>
-                  !token.revokedAt && (
-                    <Button look="quiet" onClick={() => setAsking({ kind: 'revoke', token })}>
-                      Revoke
-                    </Button>
-                  ),
-              },
+              buttonColumn('Revoke', (token) => setAsking({ kind: 'revoke', token }), { has: (token) => !token.revokedAt }),
             ]}
           />
         </Card>

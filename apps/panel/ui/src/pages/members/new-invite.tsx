@@ -2,9 +2,8 @@ import { useState } from 'react';
 import type { CreatedInvite, InviteCreateBody, Role } from '../../../../src/shapes/identity.js';
 import { useSession } from '../../data/session.js';
 import { useChange } from '../../data/use-api.js';
-import { Button } from '../../parts/button.js';
 import { CopyLine } from '../../parts/copy-line.js';
-import { Dialog, DialogActions } from '../../parts/dialog.js';
+import { DoneDialog } from '../../parts/dialog.js';
 import { DialogForm } from '../../parts/dialog-form.js';
 import { SelectField, TextField } from '../../parts/field.js';
 
@@ -32,15 +31,10 @@ export function NewInvite({ accountId, onClose }: { accountId: string | undefine
   }));
   if (inviting.data) {
     return (
-      <Dialog title="Invite created" onClose={onClose}>
+      <DoneDialog title="Invite created" onClose={onClose}>
         <p>Send this link to {email}. It works once, within 24 hours, and is not shown again.</p>
         <CopyLine text={inviting.data.link} label="Copy the link" wrap />
-        <DialogActions>
-          <Button look="primary" onClick={onClose}>
-            Done
-          </Button>
-        </DialogActions>
-      </Dialog>
+      </DoneDialog>
     );
   }
   return (
@@ -50,14 +44,8 @@ export function NewInvite({ accountId, onClose }: { accountId: string | undefine
       change={inviting}
       onClose={onClose}
     >
-      <TextField label="E-mail" type="email" value={email} onChange={(event) => setEmail(event.target.value)} required />
-      <SelectField label="Role" value={role} onChange={(event) => setRole(event.target.value as Role)}>
-        {roles.map(([value, label]) => (
-          <option key={value} value={value}>
-            {label}
-          </option>
-        ))}
-      </SelectField>
+      <TextField label="E-mail" type="email" value={email} onText={setEmail} required />
+      <SelectField label="Role" options={roles} value={role} onChoose={setRole} />
     </DialogForm>
   );
 }

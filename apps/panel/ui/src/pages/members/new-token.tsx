@@ -1,10 +1,10 @@
 import { useState } from 'react';
+import { NAME_LENGTH_MAX } from '#contracts/rules/bounds.js';
 import type { CreatedToken, Permission, TokenCreateBody } from '../../../../src/shapes/identity.js';
 import { useSession } from '../../data/session.js';
 import { useChange } from '../../data/use-api.js';
-import { Button } from '../../parts/button.js';
 import { CopyLine } from '../../parts/copy-line.js';
-import { Dialog, DialogActions } from '../../parts/dialog.js';
+import { DoneDialog } from '../../parts/dialog.js';
 import { DialogForm } from '../../parts/dialog-form.js';
 import { SelectField, TextField } from '../../parts/field.js';
 import styles from './new-token.module.css';
@@ -37,31 +37,19 @@ export function NewToken({ accountId, onClose }: { accountId: string | undefined
   }));
   if (making.data) {
     return (
-      <Dialog title="Your new token" onClose={onClose}>
+      <DoneDialog title="Your new token" onClose={onClose}>
         <p>Copy it now. The panel cannot show it again.</p>
         <CopyLine text={making.data.token} label="Copy the token" wrap />
         <CopyLine
           text={`curl ${location.origin}/panel/v1/accounts \\\n  -H "authorization: Bearer ${making.data.token}"`}
           label="Copy the call"
         />
-        <DialogActions>
-          <Button look="primary" onClick={onClose}>
-            Done
-          </Button>
-        </DialogActions>
-      </Dialog>
+      </DoneDialog>
     );
   }
   return (
     <DialogForm title="New token" submit="Create token" change={making} onClose={onClose} disabled={permissions.length === 0}>
-      <TextField
-        label="Name"
-        hint="The program that uses it."
-        value={name}
-        onChange={(event) => setName(event.target.value)}
-        maxLength={200}
-        required
-      />
+      <TextField label="Name" hint="The program that uses it." value={name} onText={setName} maxLength={NAME_LENGTH_MAX} required />
       <fieldset className={styles.permissions}>
         <legend>It may</legend>
         {offered.map((permission) => (
@@ -77,13 +65,7 @@ export function NewToken({ accountId, onClose }: { accountId: string | undefined
           </label>
         ))}
       </fieldset>
-      <SelectField label="Ends" value={days} onChange={(event) => setDays(Number(event.target.value))}>
-        {LIFETIMES.map((each) => (
-          <option key={each} value={each}>
-            in {each} days
-          </option>
-        ))}
-      </SelectField>
+      <SelectField label="Ends" options={LIFETIMES.map((each) => [each, `in ${each} days`])} value={days} onChoose={setDays} />
     </DialogForm>
   );
 }

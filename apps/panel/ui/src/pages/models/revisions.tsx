@@ -1,13 +1,13 @@
 import { useState } from 'react';
 import type { CatalogGetReply, CatalogRevision, RevisionListReply } from '../../../../src/shapes/models.js';
 import { useApi, usePages } from '../../data/use-api.js';
-import { Button } from '../../parts/button.js';
+import { MoreButton } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { CopyLine } from '../../parts/copy-line.js';
 import { Dialog } from '../../parts/dialog.js';
 import { Empty } from '../../parts/empty.js';
 import { Moment } from '../../parts/moment.js';
-import { Table, TwoLines } from '../../parts/table.js';
+import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
 import { changesText, priceText } from './differences.js';
 
 /** Every revision of the catalog: who made it, what it changed, its prices before and after, and its text. */
@@ -31,23 +31,11 @@ export function Revisions() {
               cell: ({ actor, actorName, reason, fileName }) => <TwoLines main={actorName ?? actor} more={reason ?? fileName} />,
             },
             { head: 'Changes', grow: true, wrap: true, cell: ChangesCell },
-            {
-              head: '',
-              align: 'end',
-              cell: (revision) => (
-                <Button look="quiet" onClick={() => setShown(revision)}>
-                  Text
-                </Button>
-              ),
-            },
+            buttonColumn('Text', setShown),
           ]}
         />
       </Card>
-      {list.hasNextPage && (
-        <Button busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-          Older revisions
-        </Button>
-      )}
+      <MoreButton list={list}>Older revisions</MoreButton>
       {shown && <RevisionText revision={shown.revision} onClose={() => setShown(undefined)} />}
     </>
   );

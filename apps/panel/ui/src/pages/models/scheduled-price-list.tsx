@@ -9,7 +9,7 @@ import { Card } from '../../parts/card.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Empty } from '../../parts/empty.js';
 import { Moment } from '../../parts/moment.js';
-import { Table, TwoLines } from '../../parts/table.js';
+import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
 import { duration } from '../../parts/time.js';
 import { otherPrices } from './differences.js';
 import { SchedulePrice } from './schedule-price.js';
@@ -64,16 +64,7 @@ export function ScheduledPriceList() {
             { head: 'Input', align: 'end', cell: price('inputPicoUsd') },
             { head: 'Cached', align: 'end', wide: true, cell: price('cachedInputPicoUsd') },
             { head: 'Output', align: 'end', cell: price('outputPicoUsd') },
-            {
-              head: '',
-              align: 'end',
-              cell: (row) =>
-                mayChange && (
-                  <Button look="quiet" onClick={() => setCancelling(row)}>
-                    Cancel
-                  </Button>
-                ),
-            },
+            buttonColumn('Cancel', setCancelling, { has: () => mayChange }),
           ]}
         />
       </Card>

@@ -1,20 +1,21 @@
 import { useState } from 'react';
+import { renderUsd } from '#money/pico-usd.js';
 import type { Account, AccountUpdateBody, Balance } from '../../../../src/shapes/accounts.js';
 import { useSession } from '../../data/session.js';
 import { useChange } from '../../data/use-api.js';
-import { plainUsd, readUsd } from '../../format/usd.js';
+import { readUsd } from '../../format/usd.js';
 import { AmountField } from '../../parts/amount-field.js';
 import { DialogForm } from '../../parts/dialog-form.js';
 
 /** Changes how far below zero the top-up balance of an account may go. */
 export function CreditLine({ balance, onClose }: { balance: Balance; onClose: () => void }) {
   const { account, accountName } = useSession();
-  const [usd, setUsd] = useState(() => plainUsd(BigInt(balance.credit_line_pico_usd ?? 0)));
+  const [usd, setUsd] = useState(() => renderUsd(BigInt(balance.credit_line_pico_usd ?? 0)));
   const read = readUsd(usd);
   const saving = useChange<Account>(() => ({
     method: 'PATCH',
     path: `/accounts/${account}`,
-    body: { creditLineUsd: plainUsd(read.amount ?? 0n) } satisfies AccountUpdateBody,
+    body: { creditLineUsd: renderUsd(read.amount ?? 0n) } satisfies AccountUpdateBody,
   }));
   return (
     <DialogForm
@@ -26,7 +27,7 @@ export function CreditLine({ balance, onClose }: { balance: Balance; onClose: ()
       disabled={read.amount === undefined}
     >
       <p>The top-up balance may go below zero by as much, and never further. It cannot be less than what is used and held.</p>
-      <AmountField label="Amount in USD" hint="0 for none." value={usd} onChange={setUsd} read={read} />
+      <AmountField label="Amount in USD" hint="0 for none." value={usd} onText={setUsd} read={read} />
     </DialogForm>
   );
 }

@@ -1,9 +1,11 @@
 import { useState } from 'react';
+import { NAME_LENGTH_MAX, REASON_LENGTH_MAX } from '#contracts/rules/bounds.js';
+import { renderUsd } from '#money/pico-usd.js';
 import type { Balance } from '../../../../src/shapes/accounts.js';
 import type { AdjustmentBody, GrantBody, RefundBody, TopupBody } from '../../../../src/shapes/money.js';
 import { useSession } from '../../data/session.js';
 import { useChange } from '../../data/use-api.js';
-import { exactUsd, plainUsd, readUsd } from '../../format/usd.js';
+import { exactUsd, readUsd } from '../../format/usd.js';
 import { AmountField } from '../../parts/amount-field.js';
 import { DialogForm } from '../../parts/dialog-form.js';
 import { TextField } from '../../parts/field.js';
@@ -85,7 +87,7 @@ export function MoneyOperation({ name, balance, onClose }: { name: OperationName
   const making = useChange<unknown>(() => ({
     method: 'POST',
     path: `/accounts/${account}/${operation.path}`,
-    body: operation.makeBody({ ...entry, usd: plainUsd(amount ?? 0n) }),
+    body: operation.makeBody({ ...entry, usd: renderUsd(amount ?? 0n) }),
   }));
   return (
     <DialogForm
@@ -97,23 +99,17 @@ export function MoneyOperation({ name, balance, onClose }: { name: OperationName
       disabled={!amount || (after ?? 0n) < 0n}
     >
       <p>{operation.about}</p>
-      <AmountField label="Amount in USD" value={entry.usd} onChange={(usd) => set({ usd })} read={read} placeholder="25.00" />
+      <AmountField label="Amount in USD" value={entry.usd} onText={(usd) => set({ usd })} read={read} placeholder="25.00" />
       {operation.expires && (
-        <TextField
-          label="Ends (UTC)"
-          type="date"
-          value={entry.expiresAt}
-          onChange={(event) => set({ expiresAt: event.target.value })}
-          required
-        />
+        <TextField label="Ends (UTC)" type="date" value={entry.expiresAt} onText={(expiresAt) => set({ expiresAt })} required />
       )}
       {operation.idLabel && (
         <TextField
           label={operation.idLabel}
           hint="The same id is booked once."
           value={entry.id}
-          onChange={(event) => set({ id: event.target.value })}
-          maxLength={200}
+          onText={(id) => set({ id })}
+          maxLength={NAME_LENGTH_MAX}
           required
         />
       )}
@@ -122,8 +118,8 @@ export function MoneyOperation({ name, balance, onClose }: { name: OperationName
           label="Reason"
           hint="Shown in the statement."
           value={entry.reason}
-          onChange={(event) => set({ reason: event.target.value })}
-          maxLength={500}
+          onText={(reason) => set({ reason })}
+          maxLength={REASON_LENGTH_MAX}
           required={operation.reason === 'required'}
         />
       )}

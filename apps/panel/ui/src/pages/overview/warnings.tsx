@@ -1,8 +1,9 @@
 import { Fragment, type ReactNode } from 'react';
 import { Link } from 'wouter';
+import { parseAmounts } from '#contracts/rules/budget-amounts.js';
 import type { Budget } from '../../../../src/shapes/budgets.js';
 import type { EndingKey, OverviewWarning } from '../../../../src/shapes/overview.js';
-import { PERIODS, parseAmounts, renderAmount, shareSpent } from '../../data/budgets.js';
+import { PERIODS, renderAmount, shareSpent } from '../../data/budgets.js';
 import { writeFilters } from '../../data/filters.js';
 import { useSession } from '../../data/session.js';
 import { useBudgetTargets } from '../../data/use-budget-targets.js';

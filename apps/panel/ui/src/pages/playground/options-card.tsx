@@ -1,5 +1,6 @@
 import type { CatalogModel } from '../../../../src/shapes/models.js';
 import type { Project } from '../../../../src/shapes/projects.js';
+import { listProjects } from '../../data/use-names.js';
 import { count } from '../../format/count.js';
 import { exactUsd, usdPerMillion } from '../../format/usd.js';
 import { Card } from '../../parts/card.js';
@@ -24,39 +25,32 @@ export function OptionsCard({ projects, models, project, model, onChoose, option
   return (
     <Card>
       <div className={styles.options}>
-        <SelectField label="Project" value={project} onChange={(event) => onChoose({ project: event.target.value })}>
-          {projects.map(({ projectId, name }) => (
-            <option key={projectId} value={projectId}>
-              {name}
-            </option>
-          ))}
-        </SelectField>
+        <SelectField
+          label="Project"
+          options={listProjects(projects)}
+          value={project}
+          onChoose={(chosen) => onChoose({ project: chosen })}
+        />
         <div className={styles.model}>
-          <SelectField label="Model" value={model.id} onChange={(event) => onChoose({ model: event.target.value })}>
-            {models.map(({ id, displayName }) => (
-              <option key={id} value={id}>
-                {displayName ?? id}
-              </option>
-            ))}
-          </SelectField>
+          <SelectField
+            label="Model"
+            options={models.map(({ id, displayName }) => [id, displayName ?? id])}
+            value={model.id}
+            onChoose={(chosen) => onChoose({ model: chosen })}
+          />
           <p className={styles.faint}>
             {usdPerMillion(BigInt(inputPicoUsd))} in, {usdPerMillion(BigInt(outputPicoUsd))} out per million tokens
             {requestPicoUsd !== undefined && `, ${exactUsd(BigInt(requestPicoUsd))} a request`}
           </p>
         </div>
-        <AreaField
-          label="System text"
-          placeholder="None"
-          value={options.system}
-          onChange={(event) => onChange({ ...options, system: event.target.value })}
-        />
+        <AreaField label="System text" placeholder="None" value={options.system} onText={(system) => onChange({ ...options, system })} />
         <TextField
           label="Longest reply in tokens"
           inputMode="numeric"
           value={options.maxTokens}
           fault={faults.maxTokens}
           hint={`Up to ${count(model.maxOutputTokens)}. All of it is held.`}
-          onChange={(event) => onChange({ ...options, maxTokens: event.target.value })}
+          onText={(maxTokens) => onChange({ ...options, maxTokens })}
         />
         <TextField
           label="Temperature"
@@ -64,7 +58,7 @@ export function OptionsCard({ projects, models, project, model, onChoose, option
           placeholder="The model’s own"
           value={options.temperature}
           fault={faults.temperature}
-          onChange={(event) => onChange({ ...options, temperature: event.target.value })}
+          onText={(temperature) => onChange({ ...options, temperature })}
         />
       </div>
     </Card>

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { NAME_LENGTH_MAX, PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '#contracts/rules/bounds.js';
 import type { Me, MeUpdateBody, Session, SessionListReply } from '../../../../src/shapes/identity.js';
 import { useSession } from '../../data/session.js';
 import { useApi, useChange } from '../../data/use-api.js';
@@ -7,8 +8,8 @@ import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { Failure } from '../../parts/failure.js';
 import { TextField } from '../../parts/field.js';
+import { Form } from '../../parts/form.js';
 import { Columns, Page } from '../../parts/page.js';
-import formStyles from '../../parts/password-form.module.css';
 import { Table, TwoLines } from '../../parts/table.js';
 import { relativeTime } from '../../parts/time.js';
 
@@ -69,26 +70,9 @@ function NameForm({ me }: { me: Me }) {
   const saving = useChange<Me>(() => ({ method: 'PATCH', path: '/me', body: { name } satisfies MeUpdateBody }));
   return (
     <Card title="Name">
-      <form
-        className={formStyles.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          saving.mutate();
-        }}
-      >
-        <TextField
-          label="Name"
-          hint="Shown in the audit journal."
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-          maxLength={200}
-          required
-        />
-        {saving.error && <Failure error={saving.error} />}
-        <Button type="submit" busy={saving.isPending}>
-          {saving.isSuccess ? 'Saved' : 'Save name'}
-        </Button>
-      </form>
+      <Form submit={saving.isSuccess ? 'Saved' : 'Save name'} look="secondary" change={saving}>
+        <TextField label="Name" hint="Shown in the audit journal." value={name} onText={setName} maxLength={NAME_LENGTH_MAX} required />
+      </Form>
     </Card>
   );
 }
@@ -99,19 +83,13 @@ function NewPasswordForm() {
   const saving = useChange<Me>(() => ({ method: 'PATCH', path: '/me', body: { password, currentPassword } satisfies MeUpdateBody }));
   return (
     <Card title="Password">
-      <form
-        className={formStyles.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          saving.mutate();
-        }}
-      >
+      <Form submit={saving.isSuccess ? 'Changed' : 'Change password'} look="secondary" change={saving}>
         <TextField
           label="Present password"
           type="password"
           autoComplete="current-password"
           value={currentPassword}
-          onChange={(event) => setCurrent(event.target.value)}
+          onText={setCurrent}
           required
         />
         <TextField
@@ -119,17 +97,13 @@ function NewPasswordForm() {
           type="password"
           autoComplete="new-password"
           hint="12 characters or more. Your other sessions end."
-          minLength={12}
-          maxLength={256}
+          minLength={PASSWORD_LENGTH_MIN}
+          maxLength={PASSWORD_LENGTH_MAX}
           value={password}
-          onChange={(event) => setPassword(event.target.value)}
+          onText={setPassword}
           required
         />
-        {saving.error && <Failure error={saving.error} />}
-        <Button type="submit" busy={saving.isPending}>
-          {saving.isSuccess ? 'Changed' : 'Change password'}
-        </Button>
-      </form>
+      </Form>
     </Card>
   );
 }

@@ -1,9 +1,10 @@
 import { useState } from 'react';
+import { CONCURRENCY_MAX, NAME_LENGTH_MAX, REQUESTS_PER_MINUTE_MAX } from '#contracts/rules/bounds.js';
 import type { Project, ProjectCreateBody, ProjectUpdateBody } from '../../../../src/shapes/projects.js';
 import { useSession } from '../../data/session.js';
 import { useChange } from '../../data/use-api.js';
 import { DialogForm } from '../../parts/dialog-form.js';
-import { SelectField, TextField } from '../../parts/field.js';
+import { LimitField, SelectField, TextField } from '../../parts/field.js';
 
 /** Makes a project, or changes one. Limits are the operator's. */
 export function EditProject({ project, onClose }: { project?: Project; onClose: () => void }) {
@@ -32,31 +33,32 @@ export function EditProject({ project, onClose }: { project?: Project; onClose: 
       onDone={onClose}
       onClose={onClose}
     >
-      <TextField label="Name" value={name} onChange={(event) => setName(event.target.value)} maxLength={200} required />
+      <TextField label="Name" value={name} onText={setName} maxLength={NAME_LENGTH_MAX} required />
       {project && (
-        <SelectField label="State" value={enabled ? 'on' : 'off'} onChange={(event) => setEnabled(event.target.value === 'on')}>
-          <option value="on">Enabled</option>
-          <option value="off">Disabled: its keys are refused, its running requests stopped</option>
-        </SelectField>
+        <SelectField
+          label="State"
+          options={[
+            ['on', 'Enabled'],
+            ['off', 'Disabled: its keys are refused, its running requests stopped'],
+          ]}
+          value={enabled ? 'on' : 'off'}
+          onChoose={(state) => setEnabled(state === 'on')}
+        />
       )}
       {maySetLimits && (
         <>
-          <TextField
+          <LimitField
             label="Requests a minute"
-            type="number"
-            min={1}
-            max={1_000_000}
+            max={REQUESTS_PER_MINUTE_MAX}
             value={perMinute}
-            onChange={(event) => setPerMinute(event.target.value)}
+            onText={setPerMinute}
             placeholder="Default of the platform"
           />
-          <TextField
+          <LimitField
             label="Requests at once"
-            type="number"
-            min={1}
-            max={100_000}
+            max={CONCURRENCY_MAX}
             value={atOnce}
-            onChange={(event) => setAtOnce(event.target.value)}
+            onText={setAtOnce}
             placeholder="Default of the platform"
           />
         </>

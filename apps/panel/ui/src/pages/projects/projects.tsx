@@ -18,7 +18,7 @@ import { Card } from '../../parts/card.js';
 import { Empty } from '../../parts/empty.js';
 import { Money, OnePrecision } from '../../parts/money.js';
 import { Page } from '../../parts/page.js';
-import { Table, TwoLines } from '../../parts/table.js';
+import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
 import { EditProject } from './edit-project.js';
 
 /** The projects of an account, with their limits and the cost of the month. */
@@ -91,16 +91,7 @@ export function Projects() {
                 wide: true,
                 cell: ({ projectId }) => <TightestBudget budgets={budgets.data?.budgets} of={{ projectId }} />,
               },
-              {
-                head: '',
-                align: 'end',
-                cell: (project) =>
-                  may('projects') && (
-                    <Button look="quiet" onClick={() => setEditing(project)}>
-                      Edit
-                    </Button>
-                  ),
-              },
+              buttonColumn('Edit', setEditing, { has: () => may('projects') }),
             ]}
           />
         </Card>

@@ -5,13 +5,12 @@ import { useApi } from '../../data/use-api.js';
 import type { Tone } from '../../format/colours.js';
 import { count, plural } from '../../format/count.js';
 import { Badge } from '../../parts/badge.js';
-import { Button } from '../../parts/button.js';
 import { Card } from '../../parts/card.js';
 import { CopyLine } from '../../parts/copy-line.js';
 import { Empty } from '../../parts/empty.js';
 import { Icon } from '../../parts/icon.js';
 import { Page } from '../../parts/page.js';
-import { Table, TwoLines } from '../../parts/table.js';
+import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
 import { duration } from '../../parts/time.js';
 import { TestUpstream } from './test-upstream.js';
 import styles from './upstreams.module.css';
@@ -88,16 +87,10 @@ export function Upstreams() {
                 cell: ({ tokensPerSecond }) => (tokensPerSecond === null ? '–' : Math.round(tokensPerSecond)),
               },
               { head: 'Errors', wide: true, cell: ({ errors }) => renderErrors(errors) },
-              {
-                head: '',
-                align: 'end',
-                cell: (route) =>
-                  mayOnPlatform('upstreams') && (
-                    <Button look="quiet" aria-label={`Test ${route.upstreamModel} at ${route.upstream}`} onClick={() => setTested(route)}>
-                      Test
-                    </Button>
-                  ),
-              },
+              buttonColumn<UpstreamRoute>('Test', setTested, {
+                has: () => mayOnPlatform('upstreams'),
+                label: (route) => `Test ${route.upstreamModel} at ${route.upstream}`,
+              }),
             ]}
           />
           <Troubles routes={replica?.routes ?? []} />

@@ -1,0 +1,24 @@
+// Bounds of fields that messages, the command line and forms of the pages share. Imports nothing: browsers load it.
+
+/** Characters of a display name, and of the id of an operation on money. */
+export const NAME_LENGTH_MAX = 200;
+export const NOTE_LENGTH_MAX = 1_000;
+export const REASON_LENGTH_MAX = 500;
+/** Characters of a password of the panel. */
+export const PASSWORD_LENGTH_MIN = 12;
+export const PASSWORD_LENGTH_MAX = 256;
+
+export const REQUESTS_PER_MINUTE_MAX = 1_000_000;
+export const CONCURRENCY_MAX = 100_000;
+/** Largest `integer` of Postgres. */
+export const TOKENS_MAX = 2 ** 31 - 1;
+/** Most projects and active keys that an account may be allowed. */
+export const PROJECTS_MAX = 100_000;
+export const ACTIVE_KEYS_MAX = 1_000_000;
+
+/** Last day of a month that every month has. */
+export const MONTH_START_MAX = 28;
+/** Last day on which a period may begin. */
+export const START_DAYS = { day: 1, week: 7, month: MONTH_START_MAX, total: 1 } as const;
+/** Letters and digits first, so that a name is never empty, a sign or an option of a command. */
+export const TAG_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
