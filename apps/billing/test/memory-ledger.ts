@@ -3,11 +3,10 @@ import { parsePrice } from '#money/price-plan.js';
 import type { AccountState, Applied, Batch, BatchState, HoldTimes, KeyState, ProjectState } from '../src/batch/batch.js';
 import { foldBatch } from '../src/batch/fold-batch.js';
 import { billableUsage, type Hold, type ReapedHold, sumTokens } from '../src/batch/hold.js';
-import { type BudgetState, type Budgets, budgetTarget, budgetTargets } from '../src/budgets/budget.js';
-import { type ValueChange, type ValueCount, valueKey } from '../src/budgets/budget-values.js';
+import { type BudgetState, type Budgets, budgetTarget, type ValueChange, type ValueCount, valueKey } from '../src/budgets/budget.js';
 import { windowAt } from '../src/calendar/budget-window.js';
-import { limitedTargets, type RateLimitState, type RateLimits } from '../src/limits/rate-limit.js';
-import { type Payer, toPayer } from '../src/payer/payer.js';
+import type { RateLimitState, RateLimits } from '../src/limits/rate-limit.js';
+import { listTargets, type Payer, toPayer } from '../src/payer/payer.js';
 import { listKeys, type Tenant } from './random-traffic.js';
 
 /** The tables as maps: runs the fold without a database. */
@@ -133,7 +132,7 @@ export class MemoryLedger {
       if (![...this.budgets.values()].some(({ accountId }) => accountId === payer.accountId)) continue;
       const ofAccount = budgets.get(payer.accountId) ?? new Map<string, BudgetState[]>();
       budgets.set(payer.accountId, ofAccount);
-      for (const target of budgetTargets(payer)) ofAccount.set(target, this.findBudgets(payer.accountId, target, now));
+      for (const target of listTargets(payer)) ofAccount.set(target, this.findBudgets(payer.accountId, target, now));
     }
     const projectIds = new Set([...reserves, ...holds.values()].map(({ projectId }) => projectId));
     return {
@@ -164,7 +163,7 @@ export class MemoryLedger {
     for (const payer of payers) {
       const ofAccount = limits.get(payer.accountId) ?? new Map<string, RateLimitState | null>();
       limits.set(payer.accountId, ofAccount);
-      for (const targetId of limitedTargets(payer)) {
+      for (const targetId of listTargets(payer)) {
         const limit = this.limits.get(targetId);
         ofAccount.set(targetId, limit ? frozen(limit) : null);
       }

@@ -1,10 +1,9 @@
 import type { ExceededBudget, ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
 import { parsePrice } from '#money/price-plan.js';
-import { type AccountBudgets, type BudgetState, budgetTarget, budgetTargets, findBudgets } from '../budgets/budget.js';
-import { valueKey } from '../budgets/budget-values.js';
+import { type AccountBudgets, type BudgetState, budgetTarget, findBudgets, valueKey } from '../budgets/budget.js';
 import { isWithin } from '../calendar/budget-window.js';
-import { limitedTargets, type RateLimitState } from '../limits/rate-limit.js';
-import { type Payer, toPayer } from '../payer/payer.js';
+import type { RateLimitState } from '../limits/rate-limit.js';
+import { listTargets, type Payer, toPayer } from '../payer/payer.js';
 import type { AccountState, Batch, BatchRows, BatchState, KeyState, OpenedHold, ProjectState } from './batch.js';
 import { BatchClock } from './batch-clock.js';
 import type { Hold } from './hold.js';
@@ -205,7 +204,7 @@ function addBudgets(
   if (!state.budgetCount) return true;
   const ofAccount = budgets.get(state.accountId) ?? new Map<string, readonly BudgetState[]>();
   budgets.set(state.accountId, ofAccount);
-  return budgetTargets(payer).every((target) => {
+  return listTargets(payer).every((target) => {
     const ofTarget = cached.get(target);
     if (ofTarget) ofAccount.set(target, ofTarget);
     return ofTarget?.every((budget) => isWithin(budget, now, now + MOMENT_TOLERANCE_MS)) === true;
@@ -225,7 +224,7 @@ function addLimits(
   if (!state.limitCount) return true;
   const ofAccount = limits.get(state.accountId) ?? new Map<string, RateLimitState | null>();
   limits.set(state.accountId, ofAccount);
-  return limitedTargets(payer).every((targetId) => {
+  return listTargets(payer).every((targetId) => {
     const limit = cached.get(targetId);
     if (limit !== undefined) ofAccount.set(targetId, limit);
     return limit !== undefined;

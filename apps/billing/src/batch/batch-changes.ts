@@ -1,14 +1,107 @@
-import type { BudgetState } from '../budgets/budget.js';
+import { readTraceId } from '#tracing/trace-context.js';
+import type { BudgetState, ValueChange } from '../budgets/budget.js';
+import { WINDOW_OF_VALUE } from '../budgets/read-budgets.js';
 import type { RateLimitState } from '../limits/rate-limit.js';
 import { assignmentsOf, type Change, type Columns, type Inputs, listNames, type RowsInput } from '../sql/statement.js';
-import type { AccountState, BatchRows, ProjectState, Settlement } from './batch.js';
-import { KEPT, KEPT_RARELY, OPENED, OPENED_RARELY, SETTLED, SETTLED_RARELY } from './hold-columns.js';
+import type { AccountState, BatchRows, LateSettlement, OpenedHold, ProjectState, Settlement } from './batch.js';
 
 /** Rows of a batch, and its time. */
 export interface WrittenBatch {
   rows: BatchRows;
   at: string;
 }
+
+/** Columns of a hold that its settlement keeps. */
+const KEPT: Columns<OpenedHold> = {
+  account_id: ['uuid', ({ reserve }) => reserve.accountId],
+  project_id: ['uuid', ({ reserve }) => reserve.projectId],
+  key_id: ['uuid', ({ reserve }) => reserve.keyId],
+  request_id: ['text', ({ reserve }) => reserve.requestId],
+  model: ['text', ({ reserve }) => reserve.model],
+  grant_id: ['uuid', (row) => row.grantId],
+  price_version: ['int4', ({ reserve }) => reserve.price.version],
+  input_price: ['int8', ({ reserve }) => reserve.price.inputPicoUsd],
+  cached_input_price: ['int8', ({ reserve }) => reserve.price.cachedInputPicoUsd],
+  output_price: ['int8', ({ reserve }) => reserve.price.outputPicoUsd],
+  trace_id: ['uuid', ({ reserve: { traceparent } }) => (traceparent === undefined ? null : readTraceId({ traceparent }))],
+  attribution: ['jsonb', ({ reserve: { attribution = {} } }) => unlessEmpty(attribution)],
+};
+
+/** Parts of a price that few models have. The settlement keeps them too. */
+const KEPT_RARELY: Columns<OpenedHold> = {
+  price_plan: ['text', ({ reserve }) => reserve.price.pricePlan],
+  request_price: ['int8', ({ reserve }) => reserve.price.requestPicoUsd],
+  image_price: ['int8', ({ reserve }) => reserve.price.imagePicoUsd],
+  images: ['int4', ({ reserve: { price } }) => (price.imagePicoUsd === undefined ? null : (price.images ?? 0))],
+  cache_write_price: ['int8', ({ reserve }) => reserve.price.cacheWritePicoUsd],
+  cache_write_1h_price: ['int8', ({ reserve }) => reserve.price.cacheWrite1hPicoUsd],
+};
+
+const OPENED: Columns<OpenedHold> = {
+  id: ['uuid', ({ reserve }) => reserve.holdId],
+  amount: ['int8', ({ reserve }) => reserve.amountPicoUsd],
+  plan_part: ['int8', (row) => row.planPart],
+  lease_until: ['timestamptz', (row) => new Date(row.leaseUntil).toISOString()],
+  amount_tokens: ['int8', ({ reserve }) => reserve.amountTokens],
+  ...KEPT,
+};
+
+/** A hold counts towards a limit of tokens, or its price has a rare part. */
+const OPENED_RARELY: Columns<OpenedHold> = { tokens: ['int8', (row) => row.tokens], ...KEPT_RARELY };
+
+/** Counts of a settlement, and with a prefix of a meter reading. */
+export const TOKENS: Columns<Pick<Settlement, 'usage'>> = {
+  prompt_tokens: ['int4', ({ usage }) => usage.promptTokens],
+  cached_tokens: ['int4', ({ usage }) => usage.cachedTokens],
+  output_tokens: ['int4', ({ usage }) => usage.outputTokens],
+  reasoning_tokens: ['int4', ({ usage }) => usage.reasoningTokens],
+};
+
+const USAGE: Columns<Pick<Settlement, 'usage' | 'metered'>> = {
+  ...TOKENS,
+  prompt_source: ['text', ({ usage, metered }) => (metered ? usage.promptSource : null)],
+  output_source: ['text', ({ usage, metered }) => (metered ? usage.outputSource : null)],
+};
+
+const SETTLED: Columns<Settlement> = {
+  hold_id: ['uuid', (row) => row.holdId],
+  reason: ['text', (row) => row.reason],
+  upstream: ['text', (row) => row.upstream],
+  cost: ['int8', (row) => row.cost],
+  over: ['numeric', (row) => row.over],
+  plan_cost: ['int8', ({ charge }) => charge.planCost],
+  live_grant_id: ['uuid', ({ charge }) => charge.liveGrantId],
+  ended_cost: ['int8', ({ charge }) => charge.endedCost],
+  forfeit: ['int8', ({ charge }) => charge.forfeit],
+  topup_cost: ['int8', ({ charge }) => charge.topupCost],
+  settled_by: ['text', (row) => row.settledBy],
+  ...USAGE,
+};
+
+/** The upstream has written to a cache. Null: it has not. */
+const SETTLED_RARELY: Columns<Pick<Settlement, 'usage'>> = {
+  cache_write_tokens: ['int4', ({ usage }) => usage.cacheWriteTokens || null],
+  cache_write_1h_tokens: ['int4', ({ usage }) => usage.cacheWrite1hTokens || null],
+};
+
+export const SETTLED_LATE: Columns<LateSettlement> = {
+  hold_id: ['uuid', ({ settle }) => settle.holdId],
+  account_id: ['uuid', ({ hold }) => hold.accountId],
+  reason: ['text', ({ settle }) => settle.reason],
+  upstream: ['text', ({ settle }) => settle.upstream],
+  held: ['int8', ({ hold }) => hold.amount],
+  billed: ['int8', ({ hold }) => hold.billed],
+  due: ['int8', (row) => row.due],
+  over: ['numeric', (row) => row.over],
+  plan_cost: ['int8', ({ charge }) => charge.planCost],
+  live_grant_id: ['uuid', ({ charge }) => charge.liveGrantId],
+  topup_cost: ['int8', ({ charge }) => charge.topupCost],
+  writeoff: ['int8', ({ charge }) => charge.writeoff],
+  forfeit: ['int8', ({ charge }) => charge.forfeit],
+  settled_by: ['text', ({ settle }) => settle.settledBy],
+  ...USAGE,
+  ...SETTLED_RARELY,
+};
 
 /**
  * Ends and opens holds. A hold is deleted once and its settlement inserted once, from the deleted row: nothing else ends a hold. Each row is
@@ -33,6 +126,21 @@ export function changeHolds(inputs: Inputs<WrittenBatch>, at: string, hasRare: b
     )`,
     demand: `billing.demand((SELECT count(*) FROM settled) = ${settled.count}, 'a hold to end was not there')`,
   };
+}
+
+/** True when a row has a value in one of the columns that only some batches have. Other batches need fewer parameters. */
+export function hasRareColumns({ opened, settled }: Pick<BatchRows, 'opened' | 'settled'>): boolean {
+  return opened.some(hasOneOf(OPENED_RARELY)) || settled.some(hasOneOf(SETTLED_RARELY));
+}
+
+function hasOneOf<Row>(columns: Columns<Row>): (row: Row) => boolean {
+  const all = Object.values(columns);
+  return (row) => all.some(([, read]) => (read(row) ?? null) !== null);
+}
+
+function unlessEmpty(attribution: object): object | null {
+  for (const _ in attribution) return attribution;
+  return null;
 }
 
 const ACCOUNT: Columns<AccountState> = {
@@ -116,4 +224,38 @@ export function changeLimits(inputs: Inputs<WrittenBatch>): Change {
     LIMIT,
     inputs.rows({ ...LIMIT_ID, ...LIMIT }, ({ rows }) => rows.limits),
   );
+}
+
+const VALUE_CHANGE: Columns<ValueChange> = {
+  ...WINDOW_OF_VALUE,
+  spent: ['numeric', (row) => row.spent],
+  held: ['numeric', (row) => row.held],
+  limit_amount: ['numeric', (row) => row.limit],
+  next_threshold: ['numeric', (row) => row.nextThreshold],
+};
+
+/**
+ * Adds to the rows of users and tags; a value that has none gets one. Under the lock of the account, or in a statement that fails when the
+ * account has changed, no one else adds a row meanwhile.
+ *
+ * Fails when a reserve exceeds the budget of its user or tag, or a settlement passes a threshold of which the batch has no event. What one
+ * batch adds to a value is within its limit if the sum is. A settlement adds to a row that its reserve has made.
+ */
+export function changeValues(inputs: Inputs<WrittenBatch>): Change {
+  return {
+    changes: `value_changes AS (
+      SELECT * FROM ${inputs.rows(VALUE_CHANGE, ({ rows }) => rows.values).as('c')}
+    ), changed_values AS (
+      UPDATE billing.budget_value v SET spent = greatest(v.spent + c.spent, 0), held = greatest(v.held + c.held, 0) FROM value_changes c
+      WHERE v.budget_id = c.budget_id AND v.window_end = c.window_end AND v.value = c.value AND v.account_id = c.payer_id
+      RETURNING v.budget_id, v.value, v.spent + v.held > c.limit_amount AS exceeds, v.spent >= c.next_threshold AS passes
+    ), added_values AS (
+      INSERT INTO billing.budget_value (budget_id, account_id, window_end, value, spent, held)
+      SELECT budget_id, payer_id, window_end, value, greatest(spent, 0), greatest(held, 0) FROM value_changes c
+      WHERE NOT EXISTS (SELECT FROM changed_values k WHERE k.budget_id = c.budget_id AND k.value = c.value) RETURNING 1
+    )`,
+    demand: `billing.demand(NOT EXISTS (SELECT FROM changed_values WHERE exceeds OR passes)
+        AND NOT EXISTS (SELECT FROM value_changes WHERE spent + held > limit_amount),
+        'a budget of a user or tag is exceeded, or passes a threshold')`,
+  };
 }

@@ -1,8 +1,7 @@
 import type { MoneyEventKind } from '#contracts/billing/events.js';
 import type { ReserveOutcome, ReserveRequest, SettleOutcome, SettleReason, Settler, TokenUsage } from '#contracts/billing/holds.js';
 import type { Charge, Funds, LateCharge } from '../balance/funds.js';
-import type { BudgetState, Budgets } from '../budgets/budget.js';
-import type { ValueChange, ValueCounts } from '../budgets/budget-values.js';
+import type { BudgetState, Budgets, ValueChange, ValueCounts } from '../budgets/budget.js';
 import type { MinuteWindow } from '../limits/minute-window.js';
 import type { RateLimitState, RateLimits } from '../limits/rate-limit.js';
 import type { Hold, ReapedHold } from './hold.js';
@@ -170,6 +169,34 @@ export interface BatchRows {
 export interface Applied {
   rows: BatchRows;
   outcomes: BatchOutcomes;
+}
+
+/** Fields that tell a repeated reserve from another one with the same id. */
+export type Held = Pick<Hold, 'accountId' | 'projectId' | 'amount'>;
+
+/** Working copy of the state of one fold, and the rows it will write. */
+export interface BatchDraft {
+  readonly now: number;
+  readonly accounts: ReadonlyMap<string, AccountState>;
+  readonly projects: ReadonlyMap<string, ProjectState>;
+  readonly keys: ReadonlyMap<string, KeyState>;
+  readonly budgets: BatchState['budgets'];
+  /** Counts of users and tags before the batch. Absent: unknown. */
+  readonly valuesBefore: ValueCounts | undefined;
+  /** Changes that the batch makes to them, by `valueKey`. */
+  readonly values: Map<string, ValueChange>;
+  readonly limits: BatchState['limits'];
+  /** Open holds among the ids of the batch, before the batch. */
+  readonly openBefore: ReadonlyMap<string, Hold>;
+  /** Open holds among the ids of the batch, at this point of the fold: without those ended, with those opened. */
+  readonly openNow: Map<string, Held>;
+  /** Costs of the settled holds among the ids of the batch, including those that the batch settles. */
+  readonly settlements: Map<string, bigint>;
+  readonly detached: BatchState['detached'];
+  /** Holds that may be settled late, once. */
+  readonly reaped: Map<string, ReapedHold>;
+  readonly rows: Omit<BatchRows, 'accounts' | 'projects' | 'budgets' | 'values' | 'limits'>;
+  readonly changed: Set<object>;
 }
 
 /** The result of a batch, and the state it was decided from. */

@@ -3,8 +3,7 @@ import { longOr } from '#testing/long-run.js';
 import { PRICE } from '../../test/ledger-fixture.js';
 import { MemoryLedger } from '../../test/memory-ledger.js';
 import { makeBudgets, makeTenants, RandomTraffic } from '../../test/random-traffic.js';
-import { type BudgetState, isPerValue } from '../budgets/budget.js';
-import { highestReached } from '../budgets/budget-thresholds.js';
+import { type BudgetState, highestReached, isPerValue } from '../budgets/budget.js';
 import { windowAt } from '../calendar/budget-window.js';
 import type { AccountState, NewEvent } from './batch.js';
 

@@ -1,11 +1,18 @@
 import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
 import { sumBalance } from '../balance/funds.js';
-import { amountIn, type BudgetState, findBudgets, inUnit, isPerValue, renderPayload } from '../budgets/budget.js';
-import { newlyPassed, nextThreshold } from '../budgets/budget-thresholds.js';
-import { valueKey } from '../budgets/budget-values.js';
+import {
+  type BudgetState,
+  findBudgets,
+  inUnit,
+  isPerValue,
+  newlyPassed,
+  nextThreshold,
+  renderPayload,
+  valueKey,
+} from '../budgets/budget.js';
 import { toPayer } from '../payer/payer.js';
-import type { AccountState } from './batch.js';
-import { type BatchDraft, listUses } from './batch-draft.js';
+import type { AccountState, BatchDraft } from './batch.js';
+import { amountIn, listUses } from './count-budgets.js';
 
 /** Milliseconds in which at most one refusal of an account is an event. */
 const REFUSAL_PAUSE_MS = 60_000;
@@ -20,7 +27,7 @@ export function decideEvents(draft: BatchDraft, reserves: readonly ReserveReques
     for (const budgets of ofAccount.values()) for (const budget of budgets) passThresholds(draft, budget);
   for (const [position, outcome] of outcomes.entries()) {
     if (outcome.status === 'refused' && outcome.code === 'insufficient_balance') {
-      tellRefusal(draft, reserves[position] as ReserveRequest, outcome);
+      announceRefusal(draft, reserves[position] as ReserveRequest, outcome);
     }
   }
 }
@@ -54,7 +61,7 @@ function readSpent(draft: BatchDraft, budget: BudgetState): bigint {
 type Unaffordable = Extract<ReserveOutcome, { code: 'insufficient_balance' }>;
 
 /** A refusal is an event only if the request could not be covered even if nothing were held. */
-function tellRefusal(draft: BatchDraft, reserve: ReserveRequest, { requiredPicoUsd, budget: exceeded }: Unaffordable): void {
+function announceRefusal(draft: BatchDraft, reserve: ReserveRequest, { requiredPicoUsd, budget: exceeded }: Unaffordable): void {
   const account = draft.accounts.get(reserve.accountId);
   if (!account || !isDue(account, draft.now)) return;
   const usd = BigInt(requiredPicoUsd);

@@ -227,7 +227,7 @@ test('each named statement of a batch has run, and the documentation names it', 
   const sources = globSync('apps/billing/src/**/*.ts', { exclude: (name) => name.includes('.test.') })
     .map((file) => readFileSync(file, 'utf8'))
     .filter((text) => text.includes("/statement.js'"));
-  const naming = /(?:\bstatement(?:<[^(]*>)?\(|writeBatch\(|writeAlone\(|name: |name = \[)\s*'([a-z_]+)'/g;
+  const naming = /(?:\bstatement(?:<[^(]*>)?\(|writeBatch\(|writeAlone\(|name: |name = \[|hasRare \? \[)\s*'([a-z_]+)'/g;
   const named = sources.flatMap((text) => [...text.matchAll(naming)].map(([, name = '']) => name));
   // The statement of a batch from memory ends with the names of its parts.
   const parts = [...seen].map((name) => /^(write_cached_batch)((?:_[a-z]+)*)$/.exec(name) ?? ['', name, '']);

@@ -1,10 +1,20 @@
+import type { ReserveRequest } from '#contracts/billing/holds.js';
 import { awaitAll, type PgConnection } from '#database/pg-connection.js';
 import type { BudgetState } from '../budgets/budget.js';
-import { changeValues } from '../budgets/read-values.js';
 import { assignmentsOf, type Change, type Columns, type Inputs, type Statement, statement } from '../sql/statement.js';
 import type { BatchRows, Forfeit, NewEvent, Settle } from './batch.js';
-import { BUDGET_ID, changeAccounts, changeBudgets, changeHolds, changeLimits, changeProjects, type WrittenBatch } from './batch-changes.js';
-import { hasRareColumns, SETTLED_LATE } from './hold-columns.js';
+import {
+  BUDGET_ID,
+  changeAccounts,
+  changeBudgets,
+  changeHolds,
+  changeLimits,
+  changeProjects,
+  changeValues,
+  hasRareColumns,
+  SETTLED_LATE,
+  type WrittenBatch,
+} from './batch-changes.js';
 
 /** Writes the rows that nearly every batch has, in one statement, because each statement has a fixed cost. */
 function writeBatch(name: string, hasRare: boolean): Statement<WrittenBatch, { version: string }> {
@@ -110,4 +120,84 @@ export async function writeRows(connection: PgConnection, rows: BatchRows, now: 
   const written = changes ? write.execute(connection, batch) : undefined;
   await awaitAll([...others, written ?? Promise.resolve(undefined), connection.query('COMMIT')]);
   return (await written)?.rows[0]?.version;
+}
+
+/** Writes a batch that was decided from the cache, and commits, in one round trip. Returns the new version of the accounts and the clock. */
+export async function writeCached(connection: PgConnection, batch: CachedBatch): Promise<Answer | undefined> {
+  const written = await statementFor(batch.rows).execute(connection, batch);
+  return written.rows[0];
+}
+
+/** Rows that only some batches have, and how they are written. */
+interface Part {
+  readonly name: keyof BatchRows;
+  change(inputs: Inputs<WrittenBatch>): Change;
+}
+
+/**
+ * Budgets and rate limits need no version of their own: every change of one writes the row of its account. What users and tags have used is
+ * not cached: the statement adds to it, and fails above a limit or at a threshold.
+ */
+const PARTS: readonly Part[] = [
+  { name: 'budgets', change: changeBudgets },
+  { name: 'limits', change: changeLimits },
+  { name: 'values', change: changeValues },
+];
+
+const cachedStatements = new Map<string, Statement<CachedBatch, Answer>>();
+
+/** Returns the statement with the parts that a batch needs, and no other: Postgres starts each part, also for no row. */
+function statementFor(rows: BatchRows): Statement<CachedBatch, Answer> {
+  const hasRare = hasRareColumns(rows);
+  const parts = PARTS.filter(({ name }) => rows[name].length > 0);
+  const name = ['write_cached_batch', ...(hasRare ? ['rare'] : []), ...parts.map((part) => part.name)].join('_');
+  const found = cachedStatements.get(name) ?? statement(name, (inputs) => writeCachedBatch(inputs, parts, hasRare));
+  cachedStatements.set(name, found);
+  return found;
+}
+
+/**
+ * Returns the text of the statement that writes a batch that was decided from the cache: one transaction, which fails if the database has
+ * changed. `billing.demand` raises when its condition is not true. `billing.demand_new` raises when the id of a reserve is settled, or that of a
+ * refused one open; the primary key of `billing.hold` refuses a second hold of an admitted one. Postgres evaluates the demands in their order:
+ * the first reads the result of the UPDATE of the accounts, which locks them, so the others run under the lock. An UPDATE that waited for a
+ * lock compares the new row, and `demand_new` takes its own snapshots, so both see what was committed meanwhile.
+ *
+ * The bounds of the batch's time fail a statement that arrives late, after its batch was repeated on another connection.
+ */
+function writeCachedBatch(inputs: Inputs<CachedBatch>, parts: readonly Part[], hasRare: boolean): string {
+  const at = inputs.value((batch) => batch.at);
+  const holds = changeHolds(inputs, at, hasRare);
+  const accounts = changeAccounts(inputs, true);
+  const projects = changeProjects(inputs, true);
+  const others = parts.map(({ change }) => change(inputs));
+  const [earlyMs, lateMs] = [inputs.value((batch) => batch.earlyMs), inputs.value((batch) => batch.lateMs)];
+  const reserved = inputs.rows(RESERVED, (batch) => batch.reserves);
+  const refused = inputs.rows(RESERVED, (batch) => batch.refused);
+  return `WITH ${[accounts, projects, ...others, holds].map(({ changes }) => changes).join(', ')}
+    SELECT ${accounts.demand},
+      billing.demand(extract(epoch FROM clock_timestamp() - ${at}::timestamptz)::float8 * 1000
+        BETWEEN -${earlyMs}::float8 AND ${lateMs}::float8, 'the batch is of another moment'),
+      billing.demand_new(${reserved.arrays}, ${refused.arrays}),
+      ${[projects, holds, ...others].map(({ demand }) => demand).join(', ')},
+      pg_current_xact_id()::xid::text AS version, extract(epoch FROM clock_timestamp())::float8 * 1000 AS now`;
+}
+
+export interface CachedBatch extends WrittenBatch {
+  reserves: readonly ReserveRequest[];
+  /** The reserves that open no hold. */
+  refused: readonly ReserveRequest[];
+  /** Milliseconds that the batch's time may be after the database's clock (early), and before it (late). */
+  earlyMs: number;
+  lateMs: number;
+}
+
+const RESERVED: Columns<ReserveRequest> = {
+  hold_id: ['uuid', (row) => row.holdId],
+  account_id: ['uuid', (row) => row.accountId],
+};
+
+interface Answer {
+  version: string;
+  now: number;
 }

@@ -1,7 +1,6 @@
 import type { BudgetPeriod, BudgetUnit } from '#contracts/billing/budgets.js';
-import type { ExceededBudget } from '#contracts/billing/holds.js';
 import { type BudgetWindow, windowAt } from '../calendar/budget-window.js';
-import type { Payer } from '../payer/payer.js';
+import { listTargets, type Payer } from '../payer/payer.js';
 
 /** A budget in its current window: a row of `billing.budget`. Amounts are in its unit: pico-USD or tokens. */
 export interface BudgetState extends BudgetWindow {
@@ -87,17 +86,6 @@ export function budgetWindowAt({ period, timeZone, startDay }: Pick<BudgetState,
   return windowAt(period, timeZone, now, startDay);
 }
 
-/** Amounts that a request holds or spends, by unit of budgets. */
-export interface Amounts {
-  usd: bigint;
-  tokens: number;
-}
-
-/** Returns the amount in the unit of the budget. */
-export function amountIn({ unit }: Pick<BudgetState, 'unit'>, amounts: Amounts | undefined): bigint {
-  return amounts ? BigInt(amounts[unit]) : 0n;
-}
-
 type InUnit<Name extends string> = { [Field in `${Name}PicoUsd`]?: string } & { [Field in `${Name}Tokens`]?: number };
 
 /** Names amounts by their unit, as contracts have them: `limit` becomes `limitPicoUsd`, a text, or `limitTokens`, a number. */
@@ -114,14 +102,9 @@ export type AccountBudgets = ReadonlyMap<string, readonly BudgetState[]>;
 /** Budgets by account. Accounts without budgets are absent. */
 export type Budgets = ReadonlyMap<string, AccountBudgets>;
 
-/** The id of the key or project whose requests a budget counts, or `account`. */
-export function budgetTarget({ projectId, keyId }: Pick<BudgetState, 'projectId' | 'keyId'>): string {
-  return keyId ?? projectId ?? 'account';
-}
-
-/** Returns the targets whose budgets count the request, the widest first. */
-export function budgetTargets({ projectId, rootKeyId }: Payer): string[] {
-  return ['account', projectId, rootKeyId];
+/** The id of the key, project or account whose requests a budget counts: one of `listTargets`. */
+export function budgetTarget({ accountId, projectId, keyId }: Pick<BudgetState, 'accountId' | 'projectId' | 'keyId'>): string {
+  return keyId ?? projectId ?? accountId;
 }
 
 /** A budget that counts a request. `value` is the user or tag value whose limit it uses; undefined when all requests share one limit. */
@@ -137,7 +120,7 @@ export function findBudgets(budgets: Budgets, payer: Payer): readonly CountingBu
   const ofAccount = budgets.get(payer.accountId);
   if (!ofAccount) return NONE;
   const counting: CountingBudget[] = [];
-  for (const target of budgetTargets(payer)) {
+  for (const target of listTargets(payer)) {
     for (const budget of ofAccount.get(target) ?? []) {
       if (budget.dimension === undefined) {
         counting.push({ budget });
@@ -155,45 +138,6 @@ export function isPerValue({ dimension, value }: { dimension?: string | null; va
   return typeof dimension === 'string' && typeof value !== 'string';
 }
 
-/** Returns the budgets that count the hold's amount and cost: those in whose window it was opened. */
-export function findHoldBudgets(budgets: Budgets, hold: Payer & { createdAt: number }): readonly CountingBudget[] {
-  return findBudgets(budgets, hold).filter(({ budget }) => budget.windowStart <= hold.createdAt);
-}
-
-/** Returns the amount that a hold may still take. Zero when the limit was lowered below the amount spent. */
-export function computeLeft({ budget: { limit }, spent, held }: BudgetUse): bigint {
-  const left = limit - spent - held;
-  return left > 0n ? left : 0n;
-}
-
-/** Amounts spent and held of a budget: for one value, if it has a dimension. */
-export interface BudgetUse extends CountingBudget {
-  spent: bigint;
-  held: bigint;
-}
-
-/**
- * Returns the budget that has less left than the request holds. Among several, a budget of all requests wins over one of a user or tag,
- * which the client may not know; then the one that resets last wins, since the request must wait for it.
- */
-export function exceededBudget(uses: readonly BudgetUse[], amounts: Amounts): ExceededBudget | undefined {
-  const exceeded = uses.filter((use) => amountIn(use.budget, amounts) > computeLeft(use));
-  if (exceeded.length === 0) return undefined;
-  const ofAll = exceeded.filter(({ value }) => value === undefined);
-  const named = ofAll.length > 0 ? ofAll : exceeded;
-  const last = named.reduce((one, other) => (other.budget.windowEnd >= one.budget.windowEnd ? other : one));
-  const { budgetId, projectId, keyId, dimension, period, unit, limit, windowEnd } = last.budget;
-  return {
-    budgetId,
-    projectId,
-    keyId,
-    ...(dimension !== undefined && { dimension, value: last.value }),
-    period,
-    ...inUnit(unit, { limit, spent: last.spent, held: last.held, left: computeLeft(last) }),
-    resetsAt: renderMoment(windowEnd),
-  };
-}
-
 /** Renders the budget of an event, with what it has spent. */
 export function renderPayload(
   { budgetId, projectId, keyId, dimension, value, period, unit, limit, windowStart, windowEnd }: BudgetState,
@@ -208,4 +152,52 @@ export function renderPayload(
 /** Renders the end of a window; null when there is none. */
 export function renderMoment(at: number): string | null {
   return Number.isFinite(at) ? new Date(at).toISOString() : null;
+}
+
+/** Returns the thresholds that the budget has reached with what it has spent, and of which its window has had no event, ascending. */
+export function newlyPassed({ thresholds, limit, passed }: BudgetState, spent: bigint): number[] {
+  return thresholds.filter((percent) => percent > passed && isReached(spent, limit, percent));
+}
+
+/** Returns the sum at which the next threshold is reached; null: there is none. */
+export function nextThreshold({ thresholds, limit, passed }: BudgetState): bigint | null {
+  const percent = thresholds.find((one) => one > passed);
+  if (percent === undefined) return null;
+  const sum = (BigInt(percent) * limit + 99n) / 100n;
+  return sum > 0n ? sum : 1n;
+}
+
+/** Returns the highest threshold that the budget has reached; 0: none. A higher limit takes back what was reached under the lower one. */
+export function highestReached({ thresholds, spent, limit }: BudgetState): number {
+  return thresholds.findLast((percent) => isReached(spent, limit, percent)) ?? 0;
+}
+
+/** A budget of 0, which refuses all that costs something, reaches no threshold. */
+function isReached(spent: bigint, limit: bigint, percent: number): boolean {
+  return spent > 0n && spent * 100n >= BigInt(percent) * limit;
+}
+
+/** Sums of one value of a budget in its window. */
+export interface ValueCount {
+  spent: bigint;
+  held: bigint;
+}
+
+/** By `valueKey`. Values that count nothing yet are absent. */
+export type ValueCounts = ReadonlyMap<string, ValueCount>;
+
+/** Change that a batch makes to a row of `billing.budget_value`. */
+export interface ValueChange extends ValueCount {
+  budgetId: string;
+  accountId: string;
+  value: string;
+  windowEnd: number;
+  /** Most that may be spent and held afterwards. Null: the batch holds nothing more for the value. */
+  limit: bigint | null;
+  /** Sum of what is spent at which the next threshold is an event. Null: there is none. */
+  nextThreshold: bigint | null;
+}
+
+export function valueKey({ budgetId }: { budgetId: string }, value: string): string {
+  return `${budgetId} ${value}`;
 }

@@ -16,8 +16,16 @@ import { requireAccount } from '../accounts/accounts.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { type BudgetWindow, isTimeZone, isWithin } from '../calendar/budget-window.js';
 import { findLevel, type Level } from '../limits/operator-limits.js';
-import { type BudgetSettings, budgetState, budgetWindowAt, isPerValue, renderMoment, renderPayload } from './budget.js';
-import { highestReached, newlyPassed } from './budget-thresholds.js';
+import {
+  type BudgetSettings,
+  budgetState,
+  budgetWindowAt,
+  highestReached,
+  isPerValue,
+  newlyPassed,
+  renderMoment,
+  renderPayload,
+} from './budget.js';
 import { type Counted, countHeld, countSpent, countSpentSince, type SpentBefore } from './count-spent.js';
 import { addSpentValues, addValuesSince } from './count-values.js';
 import { operatorLimitAfter, requireRemovable, requireSettable } from './operator-budgets.js';

@@ -1,18 +1,22 @@
 import type { PgConnection } from '#database/pg-connection.js';
 import { isWithin } from '../calendar/budget-window.js';
 import { appliesToKey } from '../payer/key-roots.js';
-import type { Payer } from '../payer/payer.js';
+import { listTargets, type Payer } from '../payer/payer.js';
 import { type Columns, statement } from '../sql/statement.js';
 import {
   type AccountBudgets,
   type BudgetRow,
   type BudgetState,
+  type Budgets,
   budgetColumns,
   budgetState,
   budgetTarget,
-  budgetTargets,
   budgetWindowAt,
+  findBudgets,
   renderMoment,
+  type ValueChange,
+  type ValueCount,
+  valueKey,
 } from './budget.js';
 
 const READ_BUDGETS = statement<{ accountIds: readonly string[]; payers: readonly Payer[] }, BudgetRow>('read_budgets', (inputs) => {
@@ -83,7 +87,7 @@ export async function readBudgets(
 ): Promise<Map<string, AccountBudgets>> {
   const budgets = new Map(accountIds.map((accountId) => [accountId, new Map<string, BudgetState[]>()]));
   const payers = [...requests].filter(({ accountId }) => budgets.has(accountId));
-  for (const payer of payers) for (const target of budgetTargets(payer)) budgets.get(payer.accountId)?.set(target, []);
+  for (const payer of payers) for (const target of listTargets(payer)) budgets.get(payer.accountId)?.set(target, []);
   const { rows } = await READ_BUDGETS.execute(connection, { accountIds, payers });
   for (const budget of await inCurrentWindow(connection, rows.map(budgetState), now)) {
     budgets.get(budget.accountId)?.get(budgetTarget(budget))?.push(budget);
@@ -110,4 +114,34 @@ export async function inCurrentWindow(connection: PgConnection, budgets: BudgetS
 /** Returns the window that contains `now`. Before the current one, when the clock was set back, the current one begins earlier. */
 function nextWindow(budget: BudgetState, now: number): Pick<BudgetState, 'windowStart' | 'windowEnd'> {
   return now < budget.windowStart ? { windowStart: now, windowEnd: budget.windowEnd } : budgetWindowAt(budget, now);
+}
+
+type WindowOfValue = Pick<ValueChange, 'budgetId' | 'accountId' | 'value' | 'windowEnd'>;
+
+export const WINDOW_OF_VALUE: Columns<WindowOfValue> = {
+  budget_id: ['uuid', (row) => row.budgetId],
+  payer_id: ['uuid', (row) => row.accountId],
+  value: ['text', (row) => row.value],
+  window_end: ['timestamptz', ({ windowEnd }) => renderMoment(windowEnd) ?? 'infinity'],
+};
+
+const READ_VALUES = statement<WindowOfValue[], { budgetId: string; value: string; spent: string; held: string }>(
+  'read_budget_values',
+  (inputs) => `SELECT v.budget_id AS "budgetId", v.value, v.spent::text, v.held::text
+    FROM ${inputs.rows(WINDOW_OF_VALUE, (windows) => windows).as('w')},
+      LATERAL (SELECT * FROM billing.budget_value
+        WHERE budget_id = w.budget_id AND window_end = w.window_end AND value = w.value AND account_id = w.payer_id LIMIT 1) AS v`,
+);
+
+/** Reads what is counted for the users and tags of requests, in the transaction that has locked the accounts. */
+export async function readValues(connection: PgConnection, budgets: Budgets, requests: Iterable<Payer>): Promise<Map<string, ValueCount>> {
+  const wanted = new Map<string, WindowOfValue>();
+  for (const payer of requests)
+    for (const { budget, value } of findBudgets(budgets, payer)) {
+      const { budgetId, accountId, windowEnd } = budget;
+      if (value !== undefined) wanted.set(valueKey(budget, value), { budgetId, accountId, value, windowEnd });
+    }
+  if (wanted.size === 0) return new Map();
+  const { rows } = await READ_VALUES.execute(connection, [...wanted.values()]);
+  return new Map(rows.map((row) => [valueKey(row, row.value), { spent: BigInt(row.spent), held: BigInt(row.held) }]));
 }

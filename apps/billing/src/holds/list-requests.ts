@@ -2,9 +2,9 @@ import type { SettleReason } from '#contracts/billing/holds.js';
 import type { RequestListReply, RequestListRequest, RequestRow } from '#contracts/billing/requests.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { requireAccount } from '../accounts/accounts.js';
-import { toUsage } from '../batch/usage-sources.js';
 import { isId, isMoment, parseCursor, renderCursor } from '../paging/page-cursor.js';
 import { timeRange } from '../paging/time-range.js';
+import { toUsage } from './usage-columns.js';
 
 const LIMIT_DEFAULT = 100;
 /** Settlements that one call reads: some 100 ms. */

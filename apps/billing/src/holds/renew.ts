@@ -1,7 +1,7 @@
 import type { HoldRenewal, TokenUsage } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
+import { TOKENS } from '../batch/batch-changes.js';
 import { billableUsage } from '../batch/hold.js';
-import { TOKENS } from '../batch/hold-columns.js';
 import { KEY_IS_ACTIVE } from '../payer/key-status.js';
 import { type Columns, statement } from '../sql/statement.js';
 import { inOneTrip } from '../sql/transaction.js';

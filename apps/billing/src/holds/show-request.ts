@@ -4,7 +4,7 @@ import type { BilledRequest, CostParts, RequestCreditNote, RequestSettlement } f
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { ownTraceId } from '#tracing/trace-context.js';
-import { toUsage } from '../batch/usage-sources.js';
+import { toUsage } from './usage-columns.js';
 
 /**
  * Returns everything the ledger knows of one request, running or settled.

@@ -17,3 +17,8 @@ export function toPayer(
 ): Payer {
   return { accountId, projectId, rootKeyId: key?.rootKeyId ?? keyId, attribution };
 }
+
+/** Returns the ids whose budgets and limits count a request, the widest first: the account, the project and the first key. */
+export function listTargets({ accountId, projectId, rootKeyId }: Payer): string[] {
+  return [...new Set([accountId, projectId, rootKeyId])];
+}

@@ -49,7 +49,7 @@ export const MUTATIONS_OF_BUDGETS: MutationsByFile = {
       'what a request spends in the new window meanwhile stays',
     ],
   ],
-  'apps/billing/src/budgets/read-values.ts': [
+  'apps/billing/src/batch/batch-changes.ts': [
     ['the statement checks each user', 'WHERE exceeds OR passes', 'WHERE passes', VALUES, 'never exceed the budget of any'],
     [
       'the statement stops at a threshold',

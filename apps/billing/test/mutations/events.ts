@@ -5,7 +5,7 @@ const WRITTEN = 'apps/billing/src/events/money-events.integration.test.ts';
 
 /** Mutations of money events: when they are written, kept and delivered. */
 export const MUTATIONS_OF_EVENTS: MutationsByFile = {
-  'apps/billing/src/batch/apply-cached.ts': [
+  'apps/billing/src/batch/apply-batch.ts': [
     [
       'a batch with events is written under the lock',
       'if (applied.rows.events.length > 0) return undefined;',

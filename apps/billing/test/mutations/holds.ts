@@ -31,6 +31,8 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     ['revoked keys are left out', ' AND revoked_at IS NULL', '', LANES, 'a revoked key is refused'],
     ['disabled keys are left out', ' AND NOT disabled', '', LANES, 'a disabled key is refused'],
+  ],
+  [`${BATCH}/state-rows.ts`]: [
     [
       'a hold settled late is not reaped any more',
       ' AND l.hold_id IS NULL AS reaped',
@@ -87,7 +89,8 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ['an account that was not there', 'FROM changed_accounts) =', 'FROM changed_accounts) <=', WRITES, 'an account'],
     ['a project that was not there', `FROM changed_\${table}s) =`, `FROM changed_\${table}s) <=`, WRITES, 'a project'],
   ],
-  [`${BATCH}/apply-cached.ts`]: [
+  [`${BATCH}/apply-batch.ts`]: [['what was refused takes the lock', 'if (isRolledBack(error)) return undefined;', '', CACHED, 'a debit']],
+  [`${BATCH}/write-rows.ts`]: [
     [
       'a reserve that was decided before stops the batch',
       `billing.demand_new(\${reserved.arrays}, \${refused.arrays})`,
@@ -110,7 +113,6 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'set by -3600000 ms',
     ],
     ['a batch that is late is stopped', '{lateMs}::float8', '{lateMs}::float8 + 1e12', CACHED, 'set by 3600000 ms'],
-    ['what was refused takes the lock', 'if (isRolledBack(error)) return undefined;', '', CACHED, 'a debit'],
   ],
   [`${BATCH}/account-cache.ts`]: [
     [
@@ -136,7 +138,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
   ],
   // ---- order of the passes ----
-  [`${BATCH}/decide-settles.ts`]: [
+  [`${BATCH}/fold-batch.ts`]: [
     [
       'two passes: all is returned before anything is charged',
       '  return { settle, hold, account, parts, budgets };\n}\n\nfunction chargeHold(draft: BatchDraft, { settle, hold, account, parts, budgets }: EndedHold): void {',
