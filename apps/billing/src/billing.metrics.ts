@@ -19,7 +19,7 @@ const RESERVE_OUTCOMES = [
 /** Label of a reserve: its status, or the code of its refusal. */
 type ReserveOutcomeLabel = Exclude<ReserveOutcome['status'], 'refused'> | Extract<ReserveOutcome, { status: 'refused' }>['code'];
 
-type BillingMetrics = ReturnType<typeof createBillingMetrics>;
+export type BillingMetrics = ReturnType<typeof createBillingMetrics>;
 
 export function createBillingMetrics(registry: Registry) {
   const registers = [registry];

@@ -1,11 +1,10 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE, Reflector } from '@nestjs/core';
 import { checkAuditChain } from '#database/audit-chain.js';
 import { listAudit } from '#database/audit-journal.js';
 import { type JournalReads, OPERATOR } from '#database/journal-reads.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { Messaging } from '#messaging/messaging.js';
-import { ForwardProxies } from '#network/forward-proxy/forward-proxies.js';
 import type { Logger } from '#observability/logger.js';
 import { Activity } from './activity/activity.js';
 import { ActivityRecorder } from './activity/activity-recorder.js';
@@ -14,23 +13,18 @@ import { AccountsController } from './api/accounts.controller.js';
 import { AuditJournals } from './api/audit/audit-journals.js';
 import { AuditController } from './api/audit.controller.js';
 import { BudgetsController } from './api/budgets.controller.js';
-import { InvitesController } from './api/invites.controller.js';
+import { identityModule } from './api/identity.module.js';
 import { KeysController } from './api/keys.controller.js';
 import { LedgerController } from './api/ledger.controller.js';
 import { LiveController } from './api/live.controller.js';
-import { MeController } from './api/me.controller.js';
-import { MembersController } from './api/members.controller.js';
 import { ModelsController } from './api/models.controller.js';
 import { MoneyController } from './api/money.controller.js';
-import { LOGGER, OperatorController } from './api/operator.controller.js';
+import { LOGGER } from './api/operator.controller.js';
 import { PlatformWarnings } from './api/overview/platform-warnings.js';
 import { OverviewController } from './api/overview.controller.js';
 import { PlaygroundController } from './api/playground.controller.js';
 import { ProjectsController } from './api/projects.controller.js';
 import { RequestsController } from './api/requests.controller.js';
-import { SessionController } from './api/session.controller.js';
-import { SsoController } from './api/sso.controller.js';
-import { TokensController } from './api/tokens.controller.js';
 import { TrafficController } from './api/traffic.controller.js';
 import { UpstreamsController } from './api/upstreams.controller.js';
 import { UsageController } from './api/usage.controller.js';
@@ -49,19 +43,8 @@ import { PayloadPipe } from './http/payload.pipe.js';
 import { PermissionGuard } from './http/permission.guard.js';
 import { PersonReads } from './http/person-reads.js';
 import { SessionCookie } from './http/session-cookie.js';
-import { Invites } from './identity/invites.js';
-import { Members } from './identity/members.js';
-import { Passwords } from './identity/passwords.js';
-import { People } from './identity/people.js';
 import { Sessions } from './identity/sessions.js';
-import { SignIn } from './identity/sign-in.js';
-import { AdmitPerson } from './identity/sso/admit-person.js';
-import { providerFetch } from './identity/sso/provider-fetch.js';
-import { Sso } from './identity/sso/sso.js';
-import { AttemptCookie } from './identity/sso/sso-attempt.js';
 import type { SsoProviderConfig } from './identity/sso/sso-provider.config.js';
-import { SsoProvider } from './identity/sso/sso-provider.js';
-import { Throttle } from './identity/throttle.js';
 import { Tokens } from './identity/tokens.js';
 import { PanelConfig } from './panel.config.js';
 import { Playground } from './playground/playground.js';
@@ -81,6 +64,8 @@ export interface PanelDependencies {
   providers: ReadonlyMap<string, SsoProviderConfig>;
 }
 
+/** Global: people and sign-in (`identityModule`) are given what is shared. */
+@Global()
 @Module({})
 class PanelModule {}
 
@@ -96,28 +81,17 @@ export function panelModule(
   const origins = new Set([config.panelUrl, ...config.furtherOrigins]);
   const services = new Services(messaging);
   const reflector = new Reflector();
-  const passwords = new Passwords(config.panelPasswords === 'on');
   const sessions = new Sessions(prisma);
   const tokens = new Tokens(prisma);
   const credentials = new Credentials(cookie, sessions, tokens, new CallerRates(config.personRequestsPerSecond));
   const refusals = new SummedRefusals(prisma, logger, metrics.refusalsSummed);
-  const throttle = new Throttle(signIns);
-  const signIn = new SignIn(signIns, passwords, sessions, throttle, refusals);
-  const fetchProvider = providerFetch(new ForwardProxies(config));
-  const ssoProviders = new Map([...providers].map(([name, one]) => [name, new SsoProvider(name, one, config.panelUrl, fetchProvider)]));
-  const sso = new Sso(ssoProviders, throttle, new AdmitPerson(signIns, sessions), passwords.isOn, refusals);
   const playgroundKeys = new PlaygroundKeys(services, sessions, logger);
   const value = (token: object, useValue: object) => ({ provide: token as never, useValue });
   return {
     module: PanelModule,
+    imports: [identityModule({ config, prisma, signIns, providers, sessions, refusals })],
+    exports: [LOGGER, PanelConfig, AuditJournals, SessionCookie, Sessions, Tokens],
     controllers: [
-      SessionController,
-      SsoController,
-      MeController,
-      MembersController,
-      InvitesController,
-      TokensController,
-      OperatorController,
       AccountsController,
       AuditController,
       BudgetsController,
@@ -157,14 +131,8 @@ export function panelModule(
       value(SummedRefusals, refusals),
       value(Credentials, credentials),
       value(SessionCookie, cookie),
-      value(AttemptCookie, new AttemptCookie(config.panelUrl)),
-      value(Sso, sso),
       value(Sessions, sessions),
-      value(SignIn, signIn),
       value(Tokens, tokens),
-      value(People, new People(prisma, passwords, signIn)),
-      value(Members, new Members(prisma)),
-      value(Invites, new Invites(prisma, signIns, passwords, sessions, signIn, config.panelUrl, providers.size > 0)),
       value(Activity, new Activity(reads)),
       value(ActivityRecorder, new ActivityRecorder(prisma, messaging, logger, metrics, config.activityDays)),
       value(LiveRequests, new LiveRequests(messaging)),

@@ -172,7 +172,7 @@ export interface Applied {
 }
 
 /** Fields that tell a repeated reserve from another one with the same id. */
-export type Held = Pick<Hold, 'accountId' | 'projectId' | 'amount'>;
+type Held = Pick<Hold, 'accountId' | 'projectId' | 'amount'>;
 
 /** Working copy of the state of one fold, and the rows it will write. */
 export interface BatchDraft {

@@ -56,8 +56,9 @@ export class Auditor {
     this.leadership = new Leadership({ lock: LEADER_LOCK, connect, idleMs: 3 * intervalMs });
   }
 
+  /** Starts the schedule, if there is one. */
   start(): void {
-    this.rounds.start();
+    if (this.options.intervalMs > 0) this.rounds.start();
   }
 
   async stop(): Promise<void> {

@@ -24,7 +24,7 @@ export interface Limits {
 }
 
 /** The windows that count towards the limits of a pattern of models. */
-export interface ModelWindows {
+interface ModelWindows {
   requests: MinuteWindow;
   tokens: MinuteWindow;
 }
