@@ -5,13 +5,13 @@ test('renders aligned columns, numbers right-aligned, absent values as a dash', 
     { id: 'a', count: 5, at: null },
     { id: 'long-id', count: 12_000, at: 'now' },
   ];
-  expect(renderTable(rows, { ID: (row) => row.id, COUNT: (row) => row.count, AT: (row) => row.at }, 'none')).toBe(
+  expect(renderTable(rows, 'none', { ID: (row) => row.id, COUNT: (row) => row.count, AT: (row) => row.at })).toBe(
     ['ID       COUNT  AT', 'a            5  -', 'long-id  12000  now'].join('\n'),
   );
 });
 
 test('renders a text for an empty list', () => {
-  expect(renderTable([], { ID: () => 'x' }, 'no accounts')).toBe('no accounts');
+  expect(renderTable([], 'no accounts', { ID: () => 'x' })).toBe('no accounts');
 });
 
 test('renders one field a line', () => {

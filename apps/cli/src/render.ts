@@ -6,7 +6,7 @@ import { parsePicoUsd, picoUsd, renderUsd } from '#money/pico-usd.js';
 type Cell = string | number | boolean | null;
 
 /** Renders aligned columns with headings; numbers are right-aligned. An empty list is rendered as `nothing`. */
-export function renderTable<Row>(rows: readonly Row[], columns: Record<string, (row: Row) => Cell>, nothing: string): string {
+export function renderTable<Row>(rows: readonly Row[], nothing: string, columns: Record<string, (row: Row) => Cell>): string {
   if (rows.length === 0) return nothing;
   const headings = Object.keys(columns);
   const cells = rows.map((row) => Object.values(columns).map((read) => read(row)));
@@ -24,13 +24,30 @@ export function renderTable<Row>(rows: readonly Row[], columns: Record<string, (
 }
 
 /** Renders limits by model as they are written: `gpt-*=tpm:100000,rpm:60; o3=rpm:5`. */
-export function renderModelLimits(limits: readonly ModelLimit[]): string {
+function renderModelLimits(limits: readonly ModelLimit[]): string {
   return limits
     .map(({ model, requestsPerMinuteMax: rpm, tokensPerMinuteMax: tpm }) => {
       const values = [...(tpm === undefined ? [] : [`tpm:${tpm}`]), ...(rpm === undefined ? [] : [`rpm:${rpm}`])];
       return `${model}=${values.join(',')}`;
     })
     .join('; ');
+}
+
+interface Limited {
+  requestsPerMinuteMax: number | null;
+  concurrencyMax: number | null;
+  tokensPerMinuteMax: number | null;
+  modelLimits?: readonly ModelLimit[];
+}
+
+/** Returns the limits that there are, as fields. */
+export function limitFields({ requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits }: Limited): Record<string, string> {
+  return {
+    ...(requestsPerMinuteMax !== null && { 'requests per minute': String(requestsPerMinuteMax) }),
+    ...(concurrencyMax !== null && { 'concurrent requests': String(concurrencyMax) }),
+    ...(tokensPerMinuteMax !== null && { 'tokens per minute': String(tokensPerMinuteMax) }),
+    ...(modelLimits && { 'by model': renderModelLimits(modelLimits) }),
+  };
 }
 
 /** Renders the cursor of the next page, if there is one. */

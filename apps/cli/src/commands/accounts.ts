@@ -1,26 +1,24 @@
 import { type Account, accountCreate, accountList, accountUpdate, type NextPricePlan, pricePlanAt } from '#contracts/billing/accounts.js';
 import { PRICE_PLAN_LENGTH_MAX } from '#contracts/billing/fields.js';
 import { balanceGet } from '#contracts/billing/money.js';
-import { TOKENS_MAX } from '#contracts/rules/bounds.js';
+import { ACTIVE_KEYS_MAX, PROJECTS_MAX } from '#contracts/rules/bounds.js';
 import { command } from '../command.js';
 import {
   accountId,
-  argument,
   clearable,
   clearableNumber,
-  cursor,
-  defaultingToOnly,
-  flag,
+  concurrency,
   instant,
   modelLimits,
-  optional,
-  required,
+  rpm,
   text,
+  tpm,
   usd,
   usdOrZero,
   wholeNumber,
-} from '../parameters.js';
-import { morePages, renderDollars, renderFields, renderModelLimits, renderMoney, renderTable } from '../render.js';
+} from '../kinds.js';
+import { account, argument, cursor, flag, optional, required } from '../parameters.js';
+import { limitFields, morePages, renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
 export const accountCommands = [
@@ -41,19 +39,15 @@ export const accountCommands = [
     endpoint: accountList,
     request: (values) => values,
     render: ({ accounts, nextCursor }) =>
-      renderTable(
-        accounts,
-        {
-          ACCOUNT: (row) => row.accountId,
-          NAME: (row) => row.name,
-          STATUS: (row) => (row.statusReason === null ? row.status : `${row.status}: ${row.statusReason}`),
-          BALANCE: (row) => renderDollars(row.balance.balance_pico_usd),
-          AVAILABLE: (row) => renderDollars(row.balance.available_pico_usd),
-          'PRICE PLAN': (row) => pricePlanAt(row, Date.now()),
-          CREATED: (row) => row.createdAt,
-        },
-        'no accounts',
-      ) + morePages(nextCursor),
+      renderTable(accounts, 'no accounts', {
+        ACCOUNT: (row) => row.accountId,
+        NAME: (row) => row.name,
+        STATUS: (row) => (row.statusReason === null ? row.status : `${row.status}: ${row.statusReason}`),
+        BALANCE: (row) => renderDollars(row.balance.balance_pico_usd),
+        AVAILABLE: (row) => renderDollars(row.balance.available_pico_usd),
+        'PRICE PLAN': (row) => pricePlanAt(row, Date.now()),
+        CREATED: (row) => row.createdAt,
+      }) + morePages(nextCursor),
   }),
   command({
     name: 'account update',
@@ -69,12 +63,12 @@ export const accountCommands = [
       creditLine: optional(usdOrZero, 'how far below zero the top-up balance may go; 0: not at all'),
       pricePlan: optional(clearable(text(PRICE_PLAN_LENGTH_MAX, 'id')), 'price plan of the catalog; an empty text returns to list prices'),
       from: optional(instant, 'time from which on the price plan counts; default at once'),
-      rpm: optional(clearableNumber(wholeNumber(1, 1_000_000)), "maximum of requests of all its projects in any minute; '' for none"),
-      concurrency: optional(clearableNumber(wholeNumber(1, 100_000)), "maximum of concurrent requests of all its projects; '' for none"),
-      tpm: optional(clearableNumber(wholeNumber(1, TOKENS_MAX)), "maximum of tokens of all its projects in any minute; '' for none"),
+      rpm: optional(clearableNumber(rpm), "maximum of requests of all its projects in any minute; '' for none"),
+      concurrency: optional(clearableNumber(concurrency), "maximum of concurrent requests of all its projects; '' for none"),
+      tpm: optional(clearableNumber(tpm), "maximum of tokens of all its projects in any minute; '' for none"),
       modelLimits: optional(modelLimits, "limits per minute of patterns of models, which replace those before; '' for none"),
-      projects: optional(wholeNumber(1, 100_000), 'most projects that it may have'),
-      keys: optional(wholeNumber(1, 1_000_000), 'most active keys that it may have'),
+      projects: optional(wholeNumber(1, PROJECTS_MAX), 'most projects that it may have'),
+      keys: optional(wholeNumber(1, ACTIVE_KEYS_MAX), 'most active keys that it may have'),
     },
     examples: [
       'account update <account-id> --frozen --reason "payment disputed"',
@@ -118,7 +112,7 @@ export const accountCommands = [
   command({
     name: 'balance',
     summary: 'Show the balance of an account: total, held and available',
-    parameters: { account: defaultingToOnly(accountId, 'id of the account') },
+    parameters: { account },
     examples: ['balance --account <account-id>'],
     endpoint: balanceGet,
     request: ({ account }) => ({ accountId: account }),
@@ -145,10 +139,7 @@ function renderAccount(account: Account): string {
     'credit line': account.creditLinePicoUsd === null ? null : renderMoney(account.creditLinePicoUsd),
     'price plan': pricePlanAt(account, Date.now()),
     ...(isAhead(account.nextPricePlan) && { 'next price plan': renderNextPlan(account.nextPricePlan) }),
-    ...(account.requestsPerMinuteMax !== null && { 'requests per minute': String(account.requestsPerMinuteMax) }),
-    ...(account.concurrencyMax !== null && { 'concurrent requests': String(account.concurrencyMax) }),
-    ...(account.tokensPerMinuteMax !== null && { 'tokens per minute': String(account.tokensPerMinuteMax) }),
-    ...(account.modelLimits && { 'by model': renderModelLimits(account.modelLimits) }),
+    ...limitFields(account),
     'most projects': String(account.projectsMax),
     'most active keys': String(account.activeKeysMax),
     created: account.createdAt,

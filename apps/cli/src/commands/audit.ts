@@ -1,7 +1,8 @@
 import { type AuditEntry, type AuditListReply, billingAuditList, catalogAuditList } from '#contracts/audit.js';
 import type { CliCommand, Parameters, Values } from '../command.js';
 import { completeIds } from '../complete-ids.js';
-import { accountId, cursor, instant, optional, text, wholeNumber } from '../parameters.js';
+import { accountId, instant, text, wholeNumber } from '../kinds.js';
+import { cursor, optional } from '../parameters.js';
 import { morePages, renderTable } from '../render.js';
 
 const LIMIT_DEFAULT = 50;
@@ -53,7 +54,7 @@ function renderPage({ entries, nextCursor }: AuditListReply): string {
     CHANGE: renderChange,
     REASON: (entry: AuditEntry) => entry.reason,
   };
-  return renderTable(entries, columns, 'no changes') + morePages(nextCursor);
+  return renderTable(entries, 'no changes', columns) + morePages(nextCursor);
 }
 
 /** Renders fields that have a value before and after. The others are in the output of `--json`. */

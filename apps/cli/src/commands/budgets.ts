@@ -1,27 +1,11 @@
 import { BUDGET_PERIODS, type Budget, budgetList, budgetRemove, budgetSet, budgetValues } from '#contracts/billing/budgets.js';
 import { parseAmounts } from '#contracts/rules/budget-amounts.js';
 import { command } from '../command.js';
-import {
-  accountId,
-  argument,
-  cursor,
-  defaultingToOnly,
-  flag,
-  keyId,
-  listKind,
-  oneOf,
-  optional,
-  projectId,
-  required,
-  text,
-  usdAsPico,
-  wholeId,
-  wholeNumber,
-} from '../parameters.js';
+import { accountId, keyId, listKind, oneOf, projectId, text, usdAsPico, wholeId, wholeNumber } from '../kinds.js';
+import { account, argument, cursor, flag, optional, required } from '../parameters.js';
 import { morePages, renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
-const account = defaultingToOnly(accountId, 'id of the account');
 const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
 const percent = { ...wholeNumber(1, 100), placeholder: 'percentages', parse: (value: string) => String(wholeNumber(1, 100).parse(value)) };
 
@@ -78,19 +62,15 @@ export const budgetCommands = [
     endpoint: budgetList,
     request: ({ account }) => ({ accountId: account }),
     render: ({ budgets }) =>
-      renderTable(
-        budgets,
-        {
-          BUDGET: (row) => row.budgetId,
-          OF: describeOwner,
-          PERIOD: (row) => row.period,
-          LIMIT: (row) => renderShort(row, parseAmounts(row).limit),
-          SPENT: (row) => (isPerValue(row) ? null : renderShort(row, parseAmounts(row).spent)),
-          HELD: (row) => (isPerValue(row) ? null : renderShort(row, parseAmounts(row).held)),
-          RESETS: (row) => row.resetsAt,
-        },
-        'no budgets',
-      ),
+      renderTable(budgets, 'no budgets', {
+        BUDGET: (row) => row.budgetId,
+        OF: describeOwner,
+        PERIOD: (row) => row.period,
+        LIMIT: (row) => renderShort(row, parseAmounts(row).limit),
+        SPENT: (row) => (isPerValue(row) ? null : renderShort(row, parseAmounts(row).spent)),
+        HELD: (row) => (isPerValue(row) ? null : renderShort(row, parseAmounts(row).held)),
+        RESETS: (row) => row.resetsAt,
+      }),
   }),
   command({
     name: 'budget show',
@@ -115,17 +95,13 @@ export const budgetCommands = [
     endpoint: budgetValues,
     request: ({ budgetId, account, value, limit, cursor }) => ({ accountId: account, budgetId, value, limit, cursor }),
     render: ({ budget, values, nextCursor }) =>
-      renderTable(
-        values,
-        {
-          VALUE: (row) => row.value,
-          SPENT: (row) => renderShort(budget, row.spentTokens ?? row.spentPicoUsd ?? 0),
-          HELD: (row) => renderShort(budget, row.heldTokens ?? row.heldPicoUsd ?? 0),
-          LIMIT: () => renderShort(budget, parseAmounts(budget).limit),
-          RESETS: () => budget.resetsAt,
-        },
-        'nothing is spent or held',
-      ) + morePages(nextCursor),
+      renderTable(values, 'nothing is spent or held', {
+        VALUE: (row) => row.value,
+        SPENT: (row) => renderShort(budget, row.spentTokens ?? row.spentPicoUsd ?? 0),
+        HELD: (row) => renderShort(budget, row.heldTokens ?? row.heldPicoUsd ?? 0),
+        LIMIT: () => renderShort(budget, parseAmounts(budget).limit),
+        RESETS: () => budget.resetsAt,
+      }) + morePages(nextCursor),
   }),
   command({
     name: 'budget remove',

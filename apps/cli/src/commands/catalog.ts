@@ -3,7 +3,8 @@ import { catalogApply, modelList } from '#contracts/catalog.js';
 import { catalogGet, catalogPlan, revisionList } from '#contracts/catalog-revisions.js';
 import { REVISION_MAX } from '#contracts/revisions.js';
 import { command } from '../command.js';
-import { argument, cursor, optional, text, wholeNumber } from '../parameters.js';
+import { text, wholeNumber } from '../kinds.js';
+import { argument, cursor, optional } from '../parameters.js';
 import { morePages, renderPerMillion, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 import { renderApplied, summarize } from './catalog-apply-report.js';
@@ -55,17 +56,13 @@ export const catalogCommands = [
     endpoint: revisionList,
     request: ({ limit, cursor }) => ({ limit, cursor }),
     render: ({ revisions, nextCursor }) =>
-      renderTable(
-        revisions,
-        {
-          REVISION: (row) => row.revision,
-          AT: (row) => row.at,
-          ACTOR: (row) => row.actorName ?? row.actor,
-          SOURCE: (row) => row.fileName ?? row.reason,
-          CHANGES: (row) => row.changes && summarize(row.changes),
-        },
-        'no revisions',
-      ) + morePages(nextCursor),
+      renderTable(revisions, 'no revisions', {
+        REVISION: (row) => row.revision,
+        AT: (row) => row.at,
+        ACTOR: (row) => row.actorName ?? row.actor,
+        SOURCE: (row) => row.fileName ?? row.reason,
+        CHANGES: (row) => row.changes && summarize(row.changes),
+      }) + morePages(nextCursor),
   }),
   command({
     name: 'models list',
@@ -75,23 +72,19 @@ export const catalogCommands = [
     endpoint: modelList,
     request: () => ({}),
     render: ({ models }) =>
-      renderTable(
-        models,
-        {
-          MODEL: (row) => row.id,
-          NAME: (row) => row.displayName ?? null,
-          'OWNED BY': (row) => row.ownedBy,
-          CONTEXT: (row) => row.contextTokens,
-          'MAX OUTPUT': (row) => row.maxOutputTokens,
-          INPUT: (row) => row.input.join('+'),
-          REASONING: (row) => row.reasoning,
-          'IN $/M': (row) => renderPerMillion(row.price.inputPicoUsd),
-          'CACHED $/M': (row) => renderPerMillion(row.price.cachedInputPicoUsd),
-          'OUT $/M': (row) => renderPerMillion(row.price.outputPicoUsd),
-          VERSION: (row) => row.price.version,
-        },
-        'no models',
-      ),
+      renderTable(models, 'no models', {
+        MODEL: (row) => row.id,
+        NAME: (row) => row.displayName ?? null,
+        'OWNED BY': (row) => row.ownedBy,
+        CONTEXT: (row) => row.contextTokens,
+        'MAX OUTPUT': (row) => row.maxOutputTokens,
+        INPUT: (row) => row.input.join('+'),
+        REASONING: (row) => row.reasoning,
+        'IN $/M': (row) => renderPerMillion(row.price.inputPicoUsd),
+        'CACHED $/M': (row) => renderPerMillion(row.price.cachedInputPicoUsd),
+        'OUT $/M': (row) => renderPerMillion(row.price.outputPicoUsd),
+        VERSION: (row) => row.price.version,
+      }),
   }),
 ];
 

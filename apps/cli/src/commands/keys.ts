@@ -1,25 +1,22 @@
 import { type ApiKey, type CreatedKey, keyCreate, keyList, keyRevoke, keyRotate, keyUpdate } from '#contracts/billing/keys.js';
-import { TOKENS_MAX } from '#contracts/rules/bounds.js';
 import { command } from '../command.js';
 import {
-  argument,
   clearable,
   clearableNumber,
-  cursor,
-  defaultingToOnly,
+  concurrency,
   duration,
-  flag,
   instant,
   keyId,
   listKind,
   modelLimits,
   network,
-  optional,
   projectId,
+  rpm,
   text,
-  wholeNumber,
-} from '../parameters.js';
-import { morePages, renderFields, renderModelLimits, renderTable } from '../render.js';
+  tpm,
+} from '../kinds.js';
+import { argument, cursor, defaultingToOnly, flag, optional } from '../parameters.js';
+import { limitFields, morePages, renderFields, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
 const id = argument(keyId, 'id of the key, as in key list');
@@ -27,9 +24,6 @@ const name = text(200);
 const note = text(1_000);
 const models = listKind(text(256, 'patterns'));
 const networks = listKind(network);
-const rpm = wholeNumber(1, 1_000_000);
-const concurrency = wholeNumber(1, 100_000);
-const tpm = wholeNumber(1, TOKENS_MAX);
 /** Programs have a day to take the new key. */
 const GRACE_DEFAULT_SECONDS = 86_400;
 
@@ -73,21 +67,17 @@ export const keyCommands = [
     endpoint: keyList,
     request: ({ project, cursor }) => ({ projectId: project, cursor }),
     render: ({ keys, nextCursor }) =>
-      renderTable(
-        keys,
-        {
-          'KEY ID': (row) => row.keyId,
-          PROJECT: (row) => row.projectId,
-          NAME: (row) => row.name,
-          KEY: (row) => `…${row.lastFour}`,
-          STATE: (row) => row.status,
-          EXPIRES: (row) => row.expiresAt,
-          'LAST USED': (row) => row.lastUsedAt,
-          CREATED: (row) => row.createdAt,
-          'CREATED BY': (row) => row.createdBy,
-        },
-        'no keys',
-      ) + morePages(nextCursor),
+      renderTable(keys, 'no keys', {
+        'KEY ID': (row) => row.keyId,
+        PROJECT: (row) => row.projectId,
+        NAME: (row) => row.name,
+        KEY: (row) => `…${row.lastFour}`,
+        STATE: (row) => row.status,
+        EXPIRES: (row) => row.expiresAt,
+        'LAST USED': (row) => row.lastUsedAt,
+        CREATED: (row) => row.createdAt,
+        'CREATED BY': (row) => row.createdBy,
+      }) + morePages(nextCursor),
   }),
   command({
     name: 'key update',
@@ -173,24 +163,12 @@ function renderCreated({ key, keyId, projectId, name, expiresAt, ...allowed }: C
   return `${renderFields({ key, 'key id': keyId, project: projectId, name, expires: expiresAt, ...allowedFields(allowed) })}\nSave the key now: it is not shown again.`;
 }
 
-type Limited = Pick<ApiKey, 'models' | 'networks' | 'requestsPerMinuteMax' | 'concurrencyMax' | 'tokensPerMinuteMax' | 'modelLimits'>;
-
 /** Lists and limits of a key, where it has some. */
-function allowedFields({
-  models,
-  networks,
-  requestsPerMinuteMax,
-  concurrencyMax,
-  tokensPerMinuteMax,
-  modelLimits,
-}: Limited): Record<string, string> {
+function allowedFields({ models, networks, ...limits }: Parameters<typeof limitFields>[0] & Pick<ApiKey, 'models' | 'networks'>) {
   return {
     ...(models.length > 0 && { models: models.join(', ') }),
     ...(networks.length > 0 && { networks: networks.join(', ') }),
-    ...(requestsPerMinuteMax !== null && { 'requests per minute': String(requestsPerMinuteMax) }),
-    ...(concurrencyMax !== null && { 'concurrent requests': String(concurrencyMax) }),
-    ...(tokensPerMinuteMax !== null && { 'tokens per minute': String(tokensPerMinuteMax) }),
-    ...(modelLimits && { 'by model': renderModelLimits(modelLimits) }),
+    ...limitFields(limits),
   };
 }
 

@@ -59,16 +59,16 @@ function renderCheck({ checkedAt, milliseconds, checked, invariants, violations 
   const found = invariants.reduce((sum, invariant) => sum + invariant.violations, 0);
   return [
     `checked ${counts.join(', ')} as of ${checkedAt} in ${milliseconds} ms`,
-    renderTable(invariants, { ID: ({ id }) => id, VIOLATIONS: (row) => row.violations, RULE: ({ rule }) => rule }, ''),
+    renderTable(invariants, '', { ID: ({ id }) => id, VIOLATIONS: (row) => row.violations, RULE: ({ rule }) => rule }),
     found === 0 ? 'the ledger is consistent' : `THE LEDGER IS INCONSISTENT: ${found} ${found === 1 ? 'violation' : 'violations'}`,
     ...(found === 0
       ? []
       : [
-          renderTable(
-            violations,
-            { INVARIANT: (row) => row.invariant, SUBJECT: (row) => row.subject, ACCOUNT: (row) => row.accountId },
-            '',
-          ),
+          renderTable(violations, '', {
+            INVARIANT: (row) => row.invariant,
+            SUBJECT: (row) => row.subject,
+            ACCOUNT: (row) => row.accountId,
+          }),
         ]),
   ].join('\n\n');
 }

@@ -2,20 +2,8 @@ import { adjustmentCreate, creditNoteCreate, planGrant, refundCreate, topupCreat
 import { MOVEMENT_KINDS, movementList } from '#contracts/billing/movements.js';
 import { PLAN_PERIODS, type PlanSubscription, planCancel, planShow, planSubscribe } from '#contracts/billing/plans.js';
 import { command } from '../command.js';
-import {
-  accountId,
-  cursor,
-  defaultingToOnly,
-  instant,
-  oneOf,
-  optional,
-  required,
-  signedUsd,
-  someOf,
-  text,
-  usd,
-  wholeNumber,
-} from '../parameters.js';
+import { instant, oneOf, signedUsd, someOf, text, usd, wholeNumber } from '../kinds.js';
+import { account, cursor, optional, required } from '../parameters.js';
 import { morePages, renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
@@ -24,7 +12,7 @@ export const moneyCommands = [
     name: 'topup',
     summary: 'Credit a payment to an account, once for each payment id',
     parameters: {
-      account: defaultingToOnly(accountId, 'id of the account'),
+      account,
       usd: required(usd, 'amount'),
       paymentId: required(text(200), 'idempotency key: a payment is credited once'),
     },
@@ -42,7 +30,7 @@ export const moneyCommands = [
     name: 'refund',
     summary: 'Refund a top-up, in whole or in part, once for each refund id',
     parameters: {
-      account: defaultingToOnly(accountId, 'id of the account'),
+      account,
       refundId: required(text(200), 'idempotency key: a refund is made once'),
       paymentId: optional(text(200), 'the top-up to refund; default: all top-ups of the account together'),
       usd: optional(usd, 'amount; default: the part of the payment that was not refunded yet'),
@@ -68,7 +56,7 @@ export const moneyCommands = [
     name: 'adjust',
     summary: 'Correct the top-up balance, up or down, once for each adjustment id',
     parameters: {
-      account: defaultingToOnly(accountId, 'id of the account'),
+      account,
       adjustmentId: required(text(200), 'idempotency key: an adjustment is made once'),
       usd: required(signedUsd, 'amount; --usd=-2.50 debits the balance'),
       reason: required(text(500), 'for the statement of account'),
@@ -112,7 +100,7 @@ export const moneyCommands = [
     name: 'movements list',
     summary: 'Show the statement of an account, newest first: every movement of money except requests',
     parameters: {
-      account: defaultingToOnly(accountId, 'id of the account'),
+      account,
       from: optional(instant, 'start time, inclusive'),
       to: optional(instant, 'end time, exclusive'),
       kinds: optional(someOf(MOVEMENT_KINDS, 'kinds'), `only these kinds, separated by commas: ${MOVEMENT_KINDS.join(', ')}`),
@@ -123,24 +111,20 @@ export const moneyCommands = [
     endpoint: movementList,
     request: ({ account, ...rest }) => ({ accountId: account, ...rest }),
     render: ({ movements, nextCursor }) =>
-      renderTable(
-        movements,
-        {
-          AT: (row) => row.createdAt,
-          KIND: (row) => row.kind,
-          AMOUNT: (row) => renderDollars(row.amountPicoUsd),
-          REFERENCE: (row) => row.reference,
-          REASON: (row) => row.reason,
-          MOVEMENT: (row) => row.movementId,
-        },
-        'no movements',
-      ) + morePages(nextCursor),
+      renderTable(movements, 'no movements', {
+        AT: (row) => row.createdAt,
+        KIND: (row) => row.kind,
+        AMOUNT: (row) => renderDollars(row.amountPicoUsd),
+        REFERENCE: (row) => row.reference,
+        REASON: (row) => row.reason,
+        MOVEMENT: (row) => row.movementId,
+      }) + morePages(nextCursor),
   }),
   command({
     name: 'plan grant',
     summary: "Replace an account's plan balance by a new grant",
     parameters: {
-      account: defaultingToOnly(accountId, 'id of the account'),
+      account,
       usd: required(usd, 'amount'),
       expires: required(instant, 'time at which the rest of the grant expires'),
       grantKey: optional(text(200), 'idempotency key: a grant is made once'),
@@ -164,7 +148,7 @@ export const moneyCommands = [
     name: 'plan subscribe',
     summary: 'Grant a plan in each period, or change it from the next period on',
     parameters: {
-      account: defaultingToOnly(accountId, 'id of the account'),
+      account,
       usd: required(usd, 'amount of each grant; what is left of the grant before is forfeited'),
       period: required(oneOf(PLAN_PERIODS, 'period'), `${PLAN_PERIODS.join(', ')}; weeks begin on Monday`),
       starts: optional(instant, 'time of the next grant; default: now, or the next period of a subscription that is changed'),
@@ -181,7 +165,7 @@ export const moneyCommands = [
   command({
     name: 'plan show',
     summary: 'Show the plan subscription of an account and its plan balance',
-    parameters: { account: defaultingToOnly(accountId, 'id of the account') },
+    parameters: { account },
     examples: ['plan show --account <account-id>'],
     endpoint: planShow,
     request: ({ account }) => ({ accountId: account }),
@@ -195,7 +179,7 @@ export const moneyCommands = [
   command({
     name: 'plan cancel',
     summary: 'End the plan subscription of an account; the current grant lasts to its end',
-    parameters: { account: defaultingToOnly(accountId, 'id of the account') },
+    parameters: { account },
     examples: ['plan cancel --account <account-id>'],
     endpoint: planCancel,
     request: ({ account }) => ({ accountId: account }),

@@ -1,8 +1,9 @@
 import { type ClosedMonth, monthAttach, monthClose, monthDetach, monthList } from '#contracts/billing/months.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { type CliCommand, command } from '../command.js';
+import { month, text } from '../kinds.js';
 import { exportMonth } from '../month-files/export-month.js';
-import { argument, month, required, text } from '../parameters.js';
+import { argument, required } from '../parameters.js';
 import { renderFields, renderTable } from '../render.js';
 
 /** Closing, detaching and attaching read each row of the month. */
@@ -27,7 +28,7 @@ const exportCommand: CliCommand = {
     const failed = differing.length > 0;
     const rows = closed.files.map(({ file, rows, sha256 }) => ({ file: `${file}.csv`, rows, sha256 }));
     const verdict = failed ? `NOT WHAT WAS CLOSED: ${differing.join(', ')}` : 'the files are what was closed';
-    const table = renderTable(rows, { FILE: ({ file }) => file, ROWS: (row) => row.rows, SHA256: (row) => row.sha256 }, '');
+    const table = renderTable(rows, '', { FILE: ({ file }) => file, ROWS: (row) => row.rows, SHA256: (row) => row.sha256 });
     return { text: json ? JSON.stringify({ folder, differing, ...closed }, null, 2) : [folder, table, verdict].join('\n\n'), failed };
   },
 };
@@ -88,19 +89,15 @@ export const monthCommands: readonly CliCommand[] = [
     endpoint: monthList,
     request: () => ({}),
     render: ({ months, detached }) =>
-      renderTable(
-        months,
-        {
-          MONTH: (row) => row.month,
-          SETTLEMENTS: (row) => countRows(row, 'settlements'),
-          MOVEMENTS: (row) => countRows(row, 'movements'),
-          ACCOUNTS: (row) => countRows(row, 'statements'),
-          'CLOSED AT': (row) => row.closedAt,
-          'DETACHED AT': (row) => detached.find(({ month }) => month === row.month)?.detachedAt ?? null,
-          DIGEST: (row) => row.digest,
-        },
-        'no month is closed',
-      ),
+      renderTable(months, 'no month is closed', {
+        MONTH: (row) => row.month,
+        SETTLEMENTS: (row) => countRows(row, 'settlements'),
+        MOVEMENTS: (row) => countRows(row, 'movements'),
+        ACCOUNTS: (row) => countRows(row, 'statements'),
+        'CLOSED AT': (row) => row.closedAt,
+        'DETACHED AT': (row) => detached.find(({ month }) => month === row.month)?.detachedAt ?? null,
+        DIGEST: (row) => row.digest,
+      }),
   }),
   exportCommand,
 ];

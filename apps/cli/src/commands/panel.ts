@@ -8,7 +8,8 @@ import {
   panelUserUpdate,
 } from '#contracts/panel.js';
 import { command } from '../command.js';
-import { accountId, argument, cursor, flag, oneOf, optional, text } from '../parameters.js';
+import { accountId, oneOf, text } from '../kinds.js';
+import { argument, cursor, flag, optional } from '../parameters.js';
 import { morePages, renderFields, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
@@ -38,17 +39,13 @@ export const panelCommands = [
     endpoint: panelUserList,
     request: ({ role, cursor }) => ({ role, cursor }),
     render: ({ users, nextCursor }) =>
-      renderTable(
-        users,
-        {
-          USER: (row) => row.userId,
-          'E-MAIL': (row) => row.email,
-          NAME: (row) => row.name,
-          ROLES: renderRoles,
-          DISABLED: (row) => row.disabledAt ?? '-',
-        },
-        'no people yet: make the first admin with panel invite --admin',
-      ) + morePages(nextCursor),
+      renderTable(users, 'no people yet: make the first admin with panel invite --admin', {
+        USER: (row) => row.userId,
+        'E-MAIL': (row) => row.email,
+        NAME: (row) => row.name,
+        ROLES: renderRoles,
+        DISABLED: (row) => row.disabledAt ?? '-',
+      }) + morePages(nextCursor),
   }),
   command({
     name: 'panel disable',

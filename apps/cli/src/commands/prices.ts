@@ -9,18 +9,8 @@ import {
   type ScheduledPrice,
 } from '#contracts/scheduled-prices.js';
 import { command } from '../command.js';
-import {
-  accountId,
-  argument,
-  defaultingToOnly,
-  instant,
-  optional,
-  perMillion,
-  required,
-  scheduledPriceId,
-  text,
-  unitPrice,
-} from '../parameters.js';
+import { instant, perMillion, scheduledPriceId, text, unitPrice } from '../kinds.js';
+import { account, argument, optional, required } from '../parameters.js';
 import { readAccountPlan } from '../read-account-plan.js';
 import { renderFields, renderOtherPrices, renderPerMillion, renderPrices, renderTable } from '../render.js';
 
@@ -64,25 +54,21 @@ export const priceCommands = [
     endpoint: priceList,
     request: () => ({}),
     render: ({ prices }) =>
-      renderTable(
-        prices,
-        {
-          PRICE: (row) => row.scheduledPriceId,
-          MODEL: (row) => row.model,
-          EFFECTIVE: (row) => row.effectiveAt,
-          'IN $/M': (row) => renderPerMillion(row.price.inputPicoUsd),
-          'CACHED $/M': (row) => renderPerMillion(row.price.cachedInputPicoUsd),
-          'OUT $/M': (row) => renderPerMillion(row.price.outputPicoUsd),
-          ...otherColumn(prices),
-        },
-        'no price is scheduled',
-      ),
+      renderTable(prices, 'no price is scheduled', {
+        PRICE: (row) => row.scheduledPriceId,
+        MODEL: (row) => row.model,
+        EFFECTIVE: (row) => row.effectiveAt,
+        'IN $/M': (row) => renderPerMillion(row.price.inputPicoUsd),
+        'CACHED $/M': (row) => renderPerMillion(row.price.cachedInputPicoUsd),
+        'OUT $/M': (row) => renderPerMillion(row.price.outputPicoUsd),
+        ...otherColumn(prices),
+      }),
   }),
   command({
     name: 'price show',
     summary: 'Show what each model costs an account, now or at another time, in USD per million tokens',
     parameters: {
-      account: defaultingToOnly(accountId, 'id of the account'),
+      account,
       at: optional(instant, 'time of the prices; default now'),
     },
     examples: ['price show --account <account-id>', 'price show --account <account-id> --at 2027-01-01'],
@@ -128,17 +114,13 @@ function hasOtherPrices(price: ModelPrices): boolean {
 function renderShown({ revision, at, pricePlan, planIsMissing, prices }: PriceShowReply): string {
   const known = pricePlan === null ? 'list prices' : `price plan ${pricePlan}`;
   const plan = planIsMissing ? `list prices, because the catalog has no price plan ${pricePlan}` : known;
-  const table = renderTable(
-    prices,
-    {
-      MODEL: (row) => row.model,
-      'IN $/M': (row) => renderPerMillion(row.price.inputPicoUsd),
-      'CACHED $/M': (row) => renderPerMillion(row.price.cachedInputPicoUsd),
-      'OUT $/M': (row) => renderPerMillion(row.price.outputPicoUsd),
-      ...otherColumn(prices),
-      LIST: ({ list }) => renderPrices(list),
-    },
-    'no models',
-  );
+  const table = renderTable(prices, 'no models', {
+    MODEL: (row) => row.model,
+    'IN $/M': (row) => renderPerMillion(row.price.inputPicoUsd),
+    'CACHED $/M': (row) => renderPerMillion(row.price.cachedInputPicoUsd),
+    'OUT $/M': (row) => renderPerMillion(row.price.outputPicoUsd),
+    ...otherColumn(prices),
+    LIST: ({ list }) => renderPrices(list),
+  });
   return `${plan}, revision ${revision}, ${at}\n${table}`;
 }

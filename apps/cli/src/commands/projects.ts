@@ -1,27 +1,12 @@
 import { type Project, projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
-import { TOKENS_MAX } from '#contracts/rules/bounds.js';
 import { command } from '../command.js';
-import {
-  accountId,
-  argument,
-  clearableNumber,
-  cursor,
-  defaultingToOnly,
-  flag,
-  listKind,
-  modelLimits,
-  optional,
-  projectId,
-  required,
-  text,
-  wholeNumber,
-} from '../parameters.js';
-import { morePages, renderFields, renderModelLimits, renderTable } from '../render.js';
+import { accountId, clearableNumber, concurrency, listKind, modelLimits, projectId, rpm, text, tpm } from '../kinds.js';
+import { account, argument, cursor, flag, optional, required } from '../parameters.js';
+import { limitFields, morePages, renderFields, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
-const rpm = optional(wholeNumber(1, 1_000_000), 'maximum of requests in any minute');
-const concurrency = optional(wholeNumber(1, 100_000), 'maximum of concurrent requests');
-const tpm = wholeNumber(1, TOKENS_MAX);
+const rpmOption = optional(rpm, 'maximum of requests in any minute');
+const concurrencyOption = optional(concurrency, 'maximum of concurrent requests');
 const tags = optional(
   listKind(text(64, 'names')),
   "names of metadata pairs that are tags of its requests, separated by commas; '' for none",
@@ -32,10 +17,10 @@ export const projectCommands = [
     name: 'project create',
     summary: 'Add a project to an account; limits default to those of the billing service',
     parameters: {
-      account: defaultingToOnly(accountId, 'id of the account'),
+      account,
       name: required(text(200), 'display name'),
-      rpm,
-      concurrency,
+      rpm: rpmOption,
+      concurrency: concurrencyOption,
       tpm: optional(tpm, 'maximum of tokens in any minute; default: none'),
       tags,
     },
@@ -62,19 +47,15 @@ export const projectCommands = [
     endpoint: projectList,
     request: ({ account, cursor }) => ({ accountId: account, cursor }),
     render: ({ projects, nextCursor }) =>
-      renderTable(
-        projects,
-        {
-          PROJECT: (row) => row.projectId,
-          ACCOUNT: (row) => row.accountId,
-          NAME: (row) => row.name,
-          ENABLED: (row) => row.enabled,
-          RPM: (row) => row.requestsPerMinuteMax,
-          CONCURRENCY: (row) => row.concurrencyMax,
-          TPM: (row) => row.tokensPerMinuteMax,
-        },
-        'no projects',
-      ) + morePages(nextCursor),
+      renderTable(projects, 'no projects', {
+        PROJECT: (row) => row.projectId,
+        ACCOUNT: (row) => row.accountId,
+        NAME: (row) => row.name,
+        ENABLED: (row) => row.enabled,
+        RPM: (row) => row.requestsPerMinuteMax,
+        CONCURRENCY: (row) => row.concurrencyMax,
+        TPM: (row) => row.tokensPerMinuteMax,
+      }) + morePages(nextCursor),
   }),
   command({
     name: 'project update',
@@ -82,8 +63,8 @@ export const projectCommands = [
     parameters: {
       projectId: argument(projectId, 'id of the project'),
       name: optional(text(200), 'display name'),
-      rpm,
-      concurrency,
+      rpm: rpmOption,
+      concurrency: concurrencyOption,
       tpm: optional(clearableNumber(tpm), "maximum of tokens in any minute; '' for none"),
       modelLimits: optional(modelLimits, "limits per minute of patterns of models, which replace those before; '' for none"),
       tags,
@@ -125,10 +106,7 @@ function renderProject(project: Project): string {
     account: project.accountId,
     name: project.name,
     enabled: project.enabled,
-    'requests per minute': String(project.requestsPerMinuteMax),
-    'concurrent requests': String(project.concurrencyMax),
-    ...(project.tokensPerMinuteMax !== null && { 'tokens per minute': String(project.tokensPerMinuteMax) }),
-    ...(project.modelLimits && { 'by model': renderModelLimits(project.modelLimits) }),
+    ...limitFields(project),
     ...(project.tags.length > 0 && { tags: project.tags.join(', ') }),
     created: project.createdAt,
   });

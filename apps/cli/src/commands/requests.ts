@@ -3,7 +3,8 @@ import { ALL_SETTLE_REASONS, holdList } from '#contracts/billing/holds.js';
 import { requestList, requestShow } from '#contracts/billing/requests.js';
 import { CliConfig } from '../cli.config.js';
 import { command } from '../command.js';
-import { accountId, argument, cursor, instant, keyId, oneOf, optional, projectId, text, wholeNumber } from '../parameters.js';
+import { accountId, instant, keyId, oneOf, projectId, text, wholeNumber } from '../kinds.js';
+import { argument, cursor, optional } from '../parameters.js';
 import { morePages, renderDollars, renderTable } from '../render.js';
 import { renderRequest } from './request-report.js';
 
@@ -16,19 +17,15 @@ export const requestCommands = [
     endpoint: holdList,
     request: ({ account, ...rest }) => ({ accountId: account, ...rest }),
     render: ({ holds, nextCursor }) =>
-      renderTable(
-        holds,
-        {
-          HOLD: (row) => row.holdId,
-          REQUEST: (row) => row.requestId,
-          ACCOUNT: (row) => row.accountId,
-          MODEL: (row) => row.model,
-          AMOUNT: (row) => renderDollars(row.amountPicoUsd),
-          SINCE: (row) => row.createdAt,
-          'LEASE UNTIL': (row) => row.leaseUntil,
-        },
-        'no open holds',
-      ) + morePages(nextCursor),
+      renderTable(holds, 'no open holds', {
+        HOLD: (row) => row.holdId,
+        REQUEST: (row) => row.requestId,
+        ACCOUNT: (row) => row.accountId,
+        MODEL: (row) => row.model,
+        AMOUNT: (row) => renderDollars(row.amountPicoUsd),
+        SINCE: (row) => row.createdAt,
+        'LEASE UNTIL': (row) => row.leaseUntil,
+      }) + morePages(nextCursor),
   }),
   command({
     name: 'request list',
@@ -49,21 +46,17 @@ export const requestCommands = [
     endpoint: requestList,
     request: ({ account, project, key, ...rest }) => ({ accountId: account, projectId: project, keyId: key, ...rest }),
     render: ({ requests, nextCursor, searchedTo }) =>
-      renderTable(
-        requests,
-        {
-          REQUEST: (row) => row.requestId,
-          ACCOUNT: (row) => row.accountId,
-          MODEL: (row) => row.model,
-          UPSTREAM: (row) => row.upstream,
-          ENDING: (row) => row.ending ?? 'running',
-          PROMPT: (row) => row.usage?.promptTokens ?? null,
-          OUTPUT: (row) => row.usage?.outputTokens ?? null,
-          COST: (row) => row.costPicoUsd && renderDollars(row.costPicoUsd),
-          ENDED: (row) => row.settledAt,
-        },
-        'no requests',
-      ) +
+      renderTable(requests, 'no requests', {
+        REQUEST: (row) => row.requestId,
+        ACCOUNT: (row) => row.accountId,
+        MODEL: (row) => row.model,
+        UPSTREAM: (row) => row.upstream,
+        ENDING: (row) => row.ending ?? 'running',
+        PROMPT: (row) => row.usage?.promptTokens ?? null,
+        OUTPUT: (row) => row.usage?.outputTokens ?? null,
+        COST: (row) => row.costPicoUsd && renderDollars(row.costPicoUsd),
+        ENDED: (row) => row.settledAt,
+      }) +
       (searchedTo ? `\nsearched back to ${searchedTo}` : '') +
       morePages(nextCursor),
   }),

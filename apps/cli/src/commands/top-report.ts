@@ -85,23 +85,19 @@ export function renderTop(before: Sample, now: Sample): string {
     `${traffic.inFlight} in flight`,
     `${isComplete ? '' : 'at least '}${renderDollars(amountPicoUsd)} on hold in ${count} requests`,
   ];
-  const table = renderTable(
-    traffic.routes,
-    {
-      MODEL: ({ model }) => model,
-      UPSTREAM: ({ upstream }) => upstream,
-      'MODEL THERE': ({ upstreamModel }) => upstreamModel,
-      STATE: ({ state }) => state,
-      'IN FLIGHT': ({ inFlight }) => inFlight,
-      'CALLS/S': ({ callsPerSecond }) => callsPerSecond,
-      'FAILED/S': ({ failedPerSecond }) => failedPerSecond,
-      'TOKENS/S IN': ({ promptTokensPerSecond }) => promptTokensPerSecond,
-      'TOKENS/S OUT': ({ outputTokensPerSecond }) => outputTokensPerSecond,
-      'FIRST CONTENT': ({ firstContentMs }) => renderMs(firstContentMs),
-      'WHOLE CALL': ({ durationMs }) => renderMs(durationMs),
-    },
-    'no routes',
-  );
+  const table = renderTable(traffic.routes, 'no routes', {
+    MODEL: ({ model }) => model,
+    UPSTREAM: ({ upstream }) => upstream,
+    'MODEL THERE': ({ upstreamModel }) => upstreamModel,
+    STATE: ({ state }) => state,
+    'IN FLIGHT': ({ inFlight }) => inFlight,
+    'CALLS/S': ({ callsPerSecond }) => callsPerSecond,
+    'FAILED/S': ({ failedPerSecond }) => failedPerSecond,
+    'TOKENS/S IN': ({ promptTokensPerSecond }) => promptTokensPerSecond,
+    'TOKENS/S OUT': ({ outputTokensPerSecond }) => outputTokensPerSecond,
+    'FIRST CONTENT': ({ firstContentMs }) => renderMs(firstContentMs),
+    'WHOLE CALL': ({ durationMs }) => renderMs(durationMs),
+  });
   const waiting = traffic.waiting.map(({ model, requests }) => `${requests} requests wait for ${model}: its routes are full or open`);
   const replicas = `${traffic.replicas} ${traffic.replicas === 1 ? 'replica' : 'replicas'} of the inference-proxy`;
   return [totals.join(', '), replicas, '', table, ...(waiting.length > 0 ? ['', ...waiting] : [])].join('\n');

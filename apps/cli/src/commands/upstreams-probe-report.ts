@@ -38,7 +38,7 @@ function renderDifference({ changes, capabilities }: UpstreamProbeEnd): string[]
   };
   return [
     'The catalog entry differs:',
-    renderTable(changes, columns, ''),
+    renderTable(changes, '', columns),
     '',
     'Add to its catalog entry:',
     '',

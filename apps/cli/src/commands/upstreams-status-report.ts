@@ -24,6 +24,7 @@ export function renderStatus(replies: readonly RouteStatusReply[], perReplica: b
 function renderRows(rows: readonly (readonly ReplicaRoute[])[]): string {
   return renderTable(
     rows.map((seen) => ({ ...(seen[0] as ReplicaRoute), seen })),
+    'no routes',
     {
       MODEL: ({ model }) => model,
       UPSTREAM: ({ upstream }) => upstream,
@@ -43,7 +44,6 @@ function renderRows(rows: readonly (readonly ReplicaRoute[])[]): string {
       'WHOLE CALL': ({ seen }) => renderMs(mean(seen, ({ durationMs }) => durationMs)),
       'TOKENS/S': ({ seen }) => round(mean(seen, ({ tokensPerSecond }) => tokensPerSecond)),
     },
-    'no routes',
   );
 }
 

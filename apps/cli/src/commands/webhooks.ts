@@ -9,7 +9,8 @@ import {
   webhookTest,
 } from '#contracts/billing/webhooks.js';
 import { command } from '../command.js';
-import { accountId, argument, duration, flag, instant, optional, required, text, wholeId } from '../parameters.js';
+import { accountId, duration, instant, text, wholeId } from '../kinds.js';
+import { argument, flag, optional, required } from '../parameters.js';
 import { renderFields, renderTable } from '../render.js';
 
 const id = argument(wholeId, 'id of the webhook, as in webhook list');
@@ -43,19 +44,15 @@ export const webhookCommands = [
     endpoint: webhookList,
     request: ({ account }) => ({ accountId: account }),
     render: ({ webhooks }) =>
-      renderTable(
-        webhooks,
-        {
-          'WEBHOOK ID': (row) => row.webhookId,
-          ACCOUNT: (row) => row.accountId ?? 'all',
-          URL: (row) => row.url,
-          WAITING: (row) => String(row.undelivered),
-          'LAST FAILURE': (row) => row.failure,
-          DEAD: (row) => String(row.deadLetters),
-          'DEAD SINCE': (row) => row.deadSince,
-        },
-        'no webhooks',
-      ),
+      renderTable(webhooks, 'no webhooks', {
+        'WEBHOOK ID': (row) => row.webhookId,
+        ACCOUNT: (row) => row.accountId ?? 'all',
+        URL: (row) => row.url,
+        WAITING: (row) => String(row.undelivered),
+        'LAST FAILURE': (row) => row.failure,
+        DEAD: (row) => String(row.deadLetters),
+        'DEAD SINCE': (row) => row.deadSince,
+      }),
   }),
   command({
     name: 'webhook test',
