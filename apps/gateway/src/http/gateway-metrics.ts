@@ -1,7 +1,7 @@
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { ERROR_CODES } from '#inference/errors.js';
+import { metricsIn } from '#observability/metrics-in.js';
 import { histogramWithExemplars } from '#observability/open-metrics.js';
-import { registerScrapedGauge } from '#observability/scraped-gauge.js';
 import { ROUTES, type Route } from './routes.js';
 
 const SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
@@ -23,14 +23,9 @@ export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;
 
 /** Metrics of requests. Label values are bounded: routes, models of the catalog, codes; never ids. */
 export function createGatewayMetrics(registry: Registry) {
-  const registers = [registry];
+  const { counter } = metricsIn(registry);
   const metrics = {
-    requests: new Counter({
-      name: 'tollgate_gateway_requests_total',
-      help: 'Requests answered',
-      labelNames: ['route', 'status', 'code'],
-      registers,
-    }),
+    requests: counter('tollgate_gateway_requests_total', 'Requests answered', ['route', 'status', 'code']),
     seconds: histogramWithExemplars(registry, {
       name: 'tollgate_gateway_request_seconds',
       help: 'Seconds from the request line to the last byte of the reply',
@@ -48,12 +43,11 @@ export function createGatewayMetrics(registry: Registry) {
       help: 'Seconds from the parsed request to its hold: the delay before the upstream is called',
       buckets: RESERVE_SECONDS,
     }),
-    tokens: new Counter({ name: 'tollgate_gateway_tokens_total', help: 'Tokens billed', labelNames: ['model', 'kind'], registers }),
-    activityDropped: new Counter({
-      name: 'tollgate_gateway_activity_dropped_total',
-      help: 'Ended requests that were not published, because NATS was away for too long',
-      registers,
-    }),
+    tokens: counter('tollgate_gateway_tokens_total', 'Tokens billed', ['model', 'kind']),
+    activityDropped: counter(
+      'tollgate_gateway_activity_dropped_total',
+      'Ended requests that were not published, because NATS was away for too long',
+    ),
   };
   // Counters start at 0: rate() misses an increment from nothing to 1.
   for (const { path: route, key } of Object.values<Route>(ROUTES))
@@ -75,10 +69,10 @@ interface GaugeSources {
 
 /** Registers the metrics whose values are read when Prometheus scrapes. */
 export function registerGauges(registry: Registry, { server, settlements, bodies, bodyWorkers }: GaugeSources): void {
-  const gauge = registerScrapedGauge.bind(undefined, registry);
-  gauge('tollgate_gateway_requests_in_flight', 'Requests not yet answered and settled', () => server.requestsRunning);
-  gauge('tollgate_gateway_connections_open', 'Open client connections', () => server.connectionsOpen);
-  gauge('tollgate_gateway_settlements_pending', 'Settlements that billing has not confirmed', () => settlements.pending);
-  gauge('tollgate_gateway_body_bytes_in_flight', 'Bytes of the request bodies in flight', () => bodies.bytesInFlight);
-  gauge('tollgate_gateway_bodies_waiting', 'Large request bodies that wait for a worker thread', () => bodyWorkers.waiting);
+  const { scrapedGauge } = metricsIn(registry);
+  scrapedGauge('tollgate_gateway_requests_in_flight', 'Requests not yet answered and settled', () => server.requestsRunning);
+  scrapedGauge('tollgate_gateway_connections_open', 'Open client connections', () => server.connectionsOpen);
+  scrapedGauge('tollgate_gateway_settlements_pending', 'Settlements that billing has not confirmed', () => settlements.pending);
+  scrapedGauge('tollgate_gateway_body_bytes_in_flight', 'Bytes of the request bodies in flight', () => bodies.bytesInFlight);
+  scrapedGauge('tollgate_gateway_bodies_waiting', 'Large request bodies that wait for a worker thread', () => bodyWorkers.waiting);
 }

@@ -1,7 +1,8 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, type Histogram, type Registry } from 'prom-client';
 import type { Upstream } from '#contracts/catalog.js';
 import type { RouteStatus } from '#contracts/route-status.js';
 import { BoundHistogram } from '#observability/bound-histogram.js';
+import { metricsIn } from '#observability/metrics-in.js';
 import { type CallHistograms, providerName, RouteMetrics } from './route-metrics.js';
 
 /** Labels of a route. A series stays for as long as the process runs, so there are as many as the catalog has had routes. */
@@ -51,6 +52,7 @@ export class ProxyMetrics {
 
   constructor(private readonly registry: Registry) {
     const registers = [registry];
+    const make = metricsIn(registry);
     const histogram = (name: string, help: string, buckets: number[]) => new BoundHistogram({ name, help, buckets, registers });
     this.histograms = {
       duration: histogram('gen_ai_client_operation_duration_seconds', 'Duration of upstream calls', OPERATION_SECONDS),
@@ -63,19 +65,16 @@ export class ProxyMetrics {
       perToken: histogram('gen_ai_server_time_per_output_token_seconds', 'Mean time per output token after the first', TOKEN_SECONDS),
       tokenUsage: histogram('gen_ai_client_token_usage', 'Tokens of calls that returned content', TOKENS),
     };
-    this.waits = new Histogram({
-      name: 'tollgate_model_wait_seconds',
-      help: 'Time in the admission queue, by outcome: served, refused, left',
-      labelNames: ['model', 'outcome'],
-      buckets: WAIT_SECONDS,
-      registers,
-    });
-    this.retries = new Counter({
-      name: 'tollgate_model_retries_total',
-      help: 'Retries on another route, by outcome: made, over-budget',
-      labelNames: ['model', 'outcome'],
-      registers,
-    });
+    this.waits = make.histogram(
+      'tollgate_model_wait_seconds',
+      'Time in the admission queue, by outcome: served, refused, left',
+      WAIT_SECONDS,
+      ['model', 'outcome'],
+    );
+    this.retries = make.counter('tollgate_model_retries_total', 'Retries on another route, by outcome: made, over-budget', [
+      'model',
+      'outcome',
+    ]);
     this.countCalls();
   }
 

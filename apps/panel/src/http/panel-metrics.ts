@@ -1,4 +1,5 @@
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { metricsIn } from '#observability/metrics-in.js';
 import { PANEL_ERROR_CODES } from '../errors/panel-error.js';
 import { ROUTES } from './routes.js';
 
@@ -10,24 +11,18 @@ const STATUSES = new Set([200, 201, 204, 302, 303, 304, 405, 408, 499, ...Object
 export type PanelMetrics = ReturnType<typeof createPanelMetrics>;
 
 export function createPanelMetrics(registry: Registry) {
+  const { counter } = metricsIn(registry);
   const metrics = {
-    requests: new Counter({
-      name: 'tollgate_panel_requests_total',
-      help: 'Requests answered, pages included',
-      labelNames: ['method', 'status'],
-      registers: [registry],
-    }),
-    refusalsSummed: new Counter({
-      name: 'tollgate_panel_refusals_summed_total',
-      help: 'Refusals that were counted in a sum, because their sender had enough rows in the minute',
-      labelNames: ['journal'],
-      registers: [registry],
-    }),
-    activityDropped: new Counter({
-      name: 'tollgate_panel_activity_dropped_total',
-      help: 'Ended requests that were not recorded, because the database was away for too long',
-      registers: [registry],
-    }),
+    requests: counter('tollgate_panel_requests_total', 'Requests answered, pages included', ['method', 'status']),
+    refusalsSummed: counter(
+      'tollgate_panel_refusals_summed_total',
+      'Refusals that were counted in a sum, because their sender had enough rows in the minute',
+      ['journal'],
+    ),
+    activityDropped: counter(
+      'tollgate_panel_activity_dropped_total',
+      'Ended requests that were not recorded, because the database was away for too long',
+    ),
   };
   // Counters start at 0: rate() misses an increment from nothing to 1.
   for (const method of METHODS) for (const status of STATUSES) metrics.requests.inc({ method, status: String(status) }, 0);
