@@ -139,7 +139,7 @@ export const callsGoOutInOnePlace: ShapeRule = (files) =>
       /^(apps\/(inference-proxy\/src\/transport|panel\/src\/(identity\/sso|playground)|panel\/ui)|libs\/network\/src\/forward-proxy)\//.test(
         path,
       ) ||
-      path === 'apps/billing/src/webhooks/webhook-client.ts' ||
+      path === 'apps/billing/src/events/webhook-client.ts' ||
       !/^(apps|libs)\//.test(path) ||
       TEST.test(path);
     const calls = /^import (?!type).*from 'undici'|\bfetch\(|import (?!type)[^;]*\b(request|get)\b[^;]*from 'node:https?'/m;

@@ -19,7 +19,7 @@ import { readBalances } from '../balance/read-balance.js';
 import { demandOwnId } from '../limits/own-id.js';
 import { NO_LIMITS, type ShownLimits, setLimits, toLimits } from '../limits/set-limits.js';
 import { oldestFirst, readPage } from '../paging/read-page.js';
-import { isDuplicate } from './database-refusal.js';
+import { isDuplicate } from './prisma-errors.js';
 
 /** Most projects and active keys of a new account. */
 interface Maxima {

@@ -12,7 +12,7 @@ import { namesLimits, type ShownLimits, setLimits, toLimits } from '../limits/se
 import { oldestFirst, readPage } from '../paging/read-page.js';
 import { lockAccount } from '../sql/lock-account.js';
 import { boundAccount } from './bound-account.js';
-import { isDuplicate, isMissing } from './database-refusal.js';
+import { isDuplicate, isMissing } from './prisma-errors.js';
 
 /**
  * Adds a project to an account. A repeated request with the same id, account and name returns the project as it is now. One that a customer

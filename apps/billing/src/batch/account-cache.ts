@@ -21,7 +21,7 @@ const UNCHANGED_BATCHES_MIN = 2;
 const ACCOUNTS_MAX = 10_000;
 const HOLDS_MAX = 20_000;
 /** A name takes at most 0.6 kB: 6 MB a lane. */
-const REFUSED_MAX = 10_000;
+const EXCEEDED_MAX = 10_000;
 
 /** An account that was not used for this long is not trusted: 32-bit transaction ids wrap around, so an old `xmin` could come back. */
 const UNUSED_MAX_MS = 600_000;
@@ -64,7 +64,7 @@ export class AccountCache {
   private readonly accounts = new Map<string, CachedAccount>();
   private holds = 0;
   /** Users and tags that a budget refused last: their next reserve takes the lock, which costs less than a statement that fails. */
-  private readonly refused = new Set<string>();
+  private readonly exceeded = new Set<string>();
 
   /**
    * Returns the state to decide the batch from. Undefined when any of it is not cached, and for cases that always take the lock: a sweep,
@@ -96,7 +96,7 @@ export class AccountCache {
       if (!account || !project || !key || account.holds.has(holdId)) return undefined;
       const payer = toPayer(reserve, key);
       if (key.expiresAt <= now + MOMENT_TOLERANCE_MS || !addBudgets(budgets, account, payer, now)) return undefined;
-      if (!addLimits(limits, account, payer) || this.isRefused(budgets, payer)) return undefined;
+      if (!addLimits(limits, account, payer) || this.isExceeded(budgets, payer)) return undefined;
       accounts.set(accountId, account.state);
       projects.set(projectId, project.state);
       keys.set(keyId, key);
@@ -133,23 +133,23 @@ export class AccountCache {
   }
 
   /** Keeps which users and tags a budget has refused under the lock, and forgets those that were admitted. */
-  learnRefusals({ budgets, keys }: BatchState, reserves: readonly ReserveRequest[], outcomes: readonly ReserveOutcome[]): void {
+  learnExceeded({ budgets, keys }: BatchState, reserves: readonly ReserveRequest[], outcomes: readonly ReserveOutcome[]): void {
     for (const [position, reserve] of reserves.entries()) {
       for (const { budget, value } of findBudgets(budgets, toPayer(reserve, keys.get(reserve.keyId))))
-        if (value !== undefined) this.refused.delete(valueKey(budget, value));
+        if (value !== undefined) this.exceeded.delete(valueKey(budget, value));
       const exceeded = findExceeded(outcomes[position] as ReserveOutcome);
-      if (exceeded?.value !== undefined) this.refused.add(valueKey(exceeded, exceeded.value));
+      if (exceeded?.value !== undefined) this.exceeded.add(valueKey(exceeded, exceeded.value));
     }
-    for (const oldest of this.refused) {
-      if (this.refused.size <= REFUSED_MAX) return;
-      this.refused.delete(oldest);
+    for (const oldest of this.exceeded) {
+      if (this.exceeded.size <= EXCEEDED_MAX) return;
+      this.exceeded.delete(oldest);
     }
   }
 
   /** True when a budget has refused the user or a tag of a reserve, and not admitted it since. */
-  private isRefused(budgets: BatchState['budgets'], payer: Payer): boolean {
-    if (this.refused.size === 0) return false;
-    return findBudgets(budgets, payer).some(({ budget, value }) => value !== undefined && this.refused.has(valueKey(budget, value)));
+  private isExceeded(budgets: BatchState['budgets'], payer: Payer): boolean {
+    if (this.exceeded.size === 0) return false;
+    return findBudgets(budgets, payer).some(({ budget, value }) => value !== undefined && this.exceeded.has(valueKey(budget, value)));
   }
 
   private usable(accountId: string, now: number): CachedAccount | undefined {

@@ -67,7 +67,7 @@ async function applyCached(
       rows,
       at: new Date(state.now).toISOString(),
       reserves,
-      refused: reserves.filter(({ holdId }) => !opened.has(holdId)),
+      notOpened: reserves.filter(({ holdId }) => !opened.has(holdId)),
       earlyMs: now === undefined ? 0 : Number.POSITIVE_INFINITY,
       lateMs: now === undefined ? MOMENT_TOLERANCE_MS : Number.POSITIVE_INFINITY,
     });
@@ -105,7 +105,7 @@ async function applyLocked(
     const applied = foldBatch(state, batch, times);
     const version = await writeRows(connection, applied.rows, state.now);
     cache.learn(batch, state, applied.rows, version);
-    cache.learnRefusals(state, batch.reserves, applied.outcomes.reserves);
+    cache.learnExceeded(state, batch.reserves, applied.outcomes.reserves);
     return { ...applied, state, reserves: batch.reserves };
   } catch (error) {
     await connection.query('ROLLBACK').catch(() => undefined); // the server rolls back by itself when the connection breaks

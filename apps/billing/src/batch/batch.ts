@@ -43,7 +43,7 @@ export interface AccountState {
   /** Number of its projects and keys with rate limits. Absent: none. Batches never write it. */
   limitCount?: number;
   /** Time of the last event that announced a refusal, in milliseconds. Absent: none. */
-  refusedAt?: number;
+  announcedAt?: number;
 }
 
 export interface ProjectState {

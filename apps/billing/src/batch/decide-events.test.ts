@@ -151,5 +151,7 @@ test('an account whose refusal is an event is written, so that other replicas de
   const ledger = ledgerWith();
   const reserve = { holdId: randomUUID(), keyId: KEY, projectId: PROJECT, accountId: ACCOUNT, requestId: 'r', model: 'm', price: PRICE };
   const { rows } = ledger.apply({ settles: [], reserves: [{ ...reserve, amountPicoUsd: '101' }] }, NOW);
-  expect(rows.accounts.map(({ accountId, refusedAt }) => ({ accountId, refusedAt }))).toEqual([{ accountId: ACCOUNT, refusedAt: NOW }]);
+  expect(rows.accounts.map(({ accountId, announcedAt }) => ({ accountId, announcedAt }))).toEqual([
+    { accountId: ACCOUNT, announcedAt: NOW },
+  ]);
 });

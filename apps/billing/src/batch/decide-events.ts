@@ -15,7 +15,7 @@ import type { AccountState, BatchDraft } from './batch.js';
 import { amountIn, listUses } from './count-budgets.js';
 
 /** Milliseconds in which at most one refusal of an account is an event. */
-const REFUSAL_PAUSE_MS = 60_000;
+const ANNOUNCED_PAUSE_MS = 60_000;
 
 /**
  * Adds `budget-threshold`, `budget-exhausted` and `balance-exhausted`. Triggers on accounts, movements and budgets write `balance-low`,
@@ -80,11 +80,11 @@ function announceRefusal(draft: BatchDraft, reserve: ReserveRequest, { requiredP
     if (usd <= balance) return;
     draft.rows.events.push({ accountId, kind: 'balance-exhausted', payload: { balancePicoUsd: String(balance), requiredPicoUsd } });
   }
-  account.refusedAt = draft.now;
+  account.announcedAt = draft.now;
   draft.changed.add(account);
 }
 
 /** A time in the future is that of a clock that was set back since. */
-function isDue({ refusedAt }: AccountState, now: number): boolean {
-  return refusedAt === undefined || now - refusedAt >= REFUSAL_PAUSE_MS || refusedAt > now;
+function isDue({ announcedAt }: AccountState, now: number): boolean {
+  return announcedAt === undefined || now - announcedAt >= ANNOUNCED_PAUSE_MS || announcedAt > now;
 }

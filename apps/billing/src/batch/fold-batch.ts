@@ -198,11 +198,11 @@ function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times: HoldTi
   const admission = new Admission(project, limits, account, reserve, draft.now);
   // Stored even if the reserve is refused. The version of the account tells other replicas that its rows have changed.
   for (const row of admission.storeAhead()) draft.changed.add(account).add(row);
-  const full = admission.refuse();
+  const full = admission.findFull();
   if (full) return { status: 'refused', holdId, ...full };
   const budgets = findBudgets(draft.budgets, payer);
   const amounts: Amounts = { usd: amount, tokens: reserve.amountTokens ?? 0 };
-  const tooMuch = refuseAmount(amounts, sumAvailable(account.funds), listUses(draft, budgets));
+  const tooMuch = findUncovered(amounts, sumAvailable(account.funds), listUses(draft, budgets));
   if (tooMuch) return { status: 'refused', holdId, ...tooMuch };
 
   // Nothing below can fail.
@@ -218,7 +218,7 @@ function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times: HoldTi
   return { status: 'held', holdId, leaseMs: times.leaseMs, ...admission.left() };
 }
 
-function refuseAmount(amounts: Amounts, available: bigint, uses: readonly BudgetUse[]) {
+function findUncovered(amounts: Amounts, available: bigint, uses: readonly BudgetUse[]) {
   const { usd: amount } = amounts;
   const refusal = { code: 'insufficient_balance', requiredPicoUsd: String(amount), availablePicoUsd: String(available) } as const;
   // Above `HOLD_MAX` ($1M) no balance is enough.

@@ -80,8 +80,8 @@ export class Lane<Item, Outcome> {
   }
 
   push(item: Item): Promise<Outcome> {
-    const refusal = this.refusal(item);
-    if (refusal !== undefined) return Promise.reject(new ServiceError('unavailable', refusal));
+    const reason = this.whyRejected(item);
+    if (reason !== undefined) return Promise.reject(new ServiceError('unavailable', reason));
     this.countFor(item, 1);
     const outcome = new Promise<Outcome>((resolve, reject) => {
       this.queue.push({ item, deadline: performance.now() + this.options.deadlineMs, resolve, reject });
@@ -108,7 +108,7 @@ export class Lane<Item, Outcome> {
     this.running = undefined;
   }
 
-  private refusal(item: Item): string | undefined {
+  private whyRejected(item: Item): string | undefined {
     const { queueMax, share } = this.options;
     if (this.closing) return 'The billing service is stopping.';
     if (this.queue.length >= queueMax) return 'The billing service is overloaded.';

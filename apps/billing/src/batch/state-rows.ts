@@ -39,7 +39,7 @@ export function toAccountState(row: AccountRow): AccountState {
     openHolds: row.open_holds,
     ...(row.budget_count > 0 && { budgetCount: row.budget_count }),
     ...(row.limit_count > 0 && { limitCount: row.limit_count }),
-    ...(row.refused_at !== null && { refusedAt: row.refused_at }),
+    ...(row.refused_at !== null && { announcedAt: row.refused_at }),
     funds: toFunds(row),
   };
 }

@@ -173,12 +173,12 @@ function writeCachedBatch(inputs: Inputs<CachedBatch>, parts: readonly Part[], h
   const others = parts.map(({ change }) => change(inputs));
   const [earlyMs, lateMs] = [inputs.value((batch) => batch.earlyMs), inputs.value((batch) => batch.lateMs)];
   const reserved = inputs.rows(RESERVED, (batch) => batch.reserves);
-  const refused = inputs.rows(RESERVED, (batch) => batch.refused);
+  const notOpened = inputs.rows(RESERVED, (batch) => batch.notOpened);
   return `WITH ${[accounts, projects, ...others, holds].map(({ changes }) => changes).join(', ')}
     SELECT ${accounts.demand},
       billing.demand(extract(epoch FROM clock_timestamp() - ${at}::timestamptz)::float8 * 1000
         BETWEEN -${earlyMs}::float8 AND ${lateMs}::float8, 'the batch is of another moment'),
-      billing.demand_new(${reserved.arrays}, ${refused.arrays}),
+      billing.demand_new(${reserved.arrays}, ${notOpened.arrays}),
       ${[projects, holds, ...others].map(({ demand }) => demand).join(', ')},
       pg_current_xact_id()::xid::text AS version, extract(epoch FROM clock_timestamp())::float8 * 1000 AS now`;
 }
@@ -186,7 +186,7 @@ function writeCachedBatch(inputs: Inputs<CachedBatch>, parts: readonly Part[], h
 export interface CachedBatch extends WrittenBatch {
   reserves: readonly ReserveRequest[];
   /** The reserves that open no hold. */
-  refused: readonly ReserveRequest[];
+  notOpened: readonly ReserveRequest[];
   /** Milliseconds that the batch's time may be after the database's clock (early), and before it (late). */
   earlyMs: number;
   lateMs: number;

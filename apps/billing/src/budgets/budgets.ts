@@ -28,7 +28,7 @@ import {
 } from './budget.js';
 import { type Counted, countHeld, countSpent, countSpentSince, type SpentBefore } from './count-spent.js';
 import { addSpentValues, addValuesSince } from './count-values.js';
-import { operatorLimitAfter, requireRemovable, requireSettable } from './operator-budgets.js';
+import { BUDGET_PARAM, operatorLimitAfter, requireRemovable, requireSettable } from './operator-budgets.js';
 import { describeChange, renderBudget, STORED_COLUMNS, type StoredBudget } from './stored-budget.js';
 
 /** Batches read all budgets of an account. */
@@ -53,7 +53,7 @@ export async function setBudget(prisma: PrismaClient, request: BudgetSetRequest,
   checkFields(request);
   const { period } = request;
   const counted = await readTarget(prisma, request);
-  // Tells what to count before the account is locked.
+  // Read before the lock, so that the window is counted before it too. Read again under the lock: `findSettable`.
   const known = await findBudget(prisma, counted, period);
   const settings = settingsAfter(known, request);
   const change: Change = {
@@ -62,13 +62,13 @@ export async function setBudget(prisma: PrismaClient, request: BudgetSetRequest,
     ...{ createOnly: request.createOnly === true, level: findLevel(author) },
   };
   if (counted.dimension !== null) return setValueBudget(prisma, change, known?.id, author);
-  const before = hasWindows(known, settings) ? undefined : await countSpent(prisma, counted, change.window);
+  const spentBefore = hasWindows(known, settings) ? undefined : await countSpent(prisma, counted, change.window);
   return audited(prisma, 'billing', author, async (tx) => {
     const now = await lockAccount(tx, counted.accountId);
     const row = await findSettable(tx, change);
     if (row && hasWindows(row, settings)) return finish(tx, row, await setLimit(tx, row, change), now);
-    if (!before || !isWithin(change.window, now, now)) throw changedMeanwhile();
-    return finish(tx, row, await beginBudget(tx, change, before, row), now);
+    if (!spentBefore || !isWithin(change.window, now, now)) throw changedMeanwhile();
+    return finish(tx, row, await beginBudget(tx, change, spentBefore, row), now);
   });
 }
 
@@ -139,7 +139,7 @@ async function finish(tx: Prisma.TransactionClient, before: StoredBudget | undef
 }
 
 function changedMeanwhile(): ServiceError {
-  return new ServiceError('conflict', 'The budget was changed meanwhile. Try again.', 'period');
+  return new ServiceError('conflict', 'The budget was changed meanwhile. Try again.', BUDGET_PARAM);
 }
 
 /** Creating must not replace a limit that the caller has not seen. */
@@ -147,7 +147,7 @@ function existsAlready({ id: budgetId, unit, limit_amount: limit }: StoredBudget
   const [text, details] =
     unit === 'tokens' ? [`${limit} tokens`, { limitTokens: limit }] : [`$${renderUsd(parsePicoUsd(limit))}`, { limitPicoUsd: limit }];
   const message = `There is such a budget already, with a limit of ${text}. Change it instead.`;
-  return new ServiceError('conflict', message, 'period', { details: { budgetId, ...details } });
+  return new ServiceError('conflict', message, BUDGET_PARAM, { details: { budgetId, ...details } });
 }
 
 async function setLimit(
@@ -177,11 +177,11 @@ interface Change {
 async function beginBudget(
   tx: Prisma.TransactionClient,
   change: Change,
-  before: SpentBefore,
+  spentBefore: SpentBefore,
   row: StoredBudget | undefined,
 ): Promise<StoredBudget> {
   const { counted, settings, limit, window, level } = change;
-  const spent = String(await countSpentSince(tx, counted, window, before));
+  const spent = String(await countSpentSince(tx, counted, window, spentBefore));
   const held = String(await countHeld(tx, counted, window));
   if (!row) return addBudget(tx, change, randomUUID(), { spent, held });
   const [start, end] = windowBounds(window);

@@ -4,6 +4,11 @@ import type { Level } from '../limits/operator-limits.js';
 import { type BudgetSettings, budgetState } from './budget.js';
 import type { StoredBudget } from './stored-budget.js';
 
+/**
+ * `param` of errors that are about the budget and not about a field: its target has one a period and unit, and clients know this name.
+ */
+export const BUDGET_PARAM = 'period';
+
 /** The limit and settings that a change gives to a budget. */
 interface Change {
   level: Level;
@@ -18,7 +23,7 @@ interface Change {
 export function requireSettable(row: StoredBudget | undefined, { level, limit, settings }: Change): void {
   if (row?.set_by !== 'operator' || level === 'operator') return;
   if (BigInt(limit) > BigInt(row.operator_limit ?? row.limit_amount)) {
-    throw refusal('A customer may not raise it above the limit of the operator.', 'period');
+    throw refusal('A customer may not raise it above the limit of the operator.', BUDGET_PARAM);
   }
   const present = budgetState(row);
   const names = Object.keys(settings) as (keyof BudgetSettings)[];

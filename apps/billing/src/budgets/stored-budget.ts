@@ -24,11 +24,11 @@ export const STORED_COLUMNS = Prisma.raw(
 /** Renders a budget as of `now`. One whose window is over has nothing spent or held in the next, which the next request begins. */
 export function renderBudget(row: StoredBudget, now: number): Budget {
   const { budgetId, accountId, projectId, keyId, dimension = null, value = null, ...state } = budgetState(row);
-  const { limit, spent, held, thresholds, passed, windowStart, windowEnd, ...settings } = state;
+  const { limit, spent, held, thresholds, passed, windowStart, windowEnd, ...fields } = state;
   const isOver = windowEnd <= now;
   const window = isOver ? budgetWindowAt(state, now) : { windowStart, windowEnd };
   return {
-    ...{ budgetId, accountId, projectId, keyId, dimension, value, ...settings },
+    ...{ budgetId, accountId, projectId, keyId, dimension, value, ...fields },
     ...inUnit(state.unit, { limit, spent: isOver ? 0n : spent, held: isOver ? 0n : held }),
     thresholds: [...thresholds],
     ...operatorFields(row),
@@ -38,20 +38,21 @@ export function renderBudget(row: StoredBudget, now: number): Budget {
   };
 }
 
-/** Returns the audit entry of a change: the settings of the budget, without what is spent. Null when nothing has changed. */
+/** Returns the audit entry of a change: the fields of the budget, without what is spent and held. Null when nothing has changed. */
 export function describeChange(before: StoredBudget | undefined, after: StoredBudget | undefined) {
   const { id, account_id: accountId } = (after ?? before) as StoredBudget;
   const action = !before ? 'budget.create' : after ? 'budget.update' : 'budget.remove';
   const change = { action, accountId, target: `budget/${id}`, reason: null };
-  if (!before || !after) return { ...change, before: before ? listSettings(before) : null, after: after ? listSettings(after) : null };
+  if (!before || !after) return { ...change, before: before ? listAudited(before) : null, after: after ? listAudited(after) : null };
   const absent = { setBy: undefined, operatorLimitPicoUsd: undefined, operatorLimitTokens: undefined };
-  const changed = changedFields({ ...absent, ...listSettings(before) }, listSettings(after));
+  const changed = changedFields({ ...absent, ...listAudited(before) }, listAudited(after));
   return changed && { ...change, ...changed };
 }
 
-function listSettings(row: StoredBudget): Record<string, unknown> {
-  const { unit, limit, spent, held, passed, windowStart, windowEnd, ...settings } = budgetState(row);
-  return { ...settings, ...inUnit(unit, { limit }), ...operatorFields(row) };
+/** Returns what the journal keeps of a budget. */
+function listAudited(row: StoredBudget): Record<string, unknown> {
+  const { unit, limit, spent, held, passed, windowStart, windowEnd, ...fields } = budgetState(row);
+  return { ...fields, ...inUnit(unit, { limit }), ...operatorFields(row) };
 }
 
 function operatorFields({ unit, set_by: setBy, operator_limit: operatorLimit }: StoredBudget) {

@@ -5,8 +5,8 @@ import type { HoldLanes } from '../batch/hold-lanes.js';
 import { recordUndelivered } from '../billing.metrics.js';
 import { EventDeliverer } from '../events/event-deliverer.js';
 import { ReplicaAnnouncements } from '../events/replica-announcements.js';
+import { WebhookClient } from '../events/webhook-client.js';
 import { WebhookDeliveries } from '../events/webhook-deliveries.js';
-import { WebhookClient } from '../webhooks/webhook-client.js';
 import { type Feature, provide, type Shared } from './feature.module.js';
 import { WebhooksController } from './webhooks.controller.js';
 

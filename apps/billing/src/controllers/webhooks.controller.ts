@@ -18,8 +18,8 @@ import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
 import { BillingConfig } from '../billing.config.js';
-import { WebhookClient } from '../webhooks/webhook-client.js';
-import { addWebhook, listWebhooks, removeWebhook, replayWebhook, rotateWebhook, testWebhook } from '../webhooks/webhooks.js';
+import { WebhookClient } from '../events/webhook-client.js';
+import { addWebhook, listWebhooks, removeWebhook, replayWebhook, rotateWebhook, testWebhook } from '../events/webhooks.js';
 import { LOGGER, PRISMA } from './injected.js';
 
 @Controller()

@@ -6,11 +6,11 @@ import { picoUsd } from '#money/pico-usd.js';
 import { type Customer, LedgerFixture, makeReserve } from '../../test/ledger-fixture.js';
 import { WebhookReceiver } from '../../test/webhook-receiver.js';
 import { adjust } from '../ledger/adjust.js';
-import { WebhookClient } from '../webhooks/webhook-client.js';
-import { addWebhook, listWebhooks, replayWebhook } from '../webhooks/webhooks.js';
 import { EventDeliverer, type EventDelivererOptions } from './event-deliverer.js';
 import type { UndeliveredEvents } from './keep-events.js';
+import { WebhookClient } from './webhook-client.js';
 import { WebhookDeliveries } from './webhook-deliveries.js';
+import { addWebhook, listWebhooks, replayWebhook } from './webhooks.js';
 
 const PEPPER = 'p'.repeat(32);
 const APPLICATION = 'test-events';

@@ -66,7 +66,7 @@ export class EventDeliverer {
       await this.keep(connection);
     } catch (error) {
       this.options.logger.warn({ err: error }, 'delivery of events failed');
-      this.leadership.drop();
+      void this.leadership.close();
     }
   }
 

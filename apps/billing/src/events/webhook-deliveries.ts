@@ -1,8 +1,8 @@
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
-import type { WebhookClient } from '../webhooks/webhook-client.js';
-import { signatureHeaders } from '../webhooks/webhook-signature.js';
 import { EVENT_COLUMNS, type EventRow, renderEvent } from './money-event.js';
+import type { WebhookClient } from './webhook-client.js';
+import { signatureHeaders } from './webhook-signature.js';
 
 export interface WebhookDeliveriesOptions {
   client: Pick<WebhookClient, 'send'>;

@@ -13,7 +13,7 @@ import type {
 import { ServiceError } from '#contracts/service-error.js';
 import { type Author, audited, changedFields } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
-import { isDuplicate, isMissing } from '../accounts/database-refusal.js';
+import { isDuplicate, isMissing } from '../accounts/prisma-errors.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { refuseTooManyKeys } from '../limits/maxima.js';
 import { findLevel } from '../limits/operator-limits.js';

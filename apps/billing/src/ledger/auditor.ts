@@ -99,7 +99,7 @@ export class Auditor {
       if (error instanceof YieldedToMigrationError) return logger.info('ledger check cancelled: a migration waited for it');
       if (this.stopping.signal.aborted) return;
       logger.warn({ err: error }, 'ledger check failed to complete');
-      this.leadership.drop();
+      void this.leadership.close();
     }
   }
 

@@ -90,7 +90,8 @@ interface Counter {
 }
 
 /**
- * The limits per minute and on concurrency that a reserve counts towards, of its project, its account and its key. All are asked before any is counted.
+ * The limits per minute and on concurrency that a reserve counts towards, of its project, its account and its key. All are checked before
+ * the request counts in any.
  */
 export class Admission {
   private readonly counters: Counter[];
@@ -133,12 +134,15 @@ export class Admission {
     return ahead.map(({ row }) => row);
   }
 
-  /** Returns the refusal of a limit per minute; of several that of the longest wait. Else that of a limit on concurrency. */
-  refuse() {
-    return this.refusePerMinute() ?? this.refuseConcurrency();
+  /**
+   * Returns the limit per minute that leaves no room, of several the one with the longest wait; else the limit on concurrency. Undefined: the
+   * request fits.
+   */
+  findFull() {
+    return this.findFullMinute() ?? this.findFullConcurrency();
   }
 
-  /** Counts the request. Call when nothing refuses it. */
+  /** Counts the request. Call when the request is admitted. */
   count(): void {
     for (const counter of this.counters) {
       counter.window = addToWindow(counter.window, this.now, counter.count);
@@ -155,7 +159,7 @@ export class Admission {
     return { requests, ...(tokens && { tokens }) };
   }
 
-  private refusePerMinute() {
+  private findFullMinute() {
     const full = this.counters.filter(({ window, count, limit }) => countWindow(window) + count > limit);
     const [first, ...others] = full.map((counter) => ({ counter, waitSeconds: this.waitSeconds(counter) }));
     if (!first) return undefined;
@@ -177,7 +181,7 @@ export class Admission {
     return count > limit ? Number.POSITIVE_INFINITY : retryAfterSeconds(window, limit, this.now, count);
   }
 
-  private refuseConcurrency() {
+  private findFullConcurrency() {
     const full = [this.project, ...this.limits].find(
       (row) => row.concurrencyMax !== null && this.countOpenHolds(row) >= row.concurrencyMax,
     );

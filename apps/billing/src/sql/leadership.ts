@@ -24,7 +24,7 @@ export class Leadership {
     const connection = await connect();
     connection.on('error', (error) => {
       if (this.current !== connection) return;
-      this.drop();
+      void this.close();
       onLost?.(error);
     });
     this.current = connection;
@@ -48,11 +48,7 @@ export class Leadership {
     await this.current?.query('SELECT pg_advisory_unlock($1)', [this.options.lock]);
   }
 
-  /** Gives up the connection, and with it the lock. The next round opens another one. */
-  drop(): void {
-    void this.close();
-  }
-
+  /** Closes the connection, and with it gives up the lock. The next round opens another one. */
   async close(): Promise<void> {
     const connection = this.current;
     this.current = undefined;

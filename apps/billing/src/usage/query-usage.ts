@@ -13,7 +13,7 @@ import { TAG_NAME } from '#contracts/rules/bounds.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { requireAccount } from '../accounts/accounts.js';
-import { isCancelled } from '../accounts/database-refusal.js';
+import { isCancelled } from '../accounts/prisma-errors.js';
 import { isId, isMoment, isText, parseCursor, renderCursor } from '../paging/page-cursor.js';
 import { timeRange } from '../paging/time-range.js';
 import { ENTRY_COLUMNS, USAGE_ENTRIES } from './usage-entries.js';

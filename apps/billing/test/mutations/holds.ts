@@ -93,15 +93,15 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
   [`${BATCH}/write-rows.ts`]: [
     [
       'a reserve that was decided before stops the batch',
-      `billing.demand_new(\${reserved.arrays}, \${refused.arrays})`,
-      `billing.demand((SELECT count(*) FROM \${reserved.as('r')}, \${refused.as('f')}) >= 0, '')`,
+      `billing.demand_new(\${reserved.arrays}, \${notOpened.arrays})`,
+      `billing.demand((SELECT count(*) FROM \${reserved.as('r')}, \${notOpened.as('f')}) >= 0, '')`,
       CACHED,
       'when it would be held',
     ],
     [
       'reserves are looked up with a snapshot of their own',
-      `billing.demand_new(\${reserved.arrays}, \${refused.arrays})`,
-      `billing.demand(NOT EXISTS (SELECT FROM billing.settlement t JOIN \${reserved.as('r')} ON r.hold_id = t.hold_id) AND (SELECT count(*) FROM \${refused.as('f')}) >= 0, '')`,
+      `billing.demand_new(\${reserved.arrays}, \${notOpened.arrays})`,
+      `billing.demand(NOT EXISTS (SELECT FROM billing.settlement t JOIN \${reserved.as('r')} ON r.hold_id = t.hold_id) AND (SELECT count(*) FROM \${notOpened.as('f')}) >= 0, '')`,
       CACHED,
       'when its release was committed while the batch waited',
     ],
