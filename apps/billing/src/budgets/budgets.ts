@@ -8,6 +8,7 @@ import type {
   BudgetSetRequest,
   BudgetUnit,
 } from '#contracts/billing/budgets.js';
+import { START_DAYS } from '#contracts/rules/bounds.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { type Author, audited } from '#database/audit-journal.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
@@ -36,8 +37,6 @@ const BUDGETS_MAX = 1_000;
 const DEFAULTS: BudgetSettings = { timeZone: 'UTC', startDay: 1, thresholds: [50, 80, 100] };
 /** The database's clock in milliseconds. */
 const CLOCK = Prisma.sql`floor(extract(epoch FROM clock_timestamp()) * 1000)::float8`;
-/** Start days of weeks, and of months: each month has them. */
-const START_DAYS: Readonly<Record<BudgetPeriod, number>> = { day: 1, week: 7, month: 28, total: 1 };
 
 /**
  * Sets the budget of a target for a period in a unit. A new budget counts what was spent and is held in its window already. A repeated request changes
