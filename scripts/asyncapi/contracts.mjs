@@ -51,7 +51,9 @@ function contractsIn(statement, checker, writer) {
     const made = declaration.initializer;
     const kind = made && ts.isNewExpression(made) ? KINDS[made.expression.getText()] : undefined;
     if (!kind) return [];
-    const [subject, ...rest] = made.arguments;
+    const [subject, , rules] = made.arguments;
+    const findRule = (name) =>
+      ts.isObjectLiteralExpression(rules) && rules.properties.find((property) => property.name.text === name)?.initializer;
     const [input, output] = checker.getTypeArguments(checker.getTypeAtLocation(declaration.name));
     const comment = ts.displayPartsToString(checker.getSymbolAtLocation(declaration.name).getDocumentationComment(checker));
     return [
@@ -59,8 +61,8 @@ function contractsIn(statement, checker, writer) {
         name: declaration.name.getText(),
         kind,
         subject: subject.text,
-        description: rest.findLast(ts.isStringLiteralLike).text,
-        isRecorded: rest.some((argument) => ts.isObjectLiteralExpression(argument) && argument.getText().includes('isRecorded: true')),
+        description: (findRule('about') || rules).text,
+        isRecorded: findRule('isRecorded')?.kind === ts.SyntaxKind.TrueKeyword,
         comment: comment || undefined,
         input: writer.renderSchema(input),
         ...(output && { output: writer.renderSchema(output) }),

@@ -64,17 +64,13 @@ export interface AuditListReply extends Paged {
   entries: AuditEntry[];
 }
 
-export const billingAuditList = new Endpoint<AuditListRequest, AuditListReply>(
-  'billing.v1.audit.list',
-  AuditListRequest,
-  'Administrative changes of accounts, projects, keys and money, newest first',
-);
+export const billingAuditList = new Endpoint<AuditListRequest, AuditListReply>('billing.v1.audit.list', AuditListRequest, {
+  about: 'Administrative changes of accounts, projects, keys and money, newest first',
+});
 
-export const catalogAuditList = new Endpoint<AuditListRequest, AuditListReply>(
-  'catalog.v1.audit.list',
-  AuditListRequest,
-  'Revisions of the catalog, scheduled prices and tests of upstreams, newest first',
-);
+export const catalogAuditList = new Endpoint<AuditListRequest, AuditListReply>('catalog.v1.audit.list', AuditListRequest, {
+  about: 'Revisions of the catalog, scheduled prices and tests of upstreams, newest first',
+});
 
 export interface AuditCheckReply {
   /** Rows of the journal. */
@@ -86,14 +82,10 @@ export interface AuditCheckReply {
 }
 
 /** Billing checks its own journal with `ledger.check`. */
-export const catalogAuditCheck = new Endpoint<EmptyRequest, AuditCheckReply>(
-  'catalog.v1.audit.check',
-  EmptyRequest,
-  "Checks the chain of the catalog's audit journal",
-);
+export const catalogAuditCheck = new Endpoint<EmptyRequest, AuditCheckReply>('catalog.v1.audit.check', EmptyRequest, {
+  about: "Checks the chain of the catalog's audit journal",
+});
 
-export const panelAuditCheck = new Endpoint<EmptyRequest, AuditCheckReply>(
-  'panel.v1.audit.check',
-  EmptyRequest,
-  "Checks the chain of the panel's audit journal",
-);
+export const panelAuditCheck = new Endpoint<EmptyRequest, AuditCheckReply>('panel.v1.audit.check', EmptyRequest, {
+  about: "Checks the chain of the panel's audit journal",
+});

@@ -36,11 +36,9 @@ export interface CatalogGetReply extends CatalogRevision {
 }
 
 /** Error: `not_found` for an unknown revision, and before the first one. */
-export const catalogGet = new Endpoint<CatalogGetRequest, CatalogGetReply>(
-  'catalog.v1.catalog.get',
-  CatalogGetRequest,
-  'Text and author of a revision of the catalog',
-);
+export const catalogGet = new Endpoint<CatalogGetRequest, CatalogGetReply>('catalog.v1.catalog.get', CatalogGetRequest, {
+  about: 'Text and author of a revision of the catalog',
+});
 
 export class CatalogPlanRequest {
   /** YAML text of a whole catalog. */
@@ -96,11 +94,9 @@ export interface FieldDifference {
   after: unknown;
 }
 
-export const catalogPlan = new Endpoint<CatalogPlanRequest, CatalogPlanReply>(
-  'catalog.v1.catalog.plan',
-  CatalogPlanRequest,
-  'Faults of a catalog, or the changes that applying it would make; changes nothing',
-);
+export const catalogPlan = new Endpoint<CatalogPlanRequest, CatalogPlanReply>('catalog.v1.catalog.plan', CatalogPlanRequest, {
+  about: 'Faults of a catalog, or the changes that applying it would make; changes nothing',
+});
 
 export class RevisionListRequest {
   /** Revisions on one page. Default 50. */
@@ -113,8 +109,6 @@ export interface RevisionListReply extends Paged {
   revisions: CatalogRevision[];
 }
 
-export const revisionList = new Endpoint<RevisionListRequest, RevisionListReply>(
-  'catalog.v1.revision.list',
-  RevisionListRequest,
-  'Revisions of the catalog with their authors and changes, newest first; catalog.get has their texts',
-);
+export const revisionList = new Endpoint<RevisionListRequest, RevisionListReply>('catalog.v1.revision.list', RevisionListRequest, {
+  about: 'Revisions of the catalog with their authors and changes, newest first; catalog.get has their texts',
+});

@@ -65,11 +65,9 @@ export interface ModelListReply extends Revisioned {
  * Every replica answers; take the first answer. A replica that cannot read its database answers late, and never with an older revision than
  * it or the caller knows.
  */
-export const modelList = new EveryReplicaEndpoint<RevisionRequest, ModelListReply>(
-  'catalog.v1.model.list',
-  RevisionRequest,
-  'Enabled models with capabilities and prices',
-);
+export const modelList = new EveryReplicaEndpoint<RevisionRequest, ModelListReply>('catalog.v1.model.list', RevisionRequest, {
+  about: 'Enabled models with capabilities and prices',
+});
 
 export interface UpstreamCapabilities {
   /** Accepts `stream_options.include_usage`. Default true. */
@@ -247,11 +245,9 @@ export interface RouteListReply extends Revisioned {
 }
 
 /** Only the inference-proxy may call it, because it names addresses of upstreams. Answered as `modelList`. */
-export const routeList = new EveryReplicaEndpoint<RevisionRequest, RouteListReply>(
-  'catalog.v1.route.list',
-  RevisionRequest,
-  'Upstreams and the routes of every enabled model',
-);
+export const routeList = new EveryReplicaEndpoint<RevisionRequest, RouteListReply>('catalog.v1.route.list', RevisionRequest, {
+  about: 'Upstreams and the routes of every enabled model',
+});
 
 export class CatalogApplyRequest {
   /** YAML text of a whole catalog. Entries that it no longer names are disabled, never deleted. */
@@ -302,12 +298,10 @@ export interface PriceChange {
  * Errors: `invalid_request` with one line per fault (`catalog.yaml:12: models[0].price: …`), `conflict` when the current revision is not the
  * expected one or `CATALOG_EDITING` is off, `unavailable` when it could not be stored. Idempotent.
  */
-export const catalogApply = new Endpoint<CatalogApplyRequest, CatalogApplyReply>(
-  'catalog.v1.catalog.apply',
-  CatalogApplyRequest,
-  'Makes the catalog equal to a file',
-  { isRecorded: true },
-);
+export const catalogApply = new Endpoint<CatalogApplyRequest, CatalogApplyReply>('catalog.v1.catalog.apply', CatalogApplyRequest, {
+  about: 'Makes the catalog equal to a file',
+  isRecorded: true,
+});
 
 /** Published by the replica that applied it, and by any replica that finds an unannounced revision: it may arrive twice. */
 export const catalogChanged = new Topic('catalog.v1.event.changed', RevisionChanged, 'The catalog has a new revision');

@@ -2,6 +2,8 @@
 import 'reflect-metadata';
 
 interface EndpointRules {
+  /** Text of one line on what it does, for service discovery and documents. */
+  about: string;
   /** A request may be sent again, to any replica: it changes nothing, or its ids make it happen once. */
   isRepeatable?: boolean;
   /** One replica answers; another subject reaches the others. */
@@ -35,6 +37,7 @@ export function findPublisher(subject: string): string {
 export class Endpoint<Request extends object, Reply> {
   /** Type only, absent at run time. */
   declare readonly reply: Reply;
+  readonly description: string;
   readonly isRepeatable: boolean;
   readonly isDirected: boolean;
   readonly isRecorded: boolean;
@@ -42,9 +45,9 @@ export class Endpoint<Request extends object, Reply> {
   constructor(
     readonly subject: string,
     readonly request: new () => Request,
-    readonly description: string,
-    { isRepeatable = false, isDirected = false, isRecorded = false }: EndpointRules = {},
+    { about, isRepeatable = false, isDirected = false, isRecorded = false }: EndpointRules,
   ) {
+    this.description = about;
     this.isRepeatable = isRepeatable;
     this.isDirected = isDirected;
     this.isRecorded = isRecorded;
@@ -61,22 +64,23 @@ export class EveryReplicaEndpoint<Request extends object, Reply> extends Endpoin
 export class ReplicaEndpoint<Request extends object, Reply> extends Endpoint<Request, Reply> {
   /** Returns the variant of one replica, with the subject `<subject>.<replicaId>`. */
   at(replicaId: string): Endpoint<Request, Reply> {
-    const { isRepeatable } = this;
-    return new Endpoint<Request, Reply>(`${this.subject}.${replicaId}`, this.request, this.description, { isRepeatable, isDirected: true });
+    const { subject, request, description: about, isRepeatable } = this;
+    return new Endpoint<Request, Reply>(`${subject}.${replicaId}`, request, { about, isRepeatable, isDirected: true });
   }
 }
 
 /** A subject answered by a stream of event batches over the framed stream of `libs/messaging`. */
 export class StreamEndpoint<Request extends object, Event> {
   declare readonly event: Event;
+  readonly description: string;
   readonly isRecorded: boolean;
 
   constructor(
     readonly subject: string,
     readonly request: new () => Request,
-    readonly description: string,
-    { isRecorded = false }: Pick<EndpointRules, 'isRecorded'> = {},
+    { about, isRecorded = false }: Pick<EndpointRules, 'about' | 'isRecorded'>,
   ) {
+    this.description = about;
     this.isRecorded = isRecorded;
   }
 }

@@ -94,9 +94,7 @@ export interface RequestEstimate {
 }
 
 /** Errors are those of the request itself. */
-export const requestEstimate = new Endpoint<EstimateRequest, RequestEstimate>(
-  'gateway.v1.request.estimate',
-  EstimateRequest,
-  'Returns what a request would hold, and at which price, without running it',
-  { isRepeatable: true },
-);
+export const requestEstimate = new Endpoint<EstimateRequest, RequestEstimate>('gateway.v1.request.estimate', EstimateRequest, {
+  about: 'Returns what a request would hold, and at which price, without running it',
+  isRepeatable: true,
+});

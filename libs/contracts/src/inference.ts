@@ -32,8 +32,6 @@ export class GenerateRequest {
  * Streams the events of `stream-event.ts`; a plain request is one batch. A failure to start is a `completion-failure` event. After a cancel
  * the stream still sends what was received and a `usage-report`, then ends.
  */
-export const generate = new StreamEndpoint<GenerateRequest, StreamEvent>(
-  'inference.v1.generate',
-  GenerateRequest,
-  'Runs a request on an upstream and streams its reply',
-);
+export const generate = new StreamEndpoint<GenerateRequest, StreamEvent>('inference.v1.generate', GenerateRequest, {
+  about: 'Runs a request on an upstream and streams its reply',
+});

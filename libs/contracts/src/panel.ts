@@ -28,12 +28,10 @@ export interface PanelInviteReply {
   expiresAt: string;
 }
 
-export const panelInvite = new Endpoint<PanelInviteRequest, PanelInviteReply>(
-  'panel.v1.invite.create',
-  PanelInviteRequest,
-  'Makes a one-time link with which a person gets a role in the panel',
-  { isRecorded: true },
-);
+export const panelInvite = new Endpoint<PanelInviteRequest, PanelInviteReply>('panel.v1.invite.create', PanelInviteRequest, {
+  about: 'Makes a one-time link with which a person gets a role in the panel',
+  isRecorded: true,
+});
 
 export class PanelUserListRequest {
   /** Only people with this role. */
@@ -59,11 +57,9 @@ export interface PanelUserListReply extends Paged {
   users: PanelUser[];
 }
 
-export const panelUserList = new Endpoint<PanelUserListRequest, PanelUserListReply>(
-  'panel.v1.user.list',
-  PanelUserListRequest,
-  'People of the panel with their roles, newest first',
-);
+export const panelUserList = new Endpoint<PanelUserListRequest, PanelUserListReply>('panel.v1.user.list', PanelUserListRequest, {
+  about: 'People of the panel with their roles, newest first',
+});
 
 export class PanelUserUpdateRequest {
   @Text(254) email!: string;
@@ -71,12 +67,10 @@ export class PanelUserUpdateRequest {
   @IsBoolean() disabled!: boolean;
 }
 
-export const panelUserUpdate = new Endpoint<PanelUserUpdateRequest, PanelUser>(
-  'panel.v1.user.update',
-  PanelUserUpdateRequest,
-  'Keeps a person out of the panel, or lets them in again',
-  { isRecorded: true },
-);
+export const panelUserUpdate = new Endpoint<PanelUserUpdateRequest, PanelUser>('panel.v1.user.update', PanelUserUpdateRequest, {
+  about: 'Keeps a person out of the panel, or lets them in again',
+  isRecorded: true,
+});
 
 export class PanelSessionsEndRequest {
   @Text(254) email!: string;
@@ -94,6 +88,5 @@ export interface PanelSessionsEndReply {
 export const panelSessionsEnd = new Endpoint<PanelSessionsEndRequest, PanelSessionsEndReply>(
   'panel.v1.session.end',
   PanelSessionsEndRequest,
-  'Ends all sessions of a person and revokes their tokens',
-  { isRecorded: true },
+  { about: 'Ends all sessions of a person and revokes their tokens', isRecorded: true },
 );

@@ -135,8 +135,7 @@ export type UpstreamProbeEvent = UpstreamProbeStart | { type: 'check-end'; check
 export const upstreamProbe = new StreamEndpoint<UpstreamProbeRequest, UpstreamProbeEvent>(
   'inference.v1.upstream.test',
   UpstreamProbeRequest,
-  'Reports the capabilities of an upstream',
-  { isRecorded: true },
+  { about: 'Reports the capabilities of an upstream', isRecorded: true },
 );
 
 /**
@@ -146,8 +145,7 @@ export const upstreamProbe = new StreamEndpoint<UpstreamProbeRequest, UpstreamPr
 export const candidateProbe = new StreamEndpoint<CandidateProbeRequest, UpstreamProbeEvent>(
   'inference.v1.candidate.test',
   CandidateProbeRequest,
-  'Reports the capabilities of an upstream that is not in the catalog',
-  { isRecorded: true },
+  { about: 'Reports the capabilities of an upstream that is not in the catalog', isRecorded: true },
 );
 
 export class UpstreamTestRecordRequest {
@@ -172,5 +170,5 @@ export interface UpstreamTestRecordReply {
 export const upstreamTestRecord = new Endpoint<UpstreamTestRecordRequest, UpstreamTestRecordReply>(
   'catalog.v1.upstream-test.record',
   UpstreamTestRecordRequest,
-  'Records a test of an upstream in the audit journal',
+  { about: 'Records a test of an upstream in the audit journal' },
 );

@@ -60,8 +60,6 @@ export interface RouteStatusReply {
 }
 
 /** Every replica of the inference-proxy answers: circuits and queues are its own. */
-export const routeStatus = new EveryReplicaEndpoint<EmptyRequest, RouteStatusReply>(
-  'inference.v1.route.status',
-  EmptyRequest,
-  'Status of the routes of a replica of the inference-proxy',
-);
+export const routeStatus = new EveryReplicaEndpoint<EmptyRequest, RouteStatusReply>('inference.v1.route.status', EmptyRequest, {
+  about: 'Status of the routes of a replica of the inference-proxy',
+});

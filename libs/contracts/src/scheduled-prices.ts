@@ -51,35 +51,29 @@ export const SCHEDULED_PRICES_MAX = 1_000;
  * Errors: `not_found` for a model that is not enabled; `conflict` for an id that was used for another price, for a second price of the model at
  * the same time, when 1,000 wait, and when `CATALOG_EDITING` is off.
  */
-export const priceSchedule = new Endpoint<PriceScheduleRequest, ScheduledPrice>(
-  'catalog.v1.price.schedule',
-  PriceScheduleRequest,
-  'Schedules a price of a model',
-  { isRecorded: true },
-);
+export const priceSchedule = new Endpoint<PriceScheduleRequest, ScheduledPrice>('catalog.v1.price.schedule', PriceScheduleRequest, {
+  about: 'Schedules a price of a model',
+  isRecorded: true,
+});
 
 export interface PriceListReply {
   /** Prices that are neither applied nor cancelled, soonest first. */
   prices: ScheduledPrice[];
 }
 
-export const priceList = new Endpoint<EmptyRequest, PriceListReply>(
-  'catalog.v1.price.list',
-  EmptyRequest,
-  'Scheduled prices that wait for their time, soonest first',
-);
+export const priceList = new Endpoint<EmptyRequest, PriceListReply>('catalog.v1.price.list', EmptyRequest, {
+  about: 'Scheduled prices that wait for their time, soonest first',
+});
 
 export class PriceCancelRequest {
   @Id() scheduledPriceId!: string;
 }
 
 /** Idempotent. Errors: `not_found`; `conflict` for a price that is applied. */
-export const priceCancel = new Endpoint<PriceCancelRequest, ScheduledPrice>(
-  'catalog.v1.price.cancel',
-  PriceCancelRequest,
-  'Cancels a scheduled price before its time',
-  { isRecorded: true },
-);
+export const priceCancel = new Endpoint<PriceCancelRequest, ScheduledPrice>('catalog.v1.price.cancel', PriceCancelRequest, {
+  about: 'Cancels a scheduled price before its time',
+  isRecorded: true,
+});
 
 export class PriceShowRequest {
   /** Price plan. Default: list prices. */
@@ -111,8 +105,6 @@ export interface PriceShowReply {
 }
 
 /** Errors: `not_found` for a moment before the first revision, and for a revision whose text was not stored. */
-export const priceShow = new Endpoint<PriceShowRequest, PriceShowReply>(
-  'catalog.v1.price.show',
-  PriceShowRequest,
-  'Prices of all models at list prices or in a price plan, now or at another time',
-);
+export const priceShow = new Endpoint<PriceShowRequest, PriceShowReply>('catalog.v1.price.show', PriceShowRequest, {
+  about: 'Prices of all models at list prices or in a price plan, now or at another time',
+});

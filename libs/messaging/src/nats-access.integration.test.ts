@@ -125,8 +125,8 @@ describe('TLS', () => {
 });
 
 /** Billing serves it and the gateway may call it, by the permissions of config/nats.conf. */
-const ask = new Endpoint<CountRequest, { doubled: number }>('billing.v1.balance.get', CountRequest, 'Doubles a number');
-const forbidden = new Endpoint<CountRequest, object>('billing.v1.account.create', CountRequest, 'Creates money');
+const ask = new Endpoint<CountRequest, { doubled: number }>('billing.v1.balance.get', CountRequest, { about: 'Doubles a number' });
+const forbidden = new Endpoint<CountRequest, object>('billing.v1.account.create', CountRequest, { about: 'Creates money' });
 
 @Controller()
 class Answering {

@@ -6,7 +6,7 @@ import { FakeMessaging } from '#testing/fake-messaging.js';
 import { MessagingError } from './messaging.js';
 import { RevisionFollower } from './revision-follower.js';
 
-const endpoint = new Endpoint<RevisionRequest, Revisioned>('test.v1.thing.list', RevisionRequest, 'The thing');
+const endpoint = new Endpoint<RevisionRequest, Revisioned>('test.v1.thing.list', RevisionRequest, { about: 'The thing' });
 const changed = new Topic('test.v1.event.changed', RevisionChanged, 'The thing has changed');
 const UNAVAILABLE = new MessagingError('unavailable', 'No service listens on it.');
 

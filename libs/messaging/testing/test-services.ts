@@ -15,15 +15,18 @@ export class TextRequest {
   @IsString() text!: string;
 }
 
-export const double = new Endpoint<CountRequest, { doubled: number }>('test.v1.count.double', CountRequest, 'Doubles a number');
-export const square = new Endpoint<CountRequest, { squared: number }>('test.v1.count.square', CountRequest, 'Squares a number', {
+export const double = new Endpoint<CountRequest, { doubled: number }>('test.v1.count.double', CountRequest, { about: 'Doubles a number' });
+export const square = new Endpoint<CountRequest, { squared: number }>('test.v1.count.square', CountRequest, {
+  about: 'Squares a number',
   isRepeatable: true,
 });
-export const echo = new Endpoint<TextRequest, TextRequest>('test.v1.text.echo', TextRequest, 'Says it again');
-export const rollCall = new EveryReplicaEndpoint<TextRequest, { name: string }>('test.v1.roll.call', TextRequest, 'Says who is there');
-export const whoIs = new ReplicaEndpoint<TextRequest, { name: string }>('test.v1.who.is', TextRequest, 'Says who answers');
-export const countUp = new StreamEndpoint<CountRequest, number>('test.v1.count.up', CountRequest, 'Counts from 1');
-export const measure = new StreamEndpoint<TextRequest, number>('test.v1.text.measure', TextRequest, 'Says how long a text is');
+export const echo = new Endpoint<TextRequest, TextRequest>('test.v1.text.echo', TextRequest, { about: 'Says it again' });
+export const rollCall = new EveryReplicaEndpoint<TextRequest, { name: string }>('test.v1.roll.call', TextRequest, {
+  about: 'Says who is there',
+});
+export const whoIs = new ReplicaEndpoint<TextRequest, { name: string }>('test.v1.who.is', TextRequest, { about: 'Says who answers' });
+export const countUp = new StreamEndpoint<CountRequest, number>('test.v1.count.up', CountRequest, { about: 'Counts from 1' });
+export const measure = new StreamEndpoint<TextRequest, number>('test.v1.text.measure', TextRequest, { about: 'Says how long a text is' });
 
 const silentLogger: Logger = createLogger('test', 'silent');
 

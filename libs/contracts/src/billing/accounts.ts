@@ -61,12 +61,10 @@ export interface Account {
   createdAt: string;
 }
 
-export const accountCreate = new Endpoint<AccountCreateRequest, Account>(
-  'billing.v1.account.create',
-  AccountCreateRequest,
-  'Opens an account',
-  { isRecorded: true },
-);
+export const accountCreate = new Endpoint<AccountCreateRequest, Account>('billing.v1.account.create', AccountCreateRequest, {
+  about: 'Opens an account',
+  isRecorded: true,
+});
 
 export class AccountUpdateRequest {
   @Id() accountId!: string;
@@ -96,12 +94,11 @@ export class AccountUpdateRequest {
   @IsOptional() @IsInt() @Min(1) @Max(ACTIVE_KEYS_MAX) activeKeysMax?: number;
 }
 
-export const accountUpdate = new Endpoint<AccountUpdateRequest, Account>(
-  'billing.v1.account.update',
-  AccountUpdateRequest,
-  'Freezes an account or makes it active again; changes its name, price plan, credit line, limits and maxima, or when its balance is low',
-  { isRecorded: true },
-);
+export const accountUpdate = new Endpoint<AccountUpdateRequest, Account>('billing.v1.account.update', AccountUpdateRequest, {
+  about:
+    'Freezes an account or makes it active again; changes its name, price plan, credit line, limits and maxima, or when its balance is low',
+  isRecorded: true,
+});
 
 export class ListRequest {
   @IsOptional() @Id() accountId?: string;
@@ -121,8 +118,6 @@ export interface AccountListReply extends Paged {
   accounts: AccountRow[];
 }
 
-export const accountList = new Endpoint<ListRequest, AccountListReply>(
-  'billing.v1.account.list',
-  ListRequest,
-  'All accounts with their balances, oldest first',
-);
+export const accountList = new Endpoint<ListRequest, AccountListReply>('billing.v1.account.list', ListRequest, {
+  about: 'All accounts with their balances, oldest first',
+});

@@ -75,12 +75,11 @@ export interface Budget extends BudgetAmounts {
  * start day of a budget of users or tags, or for `createOnly` when the budget exists. Replies `permission_denied` when a customer would raise
  * an operator's budget above the operator's limit, or change its time zone, start day or thresholds.
  */
-export const budgetSet = new Endpoint<BudgetSetRequest, Budget>(
-  'billing.v1.budget.set',
-  BudgetSetRequest,
-  'Sets the budget of an account, project, key, or of their users or tags for a period, or changes its limit, time zone or start day',
-  { isRecorded: true },
-);
+export const budgetSet = new Endpoint<BudgetSetRequest, Budget>('billing.v1.budget.set', BudgetSetRequest, {
+  about:
+    'Sets the budget of an account, project, key, or of their users or tags for a period, or changes its limit, time zone or start day',
+  isRecorded: true,
+});
 
 export class BudgetListRequest {
   @Id() accountId!: string;
@@ -92,11 +91,9 @@ export interface BudgetListReply {
   budgets: Budget[];
 }
 
-export const budgetList = new Endpoint<BudgetListRequest, BudgetListReply>(
-  'billing.v1.budget.list',
-  BudgetListRequest,
-  'Budgets of an account with what is spent and held: those of the account, then of its projects and keys',
-);
+export const budgetList = new Endpoint<BudgetListRequest, BudgetListReply>('billing.v1.budget.list', BudgetListRequest, {
+  about: 'Budgets of an account with what is spent and held: those of the account, then of its projects and keys',
+});
 
 export class BudgetValuesRequest {
   @Id() accountId!: string;
@@ -127,11 +124,9 @@ export interface BudgetValuesReply extends Paged {
 }
 
 /** Replies `not_found` when the account has no such budget of users or tags. */
-export const budgetValues = new Endpoint<BudgetValuesRequest, BudgetValuesReply>(
-  'billing.v1.budget.values',
-  BudgetValuesRequest,
-  'Users or values of a tag with what each has spent and holds of its budget',
-);
+export const budgetValues = new Endpoint<BudgetValuesRequest, BudgetValuesReply>('billing.v1.budget.values', BudgetValuesRequest, {
+  about: 'Users or values of a tag with what each has spent and holds of its budget',
+});
 
 export class BudgetRemoveRequest {
   @Id() budgetId!: string;
@@ -140,9 +135,7 @@ export class BudgetRemoveRequest {
 }
 
 /** Replies `not_found` when there is no such budget or another account has it, and `permission_denied` when a customer would remove an operator's budget. */
-export const budgetRemove = new Endpoint<BudgetRemoveRequest, Budget>(
-  'billing.v1.budget.remove',
-  BudgetRemoveRequest,
-  'Removes a budget; running requests are not affected',
-  { isRecorded: true },
-);
+export const budgetRemove = new Endpoint<BudgetRemoveRequest, Budget>('billing.v1.budget.remove', BudgetRemoveRequest, {
+  about: 'Removes a budget; running requests are not affected',
+  isRecorded: true,
+});

@@ -218,38 +218,30 @@ export interface HoldApplyReply {
   reserves: (ReserveOutcome | FailedItem)[];
 }
 
-export const holdApply = new ReplicaEndpoint<HoldApplyRequest, HoldApplyReply>(
-  'billing.v1.hold.apply',
-  HoldApplyRequest,
-  'Settles, then reserves, several requests in one message',
-  { isRepeatable: true },
-);
+export const holdApply = new ReplicaEndpoint<HoldApplyRequest, HoldApplyReply>('billing.v1.hold.apply', HoldApplyRequest, {
+  about: 'Settles, then reserves, several requests in one message',
+  isRepeatable: true,
+});
 
-export const holdReserve = new Endpoint<ReserveRequest, ReserveOutcome>(
-  'billing.v1.hold.reserve',
-  ReserveRequest,
-  'Holds the maximum cost of a request, or refuses',
-  { isRepeatable: true },
-);
+export const holdReserve = new Endpoint<ReserveRequest, ReserveOutcome>('billing.v1.hold.reserve', ReserveRequest, {
+  about: 'Holds the maximum cost of a request, or refuses',
+  isRepeatable: true,
+});
 
-export const holdSettle = new Endpoint<SettleRequest, SettleOutcome>(
-  'billing.v1.hold.settle',
-  SettleRequest,
-  'Ends a hold and charges the usage',
-  { isRepeatable: true },
-);
+export const holdSettle = new Endpoint<SettleRequest, SettleOutcome>('billing.v1.hold.settle', SettleRequest, {
+  about: 'Ends a hold and charges the usage',
+  isRepeatable: true,
+});
 
 export class HoldReleaseRequest {
   @Id() holdId!: string;
   @Id() accountId!: string;
 }
 
-export const holdRelease = new Endpoint<HoldReleaseRequest, SettleOutcome>(
-  'billing.v1.hold.release',
-  HoldReleaseRequest,
-  'Ends a hold and charges nothing',
-  { isRepeatable: true },
-);
+export const holdRelease = new Endpoint<HoldReleaseRequest, SettleOutcome>('billing.v1.hold.release', HoldReleaseRequest, {
+  about: 'Ends a hold and charges nothing',
+  isRepeatable: true,
+});
 
 export class HoldRenewal {
   @Id() holdId!: string;
@@ -275,12 +267,10 @@ export interface HoldRenewReply {
   leaseMs: number;
 }
 
-export const holdRenew = new Endpoint<HoldRenewRequest, HoldRenewReply>(
-  'billing.v1.hold.renew',
-  HoldRenewRequest,
-  'Extends leases and stores meter readings; returns which requests must stop, and which ended ones are not settled',
-  { isRepeatable: true },
-);
+export const holdRenew = new Endpoint<HoldRenewRequest, HoldRenewReply>('billing.v1.hold.renew', HoldRenewRequest, {
+  about: 'Extends leases and stores meter readings; returns which requests must stop, and which ended ones are not settled',
+  isRepeatable: true,
+});
 
 export class HoldListRequest {
   @IsOptional() @Id() accountId?: string;
@@ -305,4 +295,6 @@ export interface HoldListReply extends Paged {
   holds: OpenHold[];
 }
 
-export const holdList = new Endpoint<HoldListRequest, HoldListReply>('billing.v1.hold.list', HoldListRequest, 'Open holds, oldest first');
+export const holdList = new Endpoint<HoldListRequest, HoldListReply>('billing.v1.hold.list', HoldListRequest, {
+  about: 'Open holds, oldest first',
+});

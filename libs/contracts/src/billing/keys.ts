@@ -31,12 +31,10 @@ export interface ResolvedKey {
 }
 
 /** Replies `invalid_api_key` when the key is unknown or not active, or its project is disabled. */
-export const keyResolve = new Endpoint<KeyResolveRequest, ResolvedKey>(
-  'billing.v1.key.resolve',
-  KeyResolveRequest,
-  'Returns the project and account of an API key',
-  { isRepeatable: true },
-);
+export const keyResolve = new Endpoint<KeyResolveRequest, ResolvedKey>('billing.v1.key.resolve', KeyResolveRequest, {
+  about: 'Returns the project and account of an API key',
+  isRepeatable: true,
+});
 
 export class KeyCreateRequest {
   /** Repeating it with the same id is a `conflict`, because the key is shown once. Default: a new id. */
@@ -97,12 +95,10 @@ export interface CreatedKey extends ApiKey {
 }
 
 /** Replies `conflict` when the account has as many active keys as it may: those that are neither revoked nor expired. */
-export const keyCreate = new Endpoint<KeyCreateRequest, CreatedKey>(
-  'billing.v1.key.create',
-  KeyCreateRequest,
-  'Makes an API key and shows it once',
-  { isRecorded: true },
-);
+export const keyCreate = new Endpoint<KeyCreateRequest, CreatedKey>('billing.v1.key.create', KeyCreateRequest, {
+  about: 'Makes an API key and shows it once',
+  isRecorded: true,
+});
 
 export class KeyUpdateRequest {
   @Id() keyId!: string;
@@ -127,12 +123,10 @@ export class KeyUpdateRequest {
  * again in an account with as many active keys as it may have. Replies `permission_denied` for a limit above the operator's, when a customer
  * sets it.
  */
-export const keyUpdate = new Endpoint<KeyUpdateRequest, ApiKey>(
-  'billing.v1.key.update',
-  KeyUpdateRequest,
-  'Changes name, note, end, state, models, networks or limits of an API key',
-  { isRecorded: true },
-);
+export const keyUpdate = new Endpoint<KeyUpdateRequest, ApiKey>('billing.v1.key.update', KeyUpdateRequest, {
+  about: 'Changes name, note, end, state, models, networks or limits of an API key',
+  isRecorded: true,
+});
 
 /** Longest grace of a rotation: 30 days. */
 export const GRACE_SECONDS_MAX = 2_592_000;
@@ -156,23 +150,19 @@ export interface RotatedKey extends CreatedKey {
  * Replies `conflict` when the key is not active or was replaced before, and for a grace when the account has as many active keys as it may:
  * both are active meanwhile.
  */
-export const keyRotate = new Endpoint<KeyRotateRequest, RotatedKey>(
-  'billing.v1.key.rotate',
-  KeyRotateRequest,
-  'Replaces an API key by a new one, which is shown once, and ends the old one after a grace',
-  { isRecorded: true },
-);
+export const keyRotate = new Endpoint<KeyRotateRequest, RotatedKey>('billing.v1.key.rotate', KeyRotateRequest, {
+  about: 'Replaces an API key by a new one, which is shown once, and ends the old one after a grace',
+  isRecorded: true,
+});
 
 export class KeyRevokeRequest {
   @Id() keyId!: string;
 }
 
-export const keyRevoke = new Endpoint<KeyRevokeRequest, ApiKey>(
-  'billing.v1.key.revoke',
-  KeyRevokeRequest,
-  'Revokes an API key permanently',
-  { isRecorded: true },
-);
+export const keyRevoke = new Endpoint<KeyRevokeRequest, ApiKey>('billing.v1.key.revoke', KeyRevokeRequest, {
+  about: 'Revokes an API key permanently',
+  isRecorded: true,
+});
 
 /** Requests may use an `active` key. Any other is refused with `invalid_api_key`. */
 export type KeyStatus = 'active' | 'disabled' | 'expired' | 'revoked';
@@ -194,8 +184,6 @@ export interface KeyListReply extends Paged {
   keys: KeyRow[];
 }
 
-export const keyList = new Endpoint<KeyListRequest, KeyListReply>(
-  'billing.v1.key.list',
-  KeyListRequest,
-  'Keys of one project or all, oldest first, revoked ones included',
-);
+export const keyList = new Endpoint<KeyListRequest, KeyListReply>('billing.v1.key.list', KeyListRequest, {
+  about: 'Keys of one project or all, oldest first, revoked ones included',
+});

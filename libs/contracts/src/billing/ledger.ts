@@ -52,12 +52,10 @@ export interface LedgerCheckReply {
 }
 
 /** Freezes nothing. A full check takes minutes on a large ledger: call with such a timeout. */
-export const ledgerCheck = new Endpoint<LedgerCheckRequest, LedgerCheckReply>(
-  'billing.v1.ledger.check',
-  LedgerCheckRequest,
-  'Checks every invariant of the ledger in one snapshot, while traffic runs',
-  { isRecorded: true },
-);
+export const ledgerCheck = new Endpoint<LedgerCheckRequest, LedgerCheckReply>('billing.v1.ledger.check', LedgerCheckRequest, {
+  about: 'Checks every invariant of the ledger in one snapshot, while traffic runs',
+  isRecorded: true,
+});
 
 /** Reports of the ledger check that billing keeps. */
 export const LEDGER_REPORTS_MAX = 100;
@@ -77,5 +75,5 @@ export interface LedgerCheckListReply {
 export const ledgerCheckList = new Endpoint<LedgerCheckListRequest, LedgerCheckListReply>(
   'billing.v1.ledger.check.list',
   LedgerCheckListRequest,
-  'Last reports of the ledger check, and frozen accounts',
+  { about: 'Last reports of the ledger check, and frozen accounts' },
 );

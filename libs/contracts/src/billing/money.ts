@@ -22,12 +22,10 @@ export interface Balance {
   credit_line_pico_usd?: string;
 }
 
-export const balanceGet = new Endpoint<BalanceGetRequest, Balance & { expiredHeld: string }>(
-  'billing.v1.balance.get',
-  BalanceGetRequest,
-  'Balance of an account: total, held and available, exact at this moment',
-  { isRepeatable: true },
-);
+export const balanceGet = new Endpoint<BalanceGetRequest, Balance & { expiredHeld: string }>('billing.v1.balance.get', BalanceGetRequest, {
+  about: 'Balance of an account: total, held and available, exact at this moment',
+  isRepeatable: true,
+});
 
 export class TopupCreateRequest {
   @Id() accountId!: string;
@@ -44,12 +42,10 @@ export interface TopupCreateReply {
   topupBalancePicoUsd: string;
 }
 
-export const topupCreate = new Endpoint<TopupCreateRequest, TopupCreateReply>(
-  'billing.v1.topup.create',
-  TopupCreateRequest,
-  'Credits a payment, once',
-  { isRecorded: true },
-);
+export const topupCreate = new Endpoint<TopupCreateRequest, TopupCreateReply>('billing.v1.topup.create', TopupCreateRequest, {
+  about: 'Credits a payment, once',
+  isRecorded: true,
+});
 
 export class PlanGrantRequest {
   @Id() accountId!: string;
@@ -68,12 +64,10 @@ export interface PlanGrantReply {
   expiresAt: string;
 }
 
-export const planGrant = new Endpoint<PlanGrantRequest, PlanGrantReply>(
-  'billing.v1.plan.grant',
-  PlanGrantRequest,
-  'Replaces the plan balance by a new grant',
-  { isRecorded: true },
-);
+export const planGrant = new Endpoint<PlanGrantRequest, PlanGrantReply>('billing.v1.plan.grant', PlanGrantRequest, {
+  about: 'Replaces the plan balance by a new grant',
+  isRecorded: true,
+});
 
 export class RefundCreateRequest {
   @Id() accountId!: string;
@@ -98,12 +92,10 @@ export interface RefundCreateReply {
  * A refund takes only money that was topped up, is not refunded yet and is not held, never the credit line. Otherwise
  * `insufficient_balance`, with `details` `requestedPicoUsd`, `refundablePicoUsd` and `freePicoUsd`.
  */
-export const refundCreate = new Endpoint<RefundCreateRequest, RefundCreateReply>(
-  'billing.v1.refund.create',
-  RefundCreateRequest,
-  'Takes a top-up back, in whole or in part, once',
-  { isRecorded: true },
-);
+export const refundCreate = new Endpoint<RefundCreateRequest, RefundCreateReply>('billing.v1.refund.create', RefundCreateRequest, {
+  about: 'Takes a top-up back, in whole or in part, once',
+  isRecorded: true,
+});
 
 export class CreditNoteCreateRequest {
   @Text(128) requestId!: string;
@@ -130,8 +122,7 @@ export interface CreditNoteCreateReply {
 export const creditNoteCreate = new Endpoint<CreditNoteCreateRequest, CreditNoteCreateReply>(
   'billing.v1.credit-note.create',
   CreditNoteCreateRequest,
-  'Gives back the cost of a settled request, in whole or in part, once',
-  { isRecorded: true },
+  { about: 'Gives back the cost of a settled request, in whole or in part, once', isRecorded: true },
 );
 
 export class AdjustmentCreateRequest {
@@ -158,6 +149,5 @@ export interface AdjustmentCreateReply {
 export const adjustmentCreate = new Endpoint<AdjustmentCreateRequest, AdjustmentCreateReply>(
   'billing.v1.adjustment.create',
   AdjustmentCreateRequest,
-  'Corrects the top-up balance, up or down, once',
-  { isRecorded: true },
+  { about: 'Corrects the top-up balance, up or down, once', isRecorded: true },
 );

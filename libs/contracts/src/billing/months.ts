@@ -85,12 +85,10 @@ export interface MonthCloseReply extends ClosedMonth {
 }
 
 /** Takes seconds for each million settlements: call with a timeout of minutes. A call that is lost may be repeated. */
-export const monthClose = new Endpoint<MonthCloseRequest, MonthCloseReply>(
-  'billing.v1.month.close',
-  MonthCloseRequest,
-  'Closes a month: seals its journal rows with a digest, and writes the statements of its accounts',
-  { isRecorded: true },
-);
+export const monthClose = new Endpoint<MonthCloseRequest, MonthCloseReply>('billing.v1.month.close', MonthCloseRequest, {
+  about: 'Closes a month: seals its journal rows with a digest, and writes the statements of its accounts',
+  isRecorded: true,
+});
 
 /** A month whose rows are out of the journals. */
 export interface DetachedMonth {
@@ -109,11 +107,9 @@ export interface MonthListReply {
   detached: DetachedMonth[];
 }
 
-export const monthList = new Endpoint<EmptyRequest, MonthListReply>(
-  'billing.v1.month.list',
-  EmptyRequest,
-  'Closed months with their digests, the last one first',
-);
+export const monthList = new Endpoint<EmptyRequest, MonthListReply>('billing.v1.month.list', EmptyRequest, {
+  about: 'Closed months with their digests, the last one first',
+});
 
 export class MonthDetachRequest {
   @Matches(MONTH, { message: MONTH_MESSAGE }) month!: string;
@@ -125,12 +121,10 @@ export interface MonthDetachReply extends DetachedMonth {
 }
 
 /** Takes a minute for some million settlements: call with a timeout of minutes. A call that is lost may be repeated. */
-export const monthDetach = new Endpoint<MonthDetachRequest, MonthDetachReply>(
-  'billing.v1.month.detach',
-  MonthDetachRequest,
-  'Takes the oldest month, which is closed like the next one, out of the journals, and keeps its sums',
-  { isRecorded: true },
-);
+export const monthDetach = new Endpoint<MonthDetachRequest, MonthDetachReply>('billing.v1.month.detach', MonthDetachRequest, {
+  about: 'Takes the oldest month, which is closed like the next one, out of the journals, and keeps its sums',
+  isRecorded: true,
+});
 
 export class MonthAttachRequest {
   @Matches(MONTH, { message: MONTH_MESSAGE }) month!: string;
@@ -143,12 +137,10 @@ export interface MonthAttachReply {
 }
 
 /** Takes a minute for some million settlements: call with a timeout of minutes. */
-export const monthAttach = new Endpoint<MonthAttachRequest, MonthAttachReply>(
-  'billing.v1.month.attach',
-  MonthAttachRequest,
-  'Puts the month that was detached last back into the journals, if none of its rows was changed',
-  { isRecorded: true },
-);
+export const monthAttach = new Endpoint<MonthAttachRequest, MonthAttachReply>('billing.v1.month.attach', MonthAttachRequest, {
+  about: 'Puts the month that was detached last back into the journals, if none of its rows was changed',
+  isRecorded: true,
+});
 
 export class MonthReadRequest {
   @Matches(MONTH, { message: MONTH_MESSAGE }) month!: string;
@@ -162,8 +154,6 @@ export interface MonthReadReply extends Paged {
   lines: string;
 }
 
-export const monthRead = new Endpoint<MonthReadRequest, MonthReadReply>(
-  'billing.v1.month.read',
-  MonthReadRequest,
-  'A file of a closed month as CSV, page by page',
-);
+export const monthRead = new Endpoint<MonthReadRequest, MonthReadReply>('billing.v1.month.read', MonthReadRequest, {
+  about: 'A file of a closed month as CSV, page by page',
+});

@@ -39,8 +39,6 @@ export interface MovementListReply extends Paged {
   movements: Movement[];
 }
 
-export const movementList = new Endpoint<MovementListRequest, MovementListReply>(
-  'billing.v1.movement.list',
-  MovementListRequest,
-  'Statement of account: movements of money besides requests, newest first',
-);
+export const movementList = new Endpoint<MovementListRequest, MovementListReply>('billing.v1.movement.list', MovementListRequest, {
+  about: 'Statement of account: movements of money besides requests, newest first',
+});

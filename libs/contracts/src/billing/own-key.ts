@@ -25,12 +25,10 @@ export interface OwnKey extends KeyRow {
   budgets: Budget[];
 }
 
-export const ownKeyShow = new Endpoint<OwnKeyShowRequest, OwnKey>(
-  'billing.v1.own-key.show',
-  OwnKeyShowRequest,
-  'One key with its limits and budgets',
-  { isRepeatable: true },
-);
+export const ownKeyShow = new Endpoint<OwnKeyShowRequest, OwnKey>('billing.v1.own-key.show', OwnKeyShowRequest, {
+  about: 'One key with its limits and budgets',
+  isRepeatable: true,
+});
 
 /** Fields that the usage of a key can be grouped by. */
 export const OWN_USAGE_GROUPS = ['model', 'upstream', 'ending', ...ATTRIBUTION_GROUPS] as const;
@@ -53,21 +51,17 @@ export class OwnKeyUsageRequest {
   @IsOptional() @Text(2_000) cursor?: string;
 }
 
-export const ownKeyUsage = new Endpoint<OwnKeyUsageRequest, UsageQueryReply>(
-  'billing.v1.own-key.usage',
-  OwnKeyUsageRequest,
-  'Requests, tokens and costs of one key, by time, model, upstream, ending, user, tag, client and session',
-  { isRepeatable: true },
-);
+export const ownKeyUsage = new Endpoint<OwnKeyUsageRequest, UsageQueryReply>('billing.v1.own-key.usage', OwnKeyUsageRequest, {
+  about: 'Requests, tokens and costs of one key, by time, model, upstream, ending, user, tag, client and session',
+  isRepeatable: true,
+});
 
 export class OwnKeyRequestRequest extends RequestShowRequest {
   @Id() keyId!: string;
 }
 
 /** Replies `not_found` for the request of another key, as for an unknown one. */
-export const ownKeyRequest = new Endpoint<OwnKeyRequestRequest, BilledRequest>(
-  'billing.v1.own-key.request',
-  OwnKeyRequestRequest,
-  'Hold, price, usage and settlement of one request of a key',
-  { isRepeatable: true },
-);
+export const ownKeyRequest = new Endpoint<OwnKeyRequestRequest, BilledRequest>('billing.v1.own-key.request', OwnKeyRequestRequest, {
+  about: 'Hold, price, usage and settlement of one request of a key',
+  isRepeatable: true,
+});

@@ -29,12 +29,10 @@ export interface PlanSubscription {
   createdAt: string;
 }
 
-export const planSubscribe = new Endpoint<PlanSubscribeRequest, PlanSubscription>(
-  'billing.v1.plan.subscribe',
-  PlanSubscribeRequest,
-  'Grants a plan in each period, or changes it from the next period on',
-  { isRecorded: true },
-);
+export const planSubscribe = new Endpoint<PlanSubscribeRequest, PlanSubscription>('billing.v1.plan.subscribe', PlanSubscribeRequest, {
+  about: 'Grants a plan in each period, or changes it from the next period on',
+  isRecorded: true,
+});
 
 export class PlanShowRequest {
   @Id() accountId!: string;
@@ -49,20 +47,16 @@ export interface PlanShowReply {
   expiresAt: string | null;
 }
 
-export const planShow = new Endpoint<PlanShowRequest, PlanShowReply>(
-  'billing.v1.plan.show',
-  PlanShowRequest,
-  'Plan subscription of an account, and the plan balance at this moment',
-  { isRepeatable: true },
-);
+export const planShow = new Endpoint<PlanShowRequest, PlanShowReply>('billing.v1.plan.show', PlanShowRequest, {
+  about: 'Plan subscription of an account, and the plan balance at this moment',
+  isRepeatable: true,
+});
 
 export class PlanCancelRequest {
   @Id() accountId!: string;
 }
 
-export const planCancel = new Endpoint<PlanCancelRequest, PlanSubscription>(
-  'billing.v1.plan.cancel',
-  PlanCancelRequest,
-  'Ends the plan subscription of an account; the current grant lasts to its end',
-  { isRecorded: true },
-);
+export const planCancel = new Endpoint<PlanCancelRequest, PlanSubscription>('billing.v1.plan.cancel', PlanCancelRequest, {
+  about: 'Ends the plan subscription of an account; the current grant lasts to its end',
+  isRecorded: true,
+});

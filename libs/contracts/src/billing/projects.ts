@@ -41,12 +41,10 @@ export interface Project {
  * Replies `conflict` when the account has as many projects as it may. When a customer adds one, an account that has no limit of its own gets
  * the sum of the limits that the operator has set for its projects.
  */
-export const projectCreate = new Endpoint<ProjectCreateRequest, Project>(
-  'billing.v1.project.create',
-  ProjectCreateRequest,
-  'Adds a project to an account',
-  { isRecorded: true },
-);
+export const projectCreate = new Endpoint<ProjectCreateRequest, Project>('billing.v1.project.create', ProjectCreateRequest, {
+  about: 'Adds a project to an account',
+  isRecorded: true,
+});
 
 export class ProjectUpdateRequest {
   @Id() projectId!: string;
@@ -63,19 +61,15 @@ export class ProjectUpdateRequest {
 }
 
 /** Replies `permission_denied` for a limit above the operator's, when a customer sets it. */
-export const projectUpdate = new Endpoint<ProjectUpdateRequest, Project>(
-  'billing.v1.project.update',
-  ProjectUpdateRequest,
-  'Changes limits, name, tags or state',
-  { isRecorded: true },
-);
+export const projectUpdate = new Endpoint<ProjectUpdateRequest, Project>('billing.v1.project.update', ProjectUpdateRequest, {
+  about: 'Changes limits, name, tags or state',
+  isRecorded: true,
+});
 
 export interface ProjectListReply extends Paged {
   projects: Project[];
 }
 
-export const projectList = new Endpoint<ListRequest, ProjectListReply>(
-  'billing.v1.project.list',
-  ListRequest,
-  'Projects of one account or all, oldest first',
-);
+export const projectList = new Endpoint<ListRequest, ProjectListReply>('billing.v1.project.list', ListRequest, {
+  about: 'Projects of one account or all, oldest first',
+});

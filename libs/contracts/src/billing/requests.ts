@@ -67,11 +67,9 @@ export interface BilledRequest {
   creditNotes: RequestCreditNote[];
 }
 
-export const requestShow = new Endpoint<RequestShowRequest, BilledRequest>(
-  'billing.v1.request.show',
-  RequestShowRequest,
-  'Hold, price, usage and settlement of one request',
-);
+export const requestShow = new Endpoint<RequestShowRequest, BilledRequest>('billing.v1.request.show', RequestShowRequest, {
+  about: 'Hold, price, usage and settlement of one request',
+});
 
 export class RequestListRequest {
   /** Default: all accounts. */
@@ -118,8 +116,6 @@ export interface RequestListReply extends Paged {
 }
 
 /** Reads back over at most 50,000 requests for one page: a page may have few rows or none, and a `nextCursor`. */
-export const requestList = new Endpoint<RequestListRequest, RequestListReply>(
-  'billing.v1.request.list',
-  RequestListRequest,
-  'Requests of one account or all, newest first',
-);
+export const requestList = new Endpoint<RequestListRequest, RequestListReply>('billing.v1.request.list', RequestListRequest, {
+  about: 'Requests of one account or all, newest first',
+});

@@ -90,11 +90,10 @@ export interface UsageQueryReply extends Paged {
   rows: UsageRow[];
 }
 
-export const usageQuery = new Endpoint<UsageQueryRequest, UsageQueryReply>(
-  'billing.v1.usage.query',
-  UsageQueryRequest,
-  'Requests, tokens and costs of one account or all, by time, account, project, key, model, upstream, ending, user, tag, client and session',
-);
+export const usageQuery = new Endpoint<UsageQueryRequest, UsageQueryReply>('billing.v1.usage.query', UsageQueryRequest, {
+  about:
+    'Requests, tokens and costs of one account or all, by time, account, project, key, model, upstream, ending, user, tag, client and session',
+});
 
 export interface UsageRebuildReply {
   /** Rows of the rollup by hour. */
@@ -107,9 +106,7 @@ export interface UsageRebuildReply {
 }
 
 /** Queries stay exact meanwhile. Takes seconds for each million settlements: call with a timeout of minutes. */
-export const usageRebuild = new Endpoint<EmptyRequest, UsageRebuildReply>(
-  'billing.v1.usage.rebuild',
-  EmptyRequest,
-  'Makes the rollups of usage anew from the journal',
-  { isRecorded: true },
-);
+export const usageRebuild = new Endpoint<EmptyRequest, UsageRebuildReply>('billing.v1.usage.rebuild', EmptyRequest, {
+  about: 'Makes the rollups of usage anew from the journal',
+  isRecorded: true,
+});

@@ -47,12 +47,10 @@ export class WebhookAddRequest {
  * Replies `not_found` for an unknown account, and `conflict` when there are 1,000 webhooks, the id is that of another, or it was that of a
  * removed one of another account.
  */
-export const webhookAdd = new Endpoint<WebhookAddRequest, WebhookAdded>(
-  'billing.v1.webhook.add',
-  WebhookAddRequest,
-  'Adds a webhook for the money events from now on; the first reply has its secret',
-  { isRecorded: true },
-);
+export const webhookAdd = new Endpoint<WebhookAddRequest, WebhookAdded>('billing.v1.webhook.add', WebhookAddRequest, {
+  about: 'Adds a webhook for the money events from now on; the first reply has its secret',
+  isRecorded: true,
+});
 
 export class WebhookListRequest {
   /** Only webhooks that get the events of this account. */
@@ -63,22 +61,18 @@ export interface WebhookListReply {
   webhooks: Webhook[];
 }
 
-export const webhookList = new Endpoint<WebhookListRequest, WebhookListReply>(
-  'billing.v1.webhook.list',
-  WebhookListRequest,
-  'All webhooks with what they have not got, oldest first',
-);
+export const webhookList = new Endpoint<WebhookListRequest, WebhookListReply>('billing.v1.webhook.list', WebhookListRequest, {
+  about: 'All webhooks with what they have not got, oldest first',
+});
 
 export class WebhookRemoveRequest {
   @Id() webhookId!: string;
 }
 
-export const webhookRemove = new Endpoint<WebhookRemoveRequest, Webhook>(
-  'billing.v1.webhook.remove',
-  WebhookRemoveRequest,
-  'Removes a webhook with its undelivered events',
-  { isRecorded: true },
-);
+export const webhookRemove = new Endpoint<WebhookRemoveRequest, Webhook>('billing.v1.webhook.remove', WebhookRemoveRequest, {
+  about: 'Removes a webhook with its undelivered events',
+  isRecorded: true,
+});
 
 export class WebhookRotateRequest {
   @Id() webhookId!: string;
@@ -87,12 +81,10 @@ export class WebhookRotateRequest {
 }
 
 /** Replies `conflict` to a grace while the secret before is still valid by another. */
-export const webhookRotate = new Endpoint<WebhookRotateRequest, WebhookWithSecret>(
-  'billing.v1.webhook.rotate',
-  WebhookRotateRequest,
-  'Gives a webhook a new secret; both are valid for a time',
-  { isRecorded: true },
-);
+export const webhookRotate = new Endpoint<WebhookRotateRequest, WebhookWithSecret>('billing.v1.webhook.rotate', WebhookRotateRequest, {
+  about: 'Gives a webhook a new secret; both are valid for a time',
+  isRecorded: true,
+});
 
 export class WebhookReplayRequest {
   @Id() webhookId!: string;
@@ -108,12 +100,10 @@ export interface WebhookReplayReply {
   events: number;
 }
 
-export const webhookReplay = new Endpoint<WebhookReplayRequest, WebhookReplayReply>(
-  'billing.v1.webhook.replay',
-  WebhookReplayRequest,
-  'Sends the events since a time again, those that were given up included',
-  { isRecorded: true },
-);
+export const webhookReplay = new Endpoint<WebhookReplayRequest, WebhookReplayReply>('billing.v1.webhook.replay', WebhookReplayRequest, {
+  about: 'Sends the events since a time again, those that were given up included',
+  isRecorded: true,
+});
 
 export class WebhookTestRequest {
   @Id() webhookId!: string;
@@ -127,9 +117,7 @@ export interface WebhookTestReply {
   milliseconds: number;
 }
 
-export const webhookTest = new Endpoint<WebhookTestRequest, WebhookTestReply>(
-  'billing.v1.webhook.test',
-  WebhookTestRequest,
-  'Sends a signed message of kind `test` to a webhook, once',
-  { isRecorded: true },
-);
+export const webhookTest = new Endpoint<WebhookTestRequest, WebhookTestReply>('billing.v1.webhook.test', WebhookTestRequest, {
+  about: 'Sends a signed message of kind `test` to a webhook, once',
+  isRecorded: true,
+});
