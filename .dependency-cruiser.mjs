@@ -1,5 +1,5 @@
 /**
- * Rules of the import graph. `npm test` runs them with scripts/check-imports.mjs.
+ * Rules of the import graph. `npm test` runs them with scripts/check-imports.ts.
  * test/architecture/import-graph.test.ts violates each rule once.
  */
 
@@ -7,14 +7,17 @@ import { existsSync, readdirSync } from 'node:fs';
 
 const TESTS = '\\.test\\.ts$|/__fixtures__/|/(test-|conformance)[-a-z]*\\.ts$|^libs/testing/|^(apps|libs)/[-a-z]+/test(ing)?/';
 const PRODUCTION = '^(apps|libs)/';
-const npm = (...packages) => `(^|/)node_modules/(${packages.join('|')})/`;
+const npm = /** @param {string[]} packages */ (...packages) => `(^|/)node_modules/(${packages.join('|')})/`;
 /** Code and packages that pure code may import: no I/O, no connections, no clock. */
 const PURE = ['^libs/(inference|money)/', npm('class-validator', 'class-transformer', 'reflect-metadata')];
 
 /** Rules of fields that the pages of the panel share with messages. */
 const RULES_OF_FIELDS = '^libs/contracts/src/rules/';
 
-/** The folders of `folder` that hold an adapter. Its other folders hold what several adapters share. */
+/**
+ * The folders of `folder` that hold an adapter. Its other folders hold what several adapters share.
+ * @param {string} folder
+ */
 function adaptersIn(folder) {
   const names = readdirSync(new URL(`${folder}/`, import.meta.url)).filter((name) =>
     existsSync(new URL(`${folder}/${name}/adapter.ts`, import.meta.url)),
@@ -22,7 +25,10 @@ function adaptersIn(folder) {
   return `${folder}/(${names.join('|')})/`;
 }
 
-/** An adapter may import its own folder, what its family shares, pure code, and `also`. */
+/**
+ * An adapter may import its own folder, what its family shares, pure code, and `also`.
+ * @param {string} family @param {string} folder @param {string[]} also
+ */
 function adapterRules(family, folder, also) {
   const adapter = adaptersIn(folder);
   return [
@@ -204,7 +210,7 @@ export const forbidden = [
 ];
 
 /**
- * A rule that dependency-cruiser does not have: scripts/testing/folder-circles.mjs checks it. Tests may import any folder.
+ * A rule that dependency-cruiser does not have: scripts/testing/folder-circles.ts checks it. Tests may import any folder.
  */
 export const noFolderCircles = {
   name: 'no-folder-circles',

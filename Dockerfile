@@ -1,5 +1,5 @@
 # One image for every service: node dist/apps/<app>/src/main.js
-# It also runs migrations: node scripts/prisma/migrate-deploy.mjs
+# It also runs migrations: node scripts/prisma/migrate-deploy.ts
 
 FROM node:24.21.0-trixie-slim AS base
 # The first process of a container: Node, which handles no signal in its first tenth of a second, would miss an early one.
@@ -18,7 +18,7 @@ COPY apps apps
 ARG TOLLGATE_COMMIT=
 RUN npm run build && npm prune --workspaces=false --omit=dev --omit=peer --omit=optional
 # The packages of the image, as CycloneDX: Node, those of npm, and Debian's in the base.
-RUN node scripts/sbom.mjs --debian / > sbom.cdx.json
+RUN node scripts/sbom.ts --debian / > sbom.cdx.json
 
 FROM base
 # The image runs Node and nothing that installs packages.

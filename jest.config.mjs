@@ -3,7 +3,7 @@ const HUNG_MS = process.env.TEST_LONG ? 3_600_000 : 300_000;
 
 /** @type {import('jest').Config} */
 const shared = {
-  runner: '<rootDir>/scripts/testing/native-runner.mjs',
+  runner: '<rootDir>/scripts/testing/native-runner.ts',
   // For `--findRelatedTests` and Stryker, which runs Jest's own runner.
   resolver: '<rootDir>/scripts/testing/resolver.cjs',
   extensionsToTreatAsEsm: ['.ts'],
@@ -14,7 +14,7 @@ const besideTheCode = ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/scripts'];
 
 /**
  * `unit` and `architecture` need only the code. `integration` needs a Postgres server and a nats-server binary, `e2e` a running stack:
- * scripts/test.mjs provides them, and tests get them through libs/testing. `long` has tests that are too slow for `npm test`;
+ * scripts/test.ts provides them, and tests get them through libs/testing. `long` has tests that are too slow for `npm test`;
  * `npm run test:long` also runs the property tests of the others with more cases (libs/testing/src/long-run.ts).
  */
 export default {
@@ -22,7 +22,7 @@ export default {
   testTimeout: HUNG_MS,
   // With this limit a process runs one file, so that connections, timers and loads of a failed end-to-end test end with its process, and
   // an unhandled rejection fails its own file instead of the whole run.
-  ...(process.env.TEST_STACK && { workerIdleMemoryLimit: 0, testSequencer: '<rootDir>/scripts/testing/longest-first.mjs' }),
+  ...(process.env.TEST_STACK && { workerIdleMemoryLimit: 0, testSequencer: '<rootDir>/scripts/testing/longest-first.ts' }),
   // Folders with copies of the project from local runs.
   modulePathIgnorePatterns: ['<rootDir>/.local/', '<rootDir>/dist/', '<rootDir>/bench/'],
   projects: [

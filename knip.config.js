@@ -5,12 +5,18 @@ export default {
   workspaces: {
     '.': {
       entry: [
-        ...['apps/*/src/main.ts', 'apps/panel/ui/src/app/main.tsx', 'apps/panel/ui/vite.config.ts', 'scripts/*.mjs', 'bench/**/run.mjs'],
+        ...[
+          'apps/*/src/main.ts',
+          'apps/panel/ui/src/app/main.tsx',
+          'apps/panel/ui/vite.config.ts',
+          'scripts/*.{mjs,ts}',
+          'bench/**/run.mjs',
+        ],
         // Run by hand, or started by their paths.
         ...['bench/{memory,summarize-profile}.mjs', 'bench/minimal-proxy/proxy.mjs', 'bench/portkey/copy-response-headers.mjs'],
-        ...['{apps,libs,scripts,test}/**/*.test.{ts,mjs}', '*.config.{js,mjs,ts}', '.dependency-cruiser.mjs'],
-        ...['libs/messaging/testing/stream-peer.ts', 'libs/testing/src/typescript-hooks.mjs', 'scripts/prisma/migrate-deploy.mjs'],
-        'scripts/testing/{longest-first,native-runner,native-worker,results-reporter}.mjs',
+        ...['{apps,libs,scripts,test}/**/*.test.ts', '*.config.{js,mjs,ts}', '.dependency-cruiser.mjs'],
+        ...['libs/messaging/testing/stream-peer.ts', 'libs/testing/src/typescript-hooks.mjs', 'scripts/prisma/migrate-deploy.ts'],
+        'scripts/testing/{longest-first,native-runner,native-worker,results-reporter}.ts',
       ],
       project: ['{apps,libs,scripts,bench,test,prisma}/**/*.{ts,tsx,mjs}', '*.{js,mjs,ts}', 'prisma/**/*.prisma'],
       // The generated Prisma client, swc's command line and the downloaded Postgres: no source imports them.

@@ -1,7 +1,7 @@
-import { budgetSet } from '../dist/libs/contracts/src/billing/budgets.js';
-import { keyList } from '../dist/libs/contracts/src/billing/keys.js';
-import { connectMessaging } from '../dist/libs/messaging/src/connect-messaging.js';
-import { createLogger } from '../dist/libs/observability/src/logger.js';
+import { budgetSet } from '#contracts/billing/budgets.js';
+import { keyList } from '#contracts/billing/keys.js';
+import { connectMessaging } from '#messaging/connect-messaging.js';
+import { createLogger } from '#observability/logger.js';
 
 /** Limit of every budget, in pico-USD or tokens: no run reaches it. */
 const LIMIT = '1000000000000000000';

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LOCAL } from '../scripts/local/project.mjs';
-import { removeStack, startStack } from '../scripts/local/stack.mjs';
+import { removeStack, startStack } from '../scripts/local/stack.ts';
 
 const [connections = 5_000, streams = 200, requests = 40] = process.argv.slice(2).map(Number);
 const PROGRAMS = ['gateway', 'inference-proxy', 'billing', 'catalog', 'nats'];

@@ -10,7 +10,7 @@ import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { ensureBuilt } from '../scripts/local/build.mjs';
+import { ensureBuilt } from '../scripts/local/build.ts';
 import { stopChild } from './child-process.mjs';
 import { cpuSeconds, machineSeconds, residentMb } from './cpu-time.mjs';
 import { chartCpu, chartRequests } from './plots/charts.mjs';

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { startReplicas } from '../scripts/local/replicas.mjs';
-import { removeStack, startStack } from '../scripts/local/stack.mjs';
+import { startReplicas } from '../scripts/local/replicas.ts';
+import { removeStack, startStack } from '../scripts/local/stack.ts';
 import { freePort, startNode } from './child-process.mjs';
 
 const DATA_DIR = fileURLToPath(new URL('../.local/bench', import.meta.url));

@@ -11,7 +11,7 @@ Without names it makes what is missing, and only the keys of the seeds stay vali
 key before it stays valid too, so that services can change from one to the other (docs/deployment.md, "NATS keys").
 `;
 
-const options = { seeds: { type: 'string' }, users: { type: 'string' }, help: { type: 'boolean', short: 'h' } };
+const options = /** @type {const} */ ({ seeds: { type: 'string' }, users: { type: 'string' }, help: { type: 'boolean', short: 'h' } });
 try {
   const { values, positionals: renewed } = parseArgs({ options, allowPositionals: true });
   if (values.help) {
@@ -22,6 +22,6 @@ try {
     console.log(`wrote ${seeds} and ${users}: reload nats-server`);
   }
 } catch (error) {
-  console.error(error.message);
+  console.error(/** @type {Error} */ (error).message);
   process.exit(1);
 }

@@ -13,7 +13,7 @@ const FILE = join(ROOT, '.env');
 const example = readFileSync(join(ROOT, '.env.example'), 'utf8');
 const isNew = !existsSync(FILE);
 const before = isNew ? '' : readFileSync(FILE, 'utf8').trimEnd();
-const parseName = (line) => /^([A-Z_]+)=/.exec(line)?.[1];
+const parseName = /** @param {string} line */ (line) => /^([A-Z_]+)=/.exec(line)?.[1];
 const present = new Set(before.split('\n').map(parseName));
 const added = isNew
   ? example.trimEnd().split('\n')
@@ -22,7 +22,10 @@ writeFileSync(FILE, `${[...(isNew ? [] : [before]), ...added.map(filled)].join('
 writeNatsKeys({ seedsFile: FILE, usersFile: join(ROOT, 'config/nats-keys.conf') });
 console.log(isNew ? 'wrote .env' : `.env exists; added ${added.map(parseName).join(', ') || 'nothing'}`);
 
-/** Seeds have a form of their own: they stay empty here. */
+/**
+ * Seeds have a form of their own: they stay empty here.
+ * @param {string} line
+ */
 function filled(line) {
   return /^[A-Z_]+(?<!_SEED)=$/.test(line) ? `${line}s${randomBytes(32).toString('hex')}` : line;
 }

@@ -1,9 +1,9 @@
-import { accountCreate } from '../../dist/libs/contracts/src/billing/accounts.js';
-import { keyCreate } from '../../dist/libs/contracts/src/billing/keys.js';
-import { topupCreate } from '../../dist/libs/contracts/src/billing/money.js';
-import { projectCreate } from '../../dist/libs/contracts/src/billing/projects.js';
-import { connectMessaging } from '../../dist/libs/messaging/src/connect-messaging.js';
-import { createLogger } from '../../dist/libs/observability/src/logger.js';
+import { accountCreate } from '#contracts/billing/accounts.js';
+import { keyCreate } from '#contracts/billing/keys.js';
+import { topupCreate } from '#contracts/billing/money.js';
+import { projectCreate } from '#contracts/billing/projects.js';
+import { connectMessaging } from '#messaging/connect-messaging.js';
+import { createLogger } from '#observability/logger.js';
 
 const AT_ONCE = 16;
 

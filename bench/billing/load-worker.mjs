@@ -4,9 +4,9 @@ import { LANE_SETTINGS } from '../../dist/apps/billing/src/batch/apply-batch.js'
 import { HoldLanes } from '../../dist/apps/billing/src/batch/hold-lanes.js';
 import { BillingClient } from '../../dist/apps/gateway/src/clients/billing.js';
 import { BillingReplicas } from '../../dist/apps/gateway/src/clients/billing-replicas.js';
-import { connectPg } from '../../dist/libs/database/src/pg-connection.js';
-import { connectMessaging } from '../../dist/libs/messaging/src/connect-messaging.js';
-import { createLogger } from '../../dist/libs/observability/src/logger.js';
+import { connectPg } from '#database/pg-connection.js';
+import { connectMessaging } from '#messaging/connect-messaging.js';
+import { createLogger } from '#observability/logger.js';
 
 const WARM_UP_MS = 1_500;
 const logger = createLogger('bench', 'warn');

@@ -9,7 +9,8 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { ensureBuilt } from '../../scripts/local/build.mjs';
+import { ensureBuilt } from '../../scripts/local/build.ts';
+import { scriptOf } from '../../scripts/local/project.mjs';
 import { makeBudgetsAtAllLevels, setBudgets } from '../budgets.mjs';
 import { freePort, startNode, stopChild } from '../child-process.mjs';
 import { describeMachine, markdown, median, writeResult } from '../report.mjs';
@@ -87,7 +88,10 @@ async function startVariants() {
 /** Postgres and NATS of a checkout, which must be installed and built. @param {string} root */
 async function startDatabase(root) {
   const of = (/** @type {string} */ file) => import(pathToFileURL(resolve(root, file)).href);
-  const [{ removeStack, startStack }, { makeAccounts }] = [await of('scripts/local/stack.mjs'), await of('bench/billing/accounts.mjs')];
+  const [{ removeStack, startStack }, { makeAccounts }] = [
+    await of(scriptOf(root, 'scripts/local/stack')),
+    await of('bench/billing/accounts.mjs'),
+  ];
   const dataDir = resolve(root, '.local/bench-billing');
   removeStack(dataDir);
   const stack = await startStack({ dataDir, services: [], quiet: true });

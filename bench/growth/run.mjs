@@ -10,15 +10,15 @@ import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { ensureBuilt } from '../../scripts/local/build.mjs';
-import { removeStack, startStack } from '../../scripts/local/stack.mjs';
+import { ensureBuilt } from '../../scripts/local/build.ts';
+import { removeStack, startStack } from '../../scripts/local/stack.ts';
 import { makeAccounts } from '../billing/accounts.mjs';
 import { stopChild } from '../child-process.mjs';
 import { cpuSeconds } from '../cpu-time.mjs';
 import { chartCurves } from '../plots/charts.mjs';
 import { describeMachine, markdown, median } from '../report.mjs';
 import { startUpstream } from '../targets.mjs';
-import { seedSettlements } from './seed-settlements.mjs';
+import { seedSettlements } from './seed-settlements.ts';
 
 /**
  * One figure of a curve: `x` is what grows, `microseconds` the CPU time of one unit of work in all processes of Tollgate.

@@ -9,10 +9,10 @@ import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { ensureBuilt } from '../../scripts/local/build.mjs';
-import { removeStack, startStack } from '../../scripts/local/stack.mjs';
+import { ensureBuilt } from '../../scripts/local/build.ts';
+import { removeStack, startStack } from '../../scripts/local/stack.ts';
 import { makeAccounts } from '../billing/accounts.mjs';
-import { seedSettlements } from '../growth/seed-settlements.mjs';
+import { seedSettlements } from '../growth/seed-settlements.ts';
 import { describeMachine, markdown, median, writeResult } from '../report.mjs';
 
 const { values: flags } = parseArgs({
@@ -37,11 +37,11 @@ const monthStart = (/** @type {number} */ ago) => Date.UTC(now.getUTCFullYear(),
 const from = monthStart(Number(flags.months));
 
 await ensureBuilt({ step: (/** @type {string} */ _name, /** @type {() => Promise<unknown>} */ work) => work() });
-const { connectMessaging } = await import('../../dist/libs/messaging/src/connect-messaging.js');
-const { createLogger } = await import('../../dist/libs/observability/src/logger.js');
-const { ledgerCheck } = await import('../../dist/libs/contracts/src/billing/ledger.js');
-const { monthAttach, monthClose, monthDetach, monthList } = await import('../../dist/libs/contracts/src/billing/months.js');
-const { usageQuery } = await import('../../dist/libs/contracts/src/billing/usage.js');
+const { connectMessaging } = await import('#messaging/connect-messaging.js');
+const { createLogger } = await import('#observability/logger.js');
+const { ledgerCheck } = await import('#contracts/billing/ledger.js');
+const { monthAttach, monthClose, monthDetach, monthList } = await import('#contracts/billing/months.js');
+const { usageQuery } = await import('#contracts/billing/usage.js');
 const { checkLedger } = await import('../../dist/apps/billing/src/ledger/check-ledger.js');
 const { exportMonth } = await import('../../dist/apps/cli/src/month-files/export-month.js');
 const { DuckDBInstance } = await import('@duckdb/node-api');

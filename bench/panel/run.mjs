@@ -6,10 +6,10 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { ensureBuilt } from '../../scripts/local/build.mjs';
-import { removeStack, startStack } from '../../scripts/local/stack.mjs';
+import { ensureBuilt } from '../../scripts/local/build.ts';
+import { removeStack, startStack } from '../../scripts/local/stack.ts';
 import { makeAccounts } from '../billing/accounts.mjs';
-import { seedSettlements } from '../growth/seed-settlements.mjs';
+import { seedSettlements } from '../growth/seed-settlements.ts';
 import { describeMachine, markdown, median, writeResult } from '../report.mjs';
 
 const { values: flags } = parseArgs({

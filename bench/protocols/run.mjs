@@ -5,7 +5,7 @@
  *   node bench/protocols/run.mjs [--rounds N] [--millis M] [--out NAME]
  */
 import { parseArgs } from 'node:util';
-import { ensureBuilt } from '../../scripts/local/build.mjs';
+import { ensureBuilt } from '../../scripts/local/build.ts';
 import { machineSeconds } from '../cpu-time.mjs';
 import { describeMachine, markdown, median, writeResult } from '../report.mjs';
 import { COMPLETION, EVENTS, UPSTREAM_STREAMS, USAGE } from './replies.mjs';

@@ -11,7 +11,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { ensureBuilt } from '../../scripts/local/build.mjs';
+import { ensureBuilt } from '../../scripts/local/build.ts';
 import { stopChild } from '../child-process.mjs';
 import { cpuSeconds } from '../cpu-time.mjs';
 import { describeMachine, markdown, median, writeResult } from '../report.mjs';

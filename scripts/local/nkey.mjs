@@ -12,29 +12,37 @@ const KEY_BYTES = 32;
 /** Returns a new seed, which is secret. */
 export function createSeed() {
   const { d } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
-  return encode(SEED, Buffer.from(d, 'base64url'));
+  return encode(SEED, Buffer.from(d ?? '', 'base64url'));
 }
 
-/** Returns the public key of a seed. @throws {Error} for a text that is no seed of a user. */
+/**
+ * Returns the public key of a seed. @throws {Error} for a text that is no seed of a user.
+ * @param {string} seed
+ */
 export function derivePublicKey(seed) {
   const key = decode(seed).subarray(SEED.length, SEED.length + KEY_BYTES);
   if (encode(SEED, key) !== seed) throw new Error('not the seed of a NATS user');
   const { x } = createPrivateKey({ key: Buffer.concat([PKCS8, key]), format: 'der', type: 'pkcs8' }).export({ format: 'jwk' });
-  return encode(PUBLIC_KEY, Buffer.from(x, 'base64url'));
+  return encode(PUBLIC_KEY, Buffer.from(x ?? '', 'base64url'));
 }
 
+/** @param {Buffer} prefix @param {Buffer} key */
 function encode(prefix, key) {
   const content = Buffer.concat([prefix, key]);
   const bits = [...content, ...checksum(content)].map((byte) => byte.toString(2).padStart(8, '0')).join('');
-  return bits.replace(/.{1,5}/g, (group) => ALPHABET[Number.parseInt(group.padEnd(5, '0'), 2)]);
+  return bits.replace(/.{1,5}/g, (group) => ALPHABET.charAt(Number.parseInt(group.padEnd(5, '0'), 2)));
 }
 
+/** @param {string} text */
 function decode(text) {
   const bits = [...text].map((letter) => Math.max(0, ALPHABET.indexOf(letter)).toString(2).padStart(5, '0')).join('');
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 }
 
-/** CRC-16/XMODEM, least significant byte first. */
+/**
+ * CRC-16/XMODEM, least significant byte first.
+ * @param {Buffer} bytes
+ */
 function checksum(bytes) {
   let crc = 0;
   for (const byte of bytes) {

@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -16,14 +16,29 @@ export const NODE = join(ROOT, 'node_modules/node/bin/node');
 
 /** An error that the user can fix. The message is one line, shown without a stack. */
 export class StartError extends Error {
+  /** @override */
   name = 'StartError';
 }
 
+/** @param {string} path */
 export function packageFile(path) {
   return join(ROOT, 'node_modules', path);
 }
 
-/** Path of an executable on PATH, or undefined. */
+/**
+ * Path of a script of a checkout, which may be of version 0.1.0: there scripts are JavaScript.
+ * @param {string} root @param {string} name without its ending
+ */
+export function scriptOf(root, name) {
+  const script = join(root, `${name}.ts`);
+  return existsSync(script) ? script : join(root, `${name}.mjs`);
+}
+
+/**
+ * Path of an executable on PATH, or undefined.
+ * @param {string} name
+ * @returns {string | undefined}
+ */
 export function findOnPath(name, folders = (process.env.PATH ?? '').split(delimiter)) {
   return folders
     .filter(Boolean)
@@ -31,6 +46,7 @@ export function findOnPath(name, folders = (process.env.PATH ?? '').split(delimi
     .find(isExecutable);
 }
 
+/** @param {string} file */
 export function isExecutable(file) {
   try {
     accessSync(file, constants.X_OK);

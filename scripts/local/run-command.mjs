@@ -4,10 +4,14 @@ import { StartError } from './project.mjs';
 
 const KEPT_BYTES = 64 * 1024;
 const KILL_AFTER_MS = 3000;
+/** @type {Set<import('node:child_process').ChildProcess>} */
 const running = new Set();
 process.once('exit', () => signalAll('SIGTERM'));
 
-/** Spawns a process that leads a process group, which ends with this process. */
+/**
+ * Spawns a process that leads a process group, which ends with this process.
+ * @param {string} command @param {string[]} args @param {import('node:child_process').SpawnOptions} options
+ */
 export function spawnCommand(command, args, options) {
   const child = spawn(command, args, { ...options, detached: true });
   running.add(child);
@@ -24,10 +28,11 @@ export async function endCommands() {
   clearTimeout(killTimer);
 }
 
+/** @param {NodeJS.Signals} signal */
 function signalAll(signal) {
   for (const { pid } of running) {
     try {
-      process.kill(-pid, signal);
+      if (pid !== undefined) process.kill(-pid, signal);
     } catch {
       // already ended, or never started
     }
@@ -38,6 +43,7 @@ function signalAll(signal) {
  * Runs a program and returns its standard output. `options` are those of `spawn`, and `input` for its standard input, `failure` for the
  * start of the error message.
  * @throws {StartError} with its last error line, when it cannot be run or its exit code is not 0.
+ * @param {string} command @param {string[]} args @param {import('node:child_process').SpawnOptions & { input?: string, failure?: string }} options
  */
 export async function runCommand(command, args, { input = '', failure = command, ...options } = {}) {
   const child = spawnCommand(command, args, { stdio: ['pipe', 'pipe', 'pipe'], ...options });
@@ -58,7 +64,10 @@ export async function runCommand(command, args, { input = '', failure = command,
   return stdout;
 }
 
-/** Last line with an error; else the last line. */
+/**
+ * Last line with an error; else the last line.
+ * @param {string} text
+ */
 function errorLine(text) {
   const lines = text.trim().split('\n');
   return (lines.findLast((line) => /\b(error|fatal|failed)\b/i.test(line)) ?? lines.at(-1) ?? '').trim();

@@ -1,4 +1,4 @@
--- Brings a database of version 0.1.0 to the state of the baselines, in one transaction (from-0.1.0.mjs). Each part is a migration that builds
+-- Brings a database of version 0.1.0 to the state of the baselines, in one transaction (from-0.1.0.ts). Each part is a migration that builds
 -- after 0.1.0 had; a part that the database has is left out. Functions are then replaced by those of the baselines.
 
 -- ==== first

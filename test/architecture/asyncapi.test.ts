@@ -25,8 +25,8 @@ function validator(): ValidateFunction {
   );
 }
 
-test('docs/asyncapi.yaml is current (node scripts/asyncapi.mjs writes it)', () => {
-  const { stdout, status } = spawnSync(process.execPath, ['scripts/asyncapi.mjs', '--print'], {
+test('docs/asyncapi.yaml is current (node scripts/asyncapi.ts writes it)', () => {
+  const { stdout, status } = spawnSync(process.execPath, ['scripts/asyncapi.ts', '--print'], {
     encoding: 'utf8',
     maxBuffer: 16 * 1024 * 1024,
     env: { ...process.env, NODE_OPTIONS: '' },

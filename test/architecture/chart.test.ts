@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { parse, parseAllDocuments } from 'yaml';
-import { chartFiles } from '../../scripts/chart/chart-files.mjs';
-import { COMPONENTS, hasKubectl, type KubernetesObject, renderObjects } from '../../scripts/chart/render-objects.mjs';
-import { camelCase } from '../../scripts/chart/template-lines.mjs';
+import { chartFiles } from '../../scripts/chart/chart-files.ts';
+import { COMPONENTS, hasKubectl, type KubernetesObject, renderObjects } from '../../scripts/chart/render-objects.ts';
+import { camelCase } from '../../scripts/chart/template-lines.ts';
 import { renderTemplate } from './render-template.js';
 
 interface ChartValues {

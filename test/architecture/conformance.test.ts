@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-/** Runs scripts/conformance.mjs in a repository. */
+/** Runs scripts/conformance.ts in a repository. */
 function printPage(repository = '.'): { status: number | null; stdout: string; faults: string[] } {
-  const script = resolve('scripts/conformance.mjs');
+  const script = resolve('scripts/conformance.ts');
   const { status, stdout, stderr } = spawnSync(process.execPath, [script, '--print'], { cwd: repository, encoding: 'utf8' });
   return { status, stdout, faults: stderr.split('\n').filter(Boolean) };
 }

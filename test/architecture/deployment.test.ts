@@ -6,8 +6,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { KEY_VARIABLE } from '#contracts/upstream-rules.js';
 import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
 import { FORCED_CLOSE_MS } from '../../apps/gateway/src/http/server/http-server.js';
-import { writeNatsKeys } from '../../scripts/local/nats-keys.mjs';
-import { NATS_USERS, natsVariable } from '../../scripts/local/secrets.mjs';
+import { NATS_USERS, natsVariable, writeNatsKeys } from '../../scripts/local/nats-keys.mjs';
 import { statedMemory } from '../abuse/stated-memory.js';
 import { type Container, type Manifest, manifests, migration, workloads } from './manifests.js';
 
@@ -201,7 +200,7 @@ test('the image contains every file of commands and config maps', () => {
     expect(dockerfile).toMatch(new RegExp(`^COPY .*${path} ${path}$`, 'm'));
   const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, Record<string, string>>;
   const script = readdirSync('scripts/prisma')
-    .filter((file) => file.endsWith('.mjs') && file !== 'schema-engine.mjs') // for development only
+    .filter((file) => file.endsWith('.ts') && file !== 'schema-engine.ts') // for development only
     .map((file) => readFileSync(`scripts/prisma/${file}`, 'utf8'))
     .join('');
   const imported = [...script.matchAll(/\b(?:import|from|resolve)\s*\(?\s*'((?:@[^/']+\/)?[^/'.][^/']*)/g)].flatMap(([, name]) =>

@@ -9,7 +9,7 @@ interface Check {
 }
 
 function checkImports(args: string[]): Check & { status: number | null } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/check-imports.mjs', '--json', ...args], { encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/check-imports.ts', '--json', ...args], { encoding: 'utf8' });
   if (!stdout) throw new Error(stderr);
   return { status, ...(JSON.parse(stdout) as Check) };
 }

@@ -10,7 +10,7 @@ const { packages: locked } = JSON.parse(readFileSync('package-lock.json', 'utf8'
 const root = read('package.json');
 const tests = read('test/packages/package.json');
 const ofStart = new Set(Object.keys({ ...root.dependencies, ...root.devDependencies }));
-/** The package of an import, or of a file that `packageFile` or `resolve` names. */
+/** The package of an import, but of types, or of a file that `packageFile` or `resolve` names. */
 const PACKAGE = /(?:from|import|resolve\(|packageFile\()\s*'((?:@[\w.-]+\/)?[\w-][\w.-]*)(?:\/[^']*)?'/g;
 
 test('every package of the tests is at the top of node_modules, where their imports find it', () => {
@@ -25,11 +25,11 @@ test('every package of the tests is at the top of node_modules, where their impo
 test('the scripts of npm start and of the image use only packages that npm start installs', () => {
   const files = ['scripts/local', 'scripts/prisma'].flatMap((folder) =>
     readdirSync(folder)
-      .filter((file) => file.endsWith('.mjs') && !file.endsWith('.test.mjs'))
+      .filter((file) => /\.(ts|mjs)$/.test(file) && !file.endsWith('.test.ts'))
       .map((file) => `${folder}/${file}`),
   );
-  const named = [...files, 'scripts/start.mjs', 'scripts/build.mjs', 'prisma.config.ts'].flatMap((file) =>
-    [...readFileSync(file, 'utf8').matchAll(PACKAGE)].map(([, name = '']) => ({ file, name })),
+  const named = [...files, 'scripts/start.ts', 'scripts/build.ts', 'prisma.config.ts'].flatMap((file) =>
+    [...readFileSync(file, 'utf8').replace(/^import type .*$/gm, '').matchAll(PACKAGE)].map(([, name = '']) => ({ file, name })),
   );
   expect(named.map(({ name }) => name)).toEqual(expect.arrayContaining(['prisma', '@swc/cli', 'openai']));
   expect(named.filter(({ name }) => !ofStart.has(name))).toEqual([]);

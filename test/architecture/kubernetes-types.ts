@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { KubernetesObject } from '../../scripts/chart/render-objects.mjs';
+import type { KubernetesObject } from '../../scripts/chart/render-objects.ts';
 
 /** Packages with the types of an API group; groups of Kubernetes itself are in the last. */
 const PACKAGES: [group: RegExp, name: string][] = [

@@ -1,7 +1,7 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { COMPONENTS, hasKubectl, type KubernetesObject, renderFolder, renderObjects } from '../../scripts/chart/render-objects.mjs';
+import { COMPONENTS, hasKubectl, type KubernetesObject, renderFolder, renderObjects } from '../../scripts/chart/render-objects.ts';
 import { typeErrors } from './kubernetes-types.js';
 
 const NAME = 'app.kubernetes.io/name';

@@ -16,7 +16,7 @@ const TABLE = String.raw`(?:IF (?:NOT )?EXISTS )?(?:ONLY )?([\w."]+)`;
 const TOKENS = /--[^\n]*|\/\*[\s\S]*?\*\/|\$(\w*)\$([\s\S]*?)\$\1\$|'(?:[^']|'')*'/g;
 const NEEDS = /_needs_(\d{14})$/;
 
-/** Statements of an online migration, in the form that scripts/prisma/apply-migrations.mjs reads. Each may be repeated after an interruption. */
+/** Statements of an online migration, in the form that scripts/prisma/apply-migrations.ts reads. Each may be repeated after an interruption. */
 const ONLINE = [
   /^CREATE (UNIQUE )?INDEX CONCURRENTLY IF NOT EXISTS \w+ ON \w+\.\w+ /,
   /^DROP INDEX CONCURRENTLY IF EXISTS \w+\.\w+$/,

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { BASELINES } from '../../scripts/prisma/from-0.1.0.mjs';
+import { BASELINES } from '../../scripts/prisma/from-0.1.0.ts';
 import { type Migration, misdatedMigrations, splitStatements, unsafeStatements } from './migration-rules.js';
 
 /** Migrations after the baselines, which make everything in an empty database. */

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { observabilityFiles, RUNBOOKS } from '../../scripts/observability/observability-files.mjs';
+import { observabilityFiles, RUNBOOKS } from '../../scripts/observability/observability-files.ts';
 
 interface Rules {
   groups: { rules: { alert?: string; annotations?: { summary: string; runbook_url: string } }[] }[];
@@ -25,7 +25,7 @@ const rules = parse(readFileSync(`${FOLDER}/rules.yaml`, 'utf8')) as Rules;
 const alerts = rules.groups.flatMap(({ rules: some }) => some).filter(({ alert }) => alert !== undefined);
 const runbooks = readFileSync('docs/runbooks.md', 'utf8');
 
-test('the files that `node scripts/observability.mjs` writes are current', () => {
+test('the files that `node scripts/observability.ts` writes are current', () => {
   const written = observabilityFiles();
   const committed = Object.fromEntries(Object.keys(written).map((path) => [path, readFileSync(path, 'utf8')]));
   expect(committed).toEqual(written);

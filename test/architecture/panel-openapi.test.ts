@@ -6,8 +6,8 @@ import { findRoute, ROUTES, type RouteName } from '../../apps/panel/src/http/rou
 
 const text = readFileSync('docs/panel-openapi.json', 'utf8');
 
-test('docs/panel-openapi.json is current (node scripts/panel-openapi.mjs writes it)', () => {
-  const { stdout, status } = spawnSync(process.execPath, ['scripts/panel-openapi.mjs', '--print'], {
+test('docs/panel-openapi.json is current (node scripts/panel-openapi.ts writes it)', () => {
+  const { stdout, status } = spawnSync(process.execPath, ['scripts/panel-openapi.ts', '--print'], {
     encoding: 'utf8',
     maxBuffer: 16 * 1024 * 1024,
     env: { ...process.env, NODE_OPTIONS: '' },

@@ -7,8 +7,8 @@ import { ROUTES } from '../../apps/panel/src/http/routes.js';
 
 const page = readFileSync('docs/permissions.md', 'utf8');
 
-test('docs/permissions.md is current (node scripts/permissions.mjs writes it)', () => {
-  const { stdout, stderr, status } = spawnSync(process.execPath, ['scripts/permissions.mjs', '--print'], {
+test('docs/permissions.md is current (node scripts/permissions.ts writes it)', () => {
+  const { stdout, stderr, status } = spawnSync(process.execPath, ['scripts/permissions.ts', '--print'], {
     encoding: 'utf8',
     env: { ...process.env, NODE_OPTIONS: '' },
   });

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
-import { KUBERNETES } from '../../scripts/chart/chart-files.mjs';
+import { KUBERNETES } from '../../scripts/chart/chart-files.ts';
 import { migration, workloads } from './manifests.js';
 
 interface PackageFile {
@@ -173,5 +173,5 @@ interface Bom {
 }
 
 function readBom(...options: string[]): Bom {
-  return JSON.parse(execFileSync(process.execPath, ['scripts/sbom.mjs', ...options], { encoding: 'utf8' })) as Bom;
+  return JSON.parse(execFileSync(process.execPath, ['scripts/sbom.ts', ...options], { encoding: 'utf8' })) as Bom;
 }

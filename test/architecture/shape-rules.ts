@@ -198,7 +198,7 @@ export const citationsResolve: ShapeRule = (files) => {
   });
 };
 
-const FILE_NAMES = /(?<![\w./@-])((?:[\w.-]+\/)*[\w.-]*[\w-]\.(?:md|m?ts|mjs|ya?ml|sql|prisma|conf))(?![\w-])/g;
+const FILE_NAMES = /(?<![\w./@-])((?:[\w.-]+\/)*[\w.-]*[\w-]\.(?:md|ts|mjs|ya?ml|sql|prisma|conf))(?![\w-])/g;
 /** Patterns such as `.test.ts`, generated files, and names in examples. */
 const FOREIGN_FILES =
   /^[.-][\w.-]+$|^(\.\.?\/)?(\.local\/|node_modules\/|dist\/|charts\/)|^docs\/conformance\.md$|^values\.yaml$|^hello\.mjs$/;
@@ -257,5 +257,5 @@ export const testsStandBesideTheCode: ShapeRule = (files) => {
 };
 
 function code(files: SourceFile[]): SourceFile[] {
-  return files.filter(({ path }) => /\.(ts|mts|mjs)$/.test(path) && !/\.d\.m?ts$/.test(path) && basename(path) !== 'jest.config.mjs');
+  return files.filter(({ path }) => /\.(ts|mjs)$/.test(path) && basename(path) !== 'jest.config.mjs');
 }

@@ -4,7 +4,7 @@ import type { Messaging } from '#messaging/messaging.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator } from '#testing/tenant.js';
 
-export { untilSettled } from '../../scripts/local/until-settled.mjs';
+export { untilSettled } from '../../scripts/local/until-settled.ts';
 
 /** Set by `npm test` when there is a Chromium. Without one, the suite is skipped, or fails if `CI` is set. */
 const FOUND = process.env.TEST_CHROMIUM;

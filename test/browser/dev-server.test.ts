@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator } from '#testing/tenant.js';
-import { freePort } from '../../scripts/local/ports.mjs';
+import { freePort } from '../../scripts/local/ports.ts';
 import { signInByInvite } from './browser.js';
 
 /** Vite's server, with which one works on the pages. */

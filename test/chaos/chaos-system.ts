@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { type Cut, TcpLink } from '#testing/tcp-link.js';
-import type { Replica, RunningReplicas } from '../../scripts/local/replicas.mjs';
+import type { Replica, RunningReplicas } from '../../scripts/local/replicas.ts';
 
 /** Seconds instead of minutes, so that leases expire within the test. */
 export const LEASE_MS = 2_000;
@@ -50,7 +50,7 @@ export class ChaosSystem {
         const via = service === 'billing' ? { nats, postgres: await link(name, 'postgres', stack.databaseUrl) } : { nats };
         replicas.push({ name, service, env: SETTINGS, via });
       }
-      const { startReplicas } = await import('../../scripts/local/replicas.mjs');
+      const { startReplicas } = await import('../../scripts/local/replicas.ts');
       return new ChaosSystem(stack, await startReplicas(stack, replicas), cables);
     } catch (error) {
       for (const cable of cables.values()) cable.close();

@@ -1,7 +1,7 @@
 import type { Messaging } from '#messaging/messaging.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator } from '#testing/tenant.js';
-import type { Replica, RunningReplicas } from '../../scripts/local/replicas.mjs';
+import type { Replica, RunningReplicas } from '../../scripts/local/replicas.ts';
 
 /** A system of 4 gateways, 3 billing services and 2 inference-proxies on one Postgres and one NATS. */
 export class ManyReplicas {
@@ -21,7 +21,7 @@ export class ManyReplicas {
   } = {}): Promise<ManyReplicas> {
     const stack = await startPrivateStack({ services: ['catalog', 'upstream-sim'], natsUrl, ownPostgres: true });
     try {
-      const { startReplicas } = await import('../../scripts/local/replicas.mjs');
+      const { startReplicas } = await import('../../scripts/local/replicas.ts');
       const all = [...copies('gateway', 4), ...copies('billing', 3), ...copies('inference-proxy', 2)];
       const replicas = await startReplicas(
         stack,

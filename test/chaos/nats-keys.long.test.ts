@@ -5,8 +5,7 @@ import { connectMessaging } from '#messaging/connect-messaging.js';
 import { createLogger } from '#observability/logger.js';
 import { startNatsServer, type TestNatsServer } from '#testing/nats-server.js';
 import { createTenant, untilNoHolds } from '#testing/tenant.js';
-import { writeNatsKeys } from '../../scripts/local/nats-keys.mjs';
-import { NATS_USERS, natsVariable } from '../../scripts/local/secrets.mjs';
+import { NATS_USERS, natsVariable, writeNatsKeys } from '../../scripts/local/nats-keys.mjs';
 import { ManyReplicas } from './many-replicas.js';
 import { SteadyTraffic } from './steady-traffic.js';
 

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { stringify } from 'yaml';
 import { freePort } from '#testing/nats-server.js';
-import type { DebianTool } from '../../scripts/local/debian-tool.mjs';
+import type { DebianTool } from '../../scripts/local/debian-tool.ts';
 import { listChildren } from './chaos-system.js';
 
 const DEBIAN = '/usr/lib/postgresql';
@@ -41,8 +41,8 @@ export class PatroniCluster {
 
   /** Undefined where Debian's packages are not to be had. */
   static async start(): Promise<PatroniCluster | undefined> {
-    const { findDebianTool } = await import('../../scripts/local/debian-tool.mjs');
-    const { unprivilegedAccount } = await import('../../scripts/local/unprivileged.mjs');
+    const { findDebianTool } = await import('../../scripts/local/debian-tool.ts');
+    const { unprivilegedAccount } = await import('../../scripts/local/unprivileged.ts');
     const [etcd, patroni] = [await findDebianTool('etcd', 'etcd-server'), await findDebianTool('patroni')];
     if (!etcd || !patroni) return undefined;
     const account = unprivilegedAccount();

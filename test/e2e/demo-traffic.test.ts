@@ -9,7 +9,7 @@ import { projectList } from '#contracts/billing/projects.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, untilNoHolds } from '#testing/tenant.js';
-import { type DemoTally, runDemoTraffic } from '../../scripts/local/demo-traffic.mjs';
+import { type DemoTally, runDemoTraffic } from '../../scripts/local/demo-traffic.ts';
 
 /** The traffic of `npm start -- --demo-traffic`, in a tenth of its time. */
 const SECONDS = 8;

@@ -10,7 +10,7 @@ import { leastMs } from '#testing/least-ms.js';
 import { longOr } from '#testing/long-run.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant, untilOffered } from '#testing/tenant.js';
-import type { RunningReplicas } from '../../scripts/local/replicas.mjs';
+import type { RunningReplicas } from '../../scripts/local/replicas.ts';
 import { SimulatorProcess } from './simulator-process.js';
 
 /**
@@ -45,7 +45,7 @@ beforeAll(async () => {
     SimulatorProcess.start(),
   ]);
   [stack, simulators] = [started, { a, b }];
-  const { startReplicas } = await import('../../scripts/local/replicas.mjs');
+  const { startReplicas } = await import('../../scripts/local/replicas.ts');
   const names = Array.from({ length: REPLICAS }, (_, index) => index + 1);
   administrator = await connectAdministrator(stack);
   await apply({ models: [{ id: 'steady' }] });

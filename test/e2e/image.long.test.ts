@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance } from '#testing/tenant.js';
-import type { Replica, RunningReplicas } from '../../scripts/local/replicas.mjs';
+import type { Replica, RunningReplicas } from '../../scripts/local/replicas.ts';
 import { buildImage, type Image, whyNoImage } from './image.js';
 
 /** The image of the Dockerfile as a cluster runs it: as uid 1000, on a root that cannot be written. */
@@ -32,9 +32,9 @@ withImage('the image', () => {
     await owner.query('CREATE DATABASE of_image');
     await owner.end();
     const databaseUrl = Object.assign(new URL(stack.databaseUrl), { pathname: '/of_image' }).href;
-    image.run(['node', 'scripts/prisma/migrate-deploy.mjs'], { DATABASE_URL: databaseUrl });
+    image.run(['node', 'scripts/prisma/migrate-deploy.ts'], { DATABASE_URL: databaseUrl });
 
-    const { startReplicas } = await import('../../scripts/local/replicas.mjs');
+    const { startReplicas } = await import('../../scripts/local/replicas.ts');
     const replica = (service: Replica['service']): Replica => ({
       ...{ name: service, service },
       env: { DATABASE_URL: databaseUrl, UPSTREAM_LOCAL_URL: `${stack.upstreamUrl}/v1` },

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { findDebianTool } from '../../scripts/local/debian-tool.mjs';
-import type { Program } from '../../scripts/local/replicas.mjs';
+import { findDebianTool } from '../../scripts/local/debian-tool.ts';
+import type { Program } from '../../scripts/local/supervisor.ts';
 
 /** Debian's packages of the base image. Busybox stands for its shell and tools. */
 const BASE_PACKAGES = ['busybox-static', 'libc6', 'libgcc-s1', 'libstdc++6', 'tini'];
@@ -25,7 +25,7 @@ exec chroot --userspec=1000:1000 "$root" sh -c 'cd /app && exec "$@"' sh "$@"`;
 /** The image that buildah builds of the Dockerfile, unpacked. */
 export interface Image {
   /** Returns the command that runs `program`, whose command is a command of the image. */
-  entering(program: Program): Program;
+  entering<Command extends Pick<Program, 'command' | 'args'>>(program: Command): Command & { cwd: string };
   /** Runs a command in the image and returns its output. Throws with the error output if it fails. */
   run(command: string[], env?: Record<string, string>): string;
   remove(): void;
@@ -56,7 +56,7 @@ buildah mount "$(buildah from --pull-never tollgate:test)"`,
   );
   const words = '{{range .OCIv1.Config.Entrypoint}}{{.}} {{end}}';
   const first = buildah.run(`buildah inspect --type image --format '${words}' tollgate:test`).split(' ');
-  const entering = (program: Program): Program => ({
+  const entering: Image['entering'] = (program) => ({
     ...program,
     ...{ command: 'unshare', args: ['--mount', 'sh', '-ec', ENTER, 'sh', root, ...first, program.command, ...program.args], cwd: '/' },
   });
@@ -114,7 +114,7 @@ async function toolFolder(name: string): Promise<string | undefined> {
 
 /** Makes what the Dockerfile expects of its base: a shell, Node with npm, and the libraries that they need. */
 async function makeBase(root: string): Promise<void> {
-  const { unpackDebianPackages } = await import('../../scripts/local/debian-packages.mjs');
+  const { unpackDebianPackages } = await import('../../scripts/local/debian-packages.ts');
   await unpackDebianPackages({ names: BASE_PACKAGES, folder: root });
   for (const folder of [
     'dev',

@@ -7,8 +7,9 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, untilNoHolds } from '#testing/tenant.js';
-import { seedSettlements } from '../../bench/growth/seed-settlements.mjs';
-import type { Replica, RunningReplicas } from '../../scripts/local/replicas.mjs';
+import { seedSettlements } from '../../bench/growth/seed-settlements.ts';
+import { scriptOf } from '../../scripts/local/project.mjs';
+import type { Replica, RunningReplicas } from '../../scripts/local/replicas.ts';
 import { latencies } from '../chaos/latencies.js';
 import { SteadyTraffic } from '../chaos/steady-traffic.js';
 
@@ -47,7 +48,7 @@ beforeAll(async () => {
   sql = new pg.Client({ connectionString: databaseUrl });
   await sql.connect();
   const env = { DATABASE_URL: databaseUrl, UPSTREAM_LOCAL_URL: `${stack.upstreamUrl}/v1` };
-  const { startReplicas } = await import('../../scripts/local/replicas.mjs');
+  const { startReplicas } = await import('../../scripts/local/replicas.ts');
   const services = ['gateway', 'inference-proxy', 'billing', 'catalog'] as const;
   const one = (service: Replica['service']): Replica => ({ name: service, service, env, ...(PREVIOUS && { root: ROOT }) });
   replicas = await startReplicas(stack, services.map(one));
@@ -61,7 +62,7 @@ afterAll(async () => {
 /** Applies the migrations of a checkout. */
 async function migrate(root: string): Promise<void> {
   const env = { PATH: process.env.PATH, DATABASE_URL: databaseUrl, NODE_OPTIONS: '' };
-  await run(process.execPath, [join(root, 'scripts/prisma/migrate-deploy.mjs')], { cwd: root, env });
+  await run(process.execPath, [scriptOf(root, 'scripts/prisma/migrate-deploy')], { cwd: root, env });
 }
 
 /** Applies the migrations of this checkout, or those of `ADDED`. Returns their names. */
@@ -72,7 +73,7 @@ async function migrateOn(): Promise<string[]> {
     mkdirSync(join(folder, name));
     writeFileSync(join(folder, name, 'migration.sql'), text);
   }
-  const { applyMigrations } = await import('../../scripts/prisma/apply-migrations.mjs');
+  const { applyMigrations } = await import('../../scripts/prisma/apply-migrations.ts');
   return applyMigrations(databaseUrl, folder).finally(() => rmSync(folder, { recursive: true }));
 }
 

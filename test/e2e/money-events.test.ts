@@ -19,7 +19,7 @@ import { longOr } from '#testing/long-run.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator } from '#testing/tenant.js';
 import { type Customer, makeReserve, makeUsage } from '../../apps/billing/test/ledger-fixture.js';
-import type { RunningReplicas } from '../../scripts/local/replicas.mjs';
+import type { RunningReplicas } from '../../scripts/local/replicas.ts';
 
 /**
  * Two billing services are killed in turn while accounts go through the changes that are events. No event is lost or told twice under another
@@ -52,7 +52,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   running = await startPrivateStack({ services: ['billing', 'catalog'], serviceEnv: { billing: EVENT_INTERVAL }, ownPostgres: true });
-  const { startReplicas } = await import('../../scripts/local/replicas.mjs');
+  const { startReplicas } = await import('../../scripts/local/replicas.ts');
   others = await startReplicas(running, [{ name: 'billing-2', service: 'billing', env: EVENT_INTERVAL }]);
   administrator = await connectAdministrator(running);
   const connection = { url: running.natsUrl, user: 'gateway', password: running.natsPasswords.gateway, service: 'gateway' };

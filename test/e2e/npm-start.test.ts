@@ -34,7 +34,7 @@ interface Launch {
 function launch(args: string[] = [], settings: Record<string, string> = {}): Launch {
   const cleared = { NODE_OPTIONS: '', DATABASE_URL: '', NATS_URL: '' };
   const env = { ...process.env, ...cleared, TOLLGATE_DATA: dataDir, PORT: String(port), PANEL_PORT: String(panelPort), ...settings };
-  const child = spawn(process.execPath, ['scripts/start.mjs', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, ['scripts/start.ts', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   children.push(child);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (bytes: Buffer) => (output += bytes.toString()));

@@ -12,7 +12,7 @@ import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant } from '#testing/tenant.js';
 import { TestAuthority } from '#testing/test-certificates.js';
 import { registerSpanCounts } from '#tracing/span-queue.js';
-import { prometheusConfig } from '../../scripts/local/prometheus.mjs';
+import { prometheusConfig } from '../../scripts/local/prometheus.ts';
 
 /** Set by `npm test` when there is a Prometheus. Without one, the suite is skipped, or fails if `CI` is set. */
 const FOUND = process.env.TEST_PROMETHEUS;

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant, untilNoHolds } from '#testing/tenant.js';
-import type { Replica, RunningReplicas } from '../../scripts/local/replicas.mjs';
+import type { Replica, RunningReplicas } from '../../scripts/local/replicas.ts';
 import { latencies } from '../chaos/latencies.js';
 import { PanelReader } from '../chaos/panel-reader.js';
 import { SteadyTraffic } from '../chaos/steady-traffic.js';
@@ -28,7 +28,7 @@ afterEach(async () => {
 
 async function start(root?: string): Promise<void> {
   stack = await startPrivateStack({ services: ['upstream-sim'], ownPostgres: true });
-  const { startReplicas } = await import('../../scripts/local/replicas.mjs');
+  const { startReplicas } = await import('../../scripts/local/replicas.ts');
   const env = { UPSTREAM_LOCAL_URL: `${stack.upstreamUrl}/v1`, CATALOG_FILE: roomyCatalog(dirname(stack.logDir), root) };
   const pair = (service: Replica['service']): Replica[] => [1, 2].map((number) => ({ name: `${service}-${number}`, service, root, env }));
   replicas = await startReplicas(stack, SERVICES.flatMap(pair));

@@ -11,7 +11,7 @@ import { startNatsWithUsers, TEST_NATS_PASSWORD } from '#testing/nats-with-users
 import { createEmptyDatabase } from '#testing/test-database.js';
 
 /** A signal ends every program at any moment of its start, also as the first process of a container. */
-const { findDebianTool } = await import('../../scripts/local/debian-tool.mjs');
+const { findDebianTool } = await import('../../scripts/local/debian-tool.ts');
 /** The first process of the image. */
 const tini = await findDebianTool('tini');
 /** Milliseconds from the start of Node to a signal: before, while and after Node installs its handlers. */
@@ -43,7 +43,7 @@ const SERVICE_ARGS = ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel
 );
 const PROGRAMS = [
   ...SERVICE_ARGS,
-  ['the migration', ['scripts/prisma/migrate-deploy.mjs'], 143],
+  ['the migration', ['scripts/prisma/migrate-deploy.ts'], 143],
   ['the command line', ['dist/apps/cli/src/main.js', 'account', 'list'], 143],
 ] as const;
 

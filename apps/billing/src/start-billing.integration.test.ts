@@ -12,7 +12,7 @@ import { createEmptyDatabase } from '#testing/test-database.js';
 import { BillingConfig } from './billing.config.js';
 import { startBilling } from './start-billing.js';
 
-const { migrationsIn } = await import('../../../scripts/prisma/apply-migrations.mjs');
+const { migrationsIn } = await import('../../../scripts/prisma/apply-migrations.ts');
 const logger = createLogger('test', 'silent');
 
 /** Starts the service on a database owned by the test, and connects as an administrator. */

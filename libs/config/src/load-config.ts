@@ -57,7 +57,7 @@ export function loadNamedConfigs<Config extends object>(
 
 /**
  * Names of the environment variables of a settings class.
- * @public scripts/local/environments.mjs reads it from the build
+ * @public scripts/local/environments.ts reads it from the build
  */
 export function listVariables(Config: new () => object): string[] {
   return Object.keys(new Config()).flatMap((property) => {

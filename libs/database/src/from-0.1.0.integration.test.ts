@@ -4,8 +4,8 @@ import { describeSchema } from '#testing/describe-schema.js';
 import { createEmptyDatabase, createTestDatabase } from '#testing/test-database.js';
 import { createDatabaseOf010, rowsOf010 } from '#testing/version-0.1.0.js';
 
-const { applyMigrations, migrationsIn } = await import('../../../scripts/prisma/apply-migrations.mjs');
-const { splitCost } = await import('../../../scripts/prisma/from-0.1.0.mjs');
+const { applyMigrations, migrationsIn } = await import('../../../scripts/prisma/apply-migrations.ts');
+const { splitCost } = await import('../../../scripts/prisma/from-0.1.0.ts');
 const FOLDER = 'prisma/migrations';
 /** Migrations that builds between version 0.1.0 and the baselines had. */
 const LATER = [...splitCost(readFileSync('scripts/prisma/from-0.1.0.sql', 'utf8'))].filter(([name]) => /^\d{14}_/.test(name));

@@ -9,7 +9,7 @@ import { createEmptyDatabase } from '#testing/test-database.js';
 import { requiredVariable } from '#testing/test-environment.js';
 import { createDatabaseOf010, rowsOf010 } from '#testing/version-0.1.0.js';
 
-const { applyMigrations } = await import('../../../scripts/prisma/apply-migrations.mjs');
+const { applyMigrations } = await import('../../../scripts/prisma/apply-migrations.ts');
 const FOLDER = 'prisma/migrations';
 
 /** Migrations of each kind. */

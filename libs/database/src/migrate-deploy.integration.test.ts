@@ -28,7 +28,7 @@ afterAll(() => onServer(`DROP DATABASE ${name} WITH (FORCE)`, `DROP ROLE ${name}
 
 async function migrate(environment: Record<string, string>): Promise<string> {
   const env = { PATH: process.env.PATH, NODE_OPTIONS: '', ...environment };
-  const { stdout } = await run(process.execPath, ['scripts/prisma/migrate-deploy.mjs'], { env });
+  const { stdout } = await run(process.execPath, ['scripts/prisma/migrate-deploy.ts'], { env });
   return stdout;
 }
 
@@ -52,7 +52,7 @@ test('a run killed between a migration and its record leaves neither, and the ne
   await other.query("INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ('1', '', '20261128143000_billing')");
   await other.query('BEGIN');
   await other.query('LOCK TABLE _prisma_migrations IN EXCLUSIVE MODE'); // may be read, not written
-  const killed = spawn(process.execPath, ['scripts/prisma/migrate-deploy.mjs'], { env: { DATABASE_URL: single, NODE_OPTIONS: '' } });
+  const killed = spawn(process.execPath, ['scripts/prisma/migrate-deploy.ts'], { env: { DATABASE_URL: single, NODE_OPTIONS: '' } });
   const ended = once(killed, 'exit');
   const waiting = `SELECT 1 FROM pg_locks JOIN pg_database ON pg_database.oid = database WHERE datname = '${name}' AND NOT granted`;
   while ((await select(serverUrl, waiting)).length === 0) expect(killed.exitCode).toBeNull();

@@ -88,7 +88,7 @@ test('a server without TLS is refused', async () => {
 
 test('the migration ends with one line', async () => {
   const env = { PATH: process.env.PATH, NODE_OPTIONS: '', DATABASE_URL: makeUrl('127.0.0.1', 'verify-full', 'own') };
-  await expect(run(process.execPath, ['scripts/prisma/migrate-deploy.mjs'], { env })).rejects.toMatchObject({
+  await expect(run(process.execPath, ['scripts/prisma/migrate-deploy.ts'], { env })).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/^migration failed: Hostname\/IP does not match .*\n$/),
   });

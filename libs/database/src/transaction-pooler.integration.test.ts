@@ -11,8 +11,8 @@ import { requiredVariable } from '#testing/test-environment.js';
 import { connectPg } from './pg-connection.js';
 import { refuseTransactionPooler } from './transaction-pooler.js';
 
-const { findDebianTool } = await import('../../../scripts/local/debian-tool.mjs');
-const { unprivilegedAccount } = await import('../../../scripts/local/unprivileged.mjs');
+const { findDebianTool } = await import('../../../scripts/local/debian-tool.ts');
+const { unprivilegedAccount } = await import('../../../scripts/local/unprivileged.ts');
 const pgbouncer = await findDebianTool('pgbouncer');
 // Skipped where Debian's PgBouncer is not to be had.
 const withPooler = pgbouncer ? test : test.skip;

@@ -44,7 +44,7 @@ async function longReader(): Promise<pg.Client> {
 }
 
 async function migrate(options: { say: (line: string) => void; lockWaitMaxMs?: number }): Promise<string[]> {
-  const { applyMigrations } = await import('../../../scripts/prisma/apply-migrations.mjs');
+  const { applyMigrations } = await import('../../../scripts/prisma/apply-migrations.ts');
   return applyMigrations(database.url, folder, options);
 }
 

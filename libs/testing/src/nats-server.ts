@@ -87,7 +87,7 @@ async function startServer(port: number, args: string[], environment: Record<str
 
 /** Returns a free port outside of the range that the kernel gives to outgoing connections. */
 export async function freePort(): Promise<number> {
-  const ports = await import('../../../scripts/local/ports.mjs');
+  const ports = await import('../../../scripts/local/ports.ts');
   return ports.freePort();
 }
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { LocalPostgres } from '../../../scripts/local/postgres.mjs';
+import type { LocalPostgres } from '../../../scripts/local/postgres.ts';
 import { freePort } from './nats-server.js';
 
 const run = promisify(execFile);
@@ -34,9 +34,10 @@ export class TestPostgres {
 
   /** Creates a server with the empty database `tollgate`. `start` starts it. */
   static async create(): Promise<TestPostgres> {
-    const { localPostgres } = await import('../../../scripts/local/postgres.mjs');
+    const { localPostgres } = await import('../../../scripts/local/postgres.ts');
     const [folder, port] = await Promise.all([openFolder(), freePort()]);
-    const { program } = await localPostgres({ dataDir: folder, port, password: 'test', durable: false, step: (_name, work) => work() });
+    const step = async (_name: string, work: () => Promise<unknown>): Promise<void> => void (await work());
+    const { program } = await localPostgres({ dataDir: folder, port, password: 'test', durable: false, step });
     return new TestPostgres(folder, program.args[1] ?? '', port, program);
   }
 
@@ -61,7 +62,7 @@ export class TestPostgres {
 
   /** Resolves when the server accepts sessions. */
   async start(settings: Record<string, string> = {}): Promise<void> {
-    const { postgresAnswers } = await import('../../../scripts/local/postgres.mjs');
+    const { postgresAnswers } = await import('../../../scripts/local/postgres.ts');
     const options = Object.entries({ ...SETTINGS, ...settings }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const log = openSync(this.log, 'a');
     const child = spawn(this.program.command, ['-D', this.data, '-p', String(this.port), ...options], {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import type { ProgramName, RunningStack, ServiceName, StackFacts } from '../../../scripts/local/stack.mjs';
+import type { ServiceName } from '../../../scripts/local/services.ts';
+import type { ProgramName, RunningStack, StackFacts } from '../../../scripts/local/stack.ts';
 import { createTestDatabase } from './test-database.js';
 import { requiredVariable } from './test-environment.js';
 
@@ -48,7 +49,7 @@ export async function startPrivateStack(
   } = {},
 ): Promise<RunningStack> {
   const { ownPostgres, ...rest } = options;
-  const { removeStack, startStack } = await import('../../../scripts/local/stack.mjs');
+  const { removeStack, startStack } = await import('../../../scripts/local/stack.ts');
   const dataDir = `${LOCAL}test-${randomUUID()}`;
   const database = ownPostgres || options.durable || options.databaseUrl ? undefined : await createTestDatabase();
   const inDatabase = database && { databaseUrl: database.url, serviceDatabaseUrls: database.serviceUrls, migrate: false };

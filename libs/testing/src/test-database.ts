@@ -3,11 +3,11 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import type { DatabaseService } from '../../../scripts/prisma/service-roles.mjs';
+import type { DatabaseService } from '../../../scripts/prisma/service-roles.ts';
 import { requiredVariable } from './test-environment.js';
 
 const MIGRATIONS = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
-const GRANTS = fileURLToPath(new URL('../../../scripts/prisma/service-roles.mjs', import.meta.url));
+const GRANTS = fileURLToPath(new URL('../../../scripts/prisma/service-roles.ts', import.meta.url));
 /** Advisory lock of the process that makes the template. */
 const TEMPLATE_LOCK = 7_243_100;
 let template: Promise<string> | undefined;
@@ -32,7 +32,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 export async function createEmptyDatabase(): Promise<Database & { migrate(): Promise<void> }> {
   const database = await createDatabase();
   const migrate = async (): Promise<void> => {
-    const { applyMigrations } = await import('../../../scripts/prisma/apply-migrations.mjs');
+    const { applyMigrations } = await import('../../../scripts/prisma/apply-migrations.ts');
     await applyMigrations(database.url.href, MIGRATIONS);
   };
   return { ...database, migrate };
@@ -64,7 +64,7 @@ async function makeTemplate(): Promise<string> {
     if (rowCount !== 0) return;
     const draft = await createEmptyDatabase();
     await draft.migrate();
-    const { ensureServiceRoles } = await import('../../../scripts/prisma/service-roles.mjs');
+    const { ensureServiceRoles } = await import('../../../scripts/prisma/service-roles.ts');
     await ensureServiceRoles(draft.url.href, makeServiceUrls(draft.url));
     // No autovacuum connects to it then, for which a copy would wait.
     await client.query(`ALTER DATABASE ${draft.name} ALLOW_CONNECTIONS false`);

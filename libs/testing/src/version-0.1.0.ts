@@ -45,8 +45,8 @@ const TABLES = [
 
 /** Creates a database of version 0.1.0 with rows, and applies the migrations `later` to it. */
 export async function createDatabaseOf010(later = new Map<string, string>()): ReturnType<typeof createEmptyDatabase> {
-  const { applyMigrations } = await import('../../../scripts/prisma/apply-migrations.mjs');
-  const { splitCost } = await import('../../../scripts/prisma/from-0.1.0.mjs');
+  const { applyMigrations } = await import('../../../scripts/prisma/apply-migrations.ts');
+  const { splitCost } = await import('../../../scripts/prisma/from-0.1.0.ts');
   const database = await createEmptyDatabase();
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-migrations-'));
   for (const [name, sql] of [...splitCost(gunzipSync(readFileSync(ARCHIVE)).toString()), ...later]) {

@@ -65,7 +65,7 @@ ${reasons.map((reason, index) => `${index + 1}. ${reason}`).join('\n')}
 }
 
 const INTRODUCTION = `# Nine pairs
-<!-- Generated from test/e2e/nine-pairs/ by: NINE_PAIRS=write node scripts/test.mjs checks nine-pairs -->
+<!-- Generated from test/e2e/nine-pairs/ by: NINE_PAIRS=write npm test -- checks nine-pairs -->
 
 Three client formats at upstreams of three dialects. Each scenario is one conversation, written once
 independently of formats ([\`test/e2e/nine-pairs/\`](../test/e2e/nine-pairs)), and runs for every pair

@@ -70,8 +70,8 @@ test.each([
   await expect(service.query(statement)).rejects.toMatchObject({ code: '42501' });
 });
 
-test('service-roles.mjs covers every table and column of the services', async () => {
-  const { GRANTS } = await import('../../../../scripts/prisma/service-roles.mjs');
+test('service-roles.ts covers every table and column of the services', async () => {
+  const { GRANTS } = await import('../../../../scripts/prisma/service-roles.ts');
   const { rows } = await ledger.sql.query<{ schema: string; table: string; columns: string[] }>(
     `SELECT table_schema AS schema, table_name AS table, array_agg(column_name::text ORDER BY column_name) AS columns
      FROM information_schema.columns WHERE table_schema IN ('billing', 'catalog', 'panel', 'activity') GROUP BY 1, 2 ORDER BY 1, 2`,
@@ -95,7 +95,7 @@ test('the service has no just-in-time compilation and no rights beyond its schem
 });
 
 test('setting up the users again revokes other grants and leaves the owner unchanged', async () => {
-  const { ensureServiceRoles } = await import('../../../../scripts/prisma/service-roles.mjs');
+  const { ensureServiceRoles } = await import('../../../../scripts/prisma/service-roles.ts');
   const owner = ledger.ownerUrl;
   const role = new URL(ledger.url).username;
   await ledger.sql.query(`GRANT DELETE ON billing.account TO ${role}`);

@@ -263,7 +263,7 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
 
   // ---- rights ----
 
-  'scripts/prisma/service-roles.mjs': [
+  'scripts/prisma/service-roles.ts': [
     [
       'the service may not change a journal',
       'settlement: { select: true, insert: true },\n      late',

@@ -10,7 +10,7 @@ import { openApiDocument } from './document.js';
 
 const document = openApiDocument() as { paths: Record<string, Record<string, { operationId: string }>> };
 
-test('docs/openapi.json is current: node scripts/openapi.mjs', () => {
+test('docs/openapi.json is current: node scripts/openapi.ts', () => {
   expect(JSON.parse(readFileSync('docs/openapi.json', 'utf8'))).toEqual(document);
 });
 

@@ -1,1 +1,0 @@
-export function unpackDebianPackages(options: { names: string[]; folder: string; dependencies?: boolean }): Promise<void>;

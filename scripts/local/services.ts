@@ -1,0 +1,127 @@
+import { join } from 'node:path';
+import { readSettings, serviceEnvironment } from './environments.ts';
+import { LOCAL, NODE, ROOT } from './project.mjs';
+import type { DatabaseService, Secrets } from './secrets.ts';
+import type { Program } from './supervisor.ts';
+
+/** In the order of their start. */
+export const SERVICES = ['billing', 'catalog', 'upstream-sim', 'inference-proxy', 'gateway', 'panel'] as const;
+
+export type ServiceName = (typeof SERVICES)[number];
+
+/** Addresses of what services connect to, and the ports of those that serve clients. */
+interface Connections {
+  natsUrl: string;
+  databaseUrls: Record<DatabaseService, string>;
+  gatewayPort: number;
+  panelPort: number;
+}
+
+type Ports = Partial<Record<ServiceName, number>>;
+
+interface Parts {
+  connections: Connections;
+  ports: Ports;
+  secrets: Secrets;
+}
+
+/** Stop order: first the gateway and the panel, so that no new requests come, then the inference-proxy, then the services that both need. */
+export const STOP_ORDER: ServiceName[][] = [['gateway', 'panel'], ['inference-proxy'], ['upstream-sim', 'billing', 'catalog']];
+
+const SHUTDOWN_GRACE_MS = 10_000;
+/** Node keeps compiled code here: a service starts with a seventh less processor time. */
+const COMPILE_CACHE = join(LOCAL, 'compile-cache');
+/** Settings of a service that differ from its defaults: the panel is there to record the activity. */
+const PREFERRED: Partial<Record<ServiceName, Record<string, string>>> = { gateway: { ACTIVITY_EVENTS: 'true' } };
+
+/**
+ * A service as a program for the supervisor. It inherits only its own settings, such as `LOG_LEVEL`; only the inference-proxy gets
+ * upstream keys. `env` overrides everything. `root` is the checkout whose `dist` runs, which must be built. `bundled` runs the bundle
+ * that tests make of this checkout (scripts/testing/bundles.ts).
+ */
+export async function serviceProgram(
+  name: ServiceName,
+  {
+    connections,
+    ports,
+    secrets,
+    env = {},
+    root = ROOT,
+    bundled = false,
+  }: Parts & { env?: Record<string, string> | undefined; root?: string | undefined; bundled?: boolean },
+): Promise<Program & { cwd: string }> {
+  const probePort = ports[name];
+  const inherited = serviceEnvironment(name, await readSettings(name));
+  const settings = name === 'upstream-sim' ? {} : natsSettings(name, { connections, ports, secrets });
+  return {
+    name,
+    command: NODE,
+    args: bundled ? [bundleOf(name)] : ['--enable-source-maps', join(root, `dist/apps/${name}/src/main.js`)],
+    env: {
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      ...PREFERRED[name],
+      ...withoutProxy(inherited),
+      ...inherited,
+      ...settings,
+      ...ownSettings(name, { connections, ports, secrets }),
+      ...env,
+    },
+    cwd: root,
+    probe: () => isReady(`http://127.0.0.1:${probePort}/readyz`),
+    graceMs: SHUTDOWN_GRACE_MS + 5000,
+  };
+}
+
+/** The program of a service's bundle. */
+export function bundleOf(name: ServiceName): string {
+  return join(ROOT, `dist/apps/${name}/bundle/main.js`);
+}
+
+/** A forward proxy of the shell is not for the parts of this system, which are all on loopback. Another `NO_PROXY` replaces this one. */
+function withoutProxy(inherited: Record<string, string>): Record<string, string> {
+  const hasProxy = Object.keys(inherited).some((name) => /^https?_proxy$/i.test(name));
+  return hasProxy && !inherited.no_proxy ? { NO_PROXY: 'localhost,127.0.0.1,[::1]' } : {};
+}
+
+function natsSettings(name: Exclude<ServiceName, 'upstream-sim'>, { connections, ports, secrets }: Parts): Record<string, string> {
+  return {
+    NATS_URL: connections.natsUrl,
+    NATS_USER: name,
+    NATS_PASSWORD: secrets.natsPasswords[name],
+    OPS_HOST: '127.0.0.1',
+    OPS_PORT: String(ports[name]),
+    SHUTDOWN_GRACE_MS: String(SHUTDOWN_GRACE_MS),
+  };
+}
+
+function ownSettings(name: ServiceName, { connections, ports, secrets }: Parts): Record<string, string> {
+  const upstreamPort = String(ports['upstream-sim']);
+  switch (name) {
+    case 'billing':
+      return { DATABASE_URL: connections.databaseUrls.billing, KEY_PEPPER: secrets.keyPepper };
+    case 'catalog':
+      return { DATABASE_URL: connections.databaseUrls.catalog, UPSTREAM_LOCAL_URL: `http://127.0.0.1:${upstreamPort}/v1` };
+    case 'gateway':
+      return { HOST: '127.0.0.1', PORT: String(connections.gatewayPort) };
+    case 'panel': {
+      const { databaseUrls, gatewayPort, panelPort } = connections;
+      const urlOf = (port: number): string => `http://127.0.0.1:${port}`;
+      const urls = { PANEL_URL: urlOf(panelPort), GATEWAY_URL: urlOf(gatewayPort) };
+      return { DATABASE_URL: databaseUrls.panel, PANEL_PORT: String(panelPort), ...urls };
+    }
+    case 'upstream-sim':
+      return { HOST: '127.0.0.1', UPSTREAM_SIM_PORT: upstreamPort };
+    default:
+      return {};
+  }
+}
+
+async function isReady(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(2000) });
+    await response.arrayBuffer();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,354 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { commonEnvironment } from './environments.ts';
+import { localNats, natsAnswers, refusedUsers } from './nats.ts';
+import { NATS_USERS, type NatsUser } from './nats-keys.mjs';
+import { PidFile } from './pid-file.ts';
+import { claimPort, freePort, otherPort, rememberPorts } from './ports.ts';
+import { localPostgres, postgresAnswers } from './postgres.ts';
+import { NODE, ROOT, StartError } from './project.mjs';
+import { prometheusConfig, prometheusProgram } from './prometheus.ts';
+import { runCommand } from './run-command.mjs';
+import {
+  byName,
+  DATABASE_SERVICES,
+  type DatabaseService,
+  loadSecrets,
+  passwordVariable,
+  readPrivate,
+  type Secrets,
+  writePrivate,
+} from './secrets.ts';
+import { createDemo, createPanelLink, type Demo, type DemoOptions, keyWorks } from './seed.ts';
+import { SERVICES, type ServiceName, STOP_ORDER, serviceProgram } from './services.ts';
+import { createStatus, type Status } from './status.mjs';
+import { Supervisor } from './supervisor.ts';
+import { removeOwnedFolder } from './unprivileged.ts';
+
+export type ProgramName = ServiceName | 'postgres' | 'nats';
+
+/** Addresses and secrets of a running stack, as plain JSON. */
+export interface StackFacts {
+  /** Without `/v1`. */
+  gatewayUrl: string;
+  /** Origin of the panel. */
+  panelUrl: string;
+  /** One-time link that makes the first admin; absent when there is an admin. */
+  panelLink?: string;
+  /** Key of the demo project, with its account and project. */
+  apiKey: string;
+  accountId: string;
+  projectId: string;
+  /** URL of the database owner. */
+  databaseUrl: string;
+  natsUrl: string;
+  natsPasswords: Record<NatsUser, string>;
+  /** The simulated upstream, without `/v1`. */
+  upstreamUrl: string;
+  /** `/livez`, `/readyz` and `/metrics` of each service. */
+  opsUrls: Record<ServiceName, string>;
+  /** With the option `prometheus`. */
+  prometheusUrl?: string;
+  logDir: string;
+  /** The services run from their bundles. */
+  bundled: boolean;
+}
+
+interface StackControls {
+  /** Undefined between the end of a process and its restart. */
+  pid(name: ProgramName): number | undefined;
+  pids(): Partial<Record<ProgramName, number>>;
+  /** Sends a signal, SIGKILL by default, and resolves when the process has ended. The supervisor restarts it: see `ready`. */
+  kill(name: ProgramName, signal?: NodeJS.Signals): Promise<void>;
+  /** Stops a program gracefully until `resume`, which resolves when it is ready. */
+  hold(name: ProgramName): Promise<void>;
+  resume(name: ProgramName): Promise<void>;
+  /** Resolves when its probe succeeds: `/readyz` of a service. */
+  ready(name: ProgramName): Promise<void>;
+  /** Kills all programs, if `stop` takes too long. */
+  killAll(): void;
+}
+
+export interface RunningStack extends StackFacts, StackControls {
+  /** Stops all programs in order. */
+  stop(): Promise<void>;
+}
+
+export interface StackOptions {
+  /** Folder of data, logs and secrets; one running stack each. */
+  dataDir: string;
+  /** That of `dataDir`, if the caller has claimed it already. */
+  pidFile?: PidFile;
+  /** Port of the gateway. 0, the default, takes a free one. */
+  port?: number;
+  /** Port of the panel. 0, the default, takes a free one. */
+  panelPort?: number;
+  /** Settings for every service, such as `{ LEASE_MS: '2000' }`. */
+  env?: Record<string, string>;
+  /** Settings for one service. */
+  serviceEnv?: Partial<Record<ServiceName, Record<string, string>>>;
+  /** Default: all. Without the gateway there is no demo account. */
+  services?: readonly ServiceName[];
+  /** Existing servers; absent: starts its own. */
+  databaseUrl?: string | undefined;
+  natsUrl?: string | undefined;
+  /** URLs of the services on that server; absent: `databaseUrl`. */
+  serviceDatabaseUrls?: Partial<Record<DatabaseService, string | undefined>>;
+  /** False: the database is migrated already, with its users. */
+  migrate?: boolean;
+  /** False: Postgres does not wait for the disk. */
+  durable?: boolean;
+  /** The services run from their bundles (scripts/testing/bundles.ts), which start in half the time. Default: false. */
+  bundled?: boolean;
+  demo?: false | DemoOptions;
+  /** Path of a Prometheus that watches the services. */
+  prometheus?: string | undefined;
+  quiet?: boolean;
+  /** Aborts the start, and stops the system. */
+  signal?: AbortSignal;
+}
+
+interface Running {
+  supervisor: Supervisor;
+  status: Status;
+}
+
+/** Starts the whole system on 127.0.0.1 and keeps it running. Packages must be installed and `dist` built. */
+export async function startStack(options: StackOptions): Promise<RunningStack> {
+  const { dataDir, quiet = false } = options;
+  const status = createStatus({ quiet });
+  mkdirSync(dataDir, { recursive: true });
+  const pidFile = options.pidFile ?? (await PidFile.claim(dataDir));
+  const supervisor = new Supervisor({ logDir: join(dataDir, 'logs'), pidFile, say: status.say });
+  let stopping: Promise<void> | undefined;
+  const stop = (): Promise<void> => {
+    stopping ??= supervisor.stopAll(STOP_ORDER).finally(() => pidFile.release());
+    return stopping;
+  };
+  options.signal?.addEventListener('abort', stop);
+  try {
+    const facts = await bringUp({ ...options, supervisor, status });
+    return { ...facts, ...controls(supervisor), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function bringUp({
+  dataDir,
+  port = 0,
+  panelPort: wantedPanelPort = 0,
+  env = {},
+  serviceEnv = {},
+  services = SERVICES,
+  bundled = false,
+  supervisor,
+  status,
+  ...options
+}: StackOptions & Running): Promise<StackFacts> {
+  const gatewayPort = port === 0 ? await freePort() : port;
+  const panelPort = wantedPanelPort === 0 ? await freePort() : wantedPanelPort;
+  await claimPort(gatewayPort, otherPort('PORT', gatewayPort));
+  await claimPort(panelPort, otherPort('PANEL_PORT', panelPort));
+  const prometheusPort = options.prometheus ? (['prometheus'] as const) : [];
+  const ports = await rememberPorts(join(dataDir, 'ports.json'), ['postgres', 'nats', ...SERVICES, ...prometheusPort]);
+  const secrets = loadSecrets(dataDir);
+  if (options.natsUrl) secrets.natsPasswords = passwordsFromEnvironment();
+
+  const [databaseUrls, natsUrl] = await Promise.all([
+    database({ ...options, dataDir, port: ports.postgres, secrets, supervisor, status }),
+    nats({ ...options, port: ports.nats, passwords: secrets.natsPasswords, supervisor, status }),
+  ]);
+  const connections = { databaseUrls, natsUrl, gatewayPort, panelPort };
+  const gatewayUrl = `http://127.0.0.1:${gatewayPort}`;
+  await status.step('services', async () => {
+    const program = (name: ServiceName) =>
+      serviceProgram(name, { connections, ports, secrets, env: { ...env, ...serviceEnv[name] }, bundled });
+    await Promise.all(services.map(async (name) => supervisor.start(await program(name))));
+    return `ready: ${services.join(', ')}`;
+  });
+  const hasDemo = services.includes('gateway') && options.demo !== false;
+  // Without passwords an invite needs the e-mail that the provider knows.
+  const hasPanelLink = hasDemo && services.includes('panel') && process.env.PANEL_PASSWORDS !== 'off';
+  const [demo, panelLink] = await Promise.all([
+    hasDemo ? readDemo({ dataDir, gatewayUrl, natsUrl, secrets, demo: options.demo, status }) : ({} as Demo),
+    hasPanelLink ? createPanelLink({ natsUrl, natsPassword: secrets.natsPasswords.cli }) : undefined,
+  ]);
+  const panel = { panelUrl: `http://127.0.0.1:${panelPort}`, ...(panelLink && { panelLink }) };
+  const facts = { gatewayUrl, ...panel, ...demo, databaseUrl: databaseUrls.owner, natsUrl };
+  writePrivate(join(dataDir, 'demo.json'), facts);
+  const opsUrls = byName(services, (name) => `http://127.0.0.1:${ports[name]}`);
+  const { prometheus } = options;
+  if (prometheus) await status.step('prometheus', () => watch({ prometheus, dataDir, opsUrls, port: ports.prometheus, supervisor }));
+  return {
+    ...facts,
+    ...(prometheus && { prometheusUrl: `http://127.0.0.1:${ports.prometheus}` }),
+    natsPasswords: secrets.natsPasswords,
+    upstreamUrl: `http://127.0.0.1:${ports['upstream-sim']}`,
+    opsUrls,
+    logDir: join(dataDir, 'logs'),
+    bundled,
+  };
+}
+
+/** Starts the database and migrates it. Returns the URLs of the owner and of each service. */
+async function database({
+  databaseUrl,
+  serviceDatabaseUrls = {},
+  migrate = true,
+  dataDir,
+  port,
+  secrets,
+  durable = true,
+  supervisor,
+  status,
+}: Pick<StackOptions, 'databaseUrl' | 'serviceDatabaseUrls' | 'migrate' | 'dataDir' | 'durable'> &
+  Running & { port: number; secrets: Secrets }): Promise<Record<'owner' | DatabaseService, string>> {
+  let urls: Record<'owner' | DatabaseService, string>;
+  if (databaseUrl) {
+    await serverAt('DATABASE_URL', databaseUrl, 'postgres://user:password@host:5432/database', postgresAnswers);
+    urls = { owner: databaseUrl, ...byName(DATABASE_SERVICES, (name) => serviceDatabaseUrls[name] || databaseUrl) };
+    status.say('postgres', 'uses DATABASE_URL');
+  } else {
+    const local = await localPostgres({ dataDir, port, password: secrets.postgresPassword, durable, step: status.step });
+    await supervisor.start(local.program);
+    urls = { owner: local.url, ...byName(DATABASE_SERVICES, (name) => serviceUrl(local.url, name, secrets)) };
+    status.say('postgres', `127.0.0.1:${port}`);
+  }
+  if (!migrate) return urls;
+  await status.step('migrations', async () => {
+    const script = join(ROOT, 'scripts/prisma/migrate-deploy.ts');
+    const variables = {
+      DATABASE_URL: urls.owner,
+      BILLING_DATABASE_URL: urls.billing,
+      CATALOG_DATABASE_URL: urls.catalog,
+      PANEL_DATABASE_URL: urls.panel,
+    };
+    const env = { ...commonEnvironment(), ...variables };
+    return lastWord(await runCommand(NODE, [script], { cwd: ROOT, env, failure: databaseUrl ? 'DATABASE_URL' : 'migrations' }));
+  });
+  return urls;
+}
+
+/** URL of a service's own user on a local server. */
+export function serviceUrl(ownerUrl: string, service: DatabaseService, secrets: Secrets): string {
+  return Object.assign(new URL(ownerUrl), { username: `tollgate_${service}`, password: secrets.servicePasswords[service] }).href;
+}
+
+async function nats({
+  natsUrl,
+  port,
+  passwords,
+  supervisor,
+  status,
+}: Pick<StackOptions, 'natsUrl'> & Running & { port: number; passwords: Record<string, string> }): Promise<string> {
+  if (natsUrl) {
+    const { host, port: natsPort } = await serverAt('NATS_URL', natsUrl, 'nats://host:4222', natsAnswers);
+    const refused = await refusedUsers(host, natsPort, passwords);
+    if (refused.length > 0)
+      throw new StartError(`NATS_URL: the server refuses ${refused.join(', ')}: wrong ${refused.map(passwordVariable).join(', ')}`);
+    status.say('nats', 'uses NATS_URL');
+    return natsUrl;
+  }
+  const local = await localNats({ port, passwords, step: status.step });
+  await supervisor.start(local.program);
+  status.say('nats', `127.0.0.1:${port}`);
+  return local.url;
+}
+
+/** Host and port of an existing server, the first of several. @throws {StartError} when the URL is unlike `example`, or no server answers. */
+async function serverAt(
+  variable: string,
+  url: string,
+  example: string,
+  answers: (host: string, port: number) => Promise<boolean>,
+): Promise<{ host: string; port: number }> {
+  const first = url.replace(/,[^/?#@]*(?=[/?#]|$)/, ''); // of several hosts
+  const { protocol, hostname, port } = URL.canParse(first) ? new URL(first) : { protocol: '', hostname: '', port: '' };
+  const wanted = new URL(example);
+  if (!hostname || protocol.replace('postgresql:', 'postgres:') !== wanted.protocol)
+    throw new StartError(`${variable} must be a URL such as ${example}`);
+  const server = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || wanted.port) };
+  if (await answers(server.host, server.port)) return server;
+  throw new StartError(`${variable}: no server answers at ${hostname}:${server.port}`);
+}
+
+function passwordsFromEnvironment(): Record<NatsUser, string> {
+  const missing = NATS_USERS.map(passwordVariable).filter((name) => !process.env[name]);
+  if (missing.length > 0) throw new StartError(`NATS_URL also needs the passwords of its users: ${missing.join(', ')}`);
+  return byName(NATS_USERS, (user) => process.env[passwordVariable(user)] ?? '');
+}
+
+/** Starts Prometheus with the alert rules. The upstream-sim has no metrics. */
+async function watch({
+  prometheus,
+  dataDir,
+  opsUrls: { 'upstream-sim': _, ...opsUrls },
+  port,
+  supervisor,
+}: {
+  prometheus: string;
+  dataDir: string;
+  opsUrls: Record<string, string>;
+  port: number;
+  supervisor: Supervisor;
+}): Promise<string> {
+  const configFile = join(dataDir, 'prometheus.json');
+  writeFileSync(configFile, prometheusConfig({ opsUrls, rules: join(ROOT, 'deploy/observability/rules.yaml'), interval: '5s' }));
+  await supervisor.start(prometheusProgram({ prometheus, configFile, dataDir: join(dataDir, 'prometheus'), port }));
+  return `http://127.0.0.1:${port}`;
+}
+
+/** The demo account of the last start if its key works; else a new one. */
+async function readDemo({
+  dataDir,
+  gatewayUrl,
+  natsUrl,
+  secrets,
+  demo,
+  status,
+}: {
+  dataDir: string;
+  gatewayUrl: string;
+  natsUrl: string;
+  secrets: Secrets;
+  demo: StackOptions['demo'];
+  status: Status;
+}): Promise<Demo> {
+  const file = join(dataDir, 'demo.json');
+  const { accountId, projectId, apiKey } = readPrivate<Demo>(file);
+  if (apiKey && accountId && projectId && (await keyWorks(gatewayUrl, apiKey))) return { apiKey, accountId, projectId };
+  const creation = createDemo({ natsUrl, natsPassword: secrets.natsPasswords.cli, ...demo });
+  await status.step('demo account', () => creation.then(() => 'created, with a project, a key and money'));
+  return await creation;
+}
+
+function controls(supervisor: Supervisor): StackControls {
+  return {
+    pid: (name) => supervisor.pid(name),
+    pids: () => supervisor.pids(),
+    kill: (name, signal) => supervisor.kill(name, signal),
+    hold: (name) => supervisor.hold(name),
+    resume: (name) => supervisor.resume(name),
+    ready: (name) => supervisor.ready(name),
+    killAll: () => supervisor.killAll(),
+  };
+}
+
+/** Deletes everything of a stopped stack: data, secrets, the demo key, logs. */
+export function removeStack(dataDir: string): void {
+  removeOwnedFolder(dataDir, 'postgres');
+  for (const name of ['demo.json', 'demo-traffic.json', 'secrets.json', 'ports.json', 'prometheus.json', 'prometheus', 'logs'])
+    rmSync(join(dataDir, name), { recursive: true, force: true });
+}
+
+function lastWord(output: string): string {
+  return (
+    output
+      .trim()
+      .split('\n')
+      .at(-1)
+      ?.replace(/^migrated: /, '') ?? ''
+  );
+}

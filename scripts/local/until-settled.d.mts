@@ -1,3 +1,0 @@
-import type { Page } from 'playwright-core';
-
-export function untilSettled(page: Page): Promise<void>;
