@@ -36,7 +36,7 @@ COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY --from=build /app/sbom.cdx.json ./
 COPY config config
-COPY docs/panel-openapi.json docs/
+COPY apps/panel/openapi.json apps/panel/
 COPY prisma/migrations prisma/migrations
 COPY scripts/prisma scripts/prisma
 # User `node` by number, so that a cluster can verify that it is not root. Services write nothing to disk.

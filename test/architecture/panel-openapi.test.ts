@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { findRoute, ROUTES, type RouteName } from '../../apps/panel/src/http/routes.js';
 
-/** Checks docs/panel-openapi.json against the panel's sources. */
+/** Checks apps/panel/openapi.json against the panel's sources. */
 
-const text = readFileSync('docs/panel-openapi.json', 'utf8');
+const text = readFileSync('apps/panel/openapi.json', 'utf8');
 
-test('docs/panel-openapi.json is current (node scripts/panel-openapi.ts writes it)', () => {
+test('apps/panel/openapi.json is current (node scripts/panel-openapi.ts writes it)', () => {
   const { stdout, status } = spawnSync(process.execPath, ['scripts/panel-openapi.ts', '--print'], {
     encoding: 'utf8',
     maxBuffer: 16 * 1024 * 1024,

@@ -60,7 +60,7 @@ test('tini is the first process of the image, and no container replaces it', () 
 test('the image has no npm, no secret and no files but the named ones, and runs as a numbered user', () => {
   const of = (instruction: string) => image.filter((line) => line.startsWith(`${instruction} `));
   const kept =
-    /^COPY (--from=build \/app\/(package\.json|node_modules|dist|sbom\.cdx\.json)|config|docs\/panel-openapi\.json|prisma\/migrations|scripts\/prisma) \S+$/;
+    /^COPY (--from=build \/app\/(package\.json|node_modules|dist|sbom\.cdx\.json)|config|apps\/panel\/openapi\.json|prisma\/migrations|scripts\/prisma) \S+$/;
   expect(of('COPY').filter((line) => !kept.test(line))).toEqual([]);
   expect(of('ADD')).toEqual([]);
   expect(of('RUN')).toEqual([expect.stringMatching(/^RUN rm -rf .*node_modules .*\/npm .*\/npx .*\/corepack /)]);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import type { RequestHandler } from 'express';
 
-const DOCUMENT = 'docs/panel-openapi.json';
+const DOCUMENT = 'apps/panel/openapi.json';
 
 /** Returns the handler of `/panel/openapi.json`, which is public: the document is read once. */
 export function serveDocument(): RequestHandler {
