@@ -1,12 +1,12 @@
 /** One job of the billing benchmark, in a process of its own: `clients` loops of reserve and settle over the first `count` accounts. */
 import { randomUUIDv7 } from 'node:crypto';
+import { connectPg } from '#database/pg-connection.js';
+import { connectMessaging } from '#messaging/connect-messaging.js';
+import { createLogger } from '#observability/logger.js';
 import { LANE_SETTINGS } from '../../dist/apps/billing/src/batch/apply-batch.js';
 import { HoldLanes } from '../../dist/apps/billing/src/batch/hold-lanes.js';
 import { BillingClient } from '../../dist/apps/gateway/src/clients/billing.js';
 import { BillingReplicas } from '../../dist/apps/gateway/src/clients/billing-replicas.js';
-import { connectPg } from '#database/pg-connection.js';
-import { connectMessaging } from '#messaging/connect-messaging.js';
-import { createLogger } from '#observability/logger.js';
 
 const WARM_UP_MS = 1_500;
 const logger = createLogger('bench', 'warn');

@@ -29,7 +29,11 @@ test('the scripts of npm start and of the image use only packages that npm start
       .map((file) => `${folder}/${file}`),
   );
   const named = [...files, 'scripts/start.ts', 'scripts/build.ts', 'prisma.config.ts'].flatMap((file) =>
-    [...readFileSync(file, 'utf8').replace(/^import type .*$/gm, '').matchAll(PACKAGE)].map(([, name = '']) => ({ file, name })),
+    [
+      ...readFileSync(file, 'utf8')
+        .replace(/^import type .*$/gm, '')
+        .matchAll(PACKAGE),
+    ].map(([, name = '']) => ({ file, name })),
   );
   expect(named.map(({ name }) => name)).toEqual(expect.arrayContaining(['prisma', '@swc/cli', 'openai']));
   expect(named.filter(({ name }) => !ofStart.has(name))).toEqual([]);
