@@ -36,7 +36,6 @@ export default {
     { ...shared, displayName: 'architecture', roots: ['<rootDir>/test/architecture'], testRegex: '\\.test\\.ts$' },
     {
       ...shared,
-      runner: 'jest-runner',
       displayName: 'e2e',
       roots: [...besideTheCode, '<rootDir>/test'],
       testRegex: '/test/(abuse|browser|chaos|e2e|sdk)/.*(?<!\\.long)\\.test\\.ts$',
@@ -44,7 +43,6 @@ export default {
     },
     {
       ...shared,
-      runner: 'jest-runner',
       displayName: 'long',
       roots: [...besideTheCode, '<rootDir>/test'],
       testRegex: '\\.long\\.test\\.ts$',

@@ -5,7 +5,7 @@ import { LOCAL, packageFile, ROOT } from '../local/project.mjs';
 import { runTool } from './run-tool.ts';
 import type { Failure, Result } from './score.ts';
 
-export const JEST = ['--experimental-vm-modules', '--no-warnings', packageFile('jest/bin/jest.js')];
+export const JEST = ['--no-warnings', packageFile('jest/bin/jest.js')];
 /** Timeout of a run. The longest suite takes six minutes on two free processors, and several times as long on a busy machine. */
 const HUNG_MS = 3_600_000;
 const LONG_HUNG_MS = 8 * HUNG_MS;

@@ -85,8 +85,8 @@ test('billing dies while it settles: one tree, with the retry as an event', asyn
   const { traceId, response } = await traced.open({ stream: true, directives: 'rate=4 tokens=24' });
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   await reader.read();
-  // The spans of the reserve have left billing when later ones have.
-  await traced.allCollected();
+  // Billing has no span of the reserve left to export, and the reply has not ended.
+  await traced.collector.until(() => named(traced.collector.of(traceId), 'apply reserve') !== undefined);
   process.kill(traced.facts.pid('billing') as number, 'SIGSTOP');
   // The reply ends without an answer of billing, so the settlement is under way.
   while (!(await reader.read()).done);
