@@ -1,7 +1,6 @@
 import { budgetSet } from '#contracts/billing/budgets.js';
 import { projectUpdate } from '#contracts/billing/projects.js';
 import { panelInvite } from '#contracts/panel.js';
-import type { Messaging } from '#messaging/messaging.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
 
@@ -13,15 +12,12 @@ const PROJECTS = 40;
 const REQUESTS = 80;
 const ALLOWED = 5;
 
-let administrator: Messaging;
 let tenant: Tenant;
-beforeAll(async () => {
-  administrator = await connectAdministrator(stack());
-});
+const administrator = await connectAdministrator(stack());
 beforeEach(async () => {
   tenant = await createTenant(administrator, { requestsPerMinuteMax: ALLOWED });
 });
-afterAll(() => administrator?.close());
+afterAll(() => administrator.close());
 
 type Ask = (method: string, path: string, body?: object) => Promise<{ status: number; body: Record<string, string> }>;
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { accountUpdate } from '#contracts/billing/accounts.js';
 import { topupCreate } from '#contracts/billing/money.js';
-import type { Messaging } from '#messaging/messaging.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance } from '#testing/tenant.js';
 
@@ -10,11 +9,8 @@ const LINE = 100_000_000n;
 const MESSAGES = [{ role: 'user', content: 'Hello [[sim tokens=3]]' }];
 const PARALLEL = 8;
 
-let administrator: Messaging;
-beforeAll(async () => {
-  administrator = await connectAdministrator(stack());
-});
-afterAll(() => administrator?.close());
+const administrator = await connectAdministrator(stack());
+afterAll(() => administrator.close());
 
 async function ask(path: string, apiKey: string, body: object): Promise<[status: number, type?: string]> {
   const response = await fetch(`${gatewayUrl}${path}`, {

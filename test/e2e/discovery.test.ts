@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { connect, type NatsConnection, RequestStrategy } from 'nats';
+import { connect, RequestStrategy } from 'nats';
 import { stack } from '#testing/stack.js';
 
 const { natsUrl, natsPasswords, opsUrls, gatewayUrl } = stack();
@@ -9,11 +9,8 @@ const { version: VERSION } = JSON.parse(readFileSync('package.json', 'utf8')) as
 const COMMIT = existsSync('dist/commit') ? readFileSync('dist/commit', 'utf8').trim() : '';
 const SERVICES = ['billing', 'catalog', 'gateway', 'inference-proxy', 'panel'] as const;
 
-let operator: NatsConnection;
-beforeAll(async () => {
-  operator = await connect({ servers: natsUrl, user: 'cli', pass: natsPasswords.cli, inboxPrefix: '_INBOX.cli' });
-});
-afterAll(() => operator?.close());
+const operator = await connect({ servers: natsUrl, user: 'cli', pass: natsPasswords.cli, inboxPrefix: '_INBOX.cli' });
+afterAll(() => operator.close());
 
 /** Replies of all services to a verb of NATS service discovery. Each service has one replica here. */
 async function ask<Reply extends { name: string }>(verb: string): Promise<Reply[]> {

@@ -2,7 +2,6 @@ import { budgetSet, budgetValues } from '#contracts/billing/budgets.js';
 import { projectUpdate } from '#contracts/billing/projects.js';
 import { requestShow } from '#contracts/billing/requests.js';
 import { usageQuery } from '#contracts/billing/usage.js';
-import type { Messaging } from '#messaging/messaging.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
 
@@ -16,15 +15,12 @@ const FORMATS: [path: string, body: (user: string) => object][] = [
   ['/v1/messages', (user) => ({ messages: MESSAGES, max_tokens: 50, metadata: { user_id: user, team: 'search' } })],
 ];
 
-let administrator: Messaging;
 let tenant: Tenant;
-beforeAll(async () => {
-  administrator = await connectAdministrator(stack());
-});
+const administrator = await connectAdministrator(stack());
 beforeEach(async () => {
   tenant = await createTenant(administrator);
 });
-afterAll(() => administrator?.close());
+afterAll(() => administrator.close());
 
 const GROUPS = ['user', 'tag', 'client', 'session'] as const;
 /** Both requests of a test differ in user, tag and session. */
@@ -102,42 +98,9 @@ test.each(FORMATS)('%s: each user has a budget of its own [limit-budget]', async
   expect(values.every(({ spentPicoUsd = '0' }) => BigInt(spentPicoUsd) <= BigInt(limitPicoUsd))).toBe(true);
 });
 
-test.each(FORMATS)(
-  '%s: a user in several forms has one budget, also one that is set for another form [limit-budget]',
-  async (path, body) => {
-    const { accountId, projectId } = tenant;
-    const each = { accountId, projectId, dimension: 'user', period: 'day', limitPicoUsd: '10000000000' } as const;
-    const { budgetId } = await administrator.request(budgetSet, each);
-    const own = await administrator.request(budgetSet, { ...each, value: '\u3000ａｌｉｃｅ\u200b' });
-    const forms = ['alice', ' alice ', 'ａｌｉｃｅ', 'al\u200bice'];
-    for (const user of [...forms, 'Alice']) expect((await send(path, body(user))).status).toBe(200);
-    const used = async (id: string) =>
-      (await administrator.request(budgetValues, { accountId, budgetId: id })).values.map(({ value }) => value);
-    const { rows } = await administrator.request(usageQuery, {
-      accountId,
-      from: new Date(Date.now() - 60_000).toISOString(),
-      groupBy: ['user'],
-    });
-    expect([own.value, await used(budgetId), rows.map(({ user, requests }) => [user, requests])]).toEqual([
-      'alice',
-      ['Alice', 'alice'],
-      [
-        ['Alice', 1],
-        ['alice', forms.length],
-      ],
-    ]);
-  },
-);
-
 async function sendUntilRefused(path: string, body: object) {
   for (;;) {
     const { status, error } = await send(path, body);
     if (status !== 200) return { status, error };
   }
 }
-
-test.each(FORMATS)('%s: bad tags are refused', async (path, body) => {
-  const { status, error } = await send(path, body('alice'), { 'x-tollgate-tags': 'team' });
-  const message = '`x-tollgate-tags` must be pairs such as team=search,env=prod.';
-  expect([status, error]).toEqual([400, expect.objectContaining({ type: 'invalid_request_error', message })]);
-});

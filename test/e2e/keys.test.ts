@@ -3,7 +3,6 @@ import { type IncomingMessage, request } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { keyRotate, keyUpdate } from '#contracts/billing/keys.js';
-import type { Messaging } from '#messaging/messaging.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
 import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
@@ -15,16 +14,13 @@ const POLL_MS = 20;
 const PROMISE_MS = 1_000;
 const FORMATS = Object.keys(CLIENT_FORMATS) as FormatName[];
 
-let administrator: Messaging;
 let tenant: Tenant;
-beforeAll(async () => {
-  administrator = await connectAdministrator(stack());
-});
+const administrator = await connectAdministrator(stack());
 beforeEach(async () => {
   tenant = await createTenant(administrator);
   expect(await list(tenant.apiKey)).toBe(200);
 });
-afterAll(() => administrator?.close());
+afterAll(() => administrator.close());
 
 /** Returns the status of a free request, which the gateway decides alone while it knows the key. */
 async function list(key: string): Promise<number> {

@@ -1,17 +1,12 @@
-import type { Messaging } from '#messaging/messaging.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant } from '#testing/tenant.js';
 
 const BODY_MAX = 8 * 1024 * 1024;
 const { gatewayUrl, opsUrls } = stack();
 
-let administrator: Messaging;
-let apiKey: string;
-beforeAll(async () => {
-  administrator = await connectAdministrator(stack());
-  ({ apiKey } = await createTenant(administrator, { usd: '1000.00' }));
-});
-afterAll(() => administrator?.close());
+const administrator = await connectAdministrator(stack());
+const { apiKey } = await createTenant(administrator, { usd: '1000.00' });
+afterAll(() => administrator.close());
 
 /** Base64 of the first bytes of a PNG, without padding. */
 const PNG_HEAD = 'iVBORw0KGgoA';

@@ -5,7 +5,6 @@ import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { parse } from 'yaml';
-import type { Messaging } from '#messaging/messaging.js';
 import { registerCertificateExpiry } from '#observability/certificate-expiry.js';
 import { freePort } from '#testing/nats-server.js';
 import { stack } from '#testing/stack.js';
@@ -57,22 +56,19 @@ const queries: Query[] = [...rules.map(({ alert, record, expr }) => ({ place: al
   ({ place, expr }) => ({ place, expr: expr.replaceAll('$__rate_interval', '1m').replaceAll(/"\$\w+"/g, '".*"') }),
 );
 
-let administrator: Messaging;
-beforeAll(async () => {
-  administrator = await connectAdministrator(stack());
-  const { apiKey } = await createTenant(administrator);
-  const ask = async (content: string, stream: boolean): Promise<void> => {
-    const response = await fetch(`${gatewayUrl}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'sim-fast', stream, messages: [{ role: 'user', content }] }),
-    });
-    await response.text();
-  };
-  await ask('[[sim rate=50 tokens=5]]', true); // slow enough to come in several chunks
-  await ask('[[sim status=503]]', false);
-});
-afterAll(() => administrator?.close());
+const administrator = await connectAdministrator(stack());
+const { apiKey } = await createTenant(administrator);
+const ask = async (content: string, stream: boolean): Promise<void> => {
+  const response = await fetch(`${gatewayUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sim-fast', stream, messages: [{ role: 'user', content }] }),
+  });
+  await response.text();
+};
+await ask('[[sim rate=50 tokens=5]]', true); // slow enough to come in several chunks
+await ask('[[sim status=503]]', false);
+afterAll(() => administrator.close());
 
 withPrometheus('on a live system', () => {
   let scraped: Map<string, string>;

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { Messaging } from '#messaging/messaging.js';
 import { stack } from '#testing/stack.js';
-import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
+import { connectAdministrator, createTenant } from '#testing/tenant.js';
 import { DescribedReplies, type OpenApi, type ReadReply } from './openapi-replies.js';
 
 /** The OpenAPI document matches the gateway: every example works, and every field of every reply is documented. */
@@ -10,16 +9,10 @@ const { gatewayUrl } = stack();
 const DOCUMENT = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as OpenApi;
 const BALANCE_TOO_SMALL = '0';
 
-let administrator: Messaging;
-let tenant: Tenant;
-let replies: DescribedReplies;
-
-beforeAll(async () => {
-  administrator = await connectAdministrator(stack());
-  tenant = await createTenant(administrator, { tokensPerMinuteMax: 1_000_000_000 }); // so that replies have every header
-  replies = await DescribedReplies.of(gatewayUrl);
-});
-afterAll(() => administrator?.close());
+const administrator = await connectAdministrator(stack());
+const tenant = await createTenant(administrator, { tokensPerMinuteMax: 1_000_000_000 }); // so that replies have every header
+const replies = await DescribedReplies.of(gatewayUrl);
+afterAll(() => administrator.close());
 
 async function send(path: string, body?: object | string, headers: Record<string, string> = {}, method?: string): Promise<ReadReply> {
   const url = `${gatewayUrl}${path}`;

@@ -1,11 +1,10 @@
 import { type BilledRequest, requestShow } from '#contracts/billing/requests.js';
 import { usageQuery } from '#contracts/billing/usage.js';
 import { UPSTREAM_KINDS } from '#contracts/catalog.js';
-import type { Messaging } from '#messaging/messaging.js';
-import { type CatalogEntries, offerModels, withdrawModels } from '#testing/offered-models.js';
+import { offerModels, withdrawModels } from '#testing/offered-models.js';
 import { catalogStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
-import { type SimServer, startSimServer } from '../../apps/upstream-sim/src/sim-server.js';
+import { startSimServer } from '../../apps/upstream-sim/src/sim-server.js';
 
 /** Prompts that upstreams cache, and the tokens that they write: from the request to the hold, the bill, the usage and what clients see. */
 const PRICE = {
@@ -23,29 +22,23 @@ const USAGE = {
 
 const stack = catalogStack();
 const modelAt = (kind: UpstreamKind): string => `prompt-caches-${kind}`;
-let sim: SimServer;
-let administrator: Messaging;
-let entries: CatalogEntries;
-beforeAll(async () => {
-  [administrator, sim] = await Promise.all([connectAdministrator(stack), startSimServer({ host: '127.0.0.1', port: 0 })]);
-  entries = {
-    upstreams: UPSTREAM_KINDS.map((kind) => ({
-      ...{ id: modelAt(kind), kind, baseUrl: `${sim.url}/v1`, allowPrivateNetwork: true },
-      ...(kind === 'openai-chat' && { capabilities: { cacheKey: 'cache_salt' } }),
-    })),
-    models: UPSTREAM_KINDS.map((kind) => ({
-      ...{ id: modelAt(kind), ownedBy: 'tollgate', contextTokens: 131_072, maxOutputTokens: 100, input: ['text'], price: PRICE },
-      routes: [{ upstream: modelAt(kind), model: 'sim-fast' }],
-    })),
-  };
-  await offerModels(administrator, stack, (await newTenant()).apiKey, entries);
-});
+const [administrator, sim] = await Promise.all([connectAdministrator(stack), startSimServer({ host: '127.0.0.1', port: 0 })]);
+const newTenant = (): Promise<Tenant> => createTenant(administrator);
+const entries = {
+  upstreams: UPSTREAM_KINDS.map((kind) => ({
+    ...{ id: modelAt(kind), kind, baseUrl: `${sim.url}/v1`, allowPrivateNetwork: true },
+    ...(kind === 'openai-chat' && { capabilities: { cacheKey: 'cache_salt' } }),
+  })),
+  models: UPSTREAM_KINDS.map((kind) => ({
+    ...{ id: modelAt(kind), ownedBy: 'tollgate', contextTokens: 131_072, maxOutputTokens: 100, input: ['text'], price: PRICE },
+    routes: [{ upstream: modelAt(kind), model: 'sim-fast' }],
+  })),
+};
+await offerModels(administrator, stack, (await newTenant()).apiKey, entries);
 afterAll(async () => {
   await withdrawModels(administrator, entries);
   await Promise.all([administrator.close(), sim.close()]);
 });
-
-const newTenant = (): Promise<Tenant> => createTenant(administrator);
 
 async function call({ apiKey }: Tenant, path: string, body?: object): Promise<{ id: string; reply: unknown }> {
   const response = await fetch(stack.gatewayUrl + path, {

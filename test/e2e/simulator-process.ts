@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '#testing/nats-server.js';
 
-/** A simulator in a process of its own that a test can kill or freeze. */
+/** A simulator in a process of its own. */
 export class SimulatorProcess {
   private child: ChildProcess | undefined;
 
@@ -33,20 +33,6 @@ export class SimulatorProcess {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     child.kill('SIGKILL');
     await once(child, 'exit');
-  }
-
-  /** Sends SIGSTOP: the simulator accepts connections and does nothing. */
-  freeze(): void {
-    this.child?.kill('SIGSTOP');
-  }
-
-  unfreeze(): void {
-    this.child?.kill('SIGCONT');
-  }
-
-  /** Sets the directives of every later request. */
-  async behave(defaults: string): Promise<void> {
-    await fetch(`http://127.0.0.1:${this.port}/sim/defaults`, { method: 'PUT', body: defaults });
   }
 
   /** Number of requests since the start. */

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FaultServer } from '#testing/fault-server.js';
 import { freePort } from '#testing/nats-server.js';
-import { createTenant, untilNoHolds } from '#testing/tenant.js';
+import { untilNoHolds } from '#testing/tenant.js';
 import type { FaultStack } from './fault-stack.js';
 import { HeapInspector, inspectedOn } from './heap-inspector.js';
-import { FloodingUpstream, NARROW_SOCKETS, SlowReader, startFlood, until } from './slow-readers.js';
+import { FloodingUpstream, SlowReader, startFlood, until } from './slow-readers.js';
 
 /**
  * Slow clients: the upstream waits for them, buffers stay bounded, and a client that reads nothing is disconnected and billed. The kernel
@@ -76,31 +76,6 @@ test('a client that reads a little now and then gets the whole reply', async () 
   expect(reader.isWhole).toBe(true);
   expect(reader.received).toBeGreaterThan(upstream.textBytesMax);
   expect(await stack.readBill(reader.requestId)).toMatchObject({ reason: 'completed' });
-});
-
-test('slow readers do not slow other clients', async () => {
-  flood(1_000 * MIB);
-  const readers = await Promise.all(Array.from({ length: 8 }, () => SlowReader.open(stack, 'flood', 20_000_000)));
-  flood(10_000);
-  const answers = await Promise.all(Array.from({ length: 8 }, () => stack.ask('chat', 'flood')));
-  expect(answers.map(({ status, isBroken }) => ({ status, isBroken }))).toEqual(answers.map(() => ({ status: 200, isBroken: false })));
-  for (const reader of readers) reader.leave();
-  await untilNoHolds(stack.administrator, stack.tenant.accountId);
-});
-
-test('slow readers of one account leave upstream sockets for another account', async () => {
-  const upstream = flood(1_000 * MIB);
-  const opened = await Promise.allSettled(Array.from({ length: 2 * NARROW_SOCKETS }, () => SlowReader.open(stack, 'narrow', 20_000_000)));
-  const readers = opened.flatMap((reader) => (reader.status === 'fulfilled' ? [reader.value] : []));
-  const refusals = opened.flatMap((reader) => (reader.status === 'rejected' ? [String(reader.reason)] : []));
-  expect([readers.length, upstream.openStreams]).toEqual([0.8 * NARROW_SOCKETS, 0.8 * NARROW_SOCKETS]);
-  expect(refusals).toEqual(refusals.map(() => expect.stringContaining('HTTP/1.1 429')));
-  flood(10_000);
-  const other = stack.as(await createTenant(stack.administrator));
-  const answers = await Promise.all(Array.from({ length: 4 }, () => other.ask('chat', 'narrow')));
-  expect(answers.map(({ status, isBroken }) => ({ status, isBroken }))).toEqual(answers.map(() => ({ status: 200, isBroken: false })));
-  for (const reader of readers) reader.leave();
-  await untilNoHolds(stack.administrator, stack.tenant.accountId);
 });
 
 test(`${READERS} slow readers: what a process keeps for each is bounded, and each is billed once`, async () => {

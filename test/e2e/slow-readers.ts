@@ -8,12 +8,9 @@ import { FaultStack } from './fault-stack.js';
 
 const { opening, text, ending } = DIALECT_STREAMS['openai-chat'];
 
-/** Sockets of the upstream `narrow`. */
-export const NARROW_SOCKETS = 20;
-
 /**
- * A system with the models `flood` and `narrow`, served by `server`. Clients that read nothing for `drainMs` are disconnected; a request
- * without a free socket is refused at once. `variables` are further ones of the services.
+ * A system with the model `flood`, served by `server`. Clients that read nothing for `drainMs` are disconnected. `variables` are further
+ * ones of the services.
  */
 export async function startFlood(
   drainMs: number,
@@ -27,11 +24,7 @@ export async function startFlood(
   };
   const [stack, server] = await Promise.all([FaultStack.start(settings), FaultServer.start()]);
   const baseUrl = `http://127.0.0.1:${server.port}/v1`;
-  const upstream = { kind: 'openai-chat', baseUrl, allowPrivateNetwork: true } as const;
-  await stack.offer([
-    { ...upstream, id: 'flood', connectionsMax: 4_096 },
-    { ...upstream, id: 'narrow', connectionsMax: NARROW_SOCKETS },
-  ]);
+  await stack.offer([{ id: 'flood', kind: 'openai-chat', baseUrl, allowPrivateNetwork: true, connectionsMax: 4_096 }]);
   return { stack, server };
 }
 

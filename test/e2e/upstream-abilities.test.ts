@@ -260,26 +260,3 @@ test('reports only differences from the catalog', async () => {
   const { found } = await findOut('openai-chat', { defaults: 'refuse=stream_options,developer', catalog });
   expect(found).toEqual({ seed: true, developerRole: false });
 });
-
-test('a wrong and a right key', async () => {
-  process.env[KEY_VARIABLE] = 'wrong';
-  const wrong = await findOut('openai-chat', { apiKey: 'right', apiKeyEnv: KEY_VARIABLE });
-  expect({ evidence: wrong.evidence.key, servesText: wrong.end.servesText, checks: Object.keys(wrong.verdicts).length }).toEqual({
-    evidence: `401: check ${KEY_VARIABLE}, as the inference-proxy has it`,
-    servesText: false,
-    checks: 4,
-  });
-  await sim?.close();
-  process.env[KEY_VARIABLE] = 'right\n';
-  const right = await findOut('anthropic-messages', { apiKey: 'right', apiKeyEnv: KEY_VARIABLE });
-  expect({ evidence: right.evidence.key, model: right.evidence.model }).toEqual({
-    evidence: `${KEY_VARIABLE} is taken`,
-    model: 'on its list',
-  });
-});
-
-test.each(KINDS)('%s: a missing model', async (kind) => {
-  const { evidence, end } = await findOut(kind, { model: 'sim-none' });
-  expect(evidence.model).toBe('404: there is no sim-none; it lists sim-fast, sim-reason, sim-vision, sim-tiny');
-  expect(end.servesText).toBe(false);
-});

@@ -1,4 +1,3 @@
-import type { UpstreamCheck, UpstreamProbeEnd } from '#contracts/probe.js';
 import { stack } from '#testing/stack.js';
 import { parseCatalogFile } from '../../apps/catalog/src/file/parse-catalog-file.js';
 import { connectCli } from '../../apps/cli/src/connection.js';
@@ -63,39 +62,6 @@ test.each(['openai-chat', 'openai-responses', 'anthropic-messages'])(
     ]);
   },
 );
-
-test('--json prints one document; a missing model gives exit code 1', async () => {
-  const result = await tollgate('upstreams test local --model sim-none --json');
-  const { checks, ...report } = JSON.parse(joinText(result)) as UpstreamProbeEnd & { checks: UpstreamCheck[] };
-  expect({ code: result.code, servesText: report.servesText, checks: checks.map(({ id, verdict }) => `${id} ${verdict}`) }).toEqual({
-    code: 1,
-    servesText: false,
-    checks: ['reachable yes', 'key yes', 'model no', 'plain no'],
-  });
-});
-
-test.each([
-  ['upstreams test nowhere', 1, 'The catalog has no upstream nowhere, or it is disabled.'],
-  [
-    'upstreams test new --url http://user:secret@127.0.0.1/v1 --model m',
-    2,
-    '--url must be an http:// or https:// URL without credentials, query or fragment',
-  ],
-  [
-    'upstreams test new --url http://127.0.0.1/v1 --model m --api-key-env sk-1234567890',
-    2,
-    '--api-key-env must be a variable such as UPSTREAM_KEY_LOCAL, never the key itself',
-  ],
-])('%s is one line and exit code %i', async (line, code, error) => {
-  expect(await tollgate(line)).toEqual({ code, out: [], err: `error: ${error}\n` });
-});
-
-test('an upstream without a listener', async () => {
-  const result = await tollgate('upstreams test new --url http://127.0.0.1:1/v1 --allow-private-network --model m');
-  expect(result.code).toBe(1);
-  expect(joinText(result)).toContain('no       reachable                          nothing listens at 127.0.0.1:1');
-  expect(joinText(result)).toMatch(/\nIT CANNOT SERVE PLAIN TEXT\n$/);
-});
 
 test('each test is an audit row with its author [sec-audit-row]', async () => {
   await tollgate('upstreams test local --model sim-tiny');

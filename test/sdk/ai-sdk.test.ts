@@ -3,21 +3,16 @@ import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { APICallError, generateObject, generateText, isStepCount, type LanguageModel, Output, streamText, tool } from 'ai';
 import { z } from 'zod';
-import type { Messaging } from '#messaging/messaging.js';
 import { PIXEL } from '#testing/pixel.js';
 import { stack } from '#testing/stack.js';
-import { connectAdministrator, createTenant, readBalance, type Tenant, untilNoHolds } from '#testing/tenant.js';
+import { connectAdministrator, createTenant, readBalance, untilNoHolds } from '#testing/tenant.js';
 
 /** AI SDK 7 with the provider of each format: applications see the same results. */
 const { gatewayUrl } = stack();
-let administrator: Messaging;
-let tenant: Tenant;
 
-beforeAll(async () => {
-  administrator = await connectAdministrator(stack());
-  tenant = await createTenant(administrator);
-});
-afterAll(() => administrator?.close());
+const administrator = await connectAdministrator(stack());
+const tenant = await createTenant(administrator);
+afterAll(() => administrator.close());
 
 type Request = Parameters<typeof generateText>[0];
 type Fetch = typeof globalThis.fetch;

@@ -3,20 +3,15 @@ import { type AIMessage, type AIMessageChunk, HumanMessage, ToolMessage } from '
 import { tool } from '@langchain/core/tools';
 import { ChatOpenAI } from '@langchain/openai';
 import { z } from 'zod';
-import type { Messaging } from '#messaging/messaging.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant } from '#testing/tenant.js';
 
 /** LangChain's chat models for the three formats. */
 const { gatewayUrl } = stack();
-let administrator: Messaging;
-let apiKey: string;
 
-beforeAll(async () => {
-  administrator = await connectAdministrator(stack());
-  ({ apiKey } = await createTenant(administrator));
-});
-afterAll(() => administrator?.close());
+const administrator = await connectAdministrator(stack());
+const { apiKey } = await createTenant(administrator);
+afterAll(() => administrator.close());
 
 const FORMATS = [
   { name: 'ChatOpenAI on chat', open: (model: string) => openai(model, false), counts: { plain: [8, 5, 13], streamed: [8, 5, 13] } },

@@ -2,20 +2,15 @@ import { generateText, Output, stepCountIs, streamText, tool } from 'ai-6';
 import { createAnthropic } from 'ai-sdk-anthropic-3';
 import { createOpenAI } from 'ai-sdk-openai-3';
 import { z } from 'zod';
-import type { Messaging } from '#messaging/messaging.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant } from '#testing/tenant.js';
 
 /** AI SDK 6, which checks replies more strictly than 7 (M-31). */
 const baseURL = `${stack().gatewayUrl}/v1`;
-let administrator: Messaging;
-let apiKey: string;
 
-beforeAll(async () => {
-  administrator = await connectAdministrator(stack());
-  ({ apiKey } = await createTenant(administrator));
-});
-afterAll(() => administrator?.close());
+const administrator = await connectAdministrator(stack());
+const { apiKey } = await createTenant(administrator);
+afterAll(() => administrator.close());
 
 const PROVIDERS = [
   { name: 'chat', open: (id: string) => createOpenAI({ baseURL, apiKey }).chat(id) },

@@ -1,22 +1,16 @@
 import Anthropic, { NotFoundError as AnthropicNotFoundError, InternalServerError as AnthropicServerError } from 'anthropic-sdk-0';
 import OpenAI, { InternalServerError, NotFoundError } from 'openai-6';
-import type { Messaging } from '#messaging/messaging.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant } from '#testing/tenant.js';
 
 /** Earlier major versions of the official clients, which are still in use: openai 6 and @anthropic-ai/sdk 0.x. */
 const { gatewayUrl } = stack();
-let administrator: Messaging;
-let openai: OpenAI;
-let anthropic: Anthropic;
 
-beforeAll(async () => {
-  administrator = await connectAdministrator(stack());
-  const { apiKey } = await createTenant(administrator);
-  openai = new OpenAI({ apiKey, baseURL: `${gatewayUrl}/v1`, maxRetries: 0 });
-  anthropic = new Anthropic({ apiKey, baseURL: gatewayUrl, maxRetries: 0 });
-});
-afterAll(() => administrator?.close());
+const administrator = await connectAdministrator(stack());
+const { apiKey } = await createTenant(administrator);
+const openai = new OpenAI({ apiKey, baseURL: `${gatewayUrl}/v1`, maxRetries: 0 });
+const anthropic = new Anthropic({ apiKey, baseURL: gatewayUrl, maxRetries: 0 });
+afterAll(() => administrator.close());
 
 /** A reply, independent of formats. */
 interface Saying {
