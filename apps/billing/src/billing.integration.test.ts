@@ -2,20 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { digestApiKey, isWellFormedApiKey } from '#contracts/api-key.js';
 import { accountCreate, accountList, accountUpdate } from '#contracts/billing/accounts.js';
 import { keyChanged } from '#contracts/billing/events.js';
-import { holdApply, holdList, holdRelease, holdRenew, holdReserve, holdSettle } from '#contracts/billing/holds.js';
+import { holdList, holdRelease, holdReserve, holdSettle } from '#contracts/billing/holds.js';
 import { keyCreate, keyList, keyResolve, keyRevoke } from '#contracts/billing/keys.js';
 import { balanceGet, planGrant, topupCreate } from '#contracts/billing/money.js';
 import { movementList } from '#contracts/billing/movements.js';
 import { projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
 import { requestShow } from '#contracts/billing/requests.js';
-import { usageQuery, usageRebuild } from '#contracts/billing/usage.js';
 import { createPrismaClient, type PrismaClient } from '#database/prisma-client.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { createLogger } from '#observability/logger.js';
 import { startNatsServer, type TestNatsServer } from '#testing/nats-server.js';
 import { createTestDatabase, type TestDatabase } from '#testing/test-database.js';
-import { type Customer, makeReserve, makeUsage, PRICE } from '../test/ledger-fixture.js';
+import { type Customer, makeReserve, makeUsage } from '../test/ledger-fixture.js';
 import { BillingConfig } from './billing.config.js';
 import { startBilling } from './start-billing.js';
 
@@ -205,77 +204,6 @@ test('a revoked key and a disabled project stop resolving, and an event is publi
   unsubscribe();
 });
 
-test('reserve, renew, settle: the balance before and after differs by exactly usage × price', async () => {
-  const acme = await customer('1.00');
-  const { accountId } = acme;
-  const before = await messaging.request(balanceGet, { accountId });
-  expect(before).toMatchObject({ balance_pico_usd: '1000000000000', balance_usd: '1.00', reserved_pico_usd: '0' });
-  const reserve = makeReserve(acme, 400_000_000_000n);
-  const { holdId } = reserve;
-  expect(await messaging.request(holdReserve, reserve)).toEqual({
-    status: 'held',
-    holdId,
-    leaseMs: 60_000,
-    requests: { limit: 600, remaining: 599, resetSeconds: 60 },
-  });
-  expect(await messaging.request(balanceGet, { accountId })).toMatchObject({
-    reserved_pico_usd: '400000000000',
-    available_pico_usd: '600000000000',
-  });
-  expect(await messaging.request(holdList, { accountId })).toMatchObject({ holds: [{ holdId, amountPicoUsd: '400000000000' }] });
-  const unknown = randomUUID();
-  const renewals = [holdId, unknown].map((id) => ({ holdId: id, sequence: 1, usage: makeUsage(5) }));
-  expect(await messaging.request(holdRenew, { renewals })).toEqual({
-    renewed: [holdId],
-    stop: [],
-    unsettled: [],
-    leaseMs: 60_000,
-  });
-  const settle = { holdId, accountId, reason: 'completed' as const, usage: makeUsage(1_000, 200, 400), upstream: 'local' };
-  expect(await messaging.request(holdSettle, settle)).toEqual({ status: 'settled', holdId, costPicoUsd: '1000' });
-  expect(await messaging.request(balanceGet, { accountId })).toMatchObject({
-    balance_pico_usd: '999999999000',
-    balance_usd: '0.999999999',
-    reserved_pico_usd: '0',
-  });
-  expect(await messaging.request(requestShow, { requestId: reserve.requestId })).toMatchObject({
-    holdId,
-    settlement: { costPicoUsd: '1000' },
-  });
-});
-
-test('usage of all accounts has that of each, before and after a rebuild', async () => {
-  const acme = await customer('1.00');
-  const { accountId } = acme;
-  const reserve = makeReserve(acme, 1_000n);
-  await messaging.request(holdReserve, reserve);
-  await messaging.request(holdSettle, { holdId: reserve.holdId, accountId, reason: 'completed', usage: makeUsage(10), upstream: 'local' });
-  const from = new Date(Date.now() - 60_000).toISOString();
-  const to = new Date(Date.now() + 60_000).toISOString();
-  const query = () => messaging.request(usageQuery, { from, to, groupBy: ['account', 'upstream', 'ending'], limit: 1_000 });
-  const before = await query();
-  expect(before.rows).toContainEqual({
-    accountId,
-    upstream: 'local',
-    ending: 'completed',
-    requests: 1,
-    estimatedRequests: 0,
-    promptTokens: 10,
-    cachedTokens: 0,
-    outputTokens: 0,
-    reasoningTokens: 0,
-    costPicoUsd: '10',
-    forfeitedPicoUsd: '0',
-  });
-  expect(await messaging.request(usageRebuild, {})).toEqual({
-    hours: expect.any(Number),
-    days: expect.any(Number),
-    from: null,
-    milliseconds: expect.any(Number),
-  });
-  expect((await query()).rows).toEqual(before.rows);
-});
-
 test('a frozen account gets no holds until it is active; it can be read, and its money can change', async () => {
   const { key, ...acme } = await customer('1.00');
   const { accountId } = acme;
@@ -293,33 +221,6 @@ test('a frozen account gets no holds until it is active; it can be read, and its
   await expect(reason).rejects.toMatchObject({ code: 'invalid_request', param: 'statusReason' });
   const unknown = messaging.request(accountUpdate, { accountId: randomUUID(), name: 'x' });
   await expect(unknown).rejects.toMatchObject({ code: 'not_found', param: 'accountId' });
-});
-
-test('several settles and reserves of several customers in one message, answered in order', async () => {
-  const [acme, other] = [await customer(), await customer('0.000000000001')];
-  const first = makeReserve(acme, 100n);
-  await messaging.request(holdReserve, first);
-  const late = randomUUID();
-  const reserves = [makeReserve(other, 2n), makeReserve(acme, 50n), makeReserve(acme, 1n, late)];
-  expect(
-    await messaging.request(holdApply, {
-      settles: [
-        { holdId: first.holdId, accountId: acme.accountId, reason: 'client-disconnected', usage: makeUsage(10) },
-        { holdId: late, accountId: acme.accountId, reason: 'released' },
-      ],
-      reserves,
-    }),
-  ).toEqual({
-    settles: [
-      { status: 'settled', holdId: first.holdId, costPicoUsd: '10' },
-      { status: 'unknown', holdId: late, costPicoUsd: '0' },
-    ],
-    reserves: [
-      { status: 'refused', holdId: reserves[0]?.holdId, code: 'insufficient_balance', requiredPicoUsd: '2', availablePicoUsd: '1' },
-      { status: 'held', holdId: reserves[1]?.holdId, leaseMs: 60_000, requests: expect.any(Object) },
-      { status: 'closed', holdId: late },
-    ],
-  });
 });
 
 test('a plan is granted, shown with its end, and spent before the top-up [balance-plan]', async () => {
@@ -342,31 +243,6 @@ test('a plan is granted, shown with its end, and spent before the top-up [balanc
     plan_expires_at: expiresAt,
     expiredHeld: '0',
   });
-});
-
-test.each([
-  ['hold.apply', { settles: [], reserves: [{ holdId: 'x' }] }, 'reserves[0].holdId'],
-  [
-    'hold.apply',
-    { settles: [{ holdId: randomUUID(), accountId: randomUUID(), reason: 'lease-expired' }], reserves: [] },
-    'settles[0].reason',
-  ],
-  ['hold.apply', { settles: [], reserves: 7 }, 'reserves'],
-])('%s refuses %j, naming %s', async (_, payload, param) => {
-  await expect(messaging.request(holdApply, payload as never)).rejects.toMatchObject({ code: 'invalid_request', param });
-});
-
-test.each([
-  ['amountPicoUsd', { amountPicoUsd: '-1' }],
-  ['amountPicoUsd', { amountPicoUsd: 1 }],
-  ['price.outputPicoUsd', { price: { ...PRICE, outputPicoUsd: '1000000000000000001' } }],
-  ['price', { price: null }],
-  ['model', { model: '' }],
-  ['requestId', { requestId: 'a\0b' }],
-  ['keyId', { keyId: '; DROP TABLE billing.account' }],
-])('a reserve with a bad %s is refused before it reaches the ledger', async (param, changed) => {
-  const reserve = { ...makeReserve({ accountId: randomUUID(), projectId: randomUUID(), keyId: randomUUID() }, 1n), ...changed };
-  await expect(messaging.request(holdReserve, reserve as never)).rejects.toMatchObject({ code: 'invalid_request', param });
 });
 
 test('unknown ids are not found; ids in capitals are the same ids', async () => {

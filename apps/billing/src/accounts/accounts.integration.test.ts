@@ -1,11 +1,8 @@
 import { type Customer, LedgerFixture } from '../../test/ledger-fixture.js';
 import { updateAccount } from './accounts.js';
 
-let ledger: LedgerFixture;
 let customer: Customer;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-});
+const ledger = await LedgerFixture.open();
 beforeEach(async () => {
   customer = await ledger.customer();
 });

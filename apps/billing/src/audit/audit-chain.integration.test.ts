@@ -6,15 +6,11 @@ import { createAccount, updateAccount } from '../accounts/accounts.js';
 import { freezeAccounts } from '../ledger/freeze-accounts.js';
 
 /** The rows of the audit journal are a chain, in the order of their commits. */
-let ledger: LedgerFixture;
+const ledger = await LedgerFixture.open({ guarded: true });
+for (let count = 0; count < 5; count++) await createAccount(ledger.prisma, { name: `account ${count}` });
+const { rows } = await ledger.sql.query<{ id: string }>('SELECT audit_id AS id FROM billing.audit_link ORDER BY sequence');
 /** Ids of five entries in the middle and at the end of the journal. */
-let ids: string[];
-beforeAll(async () => {
-  ledger = await LedgerFixture.open({ guarded: true });
-  for (let count = 0; count < 5; count++) await createAccount(ledger.prisma, { name: `account ${count}` });
-  const { rows } = await ledger.sql.query<{ id: string }>('SELECT audit_id AS id FROM billing.audit_link ORDER BY sequence');
-  ids = rows.map(({ id }) => id);
-});
+const ids = rows.map(({ id }) => id);
 afterAll(() => ledger.close());
 
 const CALLER: Caller = { actor: 'user/7', actorName: 'Ann', via: 'panel', ip: '192.0.2.7', requestId: 'req_1' };

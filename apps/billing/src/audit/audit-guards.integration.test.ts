@@ -7,12 +7,8 @@ import { grantPlan } from '../ledger/grant-plan.js';
 import { topUp } from '../ledger/top-up.js';
 
 /** The database refuses the commit of a change without its audit row. */
-let ledger: LedgerFixture;
-let service: PgConnection;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open({ guarded: true });
-  service = await ledger.connect();
-});
+const ledger = await LedgerFixture.open({ guarded: true });
+const service = await ledger.connect();
 afterAll(() => ledger.close());
 
 const CALLER: Caller = { actor: 'cli/ann@host', actorName: null, via: 'cli', ip: null, requestId: null };

@@ -6,15 +6,11 @@ import { adjustmentCreate, planGrant, refundCreate, topupCreate } from '#contrac
 import { movementList } from '#contracts/billing/movements.js';
 import { projectCreate, projectUpdate } from '#contracts/billing/projects.js';
 import type { Messaging } from '#messaging/messaging.js';
-import { type BillingService, startBillingService } from '../../test/billing-service.js';
+import { startBillingService } from '../../test/billing-service.js';
 
 /** Every administrative operation over NATS, and the audit row that it leaves. */
-let service: BillingService;
-let cli: Messaging;
-beforeAll(async () => {
-  service = await startBillingService();
-  cli = await service.connect('cli');
-});
+const service = await startBillingService();
+const cli = await service.connect('cli');
 afterAll(() => service.stop());
 
 const ACTOR = { actor: 'user/7', actorName: 'Zoë Müller', ip: '192.0.2.7', requestId: 'req_1' };

@@ -18,12 +18,8 @@ import { applyBatch } from './apply-batch.js';
 import type { Batch, Settle } from './batch.js';
 
 /** Batches that are decided from memory, and changes that make them take the lock. */
-let ledger: LedgerFixture;
-let clock: ShiftedClock;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-  clock = await ShiftedClock.of(ledger);
-});
+const ledger = await LedgerFixture.open();
+const clock = await ShiftedClock.of(ledger);
 beforeEach(() => clock.set(0));
 afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());

@@ -17,12 +17,9 @@ const ONLY_5M: PinnedPrice = { ...PRICE, cacheWritePicoUsd: '3' };
 const USAGE: TokenUsage = { ...makeUsage(20, 1, 2), cacheWriteTokens: 4, cacheWrite1hTokens: 6 };
 const COST = { both: 8 + 4 * 3 + 6 * 5 + 2, only5m: 8 + 4 * 3 + 6 * 3 + 2, none: 8 + 4 + 6 + 2 };
 
-let ledger: LedgerFixture;
 let lanes: HoldLanes;
 let customer: Customer;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-});
+const ledger = await LedgerFixture.open();
 beforeEach(async () => {
   customer = await ledger.customer({ topup: 10_000n });
   lanes = ledger.newLanes({ times: TIMES });

@@ -12,25 +12,18 @@ import type { Batch, Settle } from './batch.js';
  */
 const ROWS = 10_000;
 
-let ledger: LedgerFixture;
-let lane: TracedLane;
-let first: Customer;
-let second: Customer;
-let budgeted: Customer;
 /** Statements that ran in any of the tests. */
 const seen = new Set<string>();
 
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-  await distributeByAccount(ledger.sql);
-  [first, second, budgeted] = await makeCustomersOnShards();
-  await addBudget(budgeted);
-  await fillTables();
-  lane = await TracedLane.open(ledger.ownerUrl, /_(\d)$/);
-}, 60_000);
+const ledger = await LedgerFixture.open();
+await distributeByAccount(ledger.sql);
+const [first, second, budgeted] = await makeCustomersOnShards();
+await addBudget(budgeted);
+await fillTables();
+const lane = await TracedLane.open(ledger.ownerUrl, /_(\d)$/);
 afterAll(async () => {
   await lane?.connection.end();
-  await ledger?.close();
+  await ledger.close();
 });
 
 async function readShard({ accountId }: Customer): Promise<string> {

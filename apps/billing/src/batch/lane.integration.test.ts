@@ -6,10 +6,7 @@ import { freePort } from '#testing/nats-server.js';
 import { LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { Lane, type LaneOptions } from './lane.js';
 
-let ledger: LedgerFixture;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-});
+const ledger = await LedgerFixture.open();
 afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());
 

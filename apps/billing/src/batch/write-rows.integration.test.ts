@@ -5,10 +5,7 @@ import type { AccountState, BatchRows, ProjectState, Settlement } from './batch.
 import { writeRows } from './write-rows.js';
 
 /** A batch that was decided from rows that do not exist writes nothing. */
-let ledger: LedgerFixture;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-});
+const ledger = await LedgerFixture.open();
 afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());
 

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { PgConnection } from '#database/pg-connection.js';
 import { type Customer, LedgerFixture, makeReserve, TIMES } from '../../test/ledger-fixture.js';
 import { windowAt } from '../calendar/budget-window.js';
 import { Reaper } from '../holds/reaper.js';
@@ -9,12 +8,8 @@ import { setBudget } from './budgets.js';
 
 const DAY_MS = 86_400_000;
 
-let ledger: LedgerFixture;
-let connection: PgConnection;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-  connection = await ledger.connect();
-});
+const ledger = await LedgerFixture.open();
+const connection = await ledger.connect();
 afterAll(() => ledger.close());
 
 /** Adds a budget of 100 whose window was the day before yesterday, in which 70 were spent. Returns its id. */

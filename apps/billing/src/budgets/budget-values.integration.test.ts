@@ -6,14 +6,9 @@ import { listBudgets, removeBudget, setBudget } from './budgets.js';
 import { listBudgetValues } from './list-values.js';
 import { sweepBudgetValues } from './sweep-budget-values.js';
 
-let ledger: LedgerFixture;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open({ guarded: true });
-});
+const ledger = await LedgerFixture.open({ guarded: true });
 afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());
-
-const HOUR_MS = 3_600_000;
 
 function set({ accountId }: Customer, request: Partial<BudgetSetRequest>) {
   return setBudget(ledger.prisma, { accountId, dimension: 'user', period: 'day', limitPicoUsd: '100', ...request });
@@ -132,17 +127,6 @@ describe('a budget of one user', () => {
   });
 });
 
-test('a budget of one value of a tag counts nothing else', async () => {
-  const customer = await ledger.customer({ topup: 1_000n });
-  const { budgetId } = await set(customer, { dimension: 'tag:team', value: 'search' });
-  const lanes = ledger.newLanes();
-  expect(await lanes.reserve(reserveFor(customer, 'alice', 60n))).toMatchObject({ status: 'held' });
-  expect(await lanes.reserve(reserveFor(customer, 'bob', 60n))).toMatchObject({ budget: { dimension: 'tag:team', value: 'search' } });
-  expect(await lanes.reserve(reserveFor(customer, 'bob', 600n, 'shop'))).toMatchObject({ status: 'held' });
-  const { budgets } = await listBudgets(ledger.prisma, { accountId: customer.accountId });
-  expect(budgets).toMatchObject([{ budgetId, dimension: 'tag:team', value: 'search', spentPicoUsd: '0', heldPicoUsd: '60' }]);
-});
-
 test('several budgets of a target and period differ in dimension or value', async () => {
   const customer = await ledger.customer();
   const { accountId } = customer;
@@ -201,17 +185,6 @@ describe('a budget that is set later', () => {
     expect(await used(customer, budgetId)).toEqual(['alice: 70 spent, 0 held', 'bob: 20 spent, 0 held']);
   });
 
-  test('and is total counts from then on', async () => {
-    const customer = await ledger.customer({ topup: 1_000n });
-    const lanes = ledger.newLanes();
-    const before = reserveFor(customer, 'alice', 100n);
-    await lanes.reserve(before);
-    const { budgetId } = await set(customer, { period: 'total' });
-    await settle(lanes, customer, before, 90);
-    expect(await lanes.reserve(reserveFor(customer, 'alice', 100n))).toMatchObject({ status: 'held' });
-    expect(await used(customer, budgetId)).toEqual(['alice: 0 spent, 100 held']);
-  });
-
   test('while requests run is exact', async () => {
     const customer = await ledger.customer({ topup: 100_000n });
     const lanes = ledger.newLanes({ batchMax: 3 });
@@ -232,24 +205,6 @@ describe('at the reset', () => {
     return { budget, clock, lanes: ledger.newLanes({ now: () => clock.now }), reset: clock.now + 1_000 };
   }
 
-  test('each user begins anew, and what was held before counts in the old window', async () => {
-    const customer = await ledger.customer({ topup: 1_000n });
-    const { budget, clock, lanes, reset } = await beforeReset(customer);
-    const open = reserveFor(customer, 'alice', 100n);
-    await lanes.reserve(open);
-    clock.now = reset;
-    expect(await lanes.reserve(reserveFor(customer, 'alice', 100n))).toMatchObject({ status: 'held' });
-    await settle(lanes, customer, open, 39);
-    const { rows } = await ledger.sql.query(
-      'SELECT value, spent, held FROM billing.budget_value WHERE budget_id = $1 ORDER BY window_end',
-      [budget.budgetId],
-    );
-    expect(rows).toEqual([
-      { value: 'alice', spent: '0', held: '100' }, // as it was at the reset
-      { value: 'alice', spent: '0', held: '100' },
-    ]);
-  });
-
   test('a clock that is set back begins the window earlier, and no hold is counted twice or lost', async () => {
     const customer = await ledger.customer({ topup: 1_000n });
     const { clock, lanes, reset } = await beforeReset(customer);
@@ -267,23 +222,6 @@ describe('at the reset', () => {
     for (const reserve of [first, second, third]) await settle(lanes, customer, reserve, 5);
     expect(await lanes.reserve(reserveFor(customer, 'alice', 86n))).toMatchObject({ status: 'refused', budget: { leftPicoUsd: '85' } });
   });
-});
-
-test('a late settlement charges what the budget of its user has left, and nothing after the reset', async () => {
-  const customer = await ledger.customer({ topup: 1_000n });
-  const { accountId } = customer;
-  const { resetsAt, budgetId } = await set(customer, { limitPicoUsd: '150' });
-  const clock = { now: Date.parse(resetsAt ?? '') - 2 * HOUR_MS };
-  const lanes = ledger.newLanes({ now: () => clock.now });
-  const reaped = [reserveFor(customer, 'alice', 100n), reserveFor(customer, 'alice', 50n)] as const;
-  for (const reserve of reaped) await lanes.reserve(reserve);
-  clock.now += HOUR_MS;
-  for (const { holdId } of reaped) await lanes.settle({ holdId, accountId, reason: 'lease-expired' });
-  await lanes.reserve(reserveFor(customer, 'alice', 120n));
-  expect(await settle(lanes, customer, reaped[0], 80)).toMatchObject({ status: 'settled', costPicoUsd: '30' });
-  expect(await used(customer, budgetId)).toEqual(['alice: 30 spent, 120 held']);
-  clock.now += 2 * HOUR_MS;
-  expect(await settle(lanes, customer, reaped[1], 40)).toMatchObject({ status: 'settled', costPicoUsd: '0' });
 });
 
 test('users are listed page by page, or one alone', async () => {

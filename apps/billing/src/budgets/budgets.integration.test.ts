@@ -6,10 +6,7 @@ import { createProject } from '../accounts/projects.js';
 import type { HoldLanes } from '../batch/hold-lanes.js';
 import { listBudgets, removeBudget, setBudget } from './budgets.js';
 
-let ledger: LedgerFixture;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open({ guarded: true });
-});
+const ledger = await LedgerFixture.open({ guarded: true });
 afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());
 
@@ -281,40 +278,6 @@ async function settleLarge(lanes: HoldLanes, customer: Customer, holdId: string,
   await lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage });
 }
 
-test('of several budgets all must allow a request, and a refusal names the one that resets last', async () => {
-  const customer = await ledger.customer({ topup: 1_000n });
-  const lanes = ledger.newLanes();
-  const set = (level: Level, period: BudgetSetRequest['period'], limitPicoUsd: string) =>
-    setBudget(ledger.prisma, { ...of(customer, level), period, limitPicoUsd });
-  await set('account', 'day', '100');
-  const total = await set('project', 'total', '90');
-  await set('key', 'month', '80');
-  expect(await lanes.reserve(makeReserve(customer, 70n))).toMatchObject({ status: 'held' });
-  expect(await lanes.reserve(makeReserve(customer, 31n))).toMatchObject({
-    code: 'insufficient_balance',
-    budget: { budgetId: total.budgetId },
-  });
-  expect(await lanes.reserve(makeReserve(customer, 11n))).toMatchObject({ code: 'insufficient_balance', budget: { period: 'month' } });
-  expect(await lanes.reserve(makeReserve(customer, 10n))).toMatchObject({ status: 'held' });
-});
-
-test('a lowered limit refuses from then on, except what costs nothing; running requests are settled', async () => {
-  const customer = await ledger.customer({ topup: 1_000n });
-  const lanes = ledger.newLanes();
-  const set = (limitPicoUsd: string) => setBudget(ledger.prisma, { ...of(customer, 'project'), period: 'week', limitPicoUsd });
-  await set('100');
-  const running = makeReserve(customer, 60n);
-  await lanes.reserve(running);
-  await set('10');
-  expect(await lanes.reserve(makeReserve(customer, 1n))).toMatchObject({
-    status: 'refused',
-    budget: { limitPicoUsd: '10', leftPicoUsd: '0' },
-  });
-  expect(await lanes.reserve(makeReserve(customer, 0n))).toMatchObject({ status: 'held' });
-  expect(await settle(lanes, customer, running.holdId, 55n)).toMatchObject({ costPicoUsd: '55' });
-  expect(await readBudget(customer)).toMatchObject({ spentPicoUsd: '55', heldPicoUsd: '0' });
-});
-
 describe('at the reset', () => {
   /** Returns lanes whose clock the test sets, from a second before the reset on. */
   async function beforeReset(customer: Customer, limitPicoUsd: string) {
@@ -322,33 +285,6 @@ describe('at the reset', () => {
     const clock = { now: Date.parse(budget.resetsAt ?? '') - 1_000 };
     return { clock, lanes: ledger.newLanes({ now: () => clock.now }), reset: clock.now + 1_000 };
   }
-
-  test('the budget is whole again, and what was held before counts in the old window', async () => {
-    const customer = await ledger.customer({ topup: 1_000n });
-    const { clock, lanes, reset } = await beforeReset(customer, '100');
-    const [settled, open] = [makeReserve(customer, 60n), makeReserve(customer, 40n)];
-    for (const reserve of [settled, open]) await lanes.reserve(reserve);
-    await settle(lanes, customer, settled.holdId, 50n);
-    clock.now = reset - 1;
-    expect(await lanes.reserve(makeReserve(customer, 11n))).toMatchObject({ status: 'refused' });
-    clock.now = reset;
-    expect(await lanes.reserve(makeReserve(customer, 100n))).toMatchObject({ status: 'held' });
-    expect(await settle(lanes, customer, open.holdId, 39n)).toMatchObject({ costPicoUsd: '39' });
-    expect(await readBudget(customer)).toMatchObject({
-      ...{ spentPicoUsd: '0', heldPicoUsd: '100' },
-      windowStart: new Date(reset).toISOString(),
-    });
-  });
-
-  test('a hold that the reaper ends counts in its own window', async () => {
-    const customer = await ledger.customer({ topup: 1_000n });
-    const { clock, lanes, reset } = await beforeReset(customer, '100');
-    const { holdId, accountId } = makeReserve(customer, 60n);
-    await lanes.reserve(makeReserve(customer, 60n, holdId));
-    clock.now = reset + 3_600_000;
-    expect(await lanes.settle({ holdId, accountId, reason: 'lease-expired' })).toMatchObject({ status: 'settled' });
-    expect(await lanes.reserve(makeReserve(customer, 100n))).toMatchObject({ status: 'held' });
-  });
 
   test('a clock that is set back begins the window earlier, and no hold is counted twice or lost', async () => {
     const customer = await ledger.customer({ topup: 1_000n });
@@ -367,39 +303,5 @@ describe('at the reset', () => {
     expect(await lanes.reserve(makeReserve(customer, 11n))).toMatchObject({ status: 'refused', budget: { leftPicoUsd: '10' } });
     for (const { holdId } of [first, second, third]) await settle(lanes, customer, holdId, 5n);
     expect(await readBudget(customer)).toMatchObject({ spentPicoUsd: '15', heldPicoUsd: '0' });
-  });
-});
-
-describe('a late settlement', () => {
-  /** A hold of 100 that the reaper has billed with nothing. */
-  async function reaped(customer: Customer, limitPicoUsd: string) {
-    const budget = await setBudget(ledger.prisma, { ...of(customer, 'account'), period: 'day', limitPicoUsd });
-    const clock = { now: Date.parse(budget.resetsAt ?? '') - 7_200_000 };
-    const lanes = ledger.newLanes({ now: () => clock.now });
-    const { holdId, accountId } = makeReserve(customer, 100n);
-    await lanes.reserve(makeReserve(customer, 100n, holdId));
-    clock.now += 3_600_000;
-    await lanes.settle({ holdId, accountId, reason: 'lease-expired' });
-    return { clock, lanes, holdId };
-  }
-  const writtenOff = async (holdId: string) =>
-    (await ledger.sql.query('SELECT due, writeoff FROM billing.late_settlement WHERE hold_id = $1', [holdId])).rows;
-
-  test('charges what the budget has left, and the rest is written off', async () => {
-    const customer = await ledger.customer({ topup: 1_000n });
-    const { lanes, holdId } = await reaped(customer, '150');
-    await lanes.reserve(makeReserve(customer, 120n));
-    expect(await settle(lanes, customer, holdId, 80n)).toMatchObject({ status: 'settled', costPicoUsd: '30' });
-    expect(await writtenOff(holdId)).toEqual([{ due: '80', writeoff: '50' }]);
-    expect(await readBudget(customer)).toMatchObject({ spentPicoUsd: '30', heldPicoUsd: '120' });
-  });
-
-  test('after the reset charges nothing more', async () => {
-    const customer = await ledger.customer({ topup: 1_000n });
-    const { clock, lanes, holdId } = await reaped(customer, '150');
-    clock.now += 7_200_000;
-    expect(await settle(lanes, customer, holdId, 80n)).toMatchObject({ status: 'settled', costPicoUsd: '0' });
-    expect(await writtenOff(holdId)).toEqual([{ due: '80', writeoff: '80' }]);
-    expect(await readBudget(customer)).toMatchObject({ spentPicoUsd: '0', heldPicoUsd: '0' });
   });
 });

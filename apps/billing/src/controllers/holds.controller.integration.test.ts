@@ -4,18 +4,14 @@ import { LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture
 import { Renewals } from '../holds/renewals.js';
 import { HoldsController } from './holds.controller.js';
 
-let ledger: LedgerFixture;
-let controller: HoldsController;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-  const { connect, logger, prisma } = ledger;
-  const renewals = new Renewals(60_000, { connect, batchMax: 10, queueMax: 10, deadlineMs: 5_000, logger });
-  controller = new HoldsController(
-    ledger.newLanes({ lanes: 1, accountQueueMax: 2 }),
-    renewals,
-    new JournalReads(prisma, { runningMax: 6, shareMax: 2 }),
-  );
-});
+const ledger = await LedgerFixture.open();
+const { connect, logger, prisma } = ledger;
+const renewals = new Renewals(60_000, { connect, batchMax: 10, queueMax: 10, deadlineMs: 5_000, logger });
+const controller = new HoldsController(
+  ledger.newLanes({ lanes: 1, accountQueueMax: 2 }),
+  renewals,
+  new JournalReads(prisma, { runningMax: 6, shareMax: 2 }),
+);
 afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());
 

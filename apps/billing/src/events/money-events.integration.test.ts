@@ -16,20 +16,17 @@ import { keyCreate, keyRevoke } from '#contracts/billing/keys.js';
 import { adjustmentCreate, planGrant, refundCreate, topupCreate } from '#contracts/billing/money.js';
 import { projectCreate } from '#contracts/billing/projects.js';
 import type { Topic } from '#contracts/endpoint.js';
-import type { Messaging } from '#messaging/messaging.js';
-import { type BillingService, startBillingService } from '../../test/billing-service.js';
+import { startBillingService } from '../../test/billing-service.js';
 import { type Customer, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 
 const PICO = 1_000_000_000_000n;
 
-let service: BillingService;
-let administrator: Messaging;
-let gateway: Messaging;
-let internal: Messaging;
-beforeAll(async () => {
-  service = await startBillingService({ holdSettledEvents: true, reaperIntervalMs: 50, planSweepIntervalMs: 100, eventIntervalMs: 50 });
-  [administrator, gateway, internal] = await Promise.all([service.connect('cli'), service.connect('gateway'), service.connect('internal')]);
-});
+const service = await startBillingService({ holdSettledEvents: true, reaperIntervalMs: 50, planSweepIntervalMs: 100, eventIntervalMs: 50 });
+const [administrator, gateway, internal] = await Promise.all([
+  service.connect('cli'),
+  service.connect('gateway'),
+  service.connect('internal'),
+]);
 afterAll(() => service.stop());
 
 async function customer(usd: string, lowBalanceUsd?: string): Promise<Customer> {

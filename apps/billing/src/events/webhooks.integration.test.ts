@@ -3,17 +3,11 @@ import { billingAuditList } from '#contracts/audit.js';
 import { accountCreate, accountUpdate } from '#contracts/billing/accounts.js';
 import { topupCreate } from '#contracts/billing/money.js';
 import { webhookAdd, webhookList, webhookRemove, webhookReplay, webhookRotate, webhookTest } from '#contracts/billing/webhooks.js';
-import type { Messaging } from '#messaging/messaging.js';
-import { type BillingService, startBillingService } from '../../test/billing-service.js';
+import { startBillingService } from '../../test/billing-service.js';
 import { type ReceivedMessage, WebhookReceiver } from '../../test/webhook-receiver.js';
 
-let service: BillingService;
-let administrator: Messaging;
-let receiver: WebhookReceiver;
-beforeAll(async () => {
-  [service, receiver] = await Promise.all([startBillingService({ eventIntervalMs: 50 }), WebhookReceiver.start()]);
-  administrator = await service.connect('cli');
-});
+const [service, receiver] = await Promise.all([startBillingService({ eventIntervalMs: 50 }), WebhookReceiver.start()]);
+const administrator = await service.connect('cli');
 afterEach(async () => {
   for (const { webhookId } of (await administrator.request(webhookList, {})).webhooks)
     await administrator.request(webhookRemove, { webhookId });

@@ -10,14 +10,10 @@ import { Reaper } from './reaper.js';
 const TIMES = { leaseMs: 60_000, reaperGraceMs: 0 };
 const HOUR_MS = 3_600_000;
 
-let ledger: LedgerFixture;
-let clock: ShiftedClock;
 let lanes: HoldLanes;
 const reapers: Reaper[] = [];
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-  clock = await ShiftedClock.of(ledger);
-});
+const ledger = await LedgerFixture.open();
+const clock = await ShiftedClock.of(ledger);
 beforeEach(async () => {
   await clock.set(0);
   lanes = ledger.newLanes({ connect: clock.connect, times: TIMES });

@@ -10,16 +10,12 @@ import { Renewals } from './renewals.js';
 
 const TIMES = { leaseMs: 60_000, reaperGraceMs: 0 };
 
-let ledger: LedgerFixture;
 let lanes: HoldLanes;
-let connection: PgConnection;
 let customer: Customer;
 const reapers: Reaper[] = [];
 
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-  connection = await ledger.connect();
-});
+const ledger = await LedgerFixture.open();
+const connection = await ledger.connect();
 beforeEach(async () => {
   customer = await ledger.customer({ topup: 1_000n });
   lanes = ledger.newLanes({ times: TIMES });

@@ -8,13 +8,10 @@ import { listRequests } from './list-requests.js';
 const START = Date.parse('2026-03-02T00:00:00Z');
 const HOUR_MS = 3_600_000;
 
-let ledger: LedgerFixture;
 let lanes: HoldLanes;
 let customer: Customer;
 let clock: number;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-});
+const ledger = await LedgerFixture.open();
 beforeEach(async () => {
   customer = await ledger.customer({ topup: 1_000_000n });
   clock = START;

@@ -6,13 +6,10 @@ import { KeyLookups } from './key-lookups.js';
 
 const PEPPER = 'p'.repeat(32);
 
-let ledger: LedgerFixture;
 /** Number of digests in each query. */
 let queries: number[];
 let lookups: KeyLookups;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-});
+const ledger = await LedgerFixture.open();
 beforeEach(() => {
   queries = [];
   lookups = new KeyLookups(PEPPER, { connect: counting, batchMax: 100, queueMax: 1_000, deadlineMs: 30_000, logger: ledger.logger });

@@ -14,20 +14,13 @@ import {
   keyUpdate,
 } from '#contracts/billing/keys.js';
 import { projectCreate } from '#contracts/billing/projects.js';
-import type { Messaging } from '#messaging/messaging.js';
-import { type BillingService, startBillingService } from '../../test/billing-service.js';
+import { startBillingService } from '../../test/billing-service.js';
 
 /** Keys that end, are changed and are replaced, over NATS. */
-let service: BillingService;
-let cli: Messaging;
-let gateway: Messaging;
-let projectId: string;
-beforeAll(async () => {
-  service = await startBillingService();
-  [cli, gateway] = await Promise.all([service.connect('cli'), service.connect('gateway')]);
-  const { accountId } = await cli.request(accountCreate, { name: 'Acme' });
-  ({ projectId } = await cli.request(projectCreate, { accountId, name: 'main' }));
-});
+const service = await startBillingService();
+const [cli, gateway] = await Promise.all([service.connect('cli'), service.connect('gateway')]);
+const { accountId } = await cli.request(accountCreate, { name: 'Acme' });
+const { projectId } = await cli.request(projectCreate, { accountId, name: 'main' });
 afterAll(() => service.stop());
 
 const HOUR_MS = 3_600_000;

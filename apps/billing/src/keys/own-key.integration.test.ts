@@ -6,12 +6,9 @@ import { showRequest } from '../holds/show-request.js';
 import { createKey, updateKey } from './keys.js';
 import { queryOwnUsage, showOwnKey, showOwnRequest } from './own-key.js';
 
-let ledger: LedgerFixture;
 let customer: Customer;
 let otherKey: string;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-});
+const ledger = await LedgerFixture.open();
 beforeEach(async () => {
   customer = await ledger.customer({ topup: 1_000n });
   otherKey = await addKey(customer.projectId);

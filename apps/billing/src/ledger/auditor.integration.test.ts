@@ -15,14 +15,10 @@ import { makeFullScope } from './scope.js';
 const OVERDUE_MS = 90_000;
 const WAITING = `SELECT FROM pg_stat_activity WHERE application_name = 'test-auditor' AND datname = current_database() AND wait_event_type = 'Lock'`;
 
-let ledger: LedgerFixture;
-/** Connection of the owner, with more rights than a service. */
-let owner: PgConnection;
 const auditors: Auditor[] = [];
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-  owner = await connectPg({ url: ledger.ownerUrl, applicationName: 'test-owner' });
-});
+const ledger = await LedgerFixture.open();
+/** Connection of the owner, with more rights than a service. */
+const owner = await connectPg({ url: ledger.ownerUrl, applicationName: 'test-owner' });
 afterEach(() => Promise.all(auditors.splice(0).map((auditor) => auditor.stop())));
 afterAll(async () => {
   await owner.end();

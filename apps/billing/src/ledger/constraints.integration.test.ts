@@ -5,15 +5,9 @@ import { LedgerFixture } from '../../test/ledger-fixture.js';
  * Tests every constraint: a valid row is accepted, a row with the fault is refused by this constraint, and without the constraint it is
  * accepted. A new constraint needs a row here.
  */
-let ledger: LedgerFixture;
-let ids: { accountId: string; projectId: string };
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-  ids = await ledger.customer({ topup: 100n });
-  await ledger.sql.query(`INSERT INTO billing.money_event (account_id, kind, payload) VALUES ($1, 'account-frozen', '{}')`, [
-    ids.accountId,
-  ]);
-});
+const ledger = await LedgerFixture.open();
+const ids = await ledger.customer({ topup: 100n });
+await ledger.sql.query(`INSERT INTO billing.money_event (account_id, kind, payload) VALUES ($1, 'account-frozen', '{}')`, [ids.accountId]);
 beforeEach(() => ledger.sql.query('BEGIN'));
 afterEach(() => ledger.sql.query('ROLLBACK'));
 afterAll(() => ledger.close());

@@ -5,16 +5,11 @@ import { updateAccount } from '../accounts/accounts.js';
 import { readBalance } from '../balance/read-balance.js';
 import type { HoldLanes } from '../batch/hold-lanes.js';
 import { adjust } from './adjust.js';
-import { grantPlan } from './grant-plan.js';
 import { refund } from './refund.js';
 import { topUp } from './top-up.js';
 
-let ledger: LedgerFixture;
-let lanes: HoldLanes;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-  lanes = ledger.newLanes({ times: { leaseMs: 60_000, reaperGraceMs: 0 } });
-});
+const ledger = await LedgerFixture.open();
+const lanes = ledger.newLanes({ times: { leaseMs: 60_000, reaperGraceMs: 0 } });
 afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());
 
@@ -43,29 +38,10 @@ function refusal(required: number, available: number) {
 const settle = ({ accountId }: Customer, holdId: string, tokens: number) =>
   lanes.settle({ holdId, accountId, reason: 'completed', usage: makeUsage(tokens), upstream: 'local' });
 
-/** Opens a hold that the reaper bills for nothing. */
-async function reaped(customer: Customer, amount: bigint): Promise<string> {
-  const holdId = await hold(customer, amount);
-  await ledger.sql.query(`UPDATE billing.hold SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1`, [holdId]);
-  expect(await lanes.settle({ holdId, accountId: customer.accountId, reason: 'lease-expired' })).toMatchObject({ status: 'settled' });
-  return holdId;
-}
-
 const amounts = async ({ accountId }: Customer) => {
   const { topup, topup_held: held } = await ledger.account(accountId);
   return { topup, held };
 };
-
-test('holds and costs go below zero, to the pico-dollar as far as the credit line', async () => {
-  const customer = await customerWith(100n, 50n);
-  expect(await lanes.reserve(makeReserve(customer, 151n))).toEqual(refusal(151, 150));
-  const holdId = await hold(customer, 150n);
-  expect(await lanes.reserve(makeReserve(customer, 1n))).toEqual(refusal(1, 0));
-  expect(await amounts(customer)).toEqual({ topup: '100', held: '150' });
-  expect(await settle(customer, holdId, 130)).toEqual({ status: 'settled', holdId, costPicoUsd: '130' });
-  expect(await amounts(customer)).toEqual({ topup: '-30', held: '0' });
-  expect(await lanes.reserve(makeReserve(customer, 21n))).toEqual(refusal(21, 20));
-});
 
 test('200 parallel reserves from two replicas on a credit line for 10: exactly 10 held', async () => {
   const customer = await customerWith(0n, 1_000n);
@@ -75,23 +51,6 @@ test('200 parallel reserves from two replicas on a credit line for 10: exactly 1
   );
   expect(outcomes.filter(({ status }) => status === 'held')).toHaveLength(10);
   expect(await amounts(customer)).toEqual({ topup: '0', held: '1000' });
-});
-
-test('an account without a credit line stops at zero', async () => {
-  const customer = await ledger.customer({ topup: 100n });
-  expect(await lanes.reserve(makeReserve(customer, 101n))).toEqual(refusal(101, 100));
-});
-
-test('a plan is used before the credit line, and a top-up pays back', async () => {
-  const customer = await customerWith(0n, 100n);
-  const { accountId } = customer;
-  const endsAt = new Date(Date.now() + 3_600_000);
-  await settle(customer, await hold(customer, 40n), 40);
-  await grantPlan(ledger.sql, { grantId: randomUUID(), accountId, amount: picoUsd(30n), endsAt });
-  await settle(customer, await hold(customer, 50n), 50);
-  expect(await readBalance(ledger.prisma, accountId)).toMatchObject({ topup_balance_pico_usd: '-60', plan_balance_pico_usd: '0' });
-  await topUp(ledger.sql, { accountId, amount: picoUsd(75n), paymentId: randomUUID() });
-  expect(await readBalance(ledger.prisma, accountId)).toMatchObject({ topup_balance_pico_usd: '15', available_pico_usd: '115' });
 });
 
 test('the balance has the credit line, and its parts add up [balance-amounts]', async () => {
@@ -111,28 +70,6 @@ test('the balance has the credit line, and its parts add up [balance-amounts]', 
     credit_line_pico_usd: '500000000000000',
     expiredHeld: '0',
   });
-});
-
-test('a late settlement uses the credit line, and writes off what is above it', async () => {
-  const customer = await customerWith(0n, 100n);
-  const [first, second] = [await reaped(customer, 80n), await reaped(customer, 80n)];
-  expect(await settle(customer, first, 80)).toEqual({ status: 'settled', holdId: first, costPicoUsd: '80' });
-  expect(await settle(customer, second, 80)).toEqual({ status: 'settled', holdId: second, costPicoUsd: '20' });
-  expect(await amounts(customer)).toEqual({ topup: '-100', held: '0' });
-});
-
-test('a late settlement that costs less pays back', async () => {
-  const customer = await customerWith(0n, 100n);
-  const holdId = await hold(customer, 80n);
-  await ledger.sql.query(
-    `UPDATE billing.hold SET meter_sequence = 1, meter_prompt_tokens = 60, lease_until = clock_timestamp() - interval '1 second'
-     WHERE id = $1`,
-    [holdId],
-  );
-  await lanes.settle({ holdId, accountId: customer.accountId, reason: 'lease-expired' });
-  expect(await amounts(customer)).toEqual({ topup: '-60', held: '0' });
-  await settle(customer, holdId, 10);
-  expect(await amounts(customer)).toEqual({ topup: '-10', held: '0' });
 });
 
 test('a debit may use the credit line, a refund never', async () => {

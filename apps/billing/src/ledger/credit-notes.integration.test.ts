@@ -8,11 +8,8 @@ import { Months } from '../months/months.js';
 import { type CreditNote, creditNote } from './credit-note.js';
 import { listMovements } from './list-movements.js';
 
-let ledger: LedgerFixture;
 let customer: Customer;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open({ guarded: true });
-});
+const ledger = await LedgerFixture.open({ guarded: true });
 beforeEach(async () => {
   customer = await ledger.customer({ topup: 1_000n });
 });

@@ -8,11 +8,8 @@ import { grantPlan } from './grant-plan.js';
 import { MoneyOperations } from './money-operations.js';
 import { topUp } from './top-up.js';
 
-let ledger: LedgerFixture;
 let clock: number;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-});
+const ledger = await LedgerFixture.open();
 beforeEach(() => {
   clock = Date.now();
 });

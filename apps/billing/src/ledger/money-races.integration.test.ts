@@ -15,10 +15,7 @@ const RECOUNT = readFileSync('scripts/prisma/recount-account.sql', 'utf8');
 const RACERS = 8;
 const ROUNDS = 20;
 
-let ledger: LedgerFixture;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-});
+const ledger = await LedgerFixture.open();
 afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());
 

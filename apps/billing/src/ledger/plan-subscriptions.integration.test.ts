@@ -6,11 +6,8 @@ import { grantDuePlans } from './grant-due-plans.js';
 import { listMovements } from './list-movements.js';
 import { cancelPlan, showPlan, subscribePlan } from './plan-subscriptions.js';
 
-let ledger: LedgerFixture;
 let customer: Customer;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open({ guarded: true });
-});
+const ledger = await LedgerFixture.open({ guarded: true });
 beforeEach(async () => {
   customer = await ledger.customer();
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { connectPg, type PgConnection } from '#database/pg-connection.js';
+import { connectPg } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
 import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { adjust } from './adjust.js';
@@ -10,12 +10,8 @@ import { refund } from './refund.js';
 
 const RECOUNT = readFileSync('scripts/prisma/recount-account.sql', 'utf8');
 
-let ledger: LedgerFixture;
-let owner: PgConnection;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-  owner = await connectPg({ url: ledger.ownerUrl, applicationName: 'test-owner' });
-});
+const ledger = await LedgerFixture.open();
+const owner = await connectPg({ url: ledger.ownerUrl, applicationName: 'test-owner' });
 afterAll(async () => {
   await owner.end();
   await ledger.close();

@@ -10,10 +10,7 @@ import { topUp } from './top-up.js';
 
 const TWO_OF_EIGHT = ['done', 'done', ...Array<string>(6).fill('insufficient_balance')];
 
-let ledger: LedgerFixture;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-});
+const ledger = await LedgerFixture.open();
 afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());
 

@@ -1,19 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { connectPg, type PgConnection } from '#database/pg-connection.js';
+import { connectPg } from '#database/pg-connection.js';
 import { LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 
 /** The database user of the billing service can do its work and cannot change journals. */
-let ledger: LedgerFixture;
-let service: PgConnection;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-  service = await connectPg({ url: ledger.url, applicationName: 'test' });
-  const customer = await ledger.customer({ topup: 1_000n });
-  const lanes = ledger.newLanes();
-  const reserve = makeReserve(customer, 100n);
-  await lanes.reserve(reserve);
-  await lanes.settle({ holdId: reserve.holdId, accountId: customer.accountId, reason: 'completed', usage: makeUsage(5) });
-});
+const ledger = await LedgerFixture.open();
+const service = await connectPg({ url: ledger.url, applicationName: 'test' });
+const customer = await ledger.customer({ topup: 1_000n });
+const lanes = ledger.newLanes();
+const reserve = makeReserve(customer, 100n);
+await lanes.reserve(reserve);
+await lanes.settle({ holdId: reserve.holdId, accountId: customer.accountId, reason: 'completed', usage: makeUsage(5) });
 afterAll(async () => {
   await service.end();
   await ledger.close();

@@ -6,10 +6,7 @@ import type { HoldLanes } from '../batch/hold-lanes.js';
 import { createKey } from '../keys/keys.js';
 
 /** Limits that all projects of an account share. */
-let ledger: LedgerFixture;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open({ guarded: true });
-});
+const ledger = await LedgerFixture.open({ guarded: true });
 afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());
 
@@ -110,12 +107,4 @@ test('open requests count towards a new limit at once, an ended one frees its pl
   expect(await ask(lanes, second, next)).toMatchObject({ status: 'held', tokens: { limit: 15, remaining: 5 } });
   await end(lanes, second, next);
   expect(await ask(lanes, first)).toMatchObject({ status: 'held', tokens: { limit: 15, remaining: 1 } });
-});
-
-test('the limit with the least left is the one that a reply shows', async () => {
-  const [first, second] = await twoProjects();
-  const lanes = ledger.newLanes();
-  await updateAccount(ledger.prisma, { accountId: first.accountId, requestsPerMinuteMax: 3 });
-  const left = [await ask(lanes, first), await ask(lanes, second)];
-  expect(left).toMatchObject([{ requests: { limit: 3, remaining: 2 } }, { requests: { limit: 3, remaining: 1 } }]);
 });

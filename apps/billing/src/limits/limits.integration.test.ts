@@ -7,10 +7,7 @@ import type { HoldLanes } from '../batch/hold-lanes.js';
 import { createKey, listKeys, rotateKey, updateKey } from '../keys/keys.js';
 
 /** Limits of keys beside those of their project, and tokens per minute. */
-let ledger: LedgerFixture;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open({ guarded: true });
-});
+const ledger = await LedgerFixture.open({ guarded: true });
 afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());
 
@@ -95,60 +92,6 @@ test.each([
   for (const outcome of refused) expect(outcome).toMatchObject({ ...refusal, keyId: customer.keyId });
 });
 
-test('keys of a project share its tokens per minute and have their own limits', async () => {
-  const customer = await ledger.customer({ topup: TOPUP });
-  const { keyId } = await createKey(ledger.prisma, { projectId: customer.projectId }, '');
-  const lanes = ledger.newLanes();
-  await limitKey(customer, { tokensPerMinuteMax: 50 });
-  await limitProject(customer, 100);
-  expect(await ask(lanes, customer, 45)).toMatchObject({ status: 'held', tokens: { limit: 50, remaining: 5 } });
-  expect(await ask(lanes, customer, 10)).toMatchObject({ status: 'refused', limit: 50, keyId: customer.keyId });
-  expect(await ask(lanes, { ...customer, keyId }, 50)).toMatchObject({ status: 'held', tokens: { limit: 100, remaining: 5 } });
-  const refused = await ask(lanes, { ...customer, keyId }, 10);
-  expect(refused).toMatchObject({ status: 'refused', limit: 100, tokens: { limit: 100, remaining: 5 } });
-  expect(refused).not.toHaveProperty('keyId');
-});
-
-test('tokens are counted as held, and corrected by the settlement: down, up, and to none', async () => {
-  const customer = await ledger.customer({ topup: TOPUP });
-  const lanes = ledger.newLanes();
-  await limitKey(customer, { tokensPerMinuteMax: 1_000 });
-  const remaining = async () => {
-    const outcome = await ask(lanes, customer, 1_001); // never fits
-    return 'tokens' in outcome ? outcome.tokens?.remaining : undefined;
-  };
-  const holds = [randomUUID(), randomUUID(), randomUUID()] as const;
-  for (const holdId of holds) await ask(lanes, customer, 200, holdId);
-  const seen = [await remaining()];
-  await end(lanes, customer, holds[0], 50);
-  seen.push(await remaining());
-  await end(lanes, customer, holds[1], 300);
-  seen.push(await remaining());
-  await lanes.settle({ holdId: holds[2], accountId: customer.accountId, reason: 'released' });
-  seen.push(await remaining());
-  expect(seen).toEqual([400, 550, 450, 650]);
-});
-
-test('a request that is larger than the limit never fits, and says so', async () => {
-  const customer = await ledger.customer({ topup: TOPUP });
-  await limitProject(customer, 100);
-  expect(await ask(ledger.newLanes(), customer, 101)).toMatchObject({
-    ...{ status: 'refused', code: 'rate_limit_exceeded', limit: 100, requestedTokens: 101, retryAfterSeconds: 60 },
-    tokens: { limit: 100, remaining: 100 },
-  });
-});
-
-test('a request that names no tokens is not limited by them', async () => {
-  const customer = await ledger.customer({ topup: TOPUP });
-  const lanes = ledger.newLanes();
-  await limitKey(customer, { tokensPerMinuteMax: 1 });
-  const holdId = randomUUID();
-  expect(await ask(lanes, customer, undefined, holdId)).toEqual({
-    ...{ status: 'held', holdId, leaseMs: expect.any(Number), requests: expect.any(Object) },
-  });
-  expect(await end(lanes, customer, holdId, 20)).toMatchObject({ status: 'settled' });
-});
-
 describe('limits by model', () => {
   const MODEL_LIMITS = [
     { model: 'gpt-*', requestsPerMinuteMax: 12, tokensPerMinuteMax: 1_000 },
@@ -202,22 +145,6 @@ describe('limits by model', () => {
     const refusal = { code: 'rate_limit_exceeded', limit: 12, model: 'gpt-*', retryAfterSeconds: expect.any(Number) };
     for (const outcome of refused) expect(outcome).toMatchObject(refusal);
     expect(await askModel(replicas[0] as HoldLanes, customer, 'o3', 5_000)).toMatchObject({ status: 'held' });
-  });
-
-  test('every pattern of a model counts its tokens, and settlements correct them', async () => {
-    const customer = await ledger.customer({ topup: TOPUP });
-    const lanes = ledger.newLanes();
-    await limitModels(customer, MODEL_LIMITS);
-    const first = randomUUID();
-    expect(await askModel(lanes, customer, 'gpt-mini', 250, first)).toMatchObject({
-      status: 'held',
-      tokens: { limit: 300, remaining: 50 },
-    });
-    expect(await askModel(lanes, customer, 'o4-mini', 51)).toMatchObject({ limit: 300, model: '*-mini', requestedTokens: 51 });
-    expect(await askModel(lanes, customer, 'gpt-5', 751)).toMatchObject({ limit: 1_000, model: 'gpt-*', tokens: { remaining: 750 } });
-    await end(lanes, customer, first, 40);
-    expect(await askModel(lanes, customer, 'o4-mini', 260)).toMatchObject({ status: 'held', tokens: { limit: 300, remaining: 0 } });
-    expect(await askModel(lanes, customer, 'gpt-5', 960)).toMatchObject({ status: 'held', tokens: { limit: 1_000, remaining: 0 } });
   });
 
   test('a change keeps what the patterns that stay have counted', async () => {

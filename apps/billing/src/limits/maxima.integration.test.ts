@@ -5,14 +5,11 @@ import { createProject } from '../accounts/projects.js';
 import { createKey, revokeKey, rotateKey, updateKey } from '../keys/keys.js';
 
 /** The most projects and active keys of an account. */
-let ledger: LedgerFixture;
 let accountId: string;
 let projectId: string;
 /** The key that the account begins with. */
 let keyId: string;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open({ guarded: true });
-});
+const ledger = await LedgerFixture.open({ guarded: true });
 beforeEach(async () => {
   ({ accountId, projectId, keyId } = await ledger.customer());
 });

@@ -7,11 +7,8 @@ import { removeBudget, setBudget } from '../budgets/budgets.js';
 import { createKey, rotateKey, updateKey } from '../keys/keys.js';
 
 /** A customer lowers what the operator has set, and never lifts it. */
-let ledger: LedgerFixture;
 let customer: Customer;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open({ guarded: true });
-});
+const ledger = await LedgerFixture.open({ guarded: true });
 beforeEach(async () => {
   customer = await ledger.customer({ requestsPerMinuteMax: 5, concurrencyMax: 2 });
 });

@@ -2,7 +2,7 @@ import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
-import { type Customer, LedgerFixture, makeReserve, makeUsage, TIMES } from '../../test/ledger-fixture.js';
+import { LedgerFixture, makeReserve, makeUsage, TIMES } from '../../test/ledger-fixture.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { applyBatch } from '../batch/apply-batch.js';
 import { checkLedger } from '../ledger/check-ledger.js';
@@ -13,11 +13,6 @@ import { queryUsage } from '../usage/query-usage.js';
 import { Months } from './months.js';
 
 /** Two closed months, the oldest of which is detached and attached, and an open one after them. */
-let ledger: LedgerFixture;
-let months: Months;
-let customer: Customer;
-/** Ids of requests of the first month. */
-let first: { settled: string; late: string; endedLater: string; neverUsed: string };
 
 const OVERDUE_MS = 10 * 365 * 24 * 3_600_000;
 const [M0, M1, M2] = [monthsAgo(4), monthsAgo(3), monthsAgo(2)];
@@ -37,26 +32,31 @@ function makeId(month: string): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-${randomUUIDv7().slice(14)}`;
 }
 
-beforeAll(async () => {
-  ledger = await LedgerFixture.open({ guarded: true });
-  months = new Months({ connect: () => connectPg({ url: ledger.url, applicationName: 'test-months' }), prisma: ledger.prisma });
-  await addOldPartitions();
-  customer = await ledger.customer({ topup: 1_000n });
-  const grant = { grantId: randomUUID(), accountId: customer.accountId, amount: picoUsd(100n), endsAt: new Date(Date.now() + 86_400_000) };
-  await grantPlan(ledger.sql, grant);
-  await tamper(`UPDATE billing.movement SET created_at = '${M0}-01 00:00Z'`);
-  first = { settled: makeId(M0), late: makeId(M0), endedLater: makeId(M0), neverUsed: makeId(M0) };
-  await request(first.settled, 120, `${M0}-10 10:20Z`);
-  await reserve(first.late);
-  await settle(first.late, { reason: 'lease-expired' });
-  await moveTo(first.late, `${M0}-10 11:20Z`);
-  await settle(first.late, { reason: 'completed', usage: makeUsage(7) });
-  await tamper(`UPDATE billing.late_settlement SET settled_at = '${M1}-01 00:10Z'`);
-  await request(first.endedLater, 30, `${M1}-01 00:20Z`);
-  await request(makeId(M1), 40, `${M1}-20 10:20Z`);
-  await creditNote(ledger.sql, { requestId: `req-${first.settled}`, noteId: 'cn-0', amount: picoUsd(1n), reason: 'before it is detached' });
-  await ledger.closeUsage();
-});
+const ledger = await LedgerFixture.open({ guarded: true });
+const months = new Months({ connect: () => connectPg({ url: ledger.url, applicationName: 'test-months' }), prisma: ledger.prisma });
+await addOldPartitions();
+const customer = await ledger.customer({ topup: 1_000n });
+const lanes = () => ledger.newLanes({ times: LEASES });
+const reserve = (holdId: string) => lanes().reserve(makeReserve(customer, 150n, holdId));
+const settle = (holdId: string, rest: { reason: 'completed' | 'lease-expired'; usage?: ReturnType<typeof makeUsage> }) =>
+  lanes().settle({ holdId, accountId: customer.accountId, ...rest });
+
+const grant = { grantId: randomUUID(), accountId: customer.accountId, amount: picoUsd(100n), endsAt: new Date(Date.now() + 86_400_000) };
+await grantPlan(ledger.sql, grant);
+await tamper(`UPDATE billing.movement SET created_at = '${M0}-01 00:00Z'`);
+/** Ids of requests of the first month. */
+const first = { settled: makeId(M0), late: makeId(M0), endedLater: makeId(M0), neverUsed: makeId(M0) };
+await request(first.settled, 120, `${M0}-10 10:20Z`);
+await reserve(first.late);
+await settle(first.late, { reason: 'lease-expired' });
+await moveTo(first.late, `${M0}-10 11:20Z`);
+await settle(first.late, { reason: 'completed', usage: makeUsage(7) });
+await tamper(`UPDATE billing.late_settlement SET settled_at = '${M1}-01 00:10Z'`);
+await request(first.endedLater, 30, `${M1}-01 00:20Z`);
+await request(makeId(M1), 40, `${M1}-20 10:20Z`);
+await creditNote(ledger.sql, { requestId: `req-${first.settled}`, noteId: 'cn-0', amount: picoUsd(1n), reason: 'before it is detached' });
+await ledger.closeUsage();
+
 afterAll(async () => {
   await months.stop();
   await ledger.close();
@@ -78,11 +78,6 @@ async function addOldPartitions(): Promise<void> {
     );
   }
 }
-
-const lanes = () => ledger.newLanes({ times: LEASES });
-const reserve = (holdId: string) => lanes().reserve(makeReserve(customer, 150n, holdId));
-const settle = (holdId: string, rest: { reason: 'completed' | 'lease-expired'; usage?: ReturnType<typeof makeUsage> }) =>
-  lanes().settle({ holdId, accountId: customer.accountId, ...rest });
 
 async function request(holdId: string, cost: number, at: string): Promise<void> {
   await reserve(holdId);

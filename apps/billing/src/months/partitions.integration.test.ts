@@ -1,24 +1,18 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
-import { type Customer, LedgerFixture, makeReserve, makeUsage, TIMES } from '../../test/ledger-fixture.js';
+import { LedgerFixture, makeReserve, makeUsage, TIMES } from '../../test/ledger-fixture.js';
 import { TracedLane } from '../../test/traced-lane.js';
 import { applyBatch } from '../batch/apply-batch.js';
 import { renewHolds } from '../holds/renew.js';
 import { MonthKeeper } from './month-keeper.js';
 
 /** The journals of settlements as tables that are partitioned by month. */
-let ledger: LedgerFixture;
-let service: PgConnection;
-let customer: Customer;
+const ledger = await LedgerFixture.open();
+const service = await connectPg({ url: ledger.url, applicationName: 'test' });
+const customer = await ledger.customer({ topup: 1_000_000n });
 /** Months with partitions, in order; the first one has all before. */
-let months: string[];
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-  service = await connectPg({ url: ledger.url, applicationName: 'test' });
-  customer = await ledger.customer({ topup: 1_000_000n });
-  months = await readMonths();
-});
+const months = await readMonths();
 afterAll(async () => {
   await service.end();
   await ledger.close();

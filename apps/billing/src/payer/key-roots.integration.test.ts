@@ -6,12 +6,9 @@ import { setBudget } from '../budgets/budgets.js';
 import { listKeys, rotateKey, updateKey } from '../keys/keys.js';
 
 /** Budgets and limits of keys that replace one another. */
-let ledger: LedgerFixture;
 let customer: Customer;
 let lanes: HoldLanes;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open({ guarded: true });
-});
+const ledger = await LedgerFixture.open({ guarded: true });
 beforeEach(async () => {
   customer = await ledger.customer({ topup: 100_000n });
   lanes = ledger.newLanes();

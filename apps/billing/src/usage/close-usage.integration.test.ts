@@ -16,11 +16,8 @@ import { DAY_MS, HOUR_MS } from './usage-parts.js';
 
 const START = Date.parse('2026-03-02T00:00:00Z');
 
-let ledger: LedgerFixture;
 let customer: Customer;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-});
+const ledger = await LedgerFixture.open();
 beforeEach(async () => {
   customer = await ledger.customer({ topup: 10n ** 15n });
 });

@@ -9,10 +9,7 @@ import { grantPlan } from '../ledger/grant-plan.js';
 import { listMovements } from '../ledger/list-movements.js';
 import { queryUsage } from './query-usage.js';
 
-let ledger: LedgerFixture;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-});
+const ledger = await LedgerFixture.open();
 afterAll(() => ledger.close());
 
 const MONDAY = '2026-03-02T00:00:00.000Z';

@@ -3,10 +3,7 @@ import { LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture
 import { rebuildUsage } from './close-usage.js';
 import { readLastUses } from './read-last-uses.js';
 
-let ledger: LedgerFixture;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-});
+const ledger = await LedgerFixture.open();
 afterAll(() => ledger.close());
 
 test('the last use of a key is the end of its newest request, from the journal and from the rollups', async () => {

@@ -2,10 +2,7 @@ import { connectPg } from '#database/pg-connection.js';
 import { LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { UsageCloser } from './usage-closer.js';
 
-let ledger: LedgerFixture;
-beforeAll(async () => {
-  ledger = await LedgerFixture.open();
-});
+const ledger = await LedgerFixture.open();
 afterAll(() => ledger.close());
 
 function newCloser(onClosed: (at: Date) => void = () => undefined): UsageCloser {
