@@ -172,30 +172,6 @@ test('an apply returns the new revision and publishes it once, or not at all whe
   expect(events).toEqual([{ revision: 2 }, { revision: 3 }]);
 });
 
-test('a faulty catalog is refused with every fault, and nothing changes', async () => {
-  await startReplica(catalog({ a: '1' }));
-  const cli = await connectAs('cli');
-  const faulty = { yaml: 'upstreams: []\nmodels:\n  - id: a b\n    price: {}\n', fileName: 'mine.yaml' };
-  const refusal = await cli.request(catalogApply, faulty).catch((error: unknown) => error);
-  expect(refusal).toMatchObject({ name: 'ServiceError', code: 'invalid_request', param: 'yaml' });
-  const lines = (refusal as Error).message.split('\n');
-  expect(lines[0]).toBe(
-    'mine.yaml:3: models[0].id: must be an id of 1 to 256 letters, digits and ._:/@- that begins with a letter or digit',
-  );
-  expect(lines).toHaveLength(8);
-  expect((await cli.request(modelList, {})).revision).toBe(1);
-});
-
-test('two replicas apply the same file as one revision, and both serve what one applies', async () => {
-  await Promise.all([startReplica(catalog({ a: '1' })), startReplica(catalog({ a: '1' }))]);
-  const cli = await connectAs('cli');
-  const revisions = async () =>
-    new Set(await Promise.all(Array.from({ length: 20 }, async () => (await cli.request(modelList, {})).revision)));
-  expect(await revisions()).toEqual(new Set([1]));
-  await cli.request(catalogApply, { yaml: catalog({ a: '7' }) });
-  await eventually(async () => (await revisions()).size === 1 && (await revisions()).has(2));
-});
-
 test('without its database the catalog serves its last revision and refuses an apply', async () => {
   const replica = await startReplica(catalog({ a: '1' }));
   const cli = await connectAs('cli');
@@ -368,20 +344,6 @@ test('revisions have their texts, authors and changes, page by page', async () =
   expect([second.revisions.map(({ revision }) => revision), second.nextCursor]).toEqual([[1], null]);
 });
 
-test('a plan names the changes and writes nothing; the apply of a plan that became stale is refused', async () => {
-  await startReplica(catalog({ a: '1' }));
-  const cli = await connectAs('cli');
-  const mine = catalog({ a: '2' });
-  const plan = await cli.request(catalogPlan, { yaml: mine });
-  expect(plan).toMatchObject({ revision: 1, faults: [], changes: { repriced: [{ model: 'a' }] } });
-  expect((await cli.request(catalogGet, {})).currentRevision).toBe(1);
-  await cli.request(catalogApply, { yaml: catalog({ a: '5' }) });
-  const stale = cli.request(catalogApply, { yaml: mine, expectedRevision: plan.revision });
-  await expect(stale).rejects.toMatchObject({ code: 'conflict', param: 'expectedRevision' });
-  const again = await cli.request(catalogPlan, { yaml: mine });
-  expect(await cli.request(catalogApply, { yaml: mine, expectedRevision: again.revision })).toMatchObject({ revision: 3, changed: true });
-});
-
 test('with CATALOG_EDITING off the file is applied, and nothing else', async () => {
   await startReplica(catalog({ a: '1' }), { catalogEditing: 'off' });
   const cli = await connectAs('cli');
@@ -410,15 +372,4 @@ test('a scheduled price is announced at once with the old revision, and at its t
     [2, 2, '2000000'],
   ]);
   expect((await cli.request(priceList, {})).prices).toEqual([]);
-});
-
-test('a price whose time was missed is applied at the next start', async () => {
-  const replica = await startReplica(catalog({ a: '1' }));
-  const cli = await connectAs('cli');
-  const effectiveAt = soon(300);
-  await cli.request(priceSchedule, { model: 'a', price: price('2'), effectiveAt });
-  await replica.stop();
-  await eventually(async () => Date.now() > Date.parse(effectiveAt));
-  await startReplica(catalog({ a: '1' }));
-  expect((await cli.request(modelList, {})).models[0]?.price).toMatchObject({ version: 2, inputPicoUsd: '2000000' });
 });

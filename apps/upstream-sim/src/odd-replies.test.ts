@@ -1,11 +1,8 @@
-import { type SimServer, startSimServer } from './sim-server.js';
+import { startSimServer } from './sim-server.js';
 
 /** Directives that make a reply like those of odd servers, as the bytes that they are. */
 
-let sim: SimServer;
-beforeAll(async () => {
-  sim = await startSimServer({ host: '127.0.0.1', port: 0 });
-});
+const sim = await startSimServer({ host: '127.0.0.1', port: 0 });
 afterAll(() => sim.close());
 
 type Json = Record<string, unknown>;

@@ -1,20 +1,15 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { countTokens, promptTokens } from './reply/usage-rule.js';
-import { type SimServer, startSimServer } from './sim-server.js';
+import { startSimServer } from './sim-server.js';
 
 const MINUTE_MS = 60_000;
 
 let now = 0;
-let sim: SimServer;
-let anthropic: Anthropic;
-let openai: OpenAI;
-beforeAll(async () => {
-  sim = await startSimServer({ host: '127.0.0.1', port: 0, now: () => now });
-  anthropic = new Anthropic({ baseURL: sim.url, apiKey: 'none', maxRetries: 0 });
-  openai = new OpenAI({ baseURL: `${sim.url}/v1`, apiKey: 'none', maxRetries: 0 });
-  await setDefaults('cache');
-});
+const sim = await startSimServer({ host: '127.0.0.1', port: 0, now: () => now });
+const anthropic = new Anthropic({ baseURL: sim.url, apiKey: 'none', maxRetries: 0 });
+const openai = new OpenAI({ baseURL: `${sim.url}/v1`, apiKey: 'none', maxRetries: 0 });
+await setDefaults('cache');
 beforeEach(() => fetch(`${sim.url}/sim/requests`, { method: 'DELETE' }));
 afterAll(() => sim.close());
 

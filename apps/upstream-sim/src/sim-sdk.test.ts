@@ -1,13 +1,9 @@
 import OpenAI from 'openai';
 import { completionTokens, promptTokens } from './reply/usage-rule.js';
-import { type SimServer, startSimServer } from './sim-server.js';
+import { startSimServer } from './sim-server.js';
 
-let sim: SimServer;
-let client: OpenAI;
-beforeAll(async () => {
-  sim = await startSimServer({ host: '127.0.0.1', port: 0 });
-  client = new OpenAI({ baseURL: `${sim.url}/v1`, apiKey: 'none', maxRetries: 0 });
-});
+const sim = await startSimServer({ host: '127.0.0.1', port: 0 });
+const client = new OpenAI({ baseURL: `${sim.url}/v1`, apiKey: 'none', maxRetries: 0 });
 afterAll(() => sim.close());
 
 const user = (content: string) => ({ role: 'user' as const, content });

@@ -1,12 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { leastMs } from '#testing/least-ms.js';
-import { type SimServer, startSimServer } from './sim-server.js';
+import { startSimServer } from './sim-server.js';
 
-let sim: SimServer;
-beforeAll(async () => {
-  sim = await startSimServer({ host: '127.0.0.1', port: 0, record: true });
-});
+const sim = await startSimServer({ host: '127.0.0.1', port: 0, record: true });
 afterAll(() => sim.close());
 
 function post(text: string, rest: object = {}, init: RequestInit = {}): Promise<Response> {

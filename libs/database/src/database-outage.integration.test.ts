@@ -4,15 +4,12 @@ import { ServiceError } from '#contracts/service-error.js';
 import { asUnavailable } from '#database/database-outage.js';
 import { createPrismaClient, type PrismaClient } from '#database/prisma-client.js';
 import { TcpLink } from '#testing/tcp-link.js';
-import { createTestDatabase, type TestDatabase } from '#testing/test-database.js';
+import { createTestDatabase } from '#testing/test-database.js';
 
-let database: TestDatabase;
 let link: TcpLink;
 let prisma: PrismaClient;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
+const database = await createTestDatabase();
 beforeEach(async () => {
   const url = new URL(database.url);
   link = await TcpLink.to(Number(url.port));

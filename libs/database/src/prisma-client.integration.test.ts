@@ -3,10 +3,7 @@ import { Registry } from 'prom-client';
 import { createEmptyDatabase } from '#testing/test-database.js';
 import { createPrismaClient } from './prisma-client.js';
 
-let database: Awaited<ReturnType<typeof createEmptyDatabase>>;
-beforeAll(async () => {
-  database = await createEmptyDatabase();
-});
+const database = await createEmptyDatabase();
 afterAll(() => database.drop());
 
 test('a second pool of a service has its own series', async () => {

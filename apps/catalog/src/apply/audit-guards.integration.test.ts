@@ -1,21 +1,19 @@
 import type { Caller } from '#contracts/audit.js';
 import { checkAuditChain } from '#database/audit-chain.js';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
-import { createPrismaClient, type PrismaClient } from '#database/prisma-client.js';
-import { createTestDatabase, type TestDatabase } from '#testing/test-database.js';
+import { createPrismaClient } from '#database/prisma-client.js';
+import { createTestDatabase } from '#testing/test-database.js';
+
+const MODEL = `INSERT INTO catalog.model VALUES ('m', true, 0, 'us', 0, 1000, 100, 100, '{text}', false, 1)`;
+const UPSTREAM = `INSERT INTO catalog.upstream (id, enabled, position, kind, base_url, allow_private_network, capabilities, timeouts, connections_max)
+  VALUES ('u', true, 0, 'openai-chat', 'https://h', false, '{}', '{}', 1)`;
 
 /** The database refuses the commit of a change of the catalog without its audit row, and shows changes of the journal. */
-let database: TestDatabase;
-let owner: PgConnection;
-let service: PgConnection;
-let prisma: PrismaClient;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  owner = await connectPg({ url: database.url, applicationName: 'test-owner' });
-  service = await connectPg({ url: database.serviceUrls.catalog, applicationName: 'test' });
-  await tamper(MODEL, UPSTREAM);
-  prisma = createPrismaClient({ url: database.serviceUrls.catalog, applicationName: 'test' });
-});
+const database = await createTestDatabase();
+const owner = await connectPg({ url: database.url, applicationName: 'test-owner' });
+const service = await connectPg({ url: database.serviceUrls.catalog, applicationName: 'test' });
+await tamper(MODEL, UPSTREAM);
+const prisma = createPrismaClient({ url: database.serviceUrls.catalog, applicationName: 'test' });
 afterAll(async () => {
   await Promise.all([owner.end(), service.end(), prisma.$disconnect()]);
   await database.drop();
@@ -31,10 +29,6 @@ async function tamper(...statements: string[]): Promise<void> {
   for (const statement of statements) await owner.query(statement);
   await owner.query('SET session_replication_role = DEFAULT');
 }
-
-const MODEL = `INSERT INTO catalog.model VALUES ('m', true, 0, 'us', 0, 1000, 100, 100, '{text}', false, 1)`;
-const UPSTREAM = `INSERT INTO catalog.upstream (id, enabled, position, kind, base_url, allow_private_network, capabilities, timeouts, connections_max)
-  VALUES ('u', true, 0, 'openai-chat', 'https://h', false, '{}', '{}', 1)`;
 
 const CHANGES = {
   state: 'UPDATE catalog.state SET revision = revision + 1',

@@ -9,7 +9,7 @@ import { damagedJsonBytes } from '#testing/damaged-json.js';
 import { FakeServices, TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
 import { testCases } from '#testing/long-run.js';
 import { readRequests } from '../../test/conformance/conformance-fixtures.js';
-import { KEY, startTestGateway, type TestGateway } from '../../test/test-gateway.js';
+import { KEY, startTestGateway } from '../../test/test-gateway.js';
 import type { ProtocolName } from '../protocols/protocol-adapter.js';
 import { protocolAt, ROUTES } from './routes.js';
 
@@ -31,21 +31,15 @@ const BALANCE = {
   expiredHeld: '0',
 } as const;
 
-let fakes: FakeServices;
-let gateway: TestGateway;
-let pool: Pool;
-
-beforeAll(async () => {
-  fakes = new FakeServices();
-  fakes.models = [{ ...TEST_MODEL, id: 'sim-fast', input: ['text', 'image'], contextTokens: 100_000 }];
-  fakes.messaging.answer(balanceGet, () => BALANCE);
-  for (const endpoint of [ownKeyShow, ownKeyUsage, ownKeyRequest])
-    fakes.messaging.answer<object, unknown>(endpoint, () => {
-      throw new ServiceError('not_found', 'There is none.');
-    });
-  gateway = await startTestGateway({ freeRequestsPerSecond: 10_000, unkeyedRequestsPerSecond: 10_000 }, fakes);
-  pool = new Pool(gateway.url, { connections: 1, headersTimeout: ANSWER_MS_MAX, bodyTimeout: ANSWER_MS_MAX });
-});
+const fakes = new FakeServices();
+fakes.models = [{ ...TEST_MODEL, id: 'sim-fast', input: ['text', 'image'], contextTokens: 100_000 }];
+fakes.messaging.answer(balanceGet, () => BALANCE);
+for (const endpoint of [ownKeyShow, ownKeyUsage, ownKeyRequest])
+  fakes.messaging.answer<object, unknown>(endpoint, () => {
+    throw new ServiceError('not_found', 'There is none.');
+  });
+const gateway = await startTestGateway({ freeRequestsPerSecond: 10_000, unkeyedRequestsPerSecond: 10_000 }, fakes);
+const pool = new Pool(gateway.url, { connections: 1, headersTimeout: ANSWER_MS_MAX, bodyTimeout: ANSWER_MS_MAX });
 
 afterEach(() => {
   for (const record of [fakes.opened, fakes.reserves, fakes.settles]) record.length = 0;

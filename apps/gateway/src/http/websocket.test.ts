@@ -1,11 +1,8 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
-import { KEY, startTestGateway, type TestGateway } from '../../test/test-gateway.js';
+import { KEY, startTestGateway } from '../../test/test-gateway.js';
 
-let gateway: TestGateway;
-beforeAll(async () => {
-  gateway = await startTestGateway();
-});
+const gateway = await startTestGateway();
 afterAll(() => gateway.close());
 
 const HANDSHAKE = { connection: 'Upgrade', 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };

@@ -1,11 +1,7 @@
-import { startTestGateway, type TestGateway } from '../../test/test-gateway.js';
+import { startTestGateway } from '../../test/test-gateway.js';
 import { openApiDocument } from './document.js';
 
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  gateway = await startTestGateway();
-});
+const gateway = await startTestGateway();
 afterAll(() => gateway.close());
 
 function get(path: string, init: RequestInit = {}): Promise<Response> {

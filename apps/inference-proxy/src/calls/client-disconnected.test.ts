@@ -5,7 +5,7 @@ import type { StreamEvent } from '#inference/stream-event.js';
 import { NO_USAGE, type Usage } from '#inference/usage.js';
 import { testCases } from '#testing/long-run.js';
 import { collect, type Setting, START, setUp, startUpstreamBeforeEach, text, upstream, usage } from '../../test/inference-fixture.js';
-import { chunk, DONE, hanging, plainReply } from '../../test/test-upstream.js';
+import { chunk, DONE, hanging } from '../../test/test-upstream.js';
 import { BEGUN_AFTER_MS } from './usage-meter.js';
 
 const DEFERRED: StreamEvent = { type: 'settlement-deferred' };
@@ -105,24 +105,6 @@ describe('a client disconnects from an upstream with hidden output', () => {
     expect(await collect(started.stream, 'open')).toEqual([DEFERRED]);
   });
 
-  test('of a plain request', async () => {
-    const answer = Promise.withResolvers<void>();
-    upstream.behave(async (_request, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
-      await answer.promise;
-      response.end(JSON.stringify({ ...(plainReply('Hello') as object), usage: HIDDEN_REPORT }));
-    });
-    const started = startWith({ hiddenReasoning: true }, { request: { stream: false } });
-    const asked = upstream.nextRequest();
-    const events = collect(started.stream, 'open');
-    await asked;
-    await untilRead();
-    started.leave();
-    expect(await events).toEqual([START, DEFERRED]);
-    answer.resolve();
-    expect(await settled(started)).toEqual({ ...SETTLEMENT, usage: REPORTED });
-  });
-
   test.each<[string, Terms, number]>([
     ['pays the floor besides what was counted', { hiddenTokensFloor: 500 }, 502],
     ['pays 1,024 tokens of floor by default', {}, 1_026],
@@ -155,28 +137,6 @@ describe('a client disconnects from an upstream with hidden output', () => {
     started.leave();
     started.lease.lose?.('revoked');
     expect(await settled(started)).toMatchObject({ usage: { outputTokens: 1_026, outputSource: 'floor' } });
-  });
-
-  test('a failed reply is billed as if the client had stayed: the received part of a stream', async () => {
-    const replies = inTwoParts(chunk('Hello'));
-    const started = startWith({ hiddenReasoning: true });
-    await started.stream.next();
-    started.leave();
-    await replies.finish();
-    expect(await settled(started)).toEqual({ ...SETTLEMENT, usage: { ...PROMPT, outputTokens: 2 } });
-    expect(await collect(started.stream, 'open')).toEqual([DEFERRED]);
-    expect(upstream.calls).toBe(1);
-  });
-
-  test('a failed reply is billed as if the client had stayed: nothing for a plain reply', async () => {
-    const replies = inTwoParts(chunk('Hello'));
-    const started = startWith({ hiddenReasoning: true, streamPlainRequests: true }, { request: { stream: false } });
-    const events = collect(started.stream, 'open');
-    while (started.lease.read?.().outputTokens !== 2) await new Promise(setImmediate);
-    started.leave();
-    expect(await events).toEqual([START, DEFERRED]);
-    await replies.finish();
-    expect(await settled(started)).toEqual({ ...SETTLEMENT, usage: undefined });
   });
 
   test('an upstream that ignores its cap is cut and billed at the cap', async () => {

@@ -14,13 +14,10 @@ import { failure, GOOD, received } from '../../test/upstream-faults.js';
 const TEXTS = ['Good mor', 'ning, wörld 🌍', '! It is a', ' fine day'];
 const AT_ONCE = 8;
 
-let server: FaultServer;
 let raw: Buffer;
 let lose: (socket: Parameters<Fault>[0]['socket'], at: number) => Promise<void>;
 
-beforeAll(async () => {
-  server = await FaultServer.start(({ socket, body }) => lose(socket, Number(/cut at (\d+)/.exec(body)?.[1])));
-});
+const server = await FaultServer.start(({ socket, body }) => lose(socket, Number(/cut at (\d+)/.exec(body)?.[1])));
 afterAll(() => server.stop());
 
 const ends: [string, typeof lose][] = [

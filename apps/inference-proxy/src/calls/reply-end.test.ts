@@ -10,12 +10,9 @@ import { UsageMeter } from './usage-meter.js';
 /** A reply is complete when its dialect says so, whether or not its upstream closes. */
 const HEARTBEAT_MS = 5;
 
-let server: FaultServer;
 let calls: TestCalls | undefined;
 
-beforeAll(async () => {
-  server = await FaultServer.start(() => undefined);
-});
+const server = await FaultServer.start(() => undefined);
 afterEach(() => calls?.close());
 afterAll(() => server.stop());
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import type { Pool } from 'undici';
 import type { Resolver } from '#network/address-guard.js';
@@ -7,16 +7,12 @@ import { leastMs } from '#testing/least-ms.js';
 import { type PostOptions, postStream, type UpstreamReply } from './post-stream.js';
 import { createUpstreamPool } from './upstream-pool.js';
 
-let server: Server;
-let pool: Pool;
 let handle: (request: IncomingMessage, response: ServerResponse) => void;
 
-beforeAll(async () => {
-  server = createServer((request, response) => handle(request, response));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  pool = poolTo((server.address() as AddressInfo).port);
-});
+const server = createServer((request, response) => handle(request, response));
+server.listen(0, '127.0.0.1');
+await once(server, 'listening');
+const pool = poolTo((server.address() as AddressInfo).port);
 
 afterAll(async () => {
   await pool.destroy();

@@ -5,7 +5,7 @@ import { keyList } from '#contracts/billing/keys.js';
 import { balanceGet } from '#contracts/billing/money.js';
 import { usageQuery } from '#contracts/billing/usage.js';
 import { type EndedRequest, requestsEnded } from '#contracts/gateway.js';
-import { PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
+import { PanelFixture } from '../../test/panel-fixture.js';
 import type { TrafficReply } from '../shapes/traffic.js';
 import { ActivityRecorder } from './activity-recorder.js';
 import { REFUSED_ROWS_MAX } from './refused-rows.js';
@@ -15,17 +15,10 @@ const ACME = randomUUID();
 const OTHER = randomUUID();
 const IDS = { projectId: randomUUID(), keyId: randomUUID() };
 
-let panel: PanelFixture;
-let owner: SignedIn;
-let stranger: SignedIn;
-let admin: SignedIn;
-
-beforeAll(async () => {
-  panel = await PanelFixture.open();
-  owner = await panel.person('owner', ACME);
-  stranger = await panel.person('owner', OTHER);
-  admin = await panel.person('admin');
-});
+const panel = await PanelFixture.open();
+const owner = await panel.person('owner', ACME);
+const stranger = await panel.person('owner', OTHER);
+const admin = await panel.person('admin');
 afterAll(() => panel.close());
 beforeEach(async () => {
   await panel.sql.query('TRUNCATE activity.request, activity.traffic_minute, activity.traffic_hour');

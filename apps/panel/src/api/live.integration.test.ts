@@ -4,19 +4,15 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { jest } from '@jest/globals';
 import { type EndedRequest, requestsEnded } from '#contracts/gateway.js';
-import { PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
+import { PanelFixture } from '../../test/panel-fixture.js';
 import { API_PREFIX } from '../http/routes.js';
 import { PING_MS } from './live.controller.js';
 
 const ACME = randomUUID();
 const OTHER = randomUUID();
-let panel: PanelFixture;
-let viewer: SignedIn;
 
-beforeAll(async () => {
-  panel = await PanelFixture.open();
-  viewer = await panel.person('viewer', ACME);
-});
+const panel = await PanelFixture.open();
+const viewer = await panel.person('viewer', ACME);
 afterEach(() => jest.useRealTimers());
 afterAll(() => panel.close());
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type KeyCreateRequest, keyCreate, keyRevoke } from '#contracts/billing/keys.js';
 import { projectList } from '#contracts/billing/projects.js';
@@ -22,32 +22,28 @@ const [HELLO, DONE] = ['data: {"choices":[{"index":0,"delta":{"content":"Hello"}
 
 type Answer = (response: ServerResponse, request: IncomingMessage, body: object) => void;
 
-let gateway: Server;
 let answer: Answer;
-let panel: PanelFixture;
 let developer: SignedIn;
 let created: KeyCreateRequest[];
 let revoked: string[];
 
-beforeAll(async () => {
-  gateway = await listen(async (request, response) => {
-    const body = Buffer.concat(await request.toArray()).toString();
-    response.setHeader('x-request-id', 'req_of_gateway');
-    answer(response, request, JSON.parse(body));
-  });
-  panel = await PanelFixture.open({ gatewayUrl: `http://127.0.0.1:${(gateway.address() as AddressInfo).port}` });
-  panel.messaging.answer(projectList, ({ projectId }) => ({
-    projects: PROJECTS.filter((project) => project.projectId === projectId) as never,
-    nextCursor: null,
-  }));
-  panel.messaging.answer(keyCreate, (message) => {
-    created.push(message);
-    return { ...message, key: `secret-${created.length}` } as never;
-  });
-  panel.messaging.answer(keyRevoke, ({ keyId }) => {
-    revoked.push(keyId);
-    return {} as never;
-  });
+const gateway = await listen(async (request, response) => {
+  const body = Buffer.concat(await request.toArray()).toString();
+  response.setHeader('x-request-id', 'req_of_gateway');
+  answer(response, request, JSON.parse(body));
+});
+const panel = await PanelFixture.open({ gatewayUrl: `http://127.0.0.1:${(gateway.address() as AddressInfo).port}` });
+panel.messaging.answer(projectList, ({ projectId }) => ({
+  projects: PROJECTS.filter((project) => project.projectId === projectId) as never,
+  nextCursor: null,
+}));
+panel.messaging.answer(keyCreate, (message) => {
+  created.push(message);
+  return { ...message, key: `secret-${created.length}` } as never;
+});
+panel.messaging.answer(keyRevoke, ({ keyId }) => {
+  revoked.push(keyId);
+  return {} as never;
 });
 beforeEach(async () => {
   [created, revoked] = [[], []];

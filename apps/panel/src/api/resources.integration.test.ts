@@ -79,21 +79,14 @@ const key = {
   },
 };
 
-let panel: PanelFixture;
-let admin: SignedIn;
-let owner: SignedIn;
-let viewer: SignedIn;
-let stranger: SignedIn;
 /** Messages that billing got. */
 let received: object[];
 
-beforeAll(async () => {
-  panel = await PanelFixture.open();
-  admin = await panel.person('admin');
-  owner = await panel.person('owner', ACME);
-  viewer = await panel.person('viewer', ACME);
-  stranger = await panel.person('owner', OTHER);
-});
+const panel = await PanelFixture.open();
+const admin = await panel.person('admin');
+const owner = await panel.person('owner', ACME);
+const viewer = await panel.person('viewer', ACME);
+const stranger = await panel.person('owner', OTHER);
 
 afterAll(() => panel.close());
 

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { accountCreate, accountList } from '#contracts/billing/accounts.js';
 import { budgetList } from '#contracts/billing/budgets.js';
@@ -61,39 +60,33 @@ const BODIES: Partial<Record<RouteName, object>> = {
   runPlayground: { projectId: PROJECT, request: { model: 'sim-fast', messages: [{ role: 'user', content: 'Hello' }] } },
 };
 
-let gateway: Server;
-let panel: PanelFixture;
 const people = new Map<Role, SignedIn>();
 
-beforeAll(async () => {
-  gateway = await listen((request, response) => {
-    request.resume();
-    const message = `The request may cost up to $1, but only $${AMOUNT} of the balance is available.`;
-    response
-      .writeHead(402, { 'content-type': 'application/json' })
-      .end(JSON.stringify({ error: { message, code: 'insufficient_balance' } }));
-  });
-  panel = await PanelFixture.open({ gatewayUrl: `http://127.0.0.1:${(gateway.address() as AddressInfo).port}` });
-  for (const role of ROLES) people.set(role, await panel.person(role, role === 'admin' || role === 'auditor' ? null : ACME));
-  const { messaging } = panel;
-  messaging.answer(accountList, () => ({ accounts: [{ ...account, balance: money }], nextCursor: null }) as never);
-  messaging.answer(accountCreate, () => account as never);
-  messaging.answer(balanceGet, () => ({ ...money, expiredHeld: AMOUNT }) as never);
-  messaging.answer(budgetList, () => ({ budgets: [] }));
-  messaging.answer(keyList, () => ({ keys: [key], nextCursor: null }) as never);
-  for (const change of [keyCreate, keyRotate]) messaging.answer(change as typeof keyCreate, () => ({ ...key, key: 'tg_live_x' }) as never);
-  for (const change of [keyUpdate, keyRevoke]) messaging.answer(change as typeof keyUpdate, () => key as never);
-  messaging.answer(projectList, () => ({ projects: [project], nextCursor: null }) as never);
-  for (const change of [projectCreate, projectUpdate]) messaging.answer(change as typeof projectCreate, () => project as never);
-  messaging.answer(requestList, () => ({ requests: [billed], nextCursor: null, searchedTo: null }) as never);
-  messaging.answer(requestShow, () => ({ ...billed, price: { version: 1, pricePlan: PLAN } }) as never);
-  messaging.answer(routeStatus, () => ({ replica: 'one', catalogRevision: null, routes: [], waiting: [] }));
-  messaging.answer(ledgerCheckList, () => ({ checks: [] }) as never);
-  messaging.answer(usageQuery, ({ from }) => ({ from, to: AT, rows: [usage], nextCursor: null }) as never);
-  messaging.answer(modelList, () => ({ models: [] }) as never);
+const gateway = await listen((request, response) => {
+  request.resume();
+  const message = `The request may cost up to $1, but only $${AMOUNT} of the balance is available.`;
+  response.writeHead(402, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message, code: 'insufficient_balance' } }));
 });
+const panel = await PanelFixture.open({ gatewayUrl: `http://127.0.0.1:${(gateway.address() as AddressInfo).port}` });
+for (const role of ROLES) people.set(role, await panel.person(role, role === 'admin' || role === 'auditor' ? null : ACME));
+const { messaging } = panel;
+messaging.answer(accountList, () => ({ accounts: [{ ...account, balance: money }], nextCursor: null }) as never);
+messaging.answer(accountCreate, () => account as never);
+messaging.answer(balanceGet, () => ({ ...money, expiredHeld: AMOUNT }) as never);
+messaging.answer(budgetList, () => ({ budgets: [] }));
+messaging.answer(keyList, () => ({ keys: [key], nextCursor: null }) as never);
+for (const change of [keyCreate, keyRotate]) messaging.answer(change as typeof keyCreate, () => ({ ...key, key: 'tg_live_x' }) as never);
+for (const change of [keyUpdate, keyRevoke]) messaging.answer(change as typeof keyUpdate, () => key as never);
+messaging.answer(projectList, () => ({ projects: [project], nextCursor: null }) as never);
+for (const change of [projectCreate, projectUpdate]) messaging.answer(change as typeof projectCreate, () => project as never);
+messaging.answer(requestList, () => ({ requests: [billed], nextCursor: null, searchedTo: null }) as never);
+messaging.answer(requestShow, () => ({ ...billed, price: { version: 1, pricePlan: PLAN } }) as never);
+messaging.answer(routeStatus, () => ({ replica: 'one', catalogRevision: null, routes: [], waiting: [] }));
+messaging.answer(ledgerCheckList, () => ({ checks: [] }) as never);
+messaging.answer(usageQuery, ({ from }) => ({ from, to: AT, rows: [usage], nextCursor: null }) as never);
+messaging.answer(modelList, () => ({ models: [] }) as never);
 afterAll(async () => {
-  await panel?.close();
+  await panel.close();
   await close(gateway);
 });
 

@@ -1,13 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { catalogAuditCheck } from '#contracts/audit.js';
-import { PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
+import { PanelFixture } from '../../test/panel-fixture.js';
 
-let panel: PanelFixture;
-let admin: SignedIn;
-beforeAll(async () => {
-  panel = await PanelFixture.open();
-  admin = await panel.person('admin');
-});
+const panel = await PanelFixture.open();
+const admin = await panel.person('admin');
 afterAll(() => panel.close());
 
 const USER = `INSERT INTO panel."user" (id, email, name, password_hash) VALUES (gen_random_uuid(), 'x@example.com', 'x', '$argon2id$x')`;

@@ -4,14 +4,10 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import request, { type Response } from 'supertest';
-import { PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
+import { PanelFixture } from '../../test/panel-fixture.js';
 
-let panel: PanelFixture;
-let admin: SignedIn;
-beforeAll(async () => {
-  panel = await PanelFixture.open();
-  admin = await panel.person('admin');
-});
+const panel = await PanelFixture.open();
+const admin = await panel.person('admin');
 afterAll(() => panel.close());
 
 const http = () => request(panel.app.getHttpServer());

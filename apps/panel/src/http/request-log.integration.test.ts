@@ -1,11 +1,7 @@
-import { PASSWORD, PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
+import { PASSWORD, PanelFixture } from '../../test/panel-fixture.js';
 
-let panel: PanelFixture;
-let admin: SignedIn;
-beforeAll(async () => {
-  panel = await PanelFixture.open({ trustedProxyHops: 1 });
-  admin = await panel.person('admin');
-});
+const panel = await PanelFixture.open({ trustedProxyHops: 1 });
+const admin = await panel.person('admin');
 afterAll(() => panel.close());
 
 test.each([

@@ -12,15 +12,11 @@ const ACCOUNT = randomUUID();
 const NAMES = Object.keys(ROUTES) as RouteName[];
 const GUARDED = NAMES.filter((name) => ROUTE_CALLERS[name] !== 'anyone');
 
-let panel: PanelFixture;
 const people = new Map<Role, SignedIn>();
-let stranger: SignedIn;
 
-beforeAll(async () => {
-  panel = await PanelFixture.open();
-  for (const role of ROLES) people.set(role, await panel.person(role, isPlatformRole(role) ? null : ACCOUNT));
-  stranger = await panel.person('owner', randomUUID());
-});
+const panel = await PanelFixture.open();
+for (const role of ROLES) people.set(role, await panel.person(role, isPlatformRole(role) ? null : ACCOUNT));
+const stranger = await panel.person('owner', randomUUID());
 afterAll(() => panel.close());
 
 /** Sends a request without a body to a route, whose account is `ACCOUNT` and whose other ids are of nothing. */

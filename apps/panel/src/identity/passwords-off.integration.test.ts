@@ -5,12 +5,8 @@ import { Invites } from './invites.js';
 
 const OPERATOR = { caller: { actor: 'cli/test@host', actorName: null, via: 'cli', ip: null, requestId: null } };
 
-let sso: SsoFixture;
-let token: string;
-beforeAll(async () => {
-  sso = await SsoFixture.open({ panel: { panelPasswords: 'off' } });
-  token = await sso.panel.invite('admin', null, 'ada@example.com');
-});
+const sso = await SsoFixture.open({ panel: { panelPasswords: 'off' } });
+const token = await sso.panel.invite('admin', null, 'ada@example.com');
 afterAll(() => sso.close());
 
 const post = (path: string, body: object, cookie?: string) => sso.panel.send(path, { method: 'POST', body, cookie });

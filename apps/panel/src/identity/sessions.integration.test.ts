@@ -1,11 +1,8 @@
 import { OPERATOR, PASSWORD, PanelFixture, readCookie, type SignedIn } from '../../test/panel-fixture.js';
 import { Sessions } from './sessions.js';
 
-let panel: PanelFixture;
 let admin: SignedIn;
-beforeAll(async () => {
-  panel = await PanelFixture.open();
-});
+const panel = await PanelFixture.open();
 beforeEach(async () => {
   await panel.sql.query('DELETE FROM panel.session');
   admin = await panel.person('admin');

@@ -2,10 +2,7 @@ import { jest } from '@jest/globals';
 import { PASSWORD, PanelFixture, readCookie } from '../../test/panel-fixture.js';
 import { SignInBlock } from './sign-in-block.js';
 
-let panel: PanelFixture;
-beforeAll(async () => {
-  panel = await PanelFixture.open({ trustedProxyHops: 1 });
-});
+const panel = await PanelFixture.open({ trustedProxyHops: 1 });
 afterEach(() => jest.restoreAllMocks());
 afterAll(() => panel.close());
 

@@ -7,12 +7,9 @@ import { Sessions } from './sessions.js';
 const OTHER = randomUUID();
 const DAY_MS = 86_400_000;
 
-let panel: PanelFixture;
 let account: string;
 let owner: SignedIn;
-beforeAll(async () => {
-  panel = await PanelFixture.open();
-});
+const panel = await PanelFixture.open();
 beforeEach(async () => {
   account = randomUUID();
   owner = await panel.person('owner', account);

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { FakeServices, TEST_MODEL } from '#testing/fake-services.js';
 import { leastMs } from '#testing/least-ms.js';
 import { longestTurnMs, measureCpuMs } from '#testing/longest-turn.js';
-import { type Answer, JSON_TYPE, KEY, readError, readText, startTestGateway, type TestGateway, until } from '../../../test/test-gateway.js';
+import { type Answer, JSON_TYPE, KEY, readError, readText, startTestGateway, until } from '../../../test/test-gateway.js';
 import { ADAPTERS } from '../../protocols/adapters.js';
 import { protocolAt, ROUTES } from '../routes.js';
 import { parseJson } from './parse-json.js';
@@ -13,20 +13,17 @@ import { parseLargeBody } from './parse-large-body.js';
 
 /** Bodies that worker threads parse. The result equals that of the main thread, without blocking it. */
 
-let gateway: TestGateway;
+const LONG_TEXT = 'A long story. '.repeat(25_000);
 
-beforeAll(async () => {
-  const fakes = new FakeServices();
-  fakes.models = [{ ...TEST_MODEL, contextTokens: 10_000_000 }];
-  gateway = await startTestGateway({}, fakes);
-  await post('/v1/chat/completions', chatBody({ role: 'user', content: LONG_TEXT })); // the thread has started
-});
+const fakes = new FakeServices();
+fakes.models = [{ ...TEST_MODEL, contextTokens: 10_000_000 }];
+const gateway = await startTestGateway({}, fakes);
+await post('/v1/chat/completions', chatBody({ role: 'user', content: LONG_TEXT })); // the thread has started
 beforeEach(() => {
   for (const record of [gateway.fakes.opened, gateway.fakes.reserves]) record.length = 0;
 });
 afterAll(() => gateway.close());
 
-const LONG_TEXT = 'A long story. '.repeat(25_000);
 const ECHOED = { tools: [{ type: 'function', name: 'f', parameters: { type: 'object', description: LONG_TEXT } }], metadata: { a: 'b' } };
 
 function chatBody(...messages: object[]): string {

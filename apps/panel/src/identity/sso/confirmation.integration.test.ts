@@ -1,20 +1,15 @@
-import type { SignedIn } from '../../../test/panel-fixture.js';
 import { readSession, SsoFixture } from '../../../test/sso-fixture.js';
 import { QUIET_CLIENT_ID } from '../../../test/test-provider.js';
 
 /** Tests which sign-ins with a provider count as a confirmation. */
 
-let sso: SsoFixture;
-let admin: SignedIn;
-beforeAll(async () => {
-  sso = await SsoFixture.open({ others: { quiet: { clientId: QUIET_CLIENT_ID } } });
-  admin = await sso.panel.person('admin');
-});
+const sso = await SsoFixture.open({ others: { quiet: { clientId: QUIET_CLIENT_ID } } });
+const admin = await sso.panel.person('admin');
 beforeEach(() => {
   sso.provider.claims = { email: admin.email, email_verified: true };
   sso.provider.authenticatedAt = undefined;
 });
-afterAll(() => sso?.close());
+afterAll(() => sso.close());
 
 const now = () => Math.floor(Date.now() / 1000);
 

@@ -1,25 +1,20 @@
 import { createHmac } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { PANEL_URL, PASSWORD, type SignedIn } from '../../../test/panel-fixture.js';
+import { PANEL_URL, PASSWORD } from '../../../test/panel-fixture.js';
 import { readFailure, readSession, SsoFixture } from '../../../test/sso-fixture.js';
 import { CLIENT_SECRET, close, listen } from '../../../test/test-provider.js';
 
-let sso: SsoFixture;
-/** A server in place of a provider, which answers as `misbehave` says. */
-let broken: Server;
 let misbehave: { status: number; headers?: Record<string, string>; body?: object };
-let admin: SignedIn;
 
-beforeAll(async () => {
-  broken = await listen((_request, response) => {
-    response.writeHead(misbehave.status, { 'content-type': 'application/json', ...misbehave.headers });
-    response.end(JSON.stringify(misbehave.body ?? {}));
-  });
-  const others = { other: {}, broken: { issuer: serverAddress(broken) }, insecure: { issuer: serverAddress(broken) } };
-  sso = await SsoFixture.open({ others });
-  admin = await sso.panel.person('admin');
+/** A server in place of a provider, which answers as `misbehave` says. */
+const broken = await listen((_request, response) => {
+  response.writeHead(misbehave.status, { 'content-type': 'application/json', ...misbehave.headers });
+  response.end(JSON.stringify(misbehave.body ?? {}));
 });
+const others = { other: {}, broken: { issuer: serverAddress(broken) }, insecure: { issuer: serverAddress(broken) } };
+const sso = await SsoFixture.open({ others });
+const admin = await sso.panel.person('admin');
 beforeEach(async () => {
   await sso.panel.sql.query('DELETE FROM panel.login_failure');
   sso.provider.subject = 'ada';
@@ -27,7 +22,7 @@ beforeEach(async () => {
   sso.provider.authenticatedAt = undefined;
 });
 afterAll(async () => {
-  await sso?.close();
+  await sso.close();
   await close(broken);
 });
 

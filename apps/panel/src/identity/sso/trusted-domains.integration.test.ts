@@ -1,4 +1,3 @@
-import type { PanelFixture } from '../../../test/panel-fixture.js';
 import { readFailure, readSession, SsoFixture } from '../../../test/sso-fixture.js';
 import { TENANT, TenantProvider } from '../../../test/tenant-provider.js';
 import type { Me } from '../../shapes/identity.js';
@@ -6,23 +5,18 @@ import type { Me } from '../../shapes/identity.js';
 /** Another tenant of the same provider. */
 const FOREIGN = '0b1f6a52-53a8-4f0e-8f6e-2d1c3c6f9e77';
 
-let provider: TenantProvider;
-let sso: SsoFixture;
-let panel: PanelFixture;
 let persons = 0;
 
-beforeAll(async () => {
-  provider = await TenantProvider.start();
-  const entra = { issuer: provider.issuerUrl(TENANT), trustedEmailDomains: 'Example.com, example.org' };
-  sso = await SsoFixture.open({ provider: entra, others: { strict: { issuer: entra.issuer } } });
-  panel = sso.panel;
-});
+const provider = await TenantProvider.start();
+const entra = { issuer: provider.issuerUrl(TENANT), trustedEmailDomains: 'Example.com, example.org' };
+const sso = await SsoFixture.open({ provider: entra, others: { strict: { issuer: entra.issuer } } });
+const panel = sso.panel;
 beforeEach(async () => {
   await panel.sql.query('DELETE FROM panel.login_failure');
   Object.assign(provider, { claims: {}, userinfo: {} });
 });
 afterAll(async () => {
-  await sso?.close();
+  await sso.close();
   await provider.stop();
 });
 

@@ -1,12 +1,8 @@
 import Anthropic from '@anthropic-ai/sdk';
-import { type SimServer, startSimServer } from '../../sim-server.js';
+import { startSimServer } from '../../sim-server.js';
 
-let sim: SimServer;
-let client: Anthropic;
-beforeAll(async () => {
-  sim = await startSimServer({ host: '127.0.0.1', port: 0, apiKey: 'secret' });
-  client = new Anthropic({ baseURL: sim.url, apiKey: 'secret', maxRetries: 0 });
-});
+const sim = await startSimServer({ host: '127.0.0.1', port: 0, apiKey: 'secret' });
+const client = new Anthropic({ baseURL: sim.url, apiKey: 'secret', maxRetries: 0 });
 afterAll(() => sim.close());
 
 const tools = ['a', 'b'].map((name) => ({ name, input_schema: { type: 'object' as const } }));
