@@ -20,7 +20,7 @@ export interface Customer {
 
 /** Pico-USD per token: 1 for the prompt, 0 cached, 2 for the output. */
 export const PRICE = { version: 1, inputPicoUsd: '1', cachedInputPicoUsd: '0', outputPicoUsd: '2' };
-/** Milliseconds to wait for a place in a queue or pool. Eight racers share a pool of five, also on a busy machine. */
+/** Milliseconds to wait for a place in a queue or pool, and for a lock. Eight racers share a pool of five, also on a busy machine. */
 const WAIT_MS = 60_000;
 /** Tests set the clock, and leave holds open. */
 const OVERDUE_MS = 10 * 365 * 24 * 3_600_000;
@@ -42,9 +42,10 @@ export class LedgerFixture {
   /** Without `guarded`, the guards of the audit journal are off: tests make and break rows by plain SQL. */
   static async open({ guarded = false } = {}): Promise<LedgerFixture> {
     const database = await createTestDatabase();
-    const sql = await connectPg({ url: database.url, applicationName: 'test' });
+    const sql = await connectPg({ url: database.url, applicationName: 'test', statementTimeoutMs: WAIT_MS });
     if (!guarded) await sql.query('DROP FUNCTION billing.demand_audit() CASCADE');
-    const prisma = createPrismaClient({ url: database.serviceUrls.billing, applicationName: 'test', connectTimeoutMs: WAIT_MS });
+    const waits = { connectTimeoutMs: WAIT_MS, statementTimeoutMs: WAIT_MS };
+    const prisma = createPrismaClient({ url: database.serviceUrls.billing, applicationName: 'test', ...waits });
     return new LedgerFixture(database, sql, prisma, createLogger('test', 'silent'));
   }
 
@@ -58,7 +59,12 @@ export class LedgerFixture {
   }
 
   connect = async (): Promise<PgConnection> => {
-    const connection = await connectPg({ url: this.url, applicationName: 'test-lane', settings: LANE_SETTINGS });
+    const connection = await connectPg({
+      url: this.url,
+      applicationName: 'test-lane',
+      statementTimeoutMs: WAIT_MS,
+      settings: LANE_SETTINGS,
+    });
     this.connections.push(connection);
     return connection;
   };

@@ -165,5 +165,5 @@ async function isOneWaiting(): Promise<boolean> {
 }
 
 function readCode(error: { code?: string; message: string }): string {
-  return error.code ?? error.message;
+  return error.code === 'P2010' ? error.message : (error.code ?? error.message); // the message has the code of the database
 }
