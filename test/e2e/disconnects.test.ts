@@ -5,11 +5,13 @@ import { stringify } from 'yaml';
 import { holdList } from '#contracts/billing/holds.js';
 import { type BilledRequest, requestShow } from '#contracts/billing/requests.js';
 import { catalogApply } from '#contracts/catalog.js';
+import { NO_USAGE } from '#inference/usage.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { computeCost, type Price } from '#money/price.js';
 import { leastMs } from '#testing/least-ms.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant, untilNoHolds, untilOffered } from '#testing/tenant.js';
+import { reportedUsage } from '#testing/token-usage.js';
 import { BEGUN_AFTER_MS } from '../../apps/inference-proxy/src/calls/usage-meter.js';
 import { chunk, DONE, plainReply, TestUpstream, USAGE, USAGE_CHUNK } from '../../apps/inference-proxy/test/test-upstream.js';
 import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
@@ -37,24 +39,10 @@ const PASSED_ON_MS = 200;
 const TOKENS = ['one ', 'two ', 'thr '];
 const PRICE: Price = { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 100_000n, outputPicoUsd: 3_000_000n };
 
-const NOTHING = {
-  promptTokens: 0,
-  cachedTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-  promptSource: 'estimated',
-  outputSource: 'counted',
-};
+const NOTHING = NO_USAGE;
 const PROMPT = { ...NOTHING, promptTokens: 2 };
 const WHAT_CAME = { ...PROMPT, outputTokens: TOKENS.length };
-const REPORTED = {
-  promptTokens: USAGE.prompt_tokens,
-  cachedTokens: 0,
-  outputTokens: USAGE.completion_tokens,
-  reasoningTokens: 0,
-  promptSource: 'reported',
-  outputSource: 'reported',
-};
+const REPORTED = reportedUsage(USAGE.prompt_tokens, USAGE.completion_tokens);
 const HALF_A_TEXT = 20;
 
 let running: RunningStack;

@@ -5,6 +5,7 @@ import { bytesUntilUsage, DIALECT_STREAMS } from '#testing/dialect-streams.js';
 import { chunked, type Fault, FaultServer, LAST_CHUNK, replyHead } from '#testing/fault-server.js';
 import { longOr } from '#testing/long-run.js';
 import { readBalance, untilNoHolds } from '#testing/tenant.js';
+import { reportedUsage } from '#testing/token-usage.js';
 import type { FormatName } from '../chaos/client-format.js';
 import { FaultStack, heard, type SharedFaultStack } from './fault-stack.js';
 
@@ -64,14 +65,7 @@ test.each(PAIRS)('%s at %s [fault-lost]', async (format, kind) => {
     spent += BigInt(bill.costPicoUsd);
     if (received.ended === 'complete') {
       completed.push(at);
-      const usage = {
-        promptTokens: 12,
-        cachedTokens: 0,
-        outputTokens: 3,
-        reasoningTokens: 0,
-        promptSource: 'reported',
-        outputSource: 'reported',
-      };
+      const usage = reportedUsage(12, 3);
       const expected = { text: TEXTS.join(''), bill: { reason: 'completed', usage, costPicoUsd: computeCost(usage, PRICE).toString() } };
       if (!same({ text: received.text, bill }, expected)) wrong.push({ at, received, bill });
       return;

@@ -2,20 +2,14 @@ import type { Attribution } from '#contracts/billing/attribution.js';
 import { GatewayError } from '#inference/errors.js';
 import type { Usage } from '#inference/usage.js';
 import type { Price } from '#money/price.js';
+import { reportedUsage } from '#testing/token-usage.js';
 import type { InferenceRecord } from '../../apps/gateway/src/pipeline/run-inference.js';
 import type { PlannedFault } from './crash-matrix.js';
 import { type GatewayNode, MODEL, type ProxyNode, type Settler } from './nodes.js';
 import { HIDDEN_TOKENS, PROMPT_TOKENS, type Script } from './simulated-upstream.js';
 
 /** Reported usage of 0 tokens, as a base. */
-export const REPORTED: Usage = {
-  promptTokens: 0,
-  cachedTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-  promptSource: 'reported',
-  outputSource: 'reported',
-};
+export const REPORTED: Usage = reportedUsage(0, 0);
 
 /** One request, with the observations of its client and of the simulation. */
 export class RequestStory {

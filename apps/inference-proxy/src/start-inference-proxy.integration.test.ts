@@ -1,3 +1,4 @@
+import { estimatedUsage, reportedUsage } from '#testing/token-usage.js';
 import 'reflect-metadata';
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
@@ -28,22 +29,8 @@ import { InferenceProxyConfig } from './inference-proxy.config.js';
 import { startInferenceProxy } from './start-inference-proxy.js';
 
 const logger = createLogger('test', 'silent');
-const REPORTED = {
-  promptTokens: 12,
-  cachedTokens: 0,
-  outputTokens: 3,
-  reasoningTokens: 0,
-  promptSource: 'reported',
-  outputSource: 'reported',
-};
-const ESTIMATED = {
-  promptTokens: 20,
-  cachedTokens: 0,
-  outputTokens: 2,
-  reasoningTokens: 0,
-  promptSource: 'estimated',
-  outputSource: 'counted',
-};
+const REPORTED = reportedUsage(12, 3);
+const ESTIMATED = estimatedUsage(20, 2);
 
 let routes: RouteListReply | Promise<RouteListReply>;
 const asked = new EventEmitter();

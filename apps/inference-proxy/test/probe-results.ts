@@ -1,14 +1,8 @@
 import type { Usage } from '#inference/usage.js';
+import { reportedUsage } from '#testing/token-usage.js';
 import type { ProbeFailure, ProbeResult } from '../src/probe/probe-result.js';
 
-export const REPORTED: Usage = {
-  promptTokens: 20,
-  cachedTokens: 0,
-  outputTokens: 4,
-  reasoningTokens: 0,
-  promptSource: 'reported',
-  outputSource: 'reported',
-};
+export const REPORTED: Usage = reportedUsage(20, 4);
 
 /** A good reply, with the given overrides. */
 export function result(over: Partial<ProbeResult> = {}): ProbeResult {

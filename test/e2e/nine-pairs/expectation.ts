@@ -2,6 +2,7 @@ import type { SettleReason } from '#contracts/billing/holds.js';
 import { ERROR_CODES, type ErrorCode } from '#inference/errors.js';
 import { estimateOutputTokens } from '#inference/estimate-tokens.js';
 import type { Usage } from '#inference/usage.js';
+import { NO_USAGE } from '#inference/usage.js';
 import { computeCost } from '#money/price.js';
 import type { ChatRequest } from '../../../apps/upstream-sim/src/chat-request.js';
 import { completionTokens, countTokens, promptTokens } from '../../../apps/upstream-sim/src/reply/usage-rule.js';
@@ -25,14 +26,7 @@ export interface Bill {
   costPicoUsd: string;
 }
 
-const NOTHING: Usage = {
-  promptTokens: 0,
-  cachedTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-  promptSource: 'estimated',
-  outputSource: 'counted',
-};
+const NOTHING: Usage = NO_USAGE;
 
 /** Computed from the scenario alone. */
 export function buildExpectation(one: Case, mode: Mode): Expected {

@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the notation of the catalog file
 import { readFileSync } from 'node:fs';
 import { UPSTREAM_KINDS } from '#contracts/catalog.js';
+import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import { CatalogFileError } from './catalog-file-error.js';
 import { parseCatalogFile, parseStoredPrices, type WantedCatalog } from './parse-catalog-file.js';
 
@@ -36,38 +37,8 @@ test('absent fields have their defaults', () => {
         query: null,
         headers: null,
         allowPrivateNetwork: false,
-        capabilities: {
-          streamOptions: true,
-          jsonSchema: true,
-          parallelToolCalls: true,
-          strictTools: true,
-          developerRole: false,
-          systemMessages: 'anywhere',
-          alternatingRoles: false,
-          nineCharacterCallIds: false,
-          toolChoice: 'forced',
-          temperature: true,
-          topP: true,
-          outputCap: true,
-          instructions: false,
-          cachedApart: null,
-          promptCache: '5m',
-          cacheKey: null,
-          seed: true,
-          penalties: true,
-          reasoningEffort: false,
-          reasoningSwitch: 'none',
-          maxTokensField: 'max_tokens',
-          stop: true,
-          reasoningEcho: false,
-          thinkTags: false,
-          beginsInReasoning: false,
-          reasoningSummary: false,
-          streamPlainRequests: false,
-          hiddenReasoning: null,
-          hiddenTokensFloor: 1_024,
-        },
-        timeouts: { connectMs: 5_000, firstByteMs: 120_000, idleMs: 60_000, totalMs: 600_000, readOnMs: 30_000, finishMs: 2_000 },
+        capabilities: CAPABILITY_DEFAULTS,
+        timeouts: TIMEOUT_DEFAULTS,
         proxy: null,
         connectionsMax: 256,
         healthCheck: null,

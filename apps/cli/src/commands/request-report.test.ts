@@ -1,17 +1,12 @@
 import type { TokenUsage } from '#contracts/billing/holds.js';
 import type { BilledRequest, RequestSettlement } from '#contracts/billing/requests.js';
+import { NO_USAGE } from '#inference/usage.js';
+import { reportedUsage } from '#testing/token-usage.js';
 import { renderRequest } from './request-report.js';
 
 const AT = '2026-11-21T00:00:00.000Z';
 const LATER = '2026-11-21T00:01:30.000Z';
-const NOTHING: TokenUsage = {
-  promptTokens: 0,
-  cachedTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-  promptSource: 'estimated',
-  outputSource: 'counted',
-};
+const NOTHING: TokenUsage = NO_USAGE;
 const BROKEN: TokenUsage = { ...NOTHING, promptTokens: 10, outputTokens: 20 };
 const SETTLED: RequestSettlement = {
   reason: 'completed',
@@ -104,14 +99,7 @@ test('a request with a trace, and the address of its page', () => {
 });
 
 test('a complete reply, with every field', () => {
-  const usage: TokenUsage = {
-    promptTokens: 3,
-    cachedTokens: 1,
-    outputTokens: 1,
-    reasoningTokens: 0,
-    promptSource: 'reported',
-    outputSource: 'reported',
-  };
+  const usage: TokenUsage = reportedUsage(3, 1, { cachedTokens: 1 });
   expect(renderRequest({ ...REQUEST, settlement: { ...SETTLED, usage, costPicoUsd: '915000' } })).toBe(
     `request            req_1
 hold               hold

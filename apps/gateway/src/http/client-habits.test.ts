@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { balanceGet } from '#contracts/billing/money.js';
 import type { ErrorCode } from '#inference/errors.js';
 import { TEST_KEY, TEST_MODEL, testKey } from '#testing/fake-services.js';
+import { reportedUsage } from '#testing/token-usage.js';
 import { KEY, readError, startTestGateway, type TestGateway } from '../../test/test-gateway.js';
 
 /** Behaviour of real clients: extra headers, output limits beyond any model, thirty retries of a failing model. */
@@ -172,14 +173,7 @@ test('a prompt is held and settled the same in every format, with the counts tha
     projectId,
   }));
   expect(heldElsewhere).toEqual([held, held]);
-  const settled = {
-    promptTokens: 9,
-    cachedTokens: 4,
-    outputTokens: 2,
-    reasoningTokens: 0,
-    promptSource: 'reported',
-    outputSource: 'reported',
-  };
+  const settled = reportedUsage(9, 2, { cachedTokens: 4 });
   expect(gateway.fakes.settles.map(({ usage }) => usage)).toEqual([settled, settled, settled]);
   expect(shown).toMatchObject([
     { prompt_tokens: 9, prompt_tokens_details: { cached_tokens: 4 }, completion_tokens: 2 },

@@ -11,6 +11,7 @@ import { computeCost, type Price } from '#money/price.js';
 import { createLogger } from '#observability/logger.js';
 import type { FakeEventStream } from '#testing/fake-messaging.js';
 import { FakeServices, HELLO, TEST_CALLER } from '#testing/fake-services.js';
+import { estimatedUsage, reportedUsage } from '#testing/token-usage.js';
 import { LocalTrace, RecordedSpan } from '#tracing/recorded-span.js';
 import { type TraceContext, unsampledContext } from '#tracing/trace-context.js';
 import type { Span } from '#tracing/tracer.js';
@@ -25,14 +26,7 @@ import { SettleOnEnd } from './settle-on-end.js';
 const TEST_PRICE: Price = { inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n };
 const BY_GATEWAY = { accountId: TEST_CALLER.accountId, settledBy: 'gateway' };
 const PROMPT = 'Twelve bytes';
-const REPORT = {
-  promptTokens: 9,
-  cachedTokens: 4,
-  outputTokens: 2,
-  reasoningTokens: 0,
-  promptSource: 'reported',
-  outputSource: 'reported',
-} satisfies Usage;
+const REPORT = reportedUsage(9, 2, { cachedTokens: 4 });
 const TEXT: StreamEvent = { type: 'text-delta', text: 'Hello' };
 const USAGE: StreamEvent = { type: 'usage-report', usage: REPORT };
 const START = { type: 'upstream-start', upstream: 'local' } satisfies StreamEvent;
@@ -104,14 +98,7 @@ function script(...steps: (StreamEvent | 'end' | Error)[]) {
 }
 
 /** The estimate for the prompt of these tests (12 bytes) and the output `Hello`. */
-const ESTIMATED: Usage = {
-  promptTokens: 3,
-  cachedTokens: 0,
-  outputTokens: 2,
-  reasoningTokens: 0,
-  promptSource: 'estimated',
-  outputSource: 'counted',
-};
+const ESTIMATED: Usage = estimatedUsage(3, 2);
 const LOST = new MessagingError('broken', 'a frame was lost');
 
 type Row = [name: string, steps: (StreamEvent | 'end' | Error)[], plain: Ended, streamed: Ended];

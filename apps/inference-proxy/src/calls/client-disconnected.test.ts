@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { NO_USAGE, type Usage } from '#inference/usage.js';
 import { testCases } from '#testing/long-run.js';
+import { reportedUsage } from '#testing/token-usage.js';
 import { collect, type Setting, START, setUp, startUpstreamBeforeEach, text, upstream, usage } from '../../test/inference-fixture.js';
 import { chunk, DONE, hanging } from '../../test/test-upstream.js';
 import { BEGUN_AFTER_MS } from './usage-meter.js';
@@ -18,14 +19,7 @@ const SETTLEMENT = {
 const CAP = 4_000;
 const PROMPT: Usage = { ...NO_USAGE, promptTokens: 20 };
 const HIDDEN_REPORT = { prompt_tokens: 12, completion_tokens: 3_000, total_tokens: 3_012 };
-const REPORTED: Usage = {
-  promptTokens: 12,
-  cachedTokens: 0,
-  outputTokens: 3_000,
-  reasoningTokens: 0,
-  promptSource: 'reported',
-  outputSource: 'reported',
-};
+const REPORTED: Usage = reportedUsage(12, 3_000);
 const END = chunk('', 'stop') + usageChunk(HIDDEN_REPORT) + DONE;
 
 startUpstreamBeforeEach();

@@ -4,6 +4,7 @@ import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { NO_USAGE } from '#inference/usage.js';
 import { createLogger } from '#observability/logger.js';
+import { estimatedUsage } from '#testing/token-usage.js';
 import { untilCollected } from '#testing/until-collected.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { LeaseLoss } from '../leases/lease-keeper.js';
@@ -22,14 +23,7 @@ const TICKET = {
 };
 const HELLO: StreamEvent = { type: 'text-delta', text: 'Hello' };
 const FINISH: StreamEvent = { type: 'completion-finish', reason: 'stop' };
-const SO_FAR = {
-  promptTokens: 20,
-  cachedTokens: 0,
-  outputTokens: 2,
-  reasoningTokens: 0,
-  promptSource: 'estimated',
-  outputSource: 'counted',
-};
+const SO_FAR = estimatedUsage(20, 2);
 
 /** Fakes of leases, settlements and the call. */
 interface Surroundings {

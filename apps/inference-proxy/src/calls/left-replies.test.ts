@@ -3,6 +3,7 @@ import type { StreamEvent } from '#inference/stream-event.js';
 import { NO_USAGE, type Usage } from '#inference/usage.js';
 import { computeCost, type Price } from '#money/price.js';
 import { longOr } from '#testing/long-run.js';
+import { reportedUsage } from '#testing/token-usage.js';
 import { setUp, startUpstreamBeforeEach, upstream } from '../../test/inference-fixture.js';
 import { CAPS, type VendorReply } from '../../test/vendor-replies.js';
 import { writeEvents, writePlain } from '../../test/vendor-reply-writers.js';
@@ -102,14 +103,7 @@ async function billReply(
   return (settled === undefined ? reports.at(-1) : settled.usage) ?? NO_USAGE;
 }
 
-const VENDORS_COUNT: Usage = {
-  promptTokens: COUNTS.prompt,
-  cachedTokens: 0,
-  outputTokens: COUNTS.output,
-  reasoningTokens: COUNTS.thinking,
-  promptSource: 'reported',
-  outputSource: 'reported',
-};
+const VENDORS_COUNT: Usage = reportedUsage(COUNTS.prompt, COUNTS.output, { reasoningTokens: COUNTS.thinking });
 
 describe.each(UPSTREAM_KINDS)('%s', (kind) => {
   const rows = [true, false].flatMap((hidden) => (Object.keys(WAYS) as Way[]).map((way) => ({ hidden, way })));

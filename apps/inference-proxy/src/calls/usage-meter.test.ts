@@ -1,15 +1,9 @@
 import { NO_USAGE, type Usage } from '#inference/usage.js';
+import { estimatedUsage, reportedUsage } from '#testing/token-usage.js';
 import { UsageMeter } from './usage-meter.js';
 
 const CAPS = { promptTokensEstimate: 20, outputTokensMax: 1000 };
-const REPORT: Usage = {
-  promptTokens: 30,
-  cachedTokens: 10,
-  outputTokens: 5,
-  reasoningTokens: 2,
-  promptSource: 'reported',
-  outputSource: 'reported',
-};
+const REPORT: Usage = reportedUsage(30, 5, { cachedTokens: 10, reasoningTokens: 2 });
 
 test('usage is zero before content, whatever was reported', () => {
   const meter = new UsageMeter(CAPS);
@@ -31,14 +25,7 @@ test('without a report, usage is estimated from the bytes of the text', () => {
   meter.count({ type: 'text-delta', text: 'abcde' });
   meter.count({ type: 'tool-call-start', index: 0, callId: 'a', tool: { name: 'x' }, kind: 'function' });
   meter.count({ type: 'tool-call-delta', index: 0, text: '{"a":1}' });
-  expect(meter.soFar()).toEqual({
-    promptTokens: 20,
-    cachedTokens: 0,
-    outputTokens: 7,
-    reasoningTokens: 3,
-    promptSource: 'estimated',
-    outputSource: 'counted',
-  });
+  expect(meter.soFar()).toEqual(estimatedUsage(20, 7, 3));
 });
 
 test('the last report counts unchanged [T-25]', () => {
@@ -92,13 +79,6 @@ test.each([
 test('an estimate stays within the cap', () => {
   const meter = new UsageMeter({ ...CAPS, outputTokensMax: 3 });
   meter.count({ type: 'reasoning-delta', text: 'a'.repeat(400) });
-  expect(meter.final()).toEqual({
-    promptTokens: 20,
-    cachedTokens: 0,
-    outputTokens: 3,
-    reasoningTokens: 3,
-    promptSource: 'estimated',
-    outputSource: 'counted',
-  });
+  expect(meter.final()).toEqual(estimatedUsage(20, 3, 3));
   expect(meter.outputTokensEstimate).toBe(100);
 });

@@ -3,17 +3,11 @@ import type { Ticket } from '#contracts/inference.js';
 import type { Usage } from '#inference/usage.js';
 import { createLogger } from '#observability/logger.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
+import { estimatedUsage } from '#testing/token-usage.js';
 import { LeaseKeeper } from './lease-keeper.js';
 
 const LEASE_MS = 60_000;
-const READING: Usage = {
-  promptTokens: 5,
-  cachedTokens: 0,
-  outputTokens: 7,
-  reasoningTokens: 0,
-  promptSource: 'estimated',
-  outputSource: 'counted',
-};
+const READING: Usage = estimatedUsage(5, 7);
 
 function ticket(holdId: string): Ticket {
   return { holdId, accountId: 'a', requestId: `req_${holdId}`, outputTokensMax: 1, promptTokensEstimate: 1, leaseMs: LEASE_MS };

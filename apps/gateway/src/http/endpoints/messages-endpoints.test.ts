@@ -1,5 +1,6 @@
 import type { StreamEvent } from '#inference/stream-event.js';
 import { HELLO, TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
+import { reportedUsage } from '#testing/token-usage.js';
 import { type Ask, KEY, startTestGateway, type TestGateway } from '../../../test/test-gateway.js';
 
 /** The endpoints of the messages format over HTTP. Behaviour that all formats share is tested with chat. */
@@ -78,14 +79,7 @@ describe('POST /v1/messages', () => {
   });
 
   test('a failure after content, hidden thinking included, is an error event and is billed [error-in-stream, T-33]', async () => {
-    const usage = {
-      promptTokens: 9,
-      cachedTokens: 0,
-      outputTokens: 1,
-      reasoningTokens: 1,
-      promptSource: 'reported' as const,
-      outputSource: 'reported' as const,
-    };
+    const usage = reportedUsage(9, 1, { reasoningTokens: 1 });
     gateway.fakes.model = (stream) => {
       stream.write({ type: 'reasoning-delta', text: 'Hm.' });
       stream.write({ type: 'usage-report', usage }, failure({}));

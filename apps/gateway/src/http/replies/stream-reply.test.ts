@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { FakeEventStream } from '#testing/fake-messaging.js';
 import { HELLO, TEST_KEY } from '#testing/fake-services.js';
+import { reportedUsage } from '#testing/token-usage.js';
 import { CHAT, CHAT_BODY, readError, startTestGateway, type TestGateway, until } from '../../../test/test-gateway.js';
 import { GatewayConfig } from '../../gateway.config.js';
 
@@ -112,14 +113,7 @@ describe('a client', () => {
       void stream.cancelled().then(() => {
         stream.write({
           type: 'usage-report',
-          usage: {
-            promptTokens: 9,
-            cachedTokens: 0,
-            outputTokens: 2,
-            reasoningTokens: 0,
-            promptSource: 'reported',
-            outputSource: 'reported',
-          },
+          usage: reportedUsage(9, 2),
         });
         stream.end();
       });

@@ -1,22 +1,12 @@
-import OpenAI from 'openai';
+import type OpenAI from 'openai';
 import type { ChatCompletionFunctionTool } from 'openai/resources/chat/completions';
-import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
+import { ERROR_CODES, type ErrorCode } from '#inference/errors.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Turn } from '#inference/turn.js';
-import { type Answer, adapterFetch } from '../../../test/adapter-fetch.js';
+import type { Answer } from '../../../test/adapter-fetch.js';
+import { clientOf, expectRaised, textReply, usageReport } from '../../../test/openai-client.js';
 import { chatAdapter } from './adapter.js';
 
-/** OpenAI's SDK against the adapter, through the SDK's `fetch` option: no server, no pipeline. */
-
-const usage = {
-  promptTokens: 12,
-  cachedTokens: 4,
-  outputTokens: 9,
-  reasoningTokens: 5,
-  promptSource: 'reported' as const,
-  outputSource: 'reported' as const,
-};
-const usageReport: StreamEvent = { type: 'usage-report', usage };
 const renderedUsage = {
   prompt_tokens: 12,
   completion_tokens: 9,
@@ -26,23 +16,7 @@ const renderedUsage = {
 };
 const messages = [{ role: 'user' as const, content: 'Hello' }];
 
-/** Returns a client whose requests are answered with these events or this error. `seen` collects the turns of each request. */
-function makeClient(answer: Answer | (() => Answer), seen: Turn[][] = []): OpenAI {
-  const fetch = adapterFetch(chatAdapter, 15_000, ({ request }) => {
-    seen.push(request.turns);
-    return typeof answer === 'function' ? answer() : answer;
-  });
-  return new OpenAI({ apiKey: 'tg_test', baseURL: 'http://gateway.invalid/v1', maxRetries: 0, fetch });
-}
-
-const textReply: StreamEvent[] = [
-  { type: 'reasoning-delta', text: 'Think.' },
-  { type: 'text-delta', text: 'Hi ' },
-  { type: 'text-delta', text: '\ud83d' },
-  { type: 'text-delta', text: '\ude42' },
-  usageReport,
-  { type: 'completion-finish', reason: 'stop' },
-];
+const makeClient = (answer: Answer | (() => Answer), seen?: Turn[][]): OpenAI => clientOf(chatAdapter, 15_000, answer, seen);
 
 const callReply: StreamEvent[] = [
   { type: 'tool-call-start', index: 0, callId: 'call_a', tool: { name: 'get_weather' }, kind: 'function' },
@@ -181,34 +155,7 @@ function runnable(name: string, run: () => string) {
   return { type: 'function' as const, function: { name, description: name, parameters: { type: 'object' }, function: run } };
 }
 
-const CLASS_BY_STATUS: Record<number, new (...args: never[]) => Error> = {
-  400: OpenAI.BadRequestError,
-  401: OpenAI.AuthenticationError,
-  402: OpenAI.APIError,
-  403: OpenAI.PermissionDeniedError,
-  404: OpenAI.NotFoundError,
-  413: OpenAI.APIError,
-  429: OpenAI.RateLimitError,
-  500: OpenAI.InternalServerError,
-  502: OpenAI.InternalServerError,
-  503: OpenAI.InternalServerError,
-  504: OpenAI.InternalServerError,
-};
-
 test.each(Object.keys(ERROR_CODES) as ErrorCode[])(
   '%s raises its class, with code, type and param [error-internal, error-timeout, E-1]',
-  async (code) => {
-    const { status, type } = ERROR_CODES[code];
-    const client = makeClient(new GatewayError(code, 'What happened.', { param: 'model' }));
-    const error: unknown = await client.chat.completions.create({ model: 'sim-fast', messages }).catch((caught) => caught);
-    expect(error).toBeInstanceOf(CLASS_BY_STATUS[status]);
-    expect(error).toMatchObject({
-      status,
-      code,
-      type,
-      param: 'model',
-      message: expect.stringContaining('What happened.'),
-      requestID: 'req_x1',
-    });
-  },
+  (code) => expectRaised(code, (error) => makeClient(error).chat.completions.create({ model: 'sim-fast', messages })),
 );

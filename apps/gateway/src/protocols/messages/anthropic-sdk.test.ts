@@ -2,6 +2,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
 import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
 import type { StreamEvent } from '#inference/stream-event.js';
+import { reportedUsage } from '#testing/token-usage.js';
 import { type Answer, adapterFetch } from '../../../test/adapter-fetch.js';
 import { safeCallId } from '../tool-calls/call-ids.js';
 import { messagesAdapter } from './adapter.js';
@@ -9,14 +10,7 @@ import type { MessagesRequest } from './request.js';
 
 /** Anthropic's SDK against the adapter, through the SDK's `fetch` option: no server, no pipeline. */
 
-const usage = {
-  promptTokens: 12,
-  cachedTokens: 4,
-  outputTokens: 9,
-  reasoningTokens: 5,
-  promptSource: 'reported' as const,
-  outputSource: 'reported' as const,
-};
+const usage = reportedUsage(12, 9, { cachedTokens: 4, reasoningTokens: 5 });
 const params = { model: 'sim-fast', max_tokens: 64, messages: [{ role: 'user' as const, content: 'Hello' }] };
 const thinking = { type: 'adaptive' as const };
 

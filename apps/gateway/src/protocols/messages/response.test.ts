@@ -1,4 +1,5 @@
 import type { Completion } from '#inference/completion.js';
+import { reportedUsage } from '#testing/token-usage.js';
 import { renderStopReason } from './finish-reason.js';
 import { parseRequest } from './request.js';
 import { renderCompletion } from './response.js';
@@ -29,16 +30,7 @@ test.each([
 });
 
 test('input and cached tokens add up to the prompt [messages-usage, messages-usage-billed, M-21, T-24]', () => {
-  expect(
-    renderUsage({
-      promptTokens: 100,
-      cachedTokens: 100,
-      outputTokens: 7,
-      reasoningTokens: 3,
-      promptSource: 'reported',
-      outputSource: 'reported',
-    }),
-  ).toEqual({
+  expect(renderUsage(reportedUsage(100, 7, { cachedTokens: 100, reasoningTokens: 3 }))).toEqual({
     input_tokens: 0,
     cache_creation_input_tokens: 0,
     cache_read_input_tokens: 100,

@@ -1,18 +1,12 @@
 import { GatewayError } from '#inference/errors.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
+import { reportedUsage } from '#testing/token-usage.js';
 import type { StreamRenderer } from '../protocol-adapter.js';
 import { parseRequest } from './request.js';
 import { renderStream } from './stream.js';
 
-const usage: Usage = {
-  promptTokens: 10,
-  cachedTokens: 4,
-  outputTokens: 2,
-  reasoningTokens: 0,
-  promptSource: 'reported',
-  outputSource: 'reported',
-};
+const usage: Usage = reportedUsage(10, 2, { cachedTokens: 4 });
 
 function stream(thinking?: { type: string }): StreamRenderer {
   const body = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }], stream: true, thinking };

@@ -1,34 +1,17 @@
 import fc from 'fast-check';
-import OpenAI from 'openai';
+import type OpenAI from 'openai';
 import type { ResponseInputItem, ResponseStreamEvent, Tool } from 'openai/resources/responses/responses';
-import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
+import { ERROR_CODES, type ErrorCode } from '#inference/errors.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Turn } from '#inference/turn.js';
 import { streamEvents } from '#testing/stream-events.js';
-import { type Answer, adapterFetch } from '../../../test/adapter-fetch.js';
+import type { Answer } from '../../../test/adapter-fetch.js';
+import { clientOf, expectRaised, textReply, usageReport } from '../../../test/openai-client.js';
 import { responsesAdapter } from './adapter.js';
 
-/** OpenAI's SDK against the adapter, through the SDK's `fetch` option: no server, no pipeline. */
-
-const usage = {
-  promptTokens: 12,
-  cachedTokens: 4,
-  outputTokens: 9,
-  reasoningTokens: 5,
-  promptSource: 'reported' as const,
-  outputSource: 'reported' as const,
-};
-const usageReport: StreamEvent = { type: 'usage-report', usage };
 const params = { model: 'sim-fast', input: 'Hello', metadata: { trace: 't-1' } };
 
-/** Returns a client whose requests are answered with these events or this error. `seen` collects the turns of each request. */
-function makeClient(answer: Answer | (() => Answer), seen: Turn[][] = []): OpenAI {
-  const fetch = adapterFetch(responsesAdapter, 60_000, ({ request }) => {
-    seen.push(request.turns);
-    return typeof answer === 'function' ? answer() : answer;
-  });
-  return new OpenAI({ apiKey: 'tg_test', baseURL: 'http://gateway.invalid/v1', maxRetries: 0, fetch });
-}
+const makeClient = (answer: Answer | (() => Answer), seen?: Turn[][]): OpenAI => clientOf(responsesAdapter, 60_000, answer, seen);
 
 /** Reads a stream as Codex does: items from `output_item.done`, usage from the last event. Throws when that is missing. */
 function foldLikeCodex(events: Iterable<ResponseStreamEvent>): { items: unknown[]; usage: unknown } {
@@ -40,15 +23,6 @@ function foldLikeCodex(events: Iterable<ResponseStreamEvent>): { items: unknown[
   }
   throw new Error('stream closed before response.completed');
 }
-
-const textReply: StreamEvent[] = [
-  { type: 'reasoning-delta', text: 'Think.' },
-  { type: 'text-delta', text: 'Hi ' },
-  { type: 'text-delta', text: '\ud83d' },
-  { type: 'text-delta', text: '\ude42' },
-  usageReport,
-  { type: 'completion-finish', reason: 'stop' },
-];
 
 const callReply: StreamEvent[] = [
   { type: 'tool-call-start', index: 0, callId: 'call_a', tool: { name: 'get_weather' }, kind: 'function' },
@@ -229,28 +203,9 @@ test('a conversation continues with the output unchanged [responses-function-cal
   ]);
 });
 
-const CLASS_BY_STATUS: Record<number, new (...args: never[]) => Error> = {
-  400: OpenAI.BadRequestError,
-  401: OpenAI.AuthenticationError,
-  402: OpenAI.APIError,
-  403: OpenAI.PermissionDeniedError,
-  404: OpenAI.NotFoundError,
-  413: OpenAI.APIError,
-  429: OpenAI.RateLimitError,
-  500: OpenAI.InternalServerError,
-  502: OpenAI.InternalServerError,
-  503: OpenAI.InternalServerError,
-  504: OpenAI.InternalServerError,
-};
-
-test.each(Object.keys(ERROR_CODES) as ErrorCode[])('%s raises its class, with code, type and param [E-1]', async (code) => {
-  const { status, type } = ERROR_CODES[code];
-  const client = makeClient(new GatewayError(code, 'What happened.', { param: 'model' }));
-  const error: unknown = await client.responses.create(params).catch((caught) => caught);
-  expect(error).toBeInstanceOf(CLASS_BY_STATUS[status]);
-  const message = expect.stringContaining('What happened.');
-  expect(error).toMatchObject({ status, code, type, param: 'model', message, requestID: 'req_x1' });
-});
+test.each(Object.keys(ERROR_CODES) as ErrorCode[])('%s raises its class, with code, type and param [E-1]', (code) =>
+  expectRaised(code, (error) => makeClient(error).responses.create(params)),
+);
 
 test('a stored item is refused with an alternative [responses-stored-state, D12]', async () => {
   const input: ResponseInputItem[] = [

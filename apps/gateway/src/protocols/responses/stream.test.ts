@@ -1,18 +1,12 @@
 import { GatewayError } from '#inference/errors.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
+import { reportedUsage } from '#testing/token-usage.js';
 import { parseRequest } from './request.js';
 import { renderStream } from './stream.js';
 
 const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1, nowSeconds: () => 3, model: 'm' };
-const usage: Usage = {
-  promptTokens: 1,
-  cachedTokens: 0,
-  outputTokens: 1,
-  reasoningTokens: 0,
-  promptSource: 'reported',
-  outputSource: 'reported',
-};
+const usage: Usage = reportedUsage(1, 1);
 const hi: StreamEvent = { type: 'text-delta', text: 'Hi' };
 const COMMENT = ': keep-alive\n\n';
 

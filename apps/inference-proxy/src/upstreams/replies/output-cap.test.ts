@@ -1,17 +1,11 @@
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
+import { reportedUsage } from '#testing/token-usage.js';
 import { makeCall } from '../../../test/conformance.js';
 import { ADAPTERS } from '../adapters.js';
 import { OutputCap } from './output-cap.js';
 
-const USAGE: Usage = {
-  promptTokens: 12,
-  cachedTokens: 4,
-  outputTokens: 9,
-  reasoningTokens: 3,
-  promptSource: 'reported',
-  outputSource: 'reported',
-};
+const USAGE: Usage = reportedUsage(12, 9, { cachedTokens: 4, reasoningTokens: 3 });
 const CALL: StreamEvent = { type: 'tool-call-start', index: 0, callId: 'a', tool: { name: 'x' }, kind: 'function' };
 const END: StreamEvent = { type: 'tool-call-end', index: 0 };
 
