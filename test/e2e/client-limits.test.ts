@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { budgetSet } from '#contracts/billing/budgets.js';
 import { keyCreate } from '#contracts/billing/keys.js';
 import { adjustmentCreate, topupCreate } from '#contracts/billing/money.js';
-import { projectUpdate } from '#contracts/billing/projects.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { testKey } from '#testing/fake-services.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
@@ -109,41 +108,6 @@ test('a budget refuses with 402 in each format, and names itself to the owner of
   ]);
   await administrator.request(budgetSet, { accountId, projectId, period: 'day', limitPicoUsd: String(10n ** 12n) });
   expect(await chat(apiKey)).toBe(200);
-});
-
-test('budgets of tokens and limits by model refuse, and the owner of the key sees both', async () => {
-  const { accountId, projectId, apiKey } = await createTenant(administrator, { usd: '1.00' });
-  const budget = await administrator.request(budgetSet, { accountId, projectId, period: 'week', startDay: 7, limitTokens: 60 });
-  await administrator.request(projectUpdate, { projectId, modelLimits: [{ model: 'sim-*', requestsPerMinuteMax: 2 }] });
-  const refusal = async (maxTokens: number) => {
-    const response = await fetch(`${running.gatewayUrl}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'sim-fast', messages: [{ role: 'user', content: 'Hello' }], max_tokens: maxTokens }),
-    });
-    const reply = (await response.json()) as { error?: { message: string } };
-    return [response.status, reply.error?.message];
-  };
-  const resetsAt = budget.resetsAt?.replace('.000Z', 'Z');
-  expect(await refusal(56)).toEqual([
-    402,
-    `The weekly budget of project ${projectId} is 60 tokens: 0 spent, 0 held by running requests, 60 left; this request may use up to 61 tokens (56 of output). ` +
-      `The budget resets at ${resetsAt}. Lower the output limit to 55 tokens or less.`,
-  ]);
-  expect([await refusal(1), await refusal(1)]).toEqual([
-    [200, undefined],
-    [200, undefined],
-  ]);
-  expect(await refusal(1)).toEqual([
-    429,
-    expect.stringMatching(/^The project's limit of 2 requests per minute for sim-\* is reached\. Please try again in \d+s\.$/),
-  ]);
-  const response = await fetch(`${running.gatewayUrl}/v1/key`, { headers: { authorization: `Bearer ${apiKey}` } });
-  const spent = expect.any(Number);
-  expect(await response.json()).toMatchObject({
-    limits: { models: [{ model: 'sim-*', requests_per_minute: 2, tokens_per_minute: null }] },
-    budgets: [{ scope: 'project', period: 'week', start_day: 7, limit_tokens: 60, spent_tokens: spent, held_tokens: 0 }],
-  });
 });
 
 test('without NATS the gateway answers 503 with `Retry-After` in each format, and then serves again', async () => {

@@ -1,18 +1,13 @@
-import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
-import { json } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { keyRotate, keyUpdate } from '#contracts/billing/keys.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
-import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
 
 /** A key is refused within a second after its end, and not before. The gateway has used it until then, so it knows the key. */
 
 const { gatewayUrl } = stack();
 const POLL_MS = 20;
 const PROMISE_MS = 1_000;
-const FORMATS = Object.keys(CLIENT_FORMATS) as FormatName[];
 
 let tenant: Tenant;
 const administrator = await connectAdministrator(stack());
@@ -98,48 +93,4 @@ test('with models: in force within a second, when a key gets some and when it lo
   await inForce(['sim-*'], 200);
   await inForce(['none-*'], 404);
   await inForce([], 200);
-});
-
-describe.each(FORMATS)('with networks, in %s', (format) => {
-  const { path, body } = CLIENT_FORMATS[format];
-
-  /** Sends a request from an address of this machine, with a header that claims another. */
-  async function from(localAddress: string, claimed: string): Promise<{ status: number | undefined; message: string | undefined }> {
-    const headers = { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'application/json', 'x-forwarded-for': claimed };
-    const sent = request(gatewayUrl + path, { method: 'POST', headers, localAddress });
-    sent.end(JSON.stringify(body({ model: 'sim-fast', text: 'Hello', stream: false, outputTokensMax: 1, withTool: false })));
-    const [response] = (await once(sent, 'response')) as [IncomingMessage];
-    const reply = (await json(response)) as { error?: { message: string } };
-    return { status: response.statusCode, message: reply.error?.message };
-  }
-
-  test('a client in them is served, and any other is refused, whatever address it claims, within a second [auth-invalid-key]', async () => {
-    const networks = ['127.0.0.2/31', '2001:db8::/32'];
-    await administrator.request(keyUpdate, { keyId: tenant.keyId, networks });
-    await refusedAfter(Date.now(), tenant.apiKey);
-    const refusal = { status: 401, message: 'The API key may not be used from the address 127.0.0.1.' };
-    expect([await from('127.0.0.2', '10.0.0.1'), await from('127.0.0.3', '10.0.0.1'), await from('127.0.0.1', '127.0.0.2')]).toEqual([
-      { status: 200, message: undefined },
-      { status: 200, message: undefined },
-      refusal,
-    ]);
-  });
-});
-
-test.each(FORMATS)('a model that the key may not use gets the error of a model that does not exist, in %s', async (format) => {
-  const { path, body } = CLIENT_FORMATS[format];
-  const ask = async (model: string): Promise<unknown> => {
-    const response = await fetch(gatewayUrl + path, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body({ model, text: 'Hello', stream: false, outputTokensMax: 1, withTool: false })),
-    });
-    const { request_id: _requestId, ...reply } = (await response.json()) as Record<string, unknown>;
-    return { status: response.status, reply: JSON.parse(JSON.stringify(reply).replaceAll(model, 'MODEL')) };
-  };
-  await administrator.request(keyUpdate, { keyId: tenant.keyId, models: ['sim-tiny'] });
-  while ((await generate(tenant.apiKey)) !== 404) await delay(POLL_MS);
-  const forbidden = await ask('sim-fast');
-  expect(forbidden).toMatchObject({ status: 404 });
-  expect(forbidden).toEqual(await ask('no-such-model'));
 });

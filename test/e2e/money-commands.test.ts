@@ -1,6 +1,4 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { BilledRequest } from '#contracts/billing/requests.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
 import { runCli } from '../../apps/cli/src/run-cli.js';
@@ -50,24 +48,6 @@ async function readBalance({ apiKey }: Tenant): Promise<Record<string, string | 
   const response = await fetch(`${gatewayUrl}/v1/balance`, { headers: { authorization: `Bearer ${apiKey}` } });
   return (await response.json()) as Record<string, string | null>;
 }
-
-test('a credit note gives the cost of a request back, and the request shows it', async () => {
-  const tenant = await newTenant('1');
-  const { status, requestId } = await complete(tenant);
-  expect(status).toBe(200);
-  const { settlement } = await tollgate<BilledRequest>('request', 'show', requestId);
-  const noteId = randomUUID();
-  const note = ['credit-note', '--request', requestId, '--note-id', noteId, '--reason', 'a useless reply'];
-  const reply = { accountId: tenant.accountId, amountPicoUsd: settlement?.costPicoUsd, topupBalancePicoUsd: '1000000000000' };
-  expect(await tollgate(...note)).toEqual({ ...reply, credited: true });
-  expect(await tollgate(...note)).toEqual({ ...reply, credited: false });
-  expect(await readBalance(tenant)).toMatchObject({ balance_pico_usd: '1000000000000' });
-  expect(await tollgate('request', 'show', requestId)).toMatchObject({
-    settlement,
-    creditNotes: [{ noteId, amountPicoUsd: settlement?.costPicoUsd, reason: 'a useless reply' }],
-  });
-  await expect(tollgate(...note.with(4, randomUUID()), '--usd', '0.000000000001')).rejects.toThrow(/\$0.00 of the cost of this request/);
-});
 
 test('a subscribed account gets its plan within seconds, and pays requests with it', async () => {
   const tenant = await newTenant('0.000000000001');

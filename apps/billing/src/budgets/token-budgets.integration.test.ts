@@ -81,43 +81,6 @@ test.each(['day', 'total'] as const)('a budget of a %s that is set later counts 
   expect(await used(customer)).toEqual([[75, 0]]);
 });
 
-test('a budget of tokens that is set while requests run is exact', async () => {
-  const customer = await ledger.customer({ topup: 100_000n });
-  const lanes = ledger.newLanes({ batchMax: 3 });
-  const requests = Array.from({ length: 40 }, async (_, count) => {
-    const reserve = reserveTokens(customer, 100);
-    await lanes.reserve(reserve);
-    await settle(lanes, customer, reserve, count + 1);
-  });
-  await Promise.all([...requests, set(customer, { limitTokens: 1_000_000 }), set(customer, { limitTokens: 1_000_000, period: 'total' })]);
-  expect(await used(customer)).toEqual([
-    [820, 0],
-    [820, 0],
-  ]);
-});
-
-test('500 requests at once over two replicas never exceed a budget of tokens, and the last that fits is admitted', async () => {
-  const customer = await ledger.customer({ topup: 1_000n });
-  const limit = 20_000;
-  await set(customer, { limitTokens: limit });
-  const replicas = [ledger.newLanes({ batchMax: 7 }), ledger.newLanes()] as const;
-  const tokens = await Promise.all(
-    Array.from({ length: 500 }, async (_, count) => {
-      const lanes = replicas[count % 2] as HoldLanes;
-      const reserve = reserveTokens(customer, 100 + count);
-      const most = count % 3 === 0 ? 100 + count : 34;
-      if ((await lanes.reserve(reserve)).status !== 'held') return 0;
-      await settle(lanes, customer, reserve, most);
-      return most;
-    }),
-  );
-  const spent = tokens.reduce((sum, one) => sum + one);
-  expect(tokens).toContain(0);
-  expect([await used(customer), spent <= limit]).toEqual([[[spent, 0]], true]);
-  expect(await replicas[0].reserve(reserveTokens(customer, limit - spent))).toMatchObject({ status: 'held' });
-  expect(await replicas[1].reserve(reserveTokens(customer, 1))).toMatchObject({ status: 'refused' });
-});
-
 test('a budget of users that is set later counts the tokens of each', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const lanes = ledger.newLanes();

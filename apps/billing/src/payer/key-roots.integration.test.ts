@@ -1,4 +1,3 @@
-import type { ReserveOutcome } from '#contracts/billing/holds.js';
 import type { KeyUpdateRequest } from '#contracts/billing/keys.js';
 import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import type { HoldLanes } from '../batch/hold-lanes.js';
@@ -35,18 +34,6 @@ async function bill(of: Customer, cost: bigint): Promise<void> {
   await lanes.settle({ holdId: reserve.holdId, accountId: of.accountId, reason: 'completed', usage: makeUsage(Number(cost)) });
 }
 
-test('a budget of a key is that of all keys that rotations made from it: both count in it, and each refuses for both', async () => {
-  const { budgetId } = await keyBudget(customer, '100');
-  await bill(customer, 30n);
-  const second = await rotated(customer);
-  const third = await rotated(second);
-  await lanes.reserve(makeReserve(second, 20n));
-  await bill(third, 10n);
-  const refusal = { status: 'refused', budget: { budgetId, keyId: customer.keyId, leftPicoUsd: '40' } };
-  for (const one of [customer, second, third]) expect(await lanes.reserve(makeReserve(one, 41n))).toMatchObject(refusal);
-  expect(await lanes.reserve(makeReserve(third, 40n))).toMatchObject({ status: 'held' });
-});
-
 test('a budget that is set by the name of a later key is the same one, and one that is set later counts what all have spent and hold', async () => {
   const first = await keyBudget(customer, '100');
   await bill(customer, 30n);
@@ -56,18 +43,6 @@ test('a budget that is set by the name of a later key is the same one, and one t
   expect(await keyBudget(second, '90')).toEqual({ ...first, limitPicoUsd: '90', spentPicoUsd: '40', heldPicoUsd: '5' });
   const total = await keyBudget(second, '90', 'total');
   expect(total).toMatchObject({ keyId: customer.keyId, spentPicoUsd: '40', heldPicoUsd: '5' });
-});
-
-test('of a hundred requests of both keys at once over three replicas, those that fit in the budget are held', async () => {
-  await keyBudget(customer, '120');
-  const second = await rotated(customer);
-  const replicas = [1, 2, 3].map(() => ledger.newLanes());
-  const outcomes = await Promise.all(
-    Array.from({ length: 100 }, (_, count) =>
-      (replicas[count % 3] as HoldLanes).reserve(makeReserve(count % 2 === 0 ? customer : second, 10n)),
-    ),
-  );
-  expect(outcomes.filter(({ status }: ReserveOutcome) => status === 'held')).toHaveLength(12);
 });
 
 test('limits are those of all keys of a rotation, whichever of them they are set by; each change is audited', async () => {
