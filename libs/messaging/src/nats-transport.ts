@@ -1,70 +1,48 @@
 import { type CustomTransportStrategy, type MessageHandler, Server } from '@nestjs/microservices';
 import type { ServiceMsg } from 'nats';
-import { isObservable, lastValueFrom } from 'rxjs';
 import { COMMIT, VERSION } from '#config/version.js';
 import type { Caller } from '#contracts/audit.js';
 import { findPublisher, subjectFor } from '#contracts/endpoint.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { within } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
-import { readTraceId, type TraceContext } from '#tracing/trace-context.js';
-import { describeSchema, validatePayload } from '#validation/validate-payload.js';
+import { type TraceContext } from '#tracing/trace-context.js';
+import { describeSchema } from '#validation/validate-payload.js';
+import { Admission, type AdmissionLimits, type Run } from './admission.js';
 import { isListening } from './call.js';
-import { FairShares } from './fair-shares.js';
 import { isInbox, parseOwner, sharesInbox } from './inbox-subject.js';
 import { announcedBytes, offerPayload, payloadSource, withPayload } from './large-payload.js';
 import type { Link } from './link.js';
+import { localEndpoint } from './local-endpoint.js';
+import type { LocalExchange } from './local-exchange.js';
 import type { CallContext } from './messaging.js';
 import type { NatsMessaging } from './nats-messaging.js';
 import type { IncomingMessage } from './receiver.js';
+import { ServedRoute } from './served-route.js';
 import type { ServedExtras } from './serves.js';
-import { EndpointStatistics, type ServedEndpoint, ServiceRegistration } from './service-registration.js';
+import { type ServedEndpoint, ServiceRegistration } from './service-registration.js';
 import { StreamWriter } from './stream-writer.js';
 import { decodeJson, encodeJson, errorHeaders, readCaller, readTimeout, readTrace, TIMEOUT_DEFAULT_MS, toWireError } from './wire.js';
 
-interface NatsTransportOptions {
+interface NatsTransportOptions extends AdmissionLimits {
   messaging: NatsMessaging;
   /** The service's name in NATS service discovery, and its queue group. */
   name: string;
   description: string;
   logger: Logger;
+  /** Calls of this process reach the endpoints through it. Default: only NATS does. */
+  exchange?: LocalExchange;
   /** Token of this replica's subjects of `ReplicaEndpoint`s. Default: it has none. */
   replicaId?: string;
   /** Milliseconds that running work may take after `close` before streams are cancelled. Default 30,000. */
   shutdownGraceMs?: number;
-  /** Requests and streams in progress; more are refused with `unavailable`. Default 20,000. */
-  runningMax?: number;
   /** Returns the `ServiceError` for an error of the service's database and the like, or the error. Default: each becomes `internal_error`. */
   translateError?: (error: unknown) => unknown;
-  /**
-   * Bytes of the requests above 64 KiB in progress. Callers that `sharedBy` distinguishes get fair shares; more is refused with
-   * `unavailable`. Default: no limit.
-   */
-  largeRequestBytesMax?: number;
 }
 
-const RUNNING_MAX = 20_000;
-const SMALL_REQUEST_BYTES_MAX = 64 * 1024;
 const SHUTDOWN_GRACE_MS = 30_000;
 /** A cancelled stream ends within its own grace of a second. */
 const CANCELLED_MS = 1_500;
-
-/** A request or stream in progress. */
-interface Run {
-  startedAt: number;
-  /** Caller whose share it counts in. */
-  holder: string | undefined;
-  /** Bytes in the share of large requests; 0 for a small request. */
-  largeBytes: number;
-}
-
-/** A handler of a controller, with its endpoint. */
-interface Route {
-  extras: ServedExtras;
-  subject: string;
-  handler: MessageHandler;
-  statistics: EndpointStatistics;
-}
 
 /**
  * Serves the controllers of a Nest application over NATS: JSON requests, JSON replies or framed streams, typed errors in headers. Pass it
@@ -74,20 +52,16 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
   private readonly link: Link;
   private readonly log: Logger;
   private registration: ServiceRegistration | undefined;
-  private running = 0;
-  private readonly shares = new FairShares();
-  private readonly runningMax: number;
-  private readonly largeShares = new FairShares();
-  private readonly largeRequestBytesMax: number;
-  private readonly writers = new Set<StreamWriter<unknown>>();
-  private whenIdle: (() => void) | undefined;
+  private readonly admission: Admission;
+  private readonly streams = new Set<{ stop(): void }>();
+  private readonly routes: ServedRoute[] = [];
+  private withdrawals: (() => void)[] = [];
 
   constructor(private readonly options: NatsTransportOptions) {
     super();
     this.link = options.messaging.link;
     this.log = options.logger;
-    this.runningMax = options.runningMax ?? RUNNING_MAX;
-    this.largeRequestBytesMax = options.largeRequestBytesMax ?? Number.POSITIVE_INFINITY;
+    this.admission = new Admission(options);
   }
 
   listen(callback: (error?: unknown) => void): void {
@@ -95,16 +69,21 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
     const endpoints = [...this.messageHandlers].flatMap(([subject, handler]) => this.makeEndpoints(subject, handler));
     const about = { name, version: VERSION, description, metadata: { commit: COMMIT, node: process.version } };
     this.registration = new ServiceRegistration(this.link, about, endpoints, this.log);
-    this.registration.open().then(() => callback(), callback);
+    this.registration.open().then(() => {
+      this.offerLocally();
+      callback();
+    }, callback);
   }
 
   /** Stops taking requests, waits for running work, then cancels streams. The connection stays open. */
   async close(): Promise<void> {
+    for (const withdraw of this.withdrawals) withdraw();
     await this.registration?.close();
-    await within(this.options.shutdownGraceMs ?? SHUTDOWN_GRACE_MS, this.idle());
-    if (this.running > 0) this.log.warn({ running: this.running }, 'shutdown grace expired; cancelling running streams');
-    for (const writer of this.writers) writer.cancel();
-    await within(CANCELLED_MS, this.idle());
+    const { admission } = this;
+    await within(this.options.shutdownGraceMs ?? SHUTDOWN_GRACE_MS, admission.idle());
+    if (admission.running > 0) this.log.warn({ running: admission.running }, 'shutdown grace expired; cancelling running streams');
+    for (const stream of this.streams) stream.stop();
+    await within(CANCELLED_MS, admission.idle());
     this.link.outbox.flush();
   }
 
@@ -114,6 +93,14 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
 
   unwrap<T>(): T {
     return this.link.connection as T;
+  }
+
+  /** Endpoints that every replica answers stay with NATS: another replica may know more. */
+  private offerLocally(): void {
+    const { exchange } = this.options;
+    if (exchange === undefined) return;
+    const offered = this.routes.filter(({ extras }) => !extras.everyReplica);
+    this.withdrawals = offered.map((route) => exchange.offer(route.subject, localEndpoint(route, this.admission, this.streams)));
   }
 
   // ---- one endpoint ----
@@ -131,7 +118,9 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
   }
 
   private endpoint(subject: string, handler: MessageHandler, extras: ServedExtras): ServedEndpoint {
-    const route: Route = { extras, subject, handler, statistics: new EndpointStatistics() };
+    const { admission, options } = this;
+    const route = new ServedRoute(subject, extras, handler, { ...options, admission });
+    this.routes.push(route);
     const work = extras.kind === 'stream' ? this.stream(route) : this.answer(route);
     const receive = (message: ServiceMsg): void => {
       const { reply } = message;
@@ -144,32 +133,31 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
     return { subject, description, kind, everyReplica, statistics: route.statistics, receive };
   }
 
-  private answer(route: Route): (message: ServiceMsg) => void {
+  private answer(route: ServedRoute): (message: ServiceMsg) => void {
     return (message) => {
-      const run = this.begin(route);
+      const run = route.begin();
+      const end = (failure?: unknown): void => route.end(run, failure, () => readTrace(message));
       this.work(route, message, new PlainContext(this.link, route, message), run)
         .then((reply) => this.reply(message, encodeJson(reply)))
         .then(
-          () => this.end(route, run, undefined),
+          () => end(),
           (error) => {
             this.replyError(message, error);
-            this.logUnknown(route, message, error);
-            this.end(route, run, error);
+            end(error);
           },
         );
     };
   }
 
-  private stream(route: Route): (message: ServiceMsg) => void {
+  private stream(route: ServedRoute): (message: ServiceMsg) => void {
     return (message) => {
       if (!message.reply) return;
-      const run = this.begin(route);
+      const run = route.begin();
       const writer: StreamWriter<unknown> = new StreamWriter(this.link, message.reply, (failure) => {
-        this.writers.delete(writer);
-        if (failure !== undefined) this.logUnknown(route, message, failure);
-        this.end(route, run, failure);
+        this.streams.delete(writer);
+        route.end(run, failure, () => readTrace(message));
       });
-      this.writers.add(writer);
+      this.streams.add(writer);
       const { reply: peer } = message;
       const context: CallContext = {
         subject: route.subject,
@@ -185,21 +173,13 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
   }
 
   /** Parses, validates and handles one request. */
-  private async work(route: Route, message: IncomingMessage, context: CallContext, run: Run): Promise<unknown> {
-    if (this.running > this.runningMax) throw new ServiceError('unavailable', 'The service is overloaded.');
+  private async work(route: ServedRoute, message: IncomingMessage, context: CallContext, run: Run): Promise<unknown> {
+    this.admission.checkLoad();
     const payload = message.headers === undefined ? parsePayload(message.data) : await this.readPayload(route, message);
-    const { extras, handler } = route;
-    this.takeShare(run, extras.sharedBy?.(payload), announcedBytes(message) || message.data.length);
-    const valid = validatePayload(extras.request, payload);
-    try {
-      const result: unknown = await handler(valid, context as never);
-      return isObservable(result) ? await lastValueFrom(result) : result;
-    } catch (error) {
-      throw this.options.translateError?.(error) ?? error;
-    }
+    return route.handle(run, payload, announcedBytes(message) || message.data.length, context);
   }
 
-  private async readPayload(route: Route, message: IncomingMessage): Promise<unknown> {
+  private async readPayload(route: ServedRoute, message: IncomingMessage): Promise<unknown> {
     const startedAt = performance.now();
     const timeoutMs = readTimeout(message) ?? (route.extras.kind === 'stream' ? Number.POSITIVE_INFINITY : TIMEOUT_DEFAULT_MS);
     const bytes = announcedBytes(message);
@@ -227,51 +207,10 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
     const wire = toWireError(error);
     this.link.outbox.send(message.reply, encodeJson(wire), undefined, errorHeaders(wire));
   }
-
-  private logUnknown({ subject }: Route, message: IncomingMessage, error: unknown): void {
-    if (error instanceof ServiceError) return;
-    const trace = readTrace(message);
-    this.log.error({ err: error, subject, traceId: trace && readTraceId(trace) }, 'request failed');
-  }
-
-  // ---- requests in progress ----
-
-  private begin({ statistics }: Route): Run {
-    this.running++;
-    return { startedAt: statistics.start(), holder: undefined, largeBytes: 0 };
-  }
-
-  private end({ statistics }: Route, { startedAt, holder, largeBytes }: Run, failure: unknown): void {
-    if (holder !== undefined) this.shares.add(holder, -1);
-    if (holder !== undefined && largeBytes > 0) this.largeShares.add(holder, -largeBytes);
-    statistics.end(startedAt, failure);
-    if (--this.running === 0) this.whenIdle?.();
-  }
-
-  private takeShare(run: Run, holder: string | undefined, bytes: number): void {
-    if (holder === undefined) return;
-    if (!this.shares.admits(holder, this.runningMax))
-      throw new ServiceError('unavailable', 'The caller has too many requests in progress.');
-    if (bytes > SMALL_REQUEST_BYTES_MAX) this.takeLargeShare(run, holder, bytes);
-    this.shares.add(holder, 1);
-    run.holder = holder;
-  }
-
-  private takeLargeShare(run: Run, holder: string, bytes: number): void {
-    const { largeShares, largeRequestBytesMax } = this;
-    if (!largeShares.admits(holder, largeRequestBytesMax) || largeShares.inUse + bytes > largeRequestBytesMax)
-      throw new ServiceError('unavailable', 'Too many large requests are in progress.');
-    largeShares.add(holder, bytes);
-    run.largeBytes = bytes;
-  }
-
-  private async idle(): Promise<void> {
-    if (this.running > 0) await new Promise<void>((resolve) => (this.whenIdle = resolve));
-  }
 }
 
 /** Returns the sender. The user is known where only this user may publish to the subject. */
-function findCaller({ extras }: Route, message: IncomingMessage): Caller {
+function findCaller({ extras }: ServedRoute, message: IncomingMessage): Caller {
   return readCaller(message, extras.isRecorded ? findPublisher(message.subject) : null);
 }
 
@@ -289,7 +228,7 @@ class PlainContext implements CallContext {
 
   constructor(
     private readonly link: Link,
-    private readonly route: Route,
+    private readonly route: ServedRoute,
     private readonly message: IncomingMessage,
   ) {}
 

@@ -109,6 +109,11 @@ export class StreamWriter<Event> implements Receiver, Heartbeating, Flushable {
     this.pull();
   }
 
+  /** Cancels the source because its service stops. */
+  stop(): void {
+    this.cancel();
+  }
+
   // ---- messages of the connection ----
 
   receive(message: IncomingMessage): void {

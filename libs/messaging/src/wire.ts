@@ -43,6 +43,11 @@ export function decodeJson(data: Uint8Array): unknown {
   return data.length === 0 ? {} : JSON.parse(decoder.decode(data));
 }
 
+/** Returns the value as the other end of a connection would parse it. */
+export function copyJson(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value ?? null));
+}
+
 /** `timeoutMs` undefined: the default, or for a stream no limit. */
 export function requestHeaders(timeoutMs: number | undefined, trace: TraceContext | undefined, actor?: Actor): MsgHdrs | undefined {
   if (timeoutMs === undefined && trace === undefined && actor === undefined) return undefined;
@@ -66,17 +71,29 @@ function setActor(result: MsgHdrs, { actor, actorName, ip, requestId, level }: A
  * Returns the sender of a request. `via` is the NATS user that the server's permissions prove; null where several users share the subject.
  * A request without the actor's header has the user as its actor.
  */
-export function readCaller(message: IncomingMessage, via: string | null): Caller {
-  const read = (name: string): string | null => oneLine(message.headers?.get(name) ?? '') || null;
+export function readCaller({ headers }: IncomingMessage, via: string | null): Caller {
+  const actor = headers?.get(ACTOR_HEADER);
+  const actorName = headers?.get(ACTOR_NAME_HEADER);
+  const ip = headers?.get(ACTOR_ADDRESS_HEADER);
+  const requestId = headers?.get(REQUEST_ID_HEADER);
+  const level = headers?.get(ACTOR_LEVEL_HEADER) === 'customer' ? 'customer' : undefined;
+  return describeCaller({ actor, actorName, ip, requestId, level }, via);
+}
+
+/** Returns the sender of a request that names `actor`, in the form that a header gives it. */
+export function describeCaller({ actor, actorName, ip, requestId, level }: ClaimedActor, via: string | null): Caller {
+  const read = (text: string | null | undefined): string | null => oneLine(text ?? '') || null;
   return {
-    actor: read(ACTOR_HEADER) ?? `nats/${via ?? 'unknown'}`,
-    actorName: read(ACTOR_NAME_HEADER),
+    actor: read(actor) ?? `nats/${via ?? 'unknown'}`,
+    actorName: read(actorName),
     via,
-    ip: read(ACTOR_ADDRESS_HEADER),
-    requestId: read(REQUEST_ID_HEADER),
-    ...(read(ACTOR_LEVEL_HEADER) === 'customer' && { level: 'customer' as const }),
+    ip: read(ip),
+    requestId: read(requestId),
+    ...(level && { level }),
   };
 }
+
+type ClaimedActor = { [Field in keyof Actor]?: Actor[Field] | undefined };
 
 /** Milliseconds from arrival; undefined without the header. */
 export function readTimeout(message: IncomingMessage): number | undefined {
@@ -114,6 +131,11 @@ export function fromWireError(value: unknown): ServiceError {
     typeof param === 'string' ? param : undefined,
     isDetails(details) ? { details } : undefined,
   );
+}
+
+/** Returns the error that a caller gets of a service. */
+export function toServiceError(error: unknown): ServiceError {
+  return fromWireError(toWireError(error));
 }
 
 function isDetails(value: unknown): value is ServiceErrorDetails {

@@ -4,6 +4,9 @@ import { IsInt, IsString, Max, Min } from 'class-validator';
 import { Endpoint, EveryReplicaEndpoint, ReplicaEndpoint, StreamEndpoint } from '#contracts/endpoint.js';
 import { createLogger, type Logger } from '#observability/logger.js';
 import { type ConnectOptions, connectMessaging } from '../src/connect-messaging.js';
+import { LocalExchange } from '../src/local-exchange.js';
+import { LocalMessaging } from '../src/local-messaging.js';
+import type { Messaging } from '../src/messaging.js';
 import type { NatsMessaging } from '../src/nats-messaging.js';
 import { NatsTransport } from '../src/nats-transport.js';
 
@@ -33,19 +36,23 @@ const silentLogger: Logger = createLogger('test', 'silent');
 @Module({})
 class TestModule {}
 
+type Controllers = NonNullable<DynamicModule['controllers']>;
+
+/** The two ways from a caller to a service. The contract of `Messaging` is the same on both. */
+export const LAYOUTS = ['over NATS', 'within the process'] as const;
+
+interface ServeSettings {
+  name?: string;
+  replicaId?: string;
+  logger?: Logger;
+  shutdownGraceMs?: number;
+  runningMax?: number;
+  largeRequestBytesMax?: number;
+  exchange?: LocalExchange;
+}
+
 /** Serves controllers as the service `name` until closed. */
-export async function serve(
-  messaging: NatsMessaging,
-  controllers: NonNullable<DynamicModule['controllers']>,
-  settings: {
-    name?: string;
-    replicaId?: string;
-    logger?: Logger;
-    shutdownGraceMs?: number;
-    runningMax?: number;
-    largeRequestBytesMax?: number;
-  } = {},
-): Promise<INestMicroservice> {
+export async function serve(messaging: NatsMessaging, controllers: Controllers, settings: ServeSettings = {}): Promise<INestMicroservice> {
   const { name = 'test', logger = silentLogger, shutdownGraceMs = 1_000, ...limits } = settings;
   const description = 'A service of a test';
   const strategy = new NatsTransport({ messaging, name, description, logger, shutdownGraceMs, ...limits });
@@ -72,6 +79,26 @@ export class Connections {
     });
     this.open.push(messaging);
     return messaging;
+  }
+
+  /** Serves controllers, and connects a caller to them. */
+  async startPair(
+    layout: (typeof LAYOUTS)[number],
+    controllers: Controllers,
+    settings: ServeSettings = {},
+  ): Promise<{ app: INestMicroservice; service: NatsMessaging; caller: Messaging }> {
+    if (layout === 'within the process') return this.startLocalPair(controllers, settings);
+    const service = await this.connect('test');
+    return { app: await serve(service, controllers, settings), service, caller: await this.connect('caller') };
+  }
+
+  async startLocalPair(controllers: Controllers, settings: ServeSettings = {}) {
+    const exchange = new LocalExchange();
+    const service = await this.connect('test');
+    const app = await serve(service, controllers, { ...settings, exchange });
+    const callerConnection = await this.connect('caller');
+    const caller = new LocalMessaging(callerConnection, { exchange, service: 'caller', closeGraceMs: 0 });
+    return { app, service, callerConnection, caller };
   }
 
   async closeAll(): Promise<void> {
