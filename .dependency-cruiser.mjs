@@ -59,10 +59,16 @@ function adapterRules(family, folder, also) {
 export const forbidden = [
   {
     name: 'apps-meet-only-through-contracts',
-    comment: 'Services communicate over NATS, with the messages of libs/contracts.',
+    comment: 'Services communicate over NATS, with the messages of libs/contracts. Only apps/tollgate starts others in its process.',
     severity: 'error',
-    from: { path: '^apps/([^/]+)/' },
+    from: { path: '^apps/([^/]+)/', pathNot: '^apps/tollgate/src/targets\\.ts$' },
     to: { path: '^apps/', pathNot: '^apps/$1/' },
+  },
+  {
+    name: 'tollgate-only-starts-services',
+    severity: 'error',
+    from: { path: '^apps/tollgate/' },
+    to: { path: '^apps/', pathNot: ['^apps/tollgate/', '^apps/([-a-z]+)/src/(start-\\1|\\1\\.config)\\.ts$'] },
   },
   {
     name: 'libs-never-import-apps',

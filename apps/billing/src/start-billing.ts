@@ -3,8 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { Registry } from 'prom-client';
 import { asUnavailable } from '#database/database-outage.js';
 import { ServiceDatabase } from '#database/service-database.js';
-import { NatsTransport } from '#messaging/nats-transport.js';
-import { openService } from '#messaging/open-service.js';
+import { OWN_PROCESS, openService, type ServiceHost } from '#messaging/open-service.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import type { BillingConfig } from './billing.config.js';
 import { BackgroundWork, billingModule } from './billing.module.js';
@@ -13,7 +12,7 @@ const SERVICE = 'billing';
 const translateError = (error: unknown) => asUnavailable(error, 'The billing database cannot be reached at the moment.');
 
 /** Starts the billing service. Returns a function that stops it. */
-export async function startBilling(config: BillingConfig, logger: Logger): Promise<() => Promise<void>> {
+export async function startBilling(config: BillingConfig, logger: Logger, host: ServiceHost = OWN_PROCESS): Promise<() => Promise<void>> {
   const registry = new Registry();
   const database = new ServiceDatabase({ service: SERVICE, url: config.databaseUrl, registry });
   const reads = database.reads({
@@ -23,7 +22,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
   });
   let isListening = false;
   const service = await openService({
-    ...{ name: SERVICE, config, logger, registry },
+    ...{ name: SERVICE, host, config, logger, registry },
     checks: (nats) => [nats, ...database.checks, { name: 'listening', check: () => isListening }],
     certificates: () => database.certificates(),
     isTraced: true,
@@ -33,12 +32,11 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
   // Subscribing earlier would take requests from replicas that can answer them.
   await database.ready(logger);
   const { prisma } = database;
-  const { shutdownGraceMs } = config;
   const description = 'Accounts, keys, holds, limits and the ledger';
   const app = await NestFactory.createMicroservice(
     billingModule({ config, logger, registry, prisma, reads, messaging, replicaId, tracer }),
     {
-      strategy: new NatsTransport({ messaging, name: SERVICE, description, logger, replicaId, shutdownGraceMs, translateError }),
+      strategy: service.transport({ description, replicaId, translateError }),
       logger: new FrameworkLogger(logger),
     },
   );

@@ -2,8 +2,7 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { Registry } from 'prom-client';
-import { NatsTransport } from '#messaging/nats-transport.js';
-import { openService } from '#messaging/open-service.js';
+import { OWN_PROCESS, openService, type ServiceHost } from '#messaging/open-service.js';
 import { type CertificateFile, certificateFile } from '#observability/certificate-expiry.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { untilReady } from '#observability/readiness.js';
@@ -20,11 +19,11 @@ import { SettleOnEnd } from './pipeline/settle-on-end.js';
 const SERVICE = 'gateway';
 
 /** Starts the gateway service. Returns a function that stops it. */
-export async function startGateway(config: GatewayConfig, logger: Logger): Promise<() => Promise<void>> {
+export async function startGateway(config: GatewayConfig, logger: Logger, host: ServiceHost = OWN_PROCESS): Promise<() => Promise<void>> {
   const registry = new Registry();
   let isReady = (): boolean => false;
   const service = await openService({
-    ...{ name: SERVICE, config, logger, registry },
+    ...{ name: SERVICE, host, config, logger, registry },
     checks: () => [{ name: 'catalog', check: () => isReady() }],
     certificates: () => servedCertificates(config),
     isTraced: true,
@@ -32,7 +31,7 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
   const { messaging, tracer } = service;
   const app = await createGateway({ config, logger, registry, messaging, tracer });
   app.connectMicroservice({
-    strategy: new NatsTransport({ messaging, name: SERVICE, description: 'Speaks the client formats over HTTP', logger }),
+    strategy: service.transport({ description: 'Speaks the client formats over HTTP' }),
   });
   await app.startAllMicroservices();
   const port = await app.get(HttpServer).listen(config.port, config.host);

@@ -1,7 +1,6 @@
 import { NestFactory } from '@nestjs/core';
 import { Registry } from 'prom-client';
-import { NatsTransport } from '#messaging/nats-transport.js';
-import { openService } from '#messaging/open-service.js';
+import { OWN_PROCESS, openService, type ServiceHost } from '#messaging/open-service.js';
 import { ForwardProxies } from '#network/forward-proxy/forward-proxies.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { untilReady } from '#observability/readiness.js';
@@ -16,23 +15,27 @@ const SERVICE = 'inference-proxy';
  * Starts the inference-proxy. Returns a function that stops it: no new requests; running streams end within the grace, and what
  * gateways left unsettled is settled.
  */
-export async function startInferenceProxy(config: InferenceProxyConfig, logger: Logger): Promise<() => Promise<void>> {
+export async function startInferenceProxy(
+  config: InferenceProxyConfig,
+  logger: Logger,
+  host: ServiceHost = OWN_PROCESS,
+): Promise<() => Promise<void>> {
   const registry = new Registry();
   let routes: RouteTable | undefined;
   let isListening = false;
   const areRoutesKnown = { name: 'routes', check: () => routes?.isKnown === true };
   const service = await openService({
-    ...{ name: SERVICE, config, logger, registry },
+    ...{ name: SERVICE, host, config, logger, registry },
     checks: (nats) => [nats, areRoutesKnown, { name: 'listening', check: () => isListening }],
     certificates: () => routes?.certificates() ?? [],
     isTraced: true,
   });
   const { messaging, tracer } = service;
-  const { shutdownGraceMs, largeRequestBytesMax } = config;
+  const { largeRequestBytesMax } = config;
   useForwardProxies(new ForwardProxies(config));
   const description = 'Runs requests on upstreams and streams what they say';
   const app = await NestFactory.createMicroservice(inferenceProxyModule({ config, logger, registry, messaging, tracer }), {
-    strategy: new NatsTransport({ messaging, name: SERVICE, description, logger, shutdownGraceMs, largeRequestBytesMax }),
+    strategy: service.transport({ description, largeRequestBytesMax }),
     logger: new FrameworkLogger(logger),
   });
   const table = app.get(RouteTable);

@@ -5,8 +5,7 @@ import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-ex
 import { Registry } from 'prom-client';
 import { ConfigError, loadNamedConfigs } from '#config/load-config.js';
 import { ServiceDatabase } from '#database/service-database.js';
-import { NatsTransport } from '#messaging/nats-transport.js';
-import { openService } from '#messaging/open-service.js';
+import { OWN_PROCESS, openService, type ServiceHost } from '#messaging/open-service.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { LiveRequests } from './activity/live-requests.js';
 import { limitConnections } from './http/connection-shares.js';
@@ -35,7 +34,7 @@ const LIMITS = { headersTimeout: 10_000, requestTimeout: 60_000, connectionsChec
 const WRITE_MS = 2_000;
 
 /** Starts the panel. Returns a function that stops it. */
-export async function startPanel(config: PanelConfig, logger: Logger): Promise<() => Promise<void>> {
+export async function startPanel(config: PanelConfig, logger: Logger, host: ServiceHost = OWN_PROCESS): Promise<() => Promise<void>> {
   const providers = loadNamedConfigs(SsoProviderConfig, PROVIDERS_PREFIX);
   if (config.panelPasswords === 'off' && providers.size === 0)
     throw new ConfigError(
@@ -47,7 +46,7 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
   const reads = database.reads({ runningMax: READS_MAX, shareMax: ACCOUNT_READS_MAX });
   let isListening = false;
   const service = await openService({
-    ...{ name: SERVICE, config, logger, registry },
+    ...{ name: SERVICE, host, config, logger, registry },
     checks: (nats) => [nats, ...database.checks, { name: 'listening', check: () => isListening }],
     certificates: () => database.certificates(),
   });
@@ -57,7 +56,7 @@ export async function startPanel(config: PanelConfig, logger: Logger): Promise<(
   await database.connect();
   const app = await createPanel({ config, logger, prisma: database.prisma, signIns, reads, messaging, providers }, registry);
   app.connectMicroservice({
-    strategy: new NatsTransport({ messaging, name: SERVICE, description: 'API and pages for people', logger, shutdownGraceMs }),
+    strategy: service.transport({ description: 'API and pages for people' }),
   });
   await app.startAllMicroservices();
   await app.listen(config.panelPort, config.panelHost);

@@ -4,7 +4,7 @@ export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] 
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** `pretty` is for people, `json` for programs. */
-const LOG_FORMATS = ['json', 'pretty'] as const;
+export const LOG_FORMATS = ['json', 'pretty'] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
 /** Settings of every service on NATS. */

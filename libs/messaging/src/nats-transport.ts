@@ -24,14 +24,14 @@ import { type ServedEndpoint, ServiceRegistration } from './service-registration
 import { StreamWriter } from './stream-writer.js';
 import { decodeJson, encodeJson, errorHeaders, readCaller, readTimeout, readTrace, TIMEOUT_DEFAULT_MS, toWireError } from './wire.js';
 
-interface NatsTransportOptions extends AdmissionLimits {
+export interface NatsTransportOptions extends AdmissionLimits {
   messaging: NatsMessaging;
   /** The service's name in NATS service discovery, and its queue group. */
   name: string;
   description: string;
   logger: Logger;
   /** Calls of this process reach the endpoints through it. Default: only NATS does. */
-  exchange?: LocalExchange;
+  exchange?: LocalExchange | undefined;
   /** Token of this replica's subjects of `ReplicaEndpoint`s. Default: it has none. */
   replicaId?: string;
   /** Milliseconds that running work may take after `close` before streams are cancelled. Default 30,000. */

@@ -3,16 +3,32 @@ import type { ServiceConfig } from '#config/service-config.js';
 import { type CertificateFile, registerCertificateExpiry } from '#observability/certificate-expiry.js';
 import { beginGrace } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
-import { startOpsServer } from '#observability/ops-server.js';
+import { type OpsPart, startOpsServer } from '#observability/ops-server.js';
 import { startMetricsExport } from '#observability/otlp/start-metrics-export.js';
 import type { ReadinessCheck } from '#observability/readiness.js';
 import { startTracing } from '#tracing/start-tracing.js';
 import { connectMessaging } from './connect-messaging.js';
+import type { LocalExchange } from './local-exchange.js';
+import { LocalMessaging } from './local-messaging.js';
 import { natsAccess, natsCertificates } from './nats-access.js';
 import type { NatsMessaging } from './nats-messaging.js';
+import { NatsTransport, type NatsTransportOptions } from './nats-transport.js';
+
+/** The process of a service: its own, or one with other services. */
+export interface ServiceHost {
+  /** Opens the ops port of a service, or adds the service to that of the process. */
+  openOps(service: { name: string; config: ServiceConfig; registry: Registry; checks: ReadinessCheck[] }): Promise<OpsPart>;
+  /** Where the services of the process find each other. */
+  exchange?: LocalExchange;
+}
+
+export const OWN_PROCESS: ServiceHost = {
+  openOps: ({ config, registry, checks }) => startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks }),
+};
 
 interface ServiceOptions {
   name: string;
+  host: ServiceHost;
   config: ServiceConfig;
   logger: Logger;
   registry: Registry;
@@ -23,6 +39,8 @@ interface ServiceOptions {
   /** True when the service makes spans. */
   isTraced?: boolean;
 }
+
+type OwnTransportOptions = Omit<NatsTransportOptions, 'messaging' | 'exchange' | 'name' | 'logger'>;
 
 /** The parts that a service stops by itself. */
 interface ServiceParts {
@@ -38,14 +56,19 @@ interface ServiceParts {
  * Opens the ops port, then the exports and the connection to NATS: the process is live, though not ready, while it waits for NATS. `close`
  * stops the parts of the service, then these. The ops port closes last.
  */
-export async function openService({ name, config, logger, registry, checks: makeChecks, certificates, isTraced }: ServiceOptions) {
+export async function openService(options: ServiceOptions) {
+  const { name, host, config, logger, registry, checks: makeChecks, certificates, isTraced } = options;
+  const { exchange } = host;
   let connection: NatsMessaging | undefined;
   const checks = makeChecks({ name: 'nats', check: () => connection?.connected === true });
-  const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
+  const ops = await host.openOps({ name, config, registry, checks });
   const metricsExport = await startMetricsExport({ name, registry, logger });
   registerCertificateExpiry(registry, () => [...natsCertificates(config), ...certificates()]);
-  const messaging = await connectMessaging({ ...natsAccess(config), service: name, logger, registry, resumeMs: config.streamResumeMs });
-  connection = messaging;
+  const nats = await connectMessaging({ ...natsAccess(config), service: name, logger, registry, resumeMs: config.streamResumeMs });
+  connection = nats;
+  const messaging = exchange === undefined ? nats : new LocalMessaging(nats, { exchange, service: name });
+  const transport = (own: OwnTransportOptions): NatsTransport =>
+    new NatsTransport({ messaging: nats, exchange, name, logger, shutdownGraceMs: config.shutdownGraceMs, ...own });
   const tracer = isTraced ? await startTracing({ name, registry, logger }) : undefined;
   const close = async ({ stop, disconnect, graceMs = config.shutdownGraceMs }: ServiceParts): Promise<void> => {
     ops.drain();
@@ -57,5 +80,5 @@ export async function openService({ name, config, logger, registry, checks: make
     await metricsExport?.close();
     await ops.close();
   };
-  return { messaging, tracer, checks, close };
+  return { messaging, transport, tracer, checks, close };
 }

@@ -1,5 +1,5 @@
 import type { LoggerService } from '@nestjs/common';
-import { type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
 import type { LogFormat } from '#config/service-config.js';
 import { LineBuffer } from './line-buffer.js';
 import { prettyLine } from './pretty-line.js';
@@ -12,8 +12,16 @@ export type { Logger } from 'pino';
  */
 export function createLogger(service: string, level: string, format: LogFormat = 'json'): Logger {
   const destination = new LineBuffer(pino.destination({ dest: 1, sync: false }), format === 'pretty' ? prettyLine : undefined);
-  const formatters = { level: (label: string) => ({ level: label }) };
-  return pino({ level, base: { service }, timestamp: isoTime, formatters }, destination);
+  return pino(lineOptions(service, level), destination);
+}
+
+/** Returns a logger for another service of the process. It writes to the same buffer. */
+export function siblingLogger(logger: Logger, service: string, level: string): Logger {
+  return pino(lineOptions(service, level), (logger as unknown as Record<symbol, DestinationStream>)[pino.symbols.streamSym]);
+}
+
+function lineOptions(service: string, level: string): LoggerOptions {
+  return { level, base: { service }, timestamp: isoTime, formatters: { level: (label) => ({ level: label }) } };
 }
 
 let second = Number.NaN;

@@ -12,10 +12,11 @@ export function histogramWithExemplars(
   return histogram;
 }
 
-/** Returns all metrics as OpenMetrics, the format that has exemplars. */
-export function openMetrics(registry: Registry): Promise<string> {
+/** Returns all metrics as OpenMetrics, the format that has exemplars, with `labels` on each. */
+export function openMetrics(registry: Registry, labels: Record<string, string> = {}): Promise<string> {
   const renamed = new Registry<OpenMetricsContentType>();
   renamed.setContentType(OPENMETRICS_CONTENT_TYPE);
+  renamed.setDefaultLabels(labels);
   // The library takes `_total` off the names of counters when it writes this format: only a copy may be renamed.
   for (const metric of registry.getMetricsAsArray()) renamed.registerMetric(Object.create(metric));
   return renamed.metrics();

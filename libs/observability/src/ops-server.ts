@@ -1,17 +1,22 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { COMMIT, VERSION } from '#config/version.js';
 import { OPENMETRICS_CONTENT_TYPE, openMetrics } from './open-metrics.js';
 import { type ReadinessCheck, readiness } from './readiness.js';
 
-export interface OpsServer {
-  readonly port: number;
+/** The part of an ops server that belongs to one service. */
+export interface OpsPart {
   /** Makes `/readyz` answer 503, so that load balancers send no new work. */
   drain(): void;
   close(): Promise<void>;
 }
 
+export interface OpsServer extends OpsPart {
+  readonly port: number;
+}
+
+const TEXT_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 const SHUTTING_DOWN: ReadinessCheck = { name: 'shutting-down', check: () => false };
 
 /**
@@ -24,9 +29,23 @@ export async function startOpsServer(options: {
   checks: ReadinessCheck[];
   registry: Registry;
 }): Promise<OpsServer> {
-  const { host, port, checks, registry } = options;
+  const { registry, checks } = options;
   collectDefaultMetrics({ register: registry });
   registerProcessMetrics(registry);
+  const metrics = (isOpen: boolean) => (isOpen ? openMetrics(registry) : registry.metrics());
+  return serveOps({ ...options, metrics, checks: () => checks });
+}
+
+interface OpsContent {
+  host: string;
+  port: number;
+  checks(): readonly ReadinessCheck[];
+  /** Returns the text of all metrics, as OpenMetrics or in Prometheus' older format. */
+  metrics(isOpen: boolean): Promise<string>;
+}
+
+/** Serves `/livez`, `/readyz` and `/metrics` until it is closed. */
+export async function serveOps({ host, port, checks, metrics }: OpsContent): Promise<OpsServer> {
   let draining = false;
   const server = createServer((request, response) => {
     const reply = (status: number, body: string, type = 'application/json'): void => {
@@ -35,7 +54,7 @@ export async function startOpsServer(options: {
     const path = (request.url ?? '').split('?')[0];
     if (path === '/livez') return reply(200, '{"status":"ok"}');
     if (path === '/readyz') {
-      void readiness(draining ? [SHUTTING_DOWN, ...checks] : checks).then(({ ready, missing, notes }) => {
+      void readiness(draining ? [SHUTTING_DOWN, ...checks()] : checks()).then(({ ready, missing, notes }) => {
         const body = { status: ready ? 'ok' : 'unavailable', missing, ...(notes.length > 0 && { notes }) };
         reply(ready ? 200 : 503, JSON.stringify(body));
       });
@@ -43,9 +62,8 @@ export async function startOpsServer(options: {
     }
     if (path === '/metrics') {
       const isOpen = request.headers.accept?.includes('application/openmetrics-text') === true;
-      const written = isOpen ? openMetrics(registry) : registry.metrics();
-      written.then(
-        (text) => reply(200, text, isOpen ? OPENMETRICS_CONTENT_TYPE : registry.contentType),
+      metrics(isOpen).then(
+        (text) => reply(200, text, isOpen ? OPENMETRICS_CONTENT_TYPE : TEXT_CONTENT_TYPE),
         () => reply(500, '{"status":"error"}'),
       );
       return;
