@@ -12,7 +12,7 @@ import { endCommands } from './local/run-command.mjs';
 import { type RunningStack, removeStack, startStack } from './local/stack.ts';
 import { createStatus, seconds } from './local/status.mjs';
 
-const HELP = `npm start [-- --reset] [--demo-traffic] [--observe]
+const HELP = `npm start [-- --reset] [--demo-traffic] [--observe] [--split]
 
 Starts Tollgate on 127.0.0.1: installs packages, finds or installs PostgreSQL and NATS, migrates the database, builds,
 starts the services and a simulated upstream, and creates a demo account. Ctrl-C stops everything; data stays in .local/.
@@ -20,6 +20,7 @@ starts the services and a simulated upstream, and creates a demo account. Ctrl-C
   --reset         delete the data, keys and logs of earlier starts
   --demo-traffic  once ready, send 75 seconds of mixed traffic: all formats, two projects, failures, clients that leave
   --observe       also start Prometheus with the alert rules: one on PATH, else Debian's
+  --split         run each service as a program of its own, as on Kubernetes; otherwise they share one process
   --help          show this text
 
   PORT          port of the gateway (default 8080)
@@ -48,7 +49,8 @@ try {
 }
 
 async function main(): Promise<void> {
-  const { reset, help, 'demo-traffic': demoTraffic, observe } = readArguments();
+  const { reset, help, 'demo-traffic': demoTraffic, observe, split } = readArguments();
+  const layout = split ? 'split' : 'all';
   if (help) return void process.stdout.write(HELP);
   const started = performance.now();
   const port = readPort('PORT', 8080);
@@ -76,7 +78,7 @@ async function main(): Promise<void> {
   await ensureBuilt(status);
   const prometheus = observe ? (await findPrometheus(status)).prometheus : undefined;
   const stack = await untilSignal((signal) =>
-    startStack({ dataDir: DATA, pidFile, port, panelPort, databaseUrl, serviceDatabaseUrls, natsUrl, prometheus, signal }),
+    startStack({ dataDir: DATA, pidFile, layout, port, panelPort, databaseUrl, serviceDatabaseUrls, natsUrl, prometheus, signal }),
   );
   process.stdout.write(greeting(stack, performance.now() - started));
   if (demoTraffic) await runDemoTraffic({ dataDir: DATA, stack, say: status.say, signal: stopped });
@@ -149,15 +151,15 @@ With the OpenAI SDK, in a file such as .local/hello.mjs:
 `;
 }
 
-function readArguments(): { reset?: boolean; help?: boolean; 'demo-traffic'?: boolean; observe?: boolean } {
+function readArguments(): { split?: boolean; reset?: boolean; help?: boolean; 'demo-traffic'?: boolean; observe?: boolean } {
   // npm keeps options before the two dashes. Starting with the old data, or without the traffic, would be wrong.
-  for (const name of ['reset', 'demo-traffic', 'observe']) {
+  for (const name of ['reset', 'demo-traffic', 'observe', 'split']) {
     const isKept = process.env[`npm_config_${name.replaceAll('-', '_')}`];
     if (isKept) throw new StartError(`use two dashes before the option: npm start -- --${name}`);
   }
   const flag = { type: 'boolean' } as const;
   try {
-    return parseArgs({ options: { reset: flag, 'demo-traffic': flag, observe: flag, help: { ...flag, short: 'h' } } }).values;
+    return parseArgs({ options: { reset: flag, 'demo-traffic': flag, observe: flag, split: flag, help: { ...flag, short: 'h' } } }).values;
   } catch (error) {
     throw new StartError(`${(error as Error).message.split('.')[0]}; see npm start -- --help`);
   }

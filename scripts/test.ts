@@ -208,7 +208,15 @@ async function startShared(name: string, options: Partial<StackOptions>): Promis
     if (score.failed > failuresBefore) keepLogs(dataDir, name);
     discard(dataDir);
   });
-  stack = await startStack({ dataDir, durable: false, env: E2E_SETTINGS, quiet: true, signal: abort.signal, ...options });
+  stack = await startStack({
+    dataDir,
+    layout: process.env.TEST_LAYOUT === 'all' ? 'all' : 'split',
+    durable: false,
+    env: E2E_SETTINGS,
+    quiet: true,
+    signal: abort.signal,
+    ...options,
+  });
   return stack;
 }
 

@@ -9,6 +9,11 @@ export const SERVICES = ['billing', 'catalog', 'upstream-sim', 'inference-proxy'
 
 export type ServiceName = (typeof SERVICES)[number];
 
+/** The services of Tollgate in one process (`all`), or each in its own (`split`). The simulator stands for another's server. */
+export type Layout = 'all' | 'split';
+
+type TargetName = Exclude<ServiceName, 'upstream-sim'>;
+
 /** Addresses of what services connect to, and the ports of those that serve clients. */
 interface Connections {
   natsUrl: string;
@@ -26,7 +31,11 @@ interface Parts {
 }
 
 /** Stop order: first the gateway and the panel, so that no new requests come, then the inference-proxy, then the services that both need. */
-export const STOP_ORDER: ServiceName[][] = [['gateway', 'panel'], ['inference-proxy'], ['upstream-sim', 'billing', 'catalog']];
+export const STOP_ORDER: (ServiceName | 'tollgate')[][] = [
+  ['gateway', 'panel', 'tollgate'],
+  ['inference-proxy'],
+  ['upstream-sim', 'billing', 'catalog'],
+];
 
 const SHUTDOWN_GRACE_MS = 10_000;
 /** Node keeps compiled code here: a service starts with a seventh less processor time. */
@@ -72,8 +81,62 @@ export async function serviceProgram(
   };
 }
 
+/**
+ * Several services as one program. A setting of one of them has its name as a prefix: `BILLING_LEASE_MS`. Settings of the shell have none,
+ * as they are the same for all, nor have variables of the catalog file.
+ */
+export async function tollgateProgram(
+  names: readonly TargetName[],
+  {
+    env = {},
+    serviceEnv = {},
+    bundled = false,
+    ...parts
+  }: Parts & {
+    env?: Record<string, string>;
+    serviceEnv?: Partial<Record<ServiceName, Record<string, string>>>;
+    bundled?: boolean;
+    ports: { tollgate: number };
+  },
+): Promise<Program & { cwd: string }> {
+  const own = names.map(async (name) => {
+    const prefix = `${name.toUpperCase().replaceAll('-', '_')}_`;
+    const known = await readSettings(name);
+    const inherited = serviceEnvironment(name, known);
+    const { NATS_PASSWORD } = natsSettings(name, parts);
+    const settings = { NATS_PASSWORD, ...PREFERRED[name], ...ownSettings(name, parts), ...serviceEnv[name] };
+    const prefixed = Object.entries(settings).map(([variable, value]) => [known.includes(variable) ? prefix + variable : variable, value]);
+    return { inherited, prefixed: Object.fromEntries(prefixed) as Record<string, string> };
+  });
+  const services = await Promise.all(own);
+  const inherited = Object.assign({}, ...services.map((service) => service.inherited));
+  const { ports } = parts;
+  return {
+    name: 'tollgate',
+    command: NODE,
+    args: [
+      ...(bundled ? [bundleOf('tollgate')] : ['--enable-source-maps', join(ROOT, 'dist/apps/tollgate/src/main.js')]),
+      `--target=${names.join()}`,
+    ],
+    env: {
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      ...withoutProxy(inherited),
+      ...inherited,
+      NATS_URL: parts.connections.natsUrl,
+      OPS_HOST: '127.0.0.1',
+      OPS_PORT: String(ports.tollgate),
+      SHUTDOWN_GRACE_MS: String(SHUTDOWN_GRACE_MS),
+      ...env,
+      ...Object.assign({}, ...services.map(({ prefixed }) => prefixed)),
+    },
+    cwd: ROOT,
+    probe: () => isReady(`http://127.0.0.1:${ports.tollgate}/readyz`),
+    graceMs: 3 * SHUTDOWN_GRACE_MS + 5000,
+  };
+}
+
 /** The program of a service's bundle. */
-export function bundleOf(name: ServiceName): string {
+export function bundleOf(name: ServiceName | 'tollgate'): string {
   return join(ROOT, `dist/apps/${name}/bundle/main.js`);
 }
 

@@ -20,12 +20,12 @@ import {
   writePrivate,
 } from './secrets.ts';
 import { createDemo, createPanelLink, type Demo, type DemoOptions, keyWorks } from './seed.ts';
-import { SERVICES, type ServiceName, STOP_ORDER, serviceProgram } from './services.ts';
+import { type Layout, SERVICES, type ServiceName, STOP_ORDER, serviceProgram, tollgateProgram } from './services.ts';
 import { createStatus, type Status } from './status.mjs';
 import { Supervisor } from './supervisor.ts';
 import { removeOwnedFolder } from './unprivileged.ts';
 
-export type ProgramName = ServiceName | 'postgres' | 'nats';
+export type ProgramName = ServiceName | 'tollgate' | 'postgres' | 'nats';
 
 /** Addresses and secrets of a running stack, as plain JSON. */
 export interface StackFacts {
@@ -52,6 +52,7 @@ export interface StackFacts {
   logDir: string;
   /** The services run from their bundles. */
   bundled: boolean;
+  layout: Layout;
 }
 
 interface StackControls {
@@ -87,6 +88,8 @@ export interface StackOptions {
   env?: Record<string, string>;
   /** Settings for one service. */
   serviceEnv?: Partial<Record<ServiceName, Record<string, string>>>;
+  /** Services in one process, or each in its own. Default: `split`. */
+  layout?: Layout;
   /** Default: all. Without the gateway there is no demo account. */
   services?: readonly ServiceName[];
   /** Existing servers; absent: starts its own. */
@@ -128,7 +131,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
   options.signal?.addEventListener('abort', stop);
   try {
     const facts = await bringUp({ ...options, supervisor, status });
-    return { ...facts, ...controls(supervisor), stop };
+    return { ...facts, ...controls(supervisor, facts.layout), stop };
   } catch (error) {
     await stop();
     throw error;
@@ -143,6 +146,7 @@ async function bringUp({
   serviceEnv = {},
   services = SERVICES,
   bundled = false,
+  layout = 'split',
   supervisor,
   status,
   ...options
@@ -152,7 +156,7 @@ async function bringUp({
   await claimPort(gatewayPort, otherPort('PORT', gatewayPort));
   await claimPort(panelPort, otherPort('PANEL_PORT', panelPort));
   const prometheusPort = options.prometheus ? (['prometheus'] as const) : [];
-  const ports = await rememberPorts(join(dataDir, 'ports.json'), ['postgres', 'nats', ...SERVICES, ...prometheusPort]);
+  const ports = await rememberPorts(join(dataDir, 'ports.json'), ['postgres', 'nats', 'tollgate', ...SERVICES, ...prometheusPort]);
   const secrets = loadSecrets(dataDir);
   if (options.natsUrl) secrets.natsPasswords = passwordsFromEnvironment();
 
@@ -165,7 +169,14 @@ async function bringUp({
   await status.step('services', async () => {
     const program = (name: ServiceName) =>
       serviceProgram(name, { connections, ports, secrets, env: { ...env, ...serviceEnv[name] }, bundled });
-    await Promise.all(services.map(async (name) => supervisor.start(await program(name))));
+    const together = layout === 'all' ? services.filter((name) => name !== 'upstream-sim') : [];
+    const alone = services.filter((name) => !together.some((other) => other === name));
+    const programs = alone.map(program);
+    if (together.length > 0)
+      programs.push(
+        tollgateProgram(together, { connections, ports, secrets, env, serviceEnv, bundled: bundled && !together.includes('panel') }),
+      );
+    await Promise.all(programs.map(async (one) => supervisor.start(await one)));
     return `ready: ${services.join(', ')}`;
   });
   const hasDemo = services.includes('gateway') && options.demo !== false;
@@ -178,7 +189,7 @@ async function bringUp({
   const panel = { panelUrl: `http://127.0.0.1:${panelPort}`, ...(panelLink && { panelLink }) };
   const facts = { gatewayUrl, ...panel, ...demo, databaseUrl: databaseUrls.owner, natsUrl };
   writePrivate(join(dataDir, 'demo.json'), facts);
-  const opsUrls = byName(services, (name) => `http://127.0.0.1:${ports[name]}`);
+  const opsUrls = byName(services, (name) => `http://127.0.0.1:${ports[programOf(name, layout)]}`);
   const { prometheus } = options;
   if (prometheus) await status.step('prometheus', () => watch({ prometheus, dataDir, opsUrls, port: ports.prometheus, supervisor }));
   return {
@@ -189,7 +200,14 @@ async function bringUp({
     opsUrls,
     logDir: join(dataDir, 'logs'),
     bundled,
+    layout,
   };
+}
+
+/** The program that runs a service. */
+function programOf<Name extends ProgramName>(name: Name, layout: Layout): Name | 'tollgate' {
+  const isTogether = layout === 'all' && name !== 'upstream-sim' && SERVICES.some((service) => service === name);
+  return isTogether ? 'tollgate' : name;
 }
 
 /** Starts the database and migrates it. Returns the URLs of the owner and of each service. */
@@ -324,14 +342,16 @@ async function readDemo({
   return await creation;
 }
 
-function controls(supervisor: Supervisor): StackControls {
+/** With all services in one process, the name of each stands for that process. */
+function controls(supervisor: Supervisor, layout: Layout): StackControls {
+  const program = (name: ProgramName): ProgramName => programOf(name, layout);
   return {
-    pid: (name) => supervisor.pid(name),
+    pid: (name) => supervisor.pid(program(name)),
     pids: () => supervisor.pids(),
-    kill: (name, signal) => supervisor.kill(name, signal),
-    hold: (name) => supervisor.hold(name),
-    resume: (name) => supervisor.resume(name),
-    ready: (name) => supervisor.ready(name),
+    kill: (name, signal) => supervisor.kill(program(name), signal),
+    hold: (name) => supervisor.hold(program(name)),
+    resume: (name) => supervisor.resume(program(name)),
+    ready: (name) => supervisor.ready(program(name)),
     killAll: () => supervisor.killAll(),
   };
 }

@@ -2,11 +2,17 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 import { ROOT } from '../local/project.mjs';
-import { bundleOf, SERVICES, type ServiceName } from '../local/services.ts';
+import { bundleOf, SERVICES } from '../local/services.ts';
+
+/** `tollgate` has no panel: its pages are not beside it. */
+const PROGRAMS = [...SERVICES, 'tollgate'] as const;
+type ProgramName = (typeof PROGRAMS)[number];
+
 import type { Status } from '../local/status.mjs';
 
 /** Modules that a service loads by their path: its bundle has each as a file of its own, by this name. */
-const LOADED_BY_PATH: Partial<Record<ServiceName, Record<string, string>>> = { gateway: { 'body-worker': 'http/bodies/body-worker.js' } };
+const BODY_WORKER = { 'body-worker': 'gateway/src/http/bodies/body-worker.js' };
+const LOADED_BY_PATH: Partial<Record<ProgramName, Record<string, string>>> = { gateway: BODY_WORKER, tollgate: BODY_WORKER };
 
 /**
  * Bundles each service of `dist` with its packages, for systems that tests start and kill by the dozen: Node loads a few files instead of a
@@ -14,7 +20,7 @@ const LOADED_BY_PATH: Partial<Record<ServiceName, Record<string, string>>> = { g
  * as the sources, because a program looks for its files above and beside it.
  */
 export async function ensureBundled({ step }: Pick<Status, 'step'>): Promise<void> {
-  const missing = SERVICES.filter((name) => !existsSync(bundleOf(name)));
+  const missing = PROGRAMS.filter((name) => !existsSync(bundleOf(name)));
   if (missing.length === 0) return;
   await step('bundles', async () => {
     await Promise.all(missing.map(bundle));
@@ -22,9 +28,9 @@ export async function ensureBundled({ step }: Pick<Status, 'step'>): Promise<voi
   });
 }
 
-async function bundle(name: ServiceName): Promise<void> {
-  const sources = join(ROOT, `dist/apps/${name}/src`);
-  const input = { main: 'main.js', ...LOADED_BY_PATH[name] };
+async function bundle(name: ProgramName): Promise<void> {
+  const sources = join(ROOT, 'dist/apps');
+  const input = { main: `${name}/src/main.js`, ...LOADED_BY_PATH[name] };
   const built = await rolldown({
     input: Object.fromEntries(Object.entries(input).map(([entry, file]) => [entry, join(sources, file)])),
     platform: 'node',

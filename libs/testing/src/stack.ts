@@ -14,6 +14,8 @@ export type { ProgramName, RunningStack, ServiceName };
 const REQUEST_PATH: ServiceName[] = ['billing', 'catalog', 'upstream-sim', 'inference-proxy', 'gateway'];
 /** Bundles start in half the time. The common system, and `npm start`, run `dist` as it is shipped. */
 const START = { durable: false, demo: false, bundled: true, quiet: true } as const;
+/** `TEST_LAYOUT=all` runs the services of each system in one process. */
+const LAYOUT = process.env.TEST_LAYOUT === 'all' ? 'all' : 'split';
 const LOCAL = fileURLToPath(new URL('../../../.local/', import.meta.url));
 
 /** The system that all end-to-end tests share. Create a tenant of your own in it, and keep it running. */
@@ -53,7 +55,7 @@ export async function startPrivateStack(
   const dataDir = `${LOCAL}test-${randomUUID()}`;
   const database = ownPostgres || options.durable || options.databaseUrl ? undefined : await createTestDatabase();
   const inDatabase = database && { databaseUrl: database.url, serviceDatabaseUrls: database.serviceUrls, migrate: false };
-  const running = await startStack({ ...START, services: REQUEST_PATH, ...rest, ...inDatabase, dataDir });
+  const running = await startStack({ ...START, layout: LAYOUT, services: REQUEST_PATH, ...rest, ...inDatabase, dataDir });
   return {
     ...running,
     stop: async () => {
