@@ -88,9 +88,10 @@ export function prometheusConfig({
   return JSON.stringify({
     global: { scrape_interval: interval, evaluation_interval: interval },
     rule_files: [rules],
-    scrape_configs: Object.entries(opsUrls).map(([name, url]) => ({
-      job_name: name,
-      static_configs: [{ targets: [new URL(url).host] }],
-    })),
+    scrape_configs: [...new Set(Object.values(opsUrls))].map((url) => {
+      const names = Object.keys(opsUrls).filter((name) => opsUrls[name] === url);
+      const job = names.length === 1 ? { job_name: names[0] } : { job_name: 'tollgate', honor_labels: true };
+      return { ...job, static_configs: [{ targets: [new URL(url).host] }] };
+    }),
   });
 }
