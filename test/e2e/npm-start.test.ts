@@ -97,10 +97,11 @@ const OUR_VARIABLES = {
   UPSTREAM_OTHER_URL: 'http://127.0.0.1:1/v1',
   PEEK_MS: '20000',
 };
+const SECRETS = ['DATABASE_URL', 'KEY_PEPPER', 'NATS_PASSWORD'];
 
 let first: Launch;
 test('starts everything and prints how to use it', async () => {
-  first = launch([], OUR_VARIABLES);
+  first = launch(['--split'], OUR_VARIABLES);
   await ready(first);
   const demo = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as Record<string, string>;
   expect(demo).toEqual({
@@ -121,18 +122,22 @@ test('starts everything and prints how to use it', async () => {
 });
 
 const onLinux = process.platform === 'linux' ? test : test.skip; // other systems do not show the environment of a process
-onLinux('each process has the variables it reads: secrets of upstreams are the inference-proxy’s alone', () => {
-  const secrets = ['DATABASE_URL', 'KEY_PEPPER', 'NATS_PASSWORD'];
-  const watched = [...Object.keys(OUR_VARIABLES), ...secrets];
-  const seen = Object.entries(startedVariables()).map(([name, variables]) => [name, watched.filter((each) => variables.includes(each))]);
-  expect(Object.fromEntries(seen)).toEqual({
+/** The variables of each started process that are ours or secret. */
+function seenVariables(): Record<string, string[]> {
+  const watched = [...Object.keys(OUR_VARIABLES), ...SECRETS];
+  const isWatched = (variable: string): boolean => watched.some((one) => variable === one || variable.endsWith(`_${one}`));
+  return Object.fromEntries(Object.entries(startedVariables()).map(([name, variables]) => [name, variables.filter(isWatched).sort()]));
+}
+
+onLinux('--split: each process has the variables it reads: secrets of upstreams are the inference-proxy’s alone', () => {
+  expect(seenVariables()).toEqual({
     postgres: [],
     nats: [],
-    billing: ['LEASE_MS', ...secrets],
-    catalog: ['UPSTREAM_OTHER_URL', 'DATABASE_URL', 'NATS_PASSWORD'],
+    billing: ['DATABASE_URL', 'KEY_PEPPER', 'LEASE_MS', 'NATS_PASSWORD'],
+    catalog: ['DATABASE_URL', 'NATS_PASSWORD', 'UPSTREAM_OTHER_URL'],
     'upstream-sim': [],
-    'inference-proxy': ['UPSTREAM_KEY_HOSTED', 'NATS_PASSWORD'],
-    gateway: ['PEEK_MS', 'NATS_PASSWORD'],
+    'inference-proxy': ['NATS_PASSWORD', 'UPSTREAM_KEY_HOSTED'],
+    gateway: ['NATS_PASSWORD', 'PEEK_MS'],
     panel: ['DATABASE_URL', 'NATS_PASSWORD'],
   });
 });
@@ -171,17 +176,31 @@ const withPrometheus = process.env.TEST_PROMETHEUS ? test : test.skip; // left o
 const OBSERVED = process.env.TEST_PROMETHEUS ? ['--observe'] : [];
 
 let second: Launch;
-test('the next start keeps the data after the launcher was killed, and stops what it left', async () => {
+test('the next start keeps the data after the launcher was killed, and stops what it left: now the services share a process', async () => {
   const { apiKey } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as { apiKey: string };
   const orphans = startedPids();
   expect(orphans).toHaveLength(8);
   first.child.kill('SIGKILL');
   await once(first.child, 'exit');
 
-  second = launch(OBSERVED, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' });
+  second = launch(OBSERVED, { ...OUR_VARIABLES, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' });
   await ready(second);
   expect(orphans.filter(isAlive)).toEqual([]);
   expect(second.output()).toContain(`demo key   ${apiKey}`);
+});
+
+onLinux('the process of all services has their variables, those of one service by its name, and nothing else of the shell', () => {
+  const own = { billing: SECRETS, catalog: ['DATABASE_URL', 'NATS_PASSWORD'], panel: ['DATABASE_URL', 'NATS_PASSWORD'] };
+  const prefixed = Object.entries(own).flatMap(([name, variables]) => variables.map((variable) => `${name.toUpperCase()}_${variable}`));
+  const connected = ['GATEWAY_NATS_PASSWORD', 'INFERENCE_PROXY_NATS_PASSWORD'];
+  const { GITHUB_TOKEN: _, ...ours } = OUR_VARIABLES;
+  expect(seenVariables()).toEqual({
+    postgres: [],
+    nats: [],
+    'upstream-sim': [],
+    tollgate: [...prefixed, ...connected, ...Object.keys(ours)].sort(),
+    ...(OBSERVED.length > 0 && { prometheus: [] }),
+  });
 });
 
 withPrometheus('--observe: the printed Prometheus has every service, every rule, and the exemplar of a traced request', async () => {
@@ -198,11 +217,14 @@ withPrometheus('--observe: the printed Prometheus has every service, every rule,
   const exemplars = `/api/v1/query_exemplars?query=tollgate_gateway_request_seconds_bucket&start=${now - 60}&end=${now + 600}`;
   while (!JSON.stringify(await read(exemplars)).includes(`"trace_id":"${traceId}"`)) await delay(200);
   const { activeTargets } = (await read('/api/v1/targets')) as { activeTargets: { labels: { job: string }; health: string }[] };
+  const { result } = (await read('/api/v1/query?query=tollgate_nats_connected')) as { result: { metric: { job: string } }[] };
   const { groups } = (await read('/api/v1/rules')) as { groups: { name: string }[] };
   expect({
-    jobs: activeTargets.map(({ labels }) => labels.job).sort(),
+    targets: activeTargets.map(({ labels }) => labels.job),
+    jobs: result.map(({ metric }) => metric.job).sort(),
     groups: groups.map(({ name }) => name).sort(),
   }).toEqual({
+    targets: ['tollgate'],
     jobs: ['billing', 'catalog', 'gateway', 'inference-proxy', 'panel'],
     groups: [...readFileSync('deploy/observability/rules.yaml', 'utf8').matchAll(/^ {2}- name: (.*)$/gm)].map(([, name]) => name).sort(),
   });
@@ -210,7 +232,7 @@ withPrometheus('--observe: the printed Prometheus has every service, every rule,
 
 test('asked to stop, it stops all it started', async () => {
   const pids = startedPids();
-  expect(pids).toHaveLength(8 + OBSERVED.length);
+  expect(pids).toHaveLength(4 + OBSERVED.length);
   second.child.kill('SIGINT');
   expect(await ended(second)).toMatchObject({ code: 0 });
   expect(pids.filter(isAlive)).toEqual([]);
