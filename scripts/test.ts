@@ -39,6 +39,8 @@ The part changed checks types and format, and runs the unit tests that reach a f
 integration tests beside it.
 The long run has the slow suites, and the property tests of the others with many more cases.
 `;
+/** `TEST_LAYOUT=all` runs the services of every system in one process; otherwise only those of some. */
+const LAYOUT = process.env.TEST_LAYOUT === 'all' ? 'all' : 'split';
 const E2E_SETTINGS = {
   // Leases short enough to expire within a test, and long enough for a busy machine.
   ...{ LEASE_MS: '20000', REAPER_INTERVAL_MS: '500', REAPER_GRACE_MS: '1000' },
@@ -190,7 +192,7 @@ async function startWhole(status: Status): Promise<Environment> {
   const recording = { 'upstream-sim': { SIM_RECORD: 'true' }, panel: { TRACE_URL: 'https://traces.example.com/trace/{traceId}' } };
   const [stack, catalogStack] = await Promise.all([
     startShared('common', { serviceEnv: recording }),
-    startShared('catalog', { demo: false, bundled: true, services: SERVICES.filter((name) => name !== 'panel') }),
+    startShared('catalog', { layout: 'all', demo: false, bundled: true, services: SERVICES.filter((name) => name !== 'panel') }),
   ]);
   status.say('e2e', `started a system at ${stack.gatewayUrl}`);
   const stacks = { TEST_STACK: JSON.stringify(stack), TEST_CATALOG_STACK: JSON.stringify(catalogStack) };
@@ -210,7 +212,7 @@ async function startShared(name: string, options: Partial<StackOptions>): Promis
   });
   stack = await startStack({
     dataDir,
-    layout: process.env.TEST_LAYOUT === 'all' ? 'all' : 'split',
+    layout: LAYOUT,
     durable: false,
     env: E2E_SETTINGS,
     quiet: true,

@@ -18,7 +18,7 @@ describeWithBrowser('the catalog', () => {
   let browser: Browser;
   let cookie: string;
   beforeAll(async () => {
-    stack = await startPrivateStack({ services: ['billing', 'catalog', 'panel'] });
+    stack = await startPrivateStack({ layout: 'all', services: ['billing', 'catalog', 'panel'] });
     administrator = await connectAdministrator(stack);
     cookie = await signInByInvite(administrator, stack.panelUrl, { email: 'ann@example.com', role: 'admin' });
     browser = await launchBrowser();

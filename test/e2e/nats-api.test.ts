@@ -45,7 +45,11 @@ let journals: JournalWatch;
 
 beforeAll(async () => {
   const settings = { HOLD_SETTLED_EVENTS: 'true', REQUESTS_PER_MINUTE_DEFAULT: '600', CONCURRENCY_DEFAULT: '100' };
-  stack = await startPrivateStack({ services: ['billing', 'catalog', 'gateway', 'panel'], serviceEnv: { billing: settings } });
+  stack = await startPrivateStack({
+    layout: 'all',
+    services: ['billing', 'catalog', 'gateway', 'panel'],
+    serviceEnv: { billing: settings },
+  });
   journals = await new JournalWatch(stack.databaseUrl).open();
   for (const user of ['cli', 'internal', 'gateway', 'inference-proxy', 'billing'] as const) {
     const pass = stack.natsPasswords[user];

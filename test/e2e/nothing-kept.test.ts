@@ -22,7 +22,10 @@ let upstreams: Upstreams;
 beforeAll(async () => {
   const env = { LOG_LEVEL: 'debug', ROUTE_COOLDOWN_MS: '1', RETRY_AFTER_MAX_MS: '0' };
   const services = ['gateway', 'inference-proxy', 'billing', 'catalog'] as const;
-  [running, upstreams] = await Promise.all([startPrivateStack({ env, services: [...services], ownPostgres: true }), startUpstreams()]);
+  [running, upstreams] = await Promise.all([
+    startPrivateStack({ layout: 'all', env, services: [...services], ownPostgres: true }),
+    startUpstreams(),
+  ]);
 });
 afterAll(async () => {
   await Promise.all([running?.stop(), ...Object.values(upstreams ?? {}).map((sim) => sim.close())]);

@@ -40,6 +40,8 @@ export async function startPrivateStack(
   options: {
     env?: Record<string, string>;
     serviceEnv?: Partial<Record<ServiceName, Record<string, string>>>;
+    /** `all` for tests that kill no service alone: it starts sooner. Default: `split`. */
+    layout?: 'all' | 'split';
     services?: ServiceName[];
     natsUrl?: string;
     /** A Postgres server for this system, for tests that start replicas, stop it or read its files. Otherwise a database of the common one. */

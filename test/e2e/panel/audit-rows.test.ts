@@ -26,7 +26,10 @@ let journals: JournalWatch;
 let admin: string;
 
 beforeAll(async () => {
-  stack = await startPrivateStack({ services: ['billing', 'catalog', 'gateway', 'inference-proxy', 'panel', 'upstream-sim'] });
+  stack = await startPrivateStack({
+    layout: 'all',
+    services: ['billing', 'catalog', 'gateway', 'inference-proxy', 'panel', 'upstream-sim'],
+  });
   journals = await new JournalWatch(stack.databaseUrl).open();
   admin = (await person()).cookie;
 });

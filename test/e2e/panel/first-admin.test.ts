@@ -9,7 +9,7 @@ const PASSWORD = 'a quiet orange river';
 
 let stack: RunningStack;
 beforeAll(async () => {
-  stack = await startPrivateStack({ services: ['billing', 'catalog', 'panel'] });
+  stack = await startPrivateStack({ layout: 'all', services: ['billing', 'catalog', 'panel'] });
 });
 afterAll(() => stack?.stop());
 
