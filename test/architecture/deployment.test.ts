@@ -52,7 +52,7 @@ const services = Object.entries(compose.services).filter(([, { profiles }]) => p
 const ONE_SIDED = new Set(['UPSTREAM_LOCAL_URL', 'PGDATA', 'NATS_PASSWORD', 'SERVED_CERTIFICATE_FILES']);
 
 test('every app of the code has a service in Compose and a workload in Kubernetes', () => {
-  const apps = readdirSync('apps');
+  const apps = readdirSync('apps').filter((app) => app !== 'tollgate'); // it runs the others
   expect(Object.keys(compose.services)).toEqual(expect.arrayContaining(apps));
   expect([...workloads.keys()]).toEqual(expect.arrayContaining(apps.filter((app) => app !== 'cli')));
 });

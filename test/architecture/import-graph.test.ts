@@ -20,6 +20,10 @@ const BROKEN: Record<string, Record<string, string>> = {
     'apps/billing/src/a1.ts': "import '../../catalog/src/b1.js';",
     'apps/catalog/src/b1.ts': '',
   },
+  'tollgate-only-starts-services': {
+    'apps/tollgate/src/targets.ts': "import '../../catalog/src/b27.js';",
+    'apps/catalog/src/b27.ts': '',
+  },
   'libs-never-import-apps': { 'libs/config/src/a2.ts': "import '../../../apps/cli/src/b2.js';", 'apps/cli/src/b2.ts': '' },
   'canonical-model-imports-nothing': { 'libs/inference/src/a3.ts': "import '#config/b3.js';", 'libs/config/src/b3.ts': '' },
   'money-imports-nothing': { 'libs/money/src/a4.ts': "import 'node:fs';" },

@@ -1,9 +1,9 @@
-import { loadConfig } from '#config/load-config.js';
+import { environmentIn, loadConfig } from '#config/load-config.js';
 import { LocalExchange } from '#messaging/local-exchange.js';
 import type { ServiceHost } from '#messaging/open-service.js';
 import { type Logger, siblingLogger } from '#observability/logger.js';
 import { SharedOps } from '#observability/shared-ops.js';
-import { loadTarget, readTargets, STOP_ORDER, type TargetName, targetEnvironment } from './targets.js';
+import { loadTarget, readTargets, STOP_ORDER, type TargetName } from './targets.js';
 import type { TollgateConfig } from './tollgate.config.js';
 
 /** Starts the targets of the command line in this process. Returns a function that stops them. */
@@ -14,12 +14,12 @@ export async function startTollgate({ opsHost, opsPort }: TollgateConfig, logger
   const stops = new Map<TargetName, () => Promise<void>>();
   const start = async (name: TargetName): Promise<void> => {
     const { Config, start } = await loadTarget(name);
-    const config = loadConfig(Config, targetEnvironment(name, process.env));
+    const config = loadConfig(Config, environmentIn(name));
     stops.set(name, await start(config, siblingLogger(logger, name, config.logLevel), host));
   };
   await Promise.all(targets.map(start));
   return async () => {
-    for (const names of STOP_ORDER) await Promise.all(names.map((name) => stops.get(name)?.()));
+    for (const names of STOP_ORDER) await Promise.all(names.map(async (name) => stops.get(name)?.()));
     await ops.close();
   };
 }

@@ -65,15 +65,3 @@ export function readTargets(args: readonly string[]): TargetName[] {
   if (unknown.length > 0) throw new ConfigError(`--target: ${unknown.join(', ')} is not a target; they are all, ${ALL.join(', ')}`);
   return ALL.filter((name) => names.includes(name));
 }
-
-/**
- * Returns the environment of one target: `BILLING_DATABASE_URL` is the `DATABASE_URL` of billing alone, and comes before `DATABASE_URL`. The
- * NATS user is the target's name unless it is set.
- */
-export function targetEnvironment(name: TargetName, environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const prefix = `${name.toUpperCase().replaceAll('-', '_')}_`;
-  const own = Object.entries(environment).flatMap(([variable, value]) =>
-    variable.startsWith(prefix) ? [[variable.slice(prefix.length), value]] : [],
-  );
-  return { ...environment, NATS_USER: name, ...Object.fromEntries(own) };
-}

@@ -1,5 +1,5 @@
 import { IsBoolean, IsInt, IsString, Min, MinLength } from 'class-validator';
-import { ConfigError, loadConfig, loadNamedConfigs } from './load-config.js';
+import { ConfigError, environmentIn, loadConfig, loadNamedConfigs } from './load-config.js';
 
 class ExampleConfig {
   @IsString() @MinLength(1) natsUrl = '';
@@ -41,4 +41,21 @@ test.each([
   const load = () => loadNamedConfigs(ExampleConfig, 'QUEUE_', variables);
   expect(load).toThrow(message);
   expect(load).not.toThrow(/secret/);
+});
+
+test('a variable with the name of a service is for that service alone, and comes first', () => {
+  const environment = {
+    NATS_URL: 'nats://n',
+    DATABASE_URL: 'postgres://all',
+    INFERENCE_PROXY_NATS_PASSWORD: 'secret',
+    BILLING_DATABASE_URL: 'postgres://b',
+  };
+  const read = (name: string) => {
+    const { NATS_URL, NATS_USER, NATS_PASSWORD, DATABASE_URL } = environmentIn(name, environment);
+    return [NATS_URL, NATS_USER, NATS_PASSWORD, DATABASE_URL];
+  };
+  expect([read('billing'), read('inference-proxy')]).toEqual([
+    ['nats://n', 'billing', undefined, 'postgres://b'],
+    ['nats://n', 'inference-proxy', 'secret', 'postgres://all'],
+  ]);
 });

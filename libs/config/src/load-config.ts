@@ -66,6 +66,18 @@ export function listVariables(Config: new () => object): string[] {
   });
 }
 
+/**
+ * Returns the environment of one service in a process with others: `BILLING_DATABASE_URL` is the `DATABASE_URL` of billing alone, and comes
+ * before `DATABASE_URL`. The NATS user is the service's name unless it is set.
+ */
+export function environmentIn(service: string, environment: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
+  const prefix = `${service.toUpperCase().replaceAll('-', '_')}_`;
+  const own = Object.entries(environment).flatMap(([variable, value]) =>
+    variable.startsWith(prefix) ? [[variable.slice(prefix.length), value]] : [],
+  );
+  return { ...environment, NATS_USER: service, ...Object.fromEntries(own) };
+}
+
 /** Variables that most programs read in both cases, and in lower case first. */
 const ALSO_LOWER_CASE = new Set(['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY']);
 

@@ -44,10 +44,6 @@ export class LocalStream<Event> implements EventStream<Event>, AsyncIterator<rea
     return this.controller.signal;
   }
 
-  get hasEnded(): boolean {
-    return this.isOver;
-  }
-
   /** Starts pulling the source. If it fails to open, the stream fails. `onEnd` is called once, with the error of the source, if it failed. */
   run(opening: Promise<AsyncIterable<readonly Event[]>>, onEnd: (failure: unknown) => void): void {
     this.onEnd = onEnd;
