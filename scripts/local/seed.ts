@@ -6,7 +6,7 @@ import { runCommand } from './run-command.mjs';
 
 interface NatsAccess {
   natsUrl: string;
-  /** That of the user `cli`. */
+  /** Password of the NATS user `cli`. */
   natsPassword: string;
 }
 

@@ -103,8 +103,12 @@ export async function tollgateProgram(
     const prefix = `${name.toUpperCase().replaceAll('-', '_')}_`;
     const known = await readSettings(name);
     const inherited = serviceEnvironment(name, known);
-    const { NATS_PASSWORD } = natsSettings(name, parts);
-    const settings = { NATS_PASSWORD, ...PREFERRED[name], ...ownSettings(name, parts), ...serviceEnv[name] };
+    const settings = {
+      NATS_PASSWORD: parts.secrets.natsPasswords[name],
+      ...PREFERRED[name],
+      ...ownSettings(name, parts),
+      ...serviceEnv[name],
+    };
     const prefixed = Object.entries(settings).map(([variable, value]) => [known.includes(variable) ? prefix + variable : variable, value]);
     return { inherited, prefixed: Object.fromEntries(prefixed) as Record<string, string> };
   });
@@ -122,10 +126,7 @@ export async function tollgateProgram(
       NODE_COMPILE_CACHE: COMPILE_CACHE,
       ...withoutProxy(inherited),
       ...inherited,
-      NATS_URL: parts.connections.natsUrl,
-      OPS_HOST: '127.0.0.1',
-      OPS_PORT: String(ports.tollgate),
-      SHUTDOWN_GRACE_MS: String(SHUTDOWN_GRACE_MS),
+      ...processSettings(parts.connections, ports.tollgate),
       ...env,
       ...Object.assign({}, ...services.map(({ prefixed }) => prefixed)),
     },
@@ -147,12 +148,15 @@ function withoutProxy(inherited: Record<string, string>): Record<string, string>
 }
 
 function natsSettings(name: Exclude<ServiceName, 'upstream-sim'>, { connections, ports, secrets }: Parts): Record<string, string> {
+  return { ...processSettings(connections, ports[name]), NATS_USER: name, NATS_PASSWORD: secrets.natsPasswords[name] };
+}
+
+/** Settings of a process, whether it runs one service or several. */
+function processSettings({ natsUrl }: Connections, opsPort: number | undefined): Record<string, string> {
   return {
-    NATS_URL: connections.natsUrl,
-    NATS_USER: name,
-    NATS_PASSWORD: secrets.natsPasswords[name],
+    NATS_URL: natsUrl,
     OPS_HOST: '127.0.0.1',
-    OPS_PORT: String(ports[name]),
+    OPS_PORT: String(opsPort),
     SHUTDOWN_GRACE_MS: String(SHUTDOWN_GRACE_MS),
   };
 }

@@ -78,7 +78,7 @@ export interface RunningStack extends StackFacts, StackControls {
 export interface StackOptions {
   /** Folder of data, logs and secrets; one running stack each. */
   dataDir: string;
-  /** That of `dataDir`, if the caller has claimed it already. */
+  /** The claim on `dataDir`, if the caller has made it already. */
   pidFile?: PidFile;
   /** Port of the gateway. 0, the default, takes a free one. */
   port?: number;

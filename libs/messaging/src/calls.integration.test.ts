@@ -2,8 +2,7 @@ import { Controller } from '@nestjs/common';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Logger } from '#observability/logger.js';
 import { startNatsServer, type TestNatsServer } from '#testing/nats-server.js';
-import { Connections, CountRequest, double, echo, eventually, LAYOUTS, TextRequest } from '../testing/test-services.js';
-import type { CallContext } from './messaging.js';
+import { Connections, double, echo, eventually, LAYOUTS, makeCalculator, TextRequest } from '../testing/test-services.js';
 import { Serves } from './serves.js';
 
 let server: TestNatsServer;
@@ -17,23 +16,7 @@ afterEach(() => connections.closeAll());
 
 afterAll(() => server.stop());
 
-const seen: CallContext[] = [];
-let release: () => void = () => undefined;
-
-@Controller()
-class Calculator {
-  @Serves(double) async double({ count }: CountRequest, context: CallContext): Promise<{ doubled: number }> {
-    seen.push(context);
-    if (count === 13) throw new ServiceError('conflict', 'Not that one.\nReally not.', 'count');
-    if (count === 14) throw new TypeError('secret detail');
-    if (count === 15) await new Promise<void>((resolve) => (release = resolve));
-    return { doubled: 2 * count };
-  }
-
-  @Serves(echo) echo(request: TextRequest): TextRequest {
-    return request;
-  }
-}
+const { Calculator, seen, release } = makeCalculator();
 
 async function eventuallyUnavailable(call: () => Promise<unknown>): Promise<void> {
   let kind: string | undefined;

@@ -6,8 +6,8 @@ import { RevisionChanged } from '#contracts/revisions.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Logger } from '#observability/logger.js';
 import { startNatsServer, type TestNatsServer } from '#testing/nats-server.js';
-import { Connections, CountRequest, double, echo, eventually, rollCall, serve, TextRequest, whoIs } from '../testing/test-services.js';
-import { type CallContext, MessagingError } from './messaging.js';
+import { Connections, double, echo, eventually, makeCalculator, rollCall, serve, TextRequest, whoIs } from '../testing/test-services.js';
+import { MessagingError } from './messaging.js';
 import { Serves } from './serves.js';
 
 let server: TestNatsServer;
@@ -30,23 +30,7 @@ afterEach(async () => {
 afterAll(() => server.stop());
 
 const PARAGRAPH = 'ä'.repeat(2_000_000);
-const seen: CallContext[] = [];
-let release: () => void = () => undefined;
-
-@Controller()
-class Calculator {
-  @Serves(double) async double({ count }: CountRequest, context: CallContext): Promise<{ doubled: number }> {
-    seen.push(context);
-    if (count === 13) throw new ServiceError('conflict', 'Not that one.\nReally not.', 'count');
-    if (count === 14) throw new TypeError('secret detail');
-    if (count === 15) await new Promise<void>((resolve) => (release = resolve));
-    return { doubled: 2 * count };
-  }
-
-  @Serves(echo) echo(request: TextRequest): TextRequest {
-    return request;
-  }
-}
+const { Calculator, seen, release } = makeCalculator();
 
 async function start(logger?: Logger, options: { resumeMs?: number } = {}) {
   const service = await connections.connect('test', options);

@@ -18,7 +18,7 @@ import { NatsTransport, type NatsTransportOptions } from './nats-transport.js';
 export interface ServiceHost {
   /** Opens the ops port of a service, or adds the service to that of the process. */
   openOps(service: { name: string; config: ServiceConfig; registry: Registry; checks: ReadinessCheck[] }): Promise<OpsPart>;
-  /** Where the services of the process find each other. */
+  /** Routes calls between services of the process. Absent: the process has one service. */
   exchange?: LocalExchange;
 }
 

@@ -1,14 +1,16 @@
-import { type DynamicModule, type INestMicroservice, Module } from '@nestjs/common';
+import { Controller, type DynamicModule, type INestMicroservice, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { IsInt, IsString, Max, Min } from 'class-validator';
 import { Endpoint, EveryReplicaEndpoint, ReplicaEndpoint, StreamEndpoint } from '#contracts/endpoint.js';
+import { ServiceError } from '#contracts/service-error.js';
 import { createLogger, type Logger } from '#observability/logger.js';
 import { type ConnectOptions, connectMessaging } from '../src/connect-messaging.js';
 import { LocalExchange } from '../src/local-exchange.js';
 import { LocalMessaging } from '../src/local-messaging.js';
-import type { Messaging } from '../src/messaging.js';
+import type { CallContext, Messaging } from '../src/messaging.js';
 import type { NatsMessaging } from '../src/nats-messaging.js';
 import { NatsTransport } from '../src/nats-transport.js';
+import { Serves } from '../src/serves.js';
 
 export class CountRequest {
   @IsInt() @Min(0) @Max(1_000_000) count!: number;
@@ -30,6 +32,29 @@ export const rollCall = new EveryReplicaEndpoint<TextRequest, { name: string }>(
 export const whoIs = new ReplicaEndpoint<TextRequest, { name: string }>('test.v1.who.is', TextRequest, { about: 'Says who answers' });
 export const countUp = new StreamEndpoint<CountRequest, number>('test.v1.count.up', CountRequest, { about: 'Counts from 1' });
 export const measure = new StreamEndpoint<TextRequest, number>('test.v1.text.measure', TextRequest, { about: 'Says how long a text is' });
+
+/** A service of calls that succeed, fail, or wait until `release`. `seen` has the contexts of those to `double`. */
+export function makeCalculator() {
+  const seen: CallContext[] = [];
+  let release: () => void = () => undefined;
+
+  @Controller()
+  class Calculator {
+    @Serves(double) async double({ count }: CountRequest, context: CallContext): Promise<{ doubled: number }> {
+      seen.push(context);
+      if (count === 13) throw new ServiceError('conflict', 'Not that one.\nReally not.', 'count');
+      if (count === 14) throw new TypeError('secret detail');
+      if (count === 15) await new Promise<void>((resolve) => (release = resolve));
+      return { doubled: 2 * count };
+    }
+
+    @Serves(echo) echo(request: TextRequest): TextRequest {
+      return request;
+    }
+  }
+
+  return { Calculator, seen, release: () => release() };
+}
 
 const silentLogger: Logger = createLogger('test', 'silent');
 

@@ -1,6 +1,6 @@
 import { Histogram, Registry } from 'prom-client';
 import { BoundHistogram } from './bound-histogram.js';
-import { openMetrics } from './open-metrics.js';
+import { writeMetrics } from './open-metrics.js';
 
 const CONFIG = { name: 'seconds', help: 'Duration', buckets: [0.1, 1, 10] };
 
@@ -26,7 +26,7 @@ test('a bucket has the last of its values with a trace as exemplar, in OpenMetri
   series.observe(0.6, 'second');
   series.observe(0.7);
   series.observe(11, 'third');
-  const text = await openMetrics(registry);
+  const text = await writeMetrics(registry, true);
   expect(
     text
       .replaceAll(/(# \{.*\} \S+) [\d.]+$/gm, '$1')

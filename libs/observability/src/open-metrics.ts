@@ -1,4 +1,4 @@
-import { Histogram, type HistogramConfiguration, type OpenMetricsContentType, Registry } from 'prom-client';
+import { Histogram, type HistogramConfiguration, type OpenMetricsContentType, type PrometheusContentType, Registry } from 'prom-client';
 
 export const { OPENMETRICS_CONTENT_TYPE } = Registry;
 
@@ -12,12 +12,14 @@ export function histogramWithExemplars(
   return histogram;
 }
 
-/** Returns all metrics as OpenMetrics, the format that has exemplars, with `labels` on each. */
-export function openMetrics(registry: Registry, labels: Record<string, string> = {}): Promise<string> {
-  const renamed = new Registry<OpenMetricsContentType>();
-  renamed.setContentType(OPENMETRICS_CONTENT_TYPE);
-  renamed.setDefaultLabels(labels);
-  // The library takes `_total` off the names of counters when it writes this format: only a copy may be renamed.
-  for (const metric of registry.getMetricsAsArray()) renamed.registerMetric(Object.create(metric));
-  return renamed.metrics();
+/**
+ * Returns all metrics with `labels` on each: as OpenMetrics, the format that has exemplars, or in Prometheus' older text format.
+ */
+export function writeMetrics(registry: Registry, isOpen: boolean, labels: Record<string, string> = {}): Promise<string> {
+  const copy = new Registry<OpenMetricsContentType | PrometheusContentType>();
+  if (isOpen) copy.setContentType(OPENMETRICS_CONTENT_TYPE);
+  copy.setDefaultLabels(labels);
+  // The library takes `_total` off the names of counters when it writes OpenMetrics: only a copy may be renamed.
+  for (const metric of registry.getMetricsAsArray()) copy.registerMetric(Object.create(metric));
+  return copy.metrics();
 }

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { COMMIT, VERSION } from '#config/version.js';
-import { OPENMETRICS_CONTENT_TYPE, openMetrics } from './open-metrics.js';
+import { OPENMETRICS_CONTENT_TYPE, writeMetrics } from './open-metrics.js';
 import { type ReadinessCheck, readiness } from './readiness.js';
 
 /** The part of an ops server that belongs to one service. */
@@ -32,7 +32,7 @@ export async function startOpsServer(options: {
   const { registry, checks } = options;
   collectDefaultMetrics({ register: registry });
   registerProcessMetrics(registry);
-  const metrics = (isOpen: boolean) => (isOpen ? openMetrics(registry) : registry.metrics());
+  const metrics = (isOpen: boolean) => writeMetrics(registry, isOpen);
   return serveOps({ ...options, metrics, checks: () => checks });
 }
 

@@ -1,6 +1,6 @@
-import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import { mergeMetrics } from './merge-metrics.js';
-import { openMetrics } from './open-metrics.js';
+import { writeMetrics } from './open-metrics.js';
 import { type OpsPart, type OpsServer, registerProcessMetrics, serveOps } from './ops-server.js';
 import type { ReadinessCheck } from './readiness.js';
 
@@ -53,16 +53,8 @@ export class SharedOps {
   }
 
   private async metrics(isOpen: boolean): Promise<string> {
-    const write = (registry: Registry, labels: Record<string, string>) =>
-      isOpen ? openMetrics(registry, labels) : labelledMetrics(registry, labels);
-    const texts = [write(this.process, {}), ...this.parts.map(({ name, registry }) => write(registry, { job: name }))];
+    const own = this.parts.map(({ name, registry }) => writeMetrics(registry, isOpen, { job: name }));
+    const texts = [writeMetrics(this.process, isOpen), ...own];
     return mergeMetrics(await Promise.all(texts));
   }
-}
-
-function labelledMetrics(registry: Registry, labels: Record<string, string>): Promise<string> {
-  const labelled = new Registry();
-  labelled.setDefaultLabels(labels);
-  for (const metric of registry.getMetricsAsArray()) labelled.registerMetric(metric as unknown as Metric);
-  return labelled.metrics();
 }
