@@ -76,13 +76,25 @@ export function renderCpu(series, target) {
   return markdown(['load, connections', ...names, 'all'], rows);
 }
 
-/** Resident memory of targets of several processes. @param {[target: string, mb: Record<string, number>][]} targets */
+/**
+ * Resident memory of targets of several processes, in MB: that of the services when idle and after the load, then each process after it.
+ *
+ * @param {{ target: string, idle: Record<string, number>, loaded: Record<string, number> }[]} targets
+ */
 export function renderMemory(targets) {
-  const several = targets.filter(([, mb]) => Object.keys(mb).length > 1);
-  const names = Object.keys(several[0]?.[1] ?? {});
+  const several = targets.filter(({ loaded }) => Object.keys(loaded).length > 1);
+  const names = [...new Set(several.flatMap(({ loaded }) => Object.keys(loaded)))];
+  const servers = new Set(['postgres', 'nats']);
+  const ofServices = (/** @type {Record<string, number>} */ mb) =>
+    total(Object.fromEntries(Object.entries(mb).filter(([name]) => !servers.has(name)))).toFixed(0);
   return markdown(
-    ['target', ...names],
-    several.map(([target, mb]) => [target, ...names.map((name) => (mb[name] ?? 0).toFixed(0))]),
+    ['target', 'services idle', 'after the load', ...names],
+    several.map(({ target, idle, loaded }) => [
+      target,
+      ofServices(idle),
+      ofServices(loaded),
+      ...names.map((name) => loaded[name]?.toFixed(0) ?? '–'),
+    ]),
   );
 }
 

@@ -2,12 +2,13 @@
  * Starts what it measures, loads each target in turn in short rounds, and prints a table of medians. See README.md for the method.
  *
  *   node bench/run.mjs [--quick] [--rounds N] [--seconds S] [--warm-up S] [--connections 1,32,128] [--modes plain,streamed]
- *                      [--targets direct,minimal,portkey,tollgate] [--replicas 1,2,4] [--traces off,0.1,0.1-down]
- *                      [--budgets none,all] [--before DIRECTORY] [--out NAME] [--profile DIRECTORY]
+ *                      [--targets direct,minimal,portkey,split,all] [--replicas 1,2,4] [--traces off,0.1,0.1-down]
+ *                      [--budgets none,all] [--before DIRECTORY] [--before-layout all] [--out NAME] [--profile DIRECTORY]
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { ensureBuilt } from '../scripts/local/build.ts';
@@ -34,11 +35,12 @@ const { values: flags } = parseArgs({
     'warm-up': { type: 'string' },
     connections: { type: 'string', default: '1,32,128' },
     modes: { type: 'string', default: 'plain,streamed' },
-    targets: { type: 'string', default: 'direct,minimal,portkey,tollgate' },
+    targets: { type: 'string', default: 'direct,minimal,portkey,split,all' },
     replicas: { type: 'string', default: '1' },
     traces: { type: 'string', default: 'off' },
     budgets: { type: 'string', default: 'none' },
     before: { type: 'string' },
+    'before-layout': { type: 'string' },
     out: { type: 'string' },
     profile: { type: 'string' },
   },
@@ -84,15 +86,16 @@ async function main() {
     void stopAll().then(() => process.exit(1));
   });
   const text = await expectedText(/** @type {Target} */ (targets[0]));
-  const isMeasured = (/** @type {Target} */ { name }) => name === 'before' || wanted.includes(/\w+/.exec(name.toLowerCase())?.[0] ?? '');
-  const measured = targets.filter(isMeasured);
+  const measured = targets.filter(({ name }) => name !== 'direct' || wanted.includes(name));
   /** @type {Series[]} */
   const series = scenarios.flatMap((scenario) => measured.map((target) => ({ scenario, target: target.name, samples: [] })));
 
+  const idle = new Map(targets.map((target) => [target, residentMb(target.pids)]));
   await warmUp(loader, measured, text);
   await measureAll(loader, measured, series, text);
 
-  const report = renderReport(series, targets);
+  const memory = targets.map((target) => ({ target: target.name, idle: idle.get(target) ?? {}, loaded: residentMb(target.pids) }));
+  const report = renderReport(series, memory);
   console.log(report);
   await save(series, report);
   return series.some(({ samples }) => middle(samples).errors > 0) ? 1 : 0;
@@ -104,12 +107,18 @@ async function startTargets() {
   const targets = [upstream];
   if (wanted.includes('minimal')) targets.push(await started(startMinimalProxy(upstream)));
   if (wanted.includes('portkey')) targets.push(await started(startPortkey(upstream)));
-  if (wanted.includes('tollgate'))
+  const { profile } = flags;
+  for (const layout of /** @type {const} */ (['split', 'all']).filter((one) => wanted.includes(one)))
     for (const count of flags.replicas.split(','))
       for (const traces of flags.traces.split(','))
-        for (const budgets of flags.budgets.split(','))
-          targets.push(await started(startTollgate(upstream, flags.profile, Number(count), traces, budgets)));
-  if (flags.before) targets.push(await started(startBefore(flags.before, upstream)));
+        for (const budgets of flags.budgets.split(',')) {
+          const variant = { layout, replicas: Number(count), traces, budgets, ...(profile && { profileDir: join(profile, layout) }) };
+          targets.push(await started(startTollgate(upstream, variant)));
+        }
+  if (flags.before) {
+    const layout = flags['before-layout'] === 'all' ? 'all' : undefined;
+    targets.push(await started(startBefore(flags.before, upstream, layout)));
+  }
   return targets;
 }
 
@@ -255,25 +264,23 @@ async function expectedText(upstream) {
   return choices[0].message.content;
 }
 
-/** @param {Series[]} series @param {Target[]} targets */
-function renderReport(series, targets) {
-  const tollgate = targets.flatMap(({ name }) => {
-    const cpu = name.startsWith('Tollgate') ? renderCpu(series, name) : '';
+/** @param {Series[]} series @param {Parameters<typeof renderMemory>[0]} memory */
+function renderReport(series, memory) {
+  const names = memory.map(({ target }) => target);
+  const byProcess = names.flatMap((name) => {
+    const cpu = renderCpu(series, name);
     return cpu ? [`CPU-seconds of ${name} per 1,000 requests, by process:`, cpu] : [];
   });
-  const before = renderCpu(series, 'before');
-  const versions = targets.map((target) => target.name).join(', ');
   return [
     `# ${new Date().toISOString().slice(0, 10)}: chat completions of ${TOKENS} tokens`,
     `Machine: ${describeMachine()}. Load, upstream and targets share it.`,
-    `Method: \`bench/README.md\`. Targets: ${versions}. ${warmUpSeconds} s of warm-up for each mode and target, then ${rounds} round${rounds === 1 ? '' : 's'} of ${seconds} s for each load and target, in turn; medians. ` +
+    `Method: \`bench/README.md\`. Targets: ${names.join(', ')}. ${warmUpSeconds} s of warm-up for each mode and target, then ${rounds} round${rounds === 1 ? '' : 's'} of ${seconds} s for each load and target, in turn; medians. ` +
       'CPU-seconds are those of the target’s own processes, without upstream and load generator (for "direct": the upstream).',
     renderNoise(series),
     renderTable(series),
-    ...tollgate,
-    ...(before ? ['Those of the state before:', before] : []),
-    'Resident memory at the end, in MB:',
-    renderMemory(targets.map(({ name, pids }) => [name, residentMb(pids)])),
+    ...byProcess,
+    'Resident memory, in MB:',
+    renderMemory(memory),
     '',
   ].join('\n\n');
 }

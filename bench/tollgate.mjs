@@ -8,6 +8,8 @@ import { freePort, startNode } from './child-process.mjs';
 const DATA_DIR = fileURLToPath(new URL('../.local/bench', import.meta.url));
 const CATALOG_FILE = fileURLToPath(new URL('catalog.yaml', import.meta.url));
 const TRACE_SINK = fileURLToPath(new URL('trace-sink.mjs', import.meta.url));
+/** @typedef {{ layout?: import('../scripts/local/services.ts').Layout, replicas?: number, traces?: string, budgets?: string, profileDir?: string }} Variant */
+
 /** Without the simulator: all targets share that of the benchmark. */
 const SERVICES = /** @type {const} */ (['billing', 'catalog', 'inference-proxy', 'gateway']);
 /** Services of which a target may have several. */
@@ -15,17 +17,19 @@ const REPLICATED = /** @type {const} */ (['billing', 'inference-proxy', 'gateway
 
 /**
  * The whole stack as `npm start` runs it, in front of `upstream`, with a new database, and without effective limits. With `profileDir`
- * the services write CPU profiles there when they stop. `count` is the number of replicas of gateway, inference-proxy and billing.
+ * the services write CPU profiles there when they stop. `replicas` is the number of those of gateway, inference-proxy and billing.
  * `traces` is `off`, or the fraction of requests that are sampled, with `-down` for a collector that is not there, or the way in which it
  * misbehaves (`trace-sink.mjs`). `budgets` is `none`, or `all`: the requests name a user and a team, and count in a
  * budget on each level.
  *
- * @param {import('./targets.mjs').Target} upstream @param {string | undefined} profileDir @param {number} [count] @param {string} [traces]
- * @param {string} [budgets] @returns {Promise<import('./targets.mjs').Target>}
+ * @param {import('./targets.mjs').Target} upstream @param {Variant} [variant] @returns {Promise<import('./targets.mjs').Target>}
  */
-export async function startTollgate(upstream, profileDir, count = 1, traces = 'off', budgets = 'none') {
+export async function startTollgate(
+  upstream,
+  { layout = 'split', replicas: count = 1, traces = 'off', budgets = 'none', profileDir } = {},
+) {
   const hasBudgets = budgets === 'all';
-  const variant = `${count === 1 ? '' : `, ${count} replicas`}${traces === 'off' ? '' : `, traces ${traces}`}${hasBudgets ? ', budgets' : ''}`;
+  const variant = `, ${layout}${count === 1 ? '' : `, ${count} replicas`}${traces === 'off' ? '' : `, traces ${traces}`}${hasBudgets ? ', budgets' : ''}`;
   const dataDir = `${DATA_DIR}${variant.replaceAll(/\W+/g, '-')}`;
   if (profileDir) mkdirSync(profileDir, { recursive: true });
   removeStack(dataDir);
@@ -44,6 +48,7 @@ export async function startTollgate(upstream, profileDir, count = 1, traces = 'o
   const stack = await startStack({
     dataDir,
     services: [...SERVICES],
+    layout,
     quiet: true,
     env,
     serviceEnv: { catalog: { CATALOG_FILE, UPSTREAM_LOCAL_URL: `${upstream.origin}/v1` } },
@@ -88,11 +93,13 @@ async function startTraceSink(fault) {
 }
 
 /**
- * Tollgate from another checkout, which must be installed and built: measures the state before a change in the same run.
+ * Tollgate from another checkout, which must be installed and built: measures the state before a change in the same run. One without the
+ * layout `all` runs split.
  *
- * @param {string} directory @param {import('./targets.mjs').Target} upstream @returns {Promise<import('./targets.mjs').Target>}
+ * @param {string} directory @param {import('./targets.mjs').Target} upstream @param {Variant['layout']} [layout]
+ * @returns {Promise<import('./targets.mjs').Target>}
  */
-export async function startBefore(directory, upstream) {
+export async function startBefore(directory, upstream, layout) {
   const checkout = await import(pathToFileURL(resolve(directory, 'bench/tollgate.mjs')).href);
-  return { ...(await checkout.startTollgate(upstream, undefined)), name: 'before' };
+  return { ...(await checkout.startTollgate(upstream, layout && { layout })), name: 'before' };
 }

@@ -2,7 +2,7 @@
  * Benchmark of streaming: tokens a second with 32 streams at full speed, and the delay of the tokens of 500 and 1,000 paced streams
  * against the upstream itself. See ../README.md, "Streams".
  *
- *   node bench/streaming/run.mjs [--rounds N] [--seconds S] [--paced 500,1000] [--targets direct,minimal,portkey,tollgate]
+ *   node bench/streaming/run.mjs [--rounds N] [--seconds S] [--paced 500,1000] [--targets direct,minimal,portkey,split,all]
  *                                [--before DIRECTORY] [--out NAME]
  */
 import { fork } from 'node:child_process';
@@ -37,7 +37,7 @@ const { values: flags } = parseArgs({
     rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '4' },
     paced: { type: 'string', default: '500,1000' },
-    targets: { type: 'string', default: 'direct,minimal,portkey,tollgate' },
+    targets: { type: 'string', default: 'direct,minimal,portkey,split,all' },
     before: { type: 'string' },
     out: { type: 'string', default: 'streaming' },
   },
@@ -63,7 +63,8 @@ async function main() {
   const targets = [upstream];
   if (wanted.includes('minimal')) targets.push(await started(startMinimalProxy(upstream)));
   if (wanted.includes('portkey')) targets.push(await started(startPortkey(upstream)));
-  if (wanted.includes('tollgate')) targets.push(await started(startTollgate(upstream, undefined)));
+  for (const layout of /** @type {const} */ (['split', 'all']).filter((one) => wanted.includes(one)))
+    targets.push(await started(startTollgate(upstream, { layout })));
   if (flags.before) targets.push(await started(startBefore(flags.before, upstream)));
 
   for (const target of targets) idleMb.set(target, memoryMb(target));
@@ -205,13 +206,13 @@ function pacedTable(paced) {
   ];
 }
 
-/** CPU time of Tollgate by process, and of the state before. @param {Map<string, Sample[]>} full @param {Paced[]} paced */
+/** CPU time by process of targets that have several. @param {Map<string, Sample[]>} full @param {Paced[]} paced */
 function byProcess(full, paced) {
   const loads = [
     ...[...full].map(([name, samples]) => ({ name, load: `${FULL.streams} at full speed`, samples, digits: 2 })),
     ...paced.map(({ streams, target, samples }) => ({ name: target.name, load: `${streams} paced`, samples, digits: 1 })),
-  ].filter(({ name }) => name === 'Tollgate' || name === 'before');
-  const processes = Object.keys(loads.find(({ name }) => name === 'Tollgate')?.samples[0]?.cpu ?? {});
+  ].filter(({ samples }) => Object.keys(samples[0]?.cpu ?? {}).length > 1);
+  const processes = [...new Set(loads.flatMap(({ samples }) => Object.keys(samples[0]?.cpu ?? {})))];
   if (processes.length === 0) return [];
   const rows = loads.map(({ name, load, samples, digits }) => [
     load,
