@@ -8,6 +8,7 @@ const GRAPH = { span: 8, height: 8 };
 const NUMBER = { span: 6, height: 4 };
 const SOURCE = { type: 'prometheus', uid: '$datasource' };
 
+/** A file of `dashboards`. */
 export interface Dashboard {
   uid: string;
   title: string;
@@ -16,8 +17,6 @@ export interface Dashboard {
   variables?: Record<string, string>;
   rows: { title: string; panels: Panel[] }[];
 }
-
-type Query = [expression: string, legend?: string];
 
 interface Panel {
   title: string;
@@ -30,6 +29,12 @@ interface Panel {
   exemplars?: boolean;
   max?: number;
 }
+
+/** PromQL, or a metric: the rate of a counter, or quantiles of a histogram, by labels. `filter` is a selector in braces. */
+type Query =
+  | { expression: string; legend?: string }
+  | { rate: string; by: string; filter?: string }
+  | { quantiles: string; by?: string; filter?: string; of?: number[] };
 
 /** Returns the JSON of Grafana for a dashboard. */
 export function buildDashboard({ uid, title, description, variables = {}, rows }: Dashboard): object {
@@ -59,12 +64,14 @@ export function buildDashboard({ uid, title, description, variables = {}, rows }
   return builder.build();
 }
 
-function buildPanel({ title, description, unit, queries, number = false, exemplars = false, max }: Panel): StatBuilder | TimeseriesBuilder {
+function buildPanel(source: Panel): StatBuilder | TimeseriesBuilder {
+  const { title, description, unit, queries, number = false, exemplars = false, max, ...unknown } = source;
+  if (Object.keys(unknown).length > 0) throw new Error(`${title}: unknown fields ${Object.keys(unknown).join(', ')}`);
   const { span, height } = number ? NUMBER : GRAPH;
   const panel = number ? new StatBuilder() : new TimeseriesBuilder().min(0).fillOpacity(10);
   panel.title(title).description(description).datasource(SOURCE).unit(unit).span(span).height(height);
   if (max !== undefined) panel.max(max);
-  queries.forEach(([expr, legend = ''], at) => {
+  queries.flatMap(writeQuery).forEach(([expr, legend], at) => {
     const query = new DataqueryBuilder()
       .refId(String.fromCharCode(65 + at))
       .expr(expr)
@@ -75,25 +82,14 @@ function buildPanel({ title, description, unit, queries, number = false, exempla
   return panel;
 }
 
-/** Queries for quantiles of a histogram, by further labels. */
-export function quantiles(
-  metric: string,
-  { by = [], filter = '', of = [0.5, 0.95, 0.99] }: { by?: string[]; filter?: string; of?: number[] } = {},
-): Query[] {
-  const labels = ['le', ...by].join(', ');
-  const legend = by.map((label) => `{{${label}}} `).join('');
+function writeQuery(query: Query): [expression: string, legend: string][] {
+  if ('expression' in query) return [[query.expression, query.legend ?? '']];
+  const { by = '', filter = '' } = query;
+  const legend = by && `{{${by.replaceAll(', ', '}} {{')}}}`;
+  if ('rate' in query) return [[`sum by (${by}) (rate(${query.rate}${filter}[$__rate_interval]))`, legend]];
+  const { quantiles: metric, of = [0.5, 0.95, 0.99] } = query;
   return of.map((quantile) => [
-    `histogram_quantile(${quantile}, sum by (${labels}) (rate(${metric}_bucket${filter}[$__rate_interval])))`,
-    `${legend}p${quantile * 100}`,
+    `histogram_quantile(${quantile}, sum by (${by ? `le, ${by}` : 'le'}) (rate(${metric}_bucket${filter}[$__rate_interval])))`,
+    `${legend}${by && ' '}p${quantile * 100}`,
   ]);
-}
-
-/** An expression for the mean of a histogram. */
-export function mean(metric: string, filter = ''): string {
-  return `sum(rate(${metric}_sum${filter}[$__rate_interval])) / sum(rate(${metric}_count${filter}[$__rate_interval]))`;
-}
-
-/** A query for the rate of a counter, summed by labels. */
-export function rateBy(metric: string, by: string, filter = ''): Query {
-  return [`sum by (${by}) (rate(${metric}${filter}[$__rate_interval]))`, `{{${by.replaceAll(', ', '}} {{')}}}`];
 }

@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import { ROOT } from '../local/project.mjs';
 import { buildDashboard } from './build-dashboard.ts';
-import { MONEY } from './money-dashboard.ts';
-import { TRAFFIC } from './traffic-dashboard.ts';
-import { UPSTREAMS } from './upstreams-dashboard.ts';
 
 /**
  * Address of docs/runbooks.md where your operators read it. After a change run scripts/observability.ts. In the Helm chart it
@@ -13,13 +11,14 @@ import { UPSTREAMS } from './upstreams-dashboard.ts';
 export const RUNBOOKS = 'https://tollgate.example.com/runbooks';
 
 const RULES = 'deploy/observability/rules.yaml';
-const DASHBOARDS = { traffic: TRAFFIC, upstreams: UPSTREAMS, money: MONEY };
+const SOURCES = 'scripts/observability/dashboards';
+const DASHBOARDS = ['traffic', 'upstreams', 'money'];
 
 /** Returns the text of each file that scripts/observability.ts writes, by its path. */
 export function observabilityFiles(): Record<string, string> {
-  const dashboards = Object.entries(DASHBOARDS).map(([name, source]) => [
+  const dashboards = DASHBOARDS.map((name) => [
     `deploy/observability/dashboards/${name}.json`,
-    `${JSON.stringify(buildDashboard(source), null, 2)}\n`,
+    `${JSON.stringify(buildDashboard(parse(readFileSync(join(ROOT, SOURCES, `${name}.yaml`), 'utf8'))), null, 2)}\n`,
   ]);
   const rules = readFileSync(join(ROOT, RULES), 'utf8').replaceAll(/(?<=^ +runbook_url: )[^#\n]*(?=#)/gm, RUNBOOKS);
   return {
