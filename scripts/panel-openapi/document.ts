@@ -1,5 +1,6 @@
+import { API_PREFIX, ROUTES, type Route } from '../../apps/panel/src/http/routes.ts';
 import type { Schema } from '../asyncapi/json-schema.ts';
-import type { Handler, PanelApi, Route } from './operations.ts';
+import type { Handler, PanelApi } from './operations.ts';
 
 type Schemas = Record<string, Schema>;
 
@@ -38,13 +39,13 @@ const TAGS: Record<string, string> = {
 };
 
 /** Renders the OpenAPI 3.1 document of what `readPanel` has read. */
-export function panelDocument({ routes, handlers, errors, schemas }: PanelApi, version: string): object {
+export function panelDocument({ handlers, errors, schemas }: PanelApi, version: string): object {
   const components = structuredClone(schemas);
   const paths: Record<string, Record<string, object>> = {};
-  for (const [name, route] of Object.entries(routes)) {
+  for (const [name, route] of Object.entries<Route>(ROUTES)) {
     const handler = handlers.find((one) => one.route === name);
     if (!handler) throw new Error(`no controller handles the route ${name}`);
-    const path = `/panel/v1${route.path.replace(/:(\w+)/g, '{$1}')}`;
+    const path = `${API_PREFIX}${route.path.replace(/:(\w+)/g, '{$1}')}`;
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: renderOperation(name, route, handler, components) };
   }
   return {

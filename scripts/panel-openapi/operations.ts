@@ -4,19 +4,9 @@ import ts from 'typescript';
 import { sourceFile, symbolOf } from '../asyncapi/contracts.ts';
 import { type Schema, SchemaWriter } from '../asyncapi/json-schema.ts';
 
-const ROUTES = 'apps/panel/src/http/routes.ts';
 const ERRORS = 'apps/panel/src/errors/panel-error.ts';
 const ERROR_BODY = 'apps/panel/src/shapes/error.ts';
 const CONTROLLERS = 'apps/panel/src/api';
-
-export interface Route {
-  method: string;
-  path: string;
-  access: string;
-  summary: string;
-  confirmed?: boolean;
-  status?: number;
-}
 
 /** A method with `@Handles`, with the JSON schemas of what it takes and returns. */
 export interface Handler {
@@ -29,8 +19,6 @@ export interface Handler {
 
 /** The panel's API. */
 export interface PanelApi {
-  /** By name. */
-  routes: Record<string, Route>;
   handlers: Handler[];
   /** By code. */
   errors: Record<string, { status: number }>;
@@ -42,10 +30,9 @@ export function readPanel(): PanelApi {
   const { config } = ts.readConfigFile('tsconfig.json', (file) => readFileSync(file, 'utf8'));
   const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, process.cwd());
   const controllers = ts.sys.readDirectory(CONTROLLERS, ['.controller.ts']);
-  const program = ts.createProgram([ROUTES, ERRORS, ERROR_BODY, ...controllers], { ...options, noEmit: true });
+  const program = ts.createProgram([ERRORS, ERROR_BODY, ...controllers], { ...options, noEmit: true });
   const checker = program.getTypeChecker();
   const writer = new SchemaWriter(checker);
-  const routes = readLiteral(constantIn(sourceFile(program, ROUTES), 'ROUTES', checker), checker) as PanelApi['routes'];
   const errors = readLiteral(constantIn(sourceFile(program, ERRORS), 'PANEL_ERROR_CODES', checker), checker) as PanelApi['errors'];
   const handlers = controllers.flatMap((path) => {
     const classes = sourceFile(program, path).statements.filter(ts.isClassDeclaration);
@@ -56,7 +43,7 @@ export function readPanel(): PanelApi {
     );
   });
   writer.renderSchema(exportedType(sourceFile(program, ERROR_BODY), 'PanelErrorBody', checker));
-  return { routes, errors, handlers, schemas: writer.schemas() };
+  return { errors, handlers, schemas: writer.schemas() };
 }
 
 function findHandler(method: ts.MethodDeclaration, tag: string, checker: ts.TypeChecker, writer: SchemaWriter): Handler[] {
