@@ -4,20 +4,25 @@ import { balanceGet } from '#contracts/billing/money.js';
 import { ACTIVE_KEYS_MAX, PROJECTS_MAX } from '#contracts/rules/bounds.js';
 import { command } from '../command.js';
 import {
+  account,
   accountId,
+  argument,
   clearable,
   clearableNumber,
   concurrency,
+  cursor,
+  flag,
   instant,
   modelLimits,
+  optional,
+  required,
   rpm,
   text,
   tpm,
   usd,
   usdOrZero,
   wholeNumber,
-} from '../kinds.js';
-import { account, argument, cursor, flag, optional, required } from '../parameters.js';
+} from '../parameters.js';
 import { limitFields, morePages, renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 

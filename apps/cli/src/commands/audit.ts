@@ -1,8 +1,7 @@
 import { type AuditEntry, type AuditListReply, billingAuditList, catalogAuditList } from '#contracts/audit.js';
 import type { CliCommand, Parameters, Values } from '../command.js';
 import { completeIds } from '../complete-ids.js';
-import { accountId, instant, text, wholeNumber } from '../kinds.js';
-import { cursor, optional } from '../parameters.js';
+import { accountId, cursor, instant, optional, text, wholeNumber } from '../parameters.js';
 import { morePages, renderTable } from '../render.js';
 
 const LIMIT_DEFAULT = 50;

@@ -1,8 +1,23 @@
 import { BUDGET_PERIODS, type Budget, budgetList, budgetRemove, budgetSet, budgetValues } from '#contracts/billing/budgets.js';
 import { parseAmounts } from '#contracts/rules/budget-amounts.js';
 import { command } from '../command.js';
-import { accountId, keyId, listKind, oneOf, projectId, text, usdAsPico, wholeId, wholeNumber } from '../kinds.js';
-import { account, argument, cursor, flag, optional, required } from '../parameters.js';
+import {
+  account,
+  accountId,
+  argument,
+  cursor,
+  flag,
+  keyId,
+  listKind,
+  oneOf,
+  optional,
+  projectId,
+  required,
+  text,
+  usdAsPico,
+  wholeId,
+  wholeNumber,
+} from '../parameters.js';
 import { morePages, renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 

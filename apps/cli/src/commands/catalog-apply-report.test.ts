@@ -1,5 +1,5 @@
 import type { CatalogChanges } from '#contracts/catalog.js';
-import { renderApplied } from './catalog-apply-report.js';
+import { renderApplied } from './catalog-report.js';
 
 const NONE: CatalogChanges = {
   models: { added: [], changed: [], disabled: [] },

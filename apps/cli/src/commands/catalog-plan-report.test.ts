@@ -1,5 +1,5 @@
 import type { CatalogDifferences } from '#contracts/catalog-revisions.js';
-import { renderPlan } from './catalog-plan-report.js';
+import { renderPlan } from './catalog-report.js';
 
 const NONE = { added: [], changed: [], disabled: [] };
 const changes = (over: Partial<CatalogDifferences>) => ({ models: NONE, upstreams: NONE, repriced: [], ...over });

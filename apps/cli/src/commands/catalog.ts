@@ -3,12 +3,10 @@ import { catalogApply, modelList } from '#contracts/catalog.js';
 import { catalogGet, catalogPlan, revisionList } from '#contracts/catalog-revisions.js';
 import { REVISION_MAX } from '#contracts/revisions.js';
 import { command } from '../command.js';
-import { text, wholeNumber } from '../kinds.js';
-import { argument, cursor, optional } from '../parameters.js';
+import { argument, cursor, optional, text, wholeNumber } from '../parameters.js';
 import { morePages, renderPerMillion, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
-import { renderApplied, summarize } from './catalog-apply-report.js';
-import { renderPlan } from './catalog-plan-report.js';
+import { renderApplied, renderPlan, summarize } from './catalog-report.js';
 
 /** Same limit as in the catalog service. */
 const CATALOG_LENGTH_MAX = 1_000_000;

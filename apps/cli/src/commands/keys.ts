@@ -1,21 +1,25 @@
 import { type ApiKey, type CreatedKey, keyCreate, keyList, keyRevoke, keyRotate, keyUpdate } from '#contracts/billing/keys.js';
 import { command } from '../command.js';
 import {
+  argument,
   clearable,
   clearableNumber,
   concurrency,
+  cursor,
+  defaultingToOnly,
   duration,
+  flag,
   instant,
   keyId,
   listKind,
   modelLimits,
   network,
+  optional,
   projectId,
   rpm,
   text,
   tpm,
-} from '../kinds.js';
-import { argument, cursor, defaultingToOnly, flag, optional } from '../parameters.js';
+} from '../parameters.js';
 import { limitFields, morePages, renderFields, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 

@@ -2,8 +2,7 @@ import { adjustmentCreate, creditNoteCreate, planGrant, refundCreate, topupCreat
 import { MOVEMENT_KINDS, movementList } from '#contracts/billing/movements.js';
 import { PLAN_PERIODS, type PlanSubscription, planCancel, planShow, planSubscribe } from '#contracts/billing/plans.js';
 import { command } from '../command.js';
-import { instant, oneOf, signedUsd, someOf, text, usd, wholeNumber } from '../kinds.js';
-import { account, cursor, optional, required } from '../parameters.js';
+import { account, cursor, instant, oneOf, optional, required, signedUsd, someOf, text, usd, wholeNumber } from '../parameters.js';
 import { morePages, renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 

@@ -1,9 +1,8 @@
 import { type ClosedMonth, monthAttach, monthClose, monthDetach, monthList } from '#contracts/billing/months.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { type CliCommand, command } from '../command.js';
-import { month, text } from '../kinds.js';
 import { exportMonth } from '../month-files/export-month.js';
-import { argument, required } from '../parameters.js';
+import { argument, month, required, text } from '../parameters.js';
 import { renderFields, renderTable } from '../render.js';
 
 /** Closing, detaching and attaching read each row of the month. */

@@ -8,8 +8,7 @@ import {
   panelUserUpdate,
 } from '#contracts/panel.js';
 import { command } from '../command.js';
-import { accountId, oneOf, text } from '../kinds.js';
-import { argument, cursor, flag, optional } from '../parameters.js';
+import { accountId, argument, cursor, flag, oneOf, optional, text } from '../parameters.js';
 import { morePages, renderFields, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 

@@ -9,8 +9,7 @@ import {
   type ScheduledPrice,
 } from '#contracts/scheduled-prices.js';
 import { command } from '../command.js';
-import { instant, perMillion, scheduledPriceId, text, unitPrice } from '../kinds.js';
-import { account, argument, optional, required } from '../parameters.js';
+import { account, argument, instant, optional, perMillion, required, scheduledPriceId, text, unitPrice } from '../parameters.js';
 import { readAccountPlan } from '../read-account-plan.js';
 import { renderFields, renderOtherPrices, renderPerMillion, renderPrices, renderTable } from '../render.js';
 

@@ -1,7 +1,22 @@
 import { type Project, projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
 import { command } from '../command.js';
-import { accountId, clearableNumber, concurrency, listKind, modelLimits, projectId, rpm, text, tpm } from '../kinds.js';
-import { account, argument, cursor, flag, optional, required } from '../parameters.js';
+import {
+  account,
+  accountId,
+  argument,
+  clearableNumber,
+  concurrency,
+  cursor,
+  flag,
+  listKind,
+  modelLimits,
+  optional,
+  projectId,
+  required,
+  rpm,
+  text,
+  tpm,
+} from '../parameters.js';
 import { limitFields, morePages, renderFields, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 

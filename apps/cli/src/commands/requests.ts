@@ -3,8 +3,7 @@ import { ALL_SETTLE_REASONS, holdList } from '#contracts/billing/holds.js';
 import { requestList, requestShow } from '#contracts/billing/requests.js';
 import { CliConfig } from '../cli.config.js';
 import { command } from '../command.js';
-import { accountId, instant, keyId, oneOf, projectId, text, wholeNumber } from '../kinds.js';
-import { argument, cursor, optional } from '../parameters.js';
+import { accountId, argument, cursor, instant, keyId, oneOf, optional, projectId, text, wholeNumber } from '../parameters.js';
 import { morePages, renderDollars, renderTable } from '../render.js';
 import { renderRequest } from './request-report.js';
 

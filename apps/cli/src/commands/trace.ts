@@ -3,8 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { CliCommand, Parameters, Values } from '../command.js';
-import { text } from '../kinds.js';
-import { argument, optional } from '../parameters.js';
+import { argument, optional, text } from '../parameters.js';
 import { UsageError } from '../usage-error.js';
 import { type LogLine, renderTrace, selectTrace } from './trace-report.js';
 

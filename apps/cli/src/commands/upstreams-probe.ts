@@ -11,9 +11,8 @@ import {
 } from '#contracts/probe.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { EventStream, Messaging } from '#messaging/messaging.js';
-import { type CliCommand, type Parameters, type Values } from '../command.js';
-import { oneOf, pairs, text, wholeNumber } from '../kinds.js';
-import { argument, flag, optional } from '../parameters.js';
+import type { CliCommand, Parameters, Values } from '../command.js';
+import { argument, flag, oneOf, optional, pairs, text, wholeNumber } from '../parameters.js';
 import { UsageError } from '../usage-error.js';
 import { type ProbeRequest, renderCheck, renderEnd, renderStart } from './upstreams-probe-report.js';
 

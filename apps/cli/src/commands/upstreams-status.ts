@@ -2,8 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type RouteStatus, type RouteStatusReply, routeStatus } from '#contracts/route-status.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { CliCommand, Parameters, Values } from '../command.js';
-import { text } from '../kinds.js';
-import { flag, optional } from '../parameters.js';
+import { flag, optional, text } from '../parameters.js';
 import { renderStatus } from './upstreams-status-report.js';
 
 const WATCH_MS = 2_000;

@@ -1,8 +1,7 @@
 import { ALL_SETTLE_REASONS } from '#contracts/billing/holds.js';
 import { USAGE_GROUPS, USAGE_STEPS, type UsageRow, usageQuery, usageRebuild } from '#contracts/billing/usage.js';
 import { command } from '../command.js';
-import { accountId, instant, keyId, oneOf, projectId, someOf, text, wholeNumber } from '../kinds.js';
-import { cursor, optional } from '../parameters.js';
+import { accountId, cursor, instant, keyId, oneOf, optional, projectId, someOf, text, wholeNumber } from '../parameters.js';
 import { morePages, renderDollars, renderTable } from '../render.js';
 
 /** Days of a query without `--from`. */

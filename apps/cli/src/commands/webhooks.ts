@@ -9,8 +9,7 @@ import {
   webhookTest,
 } from '#contracts/billing/webhooks.js';
 import { command } from '../command.js';
-import { accountId, duration, instant, text, wholeId } from '../kinds.js';
-import { argument, flag, optional, required } from '../parameters.js';
+import { accountId, argument, duration, flag, instant, optional, required, text, wholeId } from '../parameters.js';
 import { renderFields, renderTable } from '../render.js';
 
 const id = argument(wholeId, 'id of the webhook, as in webhook list');

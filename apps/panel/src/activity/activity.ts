@@ -1,8 +1,7 @@
 import type { EndedRequest } from '#contracts/gateway.js';
 import type { JournalReads } from '#database/journal-reads.js';
 import type { TrafficReply } from '../shapes/traffic.js';
-import { queryTraffic } from './query-traffic.js';
-import type { TrafficQuery } from './traffic-query.js';
+import { queryTraffic, type TrafficQuery } from './query-traffic.js';
 
 /** A request id with its time, a UUIDv7. */
 const REQUEST_ID = /^req_([0-9a-f]{12})7[0-9a-f]{19}$/;

@@ -7,11 +7,10 @@ import {
   accountUpdate,
   ListRequest,
 } from '#contracts/billing/accounts.js';
-import { Handles } from '../http/handles.decorator.js';
+import { Handles, Input } from '../http/route.decorator.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
-import type { AccountListReply, ShownAccount } from '../shapes/accounts.js';
-import { Input } from './input.decorator.js';
+import type { AccountListReply, ShownAccount } from '../shapes/billing.js';
 import { visibleAccount } from './visible-money.js';
 
 @Controller()

@@ -1,15 +1,12 @@
 import { Controller, Req, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { AuditListRequest } from '#contracts/audit.js';
-import { Handles } from '../http/handles.decorator.js';
+import { Handles, Input } from '../http/route.decorator.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
-import { nameReader } from '../services/name-reader.js';
-import { readPages } from '../services/pages.js';
-import { Services } from '../services/services.js';
+import { nameReader, readPages, Services } from '../services/services.js';
 import type { AuditEntry, AuditListReply } from '../shapes/audit.js';
 import { AuditJournals } from './audit/audit-journals.js';
 import { type Columns, sendCsv } from './csv.js';
-import { Input } from './input.decorator.js';
 
 const PAGE_ROWS = 200;
 

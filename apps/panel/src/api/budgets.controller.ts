@@ -7,12 +7,11 @@ import {
   budgetRemove,
   budgetSet,
 } from '#contracts/billing/budgets.js';
-import { Handles } from '../http/handles.decorator.js';
 import { IdPipe } from '../http/id.pipe.js';
+import { Handles, Input } from '../http/route.decorator.js';
 import type { PanelRequest } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
-import type { Budget, BudgetListReply } from '../shapes/budgets.js';
-import { Input } from './input.decorator.js';
+import type { Budget, BudgetListReply } from '../shapes/billing.js';
 
 @Controller()
 export class BudgetsController {

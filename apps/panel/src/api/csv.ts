@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
-import { ClientLeftError } from '../http/client-left.js';
+import { ClientLeftError } from '../errors/panel-error.js';
 import { renderCell } from './csv-cell.js';
 
 /** Columns of a table: the value of each cell by its heading. */

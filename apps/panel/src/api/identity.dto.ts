@@ -1,8 +1,7 @@
 import { ArrayMaxSize, ArrayMinSize, ArrayUnique, IsArray, IsBoolean, IsIn, IsOptional } from 'class-validator';
 import { Id, Instant, Text } from '#contracts/billing/fields.js';
 import { NAME_LENGTH_MAX } from '#contracts/rules/bounds.js';
-import { PERMISSIONS } from '../permissions/permissions.js';
-import { ROLES } from '../permissions/roles.js';
+import { PERMISSIONS, ROLES } from '../permissions/permissions.js';
 import { PageQuery } from '../requests/page.js';
 import type {
   ConfirmBody,
@@ -14,6 +13,7 @@ import type {
   Permission,
   Role,
   SignInBody,
+  SsoStartQuery,
   TokenCreateBody,
 } from '../shapes/identity.js';
 
@@ -77,4 +77,9 @@ export class TokenCreateRequest implements TokenCreateBody {
   @IsIn(PERMISSIONS, { each: true })
   permissions!: Permission[];
   @Instant() expiresAt!: string;
+}
+
+export class SsoStartRequest implements SsoStartQuery {
+  @IsOptional() @Text(1_000) returnTo?: string;
+  @IsOptional() @IsIn(['true']) confirm?: string;
 }

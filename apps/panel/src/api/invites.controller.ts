@@ -1,8 +1,8 @@
 import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
 import type { Response } from 'express';
-import { Handles } from '../http/handles.decorator.js';
 import { IdPipe } from '../http/id.pipe.js';
 import { requestAuthor, requestClient } from '../http/request-author.js';
+import { Handles } from '../http/route.decorator.js';
 import { SessionCookie } from '../http/session-cookie.js';
 import { Invites } from '../identity/invites.js';
 import { People } from '../identity/people.js';

@@ -11,11 +11,10 @@ import {
   keyRotate,
   keyUpdate,
 } from '#contracts/billing/keys.js';
-import { Handles } from '../http/handles.decorator.js';
+import { Handles, Input } from '../http/route.decorator.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
-import type { ApiKey, CreatedKey, KeyListReply, RotatedKey } from '../shapes/keys.js';
-import { Input } from './input.decorator.js';
+import type { ApiKey, CreatedKey, KeyListReply, RotatedKey } from '../shapes/billing.js';
 import { ownedKey, ownedProject } from './owned.js';
 
 @Controller()

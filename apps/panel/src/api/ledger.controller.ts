@@ -1,11 +1,10 @@
 import { Controller, Req } from '@nestjs/common';
 import { LedgerCheckListRequest, ledgerCheck, ledgerCheckList } from '#contracts/billing/ledger.js';
-import { Handles } from '../http/handles.decorator.js';
+import { Handles, Input } from '../http/route.decorator.js';
 import type { PanelRequest } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
-import type { JournalCheckListReply, LedgerCheckListReply, LedgerCheckReply } from '../shapes/ledger.js';
+import type { JournalCheckListReply, LedgerCheckListReply, LedgerCheckReply } from '../shapes/billing.js';
 import { AuditJournals } from './audit/audit-journals.js';
-import { Input } from './input.decorator.js';
 
 /** A check of a large ledger takes minutes. */
 const CHECK_MS = 600_000;

@@ -6,9 +6,8 @@ import { LiveRequests } from '../activity/live-requests.js';
 import { LiveTail } from '../activity/live-tail.js';
 import { Credentials } from '../http/credentials.js';
 import { EVENT_STREAM_HEADERS } from '../http/event-stream.js';
-import { Handles } from '../http/handles.decorator.js';
+import { Handles, Input } from '../http/route.decorator.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
-import { Input } from './input.decorator.js';
 
 /** Milliseconds between two pings. A session that is over ends the stream by then. */
 export const PING_MS = 15_000;

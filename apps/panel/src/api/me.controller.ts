@@ -1,6 +1,6 @@
 import { Body, Controller, Req } from '@nestjs/common';
-import { Handles } from '../http/handles.decorator.js';
 import { requestAuthor } from '../http/request-author.js';
+import { Handles } from '../http/route.decorator.js';
 import { People } from '../identity/people.js';
 import { PanelConfig } from '../panel.config.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';

@@ -1,9 +1,9 @@
 import { Body, Controller, Param, Query, Req } from '@nestjs/common';
-import { Handles } from '../http/handles.decorator.js';
 import { IdPipe } from '../http/id.pipe.js';
 import { requestAuthor } from '../http/request-author.js';
+import { Handles } from '../http/route.decorator.js';
 import { Members } from '../identity/members.js';
-import type { Access } from '../permissions/access.js';
+import type { Access } from '../permissions/permissions.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import type { Member, MemberListReply, Permission } from '../shapes/identity.js';
 import { MemberUpdateRequest, ScopedPageQuery, ScopeQuery } from './identity.dto.js';

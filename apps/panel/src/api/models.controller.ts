@@ -9,7 +9,7 @@ import {
   revisionList,
 } from '#contracts/catalog-revisions.js';
 import { PriceCancelRequest, PriceScheduleRequest, priceCancel, priceList, priceSchedule } from '#contracts/scheduled-prices.js';
-import { Handles } from '../http/handles.decorator.js';
+import { Handles, Input } from '../http/route.decorator.js';
 import type { PanelRequest } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
 import type {
@@ -21,7 +21,6 @@ import type {
   RevisionListReply,
   ScheduledPrice,
 } from '../shapes/models.js';
-import { Input } from './input.decorator.js';
 
 @Controller()
 export class ModelsController {

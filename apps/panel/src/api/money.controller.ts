@@ -11,10 +11,9 @@ import {
   topupCreate,
 } from '#contracts/billing/money.js';
 import { MovementListRequest, movementList } from '#contracts/billing/movements.js';
-import { Handles } from '../http/handles.decorator.js';
+import { Handles, Input } from '../http/route.decorator.js';
 import type { PanelRequest } from '../requests/panel-request.js';
-import { onePage } from '../services/pages.js';
-import { Services } from '../services/services.js';
+import { onePage, Services } from '../services/services.js';
 import type {
   AdjustmentCreateReply,
   MovementListReply,
@@ -22,9 +21,8 @@ import type {
   RefundCreateReply,
   Statement,
   TopupCreateReply,
-} from '../shapes/money.js';
+} from '../shapes/billing.js';
 import { sendCsv } from './csv.js';
-import { Input } from './input.decorator.js';
 import { readStatement } from './statements/read-statement.js';
 import { STATEMENT_COLUMNS, statementTable } from './statements/statement-table.js';
 

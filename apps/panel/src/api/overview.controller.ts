@@ -1,14 +1,11 @@
 import { Controller, Req } from '@nestjs/common';
 import { Activity } from '../activity/activity.js';
-import { Handles } from '../http/handles.decorator.js';
+import { Handles, Input } from '../http/route.decorator.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
-import { nameReader } from '../services/name-reader.js';
-import { Services } from '../services/services.js';
+import { nameReader, Services } from '../services/services.js';
 import type { Overview } from '../shapes/overview.js';
-import { Input } from './input.decorator.js';
-import { OverviewQuery } from './overview/overview-query.js';
 import { PlatformWarnings } from './overview/platform-warnings.js';
-import { readOverview } from './overview/read-overview.js';
+import { OverviewQuery, readOverview } from './overview/read-overview.js';
 import { visibleOverview } from './visible-money.js';
 
 @Controller()

@@ -3,10 +3,10 @@ import { projectList } from '#contracts/billing/projects.js';
 import { type BilledRequest, requestShow } from '#contracts/billing/requests.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { PanelError } from '../errors/panel-error.js';
-import type { Access } from '../permissions/access.js';
+import type { Access } from '../permissions/permissions.js';
 import type { AskServices } from '../services/services.js';
+import type { Project } from '../shapes/billing.js';
 import type { Permission } from '../shapes/identity.js';
-import type { Project } from '../shapes/projects.js';
 
 /**
  * Rows that a path names by their own id. Each function returns the row if the caller has the permission in its account. A row that does

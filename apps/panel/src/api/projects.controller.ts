@@ -1,11 +1,10 @@
 import { Controller, Req } from '@nestjs/common';
 import { ListRequest } from '#contracts/billing/accounts.js';
 import { ProjectCreateRequest, ProjectUpdateRequest, projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
-import { Handles } from '../http/handles.decorator.js';
+import { Handles, Input } from '../http/route.decorator.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
-import type { Project, ProjectListReply } from '../shapes/projects.js';
-import { Input } from './input.decorator.js';
+import type { Project, ProjectListReply } from '../shapes/billing.js';
 import { ownedProject } from './owned.js';
 
 @Controller()

@@ -3,15 +3,12 @@ import type { Response } from 'express';
 import { RequestListRequest, RequestShowRequest, requestList } from '#contracts/billing/requests.js';
 import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
 import { Activity } from '../activity/activity.js';
-import { Handles } from '../http/handles.decorator.js';
+import { Handles, Input } from '../http/route.decorator.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
-import { nameReader } from '../services/name-reader.js';
-import { readPages } from '../services/pages.js';
-import { Services } from '../services/services.js';
-import type { BilledRequest, RequestListReply, RequestRow } from '../shapes/requests.js';
+import { nameReader, readPages, Services } from '../services/services.js';
+import type { BilledRequest, RequestListReply, RequestRow } from '../shapes/billing.js';
 import type { ActivityReply } from '../shapes/traffic.js';
 import { type Columns, sendCsv } from './csv.js';
-import { Input } from './input.decorator.js';
 import { ownedRequest } from './owned.js';
 import { visibleRequest } from './visible-money.js';
 

@@ -1,9 +1,9 @@
 import { Body, Controller, Param, Req, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { PanelError } from '../errors/panel-error.js';
-import { Handles } from '../http/handles.decorator.js';
 import { IdPipe } from '../http/id.pipe.js';
 import { requestAuthor, requestClient } from '../http/request-author.js';
+import { Handles } from '../http/route.decorator.js';
 import { SessionCookie } from '../http/session-cookie.js';
 import { People } from '../identity/people.js';
 import { Sessions } from '../identity/sessions.js';

@@ -2,16 +2,16 @@ import { Controller, Inject, Param, Query, Req, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import type { Logger } from '#observability/logger.js';
 import { PanelError } from '../errors/panel-error.js';
-import { Handles } from '../http/handles.decorator.js';
 import { requestAuthor, requestClient } from '../http/request-author.js';
+import { Handles } from '../http/route.decorator.js';
 import { SessionCookie } from '../http/session-cookie.js';
 import { Sso } from '../identity/sso/sso.js';
 import { AttemptCookie } from '../identity/sso/sso-attempt.js';
 import { SsoError } from '../identity/sso/sso-error.js';
 import type { PanelRequest } from '../requests/panel-request.js';
-import type { SignInWays, SsoFailure } from '../shapes/sso.js';
+import type { SignInWays, SsoFailure } from '../shapes/identity.js';
+import { SsoStartRequest } from './identity.dto.js';
 import { LOGGER } from './operator.controller.js';
-import { SsoStartRequest } from './sso.dto.js';
 
 /** Makes a path an address that can be parsed. */
 const ANY_HOST = 'http://panel';

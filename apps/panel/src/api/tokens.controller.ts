@@ -1,7 +1,7 @@
 import { Body, Controller, Param, Query, Req } from '@nestjs/common';
-import { Handles } from '../http/handles.decorator.js';
 import { IdPipe } from '../http/id.pipe.js';
 import { requestAuthor } from '../http/request-author.js';
+import { Handles } from '../http/route.decorator.js';
 import { Tokens } from '../identity/tokens.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import type { CreatedToken, Token, TokenListReply } from '../shapes/identity.js';

@@ -1,11 +1,10 @@
 import { Controller, Req } from '@nestjs/common';
 import { Activity } from '../activity/activity.js';
-import { TrafficQuery } from '../activity/traffic-query.js';
-import { Handles } from '../http/handles.decorator.js';
+import { TrafficQuery } from '../activity/query-traffic.js';
+import { Handles, Input } from '../http/route.decorator.js';
 import type { PanelRequest } from '../requests/panel-request.js';
-import { nameReader } from '../services/name-reader.js';
+import { nameReader } from '../services/services.js';
 import type { TrafficReply } from '../shapes/traffic.js';
-import { Input } from './input.decorator.js';
 
 @Controller()
 export class TrafficController {

@@ -2,13 +2,11 @@ import { Controller, Req, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { USAGE_GROUPS, type UsageGroup, UsageQueryRequest, type UsageRow, usageQuery } from '#contracts/billing/usage.js';
 import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
-import { Handles } from '../http/handles.decorator.js';
+import { Handles, Input } from '../http/route.decorator.js';
 import type { PanelRequest } from '../requests/panel-request.js';
-import { readPages } from '../services/pages.js';
-import { Services } from '../services/services.js';
-import type { UsageQueryReply } from '../shapes/usage.js';
+import { readPages, Services } from '../services/services.js';
+import type { UsageQueryReply } from '../shapes/billing.js';
 import { type Columns, sendCsv } from './csv.js';
-import { Input } from './input.decorator.js';
 
 /** Rows on a page of a file, the most that billing returns. */
 const PAGE_ROWS = 1_000;

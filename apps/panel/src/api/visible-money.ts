@@ -1,7 +1,6 @@
-import type { Access } from '../permissions/access.js';
-import type { AccountMoney, VisibleAccount } from '../shapes/accounts.js';
+import type { Access } from '../permissions/permissions.js';
+import type { AccountMoney, BilledRequest, VisibleAccount } from '../shapes/billing.js';
 import type { Overview, OverviewWarning } from '../shapes/overview.js';
-import type { BilledRequest } from '../shapes/requests.js';
 
 /** Each field of an account that only callers with `money.read` get. The compiler asks for every one. */
 const MONEY = {

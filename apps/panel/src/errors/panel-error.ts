@@ -76,3 +76,12 @@ export class PanelError extends Error {
     return { error: { message, type: PANEL_ERROR_CODES[code].type, param, code, ...(details && { details }) } };
   }
 }
+
+/** Thrown when the client closes the connection before its request is complete, or before its reply has begun. No reply can be sent, and nothing is wrong with the panel. */
+export class ClientLeftError extends Error {
+  override readonly name = 'ClientLeftError';
+
+  constructor() {
+    super('the client left before it had a reply');
+  }
+}

@@ -2,9 +2,8 @@ import { addressGroup } from '#network/address-group.js';
 import { BodyRate } from '#network/body-rate.js';
 import { BodyShares } from '#network/body-shares.js';
 import { IncomingBody } from '#network/incoming-body.js';
-import { PanelError } from '../errors/panel-error.js';
+import { ClientLeftError, PanelError } from '../errors/panel-error.js';
 import type { PanelRequest } from '../requests/panel-request.js';
-import { ClientLeftError } from './client-left.js';
 import type { Route } from './routes.js';
 
 /** Bytes of one body, and of one that proves who its sender is: an e-mail, a password or the token of a link. */

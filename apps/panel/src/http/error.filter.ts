@@ -2,9 +2,8 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '
 import type { Response } from 'express';
 import type { Logger } from '#observability/logger.js';
 import type { SummedRefusals } from '../audit/summed-refusals.js';
-import { PanelError } from '../errors/panel-error.js';
+import { ClientLeftError, PanelError } from '../errors/panel-error.js';
 import type { PanelRequest } from '../requests/panel-request.js';
-import { ClientLeftError } from './client-left.js';
 import { requestAuthor } from './request-author.js';
 import type { SessionCookie } from './session-cookie.js';
 import { toPanelError } from './to-panel-error.js';

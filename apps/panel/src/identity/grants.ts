@@ -1,8 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Prisma } from '#database/prisma-client.js';
 import { PanelError } from '../errors/panel-error.js';
-import { Access } from '../permissions/access.js';
-import { isPlatformRole, listPermissions } from '../permissions/roles.js';
+import { Access, isPlatformRole, listPermissions } from '../permissions/permissions.js';
 import type { Grant, Role } from '../shapes/identity.js';
 
 /** Columns of `panel.grant`. A CHECK of the database limits the roles. */

@@ -1,5 +1,4 @@
-import { isCommonPassword } from './common-passwords.js';
-import { checkNewPassword, Passwords } from './passwords.js';
+import { checkNewPassword, isCommonPassword, Passwords } from './passwords.js';
 
 const passwords = new Passwords();
 

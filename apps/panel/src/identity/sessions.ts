@@ -9,7 +9,7 @@ import { lockRoles, toAccess } from './grants.js';
 import { withdrawAll } from './open-invites.js';
 import { lockPerson } from './person-lock.js';
 import { computeDigest, makeSecret } from './secret.js';
-import { noteAddress } from './sign-in-addresses.js';
+import { noteAddress } from './throttle.js';
 import { revokeTokens } from './tokens.js';
 
 /** Milliseconds without a request after which a session ends. */

@@ -1,5 +1,5 @@
 import { PanelError } from '../errors/panel-error.js';
-import { SignInBlock } from './sign-in-block.js';
+import { SignInBlock } from './throttle.js';
 
 const ADA = 'ada@example.com';
 const BOB = 'bob@example.com';

@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import { PASSWORD, PanelFixture, readCookie } from '../../test/panel-fixture.js';
-import { SignInBlock } from './sign-in-block.js';
+import { SignInBlock } from './throttle.js';
 
 const panel = await PanelFixture.open({ trustedProxyHops: 1 });
 afterEach(() => jest.restoreAllMocks());

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { OPERATOR, PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
 import type { Permission } from '../shapes/identity.js';
-import { isWellFormedToken } from './panel-token.js';
+import { isWellFormedToken } from './secret.js';
 import { Sessions } from './sessions.js';
 
 const OTHER = randomUUID();

@@ -3,15 +3,13 @@ import type { Author } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { journaled, ROWS_MAX, type WriteEntry } from '../audit/journaled.js';
 import { PanelError } from '../errors/panel-error.js';
-import { Access } from '../permissions/access.js';
-import { PERMISSIONS } from '../permissions/permissions.js';
+import { Access, PERMISSIONS } from '../permissions/permissions.js';
 import { newestFirst, type PageQuery, toPage } from '../requests/page.js';
 import type { Caller } from '../requests/panel-request.js';
 import type { CreatedToken, Permission, Token, TokenCreateBody, TokenListReply } from '../shapes/identity.js';
 import { toAccess } from './grants.js';
-import { isWellFormedToken, makeToken } from './panel-token.js';
 import { lockCaller } from './person-lock.js';
-import { computeDigest } from './secret.js';
+import { computeDigest, isWellFormedToken, makeToken } from './secret.js';
 
 /** `used_at` is written once in this time. */
 const USED_MS = 60_000;

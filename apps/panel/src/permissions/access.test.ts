@@ -1,6 +1,6 @@
 import { PanelError } from '../errors/panel-error.js';
 import type { Permission } from '../shapes/identity.js';
-import { Access } from './access.js';
+import { Access } from './permissions.js';
 
 const scope = (accountId: string | null, ...permissions: Permission[]) => ({ accountId, permissions: new Set(permissions) });
 

@@ -1,6 +1,5 @@
 import type { Permission, Role } from '../shapes/identity.js';
-import { includesPermission, PERMISSIONS } from './permissions.js';
-import { isPlatformRole, listPermissions, ROLES } from './roles.js';
+import { includesPermission, isPlatformRole, listPermissions, PERMISSIONS, ROLES } from './permissions.js';
 
 /** Roles that hold each permission, as docs/panel.md says. `admin` holds all. */
 const HOLDERS: Record<Permission, Role[]> = {

@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import type { Logger } from '#observability/logger.js';
 import { PanelError } from '../errors/panel-error.js';
-import type { Access } from '../permissions/access.js';
+import type { Access } from '../permissions/permissions.js';
 
 /** The person or program that sent a request. */
 export interface Caller {

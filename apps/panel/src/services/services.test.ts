@@ -1,7 +1,6 @@
 import { projectCreate } from '#contracts/billing/projects.js';
 import type { Messaging } from '#messaging/messaging.js';
-import { Access } from '../permissions/access.js';
-import { ACCOUNT_ROLES, PLATFORM_ROLES } from '../permissions/roles.js';
+import { ACCOUNT_ROLES, Access, PLATFORM_ROLES } from '../permissions/permissions.js';
 import type { PanelRequest } from '../requests/panel-request.js';
 import { Services } from './services.js';
 

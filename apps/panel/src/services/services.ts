@@ -1,5 +1,6 @@
 import type { Actor } from '#contracts/audit.js';
 import type { Endpoint, EveryReplicaEndpoint, StreamEndpoint } from '#contracts/endpoint.js';
+import { OPERATOR } from '#database/journal-reads.js';
 import { type Messaging, MessagingError } from '#messaging/messaging.js';
 import { PanelError } from '../errors/panel-error.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
@@ -95,4 +96,34 @@ export function findService(subject: string): string {
 function refuse(error: unknown, subject: string): never {
   if (!(error instanceof MessagingError)) throw error;
   throw new PanelError('unavailable', `The service ${findService(subject)} does not answer. Try again in a moment.`, { cause: error });
+}
+
+/** Returns whose share of the panel's own reads a request counts in: that of the account for its own people, else the operator's. */
+export function nameReader(request: PanelRequest, accountId: string | undefined): string {
+  const { access, userId } = requireCaller(request);
+  return access.isPlatformWide ? OPERATOR : (accountId?.toLowerCase() ?? userId);
+}
+
+/** Yields the rows of a list page by page, so that one page is in memory. */
+export async function* readPages<Row>(
+  read: (cursor: string | undefined) => Promise<{ rows: readonly Row[]; nextCursor: string | null }>,
+): AsyncGenerator<readonly Row[]> {
+  for (let cursor: string | undefined; ; ) {
+    const { rows, nextCursor } = await read(cursor);
+    yield rows;
+    if (nextCursor === null) return;
+    cursor = nextCursor;
+  }
+}
+
+/** Collects all pages of a short list. */
+export async function collectRows<Row>(pages: AsyncIterable<readonly Row[]>): Promise<Row[]> {
+  const all: Row[] = [];
+  for await (const rows of pages) all.push(...rows);
+  return all;
+}
+
+/** Yields rows that are all there as the only page. */
+export async function* onePage<Row>(rows: readonly Row[]): AsyncGenerator<readonly Row[]> {
+  yield rows;
 }

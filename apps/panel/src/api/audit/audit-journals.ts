@@ -1,7 +1,7 @@
 import { type AuditCheckReply, type AuditListRequest, billingAuditList, catalogAuditCheck, catalogAuditList } from '#contracts/audit.js';
 import type { AskServices } from '../../services/services.js';
 import type { AuditEntry, AuditListReply } from '../../shapes/audit.js';
-import type { JournalCheckListReply } from '../../shapes/ledger.js';
+import type { JournalCheckListReply } from '../../shapes/billing.js';
 
 const LIMIT_DEFAULT = 100;
 

@@ -1,16 +1,15 @@
+import { IsOptional } from 'class-validator';
 import { accountList } from '#contracts/billing/accounts.js';
 import { budgetList } from '#contracts/billing/budgets.js';
+import { Id, Instant } from '#contracts/billing/fields.js';
 import { keyList } from '#contracts/billing/keys.js';
 import { balanceGet } from '#contracts/billing/money.js';
 import { type UsageGroup, type UsageRow, usageQuery } from '#contracts/billing/usage.js';
 import type { Activity } from '../../activity/activity.js';
 import { PanelError } from '../../errors/panel-error.js';
-import { collectRows, readPages } from '../../services/pages.js';
-import type { AskServices } from '../../services/services.js';
-import type { Overview, OverviewTraffic, OverviewWarning } from '../../shapes/overview.js';
+import { type AskServices, collectRows, readPages } from '../../services/services.js';
+import type { Overview, OverviewTraffic, OverviewWarning, UsageSums } from '../../shapes/overview.js';
 import { type AccountState, accountWarnings, ENDS_SOON_MS } from './account-warnings.js';
-import type { OverviewQuery } from './overview-query.js';
-import { sumUsage } from './sum-usage.js';
 
 const DAY_MS = 24 * 3_600_000;
 /** Up to this long the series has hours. */
@@ -98,4 +97,29 @@ async function readAccount(services: AskServices, accountId: string, now: Date):
 
 function mostExpensive(rows: readonly UsageRow[]): UsageRow[] {
   return rows.toSorted((one, other) => Number(BigInt(other.costPicoUsd) - BigInt(one.costPicoUsd))).slice(0, TOP);
+}
+
+export class OverviewQuery {
+  /** Absent: the whole platform. */
+  @IsOptional() @Id() accountId?: string;
+  /** Start, included. Default: 24 hours before `to`. */
+  @IsOptional() @Instant() from?: string;
+  /** End, excluded. Default: now. */
+  @IsOptional() @Instant() to?: string;
+}
+
+/** Returns the sums of rows. Amounts are exact; counts are exact up to 2^53. */
+function sumUsage(rows: readonly UsageRow[]): UsageSums {
+  const count = (of: (row: UsageRow) => number): number => rows.reduce((sum, row) => sum + of(row), 0);
+  const amount = (of: (row: UsageRow) => string): string => String(rows.reduce((sum, row) => sum + BigInt(of(row)), 0n));
+  return {
+    requests: count(({ requests }) => requests),
+    estimatedRequests: count(({ estimatedRequests }) => estimatedRequests),
+    promptTokens: count(({ promptTokens }) => promptTokens),
+    cachedTokens: count(({ cachedTokens }) => cachedTokens),
+    outputTokens: count(({ outputTokens }) => outputTokens),
+    reasoningTokens: count(({ reasoningTokens }) => reasoningTokens),
+    costPicoUsd: amount(({ costPicoUsd }) => costPicoUsd),
+    forfeitedPicoUsd: amount(({ forfeitedPicoUsd }) => forfeitedPicoUsd),
+  };
 }

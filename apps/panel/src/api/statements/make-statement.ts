@@ -1,6 +1,6 @@
 import type { Movement, MovementKind } from '#contracts/billing/movements.js';
 import type { UsageRow } from '#contracts/billing/usage.js';
-import type { Statement, StatementLine } from '../../shapes/money.js';
+import type { Statement, StatementLine } from '../../shapes/billing.js';
 
 const DAY_MS = 24 * 3_600_000;
 

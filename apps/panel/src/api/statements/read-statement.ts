@@ -2,9 +2,8 @@ import { accountList } from '#contracts/billing/accounts.js';
 import { type Movement, movementList } from '#contracts/billing/movements.js';
 import { type UsageRow, usageQuery } from '#contracts/billing/usage.js';
 import { PanelError } from '../../errors/panel-error.js';
-import { collectRows, readPages } from '../../services/pages.js';
-import type { AskServices } from '../../services/services.js';
-import type { Statement } from '../../shapes/money.js';
+import { type AskServices, collectRows, readPages } from '../../services/services.js';
+import type { Statement } from '../../shapes/billing.js';
 import { makeStatement } from './make-statement.js';
 
 const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;

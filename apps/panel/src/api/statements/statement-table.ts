@@ -1,5 +1,5 @@
 import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
-import type { Statement, StatementLine } from '../../shapes/money.js';
+import type { Statement, StatementLine } from '../../shapes/billing.js';
 import type { Columns } from '../csv.js';
 
 type TableLine = Omit<StatementLine, 'kind' | 'amountPicoUsd'> & {

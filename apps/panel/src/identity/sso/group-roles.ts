@@ -1,4 +1,4 @@
-import { ACCOUNT_ROLES, PLATFORM_ROLES } from '../../permissions/roles.js';
+import { ACCOUNT_ROLES, PLATFORM_ROLES } from '../../permissions/permissions.js';
 import type { GrantRow } from '../grants.js';
 
 const ID = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';

@@ -1,5 +1,5 @@
 import { ProxyFault } from '#network/forward-proxy/proxy-fault.js';
-import type { SsoFailure } from '../../shapes/sso.js';
+import type { SsoFailure } from '../../shapes/identity.js';
 
 /** A failed sign-in with a provider. The person sees the text of `failure`; `reason` is for the log and the journal. */
 export class SsoError extends Error {

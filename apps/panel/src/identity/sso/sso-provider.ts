@@ -1,5 +1,5 @@
 import * as oidc from 'openid-client';
-import type { SignInProvider } from '../../shapes/sso.js';
+import type { SignInProvider } from '../../shapes/identity.js';
 import { parseEmail } from '../email-address.js';
 import type { GrantRow } from '../grants.js';
 import { type GroupRole, grantGroupRoles, parseGroupRoles } from './group-roles.js';

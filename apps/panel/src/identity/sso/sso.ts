@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { Author } from '#database/audit-journal.js';
 import type { SummedRefusals } from '../../audit/summed-refusals.js';
 import { PanelError } from '../../errors/panel-error.js';
-import type { SignInWays } from '../../shapes/sso.js';
+import type { SignInWays } from '../../shapes/identity.js';
 import type { Client } from '../sessions.js';
 import { providerAttempt, type Throttle } from '../throttle.js';
 import type { AdmitPerson } from './admit-person.js';

@@ -1,15 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { useRoute } from 'wouter';
-import type { AccountListReply, AccountRow } from '../../../src/shapes/accounts.js';
+import type { AccountListReply, AccountRow } from '../../../src/shapes/billing.js';
 import type { MeReply } from '../../../src/shapes/identity.js';
 import { ApiError, callOnce } from '../data/api.js';
 import { SessionProvider } from '../data/session.js';
-import { Interruptions } from './interruptions.js';
-import { Opening } from './opening.js';
+import { Opening } from './entrance.js';
+import { Interruptions, SsoFailureDialog } from './interruptions.js';
 import { Routes } from './routes.js';
 import { Shell } from './shell.js';
 import { SignIn } from './sign-in.js';
-import { SsoFailureDialog } from './sso-failure-dialog.js';
 import { Welcome } from './welcome.js';
 
 /** Accounts that the switcher knows; the page Accounts has all. */

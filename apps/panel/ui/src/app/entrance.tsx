@@ -1,4 +1,6 @@
 import { type ReactNode, useEffect, useRef } from 'react';
+import { usePageFailure } from '../data/page-failure.js';
+import { Failure } from '../parts/page.js';
 import styles from './entrance.module.css';
 
 interface EntranceProps {
@@ -29,5 +31,15 @@ export function Entrance({ title, about, opening, children }: EntranceProps) {
         {children}
       </div>
     </main>
+  );
+}
+
+/** Stands in for a page that needs its first answer before it has a frame: says that it opens, and then what failed. */
+export function Opening({ title }: { title: string }) {
+  const failure = usePageFailure();
+  return (
+    <Entrance title={title} about={failure ? undefined : 'One moment…'} opening={!failure}>
+      {failure && <Failure error={failure.error} onRetry={failure.retry} />}
+    </Entrance>
   );
 }

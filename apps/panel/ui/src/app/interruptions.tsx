@@ -1,11 +1,13 @@
 import { useSyncExternalStore } from 'react';
+import { useLocation, useSearch } from 'wouter';
 import type { Me } from '../../../src/shapes/identity.js';
 import { callOnce } from '../data/api.js';
 import { currentInterruption, endInterruption, onInterruption } from '../data/interruption.js';
 import { Button } from '../parts/button.js';
 import { Dialog, DialogActions } from '../parts/dialog.js';
-import { PasswordForm } from './password-form.js';
-import { ProviderButtons, useSignInWays } from './provider-buttons.js';
+import { Failure } from '../parts/page.js';
+import { PasswordForm, ProviderButtons, useSignInWays } from './sign-in.js';
+import { addressWithoutFailure, ssoFailureIn } from './sso-failure.js';
 
 /** The dialogs that calls wait for: a session that has ended, and a change that needs the password again. */
 export function Interruptions({ me: { email, hasPassword } }: { me: Me }) {
@@ -45,6 +47,19 @@ export function Interruptions({ me: { email, hasPassword } }: { me: Me }) {
           </Button>
         </DialogActions>
       )}
+    </Dialog>
+  );
+}
+
+/** Tells a signed-in person that a confirmation with a provider has failed. The page stays. */
+export function SsoFailureDialog() {
+  const failure = ssoFailureIn(useSearch());
+  const [, navigate] = useLocation();
+  if (!failure) return null;
+  const page = addressWithoutFailure().slice(import.meta.env.BASE_URL.length - 1);
+  return (
+    <Dialog title="The confirmation has failed" onClose={() => navigate(page, { replace: true })}>
+      <Failure error={failure} />
     </Dialog>
   );
 }

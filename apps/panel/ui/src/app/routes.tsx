@@ -4,9 +4,7 @@ import { ApiError } from '../data/api.js';
 import { loadPage } from '../data/load-page.js';
 import { useLate } from '../data/page-failure.js';
 import { useSession } from '../data/session.js';
-import { Empty } from '../parts/empty.js';
-import { Failure } from '../parts/failure.js';
-import { Page } from '../parts/page.js';
+import { Empty, Failure, Page } from '../parts/page.js';
 
 function page(load: () => Promise<ComponentType>): ComponentType {
   return lazy(async () => ({ default: await loadPage(load) }));

@@ -3,9 +3,10 @@ import { Link, useLocation } from 'wouter';
 import type { Permission } from '../../../src/shapes/identity.js';
 import { useSession } from '../data/session.js';
 import { Button, IconButton } from '../parts/button.js';
+import { Dialog, DialogActions } from '../parts/dialog.js';
+import { TextField } from '../parts/field.js';
 import { Icon, type IconName } from '../parts/icon.js';
 import { AccountSwitcher } from './account-switcher.js';
-import { FindRequest } from './find-request.js';
 import { PersonMenu } from './person-menu.js';
 import styles from './shell.module.css';
 
@@ -136,5 +137,37 @@ function Brand() {
       </svg>
       Tollgate
     </Link>
+  );
+}
+
+/** Opens a request by its id, from anywhere with the key `/`. */
+function FindRequest({ onClose }: { onClose: () => void }) {
+  const [id, setId] = useState('');
+  const [, navigate] = useLocation();
+  return (
+    <Dialog title="Find a request" onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          navigate(`/requests/${encodeURIComponent(id.trim())}`);
+          onClose();
+        }}
+      >
+        <TextField
+          label="Request id"
+          hint="The header x-request-id of the reply, or the id in an error message."
+          value={id}
+          onText={setId}
+          autoComplete="off"
+          spellCheck={false}
+          required
+        />
+        <DialogActions>
+          <Button type="submit" look="primary">
+            Open
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
   );
 }

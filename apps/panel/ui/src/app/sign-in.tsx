@@ -1,11 +1,14 @@
-import { useQueryClient } from '@tanstack/react-query';
-import { callOnce } from '../data/api.js';
-import { Failure } from '../parts/failure.js';
-import { Entrance } from './entrance.js';
-import { Opening } from './opening.js';
-import { PasswordForm } from './password-form.js';
-import { ProviderButtons, useSignInWays } from './provider-buttons.js';
-import { ssoFailureIn } from './sso-failure.js';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { SignInWays } from '../../../src/shapes/identity.js';
+import { callOnce, withQuery } from '../data/api.js';
+import { ButtonLink } from '../parts/button.js';
+import { Form } from '../parts/dialog.js';
+import { TextField } from '../parts/field.js';
+import { Failure } from '../parts/page.js';
+import { Entrance, Opening } from './entrance.js';
+import styles from './sign-in.module.css';
+import { addressWithoutFailure, ssoFailureIn } from './sso-failure.js';
 
 /** The page of a visitor without a session. The address stays, so that signing in shows what the link was for. */
 export function SignIn() {
@@ -25,5 +28,60 @@ export function SignIn() {
         />
       )}
     </Entrance>
+  );
+}
+
+interface PasswordFormProps {
+  email?: string;
+  submit: string;
+  send: (credentials: { email: string; password: string }) => Promise<unknown>;
+  onDone: () => void;
+}
+
+/** Asks for the password, and for the e-mail when it is not known. */
+export function PasswordForm({ email: known, submit, send, onDone }: PasswordFormProps) {
+  const [email, setEmail] = useState(known ?? '');
+  const [password, setPassword] = useState('');
+  const sending = useMutation({ mutationFn: () => send({ email, password }), onSuccess: onDone });
+  return (
+    <Form submit={submit} change={sending}>
+      <EmailField value={email} onText={setEmail} readOnly={known !== undefined} />
+      <TextField label="Password" type="password" autoComplete="current-password" value={password} onText={setPassword} required />
+    </Form>
+  );
+}
+
+/** The address with which a person signs in. */
+export function EmailField(props: { value: string; onText: (text: string) => void; readOnly: boolean }) {
+  return <TextField label="E-mail" type="email" autoComplete="username" {...props} required />;
+}
+
+/** The ways to sign in, asked once, when they are first wanted. */
+export function useSignInWays(isWanted = true) {
+  return useQuery({
+    queryKey: ['sign-in-ways'],
+    queryFn: () => callOnce<SignInWays>('GET', '/sso'),
+    enabled: isWanted,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+/**
+ * A button for each provider. The browser comes back to `returnTo`, by default this page. `confirm`: the provider asks the person again.
+ * `above`: a form with a password follows.
+ */
+export function ProviderButtons(props: { ways: SignInWays; returnTo?: string; confirm?: boolean; above?: boolean }) {
+  const { ways, returnTo = addressWithoutFailure(), confirm, above } = props;
+  if (ways.providers.length === 0) return null;
+  const query = { returnTo, confirm: confirm ? 'true' : null };
+  return (
+    <div className={styles.buttons}>
+      {ways.providers.map(({ name, label }) => (
+        <ButtonLink key={name} to={withQuery(`/panel/v1/sso/${name}/start`, query)} look={above ? 'secondary' : 'primary'} leaves>
+          {confirm ? `Confirm with ${label}` : `Sign in with ${label}`}
+        </ButtonLink>
+      ))}
+      {above && <p className={styles.or}>or</p>}
+    </div>
   );
 }

@@ -1,4 +1,4 @@
-import type { SsoFailure } from '../../../src/shapes/sso.js';
+import type { SsoFailure } from '../../../src/shapes/identity.js';
 import { ApiError } from '../data/api.js';
 
 const TEXTS: Record<SsoFailure, string> = {

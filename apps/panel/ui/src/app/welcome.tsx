@@ -2,16 +2,13 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '#contracts/rules/bounds.js';
-import type { InviteAcceptBody, InviteView, Me } from '../../../src/shapes/identity.js';
-import type { SignInWays } from '../../../src/shapes/sso.js';
+import type { InviteAcceptBody, InviteView, Me, SignInWays } from '../../../src/shapes/identity.js';
 import { ApiError, callOnce } from '../data/api.js';
-import { Failure } from '../parts/failure.js';
+import { Form } from '../parts/dialog.js';
 import { TextField } from '../parts/field.js';
-import { Form } from '../parts/form.js';
-import { Entrance } from './entrance.js';
-import { Opening } from './opening.js';
-import { EmailField } from './password-form.js';
-import { ProviderButtons, useSignInWays } from './provider-buttons.js';
+import { Failure } from '../parts/page.js';
+import { Entrance, Opening } from './entrance.js';
+import { EmailField, ProviderButtons, useSignInWays } from './sign-in.js';
 
 /** Errors that mean that the link is no longer good. */
 const LINK_FAULTS: ApiError['code'][] = ['not_found', 'invalid_request', 'invalid_credentials', 'conflict'];

@@ -1,4 +1,4 @@
-import { type Counting, parseValues } from './budget-values.js';
+import { type Counting, parseValues } from './budgets.js';
 
 test.each<[counting: Counting, text: string, values: object | undefined]>([
   ['all', '', {}],

@@ -1,4 +1,4 @@
-import type { Budget } from '../../../src/shapes/budgets.js';
+import type { Budget } from '../../../src/shapes/billing.js';
 import { computeLeft, findTightest, presentBudget, renderAmount, shareSpent } from './budgets.js';
 
 const BUDGET: Budget = {

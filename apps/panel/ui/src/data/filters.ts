@@ -1,3 +1,6 @@
+import { useEffect, useMemo, useState } from 'react';
+import { useLocation, useSearch } from 'wouter';
+
 /** Filters of a page, as its address has them. */
 export interface Filters {
   /** Range that ends now. Absent when `from` is set. */
@@ -90,4 +93,29 @@ function findStart(range: RangeName, end: number): number {
   if (range !== 'month') return end - LENGTHS[range];
   const now = new Date(end);
   return Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
+}
+
+/** The filters of the address; `change` writes it, and `hrefWith` is the address of another choice. */
+export function useFilters() {
+  const search = useSearch();
+  const [path, navigate] = useLocation();
+  const filters = useMemo(() => readFilters(search), [search]);
+  const hrefWith = (change: Partial<Filters>) => path + writeFilters(changeFilters(filters, change));
+  return { filters, hrefWith, change: (change: Partial<Filters>) => navigate(hrefWith(change), { replace: true }) };
+}
+
+/** The time that the filters choose, which moves on each minute. */
+export function useSpan(filters: Filters, fallback: RangeName) {
+  const now = useNow(60_000);
+  return useMemo(() => resolveSpan(filters, now, fallback), [filters, now, fallback]);
+}
+
+/** The time, at each `everyMs`. */
+export function useNow(everyMs: number): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return now;
 }

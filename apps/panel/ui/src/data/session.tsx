@@ -1,7 +1,8 @@
-import { createContext, type ReactNode, use, useEffect, useMemo, useState } from 'react';
+import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from 'react';
 import { useLocation } from 'wouter';
-import type { AccountRow } from '../../../src/shapes/accounts.js';
+import type { AccountRow, KeyListReply, Project, ProjectListReply } from '../../../src/shapes/billing.js';
 import type { MeReply, Permission } from '../../../src/shapes/identity.js';
+import { useApi } from './api.js';
 
 /** The signed-in person, the accounts that they see and the one that the page shows. */
 export interface PanelSession {
@@ -54,4 +55,36 @@ export function useSession(): PanelSession {
   const session = use(Context);
   if (!session) throw new Error('useSession outside SessionProvider');
   return session;
+}
+
+const ROWS_MAX = 1_000;
+
+/** Projects and keys of an account, by default that of the page, and the names of their ids. Two calls, which the pages share. */
+export function useNames(of?: string) {
+  const { account: ofPage, accountName } = useSession();
+  const account = of ?? ofPage;
+  const projects = useApi<ProjectListReply>(`/accounts/${account}/projects?limit=${ROWS_MAX}`);
+  const keys = useApi<KeyListReply>(`/accounts/${account}/keys?limit=${ROWS_MAX}`);
+  const projectName = useCallback(
+    (id: string) => projects.data?.projects.find(({ projectId }) => projectId === id)?.name ?? shortId(id),
+    [projects.data],
+  );
+  const keyName = useCallback(
+    (id: string) => {
+      const key = keys.data?.keys.find(({ keyId }) => keyId === id);
+      return key ? (key.name ?? `…${key.lastFour}`) : shortId(id);
+    },
+    [keys.data],
+  );
+  return { projects: projects.data?.projects, keys: keys.data?.keys, projectName, keyName, accountName };
+}
+
+/** The options of a choice between projects. */
+export function listProjects(projects: readonly Project[]): [projectId: string, name: string][] {
+  return projects.map(({ projectId, name }) => [projectId, name]);
+}
+
+/** The end of an id: the start of a UUID v7 is its time, which neighbours share. */
+export function shortId(id: string): string {
+  return id.length > 12 ? `…${id.slice(-8)}` : id;
 }

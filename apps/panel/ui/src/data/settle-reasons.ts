@@ -1,4 +1,4 @@
-import type { SettleReason } from '../../../src/shapes/requests.js';
+import type { SettleReason } from '../../../src/shapes/billing.js';
 import type { Colour, Tone } from '../format/colours.js';
 
 /** Reasons of the end of a request, in words. */

@@ -1,6 +1,5 @@
-import type { UsageRow } from '../../../src/shapes/usage.js';
-import { count, shortCount } from '../format/count.js';
-import { exactUsd, roundedUsd } from '../format/usd.js';
+import type { UsageRow } from '../../../src/shapes/billing.js';
+import { count, exactUsd, roundedUsd, shortCount } from '../format/numbers.js';
 import type { Group, Measure } from './filters.js';
 
 /** The value of a row that a group is by. An upstream of null: the request reached none. */

@@ -1,7 +1,6 @@
-import type { Budget } from '../../../src/shapes/budgets.js';
+import type { Budget } from '../../../src/shapes/billing.js';
 import { writeFilters } from './filters.js';
-import { useSession } from './session.js';
-import { useNames } from './use-names.js';
+import { useNames, useSession } from './session.js';
 
 type Target = Pick<Budget, 'projectId' | 'keyId'> & Partial<Pick<Budget, 'dimension' | 'value'>>;
 

@@ -1,4 +1,4 @@
-import { count, percent, plural, readCount, shortCount } from './count.js';
+import { count, percent, plural, readCount, shortCount } from './numbers.js';
 
 test('a whole number may have commas between its thousands, and no other', () => {
   expect(['5000000', '5,000,000', ' 7 ', ''].map(readCount)).toEqual([{ amount: 5_000_000n }, { amount: 5_000_000n }, { amount: 7n }, {}]);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { decimalsFor, decimalsForAll, exactDecimals, exactUsd, flooredUsd, readUsd, roundedUsd, usdPerMillion } from './usd.js';
+import { decimalsFor, decimalsForAll, exactDecimals, exactUsd, flooredUsd, readUsd, roundedUsd, usdPerMillion } from './numbers.js';
 
 const USD = 1_000_000_000_000n;
 

@@ -1,4 +1,6 @@
 import type { ReactNode } from 'react';
+import type { SettleReason } from '../../../src/shapes/billing.js';
+import { REASONS } from '../data/settle-reasons.js';
 import type { Tone } from '../format/colours.js';
 import styles from './badge.module.css';
 import { classNames } from './class-names.js';
@@ -6,4 +8,10 @@ import { classNames } from './class-names.js';
 /** A state in a word. The dot repeats the colour; the word carries the meaning. */
 export function Badge({ tone = 'neutral', children }: { tone?: Tone; children: ReactNode }) {
   return <span className={classNames(styles.badge, styles[tone])}>{children}</span>;
+}
+
+export function ReasonBadge({ reason }: { reason: SettleReason | null }) {
+  if (!reason) return <Badge tone="accent">Running</Badge>;
+  const { name, tone } = REASONS[reason];
+  return <Badge tone={tone}>{name}</Badge>;
 }

@@ -1,9 +1,9 @@
 import { Link } from 'wouter';
 import { parseAmounts } from '#contracts/rules/budget-amounts.js';
-import type { Budget } from '../../../src/shapes/budgets.js';
+import type { Budget } from '../../../src/shapes/billing.js';
 import { findTightest, PERIODS, renderAmount, shareSpent, type Target } from '../data/budgets.js';
 import { useSession } from '../data/session.js';
-import { count } from '../format/count.js';
+import { count } from '../format/numbers.js';
 import styles from './budget-use.module.css';
 import { ratio } from './chart/series.js';
 import { Money } from './money.js';

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { CALLS, type Call, type CallName } from '../data/calls.js';
 import { IconButton } from './button.js';
 import { classNames } from './class-names.js';
 import styles from './copy-line.module.css';
@@ -19,5 +20,22 @@ export function CopyLine({ text, label = 'Copy', wrap }: { text: string; label?:
         onBlur={() => setCopied(false)}
       />
     </div>
+  );
+}
+
+/** A call of a model for each program, in tabs. `call` is undefined while its model loads. */
+export function CallLines({ call }: { call: Call | undefined }) {
+  const [shown, setShown] = useState<CallName>('curl');
+  return (
+    <>
+      <div className={styles.tabs} role="tablist" aria-label="Programs">
+        {(Object.keys(CALLS) as CallName[]).map((name) => (
+          <button key={name} type="button" role="tab" aria-selected={name === shown} onClick={() => setShown(name)}>
+            {CALLS[name].title}
+          </button>
+        ))}
+      </div>
+      {call && <CopyLine text={CALLS[shown].text(call)} label="Copy the call" />}
+    </>
   );
 }

@@ -1,6 +1,8 @@
 import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { useChange } from '../data/api.js';
 import { Button, IconButton } from './button.js';
 import styles from './dialog.module.css';
+import { Failure } from './page.js';
 
 /** A modal dialog. The browser keeps the focus inside and returns it. Mount it to open it; `onClose` absent: it cannot be closed. */
 export function Dialog({ title, children, onClose }: { title: string; children: ReactNode; onClose?: () => void }) {
@@ -49,4 +51,97 @@ export function DoneDialog({ children, ...frame }: { title: string; children: Re
 /** The buttons at the end of a dialog, the main one last. */
 export function DialogActions({ children }: { children: ReactNode }) {
   return <div className={styles.actions}>{children}</div>;
+}
+
+interface DialogFormProps extends FormProps {
+  title: string;
+  onClose: () => void;
+  /** Further buttons, before the others. */
+  actions?: ReactNode;
+}
+
+/** A dialog with a form. */
+export function DialogForm({ title, onClose, actions, ...form }: DialogFormProps) {
+  const placeButton = (button: ReactNode) => (
+    <DialogActions>
+      {actions}
+      <Button onClick={onClose}>Cancel</Button>
+      {button}
+    </DialogActions>
+  );
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <Form {...form} placeButton={placeButton} />
+    </Dialog>
+  );
+}
+
+interface ConfirmProps {
+  title: string;
+  text: string;
+  /** Text of the button that goes on. */
+  action: string;
+  /** Text of the button that does not. */
+  keep?: string;
+  path: string;
+  onClose: () => void;
+}
+
+/** Asks before `DELETE path`. */
+export function Confirm({ title, text, action, keep = 'Cancel', path, onClose }: ConfirmProps) {
+  const deleting = useChange<unknown>(() => ({ method: 'DELETE', path }));
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <p>{text}</p>
+      {deleting.error && <Failure error={deleting.error} />}
+      <DialogActions>
+        <Button onClick={onClose}>{keep}</Button>
+        <Button look="danger" busy={deleting.isPending} onClick={() => deleting.mutate(undefined, { onSuccess: onClose })}>
+          {action}
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}
+
+/** The result of `useChange` or `useMutation`. */
+interface FormChange {
+  mutate: (input: undefined, options?: { onSuccess?: () => void }) => void;
+  error: Error | null;
+  isPending: boolean;
+}
+
+export interface FormProps {
+  /** Text of the button that makes the change. */
+  submit: string;
+  change: FormChange;
+  /** Called when the change is made. */
+  onDone?: () => void;
+  /** True while the form cannot be sent as it is. */
+  disabled?: boolean;
+  look?: 'primary' | 'secondary';
+  /** Places the button that makes the change, beside others. */
+  placeButton?: (button: ReactNode) => ReactNode;
+  children: ReactNode;
+}
+
+/** A form that makes one change: its fields, the failure of the change, and its button. */
+export function Form({ submit, change, onDone, disabled, look = 'primary', placeButton = (button) => button, children }: FormProps) {
+  return (
+    <form
+      className={styles.form}
+      onSubmit={(event) => {
+        event.preventDefault();
+        change.mutate(undefined, { onSuccess: onDone });
+      }}
+    >
+      {children}
+      {change.error && <Failure error={change.error} />}
+      {placeButton(
+        <Button type="submit" look={look} busy={change.isPending} disabled={disabled}>
+          {submit}
+        </Button>,
+      )}
+    </form>
+  );
 }

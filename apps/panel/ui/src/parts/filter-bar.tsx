@@ -1,13 +1,12 @@
 import type { ReactNode } from 'react';
-import type { Project } from '../../../src/shapes/projects.js';
-import type { Filters } from '../data/filters.js';
-import { useSession } from '../data/session.js';
+import type { Project } from '../../../src/shapes/billing.js';
+import { type Filters, RANGES, type RangeName, useFilters } from '../data/filters.js';
+import { listProjects, useNames, useSession } from '../data/session.js';
 import { REASONS, reasonName } from '../data/settle-reasons.js';
-import { useFilters } from '../data/use-filters.js';
-import { listProjects, useNames } from '../data/use-names.js';
 import { Button } from './button.js';
 import { CompactSelect } from './field.js';
 import styles from './filter-bar.module.css';
+import { Segments } from './segments.js';
 import { utcHour, utcShortDay } from './time.js';
 
 /** The filters that Usage and Requests share. Models and upstreams come from links; a chosen one is shown to be taken away. */
@@ -79,4 +78,18 @@ export function Chosen({ children, onRemove }: { children: string; onRemove: () 
 /** The end of a range: the time alone within a day. */
 function endText({ from = '', to = '' }: Filters): string {
   return utcShortDay(from) === utcShortDay(to) ? utcHour(to) : `${utcShortDay(to)}, ${utcHour(to)}`;
+}
+
+/** The time that a page shows. A start and an end of a chart's bar are none of its choices. */
+export function RangePicker({ fallback, names = Object.keys(RANGES) as RangeName[] }: { fallback: RangeName; names?: RangeName[] }) {
+  const { filters, hrefWith } = useFilters();
+  const value = filters.from ? '' : (filters.range ?? fallback);
+  return (
+    <Segments
+      label="Time"
+      options={names.map((name) => ({ value: name, label: RANGES[name] }))}
+      value={value}
+      linkTo={(name) => hrefWith({ range: name as RangeName })}
+    />
+  );
 }

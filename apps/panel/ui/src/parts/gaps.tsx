@@ -1,5 +1,5 @@
 import type { TrafficGap } from '../../../src/shapes/traffic.js';
-import { plural } from '../format/count.js';
+import { plural } from '../format/numbers.js';
 import styles from './gaps.module.css';
 import { Icon } from './icon.js';
 import { Moment } from './moment.js';

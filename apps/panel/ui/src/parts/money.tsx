@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, use } from 'react';
-import { decimalsFor, decimalsForAll, exactUsd, flooredUsd, roundedUsd } from '../format/usd.js';
+import { decimalsFor, decimalsForAll, exactUsd, flooredUsd, roundedUsd } from '../format/numbers.js';
 
 const PageDecimals = createContext<number | undefined>(undefined);
 

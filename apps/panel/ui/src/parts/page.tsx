@@ -1,7 +1,12 @@
 import { type ReactNode, useEffect } from 'react';
+import { ApiError, isTransient } from '../data/api.js';
 import { usePageFailure } from '../data/page-failure.js';
-import { Card, Figure, Figures, Skeleton } from './card.js';
-import { Failure } from './failure.js';
+import { Button } from './button.js';
+import cardStyles from './card.module.css';
+import { classNames } from './class-names.js';
+import emptyStyles from './empty.module.css';
+import failureStyles from './failure.module.css';
+import { Icon, type IconName } from './icon.js';
 import styles from './page.module.css';
 
 interface PageProps {
@@ -59,4 +64,93 @@ function PageSkeleton() {
 /** Cards side by side; below one another where they would be narrow. */
 export function Columns({ children }: { children: ReactNode }) {
   return <div className={styles.columns}>{children}</div>;
+}
+
+/** A titled surface. `flush`: a table that reaches the edges. */
+export function Card({
+  title,
+  note,
+  actions,
+  flush,
+  children,
+}: {
+  title?: string;
+  note?: ReactNode;
+  actions?: ReactNode;
+  flush?: boolean;
+  children: ReactNode;
+}) {
+  return (
+    <section className={classNames(cardStyles.card, flush && cardStyles.flush)}>
+      {(title || actions) && (
+        <header className={cardStyles.head}>
+          <div className={cardStyles.titles}>
+            {title && <h2>{title}</h2>}
+            {note && <p className={cardStyles.note}>{note}</p>}
+          </div>
+          {actions}
+        </header>
+      )}
+      {children}
+    </section>
+  );
+}
+
+/** Figures side by side, of equal width. */
+export function Figures({ children }: { children: ReactNode }) {
+  return <dl className={cardStyles.figures}>{children}</dl>;
+}
+
+/** One number with its name and a line of context. The value keeps its height while it loads. */
+export function Figure({ label, children, note, big }: { label: ReactNode; children: ReactNode; note?: ReactNode; big?: boolean }) {
+  return (
+    <div className={cardStyles.figure}>
+      <dt>{label}</dt>
+      <dd className={big ? cardStyles.big : cardStyles.value}>{children ?? <Skeleton width="6rem" />}</dd>
+      {note !== undefined && <dd className={cardStyles.context}>{note ?? <Skeleton width="8rem" />}</dd>}
+    </div>
+  );
+}
+
+const WIDTHS = { '2rem': cardStyles.w2, '4rem': cardStyles.w4, '6rem': cardStyles.w6, '8rem': cardStyles.w8 };
+
+/** Stands in for a text that loads, in its height. */
+export function Skeleton({ width = '6rem' }: { width?: keyof typeof WIDTHS }) {
+  return <span className={classNames(cardStyles.skeleton, WIDTHS[width])} aria-hidden="true" />;
+}
+
+/** A page or table without content: says what is missing and what to do next. */
+export function Empty({ icon, title, children }: { icon: IconName; title: string; children?: ReactNode }) {
+  return (
+    <div className={emptyStyles.empty}>
+      <span className={emptyStyles.icon}>
+        <Icon name={icon} />
+      </span>
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+/** An error in place of what could not be loaded or done, with the id that finds the call in the log. */
+export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+  const { message, requestId } = error instanceof ApiError ? error : { message: 'The page met a fault of its own.', requestId: null };
+  return (
+    <div role="alert" className={failureStyles.failure}>
+      <Icon name="warning" />
+      <div className={failureStyles.text}>
+        <p>{onRetry && isTransient(error) ? `${message} Trying again.` : message}</p>
+        {requestId && (
+          <p className={failureStyles.id}>
+            Request id <code>{requestId}</code>
+          </p>
+        )}
+      </div>
+      {onRetry && (
+        <Button look="quiet" onClick={onRetry}>
+          Try again
+        </Button>
+      )}
+    </div>
+  );
 }

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { Button } from './button.js';
-import { Skeleton } from './card.js';
 import { classNames } from './class-names.js';
+import { Skeleton } from './page.js';
 import styles from './table.module.css';
 
 export interface Column<Row> {

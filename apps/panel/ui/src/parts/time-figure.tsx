@@ -1,5 +1,5 @@
 import type { Percentiles } from '../../../src/shapes/traffic.js';
-import { Figure } from './card.js';
+import { Figure } from './page.js';
 import { duration } from './time.js';
 
 interface TimeFigureProps {

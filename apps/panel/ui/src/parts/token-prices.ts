@@ -1,4 +1,4 @@
-import type { PinnedPrice } from '../../../src/shapes/requests.js';
+import type { PinnedPrice } from '../../../src/shapes/billing.js';
 
 /** Prices of a token in pico-USD. */
 export interface TokenPrices {

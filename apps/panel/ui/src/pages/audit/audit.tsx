@@ -1,16 +1,13 @@
 import { useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import type { AuditEntry, AuditListReply } from '../../../../src/shapes/audit.js';
-import { withQuery } from '../../data/api.js';
+import { usePages, withQuery } from '../../data/api.js';
 import { useSession } from '../../data/session.js';
-import { usePages } from '../../data/use-api.js';
 import { ButtonLink, MoreButton } from '../../parts/button.js';
-import { Card } from '../../parts/card.js';
 import { Dialog } from '../../parts/dialog.js';
-import { Empty } from '../../parts/empty.js';
 import { CompactSelect } from '../../parts/field.js';
 import { Moment } from '../../parts/moment.js';
-import { Page } from '../../parts/page.js';
+import { Card, Empty, Page } from '../../parts/page.js';
 import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
 import styles from './audit.module.css';
 import { formatValue, listChanges, summarizeChange } from './changes.js';

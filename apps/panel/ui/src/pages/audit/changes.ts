@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../../../src/shapes/audit.js';
-import { exactUsd } from '../../format/usd.js';
+import { exactUsd } from '../../format/numbers.js';
 
 export interface FieldChange {
   field: string;

@@ -2,21 +2,15 @@ import { useState } from 'react';
 import { START_DAYS } from '#contracts/rules/bounds.js';
 import { parseAmounts } from '#contracts/rules/budget-amounts.js';
 import { renderUsd } from '#money/pico-usd.js';
-import type { Budget, BudgetPeriod, BudgetSetBody, BudgetUnit } from '../../../../src/shapes/budgets.js';
-import { type Counting, parseValues } from '../../data/budget-values.js';
-import { PERIODS, presentBudget, renderAmount, WEEKDAYS } from '../../data/budgets.js';
-import { useSession } from '../../data/session.js';
-import { useChange } from '../../data/use-api.js';
+import type { Budget, BudgetPeriod, BudgetSetBody, BudgetUnit } from '../../../../src/shapes/billing.js';
+import { useChange } from '../../data/api.js';
+import { COUNTINGS, type Counting, PERIODS, parseValues, presentBudget, renderAmount, WEEKDAYS } from '../../data/budgets.js';
+import { useNames, useSession } from '../../data/session.js';
 import { useBudgetTargets } from '../../data/use-budget-targets.js';
-import { useNames } from '../../data/use-names.js';
-import { plural, readCount } from '../../format/count.js';
-import { exactUsd, readUsd } from '../../format/usd.js';
-import { AmountField } from '../../parts/amount-field.js';
+import { exactUsd, plural, readCount, readUsd } from '../../format/numbers.js';
 import { Button } from '../../parts/button.js';
-import { Confirm } from '../../parts/confirm.js';
-import { DialogForm } from '../../parts/dialog-form.js';
-import { SelectField } from '../../parts/field.js';
-import { CountingField, parseTarget, TargetField } from './target-field.js';
+import { Confirm, DialogForm } from '../../parts/dialog.js';
+import { AmountField, SelectField, TextField } from '../../parts/field.js';
 
 /** Words of the field for the limit. */
 const UNITS: Record<BudgetUnit, { label: string; placeholder: string }> = {
@@ -170,4 +164,60 @@ function describeUse(budget: Budget): string {
   const { limit, spent, held } = parseAmounts(budget);
   const [now, used, reserved] = [limit, spent, held].map((amount) => renderAmount(budget, amount));
   return `Now ${now}; ${used} spent ${PERIODS[budget.period].now}, ${reserved} held.`;
+}
+
+interface Target {
+  projectId?: string;
+  keyId?: string;
+}
+
+/** Parses a choice of `TargetField`: `account`, `projectId/…` or `keyId/…`. */
+function parseTarget(choice: string): Target {
+  const [field = '', id] = choice.split('/');
+  return id ? { [field]: id } : {};
+}
+
+/** The choice of what a budget is of: the account, one of its projects, or one of its keys. */
+function TargetField({ value, onChange }: { value: string; onChange: (choice: string) => void }) {
+  const { projects = [], keys = [], projectName, keyName } = useNames();
+  return (
+    <SelectField
+      label="Budget of"
+      options={[['account', 'The whole account']]}
+      groups={[
+        { title: 'Projects', options: projects.map(({ projectId, name }) => [`projectId/${projectId}`, name]) },
+        {
+          title: 'Keys',
+          options: keys
+            .filter(({ status }) => status === 'active')
+            .map(({ keyId, projectId }) => [`keyId/${keyId}`, `${keyName(keyId)}, ${projectName(projectId)}`]),
+        },
+      ]}
+      value={value}
+      onChoose={onChange}
+    />
+  );
+}
+
+interface CountingFieldProps {
+  counting: Counting;
+  /** The user or the tag. */
+  text: string;
+  onChange: (counting: Counting, text: string) => void;
+}
+
+/** The choice of the requests that a budget counts: all together, or those of users or of values of a tag. */
+function CountingField({ counting, text, onChange }: CountingFieldProps) {
+  const { field } = COUNTINGS[counting];
+  return (
+    <>
+      <SelectField
+        label="Counts"
+        options={(Object.keys(COUNTINGS) as Counting[]).map((name) => [name, COUNTINGS[name].label])}
+        value={counting}
+        onChoose={(chosen) => onChange(chosen, '')}
+      />
+      {field && <TextField label={field} value={text} onText={(written) => onChange(counting, written)} required />}
+    </>
+  );
 }

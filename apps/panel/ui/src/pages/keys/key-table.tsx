@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react';
-import type { Budget } from '../../../../src/shapes/budgets.js';
-import type { KeyRow } from '../../../../src/shapes/keys.js';
+import type { Budget, KeyRow } from '../../../../src/shapes/billing.js';
 import { Badge } from '../../parts/badge.js';
 import { TightestBudget } from '../../parts/budget-use.js';
 import { Button } from '../../parts/button.js';

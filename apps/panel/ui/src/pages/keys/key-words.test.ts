@@ -1,4 +1,4 @@
-import type { KeyRow } from '../../../../src/shapes/keys.js';
+import type { KeyRow } from '../../../../src/shapes/billing.js';
 import { keyTitle, keyWords } from './key-words.js';
 
 const NOW = Date.parse('2027-01-31T12:00:00Z');

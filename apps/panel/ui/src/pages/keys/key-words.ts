@@ -1,4 +1,4 @@
-import type { KeyRow } from '../../../../src/shapes/keys.js';
+import type { KeyRow } from '../../../../src/shapes/billing.js';
 import type { Tone } from '../../format/colours.js';
 import { relativeTime } from '../../parts/time.js';
 

@@ -1,23 +1,16 @@
 import { useState } from 'react';
-import type { BudgetListReply } from '../../../../src/shapes/budgets.js';
-import type { KeyRow } from '../../../../src/shapes/keys.js';
+import type { BudgetListReply, KeyRow } from '../../../../src/shapes/billing.js';
+import { useApi } from '../../data/api.js';
 import { collectMoney } from '../../data/budgets.js';
-import { useSession } from '../../data/session.js';
-import { useApi } from '../../data/use-api.js';
-import { useFilters } from '../../data/use-filters.js';
-import { useNames } from '../../data/use-names.js';
-import { plural } from '../../format/count.js';
+import { useFilters } from '../../data/filters.js';
+import { useNames, useSession } from '../../data/session.js';
+import { plural } from '../../format/numbers.js';
 import { Button, ButtonLink } from '../../parts/button.js';
-import { Card } from '../../parts/card.js';
-import { Empty } from '../../parts/empty.js';
 import { Chosen, ProjectFilter } from '../../parts/filter-bar.js';
 import { OnePrecision } from '../../parts/money.js';
-import { Page } from '../../parts/page.js';
-import { EditKey } from './edit-key.js';
+import { Card, Empty, Page } from '../../parts/page.js';
+import { EditKey, NewKey, RevokeKey, RotateKey } from './key-dialogs.js';
 import { hasEnded, type KeyAction, KeyTable, mayRotate } from './key-table.js';
-import { NewKey } from './new-key.js';
-import { RevokeKey } from './revoke-key.js';
-import { RotateKey } from './rotate-key.js';
 
 /** The API keys of an account: making, finding, changing, replacing, revoking. */
 export function Keys() {

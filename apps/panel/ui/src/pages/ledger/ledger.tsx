@@ -5,17 +5,14 @@ import type {
   LedgerCheckListReply,
   LedgerCheckReply,
   LedgerInvariant,
-} from '../../../../src/shapes/ledger.js';
+} from '../../../../src/shapes/billing.js';
+import { useApi, useChange } from '../../data/api.js';
 import { useSession } from '../../data/session.js';
-import { useApi, useChange } from '../../data/use-api.js';
-import { count, plural } from '../../format/count.js';
+import { count, plural } from '../../format/numbers.js';
 import { Badge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
-import { Card, Figure, Figures } from '../../parts/card.js';
-import { Empty } from '../../parts/empty.js';
-import { Failure } from '../../parts/failure.js';
 import { Moment } from '../../parts/moment.js';
-import { Columns, Page } from '../../parts/page.js';
+import { Card, Columns, Empty, Failure, Figure, Figures, Page } from '../../parts/page.js';
 import { Table } from '../../parts/table.js';
 import { duration } from '../../parts/time.js';
 import styles from './ledger.module.css';

@@ -1,15 +1,12 @@
 import { useState } from 'react';
 import type { Invite, InviteListReply, Member, MemberListReply, Token, TokenListReply } from '../../../../src/shapes/identity.js';
-import { withQuery } from '../../data/api.js';
+import { useApi, withQuery } from '../../data/api.js';
 import { useSession } from '../../data/session.js';
-import { useApi } from '../../data/use-api.js';
 import { Badge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
-import { Card } from '../../parts/card.js';
-import { Confirm } from '../../parts/confirm.js';
-import { Empty } from '../../parts/empty.js';
+import { Confirm } from '../../parts/dialog.js';
 import { Moment } from '../../parts/moment.js';
-import { Page } from '../../parts/page.js';
+import { Card, Empty, Page } from '../../parts/page.js';
 import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
 import { relativeTime } from '../../parts/time.js';
 import { NewInvite } from './new-invite.js';

@@ -1,10 +1,9 @@
 import { useState } from 'react';
 import type { CreatedInvite, InviteCreateBody, Role } from '../../../../src/shapes/identity.js';
+import { useChange } from '../../data/api.js';
 import { useSession } from '../../data/session.js';
-import { useChange } from '../../data/use-api.js';
 import { CopyLine } from '../../parts/copy-line.js';
-import { DoneDialog } from '../../parts/dialog.js';
-import { DialogForm } from '../../parts/dialog-form.js';
+import { DialogForm, DoneDialog } from '../../parts/dialog.js';
 import { SelectField, TextField } from '../../parts/field.js';
 
 const PLATFORM_ROLES: [Role, string][] = [

@@ -1,11 +1,10 @@
 import { useState } from 'react';
 import { NAME_LENGTH_MAX } from '#contracts/rules/bounds.js';
 import type { CreatedToken, Permission, TokenCreateBody } from '../../../../src/shapes/identity.js';
+import { useChange } from '../../data/api.js';
 import { useSession } from '../../data/session.js';
-import { useChange } from '../../data/use-api.js';
 import { CopyLine } from '../../parts/copy-line.js';
-import { DoneDialog } from '../../parts/dialog.js';
-import { DialogForm } from '../../parts/dialog-form.js';
+import { DialogForm, DoneDialog } from '../../parts/dialog.js';
 import { SelectField, TextField } from '../../parts/field.js';
 import styles from './new-token.module.css';
 

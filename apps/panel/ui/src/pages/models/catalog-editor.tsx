@@ -3,22 +3,25 @@ import { useState } from 'react';
 import type {
   CatalogApplyBody,
   CatalogApplyReply,
+  CatalogDifferences,
   CatalogGetReply,
   CatalogPlanBody,
   CatalogPlanReply,
 } from '../../../../src/shapes/models.js';
-import { ApiError, callApi } from '../../data/api.js';
+import { ApiError, callApi, useApi, useChange } from '../../data/api.js';
 import { useSession } from '../../data/session.js';
-import { useApi, useChange } from '../../data/use-api.js';
-import { plural } from '../../format/count.js';
+import type { Tone } from '../../format/colours.js';
+import { plural } from '../../format/numbers.js';
+import { Badge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
-import { Card } from '../../parts/card.js';
-import { Failure } from '../../parts/failure.js';
+import { Dialog, DialogActions } from '../../parts/dialog.js';
 import { Icon } from '../../parts/icon.js';
 import { Moment } from '../../parts/moment.js';
-import { ApplyCatalog } from './apply-catalog.js';
+import { Card, Failure } from '../../parts/page.js';
+import { Table, TwoLines } from '../../parts/table.js';
+import { formatValue } from '../audit/changes.js';
 import styles from './catalog-editor.module.css';
-import { Difference } from './difference.js';
+import { changesText, type DifferenceRow, differenceRows } from './differences.js';
 import { YamlEditor } from './yaml-editor.js';
 
 /** A text that is not applied yet. */
@@ -130,4 +133,80 @@ function Meanwhile({ opened, stored, onStartAgain }: { opened: number; stored: C
 /** True when the catalog got another revision after the difference was shown. */
 function isStale(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'conflict' && error.param === 'expectedRevision';
+}
+
+const KINDS: Record<DifferenceRow['what'], { name: string; tone: Tone }> = {
+  disabled: { name: 'Disabled', tone: 'bad' },
+  added: { name: 'Added', tone: 'good' },
+  price: { name: 'Price', tone: 'warn' },
+  changed: { name: 'Changed', tone: 'neutral' },
+};
+
+/** The difference between a text and the current revision, line by line. */
+function Difference({ plan: { revision, changes }, onApply }: { plan: CatalogPlanReply; onApply: () => void }) {
+  if (!changes) {
+    return (
+      <Card title="No difference">
+        <p>The text is equal to revision {revision}. Comments and the layout make no difference.</p>
+      </Card>
+    );
+  }
+  return (
+    <Card
+      flush
+      title={`Difference to revision ${revision}`}
+      note={changesText(changes)}
+      actions={
+        <Button look="primary" onClick={onApply}>
+          Apply
+        </Button>
+      }
+    >
+      <Table<DifferenceRow>
+        caption="Difference"
+        rows={differenceRows(changes)}
+        rowKey={({ what, noun, id, field }) => `${what} ${noun} ${id} ${field}`}
+        empty={<p className={styles.only}>Only the order of the entries is another.</p>}
+        columns={[
+          { head: 'Change', cell: ({ what }) => <Badge tone={KINDS[what].tone}>{KINDS[what].name}</Badge> },
+          { head: 'Entry', cell: ({ id, noun, field }) => <TwoLines main={id} more={field || noun} /> },
+          { head: 'Before', wrap: true, cell: ({ field, before }) => <span className={styles.value}>{field && formatValue(before)}</span> },
+          {
+            head: 'After',
+            grow: true,
+            wrap: true,
+            cell: ({ field, after }) => <span className={styles.value}>{field && formatValue(after)}</span>,
+          },
+        ]}
+      />
+    </Card>
+  );
+}
+
+/** Asks before a text becomes the catalog of every gateway. */
+function ApplyCatalog({
+  changes,
+  isApplying,
+  onApply,
+  onClose,
+}: {
+  changes: CatalogDifferences;
+  isApplying: boolean;
+  onApply: () => void;
+  onClose: () => void;
+}) {
+  const { disabled } = changes.models;
+  return (
+    <Dialog title="Apply to every gateway?" onClose={onClose}>
+      <p>{changesText(changes)}.</p>
+      {disabled.length > 0 && <p>Requests to these models will be refused: {disabled.join(', ')}.</p>}
+      <p>New requests have the change within a second. Requests that run keep the prices of their start.</p>
+      <DialogActions>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button look={disabled.length > 0 ? 'danger' : 'primary'} busy={isApplying} onClick={onApply}>
+          Apply
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
 }

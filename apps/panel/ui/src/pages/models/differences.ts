@@ -1,6 +1,5 @@
 import type { CatalogChanges, CatalogDifferences, EntryDifferences, PriceChange } from '../../../../src/shapes/models.js';
-import { plural } from '../../format/count.js';
-import { exactUsd, usdPerMillion } from '../../format/usd.js';
+import { exactUsd, plural, usdPerMillion } from '../../format/numbers.js';
 
 /** One line of the difference between a text and the catalog. */
 export interface DifferenceRow {

@@ -1,13 +1,20 @@
 import { useState } from 'react';
-import { useLocation, useSearch } from 'wouter';
-import { withQuery } from '../../data/api.js';
+import { Link, useLocation, useSearch } from 'wouter';
+import type { CatalogGetReply, CatalogModel, CatalogRevision, ModelListReply, RevisionListReply } from '../../../../src/shapes/models.js';
+import { useApi, usePages, withQuery } from '../../data/api.js';
+import { writeFilters } from '../../data/filters.js';
 import { useSession } from '../../data/session.js';
-import { Page } from '../../parts/page.js';
+import { count, usdPerMillion } from '../../format/numbers.js';
+import { MoreButton } from '../../parts/button.js';
+import { CopyLine } from '../../parts/copy-line.js';
+import { Dialog } from '../../parts/dialog.js';
+import { Moment } from '../../parts/moment.js';
+import { Card, Empty, Page } from '../../parts/page.js';
 import { Segments } from '../../parts/segments.js';
+import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
 import { CatalogEditor, type Draft } from './catalog-editor.js';
-import { ModelList } from './model-list.js';
-import { Revisions } from './revisions.js';
-import { ScheduledPriceList } from './scheduled-price-list.js';
+import { changesText, otherPrices, priceText } from './differences.js';
+import { ScheduledPriceList } from './scheduled-prices.js';
 
 const TABS = [
   { value: '', label: 'Models' },
@@ -38,5 +45,94 @@ export function Models() {
       {tab === 'file' && <CatalogEditor draft={draft} onDraft={setDraft} />}
       {tab === 'history' && <Revisions />}
     </Page>
+  );
+}
+
+/** The enabled models with their prices and limits. */
+export function ModelList() {
+  const { linkTo } = useSession();
+  const { data } = useApi<ModelListReply>('/models');
+  const price = (of: (price: CatalogModel['price']) => string) => (model: CatalogModel) => usdPerMillion(BigInt(of(model.price)));
+  return (
+    <Card flush title="Prices and limits" note={data && `revision ${data.revision} of the catalog`}>
+      <Table<CatalogModel>
+        caption="Models"
+        rows={data?.models}
+        rowKey={({ id }) => id}
+        empty={
+          <Empty icon="models" title="The catalog has no enabled model">
+            <p>Apply one:</p>
+            <CopyLine text="npm run -s tollgate -- catalog apply config/catalog.yaml" />
+          </Empty>
+        }
+        columns={[
+          {
+            head: 'Model',
+            grow: true,
+            cell: ({ id, displayName, ownedBy, input, reasoning, price }) => (
+              <TwoLines
+                main={<Link to={linkTo('usage') + writeFilters({ model: id })}>{displayName ?? id}</Link>}
+                more={[displayName && id, ownedBy, input.includes('image') && 'images', reasoning && 'reasoning', ...otherPrices(price)]
+                  .filter(Boolean)
+                  .join(' · ')}
+              />
+            ),
+          },
+          { head: 'Context', align: 'end', wide: true, cell: ({ contextTokens }) => count(contextTokens) },
+          { head: 'Longest reply', align: 'end', wide: true, cell: ({ maxOutputTokens }) => count(maxOutputTokens) },
+          { head: 'Version', align: 'end', wide: true, cell: ({ price: { version } }) => version },
+          { head: 'Input', align: 'end', cell: price(({ inputPicoUsd }) => inputPicoUsd) },
+          { head: 'Cached', align: 'end', wide: true, cell: price(({ cachedInputPicoUsd }) => cachedInputPicoUsd) },
+          { head: 'Output', align: 'end', cell: price(({ outputPicoUsd }) => outputPicoUsd) },
+        ]}
+      />
+    </Card>
+  );
+}
+
+/** Every revision of the catalog: who made it, what it changed, its prices before and after, and its text. */
+export function Revisions() {
+  const list = usePages<RevisionListReply>('/catalog/revisions?limit=50');
+  const [shown, setShown] = useState<CatalogRevision>();
+  return (
+    <>
+      <Card flush title="Revisions" note="prices: input / cached / output">
+        <Table<CatalogRevision>
+          caption="Revisions"
+          rows={list.data?.pages.flatMap(({ revisions }) => revisions)}
+          rowKey={({ auditId }) => auditId}
+          empty={<Empty icon="models" title="No catalog is applied yet" />}
+          columns={[
+            { head: 'Revision', align: 'end', cell: ({ revision }) => revision },
+            { head: 'Time', cell: ({ at }) => <Moment at={at} /> },
+            {
+              head: 'Who',
+              wide: true,
+              cell: ({ actor, actorName, reason, fileName }) => <TwoLines main={actorName ?? actor} more={reason ?? fileName} />,
+            },
+            { head: 'Changes', grow: true, wrap: true, cell: ChangesCell },
+            buttonColumn('Text', setShown),
+          ]}
+        />
+      </Card>
+      <MoreButton list={list}>Older revisions</MoreButton>
+      {shown && <RevisionText revision={shown.revision} onClose={() => setShown(undefined)} />}
+    </>
+  );
+}
+
+function ChangesCell({ changes }: CatalogRevision) {
+  if (!changes) return '–';
+  const prices = changes.repriced.map(({ model, before, after }) => `${model}: ${priceText(before)} → ${priceText(after)}`);
+  return <TwoLines main={changesText(changes)} more={prices.join(', ')} />;
+}
+
+function RevisionText({ revision, onClose }: { revision: number; onClose: () => void }) {
+  const { data } = useApi<CatalogGetReply>(`/catalog?revision=${revision}`);
+  return (
+    <Dialog title={`Revision ${revision}`} onClose={onClose}>
+      {data?.revision === revision &&
+        (data.yaml === null ? <p>The text of this revision was not stored.</p> : <CopyLine text={data.yaml} />)}
+    </Dialog>
   );
 }

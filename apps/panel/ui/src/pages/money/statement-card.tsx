@@ -1,14 +1,12 @@
 import { useLocation, useSearch } from 'wouter';
-import type { Statement, StatementLine } from '../../../../src/shapes/money.js';
+import type { Statement, StatementLine } from '../../../../src/shapes/billing.js';
+import { useApi } from '../../data/api.js';
 import { useSession } from '../../data/session.js';
-import { useApi } from '../../data/use-api.js';
-import { plural } from '../../format/count.js';
-import { exactDecimals } from '../../format/usd.js';
+import { exactDecimals, plural } from '../../format/numbers.js';
 import { ButtonLink } from '../../parts/button.js';
-import { Card, Skeleton } from '../../parts/card.js';
-import { Empty } from '../../parts/empty.js';
 import { Moment, UtcDay } from '../../parts/moment.js';
 import { Money } from '../../parts/money.js';
+import { Card, Empty, Skeleton } from '../../parts/page.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { utcMonth } from '../../parts/time.js';
 import { monthAfter, readMonth, toMonth } from './months.js';

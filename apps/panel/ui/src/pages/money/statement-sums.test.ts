@@ -1,4 +1,4 @@
-import type { Statement } from '../../../../src/shapes/money.js';
+import type { Statement } from '../../../../src/shapes/billing.js';
 import { listStatementTerms } from './statement-sums.js';
 
 const STATEMENT: Statement = {

@@ -1,4 +1,4 @@
-import type { Statement } from '../../../../src/shapes/money.js';
+import type { Statement } from '../../../../src/shapes/billing.js';
 
 export interface StatementTerm {
   name: string;

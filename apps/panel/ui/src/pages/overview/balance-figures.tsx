@@ -1,6 +1,6 @@
-import type { Balance } from '../../../../src/shapes/accounts.js';
-import { Figure, Figures } from '../../parts/card.js';
+import type { Balance } from '../../../../src/shapes/billing.js';
 import { Money } from '../../parts/money.js';
+import { Figure, Figures } from '../../parts/page.js';
 import { relativeTime } from '../../parts/time.js';
 
 /** The balance of an account and its parts. `exact`: to the last digit; otherwise rounded down. */

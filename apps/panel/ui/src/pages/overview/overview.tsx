@@ -1,31 +1,29 @@
 import { useMemo } from 'react';
 import { Link } from 'wouter';
+import type { Budget, UsageRow } from '../../../../src/shapes/billing.js';
 import type { Overview as OverviewReply } from '../../../../src/shapes/overview.js';
-import type { UsageRow } from '../../../../src/shapes/usage.js';
-import { withQuery } from '../../data/api.js';
-import { collectMoney } from '../../data/budgets.js';
-import { type Group, writeFilters } from '../../data/filters.js';
+import { useApi, withQuery } from '../../data/api.js';
+import { collectMoney, shareSpent } from '../../data/budgets.js';
+import { type Group, useFilters, useSpan, writeFilters } from '../../data/filters.js';
 import { isError, outcomeName } from '../../data/outcomes.js';
-import { useSession } from '../../data/session.js';
+import { useNames, useSession } from '../../data/session.js';
 import { reasonName } from '../../data/settle-reasons.js';
 import { formatMeasure, formatTicks, readGroupId, renderTokens } from '../../data/usage-rows.js';
-import { useApi } from '../../data/use-api.js';
-import { useFilters, useSpan } from '../../data/use-filters.js';
-import { useNames } from '../../data/use-names.js';
-import { count, percent, plural } from '../../format/count.js';
-import { Card, Figure, Figures } from '../../parts/card.js';
+import { useBudgetTargets } from '../../data/use-budget-targets.js';
+import { count, percent, plural } from '../../format/numbers.js';
+import { BudgetUse } from '../../parts/budget-use.js';
 import { Ranking } from '../../parts/chart/ranking.js';
 import { stackSeries } from '../../parts/chart/series.js';
 import { StackChart } from '../../parts/chart/stack-chart.js';
+import { RangePicker } from '../../parts/filter-bar.js';
 import { Gaps } from '../../parts/gaps.js';
+import { Icon } from '../../parts/icon.js';
 import { Money, OnePrecision } from '../../parts/money.js';
-import { Columns, Page } from '../../parts/page.js';
-import { RangePicker } from '../../parts/range-picker.js';
+import { Card, Columns, Figure, Figures, Page } from '../../parts/page.js';
 import { utcHour, utcShortDay } from '../../parts/time.js';
 import { TimeFigure } from '../../parts/time-figure.js';
 import { BalanceFigures } from './balance-figures.js';
-import { BudgetRanking } from './budget-ranking.js';
-import { FirstSteps } from './first-steps.js';
+import styles from './overview.module.css';
 import { Warnings } from './warnings.js';
 
 const REFETCH_MS = 15_000;
@@ -197,4 +195,54 @@ function notCompleted({ byEnding, total }: OverviewReply): string {
 
 function completed(byEnding: OverviewReply['byEnding']): number {
   return byEnding.find((row) => readGroupId(row, 'ending') === 'completed')?.requests ?? 0;
+}
+
+const BUDGETS_MAX = 5;
+
+/** The budgets of which the largest share is spent. */
+export function BudgetRanking({ budgets }: { budgets: Budget[] }) {
+  const { targetName } = useBudgetTargets();
+  const shown = budgets.toSorted((one, other) => shareSpent(other) - shareSpent(one)).slice(0, BUDGETS_MAX);
+  return (
+    <ol className={styles.budgets}>
+      {shown.map((budget) => (
+        <li key={budget.budgetId}>
+          <BudgetUse budget={budget} name={targetName(budget)} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** The way to the first request, for an account without requests in the chosen time. Has its height before it knows what is done. */
+export function FirstSteps() {
+  const { linkTo, may } = useSession();
+  const { projects, keys } = useNames();
+  if (!may('keys')) return null;
+  const steps = [
+    { name: 'Create a project', about: 'It has its own limits and keys.', page: 'projects', isDone: projects && projects.length > 0 },
+    {
+      name: 'Create a key',
+      about: 'The panel shows a line that calls a model with it.',
+      page: 'keys',
+      isDone: keys?.some(({ status }) => status === 'active'),
+    },
+    { name: 'Send a request', about: 'From your program or the playground. It appears here at once.', page: 'playground', isDone: false },
+  ];
+  const next = steps.findIndex(({ isDone }) => isDone === false);
+  return (
+    <Card title="First steps">
+      <ol className={styles.steps}>
+        {steps.map(({ name, about, page, isDone }, at) => (
+          <li key={name} data-done={isDone || undefined}>
+            <span className={styles.number}>{isDone ? <Icon name="check" /> : at + 1}</span>
+            <div>
+              <h3>{at === next ? <Link to={linkTo(page)}>{name}</Link> : name}</h3>
+              <p>{about}</p>
+            </div>
+          </li>
+        ))}
+      </ol>
+    </Card>
+  );
 }

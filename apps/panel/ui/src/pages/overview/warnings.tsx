@@ -1,13 +1,13 @@
 import { Fragment, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import { parseAmounts } from '#contracts/rules/budget-amounts.js';
-import type { Budget } from '../../../../src/shapes/budgets.js';
+import type { Budget } from '../../../../src/shapes/billing.js';
 import type { EndingKey, OverviewWarning } from '../../../../src/shapes/overview.js';
 import { PERIODS, renderAmount, shareSpent } from '../../data/budgets.js';
 import { writeFilters } from '../../data/filters.js';
 import { useSession } from '../../data/session.js';
 import { useBudgetTargets } from '../../data/use-budget-targets.js';
-import { count, percent, plural } from '../../format/count.js';
+import { count, percent, plural } from '../../format/numbers.js';
 import { BudgetAmount } from '../../parts/budget-use.js';
 import { Icon } from '../../parts/icon.js';
 import { Money } from '../../parts/money.js';

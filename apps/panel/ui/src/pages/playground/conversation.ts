@@ -1,4 +1,4 @@
-import type { BilledRequest } from '../../../../src/shapes/requests.js';
+import type { BilledRequest } from '../../../../src/shapes/billing.js';
 import { ApiError, type EventReply } from '../../data/api.js';
 import { type ChatMessage, chatRequest } from '../../data/calls.js';
 import { addEvent, newTurn, type Turn } from './turn.js';

@@ -1,10 +1,9 @@
+import type { Project } from '../../../../src/shapes/billing.js';
 import type { CatalogModel } from '../../../../src/shapes/models.js';
-import type { Project } from '../../../../src/shapes/projects.js';
-import { listProjects } from '../../data/use-names.js';
-import { count } from '../../format/count.js';
-import { exactUsd, usdPerMillion } from '../../format/usd.js';
-import { Card } from '../../parts/card.js';
+import { listProjects } from '../../data/session.js';
+import { count, exactUsd, usdPerMillion } from '../../format/numbers.js';
 import { AreaField, SelectField, TextField } from '../../parts/field.js';
+import { Card } from '../../parts/page.js';
 import type { Options, ReadOptions } from './options.js';
 import styles from './playground.module.css';
 

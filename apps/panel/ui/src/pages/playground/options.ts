@@ -1,5 +1,5 @@
 import type { CatalogModel } from '../../../../src/shapes/models.js';
-import { count } from '../../format/count.js';
+import { count } from '../../format/numbers.js';
 
 /** The fields that a person fills in beside the conversation. */
 export interface Options {

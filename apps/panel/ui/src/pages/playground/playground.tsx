@@ -1,19 +1,15 @@
 import { useState, useSyncExternalStore } from 'react';
+import type { BilledRequest } from '../../../../src/shapes/billing.js';
 import type { ModelListReply } from '../../../../src/shapes/models.js';
-import type { BilledRequest } from '../../../../src/shapes/requests.js';
-import { callApi, openEvents } from '../../data/api.js';
+import { callApi, openEvents, useApi } from '../../data/api.js';
 import type { Call } from '../../data/calls.js';
-import { useSession } from '../../data/session.js';
-import { useApi } from '../../data/use-api.js';
-import { useFilters } from '../../data/use-filters.js';
-import { useNames } from '../../data/use-names.js';
+import { useFilters } from '../../data/filters.js';
+import { useNames, useSession } from '../../data/session.js';
 import { Button, ButtonLink } from '../../parts/button.js';
-import { CallLines } from '../../parts/call-lines.js';
-import { Card } from '../../parts/card.js';
+import { CallLines } from '../../parts/copy-line.js';
 import { Dialog } from '../../parts/dialog.js';
-import { Empty } from '../../parts/empty.js';
-import { Page } from '../../parts/page.js';
-import { Composer } from './composer.js';
+import { Money } from '../../parts/money.js';
+import { Card, Empty, Page } from '../../parts/page.js';
 import { Conversation, composeMessages } from './conversation.js';
 import { type Options, readOptions, startOptions } from './options.js';
 import { OptionsCard } from './options-card.js';
@@ -157,5 +153,61 @@ function CodeDialog({ call, onClose }: { call: Call; onClose: () => void }) {
       <p>With a key of the project in the variable TOLLGATE_KEY.</p>
       <CallLines call={{ ...call, ...(call.messages?.length === 0 && { messages: undefined }) }} />
     </Dialog>
+  );
+}
+
+interface ComposerProps {
+  value: string;
+  onChange: (value: string) => void;
+  /** Pico-USD that the request holds before it starts. */
+  heldAtMost: bigint;
+  isRunning: boolean;
+  /** False while an option has a fault. */
+  isReady: boolean;
+  onSend: () => void;
+  onStop: () => void;
+}
+
+/** The next message, and what it costs at most. */
+export function Composer({ value, onChange, heldAtMost, isRunning, isReady, onSend, onStop }: ComposerProps) {
+  const maySend = isReady && !isRunning && value.trim() !== '';
+  return (
+    <form
+      className={styles.composer}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (maySend) onSend();
+      }}
+    >
+      <textarea
+        className={styles.message}
+        aria-label="Message"
+        placeholder="Write a message. Enter sends it, Shift and Enter begin a line."
+        rows={2}
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+          event.preventDefault();
+          event.currentTarget.form?.requestSubmit();
+        }}
+      />
+      <div className={styles.send}>
+        <p className={styles.faint}>
+          {isReady && (
+            <>
+              Holds at most <Money pico={heldAtMost} exact />
+            </>
+          )}
+        </p>
+        {isRunning ? (
+          <Button onClick={onStop}>Stop</Button>
+        ) : (
+          <Button type="submit" look="primary" disabled={!maySend}>
+            Send
+          </Button>
+        )}
+      </div>
+    </form>
   );
 }

@@ -1,10 +1,9 @@
 import { memo } from 'react';
 import { Link } from 'wouter';
-import { count, plural } from '../../format/count.js';
+import { count, plural } from '../../format/numbers.js';
 import { Badge } from '../../parts/badge.js';
-import { Empty } from '../../parts/empty.js';
-import { Failure } from '../../parts/failure.js';
 import { Money } from '../../parts/money.js';
+import { Empty, Failure } from '../../parts/page.js';
 import { duration } from '../../parts/time.js';
 import styles from './playground.module.css';
 import type { Turn } from './turn.js';

@@ -1,15 +1,13 @@
 import { useState } from 'react';
 import { NAME_LENGTH_MAX, PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '#contracts/rules/bounds.js';
 import type { Me, MeUpdateBody, Session, SessionListReply } from '../../../../src/shapes/identity.js';
+import { useApi, useChange } from '../../data/api.js';
 import { useSession } from '../../data/session.js';
-import { useApi, useChange } from '../../data/use-api.js';
 import { Badge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
-import { Card } from '../../parts/card.js';
-import { Failure } from '../../parts/failure.js';
+import { Form } from '../../parts/dialog.js';
 import { TextField } from '../../parts/field.js';
-import { Form } from '../../parts/form.js';
-import { Columns, Page } from '../../parts/page.js';
+import { Card, Columns, Failure, Page } from '../../parts/page.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { relativeTime } from '../../parts/time.js';
 

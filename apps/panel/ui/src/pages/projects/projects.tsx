@@ -1,25 +1,20 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
-import type { BudgetListReply } from '../../../../src/shapes/budgets.js';
-import type { Project } from '../../../../src/shapes/projects.js';
-import type { UsageQueryReply } from '../../../../src/shapes/usage.js';
-import { withQuery } from '../../data/api.js';
+import { CONCURRENCY_MAX, NAME_LENGTH_MAX, REQUESTS_PER_MINUTE_MAX } from '#contracts/rules/bounds.js';
+import type { BudgetListReply, Project, ProjectCreateBody, ProjectUpdateBody, UsageQueryReply } from '../../../../src/shapes/billing.js';
+import { useApi, useChange, withQuery } from '../../data/api.js';
 import { collectMoney } from '../../data/budgets.js';
-import { resolveSpan, writeFilters } from '../../data/filters.js';
-import { useSession } from '../../data/session.js';
-import { useApi } from '../../data/use-api.js';
-import { useNow } from '../../data/use-filters.js';
-import { useNames } from '../../data/use-names.js';
-import { count, plural } from '../../format/count.js';
+import { resolveSpan, useNow, writeFilters } from '../../data/filters.js';
+import { useNames, useSession } from '../../data/session.js';
+import { count, plural } from '../../format/numbers.js';
 import { Badge } from '../../parts/badge.js';
 import { TightestBudget } from '../../parts/budget-use.js';
 import { Button } from '../../parts/button.js';
-import { Card } from '../../parts/card.js';
-import { Empty } from '../../parts/empty.js';
+import { DialogForm } from '../../parts/dialog.js';
+import { LimitField, SelectField, TextField } from '../../parts/field.js';
 import { Money, OnePrecision } from '../../parts/money.js';
-import { Page } from '../../parts/page.js';
+import { Card, Empty, Page } from '../../parts/page.js';
 import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
-import { EditProject } from './edit-project.js';
 
 /** The projects of an account, with their limits and the cost of the month. */
 export function Projects() {
@@ -98,5 +93,66 @@ export function Projects() {
       </OnePrecision>
       {editing && <EditProject project={editing === 'new' ? undefined : editing} onClose={() => setEditing(undefined)} />}
     </Page>
+  );
+}
+
+/** Makes a project, or changes one. Limits are the operator's. */
+export function EditProject({ project, onClose }: { project?: Project; onClose: () => void }) {
+  const { account, mayOnPlatform } = useSession();
+  const maySetLimits = mayOnPlatform('accounts');
+  // Made once: a form that is sent twice makes one project.
+  const [projectId] = useState(() => project?.projectId ?? crypto.randomUUID());
+  const [name, setName] = useState(project?.name ?? '');
+  const [enabled, setEnabled] = useState(project?.enabled ?? true);
+  const [perMinute, setPerMinute] = useState(`${project?.requestsPerMinuteMax ?? ''}`);
+  const [atOnce, setAtOnce] = useState(`${project?.concurrencyMax ?? ''}`);
+  const limits = maySetLimits && {
+    ...(perMinute && { requestsPerMinuteMax: Number(perMinute) }),
+    ...(atOnce && { concurrencyMax: Number(atOnce) }),
+  };
+  const saving = useChange<Project>(() =>
+    project
+      ? { method: 'PATCH', path: `/projects/${projectId}`, body: { name, enabled, ...limits } satisfies ProjectUpdateBody }
+      : { method: 'POST', path: `/accounts/${account}/projects`, body: { projectId, name, ...limits } satisfies ProjectCreateBody },
+  );
+  return (
+    <DialogForm
+      title={project ? project.name : 'New project'}
+      submit={project ? 'Save' : 'Create project'}
+      change={saving}
+      onDone={onClose}
+      onClose={onClose}
+    >
+      <TextField label="Name" value={name} onText={setName} maxLength={NAME_LENGTH_MAX} required />
+      {project && (
+        <SelectField
+          label="State"
+          options={[
+            ['on', 'Enabled'],
+            ['off', 'Disabled: its keys are refused, its running requests stopped'],
+          ]}
+          value={enabled ? 'on' : 'off'}
+          onChoose={(state) => setEnabled(state === 'on')}
+        />
+      )}
+      {maySetLimits && (
+        <>
+          <LimitField
+            label="Requests a minute"
+            max={REQUESTS_PER_MINUTE_MAX}
+            value={perMinute}
+            onText={setPerMinute}
+            placeholder="Default of the platform"
+          />
+          <LimitField
+            label="Requests at once"
+            max={CONCURRENCY_MAX}
+            value={atOnce}
+            onText={setAtOnce}
+            placeholder="Default of the platform"
+          />
+        </>
+      )}
+    </DialogForm>
   );
 }

@@ -1,7 +1,7 @@
 import type { EndedRequest, RequestAttempt } from '../../../../src/shapes/traffic.js';
 import { outcomeName, outcomeTone, toOutcome } from '../../data/outcomes.js';
 import type { Tone } from '../../format/colours.js';
-import { count } from '../../format/count.js';
+import { count } from '../../format/numbers.js';
 import { duration } from '../../parts/time.js';
 
 /** An event of a request at its gateway. */

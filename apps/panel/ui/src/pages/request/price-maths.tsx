@@ -1,8 +1,7 @@
-import type { BilledRequest } from '../../../../src/shapes/requests.js';
-import { count, plural } from '../../format/count.js';
-import { exactUsd, usdPerMillion } from '../../format/usd.js';
-import { Card } from '../../parts/card.js';
+import type { BilledRequest } from '../../../../src/shapes/billing.js';
+import { count, exactUsd, plural, usdPerMillion } from '../../format/numbers.js';
 import { Money } from '../../parts/money.js';
+import { Card } from '../../parts/page.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import styles from './price-maths.module.css';
 import { listBalanceSources, listTerms, sumTerms, type Term } from './terms.js';

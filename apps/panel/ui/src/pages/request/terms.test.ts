@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { BilledRequest } from '../../../../src/shapes/requests.js';
+import type { BilledRequest } from '../../../../src/shapes/billing.js';
 import { asText, listTerms, sumTerms } from './terms.js';
 
 const PRICE = { version: 3, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' };

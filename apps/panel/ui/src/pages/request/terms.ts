@@ -1,6 +1,5 @@
-import type { BilledRequest, PinnedPrice, RequestBill } from '../../../../src/shapes/requests.js';
-import { count } from '../../format/count.js';
-import { exactUsd } from '../../format/usd.js';
+import type { BilledRequest, PinnedPrice, RequestBill } from '../../../../src/shapes/billing.js';
+import { count, exactUsd } from '../../format/numbers.js';
 import { tokenPrices } from '../../parts/token-prices.js';
 
 export interface Term {

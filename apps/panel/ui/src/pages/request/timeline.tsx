@@ -1,12 +1,12 @@
 import type { ReactNode } from 'react';
-import type { BilledRequest } from '../../../../src/shapes/requests.js';
+import type { BilledRequest } from '../../../../src/shapes/billing.js';
 import type { EndedRequest } from '../../../../src/shapes/traffic.js';
 import { REASONS } from '../../data/settle-reasons.js';
 import type { Tone } from '../../format/colours.js';
-import { count } from '../../format/count.js';
-import { Card, Skeleton } from '../../parts/card.js';
+import { count } from '../../format/numbers.js';
 import { Moment } from '../../parts/moment.js';
 import { Money } from '../../parts/money.js';
+import { Card, Skeleton } from '../../parts/page.js';
 import { duration } from '../../parts/time.js';
 import { describeCourse } from './course.js';
 import styles from './timeline.module.css';

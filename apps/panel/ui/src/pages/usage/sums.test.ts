@@ -1,4 +1,4 @@
-import type { UsageRow } from '../../../../src/shapes/usage.js';
+import type { UsageRow } from '../../../../src/shapes/billing.js';
 import { sumRows, sumTotal } from './sums.js';
 
 const row = (model: string, requests: number, costPicoUsd: string): UsageRow => ({

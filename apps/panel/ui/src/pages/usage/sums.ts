@@ -1,4 +1,4 @@
-import type { UsageRow } from '../../../../src/shapes/usage.js';
+import type { UsageRow } from '../../../../src/shapes/billing.js';
 import type { Group } from '../../data/filters.js';
 import { readGroupId } from '../../data/usage-rows.js';
 

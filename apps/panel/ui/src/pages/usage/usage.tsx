@@ -1,25 +1,38 @@
 import { useMemo } from 'react';
-import type { UsageQueryReply, UsageRow } from '../../../../src/shapes/usage.js';
-import { withQuery } from '../../data/api.js';
-import { changeFilters, type Filters, GROUPS, type Group, MEASURES, type Measure, writeFilters } from '../../data/filters.js';
-import { useSession } from '../../data/session.js';
+import { Link } from 'wouter';
+import type { UsageQueryReply, UsageRow } from '../../../../src/shapes/billing.js';
+import type { TrafficReply } from '../../../../src/shapes/traffic.js';
+import { useApi, withQuery } from '../../data/api.js';
+import {
+  changeFilters,
+  type Filters,
+  GROUPS,
+  type Group,
+  MEASURES,
+  type Measure,
+  type TimeSpan,
+  useFilters,
+  useSpan,
+  writeFilters,
+} from '../../data/filters.js';
+import { isError, outcomeColours, outcomeName } from '../../data/outcomes.js';
+import { useNames, useSession } from '../../data/session.js';
 import { reasonColours, reasonName } from '../../data/settle-reasons.js';
 import { formatMeasure, formatTicks, readGroupId, readMeasure } from '../../data/usage-rows.js';
-import { useApi } from '../../data/use-api.js';
-import { useFilters, useSpan } from '../../data/use-filters.js';
-import { useNames } from '../../data/use-names.js';
+import { count, decimalsForAll, percent, shortCount } from '../../format/numbers.js';
 import { ButtonLink } from '../../parts/button.js';
-import { Card } from '../../parts/card.js';
 import { type Bar, stackSeries } from '../../parts/chart/series.js';
 import { StackChart } from '../../parts/chart/stack-chart.js';
-import { FilterBar } from '../../parts/filter-bar.js';
-import { Page } from '../../parts/page.js';
-import { RangePicker } from '../../parts/range-picker.js';
+import { FilterBar, RangePicker } from '../../parts/filter-bar.js';
+import { Gaps } from '../../parts/gaps.js';
+import { Money } from '../../parts/money.js';
+import { Card, Empty, Figure, Figures, Page } from '../../parts/page.js';
 import { Segments } from '../../parts/segments.js';
+import { Table } from '../../parts/table.js';
 import { utcHour, utcShortDay } from '../../parts/time.js';
-import { Traffic } from './traffic.js';
+import { TimeFigure } from '../../parts/time-figure.js';
+import { type GroupSum, sumRows, sumTotal } from './sums.js';
 import styles from './usage.module.css';
-import { UsageTable } from './usage-table.js';
 
 /** Cost, requests and tokens over time, by model, project, key, upstream or ending. A bar opens its requests. */
 export function Usage() {
@@ -114,4 +127,107 @@ export function Usage() {
 
 function same(id: string): string {
   return id;
+}
+
+interface UsageTableProps {
+  rows: UsageRow[] | undefined;
+  group: Group;
+  formatName: (id: string) => string;
+  /** Address of the page with this group alone. */
+  linkTo: (id: string) => string;
+}
+
+/** One row for each group, the most expensive first, and the sum. */
+export function UsageTable({ rows, group, formatName, linkTo }: UsageTableProps) {
+  const sums = useMemo(() => rows && sumRows(rows, group), [rows, group]);
+  const total = sums && sumTotal(sums);
+  const showsWrites = (total?.writtenTokens ?? 0) !== 0;
+  const decimals = decimalsForAll(sums?.map(({ cost }) => cost) ?? []);
+  return (
+    <Table<GroupSum>
+      caption={`Sums by ${GROUPS[group].toLowerCase()}`}
+      rows={sums}
+      rowKey={({ id }) => id}
+      empty={
+        <Empty icon="usage" title="No requests in this time">
+          <p>Choose a longer time, or fewer filters.</p>
+        </Empty>
+      }
+      columns={[
+        { head: GROUPS[group], grow: true, cell: ({ id }) => <Link to={linkTo(id)}>{formatName(id)}</Link> },
+        { head: 'Requests', align: 'end', cell: ({ requests }) => count(requests) },
+        { head: 'Prompt tokens', align: 'end', wide: true, cell: ({ promptTokens }) => count(promptTokens) },
+        { head: 'Cached', align: 'end', wide: true, cell: ({ cachedTokens }) => count(cachedTokens) },
+        ...(showsWrites
+          ? [{ head: 'Written to cache', align: 'end' as const, wide: true, cell: ({ writtenTokens }: GroupSum) => count(writtenTokens) }]
+          : []),
+        { head: 'Output tokens', align: 'end', wide: true, cell: ({ outputTokens }) => count(outputTokens) },
+        { head: 'Cost', align: 'end', cell: ({ cost }) => <Money pico={cost} decimals={decimals} plain /> },
+      ]}
+      foot={
+        total && [
+          'Total',
+          count(total.requests),
+          count(total.promptTokens),
+          count(total.cachedTokens),
+          ...(showsWrites ? [count(total.writtenTokens)] : []),
+          count(total.outputTokens),
+          <Money key="cost" pico={total.cost} decimals={decimals} plain />,
+        ]
+      }
+    />
+  );
+}
+
+/** Requests by outcome over time, refused ones included, and percentiles of their times. */
+export function Traffic({ filters, span }: { filters: Filters; span: TimeSpan }) {
+  const { account } = useSession();
+  const question = {
+    from: new Date(span.from).toISOString(),
+    to: new Date(span.to).toISOString(),
+    step: span.step,
+    projectId: filters.project,
+    keyId: filters.key,
+    model: filters.model,
+  };
+  const { data } = useApi<TrafficReply>(withQuery(`/accounts/${account}/traffic`, question));
+  const stack = useMemo(
+    () =>
+      data &&
+      stackSeries({
+        rows: data.rows.flatMap(({ start, outcomes }) => outcomes.map((outcome) => ({ ...(start && { start }), ...outcome }))),
+        readId: outcomeName,
+        measure: ({ requests }) => BigInt(requests),
+        from: span.from,
+        to: span.to,
+        stepMs: span.stepMs,
+        coloursFor: outcomeColours,
+      }),
+    [data, span],
+  );
+  const total = data?.total;
+  const errors = total?.outcomes.filter(isError).reduce((sum, { requests }) => sum + requests, 0) ?? 0;
+  return (
+    <>
+      <Figures>
+        <Figure label="Errors" note={total && `${count(errors)} of ${count(total.requests)}, refusals included`}>
+          {total && percent(total.requests > 0 ? errors / total.requests : 0)}
+        </Figure>
+        <TimeFigure label="First content" none="none streamed" percentiles={total?.firstContentMs} />
+        <TimeFigure label="Whole reply" none="none completed" percentiles={total?.durationMs} />
+      </Figures>
+      <Card title="Traffic" note="by outcome, refused requests included">
+        <StackChart
+          title="Requests by outcome"
+          stack={stack}
+          formatName={(id) => id}
+          format={(value) => shortCount(Number(value))}
+          formatTicks={(values) => values.map((value) => shortCount(Number(value)))}
+          formatMoment={(at) => (span.step === 'day' ? utcShortDay(at) : `${utcShortDay(at)}, ${utcHour(at)}`)}
+          formatShortMoment={span.step === 'day' ? utcShortDay : utcHour}
+        />
+        <Gaps gaps={data?.gaps} />
+      </Card>
+    </>
+  );
 }

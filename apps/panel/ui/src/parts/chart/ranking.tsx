@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import { Skeleton } from '../card.js';
+import { Skeleton } from '../page.js';
 import styles from './ranking.module.css';
 import { ratio } from './series.js';
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { UsageRow } from '../../../../src/shapes/usage.js';
+import type { UsageRow } from '../../../../src/shapes/billing.js';
 import type { Colour } from '../../format/colours.js';
 import { assignColours, type Bar, chooseTicks, ratio, stackParts, stackSeries } from './series.js';
 

@@ -3,11 +3,10 @@ import { scaleBand, scaleLinear } from '@visx/scale';
 import { Bar } from '@visx/shape';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
-import { Legend } from './legend.js';
-import { NumbersTable } from './numbers-table.js';
+import { Skeleton } from '../page.js';
+import { Table } from '../table.js';
 import { type Bar as ChartBar, chooseTicks, ratio, type Stack, stackParts } from './series.js';
 import styles from './stack-chart.module.css';
-import type { StackChartProps } from './stack-chart-props.js';
 
 const HEIGHT = 232;
 const MARGIN = { top: 12, right: 0, bottom: 24, left: 56 };
@@ -148,4 +147,67 @@ function useWidth() {
     return () => observer.disconnect();
   }, []);
   return [element, width] as const;
+}
+
+/** Names and colours of the series with their values: of `bar`, or of the whole time. */
+function Legend({ stack, formatName, format, formatMoment, bar }: StackChartProps & { bar: ChartBar | undefined }) {
+  const total = bar?.total ?? stack?.bars.reduce((sum, { total }) => sum + total, 0n);
+  return (
+    <ul className={styles.legend}>
+      <li className={styles.total}>
+        <span className={styles.name}>{bar ? formatMoment(bar.at) : 'Total'}</span>
+        <span className={styles.value}>{total === undefined ? <Skeleton width="4rem" /> : format(total)}</span>
+      </li>
+      {(stack?.series.length ?? 0) > 1 &&
+        stack?.series.map(({ id, colour }, at) => (
+          <li key={id} data-series={colour}>
+            <span className={styles.name}>{id ? formatName(id) : 'Others'}</span>
+            <span className={styles.value}>
+              {format(bar ? (bar.values[at] ?? 0n) : stack.bars.reduce((sum, { values }) => sum + (values[at] ?? 0n), 0n))}
+            </span>
+          </li>
+        ))}
+    </ul>
+  );
+}
+
+/** The numbers of a chart, folded up. */
+function NumbersTable({ stack, title, formatName, format, formatMoment }: StackChartProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details className={styles.numbers} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Numbers</summary>
+      {isOpen && stack && (
+        <Table<ChartBar>
+          caption={title}
+          rows={stack.bars.filter(({ total }) => total !== 0n)}
+          rowKey={({ at }) => `${at}`}
+          columns={[
+            { head: 'Time (UTC)', cell: ({ at }) => formatMoment(at), grow: true },
+            ...stack.series.map(({ id }, at) => ({
+              head: id ? formatName(id) : 'Others',
+              align: 'end' as const,
+              cell: ({ values }: ChartBar) => format(values[at] ?? 0n),
+            })),
+            { head: 'Total', align: 'end', cell: ({ total }) => format(total) },
+          ]}
+        />
+      )}
+    </details>
+  );
+}
+
+export interface StackChartProps {
+  /** Undefined while loading: the empty frame has the same height. */
+  stack: Stack | undefined;
+  title: string;
+  formatName: (id: string) => string;
+  /** A value in the legend and the table, and the values of the axis. */
+  format: (value: bigint) => string;
+  formatTicks: (values: bigint[]) => string[];
+  /** The name of a bar's hour or day, and its short form below the bar. */
+  formatMoment: (at: number) => string;
+  formatShortMoment: (at: number) => string;
+  /** Page with what is behind a bar, or behind one of its parts. */
+  linkTo?: (bar: ChartBar, id?: string) => string;
 }

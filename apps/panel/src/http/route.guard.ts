@@ -2,8 +2,46 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import { PanelError } from '../errors/panel-error.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
-import { ROUTE } from './handles.decorator.js';
+import type { Credentials } from './credentials.js';
+import { isOriginAllowed } from './origin.js';
+import { ROUTE } from './route.decorator.js';
 import { findScope, type Route } from './routes.js';
+
+/** Refuses requests without valid credentials, except on public routes. */
+@Injectable()
+export class CredentialsGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly credentials: Credentials,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const route = this.reflector.get<Route>(ROUTE, context.getHandler());
+    if (route.access === 'public') return true;
+    const request = context.switchToHttp().getRequest<PanelRequest>();
+    request.caller = await this.credentials.find(request);
+    if (request.caller) return true;
+    throw new PanelError('authentication_required', 'Sign in, or send a token in the header "Authorization: Bearer <TOKEN>".');
+  }
+}
+
+/** Refuses requests that a foreign page caused, before anything else of them is looked at. */
+@Injectable()
+export class OriginGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly allowed: ReadonlySet<string>,
+  ) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    if (this.reflector.get<Route>(ROUTE, context.getHandler()).fromOtherSites) return true;
+    if (isOriginAllowed(context.switchToHttp().getRequest<PanelRequest>(), this.allowed)) return true;
+    throw new PanelError(
+      'origin_not_allowed',
+      'Pages of this origin may not call the panel. PANEL_URL and PANEL_ORIGINS name those that may.',
+    );
+  }
+}
 
 /** Milliseconds after a sign-in or confirmation in which routes that ask for it can be used. */
 const CONFIRMED_MS = 10 * 60_000;

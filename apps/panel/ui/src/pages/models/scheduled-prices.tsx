@@ -3,13 +3,102 @@ import { renderListPrices } from '#money/list-prices.js';
 import { renderUsd } from '#money/pico-usd.js';
 import { LIST_PRICE_DIGITS } from '#money/price.js';
 import { parsePrice } from '#money/price-plan.js';
-import type { CatalogModel, PriceScheduleBody, ScheduledPrice } from '../../../../src/shapes/models.js';
-import { useChange } from '../../data/use-api.js';
-import { readUsd } from '../../format/usd.js';
-import { AmountField } from '../../parts/amount-field.js';
-import { DialogForm } from '../../parts/dialog-form.js';
-import { SelectField, TextField } from '../../parts/field.js';
-import { inUtc } from '../../parts/time.js';
+import type {
+  CatalogGetReply,
+  CatalogModel,
+  ModelListReply,
+  PriceListReply,
+  PriceScheduleBody,
+  ScheduledPrice,
+} from '../../../../src/shapes/models.js';
+import { useApi, useChange } from '../../data/api.js';
+import { useNow } from '../../data/filters.js';
+import { useSession } from '../../data/session.js';
+import { readUsd, usdPerMillion } from '../../format/numbers.js';
+import { Button } from '../../parts/button.js';
+import { Confirm, DialogForm } from '../../parts/dialog.js';
+import { AmountField, SelectField, TextField } from '../../parts/field.js';
+import { Moment } from '../../parts/moment.js';
+import { Card, Empty } from '../../parts/page.js';
+import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
+import { duration, inUtc } from '../../parts/time.js';
+import { otherPrices } from './differences.js';
+
+const REFETCH_MS = 5_000;
+
+/** Prices that wait for their time, beside the present ones. */
+export function ScheduledPriceList() {
+  const { mayOnPlatform } = useSession();
+  const { data } = useApi<PriceListReply>('/prices/scheduled', { refetchMs: REFETCH_MS });
+  const { data: list } = useApi<ModelListReply>('/models', { refetchMs: REFETCH_MS });
+  const { data: catalog } = useApi<CatalogGetReply>('/catalog');
+  const [isMaking, setMaking] = useState(false);
+  const [cancelling, setCancelling] = useState<ScheduledPrice>();
+  const models = list?.models ?? [];
+  const now = new Map(models.map(({ id, price }) => [id, price]));
+  const price = (field: 'inputPicoUsd' | 'cachedInputPicoUsd' | 'outputPicoUsd') => (row: ScheduledPrice) => {
+    const before = now.get(row.model)?.[field];
+    return <TwoLines main={usdPerMillion(BigInt(row.price[field]))} more={before && `now ${usdPerMillion(BigInt(before))}`} />;
+  };
+  const mayChange = mayOnPlatform('catalog');
+  const newPrice = mayChange && catalog?.editing && models.length > 0 && (
+    <Button look="primary" icon="plus" onClick={() => setMaking(true)}>
+      Schedule a price
+    </Button>
+  );
+  return (
+    <>
+      <Card
+        flush
+        title="Scheduled prices"
+        note="A file that is applied later sets the prices of its models again."
+        actions={data && data.prices.length > 0 && newPrice}
+      >
+        <Table<ScheduledPrice>
+          caption="Scheduled prices"
+          rows={data?.prices}
+          placeholders={3}
+          rowKey={({ scheduledPriceId }) => scheduledPriceId}
+          empty={
+            <Empty icon="models" title="No price is scheduled">
+              <p>A scheduled price takes effect at its time. Requests that were held before keep theirs.</p>
+              {newPrice}
+            </Empty>
+          }
+          columns={[
+            { head: 'Model', grow: true, cell: ({ model, price }) => <TwoLines main={model} more={otherPrices(price).join(' · ')} /> },
+            {
+              head: 'Takes effect',
+              cell: ({ effectiveAt }) => <TwoLines main={<Moment at={effectiveAt} />} more={<Countdown to={effectiveAt} />} />,
+            },
+            { head: 'Input', align: 'end', cell: price('inputPicoUsd') },
+            { head: 'Cached', align: 'end', wide: true, cell: price('cachedInputPicoUsd') },
+            { head: 'Output', align: 'end', cell: price('outputPicoUsd') },
+            buttonColumn('Cancel', setCancelling, { has: () => mayChange }),
+          ]}
+        />
+      </Card>
+      {isMaking && <SchedulePrice models={models} onClose={() => setMaking(false)} />}
+      {cancelling && (
+        <Confirm
+          title={`Cancel the price of ${cancelling.model}?`}
+          text="The model keeps its present price."
+          action="Cancel the price"
+          keep="Keep it"
+          path={`/prices/scheduled/${cancelling.scheduledPriceId}`}
+          onClose={() => setCancelling(undefined)}
+        />
+      )}
+    </>
+  );
+}
+
+/** Time left, second by second. */
+function Countdown({ to }: { to: string }) {
+  const seconds = Math.ceil((Date.parse(to) - useNow(1_000)) / 1_000);
+  if (seconds <= 0) return 'now';
+  return seconds < 60 ? `in ${seconds} s` : `in ${duration(seconds * 1_000)}`;
+}
 
 const { perMillion, each } = LIST_PRICE_DIGITS;
 
@@ -31,7 +120,7 @@ type Prices = Record<Field, string>;
 const FIELD_NAMES = Object.keys(FIELDS) as Field[];
 
 /** A form for the price of a model from a time on. It begins with the present price. */
-export function SchedulePrice({ models, onClose }: { models: CatalogModel[]; onClose: () => void }) {
+function SchedulePrice({ models, onClose }: { models: CatalogModel[]; onClose: () => void }) {
   // Made once: a form that is sent twice schedules one price.
   const [scheduledPriceId] = useState(() => crypto.randomUUID());
   const [model, setModel] = useState(models[0]?.id ?? '');

@@ -1,8 +1,12 @@
 import type { CatalogApplyReply, CatalogChanges, EntryChanges, PriceChange } from '#contracts/catalog.js';
+import type { CatalogDifferences, CatalogPlanReply, EntryDifferences } from '#contracts/catalog-revisions.js';
 import { renderPrices } from '../render.js';
 
 /** Names listed of each kind; the rest is counted. The service's log and `--json` list all. */
 const NAMED_MAX = 20;
+
+/** Characters of a value. `--json` has the whole. */
+const VALUE_MAX = 120;
 
 /** Renders the changes of an apply, removals first. */
 export function renderApplied({ revision, changed, models, upstreams, changes }: CatalogApplyReply): string {
@@ -33,13 +37,13 @@ function renderEntries({ added, changed, disabled }: EntryChanges, noun: string)
   return [...listed('disabled', disabled, noun), ...listed('added', added, noun), ...listed('changed', fields, noun)];
 }
 
-export function listed(what: string, names: readonly string[], noun: string): string[] {
+function listed(what: string, names: readonly string[], noun: string): string[] {
   if (names.length === 0) return [];
   const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : '';
   return [`${what} ${count(names.length, noun)}: ${names.slice(0, NAMED_MAX).join(', ')}${more}`];
 }
 
-export function renderPriceChanges(repriced: readonly PriceChange[]): string[] {
+function renderPriceChanges(repriced: readonly PriceChange[]): string[] {
   if (repriced.length === 0) return [];
   const lines = repriced
     .slice(0, NAMED_MAX)
@@ -50,4 +54,35 @@ export function renderPriceChanges(repriced: readonly PriceChange[]): string[] {
 
 function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/** Renders the faults of a plan, or what it would change, removals first. */
+export function renderPlan({ revision, faults, changes }: CatalogPlanReply): string {
+  if (faults.length > 0) return faults.map(({ line, field, problem }) => `line ${line}: ${field && `${field}: `}${problem}`).join('\n');
+  if (!changes) return `nothing to change: revision ${revision} is equal`;
+  return [`would change revision ${revision}:`, ...renderDifferences(changes).map((line) => `  ${line}`)].join('\n');
+}
+
+function renderDifferences({ models, upstreams, repriced, pricePlans }: CatalogDifferences): string[] {
+  const plans = pricePlans ? renderEntryDifferences(pricePlans, 'price plan') : [];
+  const lines = [
+    ...renderEntryDifferences(models, 'model'),
+    ...renderPriceChanges(repriced),
+    ...plans,
+    ...renderEntryDifferences(upstreams, 'upstream'),
+  ];
+  return lines.length > 0 ? lines : ['only the order'];
+}
+
+function renderEntryDifferences({ added, changed, disabled }: EntryDifferences, noun: string): string[] {
+  const fields = changed.flatMap(({ id, fields }) => [
+    `change ${noun} ${id}`,
+    ...fields.map(({ field, before, after }) => `  ${field}: ${renderValue(before)} -> ${renderValue(after)}`),
+  ]);
+  return [...listed('disable', disabled, noun), ...listed('add', added, noun), ...fields];
+}
+
+function renderValue(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length > VALUE_MAX ? `${text.slice(0, VALUE_MAX)}…` : text;
 }

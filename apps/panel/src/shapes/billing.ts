@@ -1,0 +1,165 @@
+import type { AuditCheckReply } from '#contracts/audit.js';
+import type { Account, AccountCreateRequest, AccountUpdateRequest } from '#contracts/billing/accounts.js';
+import type { Budget, BudgetListReply, BudgetPeriod, BudgetSetRequest, BudgetUnit } from '#contracts/billing/budgets.js';
+import type { PinnedPrice, SettleReason } from '#contracts/billing/holds.js';
+import type {
+  ApiKey,
+  CreatedKey,
+  KeyCreateRequest,
+  KeyListReply,
+  KeyRotateRequest,
+  KeyRow,
+  KeyUpdateRequest,
+  RotatedKey,
+} from '#contracts/billing/keys.js';
+import type { LedgerCheckListReply, LedgerCheckReply, LedgerInvariant } from '#contracts/billing/ledger.js';
+import type {
+  AdjustmentCreateReply,
+  AdjustmentCreateRequest,
+  Balance,
+  PlanGrantReply,
+  PlanGrantRequest,
+  RefundCreateReply,
+  RefundCreateRequest,
+  TopupCreateReply,
+  TopupCreateRequest,
+} from '#contracts/billing/money.js';
+import type { MovementKind, MovementListReply } from '#contracts/billing/movements.js';
+import type { Project, ProjectCreateRequest, ProjectListReply, ProjectUpdateRequest } from '#contracts/billing/projects.js';
+import type { BilledRequest, RequestBill, RequestListReply, RequestRow } from '#contracts/billing/requests.js';
+import type { UsageQueryReply, UsageRow } from '#contracts/billing/usage.js';
+
+export type { Account, Balance };
+
+/** `GET /accounts?limit&cursor`: the accounts that the caller may see, oldest first. */
+export interface AccountListReply {
+  accounts: AccountRow[];
+  nextCursor: string | null;
+}
+
+/** Fields of an account that are absent for callers without `money.read` in it. */
+export interface AccountMoney extends Pick<Account, 'lowBalancePicoUsd' | 'creditLinePicoUsd' | 'pricePlan' | 'nextPricePlan'> {
+  balance: Balance;
+}
+
+export type VisibleAccount = Omit<Account, keyof AccountMoney>;
+
+/** Reply to a change of an account. */
+export interface ShownAccount extends VisibleAccount, Partial<Omit<AccountMoney, 'balance'>> {}
+
+export interface AccountRow extends VisibleAccount, Partial<AccountMoney> {}
+
+/** `POST /accounts`. Replies `ShownAccount`. */
+export type AccountCreateBody = AccountCreateRequest;
+
+/** `PATCH /accounts/{a}`. Replies `ShownAccount`. */
+export type AccountUpdateBody = Omit<AccountUpdateRequest, 'accountId'>;
+
+/** `GET /accounts/{a}/budgets` replies `BudgetListReply`. `DELETE /accounts/{a}/budgets/{budgetId}` replies the `Budget` as it was. */
+export type { Budget, BudgetListReply, BudgetPeriod, BudgetUnit };
+
+/**
+ * `POST /accounts/{a}/budgets` makes a budget: 409 `conflict` when the target has one for the period in the unit, whose `budgetId` and limit are
+ * the `details` of the error. `PUT` creates the budget, or changes the limit and the settings of the one that exists. Both reply `Budget`.
+ */
+export type BudgetSetBody = Omit<BudgetSetRequest, 'accountId' | 'createOnly'>;
+
+/** `GET /projects/{projectId}/keys?limit&cursor` and `GET /accounts/{a}/keys?limit&cursor`, oldest first, whatever their state. */
+export type { ApiKey, KeyListReply, KeyRow };
+
+/** `POST /projects/{projectId}/keys`. Replies `CreatedKey`. */
+export type KeyCreateBody = Omit<KeyCreateRequest, 'projectId'>;
+
+/** `PATCH /keys/{keyId}`. Null clears a field. Replies `ApiKey`. */
+export type KeyUpdateBody = Omit<KeyUpdateRequest, 'keyId'>;
+
+/** `POST /keys/{keyId}/rotate`. Replies `RotatedKey`. */
+export type KeyRotateBody = Omit<KeyRotateRequest, 'keyId'>;
+
+export type { CreatedKey, RotatedKey };
+
+// `DELETE /keys/{keyId}` revokes the key permanently and replies `ApiKey`.
+
+/**
+ * `GET /ledger/checks?limit` replies `LedgerCheckListReply`. `POST /ledger/checks` replies one `LedgerCheckReply`, after seconds on a large
+ * ledger.
+ */
+export type { LedgerCheckListReply, LedgerCheckReply, LedgerInvariant };
+
+/** `GET /ledger/journals`: the audit journals that the check of the ledger does not include, checked for this reply. */
+export interface JournalCheckListReply {
+  journals: JournalCheck[];
+}
+
+export interface JournalCheck extends AuditCheckReply {
+  service: 'catalog' | 'panel';
+}
+
+/** `GET /accounts/{a}/movements?from&to&kinds&limit&cursor`, newest first. `kinds` is separated by commas. */
+export type { AdjustmentCreateReply, MovementListReply, PlanGrantReply, RefundCreateReply, TopupCreateReply };
+
+/** `POST /accounts/{a}/topups`. Replies `TopupCreateReply`. */
+export type TopupBody = Omit<TopupCreateRequest, 'accountId'>;
+
+/** `POST /accounts/{a}/grants`. Replies `PlanGrantReply`. */
+export type GrantBody = Omit<PlanGrantRequest, 'accountId'>;
+
+/** `POST /accounts/{a}/refunds`. Replies `RefundCreateReply`. */
+export type RefundBody = Omit<RefundCreateRequest, 'accountId'>;
+
+/** `POST /accounts/{a}/adjustments`. Replies `AdjustmentCreateReply`. */
+export type AdjustmentBody = Omit<AdjustmentCreateRequest, 'accountId'>;
+
+/**
+ * `GET /accounts/{a}/statements/{yyyy-mm}` and `{yyyy-mm}.csv`. A month in UTC:
+ * `opening + in − out − cost − forfeited = closing`. The closing amount of the running month is the balance and its `expiredHeld`.
+ */
+export interface Statement {
+  accountId: string;
+  /** `2027-01`. */
+  month: string;
+  from: string;
+  /** End of the month, or now while it runs. */
+  to: string;
+  /** False while the month runs: the closing amount still changes. */
+  isClosed: boolean;
+  openingPicoUsd: string;
+  /** Top-ups, grants, credits and credit notes. */
+  inPicoUsd: string;
+  /** Refunds and debits. */
+  outPicoUsd: string;
+  /** Cost of requests. */
+  costPicoUsd: string;
+  /** Plan money that was not used when its grant ended. */
+  forfeitedPicoUsd: string;
+  closingPicoUsd: string;
+  /** In the order of time: each movement, and one line for the requests of each day, at the end of the day. */
+  lines: StatementLine[];
+}
+
+export interface StatementLine {
+  /** Time of a movement, or start of the day of `usage`. */
+  at: string;
+  kind: MovementKind | 'usage';
+  /** Change of the balance, negative when it took money. */
+  amountPicoUsd: string;
+  balancePicoUsd: string;
+  /** Id of payment, grant, refund, adjustment or credit note. */
+  reference: string | null;
+  reason: string | null;
+  /** Number of requests of a line `usage`. Null for movements. */
+  requests: number | null;
+}
+
+/** `GET /accounts/{a}/projects?limit&cursor`, oldest first. */
+export type { Project, ProjectListReply };
+
+/** `POST /accounts/{a}/projects`. Replies `Project`. */
+export type ProjectCreateBody = Omit<ProjectCreateRequest, 'accountId'>;
+
+/** `PATCH /projects/{projectId}`. Replies `Project`. Changing the limits needs the permission `accounts`. */
+export type ProjectUpdateBody = Omit<ProjectUpdateRequest, 'projectId'>;
+
+/** `GET /accounts/{a}/requests` replies `RequestListReply`, `GET /requests/{requestId}` replies `BilledRequest`. */
+/** `GET /accounts/{a}/usage` and `usage.csv`; `{a}` is `all` for the whole platform. */
+export type { BilledRequest, PinnedPrice, RequestBill, RequestListReply, RequestRow, SettleReason, UsageQueryReply, UsageRow };

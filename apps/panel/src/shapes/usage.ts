@@ -1,4 +1,0 @@
-import type { UsageQueryReply, UsageRow } from '#contracts/billing/usage.js';
-
-/** `GET /accounts/{a}/usage` and `usage.csv`; `{a}` is `all` for the whole platform. */
-export type { UsageQueryReply, UsageRow };
