@@ -1,4 +1,4 @@
-/** `npm run chart`: writes the Helm chart charts/tollgate from k8s/base and k8s/components. Needs kubectl. */
+/** `npm run chart`: writes the Helm chart charts/tollgate from k8s. Needs kubectl. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { chartFiles } from './chart/chart-files.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
 import { valuesText, withValues } from './chart-values.ts';
-import { COMPONENTS, type KubernetesObject, renderObjects } from './render-objects.ts';
+import { COMPONENTS, type KubernetesObject, LAYOUTS, type Layout, renderObjects } from './render-objects.ts';
 import { anyEnabled, guarded, mapLines } from './template-lines.ts';
 
 const { version, description } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
@@ -10,16 +10,20 @@ const { version, description } = JSON.parse(readFileSync(new URL('../../package.
 /** Versions of Kubernetes that the objects need. */
 export const KUBERNETES = '>=1.31.0-0';
 
-/** The objects of the base with one component. */
+/** The objects of a layout with one component. */
 interface Variant {
   component: string;
   objects: KubernetesObject[];
 }
 
+/** The lines of an object in a file of the chart. */
+interface Template {
+  path: string;
+  lines: string[];
+}
+
 /** Returns the text of each file of charts/tollgate by its path there. Needs kubectl. */
 export function chartFiles(): Record<string, string> {
-  const base = renderObjects([]);
-  const variants = COMPONENTS.map((component) => ({ component, objects: renderObjects([component]).map(withValues) }));
   const chart = {
     apiVersion: 'v2',
     name: 'tollgate',
@@ -31,30 +35,53 @@ export function chartFiles(): Record<string, string> {
   };
   return {
     'Chart.yaml': stringify(chart),
-    'values.yaml': valuesText(base, COMPONENTS),
-    ...baseTemplates(base.map(withValues), variants),
-    ...Object.fromEntries(variants.flatMap((variant) => componentTemplate(base, variant))),
+    'values.yaml': valuesText(
+      LAYOUTS.flatMap((layout) => renderObjects([], layout)),
+      COMPONENTS,
+    ),
+    ...joinLayouts(layoutTemplates('base'), layoutTemplates('one-process')),
   };
 }
 
-/** A file for each service, and one for the network policies. Parts that a component changes depend on its value. */
-function baseTemplates(base: KubernetesObject[], variants: Variant[]): Record<string, string> {
+/** Objects that both layouts have stand once; the others depend on the value `oneProcess`. */
+function joinLayouts(split: Template[], oneProcess: Template[]): Record<string, string> {
   const files: Record<string, string[]> = {};
-  for (const object of base) {
-    const name = object.metadata.labels?.['app.kubernetes.io/name'] ?? object.spec.selector?.matchLabels['app.kubernetes.io/name'];
-    const path = `templates/${object.kind === 'NetworkPolicy' ? 'network-policies' : name}.yaml`;
-    const ofObject = variants.map(({ component, objects }) => ({ component, value: findSame(objects, object) }));
-    const changed = ofObject.filter(({ value }) => !isDeepStrictEqual(value, object));
-    files[path] = [...(files[path] ?? []), '---', ...mapLines(object, changed)];
-  }
+  const add = ({ path, lines }: Template, condition?: string): void => {
+    files[path] = [...(files[path] ?? []), ...(condition === undefined ? lines : guarded(condition, lines))];
+  };
+  const isIn = (templates: Template[], one: Template): boolean => templates.some((other) => isDeepStrictEqual(other, one));
+  for (const template of split) add(template, isIn(oneProcess, template) ? undefined : 'not .Values.oneProcess');
+  for (const template of oneProcess) if (!isIn(split, template)) add(template, '.Values.oneProcess');
   return Object.fromEntries(Object.entries(files).map(([path, lines]) => [path, joinLines(lines)]));
 }
 
-/** A file for the objects that only this component has, if there are any. */
-function componentTemplate(base: KubernetesObject[], { component, objects }: Variant): [path: string, text: string][] {
+function layoutTemplates(layout: Layout): Template[] {
+  const objects = renderObjects([], layout);
+  const variants = COMPONENTS.map((component) => ({ component, objects: renderObjects([component], layout).map(withValues) }));
+  return [
+    ...objects.map((object) => baseTemplate(withValues(object), variants)),
+    ...variants.flatMap((variant) => componentTemplates(objects, variant)),
+  ];
+}
+
+/** An object in the file of its service, or in that of the network policies. Parts that a component changes depend on its value. */
+function baseTemplate(object: KubernetesObject, variants: Variant[]): Template {
+  const name = object.metadata.labels?.['app.kubernetes.io/name'] ?? object.spec.selector?.matchLabels['app.kubernetes.io/name'];
+  const ofObject = variants.map(({ component, objects }) => ({ component, value: findSame(objects, object) }));
+  const changed = ofObject.filter(({ value }) => !isDeepStrictEqual(value, object));
+  return {
+    path: `templates/${object.kind === 'NetworkPolicy' ? 'network-policies' : name}.yaml`,
+    lines: ['---', ...mapLines(object, changed)],
+  };
+}
+
+/** The objects that only this component has, in a file of its name. */
+function componentTemplates(base: KubernetesObject[], { component, objects }: Variant): Template[] {
   const added = objects.filter((object) => !base.some((other) => isSame(other, object)));
-  const lines = added.flatMap((object) => ['---', ...mapLines(object, [])]);
-  return added.length > 0 ? [[`templates/${component}.yaml`, joinLines(guarded(anyEnabled([component]), lines))]] : [];
+  return added.map((object) => ({
+    path: `templates/${component}.yaml`,
+    lines: guarded(anyEnabled([component]), ['---', ...mapLines(object, [])]),
+  }));
 }
 
 /** @throws {Error} for a component that takes an object away. */

@@ -4,8 +4,8 @@ import { RUNBOOKS } from '../observability/observability-files.ts';
 import type { KubernetesObject } from './render-objects.ts';
 import { camelCase, Placeholder } from './template-lines.ts';
 
-/** Services whose replicas, resources and settings are values. */
-const SERVICES = ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel'];
+/** Programs whose replicas, resources and settings are values. */
+const SERVICES = ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel', 'tollgate'];
 
 const IMAGE = 'tollgate:local';
 
@@ -74,7 +74,7 @@ export function withValues(object: KubernetesObject): KubernetesObject {
   return copy;
 }
 
-/** Text of charts/tollgate/values.yaml for the objects of the base. */
+/** Text of charts/tollgate/values.yaml for the objects of both layouts. */
 export function valuesText(objects: KubernetesObject[], components: string[]): string {
   const services = SERVICES.map((name) => {
     const spec = objects.find((object) => object.kind === 'Deployment' && object.metadata.name === name)?.spec;
@@ -90,13 +90,16 @@ export function valuesText(objects: KubernetesObject[], components: string[]): s
     keda: { prometheus: 'http://prometheus-operated.monitoring.svc:9090' },
   };
   const switches = Object.fromEntries(components.map((name) => [camelCase(name), { enabled: false, ...options[name] }]));
-  return `# Written by scripts/chart.ts from k8s/base and k8s/components.
+  return `# Written by scripts/chart.ts from k8s.
 
 # The image. Without a tag it is that of the chart's version.
 image:
   repository: tollgate
   tag: ''
 imagePullSecrets: []
+
+# True: the five services in one process, the Deployment tollgate.
+oneProcess: false
 
 # The host of clients and people, for the components with routes and certificates.
 host: tollgate.example.com
@@ -107,7 +110,7 @@ gatewayUrl: http://127.0.0.1:8080
 # Names of secrets in the namespace of the release, with the keys of k8s/base/secrets.example.yaml. The chart holds no secret.
 secrets:
 ${indented(stringify(SECRETS))}
-# The services. \`env\` adds settings (docs/operations.md) as a list of \`{ name, value }\`.
+# The services, and \`tollgate\` with \`oneProcess\`. \`env\` adds settings (docs/operations.md) as a list of \`{ name, value }\`.
 ${services.join('')}
 # What the cluster offers (docs/kubernetes.md).
 components:

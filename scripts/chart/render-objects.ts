@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { LOCAL, ROOT } from '../local/project.mjs';
@@ -20,26 +20,33 @@ export const COMPONENTS = readdirSync(join(KUBERNETES, 'components')).sort();
 /** False on a machine without kubectl. Where `CI` is set, kubectl is taken for granted, and rendering fails without it. */
 export const hasKubectl = Boolean(process.env.CI) || !spawnSync('kubectl', ['version', '--client']).error;
 
-/** Rendered objects by their components. */
+/** Folders of k8s of which one is in each overlay: the services as programs of their own, or in one process. */
+export const LAYOUTS = ['base', 'one-process'] as const;
+
+export type Layout = (typeof LAYOUTS)[number];
+
+/** Rendered objects by their layout and components. */
 const rendered = new Map<string, KubernetesObject[]>();
 
 /**
- * Returns the objects of k8s/base with these components, as `kubectl kustomize` renders them.
+ * Returns the objects of a layout with these components, as `kubectl kustomize` renders them. A component in the folder of the layout is
+ * used in place of the one of its name in k8s/components.
  * @throws {Error} with the complaint of kubectl.
  */
-export function renderObjects(components: string[]): KubernetesObject[] {
-  const key = components.join();
-  const objects = rendered.get(key) ?? renderBase(components);
+export function renderObjects(components: string[], layout: Layout = 'base'): KubernetesObject[] {
+  const key = [layout, ...components].join();
+  const objects = rendered.get(key) ?? renderLayout(layout, components);
   rendered.set(key, objects);
   return structuredClone(objects);
 }
 
-function renderBase(components: string[]): KubernetesObject[] {
+function renderLayout(layout: Layout, components: string[]): KubernetesObject[] {
   mkdirSync(LOCAL, { recursive: true });
   const folder = mkdtempSync(join(LOCAL, 'kustomize-'));
   const path = (name: string): string => relative(folder, join(KUBERNETES, name));
+  const own = (name: string): string => (existsSync(join(KUBERNETES, layout, name)) ? layout : 'components');
   try {
-    const kustomization = { resources: [path('base')], components: components.map((name) => path(`components/${name}`)) };
+    const kustomization = { resources: [path(layout)], components: components.map((name) => path(`${own(name)}/${name}`)) };
     writeFileSync(join(folder, 'kustomization.yaml'), JSON.stringify(kustomization));
     return renderFolder(folder);
   } finally {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse, parseAllDocuments } from 'yaml';
 import { chartFiles } from '../../scripts/chart/chart-files.ts';
-import { COMPONENTS, hasKubectl, type KubernetesObject, renderObjects } from '../../scripts/chart/render-objects.ts';
+import { COMPONENTS, hasKubectl, type KubernetesObject, LAYOUTS, renderObjects } from '../../scripts/chart/render-objects.ts';
 import { camelCase } from '../../scripts/chart/template-lines.ts';
 import { renderTemplate } from './render-template.js';
 
@@ -13,19 +13,21 @@ interface ChartValues {
 
 const VERSION = (JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }).version;
 
-/** Components by themselves and together; `keda` stands for `hpa`. */
-const CASES = [[], ...COMPONENTS.map((name) => [name]), COMPONENTS.filter((name) => name !== 'keda')];
+/** Each layout with components by themselves and together; `keda` stands for `hpa`. */
+const SETS = [[], ...COMPONENTS.map((name) => [name]), COMPONENTS.filter((name) => name !== 'keda')];
+const CASES = LAYOUTS.flatMap((layout) => SETS.map((components) => ({ layout, components })));
 
 const chart = hasKubectl ? chartFiles() : {};
 // Skipped without kubectl, which renders the objects.
 const withChart = hasKubectl ? test : test.skip;
 
-withChart.each(CASES)('the chart renders the objects of kustomize: %s %s', (...components) => {
+withChart.each(CASES)('the chart renders the objects of kustomize: $layout, $components', ({ layout, components }) => {
   const objects = renderChart((values) => {
     values.image.tag = 'local';
+    values.oneProcess = layout === 'one-process';
     for (const name of components) Object.assign(values.components[camelCase(name)] ?? {}, { enabled: true });
   });
-  expect(sorted(objects)).toEqual(sorted(renderObjects(components)));
+  expect(sorted(objects)).toEqual(sorted(renderObjects(components, layout)));
 });
 
 withChart('the chart and the image have the version of package.json', () => {

@@ -3,9 +3,11 @@ import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'no
 import { tmpdir } from 'node:os';
 import { join, normalize } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
+import { environmentIn } from '#config/load-config.js';
 import { KEY_VARIABLE } from '#contracts/upstream-rules.js';
 import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
 import { FORCED_CLOSE_MS } from '../../apps/gateway/src/http/server/http-server.js';
+import { STOP_ORDER } from '../../apps/tollgate/src/targets.js';
 import { NATS_USERS, natsVariable, writeNatsKeys } from '../../scripts/local/nats-keys.mjs';
 import { statedMemory } from '../abuse/stated-memory.js';
 import { type Container, type Manifest, manifests, migration, workloads } from './manifests.js';
@@ -46,13 +48,15 @@ const compose = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true 
 const containers = new Map(
   [...[...workloads.values()].flatMap((spec) => spec.containers), migration].map((container) => [container.name, container]),
 );
-/** The services of Compose without those of a profile: the CLI and observability. */
-const services = Object.entries(compose.services).filter(([, { profiles }]) => profiles === undefined);
+/** The services of Compose that run, in either layout: without the CLI and observability. */
+const services = Object.entries(compose.services).filter(([, { profiles = ['one-process'] }]) => profiles.includes('one-process'));
+/** Services that run as programs of their own, or in the one process. */
+const SERVICES = ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel'];
 /** Settings that differ between Compose and Kubernetes. */
-const ONE_SIDED = new Set(['UPSTREAM_LOCAL_URL', 'PGDATA', 'NATS_PASSWORD', 'SERVED_CERTIFICATE_FILES']);
+const ONE_SIDED = /^(UPSTREAM_LOCAL_URL|PGDATA|(.+_)?NATS_PASSWORD|SERVED_CERTIFICATE_FILES)$/;
 
 test('every app of the code has a service in Compose and a workload in Kubernetes', () => {
-  const apps = readdirSync('apps').filter((app) => app !== 'tollgate'); // it runs the others
+  const apps = readdirSync('apps');
   expect(Object.keys(compose.services)).toEqual(expect.arrayContaining(apps));
   expect([...workloads.keys()]).toEqual(expect.arrayContaining(apps.filter((app) => app !== 'cli')));
 });
@@ -69,8 +73,35 @@ test.each(services)('%s: the same image, command, ports and settings in both', (
 
 test('services run the build output', () => {
   for (const [name, { command }] of services.filter(([, { image }]) => image === 'tollgate:local' && image)) {
-    if (name !== 'migrate') expect(command?.at(-1)).toBe(`dist/apps/${name}/src/main.js`);
+    if (name !== 'migrate') expect(command?.[2]).toBe(`dist/apps/${name}/src/main.js`);
   }
+});
+
+test('docker-compose.one-process.yml replaces the services by one process, and the jobs of Prometheus by one', () => {
+  const reset = { tag: '!reset', resolve: () => 'reset' };
+  const { services: changed } = parse(readFileSync('docker-compose.one-process.yml', 'utf8'), {
+    customTags: [reset],
+    logLevel: 'error',
+  }) as {
+    services: Record<string, object>;
+  };
+  expect(changed).toEqual({
+    tollgate: { profiles: [] },
+    ...Object.fromEntries(SERVICES.map((name) => [name, { profiles: ['split'] }])),
+    prometheus: { volumes: ['./deploy/observability/prometheus-one-process.yaml:/etc/prometheus/prometheus.yaml:ro'] },
+  });
+});
+
+test.each(SERVICES)('%s has the settings in the one process that it has as a program of its own', (name) => {
+  // The playground calls the gateway of its process.
+  const { GATEWAY_INTERNAL_URL: _address, ...inCompose } = compose.services[name]?.environment ?? {};
+  expect(environmentIn(name, compose.services.tollgate?.environment as NodeJS.ProcessEnv)).toMatchObject(inCompose);
+  const readSources = (program: string) =>
+    Object.fromEntries((containers.get(program)?.env ?? []).map((entry) => [entry.name, entry.value ?? JSON.stringify(entry.valueFrom)]));
+  const { GATEWAY_INTERNAL_URL: _, SHUTDOWN_GRACE_MS: grace, ...inKubernetes } = readSources(name);
+  const together = environmentIn(name, readSources('tollgate'));
+  expect(together).toMatchObject(inKubernetes);
+  expect(Number(together.SHUTDOWN_GRACE_MS)).toBeGreaterThanOrEqual(Number(grace));
 });
 
 test('stack traces refer to sources', () => {
@@ -79,20 +110,27 @@ test('stack traces refer to sources', () => {
   expect(sources.map((source) => normalize(join(folder, source)))).toEqual(['apps/gateway/src/main.ts']);
 });
 
-test('only the inference-proxy gets secrets of upstreams; other services get only the variables in their entries', () => {
+test('only the inference-proxy, or the one process, gets secrets of upstreams; other services get only the variables in their entries', () => {
   const inCompose = Object.entries(compose.services).flatMap(([name, { env_file }]) => (env_file ? [[name, env_file[0]?.path]] : []));
   const inKubernetes = [...containers].flatMap(([name, { envFrom }]) => (envFrom ? [[name, envFrom[0]?.secretRef.name]] : []));
   expect({ inCompose, inKubernetes }).toEqual({
-    inCompose: [['inference-proxy', '.env.upstreams']],
-    inKubernetes: [['inference-proxy', 'tollgate-upstream-keys']],
+    inCompose: [
+      ['inference-proxy', '.env.upstreams'],
+      ['tollgate', '.env.upstreams'],
+    ],
+    inKubernetes: [
+      ['inference-proxy', 'tollgate-upstream-keys'],
+      ['tollgate', 'tollgate-upstream-keys'],
+    ],
   });
 });
 
-test('only the gateway, the panel and Grafana are published, and only on the host', () => {
+test('only the gateway, the panel and Grafana are published, and only on the host, and the one process as gateway and panel', () => {
   const published = Object.entries(compose.services).flatMap(([name, { ports }]) => (ports ? [[name, ports]] : []));
   expect(published).toEqual([
     ['gateway', [expect.stringMatching(/^127\.0\.0\.1:.*:8080$/)]],
     ['panel', [expect.stringMatching(/^127\.0\.0\.1:.*:8081$/)]],
+    ['tollgate', ['gateway', 'panel'].flatMap((name) => compose.services[name]?.ports)],
     ['grafana', [expect.stringMatching(/^127\.0\.0\.1:.*:3000$/)]],
   ]);
 });
@@ -101,21 +139,26 @@ test('the CLI and the start apply the catalog file of the operator', () => {
   const mounted = ({ volumes = [] }: ComposeService = { image: '', networks: [] }) => volumes.map((volume) => volume.split(':'));
   const seen = (name: string, path: string) =>
     mounted(compose.services[name]).some(([host, inside, mode]) => host === `./${path}` && inside === `/app/${path}` && mode === 'ro');
-  expect({ cli: seen('cli', 'config'), catalog: seen('catalog', 'config/catalog.yaml') }).toEqual({ cli: true, catalog: true });
+  expect([seen('cli', 'config'), seen('catalog', 'config/catalog.yaml'), seen('tollgate', 'config/catalog.yaml')]).toEqual([
+    true,
+    true,
+    true,
+  ]);
 });
 
 test('the inference-proxy resolves the documented name of the host', () => {
-  expect(compose.services['inference-proxy']?.extra_hosts).toEqual(['host.docker.internal:host-gateway']);
+  for (const name of ['inference-proxy', 'tollgate'])
+    expect(compose.services[name]?.extra_hosts).toEqual(['host.docker.internal:host-gateway']);
   for (const page of ['README.md', 'docs/deployment.md']) expect(readFileSync(page, 'utf8')).toContain('http://host.docker.internal:');
 });
 
-test('only services with tables reach Postgres, and only the inference-proxy reaches the internet', () => {
+test('only services with tables reach Postgres, and only the inference-proxy reaches the internet; the one process does both', () => {
   const members = (network: string): string[] =>
     Object.entries(compose.services)
       .flatMap(([name, { networks }]) => (networks.includes(network) ? [name] : []))
       .sort();
-  expect(members('data')).toEqual(['billing', 'catalog', 'migrate', 'panel', 'postgres']);
-  expect(members('upstreams')).toEqual(['inference-proxy', 'upstream-sim']);
+  expect(members('data')).toEqual(['billing', 'catalog', 'migrate', 'panel', 'postgres', 'tollgate']);
+  expect(members('upstreams')).toEqual(['inference-proxy', 'tollgate', 'upstream-sim']);
   expect(compose.networks).toMatchObject({ data: { internal: true }, backbone: { internal: true } });
 });
 
@@ -170,12 +213,14 @@ test.each([...workloads])('%s is probed, and has time to shut down', (_name, spe
   for (const container of spec.containers) {
     expect(container).toMatchObject({ readinessProbe: expect.anything(), livenessProbe: expect.anything() });
     const waited = Number(container.lifecycle?.preStop.exec.command[1] ?? 0);
-    expect(spec.terminationGracePeriodSeconds ?? 30).toBeGreaterThanOrEqual(waited + shutdownSeconds(readSettings(container)));
+    expect(spec.terminationGracePeriodSeconds ?? 30).toBeGreaterThanOrEqual(
+      waited + shutdownSeconds(container.name, readSettings(container)),
+    );
   }
 });
 
-test.each(services)('%s: Compose waits for its shutdown', (_name, { environment = {}, stop_grace_period: grace = '10s' }) => {
-  expect(Number.parseInt(grace, 10)).toBeGreaterThanOrEqual(shutdownSeconds(environment));
+test.each(services)('%s: Compose waits for its shutdown', (name, { environment = {}, stop_grace_period: grace = '10s' }) => {
+  expect(Number.parseInt(grace, 10)).toBeGreaterThanOrEqual(shutdownSeconds(name, environment as NodeJS.ProcessEnv));
 });
 
 test('metrics have a headless service of their own, so that publishing one publishes nothing else', () => {
@@ -183,7 +228,7 @@ test('metrics have a headless service of their own, so that publishing one publi
     const app = spec?.selector?.['app.kubernetes.io/name'];
     return kind === 'Service' ? [{ app, headless: spec.clusterIP === 'None', ports: spec.ports?.map(({ name }) => name) }] : [];
   });
-  const ours = ['gateway', 'panel', 'billing', 'catalog', 'inference-proxy'];
+  const ours = [...SERVICES, 'tollgate'];
   expect(services.filter(({ ports }) => ports?.includes('ops'))).toEqual(
     expect.arrayContaining(ours.map((app) => ({ app, headless: true, ports: ['ops'] }))),
   );
@@ -221,7 +266,8 @@ const kubectl = spawnSync('kubectl', ['kustomize', 'k8s/overlays/local'], { enco
   expect({ status: kubectl.status, stderr: kubectl.stderr }).toEqual({ status: 0, stderr: '' });
   const rendered = parseAllDocuments(kubectl.stdout).map((document) => document.toJS() as Manifest);
   const names = rendered.map(({ kind, metadata }) => `${kind}/${metadata.name.replace(/-[a-z0-9]{10}$/, '')}`);
-  for (const [name] of workloads) expect(names).toContainEqual(expect.stringMatching(`^(Deployment|StatefulSet)/${name}$`));
+  for (const name of workloads.keys())
+    if (name !== 'tollgate') expect(names).toContainEqual(expect.stringMatching(`^(Deployment|StatefulSet)/${name}$`));
   const text = (name: string, file: string): string | undefined =>
     rendered.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.replace(/-[a-z0-9]{10}$/, '') === name)?.data?.[file];
   expect(text('tollgate-nats-keys', 'nats-keys.conf')).toBe(readFileSync('k8s/overlays/local/nats-keys.conf', 'utf8'));
@@ -256,7 +302,7 @@ function ofContainer({ image, command, args, ports, env }: Container): Workload 
     image: image === 'tollgate' ? 'tollgate:local' : image,
     command: command ?? args ?? [],
     ports: (ports ?? []).map(({ containerPort }) => containerPort).sort(),
-    variables: (env ?? []).flatMap(({ name }) => (ONE_SIDED.has(name) ? [] : [name])).sort(),
+    variables: (env ?? []).flatMap(({ name }) => (ONE_SIDED.test(name) ? [] : [name])).sort(),
   };
 }
 
@@ -271,7 +317,7 @@ function ofService(name: string, { image, command, environment = {} }: ComposeSe
     command: command ?? [],
     ports: ports.sort(),
     variables: Object.entries(environment)
-      .flatMap(([variable, value]) => (value === null || ONE_SIDED.has(variable) ? [] : [variable])) // null: passed on if it is set
+      .flatMap(([variable, value]) => (value === null || ONE_SIDED.test(variable) ? [] : [variable])) // null: passed on if it is set
       .sort(),
   };
 }
@@ -280,10 +326,17 @@ function readSettings({ env = [] }: Container): Record<string, string> {
   return Object.fromEntries(env.map(({ name, value = '' }) => [name, value]));
 }
 
-/** Longest shutdown of a service in seconds: its grace, and for the gateway the time to end and settle running requests. */
-function shutdownSeconds(settings: Record<string, string | null>): number {
-  const graceMs = Number(settings.SHUTDOWN_GRACE_MS ?? 0);
-  return (graceMs + (settings.NATS_USER === 'gateway' ? FORCED_CLOSE_MS + new GatewayConfig().settleFlushMs : 0)) / 1000;
+/** Seconds beyond its grace that a service may take to stop (docs/deployment.md, "Start, stop, upgrade"). */
+const MARGINS: Record<string, number> = {
+  gateway: (FORCED_CLOSE_MS + new GatewayConfig().settleFlushMs) / 1000,
+  ...{ 'inference-proxy': 10, billing: 5, catalog: 5, panel: 5 },
+};
+
+/** Longest shutdown of a program in seconds: those of its services one after another, as the one process stops them. */
+function shutdownSeconds(program: string, settings: NodeJS.ProcessEnv): number {
+  const ofService = (name: string) => Number(environmentIn(name, settings).SHUTDOWN_GRACE_MS ?? 0) / 1000 + (MARGINS[name] ?? 0);
+  const groups: readonly (readonly string[])[] = program === 'tollgate' ? STOP_ORDER : [[program]];
+  return groups.reduce((sum, names) => sum + Math.max(...names.map(ofService)), 0);
 }
 
 /** Bytes of a quantity as Kubernetes (`1Gi`, `512Mi`) or Compose (`512m`) writes it. */

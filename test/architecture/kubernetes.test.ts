@@ -1,11 +1,23 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { COMPONENTS, hasKubectl, type KubernetesObject, renderFolder, renderObjects } from '../../scripts/chart/render-objects.ts';
+import {
+  COMPONENTS,
+  hasKubectl,
+  type KubernetesObject,
+  LAYOUTS,
+  type Layout,
+  renderFolder,
+  renderObjects,
+} from '../../scripts/chart/render-objects.ts';
 import { typeErrors } from './kubernetes-types.js';
 
 const NAME = 'app.kubernetes.io/name';
-const SERVICES = ['billing', 'catalog', 'gateway', 'inference-proxy', 'panel'];
+/** The Deployments of each layout. */
+const PROGRAMS: Record<Layout, string[]> = {
+  base: ['billing', 'catalog', 'gateway', 'inference-proxy', 'panel'],
+  'one-process': ['tollgate'],
+};
 
 /** Objects that an operator makes or you bring, beside the secrets of secrets.example.yaml. */
 const BROUGHT = new Set([
@@ -17,11 +29,23 @@ const BROUGHT = new Set([
 
 // Skipped without kubectl, which renders the objects.
 const withKubectl = hasKubectl ? describe : describe.skip;
-const renderings: [string, KubernetesObject[]][] = hasKubectl
+/** Objects of a layout with one component or without, or of the overlay for a laptop. */
+interface Rendering {
+  name: string;
+  layout: Layout;
+  component?: string;
+  objects: KubernetesObject[];
+}
+const renderings: Rendering[] = hasKubectl
   ? [
-      ['the base', renderObjects([])],
-      ...COMPONENTS.map((name): [string, KubernetesObject[]] => [name, renderObjects([name])]),
-      ['overlays/local', renderFolder('k8s/overlays/local')],
+      ...LAYOUTS.flatMap((layout) => [
+        { name: layout, layout, objects: renderObjects([], layout) },
+        ...COMPONENTS.map((component) => ({
+          ...{ name: `${layout} with ${component}`, layout, component },
+          objects: renderObjects([component], layout),
+        })),
+      ]),
+      { name: 'overlays/local', layout: 'base', objects: renderFolder('k8s/overlays/local') },
     ]
   : [];
 const secrets = new Map(
@@ -33,15 +57,15 @@ const secrets = new Map(
 
 withKubectl('Kubernetes', () => {
   test('every object has only fields of its API, with their types; one with another field is found', () => {
-    const objects = renderings.flatMap(([, rendered]) => rendered);
+    const objects = renderings.flatMap(({ objects: rendered }) => rendered);
     const distinct = [...new Map(objects.map((object) => [JSON.stringify(object), object])).values()];
     const broken = structuredClone(ofKind(distinct, 'Deployment')[0]) as KubernetesObject;
     broken.spec.template.spec.containers[0].ports[0].portName = 'http';
     expect(typeErrors([...distinct, broken])).toEqual([expect.stringMatching(/^Deployment billing: .*'"?portName"?' does not exist/)]);
   });
 
-  test('the base names no namespace, and brings no catalog and no secret', () => {
-    const [, objects = []] = renderings[0] ?? [];
+  test.each(LAYOUTS)('%s names no namespace, and brings no catalog and no secret', (layout) => {
+    const objects = renderObjects([], layout);
     expect(objects.filter(({ metadata }) => metadata.namespace !== undefined)).toEqual([]);
     expect([...new Set(objects.map(({ kind }) => kind))].sort()).toEqual([
       'Deployment',
@@ -52,7 +76,8 @@ withKubectl('Kubernetes', () => {
     ]);
   });
 
-  describe.each(renderings)('%s', (rendering, objects) => {
+  describe.each(renderings)('$name', ({ layout, component = '', objects }) => {
+    const programs = PROGRAMS[layout];
     const pods = objects.filter(({ spec }) => spec?.template?.spec);
     const readLabels = ({ spec }: KubernetesObject) => spec.template.metadata.labels as Record<string, string>;
 
@@ -100,20 +125,20 @@ withKubectl('Kubernetes', () => {
       const trusting = pods
         .filter(({ spec }) => JSON.stringify(spec).includes('"TRUSTED_PROXY_HOPS"'))
         .map(({ metadata }) => metadata.name);
-      const hasProxy = ['gateway-api', 'ingress-nginx', 'trusted-proxy'].includes(rendering);
+      const hasProxy = ['gateway-api', 'ingress-nginx', 'trusted-proxy'].includes(component);
       const namespaces = { key: 'kubernetes.io/metadata.name', operator: 'In', values: ['gateways', 'ingress-nginx'] };
       expect({ trusting, open: open.filter(({ name }) => name !== 'simulator') }).toEqual({
-        trusting: hasProxy ? ['gateway', 'panel'] : [],
+        trusting: hasProxy ? programs.filter((name) => ['gateway', 'panel', 'tollgate'].includes(name)) : [],
         open: [
           { name: 'clients', from: hasProxy ? [{ namespaceSelector: { matchExpressions: [namespaces] } }] : undefined },
-          { name: 'playground-gateway', from: [{ podSelector: { matchLabels: { [NAME]: 'panel' } } }] },
+          ...(layout === 'base' ? [{ name: 'playground-gateway', from: [{ podSelector: { matchLabels: { [NAME]: 'panel' } } }] }] : []),
         ],
       });
     });
 
     test('a drain takes one pod of a service at a time, and pods of one version are spread over zones and hosts', () => {
       const budgets = ofKind(objects, 'PodDisruptionBudget').map(({ spec }) => spec);
-      for (const name of SERVICES) {
+      for (const name of programs) {
         expect(budgets).toContainEqual({
           maxUnavailable: 1,
           unhealthyPodEvictionPolicy: 'AlwaysAllow',
@@ -141,25 +166,27 @@ withKubectl('Kubernetes', () => {
             : [],
         );
       const found = pods
-        .filter(({ metadata }) => SERVICES.includes(metadata.name))
+        .filter(({ metadata }) => programs.includes(metadata.name))
         .map(({ metadata, spec: { template } }) => ({
           name: metadata.name,
           before: (template.spec.initContainers ?? []).map(databaseKeys),
           keys: template.spec.containers.flatMap(databaseKeys),
         }));
       const owner = [
-        rendering === 'postgres-cloudnativepg' ? 'uri' : 'DATABASE_URL',
+        component === 'postgres-cloudnativepg' ? 'uri' : 'DATABASE_URL',
         'BILLING_DATABASE_URL',
         'CATALOG_DATABASE_URL',
         'PANEL_DATABASE_URL',
       ];
-      expect(found).toEqual([
+      const expected = [
         { name: 'billing', before: [owner], keys: ['BILLING_DATABASE_URL'] },
         { name: 'catalog', before: [owner], keys: ['CATALOG_DATABASE_URL'] },
         { name: 'gateway', before: [], keys: [] },
         { name: 'inference-proxy', before: [], keys: [] },
         { name: 'panel', before: [owner], keys: ['PANEL_DATABASE_URL'] },
-      ]);
+        { name: 'tollgate', before: [owner], keys: ['BILLING_DATABASE_URL', 'CATALOG_DATABASE_URL', 'PANEL_DATABASE_URL'] },
+      ];
+      expect(found).toEqual(expected.filter(({ name }) => programs.includes(name)));
     });
 
     test('what an object names exists', () => {
@@ -195,10 +222,12 @@ withKubectl('Kubernetes', () => {
     });
   });
 
-  test('the overlay of docs/kubernetes.md renders', () => {
+  test.each(LAYOUTS)('the overlay of docs/kubernetes.md renders with %s', (layout) => {
     const [, example = ''] = /```yaml\n([\s\S]*?)```/.exec(readFileSync('docs/kubernetes.md', 'utf8')) ?? [];
+    const isSplit = layout === 'base';
+    const overlay = isSplit ? example : changedForOneProcess(example);
     const folder = mkdtempSync('.local/overlay-');
-    writeFileSync(join(folder, 'kustomization.yaml'), example.replaceAll('tollgate/k8s', '../../k8s'));
+    writeFileSync(join(folder, 'kustomization.yaml'), overlay.replaceAll('tollgate/k8s', '../../k8s'));
     writeFileSync(join(folder, 'catalog.yaml'), 'models: []\n');
     writeFileSync(join(folder, 'nats-keys.conf'), 'authorization {}\n');
     copyFileSync('k8s/overlays/local/namespace.yaml', join(folder, 'namespace.yaml'));
@@ -206,26 +235,38 @@ withKubectl('Kubernetes', () => {
     rmSync(folder, { recursive: true });
     expect(objects.filter(({ kind, metadata }) => kind !== 'Namespace' && metadata.namespace !== 'tollgate')).toEqual([]);
     const catalogs = ofKind(objects, 'ConfigMap').filter(({ metadata }) => metadata.name.startsWith('tollgate-catalog'));
-    const pod = (name: string) => ofKind(objects, 'Deployment').find(({ metadata }) => metadata.name === name)?.spec.template.spec;
+    const deployments = ofKind(objects, 'Deployment');
+    const pod = (name: string) => deployments.find(({ metadata }) => metadata.name === (isSplit ? name : 'tollgate'))?.spec.template.spec;
     expect({
+      programs: deployments.map(({ metadata }) => metadata.name).sort(),
       catalog: catalogs.map(({ data }) => data),
       mounted: pod('catalog').volumes[0].configMap.name,
       users: ofKind(objects, 'ConfigMap').find(({ metadata }) => metadata.name === 'tollgate-nats-keys')?.data,
       image: pod('gateway').containers[0].image,
-      panel: pod('panel').containers[0].env,
+      panel: pod('panel').containers.map(({ env }: { env: object[] }) => env),
       hosts: ofKind(objects, 'HTTPRoute').map(({ spec }) => spec.hostnames),
+      scaled: ofKind(objects, 'HorizontalPodAutoscaler').map(({ spec }) => spec.scaleTargetRef.name),
     }).toEqual({
+      programs: PROGRAMS[layout],
       catalog: [{ 'catalog.yaml': 'models: []\n' }],
       mounted: catalogs[0]?.metadata.name,
       users: { 'nats-keys.conf': 'authorization {}\n' },
       image: 'registry.example.com/tollgate:0.1.0',
-      panel: expect.arrayContaining([{ name: 'PANEL_URL', value: 'https://ai.example.com' }]),
+      panel: [
+        expect.arrayContaining(
+          [
+            { name: 'PANEL_URL', value: 'https://ai.example.com' },
+            { name: 'CATALOG_FILE', value: '/etc/tollgate/catalog.yaml' },
+          ].slice(0, isSplit ? 1 : 2),
+        ),
+      ],
       hosts: [['ai.example.com'], ['ai.example.com']],
+      scaled: isSplit ? ['gateway', 'inference-proxy'] : ['tollgate'],
     });
   });
 
   test('metrics of autoscalers and alerts exist', () => {
-    const objects = renderings.flatMap(([, rendered]) => rendered);
+    const objects = renderings.flatMap(({ objects: rendered }) => rendered);
     const watching = objects.filter(({ kind }) => ['HorizontalPodAutoscaler', 'ScaledObject', 'PrometheusRule'].includes(kind));
     const named = new Set(
       JSON.stringify(watching)
@@ -238,10 +279,9 @@ withKubectl('Kubernetes', () => {
   });
 
   test('routes neither buffer nor end a stream', () => {
-    const findObjects = (name: string) => renderings.find(([rendering]) => rendering === name)?.[1] ?? [];
-    const rules = ofKind(findObjects('gateway-api'), 'HTTPRoute').flatMap(({ spec }) => spec.rules);
+    const rules = ofKind(renderObjects(['gateway-api']), 'HTTPRoute').flatMap(({ spec }) => spec.rules);
     expect(rules.map(({ timeouts }) => timeouts)).toEqual(rules.map(() => ({ request: '0s', backendRequest: '0s' })));
-    const [ingress] = ofKind(findObjects('ingress-nginx'), 'Ingress');
+    const [ingress] = ofKind(renderObjects(['ingress-nginx']), 'Ingress');
     expect(ingress?.metadata).toMatchObject({
       annotations: {
         'nginx.ingress.kubernetes.io/proxy-buffering': 'off',
@@ -252,7 +292,7 @@ withKubectl('Kubernetes', () => {
   });
 
   test('a server of the NATS cluster warns its clients, goes alone, and is reached by a monitor', () => {
-    const objects = renderings.find(([name]) => name === 'nats-cluster')?.[1] ?? [];
+    const objects = renderObjects(['nats-cluster']);
     const matchLabels = { [NAME]: 'nats' };
     const named = (kind: string, name: string) => ofKind(objects, kind).find(({ metadata }) => metadata.name === name)?.spec;
     const pod = named('StatefulSet', 'nats').template.spec;
@@ -288,32 +328,32 @@ withKubectl('Kubernetes', () => {
     expect(pod.containers[0].args).toContain('--pid=/run/nats/nats.pid');
   });
 
-  test('each autoscaler sets the replicas alone, and takes one pod at a time', () => {
-    for (const [component, kind] of [
-      ['hpa', 'HorizontalPodAutoscaler'],
-      ['keda', 'ScaledObject'],
-    ]) {
-      const objects = renderings.find(([name]) => name === component)?.[1] ?? [];
-      const scalers = ofKind(objects, kind ?? '');
-      const free = ofKind(objects, 'Deployment').filter(({ spec }) => spec.replicas === undefined);
-      expect(scalers.map(({ spec }) => spec.scaleTargetRef.name)).toEqual(['gateway', 'inference-proxy']);
-      expect(free.map(({ metadata }) => metadata.name)).toEqual(['gateway', 'inference-proxy']);
-      const behaviors = scalers.map(({ spec }) => (spec.advanced?.horizontalPodAutoscalerConfig ?? spec).behavior.scaleDown);
-      const slow = { stabilizationWindowSeconds: 900, policies: [{ type: 'Pods', value: 1, periodSeconds: 300 }] };
-      expect(behaviors).toEqual([slow, slow]);
-    }
+  test.each([
+    ['base', 'hpa', 'HorizontalPodAutoscaler', ['gateway', 'inference-proxy']],
+    ['base', 'keda', 'ScaledObject', ['gateway', 'inference-proxy']],
+    ['one-process', 'hpa', 'HorizontalPodAutoscaler', ['tollgate']],
+    ['one-process', 'keda', 'ScaledObject', ['tollgate']],
+  ] as const)('%s: %s sets the replicas alone, and takes one pod at a time', (layout, component, kind, scaled) => {
+    const objects = renderObjects([component], layout);
+    const scalers = ofKind(objects, kind);
+    const free = ofKind(objects, 'Deployment').filter(({ spec }) => spec.replicas === undefined);
+    expect(scalers.map(({ spec }) => spec.scaleTargetRef.name)).toEqual(scaled);
+    expect(free.map(({ metadata }) => metadata.name)).toEqual(scaled);
+    const behaviors = scalers.map(({ spec }) => (spec.advanced?.horizontalPodAutoscalerConfig ?? spec).behavior.scaleDown);
+    const slow = { stabilizationWindowSeconds: 900, policies: [{ type: 'Pods', value: 1, periodSeconds: 300 }] };
+    expect(behaviors).toEqual(scaled.map(() => slow));
   });
 
   test('external secrets are those that the services read', () => {
-    const objects = renderings.find(([name]) => name === 'external-secrets')?.[1] ?? [];
+    const objects = renderObjects(['external-secrets']);
     const made = ofKind(objects, 'ExternalSecret').map(({ spec }) => spec.target.name);
     expect(made.sort()).toEqual([...secrets.keys()].sort());
   });
 
   test('every key of a secret that a pod reads is in secrets.example.yaml', () => {
     const read = renderings
-      .filter(([name]) => name !== 'overlays/local')
-      .flatMap(([, objects]) => JSON.stringify(objects).match(/"secretKeyRef":\{[^}]+\}/g) ?? [])
+      .filter(({ name }) => name !== 'overlays/local')
+      .flatMap(({ objects }) => JSON.stringify(objects).match(/"secretKeyRef":\{[^}]+\}/g) ?? [])
       .map((text) => (JSON.parse(`{${text}}`) as { secretKeyRef: { name: string; key: string } }).secretKeyRef);
     expect(read.length).toBeGreaterThan(10);
     const brought = read.filter(({ name }) => !BROUGHT.has(`Secret/${name}`));
@@ -323,6 +363,14 @@ withKubectl('Kubernetes', () => {
     expect(brought.filter(({ name, key }) => !isNamed(name, key))).toEqual([]);
   });
 });
+
+/** The overlay with the changes that docs/kubernetes.md names for one process. */
+function changedForOneProcess(overlay: string): string {
+  return overlay
+    .replace('tollgate/k8s/base', 'tollgate/k8s/one-process')
+    .replace('tollgate/k8s/components/hpa', 'tollgate/k8s/one-process/hpa')
+    .replaceAll('name: panel', 'name: tollgate');
+}
 
 function ofKind(objects: KubernetesObject[], kind: string): KubernetesObject[] {
   return objects.filter((object) => object.kind === kind);

@@ -27,7 +27,7 @@ export interface Container {
   command?: string[];
   args?: string[];
   ports?: { name: string; containerPort: number }[];
-  env?: { name: string; value?: string }[];
+  env?: { name: string; value?: string; valueFrom?: object }[];
   envFrom?: { secretRef: { name: string } }[];
   resources?: { requests: { cpu: string; memory: string }; limits: { memory: string } };
   securityContext?: object;
@@ -36,11 +36,11 @@ export interface Container {
   lifecycle?: { preStop: { exec: { command: string[] } } };
 }
 
-/** The manifests of the base and the local overlay. */
-export const manifests: Manifest[] = ['k8s/base', 'k8s/overlays/local']
+/** The manifests of the base, with the one process that stands for it, and the local overlay. */
+export const manifests: Manifest[] = ['k8s/base', 'k8s/one-process', 'k8s/overlays/local']
   .flatMap((folder) =>
     readdirSync(folder)
-      .filter((name) => /\.yaml$/.test(name) && !/^(kustomization|secrets\.example|migrate)/.test(name))
+      .filter((name) => /\.yaml$/.test(name) && !/^(kustomization|secrets\.example)/.test(name))
       .map((name) => `${folder}/${name}`),
   )
   .flatMap((file) => parseAllDocuments(readFileSync(file, 'utf8')).map((document) => document.toJS() as Manifest));
@@ -51,5 +51,5 @@ export const workloads = new Map(
 
 /** The container that migrates before the services with tables. */
 export const migration = (
-  parse(readFileSync('k8s/base/migrate.yaml', 'utf8')) as { spec: { template: { spec: { initContainers: [Container] } } } }
+  parse(readFileSync('k8s/migrate/migrate.yaml', 'utf8')) as { spec: { template: { spec: { initContainers: [Container] } } } }
 ).spec.template.spec.initContainers[0];

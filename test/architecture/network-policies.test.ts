@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { isAddressAllowed } from '#network/address-guard.js';
+import { hasKubectl, renderObjects } from '../../scripts/chart/render-objects.ts';
 import { manifests, workloads } from './manifests.js';
 
 interface Selector {
@@ -22,7 +23,8 @@ interface Policy {
 }
 
 const NAME = 'app.kubernetes.io/name';
-const names = [...workloads.keys()].sort();
+/** Workloads that the policies of the files select: k8s/one-process patches them for its own. */
+const names = [...workloads.keys()].filter((name) => name !== 'tollgate').sort();
 const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy').map(({ spec }) => spec as unknown as Policy);
 /** Each rule with its workloads. */
 const rulesIn = listRules('ingress');
@@ -35,7 +37,7 @@ const listClients = (server: string, network: string): string[] =>
 
 test('pods have the labels that the policies select', () => {
   const labels = manifests.flatMap(({ spec }) => spec?.template?.metadata.labels[NAME] ?? []);
-  expect(labels.sort()).toEqual(names);
+  expect(labels.sort()).toEqual([...names, 'tollgate'].sort());
 });
 
 test.each(names)('%s is closed in both directions except for its policies', (name) => {
@@ -91,6 +93,31 @@ test('the network blocks the addresses that the inference-proxy must never reach
   );
   // Nothing more: an upstream may be inside the cluster.
   expect(refused.filter((range) => isAddressAllowed(range.split('/')[0] ?? '', true))).toEqual([]);
+});
+
+// Skipped without kubectl, which renders the policies.
+(hasKubectl ? test : test.skip)('the one process may what its services may; NATS and Postgres of the components let it in', () => {
+  const rendered = renderObjects(['nats-cluster', 'postgres-cloudnativepg'], 'one-process')
+    .filter(({ kind }) => kind === 'NetworkPolicy')
+    .map(({ spec }) => spec as unknown as Policy);
+  const own = rendered.filter(({ podSelector }) => selected(podSelector).includes('tollgate'));
+  const ports = (direction: 'ingress' | 'egress') =>
+    own.flatMap((policy) =>
+      (policy[direction] ?? []).flatMap((rule) => rule.ports.map(({ port, endPort = port }) => `${port}-${endPort}`)),
+    );
+  const servers = rendered.flatMap(({ podSelector, ingress = [] }) =>
+    ingress.flatMap(({ from = [] }) =>
+      from.flatMap((peer) => (selected(peer.podSelector ?? {}).includes('tollgate') ? Object.values(podSelector.matchLabels ?? {}) : [])),
+    ),
+  );
+  expect({ in: ports('ingress'), out: [...new Set(ports('egress'))], servers: servers.sort() }).toEqual({
+    in: ['http-http', 'panel-panel', 'ops-ops'],
+    out: ['5432-5432', '53-53', '4222-4222', '1-65535'],
+    servers: ['nats', 'tollgate-postgres'],
+  });
+  expect(own.flatMap(({ egress = [] }) => egress.flatMap(({ to = [] }) => to.flatMap(({ ipBlock }) => ipBlock?.except ?? [])))).toContain(
+    '169.254.0.0/16',
+  );
 });
 
 function listRules(direction: 'ingress' | 'egress'): { who: string[]; rule: Rule }[] {

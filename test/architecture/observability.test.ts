@@ -17,7 +17,7 @@ interface Compose {
 }
 
 interface ScrapeConfig {
-  scrape_configs: { job_name: string; static_configs: { targets: string[] }[] }[];
+  scrape_configs: { job_name: string; honor_labels?: boolean; static_configs: { targets: string[] }[] }[];
 }
 
 const FOLDER = 'deploy/observability';
@@ -104,15 +104,22 @@ test('each alert has a section of docs/runbooks.md with its meaning, three comma
   expect(faults.map(([title]) => title)).toEqual([]);
 });
 
-test('Prometheus in Compose scrapes every service with metrics, as a job of its name, over a network that both have', () => {
+test.each([
+  ['prometheus.yaml', ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel']],
+  ['prometheus-one-process.yaml', ['tollgate']],
+])('%s: Prometheus in Compose scrapes every program, as a job of its name, over a network that both have', (file, programs) => {
   const { services } = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as Compose;
   const networks = new Set(services.prometheus?.networks);
-  const reached = Object.entries(services).flatMap(([name, { environment = {}, networks: own }]) =>
-    environment.OPS_PORT && own.some((network) => networks.has(network)) ? [[name, [`${name}:${environment.OPS_PORT}`]]] : [],
-  );
-  const { scrape_configs: jobs } = parse(readFileSync(`${FOLDER}/prometheus.yaml`, 'utf8')) as ScrapeConfig;
+  const reached = programs.flatMap((name) => {
+    const { environment = {}, networks: own = [] } = services[name] ?? {};
+    return environment.OPS_PORT && own.some((network) => networks.has(network)) ? [[name, [`${name}:${environment.OPS_PORT}`]]] : [];
+  });
+  const { scrape_configs: jobs } = parse(readFileSync(`${FOLDER}/${file}`, 'utf8')) as ScrapeConfig;
   expect(jobs.map(({ job_name: name, static_configs: [config] }) => [name, config?.targets])).toEqual(reached);
-  expect(reached.map(([name]) => name)).toEqual(['gateway', 'inference-proxy', 'billing', 'catalog', 'panel']);
+  expect(reached.map(([name]) => name)).toEqual(programs);
+  expect(jobs.filter(({ honor_labels: honors }) => honors).map(({ job_name: name }) => name)).toEqual(
+    programs.filter((name) => name === 'tollgate'),
+  );
 });
 
 test('every service with metrics or traces in Compose takes the endpoint of the shell, and shares a network with the collector', () => {
@@ -124,7 +131,7 @@ test('every service with metrics or traces in Compose takes the endpoint of the 
       (file) => /^start-.*\.ts$/.test(file) && readFileSync(`apps/${app}/src/${file}`, 'utf8').includes('openService('),
     ),
   );
-  expect(exporting.map(([name]) => name).sort()).toEqual(measured);
+  expect(exporting.map(([name]) => name).sort()).toEqual([...measured, 'tollgate']);
   expect(exporting.filter(([, { networks }]) => !networks.some((network) => collected.includes(network)))).toEqual([]);
   const { receivers } = parse(readFileSync(`${FOLDER}/otel-collector.yaml`, 'utf8')) as {
     receivers: { otlp: { protocols: { http: { endpoint: string } } } };

@@ -48,7 +48,7 @@ test('tini is the first process of the image, and no container replaces it', () 
   expect(ours.map(({ name, command, args = [] }) => ({ name, command, first: args[0] }))).toEqual(
     ours.map(({ name }) => ({ name, command: undefined, first: 'node' })),
   );
-  expect(ours.length).toBe(7);
+  expect(ours.length).toBe(8);
   const { services } = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as {
     services: Record<string, { image: string; init?: boolean; entrypoint?: string[]; command?: string[] }>;
   };
