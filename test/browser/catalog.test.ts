@@ -36,6 +36,13 @@ describeWithBrowser('the catalog', () => {
     return { page, problems };
   };
 
+  test('the page of all accounts names the services that share the process', async () => {
+    const { page } = await openPage(browser, { origin: stack.panelUrl, cookie });
+    await page.goto('/panel/a/all/overview');
+    await page.getByText('One process runs panel, billing, and catalog.').waitFor();
+    await page.context().close();
+  });
+
   test('a text shows its faults, then its difference; an apply that comes second shows the new difference, and then applies', async () => {
     const { page } = await open('file');
     const text = page.getByLabel('Text of the catalog file');

@@ -21,7 +21,7 @@ import { ModelsController } from './api/models.controller.js';
 import { MoneyController } from './api/money.controller.js';
 import { LOGGER } from './api/operator.controller.js';
 import { PlatformWarnings } from './api/overview/platform-warnings.js';
-import { OverviewController } from './api/overview.controller.js';
+import { OverviewController, PROCESS_SERVICES } from './api/overview.controller.js';
 import { PlaygroundController } from './api/playground.controller.js';
 import { ProjectsController } from './api/projects.controller.js';
 import { RequestsController } from './api/requests.controller.js';
@@ -58,6 +58,8 @@ export interface PanelDependencies {
   messaging: Messaging;
   /** Settings of the providers of OpenID Connect by name. */
   providers: ReadonlyMap<string, SsoProviderConfig>;
+  /** Names of the services of this process: the panel, and others that share it. */
+  processServices: readonly string[];
 }
 
 /** Global: people and sign-in (`identityModule`) are given what is shared. */
@@ -70,7 +72,7 @@ class PanelModule {}
  * checked, then the controller works.
  */
 export function panelModule(
-  { config, logger, prisma, signIns, reads, messaging, providers }: PanelDependencies,
+  { config, logger, prisma, signIns, reads, messaging, providers, processServices }: PanelDependencies,
   metrics: PanelMetrics,
 ): DynamicModule {
   const cookie = new SessionCookie(config.panelUrl);
@@ -114,6 +116,7 @@ export function panelModule(
       { provide: APP_PIPE, useValue: new PayloadPipe() },
       { provide: APP_FILTER, useValue: new ErrorFilter(cookie, refusals, logger) },
       { provide: LOGGER, useValue: logger },
+      { provide: PROCESS_SERVICES, useValue: processServices },
       value(PanelConfig, config),
       value(Services, services),
       value(PlatformWarnings, new PlatformWarnings(services)),

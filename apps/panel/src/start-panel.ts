@@ -54,7 +54,10 @@ export async function startPanel(config: PanelConfig, logger: Logger, host: Serv
   const { shutdownGraceMs } = config;
   await database.ready(logger);
   await database.connect();
-  const app = await createPanel({ config, logger, prisma: database.prisma, signIns, reads, messaging, providers }, registry);
+  const app = await createPanel(
+    { config, logger, prisma: database.prisma, signIns, reads, messaging, providers, processServices: host.services ?? [SERVICE] },
+    registry,
+  );
   app.connectMicroservice({
     strategy: service.transport({ description: 'API and pages for people' }),
   });

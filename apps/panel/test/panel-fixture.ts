@@ -73,7 +73,12 @@ export class PanelFixture {
     const logger = pino({ level: 'info' }, { write: (line: string) => void log.push(JSON.parse(line)) });
     const config = Object.assign(new PanelConfig(), { panelUrl: PANEL_URL, personRequestsPerSecond: 10_000, ...settings });
     const reads = new JournalReads(prisma, { runningMax: 3, shareMax: 1 });
-    const app = await createPanel({ config, logger, prisma, signIns, reads, messaging, providers }, new Registry(), NO_PAGES);
+    const processServices = ['panel', 'billing'];
+    const app = await createPanel(
+      { config, logger, prisma, signIns, reads, messaging, providers, processServices },
+      new Registry(),
+      NO_PAGES,
+    );
     await app.listen(0, '127.0.0.1');
     return new PanelFixture(app, messaging, prisma, sql, log, async () => {
       await app.close();

@@ -10,7 +10,11 @@ import type { TollgateConfig } from './tollgate.config.js';
 export async function startTollgate({ opsHost, opsPort }: TollgateConfig, logger: Logger): Promise<() => Promise<void>> {
   const targets = readTargets(process.argv.slice(2));
   const ops = await SharedOps.start({ host: opsHost, port: opsPort, expected: targets });
-  const host: ServiceHost = { exchange: new LocalExchange(), openOps: (service) => Promise.resolve(ops.add(service)) };
+  const host: ServiceHost = {
+    exchange: new LocalExchange(),
+    services: targets,
+    openOps: (service) => Promise.resolve(ops.add(service)),
+  };
   const stops = new Map<TargetName, () => Promise<void>>();
   const start = async (name: TargetName): Promise<void> => {
     const { Config, start } = await loadTarget(name);

@@ -20,6 +20,8 @@ export interface ServiceHost {
   openOps(service: { name: string; config: ServiceConfig; registry: Registry; checks: ReadinessCheck[] }): Promise<OpsPart>;
   /** Routes calls between services of the process. Absent: the process has one service. */
   exchange?: LocalExchange;
+  /** Names of the services of the process, likewise. */
+  services?: readonly string[];
 }
 
 export const OWN_PROCESS: ServiceHost = {

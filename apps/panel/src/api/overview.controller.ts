@@ -1,4 +1,4 @@
-import { Controller, Req } from '@nestjs/common';
+import { Controller, Inject, Req } from '@nestjs/common';
 import { Activity } from '../activity/activity.js';
 import { Handles, Input } from '../http/route.decorator.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
@@ -8,12 +8,15 @@ import { PlatformWarnings } from './overview/platform-warnings.js';
 import { OverviewQuery, readOverview } from './overview/read-overview.js';
 import { visibleOverview } from './visible-money.js';
 
+export const PROCESS_SERVICES = Symbol('services of the process');
+
 @Controller()
 export class OverviewController {
   constructor(
     private readonly services: Services,
     private readonly activity: Activity,
     private readonly warnings: PlatformWarnings,
+    @Inject(PROCESS_SERVICES) private readonly processServices: readonly string[],
   ) {}
 
   @Handles('showOverview')
@@ -27,6 +30,10 @@ export class OverviewController {
       nameReader(request, query.accountId),
       async () => (isOperator ? this.warnings.read() : this.warnings.modelsDown()),
     );
-    return visibleOverview(access, query.accountId ?? null, overview);
+    const ofPlatform = isOperator && query.accountId === undefined;
+    return {
+      ...visibleOverview(access, query.accountId ?? null, overview),
+      processServices: ofPlatform ? [...this.processServices] : null,
+    };
   }
 }

@@ -124,6 +124,22 @@ test.each(['listAccounts', 'showOverview'] as const)('%s shows them to every rol
   expect(replies.map(({ text }) => shown(text))).toEqual(seeing.map(() => (name === 'listAccounts' ? SECRETS : [AMOUNT])));
 });
 
+test('showOverview names the services of the process on the whole platform, to roles of the platform alone', async () => {
+  const named = await Promise.all(
+    ROLES.flatMap((role) =>
+      ['all', ACME].map(async (account) => {
+        const { cookie } = people.get(role) as SignedIn;
+        const { body } = await panel.send(`/accounts/${account}/overview`, { cookie });
+        return [role, account, body.processServices];
+      }),
+    ),
+  );
+  expect(named.filter(([, , services]) => services)).toEqual([
+    ['admin', 'all', ['panel', 'billing']],
+    ['auditor', 'all', ['panel', 'billing']],
+  ]);
+});
+
 test('a token without money.read is shown none of them, although its maker sees them [sec-money-read]', async () => {
   const token = await panel.token(people.get('admin') as SignedIn, ['usage.read', 'accounts']);
   const replies = [

@@ -1,6 +1,6 @@
 import type { Access } from '../permissions/permissions.js';
 import type { AccountMoney, BilledRequest, VisibleAccount } from '../shapes/billing.js';
-import type { Overview, OverviewWarning } from '../shapes/overview.js';
+import type { OverviewFigures, OverviewWarning } from '../shapes/overview.js';
 
 /** Each field of an account that only callers with `money.read` get. The compiler asks for every one. */
 const MONEY = {
@@ -25,7 +25,7 @@ export function visibleRequest(access: Access, request: BilledRequest): BilledRe
 }
 
 /** Returns an overview without balance, and without warnings that have an amount of it, likewise. That the balance is empty stays. */
-export function visibleOverview(access: Access, accountId: string | null, overview: Overview): Overview {
+export function visibleOverview(access: Access, accountId: string | null, overview: OverviewFigures): OverviewFigures {
   if (access.may('money.read', accountId)) return overview;
   return { ...overview, balance: null, warnings: overview.warnings.filter(({ kind }) => !WITH_AMOUNTS.has(kind)) };
 }

@@ -29,7 +29,15 @@ export interface Overview {
   /** Requests that ended since the start of the hour of `from`, with refused ones, which no sum above has. */
   traffic: OverviewTraffic;
   warnings: OverviewWarning[];
+  /**
+   * Services of the process that answers: the panel alone, or those that share a process with it. Null for one account, and for callers
+   * without `upstreams.read` on the platform.
+   */
+  processServices: string[] | null;
 }
+
+/** The overview without what the panel knows by itself. */
+export type OverviewFigures = Omit<Overview, 'processServices'>;
 
 /** `expiredHeld` is money of ended grants that open holds may still use. It is part of no balance. */
 export type AccountBalance = Balance & { expiredHeld: string };

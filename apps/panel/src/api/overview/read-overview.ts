@@ -8,7 +8,7 @@ import { type UsageGroup, type UsageRow, usageQuery } from '#contracts/billing/u
 import type { Activity } from '../../activity/activity.js';
 import { PanelError } from '../../errors/panel-error.js';
 import { type AskServices, collectRows, readPages } from '../../services/services.js';
-import type { Overview, OverviewTraffic, OverviewWarning, UsageSums } from '../../shapes/overview.js';
+import type { OverviewFigures, OverviewTraffic, OverviewWarning, UsageSums } from '../../shapes/overview.js';
 import { type AccountState, accountWarnings, ENDS_SOON_MS } from './account-warnings.js';
 
 const DAY_MS = 24 * 3_600_000;
@@ -28,7 +28,7 @@ export async function readOverview(
   reader: string,
   platformWarnings: () => Promise<OverviewWarning[]>,
   now = new Date(),
-): Promise<Overview> {
+): Promise<OverviewFigures> {
   const { accountId } = query;
   const { from, to } = parseRange(query, now);
   const step = Date.parse(to) - Date.parse(from) <= HOURS_MS ? 'hour' : 'day';

@@ -131,10 +131,21 @@ export function Overview() {
               }))}
             />
           </Card>
+          {data.processServices && (
+            <Card title="Layout" note="of the replica that answers">
+              <p>{describeLayout(data.processServices)}</p>
+            </Card>
+          )}
         </Columns>
       </OnePrecision>
     </Page>
   );
+}
+
+function describeLayout(services: string[]): string {
+  return services.length > 1
+    ? `One process runs ${new Intl.ListFormat('en').format(services)}.`
+    : 'Split: the panel runs as a program of its own.';
 }
 
 /** Every amount that the page shows rounded. */
