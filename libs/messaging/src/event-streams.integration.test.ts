@@ -108,6 +108,18 @@ describe.each(LAYOUTS)('%s', (layout) => {
       expect(await contexts[0]?.callerIsThere()).toBe(true);
     });
 
+    test('knows after its end whether its reader is alive', async () => {
+      let context: CallContext | undefined;
+      const { caller } = await start(async function* (_count, own) {
+        context = own;
+        yield [1];
+      });
+      await collect(caller.openStream(countUp, { count: 1 }));
+      expect(await context?.callerIsThere()).toBe(true);
+      await caller.close();
+      while ((await context?.callerIsThere()) !== false) await turn(); // the server notices after a moment
+    });
+
     test('returns the typed error of its source after earlier events', async () => {
       const { caller } = await start(async function* () {
         yield [1];
@@ -248,6 +260,18 @@ describe.each(LAYOUTS)('%s', (layout) => {
       const failed = expect(iterator.next()).rejects.toEqual(new ServiceError('unavailable', 'The stream was cut off.'));
       await app.close();
       await failed;
+    });
+
+    test('of the reader cancels a stream that still runs', async () => {
+      let signal: AbortSignal | undefined;
+      const { caller } = await start(async function* (_count, context) {
+        signal = context.signal;
+        yield [1];
+        await aborted(context.signal);
+      });
+      await caller.openStream(countUp, { count: 1 })[Symbol.asyncIterator]().next();
+      await caller.close();
+      await eventually(() => signal?.aborted === true);
     });
   });
 });

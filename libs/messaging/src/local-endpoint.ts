@@ -40,7 +40,7 @@ export function localEndpoint(route: ServedRoute, admission: Admission, streams:
   };
 }
 
-/** The context of a call within the process. Its caller lives as long as the service. */
+/** The context of a call within the process. */
 class LocalContext implements CallContext {
   private controller: AbortController | undefined;
 
@@ -65,6 +65,6 @@ class LocalContext implements CallContext {
   }
 
   callerIsThere(): Promise<boolean> {
-    return Promise.resolve(true);
+    return Promise.resolve(this.request.isCallerThere());
   }
 }

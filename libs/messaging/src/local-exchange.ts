@@ -11,6 +11,8 @@ export interface LocalRequest {
   actor: Actor | undefined;
   /** The service that calls, for a recorded endpoint. */
   via: string | null;
+  /** False when the caller has stopped, while the service of this process goes on. */
+  isCallerThere(): boolean;
 }
 
 /** An endpoint that a service of this process serves. */

@@ -22,10 +22,11 @@ const CLOSE_GRACE_MS = 5_000;
  * over NATS: events, requests for every replica, and what no service of this process serves or serves no longer.
  */
 export class LocalMessaging implements Messaging, ConfirmedPublisher {
-  /** Fails each running call. */
+  /** Ends each running call and stream. */
   private readonly running = new Set<(error: MessagingError) => void>();
   private whenIdle: (() => void) | undefined;
   private closing: Promise<void> | undefined;
+  private isClosed = false;
 
   constructor(
     private readonly nats: NatsMessaging,
@@ -57,14 +58,17 @@ export class LocalMessaging implements Messaging, ConfirmedPublisher {
   ): EventStream<Event> {
     const local = this.settings.exchange.find(endpoint.subject);
     if (local === undefined) return this.nats.openStream(endpoint, payload, options);
-    const stream = new LocalStream<Event>(endpoint.subject, options.signal);
+    const cancel = (): void => stream.cancel();
+    const stream: LocalStream<Event> = new LocalStream(endpoint.subject, options.signal, () => this.ended(cancel));
     const refusal = this.refusal(options.signal);
     if (refusal !== undefined) {
       if (payload instanceof EncodedJson) payload.onSent();
       stream.fail(refusal);
       return stream;
     }
-    local.open(this.pack(endpoint, payload, options), stream as LocalStream<unknown>);
+    const request = this.pack(endpoint, payload, options);
+    this.running.add(cancel);
+    local.open(request, stream as LocalStream<unknown>);
     return stream;
   }
 
@@ -103,8 +107,7 @@ export class LocalMessaging implements Messaging, ConfirmedPublisher {
       const cleanUp = (): void => {
         clearTimeout(timer);
         signal?.removeEventListener('abort', abort);
-        this.running.delete(fail);
-        if (this.running.size === 0) this.whenIdle?.();
+        this.ended(fail);
       };
       this.running.add(fail);
       signal?.addEventListener('abort', abort);
@@ -115,6 +118,11 @@ export class LocalMessaging implements Messaging, ConfirmedPublisher {
     });
   }
 
+  private ended(end: (error: MessagingError) => void): void {
+    this.running.delete(end);
+    if (this.running.size === 0) this.whenIdle?.();
+  }
+
   private refusal(signal: AbortSignal | undefined): MessagingError | undefined {
     if (this.closing !== undefined) return new MessagingError('closed', 'This service is shutting down.');
     if (signal?.aborted) return new MessagingError('closed', 'The caller aborted.');
@@ -122,7 +130,7 @@ export class LocalMessaging implements Messaging, ConfirmedPublisher {
   }
 
   private pack({ isRecorded }: { isRecorded: boolean }, payload: object | EncodedJson, { trace, actor }: CallOptions): LocalRequest {
-    const sender = { trace, actor, via: isRecorded ? this.settings.service : null };
+    const sender = { trace, actor, via: isRecorded ? this.settings.service : null, isCallerThere: () => !this.isClosed };
     if (payload instanceof EncodedJson) {
       const { bytes } = payload;
       const parsed = decodeJson(bytes);
@@ -136,7 +144,9 @@ export class LocalMessaging implements Messaging, ConfirmedPublisher {
   private async shutDown(): Promise<void> {
     const idle = new Promise<void>((resolve) => (this.whenIdle = resolve));
     if (this.running.size > 0) await within(this.settings.closeGraceMs ?? CLOSE_GRACE_MS, idle);
-    for (const fail of this.running) fail(new MessagingError('closed', 'This service is shutting down.'));
+    for (const end of this.running) end(new MessagingError('closed', 'This service is shutting down.'));
+    if (this.running.size > 0) await idle; // a cancelled stream ends within its own grace
+    this.isClosed = true;
     await this.nats.close();
   }
 }

@@ -35,6 +35,8 @@ export class LocalStream<Event> implements EventStream<Event>, AsyncIterator<rea
   constructor(
     private readonly subject: string,
     private readonly readerSignal: AbortSignal | undefined,
+    /** Called once, when the stream has ended. */
+    private readonly onOver: () => void,
   ) {
     readerSignal?.addEventListener('abort', this.onAbort);
   }
@@ -178,6 +180,7 @@ export class LocalStream<Event> implements EventStream<Event>, AsyncIterator<rea
     else waiter.reject(failure);
     this.onEnd?.(cause);
     this.onEnd = undefined;
+    this.onOver();
   }
 
   /** Does not wait for `return()`: a generator finishes its pending await first, which may never resolve. */

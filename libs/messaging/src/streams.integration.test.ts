@@ -109,18 +109,6 @@ describe('a stream', () => {
     expect(counts()).toEqual([none, none]);
   });
 
-  test('knows after its end whether the process of its reader is alive', async () => {
-    let context: CallContext | undefined;
-    const { caller } = await start(async function* (_count, own) {
-      context = own;
-      yield [1];
-    });
-    await collect(caller.openStream(countUp, { count: 1 }));
-    expect(await context?.callerIsThere()).toBe(true);
-    await caller.close();
-    while ((await context?.callerIsThere()) !== false) await turn(); // the server notices after a moment
-  });
-
   test('fails when an event is not JSON, or the request breaks a rule', async () => {
     const { caller } = await start(async function* () {
       yield [1n as unknown as number];
