@@ -121,7 +121,7 @@ describe('with two replicas', () => {
   /** The account of `settleRequest` belongs to the second replica. */
   const OWN = holdApply.at(SECOND);
 
-  /** `ownReplica` answers at the account's replica; any replica answers all others. */
+  /** `ownReplica` answers at the account's replica; the other replica, or any, answers all others. */
   function twoReplicas(ownReplica: (request: HoldApplyRequest) => Promise<HoldApplyReply>) {
     const messaging = new FakeMessaging();
     const sent: string[] = [];
@@ -130,6 +130,7 @@ describe('with two replicas', () => {
       return { settles: settles.map(({ holdId }) => ({ status: 'settled', holdId, costPicoUsd: '0' })), reserves: [] };
     };
     messaging.answer(holdApply, (request) => settled('any', request));
+    messaging.answer(holdApply.at(FIRST), (request) => settled('other', request));
     messaging.answer(OWN, async (request) => {
       sent.push('own');
       return await ownReplica(request);
@@ -153,28 +154,28 @@ describe('with two replicas', () => {
     expect(sent).toEqual(['own', 'own']);
   });
 
-  test('a message to a replica that is gone goes to any replica, and so do the next ones until it announces itself', async () => {
+  test('a message to a replica that is gone goes to any replica, and the next ones to the other until it announces itself', async () => {
     const { announce, sent, subject } = twoReplicas(() => Promise.reject(new MessagingError('unavailable', 'No service listens.')));
     expect(await subject.settle(settleRequest(1))).toEqual(settledBy('hold-1'));
     await subject.settle(settleRequest(2));
     announce();
     await subject.settle(settleRequest(3));
-    expect(sent).toEqual(['own', 'any', 'any', 'own', 'any']);
+    expect(sent).toEqual(['own', 'any', 'other', 'own', 'any']);
   });
 
-  test('after a message without an answer the next one goes to any replica', async () => {
+  test('after a message without an answer the next one goes to the other replica', async () => {
     const { sent, subject } = twoReplicas(() => Promise.reject(new MessagingError('timeout', 'No answer.')));
     await expect(subject.settle(settleRequest(1))).rejects.toEqual(new MessagingError('timeout', 'No answer.'));
     await subject.settle(settleRequest(2));
-    expect(sent).toEqual(['own', 'any']);
+    expect(sent).toEqual(['own', 'other']);
   });
 
-  test('after an item that the replica could not decide the next message goes to any replica', async () => {
+  test('after an item that the replica could not decide the next message goes to the other replica', async () => {
     const undecided = { status: 'failed', holdId: 'hold-1', code: 'unavailable', message: 'The database is away.' } as const;
     const { sent, subject } = twoReplicas(async () => ({ settles: [undecided], reserves: [] }));
     await expect(subject.settle(settleRequest(1))).rejects.toEqual(new ServiceError('unavailable', 'The database is away.'));
     await subject.settle(settleRequest(2));
-    expect(sent).toEqual(['own', 'any']);
+    expect(sent).toEqual(['own', 'other']);
   });
 
   test('while the replica is slow the next message goes to any replica', async () => {

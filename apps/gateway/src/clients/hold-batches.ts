@@ -30,7 +30,8 @@ interface Waiting<Request, Outcome> {
  * single request is sent without delay; under load the messages, and with them the ledger's batches, grow.
  *
  * An account has the same replica of billing at every gateway, because a replica decides batches from memory while no other replica changes
- * the account. Its messages go to any replica while its own is gone or slow; every replica is correct.
+ * the account. Its messages go to any replica while its own is gone or slow; every replica is correct. A replica that is known is named
+ * also when it is the only one: in a process with billing, any replica is that of the process, which may have lost its database.
  */
 export class HoldBatches {
   private queues: Queue[] = [];
@@ -60,7 +61,7 @@ export class HoldBatches {
   /** Makes equally many queues for each replica. The queues before still send what they have. */
   private makeQueues(ids: readonly string[]): void {
     const { messaging, replicas, timeoutMs } = this;
-    const targets = ids.length < 2 ? [undefined] : ids;
+    const targets = ids.length === 0 ? [undefined] : ids;
     const length = targets.length * Math.ceil(QUEUES_MIN / targets.length);
     this.queues = Array.from({ length }, (_, index) => new Queue(messaging, replicas, timeoutMs, targets[index % targets.length]));
     this.replicaIds = ids;
