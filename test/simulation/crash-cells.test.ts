@@ -12,6 +12,7 @@ const EVENT_OF = {
   gateway: 'gateway dies',
   'inference-proxy': 'proxy dies',
   billing: 'billing dies',
+  'all in one process': 'all die',
   NATS: 'NATS down',
   Postgres: 'Postgres down',
   client: 'client leaves',
@@ -28,6 +29,8 @@ const REFUSED = 'refused: nothing held';
 const TOMBSTONE = 'refused: nothing';
 const LEFT = ['left: nothing, by the gateway'];
 const READ_ON = ['left: the whole, by the proxy'];
+/** The last meter reading was made before the first content. */
+const REAPED = 'cut off: nothing, by the reaper';
 const FAILED = { plain: ['error: nothing, by the gateway'], streamed: ['error: a part, by the gateway'] };
 
 const BEFORE_CONTENT = {
@@ -35,6 +38,7 @@ const BEFORE_CONTENT = {
   gateway: ['cut off: nothing, by the proxy', 'cut off: a part, by the proxy', 'cut off: the whole, by the proxy'],
   'inference-proxy': ['error: nothing, by the gateway'],
   billing: WELL,
+  'all in one process': [REAPED],
   NATS: ['error: nothing, by the gateway'],
   Postgres: WELL,
 };
@@ -43,18 +47,20 @@ const BEFORE_CONTENT = {
 const MATRIX: Record<string, { steps: Step[] } & Record<Who, Endings>> = {
   'before the reserve is committed': {
     steps: ['auth', 'reserve before commit'],
-    gateway: ['cut off: nothing held', 'cut off: nothing, by the reaper'],
+    gateway: ['cut off: nothing held', REAPED],
     'inference-proxy': WELL,
     billing: [...WELL, REFUSED],
+    'all in one process': ['cut off: nothing held', REAPED],
     NATS: [REFUSED, RELEASED],
     Postgres: [...WELL, REFUSED, RELEASED, TOMBSTONE],
     client: LEFT,
   },
   'committed, reply lost': {
     steps: ['reserve committed, reply lost'],
-    gateway: ['cut off: nothing, by the reaper'],
+    gateway: [REAPED],
     'inference-proxy': WELL,
     billing: [...WELL, RELEASED],
+    'all in one process': [REAPED],
     NATS: [...WELL, RELEASED],
     Postgres: [...WELL, RELEASED, TOMBSTONE],
     client: LEFT,
@@ -69,6 +75,7 @@ const MATRIX: Record<string, { steps: Step[] } & Record<Who, Endings>> = {
     },
     'inference-proxy': FAILED,
     billing: WELL,
+    'all in one process': { streamed: [REAPED, 'cut off: a part, by the reaper'], plain: [REAPED] },
     NATS: FAILED,
     Postgres: WELL,
     client: { streamed: ['left: a part, by the gateway'], plain: ['left: the whole, by the gateway'] },
@@ -78,6 +85,7 @@ const MATRIX: Record<string, { steps: Step[] } & Record<Who, Endings>> = {
     gateway: READ_ON,
     'inference-proxy': ['left: nothing, by the reaper', 'left: the prompt, by the reaper', 'left: a part, by the reaper'],
     billing: READ_ON,
+    'all in one process': ['left: nothing, by the reaper', 'left: the prompt, by the reaper', 'left: a part, by the reaper'],
     NATS: READ_ON,
     Postgres: READ_ON,
     client: READ_ON,
@@ -87,6 +95,7 @@ const MATRIX: Record<string, { steps: Step[] } & Record<Who, Endings>> = {
     gateway: ['cut off: the whole, by the proxy'],
     'inference-proxy': FAILED,
     billing: WELL,
+    'all in one process': { streamed: ['cut off: a part, by the reaper'], plain: [REAPED] },
     NATS: FAILED,
     Postgres: WELL,
     client: ['left: the whole, by the gateway'],
@@ -96,6 +105,7 @@ const MATRIX: Record<string, { steps: Step[] } & Record<Who, Endings>> = {
     gateway: ['completed: the whole, by the proxy'],
     'inference-proxy': WELL,
     billing: WELL,
+    'all in one process': { streamed: ['completed: a part, by the reaper'], plain: ['completed: nothing, by the reaper'] },
     NATS: WELL,
     Postgres: WELL,
     client: WELL,
@@ -105,6 +115,7 @@ const MATRIX: Record<string, { steps: Step[] } & Record<Who, Endings>> = {
     gateway: WELL,
     'inference-proxy': WELL,
     billing: WELL,
+    'all in one process': WELL,
     NATS: WELL,
     Postgres: WELL,
     client: WELL,

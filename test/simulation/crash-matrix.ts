@@ -14,8 +14,8 @@ export const STEPS = [
 ] as const;
 export type Step = (typeof STEPS)[number];
 
-/** Faults. */
-export const EVENTS = ['gateway dies', 'proxy dies', 'billing dies', 'NATS down', 'Postgres down', 'client leaves'] as const;
+/** Faults. With `all die`, a gateway, a proxy and a billing service die at once: they share a process. */
+export const EVENTS = ['gateway dies', 'proxy dies', 'billing dies', 'NATS down', 'Postgres down', 'client leaves', 'all die'] as const;
 export type Event = (typeof EVENTS)[number];
 
 export interface PlannedFault {

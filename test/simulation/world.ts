@@ -286,13 +286,16 @@ class World {
         this.replace(story.gateway, laterMs, () => this.addGateway());
         return;
       case 'proxy dies':
-        this.replace(story.proxy ?? this.random.pick(this.alive(this.proxies)), laterMs, () => this.addProxy());
+        this.replaceProxy(story, laterMs);
         return;
-      case 'billing dies': {
-        const victims = this.random.chance(0.5) ? this.alive(this.billings) : this.alive(this.billings).slice(0, 1);
-        for (const victim of victims) this.replace(victim, laterMs, () => this.addBilling());
+      case 'billing dies':
+        this.replaceBillings(this.random.chance(0.5) ? this.alive(this.billings).length : 1, laterMs);
         return;
-      }
+      case 'all die':
+        this.replace(story.gateway, laterMs, () => this.addGateway());
+        this.replaceProxy(story, laterMs);
+        this.replaceBillings(1, laterMs);
+        return;
       case 'NATS down':
         if (!this.network.isUp) return;
         this.network.goDown();
@@ -304,6 +307,14 @@ class World {
         setTimeout(() => this.database.comeBack(), laterMs);
         return;
     }
+  }
+
+  private replaceProxy(story: RequestStory, laterMs: number): void {
+    this.replace(story.proxy ?? this.random.pick(this.alive(this.proxies)), laterMs, () => this.addProxy());
+  }
+
+  private replaceBillings(count: number, laterMs: number): void {
+    for (const victim of this.alive(this.billings).slice(0, count)) this.replace(victim, laterMs, () => this.addBilling());
   }
 
   private replace(node: GatewayNode | ProxyNode | BillingNode | undefined, laterMs: number, add: () => void): void {
