@@ -2,15 +2,18 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PidFile } from './pid-file.ts';
 import { freePort } from './ports.ts';
-import { byName, DATABASE_SERVICES, type DatabaseService, loadSecrets } from './secrets.ts';
-import { type ServiceName, serviceProgram } from './services.ts';
-import { type StackFacts, serviceUrl } from './stack.ts';
+import { byName, DATABASE_SERVICES, loadSecrets } from './secrets.ts';
+import { STOP_ORDER, serviceProgram, TARGETS, type TargetName, tollgateProgram } from './services.ts';
+import type { StackFacts } from './stack.ts';
 import { type Program, Supervisor } from './supervisor.ts';
 
 export interface Replica {
   /** Unique. */
   name: string;
-  service: Exclude<ServiceName, 'upstream-sim'>;
+  /** `tollgate` is one process of several services. */
+  service: TargetName | 'tollgate';
+  /** Services of a `tollgate`. Default: all. */
+  targets?: readonly TargetName[] | undefined;
   /** Overrides of its settings, such as `GATEWAY_URL` of a panel that calls the gateway. */
   env?: Record<string, string>;
   /** Another checkout, installed and built, whose program runs. Default: this one. */
@@ -38,10 +41,7 @@ export interface RunningReplicas {
   stop(): Promise<void>;
 }
 
-/**
- * Starts more processes of a running stack's services, on its NATS and Postgres, under supervision. The stack must have a Postgres of its
- * own. Stop the replicas before the stack.
- */
+/** Starts more processes of a running stack's services, on its NATS and Postgres, under supervision. Stop the replicas before the stack. */
 export async function startReplicas(stack: StackFacts, replicas: Replica[]): Promise<RunningReplicas> {
   const stackDir = dirname(stack.logDir);
   const dataDir = `${stackDir}-replicas`;
@@ -49,29 +49,28 @@ export async function startReplicas(stack: StackFacts, replicas: Replica[]): Pro
   const pidFile = await PidFile.claim(dataDir);
   const supervisor = new Supervisor({ logDir: join(dataDir, 'logs'), pidFile, say: () => undefined });
   const stop = async () => {
-    await supervisor.stopAll(
-      (['gateway', 'panel', 'inference-proxy', 'billing', 'catalog'] as const).map((service) => listNames(replicas, service)),
-    );
+    await supervisor.stopAll(STOP_ORDER.map((group) => replicas.filter(({ service }) => group.includes(service)).map(({ name }) => name)));
     pidFile.release();
     rmSync(dataDir, { recursive: true, force: true });
   };
-  const secrets = loadSecrets(stackDir);
+  const secrets = { ...loadSecrets(stackDir), natsPasswords: stack.natsPasswords };
   const gatewayUrls: Record<string, string> = {};
   const panelUrls: Record<string, string> = {};
-  const ports = new Map<string, [opsPort: number, port: number]>();
-  const makeProgram = async ({ name, service, env, root, via = {}, wrap }: Replica): Promise<Program> => {
-    const [opsPort, port] = ports.get(name) ?? [await freePort(), await freePort()];
-    ports.set(name, [opsPort, port]);
-    const url = `http://127.0.0.1:${port}`;
-    if (service === 'gateway') gatewayUrls[name] = url;
-    if (service === 'panel') panelUrls[name] = url;
-    const databaseUrl = (owner: DatabaseService): string => throughPort(serviceUrl(stack.databaseUrl, owner, secrets), via.postgres);
-    const databaseUrls = byName(DATABASE_SERVICES, databaseUrl);
-    const connections = { natsUrl: throughPort(stack.natsUrl, via.nats), databaseUrls, gatewayPort: port, panelPort: port };
+  const taken = new Map<string, [opsPort: number, gatewayPort: number, panelPort: number]>();
+  const makeProgram = async ({ name, service, targets = TARGETS, env, root, via = {}, wrap }: Replica): Promise<Program> => {
+    const own = taken.get(name) ?? [await freePort(), await freePort(), await freePort()];
+    taken.set(name, own);
+    const [opsPort, gatewayPort, panelPort] = own;
+    const runs = service === 'tollgate' ? targets : [service];
+    if (runs.includes('gateway')) gatewayUrls[name] = `http://127.0.0.1:${gatewayPort}`;
+    if (runs.includes('panel')) panelUrls[name] = `http://127.0.0.1:${panelPort}`;
+    const databaseUrls = byName(DATABASE_SERVICES, (owner) => throughPort(stack.serviceDatabaseUrls[owner], via.postgres));
+    const connections = { natsUrl: throughPort(stack.natsUrl, via.nats), databaseUrls, gatewayPort, panelPort };
+    const ports = { tollgate: opsPort, [service]: opsPort, 'upstream-sim': Number(new URL(stack.upstreamUrl).port) };
     const bundled = stack.bundled && !root && !wrap; // another checkout or an image has no bundles
-    const options = { connections, ports: { [service]: opsPort }, secrets, env, root, bundled };
-    const program = { ...(await serviceProgram(service, options)), name };
-    return wrap ? wrap(program) : program;
+    const options = { connections, ports, secrets, env, root, bundled };
+    const program = service === 'tollgate' ? await tollgateProgram(runs, options) : await serviceProgram(service, options);
+    return wrap ? wrap({ ...program, name }) : { ...program, name };
   };
   const replace = async (name: string, root?: string): Promise<void> => {
     await supervisor.hold(name);
@@ -96,10 +95,6 @@ export async function startReplicas(stack: StackFacts, replicas: Replica[]): Pro
     ready: (name) => supervisor.ready(name),
     stop,
   };
-}
-
-function listNames(replicas: Replica[], service: Replica['service']): string[] {
-  return replicas.filter((replica) => replica.service === service).map(({ name }) => name);
 }
 
 function throughPort(url: string, port: number | undefined): string {

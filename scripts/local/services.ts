@@ -12,7 +12,10 @@ export type ServiceName = (typeof SERVICES)[number];
 /** The services of Tollgate in one process (`all`), or each in its own (`split`). The simulator stands for another's server. */
 export type Layout = 'all' | 'split';
 
-type TargetName = Exclude<ServiceName, 'upstream-sim'>;
+export type TargetName = Exclude<ServiceName, 'upstream-sim'>;
+
+/** The services of Tollgate. */
+export const TARGETS = SERVICES.filter((name) => name !== 'upstream-sim');
 
 /** Addresses of what services connect to, and the ports of those that serve clients. */
 interface Connections {
@@ -90,10 +93,12 @@ export async function tollgateProgram(
   {
     env = {},
     serviceEnv = {},
+    root = ROOT,
     bundled = false,
     ...parts
   }: Parts & {
-    env?: Record<string, string>;
+    env?: Record<string, string> | undefined;
+    root?: string | undefined;
     serviceEnv?: Partial<Record<ServiceName, Record<string, string>>>;
     bundled?: boolean;
     ports: { tollgate: number };
@@ -113,13 +118,14 @@ export async function tollgateProgram(
     return { inherited, prefixed: Object.fromEntries(prefixed) as Record<string, string> };
   });
   const services = await Promise.all(own);
+  const isBundled = bundled && !names.includes('panel'); // the bundle has no pages
   const inherited = Object.assign({}, ...services.map((service) => service.inherited));
   const { ports } = parts;
   return {
     name: 'tollgate',
     command: NODE,
     args: [
-      ...(bundled ? [bundleOf('tollgate')] : ['--enable-source-maps', join(ROOT, 'dist/apps/tollgate/src/main.js')]),
+      ...(isBundled ? [bundleOf('tollgate')] : ['--enable-source-maps', join(root, 'dist/apps/tollgate/src/main.js')]),
       `--target=${names.join()}`,
     ],
     env: {
@@ -130,7 +136,7 @@ export async function tollgateProgram(
       ...env,
       ...Object.assign({}, ...services.map(({ prefixed }) => prefixed)),
     },
-    cwd: ROOT,
+    cwd: root,
     probe: () => isReady(`http://127.0.0.1:${ports.tollgate}/readyz`),
     graceMs: 3 * SHUTDOWN_GRACE_MS + 5000,
   };

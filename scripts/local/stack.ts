@@ -41,6 +41,7 @@ export interface StackFacts {
   projectId: string;
   /** URL of the database owner. */
   databaseUrl: string;
+  serviceDatabaseUrls: Record<DatabaseService, string>;
   natsUrl: string;
   natsPasswords: Record<NatsUser, string>;
   /** The simulated upstream, without `/v1`. */
@@ -172,10 +173,7 @@ async function bringUp({
     const together = layout === 'all' ? services.filter((name) => name !== 'upstream-sim') : [];
     const alone = services.filter((name) => !together.some((other) => other === name));
     const programs = alone.map(program);
-    if (together.length > 0)
-      programs.push(
-        tollgateProgram(together, { connections, ports, secrets, env, serviceEnv, bundled: bundled && !together.includes('panel') }),
-      );
+    if (together.length > 0) programs.push(tollgateProgram(together, { connections, ports, secrets, env, serviceEnv, bundled }));
     await Promise.all(programs.map(async (one) => supervisor.start(await one)));
     return `ready: ${services.join(', ')}`;
   });
@@ -187,7 +185,8 @@ async function bringUp({
     hasPanelLink ? createPanelLink({ natsUrl, natsPassword: secrets.natsPasswords.cli }) : undefined,
   ]);
   const panel = { panelUrl: `http://127.0.0.1:${panelPort}`, ...(panelLink && { panelLink }) };
-  const facts = { gatewayUrl, ...panel, ...demo, databaseUrl: databaseUrls.owner, natsUrl };
+  const { owner: databaseUrl, ...serviceDatabaseUrls } = databaseUrls;
+  const facts = { gatewayUrl, ...panel, ...demo, databaseUrl, natsUrl };
   writePrivate(join(dataDir, 'demo.json'), facts);
   const opsUrls = byName(services, (name) => `http://127.0.0.1:${ports[programOf(name, layout)]}`);
   const { prometheus } = options;
@@ -195,6 +194,7 @@ async function bringUp({
   return {
     ...facts,
     ...(prometheus && { prometheusUrl: `http://127.0.0.1:${ports.prometheus}` }),
+    serviceDatabaseUrls,
     natsPasswords: secrets.natsPasswords,
     upstreamUrl: `http://127.0.0.1:${ports['upstream-sim']}`,
     opsUrls,
@@ -250,7 +250,7 @@ async function database({
 }
 
 /** URL of a service's own user on a local server. */
-export function serviceUrl(ownerUrl: string, service: DatabaseService, secrets: Secrets): string {
+function serviceUrl(ownerUrl: string, service: DatabaseService, secrets: Secrets): string {
   return Object.assign(new URL(ownerUrl), { username: `tollgate_${service}`, password: secrets.servicePasswords[service] }).href;
 }
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type RunningStack, startPrivateStack } from '#testing/stack.js';
+import { type Layout, type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { type Cut, TcpLink } from '#testing/tcp-link.js';
 import type { Replica, RunningReplicas } from '../../scripts/local/replicas.ts';
 
@@ -14,12 +14,13 @@ const SETTINGS = {
 };
 const REPLICAS = 2;
 
-const SERVICES = ['gateway', 'inference-proxy', 'billing'] as const;
-type Service = (typeof SERVICES)[number];
+/** Programs that run twice. The death of a `tollgate` is that of a gateway, an inference-proxy, a billing service and a catalog. */
+const SERVICES = { split: ['gateway', 'inference-proxy', 'billing'], all: ['tollgate'] } as const;
+const TARGETS = ['gateway', 'inference-proxy', 'billing', 'catalog'] as const;
 const SERVERS = ['nats', 'postgres', 'upstream-sim'] as const;
 type Server = (typeof SERVERS)[number];
 
-/** A system for fault injection: two replicas of each service, each behind its own links to the servers. */
+/** A system for fault injection: two replicas of each service, or of all in one process, each behind its own links to the servers. */
 export class ChaosSystem {
   readonly processes: string[];
   /** Links that can be cut, such as `billing-1 to postgres`. */
@@ -28,14 +29,16 @@ export class ChaosSystem {
   private constructor(
     readonly stack: RunningStack,
     private readonly replicas: RunningReplicas,
+    private readonly names: readonly string[],
     private readonly cables: Map<string, TcpLink>,
   ) {
-    this.processes = [...names(), ...SERVERS];
+    this.processes = [...names, ...SERVERS];
     this.links = [...cables.keys()];
   }
 
-  static async start(): Promise<ChaosSystem> {
-    const stack = await startPrivateStack({ services: ['catalog', 'upstream-sim'], durable: true });
+  static async start(layout: Layout): Promise<ChaosSystem> {
+    const others = layout === 'all' ? [] : (['catalog'] as const);
+    const stack = await startPrivateStack({ services: [...others, 'upstream-sim'], durable: true });
     const cables = new Map<string, TcpLink>();
     try {
       const link = async (name: string, to: Server, url: string): Promise<number> => {
@@ -44,14 +47,18 @@ export class ChaosSystem {
         return cable.port;
       };
       const replicas: Replica[] = [];
-      for (const name of names()) {
-        const service = findService(name);
-        const nats = await link(name, 'nats', stack.natsUrl);
-        const via = service === 'billing' ? { nats, postgres: await link(name, 'postgres', stack.databaseUrl) } : { nats };
-        replicas.push({ name, service, env: SETTINGS, via });
+      for (const service of SERVICES[layout]) {
+        for (let number = 1; number <= REPLICAS; number++) {
+          const name = `${service}-${number}`;
+          const nats = await link(name, 'nats', stack.natsUrl);
+          const hasTables = service === 'billing' || service === 'tollgate';
+          const via = hasTables ? { nats, postgres: await link(name, 'postgres', stack.databaseUrl) } : { nats };
+          replicas.push({ name, service, targets: TARGETS, env: SETTINGS, via });
+        }
       }
       const { startReplicas } = await import('../../scripts/local/replicas.ts');
-      return new ChaosSystem(stack, await startReplicas(stack, replicas), cables);
+      const names = replicas.map(({ name }) => name);
+      return new ChaosSystem(stack, await startReplicas(stack, replicas), names, cables);
     } catch (error) {
       for (const cable of cables.values()) cable.close();
       await stack.stop();
@@ -98,7 +105,7 @@ export class ChaosSystem {
   }
 
   async untilReady(): Promise<void> {
-    await Promise.all([...SERVERS.map((server) => this.stack.ready(server)), ...names().map((name) => this.replicas.ready(name))]);
+    await Promise.all([...SERVERS.map((server) => this.stack.ready(server)), ...this.names.map((name) => this.replicas.ready(name))]);
   }
 
   async stop(): Promise<void> {
@@ -106,14 +113,6 @@ export class ChaosSystem {
     await this.stack.stop();
     for (const cable of this.cables.values()) cable.close();
   }
-}
-
-function names(): string[] {
-  return SERVICES.flatMap((service) => Array.from({ length: REPLICAS }, (_, index) => `${service}-${index + 1}`));
-}
-
-function findService(name: string): Service {
-  return name.slice(0, name.lastIndexOf('-')) as Service;
 }
 
 function isServer(name: string): name is Server {

@@ -9,7 +9,8 @@ const CLIENTS = 500;
 const REFUSED_PAUSE_MS = 1_000;
 /** Time from the restart of a process to the next kill. */
 const KILL_EVERY_MS = 2_000;
-const VICTIMS = ['gateway-1', 'billing-1', 'inference-proxy-1', 'gateway-3', 'billing-2', 'inference-proxy-2', 'billing-3', 'gateway-2'];
+/** From one victim to the next among the names of the replicas: has no factor in common with their number, so that each has its turn. */
+const NEXT_VICTIM = 7;
 const FORMATS = Object.keys(CLIENT_FORMATS) as FormatName[];
 
 /** A short request in one of the formats, plain or streamed, of one of 20 users and 4 teams. */
@@ -57,7 +58,7 @@ export async function crowd(system: ManyReplicas, key: Story['key'], forMs: numb
     // One after another: a busy machine would else have no billing service for minutes.
     for (let kill = 0; performance.now() + KILL_EVERY_MS < until; kill++) {
       await delay(KILL_EVERY_MS);
-      await system.kill(VICTIMS[kill % VICTIMS.length] ?? '');
+      await system.kill(system.names[(kill * NEXT_VICTIM) % system.names.length] ?? '');
     }
   };
   await Promise.all([kills(), ...Array.from({ length: CLIENTS }, (_, first) => client(first))]);

@@ -1,33 +1,35 @@
 import type { Messaging } from '#messaging/messaging.js';
-import { type RunningStack, startPrivateStack } from '#testing/stack.js';
+import { LAYOUT, type Layout, type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator } from '#testing/tenant.js';
 import type { Replica, RunningReplicas } from '../../scripts/local/replicas.ts';
 
-/** A system of 4 gateways, 3 billing services and 2 inference-proxies on one Postgres and one NATS. */
+/** On one Postgres and one NATS: 4 gateways, 3 billing services, 2 inference-proxies and a catalog, or 2 replicas of all in one process. */
 export class ManyReplicas {
   private constructor(
     readonly stack: RunningStack,
     private readonly replicas: RunningReplicas,
+    /** Names of the replicas, those of a service one after the other. */
+    readonly names: readonly string[],
     readonly administrator: Messaging,
   ) {}
 
-  /** `natsUrl` is a NATS server of the test; `makeEnv` returns further settings of a replica. */
+  /** `natsUrl` is a NATS server of the test, `databaseUrl` a Postgres; `makeEnv` returns further settings of a replica. */
   static async start({
-    natsUrl,
+    layout = LAYOUT,
     makeEnv,
+    ...servers
   }: {
+    layout?: Layout;
     natsUrl?: string;
+    databaseUrl?: string;
     makeEnv?: (service: string) => Record<string, string>;
   } = {}): Promise<ManyReplicas> {
-    const stack = await startPrivateStack({ services: ['catalog', 'upstream-sim'], natsUrl, ownPostgres: true });
+    const stack = await startPrivateStack({ services: ['upstream-sim'], ...servers, ownPostgres: true });
     try {
       const { startReplicas } = await import('../../scripts/local/replicas.ts');
-      const all = [...copies('gateway', 4), ...copies('billing', 3), ...copies('inference-proxy', 2)];
-      const replicas = await startReplicas(
-        stack,
-        all.map((replica) => ({ ...replica, env: makeEnv?.(replica.service) })),
-      );
-      return new ManyReplicas(stack, replicas, await connectAdministrator(stack));
+      const all = COPIES[layout].map((replica) => ({ ...replica, env: makeEnv?.(replica.service) }));
+      const names = all.map(({ name }) => name);
+      return new ManyReplicas(stack, await startReplicas(stack, all), names, await connectAdministrator(stack));
     } catch (error) {
       await stack.stop();
       throw error;
@@ -45,11 +47,10 @@ export class ManyReplicas {
     return this.replicas.gatewayUrls;
   }
 
-  /** Ends a replica, or the catalog, as an orchestrator does. Resolves when its successor is ready. */
+  /** Ends a replica as an orchestrator does. Resolves when its successor is ready. */
   async replace(name: string): Promise<void> {
-    const running = name === 'catalog' ? this.stack : this.replicas;
-    await running.kill(name as 'catalog', 'SIGTERM');
-    await running.ready(name as 'catalog');
+    await this.replicas.kill(name, 'SIGTERM');
+    await this.replicas.ready(name);
   }
 
   /** Kills a replica with SIGKILL. Resolves when its successor is ready. */
@@ -108,5 +109,11 @@ export interface Answer {
 }
 
 function copies(service: Replica['service'], count: number): Replica[] {
-  return Array.from({ length: count }, (_, index) => ({ name: `${service}-${index + 1}`, service }));
+  const targets = ['gateway', 'inference-proxy', 'billing', 'catalog'] as const;
+  return Array.from({ length: count }, (_, index) => ({ name: `${service}-${index + 1}`, service, targets }));
 }
+
+const COPIES: Record<Layout, Replica[]> = {
+  split: [...copies('gateway', 4), ...copies('billing', 3), ...copies('inference-proxy', 2), ...copies('catalog', 1)],
+  all: copies('tollgate', 2),
+};

@@ -10,7 +10,7 @@ import { ManyReplicas } from './many-replicas.js';
 import { SteadyTraffic } from './steady-traffic.js';
 
 /** The users whose replicas sign in with keys. The others of the system use passwords beside them. */
-const USERS = ['gateway', 'billing', 'inference-proxy'];
+const USERS = ['gateway', 'billing', 'inference-proxy', 'catalog'];
 
 const folder = mkdtempSync(join(tmpdir(), 'nats-keys-'));
 const [seedsFile, usersFile] = [join(folder, '.env'), join(folder, 'nats-keys.conf')];
@@ -25,7 +25,7 @@ beforeAll(async () => {
   makeKeys();
   Object.assign(process.env, passwords); // where a start with `natsUrl` reads them
   nats = await startNatsServer(['-c', usersFile], passwords);
-  system = await ManyReplicas.start({ natsUrl: nats.url, makeEnv: (service) => ({ NATS_SEED_FILE: seedFile(service) }) });
+  system = await ManyReplicas.start({ layout: 'split', natsUrl: nats.url, makeEnv: (service) => ({ NATS_SEED_FILE: seedFile(service) }) });
 }, 120_000);
 afterAll(async () => {
   await system?.stop();
@@ -54,16 +54,14 @@ async function until(outcome: 'accepted' | 'refused', user: string, seed: string
   }
 }
 
-test('the keys of three users are replaced under traffic, and no request in any format fails', async () => {
+test('the keys of four users are replaced under traffic, and no request in any format fails', async () => {
   const tenant = await createTenant(system.administrator);
   const old = Object.fromEntries(USERS.map((user) => [user, readSeed(user)]));
   const traffic = new SteadyTraffic(system.gatewayUrls, tenant);
   makeKeys(...USERS);
   nats.reload();
   for (const user of USERS) await until('accepted', user, readSeed(user));
-  for (const number of [1, 2, 3]) await system.replace(`billing-${number}`);
-  for (const number of [1, 2]) await system.replace(`inference-proxy-${number}`);
-  for (const gateway of Object.keys(system.gatewayUrls)) await traffic.without(gateway, () => system.replace(gateway));
+  for (const name of system.names) await traffic.without(name, () => system.replace(name));
   makeKeys();
   nats.reload();
   for (const user of USERS) await until('refused', user, old[user] ?? '');

@@ -1,8 +1,8 @@
 import { Nemesis } from './nemesis.js';
 
-/** Takes half a minute; nemesis.long.test.ts runs hundreds of kills. */
+/** Takes half a minute; nemesis.long.test.ts runs hundreds of kills, in both layouts. */
 test('under kills, freezes and cuts, every request pays for what was delivered, and no hold is left', async () => {
-  const nemesis = await Nemesis.start({
+  const nemesis = await Nemesis.start('all', {
     seed: 1,
     kills: 6,
     clients: 24,

@@ -7,6 +7,7 @@ import { keyCreate, keyRotate } from '#contracts/billing/keys.js';
 import { type LedgerCheckReply, ledgerCheck } from '#contracts/billing/ledger.js';
 import type { ServiceError } from '#contracts/service-error.js';
 import type { Messaging } from '#messaging/messaging.js';
+import type { Layout } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant } from '#testing/tenant.js';
 import { Random } from '../simulation/random.js';
 import { type Ask, Bookkeeper } from './bookkeeper.js';
@@ -84,8 +85,8 @@ export class Nemesis {
     this.prices = new PriceChanges(administrator, ask);
   }
 
-  static async start(campaign: Campaign): Promise<Nemesis> {
-    const system = await ChaosSystem.start();
+  static async start(layout: Layout, campaign: Campaign): Promise<Nemesis> {
+    const system = await ChaosSystem.start(layout);
     const administrator = await connectAdministrator(system.stack);
     return new Nemesis(campaign, system, administrator, await createTenant(administrator, { usd: '1000.00', activeKeysMax: KEYS_MAX }));
   }
@@ -188,7 +189,7 @@ export class Nemesis {
   private bothDied({ gatewayUrl, beganAt }: Story): boolean {
     const gateway = this.system.findGatewayName(gatewayUrl);
     const after = this.killed.filter(({ at }) => at >= beganAt).map(({ target }) => target);
-    return after.includes(gateway) && after.some((target) => target.startsWith('inference-proxy'));
+    return after.includes(gateway) && after.some((target) => /^(inference-proxy|tollgate)-/.test(target));
   }
 
   private async untilServed(gatewayUrl: string): Promise<void> {

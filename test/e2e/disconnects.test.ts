@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
 import { stringify } from 'yaml';
 import { holdList } from '#contracts/billing/holds.js';
 import { type BilledRequest, requestShow } from '#contracts/billing/requests.js';
@@ -47,6 +48,7 @@ const HALF_A_TEXT = 20;
 
 let running: RunningStack;
 let administrator: Messaging;
+let database: pg.Client;
 let upstream: TestUpstream;
 let tenant: Tenant;
 /** Stage at which the next client disconnects. The upstream sends the rest afterwards if it can. */
@@ -58,12 +60,14 @@ beforeAll(async () => {
   upstream = await TestUpstream.start((_request, response) => behave(response));
   running = await startPrivateStack();
   administrator = await connectAdministrator(running);
+  database = new pg.Client({ connectionString: running.databaseUrl });
+  await database.connect();
   await administrator.request(catalogApply, { yaml: catalog() });
   tenant = await createTenant(administrator);
   await untilOffered(running.gatewayUrl, tenant.apiKey, ['as-asked', 'always-streams']);
 });
 afterAll(async () => {
-  await administrator?.close();
+  await Promise.all([administrator?.close(), database?.end()]);
   await Promise.all([running?.stop(), upstream?.stop()]);
 });
 
@@ -195,8 +199,9 @@ async function leaveOnce({ stage, mode, format }: (typeof CELLS)[number]): Promi
   const requestId = await heldRequest();
 
   if (stage === 'during settle') {
-    const billing = running.pid('billing') as number;
-    process.kill(billing, 'SIGSTOP');
+    // Billing cannot settle while the account's row is locked.
+    await database.query('BEGIN');
+    await database.query('SELECT FROM billing.account WHERE id = $1 FOR UPDATE', [tenant.accountId]);
     try {
       goOn.resolve();
       if (!response.closed) await once(response, 'close');
@@ -205,7 +210,7 @@ async function leaveOnce({ stage, mode, format }: (typeof CELLS)[number]): Promi
       client.leave();
       await delay(PASSED_ON_MS);
     } finally {
-      process.kill(billing, 'SIGCONT');
+      await database.query('ROLLBACK');
     }
   } else {
     const hasContent = stage === 'mid-stream' || stage === 'after the last token';

@@ -28,7 +28,7 @@ let tenant: Tenant;
 let folder: string;
 
 beforeAll(async () => {
-  stack = await startPrivateStack();
+  stack = await startPrivateStack({ layout: 'split' });
   administrator = await connectAdministrator(stack);
   tenant = await createTenant(administrator);
   folder = await mkdtemp(join(tmpdir(), 'price-plans-'));

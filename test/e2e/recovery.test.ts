@@ -15,7 +15,7 @@ let administrator: Messaging;
 let tenant: Tenant;
 
 beforeAll(async () => {
-  running = await startPrivateStack({ env: settings, durable: true });
+  running = await startPrivateStack({ layout: 'split', env: settings, durable: true });
   administrator = await connectAdministrator(running);
   tenant = await createTenant(administrator, { usd: '100.00' });
 });

@@ -1,16 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { type RunningStack, startPrivateStack } from '#testing/stack.js';
+import { LAYOUTS, type Layout, type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant, untilNoHolds } from '#testing/tenant.js';
 import type { Replica, RunningReplicas } from '../../scripts/local/replicas.ts';
 import { latencies } from '../chaos/latencies.js';
 import { PanelReader } from '../chaos/panel-reader.js';
 import { SteadyTraffic } from '../chaos/steady-traffic.js';
 
-/** Two replicas of each service, 100 requests a second in all formats, and replicas that end in turn. No request and no read of the panel may fail. */
+/** Two replicas of each service, or of all in one process, 100 requests a second in all formats, and replicas that end in turn. No request and no read of the panel may fail. */
 const MINUTES = 5;
 const PER_SECOND = 100;
-const SERVICES = ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel'] as const;
+const SERVICES = { split: ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel'], all: ['tollgate'] } as const;
 /** Checkout of the version before, installed and built. */
 const PREVIOUS = process.env.TEST_PREVIOUS_CHECKOUT;
 
@@ -26,12 +26,12 @@ afterEach(async () => {
   await stack?.stop();
 });
 
-async function start(root?: string): Promise<void> {
+async function start(layout: Layout, root?: string): Promise<void> {
   stack = await startPrivateStack({ services: ['upstream-sim'], ownPostgres: true });
   const { startReplicas } = await import('../../scripts/local/replicas.ts');
-  const env = { UPSTREAM_LOCAL_URL: `${stack.upstreamUrl}/v1`, CATALOG_FILE: roomyCatalog(dirname(stack.logDir), root) };
+  const env = { CATALOG_FILE: roomyCatalog(dirname(stack.logDir), root) };
   const pair = (service: Replica['service']): Replica[] => [1, 2].map((number) => ({ name: `${service}-${number}`, service, root, env }));
-  replicas = await startReplicas(stack, SERVICES.flatMap(pair));
+  replicas = await startReplicas(stack, SERVICES[layout].flatMap(pair));
   const administrator = await connectAdministrator(stack);
   tenant = await createTenant(administrator, { usd: '1000.00' });
   reader = await PanelReader.start(administrator, replicas.panelUrls);
@@ -52,11 +52,8 @@ function roomyCatalog(directory: string, root = '.'): string {
 
 /** Replaces both replicas of each service, one after the other, by the program of the checkout `root`. */
 async function replaceAll(services: readonly string[], root?: string): Promise<void> {
-  const clients: Partial<Record<string, SteadyTraffic | PanelReader>> = { gateway: traffic, panel: reader };
-  for (const [service, number] of services.flatMap((name) => [1, 2].map((index) => [name, index] as const))) {
-    const name = `${service}-${number}`;
-    const replace = () => replicas.replace(name, root);
-    await (clients[service]?.without(name, replace) ?? replace());
+  for (const name of services.flatMap((service) => [`${service}-1`, `${service}-2`])) {
+    await traffic.without(name, () => reader.without(name, () => replicas.replace(name, root)));
   }
 }
 
@@ -74,25 +71,29 @@ async function expectNoFailure(replaced: number): Promise<void> {
   console.info(`${counts}; added ms: ${JSON.stringify(latencies(stories))}`);
 }
 
-test('replicas of every service are replaced in turn for five minutes at 100 requests a second, and no request fails', async () => {
-  await start();
-  let replaced = 0;
-  for (const until = performance.now() + MINUTES * 60_000; performance.now() < until; replaced += 2 * SERVICES.length)
-    await replaceAll(SERVICES);
-  await expectNoFailure(replaced);
-});
+test.each(LAYOUTS)(
+  '%s: replicas of every service are replaced in turn for five minutes at 100 requests a second, and no request fails',
+  async (layout) => {
+    await start(layout);
+    const services = SERVICES[layout];
+    let replaced = 0;
+    for (const until = performance.now() + MINUTES * 60_000; performance.now() < until; replaced += 2 * services.length)
+      await replaceAll(services);
+    await expectNoFailure(replaced);
+  },
+);
 
 // Needs a checkout of the version before in TEST_PREVIOUS_CHECKOUT, installed and built.
 (PREVIOUS ? describe : describe.skip)('beside the version before', () => {
   const previous = resolve(PREVIOUS ?? '.');
 
   test.each([
-    ['gateway first', SERVICES],
-    ['gateway last', SERVICES.toReversed()],
+    ['gateway first', SERVICES.split],
+    ['gateway last', SERVICES.split.toReversed()],
   ])('an upgrade and the way back, %s, fail no request', async (_order, services) => {
-    await start(previous);
+    await start('split', previous);
     await replaceAll(services);
     await replaceAll(services, previous);
-    await expectNoFailure(4 * SERVICES.length);
+    await expectNoFailure(4 * services.length);
   });
 });

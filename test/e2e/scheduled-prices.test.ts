@@ -23,7 +23,7 @@ let administrator: Messaging;
 let tenant: Tenant;
 
 beforeAll(async () => {
-  stack = await startPrivateStack();
+  stack = await startPrivateStack({ layout: 'split' });
   administrator = await connectAdministrator(stack);
   tenant = await createTenant(administrator);
 });

@@ -27,7 +27,7 @@ let administrator: Messaging;
 let tenant: Tenant;
 
 beforeAll(async () => {
-  running = await startPrivateStack({ env: settings, serviceEnv: { gateway: { SHUTDOWN_GRACE_MS: '500' } } });
+  running = await startPrivateStack({ layout: 'split', env: settings, serviceEnv: { gateway: { SHUTDOWN_GRACE_MS: '500' } } });
   administrator = await connectAdministrator(running);
 });
 beforeEach(async () => {

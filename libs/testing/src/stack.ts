@@ -1,21 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import type { ServiceName } from '../../../scripts/local/services.ts';
+import type { Layout, ServiceName } from '../../../scripts/local/services.ts';
 import type { ProgramName, RunningStack, StackFacts } from '../../../scripts/local/stack.ts';
 import { createTestDatabase } from './test-database.js';
 import { requiredVariable } from './test-environment.js';
 
 /** Addresses and credentials of a running system. */
 export type StackInfo = StackFacts;
-export type { ProgramName, RunningStack, ServiceName };
+export type { Layout, ProgramName, RunningStack, ServiceName };
 
 /** The services of a request to a model. */
 const REQUEST_PATH: ServiceName[] = ['billing', 'catalog', 'upstream-sim', 'inference-proxy', 'gateway'];
 /** Bundles start in half the time. The common system, and `npm start`, run `dist` as it is shipped. */
 const START = { durable: false, demo: false, bundled: true, quiet: true } as const;
 /** `TEST_LAYOUT=all` runs the services of each system in one process. */
-const LAYOUT = process.env.TEST_LAYOUT === 'all' ? 'all' : 'split';
+export const LAYOUT: Layout = process.env.TEST_LAYOUT === 'all' ? 'all' : 'split';
+/** Layouts of the tests that run in each: both, or that of `TEST_LAYOUT`. */
+export const LAYOUTS: readonly Layout[] = process.env.TEST_LAYOUT ? [LAYOUT] : ['split', 'all'];
 const LOCAL = fileURLToPath(new URL('../../../.local/', import.meta.url));
 
 /** The system that all end-to-end tests share. Create a tenant of your own in it, and keep it running. */
@@ -41,7 +43,7 @@ export async function startPrivateStack(
     env?: Record<string, string>;
     serviceEnv?: Partial<Record<ServiceName, Record<string, string>>>;
     /** `all` for tests that kill no service alone: it starts sooner. Default: `split`. */
-    layout?: 'all' | 'split';
+    layout?: Layout;
     services?: ServiceName[];
     natsUrl?: string;
     /** A Postgres server for this system, for tests that start replicas, stop it or read its files. Otherwise a database of the common one. */
