@@ -1,5 +1,5 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE, Reflector } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { checkAuditChain } from '#database/audit-chain.js';
 import { listAudit } from '#database/audit-journal.js';
 import { type JournalReads, OPERATOR } from '#database/journal-reads.js';
@@ -78,7 +78,6 @@ export function panelModule(
   const cookie = new SessionCookie(config.panelUrl);
   const origins = new Set([config.panelUrl, ...config.furtherOrigins]);
   const services = new Services(messaging);
-  const reflector = new Reflector();
   const sessions = new Sessions(prisma);
   const tokens = new Tokens(prisma);
   const credentials = new Credentials(cookie, sessions, tokens, new CallerRates(config.personRequestsPerSecond));
@@ -107,12 +106,12 @@ export function panelModule(
       UsageController,
     ],
     providers: [
-      { provide: APP_GUARD, useValue: new OriginGuard(reflector, origins) },
-      { provide: APP_GUARD, useValue: new CredentialsGuard(reflector, credentials) },
-      { provide: APP_GUARD, useValue: new PermissionGuard(reflector) },
-      { provide: APP_INTERCEPTOR, useValue: new DownloadsInterceptor(reflector) },
-      { provide: APP_INTERCEPTOR, useValue: new JournalReadsInterceptor(reflector, new PersonReads()) },
-      { provide: APP_INTERCEPTOR, useValue: new JsonBodyInterceptor(reflector, new BodyReader()) },
+      { provide: APP_GUARD, useValue: new OriginGuard(origins) },
+      { provide: APP_GUARD, useValue: new CredentialsGuard(credentials) },
+      { provide: APP_GUARD, useValue: new PermissionGuard() },
+      { provide: APP_INTERCEPTOR, useValue: new DownloadsInterceptor() },
+      { provide: APP_INTERCEPTOR, useValue: new JournalReadsInterceptor(new PersonReads()) },
+      { provide: APP_INTERCEPTOR, useValue: new JsonBodyInterceptor(new BodyReader()) },
       { provide: APP_PIPE, useValue: new PayloadPipe() },
       { provide: APP_FILTER, useValue: new ErrorFilter(cookie, refusals, logger) },
       { provide: LOGGER, useValue: logger },

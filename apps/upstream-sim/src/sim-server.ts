@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { answerRequest, type SimState } from './answer-request.js';
 import { chatDialect } from './dialects/chat/dialect.js';
@@ -8,7 +8,6 @@ import type { SimDialect } from './dialects/sim-dialect.js';
 import { parseDirectives } from './directives.js';
 import { PromptCache } from './prompt-cache.js';
 import { SIM_MODELS, type SimModel } from './reply/models.js';
-import { RequestLog } from './request-log.js';
 import { SimError } from './sim-error.js';
 
 const BODY_BYTES_MAX = 64 * 1024 ** 2;
@@ -166,4 +165,62 @@ function listen(server: Server, { host, port }: SimServerOptions): Promise<void>
     server.once('error', reject);
     server.listen(port, host, resolve);
   });
+}
+
+const RECORDED_MAX = 100;
+
+interface RecordedRequest {
+  method: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: unknown;
+}
+
+/** `started` = `finished` + `aborted` + `broken` + `open`, at every moment. Generation requests only. */
+interface RequestStats {
+  started: number;
+  /** Answered to the end, errors included. */
+  finished: number;
+  /** The client disconnected before the end. */
+  aborted: number;
+  /** Broken off by a directive. */
+  broken: number;
+  open: number;
+}
+
+/** Counts requests, and keeps the newest ones if `recording`. */
+class RequestLog {
+  private counts = { started: 0, finished: 0, aborted: 0, broken: 0 };
+  private requests: RecordedRequest[] = [];
+
+  constructor(private readonly recording: boolean) {}
+
+  start(): void {
+    this.counts.started++;
+  }
+
+  end(how: 'finished' | 'aborted' | 'broken'): void {
+    this.counts[how]++;
+  }
+
+  /** Calls `request` only if requests are recorded. */
+  record(request: () => RecordedRequest): void {
+    if (!this.recording) return;
+    this.requests.push(request());
+    if (this.requests.length > RECORDED_MAX) this.requests.shift();
+  }
+
+  /** The newest last. */
+  recorded(limit = RECORDED_MAX): RecordedRequest[] {
+    return limit > 0 ? this.requests.slice(-limit) : [];
+  }
+
+  clear(): void {
+    this.requests = [];
+  }
+
+  stats(): RequestStats {
+    const { started, finished, aborted, broken } = this.counts;
+    return { ...this.counts, open: started - finished - aborted - broken };
+  }
 }

@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { LineBuffer } from './line-buffer.js';
+import { LineBuffer } from './logger.js';
 
 class Recorder {
   readonly calls: string[] = [];

@@ -2,7 +2,7 @@ import type { TokenUsage } from '#contracts/billing/holds.js';
 import type { BilledRequest, RequestSettlement } from '#contracts/billing/requests.js';
 import { NO_USAGE } from '#inference/usage.js';
 import { reportedUsage } from '#testing/token-usage.js';
-import { renderRequest } from './request-report.js';
+import { renderRequest } from './requests.js';
 
 const AT = '2026-11-21T00:00:00.000Z';
 const LATER = '2026-11-21T00:01:30.000Z';

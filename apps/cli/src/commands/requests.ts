@@ -1,11 +1,20 @@
 import { loadConfig } from '#config/load-config.js';
-import { ALL_SETTLE_REASONS, holdList } from '#contracts/billing/holds.js';
-import { requestList, requestShow } from '#contracts/billing/requests.js';
+import { ALL_SETTLE_REASONS, holdList, type SettleReason, type TokenUsage } from '#contracts/billing/holds.js';
+import {
+  type BilledRequest,
+  type CostParts,
+  type RequestBill,
+  type RequestCreditNote,
+  type RequestSettlement,
+  requestList,
+  requestShow,
+} from '#contracts/billing/requests.js';
+import { cacheWritePrices, computeCost } from '#money/price.js';
+import { parsePrice } from '#money/price-plan.js';
 import { CliConfig } from '../cli.config.js';
 import { command } from '../command.js';
 import { accountId, argument, cursor, instant, keyId, oneOf, optional, projectId, text, wholeNumber } from '../parameters.js';
-import { morePages, renderDollars, renderTable } from '../render.js';
-import { renderRequest } from './request-report.js';
+import { morePages, renderDollars, renderFields, renderMoney, renderPerMillion, renderPinnedPrice, renderTable } from '../render.js';
 
 export const requestCommands = [
   command({
@@ -69,3 +78,158 @@ export const requestCommands = [
     render: (request) => renderRequest(request, loadConfig(CliConfig).traceUrl),
   }),
 ];
+
+/** Renders the bill of one request: the origin of each count, the cost as a sum, and which service settled it and why. */
+export function renderRequest(request: BilledRequest, traceUrl = 'none'): string {
+  const { price, settlement, traceId } = request;
+  return renderFields({
+    request: request.requestId,
+    ...(traceId && { trace: traceId }),
+    ...(traceId && traceUrl !== 'none' && { 'trace page': traceUrl.replaceAll('{traceId}', traceId) }),
+    hold: request.holdId,
+    account: request.accountId,
+    project: request.projectId,
+    key: request.keyId,
+    model: request.model,
+    ...request.attribution,
+    upstream: request.upstream,
+    reserved: request.reservedAt,
+    held: `${renderMoney(request.heldPicoUsd)}, the most it can cost`,
+    'price per million': renderPinnedPrice(price),
+    ...(settlement ? settlementFields(request, settlement) : { state: 'running' }),
+    ...(request.creditNotes.length > 0 && { 'given back': request.creditNotes.map(renderNote).join('; ') }),
+  });
+}
+
+function renderNote({ amountPicoUsd, noteId, createdAt, reason }: RequestCreditNote): string {
+  return `${renderMoney(amountPicoUsd)} by credit note ${noteId} of ${createdAt}: ${reason}`;
+}
+
+function settlementFields(request: BilledRequest, settlement: RequestSettlement): Record<string, string> {
+  const { usage, reason, reaped } = settlement;
+  return {
+    prompt: isEmpty(usage)
+      ? 'not billed'
+      : `${tokens(usage.promptTokens)}, of which ${promptParts(usage)}: ${PROMPT_ORIGIN[usage.promptSource]}`,
+    output: isEmpty(usage)
+      ? 'not billed'
+      : `${tokens(usage.outputTokens)}, of which ${usage.reasoningTokens} reasoning: ${OUTPUT_ORIGIN[usage.outputSource]}`,
+    cost: isEmpty(usage) ? `${renderMoney(settlement.costPicoUsd)}: ${FREE_BECAUSE[reason]}` : costAsSum(request, settlement),
+    ...(isPaidByPlan(settlement.paid) && { paid: renderPaid(settlement.paid) }),
+    ended: REASONS[reason],
+    settled: `${settlement.settledAt}${reaped ? ', late,' : ''} by ${SETTLED_BY[settlement.settledBy ?? 'unknown']}`,
+    ...(reaped && { 'billed before': replacedBill(reaped, settlement) }),
+  };
+}
+
+/** Renders `200 cached, 500 written to a cache for 5 minutes`. */
+function promptParts({ cachedTokens, cacheWriteTokens = 0, cacheWrite1hTokens = 0 }: TokenUsage): string {
+  return [
+    `${cachedTokens} cached`,
+    ...(cacheWriteTokens > 0 ? [`${cacheWriteTokens} written to a cache for 5 minutes`] : []),
+    ...(cacheWrite1hTokens > 0 ? [`${cacheWrite1hTokens} written to a cache for an hour`] : []),
+  ].join(', ');
+}
+
+/**
+ * Renders `1000 × $0.15 + 300 × $0.60 per million tokens = $0.00033 (330000000 pico)`, what is added for the request and its images, and what
+ * is subtracted.
+ */
+function costAsSum(
+  { price, heldPicoUsd }: BilledRequest,
+  { usage, costPicoUsd, overPicoUsd, writtenOffPicoUsd }: RequestSettlement,
+): string {
+  const { promptTokens, cachedTokens, cacheWriteTokens = 0, cacheWrite1hTokens = 0 } = usage;
+  const [write, write1h] = cacheWritePrices(price);
+  const terms: [count: number, perToken: string][] = [
+    [promptTokens - cachedTokens - cacheWriteTokens - cacheWrite1hTokens, price.inputPicoUsd],
+    [cachedTokens, price.cachedInputPicoUsd],
+    [cacheWriteTokens, write],
+    [cacheWrite1hTokens, write1h],
+    [usage.outputTokens, price.outputPicoUsd],
+  ];
+  const counted = terms.filter(([count]) => count > 0);
+  const sum = computeCost(usage, parsePrice(price));
+  const products = counted.map(([count, perToken]) => `${count} × ${renderPerMillion(perToken)}`);
+  const { requestPicoUsd, imagePicoUsd, images } = price;
+  const besides =
+    (requestPicoUsd === undefined ? '' : ` + ${renderDollars(requestPicoUsd)} a request`) +
+    (imagePicoUsd === undefined || images === undefined ? '' : ` + ${images} × ${renderDollars(imagePicoUsd)} an image`);
+  const parts = [`${products.join(' + ')} per million tokens${besides} = ${renderDollars(String(sum))}`];
+  if (overPicoUsd !== '0') parts.push(`less ${renderDollars(overPicoUsd)} beyond the held ${renderDollars(heldPicoUsd)}`);
+  if (writtenOffPicoUsd !== '0') parts.push(`less ${renderDollars(writtenOffPicoUsd)} written off, because the account had no money left`);
+  return parts.length === 1 ? `${parts[0]} (${costPicoUsd} pico)` : `${parts.join(', ')} = ${renderMoney(costPicoUsd)}`;
+}
+
+function isPaidByPlan({ planPicoUsd, endedPlanPicoUsd }: CostParts): boolean {
+  return planPicoUsd !== '0' || endedPlanPicoUsd !== '0';
+}
+
+function renderPaid({ planPicoUsd, topupPicoUsd, endedPlanPicoUsd }: CostParts): string {
+  const parts = [
+    ['the plan', planPicoUsd],
+    ['a plan that has ended', endedPlanPicoUsd],
+    ['top-ups', topupPicoUsd],
+  ] as const;
+  return parts
+    .filter(([, amount]) => amount !== '0')
+    .map(([from, amount]) => `${renderDollars(amount)} from ${from}`)
+    .join(', ');
+}
+
+function replacedBill(reaped: RequestBill, { costPicoUsd }: RequestSettlement): string {
+  const { usage, settledAt } = reaped;
+  const difference = BigInt(costPicoUsd) - BigInt(reaped.costPicoUsd);
+  const counts = isEmpty(usage)
+    ? 'without a meter reading'
+    : `for ${tokens(usage.promptTokens)} of prompt (${PROMPT_ORIGIN[usage.promptSource]}) and ${tokens(usage.outputTokens)} of output (${OUTPUT_ORIGIN[usage.outputSource]})`;
+  return `${settledAt} by the reaper: ${renderDollars(reaped.costPicoUsd)} ${counts}; the late settlement ${renderDifference(difference)}`;
+}
+
+function renderDifference(difference: bigint): string {
+  if (difference === 0n) return 'changed nothing';
+  return difference > 0n ? `charged ${renderDollars(String(difference))} more` : `gave ${renderDollars(String(-difference))} back`;
+}
+
+function tokens(count: number): string {
+  return `${count} ${count === 1 ? 'token' : 'tokens'}`;
+}
+
+/** True when nothing was billed. Every billed request has prompt tokens. */
+function isEmpty({ promptTokens: prompt, outputTokens: output }: TokenUsage): boolean {
+  return prompt === 0 && output === 0;
+}
+
+const PROMPT_ORIGIN: Record<TokenUsage['promptSource'], string> = {
+  reported: 'reported by the upstream',
+  estimated: 'estimated from the size of the prompt',
+};
+
+const OUTPUT_ORIGIN: Record<TokenUsage['outputSource'], string> = {
+  reported: 'reported by the upstream',
+  counted: 'counted from the text that was received, 4 bytes a token',
+  floor: 'counted from the text that was received, and a floor added for output that the upstream hides',
+};
+
+const REASONS: Record<SettleReason, string> = {
+  completed: 'the reply was complete',
+  failed: 'the request failed, or its stream broke',
+  'client-disconnected': 'the client disconnected before the reply was complete',
+  released: 'the gateway gave the request up before it called an upstream',
+  'lease-expired': 'unknown: the lease expired and no service had settled',
+};
+
+const FREE_BECAUSE: Record<SettleReason, string> = {
+  completed: 'the reply used no tokens',
+  failed: 'the client had received no content',
+  'client-disconnected': 'the client had received no content',
+  released: 'no upstream was called',
+  'lease-expired': 'no meter reading had arrived',
+};
+
+const SETTLED_BY: Record<NonNullable<RequestSettlement['settledBy']> | 'unknown', string> = {
+  gateway: 'the gateway',
+  'inference-proxy': 'the inference-proxy, because the client or the gateway was gone',
+  reaper: 'the reaper, with the last meter reading',
+  unknown: 'a service that is not recorded',
+};

@@ -1,6 +1,6 @@
 import type { OpenHold } from '#contracts/billing/holds.js';
 import type { RouteStatus, RouteStatusReply } from '#contracts/route-status.js';
-import { measureTraffic, renderTop, type Sample } from './top-report.js';
+import { measureTraffic, renderTop, type Sample } from './top.js';
 
 const ROUTE: RouteStatus = {
   ...{ model: 'm', upstream: 'a', upstreamModel: 'theirs', priority: 0, weight: 1, circuit: 'closed', cooldownMs: 0, isHealthy: true },

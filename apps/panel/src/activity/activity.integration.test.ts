@@ -6,9 +6,8 @@ import { balanceGet } from '#contracts/billing/money.js';
 import { usageQuery } from '#contracts/billing/usage.js';
 import { type EndedRequest, requestsEnded } from '#contracts/gateway.js';
 import { PanelFixture } from '../../test/panel-fixture.js';
-import type { TrafficReply } from '../shapes/traffic.js';
-import { ActivityRecorder } from './activity-recorder.js';
-import { REFUSED_ROWS_MAX } from './refused-rows.js';
+import type { TrafficReply } from '../shapes/overview.js';
+import { ActivityRecorder, REFUSED_ROWS_MAX } from './activity-recorder.js';
 
 /** The way of a gateway's report: recorded once, counted by minute and hour, and read by those who may. */
 const ACME = randomUUID();

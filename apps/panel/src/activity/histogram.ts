@@ -1,4 +1,4 @@
-import type { Percentiles } from '../shapes/traffic.js';
+import type { Percentiles } from '../shapes/overview.js';
 
 /** Each bucket ends 10 % above its start, so its middle is less than 5 % from any value in it. */
 const GROWTH = 1.1;

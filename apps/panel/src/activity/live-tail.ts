@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import type { EndedRequest } from '#contracts/gateway.js';
-import type { LiveRequests, LiveSkipped } from '../shapes/traffic.js';
+import type { LiveRequests, LiveSkipped } from '../shapes/overview.js';
 
 /** Bytes that a client has not read beyond which its requests are skipped. */
 export const UNREAD_MAX = 64 * 1024;

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { PrismaClient } from '#database/prisma-client.js';
-import type { TrafficGap } from '../shapes/traffic.js';
+import type { TrafficGap } from '../shapes/overview.js';
 
 /** Milliseconds between two marks that a replica still records. */
 export const MARK_MS = 10_000;

@@ -6,7 +6,7 @@ import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { nameReader, readPages, Services } from '../services/services.js';
 import type { AuditEntry, AuditListReply } from '../shapes/audit.js';
 import { AuditJournals } from './audit/audit-journals.js';
-import { type Columns, sendCsv } from './csv.js';
+import { type Columns, fieldColumns, sendCsv } from './csv.js';
 
 const PAGE_ROWS = 200;
 
@@ -45,18 +45,7 @@ function requireAccount(request: PanelRequest, { accountId }: AuditListRequest):
 }
 
 const COLUMNS: Columns<AuditEntry> = {
-  id: ({ id }) => id,
-  service: ({ service }) => service,
-  at: ({ at }) => at,
-  actor: ({ actor }) => actor,
-  actorName: ({ actorName }) => actorName,
-  via: ({ via }) => via,
-  ip: ({ ip }) => ip,
-  requestId: ({ requestId }) => requestId,
-  action: ({ action }) => action,
-  accountId: ({ accountId }) => accountId,
-  target: ({ target }) => target,
-  reason: ({ reason }) => reason,
+  ...fieldColumns('id', 'service', 'at', 'actor', 'actorName', 'via', 'ip', 'requestId', 'action', 'accountId', 'target', 'reason'),
   before: ({ before }) => before && JSON.stringify(before),
   after: ({ after }) => after && JSON.stringify(after),
 };

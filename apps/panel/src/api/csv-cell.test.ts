@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { testCases } from '#testing/long-run.js';
-import { renderCell } from './csv-cell.js';
+import { renderCell } from './csv.js';
 
 test.each([
   ['a comma and quotes', 'a "b", c', '"a ""b"", c"'],

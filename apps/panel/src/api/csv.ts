@@ -2,10 +2,16 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
 import { ClientLeftError } from '../errors/panel-error.js';
-import { renderCell } from './csv-cell.js';
+
+type Cell = string | number | null | undefined;
 
 /** Columns of a table: the value of each cell by its heading. */
-export type Columns<Row> = Record<string, (row: Row) => string | number | null | undefined>;
+export type Columns<Row> = Record<string, (row: Row) => Cell>;
+
+/** Returns columns with the values of fields, each under the name of its field. */
+export function fieldColumns<Name extends string>(...names: readonly Name[]): Columns<{ [Field in Name]?: Cell }> {
+  return Object.fromEntries(names.map((name) => [name, (row) => row[name]]));
+}
 
 /**
  * Sends rows as CSV (RFC 4180), page after page as fast as the client reads. Reads the first page before the head of the reply, so that a
@@ -55,6 +61,27 @@ async function* lines<Row>(
   }
 }
 
-function line(cells: readonly (string | number | null | undefined)[]): string {
+function line(cells: readonly Cell[]): string {
   return `${cells.map(renderCell).join(',')}\r\n`;
+}
+
+/** Characters with which a formula begins: ASCII, full-width and small forms, super- and subscripts, and the minus sign. */
+const SIGN = '[=+\\-@＝＋－＠﹦﹢﹣﹫⁼⁺⁻₌₊₋−]';
+/** Characters that a spreadsheet skips before a sign: white space, control and invisible characters, and quotes that it takes for its own. */
+const SKIPPED = '["\\s\\p{C}\\p{Z}\\p{Default_Ignorable_Code_Point}]*';
+/** A sign at the start of the text, or behind a character at which some spreadsheets begin another cell. */
+const FORMULA = new RegExp(`([;\\t\\r\\n]|^)(?=${SKIPPED}${SIGN})`, 'gu');
+const NUMBER = /^-?\d+(\.\d+)?$/;
+const SEPARATOR = /[",;'\s\p{C}]/u;
+
+/**
+ * Renders a cell of a CSV file (RFC 4180). Names and reasons are written by customers: an apostrophe keeps a spreadsheet from running them as
+ * a formula, also one that separates cells by semicolons. Numbers stay numbers.
+ */
+export function renderCell(value: string | number | null | undefined): string {
+  if (value === null || value === undefined) return '';
+  const text = String(value);
+  if (NUMBER.test(text)) return text;
+  const safe = text.replace(FORMULA, "$1'");
+  return SEPARATOR.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -6,9 +6,17 @@ import { Handles } from '../http/route.decorator.js';
 import { SessionCookie } from '../http/session-cookie.js';
 import { Invites } from '../identity/invites.js';
 import { People } from '../identity/people.js';
+import { ScopedPageQuery } from '../requests/page.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
-import type { CreatedInvite, InviteListReply, InviteView, Me } from '../shapes/identity.js';
-import { InviteAcceptRequest, InviteCreateRequest, InviteShowRequest, ScopedPageQuery } from './identity.dto.js';
+import {
+  type CreatedInvite,
+  InviteAcceptRequest,
+  InviteCreateRequest,
+  type InviteListReply,
+  InviteShowRequest,
+  type InviteView,
+  type Me,
+} from '../shapes/identity.js';
 import { permittedAccounts } from './members.controller.js';
 
 /** One-time links that give a person a role. */

@@ -4,8 +4,7 @@ import { Handles } from '../http/route.decorator.js';
 import { People } from '../identity/people.js';
 import { PanelConfig } from '../panel.config.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
-import type { Me, MeReply } from '../shapes/identity.js';
-import { MeUpdateRequest } from './identity.dto.js';
+import { type Me, type MeReply, MeUpdateRequest } from '../shapes/identity.js';
 
 /** The signed-in person. */
 @Controller()

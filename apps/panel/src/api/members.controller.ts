@@ -4,9 +4,9 @@ import { requestAuthor } from '../http/request-author.js';
 import { Handles } from '../http/route.decorator.js';
 import { Members } from '../identity/members.js';
 import type { Access } from '../permissions/permissions.js';
+import { ScopedPageQuery, ScopeQuery } from '../requests/page.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
-import type { Member, MemberListReply, Permission } from '../shapes/identity.js';
-import { MemberUpdateRequest, ScopedPageQuery, ScopeQuery } from './identity.dto.js';
+import { type Member, type MemberListReply, MemberUpdateRequest, type Permission } from '../shapes/identity.js';
 
 /** People and their roles. */
 @Controller()

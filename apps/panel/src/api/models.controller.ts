@@ -20,7 +20,7 @@ import type {
   PriceListReply,
   RevisionListReply,
   ScheduledPrice,
-} from '../shapes/models.js';
+} from '../shapes/catalog.js';
 
 @Controller()
 export class ModelsController {

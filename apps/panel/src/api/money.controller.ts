@@ -23,8 +23,7 @@ import type {
   TopupCreateReply,
 } from '../shapes/billing.js';
 import { sendCsv } from './csv.js';
-import { readStatement } from './statements/read-statement.js';
-import { STATEMENT_COLUMNS, statementTable } from './statements/statement-table.js';
+import { readStatement, STATEMENT_COLUMNS, statementTable } from './statements.js';
 
 @Controller()
 export class MoneyController {

@@ -1,21 +1,12 @@
 import { Body, Controller, Req, Res } from '@nestjs/common';
-import { IsObject } from 'class-validator';
 import type { Response } from 'express';
-import { Id } from '#contracts/billing/fields.js';
 import { PanelError } from '../errors/panel-error.js';
 import { Handles } from '../http/route.decorator.js';
 import { Playground } from '../playground/playground.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
-import type { PlaygroundBody } from '../shapes/playground.js';
+import { PlaygroundRequest } from '../shapes/playground.js';
 import { ownedProject } from './owned.js';
-
-class PlaygroundRequest implements PlaygroundBody {
-  /** Project that pays, and whose limits apply. */
-  @Id() projectId!: string;
-  /** Body of the gateway's `POST /v1/chat/completions`. It is always streamed, with its usage. The gateway checks it. */
-  @IsObject() request!: Record<string, unknown>;
-}
 
 @Controller()
 export class PlaygroundController {

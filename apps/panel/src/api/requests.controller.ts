@@ -7,8 +7,8 @@ import { Handles, Input } from '../http/route.decorator.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { nameReader, readPages, Services } from '../services/services.js';
 import type { BilledRequest, RequestListReply, RequestRow } from '../shapes/billing.js';
-import type { ActivityReply } from '../shapes/traffic.js';
-import { type Columns, sendCsv } from './csv.js';
+import type { ActivityReply } from '../shapes/overview.js';
+import { type Columns, fieldColumns, sendCsv } from './csv.js';
 import { ownedRequest } from './owned.js';
 import { visibleRequest } from './visible-money.js';
 
@@ -57,14 +57,7 @@ export class RequestsController {
 }
 
 const COLUMNS: Columns<RequestRow> = {
-  requestId: ({ requestId }) => requestId,
-  accountId: ({ accountId }) => accountId,
-  projectId: ({ projectId }) => projectId,
-  keyId: ({ keyId }) => keyId,
-  model: ({ model }) => model,
-  upstream: ({ upstream }) => upstream,
-  reservedAt: ({ reservedAt }) => reservedAt,
-  settledAt: ({ settledAt }) => settledAt,
+  ...fieldColumns('requestId', 'accountId', 'projectId', 'keyId', 'model', 'upstream', 'reservedAt', 'settledAt'),
   ending: ({ ending }) => ending ?? 'running',
   promptTokens: ({ usage }) => usage?.promptTokens,
   cachedTokens: ({ usage }) => usage?.cachedTokens,

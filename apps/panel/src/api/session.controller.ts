@@ -9,8 +9,7 @@ import { People } from '../identity/people.js';
 import { Sessions } from '../identity/sessions.js';
 import { SignIn } from '../identity/sign-in.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
-import type { Me, Session, SessionListReply } from '../shapes/identity.js';
-import { ConfirmRequest, SignInRequest } from './identity.dto.js';
+import { ConfirmRequest, type Me, type Session, type SessionListReply, SignInRequest } from '../shapes/identity.js';
 
 /** Signing in and out, and the list of a person's sessions. */
 @Controller()

@@ -9,8 +9,7 @@ import { Sso } from '../identity/sso/sso.js';
 import { AttemptCookie } from '../identity/sso/sso-attempt.js';
 import { SsoError } from '../identity/sso/sso-error.js';
 import type { PanelRequest } from '../requests/panel-request.js';
-import type { SignInWays, SsoFailure } from '../shapes/identity.js';
-import { SsoStartRequest } from './identity.dto.js';
+import { type SignInWays, type SsoFailure, SsoStartRequest } from '../shapes/identity.js';
 import { LOGGER } from './operator.controller.js';
 
 /** Makes a path an address that can be parsed. */

@@ -3,9 +3,9 @@ import { IdPipe } from '../http/id.pipe.js';
 import { requestAuthor } from '../http/request-author.js';
 import { Handles } from '../http/route.decorator.js';
 import { Tokens } from '../identity/tokens.js';
+import { ScopedPageQuery } from '../requests/page.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
-import type { CreatedToken, Token, TokenListReply } from '../shapes/identity.js';
-import { ScopedPageQuery, TokenCreateRequest } from './identity.dto.js';
+import { type CreatedToken, type Token, TokenCreateRequest, type TokenListReply } from '../shapes/identity.js';
 import { permittedAccounts } from './members.controller.js';
 
 /** Credentials of programs. */

@@ -1,10 +1,9 @@
 import { Controller, Req } from '@nestjs/common';
-import { Activity } from '../activity/activity.js';
-import { TrafficQuery } from '../activity/query-traffic.js';
+import { Activity, TrafficQuery } from '../activity/activity.js';
 import { Handles, Input } from '../http/route.decorator.js';
 import type { PanelRequest } from '../requests/panel-request.js';
 import { nameReader } from '../services/services.js';
-import type { TrafficReply } from '../shapes/traffic.js';
+import type { TrafficReply } from '../shapes/overview.js';
 
 @Controller()
 export class TrafficController {

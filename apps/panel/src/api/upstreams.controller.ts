@@ -1,7 +1,5 @@
 import { Controller, Req, Res } from '@nestjs/common';
-import { IsOptional } from 'class-validator';
 import type { Response } from 'express';
-import { Text } from '#contracts/billing/fields.js';
 import { upstreamProbe } from '#contracts/probe.js';
 import { failedEveryCall, routeAdvice, routeState } from '#contracts/route-state.js';
 import { type RouteStatus, routeStatus } from '#contracts/route-status.js';
@@ -9,17 +7,10 @@ import { sendEvents } from '../http/event-stream.js';
 import { Handles, Input } from '../http/route.decorator.js';
 import type { PanelRequest } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
-import type { UpstreamRoute, UpstreamsReply, UpstreamTestBody } from '../shapes/upstreams.js';
+import { type UpstreamRoute, type UpstreamsReply, UpstreamTestRequest } from '../shapes/catalog.js';
 
 /** Replicas answer at once; one that does not is down. */
 const ANSWER_MS = 3_000;
-
-/** The inference-proxy knows which ids and models exist. */
-class UpstreamTestRequest implements UpstreamTestBody {
-  @Text(64) upstreamId!: string;
-  /** Model name at the upstream. Default: the models of its routes, the first in full. */
-  @IsOptional() @Text(256) model?: string;
-}
 
 @Controller()
 export class UpstreamsController {

@@ -6,7 +6,7 @@ import { Handles, Input } from '../http/route.decorator.js';
 import type { PanelRequest } from '../requests/panel-request.js';
 import { readPages, Services } from '../services/services.js';
 import type { UsageQueryReply } from '../shapes/billing.js';
-import { type Columns, sendCsv } from './csv.js';
+import { type Columns, fieldColumns, sendCsv } from './csv.js';
 
 /** Rows on a page of a file, the most that billing returns. */
 const PAGE_ROWS = 1_000;
@@ -34,34 +34,20 @@ export class UsageController {
   }
 }
 
-/** Column of each thing that usage can be grouped by. */
-const GROUP_COLUMNS = {
-  account: { accountId: ({ accountId }) => accountId },
-  project: { projectId: ({ projectId }) => projectId },
-  key: { keyId: ({ keyId }) => keyId },
-  model: { model: ({ model }) => model },
-  upstream: { upstream: ({ upstream }) => upstream },
-  ending: { ending: ({ ending }) => ending },
-  user: { user: ({ user }) => user },
-  tag: { tag: ({ tag }) => tag },
-  client: { client: ({ client }) => client },
-  session: { session: ({ session }) => session },
-} satisfies Record<UsageGroup, Columns<UsageRow>>;
-
 /** The groups of the question in their usual order, then the sums. */
 function chooseColumns({ step, groupBy = [] }: UsageQueryRequest): Columns<UsageRow> {
   return {
-    ...(step && { start: ({ start }) => start }),
-    ...Object.assign({}, ...USAGE_GROUPS.filter((group) => groupBy.includes(group)).map((group) => GROUP_COLUMNS[group])),
-    requests: ({ requests }) => requests,
-    estimatedRequests: ({ estimatedRequests }) => estimatedRequests,
-    promptTokens: ({ promptTokens }) => promptTokens,
-    cachedTokens: ({ cachedTokens }) => cachedTokens,
-    outputTokens: ({ outputTokens }) => outputTokens,
-    reasoningTokens: ({ reasoningTokens }) => reasoningTokens,
+    ...(step && fieldColumns('start')),
+    ...fieldColumns(...USAGE_GROUPS.filter((group) => groupBy.includes(group)).map(findField)),
+    ...fieldColumns('requests', 'estimatedRequests', 'promptTokens', 'cachedTokens', 'outputTokens', 'reasoningTokens'),
     costUsd: ({ costPicoUsd }) => renderUsd(parsePicoUsd(costPicoUsd)),
     forfeitedUsd: ({ forfeitedPicoUsd }) => renderUsd(parsePicoUsd(forfeitedPicoUsd)),
     cacheWriteTokens: ({ cacheWriteTokens }) => cacheWriteTokens ?? 0,
     cacheWrite1hTokens: ({ cacheWrite1hTokens }) => cacheWrite1hTokens ?? 0,
   };
+}
+
+/** Returns the field of a row with the value of a group. */
+function findField(group: UsageGroup) {
+  return group === 'account' || group === 'project' || group === 'key' ? (`${group}Id` as const) : group;
 }

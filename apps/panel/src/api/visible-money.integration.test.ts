@@ -14,8 +14,8 @@ import { PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
 import { ROUTE_CALLERS } from '../../test/route-callers.js';
 import { close, listen } from '../../test/test-provider.js';
 import { findRoute, ROUTES, type RouteName } from '../http/routes.js';
-import { listPermissions, ROLES } from '../permissions/permissions.js';
-import type { Role } from '../shapes/identity.js';
+import { listPermissions } from '../permissions/permissions.js';
+import { ROLES, type Role } from '../shapes/identity.js';
 
 /** Every route that a role without `money.read` may use, on services whose replies have the money of the account everywhere. */
 

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import { addressGroup } from '#network/address-group.js';
 import { plainAddress } from '#observability/client-address.js';
+import { Places } from './places.js';
 
 /** Share of all connections that one address, or one /64 network of IPv6, may have. */
 const SHARE = 1 / 4;
@@ -13,19 +14,10 @@ export function limitConnections(server: Server, connectionsMax: number, trusted
   server.maxConnections = connectionsMax;
   if (trustedProxyHops > 0) return;
   const shareMax = Math.max(1, Math.floor(connectionsMax * SHARE));
-  const open = new Map<string, number>();
+  const open = new Places(shareMax);
   server.on('connection', (socket) => {
-    const holder = addressGroup(plainAddress(socket.remoteAddress));
-    const before = open.get(holder) ?? 0;
-    if (before >= shareMax) {
-      socket.destroy();
-      return;
-    }
-    open.set(holder, before + 1);
-    socket.once('close', () => {
-      const left = (open.get(holder) ?? 1) - 1;
-      if (left > 0) open.set(holder, left);
-      else open.delete(holder);
-    });
+    const leave = open.enter(addressGroup(plainAddress(socket.remoteAddress)));
+    if (leave) socket.once('close', leave);
+    else socket.destroy();
   });
 }

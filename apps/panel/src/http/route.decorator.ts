@@ -12,7 +12,7 @@ import { parseInput } from './input.js';
 import { API_PREFIX, findRoute, type Route, type RouteName } from './routes.js';
 
 /** Key of the metadata with the route of a handler. */
-export const ROUTE = 'panel:route';
+const ROUTE = 'panel:route';
 
 /**
  * Binds a method to an endpoint of the route table: its path, status and permission. Guards check the permission before the body is read.
@@ -31,6 +31,11 @@ export function Handles(name: RouteName): MethodDecorator {
   );
 }
 
+/** Returns the request of a call, and the route of the method that handles it. */
+export function readCall(context: ExecutionContext): { request: PanelRequest; route: Route } {
+  return { request: context.switchToHttp().getRequest(), route: Reflect.getMetadata(ROUTE, context.getHandler()) };
+}
+
 /**
  * Gives a method of a controller its message, checked by the class: ids from the path, the other fields from the query of a `GET`, else
  * from the body.
@@ -44,6 +49,4 @@ export function Input(type: new () => object): ParameterDecorator {
   return input(type);
 }
 
-const input = createParamDecorator((type: new () => object, context: ExecutionContext) =>
-  parseInput(type, context.switchToHttp().getRequest<PanelRequest>()),
-);
+const input = createParamDecorator((type: new () => object, context: ExecutionContext) => parseInput(type, readCall(context).request));

@@ -1,24 +1,19 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
 import { PanelError } from '../errors/panel-error.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import type { Credentials } from './credentials.js';
 import { isOriginAllowed } from './origin.js';
-import { ROUTE } from './route.decorator.js';
-import { findScope, type Route } from './routes.js';
+import { readCall } from './route.decorator.js';
+import { findScope } from './routes.js';
 
 /** Refuses requests without valid credentials, except on public routes. */
 @Injectable()
 export class CredentialsGuard implements CanActivate {
-  constructor(
-    private readonly reflector: Reflector,
-    private readonly credentials: Credentials,
-  ) {}
+  constructor(private readonly credentials: Credentials) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const route = this.reflector.get<Route>(ROUTE, context.getHandler());
+    const { request, route } = readCall(context);
     if (route.access === 'public') return true;
-    const request = context.switchToHttp().getRequest<PanelRequest>();
     request.caller = await this.credentials.find(request);
     if (request.caller) return true;
     throw new PanelError('authentication_required', 'Sign in, or send a token in the header "Authorization: Bearer <TOKEN>".');
@@ -28,14 +23,11 @@ export class CredentialsGuard implements CanActivate {
 /** Refuses requests that a foreign page caused, before anything else of them is looked at. */
 @Injectable()
 export class OriginGuard implements CanActivate {
-  constructor(
-    private readonly reflector: Reflector,
-    private readonly allowed: ReadonlySet<string>,
-  ) {}
+  constructor(private readonly allowed: ReadonlySet<string>) {}
 
   canActivate(context: ExecutionContext): boolean {
-    if (this.reflector.get<Route>(ROUTE, context.getHandler()).fromOtherSites) return true;
-    if (isOriginAllowed(context.switchToHttp().getRequest<PanelRequest>(), this.allowed)) return true;
+    const { request, route } = readCall(context);
+    if (route.fromOtherSites || isOriginAllowed(request, this.allowed)) return true;
     throw new PanelError(
       'origin_not_allowed',
       'Pages of this origin may not call the panel. PANEL_URL and PANEL_ORIGINS name those that may.',
@@ -49,12 +41,9 @@ const CONFIRMED_MS = 10 * 60_000;
 /** Refuses callers without the permission of the route. */
 @Injectable()
 export class PermissionGuard implements CanActivate {
-  constructor(private readonly reflector: Reflector) {}
-
   canActivate(context: ExecutionContext): boolean {
-    const route = this.reflector.get<Route>(ROUTE, context.getHandler());
+    const { request, route } = readCall(context);
     if (route.access === 'public') return true;
-    const request = context.switchToHttp().getRequest<PanelRequest>();
     const { access, session } = requireCaller(request);
     if (route.access === 'own') {
       if (!session) throw new PanelError('permission_denied', 'A token cannot do this; it needs a signed-in person.');

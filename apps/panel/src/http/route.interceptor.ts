@@ -1,27 +1,22 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
 import type { Response } from 'express';
 import { finalize, type Observable } from 'rxjs';
 import { PanelError } from '../errors/panel-error.js';
-import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
+import { requireCaller } from '../requests/panel-request.js';
 import type { BodyReader } from './body-reader.js';
 import type { PersonReads } from './person-reads.js';
 import { Places } from './places.js';
-import { ROUTE } from './route.decorator.js';
-import type { Route } from './routes.js';
+import { readCall } from './route.decorator.js';
 
 /** Reads the JSON body after the guards, so that a refused request costs no memory. */
 @Injectable()
 export class JsonBodyInterceptor implements NestInterceptor {
-  constructor(
-    private readonly reflector: Pick<Reflector, 'get'>,
-    private readonly bodies: BodyReader,
-  ) {}
+  constructor(private readonly bodies: BodyReader) {}
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
-    const request = context.switchToHttp().getRequest<PanelRequest>();
+    const { request, route } = readCall(context);
     if (request.method === 'GET') return next.handle();
-    const { text, release } = await this.bodies.read(request, this.reflector.get<Route>(ROUTE, context.getHandler()));
+    const { text, release } = await this.bodies.read(request, route);
     try {
       request.body = parse(text, request.headers['content-type']);
     } catch (error) {
@@ -52,17 +47,15 @@ const DOWNLOADS_MAX = 4;
 export class DownloadsInterceptor implements NestInterceptor {
   private readonly running = new Places(DOWNLOADS_MAX);
 
-  constructor(private readonly reflector: Pick<Reflector, 'get'>) {}
-
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    if (!this.reflector.get<Route>(ROUTE, context.getHandler()).path.endsWith('.csv')) return next.handle();
-    const http = context.switchToHttp();
-    const leave = this.running.enter(requireCaller(http.getRequest<PanelRequest>()).userId);
+    const { request, route } = readCall(context);
+    if (!route.path.endsWith('.csv')) return next.handle();
+    const leave = this.running.enter(requireCaller(request).userId);
     if (leave === undefined)
       throw new PanelError('rate_limit_exceeded', `${DOWNLOADS_MAX} of your downloads run. Wait for the end of one.`, {
         retryAfterSeconds: 1,
       });
-    const response = http.getResponse<Response>();
+    const response = context.switchToHttp().getResponse<Response>();
     if (response.destroyed) leave();
     else response.once('close', leave);
     return next.handle();
@@ -72,15 +65,12 @@ export class DownloadsInterceptor implements NestInterceptor {
 /** Lets a person run few routes that read journals at once. Files have a limit of their own (`DownloadsInterceptor`), since a client may take minutes for one. */
 @Injectable()
 export class JournalReadsInterceptor implements NestInterceptor {
-  constructor(
-    private readonly reflector: Reflector,
-    private readonly reads: PersonReads,
-  ) {}
+  constructor(private readonly reads: PersonReads) {}
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
-    const route = this.reflector.get<Route>(ROUTE, context.getHandler());
+    const { request, route } = readCall(context);
     if (!route.readsJournal) return next.handle();
-    const leave = await this.reads.enter(requireCaller(context.switchToHttp().getRequest<PanelRequest>()).userId);
+    const leave = await this.reads.enter(requireCaller(request).userId);
     return next.handle().pipe(finalize(leave));
   }
 }

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Response } from 'supertest';
 import { PanelFixture, type Sent, type SignedIn } from '../../test/panel-fixture.js';
 import { CONFIRMED_ROUTES, ROUTE_CALLERS } from '../../test/route-callers.js';
-import { isPlatformRole, PERMISSIONS, ROLES } from '../permissions/permissions.js';
-import type { Role } from '../shapes/identity.js';
+import { isPlatformRole } from '../permissions/permissions.js';
+import { PERMISSIONS, ROLES, type Role } from '../shapes/identity.js';
 import { findRoute, findScope, ROUTES, type RouteName } from './routes.js';
 
 /** Every route with every kind of caller. */

@@ -5,7 +5,7 @@ import { authorAs, journaled, type WriteEntry } from '../audit/journaled.js';
 import { PanelError } from '../errors/panel-error.js';
 import { newestFirst, type PageQuery, toPage } from '../requests/page.js';
 import type { Caller } from '../requests/panel-request.js';
-import type { CreatedInvite, Invite, InviteAcceptBody, InviteListReply, InviteView, Role } from '../shapes/identity.js';
+import type { CreatedInvite, Invite, InviteAcceptRequest, InviteListReply, InviteView, Role } from '../shapes/identity.js';
 import { parseEmail } from './email-address.js';
 import { checkRoleFits, lockRoles, setRole, toAccess } from './grants.js';
 import { demandFewerInvites, withdrawBeyondRights, withdrawOpen } from './open-invites.js';
@@ -109,7 +109,7 @@ export class Invites {
    * @throws {PanelError} `not_found` for a link that is unknown, used or over; `invalid_credentials` for a person who exists;
    * `permission_denied` while passwords are off
    */
-  async accept(body: InviteAcceptBody, client: Client, author: Author): Promise<{ secret: string; userId: string }> {
+  async accept(body: InviteAcceptRequest, client: Client, author: Author): Promise<{ secret: string; userId: string }> {
     this.passwords.demandOn();
     const invite = await this.find(body.token);
     const email = invite.email ?? requireEmail(body.email ?? '');

@@ -3,10 +3,17 @@ import type { Author } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { journaled, ROWS_MAX, type WriteEntry } from '../audit/journaled.js';
 import { PanelError } from '../errors/panel-error.js';
-import { Access, PERMISSIONS } from '../permissions/permissions.js';
+import { Access } from '../permissions/permissions.js';
 import { newestFirst, type PageQuery, toPage } from '../requests/page.js';
 import type { Caller } from '../requests/panel-request.js';
-import type { CreatedToken, Permission, Token, TokenCreateBody, TokenListReply } from '../shapes/identity.js';
+import {
+  type CreatedToken,
+  PERMISSIONS,
+  type Permission,
+  type Token,
+  type TokenCreateRequest,
+  type TokenListReply,
+} from '../shapes/identity.js';
 import { toAccess } from './grants.js';
 import { lockCaller } from './person-lock.js';
 import { computeDigest, isWellFormedToken, makeToken } from './secret.js';
@@ -60,7 +67,7 @@ export class Tokens {
   }
 
   /** Makes a token. The reply is the only place that has all of it. @throws {PanelError} `invalid_request`, `permission_denied`, `conflict`, and as `lockCaller` */
-  async create(body: TokenCreateBody, caller: Caller, author: Author): Promise<CreatedToken> {
+  async create(body: TokenCreateRequest, caller: Caller, author: Author): Promise<CreatedToken> {
     const { userId, access } = caller;
     const { name, accountId = null, permissions } = body;
     const createdAt = new Date();

@@ -1,29 +1,5 @@
 import { PanelError } from '../errors/panel-error.js';
-import type { AccountRole, Permission, PlatformRole, Role } from '../shapes/identity.js';
-
-/** All permissions. */
-export const PERMISSIONS = Object.keys({
-  'usage.read': true,
-  'requests.read': true,
-  'models.read': true,
-  playground: true,
-  projects: true,
-  keys: true,
-  budgets: true,
-  'money.read': true,
-  'money.write': true,
-  accounts: true,
-  upstreams: true,
-  'upstreams.read': true,
-  catalog: true,
-  'catalog.read': true,
-  ledger: true,
-  'ledger.read': true,
-  'audit.read': true,
-  members: true,
-  'members.read': true,
-  tokens: true,
-} satisfies Record<Permission, true>) as Permission[];
+import { type AccountRole, PERMISSIONS, type Permission, type PlatformRole, type Role } from '../shapes/identity.js';
 
 /** True when `held` contains the permission or, for one that ends with `.read`, the permission without that ending. */
 export function includesPermission(held: ReadonlySet<Permission>, wanted: Permission): boolean {
@@ -46,8 +22,6 @@ export const ACCOUNT_ROLES: Record<AccountRole, readonly Permission[]> = {
 };
 
 const PERMISSIONS_OF: Record<Role, readonly Permission[]> = { ...PLATFORM_ROLES, ...ACCOUNT_ROLES };
-
-export const ROLES = Object.keys(PERMISSIONS_OF) as Role[];
 
 export function listPermissions(role: Role): readonly Permission[] {
   return PERMISSIONS_OF[role];

@@ -1,5 +1,5 @@
-import type { Permission, Role } from '../shapes/identity.js';
-import { includesPermission, isPlatformRole, listPermissions, PERMISSIONS, ROLES } from './permissions.js';
+import { PERMISSIONS, type Permission, ROLES, type Role } from '../shapes/identity.js';
+import { includesPermission, isPlatformRole, listPermissions } from './permissions.js';
 
 /** Roles that hold each permission, as docs/panel.md says. `admin` holds all. */
 const HOLDERS: Record<Permission, Role[]> = {

@@ -1,10 +1,9 @@
 import type { Response as ExpressResponse } from 'express';
-import { PanelError } from '../errors/panel-error.js';
+import { isPanelErrorCode, PanelError } from '../errors/panel-error.js';
 import { EVENT_STREAM_HEADERS } from '../http/event-stream.js';
 import { Places } from '../http/places.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
-import type { PlaygroundBody } from '../shapes/playground.js';
-import { askGateway, readRefusal } from './ask-gateway.js';
+import type { PlaygroundRequest } from '../shapes/playground.js';
 import { type PlaygroundKey, type PlaygroundKeys, RUN_MS_MAX } from './playground-keys.js';
 import { relayEvents } from './relay-events.js';
 
@@ -30,7 +29,7 @@ export class Playground {
    * received. `mayReadMoney`: a refusal may name the balance.
    * @throws {PanelError} before the reply has begun: the refusal of the gateway, `rate_limit_exceeded` or `unavailable`
    */
-  async run(request: PanelRequest, response: ExpressResponse, body: PlaygroundBody, mayReadMoney: boolean): Promise<void> {
+  async run(request: PanelRequest, response: ExpressResponse, body: PlaygroundRequest, mayReadMoney: boolean): Promise<void> {
     // Its event `close` has passed.
     if (response.destroyed) return;
     refuseIncomplete(body);
@@ -72,7 +71,7 @@ export class Playground {
   /** Sends the request with the caller's key, which is added to `used`. A key that was revoked on the page Keys is replaced, once. */
   private async ask(
     request: PanelRequest,
-    { projectId, request: body }: PlaygroundBody,
+    { projectId, request: body }: PlaygroundRequest,
     end: AbortSignal,
     used: PlaygroundKey[],
   ): Promise<{ reply: Response; signal: AbortSignal }> {
@@ -91,7 +90,7 @@ export class Playground {
 }
 
 /** Refuses what the gateway would certainly refuse, so that no key is made for it. */
-function refuseIncomplete({ request: { model, messages } }: PlaygroundBody): void {
+function refuseIncomplete({ request: { model, messages } }: PlaygroundRequest): void {
   if (typeof model !== 'string' || model === '')
     throw new PanelError('invalid_request', 'request.model must be the id of a model.', { param: 'model' });
   if (!Array.isArray(messages) || messages.length === 0)
@@ -110,4 +109,43 @@ function failureEvent(error: unknown): string {
   const failure =
     error instanceof PanelError ? error : new PanelError('unavailable', 'The connection to the gateway was lost.', { cause: error });
   return `data: ${JSON.stringify(failure.body)}\n\n`;
+}
+
+interface GatewayCall {
+  /** Address of the gateway, without `/v1`. */
+  url: string;
+  /** The API key. */
+  key: string;
+  /** Body of `POST /v1/chat/completions`. */
+  body: object;
+  /** Id of the panel's request, which the gateway logs. */
+  requestId: string;
+}
+
+/**
+ * Sends a request to the gateway, as one of its clients does. Returns the reply when its head is there.
+ * @throws {PanelError} `unavailable`, or the reason of the signal
+ */
+async function askGateway({ url, key, body, requestId }: GatewayCall, signal: AbortSignal): Promise<Response> {
+  try {
+    return await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-request-id': requestId },
+      body: JSON.stringify({ ...body, stream: true, stream_options: { include_usage: true } }),
+      // Another address must not get the key.
+      redirect: 'error',
+      signal,
+    });
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new PanelError('unavailable', 'The gateway does not answer. Try again in a moment.', { cause });
+  }
+}
+
+/** Reads a refusal of the gateway. Codes that the panel does not have become `unavailable`. */
+async function readRefusal(reply: Response): Promise<PanelError> {
+  const body = (await reply.json().catch(() => null)) as { error?: { message?: string; param?: string | null; code?: string } } | null;
+  const { message = `The gateway answered with status ${reply.status}.`, param, code = '' } = body?.error ?? {};
+  const retryAfterSeconds = Number(reply.headers.get('retry-after')) || undefined;
+  return new PanelError(isPanelErrorCode(code) ? code : 'unavailable', message, { param: param ?? undefined, retryAfterSeconds });
 }

@@ -12,6 +12,14 @@ export class PageQuery {
   @IsOptional() @Id() cursor?: string;
 }
 
+export class ScopeQuery {
+  @IsOptional() @Id() accountId?: string;
+}
+
+export class ScopedPageQuery extends PageQuery {
+  @IsOptional() @Id() accountId?: string;
+}
+
 /** Arguments of a Prisma query for one page, newest first, and one row more, which tells whether there is a next page. */
 export function newestFirst({ limit = LIMIT_DEFAULT, cursor }: PageQuery): {
   orderBy: { id: 'desc' };

@@ -1,3 +1,7 @@
+import { ArrayMaxSize, ArrayMinSize, ArrayUnique, IsArray, IsBoolean, IsIn, IsOptional } from 'class-validator';
+import { Id, Instant, Text } from '#contracts/billing/fields.js';
+import { NAME_LENGTH_MAX } from '#contracts/rules/bounds.js';
+
 /** One thing that a caller may do. One that ends with `.read` is included in the permission without that ending. */
 export type Permission =
   | 'usage.read'
@@ -21,11 +25,41 @@ export type Permission =
   | 'members.read'
   | 'tokens';
 
+/** All permissions. */
+export const PERMISSIONS = Object.keys({
+  'usage.read': true,
+  'requests.read': true,
+  'models.read': true,
+  playground: true,
+  projects: true,
+  keys: true,
+  budgets: true,
+  'money.read': true,
+  'money.write': true,
+  accounts: true,
+  upstreams: true,
+  'upstreams.read': true,
+  catalog: true,
+  'catalog.read': true,
+  ledger: true,
+  'ledger.read': true,
+  'audit.read': true,
+  members: true,
+  'members.read': true,
+  tokens: true,
+} satisfies Record<Permission, true>) as Permission[];
+
 /** Roles of the whole platform. */
 export type PlatformRole = 'admin' | 'auditor';
 /** Roles in one account. */
 export type AccountRole = 'owner' | 'finance' | 'developer' | 'viewer';
 export type Role = PlatformRole | AccountRole;
+
+const EVERY_ROLE: Record<Role, true> = { admin: true, auditor: true, owner: true, finance: true, developer: true, viewer: true };
+export const ROLES = Object.keys(EVERY_ROLE) as Role[];
+
+/** Longer than any e-mail or password, so that a hash never gets more. */
+const CREDENTIAL_MAX = 1_000;
 
 /** A role of a person: on the whole platform when `accountId` is null. */
 export interface Grant {
@@ -54,23 +88,23 @@ export interface MeReply extends Me {
   traceUrl: string | null;
 }
 
-/** `PATCH /me`. Replies `Me`. A new password ends all other sessions. */
-export interface MeUpdateBody {
-  name?: string;
-  password?: string;
+// `PATCH /me`. Replies `Me`. A new password ends all other sessions.
+export class MeUpdateRequest {
+  @IsOptional() @Text(NAME_LENGTH_MAX) name?: string;
+  @IsOptional() @Text(CREDENTIAL_MAX) password?: string;
   /** Required with `password`. */
-  currentPassword?: string;
+  @IsOptional() @Text(CREDENTIAL_MAX) currentPassword?: string;
 }
 
-/** `POST /session`. Sets the cookie. */
-export interface SignInBody {
-  email: string;
-  password: string;
+// `POST /session`. Sets the cookie.
+export class SignInRequest {
+  @Text(CREDENTIAL_MAX) email!: string;
+  @Text(CREDENTIAL_MAX) password!: string;
 }
 
-/** `POST /session/confirm`. Replies `Session` and replaces the cookie. */
-export interface ConfirmBody {
-  password: string;
+// `POST /session/confirm`. Replies `Session` and replaces the cookie.
+export class ConfirmRequest {
+  @Text(CREDENTIAL_MAX) password!: string;
 }
 
 /** `GET /session` replies the one of the cookie. */
@@ -112,13 +146,13 @@ export interface Member {
   grants: Grant[];
 }
 
-/** `PATCH /members/{userId}`. Replies `Member`. A change of a role ends the person's sessions. */
-export interface MemberUpdateBody {
+// `PATCH /members/{userId}`. Replies `Member`. A change of a role ends the person's sessions.
+export class MemberUpdateRequest {
   /** The role's account. Absent: the platform. */
-  accountId?: string;
-  role?: Role;
+  @IsOptional() @Id() accountId?: string;
+  @IsOptional() @IsIn(ROLES) role?: Role;
   /** Only for admins. A disabled person cannot sign in, and their tokens are refused. */
-  disabled?: boolean;
+  @IsOptional() @IsBoolean() disabled?: boolean;
 }
 
 // `DELETE /members/{userId}?accountId` removes the person's role there.
@@ -141,12 +175,12 @@ export interface Invite {
   expiresAt: string;
 }
 
-/** `POST /invites`. Replies `CreatedInvite`. */
-export interface InviteCreateBody {
-  email: string;
+// `POST /invites`. Replies `CreatedInvite`.
+export class InviteCreateRequest {
+  @Text(CREDENTIAL_MAX) email!: string;
   /** Absent: the platform. */
-  accountId?: string;
-  role: Role;
+  @IsOptional() @Id() accountId?: string;
+  @IsIn(ROLES) role!: Role;
 }
 
 export interface CreatedInvite extends Invite {
@@ -154,10 +188,10 @@ export interface CreatedInvite extends Invite {
   link: string;
 }
 
-/** `POST /invites/show`, without a session: the invite of a link. Replies `InviteView`. */
-export interface InviteShowBody {
+// `POST /invites/show`, without a session: the invite of a link. Replies `InviteView`.
+export class InviteShowRequest {
   /** The part of the link after `#`. */
-  token: string;
+  @Text(100) token!: string;
 }
 
 export interface InviteView {
@@ -173,14 +207,14 @@ export interface InviteView {
   password: 'new-password' | 'new-or-present' | 'sign-in' | 'none';
 }
 
-/** `POST /invites/accept`, without a session. Signs in and replies `Me`. */
-export interface InviteAcceptBody {
-  token: string;
+// `POST /invites/accept`, without a session. Signs in and replies `Me`.
+export class InviteAcceptRequest {
+  @Text(100) token!: string;
   /** Only for an invite without an e-mail. */
-  email?: string;
+  @IsOptional() @Text(CREDENTIAL_MAX) email?: string;
   /** For a new person. Default: the part of the e-mail before `@`. */
-  name?: string;
-  password: string;
+  @IsOptional() @Text(NAME_LENGTH_MAX) name?: string;
+  @Text(CREDENTIAL_MAX) password!: string;
 }
 
 /** `GET /tokens?accountId&limit&cursor`, newest first, expired and revoked tokens included. */
@@ -204,17 +238,22 @@ export interface Token {
   usedAt: string | null;
 }
 
-/** `POST /tokens`. Replies `CreatedToken`. */
-export interface TokenCreateBody {
+// `POST /tokens`. Replies `CreatedToken`.
+export class TokenCreateRequest {
   /** Repeating it with the same id is a `conflict`, because the token is shown once. Default: a new id. */
-  tokenId?: string;
-  name: string;
+  @IsOptional() @Id() tokenId?: string;
+  @Text(NAME_LENGTH_MAX) name!: string;
   /** Absent: the platform. */
-  accountId?: string;
+  @IsOptional() @Id() accountId?: string;
   /** Not `members` or `tokens`, nor any that the caller has not. */
-  permissions: Permission[];
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(PERMISSIONS.length)
+  @ArrayUnique()
+  @IsIn(PERMISSIONS, { each: true })
+  permissions!: Permission[];
   /** At most 366 days ahead. */
-  expiresAt: string;
+  @Instant() expiresAt!: string;
 }
 
 export interface CreatedToken extends Token {
@@ -238,12 +277,12 @@ export interface SignInProvider {
   label: string;
 }
 
-/** Query of `GET /sso/{provider}/start`. */
-export interface SsoStartQuery {
+// Query of `GET /sso/{provider}/start`.
+export class SsoStartRequest {
   /** Page of the panel to which the browser comes back: `/panel/…`. */
-  returnTo?: string;
+  @IsOptional() @Text(1_000) returnTo?: string;
   /** `true`: the person proves again who they are, although the provider has a session of theirs. */
-  confirm?: string;
+  @IsOptional() @IsIn(['true']) confirm?: string;
 }
 
 /**

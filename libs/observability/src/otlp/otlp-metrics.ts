@@ -9,7 +9,6 @@ import {
   type MetricDescriptor,
 } from '@opentelemetry/sdk-metrics';
 import type { Registry } from 'prom-client';
-import { CONVENTIONAL_ATTRIBUTES, CONVENTIONAL_NAMES } from './otlp-names.js';
 
 /** A metric of a registry. The library's type has a wrong `type`, and no `metricName`. */
 interface RegistryMetric {
@@ -102,3 +101,27 @@ function hrTime(unixMs: number): HrTime {
   const ms = Math.trunc(unixMs);
   return [Math.trunc(ms / 1_000), (ms % 1_000) * 1_000_000];
 }
+
+/** The name and unit that OpenTelemetry's conventions give to a metric. */
+interface ConventionalName {
+  name: string;
+  unit: string;
+}
+
+/** Metrics of the conventions for generative AI, by their names for Prometheus. All others keep those names. */
+const CONVENTIONAL_NAMES: Readonly<Record<string, ConventionalName>> = {
+  gen_ai_client_operation_duration_seconds: { name: 'gen_ai.client.operation.duration', unit: 's' },
+  gen_ai_client_operation_time_to_first_chunk_seconds: { name: 'gen_ai.client.operation.time_to_first_chunk', unit: 's' },
+  gen_ai_client_operation_time_per_output_chunk_seconds: { name: 'gen_ai.client.operation.time_per_output_chunk', unit: 's' },
+  gen_ai_server_time_per_output_token_seconds: { name: 'gen_ai.server.time_per_output_token', unit: 's' },
+  gen_ai_client_token_usage: { name: 'gen_ai.client.token.usage', unit: '{token}' },
+};
+
+/** Attributes of the conventions, by their names as labels. */
+const CONVENTIONAL_ATTRIBUTES: Readonly<Record<string, string>> = {
+  gen_ai_operation_name: 'gen_ai.operation.name',
+  gen_ai_provider_name: 'gen_ai.provider.name',
+  gen_ai_request_model: 'gen_ai.request.model',
+  gen_ai_token_type: 'gen_ai.token.type',
+  error_type: 'error.type',
+};

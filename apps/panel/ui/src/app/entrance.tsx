@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useRef } from 'react';
 import { usePageFailure } from '../data/page-failure.js';
+import { Mark } from '../parts/icon.js';
 import { Failure } from '../parts/page.js';
 import styles from './entrance.module.css';
 
@@ -20,10 +21,7 @@ export function Entrance({ title, about, opening, children }: EntranceProps) {
       <title>{`${title} · Tollgate`}</title>
       <div className={styles.box}>
         <p className={styles.brand}>
-          <svg viewBox="0 0 32 32" className={styles.mark} aria-hidden="true">
-            <path d="M9 25V11M6.5 25h5M9 14.5 26 8" />
-            <circle cx="9" cy="14.5" r="2.8" />
-          </svg>
+          <Mark />
           Tollgate
         </p>
         <h1>{title}</h1>

@@ -5,7 +5,7 @@ import { useSession } from '../data/session.js';
 import { Button, IconButton } from '../parts/button.js';
 import { Dialog, DialogActions } from '../parts/dialog.js';
 import { TextField } from '../parts/field.js';
-import { Icon, type IconName } from '../parts/icon.js';
+import { Icon, type IconName, Mark } from '../parts/icon.js';
 import { AccountSwitcher } from './account-switcher.js';
 import { PersonMenu } from './person-menu.js';
 import styles from './shell.module.css';
@@ -131,10 +131,7 @@ function NavigationLink({ page, name, icon }: Entry) {
 function Brand() {
   return (
     <Link to="/" className={styles.brand}>
-      <svg viewBox="0 0 32 32" className={styles.mark} aria-hidden="true">
-        <path d="M9 25V11M6.5 25h5M9 14.5 26 8" />
-        <circle cx="9" cy="14.5" r="2.8" />
-      </svg>
+      <Mark />
       Tollgate
     </Link>
   );

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '#contracts/rules/bounds.js';
-import type { InviteAcceptBody, InviteView, Me, SignInWays } from '../../../src/shapes/identity.js';
+import type { InviteAcceptRequest, InviteView, Me, SignInWays } from '../../../src/shapes/identity.js';
 import { ApiError, callOnce } from '../data/api.js';
 import { Form } from '../parts/dialog.js';
 import { TextField } from '../parts/field.js';
@@ -81,7 +81,7 @@ function AcceptForm({ token, invite, ways }: { token: string; invite: InviteWith
   const client = useQueryClient();
   const [, navigate] = useLocation();
   const mayBeNew = invite.password !== 'sign-in';
-  const body: InviteAcceptBody = { token, password, ...(invite.email === null && { email }), ...(mayBeNew && name && { name }) };
+  const body: InviteAcceptRequest = { token, password, ...(invite.email === null && { email }), ...(mayBeNew && name && { name }) };
   const accepting = useMutation({
     mutationFn: () => callOnce<Me>('POST', '/invites/accept', { body }),
     onSuccess: () => {

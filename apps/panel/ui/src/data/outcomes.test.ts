@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import { findMeaning, isError, outcomeColours, outcomeName, outcomeTone, toOutcome } from './outcomes.js';
-import { reasonColours } from './settle-reasons.js';
+import { findMeaning, isError, outcomeColours, outcomeName, outcomeTone, reasonColours, toOutcome } from './outcomes.js';
 
 test.each([
   [{ status: 200, code: null }, 'Completed', 'good', false],

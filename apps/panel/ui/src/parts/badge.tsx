@@ -1,7 +1,6 @@
 import type { ReactNode } from 'react';
 import type { SettleReason } from '../../../src/shapes/billing.js';
-import { REASONS } from '../data/settle-reasons.js';
-import type { Tone } from '../format/colours.js';
+import { REASONS, type Tone } from '../data/outcomes.js';
 import styles from './badge.module.css';
 import { classNames } from './class-names.js';
 

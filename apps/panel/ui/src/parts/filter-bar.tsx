@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
 import type { Project } from '../../../src/shapes/billing.js';
 import { type Filters, RANGES, type RangeName, useFilters } from '../data/filters.js';
+import { REASONS, reasonName } from '../data/outcomes.js';
 import { listProjects, useNames, useSession } from '../data/session.js';
-import { REASONS, reasonName } from '../data/settle-reasons.js';
 import { Button } from './button.js';
 import { CompactSelect } from './field.js';
 import styles from './filter-bar.module.css';

@@ -37,3 +37,13 @@ export function Icon({ name }: { name: IconName }) {
     </svg>
   );
 }
+
+/** The sign of Tollgate, beside its name. */
+export function Mark() {
+  return (
+    <svg viewBox="0 0 32 32" className={styles.mark} aria-hidden="true">
+      <path d="M9 25V11M6.5 25h5M9 14.5 26 8" />
+      <circle cx="9" cy="14.5" r="2.8" />
+    </svg>
+  );
+}

@@ -88,7 +88,7 @@ export function Card({
             {title && <h2>{title}</h2>}
             {note && <p className={cardStyles.note}>{note}</p>}
           </div>
-          {actions}
+          {actions && <div className={styles.actions}>{actions}</div>}
         </header>
       )}
       {children}
@@ -112,21 +112,30 @@ export function Figure({ label, children, note, big }: { label: ReactNode; child
   );
 }
 
-const WIDTHS = { '2rem': cardStyles.w2, '4rem': cardStyles.w4, '6rem': cardStyles.w6, '8rem': cardStyles.w8 };
-
 /** Stands in for a text that loads, in its height. */
-export function Skeleton({ width = '6rem' }: { width?: keyof typeof WIDTHS }) {
-  return <span className={classNames(cardStyles.skeleton, WIDTHS[width])} aria-hidden="true" />;
+export function Skeleton({ width = '6rem' }: { width?: '4rem' | '6rem' | '8rem' }) {
+  return <span className={cardStyles.skeleton} style={{ width }} aria-hidden="true" />;
+}
+
+/** One row of a `dl`. */
+export function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
 }
 
 /** A page or table without content: says what is missing and what to do next. */
-export function Empty({ icon, title, children }: { icon: IconName; title: string; children?: ReactNode }) {
+export function Empty({ icon, title, text, children }: { icon: IconName; title: string; text?: string; children?: ReactNode }) {
   return (
     <div className={emptyStyles.empty}>
       <span className={emptyStyles.icon}>
         <Icon name={icon} />
       </span>
       <h2>{title}</h2>
+      {text && <p>{text}</p>}
       {children}
     </div>
   );

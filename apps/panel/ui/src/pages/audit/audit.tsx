@@ -7,7 +7,7 @@ import { ButtonLink, MoreButton } from '../../parts/button.js';
 import { Dialog } from '../../parts/dialog.js';
 import { CompactSelect } from '../../parts/field.js';
 import { Moment } from '../../parts/moment.js';
-import { Card, Empty, Page } from '../../parts/page.js';
+import { Card, Empty, Fact, Page } from '../../parts/page.js';
 import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
 import styles from './audit.module.css';
 import { formatValue, listChanges, summarizeChange } from './changes.js';
@@ -54,11 +54,7 @@ export function Audit() {
           rows={list.data?.pages.flatMap(({ entries }) => entries)}
           placeholders={10}
           rowKey={({ id, service }) => `${service} ${id}`}
-          empty={
-            <Empty icon="audit" title="No changes">
-              <p>Changes of accounts, keys, money, the catalog and people appear here.</p>
-            </Empty>
-          }
+          empty={<Empty icon="audit" title="No changes" text="Changes of accounts, keys, money, the catalog and people appear here." />}
           columns={[
             { head: 'Time', cell: ({ at }) => <Moment at={at} /> },
             {
@@ -92,29 +88,28 @@ export function Audit() {
 }
 
 function Details({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
-  const facts = [
+  const facts: [name: string, value: string | null][] = [
     ['Who', entry.actor],
     ['Over', entry.via],
     ['Address', entry.ip],
     ['Request id', entry.requestId],
     ['Target', entry.target],
     ['Reason', entry.reason],
-  ].filter(([, value]) => value);
+  ];
   return (
     <Dialog title={entry.action} onClose={onClose}>
       <dl className={styles.facts}>
-        <div>
-          <dt>Time</dt>
-          <dd>
-            <Moment at={entry.at} />
-          </dd>
-        </div>
-        {facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
+        <Fact name="Time">
+          <Moment at={entry.at} />
+        </Fact>
+        {facts.map(
+          ([name, value]) =>
+            value && (
+              <Fact key={name} name={name}>
+                {value}
+              </Fact>
+            ),
+        )}
       </dl>
       <table className={styles.changes}>
         <thead>

@@ -43,8 +43,7 @@ export function Budgets() {
             placeholders={3}
             rowKey={({ budgetId }) => budgetId}
             empty={
-              <Empty icon="budgets" title="No budgets yet">
-                <p>Without one, only the balance of the account limits what is spent.</p>
+              <Empty icon="budgets" title="No budgets yet" text="Without one, only the balance of the account limits what is spent.">
                 {newBudget}
               </Empty>
             }

@@ -10,7 +10,7 @@ import type {
   Project,
   RotatedKey,
 } from '../../../../src/shapes/billing.js';
-import type { ModelListReply } from '../../../../src/shapes/models.js';
+import type { ModelListReply } from '../../../../src/shapes/catalog.js';
 import { useApi, useChange } from '../../data/api.js';
 import { listProjects, useSession } from '../../data/session.js';
 import { Button } from '../../parts/button.js';

@@ -1,5 +1,5 @@
 import type { KeyRow } from '../../../../src/shapes/billing.js';
-import type { Tone } from '../../format/colours.js';
+import type { Tone } from '../../data/outcomes.js';
 import { relativeTime } from '../../parts/time.js';
 
 const MINUTE_MS = 60_000;

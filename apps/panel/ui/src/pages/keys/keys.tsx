@@ -70,8 +70,7 @@ export function Keys() {
 function NoProjects() {
   const { may, linkTo } = useSession();
   return (
-    <Empty icon="projects" title="A key belongs to a project">
-      <p>Create a project first.</p>
+    <Empty icon="projects" title="A key belongs to a project" text="Create a project first.">
       {may('projects') && (
         <ButtonLink to={linkTo('projects')} look="primary">
           Projects

@@ -39,9 +39,7 @@ export function Ledger() {
       {checking.error && <Failure error={checking.error} />}
       {data && !last ? (
         <Card>
-          <Empty icon="ledger" title="No check yet">
-            <p>Billing checks on a schedule. You can check now.</p>
-          </Empty>
+          <Empty icon="ledger" title="No check yet" text="Billing checks on a schedule. You can check now." />
         </Card>
       ) : (
         <Figures>

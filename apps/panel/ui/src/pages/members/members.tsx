@@ -1,16 +1,31 @@
 import { useState } from 'react';
-import type { Invite, InviteListReply, Member, MemberListReply, Token, TokenListReply } from '../../../../src/shapes/identity.js';
-import { useApi, withQuery } from '../../data/api.js';
+import { NAME_LENGTH_MAX } from '#contracts/rules/bounds.js';
+import type {
+  CreatedInvite,
+  CreatedToken,
+  Invite,
+  InviteCreateRequest,
+  InviteListReply,
+  Member,
+  MemberListReply,
+  Permission,
+  Role,
+  Token,
+  TokenCreateRequest,
+  TokenListReply,
+} from '../../../../src/shapes/identity.js';
+import { useApi, useChange, withQuery } from '../../data/api.js';
 import { useSession } from '../../data/session.js';
 import { Badge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
-import { Confirm } from '../../parts/dialog.js';
+import { CopyLine } from '../../parts/copy-line.js';
+import { Confirm, DialogForm, DoneDialog } from '../../parts/dialog.js';
+import { SelectField, TextField } from '../../parts/field.js';
 import { Moment } from '../../parts/moment.js';
 import { Card, Empty, Page } from '../../parts/page.js';
 import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
 import { relativeTime } from '../../parts/time.js';
-import { NewInvite } from './new-invite.js';
-import { NewToken } from './new-token.js';
+import styles from './members.module.css';
 
 type Asking =
   | { kind: 'invite' }
@@ -108,9 +123,11 @@ export function Members() {
             rowKey={({ tokenId }) => tokenId}
             isMuted={({ revokedAt }) => revokedAt !== null}
             empty={
-              <Empty icon="keys" title="No tokens">
-                <p>A token lets a program read or change what you choose, until a day that you choose.</p>
-              </Empty>
+              <Empty
+                icon="keys"
+                title="No tokens"
+                text="A token lets a program read or change what you choose, until a day that you choose."
+              />
             }
             columns={[
               { head: 'Name', grow: true, cell: ({ name, lastFour }) => <TwoLines main={name} more={<code>tg_adm_…{lastFour}</code>} /> },
@@ -155,5 +172,109 @@ export function Members() {
         />
       )}
     </Page>
+  );
+}
+
+const PLATFORM_ROLES: [Role, string][] = [
+  ['admin', 'Admin: everything, in every account'],
+  ['auditor', 'Auditor: reads everything'],
+];
+const ACCOUNT_ROLES: [Role, string][] = [
+  ['owner', 'Owner: projects, keys, members, money'],
+  ['finance', 'Finance: money and budgets'],
+  ['developer', 'Developer: projects and keys'],
+  ['viewer', 'Viewer: usage and requests'],
+];
+
+/** Makes a link for one person, which is shown once. */
+export function NewInvite({ accountId, onClose }: { accountId: string | undefined; onClose: () => void }) {
+  const { accountName } = useSession();
+  const roles = accountId ? ACCOUNT_ROLES : PLATFORM_ROLES;
+  const [email, setEmail] = useState('');
+  const [role, setRole] = useState<Role>(accountId ? 'developer' : 'auditor');
+  const inviting = useChange<CreatedInvite>(() => ({
+    method: 'POST',
+    path: '/invites',
+    body: { email, role, ...(accountId && { accountId }) } satisfies InviteCreateRequest,
+  }));
+  if (inviting.data) {
+    return (
+      <DoneDialog title="Invite created" onClose={onClose}>
+        <p>Send this link to {email}. It works once, within 24 hours, and is not shown again.</p>
+        <CopyLine text={inviting.data.link} label="Copy the link" wrap />
+      </DoneDialog>
+    );
+  }
+  return (
+    <DialogForm
+      title={accountId ? `Invite to ${accountName(accountId)}` : 'Invite to the platform'}
+      submit="Create link"
+      change={inviting}
+      onClose={onClose}
+    >
+      <TextField label="E-mail" type="email" value={email} onText={setEmail} required />
+      <SelectField label="Role" options={roles} value={role} onChoose={setRole} />
+    </DialogForm>
+  );
+}
+
+const DAY_MS = 86_400_000;
+const LIFETIMES = [7, 30, 90, 366];
+/** Tokens never manage people. */
+const NEVER: Permission[] = ['members', 'members.read', 'tokens', 'playground'];
+
+/** Makes a token with permissions that the person has, and shows it once. */
+export function NewToken({ accountId, onClose }: { accountId: string | undefined; onClose: () => void }) {
+  const { me, may } = useSession();
+  const [tokenId] = useState(() => crypto.randomUUID());
+  const [name, setName] = useState('');
+  const [days, setDays] = useState(90);
+  const [permissions, setPermissions] = useState<Permission[]>(['usage.read']);
+  const offered = [...new Set(me.grants.flatMap((grant) => grant.permissions))].filter(
+    (permission) => may(permission) && !NEVER.includes(permission),
+  );
+  const making = useChange<CreatedToken>(() => ({
+    method: 'POST',
+    path: '/tokens',
+    body: {
+      tokenId,
+      name,
+      permissions,
+      expiresAt: new Date(Date.now() + days * DAY_MS).toISOString(),
+      ...(accountId && { accountId }),
+    } satisfies TokenCreateRequest,
+  }));
+  if (making.data) {
+    return (
+      <DoneDialog title="Your new token" onClose={onClose}>
+        <p>Copy it now. The panel cannot show it again.</p>
+        <CopyLine text={making.data.token} label="Copy the token" wrap />
+        <CopyLine
+          text={`curl ${location.origin}/panel/v1/accounts \\\n  -H "authorization: Bearer ${making.data.token}"`}
+          label="Copy the call"
+        />
+      </DoneDialog>
+    );
+  }
+  return (
+    <DialogForm title="New token" submit="Create token" change={making} onClose={onClose} disabled={permissions.length === 0}>
+      <TextField label="Name" hint="The program that uses it." value={name} onText={setName} maxLength={NAME_LENGTH_MAX} required />
+      <fieldset className={styles.permissions}>
+        <legend>It may</legend>
+        {offered.map((permission) => (
+          <label key={permission}>
+            <input
+              type="checkbox"
+              checked={permissions.includes(permission)}
+              onChange={(event) =>
+                setPermissions(event.target.checked ? [...permissions, permission] : permissions.filter((each) => each !== permission))
+              }
+            />
+            {permission}
+          </label>
+        ))}
+      </fieldset>
+      <SelectField label="Ends" options={LIFETIMES.map((each) => [each, `in ${each} days`])} value={days} onChoose={setDays} />
+    </DialogForm>
   );
 }

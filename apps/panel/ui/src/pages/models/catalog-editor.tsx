@@ -7,10 +7,10 @@ import type {
   CatalogGetReply,
   CatalogPlanBody,
   CatalogPlanReply,
-} from '../../../../src/shapes/models.js';
+} from '../../../../src/shapes/catalog.js';
 import { ApiError, callApi, useApi, useChange } from '../../data/api.js';
+import type { Tone } from '../../data/outcomes.js';
 import { useSession } from '../../data/session.js';
-import type { Tone } from '../../format/colours.js';
 import { plural } from '../../format/numbers.js';
 import { Badge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
@@ -75,12 +75,12 @@ export function CatalogEditor({ draft, onDraft }: { draft: Draft | undefined; on
         note={stored && <Origin stored={stored} />}
         actions={
           mayEdit && (
-            <div className={styles.actions}>
+            <>
               {draft && <Button onClick={startAgain}>Discard changes</Button>}
               <Button look={plan?.changes ? 'secondary' : 'primary'} busy={planning.isPending} disabled={!draft} onClick={compare}>
                 Show the difference
               </Button>
-            </div>
+            </>
           )
         }
       >

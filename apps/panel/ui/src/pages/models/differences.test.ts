@@ -1,4 +1,4 @@
-import type { CatalogDifferences } from '../../../../src/shapes/models.js';
+import type { CatalogDifferences } from '../../../../src/shapes/catalog.js';
 import { changesText, differenceRows } from './differences.js';
 
 const NONE = { added: [], changed: [], disabled: [] };

@@ -1,4 +1,4 @@
-import type { CatalogChanges, CatalogDifferences, EntryDifferences, PriceChange } from '../../../../src/shapes/models.js';
+import type { CatalogChanges, CatalogDifferences, EntryDifferences, PriceChange } from '../../../../src/shapes/catalog.js';
 import { exactUsd, plural, usdPerMillion } from '../../format/numbers.js';
 
 /** One line of the difference between a text and the catalog. */

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { Link, useLocation, useSearch } from 'wouter';
-import type { CatalogGetReply, CatalogModel, CatalogRevision, ModelListReply, RevisionListReply } from '../../../../src/shapes/models.js';
+import type { CatalogGetReply, CatalogModel, CatalogRevision, ModelListReply, RevisionListReply } from '../../../../src/shapes/catalog.js';
 import { useApi, usePages, withQuery } from '../../data/api.js';
 import { writeFilters } from '../../data/filters.js';
 import { useSession } from '../../data/session.js';
@@ -60,8 +60,7 @@ export function ModelList() {
         rows={data?.models}
         rowKey={({ id }) => id}
         empty={
-          <Empty icon="models" title="The catalog has no enabled model">
-            <p>Apply one:</p>
+          <Empty icon="models" title="The catalog has no enabled model" text="Apply one:">
             <CopyLine text="npm run -s tollgate -- catalog apply config/catalog.yaml" />
           </Empty>
         }

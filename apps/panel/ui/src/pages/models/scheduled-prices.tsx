@@ -10,7 +10,7 @@ import type {
   PriceListReply,
   PriceScheduleBody,
   ScheduledPrice,
-} from '../../../../src/shapes/models.js';
+} from '../../../../src/shapes/catalog.js';
 import { useApi, useChange } from '../../data/api.js';
 import { useNow } from '../../data/filters.js';
 import { useSession } from '../../data/session.js';
@@ -60,8 +60,11 @@ export function ScheduledPriceList() {
           placeholders={3}
           rowKey={({ scheduledPriceId }) => scheduledPriceId}
           empty={
-            <Empty icon="models" title="No price is scheduled">
-              <p>A scheduled price takes effect at its time. Requests that were held before keep theirs.</p>
+            <Empty
+              icon="models"
+              title="No price is scheduled"
+              text="A scheduled price takes effect at its time. Requests that were held before keep theirs."
+            >
               {newPrice}
             </Empty>
           }

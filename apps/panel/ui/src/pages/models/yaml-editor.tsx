@@ -1,5 +1,5 @@
 import { useRef } from 'react';
-import type { CatalogFault } from '../../../../src/shapes/models.js';
+import type { CatalogFault } from '../../../../src/shapes/catalog.js';
 import styles from './yaml-editor.module.css';
 
 interface YamlEditorProps {

@@ -41,13 +41,13 @@ export function StatementCard() {
       title={`Statement of ${utcMonth(`${month}-01`)}`}
       note={statement && (statement.isClosed ? 'closed' : 'so far')}
       actions={
-        <div className={styles.actions}>
+        <>
           <ButtonLink to={linkTo(monthAfter(month, -1))}>Month before</ButtonLink>
           {month < toMonth(now) && <ButtonLink to={linkTo(monthAfter(month, 1))}>Month after</ButtonLink>}
           <ButtonLink to={`/panel/v1/accounts/${account}/statements/${month}.csv`} icon="download" download>
             CSV
           </ButtonLink>
-        </div>
+        </>
       }
     >
       <Sum statement={statement} />

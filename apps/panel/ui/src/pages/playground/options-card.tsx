@@ -1,5 +1,5 @@
 import type { Project } from '../../../../src/shapes/billing.js';
-import type { CatalogModel } from '../../../../src/shapes/models.js';
+import type { CatalogModel } from '../../../../src/shapes/catalog.js';
 import { listProjects } from '../../data/session.js';
 import { count, exactUsd, usdPerMillion } from '../../format/numbers.js';
 import { AreaField, SelectField, TextField } from '../../parts/field.js';

@@ -1,4 +1,4 @@
-import type { CatalogModel } from '../../../../src/shapes/models.js';
+import type { CatalogModel } from '../../../../src/shapes/catalog.js';
 import { readOptions } from './options.js';
 
 const MODEL = { maxOutputTokens: 8_192 } as CatalogModel;

@@ -1,4 +1,4 @@
-import type { CatalogModel } from '../../../../src/shapes/models.js';
+import type { CatalogModel } from '../../../../src/shapes/catalog.js';
 import { count } from '../../format/numbers.js';
 
 /** The fields that a person fills in beside the conversation. */

@@ -1,6 +1,6 @@
 import { useState, useSyncExternalStore } from 'react';
 import type { BilledRequest } from '../../../../src/shapes/billing.js';
-import type { ModelListReply } from '../../../../src/shapes/models.js';
+import type { ModelListReply } from '../../../../src/shapes/catalog.js';
 import { callApi, openEvents, useApi } from '../../data/api.js';
 import type { Call } from '../../data/calls.js';
 import { useFilters } from '../../data/filters.js';
@@ -39,21 +39,20 @@ export function Playground() {
   const { data } = useApi<ModelListReply>('/models');
   const enabled = projects?.filter((project) => project.enabled);
   const missing = !may('playground') ? (
-    <Empty icon="playground" title="Your role does not include the playground">
-      <p>Owners and developers of an account have it.</p>
-    </Empty>
+    <Empty icon="playground" title="Your role does not include the playground" text="Owners and developers of an account have it." />
   ) : enabled?.length === 0 ? (
-    <Empty icon="projects" title="A request belongs to a project">
-      <p>Create a project first: its limits apply, and its account pays.</p>
+    <Empty icon="projects" title="A request belongs to a project" text="Create a project first: its limits apply, and its account pays.">
       <ButtonLink to={linkTo('projects')} look="primary">
         Projects
       </ButtonLink>
     </Empty>
   ) : (
     data?.models.length === 0 && (
-      <Empty icon="models" title="The catalog has no enabled model">
-        <p>An operator adds one on the page Models, or with the command line.</p>
-      </Empty>
+      <Empty
+        icon="models"
+        title="The catalog has no enabled model"
+        text="An operator adds one on the page Models, or with the command line."
+      />
     )
   );
   if (missing || !enabled || !data) {

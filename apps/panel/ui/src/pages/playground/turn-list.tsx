@@ -13,9 +13,11 @@ export function TurnList({ turns, onRetry }: { turns: readonly Turn[]; onRetry: 
   if (turns.length === 0) {
     return (
       <div className={styles.empty}>
-        <Empty icon="playground" title="Ask a model something">
-          <p>The most that a request can cost is held before it starts. Its exact cost stands below the reply.</p>
-        </Empty>
+        <Empty
+          icon="playground"
+          title="Ask a model something"
+          text="The most that a request can cost is held before it starts. Its exact cost stands below the reply."
+        />
       </div>
     );
   }

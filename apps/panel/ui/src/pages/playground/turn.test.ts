@@ -1,4 +1,4 @@
-import type { CatalogModel } from '../../../../src/shapes/models.js';
+import type { CatalogModel } from '../../../../src/shapes/catalog.js';
 import { mostItCosts } from './turn.js';
 
 const model = (inputPicoUsd: string, cachedInputPicoUsd: string, cacheWrite1hPicoUsd?: string): CatalogModel => {

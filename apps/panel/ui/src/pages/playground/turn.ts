@@ -1,6 +1,6 @@
 import type { BilledRequest } from '../../../../src/shapes/billing.js';
+import type { CatalogModel } from '../../../../src/shapes/catalog.js';
 import type { PanelErrorBody } from '../../../../src/shapes/error.js';
-import type { CatalogModel } from '../../../../src/shapes/models.js';
 import { ApiError } from '../../data/api.js';
 import type { ChatMessage } from '../../data/calls.js';
 import { tokenPrices } from '../../parts/token-prices.js';

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { NAME_LENGTH_MAX, PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '#contracts/rules/bounds.js';
-import type { Me, MeUpdateBody, Session, SessionListReply } from '../../../../src/shapes/identity.js';
+import type { Me, MeUpdateRequest, Session, SessionListReply } from '../../../../src/shapes/identity.js';
 import { useApi, useChange } from '../../data/api.js';
 import { useSession } from '../../data/session.js';
 import { Badge } from '../../parts/badge.js';
@@ -65,7 +65,7 @@ export function Profile() {
 
 function NameForm({ me }: { me: Me }) {
   const [name, setName] = useState(me.name);
-  const saving = useChange<Me>(() => ({ method: 'PATCH', path: '/me', body: { name } satisfies MeUpdateBody }));
+  const saving = useChange<Me>(() => ({ method: 'PATCH', path: '/me', body: { name } satisfies MeUpdateRequest }));
   return (
     <Card title="Name">
       <Form submit={saving.isSuccess ? 'Saved' : 'Save name'} look="secondary" change={saving}>
@@ -78,7 +78,7 @@ function NameForm({ me }: { me: Me }) {
 function NewPasswordForm() {
   const [currentPassword, setCurrent] = useState('');
   const [password, setPassword] = useState('');
-  const saving = useChange<Me>(() => ({ method: 'PATCH', path: '/me', body: { password, currentPassword } satisfies MeUpdateBody }));
+  const saving = useChange<Me>(() => ({ method: 'PATCH', path: '/me', body: { password, currentPassword } satisfies MeUpdateRequest }));
   return (
     <Card title="Password">
       <Form submit={saving.isSuccess ? 'Changed' : 'Change password'} look="secondary" change={saving}>

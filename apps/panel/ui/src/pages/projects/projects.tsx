@@ -47,8 +47,7 @@ export function Projects() {
             rowKey={({ projectId }) => projectId}
             isMuted={({ enabled }) => !enabled}
             empty={
-              <Empty icon="projects" title="No projects yet">
-                <p>Create one for each program or team, then a key in it.</p>
+              <Empty icon="projects" title="No projects yet" text="Create one for each program or team, then a key in it.">
                 {may('projects') && newProject}
               </Empty>
             }

@@ -1,4 +1,4 @@
-import type { EndedRequest } from '../../../../src/shapes/traffic.js';
+import type { EndedRequest } from '../../../../src/shapes/overview.js';
 import { describeCourse } from './course.js';
 
 const REQUEST: EndedRequest = {

@@ -1,6 +1,5 @@
-import type { EndedRequest, RequestAttempt } from '../../../../src/shapes/traffic.js';
-import { outcomeName, outcomeTone, toOutcome } from '../../data/outcomes.js';
-import type { Tone } from '../../format/colours.js';
+import type { EndedRequest, RequestAttempt } from '../../../../src/shapes/overview.js';
+import { outcomeName, outcomeTone, type Tone, toOutcome } from '../../data/outcomes.js';
 import { count } from '../../format/numbers.js';
 import { duration } from '../../parts/time.js';
 

@@ -1,15 +1,14 @@
 import { useState } from 'react';
 import { Link, useParams } from 'wouter';
 import type { BilledRequest } from '../../../../src/shapes/billing.js';
-import type { ActivityReply, EndedRequest } from '../../../../src/shapes/traffic.js';
+import type { ActivityReply, EndedRequest } from '../../../../src/shapes/overview.js';
 import { ApiError, useApi } from '../../data/api.js';
-import { outcomeName, toOutcome } from '../../data/outcomes.js';
+import { outcomeName, REASONS, toOutcome } from '../../data/outcomes.js';
 import { shortId, useNames, useSession } from '../../data/session.js';
-import { REASONS } from '../../data/settle-reasons.js';
 import { ReasonBadge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
 import { Money } from '../../parts/money.js';
-import { Card, Figure, Figures, Page } from '../../parts/page.js';
+import { Card, Fact, Figure, Figures, Page } from '../../parts/page.js';
 import { duration } from '../../parts/time.js';
 import { PriceMaths } from './price-maths.js';
 import styles from './request.module.css';
@@ -130,49 +129,33 @@ function Facts({ request, upstream, ending }: { request: Belonging; upstream: st
   return (
     <dl className={styles.facts}>
       {facts.map(({ name, value, page }) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>
-            <Link to={linkTo(page, accountId)}>{value}</Link>
-          </dd>
-        </div>
+        <Fact key={name} name={name}>
+          <Link to={linkTo(page, accountId)}>{value}</Link>
+        </Fact>
       ))}
       {Object.entries(attribution).map(([dimension, value]) => (
-        <div key={dimension}>
-          <dt>{renderTitle(dimension)}</dt>
-          <dd>{value}</dd>
-        </div>
+        <Fact key={dimension} name={renderTitle(dimension)}>
+          {value}
+        </Fact>
       ))}
-      <div>
-        <dt>Upstream</dt>
-        <dd>{upstream}</dd>
-      </div>
+      <Fact name="Upstream">{upstream}</Fact>
       {holdId && (
-        <div>
-          <dt>Hold</dt>
-          <dd>
-            <code title={holdId}>{shortId(holdId)}</code>
-          </dd>
-        </div>
+        <Fact name="Hold">
+          <code title={holdId}>{shortId(holdId)}</code>
+        </Fact>
       )}
       {traceId && (
-        <div>
-          <dt>Trace</dt>
-          <dd>
-            {me.traceUrl ? (
-              <a href={me.traceUrl.replaceAll('{traceId}', traceId)} target="_blank" rel="noreferrer">
-                <code>{traceId}</code>
-              </a>
-            ) : (
+        <Fact name="Trace">
+          {me.traceUrl ? (
+            <a href={me.traceUrl.replaceAll('{traceId}', traceId)} target="_blank" rel="noreferrer">
               <code>{traceId}</code>
-            )}
-          </dd>
-        </div>
+            </a>
+          ) : (
+            <code>{traceId}</code>
+          )}
+        </Fact>
       )}
-      <div>
-        <dt>Ending</dt>
-        <dd>{ending}</dd>
-      </div>
+      <Fact name="Ending">{ending}</Fact>
     </dl>
   );
 }

@@ -1,8 +1,7 @@
 import type { ReactNode } from 'react';
 import type { BilledRequest } from '../../../../src/shapes/billing.js';
-import type { EndedRequest } from '../../../../src/shapes/traffic.js';
-import { REASONS } from '../../data/settle-reasons.js';
-import type { Tone } from '../../format/colours.js';
+import type { EndedRequest } from '../../../../src/shapes/overview.js';
+import { REASONS, type Tone } from '../../data/outcomes.js';
 import { count } from '../../format/numbers.js';
 import { Moment } from '../../parts/moment.js';
 import { Money } from '../../parts/money.js';

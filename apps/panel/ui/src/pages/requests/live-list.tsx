@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
-import type { EndedRequest, LiveRequests, LiveSkipped } from '../../../../src/shapes/traffic.js';
+import type { EndedRequest, LiveRequests, LiveSkipped } from '../../../../src/shapes/overview.js';
 import type { Filters } from '../../data/filters.js';
 import { outcomeName, outcomeTone, toOutcome } from '../../data/outcomes.js';
 import { useNames, useSession } from '../../data/session.js';

@@ -1,4 +1,4 @@
-import type { EndedRequest } from '../../../../src/shapes/traffic.js';
+import type { EndedRequest } from '../../../../src/shapes/overview.js';
 import { LIVE_ROWS, LiveRows, STEP_ROWS } from './live-rows.js';
 
 const requests = (from: number, to: number): EndedRequest[] =>

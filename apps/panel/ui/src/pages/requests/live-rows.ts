@@ -1,4 +1,4 @@
-import type { EndedRequest } from '../../../../src/shapes/traffic.js';
+import type { EndedRequest } from '../../../../src/shapes/overview.js';
 
 /** Rows that the live list shows. */
 export const LIVE_ROWS = 6;

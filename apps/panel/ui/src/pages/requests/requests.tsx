@@ -145,8 +145,7 @@ export function Requests() {
 
 function NoRequests() {
   return (
-    <Empty icon="requests" title="No requests in this time">
-      <p>Choose a longer time, or send one with a key:</p>
+    <Empty icon="requests" title="No requests in this time" text="Choose a longer time, or send one with a key:">
       <CopyLine text={'curl $TOLLGATE_URL/v1/chat/completions -H "authorization: Bearer $TOLLGATE_KEY" …'} />
     </Empty>
   );

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'react';
-import type { RouteState, UpstreamCheck, UpstreamProbeEnd, UpstreamRoute, UpstreamsReply } from '../../../../src/shapes/upstreams.js';
+import type { RouteState, UpstreamCheck, UpstreamProbeEnd, UpstreamRoute, UpstreamsReply } from '../../../../src/shapes/catalog.js';
 import { ApiError, openEvents, useApi } from '../../data/api.js';
+import type { Tone } from '../../data/outcomes.js';
 import { useSession } from '../../data/session.js';
-import type { Tone } from '../../format/colours.js';
 import { count, plural } from '../../format/numbers.js';
 import { Badge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
@@ -25,9 +25,7 @@ export function Upstreams() {
     <Page title="Upstreams" about="Routes to the models, as each replica of the inference-proxy sees them. Averages are of the last calls.">
       {data?.replicas.length === 0 && (
         <Card>
-          <Empty icon="upstreams" title="No replica of the inference-proxy answers">
-            <p>Requests get 502 until one does.</p>
-          </Empty>
+          <Empty icon="upstreams" title="No replica of the inference-proxy answers" text="Requests get 502 until one does." />
         </Card>
       )}
       {(data?.replicas ?? [undefined]).map((replica) => (
@@ -50,8 +48,11 @@ export function Upstreams() {
             rows={replica?.routes}
             rowKey={({ model, upstream, upstreamModel }) => `${model} ${upstream} ${upstreamModel}`}
             empty={
-              <Empty icon="upstreams" title="The catalog has no route">
-                <p>Probe a model server; the probe prints the entries for the catalog:</p>
+              <Empty
+                icon="upstreams"
+                title="The catalog has no route"
+                text="Probe a model server; the probe prints the entries for the catalog:"
+              >
                 <CopyLine text="npm run -s tollgate -- upstreams test vllm --url http://127.0.0.1:8000/v1 --allow-private-network" />
               </Empty>
             }

@@ -1,7 +1,7 @@
 import { useMemo } from 'react';
 import { Link } from 'wouter';
 import type { UsageQueryReply, UsageRow } from '../../../../src/shapes/billing.js';
-import type { TrafficReply } from '../../../../src/shapes/traffic.js';
+import type { TrafficReply } from '../../../../src/shapes/overview.js';
 import { useApi, withQuery } from '../../data/api.js';
 import {
   changeFilters,
@@ -15,24 +15,21 @@ import {
   useSpan,
   writeFilters,
 } from '../../data/filters.js';
-import { isError, outcomeColours, outcomeName } from '../../data/outcomes.js';
+import { isError, outcomeColours, outcomeName, reasonColours, reasonName } from '../../data/outcomes.js';
 import { useNames, useSession } from '../../data/session.js';
-import { reasonColours, reasonName } from '../../data/settle-reasons.js';
 import { formatMeasure, formatTicks, readGroupId, readMeasure } from '../../data/usage-rows.js';
 import { count, decimalsForAll, percent, shortCount } from '../../format/numbers.js';
 import { ButtonLink } from '../../parts/button.js';
 import { type Bar, stackSeries } from '../../parts/chart/series.js';
 import { StackChart } from '../../parts/chart/stack-chart.js';
 import { FilterBar, RangePicker } from '../../parts/filter-bar.js';
-import { Gaps } from '../../parts/gaps.js';
 import { Money } from '../../parts/money.js';
 import { Card, Empty, Figure, Figures, Page } from '../../parts/page.js';
 import { Segments } from '../../parts/segments.js';
 import { Table } from '../../parts/table.js';
 import { utcHour, utcShortDay } from '../../parts/time.js';
-import { TimeFigure } from '../../parts/time-figure.js';
+import { Gaps, TimeFigure } from '../../parts/traffic.js';
 import { type GroupSum, sumRows, sumTotal } from './sums.js';
-import styles from './usage.module.css';
 
 /** Cost, requests and tokens over time, by model, project, key, upstream or ending. A bar opens its requests. */
 export function Usage() {
@@ -90,7 +87,7 @@ export function Usage() {
       <Card
         title={`${MEASURES[measure]} by ${GROUPS[group].toLowerCase()}`}
         actions={
-          <div className={styles.choices}>
+          <>
             <Segments
               label="Measure"
               value={measure}
@@ -103,7 +100,7 @@ export function Usage() {
               options={groups.map((value) => ({ value, label: GROUPS[value] }))}
               linkTo={(value) => hrefWith({ group: value as Group })}
             />
-          </div>
+          </>
         }
       >
         <StackChart
@@ -148,11 +145,7 @@ export function UsageTable({ rows, group, formatName, linkTo }: UsageTableProps)
       caption={`Sums by ${GROUPS[group].toLowerCase()}`}
       rows={sums}
       rowKey={({ id }) => id}
-      empty={
-        <Empty icon="usage" title="No requests in this time">
-          <p>Choose a longer time, or fewer filters.</p>
-        </Empty>
-      }
+      empty={<Empty icon="usage" title="No requests in this time" text="Choose a longer time, or fewer filters." />}
       columns={[
         { head: GROUPS[group], grow: true, cell: ({ id }) => <Link to={linkTo(id)}>{formatName(id)}</Link> },
         { head: 'Requests', align: 'end', cell: ({ requests }) => count(requests) },

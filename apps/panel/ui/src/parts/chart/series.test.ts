@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { UsageRow } from '../../../../src/shapes/billing.js';
-import type { Colour } from '../../format/colours.js';
+import type { Colour } from '../../data/outcomes.js';
 import { assignColours, type Bar, chooseTicks, ratio, stackParts, stackSeries } from './series.js';
 
 const HOUR_MS = 3_600_000;

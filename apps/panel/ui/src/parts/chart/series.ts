@@ -1,4 +1,4 @@
-import type { Colour } from '../../format/colours.js';
+import type { Colour } from '../../data/outcomes.js';
 
 /** Series that a chart shows by name; the others are added up. */
 const SERIES_MAX = 6;

@@ -1,3 +1,5 @@
+import { IsOptional } from 'class-validator';
+import { Text } from '#contracts/billing/fields.js';
 import type {
   CatalogApplyReply,
   CatalogApplyRequest,
@@ -16,6 +18,9 @@ import type {
   EntryDifferences,
   RevisionListReply,
 } from '#contracts/catalog-revisions.js';
+import type { UpstreamCheck, UpstreamProbeEnd } from '#contracts/probe.js';
+import type { RouteState } from '#contracts/route-state.js';
+import type { RouteStatus, RouteStatusReply } from '#contracts/route-status.js';
 import type { PriceListReply, PriceScheduleRequest, ScheduledPrice } from '#contracts/scheduled-prices.js';
 
 /** `GET /models`: enabled models with capabilities and prices, and the revision of the catalog. */
@@ -33,3 +38,25 @@ export type { CatalogApplyReply, PriceListReply, ScheduledPrice };
 
 /** `POST /prices/scheduled`. Replies `ScheduledPrice`. */
 export type PriceScheduleBody = PriceScheduleRequest;
+
+export type { RouteState };
+
+/** `GET /upstreams`: routes as each replica of the inference-proxy sees them. */
+export interface UpstreamsReply {
+  replicas: UpstreamReplica[];
+}
+
+type UpstreamReplica = Omit<RouteStatusReply, 'routes'> & { routes: UpstreamRoute[] };
+
+/** `advice` tells what to check on a route that is not up, or whose every call failed. Null: nothing. */
+export type UpstreamRoute = RouteStatus & { state: RouteState; advice: string | null };
+
+// `POST /upstreams/{upstreamId}/test`. Replies server-sent events: one `test-start`, a `check-end` for each check, one `test-end`.
+/** The inference-proxy knows which ids and models exist. */
+export class UpstreamTestRequest {
+  @Text(64) upstreamId!: string;
+  /** Model name at the upstream. Default: the models of its routes, the first in full. */
+  @IsOptional() @Text(256) model?: string;
+}
+
+export type { UpstreamCheck, UpstreamProbeEnd };
