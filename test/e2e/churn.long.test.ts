@@ -40,7 +40,7 @@ const behave: Fault = (exchange) => {
 beforeAll(async () => {
   const ports = await Promise.all(SERVICES.map(() => freePort()));
   const inspected = SERVICES.map((service, index) => [service, inspectedOn(ports[index] ?? 0)] as const);
-  const settings = { env: { LOG_LEVEL: 'silent' }, serviceEnv: Object.fromEntries(inspected) };
+  const settings = { layout: 'split' as const, env: { LOG_LEVEL: 'silent' }, serviceEnv: Object.fromEntries(inspected) };
   [stack, server] = await Promise.all([FaultStack.start(settings), FaultServer.start(behave)]);
   heaps = await Promise.all(ports.map((port) => HeapInspector.connect(port)));
   const upstream = (kind: Kind, what: string | number): UpstreamLines => ({

@@ -12,7 +12,7 @@ let administrator: Messaging;
 let tenant: Tenant;
 
 beforeAll(async () => {
-  running = await startPrivateStack();
+  running = await startPrivateStack({ layout: 'split' }); // in one process requests need no NATS
   administrator = await connectAdministrator(running);
   tenant = await createTenant(administrator, { usd: '1.00' });
 });

@@ -17,6 +17,7 @@ export async function startFlood(
   variables: Partial<Record<'gateway' | 'inference-proxy', Record<string, string>>> = {},
 ): Promise<{ stack: FaultStack; server: FaultServer }> {
   const settings = {
+    layout: 'split' as const, // the memory of each process is measured
     serviceEnv: {
       gateway: { DRAIN_MS: String(drainMs), ...variables.gateway },
       'inference-proxy': { QUEUE_WAIT_MS: '0', ...variables['inference-proxy'] },
