@@ -1,7 +1,7 @@
 import type { Caller } from '#contracts/audit.js';
 import type { TraceContext } from '#tracing/trace-context.js';
 import type { Admission } from './admission.js';
-import type { LocalEndpoint, LocalRequest } from './local-exchange.js';
+import type { LocalEndpoint, LocalSender } from './local-exchange.js';
 import type { LocalStream } from './local-stream.js';
 import type { CallContext } from './messaging.js';
 import type { ServedRoute } from './served-route.js';
@@ -10,12 +10,12 @@ import { copyJson, describeCaller, toServiceError } from './wire.js';
 /** Serves a route to this process. `streams` has those that are running. */
 export function localEndpoint(route: ServedRoute, admission: Admission, streams: Set<{ stop(): void }>): LocalEndpoint {
   return {
-    async answer(request) {
+    async answer({ payload, bytes, sender }) {
       const run = route.begin();
-      const end = (failure?: unknown): void => route.end(run, failure, () => request.trace);
+      const end = (failure?: unknown): void => route.end(run, failure, () => sender.trace);
       try {
         admission.checkLoad();
-        const reply = copyJson(await route.handle(run, request.payload, request.bytes, new LocalContext(route.subject, request)));
+        const reply = copyJson(await route.handle(run, payload, bytes, new LocalContext(route.subject, sender)));
         end();
         return reply;
       } catch (error) {
@@ -24,17 +24,17 @@ export function localEndpoint(route: ServedRoute, admission: Admission, streams:
       }
     },
 
-    open(request, stream) {
+    open({ payload, bytes, sender }, stream) {
       const run = route.begin();
       streams.add(stream);
       const open = async (): Promise<AsyncIterable<readonly unknown[]>> => {
         admission.checkLoad();
-        const context = new LocalContext(route.subject, request, stream);
-        return (await route.handle(run, request.payload, request.bytes, context)) as AsyncIterable<readonly unknown[]>;
+        const context = new LocalContext(route.subject, sender, stream);
+        return (await route.handle(run, payload, bytes, context)) as AsyncIterable<readonly unknown[]>;
       };
       stream.run(open(), (failure) => {
         streams.delete(stream);
-        route.end(run, failure, () => request.trace);
+        route.end(run, failure, () => sender.trace);
       });
     },
   };
@@ -46,16 +46,16 @@ class LocalContext implements CallContext {
 
   constructor(
     readonly subject: string,
-    private readonly request: LocalRequest,
+    private readonly sender: LocalSender,
     private readonly stream?: LocalStream<unknown>,
   ) {}
 
   get trace(): TraceContext | undefined {
-    return this.request.trace;
+    return this.sender.trace;
   }
 
   get caller(): Caller {
-    return describeCaller(this.request.actor ?? {}, this.request.via);
+    return describeCaller(this.sender.actor ?? {}, this.sender.via);
   }
 
   get signal(): AbortSignal {
@@ -65,6 +65,6 @@ class LocalContext implements CallContext {
   }
 
   callerIsThere(): Promise<boolean> {
-    return Promise.resolve(this.request.isCallerThere());
+    return Promise.resolve(this.sender.isCallerThere());
   }
 }

@@ -7,6 +7,11 @@ export interface LocalRequest {
   payload: unknown;
   /** Size of the payload as JSON. */
   bytes: number;
+  sender: LocalSender;
+}
+
+/** What a context keeps of a request: it may live longer than the payload should. */
+export interface LocalSender {
   trace: TraceContext | undefined;
   actor: Actor | undefined;
   /** The service that calls, for a recorded endpoint. */

@@ -135,10 +135,10 @@ export class LocalMessaging implements Messaging, ConfirmedPublisher {
       const { bytes } = payload;
       const parsed = decodeJson(bytes);
       payload.onSent();
-      return { payload: parsed, bytes: bytes.length, ...sender };
+      return { payload: parsed, bytes: bytes.length, sender };
     }
     const text = JSON.stringify(payload);
-    return { payload: JSON.parse(text), bytes: text.length, ...sender };
+    return { payload: JSON.parse(text), bytes: text.length, sender };
   }
 
   private async shutDown(): Promise<void> {

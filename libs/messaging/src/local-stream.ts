@@ -34,7 +34,7 @@ export class LocalStream<Event> implements EventStream<Event>, AsyncIterator<rea
 
   constructor(
     private readonly subject: string,
-    private readonly readerSignal: AbortSignal | undefined,
+    private readerSignal: AbortSignal | undefined,
     /** Called once, when the stream has ended. */
     private readonly onOver: () => void,
   ) {
@@ -170,9 +170,11 @@ export class LocalStream<Event> implements EventStream<Event>, AsyncIterator<rea
   /** `failure` is for the reader, `cause` for the service. */
   private finish(failure: Error | undefined, cause: unknown): void {
     this.isOver = true;
-    this.source = undefined; // the context of its handler refers to this stream, and may live longer
     clearTimeout(this.graceTimer);
     this.readerSignal?.removeEventListener('abort', this.onAbort);
+    // The context of the handler refers to this stream, and may live longer than what the stream came from and goes to.
+    this.source = undefined;
+    this.readerSignal = undefined;
     const { waiter } = this;
     this.waiter = undefined;
     if (waiter === undefined) this.failure = this.isLeft ? undefined : failure;
