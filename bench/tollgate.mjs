@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { ensureBundled } from '../scripts/local/bundles.ts';
 import { startReplicas } from '../scripts/local/replicas.ts';
 import { removeStack, startStack } from '../scripts/local/stack.ts';
 import { freePort, startNode } from './child-process.mjs';
@@ -33,6 +34,7 @@ export async function startTollgate(
   const dataDir = `${DATA_DIR}${variant.replaceAll(/\W+/g, '-')}`;
   if (profileDir) mkdirSync(profileDir, { recursive: true });
   removeStack(dataDir);
+  await ensureBundled({ step: (_name, work) => work() }, layout === 'all' ? ['tollgate'] : SERVICES);
   const [sampled, fault] = traces.split('-');
   const sink = traces === 'off' ? undefined : await startTraceSink(fault);
   const env = {
@@ -49,6 +51,7 @@ export async function startTollgate(
     dataDir,
     services: [...SERVICES],
     layout,
+    bundled: true,
     quiet: true,
     env,
     serviceEnv: { catalog: { CATALOG_FILE, UPSTREAM_LOCAL_URL: `${upstream.origin}/v1` } },

@@ -9,6 +9,7 @@ import { claimPort, otherPort } from './local/ports.ts';
 import { DATA, StartError } from './local/project.mjs';
 import { findPrometheus } from './local/prometheus.ts';
 import { endCommands } from './local/run-command.mjs';
+import { SERVICES } from './local/services.ts';
 import { type RunningStack, removeStack, startStack } from './local/stack.ts';
 import { createStatus, seconds } from './local/status.mjs';
 
@@ -76,9 +77,23 @@ async function main(): Promise<void> {
   }
   await ensureDependencies(status);
   await ensureBuilt(status);
+  const { ensureBundled } = await import('./local/bundles.ts'); // its package may not have been installed before
+  await ensureBundled(status, layout === 'all' ? ['tollgate', 'upstream-sim'] : SERVICES);
   const prometheus = observe ? (await findPrometheus(status)).prometheus : undefined;
   const stack = await untilSignal((signal) =>
-    startStack({ dataDir: DATA, pidFile, layout, port, panelPort, databaseUrl, serviceDatabaseUrls, natsUrl, prometheus, signal }),
+    startStack({
+      dataDir: DATA,
+      pidFile,
+      layout,
+      bundled: true,
+      port,
+      panelPort,
+      databaseUrl,
+      serviceDatabaseUrls,
+      natsUrl,
+      prometheus,
+      signal,
+    }),
   );
   process.stdout.write(greeting(stack, performance.now() - started));
   if (demoTraffic) await runDemoTraffic({ dataDir: DATA, stack, say: status.say, signal: stopped });

@@ -187,8 +187,8 @@ async function startPostgres(status: Status): Promise<string> {
 
 /** The systems that end-to-end tests share (libs/testing/src/stack.ts). Their logs are kept when a test fails. */
 async function startWhole(status: Status): Promise<Environment> {
-  const { ensureBundled } = await import('./testing/bundles.ts'); // its package may not have been installed before
-  await ensureBundled(status);
+  const { ensureBundled, PROGRAMS } = await import('./local/bundles.ts'); // its package may not have been installed before
+  await ensureBundled(status, PROGRAMS);
   const recording = { 'upstream-sim': { SIM_RECORD: 'true' }, panel: { TRACE_URL: 'https://traces.example.com/trace/{traceId}' } };
   const [stack, catalogStack] = await Promise.all([
     startShared('common', { serviceEnv: recording }),

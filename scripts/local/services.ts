@@ -49,7 +49,7 @@ const PREFERRED: Partial<Record<ServiceName, Record<string, string>>> = { gatewa
 /**
  * A service as a program for the supervisor. It inherits only its own settings, such as `LOG_LEVEL`; only the inference-proxy gets
  * upstream keys. `env` overrides everything. `root` is the checkout whose `dist` runs, which must be built. `bundled` runs the bundle
- * that tests make of this checkout (scripts/testing/bundles.ts).
+ * of this checkout (bundles.ts), which must be there.
  */
 export async function serviceProgram(
   name: ServiceName,

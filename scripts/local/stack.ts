@@ -102,7 +102,7 @@ export interface StackOptions {
   migrate?: boolean;
   /** False: Postgres does not wait for the disk. */
   durable?: boolean;
-  /** The services run from their bundles (scripts/testing/bundles.ts), which start in half the time. Default: false. */
+  /** The services run from their bundles (bundles.ts). Default: false. */
   bundled?: boolean;
   demo?: false | DemoOptions;
   /** Path of a Prometheus that watches the services. */

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { Registry } from 'prom-client';
+import { requireAbove } from '#config/find-above.js';
 import { ConfigError, loadNamedConfigs } from '#config/load-config.js';
 import { ServiceDatabase } from '#database/service-database.js';
 import { OWN_PROCESS, openService, type ServiceHost } from '#messaging/open-service.js';
@@ -24,8 +25,8 @@ const SERVICE = 'panel';
 /** Connections for traffic, activity and the journal: sign-ins and sessions have others. One is always left to operators, and one to accounts. */
 const READS_MAX = 3;
 const ACCOUNT_READS_MAX = 1;
-/** Files of the built UI: beside this program in `dist`. */
-const UI_FOLDER = fileURLToPath(new URL('../ui', import.meta.url));
+/** Files of the built UI, in `dist`. */
+const UI_FOLDER = 'apps/panel/ui';
 
 /** Limits for receiving a request, against slow and endless ones, as the gateway has. Replies have no deadline. */
 const LIMITS = { headersTimeout: 10_000, requestTimeout: 60_000, connectionsCheckingInterval: 5_000 };
@@ -80,7 +81,7 @@ export async function startPanel(config: PanelConfig, logger: Logger, host: Serv
 export async function createPanel(
   dependencies: PanelDependencies,
   registry: Registry,
-  uiFolder = UI_FOLDER,
+  uiFolder = fileURLToPath(requireAbove(UI_FOLDER)),
 ): Promise<NestExpressApplication> {
   const { config, logger } = dependencies;
   const metrics = createPanelMetrics(registry);

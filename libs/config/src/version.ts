@@ -1,12 +1,13 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { findAbove, requireAbove } from './find-above.js';
 
-const PACKAGE = JSON.parse(readAbove('package.json') as string) as { version: string; engines: { node: string } };
+const PACKAGE = JSON.parse(readFileSync(requireAbove('package.json'), 'utf8')) as { version: string; engines: { node: string } };
 
 /** Version of every service and document; `package.json` is its only source. */
 export const VERSION: string = PACKAGE.version;
 
 /** Commit of the build, with `-dirty` after changes that are in no commit. Empty where the build knew none, and in a run from sources. */
-export const COMMIT: string = readAbove('commit')?.trim() ?? '';
+export const COMMIT: string = readCommit();
 
 /** The build as `--version` prints it. */
 export const BUILD = `${VERSION} (${COMMIT && `commit ${COMMIT}, `}Node ${process.version})`;
@@ -25,13 +26,7 @@ export function requireNode(): void {
   process.exit(1);
 }
 
-/** Reads the first file of this name in the folders from this one to that of `package.json`: sources and build output differ in depth. */
-function readAbove(name: string): string | undefined {
-  let folder = new URL('./', import.meta.url);
-  while (!existsSync(new URL(name, folder))) {
-    const above = new URL('../', folder);
-    if (above.href === folder.href || existsSync(new URL('package.json', folder))) return undefined;
-    folder = above;
-  }
-  return readFileSync(new URL(name, folder), 'utf8');
+function readCommit(): string {
+  const file = findAbove('commit');
+  return file === undefined ? '' : readFileSync(file, 'utf8').trim();
 }

@@ -1,4 +1,5 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
+import { requireAbove } from '#config/find-above.js';
 import type { PrismaClient } from './prisma-client.js';
 
 /** Milliseconds until a schema that cannot be served is read again, since a migration or a restore is probably running. */
@@ -73,14 +74,8 @@ async function appliedMigrations(prisma: PrismaClient): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Returns the migrations of this version. Their folder is beside `libs`, or beside `dist`. */
+/** Returns the migrations of this version. */
 function knownMigrations(): string[] {
-  let folder = new URL('./', import.meta.url);
-  while (!existsSync(new URL('prisma/migrations', folder))) {
-    const above = new URL('../', folder);
-    if (above.href === folder.href) throw new Error('prisma/migrations is not beside the program');
-    folder = above;
-  }
-  const entries = readdirSync(new URL('prisma/migrations', folder), { withFileTypes: true });
+  const entries = readdirSync(requireAbove('prisma/migrations'), { withFileTypes: true });
   return entries.flatMap((entry) => (entry.isDirectory() ? entry.name : [])).sort();
 }
