@@ -12,7 +12,7 @@ export function findAbove(path: string): URL | undefined {
   }
 }
 
-/** @throws {Error} when there is none. */
+/** Finds it as `findAbove` does. @throws {Error} when there is none. */
 export function requireAbove(path: string): URL {
   const found = findAbove(path);
   if (found === undefined) throw new Error(`${path} is not beside the program`);

@@ -10,7 +10,7 @@ export interface LocalRequest {
   sender: LocalSender;
 }
 
-/** What a context keeps of a request: it may live longer than the payload should. */
+/** The part of a request that its context keeps, which may live longer than the payload should. */
 export interface LocalSender {
   trace: TraceContext | undefined;
   actor: Actor | undefined;
